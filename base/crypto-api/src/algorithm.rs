@@ -1,11 +1,11 @@
-//! Every algorithm the protocols can agree on, with the lengths they need to know.
+//! All algorithms that the protocols negotiate, with their lengths in bytes.
 //!
-//! Names are strongSwan's proposal keywords, so that a suite can be copied from one tool into the other. IANA numbers
-//! are the protocols' business (`keytoll-ike`), computing is the providers' (`keytoll-crypto`).
+//! Names are strongSwan's proposal keywords, so that a suite can be copied from one tool to the other. IANA numbers
+//! belong to the protocols (`keytoll-ike`), computation to the providers (`keytoll-crypto`).
 
 use std::fmt;
 
-/// How much trust an algorithm still deserves; shown wherever it is.
+/// How far an algorithm can still be trusted; shown next to its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Standing {
     /// Current practice.
@@ -17,7 +17,7 @@ pub enum Standing {
 }
 
 impl Standing {
-    /// The mark shown after a name; empty for good ones.
+    /// The mark shown after a name; empty for current practice.
     pub const fn mark(self) -> &'static str {
         match self {
             Self::Good => "",
@@ -35,7 +35,7 @@ macro_rules! algorithms {
         pub enum $name { $($(#[$vdoc])* $variant),+ }
 
         impl $name {
-            /// Every one, in the order of the catalogue.
+            /// All of them, in the order of the catalogue.
             pub const ALL: &'static [Self] = &[$(Self::$variant),+];
 
             /// The name used in scenarios, files and on the screen.
@@ -43,7 +43,7 @@ macro_rules! algorithms {
                 match self { $(Self::$variant => $text),+ }
             }
 
-            /// The one with this name.
+            /// The algorithm with this name.
             pub fn named(name: &str) -> Option<Self> {
                 Self::ALL.iter().copied().find(|algorithm| algorithm.name() == name)
             }
@@ -90,7 +90,7 @@ algorithms! {
 }
 
 impl Group {
-    /// Length of the public value as IKE sends it.
+    /// Length of the public value as IKE sends it, in bytes.
     pub const fn public_len(self) -> usize {
         match self {
             Self::Modp768 => 96,
@@ -109,7 +109,7 @@ impl Group {
         }
     }
 
-    /// Length of the shared secret. RFC 5903 §7: of a point only the x coordinate.
+    /// Length of the shared secret in bytes. RFC 5903 §7: for elliptic curves only the x coordinate.
     pub const fn secret_len(self) -> usize {
         match self {
             Self::Ecp256 | Self::Ecp384 | Self::Ecp521 => self.public_len() / 2,
@@ -202,7 +202,7 @@ algorithms! {
 }
 
 impl Encryption {
-    /// Length of the cipher's own key, without salt.
+    /// Length of the cipher's own key in bytes, without salt.
     pub const fn cipher_key_len(self) -> usize {
         match self {
             Self::Null => 0,
@@ -234,7 +234,7 @@ impl Encryption {
         }
     }
 
-    /// Salt or nonce drawn from the keying material after the key (RFC 4106 §8.1, RFC 4309 §7.1, RFC 3686 §5.1).
+    /// Length in bytes of the salt or nonce taken from the keying material after the key (RFC 4106 §8.1, RFC 4309 §7.1, RFC 3686 §5.1).
     pub const fn salt_len(self) -> usize {
         match self {
             Self::Null | Self::TripleDesCbc | Self::Aes128Cbc | Self::Aes192Cbc | Self::Aes256Cbc => 0,
@@ -243,12 +243,12 @@ impl Encryption {
         }
     }
 
-    /// Length of the keying material: key and salt.
+    /// Length of the keying material in bytes: key and salt.
     pub const fn key_len(self) -> usize {
         self.cipher_key_len() + self.salt_len()
     }
 
-    /// Length of the explicit IV in front of the ciphertext.
+    /// Length of the explicit IV in front of the ciphertext, in bytes.
     pub const fn iv_len(self) -> usize {
         match self {
             Self::Null => 0,
@@ -257,7 +257,7 @@ impl Encryption {
         }
     }
 
-    /// What the plaintext must be a multiple of.
+    /// The plaintext must be a multiple of so many bytes.
     pub const fn block_len(self) -> usize {
         match self {
             Self::TripleDesCbc => 8,
@@ -266,7 +266,7 @@ impl Encryption {
         }
     }
 
-    /// Length of the integrity check value it makes itself; 0 if a separate integrity algorithm must.
+    /// Length in bytes of the integrity check value that the cipher makes itself; 0 if it needs a separate integrity algorithm.
     pub const fn tag_len(self) -> usize {
         match self {
             Self::Aes128Gcm8 | Self::Aes256Gcm8 | Self::Aes128Ccm8 | Self::Aes256Ccm8 => 8,
@@ -285,7 +285,7 @@ impl Encryption {
         }
     }
 
-    /// Whether it protects integrity itself.
+    /// Whether it is an AEAD: it protects integrity itself.
     pub const fn is_aead(self) -> bool {
         self.tag_len() > 0
     }
@@ -304,12 +304,12 @@ impl Encryption {
         )
     }
 
-    /// Whether it is AES-GMAC, which protects what it leaves readable.
+    /// Whether it is AES-GMAC, which authenticates without encrypting.
     pub const fn is_gmac(self) -> bool {
         matches!(self, Self::Aes128Gmac | Self::Aes192Gmac | Self::Aes256Gmac)
     }
 
-    /// RFC 8221 §5: NULL and GMAC hide nothing; 3DES SHOULD NOT (64-bit blocks).
+    /// RFC 8221 §5: NULL and GMAC do not encrypt; 3DES SHOULD NOT be used (64-bit blocks).
     pub const fn standing(self) -> Standing {
         match self {
             Self::Null | Self::TripleDesCbc | Self::Aes128Gmac | Self::Aes192Gmac | Self::Aes256Gmac => {
@@ -341,7 +341,7 @@ algorithms! {
 }
 
 impl Integrity {
-    /// Length of the key.
+    /// Length of the key in bytes.
     pub const fn key_len(self) -> usize {
         match self {
             Self::HmacMd5_96 | Self::AesXcbc96 | Self::AesCmac96 => 16,
@@ -352,7 +352,7 @@ impl Integrity {
         }
     }
 
-    /// Length of the integrity check value.
+    /// Length of the integrity check value in bytes.
     pub const fn tag_len(self) -> usize {
         match self {
             Self::HmacMd5_96 | Self::HmacSha1_96 | Self::AesXcbc96 | Self::AesCmac96 => 12,
@@ -362,7 +362,7 @@ impl Integrity {
         }
     }
 
-    /// RFC 8247 §2.3: MD5 MUST NOT; SHA-1 is on its way out.
+    /// RFC 8247 §2.3: MD5 MUST NOT be used; SHA-1 is being phased out.
     pub const fn standing(self) -> Standing {
         match self {
             Self::HmacMd5_96 => Standing::Broken,
@@ -393,7 +393,7 @@ algorithms! {
 }
 
 impl Prf {
-    /// Length of the output, and the preferred length of the key.
+    /// Length in bytes of the output, and the preferred length of the key.
     pub const fn output_len(self) -> usize {
         match self {
             Self::HmacMd5 | Self::AesXcbc128 | Self::AesCmac128 => 16,
@@ -409,7 +409,7 @@ impl Prf {
         matches!(self, Self::AesXcbc128 | Self::AesCmac128)
     }
 
-    /// RFC 8247 §2.2: MD5 MUST NOT.
+    /// RFC 8247 §2.2: MD5 MUST NOT be used.
     pub const fn standing(self) -> Standing {
         match self {
             Self::HmacMd5 => Standing::Broken,
@@ -432,7 +432,7 @@ algorithms! {
         Sha384 = "sha384",
         /// FIPS 180-4.
         Sha512 = "sha512",
-        /// RFC 1320; only for MS-CHAP-V2's password hashes, never under a signature.
+        /// RFC 1320; only for MS-CHAP-V2's password hashes, never for signatures.
         Md4 = "md4",
     }
 }
@@ -452,9 +452,9 @@ impl Hash {
 }
 
 algorithms! {
-    /// Block ciphers that a protocol uses block by block, outside every mode.
+    /// Block ciphers that a protocol applies to single blocks, without a mode of operation.
     BlockCipher {
-        /// AES with a key of 128 bits, FIPS 197; the kernel of Milenage (TS 35.206).
+        /// AES with a key of 128 bits, FIPS 197; the kernel of MILENAGE (TS 35.206).
         Aes128 = "aes128",
         /// Single DES, FIPS 46-3; only for MS-CHAP-V2 (RFC 2759 §8.6).
         Des = "des",
@@ -462,7 +462,7 @@ algorithms! {
 }
 
 impl BlockCipher {
-    /// Length of the key; DES with its parity bits, which are ignored.
+    /// Length of the key in bytes; for DES including the parity bits, which are ignored.
     pub const fn key_len(self) -> usize {
         match self {
             Self::Aes128 => 16,
@@ -488,9 +488,9 @@ impl BlockCipher {
 }
 
 algorithms! {
-    /// Stream ciphers that a protocol runs from the beginning of their key stream for every message.
+    /// Stream ciphers that a protocol starts anew for every message.
     StreamCipher {
-        /// RC4 under a key of 1 to 256 bytes; only for WEP (IEEE 802.11-2012 §11.2.2) and for what papers measured.
+        /// RC4 under a key of 1 to 256 bytes; only for WEP (IEEE 802.11-2012 §11.2.2) and to reproduce what papers measured.
         Rc4 = "rc4",
     }
 }
@@ -547,12 +547,12 @@ impl KeyKind {
     }
 }
 
-/// How a signature is made over a message.
+/// How a message is signed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum SignatureScheme {
     /// RSASSA-PKCS1-v1_5, RFC 8017 §8.2.
     RsaPkcs1(Hash),
-    /// The same padding around the message itself, without hash and DigestInfo: RFC 2409 §5.1, which signs a HASH.
+    /// The same padding around the message itself, without hash and DigestInfo: IKEv1 signs HASH_I and HASH_R so, RFC 2409 §5.1.
     RsaPkcs1Bare,
     /// RSASSA-PSS with MGF1 of the same hash and a salt of the hash's length, RFC 8017 §8.1.
     RsaPss(Hash),
@@ -565,8 +565,8 @@ pub enum SignatureScheme {
 }
 
 impl SignatureScheme {
-    /// What AUTH of IKEv2 has a place for: RFC 7427, RFC 8420, and the methods before them of RFC 7296 §3.8 and RFC 4754.
-    /// SHA-1 has one only there, for RFC 8247 §3.2 forbids it to RFC 7427.
+    /// All schemes that AUTH of IKEv2 can carry: RFC 7427, RFC 8420, and the older methods of RFC 7296 §3.8 and RFC 4754.
+    /// SHA-1 occurs only among the older ones: RFC 8247 §3.2 forbids it with RFC 7427.
     pub const OF_IKEV2: [Self; 14] = [
         Self::RsaPss(Hash::Sha256),
         Self::RsaPss(Hash::Sha384),
@@ -607,7 +607,7 @@ impl SignatureScheme {
         }
     }
 
-    /// SHA-1 under a signature is broken.
+    /// SHA-1 is broken for signatures.
     pub const fn standing(self) -> Standing {
         match self {
             Self::RsaPkcs1(Hash::Sha1 | Hash::Md5 | Hash::Md4)

@@ -1,4 +1,4 @@
-//! What an engine must be told about certificates, so that it needs no X.509 library itself.
+//! The interface to certificates, so that an engine needs no X.509 library itself.
 
 use std::fmt;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use keytoll_trace::Time;
 
 use crate::{Crypto, SigningKey};
 
-/// Judges certificate chains for an engine; `keytoll-pki` has the implementation.
+/// Verifies certificate chains for an engine; `keytoll-pki` has the implementation.
 pub trait Trust: Send + Sync {
     /// Builds a path from `chain[0]` (the end entity; the rest in any order) to a trust anchor and checks it as of `now`
     /// with primitives from `crypto`.
@@ -29,7 +29,7 @@ pub struct PeerCertificate {
     pub spki: Vec<u8>,
     /// DER Name of the subject.
     pub subject: Vec<u8>,
-    /// The same as text, which no other name has; empty if it is, or if something in it is no text.
+    /// The subject as unambiguous text; empty if there is no subject, or if an attribute is not text.
     pub subject_text: String,
     /// Subject alternative names.
     pub alternatives: Vec<AlternativeName>,
@@ -37,7 +37,7 @@ pub struct PeerCertificate {
 
 impl PeerCertificate {
     // RFC 5216 §5.2: the identity is the subjectAltName's; without one, the subject's.
-    /// The name of whom it was made for: an email address, else a host's name, else the subject, if there is one.
+    /// The name of the holder: an email address, else a host name, else the subject, if there is one.
     pub fn holder(&self) -> Option<&str> {
         let find = |text: fn(&AlternativeName) -> Option<&str>| self.alternatives.iter().find_map(text);
         let alternative = find(AlternativeName::email).or_else(|| find(AlternativeName::dns));
@@ -81,19 +81,19 @@ pub enum CertificateError {
     /// Before its notBefore date.
     #[error("not yet valid")]
     NotYetValid,
-    /// A signature in the chain is wrong.
+    /// A signature in the chain is invalid.
     #[error("bad signature")]
     BadSignature,
     /// On its issuer's revocation list.
     #[error("revoked")]
     Revoked,
-    /// Revocation lists are demanded, and none of its issuer's counts.
+    /// Revocation lists are required, and there is no valid one of its issuer.
     #[error("no revocation list of its issuer")]
     NoRevocationList,
     /// Its issuer's revocation list is past its nextUpdate date.
     #[error("revocation list expired")]
     RevocationListExpired,
-    /// Not allowed for this use, constraints violated or an algorithm that is not accepted.
+    /// Not allowed for this use, a violated constraint, or an algorithm that is not accepted.
     #[error("not acceptable")]
     NotAcceptable,
 }

@@ -1,25 +1,25 @@
-//! The one door to every primitive. Providers stand behind it (`keytoll-crypto`): real, null, table, metered.
+//! The trait through which all cryptography goes. `keytoll-crypto` implements it: real, null, metered.
 
 use crate::algorithm::{BlockCipher, Encryption, Group, Hash, Integrity, Prf, SignatureScheme, StreamCipher};
 use crate::{Digest, KeyPair, Phase, PrivateKey, Rng, Secret, SigningKey, TrafficKey};
 
 /// Every cryptographic primitive that any protocol uses.
 ///
-/// Messages are given in parts so that callers need not copy them together. All comparisons of secrets happen behind
-/// this door, in constant time.
+/// Messages are given in parts so that callers need not copy them together. Implementations compare secrets in constant
+/// time.
 pub trait Crypto: Send {
-    /// Says which phase of the protocol the following operations belong to; only meters care.
+    /// Sets the phase of the protocol that the following operations belong to; used by meters only.
     fn enter(&mut self, _phase: Phase) {}
 
-    /// Says what the following operations are for, in the words of the protocol; nothing if it is empty. Only meters care,
-    /// and callers use [`about`].
-    fn tell(&mut self, _purpose: &'static str) {}
+    /// Sets what the following operations are for, in the protocol's terms; empty for nothing. Used by meters only;
+    /// callers use [`about`].
+    fn set_purpose(&mut self, _purpose: &'static str) {}
 
     /// A digest of the parts.
     fn hash(&mut self, algorithm: Hash, parts: &[&[u8]]) -> Digest;
 
-    /// One step of SHA-1 (FIPS 180-4 §6.1.2) on a chaining state of the caller's, without padding: FIPS 186-2's G
-    /// function, on which EAP-SIM and EAP-AKA derive their keys.
+    /// One step of SHA-1 (FIPS 180-4 §6.1.2) on the caller's chaining state, without padding: the G function of FIPS 186-2,
+    /// from which EAP-SIM and EAP-AKA derive their keys.
     fn sha1_compress(&mut self, state: &mut [u32; 5], block: &[u8; 64]);
 
     /// Encrypts one block in place. `key` has [`BlockCipher::key_len`] bytes, `block` [`BlockCipher::block_len`].
@@ -55,7 +55,7 @@ pub trait Crypto: Send {
         tag: &mut [u8],
     );
 
-    /// Decrypts in place; on rejection `data` holds nothing of use.
+    /// Decrypts in place; if rejected, the contents of `data` are undefined.
     fn decrypt(
         &mut self,
         algorithm: Encryption,
@@ -66,7 +66,7 @@ pub trait Crypto: Send {
         tag: &[u8],
     ) -> Result<(), Rejected>;
 
-    /// As [`Crypto::encrypt`], with the key of an SA that carries traffic.
+    /// As [`Crypto::encrypt`], with the traffic key of an SA.
     fn encrypt_traffic(
         &mut self,
         key: &mut TrafficKey,
@@ -78,7 +78,7 @@ pub trait Crypto: Send {
         self.encrypt(key.encryption, &key.encryption_key, iv, aad, data, tag);
     }
 
-    /// As [`Crypto::decrypt`], with the key of an SA that carries traffic.
+    /// As [`Crypto::decrypt`], with the traffic key of an SA.
     fn decrypt_traffic(
         &mut self,
         key: &mut TrafficKey,
@@ -90,13 +90,13 @@ pub trait Crypto: Send {
         self.decrypt(key.encryption, &key.encryption_key, iv, aad, data, tag)
     }
 
-    /// As [`Crypto::mac`], with the key of an SA that carries traffic, which must have an integrity algorithm. `tag` has
+    /// As [`Crypto::mac`], with the traffic key of an SA, which must have an integrity algorithm. `tag` has
     /// [`Integrity::tag_len`] bytes.
     fn mac_traffic(&mut self, key: &mut TrafficKey, parts: &[&[u8]], tag: &mut [u8]) {
         tag.copy_from_slice(&self.mac(key.authentication(), &key.integrity_key, parts));
     }
 
-    /// As [`Crypto::verify_mac`], with the key of an SA that carries traffic, which must have an integrity algorithm.
+    /// As [`Crypto::verify_mac`], with the traffic key of an SA, which must have an integrity algorithm.
     fn verify_traffic(&mut self, key: &mut TrafficKey, parts: &[&[u8]], tag: &[u8]) -> Result<(), Rejected> {
         self.verify_mac(key.authentication(), &key.integrity_key, parts, tag)
     }
@@ -104,12 +104,12 @@ pub trait Crypto: Send {
     /// A fresh key pair for a group, its private part drawn from `rng`.
     fn generate(&mut self, group: Group, rng: &mut Rng) -> KeyPair;
 
-    /// The shared secret, of [`Group::secret_len`] bytes; checks the peer's public value as its group demands
+    /// The shared secret, of [`Group::secret_len`] bytes. Checks the peer's public value as its group requires
     /// (RFC 6989, RFC 8031 §2.3).
     fn agree(&mut self, private: &PrivateKey, peer: &[u8]) -> Result<Secret, Rejected>;
 
-    /// Signs. The key must be of this provider and fit the scheme. PSS salts and ECDSA nonces may come from the
-    /// library's own generator.
+    /// Signs. The key must have been loaded by this provider and fit the scheme. PSS salts and ECDSA nonces may come from
+    /// the library's own generator.
     fn sign(&mut self, key: &SigningKey, scheme: SignatureScheme, parts: &[&[u8]]) -> Vec<u8>;
 
     /// Checks a signature against a DER SubjectPublicKeyInfo.
@@ -122,30 +122,30 @@ pub trait Crypto: Send {
     ) -> Result<(), Rejected>;
 
     /// Encrypts for the RSA key of a DER SubjectPublicKeyInfo, RSAES-PKCS1-v1_5 (RFC 8017 §7.2.1). The padding may come
-    /// from the library's own generator. Rejected are other keys and messages within 11 bytes of the modulus.
+    /// from the library's own generator. Keys of other kinds and messages longer than the modulus minus 11 bytes are rejected.
     fn rsa_encrypt(&mut self, spki: &[u8], message: &[u8]) -> Result<Vec<u8>, Rejected>;
 
-    /// Decrypts what [`Crypto::rsa_encrypt`] made.
+    /// Decrypts the output of [`Crypto::rsa_encrypt`].
     ///
-    /// RFC 8017 §7.2.2: a peer that learns whether it was the padding that was wrong can decrypt anything (Bleichenbacher).
-    /// So a caller goes on with a random secret of the length it expects, drawn before the call, whenever this is
-    /// rejected or has another length (RFC 5246 §7.4.7.1); some libraries do so themselves and reject nothing.
+    /// RFC 8017 §7.2.2: a peer that learns whether the padding was wrong can decrypt anything (Bleichenbacher). So if this
+    /// is rejected, or the result has another length than expected, the caller continues with a random secret of the expected
+    /// length, drawn before the call (RFC 5246 §7.4.7.1). Some libraries do so themselves and reject nothing.
     fn rsa_decrypt(&mut self, key: &SigningKey, ciphertext: &[u8]) -> Result<Secret, Rejected>;
 }
 
-/// The other side's bytes failed a check: a bad tag, signature or public value. Which one, the caller knows.
+/// The peer's bytes failed a check: an invalid tag, signature or public value. The caller knows which.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("rejected")]
 pub struct Rejected;
 
-/// Computes what belongs to `purpose`: a key, a payload, a proof.
+/// Runs `compute` with its operations labelled `purpose`: a key, a payload, a proof.
 pub fn about<R>(
     crypto: &mut dyn Crypto,
     purpose: &'static str,
     compute: impl FnOnce(&mut dyn Crypto) -> R,
 ) -> R {
-    crypto.tell(purpose);
+    crypto.set_purpose(purpose);
     let computed = compute(crypto);
-    crypto.tell("");
+    crypto.set_purpose("");
     computed
 }

@@ -1,4 +1,4 @@
-//! Keys, as the provider that made or loaded them knows them.
+//! Keys, in the representation of the provider that made or loaded them.
 
 use std::any::Any;
 use std::fmt;
@@ -7,10 +7,10 @@ use std::sync::Arc;
 use crate::Secret;
 use crate::algorithm::{Encryption, Group, Integrity, KeyKind};
 
-/// The keys of one direction of an SA that carries traffic.
+/// The traffic keys of one direction of an SA.
 ///
-/// A provider that computes keeps its expanded form inside, from the second packet on: an SA that carries one ping costs
-/// no memory for it, and one that carries many pays for the expansion once.
+/// A provider may keep the expanded key inside from the second packet on: an SA that carries a single ping costs no memory
+/// for it, one that carries many packets pays for the expansion once.
 pub struct TrafficKey {
     /// Encryption.
     pub encryption: Encryption,
@@ -20,9 +20,9 @@ pub struct TrafficKey {
     pub encryption_key: Secret,
     /// [`Integrity::key_len`] bytes, or none.
     pub integrity_key: Secret,
-    /// A packet has seen it.
+    /// Whether a packet was processed with it.
     pub is_used: bool,
-    /// What a provider keeps for itself: its own representation of the keys.
+    /// The provider's own representation of the keys.
     pub expanded: Option<Box<dyn Any + Send + Sync>>,
 }
 
@@ -37,7 +37,7 @@ impl TrafficKey {
         Self { encryption, integrity, encryption_key, integrity_key, is_used: false, expanded: None }
     }
 
-    /// Length of the integrity check value that the two algorithms make together.
+    /// Length in bytes of the integrity check value that the two algorithms together produce.
     pub fn icv_len(&self) -> usize {
         self.integrity.map_or(self.encryption.tag_len(), Integrity::tag_len)
     }
@@ -45,13 +45,13 @@ impl TrafficKey {
     /// The integrity algorithm.
     ///
     /// # Panics
-    /// If there is none: with an AEAD nobody may ask.
+    /// If there is none, which is the case with an AEAD.
     pub fn authentication(&self) -> Integrity {
         self.integrity.expect("only keys with an integrity algorithm make check values of their own")
     }
 }
 
-/// The same keys, and nothing that a provider kept.
+/// The same keys without the provider's own representation.
 impl Clone for TrafficKey {
     fn clone(&self) -> Self {
         Self::new(self.encryption, self.integrity, self.encryption_key.clone(), self.integrity_key.clone())
@@ -80,7 +80,7 @@ impl fmt::Debug for TrafficKey {
 pub struct PrivateKey {
     /// The group it belongs to.
     pub group: Group,
-    /// Exponent, scalar or private string, as the provider that made it likes it.
+    /// Exponent, scalar or private string, in the provider's own encoding.
     pub secret: Secret,
 }
 

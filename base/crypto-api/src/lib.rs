@@ -1,7 +1,7 @@
-//! The door to every cryptographic primitive, and the words in which protocols ask for one: algorithms and suites, keys and
-//! secrets, credentials, named random streams, and the phases that operations are booked under.
+//! The trait through which all cryptography goes, and its vocabulary: algorithms and suites, keys and secrets, credentials,
+//! named random streams, and the phases that operations are counted under.
 //!
-//! Providers stand behind [`Crypto`] (`keytoll-crypto`): real, null, table, metered.
+//! `keytoll-crypto` implements [`Crypto`]: real, null, metered.
 
 pub mod algorithm;
 pub mod credentials;

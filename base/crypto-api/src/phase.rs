@@ -1,8 +1,8 @@
-//! What an engine is doing, for the books of a meter.
+//! What an engine is doing, as a meter records it.
 
 use std::fmt;
 
-/// A phase of a protocol, by the name that its engine gives it. Two with one name and place are one.
+/// A phase of a protocol, by the name that its engine gives it. Two phases are equal if their names and places are.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Phase {
     place: u8,
@@ -12,11 +12,11 @@ pub struct Phase {
 impl Phase {
     /// Before the first message: keys, certificates, tables.
     pub const SETUP: Self = Self::new(0, "setup");
-    /// Traffic of users under the keys that were agreed.
+    /// User traffic under the negotiated keys.
     pub const TRAFFIC: Self = Self::new(70, "traffic");
 
-    /// A phase with this name in `operations.csv`. Books list phases by their place, those of one place by name: the steps of an
-    /// authentication have places from 10 to 60 in the order in which they come.
+    /// A phase with this name in `operations.csv`. Phases are listed by their place, then by name; the steps of an authentication
+    /// have places from 10 to 60 in their chronological order.
     pub const fn new(place: u8, name: &'static str) -> Self {
         Self { place, name }
     }

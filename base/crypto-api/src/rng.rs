@@ -1,4 +1,4 @@
-//! Named random streams: a draw added in one place shifts nothing elsewhere.
+//! Named random streams: an additional draw in one place does not shift any other.
 
 use rand_chacha::ChaCha20Rng;
 use rand_chacha::rand_core::{Rng as _, SeedableRng};
@@ -14,8 +14,8 @@ impl Seed {
         Self(Zeroizing::new(bytes))
     }
 
-    /// The stream with this name, e.g. `gateway/3/ike`: ChaCha20 keyed with the root, the name's hash as stream number,
-    /// gives the stream its own key.
+    /// The stream with this name, e.g. `gateway/3/ike`. ChaCha20 keyed with the root, with the name's hash as stream number,
+    /// yields the stream's own key.
     pub fn stream(&self, name: &str) -> Rng {
         let mut root = ChaCha20Rng::from_seed(*self.0);
         root.set_stream(fnv1a(name.as_bytes()));
@@ -89,7 +89,7 @@ impl std::fmt::Debug for Rng {
     }
 }
 
-/// FNV-1a, 64 bit: names a stream, protects nothing.
+/// FNV-1a, 64 bit: identifies a stream, protects nothing.
 fn fnv1a(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)

@@ -1,4 +1,4 @@
-//! What primitives give: digests and secrets, wiped when dropped, compared in constant time, never printed.
+//! Outputs of primitives: digests and secrets, wiped when dropped, compared in constant time, never printed.
 
 use std::fmt;
 
@@ -15,13 +15,13 @@ impl Digest {
     /// A digest of `len` zero bytes, to be filled.
     ///
     /// # Panics
-    /// If `len` is over 64: no algorithm makes more.
+    /// If `len` is over 64; no algorithm has a longer output.
     pub fn zeroed(len: usize) -> Self {
         assert!(len <= 64, "digests have at most 64 bytes");
         Self { bytes: Zeroizing::new([0; 64]), len: len as u8 }
     }
 
-    /// Whether it is these bytes; compared in constant time, but for the length.
+    /// Whether it equals these bytes; compared in constant time, except for the length.
     pub fn matches(&self, bytes: &[u8]) -> bool {
         use subtle::ConstantTimeEq;
         (**self).ct_eq(bytes).into()

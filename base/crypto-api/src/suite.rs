@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::algorithm::{Encryption, Group, Integrity, Prf};
 
-/// One combination of algorithms for an IKE SA or, without PRF, for IPsec.
+/// A combination of algorithms for an IKE SA or, without a PRF, for an IPsec SA.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Suite {
     /// Encryption.
@@ -25,10 +25,10 @@ pub enum SuiteError {
     /// A word that names no algorithm.
     #[error("unknown algorithm `{0}`")]
     Unknown(String),
-    /// Two algorithms of one kind.
+    /// Two algorithms of the same kind.
     #[error("a second {0}: `{1}`")]
     Second(&'static str, String),
-    /// An algorithm that must be there is not.
+    /// A required algorithm is missing.
     #[error("no {0}")]
     No(&'static str),
     /// An algorithm that IKE's own messages may not use.
@@ -40,7 +40,10 @@ pub enum SuiteError {
 }
 
 impl Suite {
-    /// Parses a suite for an IKE SA. As in strongSwan a missing PRF is the one of the integrity algorithm's hash.
+    /// Parses a suite for an IKE SA. As in strongSwan, a missing PRF is that of the integrity algorithm's hash.
+    ///
+    /// # Errors
+    /// The text is no suite, or not one for IKE.
     pub fn ike(text: &str) -> Result<Self, SuiteError> {
         let mut suite = Self::parse(text)?;
         suite.group.ok_or(SuiteError::No("key exchange group"))?;
@@ -54,6 +57,9 @@ impl Suite {
     }
 
     /// Parses a suite for ESP; a group in it asks for perfect forward secrecy.
+    ///
+    /// # Errors
+    /// The text is no suite.
     pub fn esp(text: &str) -> Result<Self, SuiteError> {
         Ok(Self { prf: None, ..Self::parse(text)? })
     }

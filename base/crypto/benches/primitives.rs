@@ -1,4 +1,4 @@
-//! Every primitive through the door, with keys as bytes as the protocols give them: `cargo bench -p keytoll-crypto`.
+//! Every primitive of the crypto trait, with keys as the protocols give them: `cargo bench -p keytoll-crypto`.
 //!
 //! Filter by name, e.g. `-- agree` or `-- encrypt/1400`; the figures to compare with are in the reference on crates.
 
@@ -70,7 +70,7 @@ fn encrypt<const LENGTH: usize>(bencher: Bencher<'_, '_>, algorithm: &Encryption
         .bench_local(|| real.encrypt(*algorithm, &key, &iv, black_box(&[1; 8]), &mut data, &mut tag));
 }
 
-/// As `encrypt`, with a key that was expanded before.
+/// As `encrypt`, with an already expanded key.
 #[divan::bench(args = Encryption::ALL, consts = LENGTHS)]
 fn encrypt_traffic<const LENGTH: usize>(bencher: Bencher<'_, '_>, algorithm: &Encryption) {
     let (key, iv) = (vec![3; algorithm.key_len()], vec![5; algorithm.iv_len()]);
@@ -82,7 +82,7 @@ fn encrypt_traffic<const LENGTH: usize>(bencher: Bencher<'_, '_>, algorithm: &En
     bencher.counter(BytesCount::new(LENGTH)).bench_local(seal);
 }
 
-/// As `mac`, with a key that was expanded before.
+/// As `mac`, with an already expanded key.
 #[divan::bench(args = Integrity::ALL, consts = LENGTHS)]
 fn mac_traffic<const LENGTH: usize>(bencher: Bencher<'_, '_>, algorithm: &Integrity) {
     let (key, message) = (vec![3; algorithm.key_len()], vec![7; LENGTH]);
@@ -96,7 +96,7 @@ fn mac_traffic<const LENGTH: usize>(bencher: Bencher<'_, '_>, algorithm: &Integr
     bencher.counter(BytesCount::new(LENGTH)).bench_local(authenticate);
 }
 
-/// The library alone, its key expanded: what `encrypt_traffic` is measured against.
+/// The library alone with an expanded key: the baseline of `encrypt_traffic`.
 #[divan::bench(args = [16, 32], consts = LENGTHS)]
 fn raw_aes_gcm<const LENGTH: usize>(bencher: Bencher<'_, '_>, key_len: usize) {
     let key = Key::new(Aead::AesGcm, &vec![3; key_len], 16);
@@ -112,7 +112,7 @@ fn decrypt<const LENGTH: usize>(bencher: Bencher<'_, '_>, algorithm: &Encryption
     let (mut cipher, mut tag) = (vec![7; LENGTH], vec![0; algorithm.tag_len()]);
     let mut real = Real::default();
     real.encrypt(*algorithm, &key, &iv, &[1; 8], &mut cipher, &mut tag);
-    // Decryption is in place: the copy that undoes it is part of the figure (about 20 ns for a full packet).
+    // Decryption is in place, so the figure includes a copy of the ciphertext (about 20 ns for a full packet).
     let mut data = cipher.clone();
     bencher.counter(BytesCount::new(LENGTH)).bench_local(|| {
         data.copy_from_slice(&cipher);
@@ -157,7 +157,7 @@ fn verify(bencher: Bencher<'_, '_>, kind: KeyKind) {
     bencher.bench_local(|| Real::default().verify(&key.spki, scheme, &[black_box(b"message")], &signature));
 }
 
-/// PSS costs what PKCS #1 costs: shown for one size.
+/// PSS costs as much as PKCS #1, so one size is enough.
 #[divan::bench]
 fn sign_pss_rsa2048(bencher: Bencher<'_, '_>) {
     let key = keys::generate(KeyKind::Rsa2048, &mut rng());
@@ -171,7 +171,7 @@ fn generate_key(bencher: Bencher<'_, '_>, kind: KeyKind) {
     bencher.bench_local(|| keys::generate(kind, &mut rng));
 }
 
-/// What the meter adds: the same null operation bare, counted, and counted and timed.
+/// The overhead of the meter: the same null operation bare, counted, and counted and timed.
 #[divan::bench(args = ["bare", "counted", "timed"])]
 fn meter(bencher: Bencher<'_, '_>, how: &str) {
     let (mut bare, mut counted, mut timed) = (Null, Metered::count_only(Null), Metered::new(Null));

@@ -1,5 +1,5 @@
 //! Key agreement: RFC 3526 and RFC 7296 appendix B (MODP), RFC 5903 (ECP), RFC 7748 and RFC 8031 (X25519), with the
-//! checks of RFC 6989 on what the peer sends.
+//! checks of RFC 6989 on the peer's public value.
 
 use std::fmt;
 
@@ -9,15 +9,15 @@ use keytoll_native::awslc::ec::Curve;
 use keytoll_native::awslc::modp::Prime;
 use keytoll_native::awslc::x25519;
 
-/// How long the private exponents of MODP groups are: it decides more about their cost than the library does.
+/// The length of private exponents of MODP groups; it affects their cost more than the library does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Exponents {
-    /// Twice the group's strength as SP 800-56A rev. 3 table 26 estimates it (RFC 3526 §8 asks for twice the strength
-    /// too): what a careful modern implementation draws. For 768 bits, which the table leaves out, by the same estimate
-    /// (FIPS 140-2 IG 7.5).
+    /// Twice the group's strength as SP 800-56A rev. 3 table 26 estimates it (RFC 3526 §8 recommends twice the strength
+    /// too), as careful modern implementations do. The table leaves out 768 bits; the same estimate (FIPS 140-2 IG 7.5) is
+    /// used.
     #[default]
     Short,
-    /// As long as the prime: what implementations without that estimate draw, and the papers' did.
+    /// As long as the prime, as implementations without that estimate do, those of the papers included.
     Full,
 }
 
@@ -39,7 +39,7 @@ impl Exponents {
         }
     }
 
-    /// Draws an exponent whose highest bit is set, so that it has exactly the length that is reported.
+    /// Draws an exponent with its highest bit set, so that it has exactly the reported length.
     pub(crate) fn draw(self, group: Group, rng: &mut Rng) -> Secret {
         let bits = self.bits(group).expect("MODP groups have exponents");
         let mut bytes = vec![0; bits.div_ceil(8)];
@@ -122,7 +122,7 @@ pub(crate) fn agree(private: &PrivateKey, peer: &[u8]) -> Result<Secret, Rejecte
     let valid = match family(group) {
         Family::Modp(prime) => prime.power(peer, &private.secret, &mut secret),
         Family::Ecp(curve) => curve.agree(&private.secret, peer, &mut secret),
-        // RFC 8031 §2.3 leaves the all-zero check open; RFC 7748 §6.1 describes it, and the library makes it.
+        // RFC 8031 §2.3 leaves the all-zero check open; RFC 7748 §6.1 describes it, and the library does it.
         Family::X25519 => x25519_agree(private, peer, &mut secret),
         Family::X448 => false,
     };
@@ -130,7 +130,7 @@ pub(crate) fn agree(private: &PrivateKey, peer: &[u8]) -> Result<Secret, Rejecte
     valid.then_some(secret).ok_or(Rejected)
 }
 
-/// FIPS 186-5 A.2.2: draws until the scalar is in [1, n − 1], which is when its public value can be computed.
+/// FIPS 186-5 A.2.2: draws until the scalar is in [1, n − 1]; only then can its public value be computed.
 pub(crate) fn draw_scalar(curve: Curve, rng: &mut Rng, mut has_public: impl FnMut(&[u8]) -> bool) -> Secret {
     let mut scalar = zeroize::Zeroizing::new([0; 66]);
     let scalar = &mut scalar[..curve.field_len()];

@@ -1,6 +1,6 @@
 //! MACs and PRFs from AES in CBC mode: XCBC (RFC 3566, RFC 4434) and CMAC (RFC 4493, RFC 4494, RFC 4615).
 //!
-//! Both chain the message's blocks and mask the last one; they differ in where the masks come from.
+//! Both chain the message's blocks and mask the last one; they differ in how the masks are derived.
 
 use keytoll_crypto_api::Digest;
 use keytoll_native::awslc::aes::{BLOCK, EncryptKey};
@@ -8,27 +8,27 @@ use keytoll_native::awslc::wipe;
 
 type Block = [u8; BLOCK];
 
-/// How much of the message goes to the library at once.
+/// How much of the message is given to the library at once, in bytes.
 const STRIDE: usize = 32 * BLOCK;
 
 /// A key with the masks of its last block.
 pub(crate) struct MaskedKey {
     chain: EncryptKey,
-    /// For a last block that is complete.
+    /// Mask of a complete last block.
     whole: Block,
-    /// For one that was padded with 10*.
+    /// Mask of a last block that was padded with 10*.
     padded: Block,
 }
 
 impl MaskedKey {
-    /// For AES-XCBC-MAC, from a 16-byte key, RFC 3566 §4.
+    /// The masks of AES-XCBC-MAC, from a 16-byte key, RFC 3566 §4.
     pub(crate) fn xcbc(key: &[u8]) -> Self {
         let masks = EncryptKey::new(key);
         let derive = |constant| encrypted(&masks, [constant; BLOCK]);
         Self { chain: EncryptKey::new(&derive(1)), whole: derive(2), padded: derive(3) }
     }
 
-    /// For AES-CMAC, from a 16-byte key, RFC 4493 §2.3.
+    /// The masks of AES-CMAC, from a 16-byte key, RFC 4493 §2.3.
     pub(crate) fn cmac(key: &[u8]) -> Self {
         let chain = EncryptKey::new(key);
         let whole = doubled(encrypted(&chain, [0; BLOCK]));
@@ -65,7 +65,7 @@ pub(crate) fn xcbc_prf(key: &[u8], parts: &[&[u8]]) -> Digest {
 
 /// AES-CMAC-PRF-128.
 pub(crate) fn cmac_prf(key: &[u8], parts: &[&[u8]]) -> Digest {
-    // RFC 4615 §3: a key of any other length is itself authenticated under the zero key.
+    // RFC 4615 §3: a key of any other length is first authenticated under the zero key.
     if key.len() == BLOCK { cmac(key, parts) } else { cmac(&cmac(&[0; BLOCK], &[key]), parts) }
 }
 
@@ -106,7 +106,7 @@ fn doubled(block: Block) -> Block {
     ((number << 1) ^ (carry * 0x87)).to_be_bytes()
 }
 
-/// A CBC chain that always holds back its last block, full or not, because most constructions treat it differently.
+/// A CBC chain that always holds back its last block, because most constructions treat it differently.
 pub(crate) struct CbcMac<'a> {
     key: &'a EncryptKey,
     state: Block,
@@ -132,7 +132,7 @@ impl<'a> CbcMac<'a> {
         }
     }
 
-    /// Fills the current block with zeros, as CCM wants after the associated data and after the message.
+    /// Fills the current block with zeros, as CCM requires after the associated data and after the message.
     pub(crate) fn pad_with_zeros(&mut self) {
         if self.fill > 0 {
             self.last[self.fill..].fill(0);
@@ -140,7 +140,7 @@ impl<'a> CbcMac<'a> {
         }
     }
 
-    /// The chaining value after everything absorbed.
+    /// The chaining value after everything absorbed so far.
     pub(crate) fn state(&self) -> &Block {
         &self.state
     }

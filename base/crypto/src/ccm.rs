@@ -1,4 +1,4 @@
-//! AES-CCM (RFC 3610, SP 800-38C). RFC 4309 §4 fixes a nonce of 11 bytes and with it a length field of 4.
+//! AES-CCM (RFC 3610, SP 800-38C). RFC 4309 §4 fixes a nonce of 11 bytes and thus a length field of 4.
 
 use keytoll_crypto_api::Rejected;
 use keytoll_native::awslc::aes::{BLOCK, EncryptKey};
@@ -6,7 +6,7 @@ use keytoll_native::awslc::const_time_eq;
 
 use crate::cbc_mac::CbcMac;
 
-/// Encrypts in place and writes the tag, cut to its length.
+/// Encrypts in place and writes the tag, truncated to its length.
 pub(crate) fn seal<const NONCE: usize>(
     key: &EncryptKey,
     nonce: &[u8; NONCE],
@@ -20,7 +20,7 @@ pub(crate) fn seal<const NONCE: usize>(
     tag.copy_from_slice(&full[..tag.len()]);
 }
 
-/// Decrypts in place; data that is rejected is wiped.
+/// Decrypts in place; rejected data is wiped.
 pub(crate) fn open<const NONCE: usize>(
     key: &EncryptKey,
     nonce: &[u8; NONCE],
@@ -34,7 +34,7 @@ pub(crate) fn open<const NONCE: usize>(
     if const_time_eq(&full[..tag.len()], tag) {
         return Ok(());
     }
-    // RFC 3610 §2.5: nothing of a message that fails may be revealed.
+    // RFC 3610 §2.5: no part of a message that fails verification may be revealed.
     data.fill(0);
     Err(Rejected)
 }
@@ -58,7 +58,7 @@ fn authenticate<const NONCE: usize>(
     std::array::from_fn(|at| chain.state()[at] ^ key_stream.mask[at])
 }
 
-/// RFC 3610 §2.2: associated data of any length, behind that length in two, six or ten bytes.
+/// RFC 3610 §2.2: associated data, preceded by its length in two, six or ten bytes.
 fn add_associated(chain: &mut CbcMac<'_>, aad: &[u8]) {
     let length = aad.len() as u64;
     match (u16::try_from(length), u32::try_from(length)) {
@@ -75,7 +75,7 @@ fn add_associated(chain: &mut CbcMac<'_>, aad: &[u8]) {
     chain.update(aad);
 }
 
-/// RFC 3610 §2.2: two bytes tell lengths below 2^16 - 2^8; above, they tell how many bytes follow that do.
+/// RFC 3610 §2.2: lengths below 2^16 - 2^8 take two bytes; from there on these two bytes announce a longer length field.
 const LONG_FROM: u16 = 0xff00;
 
 /// RFC 3610 §2.2, B_0:  Flags(1) Nonce(15-L) l(m)(L),  Flags = 64·Adata + 8·(M − 2)/2 + (L − 1), L = 15 − nonce length

@@ -1,4 +1,4 @@
-//! Encryption as IKE and ESP key it: where key, salt, IV and nonce sit. RFC 3602 and RFC 2451 (CBC), RFC 3686 (CTR),
+//! Encryption as IKE and ESP use it: the layout of key, salt, IV and nonce. RFC 3602 and RFC 2451 (CBC), RFC 3686 (CTR),
 //! RFC 4106 and RFC 5282 (GCM), RFC 4309 (CCM), RFC 4543 (GMAC), RFC 7634 (ChaCha20-Poly1305).
 
 use keytoll_crypto_api::Rejected;
@@ -12,7 +12,7 @@ use crate::ccm;
 /// Encrypts one block in place.
 ///
 /// # Panics
-/// If key or block have another length than the cipher says: a bug of the caller.
+/// If the key or block has another length than the cipher's, which is a bug in the caller.
 pub(crate) fn block(cipher: BlockCipher, key: &[u8], block: &mut [u8]) {
     assert_eq!(key.len(), cipher.key_len(), "length of the {cipher} key");
     match cipher {
@@ -22,7 +22,7 @@ pub(crate) fn block(cipher: BlockCipher, key: &[u8], block: &mut [u8]) {
     }
 }
 
-/// What a key is expanded for; the schedules of AES-CBC differ.
+/// What a key is expanded for; AES-CBC has two schedules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Direction {
     Encrypt,
@@ -38,7 +38,7 @@ pub(crate) enum Cipher {
     AesCtr(EncryptKey),
     AesCcm(EncryptKey),
     Evp(aead::Key),
-    /// And a place to gather what is authenticated, for the library wants it in one piece.
+    /// With a buffer for the authenticated data, which the library needs in one piece.
     AesGmac(aead::Key, Vec<u8>),
 }
 
@@ -83,7 +83,7 @@ impl Cipher {
         }
     }
 
-    /// Decrypts in place, checking the tag; lengths are right.
+    /// Decrypts in place and checks the tag; lengths have been checked.
     pub(crate) fn decrypt(
         &mut self,
         salt: &[u8],
@@ -118,7 +118,7 @@ impl Cipher {
     }
 }
 
-/// RFC 4543 §3.3, §3.4: what GMAC protects is the AAD of GCM, then the IV, then the payload it leaves readable.
+/// RFC 4543 §3.3, §3.4: the AAD of GCM is the AAD of GMAC, then the IV, then the payload, which stays readable.
 fn gather(gathered: &mut Vec<u8>, aad: &[u8], iv: &[u8], data: &[u8]) {
     gathered.clear();
     [aad, iv, data].into_iter().for_each(|part| gathered.extend_from_slice(part));
@@ -145,8 +145,8 @@ fn nonce<const N: usize>(salt: &[u8], iv: &[u8]) -> [u8; N] {
     nonce
 }
 
-/// As [`nonce`], for the ciphers of which every packet's time counts: written in the two words in which the library reads
-/// it, for a load that spans two stores has to wait for them.
+/// As [`nonce`], for ciphers whose time per packet matters: written in the two words that the library reads, because a load
+/// that spans two stores has to wait for both.
 #[inline]
 fn evp_nonce(salt: &[u8], iv: &[u8]) -> [u8; aead::NONCE] {
     let salt = u32::from_be_bytes(salt.try_into().expect("a salt of 4 bytes, as checked"));
@@ -157,7 +157,7 @@ fn evp_nonce(salt: &[u8], iv: &[u8]) -> [u8; aead::NONCE] {
     nonce
 }
 
-/// What the peer sent must be whole blocks and have a tag of the right length.
+/// Checks that the peer's data is whole blocks and its tag has the right length.
 pub(crate) fn check_lengths(algorithm: Encryption, data: &[u8], tag: &[u8]) -> Result<(), Rejected> {
     let whole = data.len().is_multiple_of(algorithm.block_len());
     (whole && tag.len() == algorithm.tag_len()).then_some(()).ok_or(Rejected)
@@ -175,7 +175,7 @@ impl<'a> Keyed<'a> {
     /// Splits key and salt.
     ///
     /// # Panics
-    /// If key or IV have another length than their algorithm says: a bug of the caller.
+    /// If key or IV have another length than the algorithm's, which is a bug in the caller.
     pub(crate) fn new(algorithm: Encryption, key: &'a [u8], iv: &'a [u8]) -> Self {
         assert_eq!(key.len(), algorithm.key_len(), "length of the {algorithm} key and salt");
         assert_eq!(iv.len(), algorithm.iv_len(), "length of the {algorithm} IV");

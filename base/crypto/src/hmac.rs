@@ -82,7 +82,7 @@ fn set_key<H: Md>(key: &[u8], pad: &mut [u8]) {
     }
 }
 
-/// Flips bits of the pad and starts a hash with it.
+/// Starts a hash with the pad, XORed with `bits`.
 fn padded<H: Md>(pad: &mut [u8], bits: u8) -> Running<H> {
     pad.iter_mut().for_each(|byte| *byte ^= bits);
     let mut running = Running::new();

@@ -1,4 +1,4 @@
-//! Signature keys: made from a random stream, imported from and exported to PKCS #8 (RFC 5208), or only pretended.
+//! Signature keys: made from a random stream, imported from and exported to PKCS #8 (RFC 5208), or dummies for null crypto.
 
 use std::sync::Arc;
 
@@ -11,37 +11,40 @@ use zeroize::Zeroizing;
 /// Why bytes are not a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum KeyError {
-    /// Not a PKCS #8 PrivateKeyInfo, or one whose numbers contradict each other.
+    /// Not a PKCS #8 PrivateKeyInfo, or one with contradictory numbers.
     #[error("not an unencrypted PKCS #8 private key")]
     Malformed,
-    /// A sound key that no [`KeyKind`] describes, e.g. RSA with 1536 bits.
+    /// A valid key that no [`KeyKind`] describes, e.g. RSA with 1536 bits.
     #[error("a kind of key that keytoll does not know")]
     Unknown,
 }
 
-/// Makes a key; one seed gives one key on every machine.
+/// Makes a key; the same seed gives the same key on every machine.
 pub fn generate(kind: KeyKind, rng: &mut Rng) -> SigningKey {
     wrap(kind, PrivateKey::generate(native(kind), &mut |bytes| rng.fill(bytes)))
 }
 
 /// Loads a key from PKCS #8 DER.
+///
+/// # Errors
+/// [`KeyError::Malformed`] or [`KeyError::Unknown`].
 pub fn from_pkcs8(der: &[u8]) -> Result<SigningKey, KeyError> {
     let key = PrivateKey::from_pkcs8(der).ok_or(KeyError::Malformed)?;
     let kind = KeyKind::ALL.iter().copied().find(|&kind| native(kind) == key.kind());
     Ok(wrap(kind.ok_or(KeyError::Unknown)?, key))
 }
 
-/// Writes a key as PKCS #8 DER; none for a pretended key, which has nothing to write.
+/// Writes a key as PKCS #8 DER; `None` for a dummy key.
 pub fn to_pkcs8(key: &SigningKey) -> Option<Zeroizing<Vec<u8>>> {
     key.inner().map(|private: &PrivateKey| Zeroizing::new(private.to_pkcs8()))
 }
 
-/// A pretended key for [`crate::Null`], with the public half of a real one.
+/// A dummy key for [`crate::Null`], with the public half of a real one.
 pub fn null(kind: KeyKind, spki: &[u8]) -> SigningKey {
     SigningKey::new(kind, spki, Arc::new(()))
 }
 
-/// A pretended key with a public half of its own that parses and is as long as a real one; RSA costs no prime search.
+/// A dummy key with a public half of its own that parses and is as long as a real one; RSA costs no prime search.
 pub fn generate_null(kind: KeyKind, rng: &mut Rng) -> SigningKey {
     match kind.rsa_bits() {
         Some(bits) => null(kind, &rsa_spki(&random_modulus(bits, rng))),
@@ -49,8 +52,8 @@ pub fn generate_null(kind: KeyKind, rng: &mut Rng) -> SigningKey {
     }
 }
 
-/// The kind of key in a SubjectPublicKeyInfo, told by its length alone: enough for books and for pretending. All RSA
-/// keys made here have the exponent 65537, and so have nearly all others.
+/// The kind of key in a SubjectPublicKeyInfo, derived from its length alone: enough to count operations and for null crypto.
+/// All RSA keys made here have the exponent 65537, and so have nearly all others.
 pub fn kind_of_spki(spki: &[u8]) -> Option<KeyKind> {
     KeyKind::ALL.iter().copied().find(|&kind| spki_len(kind) == spki.len())
 }
@@ -69,7 +72,7 @@ pub const fn spki_len(kind: KeyKind) -> usize {
     }
 }
 
-/// Length of a signature. An ECDSA signature in DER has no fixed length; this is the likeliest (71, 103, 139 bytes).
+/// Length of a signature in bytes. An ECDSA signature in DER has no fixed length; this is the likeliest (71, 103, 139 bytes).
 pub const fn signature_len(kind: KeyKind, scheme: SignatureScheme) -> usize {
     let raw = matches!(scheme, SignatureScheme::EcdsaRaw(_));
     match kind {
@@ -133,7 +136,7 @@ const fn native(kind: KeyKind) -> Kind {
     }
 }
 
-/// An odd number of exactly `bits` bits, which is all that can be seen of a modulus from outside.
+/// An odd number of exactly `bits` bits, which is what a modulus looks like from outside.
 fn random_modulus(bits: usize, rng: &mut Rng) -> Vec<u8> {
     let mut modulus = vec![0; bits / 8];
     rng.fill(&mut modulus);

@@ -1,12 +1,12 @@
-//! The providers behind [`keytoll_crypto_api::Crypto`]: real, null, and a meter around either.
+//! The implementations of [`keytoll_crypto_api::Crypto`]: real, null, and a meter around either.
 //!
 //! ```text
 //!   engine --> Metered<Provider> --> Provider::Real --> keytoll-native (AWS-LC)
-//!              counts, ticks, bytes           '--> Null: right lengths, no work
+//!              counts, ticks, bytes           '--> Null: correct lengths, no computation
 //! ```
 //!
-//! The library's primitives come from `keytoll-native`; what is built from them here (HMAC, CMAC, XCBC, CCM, the checks
-//! of public values) is safe code without allocation. Keys for signatures are made, imported and exported by [`keys`].
+//! The library's primitives come from `keytoll-native`. What is built from them here (HMAC, CMAC, XCBC, CCM, the checks
+//! of public values) is safe code without allocation. [`keys`] makes, imports and exports signature keys.
 
 pub mod keys;
 

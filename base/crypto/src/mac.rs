@@ -1,4 +1,4 @@
-//! Integrity check values, cut as IPsec cuts them: RFC 2403, RFC 2404, RFC 4868 (HMAC), RFC 3566 (XCBC), RFC 4494 (CMAC).
+//! Integrity check values, truncated as in IPsec: RFC 2403, RFC 2404, RFC 4868 (HMAC), RFC 3566 (XCBC), RFC 4494 (CMAC).
 
 use keytoll_crypto_api::Digest;
 use keytoll_crypto_api::algorithm::{Hash, Integrity};
@@ -10,7 +10,7 @@ use crate::hmac::{self, Pads};
 /// The longest integrity check value: RFC 4868 §2.6, half of SHA-512.
 pub(crate) const TAG_LEN_MAX: usize = 32;
 
-/// A check value for one message.
+/// The integrity check value of one message.
 pub(crate) fn mac(algorithm: Integrity, key: &[u8], parts: &[&[u8]]) -> Digest {
     let mut tag = match algorithm {
         Integrity::HmacMd5_96 => hmac::hmac(Hash::Md5, key, parts),
@@ -25,7 +25,7 @@ pub(crate) fn mac(algorithm: Integrity, key: &[u8], parts: &[&[u8]]) -> Digest {
     tag
 }
 
-/// A key of which everything is computed that does not depend on the message.
+/// A key with everything precomputed that does not depend on the message.
 pub(crate) enum MacKey {
     Md5(Pads<Md5>),
     Sha1(Pads<Sha1>),

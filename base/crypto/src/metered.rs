@@ -1,5 +1,5 @@
-//! The books: how often, how long and over how many bytes each operation ran, by phase of the protocol. And, where it is
-//! wanted, a journal that has every single operation, in the order in which they ran.
+//! A meter around a provider: how often, how long and over how many bytes each operation ran, by phase of the protocol.
+//! Optionally a journal of every single operation in the order in which they ran.
 
 mod journal;
 pub mod prices;
@@ -20,30 +20,30 @@ use journal::{Entry, Journal};
 use prices::{Place, Prices};
 use slot::Slot;
 
-/// A provider whose every operation is booked.
+/// A provider whose operations are all counted.
 #[derive(Debug)]
 pub struct Metered<C> {
     provider: C,
     timing: Timing,
     purpose: &'static str,
-    /// Of every phase that was entered, in that order.
-    books: Vec<Books>,
-    /// The place among them of the phase that is on.
+    /// One for every phase that was entered, in that order.
+    phases: Vec<PhaseSums>,
+    /// Index of the current phase.
     current: usize,
     ticks_total: u64,
-    /// A number for every operation, summed up.
+    /// The sum of a mark per operation, see [`Metered::work_total`].
     work_total: u64,
     journal: Option<Journal>,
-    /// The first operation that the table had no price for.
+    /// The first operation that the price table did not list.
     unpriced: Option<Place>,
 }
 
-/// One line of the books.
+/// The sums of one operation, or one entry of the journal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Row {
     /// The phase of the protocol.
     pub phase: Phase,
-    /// What it was for; empty if nobody said so, and in sums.
+    /// What it was for; empty if not set, and in sums.
     pub purpose: &'static str,
     /// The operation, e.g. `agree`.
     pub operation: &'static str,
@@ -51,7 +51,7 @@ pub struct Row {
     pub algorithm: Cow<'static, str>,
     /// How often.
     pub count: u64,
-    /// Ticks of [`clock::ticks`] in all, the meter's own subtracted; picoseconds if charged by a table.
+    /// Total ticks of [`clock::ticks`], without the meter's own; picoseconds if charged by a price table.
     pub ticks: u64,
     /// Bytes worked on in all.
     pub bytes: u64,
@@ -60,27 +60,27 @@ pub struct Row {
 /// Whether the clock is read.
 #[derive(Debug, Clone)]
 enum Timing {
-    /// Reading it twice costs this much, which is subtracted.
+    /// The cost of reading it twice, which is subtracted.
     On {
         empty_ticks: u64,
     },
     Off,
-    /// What a table says is taken for what the clock would.
+    /// Prices of a table in place of the clock.
     Table(Arc<Prices>),
 }
 
-/// A phase, and its sums from its first operation on.
+/// A phase with its sums, which are allocated at its first operation.
 #[derive(Debug)]
-struct Books {
+struct PhaseSums {
     phase: Phase,
-    book: Option<Box<Book>>,
+    table: Option<Box<Table>>,
 }
 
-/// Phases that there is room for from the beginning, so that nothing grows within what is measured.
+/// Room for so many phases is reserved from the start, so that nothing allocates while measuring.
 const PHASES: usize = 16;
 
 /// The sums of one phase.
-type Book = [Sums; Slot::COUNT];
+type Table = [Sums; Slot::COUNT];
 
 #[derive(Debug, Clone, Copy, Default)]
 struct Sums {
@@ -95,19 +95,19 @@ impl<C> Metered<C> {
         Self::with(provider, Timing::On { empty_ticks: clock::empty_span_ticks() })
     }
 
-    /// Counts only: for a provider whose operations cost less than reading the clock.
+    /// Counts only: for a provider whose operations are cheaper than reading the clock.
     pub fn count_only(provider: C) -> Self {
         Self::with(provider, Timing::Off)
     }
 
     fn with(provider: C, timing: Timing) -> Self {
-        let mut books = Vec::with_capacity(PHASES);
-        books.push(Books { phase: Phase::SETUP, book: None });
+        let mut phases = Vec::with_capacity(PHASES);
+        phases.push(PhaseSums { phase: Phase::SETUP, table: None });
         Self {
             provider,
             timing,
             purpose: "",
-            books,
+            phases,
             current: 0,
             ticks_total: 0,
             work_total: 0,
@@ -116,12 +116,12 @@ impl<C> Metered<C> {
         }
     }
 
-    /// Charges operations by a table from now on: what is told in ticks elsewhere is then told in picoseconds.
+    /// Charges operations by a table from now on; everything given in ticks is then in picoseconds.
     pub fn charge(&mut self, prices: Arc<Prices>) {
         self.timing = Timing::Table(prices);
     }
 
-    /// Operation and algorithm of the first one that the table had no price for, as a table would call them.
+    /// Operation and algorithm of the first one that the table did not list, in the table's spelling.
     pub fn unpriced(&self) -> Option<(String, String)> {
         self.unpriced.map(Place::name)
     }
@@ -134,17 +134,17 @@ impl<C> Metered<C> {
         };
     }
 
-    /// Remembers every operation from now on, until [`Metered::clear_journal`] forgets them; without this none is.
+    /// Records every operation from now on, until [`Metered::clear_journal`]; without this call none is recorded.
     pub fn keep_journal(&mut self) {
         self.journal = Some(Journal::default());
     }
 
-    /// How many operations the journal has.
+    /// Number of operations in the journal.
     pub fn journal_len(&self) -> usize {
         self.journal.as_ref().map_or(0, |journal| journal.entries().len())
     }
 
-    /// The operations of the journal in their order, a row of count 1 each.
+    /// The operations of the journal in their order, one row of count 1 each.
     pub fn journal(&self) -> Vec<Row> {
         self.journal.as_ref().map_or_else(Vec::new, Journal::rows)
     }
@@ -154,7 +154,7 @@ impl<C> Metered<C> {
         self.journal.iter_mut().for_each(Journal::clear);
     }
 
-    /// What booking one operation costs around what it books, in ticks: the clock is read twice.
+    /// The overhead of counting one operation, in ticks: the clock is read twice.
     pub fn own_ticks(&self) -> u64 {
         match self.timing {
             Timing::On { empty_ticks } => 2 * empty_ticks,
@@ -172,46 +172,46 @@ impl<C> Metered<C> {
         self.ticks_total
     }
 
-    /// Tells the work done between two moments apart from other work: the difference of two of these is the same whenever
-    /// the same operations ran, in whatever order. It is never reset.
+    /// A fingerprint of the work done: the difference of two of these is the same whenever the same operations ran in
+    /// between, in whatever order. It is never reset.
     pub fn work_total(&self) -> u64 {
         self.work_total
     }
 
-    /// Forgets all sums; the phase stays.
+    /// Clears all sums; the phase stays.
     pub fn reset(&mut self) {
-        let books = self.books.iter_mut().filter_map(|books| books.book.as_deref_mut());
-        books.for_each(|book| *book = [Sums::default(); Slot::COUNT]);
+        let phases = self.phases.iter_mut().filter_map(|sums| sums.table.as_deref_mut());
+        phases.for_each(|book| *book = [Sums::default(); Slot::COUNT]);
         self.ticks_total = 0;
     }
 
     /// The sums so far: a row for each operation that happened, ordered by phase, operation and algorithm.
     pub fn snapshot(&self) -> Vec<Row> {
         let mut kept: Vec<_> =
-            self.books.iter().filter_map(|books| Some((books.phase, books.book.as_deref()?))).collect();
+            self.phases.iter().filter_map(|sums| Some((sums.phase, sums.table.as_deref()?))).collect();
         kept.sort_by_key(|(phase, _)| *phase);
         kept.into_iter().flat_map(|(phase, book)| rows(phase, book)).collect()
     }
 
-    /// The place of a phase in the books, a new one if it was never entered.
+    /// The index of a phase, which is added if it was never entered.
     fn place_of(&mut self, phase: Phase) -> usize {
-        self.books.iter().position(|books| books.phase == phase).unwrap_or_else(|| {
-            self.books.push(Books { phase, book: None });
-            self.books.len() - 1
+        self.phases.iter().position(|phases| phases.phase == phase).unwrap_or_else(|| {
+            self.phases.push(PhaseSums { phase, table: None });
+            self.phases.len() - 1
         })
     }
 
-    /// Runs an operation and books it.
-    fn book<T>(&mut self, slot: Slot, bytes: usize, operation: impl FnOnce(&mut C) -> T) -> T {
-        self.book_at(slot, Place::of(slot), bytes, operation)
+    /// Runs an operation and counts it.
+    fn count<T>(&mut self, slot: Slot, bytes: usize, operation: impl FnOnce(&mut C) -> T) -> T {
+        self.count_at(slot, Place::of(slot), bytes, operation)
     }
 
-    /// Runs an operation with a key of an SA's traffic and books it.
-    fn book_traffic<T>(&mut self, slot: Slot, bytes: usize, operation: impl FnOnce(&mut C) -> T) -> T {
-        self.book_at(slot, Place::of_traffic(slot), bytes, operation)
+    /// Runs an operation with a traffic key and counts it.
+    fn count_traffic<T>(&mut self, slot: Slot, bytes: usize, operation: impl FnOnce(&mut C) -> T) -> T {
+        self.count_at(slot, Place::of_traffic(slot), bytes, operation)
     }
 
-    fn book_at<T>(
+    fn count_at<T>(
         &mut self,
         slot: Slot,
         place: Place,
@@ -224,9 +224,9 @@ impl<C> Metered<C> {
             self.unpriced.get_or_insert(place);
             0
         });
-        let books = &mut self.books[self.current];
-        let book = books.book.get_or_insert_with(empty_book);
-        let sums = &mut book[slot.index()];
+        let phases = &mut self.phases[self.current];
+        let table = phases.table.get_or_insert_with(empty_table);
+        let sums = &mut table[slot.index()];
         sums.count += 1;
         sums.ticks += ticks;
         sums.bytes += bytes as u64;
@@ -234,7 +234,7 @@ impl<C> Metered<C> {
         self.work_total = self.work_total.wrapping_add(mark(slot.index()));
         if let Some(journal) = &mut self.journal {
             journal.push(Entry {
-                phase: books.phase,
+                phase: phases.phase,
                 purpose: self.purpose,
                 slot,
                 ticks,
@@ -245,7 +245,7 @@ impl<C> Metered<C> {
     }
 }
 
-/// A different large number for every kind of operation (the finalizer of SplitMix64), so that sums do not meet.
+/// A different large number for every kind of operation (the finalizer of SplitMix64), so that sums do not collide.
 const fn mark(slot: usize) -> u64 {
     let z = (slot as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -273,11 +273,11 @@ impl Timing {
     }
 }
 
-fn empty_book() -> Box<Book> {
+fn empty_table() -> Box<Table> {
     Box::new([Sums::default(); Slot::COUNT])
 }
 
-fn rows(phase: Phase, book: &Book) -> impl Iterator<Item = Row> + '_ {
+fn rows(phase: Phase, book: &Table) -> impl Iterator<Item = Row> + '_ {
     Slot::all().zip(book).filter(|(_, sums)| sums.count > 0).map(move |((operation, algorithm), sums)| Row {
         phase,
         purpose: "",
@@ -295,38 +295,38 @@ fn total(parts: &[&[u8]]) -> usize {
 
 impl<C: Crypto> Crypto for Metered<C> {
     fn enter(&mut self, phase: Phase) {
-        if self.books[self.current].phase != phase {
+        if self.phases[self.current].phase != phase {
             self.current = self.place_of(phase);
         }
         self.provider.enter(phase);
     }
 
-    fn tell(&mut self, purpose: &'static str) {
+    fn set_purpose(&mut self, purpose: &'static str) {
         self.purpose = purpose;
     }
 
     fn hash(&mut self, algorithm: Hash, parts: &[&[u8]]) -> Digest {
-        self.book(Slot::hash(algorithm), total(parts), |provider| provider.hash(algorithm, parts))
+        self.count(Slot::hash(algorithm), total(parts), |provider| provider.hash(algorithm, parts))
     }
 
     fn sha1_compress(&mut self, state: &mut [u32; 5], block: &[u8; 64]) {
-        self.book(Slot::compress(), block.len(), |provider| provider.sha1_compress(state, block));
+        self.count(Slot::compress(), block.len(), |provider| provider.sha1_compress(state, block));
     }
 
     fn block(&mut self, cipher: BlockCipher, key: &[u8], block: &mut [u8]) {
-        self.book(Slot::block(cipher), block.len(), |provider| provider.block(cipher, key, block));
+        self.count(Slot::block(cipher), block.len(), |provider| provider.block(cipher, key, block));
     }
 
     fn stream(&mut self, cipher: StreamCipher, key: &[u8], data: &mut [u8]) {
-        self.book(Slot::stream(cipher), data.len(), |provider| provider.stream(cipher, key, data));
+        self.count(Slot::stream(cipher), data.len(), |provider| provider.stream(cipher, key, data));
     }
 
     fn prf(&mut self, algorithm: Prf, key: &[u8], parts: &[&[u8]]) -> Digest {
-        self.book(Slot::prf(algorithm), total(parts), |provider| provider.prf(algorithm, key, parts))
+        self.count(Slot::prf(algorithm), total(parts), |provider| provider.prf(algorithm, key, parts))
     }
 
     fn mac(&mut self, algorithm: Integrity, key: &[u8], parts: &[&[u8]]) -> Digest {
-        self.book(Slot::mac(algorithm), total(parts), |provider| provider.mac(algorithm, key, parts))
+        self.count(Slot::mac(algorithm), total(parts), |provider| provider.mac(algorithm, key, parts))
     }
 
     fn verify_mac(
@@ -336,7 +336,7 @@ impl<C: Crypto> Crypto for Metered<C> {
         parts: &[&[u8]],
         tag: &[u8],
     ) -> Result<(), Rejected> {
-        self.book(Slot::verify_mac(algorithm), total(parts), |provider| {
+        self.count(Slot::verify_mac(algorithm), total(parts), |provider| {
             provider.verify_mac(algorithm, key, parts, tag)
         })
     }
@@ -350,7 +350,7 @@ impl<C: Crypto> Crypto for Metered<C> {
         data: &mut [u8],
         tag: &mut [u8],
     ) {
-        self.book(Slot::encrypt(algorithm), data.len() + aad.len(), |provider| {
+        self.count(Slot::encrypt(algorithm), data.len() + aad.len(), |provider| {
             provider.encrypt(algorithm, key, iv, aad, data, tag);
         });
     }
@@ -364,7 +364,7 @@ impl<C: Crypto> Crypto for Metered<C> {
         data: &mut [u8],
         tag: &[u8],
     ) -> Result<(), Rejected> {
-        self.book(Slot::decrypt(algorithm), data.len() + aad.len(), |provider| {
+        self.count(Slot::decrypt(algorithm), data.len() + aad.len(), |provider| {
             provider.decrypt(algorithm, key, iv, aad, data, tag)
         })
     }
@@ -377,7 +377,7 @@ impl<C: Crypto> Crypto for Metered<C> {
         data: &mut [u8],
         tag: &mut [u8],
     ) {
-        self.book_traffic(Slot::encrypt(key.encryption), data.len() + aad.len(), |provider| {
+        self.count_traffic(Slot::encrypt(key.encryption), data.len() + aad.len(), |provider| {
             provider.encrypt_traffic(key, iv, aad, data, tag);
         });
     }
@@ -390,33 +390,33 @@ impl<C: Crypto> Crypto for Metered<C> {
         data: &mut [u8],
         tag: &[u8],
     ) -> Result<(), Rejected> {
-        self.book_traffic(Slot::decrypt(key.encryption), data.len() + aad.len(), |provider| {
+        self.count_traffic(Slot::decrypt(key.encryption), data.len() + aad.len(), |provider| {
             provider.decrypt_traffic(key, iv, aad, data, tag)
         })
     }
 
     fn mac_traffic(&mut self, key: &mut TrafficKey, parts: &[&[u8]], tag: &mut [u8]) {
-        self.book_traffic(Slot::mac(key.authentication()), total(parts), |provider| {
+        self.count_traffic(Slot::mac(key.authentication()), total(parts), |provider| {
             provider.mac_traffic(key, parts, tag);
         });
     }
 
     fn verify_traffic(&mut self, key: &mut TrafficKey, parts: &[&[u8]], tag: &[u8]) -> Result<(), Rejected> {
-        self.book_traffic(Slot::verify_mac(key.authentication()), total(parts), |provider| {
+        self.count_traffic(Slot::verify_mac(key.authentication()), total(parts), |provider| {
             provider.verify_traffic(key, parts, tag)
         })
     }
 
     fn generate(&mut self, group: Group, rng: &mut Rng) -> KeyPair {
-        self.book(Slot::generate(group), group.public_len(), |provider| provider.generate(group, rng))
+        self.count(Slot::generate(group), group.public_len(), |provider| provider.generate(group, rng))
     }
 
     fn agree(&mut self, private: &PrivateKey, peer: &[u8]) -> Result<Secret, Rejected> {
-        self.book(Slot::agree(private.group), peer.len(), |provider| provider.agree(private, peer))
+        self.count(Slot::agree(private.group), peer.len(), |provider| provider.agree(private, peer))
     }
 
     fn sign(&mut self, key: &SigningKey, scheme: SignatureScheme, parts: &[&[u8]]) -> Vec<u8> {
-        self.book(Slot::sign(key.kind, scheme), total(parts), |provider| provider.sign(key, scheme, parts))
+        self.count(Slot::sign(key.kind, scheme), total(parts), |provider| provider.sign(key, scheme, parts))
     }
 
     fn verify(
@@ -426,17 +426,17 @@ impl<C: Crypto> Crypto for Metered<C> {
         parts: &[&[u8]],
         signature: &[u8],
     ) -> Result<(), Rejected> {
-        self.book(Slot::verify(spki, scheme), total(parts), |provider| {
+        self.count(Slot::verify(spki, scheme), total(parts), |provider| {
             provider.verify(spki, scheme, parts, signature)
         })
     }
 
     fn rsa_encrypt(&mut self, spki: &[u8], message: &[u8]) -> Result<Vec<u8>, Rejected> {
-        self.book(Slot::rsa_encrypt(spki), message.len(), |provider| provider.rsa_encrypt(spki, message))
+        self.count(Slot::rsa_encrypt(spki), message.len(), |provider| provider.rsa_encrypt(spki, message))
     }
 
     fn rsa_decrypt(&mut self, key: &SigningKey, ciphertext: &[u8]) -> Result<Secret, Rejected> {
-        self.book(Slot::rsa_decrypt(key.kind), ciphertext.len(), |provider| {
+        self.count(Slot::rsa_decrypt(key.kind), ciphertext.len(), |provider| {
             provider.rsa_decrypt(key, ciphertext)
         })
     }

@@ -1,7 +1,7 @@
-//! The provider that computes nothing: every length and every agreement is true, no bit is secret.
+//! The provider that computes nothing: all lengths are right and both sides agree, but no bit is secret.
 //!
-//! What remains of a protocol run is its skeleton: parsing, state, memory, messages. Digests, tags, secrets and
-//! signatures are zeros; encryption leaves the data as it is.
+//! What remains of a protocol run is parsing, state, memory and messages. Digests, tags, secrets and signatures are zeros;
+//! encryption leaves the data unchanged.
 
 use keytoll_crypto_api::algorithm::{
     BlockCipher, Encryption, Group, Hash, Integrity, KeyKind, Prf, SignatureScheme, StreamCipher,
@@ -107,7 +107,7 @@ impl Crypto for Null {
     }
 }
 
-/// RFC 8017 §7.2.1 step 2: 00 02, padding without zeros, 00, the message; none if it does not fit.
+/// RFC 8017 §7.2.1 step 2: 00 02, padding without zeros, 00, the message; `None` if it does not fit.
 fn padded(message: &[u8], len: usize) -> Option<Vec<u8>> {
     let padding = len.checked_sub(message.len() + 3).filter(|&padding| padding >= 8)?;
     Some([&[0, 2], &vec![0xff; padding][..], &[0], message].concat())
@@ -119,8 +119,8 @@ fn unpadded(block: &[u8]) -> Option<&[u8]> {
     Some(&rest[end + 1..])
 }
 
-/// Whether a signature of this length can come from this key, real ones in certificates included: in DER each of the
-/// two numbers of ECDSA may be a byte longer or shorter than likeliest.
+/// Whether a signature of this length can be from this key, including real ones in certificates: in DER each of the two
+/// numbers of ECDSA may be a byte longer or shorter than likeliest.
 fn is_plausible(kind: KeyKind, scheme: SignatureScheme, len: usize) -> bool {
     let tolerance = if matches!(scheme, SignatureScheme::EcdsaDer(_)) { 3 } else { 0 };
     len.abs_diff(signature_len(kind, scheme)) <= tolerance

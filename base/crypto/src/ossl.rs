@@ -1,7 +1,7 @@
 //! The second real provider, with the system's OpenSSL 3.0: `cargo build --features ossl`.
 //!
-//! It calls what strongSwan calls, so that a difference to charon is either the library's or the engine's. AES-XCBC is
-//! not in OpenSSL (strongSwan has its own): ask [`Ossl::check`] before offering it.
+//! It makes the same calls as strongSwan, so that a difference to charon is either the library's or the engine's. OpenSSL
+//! has no AES-XCBC (strongSwan has its own): call [`Ossl::check`] before offering it.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -37,7 +37,10 @@ impl Ossl {
         Self { exponents }
     }
 
-    /// Whether it has everything a suite needs.
+    /// Checks that it has everything a suite needs.
+    ///
+    /// # Errors
+    /// The first algorithm that is missing.
     pub fn check(suite: &Suite) -> Result<(), Unsupported> {
         let integrity = suite.integrity.filter(|&integrity| integrity == Integrity::AesXcbc96);
         let prf = suite.prf.filter(|&prf| prf == Prf::AesXcbc128);
@@ -54,6 +57,9 @@ impl Ossl {
     }
 
     /// Loads a key made by [`crate::keys`] into this library.
+    ///
+    /// # Errors
+    /// It is a dummy key, or the library refuses it.
     pub fn adopt(key: &SigningKey) -> Result<SigningKey, KeyError> {
         let der = keys::to_pkcs8(key).ok_or(KeyError::Malformed)?;
         let private = key::PrivateKey::from_pkcs8(&der).ok_or(KeyError::Malformed)?;
@@ -63,7 +69,7 @@ impl Ossl {
 
 impl Crypto for Ossl {
     fn hash(&mut self, algorithm: Hash, parts: &[&[u8]]) -> Digest {
-        // OpenSSL 3.0 has MD4 in its legacy provider only; strongSwan and FreeRADIUS bring their own, and so do we.
+        // OpenSSL 3.0 has MD4 in its legacy provider only; strongSwan and FreeRADIUS have their own, and so do we.
         let Some(name) = name(algorithm) else { return crate::hmac::hash(algorithm, parts) };
         let mut digest = Digest::zeroed(algorithm.len());
         digest::hash(name, parts, &mut digest);
@@ -174,8 +180,7 @@ impl Crypto for Ossl {
             Family::X25519 => montgomery_secret(Montgomery::X25519, rng, &mut public),
             Family::X448 => montgomery_secret(Montgomery::X448, rng, &mut public),
         };
-        // A daemon keeps the key object between the two operations; we keep the public half, so that it need not be
-        // computed a second time.
+        // A daemon keeps the key object between the two operations; we keep the public half, so that it is not computed twice.
         let secret = if group.is_modp() { secret } else { Secret::new([&secret[..], &public].concat()) };
         KeyPair { private: PrivateKey { group, secret }, public }
     }
@@ -226,13 +231,13 @@ impl Crypto for Ossl {
     }
 }
 
-/// Private and, except for MODP, public half of what `generate` made.
+/// The private half of what `generate` made and, except for MODP, the public half.
 fn halves(private: &PrivateKey) -> (&[u8], &[u8]) {
     let public_len = if private.group.is_modp() { 0 } else { private.group.public_len() };
     private.secret.split_at(private.secret.len().saturating_sub(public_len))
 }
 
-/// A block of CBC under a zero IV is a block of the cipher itself, and EDE under one key is single DES, which OpenSSL
+/// One block of CBC with a zero IV is the block cipher itself, and EDE with three equal keys is single DES, which OpenSSL
 /// 3.0 has in its legacy provider only.
 fn block(cipher: BlockCipher, key: &[u8], block: &mut [u8]) {
     assert_eq!((key.len(), block.len()), (cipher.key_len(), cipher.block_len()), "lengths of {cipher}");
@@ -270,7 +275,7 @@ fn montgomery_secret(curve: Montgomery, rng: &mut Rng, public: &mut [u8]) -> Sec
     Secret::new(private)
 }
 
-/// What the cipher authenticates without encrypting it. RFC 4543 §3.3: with GMAC, everything.
+/// The data that the cipher authenticates without encrypting it. RFC 4543 §3.3: with GMAC, everything.
 fn associated<'a>(algorithm: Encryption, iv: &[u8], aad: &'a [u8], data: &[u8]) -> Cow<'a, [u8]> {
     match algorithm {
         gmac if gmac.is_gmac() => [aad, iv, data].concat().into(),

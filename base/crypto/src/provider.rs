@@ -1,4 +1,4 @@
-//! Whichever provider a run was told to use, as one type that needs no box.
+//! Any of the providers as one type, without a box.
 
 use keytoll_crypto_api::algorithm::{
     BlockCipher, Encryption, Group, Hash, Integrity, Prf, SignatureScheme, StreamCipher,
@@ -33,7 +33,7 @@ impl Provider {
     }
 }
 
-/// Hands a call to the provider in question.
+/// Forwards a call to the provider in use.
 macro_rules! each {
     ($self:ident.$operation:ident($($argument:expr),*)) => {
         match $self {

@@ -35,7 +35,10 @@ impl Real {
         agreement::supports(group)
     }
 
-    /// Whether the library has everything a suite needs.
+    /// Checks that the library has everything a suite needs.
+    ///
+    /// # Errors
+    /// The first algorithm that is missing.
     pub fn check(suite: &Suite) -> Result<(), Unsupported> {
         match suite.group {
             Some(group) if !Self::supports(group) => Err(Unsupported(group.name())),

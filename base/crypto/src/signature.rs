@@ -7,7 +7,7 @@ use keytoll_native::awslc::key::{Padding, PrivateKey, PublicKey};
 
 use crate::hmac::hash;
 
-/// Signs; none if the scheme does not fit the key.
+/// Signs; `None` if the scheme does not fit the key.
 pub(crate) fn sign(key: &PrivateKey, scheme: SignatureScheme, parts: &[&[u8]]) -> Option<Vec<u8>> {
     match scheme {
         SignatureScheme::RsaPkcs1(h) => key.sign_rsa(Padding::Pkcs1, name(h)?, &hash(h, parts)),
@@ -29,7 +29,7 @@ pub(crate) fn verify(
     check(spki, scheme, parts, signature).filter(|&good| good).map(drop).ok_or(Rejected)
 }
 
-/// Whether the signature is good; none if there can be no such signature.
+/// Whether the signature is valid; `None` if the scheme does not fit the key.
 fn check(spki: &[u8], scheme: SignatureScheme, parts: &[&[u8]], signature: &[u8]) -> Option<bool> {
     let key = PublicKey::from_spki(spki)?;
     Some(match scheme {
@@ -46,7 +46,7 @@ fn signable(algorithm: Hash, parts: &[&[u8]]) -> Option<Digest> {
     name(algorithm).map(|_| hash(algorithm, parts))
 }
 
-/// The library's name of a hash; none for MD4, which goes under no signature.
+/// The library's identifier of a hash; `None` for MD4, which signs nothing.
 pub(crate) const fn name(hash: Hash) -> Option<Name> {
     Some(match hash {
         Hash::Md5 => Name::Md5,

@@ -1,7 +1,7 @@
-//! The keys of an SA that carries traffic, kept expanded inside the [`TrafficKey`] itself.
+//! Traffic keys of SAs, kept expanded inside the [`TrafficKey`] itself.
 //!
-//! Expanding a key costs as much as a short packet, and its form takes half a kilobyte. So the first packet of an SA is
-//! sealed as any message of IKE is, and the second one makes what all later packets use.
+//! Expanding a key costs as much as a short packet, and the result takes half a kilobyte. So the first packet of an SA is
+//! protected like any IKE message, and the second one expands the key for all later packets.
 
 use std::any::Any;
 
@@ -16,12 +16,12 @@ use crate::mac::{self, MacKey};
 struct Expanded {
     direction: Direction,
     cipher: Cipher,
-    /// Where in the encryption key the salt begins.
+    /// Offset of the salt in the encryption key.
     salt_at: usize,
-    /// What the algorithm says of lengths, asked once: its tag, and one less than its block, a power of two.
+    /// The algorithm's lengths, looked up once: its tag, and its block (a power of two) minus one.
     tag_len: usize,
     block_mask: usize,
-    /// In a box of its own: with an AEAD there is none.
+    /// In a box of its own, because there is none with an AEAD.
     mac: Option<Box<MacKey>>,
 }
 
@@ -73,7 +73,7 @@ pub(crate) fn decrypt(
     }
     check_lengths(encryption, data, tag)?;
     let (bare, salt) = split(encryption, encryption_key);
-    // What a stranger sends must not make us keep anything: only packets that were right count.
+    // A forged packet must not cause any allocation: only packets that verified count.
     Cipher::new(encryption, bare, direction).decrypt(salt, iv, aad, data, tag)?;
     if encryption != Encryption::Null {
         used(key, direction);
@@ -81,13 +81,13 @@ pub(crate) fn decrypt(
     Ok(())
 }
 
-/// Makes the integrity check value of a packet.
+/// Computes the integrity check value of a packet.
 pub(crate) fn mac(key: &mut TrafficKey, parts: &[&[u8]], tag: &mut [u8]) {
     compute(key, parts, tag);
     note(key, Direction::Encrypt);
 }
 
-/// What is only authenticated is used here; what is encrypted too was, or will be, by the cipher.
+/// Counts the packet if the key only authenticates; if it also encrypts, the cipher counts it.
 fn note(key: &mut TrafficKey, direction: Direction) {
     if key.encryption == Encryption::Null {
         used(key, direction);
@@ -114,13 +114,13 @@ pub(crate) fn verify(key: &mut TrafficKey, parts: &[&[u8]], tag: &[u8]) -> Resul
     Ok(())
 }
 
-/// What was kept, if it serves this direction.
+/// The expanded key, if it is for this direction.
 #[inline]
 fn expanded(kept: &mut Option<Box<dyn Any + Send + Sync>>, direction: Direction) -> Option<&mut Expanded> {
     kept.as_mut()?.downcast_mut::<Expanded>().filter(|kept| kept.direction == direction)
 }
 
-/// Notes a packet; the second one leaves the expanded key behind.
+/// Counts a packet; the second one stores the expanded key.
 fn used(key: &mut TrafficKey, direction: Direction) {
     if std::mem::replace(&mut key.is_used, true) && key.expanded.is_none() {
         key.expanded = Some(Box::new(Expanded::new(key, direction)));

@@ -1,5 +1,5 @@
-//! Symmetric operations allocate nothing, in Rust or in the library; without the test harness, because the library's
-//! heap can only be routed while there is one thread.
+//! Symmetric operations allocate nothing, in Rust or in the library. This runs without the test harness, because the
+//! library's heap can only be redirected while there is one thread.
 
 use keytoll_crypto::{Null, Real};
 use keytoll_crypto_api::algorithm::{Encryption, Hash, Integrity, Prf};
@@ -15,14 +15,14 @@ const MEASURED: u8 = 1;
 fn main() {
     install_crypto_heap().expect("nothing was allocated by the library before main");
     let mut real = Real::default();
-    // What the library keeps per process and thread is made by the first use.
+    // The first use makes what the library keeps per process and thread.
     exercise(&mut real);
     assert_eq!(charged(|| exercise(&mut real)), 0, "allocations of the real provider");
     assert_eq!(charged(|| exercise(&mut Null)), 0, "allocations of the null provider");
     check_traffic(&mut real);
 }
 
-/// In traffic a key is kept from its second packet on, in one block, and given back with the key.
+/// With traffic, a key is expanded from its second packet on, in one block, which is freed with the key.
 fn check_traffic(real: &mut Real) {
     let mut key =
         TrafficKey::new(Encryption::Aes128Gcm16, None, vec![3; 20].as_slice().into(), Secret::default());
@@ -75,7 +75,7 @@ fn exercise(crypto: &mut dyn Crypto) {
         let tag = crypto.mac(integrity, key, &parts);
         crypto.verify_mac(integrity, key, &parts, &tag).expect("its own tag");
     }
-    // GMAC gathers what it authenticates: a single message does not pay for keeping the place.
+    // GMAC gathers the authenticated data: a single message does not keep the buffer.
     let encryptions = Encryption::ALL.iter().filter(|algorithm| !algorithm.is_gmac());
     encryptions.for_each(|&algorithm| encrypt(crypto, algorithm));
 }

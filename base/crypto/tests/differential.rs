@@ -385,8 +385,8 @@ fn check_ed25519(seed: u64, message: &[u8]) {
     assert_eq!(theirs.sign(message).to_bytes()[..], signature);
 }
 
-/// What stands in front of an IKE message's Encrypted payload may be as long as a datagram, and CCM tells lengths of 65 280
-/// bytes and more in another way. Lengths around that place, around 64 KiB, and of no datagram.
+/// The bytes in front of an IKE message's Encrypted payload may be as long as a datagram, and CCM encodes lengths of 65 280
+/// bytes and more differently. Tests lengths around that limit, around 64 KiB, and beyond any datagram.
 #[test]
 fn associated_data_of_any_length() {
     let (key, iv, plain) = ([0x5a; 36], [7; 16], [9; 48]);
@@ -404,7 +404,7 @@ fn associated_data_of_any_length() {
     }
 }
 
-/// Decryption is checked by coming back; this looks at it alone, on what the oracle encrypted.
+/// Round trips test decryption together with encryption; this tests it alone, on what the oracle encrypted.
 #[test]
 fn cbc_decryption_alone() {
     let (key, iv) = ([3; 16], [4; 16]);

@@ -10,7 +10,7 @@ use keytoll_native::awslc::modp::Prime;
 use num_bigint::BigUint;
 use proptest::prelude::*;
 
-/// Bits, the number that makes the prime safe, and the prime.
+/// Bits, the constant that makes the prime safe, and the prime.
 const GROUPS: [(usize, u32, Prime, Group); 8] = [
     (768, 149_686, Prime::Bits768, Group::Modp768),
     (1024, 129_093, Prime::Bits1024, Group::Modp1024),

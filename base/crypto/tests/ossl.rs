@@ -1,4 +1,4 @@
-//! The system's OpenSSL against AWS-LC: whatever one makes, the other accepts, byte for byte where there is no chance.
+//! The system's OpenSSL against AWS-LC: each accepts what the other makes; deterministic outputs are equal byte for byte.
 
 #![cfg(feature = "ossl")]
 

@@ -1,5 +1,5 @@
-//! What every provider must keep: Real and Null agree on all lengths, nonsense is rejected and never panics, keys come
-//! back as they went, and the meter's books are right.
+//! What every provider must fulfil: Real and Null agree on all lengths, invalid input is rejected and never panics, keys
+//! survive export and import, and the meter counts correctly.
 
 #![allow(clippy::unwrap_used, reason = "a helper that fails must fail its test")]
 
@@ -67,7 +67,7 @@ fn md4_goes_under_no_signature() {
 }
 
 #[test]
-fn single_blocks_and_steps_are_booked() {
+fn single_blocks_and_steps_are_counted() {
     let mut metered = Metered::count_only(Real::default());
     metered.enter(EAP);
     metered.block(BlockCipher::Aes128, &[1; 16], &mut [0; 16]);
@@ -101,7 +101,7 @@ fn digests_have_the_lengths_their_algorithms_say() {
 }
 
 #[test]
-fn ciphers_come_back_and_refuse_what_is_not_theirs() {
+fn decryption_undoes_encryption_and_refuses_forgeries() {
     for mut provider in providers() {
         for &algorithm in Encryption::ALL {
             let key = vec![7; algorithm.key_len()];
@@ -122,7 +122,7 @@ fn ciphers_come_back_and_refuse_what_is_not_theirs() {
 }
 
 #[test]
-fn the_keys_of_traffic_make_what_keys_of_single_messages_make() {
+fn traffic_keys_give_the_same_as_keys_of_single_messages() {
     for mut provider in providers() {
         for &encryption in Encryption::ALL {
             for &integrity in Integrity::ALL {
@@ -336,7 +336,7 @@ fn the_key_of_a_stream_does_not_change_with_the_version() {
 }
 
 #[test]
-fn pretended_keys_look_like_real_ones() {
+fn dummy_keys_look_like_real_ones() {
     for &kind in KeyKind::ALL {
         let key = keys::generate_null(kind, &mut rng());
         assert_eq!((key.kind, key.spki.len()), (kind, keys::spki_len(kind)));
@@ -354,7 +354,7 @@ fn pretended_keys_look_like_real_ones() {
 
 #[test]
 #[should_panic(expected = "made or loaded by keytoll_crypto::keys")]
-fn a_pretended_key_cannot_really_sign() {
+fn a_dummy_key_cannot_really_sign() {
     let key = keys::generate_null(KeyKind::Ed25519, &mut rng());
     Real::default().sign(&key, SignatureScheme::Ed25519, &[]);
 }
@@ -391,7 +391,7 @@ fn a_journal_has_every_operation_in_its_order_and_is_kept_on_demand() {
 }
 
 #[test]
-fn the_meter_books_every_operation_under_its_phase() {
+fn the_meter_counts_every_operation_under_its_phase() {
     let mut metered = Metered::new(Real::default());
     let key = keys::generate(KeyKind::EcdsaP256, &mut rng());
     metered.enter(SA_INIT);
@@ -424,7 +424,7 @@ fn the_meter_books_every_operation_under_its_phase() {
 }
 
 #[test]
-fn rsa_encryption_comes_back_with_every_provider_and_is_booked() {
+fn rsa_decryption_undoes_encryption_with_every_provider_and_is_counted() {
     for provider in providers() {
         let mut metered = Metered::count_only(provider);
         for kind in [KeyKind::Rsa1024, KeyKind::Rsa2048] {
@@ -447,7 +447,7 @@ fn rsa_encryption_comes_back_with_every_provider_and_is_booked() {
 }
 
 #[test]
-fn rsa_encryption_wants_an_rsa_key() {
+fn rsa_encryption_needs_an_rsa_key() {
     let key = keys::generate(KeyKind::EcdsaP256, &mut rng());
     for mut provider in providers() {
         assert_eq!(provider.rsa_encrypt(&key.spki, b"message"), Err(Rejected));
@@ -457,7 +457,7 @@ fn rsa_encryption_wants_an_rsa_key() {
 }
 
 #[test]
-fn a_stream_cipher_undoes_itself_and_is_booked() {
+fn a_stream_cipher_undoes_itself_and_is_counted() {
     for provider in providers() {
         let (mut metered, mut data) = (Metered::count_only(provider), *b"message");
         metered.stream(StreamCipher::Rc4, b"12345678", &mut data);

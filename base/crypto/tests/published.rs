@@ -1,4 +1,4 @@
-//! Published test vectors, one file per family in `tests/published/`; each file says where its lines come from.
+//! Published test vectors, one file per family in `tests/published/`; each file names its source.
 
 #![allow(clippy::unwrap_used, reason = "a helper that fails must fail its test")]
 
@@ -23,7 +23,7 @@ fn bytes(hex: &str) -> Vec<u8> {
     (0..hex.len()).step_by(2).map(|at| u8::from_str_radix(&hex[at..at + 2], 16).unwrap()).collect()
 }
 
-/// Every way of cutting a message in two must not matter; a few ways are tried.
+/// A few ways of cutting a message in two; none may matter.
 fn cuts(message: &[u8]) -> impl Iterator<Item = [&[u8]; 2]> {
     [0, 1, 15, 16, 17, 64, message.len()]
         .into_iter()

@@ -1,4 +1,4 @@
-//! Google's Wycheproof vectors: the edge cases that implementations have got wrong before. Every test names how many
+//! Google's Wycheproof vectors: edge cases that implementations have got wrong before. Every test states how many
 //! cases it ran, so that a change of the vectors cannot empty it.
 
 #![allow(clippy::unwrap_used, reason = "a helper that fails must fail its test")]
@@ -15,7 +15,7 @@ fn real() -> Real {
     Real::new(Exponents::Short)
 }
 
-/// Judges an outcome; "acceptable" ones may go either way.
+/// Judges an outcome; "acceptable" cases may go either way.
 fn judge(accepted: bool, expected: TestResult, case: &str) {
     match expected {
         TestResult::Valid => assert!(accepted, "{case}: refused though valid"),
@@ -46,7 +46,7 @@ fn aead_set(name: aead::TestName) -> usize {
     ran
 }
 
-/// Ours, if key, nonce and tag have the lengths IPsec uses.
+/// Our algorithm, if key, nonce and tag have the lengths that IPsec uses.
 fn encryption(name: aead::TestName, key: usize, nonce: usize, tag: usize) -> Option<Encryption> {
     let text = match (name, nonce) {
         (aead::TestName::AesGcm, 96) => format!("aes{key}gcm{}", tag / 8),

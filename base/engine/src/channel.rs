@@ -1,50 +1,49 @@
-//! What the bytes of a stream pass on their way between socket and messages, if something secures them: TLS, for one. Whoever
-//! carries streams does not know what that is; who opens their sockets says ([`Secure`]).
+//! The security layer of a stream, between the socket and the messages: TLS, for one. The driver that carries streams does not
+//! know which it is; whoever configures the sockets passes a [`Secure`].
 
 use std::error::Error;
 use std::fmt;
 
 use crate::Ctx;
 
-/// Why a stream cannot be secured, or no longer.
+/// Why a stream cannot be secured, or can no longer be trusted.
 pub type Broken = Box<dyn Error + Send + Sync>;
 
-/// Secures streams, one channel each.
+/// Secures streams: makes one [`Channel`] per stream.
 pub trait Secure: fmt::Debug + Send + Sync {
-    /// For one more stream.
+    /// Makes the channel of one more stream.
     ///
     /// # Errors
-    /// What stands in the way.
+    /// The channel cannot be set up, e.g. for lack of a usable certificate.
     fn channel(&self, cx: &mut Ctx<'_>) -> Result<Box<dyn Channel>, Broken>;
 }
 
-/// Secures one stream. What it wants to send lies ready after every call, also after one that failed: the peer may be told
-/// why.
+/// Secures one stream. Output may be ready after every call, also after one that failed: an alert tells the peer why.
 pub trait Channel: fmt::Debug + Send {
-    /// Takes bytes that came, and appends what they say.
+    /// Takes received bytes and appends the plaintext that they carry.
     ///
     /// # Errors
-    /// Why nothing more can be believed.
+    /// The stream can no longer be trusted: the handshake failed or a record is forged.
     fn unseal(&mut self, sealed: &[u8], clear: &mut Vec<u8>, cx: &mut Ctx<'_>) -> Result<(), Broken>;
 
-    /// Seals a message; only when the peer is proved.
+    /// Seals a message. Only allowed once the peer is authenticated.
     ///
     /// # Errors
-    /// Why it cannot be sent.
+    /// The message cannot be sent.
     fn seal(&mut self, clear: &[u8], cx: &mut Ctx<'_>) -> Result<(), Broken>;
 
-    /// Says that nothing more follows.
+    /// Announces that nothing more follows.
     fn close(&mut self, cx: &mut Ctx<'_>);
 
-    /// Takes the bytes that are to be sent.
+    /// Takes the bytes to send.
     fn take_output(&mut self) -> Vec<u8>;
 
-    /// The names that the peer has proved; none before.
+    /// The names that the peer has proved; `None` before it is authenticated.
     fn proved(&self) -> Option<&[String]>;
 
-    /// Judges the peer's proof again: it may have expired, or been revoked.
+    /// Checks the peer's credentials again: they may have expired or been revoked.
     ///
     /// # Errors
-    /// Why it counts no more.
+    /// The credentials are no longer valid.
     fn judge(&mut self, cx: &mut Ctx<'_>) -> Result<(), Broken>;
 }

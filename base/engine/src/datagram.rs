@@ -1,17 +1,17 @@
-//! What engines send each other.
+//! What engines send to each other.
 
 use keytoll_net::Addr;
 use keytoll_trace::Protocol;
 
-/// Bytes on their way from one address to another; what carries them, the addresses say.
+/// Bytes on their way from one address to another. The kind of the addresses says which headers carry them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Datagram {
-    /// What it belongs to, for the counters.
+    /// The protocol it is counted under.
     pub protocol: Protocol,
     /// The sender.
     pub from: Addr,
     /// The receiver.
     pub to: Addr,
-    /// What is behind the headers that the addresses stand for.
+    /// The payload behind the headers that the addresses imply.
     pub bytes: Vec<u8>,
 }

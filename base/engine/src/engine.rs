@@ -1,22 +1,22 @@
-//! The shape of every engine: all that goes in and all that comes out has one way, so that who wraps an engine forgets none of it.
+//! The contract of every engine. All inputs and all outputs go through one type each, so that a wrapper cannot forget any.
 
 use crate::Datagram;
 use keytoll_crypto_api::Crypto;
 use keytoll_net::Addr;
 use keytoll_trace::{Fact, Protocol, Time, Trace};
 
-/// What an engine may know of the outside world, lent for the length of one call.
+/// The outside world as an engine sees it, lent for the length of one call.
 pub struct Ctx<'a> {
     /// Now.
     pub now: Time,
     /// Every cryptographic primitive.
     pub crypto: &'a mut dyn Crypto,
-    /// Where to leave facts.
+    /// Receives facts.
     pub trace: &'a mut dyn Trace,
 }
 
 impl Ctx<'_> {
-    /// Notes that something arrived that cannot be used.
+    /// Records that something unusable arrived.
     pub fn discard(&mut self, protocol: Protocol, why: &'static str) {
         self.trace.record(Fact::Discarded { protocol, why: why.into() });
     }
@@ -28,24 +28,24 @@ impl std::fmt::Debug for Ctx<'_> {
     }
 }
 
-/// A protocol endpoint with timers and peers: IKE, RADIUS, Diameter, HIP, 802.11 – and a whole host.
+/// A protocol endpoint with timers and peers (IKE, RADIUS, Diameter, HIP, 802.11), or a whole host.
 pub trait Engine {
     /// What its owner may ask of it.
     type Command;
-    /// What it tells its owner.
+    /// What it reports to its owner.
     type Event;
 
     /// Takes one input. Bad input is a traced fact, never a panic and never the caller's error.
     fn handle(&mut self, input: Input<'_, Self::Command>, cx: &mut Ctx<'_>);
 
-    /// One ordered queue of what came of it, to be drained after every input.
+    /// The next output; the owner drains the queue after every input.
     fn poll(&mut self) -> Option<Output<Self::Event>>;
 
     /// When it wants an [`Input::Tick`], if at all. A late tick is harmless, an early one does nothing.
     fn deadline(&self) -> Option<Deadline>;
 }
 
-/// What goes into an engine. Every engine says of each what it does with it, so that none is forgotten.
+/// An input of an engine. Every engine matches all of them, so that none is forgotten.
 #[derive(Debug)]
 pub enum Input<'a, C> {
     /// A datagram arrived.
@@ -54,42 +54,42 @@ pub enum Input<'a, C> {
         from: Addr,
         /// The local address it was sent to.
         to: Addr,
-        /// What is behind the headers that the addresses stand for.
+        /// The payload behind the headers that the addresses imply.
         bytes: &'a [u8],
     },
-    /// A packet of this machine that is routed to the engine, from its IP header on.
+    /// An IP packet of this machine that is routed to the engine, from its IP header on.
     Inner(&'a [u8]),
-    /// The stream between a peer and a local address is secured. Comes before anything that the peer says; nothing comes of a
-    /// stream that nothing secures.
+    /// The stream between a peer and a local address is now secured. Precedes all data of the peer; not given for streams in
+    /// the clear.
     Secured {
         /// The peer.
         peer: Addr,
         /// Our address.
         local: Addr,
-        /// The names that the peer has proved to be its own.
+        /// The names that the peer has proved.
         names: &'a [String],
     },
-    /// The stream that carried messages between a peer and a local address is gone, and with it perhaps some of what was sent.
+    /// The stream between a peer and a local address is gone, perhaps with some of the messages last sent on it.
     Lost {
         /// The peer.
         peer: Addr,
         /// Our address.
         local: Addr,
     },
-    /// The last input ended in a panic half-way: the engine lets go of what that input was about and tells its owner, so that the
-    /// rest can go on.
+    /// The last input ended in a panic: the engine drops the SA or conversation which that input concerned and reports it to
+    /// its owner, so that the rest can go on.
     Recover,
-    /// The owner wants something.
+    /// A request of the owner.
     Command(C),
-    /// The deadline has come.
+    /// The deadline has passed.
     Tick,
 }
 
 impl<'a, C> Input<'a, C> {
-    /// The command, or any other input as an engine with other commands takes it.
+    /// The command, or any other input retyped for an engine with other commands.
     ///
     /// # Errors
-    /// Everything but a command.
+    /// Any input but a command.
     pub fn command<D>(self) -> Result<C, Input<'a, D>> {
         Err(match self {
             Self::Command(command) => return Ok(command),
@@ -110,22 +110,22 @@ pub enum Output<E> {
     Datagram(Datagram),
     /// An IP packet for this machine.
     Inner(Vec<u8>),
-    /// A stream to be closed when what was said on it before is sent. The engine is told that it is gone as of any other.
+    /// Close this stream once everything sent on it before is out. The engine gets [`Input::Lost`] for it as for any other.
     Close {
         /// Our address.
         local: Addr,
         /// The peer.
         peer: Addr,
     },
-    /// Something the owner should know.
+    /// A report to the owner.
     Event(E),
 }
 
 impl<E> Output<E> {
-    /// The event, or any other output as an engine with other events passes it on.
+    /// The event, or any other output retyped for an engine with other events.
     ///
     /// # Errors
-    /// Everything but an event.
+    /// Any output but an event.
     pub fn event<F>(self) -> Result<E, Output<F>> {
         Err(match self {
             Self::Event(event) => return Ok(event),
@@ -136,7 +136,7 @@ impl<E> Output<E> {
     }
 }
 
-/// A wake-up an engine asks for.
+/// A wake-up that an engine asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Deadline {
     /// When.

@@ -1,12 +1,12 @@
-//! The vocabulary every protocol engine speaks, and the doors through which it meets the world.
+//! The contract of every protocol engine: its inputs and outputs, and the context through which it meets the world.
 //!
-//! An [`Engine`] is a sans-I/O state machine: [`Input`]s go in, [`Output`]s come out, and
-//! everything else it may know (time, crypto, a place to leave facts) is lent to it in a [`Ctx`] for the length of one
-//! call. It reads no clock, opens no socket and asks no operating system for randomness.
+//! An [`Engine`] is a sans-I/O state machine: [`Input`]s go in, [`Output`]s come out. Everything else that it needs (time,
+//! cryptography, a trace for facts) is lent to it in a [`Ctx`] for the length of one call. It reads no clock, opens no socket
+//! and asks no operating system for randomness.
 //!
 //! ```text
 //!   Input::{Datagram, Command, Tick, …} --> handle(.., &mut Ctx) --> poll() --> Output::{Datagram, Event, …}
-//!                                                               '--> deadline(): when it wants a Tick, and why
+//!                                                               '--> deadline(): when it needs a Tick, and why
 //! ```
 
 pub mod channel;

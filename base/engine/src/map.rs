@@ -7,7 +7,7 @@ use std::hash::Hash;
 #[derive(Debug)]
 pub struct FastMap<K, V>(Inner<K, V>);
 
-// Keyed at random, for strangers choose some of the keys; faster than the standard library's hash.
+// Keyed at random, because strangers choose some of the keys; faster than the standard library's hash.
 #[expect(clippy::disallowed_types, reason = "this is the wrapper that hides the iteration order")]
 type Inner<K, V> = std::collections::HashMap<K, V, ahash::RandomState>;
 
@@ -26,7 +26,7 @@ impl<K: Eq + Hash, V> FastMap<K, V> {
         self.0.get(key)
     }
 
-    /// The value under a key, to change it.
+    /// The value under a key, mutable.
     pub fn get_mut<Q: Eq + Hash + ?Sized>(&mut self, key: &Q) -> Option<&mut V>
     where
         K: Borrow<Q>,
@@ -34,12 +34,12 @@ impl<K: Eq + Hash, V> FastMap<K, V> {
         self.0.get_mut(key)
     }
 
-    /// Puts a value, gives the one it replaces.
+    /// Inserts a value and returns the one it replaces.
     pub fn insert(&mut self, key: K, value: V) -> Option<V> {
         self.0.insert(key, value)
     }
 
-    /// Takes a value out.
+    /// Removes a value and returns it.
     pub fn remove<Q: Eq + Hash + ?Sized>(&mut self, key: &Q) -> Option<V>
     where
         K: Borrow<Q>,

@@ -1,8 +1,8 @@
-//! AWS-LC's libcrypto behind safe functions: no algorithm is composed here, none is chosen here.
+//! AWS-LC's libcrypto behind safe functions. Algorithms are neither composed nor chosen here.
 //!
 //! Raw `aws-lc-sys` is needed because the safe crate `aws-lc-rs` lacks MODP groups, CBC, CTR, 3DES, MD5, 1024-bit RSA
-//! and short exponents. Each submodule wraps one family; what must be freed is owned by a type, what held a secret is
-//! wiped, and a check that fails is `None` or `false`, with the library's error queue cleared behind it.
+//! and short exponents. Each submodule wraps one family. A type owns what must be freed, secrets are wiped, and a failed
+//! check is `None` or `false` after the library's error queue has been cleared.
 
 mod owned;
 
@@ -31,7 +31,7 @@ pub fn version() -> &'static str {
     text.rsplit_once("; ").map_or(text, |(_, name)| name.trim_end_matches(')'))
 }
 
-/// Compares two secrets without telling by its duration where they differ; lengths are public.
+/// Compares two secrets in constant time; lengths are public.
 pub fn const_time_eq(a: &[u8], b: &[u8]) -> bool {
     // SAFETY: both pointers are valid for `a.len()` bytes, which the first operand has checked to be equal.
     a.len() == b.len()
@@ -51,7 +51,7 @@ fn wipe_struct<T: Copy>(value: &mut T) {
     unsafe { aws_lc_sys::OPENSSL_cleanse(std::ptr::from_mut(value).cast(), size_of::<T>()) }
 }
 
-/// Whether the library said yes; clears what it put into its error queue otherwise.
+/// Whether the library succeeded; clears its error queue otherwise.
 fn succeeded(status: c_int) -> bool {
     if status != 1 {
         // SAFETY: no arguments; works on the calling thread's own queue.

@@ -1,15 +1,15 @@
-//! The clocks and the operating system's randomness, for the few places that may know them.
+//! The clocks and the operating system's randomness, for the few places that may use them.
 //!
-//! Three rulers, by price (this project's reference machine): [`ticks`] costs 17 ns and may stand around a single
-//! primitive once [`empty_span_ticks`] is subtracted; [`monotonic_ns`] costs 21 ns and is for the wall clock of a live
-//! run; [`thread_cpu_ns`] is a system call of 365 ns and belongs around whole roles or batches, never around one
-//! operation. One tick is not one core cycle: [`core_hz`] says how fast the core really runs.
+//! Three clocks by cost (on this project's reference machine): [`ticks`] costs 17 ns and may enclose a single primitive
+//! once [`empty_span_ticks`] is subtracted; [`monotonic_ns`] costs 21 ns and is for the wall clock of a live run;
+//! [`thread_cpu_ns`] is a system call of 365 ns and belongs around whole roles or batches, never around one operation.
+//! One tick is not one core cycle: [`core_hz`] measures the actual frequency of the core.
 
 use std::hint::black_box;
 use std::io;
 use std::sync::OnceLock;
 
-/// The CPU's time-stamp counter: of constant rate, and read only once the instructions before it are done.
+/// The CPU's time-stamp counter: constant rate, read only after the instructions before it have completed.
 #[cfg(target_arch = "x86_64")]
 #[inline]
 pub fn ticks() -> u64 {
@@ -18,7 +18,7 @@ pub fn ticks() -> u64 {
     unsafe { core::arch::x86_64::__rdtscp(&raw mut core) }
 }
 
-/// The CPU's virtual counter: of constant rate, and read only once the instructions before it are done.
+/// The CPU's virtual counter: constant rate, read only after the instructions before it have completed.
 #[cfg(target_arch = "aarch64")]
 #[inline]
 pub fn ticks() -> u64 {
@@ -35,8 +35,8 @@ pub fn ticks() -> u64 {
     read(libc::CLOCK_MONOTONIC_RAW)
 }
 
-/// How many [`ticks`] there are in a second: measured once per process against CLOCK_MONOTONIC_RAW over 5 ms, and
-/// rounded to 100 kHz (less than the error of the measurement) so that processes on one machine agree.
+/// The number of [`ticks`] in a second: measured once per process against CLOCK_MONOTONIC_RAW over 5 ms, and rounded to
+/// 100 kHz (less than the error of the measurement) so that processes on one machine agree.
 pub fn ticks_hz() -> f64 {
     static HZ: OnceLock<f64> = OnceLock::new();
     *HZ.get_or_init(|| (calibrate() / 1e5).round() * 1e5)
@@ -52,7 +52,7 @@ pub fn ns_to_ticks(ns: u64) -> u64 {
     (ns as f64 * (ticks_hz() / 1e9)) as u64
 }
 
-/// The price of the meter itself: the median span between two [`ticks`] with nothing in between.
+/// The overhead of measuring: the median span between two [`ticks`] with nothing in between.
 pub fn empty_span_ticks() -> u64 {
     static TICKS: OnceLock<u64> = OnceLock::new();
     *TICKS.get_or_init(|| {
@@ -83,13 +83,13 @@ pub fn unix_seconds() -> u64 {
     read(libc::CLOCK_REALTIME) / 1_000_000_000
 }
 
-/// The frequency at which this core runs right now, in Hz: a chain of dependent additions takes one cycle each. The
-/// fastest of five rounds of about 0.2 ms, because interruptions only ever make a round slower.
+/// The current frequency of this core in Hz: a chain of dependent additions takes one cycle each. The fastest of five
+/// rounds of about 0.2 ms, because interruptions only ever make a round slower.
 pub fn core_hz() -> f64 {
     (0..5).map(|_| add_chain_hz()).fold(0.0, f64::max)
 }
 
-/// Fills a buffer with randomness of the operating system, waiting at early boot until there is some.
+/// Fills a buffer with randomness of the operating system; blocks at early boot until there is some.
 ///
 /// # Errors
 /// When getrandom(2) is missing or forbidden.
@@ -116,7 +116,7 @@ fn read(clock: libc::clockid_t) -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
-/// Ticks per second over five milliseconds. An interruption in between does no harm, because both clocks go on.
+/// Ticks per second over five milliseconds. An interruption in between does no harm, because both clocks keep running.
 fn calibrate() -> f64 {
     let (first_tick, first_ns) = moment();
     while read(libc::CLOCK_MONOTONIC_RAW) - first_ns < 5_000_000 {}
@@ -124,7 +124,7 @@ fn calibrate() -> f64 {
     (last_tick - first_tick) as f64 * 1e9 / (last_ns - first_ns) as f64
 }
 
-/// A tick and the nanosecond it belongs to. Of eight attempts the quickest counts: it was not interrupted.
+/// A tick and the nanosecond it belongs to: the quickest of eight attempts, which was not interrupted.
 fn moment() -> (u64, u64) {
     let attempt = || {
         let before = ticks();
@@ -148,7 +148,7 @@ fn add_chain_hz() -> f64 {
     f64::from(ROUNDS * PER_ROUND) * 1e9 / ticks_to_ns(ticks() - start)
 }
 
-/// Twenty dependent additions of registers, which no compiler can fold and no CPU can rename away.
+/// Twenty dependent additions in registers, which no compiler can fold and no CPU can rename away.
 #[inline(always)]
 fn twenty_additions(mut sum: u64) -> u64 {
     #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]

@@ -1,5 +1,5 @@
-//! Many UDP datagrams with one system call: recvmmsg(2) and sendmmsg(2), and the kernel's trains: datagrams of one length
-//! that go through it as one (UDP_SEGMENT, UDP_GRO; udp(7)).
+//! Many UDP datagrams per system call: recvmmsg(2) and sendmmsg(2), and segmentation offload: datagrams of one length that
+//! pass the kernel as one, called a train here (UDP_SEGMENT, UDP_GRO; udp(7)).
 
 use std::io::{self, IoSlice};
 use std::mem::{size_of, zeroed};
@@ -7,12 +7,12 @@ use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6};
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::ptr;
 
-/// Most messages a call.
+/// Maximum number of messages per call.
 pub const BATCH: usize = 32;
-/// Most datagrams in a train: `UDP_MAX_SEGMENTS` of kernels before 6.9.
+/// Maximum number of datagrams in a train: `UDP_MAX_SEGMENTS` of kernels before 6.9.
 pub const TRAIN: usize = 64;
 
-/// A message that was received: a datagram or, where the socket was told to take trains, several of one sender.
+/// A received message: a datagram or, if the socket accepts trains, several from one sender.
 #[derive(Debug, Clone, Copy)]
 pub struct Received {
     /// Its sender.
@@ -23,20 +23,20 @@ pub struct Received {
     pub datagram_len: usize,
 }
 
-/// Datagrams to one receiver, all of one length, which is not nothing, but for the last, which may be shorter: at most [`TRAIN`], and no longer
-/// together than a datagram can be.
+/// Datagrams to one receiver: at most [`TRAIN`], all of one non-zero length except for the last, which may be shorter, and
+/// together no longer than a datagram can be.
 #[derive(Debug, Clone, Copy)]
 pub struct Train<'a> {
     /// Each.
     pub datagrams: &'a [IoSlice<'a>],
-    /// Who is to have them.
+    /// Their receiver.
     pub to: SocketAddr,
 }
 
-/// Lets a socket take trains whole: udp(7), UDP_GRO.
+/// Lets a socket receive trains whole: udp(7), UDP_GRO.
 ///
 /// # Errors
-/// What setsockopt(2) says: kernels before 5.0 know nothing of it.
+/// The error of setsockopt(2): kernels before 5.0 do not know the option.
 pub fn take_trains(socket: BorrowedFd<'_>) -> io::Result<()> {
     let on: libc::c_int = 1;
     // SAFETY: the option's value is one int, which lives here for the length of the call.
@@ -52,11 +52,11 @@ pub fn take_trains(socket: BorrowedFd<'_>) -> io::Result<()> {
     if set == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// Takes what a socket has, without waiting: each datagram into a slot of its own of the arena, what is longer than a
-/// slot is cut. Gives them in the order of their slots (and ends at one that did not come over IP).
+/// Receives without blocking: each datagram goes into its own slot of the arena and is truncated if longer. Yields them in
+/// the order of their slots, up to the first that did not come over IP.
 ///
 /// # Errors
-/// `WouldBlock` when there is nothing, or what the network reports of something sent earlier.
+/// `WouldBlock` if there is nothing, or a network error about something sent earlier.
 ///
 /// # Panics
 /// If the arena has fewer than [`BATCH`] slots.
@@ -75,18 +75,18 @@ pub fn receive(
     Ok((0..count).map_while(move |place| batch.received(place)))
 }
 
-/// Sends up to [`BATCH`] datagrams; gives how many the system took. It stops at the first that fails, of which the error
-/// is given only when it is the very first.
+/// Sends up to [`BATCH`] datagrams; returns how many the system took. It stops at the first that fails, whose error is
+/// returned only if it is the very first.
 ///
 /// # Errors
-/// What send(2) says of the first datagram.
+/// The error of send(2) for the first datagram.
 pub fn send<'a>(
     socket: BorrowedFd<'_>,
     datagrams: impl Iterator<Item = (&'a [u8], SocketAddr)>,
 ) -> io::Result<usize> {
     let (mut batch, mut count) = (Batch::new(), 0);
     for (bytes, to) in datagrams.take(BATCH) {
-        // The kernel only reads what it is to send.
+        // The kernel only reads what it sends.
         batch.put(count, bytes.as_ptr().cast_mut(), bytes.len());
         batch.address(count, to);
         count += 1;
@@ -95,11 +95,11 @@ pub fn send<'a>(
     batch.send(socket, count)
 }
 
-/// Sends up to [`BATCH`] trains; gives how many the system took, as [`send`] does.
+/// Sends up to [`BATCH`] trains; returns how many the system took, as [`send`] does.
 ///
 /// # Errors
-/// What send(2) says of the first: `InvalidInput` of datagrams that are longer than the way's MTU allows. Kernels before 4.18
-/// would send a train as one datagram: only where [`take_trains`] has worked may one have more than one.
+/// The error of send(2) for the first one: `InvalidInput` if datagrams exceed the path MTU. Kernels before 4.18 would send a
+/// train as one datagram: trains of more than one are allowed only after [`take_trains`] has succeeded.
 pub fn send_trains<'a>(socket: BorrowedFd<'_>, trains: impl Iterator<Item = Train<'a>>) -> io::Result<usize> {
     let (mut batch, mut count) = (Batch::new(), 0);
     for train in trains.take(BATCH) {
@@ -110,7 +110,7 @@ pub fn send_trains<'a>(socket: BorrowedFd<'_>, trains: impl Iterator<Item = Trai
     batch.send(socket, count)
 }
 
-/// The structures of one call. What points into them is set just before the call, so that they may move until then.
+/// The structures of one call. Pointers into them are set just before the call, so that they may move until then.
 struct Batch {
     headers: [libc::mmsghdr; BATCH],
     slices: [libc::iovec; BATCH],
@@ -118,8 +118,7 @@ struct Batch {
     controls: [Control; BATCH],
 }
 
-/// A control message that holds a number: to send, a `u16`, which is the first of its two bytes' places, to receive, an
-/// `int`.
+/// A control message with a number: when sending a `u16` in its first two bytes, when receiving an `int`.
 #[repr(C)]
 #[derive(Clone, Copy)]
 struct Control {
@@ -127,15 +126,15 @@ struct Control {
     value: [u8; CONTROL_VALUE_BYTES],
 }
 
-/// What a control message's value is padded to (cmsg(3)).
+/// A control message's value is padded to so many bytes (cmsg(3)).
 const CONTROL_VALUE_BYTES: usize = size_of::<usize>();
 
 impl Control {
-    /// udp(7), UDP_SEGMENT: the length of the datagrams that the message is to be cut into.
+    /// udp(7), UDP_SEGMENT: the length of the datagrams into which the message is split.
     fn cut_into(datagram_len: u16) -> Self {
         let mut value = [0; CONTROL_VALUE_BYTES];
         value[..2].copy_from_slice(&datagram_len.to_ne_bytes());
-        // SAFETY: a plain C structure of integers, which may all be zero. Where musl has padding in it, it must be.
+        // SAFETY: a plain C structure of integers, which may all be zero. Its padding under musl must be.
         let mut header: libc::cmsghdr = unsafe { zeroed() };
         header.cmsg_len = (size_of::<libc::cmsghdr>() + 2) as _;
         header.cmsg_level = libc::SOL_UDP;
@@ -143,7 +142,7 @@ impl Control {
         Self { header, value }
     }
 
-    /// udp(7), UDP_GRO: the length of the datagrams that the message was put together from, if it was.
+    /// udp(7), UDP_GRO: the length of the datagrams that were joined into the message, if they were.
     fn datagram_len(&self, written: usize) -> Option<usize> {
         let (is_gro, value_at) =
             (self.header.cmsg_type == libc::UDP_GRO, size_of::<libc::cmsghdr>() + size_of::<libc::c_int>());
@@ -155,7 +154,7 @@ impl Control {
 
 impl Batch {
     fn new() -> Self {
-        // SAFETY: all four are plain C structures for which all zeroes is a value: null pointers, no lengths.
+        // SAFETY: all four are plain C structures for which all zeroes is a valid value: null pointers, no lengths.
         unsafe { Self { headers: zeroed(), slices: zeroed(), addresses: zeroed(), controls: zeroed() } }
     }
 
@@ -245,7 +244,7 @@ fn counted(count: libc::c_int) -> io::Result<usize> {
     usize::try_from(count).map_err(|_| io::Error::last_os_error())
 }
 
-/// None if it belongs to neither version of IP.
+/// The address; `None` if it belongs to neither version of IP.
 fn read_address(storage: &libc::sockaddr_storage) -> Option<SocketAddr> {
     match libc::c_int::from(storage.ss_family) {
         libc::AF_INET => {
@@ -264,7 +263,7 @@ fn read_address(storage: &libc::sockaddr_storage) -> Option<SocketAddr> {
     }
 }
 
-/// Gives its length.
+/// Writes the address and returns its length.
 fn write_address(address: SocketAddr, storage: &mut libc::sockaddr_storage) -> libc::socklen_t {
     let place = ptr::from_mut(storage);
     match address {

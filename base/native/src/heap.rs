@@ -1,18 +1,18 @@
-//! A global allocator that charges every byte to a role: the node whose code asked for it.
+//! A global allocator that charges every byte to a role: the node whose code allocated it.
 //!
 //! Each block is preceded by a tag with the role that allocated it, so a free is credited to the right role whoever
-//! does it. The books are kept per thread: a row's world lives on one thread, and shared counters would cost 28 ns a
-//! pair instead of 6. A block freed on another thread is credited there, and that thread's account may go negative.
+//! does it. Accounts are kept per thread: all nodes of a row live on one thread, and shared counters would cost 28 ns a
+//! pair instead of 6. A block freed on another thread is credited there, and that thread's account may become negative.
 //!
 //! ```text
 //!   |<------- offset = max(16, alignment) ------->|
 //!   | unused | (C blocks: size, 8 bytes) | tag, 8 | the caller's bytes ...
 //! ```
 //!
-//! AWS-LC allocates with malloc(3) unless told otherwise; after [`install_crypto_heap`] its blocks are in these books
-//! as well. Three things remain outside: mimalloc's own overhead, memory of system OpenSSL (feature
-//! `ossl`), and thread stacks. What AWS-LC keeps per thread (its random generator, its error queue) is charged to
-//! whichever role first makes it necessary, so warm a thread up under a role of its own before measuring others.
+//! AWS-LC allocates with malloc(3) unless told otherwise; after [`install_crypto_heap`] its blocks are counted as well.
+//! Three things remain outside: mimalloc's own overhead, memory of the system's OpenSSL (feature `ossl`), and thread
+//! stacks. What AWS-LC keeps per thread (its random generator, its error queue) is charged to the role that first needs
+//! it, so warm a thread up under a role of its own before measuring others.
 
 use std::alloc::{GlobalAlloc, Layout};
 use std::cell::Cell;
@@ -24,7 +24,7 @@ use libmimalloc_sys::{
     mi_free, mi_malloc, mi_malloc_aligned, mi_realloc, mi_realloc_aligned, mi_zalloc, mi_zalloc_aligned,
 };
 
-/// The allocator; a binary that wants [`live`] and [`peak`] to mean something makes it its `#[global_allocator]`.
+/// The allocator; a binary in which [`live`] and [`peak`] are to be meaningful makes it its `#[global_allocator]`.
 #[derive(Debug, Default, Clone, Copy)]
 pub struct TaggedHeap;
 
@@ -47,22 +47,22 @@ impl Drop for Guard {
     }
 }
 
-/// Bytes that `role` allocated and nobody has freed yet, as this thread saw it.
+/// Bytes that `role` has allocated and that are not freed yet, as seen by this thread.
 pub fn live(role: u8) -> i64 {
     account(role, |account| account.live.get())
 }
 
-/// The most that [`live`] has been since [`reset_peak`].
+/// The maximum of [`live`] since [`reset_peak`].
 pub fn peak(role: u8) -> i64 {
     account(role, |account| account.peak.get())
 }
 
-/// Starts a new [`peak`] from what is live now.
+/// Restarts [`peak`] from the bytes that are live now.
 pub fn reset_peak(role: u8) {
     account(role, |account| account.peak.set(account.live.get()));
 }
 
-/// How many blocks `role` has allocated on this thread; growing a block does not count again.
+/// The number of blocks that `role` has allocated on this thread; growing a block does not count again.
 pub fn allocations(role: u8) -> u64 {
     account(role, |account| account.allocations.get())
 }
@@ -70,7 +70,7 @@ pub fn allocations(role: u8) -> u64 {
 /// Why the crypto library keeps its own heap.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CryptoHeapError {
-    /// Other threads run already and might be inside the library, which reads its hooks without a lock.
+    /// Other threads are running and might be inside the library, which reads its hooks without a lock.
     OtherThreads,
     /// The library has hooks already.
     Refused,
@@ -87,12 +87,12 @@ impl std::fmt::Display for CryptoHeapError {
 
 impl std::error::Error for CryptoHeapError {}
 
-/// Puts AWS-LC's heap into these books, whether or not [`TaggedHeap`] is the global allocator. Call it once, first
+/// Moves AWS-LC's heap to this allocator, whether or not [`TaggedHeap`] is the global allocator. Call it once, first
 /// thing in `main`, while there is only one thread. Blocks that the library allocated earlier are recognised by their
-/// missing tag and freed as it would have done.
+/// missing tag and freed as the library would have done.
 ///
 /// # Errors
-/// When other threads exist or the library was hooked before; it then goes on using malloc(3).
+/// Other threads exist or the library was hooked before; it then continues to use malloc(3).
 pub fn install_crypto_heap() -> Result<(), CryptoHeapError> {
     if thread_count() != Some(1) {
         return Err(CryptoHeapError::OtherThreads);
@@ -105,11 +105,11 @@ pub fn install_crypto_heap() -> Result<(), CryptoHeapError> {
     if done == 1 { Ok(()) } else { Err(CryptoHeapError::Refused) }
 }
 
-/// What malloc(3) aligns to of its own accord, which takes mimalloc fewer steps than an alignment that it is told.
+/// The alignment of malloc(3) by default, which takes mimalloc fewer steps than an explicit one.
 const MALLOC_ALIGN: usize = 16;
 
 // SAFETY: every method hands the request to mimalloc with `offset` bytes in front, a multiple of the alignment, and
-// takes exactly those off again; a layout that would overflow fails with null, as the contract wants it.
+// takes exactly those off again; a layout that would overflow fails with null, as the contract requires.
 unsafe impl GlobalAlloc for TaggedHeap {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let Some(outer) = outer(layout) else { return ptr::null_mut() };
@@ -136,8 +136,8 @@ unsafe impl GlobalAlloc for TaggedHeap {
     }
 
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
-        // SAFETY: the caller got `block` from us for this layout, so its tag precedes it, and `offset` bytes before it
-        // starts what mimalloc gave for `outer(layout)`.
+        // SAFETY: the caller got `block` from us for this layout, so its tag precedes it, and the block that mimalloc returned
+        // for `outer(layout)` starts `offset` bytes before it.
         unsafe {
             charge(role_of(block), -signed(layout.size()));
             mi_free(block.sub(offset(layout)).cast());
@@ -164,7 +164,7 @@ unsafe impl GlobalAlloc for TaggedHeap {
     }
 }
 
-/// Marks a tag. No block of AWS-LC's own has this bit in the word before it: there it keeps the block's size.
+/// Marks a tag. No block of AWS-LC's own has this bit in the word before it, where it keeps the block's size.
 const TAG: u64 = 1 << 63;
 
 /// What one role has allocated on one thread.
@@ -248,7 +248,7 @@ fn outer_align(layout: Layout) -> usize {
     layout.align().max(MALLOC_ALIGN)
 }
 
-/// What the system is asked for.
+/// The layout requested from the system.
 #[inline]
 fn outer(layout: Layout) -> Option<Layout> {
     Layout::from_size_align(layout.size().checked_add(offset(layout))?, outer_align(layout)).ok()
@@ -265,7 +265,7 @@ fn thread_count() -> Option<usize> {
     std::fs::read_dir("/proc/self/task").ok().map(Iterator::count)
 }
 
-/// The layout of a block for C, which wants no more than malloc(3) promises.
+/// The layout of a block for C, which needs no more than malloc(3) promises.
 fn c_layout(size: usize) -> Option<Layout> {
     Layout::from_size_align(size, 16).ok()
 }
@@ -319,7 +319,7 @@ unsafe extern "C" fn crypto_free(block: *mut c_void, _file: *const c_char, _line
     }
 }
 
-/// What stands before a block of the crypto library.
+/// The header of a block of the crypto library.
 struct CBlock {
     ours: bool,
     size: usize,

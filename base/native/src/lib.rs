@@ -1,4 +1,5 @@
-//! What touches the machine below safe Rust: crypto libraries, the heap, the clocks. The one crate with `unsafe`.
+//! What touches the machine below safe Rust: crypto libraries, the heap, clocks, sockets' fast paths, TUN devices. The one
+//! crate with `unsafe`.
 //!
 //! Everything public is safe to call; each `unsafe` block says why it is sound. Nothing here knows a protocol.
 

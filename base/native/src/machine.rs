@@ -1,8 +1,8 @@
-//! Which machine this is and how busy it is, as Linux tells everybody: what figures must come with to be compared.
+//! Identification and load of this machine, as Linux reports them; figures are comparable only together with these.
 
 use std::fs;
 
-/// The CPU's name as `/proc/cpuinfo` has it, or `unknown`.
+/// The CPU's name from `/proc/cpuinfo`, or `unknown`.
 pub fn cpu_model() -> String {
     let text = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     text.lines()
@@ -22,13 +22,13 @@ pub fn host() -> Option<String> {
     Some(text(&names().nodename)).filter(|name| !name.is_empty())
 }
 
-/// Who sets the frequency of the first CPU, e.g. `performance`; none where Linux does not, as in most virtual machines.
+/// The frequency governor of the first CPU, e.g. `performance`; `None` where Linux has none, as in most virtual machines.
 pub fn governor() -> Option<String> {
     let name = fs::read_to_string("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor").ok()?;
     Some(name.trim().to_owned()).filter(|name| !name.is_empty())
 }
 
-/// The load averages of one, five and fifteen minutes, where Linux lets us see them.
+/// The load averages of one, five and fifteen minutes, where they can be read.
 pub fn load_averages() -> Option<[f64; 3]> {
     averages(&fs::read_to_string("/proc/loadavg").ok()?)
 }
@@ -40,7 +40,7 @@ fn averages(line: &str) -> Option<[f64; 3]> {
 }
 
 fn names() -> libc::utsname {
-    // SAFETY: utsname is plain arrays of bytes, for which all zeroes is a value; uname(2) fills them.
+    // SAFETY: utsname is plain arrays of bytes, for which all zeroes is a valid value; uname(2) fills them.
     unsafe {
         let mut names: libc::utsname = std::mem::zeroed();
         libc::uname(&raw mut names);

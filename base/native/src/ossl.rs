@@ -1,8 +1,8 @@
 //! The system's OpenSSL 3.0 libcrypto, called through the functions strongSwan calls: low-level `DH_*` for MODP,
 //! `EVP_PKEY_derive` for curves, `HMAC_CTX`, `EVP_CIPHER`, `EVP_DigestSign`.
 //!
-//! It exists to split a difference in speed into library and engine, so nothing is faster here than it is there: the
-//! peer's point is validated as `EVP_PKEY_derive_set_peer` does, and every context is made anew. Algorithms are fetched
+//! Its purpose is to separate a difference in speed into library and engine, so nothing is faster here than in strongSwan:
+//! the peer's point is validated as `EVP_PKEY_derive_set_peer` does, and every context is made anew. Algorithms are fetched
 //! once per process, as daemons do. The types that name algorithms are shared with [`crate::awslc`].
 
 pub mod agreement;
@@ -22,7 +22,7 @@ macro_rules! owned {
         struct $name(std::ptr::NonNull<$raw>);
 
         impl $name {
-            /// Takes over what a constructor returned; none if it failed.
+            /// Takes ownership of a constructor's result; `None` if it failed.
             fn own(pointer: *mut $raw) -> Option<Self> {
                 let owned = std::ptr::NonNull::new(pointer).map(Self);
                 crate::ossl::succeeded(owned.is_some().into());
@@ -35,7 +35,7 @@ macro_rules! owned {
                 self.0.as_ptr()
             }
 
-            /// The pointer, for a library function that takes the object over.
+            /// The pointer, for a library function that takes ownership of the object.
             #[allow(dead_code, reason = "few are taken over")]
             fn into_raw(self) -> *mut $raw {
                 std::mem::ManuallyDrop::new(self).0.as_ptr()
@@ -58,7 +58,7 @@ pub fn version() -> &'static str {
     unsafe { CStr::from_ptr(sys::OpenSSL_version(sys::OPENSSL_VERSION)) }.to_str().unwrap_or("OpenSSL")
 }
 
-/// Whether the library said yes; clears what it put into its error queue otherwise.
+/// Whether the library succeeded; clears its error queue otherwise.
 fn succeeded(status: c_int) -> bool {
     if status != 1 {
         // SAFETY: no arguments; works on the calling thread's own queue.

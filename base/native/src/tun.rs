@@ -8,11 +8,11 @@ use std::ops::Range;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::os::unix::fs::OpenOptionsExt;
 
-/// An interface that goes when this is dropped. Nothing here waits.
+/// A network interface that is removed when this is dropped. Nothing here blocks.
 #[derive(Debug)]
 pub struct Tun {
     file: File,
-    /// Whether packets have a [`HEADER_BYTES`] header of the kernel's.
+    /// Whether packets are preceded by the kernel's header of [`HEADER_BYTES`].
     offloads: bool,
 }
 
@@ -20,39 +20,39 @@ pub struct Tun {
 /// byte order.
 const HEADER_BYTES: usize = 10;
 
-/// What has come from the interface.
+/// A packet received from the interface.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Received {
-    /// Where in the buffer the packet is.
+    /// Position of the packet in the buffer.
     pub packet: Range<usize>,
-    /// What the kernel has left to whoever takes it.
+    /// Work that the kernel has left to the receiver.
     pub undone: Undone,
 }
 
-/// What is left to be done before a packet can go to a network.
+/// What remains to be done before a packet can go to a network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Undone {
-    /// A checksum, which stands as the sum of the pseudo-header.
+    /// A checksum to complete; its field holds the sum of the pseudo-header.
     pub checksum: Option<Checksum>,
-    /// The packet is TCP and longer than a network takes: how much payload each of its segments is to have.
+    /// The packet is a TCP segment longer than the MTU: the payload length of the segments it must be split into, in bytes.
     pub segment_bytes: Option<u16>,
 }
 
-/// Where a checksum belongs, in bytes from the beginning of the packet.
+/// Position of a checksum, in bytes from the beginning of the packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Checksum {
-    /// Where what it is over begins; it goes to the end.
+    /// Start of the checksummed data, which extends to the end of the packet.
     pub from: u16,
-    /// Where it is written.
+    /// Offset of the checksum field.
     pub at: u16,
 }
 
-/// A packet of several segments of TCP, all with as much payload but for the last, which may have less.
+/// Several TCP segments in one packet, all with the same payload length except for the last, which may be shorter.
 #[derive(Debug, Clone, Copy)]
 pub struct Large {
     /// Of a segment.
     pub segment_bytes: u16,
-    /// Of the IP header. The TCP checksum in the header behind it is the sum of the pseudo-header.
+    /// Length of the IP header. The TCP checksum field behind it holds the sum of the pseudo-header.
     pub ip_header_bytes: u16,
     /// Of both headers.
     pub headers_bytes: u16,
@@ -97,21 +97,21 @@ impl Tun {
     /// Makes the interface `name`, without address and not yet up.
     ///
     /// # Errors
-    /// `InvalidInput` if interfaces cannot be called so, else what open(2) and ioctl(2) say: `PermissionDenied` without
-    /// CAP_NET_ADMIN, `NotFound` where the kernel has no TUN, `ResourceBusy` if somebody has an interface of this name.
+    /// `InvalidInput` if the name is invalid, else the error of open(2) or ioctl(2): `PermissionDenied` without CAP_NET_ADMIN,
+    /// `NotFound` if the kernel has no TUN, `ResourceBusy` if there is already an interface of this name.
     pub fn open(name: &str) -> io::Result<Self> {
         Self::with_flags(name, 0)
     }
 
-    /// As [`Tun::open`]; what this machine sends comes with its checksums not yet made and, if it is TCP, in packets of up
-    /// to 64 KB ([`Undone`]), as a network card would have it.
+    /// As [`Tun::open`], with offloads: packets of this machine arrive without finished checksums and, if TCP, with up to
+    /// 64 KB ([`Undone`]), as at a network card.
     ///
     /// # Errors
     /// As [`Tun::open`].
     pub fn open_with_offloads(name: &str) -> io::Result<Self> {
         let tun = Self { offloads: true, ..Self::with_flags(name, libc::IFF_VNET_HDR)? };
         let offloads = libc::TUN_F_CSUM | libc::TUN_F_TSO4 | libc::TUN_F_TSO6;
-        // SAFETY: TUNSETOFFLOAD takes its argument as a number and touches no memory of ours. A kernel that refuses gives
+        // SAFETY: TUNSETOFFLOAD takes its argument as a number and touches no memory of ours. A kernel that refuses it delivers
         // packets with nothing left to be done.
         unsafe { libc::ioctl(tun.file.as_raw_fd(), libc::TUNSETOFFLOAD as _, libc::c_ulong::from(offloads)) };
         Ok(tun)
@@ -132,10 +132,10 @@ impl Tun {
         }
     }
 
-    /// The next packet that was routed to the interface; what is longer than the buffer is cut.
+    /// The next packet that was routed to the interface; truncated if longer than the buffer.
     ///
     /// # Errors
-    /// `WouldBlock` when there is none.
+    /// `WouldBlock` if there is none.
     pub fn receive(&self, buffer: &mut [u8]) -> io::Result<Received> {
         let len = (&self.file).read(buffer)?;
         Ok(match buffer[..len].first_chunk() {
@@ -146,10 +146,10 @@ impl Tun {
         })
     }
 
-    /// Lets a packet arrive at the interface.
+    /// Injects a packet, which arrives at the interface.
     ///
     /// # Errors
-    /// What write(2) says: of a packet that is no IP, of an interface that is not up.
+    /// The error of write(2): the packet is not IP, or the interface is not up.
     pub fn send(&self, packet: &[u8]) -> io::Result<()> {
         if !self.offloads {
             return (&self.file).write(packet).map(drop);
@@ -158,7 +158,7 @@ impl Tun {
         (&self.file).write_vectored(&slices).map(drop)
     }
 
-    /// Lets a large packet arrive as one: both headers, and the payloads of its segments, at most 1022.
+    /// Injects a large packet: both headers, and the payloads of its segments, at most 1022.
     ///
     /// # Errors
     /// As [`Tun::send`], and if the interface was opened without offloads.
@@ -191,7 +191,7 @@ fn request(name: &str) -> io::Result<libc::ifreq> {
     if !fits || name.contains(['/', '%', ':']) {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "no interface can be called so"));
     }
-    // SAFETY: an ifreq is a plain C structure for which all zeroes is a value.
+    // SAFETY: an ifreq is a plain C structure for which all zeroes is a valid value.
     let mut request: libc::ifreq = unsafe { zeroed() };
     for (slot, byte) in request.ifr_name.iter_mut().zip(name.bytes()) {
         *slot = byte as libc::c_char;
@@ -210,7 +210,7 @@ mod tests {
         }
     }
 
-    /// As Linux gives it for a large packet of TCP over IPv4 with options: VIRTIO_NET_HDR_F_NEEDS_CSUM, TCPV4.
+    /// The header of a large TCP packet over IPv4 with options, as Linux sends it: VIRTIO_NET_HDR_F_NEEDS_CSUM, TCPV4.
     #[test]
     fn what_is_left_to_be_done_is_in_the_header_in_the_machines_own_order() {
         let header = |bytes: [u16; 4]| {

@@ -1,12 +1,12 @@
-//! Where datagrams come from and go to. The kind of an address says what carries the datagram, and so which headers it has.
+//! Source and destination of datagrams. The kind of an address says what carries the datagram, and so which headers it has.
 
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 
 use crate::ip::{self, protocol};
 
-/// RFC 9293 §4: an address that specifically includes a port identifier. Half as large as [`SocketAddr`], for every SA keeps
-/// several, and without the flow labels and scopes that make two names of one peer.
+/// RFC 9293 §4: an address that specifically includes a port identifier. Half the size of [`SocketAddr`], because every SA
+/// keeps several, and without the flow labels and scopes that would give one peer two names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Socket {
     /// The IP address.
@@ -46,20 +46,20 @@ impl fmt::Display for Socket {
     }
 }
 
-/// One end of a datagram's way. Both ends of a datagram are of the same kind.
+/// One end of a datagram's path. Both ends of a datagram are of the same kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Addr {
     /// A port of UDP.
     Udp(Socket),
-    /// A port of TCP, on which every datagram is a message of the stream.
+    /// A TCP port; every datagram is a message of the stream.
     Tcp(Socket),
-    /// A port of SCTP, as captures have it; no host of ours speaks it.
+    /// An SCTP port, as found in captures; no host here speaks SCTP.
     Sctp(Socket),
-    /// Directly on IP: ESP, ICMP, HIP, and packets of users.
+    /// Directly over IP: ESP, ICMP, HIP, and users' packets.
     Ip {
         /// The IP address.
         ip: IpAddr,
-        /// The number of what is behind the IP header.
+        /// The IP protocol number.
         protocol: u8,
     },
     /// A station of a network below IP.
@@ -86,7 +86,7 @@ impl Addr {
         }
     }
 
-    /// The IP address, where there is one.
+    /// The IP address, if there is one.
     pub const fn ip(self) -> Option<IpAddr> {
         match self.host() {
             Host::Ip(ip) => Some(ip),
@@ -94,7 +94,7 @@ impl Addr {
         }
     }
 
-    /// IP address and port, where there are both.
+    /// IP address and port, if there are both.
     pub const fn socket(self) -> Option<Socket> {
         match self {
             Self::Udp(socket) | Self::Tcp(socket) | Self::Sctp(socket) => Some(socket),
@@ -102,7 +102,7 @@ impl Addr {
         }
     }
 
-    /// The port, where there is one.
+    /// The port, if there is one.
     pub const fn port(self) -> Option<u16> {
         match self.socket() {
             Some(socket) => Some(socket.port),
@@ -110,7 +110,7 @@ impl Addr {
         }
     }
 
-    /// The port of UDP, where it is one.
+    /// The UDP port, if it is one.
     pub const fn udp_port(self) -> Option<u16> {
         match self {
             Self::Udp(socket) => Some(socket.port),
@@ -118,7 +118,7 @@ impl Addr {
         }
     }
 
-    /// The number of what is behind the IP header, where there is one.
+    /// The IP protocol number, if it is directly over IP or above.
     pub const fn ip_protocol(self) -> Option<u8> {
         match self {
             Self::Udp(_) => Some(protocol::UDP),
@@ -129,8 +129,8 @@ impl Addr {
         }
     }
 
-    /// Bytes of the headers between link and datagram. TCP counts its 20 bytes once a message, SCTP its common header and that
-    /// of one DATA chunk (RFC 9260 §3); a frame of a network below IP has its header among its bytes.
+    /// Bytes of the headers between link layer and datagram. TCP counts its 20 bytes once a message, SCTP its common header and
+    /// the header of one DATA chunk (RFC 9260 §3). A layer 2 frame includes its header in its own bytes.
     pub const fn header_bytes(self) -> usize {
         let transport = match self {
             Self::Udp(_) => 8,
@@ -155,7 +155,7 @@ impl fmt::Display for Addr {
     }
 }
 
-/// A host or station, whatever it speaks.
+/// A host or station, whatever protocol it speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Host {
     /// By its IP address.

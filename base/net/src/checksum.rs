@@ -2,26 +2,26 @@
 
 use std::net::IpAddr;
 
-/// The checksum of some bytes, in which its own field is zero; zero of bytes that hold it already, and rightly.
+/// The checksum of some bytes, computed with its own field zero. Zero if the bytes already hold a correct checksum.
 pub fn internet_checksum(bytes: &[u8]) -> u16 {
     Sum::default().bytes(bytes).finish()
 }
 
-/// The checksum of a datagram or segment, its pseudo-header included: RFC 768, RFC 9293 §3.1, RFC 8200 §8.1. Zero if it
-/// holds one already, and rightly. RFC 768: a UDP datagram is sent with all ones in place of a zero.
+/// The checksum of a datagram or segment including its pseudo-header: RFC 768, RFC 9293 §3.1, RFC 8200 §8.1. Zero if it
+/// already holds a correct one. RFC 768: a UDP checksum of zero is sent as all ones.
 pub fn transport_checksum((source, destination): (IpAddr, IpAddr), protocol: u8, bytes: &[u8]) -> u16 {
     Sum::default().pseudo_header((source, destination), protocol, bytes.len()).bytes(bytes).finish()
 }
 
-/// A sum on its way. What is added in parts must be of even length in all but the last.
+/// A sum under way. Parts must have even lengths, except for the last.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Sum(u64);
 
 impl Sum {
-    /// Adds bytes; an odd one at the end counts as if a zero followed it.
+    /// Adds bytes; an odd one at the end counts as if followed by a zero.
     #[must_use]
     pub fn bytes(self, bytes: &[u8]) -> Self {
-        // RFC 1071 §2 (B, C): in whatever byte order, several words at a time, and carries may wait.
+        // RFC 1071 §2 (B, C): in any byte order, several words at a time, with deferred carries.
         let (fours, rest) = bytes.as_chunks::<4>();
         let mut last = [0; 4];
         last[..rest.len()].copy_from_slice(rest);
@@ -35,7 +35,7 @@ impl Sum {
         Self(self.0 + number as u64)
     }
 
-    /// Adds the pseudo-header that stands for the packet.
+    /// Adds the pseudo-header of the packet.
     #[must_use]
     pub fn pseudo_header(self, (source, destination): (IpAddr, IpAddr), protocol: u8, len: usize) -> Self {
         let addresses = self.address(source).address(destination);
@@ -51,7 +51,7 @@ impl Sum {
         }
     }
 
-    /// The sum itself, folded to 16 bits: what a checksum is the complement of.
+    /// The sum folded to 16 bits; the checksum is its complement.
     pub fn folded(self) -> u16 {
         folded(self.0)
     }

@@ -1,5 +1,5 @@
-//! What carries protocols: addresses by kind, headers of IP, UDP and TCP, checksums, sizes on the wire, and the cursor with which
-//! every wire format is read and written. RFC 791, RFC 8200, RFC 768, RFC 9293, RFC 1071.
+//! The layers below the protocols: addresses by kind, IP, UDP and TCP headers, checksums, sizes on the wire, and the cursor that
+//! reads and writes every wire format. RFC 791, RFC 8200, RFC 768, RFC 9293, RFC 1071.
 
 pub mod addr;
 pub mod checksum;

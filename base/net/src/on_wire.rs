@@ -1,9 +1,9 @@
-//! How a datagram looks on the wire: packets and their bytes. Read RFC 791 §3.2 and RFC 8200 §4.5 first.
+//! Size of a datagram on the wire: its packets and their bytes. Read RFC 791 §3.2 and RFC 8200 §4.5 first.
 
 use crate::Addr;
 use crate::ip::{FRAGMENT_HEADER, HEADER_V4};
 
-/// A datagram in packets.
+/// A datagram as packets on the wire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OnWire {
     /// How many.
@@ -12,21 +12,21 @@ pub struct OnWire {
     pub bytes: u32,
 }
 
-/// RFC 791 §3.2: every link carries 68 bytes unfragmented.
+/// RFC 791 §3.2: every link carries 68 bytes without fragmentation.
 const MTU_BYTES_MIN: usize = 68;
 
-/// The largest length that the length fields of both IP versions can say.
+/// The largest length that the length fields of both IP versions can hold.
 const IP_BYTES_MAX: usize = 65_535;
 
 impl OnWire {
-    /// How a datagram of so many bytes to this address looks on a link with this MTU, taken as 68 bytes if less; None if it is too
-    /// long for what carries it.
+    /// Size of a datagram of so many bytes to this address on a link with this MTU (at least 68 bytes are assumed); `None` if it
+    /// is too long for its transport.
     pub fn of(to: Addr, bytes: usize, mtu_bytes: u16) -> Option<Self> {
         let mtu = usize::from(mtu_bytes).max(MTU_BYTES_MIN);
         match to {
             Addr::Tcp(_) => segmented(to, bytes, mtu),
             Addr::Udp(_) | Addr::Sctp(_) | Addr::Ip { .. } => fragmented(to, bytes, mtu),
-            // A frame has its header among its bytes, and nobody below IP cuts it.
+            // A frame includes its header in its bytes and is never fragmented below IP.
             Addr::Mac(_) => counted(1, bytes),
         }
     }

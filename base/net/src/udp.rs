@@ -9,7 +9,7 @@ use crate::wire::{DecodeError, Problem, Reader};
 /// Bytes of a UDP header.
 pub const HEADER: usize = 8;
 
-/// Writes the header at the front of a datagram whose data stand behind it, without a checksum; none if it is too long.
+/// Writes the header in front of the data already in `datagram`, without a checksum; `None` if it is too long.
 pub fn write_unchecked((from, to): (u16, u16), datagram: &mut [u8]) -> Option<()> {
     let length = u16::try_from(datagram.len()).ok()?;
     let header = datagram.first_chunk_mut::<HEADER>()?;
@@ -20,7 +20,7 @@ pub fn write_unchecked((from, to): (u16, u16), datagram: &mut [u8]) -> Option<()
     Some(())
 }
 
-/// Writes the header at the front of a datagram whose data stand behind it; none if it is too long.
+/// Writes the header in front of the data already in `datagram`; `None` if it is too long.
 pub fn write(between: (IpAddr, IpAddr), ports: (u16, u16), datagram: &mut [u8]) -> Option<()> {
     write_unchecked(ports, datagram)?;
     let sum = transport_checksum(between, UDP, datagram);
@@ -28,28 +28,28 @@ pub fn write(between: (IpAddr, IpAddr), ports: (u16, u16), datagram: &mut [u8]) 
     Some(())
 }
 
-/// A checksum as it is sent.
+/// The value of the checksum field for this sum.
 // RFC 768: a sum of zero is sent as all ones; zero means that there is none.
 pub const fn sent(sum: u16) -> u16 {
     if sum == 0 { u16::MAX } else { sum }
 }
 
-/// What the header of a datagram says.
+/// A UDP header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Header {
     /// The sender's port.
     pub source: u16,
     /// The receiver's port.
     pub destination: u16,
-    /// Bytes of header and data; 0 for as many as IP says (RFC 2675 §4).
+    /// Bytes of header and data; 0 means as many as the IP header says (RFC 2675 §4).
     pub length: u16,
 }
 
 impl Header {
-    /// Reads a header, whatever follows it.
+    /// Reads a header without looking at the data.
     ///
     /// # Errors
-    /// The bytes are fewer than a header's.
+    /// There are fewer bytes than a header has.
     pub fn read(datagram: &[u8]) -> Result<Self, DecodeError> {
         let mut r = Reader::new(datagram);
         let header = Self {
@@ -62,7 +62,7 @@ impl Header {
     }
 }
 
-/// The header and the data of a whole datagram with a checksum.
+/// Reads a whole datagram with a checksum: its header and its data.
 ///
 /// # Errors
 /// Its length or checksum is wrong.

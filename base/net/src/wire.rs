@@ -1,8 +1,8 @@
-//! Reading and writing wire formats: a cursor that names the field it could not read, and a growing buffer.
+//! Reading and writing wire formats: a cursor that reports which field it could not read, and a growing buffer.
 
 use std::fmt;
 
-/// Why bytes could not be read as what they should be: which field, where, and what was wrong.
+/// Why bytes could not be decoded: which field, where, and what was wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub struct DecodeError {
     /// The field, as the standard calls it.
@@ -34,13 +34,13 @@ pub enum Problem {
         /// How many.
         left: usize,
     },
-    /// A length that contradicts what surrounds it.
+    /// A length that contradicts its context.
     Length(u64),
-    /// A value the standard does not allow here.
+    /// A value that the standard does not allow here.
     Value(u64),
-    /// A structure that may occur once occurs again.
+    /// A structure that may occur only once occurs again.
     Repeated,
-    /// A structure that must be there is not.
+    /// A mandatory structure is missing.
     Missing,
 }
 
@@ -61,7 +61,7 @@ impl fmt::Display for Problem {
 #[derive(Debug, Clone, Copy)]
 pub struct Reader<'a> {
     bytes: &'a [u8],
-    /// Where they end in the message: reading moves only their start.
+    /// Offset of their end in the message; reading only moves the start.
     end: usize,
 }
 
@@ -93,6 +93,9 @@ impl<'a> Reader<'a> {
     }
 
     /// The next `n` bytes.
+    ///
+    /// # Errors
+    /// Fewer bytes are left.
     #[inline]
     pub fn take(&mut self, n: usize, field: &'static str) -> Result<&'a [u8], DecodeError> {
         let Some((head, tail)) = self.bytes.split_at_checked(n) else {
@@ -103,6 +106,9 @@ impl<'a> Reader<'a> {
     }
 
     /// A reader over the next `n` bytes that keeps counting offsets from the start of the message.
+    ///
+    /// # Errors
+    /// Fewer bytes are left.
     #[inline]
     pub fn sub(&mut self, n: usize, field: &'static str) -> Result<Self, DecodeError> {
         let bytes = self.take(n, field)?;
@@ -110,31 +116,49 @@ impl<'a> Reader<'a> {
     }
 
     /// The next `N` bytes as an array.
+    ///
+    /// # Errors
+    /// Fewer bytes are left.
     pub fn array<const N: usize>(&mut self, field: &'static str) -> Result<[u8; N], DecodeError> {
         Ok(self.take(N, field)?.try_into().expect("take gave N bytes"))
     }
 
     /// One byte.
+    ///
+    /// # Errors
+    /// No byte is left.
     pub fn u8(&mut self, field: &'static str) -> Result<u8, DecodeError> {
         Ok(self.array::<1>(field)?[0])
     }
 
     /// Two bytes, network order.
+    ///
+    /// # Errors
+    /// Fewer bytes are left.
     pub fn u16(&mut self, field: &'static str) -> Result<u16, DecodeError> {
         Ok(u16::from_be_bytes(self.array(field)?))
     }
 
     /// Four bytes, network order.
+    ///
+    /// # Errors
+    /// Fewer bytes are left.
     pub fn u32(&mut self, field: &'static str) -> Result<u32, DecodeError> {
         Ok(u32::from_be_bytes(self.array(field)?))
     }
 
     /// Eight bytes, network order.
+    ///
+    /// # Errors
+    /// Fewer bytes are left.
     pub fn u64(&mut self, field: &'static str) -> Result<u64, DecodeError> {
         Ok(u64::from_be_bytes(self.array(field)?))
     }
 
-    /// Passes over `n` bytes.
+    /// Skips `n` bytes.
+    ///
+    /// # Errors
+    /// Fewer bytes are left.
     pub fn skip(&mut self, n: usize, field: &'static str) -> Result<(), DecodeError> {
         self.take(n, field).map(drop)
     }
@@ -144,7 +168,10 @@ impl<'a> Reader<'a> {
         std::mem::take(&mut self.bytes)
     }
 
-    /// Insists that nothing is left.
+    /// Checks that nothing is left.
+    ///
+    /// # Errors
+    /// Bytes are left.
     pub fn end(&self, field: &'static str) -> Result<(), DecodeError> {
         if self.is_empty() { Ok(()) } else { Err(self.error(field, Problem::Trailing { left: self.len() })) }
     }
@@ -203,7 +230,7 @@ impl Writer {
     /// Overwrites two bytes written before.
     ///
     /// # Panics
-    /// If they were not written before: a bug in the caller.
+    /// If they were not written before, which is a bug in the caller.
     pub fn patch_u16(&mut self, at: usize, value: u16) {
         self.0[at..at + 2].copy_from_slice(&value.to_be_bytes());
     }

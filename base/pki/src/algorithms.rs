@@ -1,4 +1,4 @@
-//! Which signatures certificates may carry, and how X.509 spells them. Read RFC 4055, RFC 5758, RFC 8410 first.
+//! The signature algorithms that certificates may carry, and their X.509 identifiers. Read RFC 4055, RFC 5758, RFC 8410 first.
 
 use keytoll_crypto_api::algorithm::{Hash, KeyKind, SignatureScheme};
 use rustls_pki_types::{AlgorithmIdentifier, alg_id};
@@ -10,12 +10,12 @@ pub(crate) struct Algorithm {
     pub(crate) public_key: AlgorithmIdentifier,
     /// As in the certificate's signatureAlgorithm, without the outer SEQUENCE.
     pub(crate) signature: AlgorithmIdentifier,
-    /// What it is for the crypto provider.
+    /// The corresponding scheme of the crypto provider.
     pub(crate) scheme: SignatureScheme,
 }
 
-/// Everything that is accepted. SHA-1 and MD5 are not: RFC 8247 §3.2 bans SHA-1 from IKE's own
-/// signatures, and a chain is no stronger than its weakest.
+/// All accepted algorithms. SHA-1 and MD5 are not among them: RFC 8247 §3.2 bans SHA-1 from IKE's own signatures, and a
+/// chain is no stronger than its weakest signature.
 pub(crate) static ACCEPTED: [Algorithm; 16] = [
     rsa(alg_id::RSA_PKCS1_SHA256, SignatureScheme::RsaPkcs1(Hash::Sha256)),
     rsa(alg_id::RSA_PKCS1_SHA384, SignatureScheme::RsaPkcs1(Hash::Sha384)),
@@ -35,8 +35,8 @@ pub(crate) static ACCEPTED: [Algorithm; 16] = [
     Algorithm { public_key: alg_id::ED25519, signature: alg_id::ED25519, scheme: SignatureScheme::Ed25519 },
 ];
 
-/// The signature algorithm that an authority with this kind of key uses, without the outer SEQUENCE, and what it is
-/// for the crypto provider: the hash that fits the key's strength.
+/// The signature algorithm that an authority with this kind of key uses, without the outer SEQUENCE, and the
+/// corresponding scheme of the crypto provider: the hash fits the key's strength.
 pub(crate) fn usual(kind: KeyKind) -> (AlgorithmIdentifier, SignatureScheme) {
     match kind {
         KeyKind::Rsa1024 | KeyKind::Rsa2048 | KeyKind::Rsa3072 | KeyKind::Rsa4096 => {
@@ -49,7 +49,7 @@ pub(crate) fn usual(kind: KeyKind) -> (AlgorithmIdentifier, SignatureScheme) {
     }
 }
 
-/// The likeliest length of a signature whose length depends on chance: an Ecdsa-Sig-Value, SEQUENCE { r, s }.
+/// The likeliest length in bytes of a signature whose length is random: an Ecdsa-Sig-Value, SEQUENCE { r, s }.
 pub(crate) const fn likeliest_signature_len(kind: KeyKind) -> Option<usize> {
     match kind {
         // Half of all r and of all s have their first bit set and need a zero byte, so one of the two likely does:

@@ -1,5 +1,4 @@
-//! One certificate that is trusted: as an authority, if it is one, else as itself alone. Read RFC 5280 §6.1.4 and
-//! RFC 5937 §3 first.
+//! One trusted certificate: as an authority if it is one, else only as itself. Read RFC 5280 §6.1.4 and RFC 5937 §3 first.
 
 use keytoll_crypto_api::credentials::CertificateError;
 use rustls_pki_types::{CertificateDer, TrustAnchor};
@@ -12,14 +11,14 @@ use crate::trust::reason;
 /// A trusted certificate.
 pub(crate) struct Anchor {
     der: Vec<u8>,
-    /// What it may sign; none: it is no authority.
+    /// What it may sign; `None` if it is no authority.
     pub(crate) authority: Option<Powers>,
 }
 
 /// What an authority may sign.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Powers {
-    /// How many intermediates may stand below it, those that issued themselves not counted.
+    /// How many intermediates may stand below it, self-issued ones not counted.
     pub(crate) path_length_max: Option<u32>,
     /// Whether it may sign revocation lists.
     pub(crate) signs_lists: bool,
@@ -43,13 +42,13 @@ impl Anchor {
     }
 }
 
-/// What a certificate may sign; none: nothing.
+/// What a certificate may sign; `None` if nothing.
 pub(crate) fn powers(certificate: &X509Certificate<'_>) -> Result<Option<Powers>, CertificateError> {
     let malformed = |_| CertificateError::Malformed;
     let constraints = certificate.basic_constraints().map_err(malformed)?;
     let usage = certificate.key_usage().map_err(malformed)?;
-    // RFC 5280 §6.1.4: (k) an authority says so in basicConstraints, which version 1 has no room for; (n) a KeyUsage, if
-    // there is one, has keyCertSign.
+    // RFC 5280 §6.1.4: (k) an authority has cA in basicConstraints, for which version 1 has no room; (n) a KeyUsage, if there
+    // is one, has keyCertSign.
     let Some(constraints) = constraints.filter(|constraints| constraints.value.ca) else { return Ok(None) };
     if usage.as_ref().is_some_and(|usage| !usage.value.key_cert_sign()) {
         return Ok(None);

@@ -1,8 +1,8 @@
-//! A laboratory authority: certificates whose bytes have the same lengths in every run, whatever the dice say.
+//! A laboratory authority: certificates whose bytes have the same lengths in every run, whatever the random numbers.
 //! Read RFC 5280 §4 and RFC 4945 §5.1 first.
 //!
 //! ```text
-//!   chain length 1   the end entity signs itself; the peer must trust it as it is ([`Authority::anchor_for`])
+//!   chain length 1   the end entity is self-signed; the peer must trust it directly ([`Authority::anchor_for`])
 //!                2   root -> end entity
 //!                3   root -> intermediate 1 -> end entity
 //!                4   root -> intermediate 1 -> intermediate 2 -> end entity
@@ -19,7 +19,7 @@ use crate::algorithms::{likeliest_signature_len, usual};
 use crate::certificate;
 use crate::der::{self, Element};
 
-/// From when until when certificates are valid, in seconds since 1970, both included.
+/// Validity period of certificates, in seconds since 1970, both bounds included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Validity {
     /// notBefore.
@@ -31,7 +31,7 @@ pub struct Validity {
 /// Makes a key of a kind from a stream, usually `keytoll_crypto::keys::generate`.
 pub type MakeKey<'a> = dyn FnMut(KeyKind, &mut Rng) -> SigningKey + 'a;
 
-/// What an end entity asks for.
+/// The parameters of an end entity certificate.
 #[derive(Debug, Clone, Copy)]
 pub struct Request<'a> {
     /// The common name in the subject; also names the streams of the key and the serial number.
@@ -40,7 +40,7 @@ pub struct Request<'a> {
     pub alternatives: &'a [AlternativeName],
     /// The kind of key.
     pub kind: KeyKind,
-    /// Certificates to verify until the root is, the end entity's included: 1 (signs itself) to 4.
+    /// Number of certificates up to the root, the end entity's included: 1 (self-signed) to 4.
     pub chain_length: usize,
 }
 
@@ -60,8 +60,8 @@ struct Issuer {
 }
 
 impl Authority {
-    /// Makes a root. One seed gives the same names, numbers and keys every time; signatures with chance in them
-    /// (ECDSA) differ, their lengths do not.
+    /// Makes a root. One seed gives the same names, numbers and keys every time; randomised signatures (ECDSA) differ, but
+    /// their lengths do not.
     pub fn new(
         kind: KeyKind,
         validity: Validity,
@@ -98,7 +98,7 @@ impl Authority {
         let extensions = end_entity_extensions(request.alternatives, &key.spki, issuer.key, crypto);
         let subject = Subject { name: &name, spki: &key.spki, extensions: &extensions };
         let certificate = self.certify(&label, &subject, &issuer, crypto);
-        // The root stays at home: the peer has it already. The issuer of the end entity comes first.
+        // The root is not sent: the peer has it already. The issuer of the end entity comes first.
         let intermediates = self.issuers.iter().take(request.chain_length.saturating_sub(1)).skip(1).rev();
         let rest = intermediates.map(|issuer| issuer.certificate.clone());
         Credential { chain: std::iter::once(certificate).chain(rest).collect(), key }
@@ -109,7 +109,7 @@ impl Authority {
         self.issuers[0].certificate.clone()
     }
 
-    /// A revocation list of every issuer, the root's first: it names those of the certificates that are its own.
+    /// A revocation list of every issuer, the root's first; each lists those of the certificates that it issued.
     pub fn revocation_lists(
         &self,
         revoked: &[&[u8]],
@@ -125,7 +125,7 @@ impl Authority {
         self.issuers.iter().map(list).collect()
     }
 
-    /// What a peer must trust to accept a credential from here: the root, or a certificate that signs itself.
+    /// The certificate that a peer must trust to accept a credential: the root, or a self-signed certificate.
     pub fn anchor_for(&self, credential: &Credential) -> Vec<u8> {
         let end_entity = &credential.chain[0];
         match certificate::parse(end_entity) {
@@ -225,19 +225,19 @@ fn revoked_entry(certificate: &[u8], date: &[u8]) -> Vec<u8> {
     der::sequence(&[&der::wrap(der::INTEGER, &[&serial.unwrap_or_default()]), date])
 }
 
-// RFC 5280 §5.2: every list names its issuer's key and has a number; a later one has a greater.
+// RFC 5280 §5.2: every list names its issuer's key and has a number, which increases.
 fn list_extensions(issuer: &SigningKey, dates: Validity, crypto: &mut dyn Crypto) -> Vec<u8> {
     let number = der::unsigned(&dates.from_unix_seconds.to_be_bytes());
     [authority_key_identifier(issuer, crypto), extension(CRL_NUMBER, false, &number)].concat()
 }
 
-/// Who signs.
+/// The issuer.
 struct Signer<'a> {
     name: &'a [u8],
     key: &'a SigningKey,
 }
 
-/// Whom the certificate is about; all in DER.
+/// The subject of a certificate; all in DER.
 struct Subject<'a> {
     name: &'a [u8],
     spki: &'a [u8],
@@ -282,7 +282,7 @@ fn attribute(kind: &[u8], value: &str) -> Vec<u8> {
     der::set_of_one(&der::sequence(&[&kind, &der::wrap(UTF8_STRING, &[value.as_bytes()])]))
 }
 
-/// Sixteen bytes, of which the first always counts and never makes the number negative.
+/// Sixteen bytes, of which the first is never zero and never makes the number negative.
 fn serial_number(rng: &mut Rng) -> Vec<u8> {
     let mut serial: [u8; 16] = rng.bytes();
     serial[0] = serial[0] & 0x3f | 0x40;
@@ -353,7 +353,7 @@ fn extension(id: &[u8], critical: bool, value: &[u8]) -> Vec<u8> {
 }
 
 /// Half of all P-256 signatures have the likeliest length, so 128 attempts fail only for a provider whose signatures
-/// always have another; its last one is taken then.
+/// always have another length; then its last one is used.
 fn sign_at_likeliest_length(key: &SigningKey, message: &[u8], crypto: &mut dyn Crypto) -> Vec<u8> {
     let (_, scheme) = usual(key.kind);
     let mut signature = crypto.sign(key, scheme, &[message]);

@@ -1,4 +1,4 @@
-//! webpki's signatures on the crypto provider that the engine lends. Read RFC 5280 §4.1.1.2 and RFC 8017 §A.1.1 first.
+//! Lets webpki verify signatures with the engine's crypto provider. Read RFC 5280 §4.1.1.2 and RFC 8017 §A.1.1 first.
 
 use std::fmt;
 use std::sync::Mutex;
@@ -11,8 +11,8 @@ use crate::algorithms::Algorithm;
 use crate::certificate::RSA_BITS;
 use crate::der::{self, Element};
 
-/// Lets webpki check one kind of signature with the lent provider. webpki asks for `&self` and `Sync`, hence the lock,
-/// which nobody contends for.
+/// Verifies one kind of signature for webpki with the lent provider. webpki requires `&self` and `Sync`, hence the lock,
+/// which is never contended.
 pub(crate) struct Bridge<'m, 'c> {
     pub(crate) algorithm: &'static Algorithm,
     pub(crate) crypto: &'m Mutex<&'c mut dyn Crypto>,

@@ -1,4 +1,4 @@
-//! What an engine wants to know of a certificate. Read RFC 5280 §4.1, §4.2.1.6 and RFC 4945 §5.1.3 first.
+//! The parts of a certificate that an engine needs. Read RFC 5280 §4.1, §4.2.1.6 and RFC 4945 §5.1.3 first.
 
 use keytoll_crypto_api::credentials::{AlternativeName, CertificateError, PeerCertificate};
 use x509_parser::certificate::X509Certificate;
@@ -11,7 +11,7 @@ use crate::{der, distinguished_name};
 /// RSA keys outside these bounds are refused: shorter ones are broken, longer ones cost the verifier too much.
 pub(crate) const RSA_BITS: std::ops::RangeInclusive<usize> = 1024..=8192;
 
-/// Reads key and names out of a certificate, without trusting it.
+/// Extracts key and names from a certificate, without trusting it.
 ///
 /// # Errors
 /// `Malformed` for anything but exactly one certificate; `NotAcceptable` for a key that may not sign for IKE.

@@ -1,4 +1,4 @@
-//! The little of DER that certificates and key files need. Read X.690 §8 and §10 first.
+//! The subset of DER that certificates and key files need. Read X.690 §8 and §10 first.
 
 /// SEQUENCE, constructed.
 pub(crate) const SEQUENCE: u8 = 0x30;
@@ -47,12 +47,12 @@ pub(crate) fn bit_string(bytes: &[u8]) -> Vec<u8> {
     wrap(BIT_STRING, &[&[0], bytes])
 }
 
-/// A BIT STRING of named bits; X.690 §11.2.2: zeros at the end do not count.
+/// A BIT STRING of named bits; X.690 §11.2.2: trailing zeros are not encoded.
 pub(crate) fn named_bits(bits: u8) -> Vec<u8> {
     wrap(BIT_STRING, &[&[bits.trailing_zeros() as u8, bits]])
 }
 
-/// A date as certificates write it.
+/// A date in the encoding of certificates.
 pub(crate) fn time(unix_seconds: u64) -> Vec<u8> {
     let (year, month, day) = civil(unix_seconds / 86_400);
     let (hour, minute, second) = (unix_seconds / 3600 % 24, unix_seconds / 60 % 60, unix_seconds % 60);
@@ -68,9 +68,9 @@ pub(crate) fn time(unix_seconds: u64) -> Vec<u8> {
 /// One element of an encoding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Element<'a> {
-    /// The tag's byte; tags of more bytes do not occur in what is read here.
+    /// The tag's byte; multi-byte tags do not occur in what is read here.
     pub(crate) tag: u8,
-    /// What it holds.
+    /// Its contents.
     pub(crate) contents: &'a [u8],
 }
 
@@ -80,7 +80,7 @@ impl<'a> Element<'a> {
         read(input).filter(|(_, rest)| rest.is_empty()).map(|(element, _)| element)
     }
 
-    /// The elements inside, until the end or the first that is malformed.
+    /// The elements inside, up to the end or the first malformed one.
     pub(crate) fn members(self) -> impl Iterator<Item = Element<'a>> {
         let mut rest = self.contents;
         std::iter::from_fn(move || {

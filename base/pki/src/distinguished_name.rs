@@ -1,14 +1,14 @@
-//! Names of X.500 as text, no two different ones alike. Read RFC 4514 §2 first.
+//! X.500 names as text, so that different names have different texts. Read RFC 4514 §2 first.
 //!
-//! The attributes stand in the order of the certificate, with `, ` between them, as OpenSSL shows them; RFC 4514 turns the order
-//! around. Types without a short name have their object identifier.
+//! The attributes are in the order of the certificate, separated by `, `, as OpenSSL shows them; RFC 4514 reverses the order.
+//! Types without a short name are shown as object identifiers.
 
 use std::borrow::Cow;
 
 use x509_parser::objects::{oid_registry, oid2abbrev};
 use x509_parser::x509::{AttributeTypeAndValue, RelativeDistinguishedName, X509Name};
 
-/// The text of a name; none if something in it is no text.
+/// The text of a name; `None` if an attribute is not text.
 pub(crate) fn text(name: &X509Name<'_>) -> Option<String> {
     let parts = name.iter_rdn().map(part).collect::<Option<Vec<String>>>()?;
     Some(parts.join(", "))
@@ -26,7 +26,7 @@ fn attribute(attribute: &AttributeTypeAndValue<'_>) -> Option<String> {
     Some(format!("{kind}={}", escaped(attribute.as_str().ok()?)))
 }
 
-// RFC 4514 §2.4: what separates attributes and values gets a backslash, so does a first number sign and a blank at either end.
+// RFC 4514 §2.4: separators of attributes and values, a leading number sign and blanks at either end are escaped.
 fn escaped(value: &str) -> String {
     let last = value.len().saturating_sub(1);
     let mut text = String::with_capacity(value.len());

@@ -1,19 +1,19 @@
-//! Which of the certificates that a peer sends are worth looking at. Read RFC 5280 §4.2.1.1, §4.2.1.2 and RFC 4158 §3 first.
+//! Selects the certificates of a peer that path building looks at. Read RFC 5280 §4.2.1.1, §4.2.1.2 and RFC 4158 §3 first.
 //!
-//! Whoever builds a path tries every order in which certificates of one name may stand, so a stranger with a handful of them
-//! could keep us busy for seconds before a signature is checked. What is handed on is therefore on a path of names from the end
-//! entity, a few of each name and a few in all.
+//! A path builder tries every order of certificates with the same name, so a stranger with a handful of them could keep us
+//! busy for seconds before a signature is checked. Only certificates that are linked by names to the end entity are passed
+//! on, a few of each name and a few in all.
 
 use x509_parser::certificate::X509Certificate;
 use x509_parser::extensions::ParsedExtension;
 
 use crate::certificate;
 
-/// How many certificates of a peer are read. No honest chain comes near it.
+/// How many certificates of a peer are read. No honest chain has nearly as many.
 const READ_MAX: usize = 32;
 /// How many issuers are handed on.
 const ISSUERS_MAX: usize = 8;
-/// How many of one name: an authority that others certified as well, and one that is changing its key.
+/// How many of one name are kept: enough for cross-certification and for a change of key.
 const NAMESAKES_MAX: usize = 3;
 
 /// A certificate and the names that link it to others.
@@ -47,20 +47,20 @@ impl<'a> Link<'a> {
         })
     }
 
-    /// Whether this one has the name of the other's issuer.
+    /// Whether its name is that of the other's issuer.
     fn may_have_issued(&self, other: &Self) -> bool {
         self.name() == other.parsed.issuer().as_raw()
     }
 
-    // RFC 5280 §4.2.1.1: the key identifier tells the keys of an issuer apart.
-    /// Whether this one has another key than the other's issuer.
+    // RFC 5280 §4.2.1.1: the key identifier distinguishes the keys of an issuer.
+    /// Whether its key differs from that of the other's issuer.
     fn has_another_key_than_the_issuer_of(&self, other: &Self) -> bool {
         let identifiers = self.key_identifier().zip(other.issuers_key_identifier());
         identifiers.is_some_and(|(ours, wanted)| ours != wanted)
     }
 }
 
-/// Of the certificates that came with an end entity, those that may be on its path.
+/// The certificates that may be on the path of an end entity.
 pub(crate) fn of<'a>(end_entity: &'a [u8], others: &[&'a [u8]]) -> Vec<&'a [u8]> {
     if others.is_empty() {
         return Vec::new();
@@ -79,7 +79,7 @@ pub(crate) fn of<'a>(end_entity: &'a [u8], others: &[&'a [u8]]) -> Vec<&'a [u8]>
     chosen.iter().skip(1).take(ISSUERS_MAX).map(|link| link.der).collect()
 }
 
-/// What is a certificate, each once.
+/// All valid certificates, without duplicates.
 fn read<'a>(certificates: &[&'a [u8]]) -> Vec<Link<'a>> {
     let mut links: Vec<Link<'a>> = Vec::new();
     for der in certificates.iter().take(READ_MAX) {
@@ -123,12 +123,12 @@ mod tests {
         assert_eq!(chosen(&ours[0], [&b"no certificate".to_vec(), &ours[1]]), [&ours[1][..]]);
     }
 
-    /// What a path builder tries grows faster than any power of how many there are of one name.
+    /// The work of a path builder grows faster than any power of the number of certificates with one name.
     #[test]
-    fn of_however_many_certificates_a_stranger_sends_few_are_looked_at() {
+    fn only_a_few_of_a_strangers_many_certificates_are_looked_at() {
         let strangers: Vec<Vec<Vec<u8>>> = (1..=40).map(chain).collect();
         let roots: Vec<&Vec<u8>> = strangers.iter().map(|chain| &chain[3]).collect();
-        // The root is issued by one of its own name.
+        // The root is issued by one of the same name.
         assert_eq!(chosen(&strangers[0][2], roots.clone()).len(), NAMESAKES_MAX);
         let all: Vec<&Vec<u8>> = strangers.iter().flat_map(|chain| &chain[1..]).collect();
         let found = chosen(&strangers[0][0], all.iter().copied().chain(roots));

@@ -1,7 +1,7 @@
-//! Certificates and private keys in files, as OpenSSL and strongSwan leave them: PEM or DER.
+//! Certificates and private keys in files as OpenSSL and strongSwan write them: PEM or DER.
 //! Read RFC 7468 (PEM), RFC 5208 (PKCS #8), RFC 8017 §A.1.2 (RSA) and RFC 5915 (EC) first.
 //!
-//! A private key in any of the three forms is handed over as PKCS #8, the one that providers load.
+//! A private key in any of the three forms is returned as PKCS #8, which providers load.
 
 use std::fs;
 use std::io::{self, Write};
@@ -34,10 +34,10 @@ pub enum FileProblem {
     /// The operating system refused.
     #[error(transparent)]
     Io(#[from] io::Error),
-    /// PEM that breaks off or holds something else than base64.
+    /// PEM that is truncated or contains something other than base64.
     #[error("damaged PEM: {0}")]
     Pem(String),
-    /// Neither PEM with the section wanted nor DER.
+    /// Neither PEM with the required section nor DER.
     #[error("holds no {0}")]
     Missing(&'static str),
     /// The n-th certificate does not parse.
@@ -55,7 +55,7 @@ pub enum FileProblem {
     /// Not PKCS #8, PKCS #1 or SEC1.
     #[error("the private key is malformed")]
     Key,
-    /// RFC 5915 lets the curve be left out.
+    /// The curve is missing, which RFC 5915 allows.
     #[error("the EC private key does not name its curve; convert it: openssl pkcs8 -topk8 -nocrypt -in FILE")]
     CurveMissing,
 }
@@ -188,7 +188,7 @@ pub fn parse_public_key(bytes: &[u8]) -> Result<Vec<u8>, FileProblem> {
     if is_spki { Ok(der) } else { Err(FileProblem::PublicKey) }
 }
 
-/// Reads a private key out of PEM or DER, and gives it as PKCS #8.
+/// Reads a private key out of PEM or DER, and returns it as PKCS #8.
 ///
 /// # Errors
 /// When there is none that can be used as it is.
@@ -196,7 +196,7 @@ pub fn parse_private_key(bytes: &[u8]) -> Result<Zeroizing<Vec<u8>>, FileProblem
     if is_der(bytes) {
         return to_pkcs8(bytes);
     }
-    // RFC 7468 §11 has its own label for encrypted PKCS #8; OpenSSL's older form says so in a header.
+    // RFC 7468 §11 has its own label for encrypted PKCS #8; OpenSSL's older form uses a header.
     if bytes.windows(9).any(|window| window == b"ENCRYPTED") {
         return Err(FileProblem::Encrypted);
     }
@@ -212,7 +212,7 @@ impl FileError {
     }
 }
 
-/// DER of all that is read here starts with a SEQUENCE; no text does.
+/// All DER that is read here starts with a SEQUENCE; text never does.
 fn is_der(bytes: &[u8]) -> bool {
     bytes.first() == Some(&der::SEQUENCE) && Element::only(bytes).is_some()
 }
@@ -222,7 +222,7 @@ fn sections(mut text: &[u8]) -> Result<Vec<(SectionKind, Vec<u8>)>, FileProblem>
     std::iter::from_fn(next).collect::<Result<_, _>>().map_err(|error| FileProblem::Pem(plain(&error)))
 }
 
-/// What is wrong, with the lines that the library's errors hold shown as text, not as numbers.
+/// The problem, with lines from the library's errors shown as text, not as numbers.
 fn plain(error: &pem::Error) -> String {
     match error {
         pem::Error::MissingSectionEnd { end_marker } => {
@@ -239,7 +239,7 @@ fn of_kinds(sections: Vec<(SectionKind, Vec<u8>)>, kinds: &[SectionKind]) -> Vec
     sections.into_iter().filter(|(kind, _)| kinds.contains(kind)).map(|(_, der)| der).collect()
 }
 
-/// Tells the three forms apart by their second field, whatever the file's label says:
+/// Distinguishes the three forms by their second field, whatever the file's label:
 ///
 /// ```text
 ///   PKCS #8  SEQUENCE { INTEGER 0, SEQUENCE algorithm, OCTET STRING key … }     RFC 5208 §5
@@ -281,7 +281,7 @@ fn private_key_info(algorithm: &[u8], key: &[u8]) -> Zeroizing<Vec<u8>> {
 
 /// RFC 7468 §2: base64 in lines of 64 characters between the two markers.
 fn section(label: &str, der: &[u8]) -> String {
-    // Large enough from the start, so that no copy of a key is left behind: 65 characters for 48 bytes.
+    // Large enough from the start, so that growing leaves no copy of a key behind: 65 characters for 48 bytes.
     let mut text = String::with_capacity(der.len() / 48 * 65 + 200);
     text.push_str(&format!("-----BEGIN {label}-----\n"));
     for line in der.chunks(48) {
@@ -303,7 +303,7 @@ fn base64(group: &[u8], text: &mut String) {
     }
 }
 
-/// Neither an older file's mode nor a half-written key is ever seen.
+/// Writes a file so that neither an older file's mode nor a half-written key is ever visible.
 fn write_secret(path: &Path, text: &[u8]) -> io::Result<()> {
     let mut output = Output::create_secret(path)?;
     output.write_all(text)?;

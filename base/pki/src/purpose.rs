@@ -1,12 +1,12 @@
-//! What a certificate says it is good for. Read RFC 5280 §4.2.1.12, RFC 4945 §5.1.3.12 and RFC 5216 §5.3 first.
+//! The purposes that a certificate lists. Read RFC 5280 §4.2.1.12, RFC 4945 §5.1.3.12 and RFC 5216 §5.3 first.
 
 use webpki::{
     ExtendedKeyUsageValidator, KeyPurposeId, KeyPurposeIdIter, KeyUsage, RequiredEkuNotFoundContext,
 };
 
-/// What the peer shows its certificate for. A certificate (and every authority on its path, but not the anchor) that lists
-/// purposes in an ExtendedKeyUsage must list one of these or anyExtendedKeyUsage; one without the extension is good for
-/// everything.
+/// What the peer uses its certificate for. A certificate (and every authority on its path, but not the anchor) that lists
+/// purposes in an ExtendedKeyUsage must list one of these or anyExtendedKeyUsage; without the extension, every purpose is
+/// allowed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Purpose {
     /// IKE, of either side: id-kp-ipsecIKE and its predecessors, id-kp-serverAuth, id-kp-clientAuth.
@@ -31,14 +31,14 @@ const IPSEC_TUNNEL: &[u8] = b"\x2b\x06\x01\x05\x05\x07\x03\x06";
 const IPSEC_USER: &[u8] = b"\x2b\x06\x01\x05\x05\x07\x03\x07";
 /// 1.3.6.1.5.5.7.3.17, id-kp-ipsecIKE.
 const IPSEC_IKE: &[u8] = b"\x2b\x06\x01\x05\x05\x07\x03\x11";
-/// 1.3.6.1.5.5.8.2.2, iKEIntermediate of an Internet-Draft that other makers still ask for.
+/// 1.3.6.1.5.5.8.2.2, iKEIntermediate of an Internet-Draft, which other implementations still require.
 const IKE_INTERMEDIATE: &[u8] = b"\x2b\x06\x01\x05\x05\x08\x02\x02";
 
 impl Purpose {
     const fn accepted(self) -> &'static [&'static [u8]] {
         match self {
-            // RFC 4945 §5.1.3.12: id-kp-ipsecIKE or any. The purposes of TLS are accepted beside it, for other makers'
-            // clients demand id-kp-serverAuth of a gateway; those of code, mail and time stamps are not.
+            // RFC 4945 §5.1.3.12: id-kp-ipsecIKE or any. The purposes of TLS are accepted as well, because other vendors' clients
+            // demand id-kp-serverAuth of a gateway; those of code signing, mail and time stamps are not.
             Self::Ike => &[
                 ANY,
                 IPSEC_IKE,
@@ -49,7 +49,7 @@ impl Purpose {
                 IPSEC_TUNNEL,
                 IPSEC_USER,
             ],
-            // RFC 5216 §5.3: a certificate made for a client does not make a server, and the other way round.
+            // RFC 5216 §5.3: a client's certificate is not accepted from a server, nor the other way round.
             Self::TlsServer => &[ANY, SERVER_AUTH],
             Self::TlsClient => &[ANY, CLIENT_AUTH],
         }

@@ -1,8 +1,8 @@
 //! Certificate revocation lists. Read RFC 5280 §5 and §6.3 first.
 //!
-//! webpki looks certificates up and checks the lists' signatures; here stands which list counts. Delta and indirect lists
-//! are refused when they are read. A list with an issuing distribution point speaks of a part of its issuer's certificates: of
-//! those that name the same point. Nothing is fetched: neither OCSP nor distribution points.
+//! webpki looks certificates up and verifies the lists' signatures; this module decides which list is valid. Delta and
+//! indirect lists are refused when they are read. A list with an issuing distribution point covers only those of its issuer's
+//! certificates that name the same point. Nothing is fetched: neither OCSP nor distribution points.
 
 use std::cmp::Reverse;
 use std::fmt;
@@ -30,13 +30,13 @@ pub enum ListProblem {
     /// Not a CertificateList.
     #[error("malformed")]
     Malformed,
-    /// RFC 5280 §5.1.2.1: version 2 has a number and names its issuer's key.
+    /// RFC 5280 §5.1.2.1: version 2 has a number and names its issuer's key; other versions are refused.
     #[error("of version 1; make it with a CRL number")]
     Version,
     /// Changes to another list.
     #[error("a delta list; only whole ones are read")]
     Delta,
-    /// For some certificates, reasons or other issuers' certificates only, in a way that is not supported.
+    /// It covers only some certificates, reasons or other issuers' certificates, in an unsupported way.
     #[error("of a kind that is not supported")]
     Unsupported,
 }
@@ -45,7 +45,7 @@ impl RevocationList {
     /// Reads one list in DER.
     ///
     /// # Errors
-    /// For anything but exactly one whole list of version 2.
+    /// The bytes are not exactly one whole list of version 2.
     pub fn read(der: &[u8]) -> Result<Self, ListProblem> {
         let Ok((&[], parsed)) = CertificateRevocationList::from_der(der) else {
             return Err(ListProblem::Malformed);
@@ -55,7 +55,7 @@ impl RevocationList {
         }
         let list = OwnedCertRevocationList::from_der(der).map_err(|error| problem(&error))?;
         let this_update = parsed.last_update().timestamp();
-        // A list from before 1970 is as good as one of that year: it has expired.
+        // A date before 1970 is as good as 1970: the list has expired.
         let this_update_unix_seconds = u64::try_from(this_update).unwrap_or(0);
         Ok(Self { list: list.into(), this_update_unix_seconds })
     }
@@ -84,23 +84,23 @@ fn problem(error: &webpki::Error) -> ListProblem {
     }
 }
 
-/// All revocation lists that are known.
+/// All loaded revocation lists.
 #[derive(Debug, Default)]
 pub(crate) struct Lists(Vec<RevocationList>);
 
 impl Lists {
-    /// The first one that may speak of a certificate is asked: that of all certificates of an issuer, and the newest.
+    /// Sorts the lists: the first one that may cover a certificate is consulted, complete lists first, then by date.
     pub(crate) fn new(mut lists: Vec<RevocationList>) -> Self {
         lists.sort_by_key(|list| (list.is_of_a_part(), Reverse(list.this_update_unix_seconds)));
         Self(lists)
     }
 
-    /// Whether certificates must be on no list: if there are lists at all.
+    /// Whether every certificate must be covered by a list: if any list is loaded.
     pub(crate) const fn is_demanded(&self) -> bool {
         !self.0.is_empty()
     }
 
-    /// Those that are out already, and not replaced by a newer one.
+    /// The lists that are already issued and not replaced by a newer one.
     pub(crate) fn in_force(&self, unix_seconds: u64) -> InForce<'_> {
         let mut lists: Vec<&CertRevocationList<'static>> = Vec::new();
         for RevocationList { list, .. } in
@@ -114,7 +114,7 @@ impl Lists {
     }
 }
 
-/// Whose certificates a list speaks of, and of which part of them.
+/// The issuer whose certificates a list covers, and the distribution point if it covers only a part of them.
 fn scope<'a>(list: &'a CertRevocationList<'static>) -> (&'a [u8], Option<&'a [u8]>) {
     (list.issuer(), list.issuing_distribution_point())
 }
@@ -123,18 +123,18 @@ fn scope<'a>(list: &'a CertRevocationList<'static>) -> (&'a [u8], Option<&'a [u8
 pub(crate) struct InForce<'a>(Vec<&'a CertRevocationList<'static>>);
 
 impl InForce<'_> {
-    /// Every certificate of a path must be on the current list of its issuer, and not be listed there. Without any list in
-    /// force there is none to ask.
+    /// Every certificate of a path must be covered by the current list of its issuer, and not be on it. `None` if no list is
+    /// in force.
     pub(crate) fn options(&self) -> Option<RevocationOptions<'_>> {
         let options = RevocationOptionsBuilder::new(&self.0).ok()?;
         let options = options.with_depth(RevocationCheckDepth::Chain);
-        // RFC 5280 §6.3.3: what no list speaks of is UNDETERMINED, and is refused here.
+        // RFC 5280 §6.3.3: a certificate that no list covers is UNDETERMINED, and is refused here.
         let options = options.with_status_policy(UnknownStatusPolicy::Deny);
         Some(options.with_expiration_policy(ExpirationPolicy::Enforce).build())
     }
 
-    /// What webpki leaves open: it asks one list, and takes a part for the whole if the certificate does not say of which part
-    /// it is.
+    /// Checks what webpki does not: it consults one list, and takes a partial list for a complete one if the certificate names
+    /// no distribution point.
     pub(crate) fn judge(&self, certificate: &Cert<'_>) -> Result<(), webpki::Error> {
         let of_issuer = || self.0.iter().filter(|list| list.issuer() == certificate.issuer());
         for list in of_issuer() {
@@ -142,7 +142,7 @@ impl InForce<'_> {
                 return Err(webpki::Error::CertRevoked);
             }
         }
-        // RFC 5280 §6.3.3: (b)(2)(i) the point that the list names is one that the certificate names.
+        // RFC 5280 §6.3.3: (b)(2)(i) the distribution point of the list is one that the certificate names.
         let has_whole_list = of_issuer().any(|list| list.issuing_distribution_point().is_none());
         if has_whole_list || names_distribution_points(certificate)? {
             return Ok(());

@@ -1,17 +1,17 @@
-//! Trust anchors that judge a peer's chain. Read RFC 5280 §6 and RFC 4945 §5.1 first.
+//! Trust anchors that verify a peer's chain. Read RFC 5280 §6 and RFC 4945 §5.1 first.
 //!
 //! ```text
 //!   checked by webpki: signatures, dates, basicConstraints with path lengths, ExtendedKeyUsage of all certificates of the
-//!                      path, names of hosts and addresses against nameConstraints (constraints on other kinds of names
+//!                      path, host names and addresses against nameConstraints (constraints on other kinds of names
 //!                      refuse), critical extensions, revocation lists
-//!   checked here:      keyUsage and path length of authorities, strength of RSA keys, who may sign at all, which revocation
-//!                      list speaks of a certificate; how many certificates are looked at (`issuers`)
-//!   not checked:       certificate policies, OCSP; nothing is fetched. Of an anchor neither dates nor ExtendedKeyUsage nor
-//!                      revocation; of an anchor that is shown as the peer's own certificate the dates alone
+//!   checked here:      keyUsage and path length of authorities, strength of RSA keys, which certificates may sign, which
+//!                      revocation list covers a certificate; how many certificates are looked at (`issuers`)
+//!   not checked:       certificate policies, OCSP; nothing is fetched. For an anchor neither dates nor ExtendedKeyUsage nor
+//!                      revocation; for an anchor that is presented as the peer's own certificate only the dates
 //! ```
 //!
-//! Each signature is checked by the crypto provider that the engine lends, through `Bridge`, so verification is metered,
-//! and under the null provider it costs nothing.
+//! Each signature is verified by the crypto provider that the engine lends, through `Bridge`, so verification is metered
+//! and costs nothing under the null provider.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
@@ -32,11 +32,11 @@ use crate::issuers;
 use crate::purpose::Purpose;
 use crate::revocation::{Lists, RevocationList};
 
-/// The certificates that are trusted, and what is asked of those that lead to them.
+/// The trusted certificates, and the requirements on paths to them.
 ///
 /// RFC 5280 §6.1.1 takes an anchor's name and key as given, so an anchor never expires by itself. A peer may also
-/// present an anchor as its own certificate (a chain of one); that is trusted as it stands, within its dates. An anchor
-/// that is no authority is trusted in this way only.
+/// present an anchor as its own certificate (a chain of one), which is trusted within its dates. An anchor that is no
+/// authority is trusted in this way only.
 pub struct Anchors {
     certificates: Vec<Anchor>,
     /// Those that are authorities.
@@ -49,7 +49,7 @@ pub struct Anchors {
     renewable: RwLock<Renewable>,
 }
 
-/// What may change while engines judge by it.
+/// What may be replaced while engines use it.
 #[derive(Debug, Clone)]
 struct Renewable {
     lists: Arc<Lists>,
@@ -63,11 +63,11 @@ impl Renewable {
 }
 
 impl Anchors {
-    /// Trusts these DER certificates, and judges validity by a calendar that stands at `unix_seconds_at_zero` when the
-    /// engine's time is [`Time::ZERO`]. What is judged are certificates for IKE, without revocation lists.
+    /// Trusts these DER certificates for IKE, without revocation lists. Dates are judged by a calendar that stands at
+    /// `unix_seconds_at_zero` when the engine's time is [`Time::ZERO`].
     ///
     /// # Errors
-    /// `Malformed` if one of them is no certificate.
+    /// `Malformed` if one of them is not a certificate.
     pub fn new<'a>(
         certificates: impl IntoIterator<Item = &'a [u8]>,
         unix_seconds_at_zero: u64,
@@ -85,20 +85,19 @@ impl Anchors {
         Ok(trusted)
     }
 
-    /// Judges certificates that are shown for this instead.
+    /// Verifies certificates for this purpose instead.
     #[must_use]
     pub fn for_purpose(self, purpose: Purpose) -> Self {
         Self { purpose, ..self }
     }
 
-    /// From now on every certificate below an anchor must be spoken of by the current list of its issuer, and not be on
-    /// it; with no lists at all nothing is demanded.
+    /// From now on every certificate below an anchor must be covered by the current list of its issuer, and not be on it;
+    /// without any lists there is no such requirement.
     pub fn renew_lists(&self, lists: Vec<RevocationList>) {
         self.renew(|renewable| renewable.lists = Arc::new(Lists::new(lists)));
     }
 
-    /// Sets the calendar anew: it follows the engine's time, which knows neither of a clock that was put right nor of a
-    /// machine that slept.
+    /// Sets the calendar anew: it follows the engine's time, which notices neither a corrected clock nor a machine that slept.
     pub fn renew_calendar(&self, unix_seconds_at_zero: u64) {
         self.renew(|renewable| renewable.unix_seconds_at_zero = unix_seconds_at_zero);
     }
@@ -182,18 +181,18 @@ impl Anchors {
         Ok(())
     }
 
-    /// What webpki leaves open about those who signed on a path.
+    /// Checks what webpki does not about the authorities of a path.
     fn judge_authorities(&self, path: &VerifiedPath<'_>, is_revocable: bool) -> Result<(), webpki::Error> {
         path.intermediate_certificates().try_for_each(judge_intermediate)?;
         let place = self.anchors.iter().position(|anchor| std::ptr::eq(anchor, path.anchor()));
         let powers = place.and_then(|place| self.powers.get(place)).ok_or(webpki::Error::UnknownIssuer)?;
-        // RFC 5280 §6.1.4: (l) a certificate that its own subject issued does not count; RFC 5937 §3.2: the anchor's
-        // constraint holds like that of any authority.
+        // RFC 5280 §6.1.4: (l) a self-issued certificate does not count; RFC 5937 §3.2: the anchor's constraint holds like that
+        // of any authority.
         let intermediates = path.intermediate_certificates().filter(|one| one.subject() != one.issuer());
         if powers.path_length_max.is_some_and(|max| intermediates.count() > max as usize) {
             return Err(webpki::Error::PathLenConstraintViolated);
         }
-        // RFC 5280 §6.3.3: (f) who signs revocation lists must be allowed to.
+        // RFC 5280 §6.3.3: (f) an issuer of revocation lists must be allowed to sign them.
         if is_revocable && !powers.signs_lists {
             return Err(webpki::Error::IssuerNotCrlSigner);
         }
@@ -201,7 +200,7 @@ impl Anchors {
     }
 }
 
-/// webpki has looked at cA and path length.
+/// Checks an intermediate; webpki has checked cA and path length.
 fn judge_intermediate(certificate: &Cert<'_>) -> Result<(), webpki::Error> {
     let parsed = certificate.der();
     let parsed = certificate::parse(&parsed).map_err(|_| webpki::Error::BadDer)?;
@@ -222,7 +221,7 @@ impl Trust for Anchors {
         if self.certificates.iter().any(|anchor| anchor.is(end_entity)) {
             return self.verify_pinned(end_entity, now);
         }
-        // Parsing first, so that nothing is computed for what cannot be used.
+        // Parsed first, so that nothing is computed for unusable input.
         let peer = describe(end_entity)?;
         self.verify_path(end_entity, others, now, crypto)?;
         Ok(peer)
@@ -240,7 +239,7 @@ impl fmt::Debug for Anchors {
     }
 }
 
-/// The engine's word for what webpki found.
+/// Maps webpki's error to the engine's.
 pub(crate) fn reason(error: &webpki::Error) -> CertificateError {
     use webpki::Error;
     match error {
@@ -270,10 +269,10 @@ pub(crate) fn reason(error: &webpki::Error) -> CertificateError {
 mod tests {
     use super::*;
 
-    /// A peer that sends rubbish is told apart from one whose authority is not allowed to sign for it: the operator mends
-    /// the first at the peer, the second at the authority.
+    /// A peer that sends rubbish is distinguished from one whose authority may not sign for it: the operator repairs the first
+    /// at the peer, the second at the authority.
     #[test]
-    fn every_finding_has_the_word_that_says_where_to_mend_it() {
+    fn every_error_says_whether_the_peer_or_the_authority_is_at_fault() {
         use webpki::Error;
         let (time, next) =
             (UnixTime::since_unix_epoch(Duration::ZERO), UnixTime::since_unix_epoch(Duration::MAX));

@@ -1,5 +1,5 @@
-//! Who may sign for whom: chains whose authorities are none, may not sign, or sign for something else. The certificates
-//! are OpenSSL's, which makes any.
+//! Authorities: chains whose issuers are no authorities, may not sign, or may sign for something else. The certificates are
+//! made by OpenSSL, which makes any.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -12,13 +12,13 @@ use keytoll_engine::Time;
 use keytoll_pki::{Anchors, Purpose, pem};
 use std::path::{Path, PathBuf};
 
-/// 2033-05-18, within the dates of everything that is made here.
+/// 2033-05-18, within the validity period of all certificates made here.
 const THEN: u64 = 2_000_000_000;
 
 /// Certificates in a directory, each with its key beside it.
-struct Workshop(PathBuf);
+struct Certificates(PathBuf);
 
-impl Workshop {
+impl Certificates {
     fn new(name: &str) -> Self {
         Self(directory(name))
     }
@@ -27,7 +27,7 @@ impl Workshop {
         self.0.join(name).to_str().unwrap().to_owned()
     }
 
-    /// A certificate with these extensions: by itself, or by another that was made before.
+    /// A certificate with these extensions, self-signed or issued by another that was made before.
     fn make(&self, name: &str, issuer: Option<&str>, extensions: &[&str]) -> Vec<u8> {
         self.make_with_key("ec", "prime256v1", name, issuer, extensions)
     }
@@ -61,7 +61,7 @@ impl Workshop {
         pem::load_certificates(Path::new(&certificate)).unwrap().remove(0)
     }
 
-    /// Another certificate for the key of an authority that was made before, by another authority.
+    /// A cross-certificate for an authority that was made before, issued by another authority.
     fn cross(&self, name: &str, issuer: &str) -> Vec<u8> {
         let [settings, certificate] = ["settings", "cross.pem"].map(|file| self.file(file));
         let [key, by, by_key] = [format!("{name}.key"), format!("{issuer}.pem"), format!("{issuer}.key")]
@@ -89,7 +89,7 @@ fn verdict(root: &[u8], chain: &[&Vec<u8>]) -> Result<(), CertificateError> {
 
 #[test]
 fn a_pinned_certificate_that_is_no_authority_is_trusted_as_itself_only() {
-    let shop = Workshop::new("pinned");
+    let shop = Certificates::new("pinned");
     for (name, extensions) in [
         ("said", &[END_ENTITY][..]),
         ("unsaid", &["subjectKeyIdentifier=hash"]),
@@ -116,7 +116,7 @@ fn a_pinned_certificate_that_is_no_authority_is_trusted_as_itself_only() {
 
 #[test]
 fn a_certificate_of_version_1_is_no_authority() {
-    let shop = Workshop::new("version-1");
+    let shop = Certificates::new("version-1");
     let (key, request, root) = (shop.file("old.key"), shop.file("old.csr"), shop.file("old.pem"));
     let new_key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-keyout", &key];
     openssl(&[&["req", "-new", "-subj", "/CN=old", "-out", &request][..], &new_key].concat());
@@ -129,7 +129,7 @@ fn a_certificate_of_version_1_is_no_authority() {
 
 #[test]
 fn an_intermediate_must_be_allowed_to_sign_certificates() {
-    let shop = Workshop::new("key-usage");
+    let shop = Certificates::new("key-usage");
     let root = shop.make("root", None, &[CA, SIGNS]);
     for (name, extensions, expected) in [
         ("signs", &[CA, SIGNS][..], Ok(())),
@@ -147,7 +147,7 @@ const NOT_ACCEPTABLE: CertificateError = CertificateError::NotAcceptable;
 
 #[test]
 fn no_more_intermediates_than_an_authority_allows() {
-    let shop = Workshop::new("path-length");
+    let shop = Certificates::new("path-length");
     for (root_extension, intermediate_extension, expected) in [
         (CA, CA, Ok(())),
         ("basicConstraints=critical,CA:TRUE,pathlen:2", CA, Ok(())),
@@ -176,20 +176,20 @@ fn no_more_intermediates_than_an_authority_allows() {
     assert_eq!(verdict(&older, &[&leaf, &renewed]), Ok(()));
 }
 
-/// An authority that others certified as well: whoever sends all its certificates is believed by those who trust one of them.
+/// A cross-certified authority: a peer that sends all its certificates is accepted by those who trust one of them.
 #[test]
-fn of_the_paths_through_a_cross_signed_authority_the_one_that_is_trusted_is_found() {
-    let shop = Workshop::new("cross-signed");
+fn the_trusted_path_through_a_cross_signed_authority_is_found() {
+    let shop = Certificates::new("cross-signed");
     let roots = ["first", "second"].map(|name| shop.make(name, None, &[CA, SIGNS]));
     let alone = shop.make("middle", None, &[CA, SIGNS]);
     let leaf = shop.make("leaf", Some("middle"), &[END_ENTITY]);
     let [by_first, by_second] = ["first", "second"].map(|root| shop.cross("middle", root));
-    let impostor = Workshop::new("impostor").make("middle", None, &[CA, SIGNS]);
+    let impostor = Certificates::new("impostor").make("middle", None, &[CA, SIGNS]);
     for trusted in [&roots[0], &roots[1], &alone] {
         for order in [[&alone, &by_first, &by_second], [&by_second, &by_first, &alone]] {
             let chain: Vec<&Vec<u8>> = [&leaf].into_iter().chain(order).chain(order).chain(&roots).collect();
             assert_eq!(verdict(trusted, &chain), Ok(()));
-            // Somebody of the same name, whom the key identifier tells apart.
+            // An authority of the same name, which the key identifier distinguishes.
             let chain: Vec<&Vec<u8>> = [&leaf, &impostor].into_iter().chain(order).collect();
             assert_eq!(verdict(trusted, &chain), Ok(()));
         }
@@ -199,7 +199,7 @@ fn of_the_paths_through_a_cross_signed_authority_the_one_that_is_trusted_is_foun
 
 #[test]
 fn names_stay_within_what_an_authority_may_name() {
-    let shop = Workshop::new("names");
+    let shop = Certificates::new("names");
     let constraint = "nameConstraints=critical,permitted;DNS:lab,permitted;IP:192.0.2.0/255.255.255.0";
     let root = shop.make("root", None, &[CA, SIGNS]);
     let middle = shop.make("middle", Some("root"), &[CA, SIGNS, constraint]);
@@ -211,7 +211,7 @@ fn names_stay_within_what_an_authority_may_name() {
     assert_eq!(outcome("middle", &middle, "DNS:gw.lab,IP:192.0.2.7"), Ok(()));
     assert_eq!(outcome("middle", &middle, "DNS:gw.example.org"), Err(NOT_ACCEPTABLE));
     assert_eq!(outcome("middle", &middle, "IP:198.51.100.7"), Err(NOT_ACCEPTABLE));
-    // What is not understood refuses: names of mail are not compared.
+    // Constraints that are not understood refuse: mail names are not compared.
     assert_eq!(outcome("mail", &mail, "email:ue@lab"), Err(NOT_ACCEPTABLE));
     assert_eq!(outcome("mail", &mail, "DNS:gw.lab"), Ok(()), "a name of another kind");
 }
@@ -219,7 +219,7 @@ fn names_stay_within_what_an_authority_may_name() {
 #[test]
 fn a_listed_purpose_must_be_the_one_that_the_certificate_is_shown_for() {
     use Purpose::{Ike, TlsClient, TlsServer};
-    let shop = Workshop::new("purposes");
+    let shop = Certificates::new("purposes");
     let root = shop.make("root", None, &[CA, SIGNS]);
     let all = [Ike, TlsServer, TlsClient];
     for (listed, good_for) in [
@@ -255,7 +255,7 @@ fn a_listed_purpose_must_be_the_one_that_the_certificate_is_shown_for() {
 
 #[test]
 fn an_authority_with_a_weak_key_vouches_for_nobody() {
-    let shop = Workshop::new("weak-authority");
+    let shop = Certificates::new("weak-authority");
     for (bits, expected) in [("768", Err(CertificateError::BadSignature)), ("1024", Ok(())), ("2048", Ok(()))]
     {
         let root = shop.make_with_key("rsa", bits, "root", None, &[CA, SIGNS]);
@@ -266,7 +266,7 @@ fn an_authority_with_a_weak_key_vouches_for_nobody() {
 
 #[test]
 fn time_moves_on_while_engines_judge() {
-    let shop = Workshop::new("time");
+    let shop = Certificates::new("time");
     let root = shop.make("root", None, &[CA, SIGNS]);
     let leaf = shop.make("leaf", Some("root"), &[END_ENTITY]);
     let dates =
@@ -289,7 +289,7 @@ fn time_moves_on_while_engines_judge() {
         assert_eq!(at(ends - 60, 60, chain, root), Ok(()));
         assert_eq!(at(ends - 60, 61, chain, root), Err(CertificateError::Expired));
     }
-    // A clock that was put right counts at once.
+    // A corrected clock takes effect at once.
     let anchors = Anchors::new([&root[..]], 0, &mut Real::default()).unwrap();
     let now = Time::from_nanos(5_000_000_000);
     let chain = [leaf];
@@ -299,7 +299,7 @@ fn time_moves_on_while_engines_judge() {
     assert!(format!("{anchors:?}").starts_with("Anchors(1 certificates, for Ike"), "{anchors:?}");
 }
 
-/// When a certificate becomes valid and when it expires, by bisection over verdicts of what trusts it as itself.
+/// The beginning and end of a certificate's validity, by bisection over verdicts of anchors that trust it directly.
 fn validity(certificate: &[u8]) -> (u64, u64) {
     let at = |unix_seconds| {
         let anchors = Anchors::new([certificate], unix_seconds, &mut Real::default()).unwrap();

@@ -1,4 +1,4 @@
-//! Chains that are right verify, whoever looks at them; each kind of damage has its own name.
+//! Valid chains verify, whatever the keys; each kind of damage has its own error.
 
 use crate::common;
 
@@ -14,7 +14,7 @@ use proptest::prelude::*;
 const OFTEN: [KeyKind; 2] = [KeyKind::Rsa2048, KeyKind::EcdsaP256];
 
 #[test]
-fn chains_of_every_length_verify_and_tell_who_the_peer_is() {
+fn chains_of_every_length_verify_and_name_the_peer() {
     for kind in OFTEN {
         let mut authority = authority(kind, 1);
         for length in 1..=4 {
@@ -54,7 +54,7 @@ fn openssl_accepts_every_chain() {
             let now = NOW.to_string();
             let mut arguments = vec!["verify", "-x509_strict", "-attime", &now, "-CAfile", &root];
             arguments.extend(if length > 2 { vec!["-untrusted", &rest] } else { vec![] });
-            // A certificate that signs itself is no authority, so OpenSSL has to be told that it may end the path.
+            // A self-signed certificate is no authority, so OpenSSL needs an option to let it end the path.
             arguments.extend(if length == 1 { vec!["-partial_chain"] } else { vec![] });
             arguments.push(&leaf);
             assert!(openssl(&arguments).contains(": OK"), "{kind}, {length} certificates");
@@ -106,7 +106,7 @@ fn lengths_depend_on_neither_seed_nor_chance_and_null_has_the_same() {
 
 #[test]
 fn one_seed_gives_one_chain_and_another_seed_another() {
-    // RSA with PKCS #1 padding has no chance in it, so the bytes are the same, signatures included.
+    // RSA with PKCS #1 padding is deterministic, so the bytes are the same, signatures included.
     let chain = |seed| issue(&mut authority(KeyKind::Rsa1024, seed), KeyKind::Rsa1024, 4).chain;
     assert_eq!(chain(1), chain(1));
     assert_ne!(chain(1)[0], chain(2)[0]);
@@ -199,7 +199,7 @@ fn an_end_entity_is_no_authority() {
         let request = Request { name, alternatives: &[], kind: KeyKind::EcdsaP256, chain_length: 2 };
         authority.issue(&request, &mut keys::generate, &mut crypto).chain[0].clone()
     };
-    // A stranger's authority is called root. We certify an end entity of that name, which then poses as the issuer.
+    // A stranger's authority is called root. We issue an end entity of that name, which then poses as the issuer.
     let victim = end_entity(&mut authority(KeyKind::EcdsaP256, 7), "victim");
     let posing = end_entity(&mut ours, "root");
     // The anchor must not be called root itself, or the path would end there.
@@ -268,9 +268,9 @@ fn authorities_are_named_as_openssl_names_them() {
     assert!(expected.starts_with(&ours), "{expected} is not {ours}");
 }
 
-/// RFC 7296 §3.7: what is asked for are the authorities that are trusted, all of them, and none of those below.
+/// RFC 7296 §3.7: CERTREQ lists all trusted authorities and none below them.
 #[test]
-fn every_anchor_is_named_and_nothing_that_a_peer_sends() {
+fn every_anchor_is_listed_and_nothing_that_a_peer_sends() {
     let roots = [1, 2, 3].map(|seed| authority(KeyKind::EcdsaP256, seed));
     let named = |roots: &[Vec<u8>]| {
         let anchors = Anchors::new(roots.iter().map(Vec::as_slice), NOW, &mut Real::default())
@@ -302,7 +302,7 @@ fn a_certificate_without_names_has_none() {
     assert_eq!(describe(&credential.chain[0]).unwrap().alternatives, Vec::<AlternativeName>::new());
 }
 
-/// Whoever lets an authority write a comma into an organisation must not become somebody else by it.
+/// A comma in an organisation's name must not turn one holder into another.
 #[test]
 fn names_that_differ_differ_as_text_and_what_cannot_be_shown_is_no_name() {
     let file = directory("names").join("name.pem");
@@ -347,7 +347,7 @@ fn every_truncation_is_an_error() {
             let mut damaged = chain.to_vec();
             damaged[at].truncate(len);
             let found = verify(&authority.anchor(), &damaged);
-            // Of an intermediate that is no certificate, nothing is known, not even that it is the issuer.
+            // A damaged intermediate is unknown, even as the issuer.
             let expected =
                 if at == 0 { CertificateError::Malformed } else { CertificateError::UnknownIssuer };
             assert!(

@@ -1,4 +1,4 @@
-//! Files that OpenSSL makes can be read, and what cannot be read is named.
+//! Files made by OpenSSL can be read; errors name the file and the problem.
 
 use crate::common;
 
@@ -186,7 +186,7 @@ proptest! {
     fn keys_of_any_bytes_come_back_from_pem(body in prop::collection::vec(any::<u8>(), 0..300)) {
         let directory = directory("any");
         let path = directory.join("key.pem");
-        // A PKCS #8 shell around anything: what the key means is the provider's business.
+        // A PKCS #8 wrapper around anything: the provider decides what the key means.
         let len = u16::try_from(body.len() + 5 + 4).unwrap().to_be_bytes();
         let inner = u16::try_from(body.len()).unwrap().to_be_bytes();
         let shell = [&[0x30, 0x82, len[0], len[1], 2, 1, 0, 0x30, 0, 4, 0x82, inner[0], inner[1]][..], &body].concat();

@@ -1,4 +1,4 @@
-//! Revocation lists: ours as OpenSSL reads them, OpenSSL's as we do, and every way in which a list does not help.
+//! Revocation lists: ours read by OpenSSL, OpenSSL's read by us, and all ways in which a list is not usable.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -46,7 +46,7 @@ fn later(seconds: u64) -> Time {
 }
 
 #[test]
-fn who_is_on_no_list_of_its_issuer_is_accepted() {
+fn a_certificate_on_no_list_of_its_issuer_is_accepted() {
     let (authority, credential) = four();
     let lists = lists(&authority, &[], CURRENT);
     assert_eq!(lists.len(), 3);
@@ -55,7 +55,7 @@ fn who_is_on_no_list_of_its_issuer_is_accepted() {
 }
 
 #[test]
-fn whoever_was_revoked_is_refused_wherever_it_stands_in_the_path() {
+fn a_revoked_certificate_is_refused_anywhere_in_the_path() {
     let (authority, credential) = four();
     for (at, certificate) in credential.chain.iter().enumerate() {
         let lists = lists(&authority, &[certificate], CURRENT);
@@ -89,7 +89,7 @@ fn a_path_that_the_lists_do_not_cover_is_refused() {
 #[test]
 fn a_list_that_somebody_else_signed_does_not_count() {
     let (authority, credential) = four();
-    // Of the same names, with other keys.
+    // The same names with other keys.
     let mut namesake = common::authority(KeyKind::EcdsaP256, 2);
     issue(&mut namesake, KeyKind::EcdsaP256, 4);
     let forged = lists(&namesake, &[], CURRENT);
@@ -102,7 +102,7 @@ fn a_list_that_somebody_else_signed_does_not_count() {
 }
 
 #[test]
-fn a_list_counts_from_its_date_until_the_next_is_due() {
+fn a_list_is_valid_from_its_date_until_the_next_is_due() {
     let (authority, credential) = four();
     let ahead = Validity { from_unix_seconds: NOW + 10, until_unix_seconds: NOW + 20 };
     let anchors = anchors(&authority, &lists(&authority, &[], ahead));
@@ -114,7 +114,7 @@ fn a_list_counts_from_its_date_until_the_next_is_due() {
 }
 
 #[test]
-fn of_two_lists_the_newest_counts_as_soon_as_it_is_out() {
+fn the_newer_of_two_lists_counts_as_soon_as_it_is_issued() {
     let (authority, credential) = four();
     let next = Validity { from_unix_seconds: NOW + 10, until_unix_seconds: NOW + HOUR };
     let (older, newer) = (lists(&authority, &[], CURRENT), lists(&authority, &[&credential.chain[0]], next));
@@ -149,7 +149,7 @@ fn a_list_costs_one_verification_per_certificate_and_nothing_under_null() {
     assert!(anchors.verify(&chain, Time::ZERO, &mut Null).is_ok());
 }
 
-/// An authority of OpenSSL's, with a database of what it issued.
+/// An authority of OpenSSL with a database of the certificates that it issued.
 fn openssl_authority(name: &str, key_usage: &str) -> impl Fn(&[&str]) -> String + use<> {
     let home = directory(name);
     let at = |file: &str| home.join(file).to_str().unwrap().to_owned();
@@ -203,9 +203,9 @@ fn judged_by_openssls_lists(home: &str, leaf: &str, lists: &[&str]) -> Result<()
     judged(&anchors, &leaf, later(5))
 }
 
-/// RFC 5280 §6.3.3: a list of a part says nothing of who does not belong to it, and whoever is on any list is revoked.
+/// RFC 5280 §6.3.3: a partial list does not cover other certificates, and a certificate on any list is revoked.
 #[test]
-fn a_list_of_a_part_speaks_of_its_part_only() {
+fn a_partial_list_covers_its_part_only() {
     let test = "parts";
     let ca = openssl_authority(test, "keyCertSign,cRLSign");
     let [home, root, key, of_a, of_a_key] =
@@ -263,7 +263,7 @@ fn an_authority_that_may_not_sign_lists_has_none() {
 }
 
 #[test]
-fn lists_that_say_only_a_part_are_refused_when_they_are_read() {
+fn unsupported_partial_lists_are_refused_when_they_are_read() {
     let ca = openssl_authority("partial-lists", "keyCertSign,cRLSign");
     for (extensions, problem) in [("delta", ListProblem::Delta), ("reasons", ListProblem::Unsupported)] {
         let file = path("partial-lists", extensions);
@@ -331,7 +331,7 @@ fn files_hold_one_list_or_several_and_nothing_else() {
     let file = directory("list-files").join("lists.pem");
     pem::write_revocation_lists(&file, &three).unwrap();
     assert_eq!(pem::load_revocation_lists(&file).unwrap().len(), 3);
-    // A daemon that reads the older file meanwhile reads all of it.
+    // A daemon that is reading the older file meanwhile reads all of it.
     let mut older = std::fs::File::open(&file).unwrap();
     pem::write_revocation_lists(&file, &three[..1]).unwrap();
     let older = std::io::read_to_string(&mut older).unwrap();

@@ -1,4 +1,4 @@
-//! What reading, writing and protecting an IKE_AUTH request costs. RFC 7296 §1.2.
+//! The cost of reading, writing and protecting an IKE_AUTH request. RFC 7296 §1.2.
 
 use std::hint::black_box;
 
@@ -24,7 +24,7 @@ fn header() -> Header {
     Header::new((1, 2), ExchangeType::IKE_AUTH, Flags::INITIATOR, 1)
 }
 
-/// What IKE_AUTH with a shared key has inside: IDi N AUTH CP SA TSi TSr.
+/// The payloads of IKE_AUTH with a shared key: IDi N AUTH CP SA TSi TSr.
 struct Inside {
     identity: Identity,
     proposals: Vec<Proposal>,
@@ -83,7 +83,7 @@ fn read(bencher: Bencher<'_, '_>) {
     });
 }
 
-/// Writing and sealing, then opening and reading, one after the other.
+/// Writes and seals, then opens and reads.
 fn protected(bencher: Bencher<'_, '_>, crypto: &mut dyn Crypto, suite: &str) {
     let inside = Inside::new();
     let (mut initiator, responder) = ends(crypto, suite);
@@ -177,7 +177,7 @@ mod v1 {
         Endpoint::new(Config::new(vec![connection]), Rng::named(1, local))
     }
 
-    /// Both ends of phase 1 without cryptography: what the state machines cost.
+    /// Both ends of phase 1 without cryptography: the cost of the state machines.
     #[divan::bench(args = ["main", "aggressive"])]
     fn phase_1_null(bencher: Bencher<'_, '_>, mode: &str) {
         let phase1 = if mode == "main" { Phase1::Main } else { Phase1::Aggressive };

@@ -1,11 +1,11 @@
-//! Whether a certificate speaks for an identity, RFC 4945 §3.1.
+//! Matching of certificates and identities, RFC 4945 §3.1.
 
 use keytoll_crypto_api::credentials::{AlternativeName, PeerCertificate};
 
 use crate::number::IdKind;
 use crate::wire::{Identification, Identity};
 
-/// RFC 4945 §3.1: the identity must be one the certificate speaks for.
+/// RFC 4945 §3.1: whether the certificate contains the identity.
 pub(crate) fn owns(certificate: &PeerCertificate, id: &Identification<'_>) -> bool {
     if id.kind == IdKind::ID_DER_ASN1_DN {
         return Identity::distinguished_name(&certificate.subject) == id.to_identity();
@@ -27,7 +27,7 @@ pub(crate) fn owns(certificate: &PeerCertificate, id: &Identification<'_>) -> bo
 mod tests {
     use super::*;
 
-    /// Whoever writes a name down need not know with which types of strings its certificate has it.
+    /// A configured distinguished name matches whatever string types the certificate uses.
     #[test]
     fn a_distinguished_name_is_the_certificate_s_in_every_type_of_string() {
         let name: Identity = "asn1dn:O=laboratory, CN=gw".parse().unwrap();
@@ -45,7 +45,7 @@ mod tests {
         assert!(!owns(&certificate(other.data), &name.as_payload()));
     }
 
-    /// A certificate speaks for what is in it, each kind of name for its own kind of identity, and for nothing else.
+    /// A certificate covers the names in it, each kind of name for its own kind of identity, and nothing else.
     #[test]
     fn a_certificate_speaks_for_its_own_names_only() {
         let certificate = PeerCertificate {
@@ -89,7 +89,7 @@ mod tests {
             b"",
         ] {
             for kind in kinds {
-                // An address is itself whatever its kind is called: its length tells.
+                // An address matches whatever its kind is called: its length tells IPv4 from IPv6.
                 let is_address = matches!(kind, IdKind::ID_IPV4_ADDR | IdKind::ID_IPV6_ADDR)
                     && [4, 16].contains(&data.len())
                     && (data == [192, 0, 2, 1] || data == [0x20; 16]);

@@ -1,4 +1,4 @@
-//! What an endpoint of either version is told before its first message: who it is, whom it believes, what it offers.
+//! The configuration of an endpoint of either version: identities, authentication, proposals, limits.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -12,47 +12,47 @@ use keytoll_crypto_api::{Secret, SigningKey};
 
 use crate::wire::{Identity, TrafficSelector};
 
-/// Everything about one endpoint.
+/// The configuration of an endpoint.
 #[derive(Debug, Clone)]
 pub struct Config {
-    /// What it may set up, as initiator by index, as responder by the peer's identity.
+    /// What it may set up: as initiator chosen by index, as responder by the peer's identity.
     pub connections: Vec<Connection>,
-    /// Who may begin an SA with it.
+    /// Which initiators it answers.
     pub responds: Responds,
     /// Timers of requests.
     pub retransmission: Retransmission,
     /// Defence against floods of IKE_SA_INIT.
     pub half_open: HalfOpen,
-    /// A peer gets no more children under one IKE SA. Those that are being replaced do not count, up to as many again; in IKEv1
-    /// they do.
+    /// Maximum number of children of a peer under one IKE SA. Children being rekeyed do not count, up to the same number again;
+    /// in IKEv1 they do.
     pub children_max: usize,
-    /// An initiator that proved who it is has no more IKE SAs, under all connections that believe the same; of more the oldest is
-    /// closed. Those of one address that nothing tells apart have 64 times as many. Two are needed to authenticate again before
+    /// Maximum number of IKE SAs of an authenticated initiator, over all connections with the same authentication; beyond it the
+    /// oldest is closed. Indistinguishable peers at one address may have 64 times as many. Two are needed to reauthenticate before
     /// the first one ends.
     pub ike_sas_max: usize,
     /// RFC 7383, if at all.
     pub fragmentation: Option<Fragmentation>,
-    /// UDP port for IKE; 500 unless somebody knows better.
+    /// UDP port for IKE; 500 by default.
     pub port: u16,
-    /// UDP port for IKE and ESP behind a NAT; 4500 unless somebody knows better.
+    /// UDP port for IKE and ESP behind a NAT; 4500 by default.
     pub nat_port: u16,
-    /// The two ports of responders, where they are not the same as ours: a device may use any of its own.
+    /// The two ports of responders, if they differ from ours: a device may use any ports itself.
     pub responder_ports: Option<(u16, u16)>,
-    /// Pretend a NAT is there, to force UDP encapsulation of ESP.
+    /// Pretend that there is a NAT, to force UDP encapsulation of ESP.
     pub force_encapsulation: bool,
-    /// Behind a NAT: how long a host says nothing to a peer before it reminds the NAT of itself (RFC 3948 §4); none: never.
+    /// Behind a NAT: a keepalive is sent after so much silence towards a peer (RFC 3948 §4); `None`: never.
     pub keepalive_after: Option<Duration>,
-    /// Announce the hashes of RFC 7427; if not, peers must sign as RFC 7296 did it at first.
+    /// Announce the hashes of RFC 7427; if not, peers must use the authentication methods of RFC 7296 §3.8.
     pub signature_hashes: bool,
 }
 
 impl Config {
-    /// Where responders take IKE, and where IKE and ESP behind a NAT.
+    /// The ports on which responders receive IKE, and IKE and ESP behind a NAT.
     pub(crate) fn responder_ports(&self) -> (u16, u16) {
         self.responder_ports.unwrap_or((self.port, self.nat_port))
     }
 
-    /// The usual timers and limits around some connections.
+    /// A configuration with the default timers and limits.
     pub fn new(connections: Vec<Connection>) -> Self {
         Self {
             connections,
@@ -72,38 +72,38 @@ impl Config {
     }
 }
 
-/// Whom an endpoint lets begin an SA.
+/// Which initiators an endpoint answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Responds {
-    /// Whoever can prove who it is.
+    /// All that can authenticate.
     ToAnybody,
-    /// Only at the address of a peer with whom there is an established SA, which may want to authenticate again: a device,
-    /// which begins by itself, has nothing to say to strangers.
+    /// Only those at the address of a peer with an established SA, which may want to reauthenticate: for a device, which is an
+    /// initiator itself.
     ToPeers,
 }
 
-/// When a request without response is sent again, and when we give up (RFC 7296 §2.1 leaves the numbers open).
+/// When a request without response is retransmitted, and when the peer is given up (RFC 7296 §2.1 leaves the numbers open).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Retransmission {
     /// Wait before the first repetition.
     pub first: Duration,
-    /// Each further wait is this much longer.
+    /// Each further wait is longer by this factor.
     pub base: f64,
-    /// Repetitions before the peer counts as dead.
+    /// Retransmissions before the peer counts as dead.
     pub tries: u32,
 }
 
 impl Default for Retransmission {
-    /// strongSwan's: 4 s · 1.8ⁿ, five repetitions, so the peer is dead after 165 s.
+    /// strongSwan's: 4 s · 1.8ⁿ, five retransmissions, so the peer is dead after 165 s.
     fn default() -> Self {
         Self { first: Duration::from_secs(4), base: 1.8, tries: 5 }
     }
 }
 
 impl Retransmission {
-    /// The wait after the message was sent `sent` times, or none if it was sent often enough.
+    /// The wait after the message was sent `sent` times; `None` if it was sent often enough.
     pub fn wait(&self, sent: u32) -> Option<Duration> {
-        // Plain multiplications, which are the same on every machine; a mathematical library's power is not.
+        // Plain multiplications are the same on every machine; the power function of a maths library is not.
         let power = (0..sent.checked_sub(1)?).fold(1.0, |power, _| power * self.base);
         Some(self.first.mul_f64(power))
     }
@@ -114,19 +114,19 @@ impl Retransmission {
     }
 }
 
-/// When the responder demands cookies, and what it holds of initiators that may not exist (RFC 7296 §2.6).
+/// When the responder demands cookies, and the limits of half-open SAs (RFC 7296 §2.6).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HalfOpen {
-    /// From this many half-open SAs on every IKE_SA_INIT needs a cookie; 0: always.
+    /// From this number of half-open SAs on, every IKE_SA_INIT needs a cookie; 0: always.
     pub cookies_from: usize,
-    /// More are never held: one that is silent makes room, or a further request is dropped.
+    /// Maximum number; beyond it a silent one is dropped, or the new request.
     pub max: usize,
-    /// More are never held for one source address, in IPv6 for one /64. Those count, too, whose initiator was refused, while
-    /// they are there to say so again, and until their lifetime is over if they are forgotten before.
+    /// Maximum number for one source address, in IPv6 for one /64. Refused initiators count as long as their SA is kept to
+    /// retransmit the refusal, and until the end of its lifetime if it is dropped before.
     pub per_address_max: usize,
-    /// A half-open SA that does not go on is forgotten after this.
+    /// A half-open SA without progress is dropped after this time.
     pub lifetime: Duration,
-    /// SAs that are over and only repeat their last response: of more the oldest are forgotten.
+    /// Maximum number of closed SAs that only retransmit their last response; beyond it the oldest are dropped.
     pub lingering_max: usize,
 }
 
@@ -142,19 +142,19 @@ impl Default for HalfOpen {
     }
 }
 
-/// RFC 3948 §4: 20 seconds is what it recommends.
+/// RFC 3948 §4 recommends 20 seconds.
 const KEEPALIVE_AFTER: Duration = Duration::from_secs(20);
 
-/// The usual limit of children under one IKE SA.
+/// The default limit of children under one IKE SA.
 const CHILDREN_MAX: usize = 64;
 
-/// The usual limit of IKE SAs of one initiator: one in use and one that takes its place, on two machines.
+/// The default limit of IKE SAs of one initiator: one in use and its replacement, on two machines.
 const IKE_SAS_MAX: usize = 4;
 
 /// IKE fragmentation, RFC 7383.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Fragmentation {
-    /// Largest IP packet we make, headers included.
+    /// Largest IP packet sent, headers included.
     pub packet_bytes_max: usize,
 }
 
@@ -165,70 +165,70 @@ impl Default for Fragmentation {
     }
 }
 
-/// How long an authentication by EAP may take in all, on both sides: an EAP server or peer that never answers costs no
-/// more than this.
+/// Maximum duration of an authentication with EAP, on both sides: limits the cost of an EAP server or peer that never
+/// answers.
 pub(crate) const CONVERSATION_MAX: Duration = Duration::from_secs(120);
 
-/// One kind of peer and what is set up with it.
+/// A kind of peer and what is set up with it.
 #[derive(Debug, Clone)]
 pub struct Connection {
     /// A name for events and logs.
     pub name: String,
-    /// Which IKE it speaks; an endpoint passes over the connections of the other version.
+    /// Its version of IKE; an endpoint ignores connections of the other version.
     pub version: Version,
-    /// Who we say we are.
+    /// Our identity.
     pub local_id: Identity,
-    /// Whom we expect, as `remote` proves it: with EAP the identity that the EAP server found, whatever IDi says. None:
-    /// anybody whom `remote` believes.
+    /// The expected peer, authenticated as `remote` requires: with EAP the identity that the EAP server authenticated, whatever
+    /// IDi says. `None`: anybody who authenticates.
     pub remote_id: Option<Identity>,
     /// How we prove ourselves.
     pub local: Prove,
-    /// Signatures of IKEv2 that we make with our key, best first; empty: [`usual`](crate::v2::schemes::usual). The peer's
-    /// SIGNATURE_HASH_ALGORITHMS decides among them.
+    /// Signature schemes of IKEv2 for our key, best first; empty: [`usual`](crate::v2::schemes::usual). The peer's
+    /// SIGNATURE_HASH_ALGORITHMS selects among them.
     pub signatures: Vec<SignatureScheme>,
     /// How the peer must.
     pub remote: Believe,
     /// IKE suites, best first; offered as initiator, accepted as responder.
     pub suites: Vec<Suite>,
-    /// The SAs for traffic, or none: childless (RFC 6023).
+    /// The traffic SAs; `None`: childless (RFC 6023).
     pub child: Option<ChildConfig>,
     /// Initiator: ask the responder for an inner address.
     pub request_address: bool,
-    /// Responder: inner addresses to give away. The peer's side of every child is then the one it got: nobody gets another
-    /// one's traffic by asking for it. Who asks for none gets a child only for where it is, and only if the child's `remote`
-    /// covers that.
+    /// Responder: the pool of inner addresses. The peer's traffic selector of every child is then its assigned address, so that
+    /// nobody can obtain another peer's traffic. A peer that requests no address gets a child only for its outer address, and
+    /// only if the child's `remote` covers that.
     pub pool: Option<Pool>,
-    /// Responder: the initiator must authenticate again within this time (RFC 4478).
+    /// Responder: the initiator must reauthenticate within this time (RFC 4478).
     pub auth_lifetime: Option<Duration>,
-    /// Initiator: what to do at the end of it.
+    /// Initiator: what to do when it ends.
     pub reauthenticate: Reauthenticate,
-    /// Replace the keys of the IKE SA after this.
+    /// Rekey the IKE SA after this time.
     pub rekey_after: Option<Duration>,
-    /// Ask a silent peer whether it lives after this (RFC 7296 §2.4).
+    /// Check the liveness of a peer after so much silence (RFC 7296 §2.4).
     pub liveness_after: Option<Duration>,
 }
 
 impl Connection {
-    /// Whether this is the name that it expects; without expectations, any is.
+    /// Whether this is the expected identity; without expectation any is.
     pub(crate) fn expects(&self, identity: &Identity) -> bool {
         self.remote_id.as_ref().is_none_or(|expected| expected == identity)
     }
 
-    // RFC 7296 §2.16: it is important that policy follows the identity that EAP proved; IDi may be another.
-    /// Whether it is for whom an EAP server named; where it expects somebody, nobody else will do, least of all one without
-    /// a name.
+    // RFC 7296 §2.16: policy must follow the identity that EAP authenticated; IDi may be another.
+    /// Whether the identity that an EAP server authenticated is the expected one. If one is expected, no other is accepted, nor
+    /// a missing one.
     pub(crate) fn expects_name(&self, name: Option<&[u8]>) -> bool {
         let Some(expected) = &self.remote_id else { return true };
         name.is_some_and(|name| expected.is_named(name))
     }
 
-    /// Whether it believes a bare key without knowing whose it is: its holder could say that it is anybody.
+    /// Whether it accepts a raw key without an expected identity: its holder could then claim any.
     pub(crate) const fn believes_anybody(&self) -> bool {
         matches!(self.remote, Believe::RawKey(_)) && self.remote_id.is_none()
     }
 }
 
-/// Which IKE, and what only that version wants to know.
+/// The version of IKE, and parameters of that version only.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Version {
     /// IKEv2, RFC 7296.
@@ -245,24 +245,24 @@ impl Version {
     }
 }
 
-/// What IKEv1 negotiates and IKEv2 leaves to each side. Perfect forward secrecy is asked for by a group in the suites of
-/// the child, as everywhere; authentication follows from [`Prove`] and [`Believe`], which must be of the same kind.
+/// What IKEv1 negotiates and IKEv2 leaves to each side. Perfect forward secrecy is requested by a group in the suites of the
+/// child, as in IKEv2; the authentication method follows from [`Prove`] and [`Believe`], which must be of the same kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct V1 {
     /// How the ISAKMP SA is set up.
     pub phase1: Phase1,
-    /// Of the ISAKMP SA; the responder's holds if it is shorter. [`Connection::reauthenticate`] says what happens at its
-    /// end.
+    /// Lifetime of the ISAKMP SA; the responder's applies if it is shorter. [`Connection::reauthenticate`] determines what
+    /// happens at its end.
     pub lifetime: Duration,
-    /// Of the IPsec SAs; the responder's holds if it is shorter. They are replaced by a new quick mode before they end.
+    /// Lifetime of the IPsec SAs; the responder's applies if it is shorter. A new quick mode replaces them before they end.
     pub child_lifetime: Duration,
-    /// What a pair of IPsec SAs may carry, in bytes; what the peer says holds if it is less.
+    /// Traffic limit of a pair of IPsec SAs, in bytes; the peer's applies if it is less.
     pub child_bytes_max: Option<u64>,
 }
 
 impl V1 {
-    /// The usual lifetimes around a kind of phase 1.
-    // RFC 2407 §4.5: without a lifetime of its own an IPsec SA lives for eight hours.
+    /// The default lifetimes with a kind of phase 1.
+    // RFC 2407 §4.5: the default lifetime of an IPsec SA is eight hours.
     pub const fn new(phase1: Phase1) -> Self {
         let child_lifetime = Duration::from_secs(28_800);
         Self { phase1, lifetime: Duration::from_secs(86_400), child_lifetime, child_bytes_max: None }
@@ -274,27 +274,27 @@ impl V1 {
 pub enum Phase1 {
     /// Main mode: six messages, identities encrypted.
     Main,
-    /// Aggressive mode: three messages, identities in the clear; with a shared key anybody who listens, or who asks, may
+    /// Aggressive mode: three messages, identities in the clear; with a shared key every eavesdropper and every initiator can
     /// guess the key offline.
     Aggressive,
 }
 
-/// How we prove who we are.
+/// How we authenticate.
 #[derive(Debug, Clone)]
 pub enum Prove {
     /// With a shared key.
     Psk(Secret),
     /// With a certificate.
     Certificate(Credential),
-    /// With a key that the peer knows already, so that no certificate is sent.
+    /// With a raw key that the peer knows already; no certificate is sent.
     RawKey(SigningKey),
-    /// Initiator: with EAP, which the owner speaks (RFC 7296 §2.16). Responder: with nothing but the key that EAP makes,
-    /// and only to initiators that want it so (RFC 5998).
+    /// Initiator: with EAP, which the owner implements (RFC 7296 §2.16). Responder: only with the key that EAP derives, and only
+    /// for initiators that request it (RFC 5998).
     Eap,
 }
 
 impl Prove {
-    /// The key that signs, if one does.
+    /// The signature key, if there is one.
     pub const fn key(&self) -> Option<&SigningKey> {
         match self {
             Self::Certificate(Credential { key, .. }) | Self::RawKey(key) => Some(key),
@@ -302,7 +302,7 @@ impl Prove {
         }
     }
 
-    /// Whether it is the same proof, shown twice.
+    /// Whether it is the same proof.
     pub(crate) fn is_same_proof(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Psk(ours), Self::Psk(theirs)) => ours == theirs,
@@ -313,27 +313,26 @@ impl Prove {
     }
 }
 
-/// What convinces us of the peer.
+/// How the peer must authenticate.
 #[derive(Clone)]
 pub enum Believe {
-    /// The shared key; several identities may have their own.
+    /// With a shared key; identities may have keys of their own.
     Psk {
         /// For identities not in `by_identity`.
         any: Option<Secret>,
         /// Keys of their own.
         by_identity: BTreeMap<Identity, Secret>,
     },
-    /// A certificate with a path to these anchors.
+    /// With a certificate that has a path to these anchors.
     Certificate(Arc<dyn Trust>),
-    /// A signature by this key, a DER SubjectPublicKeyInfo configured by hand; certificates are not looked at.
+    /// With a signature by this key, a configured DER SubjectPublicKeyInfo; certificates are ignored.
     RawKey(Arc<[u8]>),
-    /// Responder: EAP, of which the owner knows the verdict. Initiator: the key that EAP makes is the responder's only
-    /// proof (RFC 5998).
+    /// Responder: with EAP, whose result the owner reports. Initiator: only with the key that EAP derives (RFC 5998).
     Eap,
 }
 
 impl Believe {
-    /// Whether what one takes for proved the other would have taken, too, and nothing else.
+    /// Whether both accept exactly the same proofs.
     pub(crate) fn is_same(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Psk { any, by_identity }, Self::Psk { any: their_any, by_identity: their_own }) => {
@@ -346,7 +345,7 @@ impl Believe {
         }
     }
 
-    /// One shared key for everybody.
+    /// One shared key for all identities.
     pub const fn psk(secret: Secret) -> Self {
         Self::Psk { any: Some(secret), by_identity: BTreeMap::new() }
     }
@@ -363,7 +362,7 @@ impl std::fmt::Debug for Believe {
     }
 }
 
-/// Inner addresses a responder gives away, one per IKE SA: `first`, `first + 1`, …
+/// Inner addresses that a responder assigns, one per IKE SA: `first`, `first + 1`, …
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pool {
     /// The first address.
@@ -372,12 +371,12 @@ pub struct Pool {
     pub size: u32,
 }
 
-/// What an initiator does when its authentication ends.
+/// What an initiator does when its authentication lifetime ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reauthenticate {
-    /// Close the SA; traffic will ask for a new one (as in paper 000).
+    /// Close the SA; traffic will trigger a new one (as in paper 000).
     OnDemand,
-    /// Set up a new SA this long before, then close the old one.
+    /// Set up a new SA so long before the end, then close the old one.
     Ahead(Duration),
 }
 
@@ -388,9 +387,9 @@ pub struct ChildConfig {
     pub suites: Vec<Suite>,
     /// Whole packets or payloads.
     pub mode: Mode,
-    /// What we send from; empty: our own address, the assigned one if there is one.
+    /// Our traffic selectors; empty: our own address, or the assigned one.
     pub local: Vec<TrafficSelector>,
-    /// What we send to; empty: the peer's address, the assigned one if there is one.
+    /// The peer's traffic selectors; empty: the peer's address, or the assigned one.
     pub remote: Vec<TrafficSelector>,
     /// Replace the keys after this.
     pub rekey_after: Option<Duration>,
@@ -399,8 +398,8 @@ pub struct ChildConfig {
 /// RFC 4301 §3.2.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
-    /// Whole packets inside new ones.
+    /// Encapsulates whole packets.
     Tunnel,
-    /// Only the payload of packets between the peers themselves.
+    /// Protects only the payload of packets between the peers themselves.
     Transport,
 }

@@ -1,5 +1,5 @@
-//! IKE of a host, whichever version its connections speak: one endpoint of each, and a clerk who sorts what comes by the
-//! version in its header (RFC 2408 §3.1, RFC 7296 §3.1) and commands by whose SA it is.
+//! IKE of a host, whichever version its connections use: one endpoint of each. Messages are dispatched by the version in
+//! their header (RFC 2408 §3.1, RFC 7296 §3.1), commands by the owner of the SA.
 
 use std::net::IpAddr;
 
@@ -16,11 +16,11 @@ use crate::{v1, v2};
 #[derive(Debug)]
 pub struct Endpoint {
     v2: v2::Endpoint,
-    /// There if a connection speaks it; until then its messages are refused as those of an unknown version.
+    /// Present if a connection uses it; without it messages of IKEv1 are refused as those of an unknown version.
     v1: Option<Box<v1::Endpoint>>,
-    /// Which connections speak IKEv1, by index.
+    /// Whether each connection uses IKEv1, by index.
     are_v1: Vec<bool>,
-    /// Where four zero octets come before a message.
+    /// The port on which four zero octets precede a message.
     marked_port: Option<u16>,
 }
 
@@ -39,7 +39,7 @@ impl Endpoint {
         Self { v2, v1, are_v1, marked_port }
     }
 
-    /// [`Command::Initiate`], and the name of what it began, or could not begin, if there is such a connection.
+    /// As [`Command::Initiate`]; returns the id of the SA, also if it failed at once, or `None` without such a connection.
     pub fn initiate(
         &mut self,
         connection: usize,
@@ -52,40 +52,40 @@ impl Endpoint {
         }
     }
 
-    /// When an IKE SA last went on: its peer said something that it takes, or was asked something new.
+    /// When an IKE SA last made progress: it accepted a message of its peer, or sent a new request.
     pub fn went_on(&self, sa: SaId) -> Option<Time> {
         self.v2.went_on(sa).or_else(|| self.v1.as_ref()?.went_on(sa))
     }
 
-    /// How many IKE SAs it holds, half-open and closing ones included.
+    /// The number of its IKE SAs, half-open and closing ones included.
     pub fn sa_count(&self) -> usize {
         self.v2.sa_count() + self.v1.as_ref().map_or(0, |v1| v1.sa_count())
     }
 
-    /// How many IKE SAs wait for the peer to confirm that they are closed.
+    /// The number of IKE SAs that wait for the peer to confirm their deletion.
     pub fn closing_count(&self) -> usize {
         self.v2.closing_count() + self.v1.as_ref().map_or(0, |v1| v1.closing_count())
     }
 
-    /// How many IKE SAs are over and only repeat their last response.
+    /// The number of closed IKE SAs that only retransmit their last response.
     pub fn lingering_count(&self) -> usize {
         self.v2.lingering_count()
     }
 
-    /// Where an SA's messages go from and to, if a NAT before us must not forget that.
+    /// Source and destination of an SA's messages, if we are behind a NAT whose mapping must be kept alive.
     pub fn path_to_keep(&self, sa: SaId) -> Option<(Socket, Socket)> {
         self.v2.path_to_keep(sa).or_else(|| self.v1.as_ref()?.path_to_keep(sa))
     }
 
-    /// How many half-open SAs it holds as responder.
+    /// The number of half-open SAs as responder.
     pub fn half_open_count(&self) -> usize {
         self.v2.half_open_count() + self.v1.as_ref().map_or(0, |v1| v1.half_open_count())
     }
 
-    /// Whether a datagram says in its header that it is of major version 1.
+    /// Whether the header of a datagram has major version 1.
     fn is_v1(&self, port: Option<u16>, bytes: &[u8]) -> bool {
         let is_marked = port.is_some() && self.marked_port == port;
-        // RFC 3948 §2.2: four zero octets on the NAT port; RFC 2408 §3.1: the version is the 18th octet of the header.
+        // RFC 3948 §2.2: four zero octets on the NAT-T port; RFC 2408 §3.1: the version is the 18th octet of the header.
         let version = bytes.get(if is_marked { 4 + 17 } else { 17 });
         version.is_some_and(|version| version >> 4 == 1)
     }
@@ -149,7 +149,7 @@ impl Engine for Endpoint {
                     v1.handle(Input::Recover, cx);
                 }
             }
-            // IKE speaks datagrams, and carries no packets of users.
+            // IKE uses datagrams only, and forwards no user packets.
             Input::Inner(_) | Input::Secured { .. } | Input::Lost { .. } => {}
         }
     }

@@ -1,4 +1,4 @@
-//! What the owner of an endpoint may ask, and what it is told.
+//! Commands and events of an endpoint.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -15,71 +15,72 @@ use crate::unproved::Unproved;
 use crate::v2::schemes::Clash;
 use crate::wire::{Identity, TrafficSelector};
 
-/// Names an IKE SA: the SPI we chose for it, which IKEv1 calls our cookie. Never zero.
+/// Identifies an IKE SA: our SPI, which IKEv1 calls our cookie. Never zero.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SaId(pub u64);
 
-/// What may be asked of an endpoint.
+/// A command to an endpoint.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Command {
-    /// Set up an IKE SA and the child its connection describes.
+    /// Set up an IKE SA and the child of its connection.
     Initiate {
         /// Index into [`crate::config::Config::connections`].
         connection: usize,
-        /// Our address; the port is chosen by the endpoint.
+        /// Our address; the endpoint chooses the port.
         local: IpAddr,
-        /// The responder's address; the port is chosen by the endpoint.
+        /// The responder's address; the endpoint chooses the port.
         remote: IpAddr,
     },
-    /// Set up one more child SA under an IKE SA.
+    /// Set up another child SA under an IKE SA.
     CreateChild(SaId),
-    /// Replace the keys of a child SA, named by the SPI we receive on.
+    /// Rekey the child SA with this inbound SPI.
     RekeyChild(SaId, u32),
     /// Replace the keys of an IKE SA.
     RekeyIke(SaId),
-    /// Close a child SA, named by the SPI we receive on.
+    /// Close the child SA with this inbound SPI.
     DeleteChild(SaId, u32),
-    /// The peer uses a child SA that was set up with `peer_ready` false, named by the SPI we receive on: it knows of it.
+    /// ESP has received a packet on the child SA with this inbound SPI, which was set up with `peer_ready` false: the peer has
+    /// installed it.
     ChildHeard(SaId, u32),
     /// Close an IKE SA and all its children.
     Delete(SaId),
-    /// Ask the peer whether it lives.
+    /// Check the liveness of the peer.
     Probe(SaId),
-    /// Let nobody begin an IKE SA any more; those that began may go on.
+    /// Refuse new IKE SAs; those under way may finish.
     Drain,
-    /// Hand over what the EAP server or peer says for an SA that waits for it.
+    /// Pass an output of the EAP server or peer to the SA that waits for it.
     Eap(SaId, Eap),
 }
 
-/// EAP lives outside: the endpoint carries its packets and takes its verdict (RFC 7296 §2.16).
+/// EAP is external: the endpoint carries its packets and takes its result (RFC 7296 §2.16).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Eap {
-    /// An EAP packet to carry to the peer, or one that came from it.
+    /// An EAP packet to send to the peer.
     Packet(Vec<u8>),
     /// EAP succeeded.
     Success {
-        /// Responder: the EAP-Success packet to carry; initiator: nothing.
+        /// Responder: the EAP-Success packet to send; initiator: empty.
         packet: Vec<u8>,
-        /// The MSK, if the method made one.
+        /// The MSK, if the method derived one.
         msk: Option<Secret>,
-        /// Responder: whom EAP proved, as its server says; none if it does not say. Initiator: nothing.
+        /// Responder: the identity that EAP authenticated, if its server names it. Initiator: `None`.
         identity: Option<Vec<u8>>,
     },
     /// EAP failed.
     Failure {
-        /// Responder: the EAP-Failure packet to carry; initiator: nothing.
+        /// Responder: the EAP-Failure packet to send; initiator: empty.
         packet: Vec<u8>,
     },
 }
 
-/// What an endpoint tells.
+/// An event of an endpoint.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Event {
-    /// An IKE SA is up and both sides are authenticated.
+    /// An IKE SA is established: both sides are authenticated.
     Established(Box<Established>),
-    /// A child SA can be used; on both sides, when their part of the exchange is done.
+    /// A child SA is usable; on each side once its part of the exchange is complete.
     ChildUp(SaId, Box<ChildSa>),
-    /// A child SA replaces the one that received on `old`; the old one still receives until it is closed.
+    /// A child SA replaces the one with inbound SPI `old`, which still receives until it is closed.
     ChildRekeyed {
         /// The IKE SA.
         sa: SaId,
@@ -88,61 +89,61 @@ pub enum Event {
         /// The new SA.
         new: Box<ChildSa>,
     },
-    /// A child SA is gone; its inbound SPI.
+    /// A child SA is closed; its inbound SPI.
     ChildDown(SaId, u32),
-    /// A child was asked for and refused; the IKE SA stays.
+    /// A child SA was requested and refused; the IKE SA remains.
     ChildFailed(SaId, Reason),
-    /// As responder: nothing that a peer offered was acceptable, for an IKE SA or for a child. It may be anybody.
+    /// Responder: no proposal of a peer was acceptable, for an IKE SA or for a child. The peer may be unauthenticated.
     ProposalRefused(Box<RefusedProposal>),
-    /// An IKE SA got new keys and a new name; its children moved over.
+    /// An IKE SA was rekeyed and has a new id; its children moved over.
     Rekeyed {
         /// The SA that is being closed.
         old: SaId,
-        /// The SA that replaces it; in IKEv1 it may have stood beside the old one before.
+        /// The SA that replaces it; in IKEv1 both may have existed side by side before.
         new: SaId,
     },
-    /// Responder: an initiator wants to prove itself with EAP; the answer is the first EAP request.
+    /// Responder: an initiator requests EAP; the answer is the first EAP request.
     EapStart {
         /// The IKE SA, not established yet.
         sa: SaId,
-        /// Index of a connection that may become its own; whom EAP proves decides.
+        /// Index of its provisional connection; the identity that EAP authenticates decides.
         connection: usize,
-        /// Who the initiator says it is, which nothing has proved.
+        /// The identity that the initiator claims, unauthenticated.
         identity: Identity,
-        /// Where the initiator is.
+        /// The initiator's address.
         remote: Socket,
     },
     /// An EAP packet arrived for the EAP server or peer; the answer is [`Command::Eap`].
     EapPacket(SaId, Vec<u8>),
-    /// The authentication lifetime is about to end and the connection wants to be there before (RFC 4478).
+    /// The authentication lifetime ends soon, and the connection is to be reauthenticated before (RFC 4478).
     ReauthenticationDue(SaId),
-    /// An established IKE SA is gone, with all children.
+    /// An established IKE SA is closed, with all children.
     Closed(SaId, Reason),
-    /// An IKE SA did not come up; with whom, unless a mistake of ours has lost that, too.
+    /// An IKE SA could not be set up; with its peer, unless an internal error lost it.
     Failed(SaId, Reason, Option<Box<Unproved>>),
 }
 
-/// An IKE SA that came up.
+/// An IKE SA that was established.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Established {
     /// The IKE SA.
     pub sa: SaId,
-    /// The SPI that the peer chose for it.
+    /// The peer's SPI.
     pub peer_spi: u64,
     /// Index of its connection.
     pub connection: usize,
     /// Whether we were the original initiator.
     pub initiator: bool,
-    /// Who the peer is, as it was proved: of an initiator with EAP whom the EAP server named, and nobody if it named none;
-    /// of a responder that EAP alone has proved nobody, for that proves no name.
+    /// The authenticated identity of the peer. For an initiator with EAP the one that the EAP server named, if any; `None` for a
+    /// responder that only EAP authenticated, because that proves no name.
     pub peer: Option<Identity>,
-    /// Who the peer says it is in IKE; where EAP is its proof nothing proves that.
+    /// The identity that the peer claims in IKE; with EAP it is not authenticated.
     pub claimed: Identity,
-    /// Where the peer is.
+    /// The peer's address.
     pub remote: Socket,
     /// What was negotiated.
     pub suite: Suite,
-    /// When the peer must authenticate again, if it was told so.
+    /// When the peer must reauthenticate, if it was told so.
     pub auth_lifetime: Option<Duration>,
     /// The inner address assigned to the initiator.
     pub address: Option<IpAddr>,
@@ -159,21 +160,21 @@ pub struct ChildSa {
     pub suite: Suite,
     /// Tunnel or transport.
     pub mode: Mode,
-    /// Keys for what we receive.
+    /// Inbound keys.
     pub inbound: ChildKeys,
-    /// Keys for what we send.
+    /// Outbound keys.
     pub outbound: ChildKeys,
     /// Our side of the traffic.
     pub local: Vec<TrafficSelector>,
     /// The peer's side.
     pub remote: Vec<TrafficSelector>,
-    /// UDP encapsulation between these addresses, if a NAT is there (RFC 3948).
+    /// UDP encapsulation between these addresses, if there is a NAT (RFC 3948).
     pub encapsulation: Option<(Socket, Socket)>,
-    /// The peer is behind a NAT, which may give it another address: what it sends tells where it is (RFC 7296 §2.23).
+    /// The peer is behind a NAT, which may change its address: follow the source of its packets (RFC 7296 §2.23).
     pub peer_may_move: bool,
-    /// The peer knows it already. Who answered in IKEv2 must hear on it first (RFC 7296 §2.8).
+    /// Whether the peer has installed it. An IKEv2 responder must receive on it before it sends (RFC 7296 §2.8).
     pub peer_ready: bool,
-    /// What both sides have agreed it may carry, in bytes; in IKEv2 that is each side's own business.
+    /// The negotiated traffic limit in bytes; in IKEv2 each side has its own.
     pub bytes_max: Option<u64>,
 }
 
@@ -186,20 +187,20 @@ pub struct ChildKeys {
     pub integrity: Secret,
 }
 
-/// Why something ended or did not begin; [`Reason::name`] is what analysis groups by.
+/// Why something ended or failed to start; analysis groups by [`Reason::name`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reason {
     /// The peer did not answer.
     Timeout,
-    /// The peer said this error notification.
+    /// The peer sent this error notification.
     Refused(u16),
-    /// We could not verify the peer: wrong key or signature.
+    /// The peer's authentication is invalid: wrong key or signature.
     AuthenticationFailed,
-    /// Nothing that we can sign with is something that the peer can verify.
+    /// We have no signature scheme that the peer can verify.
     NoCommonSignature(Clash),
-    /// The peer's certificate is not one we believe.
+    /// The peer's certificate is not trusted.
     Certificate(keytoll_crypto_api::credentials::CertificateError),
-    /// The peer is not whom we expected.
+    /// The peer is not the expected one.
     WrongIdentity,
     /// No common suite.
     NoProposalChosen,
@@ -207,22 +208,22 @@ pub enum Reason {
     TrafficSelectors,
     /// The peer broke the protocol.
     Syntax(&'static str),
-    /// An unknown payload that the peer insists on.
+    /// An unknown payload with the critical flag.
     UnsupportedCritical(u8),
     /// EAP ended without success.
     Eap,
-    /// Either side closed it in good order.
+    /// Either side closed it normally.
     Deleted,
     /// Its authentication lifetime ended.
     Lifetime,
-    /// A new one took its place.
+    /// A new one replaced it.
     Replaced,
-    /// A mistake in this program: the SA was given up in the middle of a message.
+    /// A bug in this program: the SA was given up while it processed a message.
     Internal,
 }
 
 impl Reason {
-    /// Whether somebody else found it: the peer told us, or EAP, which knows more.
+    /// Whether it was reported by the peer or by EAP, which knows more.
     pub const fn is_hearsay(self) -> bool {
         matches!(self, Self::Refused(_) | Self::Eap)
     }

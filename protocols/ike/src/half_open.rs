@@ -1,8 +1,8 @@
-//! What a responder holds of initiators that may not exist, for both versions. Read RFC 8019 §4 first.
+//! A responder's table of half-open SAs, for both versions. Read RFC 8019 §4 first.
 //!
 //! ```text
 //!   insert --> half open --authenticated----------------------------> its place is free
-//!                  '-------forgotten--> its place is held until its time is over
+//!                  '-------dropped----> its place stays taken until it times out
 //! ```
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,20 +13,20 @@ use keytoll_engine::Time;
 use keytoll_engine::map::FastMap;
 use keytoll_net::Socket;
 
-/// Whoever has said nothing for so long may lose its place in a full table.
-// RFC 8019 §4.2: limits are for addresses and prefixes; whoever has thousands of prefixes takes a place with each. A peer that is
-// there answers in less than that, mostly, and keeps its place for longer unless all others were heard later.
+/// An initiator that has been silent for so long may lose its place in a full table.
+// RFC 8019 §4.2: limits apply to addresses and prefixes; an attacker with thousands of prefixes takes a place with each. A genuine
+// peer usually answers faster, and keeps its place for longer unless all others were heard more recently.
 pub(crate) const SILENCE: Duration = Duration::from_secs(1);
 
-/// So many of one origin are a crowd, whose silent ones make room before those of others.
+/// Origins with more half-open SAs than this lose silent ones before others do.
 pub(crate) const CROWD: usize = 8;
 
-/// The place of one initiator.
+/// A place in the table.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Place {
     /// Its address and SPI.
     key: (Socket, u64),
-    /// It is not free before, unless the initiator authenticates.
+    /// When it becomes free, unless the initiator authenticates before.
     until: Time,
 }
 
@@ -36,35 +36,35 @@ impl Place {
     }
 }
 
-/// SAs of responders that have not authenticated their initiators yet.
+/// SAs of responders whose initiators have not authenticated yet.
 #[derive(Debug)]
 pub(crate) struct HalfOpenTable {
-    /// Our SPIs by the initiator's address and SPI. Whether a first message is a repeated one, its bytes decide: peers
-    /// behind one NAT may choose the same SPI, and somebody may have sent a message that only looks like the peer's.
+    /// Our SPIs by the initiator's address and SPI. Only its bytes identify a retransmission of the first message: peers behind
+    /// one NAT may choose the same SPI, and messages can be forged.
     by_initiator: FastMap<(Socket, u64), Vec<u64>>,
     origins: BTreeMap<IpAddr, Origin>,
-    /// Which of them has how many that are there.
+    /// The number of half-open SAs of each origin.
     crowds: BTreeSet<(usize, IpAddr)>,
     count: usize,
-    /// When each of them was last heard, as far as anybody has asked, and their order by it.
+    /// When each of them was last heard, updated lazily, and their order by it.
     heard: FastMap<u64, Time>,
     silent: BTreeSet<(Time, u64)>,
-    /// Places of those that are forgotten, by the end of their time, and by the SPI that was ours.
+    /// Places of dropped SAs, by the time when they become free, and by our SPI.
     held: BTreeSet<(Time, u64, IpAddr)>,
     held_max: usize,
 }
 
-/// Places that one origin has taken.
+/// The places of one origin.
 #[derive(Debug, Default)]
 struct Origin {
-    /// Our SPIs of those that are there, the oldest first.
+    /// Our SPIs of existing SAs, the oldest first.
     there: Vec<u64>,
-    /// How many are held for those that are forgotten.
+    /// The number of places of dropped SAs.
     held: usize,
 }
 
 impl HalfOpenTable {
-    /// Of those that are forgotten, so many places are held at the most.
+    /// At most so many places of dropped SAs stay taken.
     pub(crate) fn new(held_max: usize) -> Self {
         Self {
             by_initiator: FastMap::default(),
@@ -88,7 +88,7 @@ impl HalfOpenTable {
         self.by_initiator.get(&key).map_or(&[], Vec::as_slice)
     }
 
-    /// How many places one address has taken, in IPv6 its /64.
+    /// The number of places that one address has taken, in IPv6 its /64.
     pub(crate) fn taken(&mut self, ip: IpAddr, now: Time) -> usize {
         while let Some(&(until, _, origin)) = self.held.first()
             && until <= now
@@ -99,7 +99,7 @@ impl HalfOpenTable {
         self.origins.get(&origin(ip)).map_or(0, |of_it| of_it.there.len() + of_it.held)
     }
 
-    /// A new one, which counts as heard then.
+    /// Adds an SA, last heard at that time.
     pub(crate) fn insert(&mut self, place: Place, spi: u64, heard: Time) {
         match self.by_initiator.get_mut(&place.key) {
             Some(spis) => spis.push(spi),
@@ -117,7 +117,7 @@ impl HalfOpenTable {
         self.silent.insert((now, spi));
     }
 
-    /// Who is there from an origin changes.
+    /// Changes the entry of an origin.
     fn crowd(&mut self, origin: IpAddr, change: impl FnOnce(&mut Origin)) {
         let of_it = self.origins.entry(origin).or_default();
         self.crowds.remove(&(of_it.there.len(), origin));
@@ -129,16 +129,16 @@ impl HalfOpenTable {
         }
     }
 
-    /// Our SPIs for the origin that has most, the oldest first, if it has more than a newcomer's would have.
-    // RFC 8019 §4.2: those of few must not have to wait until those of many are given up.
+    /// Our SPIs for the origin with the most, the oldest first, if it has more than the newcomer's would have.
+    // RFC 8019 §4.2: origins with few SAs need not wait until those with many time out.
     pub(crate) fn most_crowded(&self, newcomer: IpAddr) -> &[u64] {
         let own = self.of_origin(newcomer).len();
         let crowd = self.crowds.last().filter(|(count, _)| *count > own + 1);
         crowd.map_or(&[], |(_, origin)| &self.origins[origin].there)
     }
 
-    /// Our SPI for whoever has been silent longest and at least for so long; `heard` knows when each was last heard, which
-    /// is never earlier than what it said before.
+    /// Our SPI of the initiator that has been silent longest and at least for so long; `heard` returns when each was last heard,
+    /// which is never earlier than it returned before.
     pub(crate) fn most_silent(
         &mut self,
         (now, silence): (Time, Duration),
@@ -158,13 +158,13 @@ impl HalfOpenTable {
         self.origins.get(&origin(ip)).map_or(&[], |of_it| &of_it.there)
     }
 
-    /// One has authenticated: its place is free.
+    /// Removes an authenticated SA: its place is free.
     pub(crate) fn remove(&mut self, place: Place, spi: u64) {
         self.take(place, spi, 0);
     }
 
-    // RFC 8019 §4.2: the rate of one origin is limited; otherwise whoever is refused could ask for keys again at once.
-    /// One is forgotten that has not authenticated: its place is held until its time is over.
+    // RFC 8019 §4.2: the rate of each origin is limited; otherwise a refused initiator could demand new keys at once.
+    /// Drops an SA that has not authenticated: its place stays taken until it times out.
     pub(crate) fn forget(&mut self, place: Place, spi: u64) {
         if !self.take(place, spi, 1) {
             return;
@@ -177,7 +177,7 @@ impl HalfOpenTable {
         }
     }
 
-    /// Whether it was there; so many places are held for it.
+    /// Removes an SA if it was in the table, and keeps so many places taken for it.
     fn take(&mut self, place: Place, spi: u64, held: usize) -> bool {
         let Some(spis) = self.by_initiator.get_mut(&place.key) else { return false };
         let Some(at) = spis.iter().position(|known| *known == spi) else { return false };
@@ -202,8 +202,8 @@ impl HalfOpenTable {
     }
 }
 
-/// Of whom an address is one of many.
-// RFC 8019 §4.2: whoever has one IPv6 address has a whole prefix of them, so that limits are for prefixes.
+/// The origin that an address belongs to.
+// RFC 8019 §4.2: a host with one IPv6 address has a whole prefix of them, so limits apply to prefixes.
 pub(crate) fn origin(ip: IpAddr) -> IpAddr {
     match ip.to_canonical() {
         IpAddr::V4(ip) => ip.into(),
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn a_place_is_free_when_its_initiator_is_proved_or_its_time_is_over() {
+    fn a_place_is_free_when_its_initiator_authenticates_or_times_out() {
         let mut table = HalfOpenTable::new(8);
         (1..=3).for_each(|spi| table.insert(place(7, 30), spi, Time::ZERO));
         table.remove(place(7, 30), 1);
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn the_most_crowded_origin_makes_room_for_whoever_has_less() {
+    fn the_most_crowded_origin_loses_a_place_to_one_with_fewer() {
         let mut table = HalfOpenTable::new(8);
         (1..=3).for_each(|spi| table.insert(place(7, 30), spi, Time::ZERO));
         (4..=5).for_each(|spi| table.insert(place(8, 30), spi, Time::ZERO));
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_is_silent_longest_makes_room_if_nobody_is_crowded() {
+    fn the_longest_silent_loses_its_place_if_no_origin_is_crowded() {
         let mut table = HalfOpenTable::new(8);
         let at = |seconds| Time::ZERO + Duration::from_secs(seconds);
         (1..=4_u32).for_each(|n| table.insert(place(n, 30), n.into(), at(n.into())));
@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn of_too_many_places_that_are_held_the_oldest_is_free() {
+    fn the_oldest_of_too_many_taken_places_becomes_free() {
         let mut table = HalfOpenTable::new(8);
         for n in 0..1000 {
             table.insert(place(n, 30 + u64::from(n)), 1, Time::ZERO);
@@ -296,8 +296,8 @@ mod tests {
         )
     }
 
-    /// The limits of RFC 8019 hold as long as these figures are true: each SA counts once, at its prefix and in all, and
-    /// what is taken away twice, or was never there, gives nobody a place.
+    /// The limits of RFC 8019 need exact counts: each SA counts once, for its prefix and in total, and removing one twice, or
+    /// one that was never there, changes nothing.
     #[test]
     fn every_sa_counts_once_until_it_is_gone() {
         let mut table = HalfOpenTable::new(8);
@@ -326,9 +326,9 @@ mod tests {
         assert!(table.by_initiator.get(&one.key).is_none() && table.origins.is_empty(), "nothing is left");
     }
 
-    /// RFC 8019 §4.2: a /64 is one origin, an IPv4 address is one however it is written.
+    /// RFC 8019 §4.2: a /64 is one origin; an IPv4 address is one however it is written.
     #[test]
-    fn whoever_has_one_address_of_a_prefix_has_them_all() {
+    fn all_addresses_of_a_prefix_are_one_origin() {
         let same = |a: &str, b: &str| {
             origin(a.parse().expect("an address")) == origin(b.parse().expect("an address"))
         };

@@ -1,5 +1,5 @@
-//! What an endpoint must let go of when an SA does not come back: while a message is handled the SA is out of the tables, and a
-//! panic takes it along.
+//! Clean-up after a panic: while an SA handles a message it is out of the tables, and a panic destroys it. This records what
+//! the endpoint must then remove and report.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -8,7 +8,7 @@ use keytoll_engine::Output;
 use crate::event::{Event, Reason, SaId};
 use crate::half_open::Place;
 
-/// The SA that is out of the tables, as it was when it left them; its room is used again for the next one.
+/// The SA that is out of the tables, as it was when it left them; the memory is reused for the next one.
 #[derive(Debug, Default)]
 pub(crate) struct Lent {
     sa: Option<SaId>,
@@ -19,8 +19,8 @@ pub(crate) struct Lent {
 }
 
 impl Lent {
-    /// An SA leaves the tables; `half_open`: its place among those, `is_up`: its owner knows it as one that is up,
-    /// `children`: by the SPIs that we receive on.
+    /// An SA leaves the tables. `half_open` is its place among the half-open ones, `is_up` whether its owner knows it as
+    /// established, `children` are its inbound SPIs.
     pub(crate) fn leaves(
         &mut self,
         sa: SaId,
@@ -33,28 +33,28 @@ impl Lent {
         self.children.extend(children);
     }
 
-    /// Its owner knows it by another's name, which it had before or is to have.
+    /// Its owner knows it by the id of another SA, which it replaces or is replaced by.
     pub(crate) const fn is_nameless(&mut self) {
         self.is_nameless = true;
     }
 
-    /// Children are on their way into it.
+    /// Children are being moved into it.
     pub(crate) fn receives(&mut self, children: impl Iterator<Item = u32>) {
         self.is_up = true;
         self.children.extend(children);
     }
 
-    /// It is back.
+    /// It is back in the tables.
     pub(crate) const fn is_back(&mut self) {
         self.sa = None;
     }
 
-    /// The SA that is out, and its place among the half-open ones.
+    /// The SA that is missing, and its place among the half-open ones.
     pub(crate) fn missing(&self) -> Option<(SaId, Option<Place>)> {
         self.sa.map(|sa| (sa, self.half_open))
     }
 
-    /// What the owner does not know yet of the end of the SA that is out; `said` is what it has not heard yet, but will.
+    /// The events that report the end of the missing SA; `said` are events that the owner has not received yet.
     pub(crate) fn events(&mut self, said: &VecDeque<Output<Event>>) -> Vec<Event> {
         let Some(lost) = self.sa.take() else { return Vec::new() };
         let mut left: BTreeSet<u32> = self.children.drain(..).collect();
@@ -92,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_owner_is_told_of_no_sa_that_it_knows_by_another_name() {
+    fn an_sa_that_the_owner_knows_by_another_id_is_not_reported() {
         let (mut lent, sa) = (Lent::default(), SaId(7));
         let mut ends = |prepare: fn(&mut Lent)| {
             lent.leaves(sa, None, false, std::iter::empty());

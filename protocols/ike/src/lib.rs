@@ -1,12 +1,12 @@
 //! IKE, the Internet Key Exchange: RFC 7296 (IKEv2) with RFC 7383 (fragmentation) and RFC 7427 (signatures), and
 //! RFC 2407–2409 (IKEv1).
 //!
-//! * [`number`]: the IANA registries, and which of our algorithms a number means; [`names`]: what traces call messages.
+//! * [`number`]: the IANA registries, and the algorithms behind their numbers; [`names`]: names of messages in traces.
 //! * [`wire`]: messages and payloads, read into borrowed views and written into one buffer.
-//! * [`config`] and [`event`]: what an endpoint of either version is told, and what it tells.
+//! * [`config`], [`event`]: configuration, commands and events of an endpoint of either version.
 //! * [`Endpoint`]: both versions behind one port, for hosts.
-//! * [`v2`]: what IKEv2 does with them.
-//! * [`v1`]: IKEv1, its messages and what it does with them.
+//! * [`v2`]: IKEv2.
+//! * [`v1`]: IKEv1, with its own messages.
 
 mod certificates;
 pub mod config;

@@ -1,4 +1,4 @@
-//! What traces call the messages of IKE and their payloads: the names of the standards.
+//! Names of IKE's messages and payloads in traces: those of the standards.
 
 use keytoll_engine::trace::{Message, Name, Parts, Protocol};
 
@@ -8,11 +8,11 @@ use crate::v1::number::{AGGRESSIVE, IDENTITY_PROTECTION, QUICK_MODE};
 /// IKE, any version, with or without the non-ESP marker.
 pub const IKE: Protocol = Protocol::new(&"ike");
 
-/// Messages of IKEv1 that its standard counts by phase: there are no requests and responses, and an exchange has one id.
+/// Messages of IKEv1 that its standard numbers by phase: there are no requests and responses, and an exchange has one id.
 const PHASE_1: Name = Name::new(&"P1");
 const PHASE_2: Name = Name::new(&"P2");
 
-/// A message of this exchange, of which nothing else is known yet.
+/// A message of this exchange, whose contents are unknown yet.
 pub fn message(exchange: ExchangeType, response: bool) -> Message {
     Message { series: series(exchange), response, ..Message::new(IKE, message_name(exchange, response)) }
 }
@@ -98,8 +98,8 @@ pub const fn payload(payload: PayloadType) -> Name {
 /// A payload that has no name.
 pub const UNKNOWN_PAYLOAD: Name = Name::new(&"?");
 
-/// The payload types of a message in the order in which they were written, those inside encryption included: in less room than
-/// their names take, for an SA keeps its last response.
+/// The payload types of a message in their order, those inside encryption included; more compact than names, because an SA
+/// keeps its last response.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
 pub struct PayloadTypes {
     len: u8,
@@ -137,7 +137,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn both_versions_have_their_own_words() {
+    fn both_versions_have_their_own_names() {
         let check = |exchange, response, types: &[u8], said: &str| {
             let mut payloads = PayloadTypes::default();
             types.iter().for_each(|&kind| payloads.push(PayloadType(kind)));
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn phases_are_counted_where_names_do_not_tell_messages_apart() {
+    fn phases_are_numbered_where_names_do_not_distinguish_messages() {
         let series = |exchange| message(exchange, false).series;
         assert_eq!([IDENTITY_PROTECTION, AGGRESSIVE].map(series), [Some(PHASE_1); 2]);
         assert_eq!(series(QUICK_MODE), Some(PHASE_2));

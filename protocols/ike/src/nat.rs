@@ -1,17 +1,17 @@
-//! Where a NAT stands between two peers, as both versions of IKE find out.
+//! The result of NAT detection, for both versions of IKE.
 
-/// Where a NAT stands.
+/// Which peers are behind a NAT.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Nat {
-    /// We are behind one: what the peer saw us send from is not what we sent from.
+    /// We are: the peer sees another source address than we use.
     pub(crate) here: bool,
-    /// The peer is behind one.
+    /// The peer is.
     pub(crate) there: bool,
-    /// We are behind one that we have not made up: it forgets us when nothing passes.
+    /// We are behind a real NAT, not a pretended one: its mapping expires without traffic.
     pub(crate) forgets: bool,
 }
 
-/// RFC 3948 §2.3: what a peer behind a NAT sends on the NAT port so that the NAT remembers it; there is nothing to do about it.
+/// RFC 3948 §2.3: the keepalive of a peer behind a NAT, which needs no reaction.
 pub(crate) fn is_keepalive(marked_port: bool, bytes: &[u8]) -> bool {
     marked_port && bytes == [0xff]
 }

@@ -1,11 +1,11 @@
-//! The IANA registry "Internet Key Exchange Version 2 (IKEv2) Parameters" (RFC 7296 §3), and which of the engine's
-//! algorithms a number in it means. Unknown numbers stay what they are, so that they survive being passed on.
+//! The IANA registry "Internet Key Exchange Version 2 (IKEv2) Parameters" (RFC 7296 §3), and the engine's algorithms behind
+//! its numbers. Unknown numbers are preserved, so that they survive being passed on.
 
 use keytoll_crypto_api::algorithm::{Encryption, Group, Hash, Integrity, Prf};
 
 use crate::names;
 
-/// Declares a registry: a number that knows the names it was given.
+/// Declares a registry: a number type with names for registered values.
 macro_rules! registry {
     ($(#[$doc:meta])* $name:ident($raw:ty) { $($constant:ident = $number:literal),+ $(,)? }) => {
         $(#[$doc])*
@@ -18,7 +18,7 @@ macro_rules! registry {
                 pub const $constant: Self = Self($number);
             )+
 
-            /// The registered name, or that there is none here.
+            /// The registered name, or a placeholder.
             pub const fn name(self) -> &'static str {
                 match self.registered_name() {
                     Some(name) => name,
@@ -53,7 +53,7 @@ macro_rules! registry {
     };
 }
 
-// The registries of IKEv1 are declared by it too.
+// The registries of IKEv1 use it, too.
 pub(crate) use registry;
 
 registry! {
@@ -100,7 +100,7 @@ impl PayloadType {
 }
 
 registry! {
-    /// Security protocol identifiers, RFC 7296 §3.3.1; 0 where none is meant.
+    /// Security protocol identifiers, RFC 7296 §3.3.1; 0 if there is none.
     ProtocolId(u8) {
         NONE = 0,
         IKE = 1,
@@ -110,7 +110,7 @@ registry! {
 }
 
 registry! {
-    /// Transform types, RFC 7296 §3.3.2; KE is the registry's present name for D-H.
+    /// Transform types, RFC 7296 §3.3.2; KE is the registry's current name for D-H.
     TransformType(u8) {
         ENCR = 1,
         PRF = 2,
@@ -169,8 +169,8 @@ registry! {
 }
 
 registry! {
-    /// Notify message types, RFC 7296 §3.10.1 and the registry; below 16384 they are errors. IKEv1's (RFC 2408 §3.14.1,
-    /// RFC 2407 §4.6.3, RFC 3706 §5.3) are among them where IKEv2 left their numbers alone.
+    /// Notify message types, RFC 7296 §3.10.1 and the registry; below 16384 they are errors. Those of IKEv1 (RFC 2408 §3.14.1,
+    /// RFC 2407 §4.6.3, RFC 3706 §5.3) are included if IKEv2 did not reuse their numbers.
     NotifyType(u16) {
         UNSUPPORTED_CRITICAL_PAYLOAD = 1,
         INVALID_IKE_SPI = 4,
@@ -327,7 +327,7 @@ registry! {
 }
 
 impl HashId {
-    /// The hash it means; none for the identity "hash" of Ed25519 and for unknown ones.
+    /// Its hash; `None` for the identity "hash" of Ed25519 and for unknown numbers.
     pub const fn hash(self) -> Option<Hash> {
         match self {
             Self::SHA1 => Some(Hash::Sha1),
@@ -338,7 +338,7 @@ impl HashId {
         }
     }
 
-    /// The number of a hash; MD4 and MD5 have none.
+    /// The number of a hash; `None` for MD4 and MD5.
     pub const fn of(hash: Hash) -> Option<Self> {
         match hash {
             Hash::Md4 | Hash::Md5 => None,
@@ -353,7 +353,7 @@ impl HashId {
 /// RFC 7296 §3.3.2: transform id NONE of the transform types INTEG and KE.
 pub const TRANSFORM_NONE: u16 = 0;
 
-/// An algorithm with one transform id of its own.
+/// An algorithm with its own transform id.
 pub trait Numbered: Copy + PartialEq + 'static {
     /// Its transform type.
     const KIND: TransformType;
@@ -361,7 +361,7 @@ pub trait Numbered: Copy + PartialEq + 'static {
     /// Its transform id.
     fn number(self) -> u16;
 
-    /// The one with this transform id.
+    /// The algorithm with this transform id.
     fn from_number(number: u16) -> Option<Self>;
 }
 
@@ -454,9 +454,9 @@ pub const fn encryption_number(algorithm: Encryption) -> (u16, Option<u16>) {
     }
 }
 
-/// The encryption algorithm a transform means.
-// RFC 7296 §3.3.5: the Key Length attribute is mandatory for ciphers with several key lengths, and must be left out
-// of the others.
+/// The encryption algorithm of a transform.
+// RFC 7296 §3.3.5: the Key Length attribute is mandatory for ciphers with several key lengths, and must be omitted for the
+// others.
 pub fn encryption(number: u16, key_length_bits: Option<u16>) -> Option<Encryption> {
     Encryption::ALL
         .iter()
@@ -484,7 +484,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_length_is_neither_left_out_nor_made_up() {
+    fn a_key_length_is_neither_omitted_nor_invented() {
         assert_eq!(encryption(12, None), None);
         assert_eq!(encryption(28, Some(256)), None);
         assert_eq!(encryption(12, Some(129)), None);

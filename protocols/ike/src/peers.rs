@@ -1,5 +1,5 @@
-//! Which IKE SAs each initiator has that proved who it is, for both versions. Read RFC 7296 §2.4 (INITIAL_CONTACT) and
-//! RFC 8019 §5 first.
+//! The IKE SAs of each authenticated initiator, for both versions. Read RFC 7296 §2.4 (INITIAL_CONTACT) and RFC 8019 §5
+//! first.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, VecDeque};
@@ -9,40 +9,40 @@ use std::sync::Arc;
 use crate::config::{Believe, Connection};
 use crate::wire::Identity;
 
-/// So many devices may be behind one address, or in one /64, where nothing tells them apart.
-const PEOPLE_AT_ONE_PLACE: usize = 64;
+/// So many devices may share one address or /64 if nothing distinguishes them.
+const PEERS_PER_ORIGIN: usize = 64;
 
-/// Whom an IKE SA is with. The same name under a connection that believes something else is somebody else: that one may
-/// have asked for less.
+/// The peer of an IKE SA. The same name under a connection with another authentication is another peer: the requirements
+/// may be weaker there.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Peer {
     belief: Belief,
     whom: Whom,
 }
 
-/// What convinced us, and under which name it knows us: the first connection of which both are the same.
+/// The authentication required of a peer, and the name by which it knows us: the first connection for which both are equal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Belief {
     first: u32,
     is_of_certificates: bool,
 }
 
-/// Who has proved what.
+/// An authenticated peer.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Proved<'a> {
     pub(crate) belief: Belief,
-    /// Whose key that was, if it was an address's and not the identity's own.
+    /// The address to which the key belongs, if it is not the identity's own key.
     pub(crate) key_of: Option<IpAddr>,
     pub(crate) identity: &'a Identity,
 }
 
-/// What each connection believes.
+/// The authentication that each connection requires.
 #[derive(Debug)]
 pub(crate) struct Beliefs(Vec<Belief>);
 
 impl Belief {
-    // RFC 4945 §3.1: a certificate speaks for a name in any spelling, and each of them is the same peer's. A shared key or an
-    // account of EAP may be for one spelling only.
+    // RFC 4945 §3.1: a certificate matches a name in any spelling, so all spellings are one peer. A shared key or an EAP account
+    // may be for one spelling only.
     fn folded(self, identity: &Identity) -> Cow<'_, Identity> {
         if self.is_of_certificates { Cow::Owned(identity.in_lower_case()) } else { Cow::Borrowed(identity) }
     }
@@ -50,7 +50,7 @@ impl Belief {
 
 impl Beliefs {
     pub(crate) fn of(connections: &[Arc<Connection>]) -> Self {
-        // RFC 7296 §2.4: INITIAL_CONTACT speaks of two identities, and so does all that is for one peer.
+        // RFC 7296 §2.4: INITIAL_CONTACT concerns a pair of identities, and so do all limits per peer.
         let is_same = |one: &Connection, other: &Connection| {
             one.local_id == other.local_id && one.remote.is_same(&other.remote)
         };
@@ -75,14 +75,14 @@ impl Beliefs {
 enum Whom {
     /// The identity that was proved.
     Named(Identity),
-    /// Somebody who has the key of this address and calls itself that. Seldom there, and larger than the others.
+    /// A peer with the key of this address that claims this identity. Rare, and larger than the other variants.
     Beside(Box<(IpAddr, Identity)>),
-    /// Somebody was proved, and nobody said who: where it was met, in IPv6 its /64.
+    /// An authenticated peer without a name, by its origin: its address, in IPv6 its /64.
     At(IpAddr),
 }
 
 impl Peer {
-    /// Who has proved this.
+    /// The peer with this proof.
     pub(crate) fn of(Proved { belief, key_of, identity }: Proved<'_>) -> Self {
         let name = belief.folded(identity).into_owned();
         let whom = match key_of {
@@ -92,7 +92,7 @@ impl Peer {
         Self { belief, whom }
     }
 
-    /// Among whom it is counted: whoever has the key of an address may call itself what it likes.
+    /// The peer for which it is counted: a holder of an address's key may claim any name.
     pub(crate) fn counted(self) -> Self {
         match self.whom {
             Whom::Beside(beside) => Self::at(self.belief, beside.0),
@@ -100,53 +100,53 @@ impl Peer {
         }
     }
 
-    /// Whom nobody has named, from this origin ([`crate::half_open::origin`]).
+    /// A peer without a name, from this origin ([`crate::half_open::origin`]).
     pub(crate) const fn at(belief: Belief, origin: IpAddr) -> Self {
         Self { belief, whom: Whom::At(origin) }
     }
 
-    /// How many IKE SAs it may have, if each that is named may have so many: behind a NAT, or in a /64, there are others.
+    /// The maximum number of its IKE SAs, given that of a named peer: behind a NAT, or in a /64, there may be several peers.
     pub(crate) const fn share(&self, of_one: usize) -> usize {
         match self.whom {
             Whom::Named(_) => of_one,
-            Whom::At(_) | Whom::Beside(..) => of_one.saturating_mul(PEOPLE_AT_ONE_PLACE),
+            Whom::At(_) | Whom::Beside(..) => of_one.saturating_mul(PEERS_PER_ORIGIN),
         }
     }
 }
 
-/// The IKE SAs of all initiators, by the SPIs that we chose.
+/// The IKE SAs of all initiators, by our SPIs.
 #[derive(Debug, Default)]
 pub(crate) struct Peers {
     lines: BTreeMap<Arc<Peer>, Line>,
 }
 
-/// Those of one initiator.
+/// The IKE SAs of one initiator.
 #[derive(Debug)]
 struct Line {
     /// In use, the oldest first.
     up: VecDeque<u64>,
-    /// That one had to go, and the peer may not have said yet that it knows.
+    /// One that was deleted to make room, which the peer may not have confirmed yet.
     leaving: Option<u64>,
 }
 
 impl Line {
-    /// With room for one, for more are seldom.
+    /// With capacity for one, because more are rare.
     fn of_one() -> Self {
         Self { up: VecDeque::with_capacity(1), leaving: None }
     }
 }
 
-/// What is to be done to an IKE SA that had to go.
+/// How to remove an IKE SA that exceeds the limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Removal {
-    /// The peer is told.
+    /// Tell the peer.
     Delete(u64),
-    /// The peer knows nothing of it any more, or has had its time to say that it does not.
+    /// Drop it: the peer has forgotten it, or has had enough time to confirm.
     Forget(u64),
 }
 
 impl Peers {
-    /// An initiator has one more; it has no more than `max`, and only this one if it says so. Gives which others must go.
+    /// Adds an IKE SA of an initiator, which may have `max`, or only this one if `is_alone`. Returns which others to remove.
     pub(crate) fn arrives(&mut self, peer: &Arc<Peer>, spi: u64, max: usize, is_alone: bool) -> Vec<Removal> {
         let line = self.lines.entry(Arc::clone(peer)).or_insert_with(Line::of_one);
         let mut removals = Vec::new();
@@ -170,7 +170,7 @@ impl Peers {
         place.into_iter().for_each(|spi| *spi = new);
     }
 
-    /// One is over. With the last in use that goes, too, which was leaving.
+    /// Removes an IKE SA. If the last one in use is gone, the one being deleted is dropped, too.
     pub(crate) fn leaves(&mut self, peer: &Peer, spi: u64) -> Option<Removal> {
         let line = self.lines.get_mut(peer)?;
         line.up.retain(|own| *own != spi);
@@ -182,7 +182,7 @@ impl Peers {
 }
 
 impl Peers {
-    /// An IKE SA is gone, and nobody can say whose it was. Rare enough to look through all.
+    /// Removes an IKE SA whose peer is unknown. Rare enough for a linear search.
     pub(crate) fn lost(&mut self, spi: u64) {
         self.lines.values_mut().for_each(|line| line.up.retain(|own| *own != spi));
         self.lines.retain(|_, line| !line.up.is_empty());
@@ -200,7 +200,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn of_too_many_the_oldest_goes_and_one_at_a_time_is_leaving() {
+    fn beyond_the_limit_the_oldest_is_deleted_one_at_a_time() {
         let (mut peers, one) = (Peers::default(), peer("one@lab"));
         assert_eq!(peers.arrives(&one, 1, 2, false), []);
         assert_eq!(peers.arrives(&one, 2, 2, false), []);
@@ -215,7 +215,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn whoever_says_that_it_has_no_other_has_no_other() {
+    fn initial_contact_removes_all_others() {
         let (mut peers, one) = (Peers::default(), peer("one@lab"));
         (1..=3).for_each(|spi| drop(peers.arrives(&one, spi, 2, false)));
         let all = [2, 3, 1].map(Removal::Forget);
@@ -225,7 +225,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn one_that_is_lost_is_nobody_s() {
+    fn a_lost_sa_belongs_to_no_peer() {
         let (mut peers, one) = (Peers::default(), peer("one@lab"));
         (1..=2).for_each(|spi| drop(peers.arrives(&one, spi, 2, false)));
         peers.lost(1);

@@ -1,8 +1,8 @@
-//! Children by the SPIs that the peer receives on: it chooses them, and may choose one twice.
+//! Children by the peer's inbound SPI, which the peer chooses and may use twice.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The SPIs that we receive on by those of the peer, to look up many at a time.
+/// Our inbound SPIs by those of the peer, to look up many at a time.
 #[derive(Debug)]
 pub(crate) struct PeersSpis {
     ours: BTreeMap<u32, Vec<u32>>,
@@ -10,8 +10,7 @@ pub(crate) struct PeersSpis {
 }
 
 impl PeersSpis {
-    /// Of children by the SPI that we send to, and the one that we receive on; of two that the peer calls the same the first
-    /// is found first.
+    /// Builds the index from (outbound, inbound) SPIs; of two with the same outbound SPI the first is found first.
     pub(crate) fn of(children: impl DoubleEndedIterator<Item = (u32, u32)>) -> Self {
         let mut ours: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
         for (outbound, inbound) in children.rev() {
@@ -20,14 +19,14 @@ impl PeersSpis {
         Self { ours, gone: BTreeSet::new() }
     }
 
-    /// The child that the peer calls so, by the SPI that we receive on; it is gone now.
+    /// Removes the child with this outbound SPI; returns its inbound SPI.
     pub(crate) fn take(&mut self, outbound: u32) -> Option<u32> {
         let inbound = self.ours.get_mut(&outbound)?.pop()?;
         self.gone.insert(inbound);
         Some(inbound)
     }
 
-    /// Whether the child that receives on this SPI was taken.
+    /// Whether the child with this inbound SPI was removed.
     pub(crate) fn is_gone(&self, inbound: u32) -> bool {
         self.gone.contains(&inbound)
     }
@@ -38,7 +37,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_has_the_same_name_goes_one_after_the_other() {
+    fn children_with_the_same_spi_are_removed_one_after_the_other() {
         let mut spis = PeersSpis::of([(7, 1), (8, 2), (7, 3)].into_iter());
         assert_eq!([spis.take(7), spis.take(9), spis.take(7), spis.take(7)], [Some(1), None, Some(3), None]);
         assert_eq!([1, 2, 3].map(|spi| spis.is_gone(spi)), [true, false, true]);

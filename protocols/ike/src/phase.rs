@@ -1,4 +1,4 @@
-//! What IKE is doing, in the books of a meter. IKEv1's exchanges go under the names of those that do the same.
+//! The phases of IKE that a meter distinguishes. IKEv1's exchanges count under those with the same purpose.
 
 use keytoll_crypto_api::Phase;
 

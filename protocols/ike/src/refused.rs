@@ -1,7 +1,7 @@
-//! Proposals of a peer that are all refused (NO_PROPOSAL_CHOSEN): where they came from, what was offered, and what would have
-//! been accepted. Read RFC 7296 §2.7 and RFC 2408 §5.4 first.
+//! Refused offers (NO_PROPOSAL_CHOSEN): the peer's address, what it offered, and what would have been accepted. Read RFC 7296
+//! §2.7 and RFC 2408 §5.4 first.
 //!
-//! Strangers cause them as often as they like: what is kept is bytes and suites, which become words when somebody reads them.
+//! Strangers can cause them as often as they like, so they are stored as bytes and suites and formatted only on demand.
 
 use std::fmt;
 
@@ -13,24 +13,24 @@ use crate::v1::number::AuthenticationMethod;
 use crate::v2;
 use crate::wire::SecurityAssociation;
 
-/// Proposals that were refused.
+/// A refused offer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RefusedProposal {
-    /// Where they came from.
+    /// The peer's address.
     pub remote: Socket,
     /// All of them.
     pub offered: Offered,
-    /// What would have done.
+    /// What would have been accepted.
     pub acceptable: Acceptable,
 }
 
-/// Of what is shown no more than this.
+/// Text is truncated to so many characters.
 const CHARS_MAX: usize = 400;
 
 /// Suites beyond these are not kept.
 pub(crate) const ACCEPTABLE_MAX: usize = 16;
 
-/// An SA payload as it came.
+/// An SA payload as received.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Offered {
     is_v1: bool,
@@ -62,7 +62,7 @@ impl fmt::Display for Offered {
     }
 }
 
-/// Suites that would have been accepted, in IKEv1 each with how both sides prove themselves.
+/// The acceptable suites, in IKEv1 each with its authentication method.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Acceptable(Vec<(Suite, Option<AuthenticationMethod>)>);
 
@@ -75,7 +75,7 @@ impl Acceptable {
     pub(crate) fn phase1(suites: impl Iterator<Item = (Suite, AuthenticationMethod)>) -> Self {
         let mut kept = Self::default();
         for (suite, method) in suites {
-            // RFC 2409 §4: there is a hash, and no algorithm for integrity beside it.
+            // RFC 2409 §4: there is a hash, but no integrity algorithm beside it.
             let one = (Suite { integrity: None, ..suite }, Some(method));
             if kept.0.len() < ACCEPTABLE_MAX && !kept.0.contains(&one) {
                 kept.0.push(one);
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_acceptable_is_told_once_and_not_without_end() {
+    fn acceptable_suites_are_listed_once_and_truncated() {
         let told = Acceptable::suites(&suites(&["aes128gcm16-prfsha256-x25519", "aes256-sha384-ecp384"]));
         assert_eq!(told.to_string(), "aes128gcm16-prfsha256-x25519 or aes256-sha384-prfsha384-ecp384");
         assert_eq!(Acceptable::default().to_string(), "nothing from this address in this mode");
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn an_offer_that_is_none_is_told_as_nothing() {
+    fn an_empty_offer_is_shown_as_nothing() {
         for is_v1 in [false, true] {
             assert_eq!(Offered { is_v1, body: vec![0xff; 9] }.to_string(), "nothing");
             assert_eq!(Offered { is_v1, body: Vec::new() }.to_string(), "nothing");

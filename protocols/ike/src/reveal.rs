@@ -1,4 +1,4 @@
-//! Keys for whoever wants to read a capture ([`Trace::wants_keys`]), as both versions tell them.
+//! Reveals keys for decrypting captures ([`Trace::wants_keys`]), for both versions.
 
 use keytoll_crypto_api::algorithm::Integrity;
 use keytoll_crypto_api::suite::Suite;
@@ -9,7 +9,7 @@ use crate::event::ChildSa;
 use crate::route::Route;
 
 impl ChildSa {
-    /// Tells the keys of both directions.
+    /// Reveals the keys of both directions.
     pub(crate) fn reveal(&self, route: Route, trace: &mut dyn Trace) {
         if !trace.wants_keys() {
             return;

@@ -1,11 +1,11 @@
 //! The two ends of an IKE SA.
 
-/// Which end of an IKE SA: the one that began it, or the other.
+/// A role in an IKE SA.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Role {
-    /// It sent the first message.
+    /// Sent the first message.
     Initiator,
-    /// It answered.
+    /// Answered it.
     Responder,
 }
 

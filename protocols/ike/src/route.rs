@@ -1,21 +1,21 @@
-//! Between which addresses the messages of an SA travel.
+//! The addresses between which an SA's messages travel.
 
 use keytoll_engine::Datagram;
 use keytoll_net::{Addr, Socket};
 
 use crate::names::IKE;
 
-/// Where an SA's messages go.
+/// Source and destination of an SA's messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Route {
     pub(crate) local: Socket,
     pub(crate) remote: Socket,
-    /// RFC 3948 §2.2: on port 4500 four zero bytes come before the message.
+    /// RFC 3948 §2.2: whether four zero bytes precede the message, as on port 4500.
     pub(crate) marked: bool,
 }
 
 impl Route {
-    /// A packet on its way.
+    /// The datagram that carries a packet.
     pub(crate) fn datagram(self, packet: &[u8]) -> Datagram {
         let mut bytes = Vec::with_capacity(packet.len() + 4);
         if self.marked {

@@ -1,7 +1,7 @@
-//! SPIs of the IPsec SAs that a host receives on. Read RFC 4301 §4.1, RFC 4303 §2.1 first.
+//! Allocation of inbound IPsec SPIs. Read RFC 4301 §4.1, RFC 4303 §2.1 first.
 //!
-//! Both versions of IKE draw from one pool, for a packet finds its SA by the SPI alone, whoever has negotiated it. An SPI is
-//! taken from its draw on: while it is proposed by its lease, then until the owner hears that the SA is gone.
+//! Both versions of IKE share one pool, because a packet finds its SA by the SPI alone, whichever version negotiated it. An
+//! SPI is taken when it is drawn: first by the proposal, then until the owner is told that the SA is closed.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -9,19 +9,19 @@ use keytoll_engine::map::FastMap;
 
 use crate::event::Event;
 
-/// The SPIs of a host that are taken.
+/// The allocated SPIs of a host.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Spis(Arc<Mutex<FastMap<u32, Use>>>);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Use {
-    /// Somebody proposes it.
+    /// It is in a proposal.
     Proposed,
     /// There is an SA.
     Up,
 }
 
-/// An SPI that is proposed; it is free again when this is dropped, unless an SA has come of it.
+/// A proposed SPI; it is free again when this is dropped, unless an SA uses it by then.
 #[derive(Debug)]
 pub(crate) struct ProposedSpi {
     spi: u32,
@@ -43,7 +43,7 @@ impl Spis {
         ProposedSpi { spi, spis: self.clone() }
     }
 
-    /// What the owner hears says which SAs there are.
+    /// Updates the existing SAs from an event to the owner.
     pub(crate) fn note(&self, event: &Event) {
         match event {
             Event::ChildUp(_, new) | Event::ChildRekeyed { new, .. } => {
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_taken_is_not_drawn_again() {
+    fn allocated_spis_are_not_drawn_again() {
         let spis = Spis::default();
         let first = spis.propose(draws(&[0, 255, 256]));
         assert_eq!(first.get(), 256, "what is reserved is never drawn");
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn an_sa_has_its_spi_until_it_is_gone() {
+    fn an_sa_keeps_its_spi_until_it_is_closed() {
         let spis = Spis::default();
         let proposed = spis.propose(draws(&[256]));
         spis.taken().insert(256, Use::Up);

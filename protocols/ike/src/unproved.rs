@@ -1,5 +1,5 @@
-//! The peer of an IKE SA that did not come up: where it was, who it said it was, and what the failure is most likely about.
-//! Read RFC 2409 §5.4 (why a wrong key of main mode shows itself as nonsense) and RFC 7296 §2.21.2 first.
+//! The peer of a failed IKE SA: its address, the identity it claimed, and the most likely cause of the failure. Read RFC 2409
+//! §5.4 (why a wrong key in main mode looks like a malformed message) and RFC 7296 §2.21.2 first.
 
 use std::fmt;
 
@@ -10,37 +10,37 @@ use crate::event::Reason;
 use crate::number::NotifyType;
 use crate::wire::Identity;
 
-/// A peer with which no IKE SA came up.
+/// A peer that was not authenticated.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unproved {
-    /// Where it is.
+    /// Its address.
     pub remote: Socket,
-    /// Who it says it is, if it came so far; nothing has proved that.
+    /// The identity that it claimed, if it got that far; unauthenticated.
     pub claimed: Option<Identity>,
-    /// What is most likely wrong, if the reason leaves that open.
+    /// The most likely cause, if the reason leaves it open.
     pub likely: Option<Likely>,
 }
 
 impl Unproved {
-    /// A peer of which no more is known than where it is.
+    /// A peer of which only the address is known.
     pub(crate) const fn at(remote: Socket) -> Self {
         Self { remote, claimed: None, likely: None }
     }
 
-    /// The same, if it says who it is.
+    /// The same with a claimed identity.
     #[must_use]
     pub(crate) fn claiming(self, claimed: impl Into<Option<Identity>>) -> Self {
         Self { claimed: claimed.into(), ..self }
     }
 
-    /// The same, with what is most likely wrong.
+    /// The same with the most likely cause.
     #[must_use]
     pub(crate) fn because(self, likely: impl Into<Option<Likely>>) -> Self {
         Self { likely: likely.into(), ..self }
     }
 }
 
-// RFC 2408 §3.14.1: IKEv1 has more numbers for it.
+// RFC 2408 §3.14.1: IKEv1 has several numbers for it.
 const fn speaks_of_proofs(error: NotifyType) -> bool {
     matches!(
         error,
@@ -50,7 +50,7 @@ const fn speaks_of_proofs(error: NotifyType) -> bool {
     )
 }
 
-/// What a failure is most likely about. A guess: cryptography says only that something does not fit.
+/// The most likely cause of a failure. A guess: cryptography only shows that something does not match.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Likely {
     /// Both sides have a pre-shared key, but not the same one.
@@ -59,18 +59,18 @@ pub enum Likely {
     KeysDifferOrUnknown,
     /// We have no pre-shared key for the identity.
     NoKey,
-    /// Nobody of the identity is known here.
+    /// The identity is unknown here.
     UnknownIdentity,
-    /// The peer proves itself by a signature where a pre-shared key is wanted, or the other way round.
+    /// The peer uses a signature where a pre-shared key is required, or the other way round.
     OtherMethod,
-    /// The signature was made with another key than the one that is believed.
+    /// The signature was made with another key than the trusted one.
     OtherKey,
-    /// The peer does not believe our signature or certificate, or does not know our identity.
+    /// The peer does not accept our signature or certificate, or does not know our identity.
     OurProof,
 }
 
 impl Likely {
-    /// Of a refusal that the peer has told, which never says more than it must (RFC 7296 §2.21.2).
+    /// The cause of a refusal by the peer, which never reveals more than necessary (RFC 7296 §2.21.2).
     pub(crate) fn of_refusal(reason: Reason, ours: &Prove) -> Option<Self> {
         match (reason, ours) {
             (Reason::Refused(error), _) if !speaks_of_proofs(NotifyType(error)) => None,
@@ -80,7 +80,7 @@ impl Likely {
         }
     }
 
-    /// As the rest of a sentence that begins with "most likely".
+    /// The rest of a sentence that starts with "most likely".
     pub const fn words(self) -> &'static str {
         match self {
             Self::KeysDiffer => "the pre-shared keys differ",

@@ -1,5 +1,5 @@
-//! Public IKEv2 captures with their keys: every message decodes, every protected one opens, AUTH is what Wireshark shows,
-//! and every message is written again byte for byte. RFC 7296 §3.14, RFC 5282, RFC 5930.
+//! Public IKEv2 captures with their keys: every message decodes, every protected one decrypts, AUTH is what Wireshark shows,
+//! and every message is encoded again byte for byte. RFC 7296 §3.14, RFC 5282, RFC 5930.
 //!
 //! The captures are test data of Wireshark's source and not part of this repository: `interop/fetch-captures.sh`.
 
@@ -25,7 +25,7 @@ fn table_keys(table: &str, spis: (u64, u64)) -> [Vec<u8>; 4] {
     [fields[2], fields[3], fields[5], fields[6]].map(hex)
 }
 
-/// Keys for opening; those the table does not have (SK_d, SK_p) are zero.
+/// Keys for decryption; those that the table lacks (SK_d, SK_p) are zero.
 fn ike_keys(suite: &Suite, [ei, er, ai, ar]: [Vec<u8>; 4]) -> IkeKeys {
     let unknown = vec![0; suite.prf.unwrap().output_len()];
     let material = [&unknown, &ai, &ar, &ei, &er, &unknown, &unknown].map(Vec::as_slice).concat();
@@ -43,7 +43,7 @@ fn suite_of(response: &Message<'_>) -> Suite {
     proposal::accept(sa, &offered).unwrap().suite
 }
 
-/// AUTH data in the messages of both ends, opened with the keys of the table.
+/// AUTH data in the messages of both ends, decrypted with the keys of the table.
 fn auth_data(messages: &[Vec<u8>], suite: &Suite, keys: &IkeKeys) -> Vec<Vec<u8>> {
     let ends = [Role::Initiator, Role::Responder].map(|role| Protection::new(keys.clone(), role));
     let mut auth = Vec::new();
@@ -66,8 +66,8 @@ fn auth_data(messages: &[Vec<u8>], suite: &Suite, keys: &IkeKeys) -> Vec<Vec<u8>
     auth
 }
 
-/// Opens a capture and compares one AUTH with what Wireshark's own test expects. `suite` is what was negotiated: its
-/// encryption and integrity are those the table names, PRF and group stand in the SA payload alone.
+/// Decrypts a capture and compares one AUTH with the value in Wireshark's own test. `suite` is the negotiated one: its
+/// encryption and integrity are those in the table, PRF and group are only in the SA payload.
 fn check(file: &str, suite: &str, expected_auth: &str) {
     let Some(directory) = captures() else { return };
     let messages = messages(&std::fs::read(directory.join("test/captures").join(file)).unwrap());
@@ -121,10 +121,10 @@ fn aes_256_cbc_with_hmac_sha_256() {
     check("ikev2-decrypt-aes256cbc.pcapng", "aes256-sha256-prfsha256-ecp256", auth);
 }
 
-/// Wireshark's two other captures use an integrity algorithm we do not have (HMAC-SHA1-160) or come without integrity
-/// keys: their outsides must decode all the same.
+/// Wireshark's two other captures use an unsupported integrity algorithm (HMAC-SHA1-160) or come without integrity keys:
+/// their unencrypted parts must decode all the same.
 #[test]
-fn captures_that_cannot_be_opened_decode() {
+fn captures_that_cannot_be_decrypted_decode() {
     let Some(directory) = captures() else { return };
     for file in ["ikev2-decrypt-3des-sha1_160.pcap", "ikev2-decrypt-aes128ccm12-2.pcap"] {
         let messages = messages(&std::fs::read(directory.join("test/captures").join(file)).unwrap());

@@ -1,7 +1,7 @@
-//! Both sides want something at the same time. Read RFC 7296 §2.8.1, §2.8.2 and §2.25 first.
+//! Collisions: both sides send requests at the same time. Read RFC 7296 §2.8.1, §2.8.2 and §2.25 first.
 //!
-//! Five collisions are drawn; all others, in every order of arrival and with any one datagram lost, are only judged: in
-//! the end both sides hold the same SAs, and nothing else.
+//! Five collisions are drawn as ladders. All others, in every order of arrival and with any one datagram lost, are only checked:
+//! in the end both sides hold the same SAs, and nothing else.
 #![allow(
     clippy::unwrap_used,
     clippy::print_stdout,
@@ -23,7 +23,7 @@ fn quiet() -> Bench {
     bench
 }
 
-/// What a side may want; about the one SA and the one child it has.
+/// A request of a side, concerning its only SA and child.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Wish {
     NewChild,
@@ -171,10 +171,10 @@ fn both_close_the_ike_sa() {
     bench.assert_nothing_remains();
 }
 
-/// How long after the first wish the second one comes: the messages of the two meet in every way they can.
+/// How long after the first request the second one comes: their messages meet in every possible way.
 const OFFSETS_MS: [u64; 8] = [0, 4, 8, 12, 16, 20, 24, 32];
 
-/// What else happens: nothing, or one of the next datagrams is lost or late.
+/// Faults: none, or one of the next datagrams is lost or delayed.
 fn disturbances() -> Vec<Option<(usize, Fault)>> {
     let faults = [
         Fault::Lost,
@@ -186,8 +186,8 @@ fn disturbances() -> Vec<Option<(usize, Fault)>> {
     std::iter::once(None).chain(each).collect()
 }
 
-/// Every pair of wishes, in every order of arrival, with any one datagram lost or late, and with different nonces to
-/// decide who wins: 38 016 ways to meet.
+/// Every pair of requests, in every order of arrival, with any one datagram lost or delayed, and with different nonces to
+/// decide the winner: 38 016 cases.
 #[test]
 fn every_collision_settles() {
     for first in Wish::ALL {

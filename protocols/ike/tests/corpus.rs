@@ -1,11 +1,11 @@
-//! Every file of the fuzz corpus through the function that the fuzz target calls: what was found once stays found.
+//! Every file of the fuzz corpus through the function of the fuzz target: findings stay fixed.
 
 use crate::codec;
 
 use std::path::Path;
 
-/// Files named `charon-…` are messages of strongSwan 5.9.8 in the laboratory, `inner-…` payload chains as they stand inside
-/// encrypted messages; others are what fuzzing found.
+/// Files named `charon-…` are messages of strongSwan 5.9.8 in the laboratory, `inner-…` payload chains from inside encrypted
+/// messages; the others are findings of the fuzzer.
 #[test]
 fn the_corpus_of_the_codec() {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus/ikev2_codec");

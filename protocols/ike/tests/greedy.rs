@@ -1,5 +1,5 @@
-//! Strangers and authenticated peers that want more than is theirs: an SA with who only initiates, the traffic of another
-//! address, SAs without end, answers sent to others. RFC 7296 §2.4, §2.23, §2.25, RFC 8019 §5.
+//! Strangers and authenticated peers that want more than they may have: an SA with a pure initiator, the traffic of another
+//! address, unlimited SAs, answers sent to others. RFC 7296 §2.4, §2.23, §2.25, RFC 8019 §5.
 
 use std::net::IpAddr;
 
@@ -13,7 +13,7 @@ use crate::support::bench::Rewriter;
 use crate::support::lab::{net, only, only_child, pool, psk, seconds, secret};
 use crate::support::{Bench, Side, mutants};
 
-/// Both sides speak IKEv1.
+/// Both sides use IKEv1.
 fn psk_v1() -> (Config, Config) {
     crate::v1::configs::psk(Phase1::Main)
 }
@@ -25,21 +25,21 @@ fn seen_from(outside: &str) -> Option<Rewriter> {
     Some(Rewriter { outside: outside.parse().unwrap(), port_offset: 0 })
 }
 
-/// The same datagram under another address.
+/// The same datagram with another source address.
 fn forged(datagram: &Datagram) -> Datagram {
     let mut forged = datagram.clone();
     forged.from = Addr::udp(ELSEWHERE.parse::<IpAddr>().unwrap(), forged.from.port().unwrap());
     forged
 }
 
-/// A connection of which the initiator takes whatever address it gets.
+/// A connection whose initiator accepts any address.
 fn behind_nat() -> (Config, Config) {
     let (mut i, r) = psk();
     only_child(&mut i).local = vec![net("0.0.0.0/0")];
     (i, r)
 }
 
-/// Delivers the next datagrams as they are.
+/// Delivers the next datagrams unchanged.
 fn pass(bench: &mut Bench, count: usize) {
     for _ in 0..count {
         let (side, datagram) = bench.intercept().unwrap();
@@ -52,14 +52,14 @@ fn of_only(bench: &mut Bench, side: Side, command: fn(SaId) -> Command) {
     bench.command(side, command(sa));
 }
 
-/// What the children of the gateway carry on the peer's side.
+/// The peer's traffic selectors of the gateway's children.
 fn theirs(bench: &Bench) -> Vec<String> {
     let children = bench.r.books.all_children();
     children.iter().flat_map(|(_, child)| child.remote.iter().map(|one| one.start().to_string())).collect()
 }
 
 #[test]
-fn who_only_initiates_has_nothing_to_say_to_strangers() {
+fn a_pure_initiator_does_not_answer_strangers() {
     let (mut i, r) = psk();
     i.responds = Responds::ToPeers;
     let mut bench = Bench::null((i.clone(), r.clone()), 1);
@@ -68,7 +68,7 @@ fn who_only_initiates_has_nothing_to_say_to_strangers() {
     assert_eq!(bench.i.endpoint.sa_count(), 0);
     assert!(bench.sent.iter().all(|(sender, _)| *sender == Side::R), "{}", bench.ladder);
 
-    // Whom it knows may authenticate again.
+    // A known peer may reauthenticate.
     let mut bench = Bench::null((i, r), 1).established();
     bench.initiate_from(Side::R, 0);
     bench.settle();
@@ -76,7 +76,7 @@ fn who_only_initiates_has_nothing_to_say_to_strangers() {
 }
 
 #[test]
-fn only_what_its_peer_says_takes_an_attempt_on() {
+fn only_messages_of_its_peer_count_as_progress() {
     let mut bench = Bench::null(psk(), 1);
     let between = (Side::I.ip(), Side::R.ip());
     bench.initiate();
@@ -97,7 +97,7 @@ fn only_what_its_peer_says_takes_an_attempt_on() {
 }
 
 #[test]
-fn an_initiator_is_where_it_began() {
+fn an_initiator_keeps_its_traffic_address() {
     let mut bench = Bench::null(psk(), 1);
     bench.initiate();
     pass(&mut bench, 2);
@@ -111,9 +111,9 @@ fn an_initiator_is_where_it_began() {
     assert_eq!(theirs(&bench), [Side::I.ip().to_string()]);
 }
 
-/// RFC 7296 §2.23 has the gateway follow a device whose NAT has changed its mind; what the device may be stays the same.
+/// RFC 7296 §2.23 has the gateway follow a device whose NAT mapping changed; the device's traffic selectors stay the same.
 #[test]
-fn whoever_moves_gets_no_traffic_of_the_new_address() {
+fn a_moved_device_gets_no_traffic_of_the_new_address() {
     let mut bench = Bench::new(behind_nat());
     bench.nat = seen_from(OUTSIDE);
     let mut bench = bench.established();
@@ -130,7 +130,7 @@ fn whoever_moves_gets_no_traffic_of_the_new_address() {
 }
 
 #[test]
-fn who_wants_no_address_of_a_pool_gets_what_the_file_names_and_nothing_of_a_pool() {
+fn a_device_that_requests_no_address_gets_only_configured_traffic() {
     let remote = |outside: &str, named: &[&str]| {
         let (i, mut r) = behind_nat();
         only(&mut r).pool = Some(pool());
@@ -146,7 +146,7 @@ fn who_wants_no_address_of_a_pool_gets_what_the_file_names_and_nothing_of_a_pool
     assert_eq!(remote("10.0.0.11", &["10.0.0.0/8"]), ["10.0.0.11"], "the first beyond the pool");
 }
 
-/// How many answers come to a message that comes this often.
+/// The number of answers to a message that is sent so often.
 fn answers(bench: &mut Bench, datagram: &Datagram, times: usize) -> usize {
     let before = bench.sent.len();
     (0..times).for_each(|_| bench.deliver(Side::R, datagram));
@@ -154,7 +154,7 @@ fn answers(bench: &mut Bench, datagram: &Datagram, times: usize) -> usize {
 }
 
 #[test]
-fn nobody_is_answered_without_end() {
+fn answers_are_limited() {
     let mut bench = Bench::null(psk(), 1);
     bench.initiate();
     let (_, first) = bench.sent[0].clone();
@@ -172,7 +172,7 @@ fn nobody_is_answered_without_end() {
 }
 
 #[test]
-fn nobody_else_hears_what_an_initiator_is_told_before_it_is_let_in() {
+fn answers_before_authentication_go_only_to_the_initiator() {
     let (i, mut r) = psk();
     only(&mut r).remote = Believe::psk(secret("another"));
     let mut bench = Bench::new((i, r));
@@ -185,7 +185,7 @@ fn nobody_else_hears_what_an_initiator_is_told_before_it_is_let_in() {
 }
 
 #[test]
-fn of_a_line_of_ike_sas_two_are_kept() {
+fn at_most_two_of_a_chain_of_rekeyed_ike_sas_are_kept() {
     let mut bench = Bench::null(psk(), 1).established();
     for _ in 0..50 {
         of_only(&mut bench, Side::I, Command::RekeyIke);
@@ -202,7 +202,7 @@ fn of_a_line_of_ike_sas_two_are_kept() {
     bench.assert_agreement();
 }
 
-/// Both sides of a device that wants inner addresses.
+/// Both sides of a device that requests inner addresses.
 fn with_pool() -> (Config, Config) {
     let (mut i, mut r) = psk();
     only(&mut i).request_address = true;
@@ -211,7 +211,7 @@ fn with_pool() -> (Config, Config) {
 }
 
 #[test]
-fn of_too_many_ike_sas_of_one_name_the_oldest_is_closed() {
+fn beyond_the_limit_the_oldest_ike_sa_of_a_name_is_closed() {
     let (i, mut r) = with_pool();
     r.ike_sas_max = 2;
     let mut bench = Bench::null((i, r), 1);
@@ -230,7 +230,7 @@ fn of_too_many_ike_sas_of_one_name_the_oldest_is_closed() {
     assert_eq!(addresses.len(), 3, "{addresses:?}");
     assert_eq!((bench.i.books.sa_count(), bench.r.books.sa_count()), (2, 2));
 
-    // Whoever does not confirm that its SAs are closed has no more of them for that.
+    // A peer that does not confirm deletions gets no additional SAs.
     bench.cut.insert(Side::R, false);
     for _ in 0..20 {
         bench.initiate();
@@ -244,7 +244,7 @@ fn of_too_many_ike_sas_of_one_name_the_oldest_is_closed() {
 }
 
 #[test]
-fn an_initiator_that_has_lost_its_ike_sas_says_so() {
+fn an_initiator_that_lost_its_ike_sas_sends_initial_contact() {
     let (i, r) = with_pool();
     let mut bench = Bench::null((i.clone(), r), 1).established();
     bench.restart(Side::I, i, 2);
@@ -259,7 +259,7 @@ fn an_initiator_that_has_lost_its_ike_sas_says_so() {
     bench.assert_agreement();
 }
 
-/// First messages of others, so many from each of the origins.
+/// First messages of other initiators, so many from each of the origins.
 fn crowd(bench: &mut Bench, first: &Datagram, origins: u8, each: u8) {
     for (origin, n) in (1..=origins).flat_map(|origin| (1..=each).map(move |n| (origin, n))) {
         let mut datagram = first.clone();
@@ -269,9 +269,9 @@ fn crowd(bench: &mut Bench, first: &Datagram, origins: u8, each: u8) {
     }
 }
 
-/// RFC 8019 §4.2: eight origins with all the places there are do not keep a ninth one out.
+/// RFC 8019 §4.2: eight origins that take all places do not lock out a ninth one.
 #[test]
-fn whoever_has_many_places_gives_one_to_who_has_none() {
+fn an_origin_with_many_places_loses_one_to_an_origin_with_none() {
     for version in [psk, psk_v1] {
         let (i, mut r) = version();
         let limits = HalfOpen { cookies_from: usize::MAX, max: 32, per_address_max: 4, ..r.half_open };
@@ -293,7 +293,7 @@ fn whoever_has_many_places_gives_one_to_who_has_none() {
             "{}",
             bench.ladder
         );
-        // As many as there are, and none of them has more than one: nobody is pushed out for one more.
+        // As many origins as there are places, each with one: none is evicted for one more.
         let (i, mut r) = version();
         r.half_open = HalfOpen { max: 8, ..limits };
         let mut bench = Bench::null((i, r), 1);
@@ -306,10 +306,10 @@ fn whoever_has_many_places_gives_one_to_who_has_none() {
     }
 }
 
-/// IKEv1 demands no cookies: whoever forges the address of a device pushes out what has shown nothing yet, and the device
-/// is quick.
+/// IKEv1 demands no cookies: a flood with the device's forged address evicts only SAs that have proved nothing yet, and the
+/// device is fast.
 #[test]
-fn forged_first_messages_do_not_keep_an_address_out() {
+fn forged_first_messages_do_not_lock_an_address_out() {
     let (i, mut r) = psk_v1();
     r.half_open = HalfOpen { max: 32, per_address_max: 4, ..r.half_open };
     let mut bench = Bench::null((i, r), 1);
@@ -328,9 +328,9 @@ fn forged_first_messages_do_not_keep_an_address_out() {
     assert_eq!(bench.r.books.sa_count(), 1, "{}", bench.ladder);
 }
 
-/// What a stranger says is kept until it has proved who it is, or given up: there is an end to how much that is.
+/// The memory that an unauthenticated initiator can occupy is limited.
 #[test]
-fn an_initiator_that_is_not_let_in_is_brief() {
+fn an_unauthenticated_initiator_is_limited_in_size() {
     let mut bench = Bench::null(psk(), 1);
     bench.initiate();
     pass(&mut bench, 2);
@@ -344,10 +344,10 @@ fn an_initiator_that_is_not_let_in_is_brief() {
     bench.assert_agreement();
 }
 
-/// While the owner asks an AAA server, it is not the device that is silent: newcomers do not push it out, unless that takes
-/// very long.
+/// While the owner asks an AAA server, the device does not count as silent: newcomers do not evict it, unless that takes very
+/// long.
 #[test]
-fn who_waits_for_our_answer_keeps_its_place() {
+fn an_initiator_that_waits_for_our_answer_keeps_its_place() {
     let (mut i, mut r) = psk();
     only(&mut i).local = Prove::Eap;
     only(&mut r).remote = Believe::Eap;

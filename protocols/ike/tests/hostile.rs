@@ -1,7 +1,7 @@
-//! Everything that should not arrive, at every moment of a conversation. Read RFC 7296 §2.1–§2.6 and §2.21 first.
+//! Invalid messages at every moment of a conversation. Read RFC 7296 §2.1–§2.6 and §2.21 first.
 //!
-//! Outsiders have no keys: whatever they send leaves a discarded fact, no event, and the conversation as it was.
-//! Insiders have them: what they send may cost them their SA, with a reason, but nobody else anything.
+//! Outsiders have no keys: whatever they send leaves a `Discarded` fact, no event, and an unchanged conversation. Insiders have
+//! them: what they send may cost them their SA, with a reason, but affects nobody else.
 #![allow(
     clippy::unwrap_used,
     clippy::print_stdout,
@@ -28,7 +28,7 @@ use support::mistaken::Mistaken;
 use support::mutants::{self, Mutant};
 use support::{Bench, Side};
 
-/// What the conversation is about, step by step.
+/// The steps of the conversation.
 const STEPS: [fn(&mut Bench); 8] = [
     |bench| bench.initiate(),
     |bench| of_sa(bench, Side::R, Command::Probe),
@@ -47,14 +47,14 @@ fn of_child(bench: &mut Bench, side: Side, command: fn(keytoll_ike::SaId, u32) -
     }
 }
 
-/// Half-open SAs without number, so that what damaged requests begin does not stand in the way.
+/// Unlimited half-open SAs, so that those created by damaged requests do not interfere.
 fn generous((i, mut r): (Config, Config)) -> (Config, Config) {
     r.half_open =
         HalfOpen { cookies_from: usize::MAX, max: usize::MAX, per_address_max: usize::MAX, ..r.half_open };
     (i, r)
 }
 
-/// Holds the conversation, and gives every datagram to `meddle` before it arrives.
+/// Runs the conversation, and passes every datagram to `meddle` before it is delivered.
 fn converse(bench: &mut Bench, mut meddle: impl FnMut(&mut Bench, Side, &Datagram)) {
     conversation::converse(bench, &STEPS, |bench, side, datagram| {
         meddle(bench, side, datagram);
@@ -62,13 +62,13 @@ fn converse(bench: &mut Bench, mut meddle: impl FnMut(&mut Bench, Side, &Datagra
     });
 }
 
-/// A datagram that is dropped on the receiver's table; what was discarded and what the owner was told.
+/// Delivers a datagram whose outputs are dropped; returns the discards and the events.
 fn strike(bench: &mut Bench, side: Side, datagram: &Datagram, bytes: &[u8]) -> (usize, Vec<Event>) {
     let Datagram { from, to, .. } = *datagram;
     let (facts, outputs) = bench.handle(side, Input::Datagram { from, to, bytes });
     let discarded = facts.iter().filter(|fact| matches!(fact, Fact::Discarded { .. })).count();
     let event = |output| match output {
-        // Of what a stranger has offered the owner is told, and of nothing else.
+        // The owner is told of a stranger's refused proposal, and of nothing else.
         Output::Event(Event::ProposalRefused(_)) => None,
         Output::Event(event) => Some(event),
         Output::Datagram(_) | Output::Inner(_) | Output::Close { .. } => None,
@@ -76,7 +76,7 @@ fn strike(bench: &mut Bench, side: Side, datagram: &Datagram, bytes: &[u8]) -> (
     (discarded, outputs.into_iter().filter_map(event).collect())
 }
 
-/// Whether nobody could tell a damaged message from a genuine one: before there are keys.
+/// Whether a damaged message cannot be distinguished from a genuine one, because there are no keys yet.
 fn is_first(datagram: &Datagram) -> bool {
     datagram.bytes[18] == 34
 }
@@ -87,7 +87,7 @@ fn outsiders(message: &[u8]) -> Vec<Mutant> {
     all
 }
 
-/// Every message of the conversation damaged in every way, before the genuine one comes.
+/// Every message of the conversation damaged in every way, before the genuine one arrives.
 fn damaged(configs: (Config, Config)) {
     let mut bench = Bench::new(generous(configs));
     let mut struck = 0;
@@ -128,14 +128,14 @@ fn every_cipher() -> Vec<Suite> {
         let integrity = if encryption.is_aead() { "prfsha256" } else { "sha256" };
         Suite::ike(&format!("{}-{integrity}-x25519", encryption.name()))
     };
-    // GMAC is for ESP alone.
+    // GMAC is for ESP only.
     let suites: Vec<Suite> = Encryption::ALL.iter().filter_map(|encryption| of(encryption).ok()).collect();
     assert_eq!(suites.len() + 3, Encryption::ALL.len());
     suites
 }
 
-/// Datagrams as large as they come, with payloads in the clear in front of what is encrypted, at every moment and under every
-/// cipher: an outsider has no keys, and needs none.
+/// Datagrams of maximum size, with unencrypted payloads before the encrypted ones, at every moment and under every cipher: an
+/// outsider can send them without keys.
 #[test]
 fn the_largest_datagrams_change_nothing_under_every_cipher() {
     for suite in every_cipher() {
@@ -157,15 +157,15 @@ fn the_largest_datagrams_change_nothing_under_every_cipher() {
     }
 }
 
-/// The `n`th message of the conversation meets a mistake in its receiver's program, at the `nth` step of cryptography; false
-/// if there are not so many steps.
+/// Handling the `n`th message of the conversation panics at the `nth` call of cryptography; false if there are not so many
+/// calls.
 fn survives(n: usize, nth: u32) -> bool {
     let (mut i, mut r) = psk();
     only(&mut i).request_address = true;
     only(&mut r).pool = Some(Pool { first: Ipv4Addr::new(10, 0, 0, 1).into(), size: 1 });
     let mut bench = Bench::with(i, r, || Box::new(Mistaken), 1);
     let (_, is_hit) = survived(&mut bench, &STEPS, n, nth);
-    // Whatever was lost, its inner address is there for the next.
+    // Whatever was lost, its inner address is available again.
     let (up, mut bench) = (bench.i.events.len(), bench.established());
     assert!(
         bench.i.events[up..]
@@ -177,9 +177,9 @@ fn survives(n: usize, nth: u32) -> bool {
     is_hit
 }
 
-/// Wherever the handling of a message ends in a panic: one SA is lost at the most, its owner knows, and nothing is kept of it.
+/// Wherever the handling of a message panics, at most one SA is lost, its owner is told, and no state is left.
 #[test]
-fn a_mistake_costs_no_more_than_the_sa_that_it_meets() {
+fn a_panic_costs_at_most_the_sa_concerned() {
     let mut messages = 0;
     converse(&mut Bench::null(psk(), 1), |_, _, _| messages += 1);
     let hits = |n| (0..).take_while(|nth| survives(n, *nth)).count();
@@ -187,8 +187,8 @@ fn a_mistake_costs_no_more_than_the_sa_that_it_meets() {
     assert!(hits.iter().all(|count| *count > 0) && hits.iter().sum::<usize>() > 100, "{hits:?}");
 }
 
-/// An initiator cannot tell a forged answer to its first message from the genuine one, but then either it comes up all
-/// the same, or there is a named failure and nothing remains.
+/// An initiator cannot distinguish a forged answer to its first message from the genuine one; then either it is established
+/// all the same, or there is a named failure and no state is left.
 #[test]
 fn damaged_answers_to_ike_sa_init() {
     let mut bench = Bench::new(psk());
@@ -200,7 +200,7 @@ fn damaged_answers_to_ike_sa_init() {
     all.extend(mutants::chains(&answer.bytes, &mut Rng::named(1, "hostile")));
     let mut came_up = 0;
     for (what, bytes) in &all {
-        // The same seed: the same SPIs, and this answer is one to this request.
+        // The same seed gives the same SPIs, so this answer belongs to this request.
         let mut bench = Bench::new(psk());
         bench.ladder.silent = true;
         bench.initiate();
@@ -221,7 +221,7 @@ fn damaged_answers_to_ike_sa_init() {
     assert!(came_up * 2 > all.len(), "{came_up} of {}", all.len());
 }
 
-/// Requests that no initiator would send: answered, refused or dropped, and the genuine one gets in.
+/// Requests that no initiator would send: answered, refused or dropped, and the genuine one succeeds.
 #[test]
 fn rearranged_first_requests() {
     let mut bench = Bench::new(generous(psk()));
@@ -238,7 +238,7 @@ fn rearranged_first_requests() {
     bench.assert_agreement();
 }
 
-/// Whoever has the keys may say anything: every message rearranged in every way takes the place of the genuine one.
+/// An insider has the keys: every message rearranged in every way takes the place of the genuine one.
 #[test]
 fn rearranged_by_an_insider() {
     let mut messages = 0;
@@ -264,7 +264,7 @@ fn of_nth_mutant(mut run: impl FnMut(Option<usize>) -> usize) -> usize {
     count
 }
 
-/// The conversation with the `n`th message replaced by one of its mutants; gives how many there are.
+/// The conversation with the `n`th message replaced by one of its mutants; returns how many there are.
 fn insider(n: usize, index: Option<usize>, reasons: &mut BTreeSet<&'static str>) -> usize {
     let mut bench = Bench::null(psk(), 1);
     bench.ladder.silent = true;
@@ -297,7 +297,7 @@ fn insider(n: usize, index: Option<usize>, reasons: &mut BTreeSet<&'static str>)
     count
 }
 
-/// Says what was done when it went wrong.
+/// Prints what was done when it went wrong.
 struct Replay(String);
 
 impl Drop for Replay {
@@ -308,7 +308,7 @@ impl Drop for Replay {
     }
 }
 
-/// Every message once more, at every later moment, to its receiver and back to its sender.
+/// Every message is replayed at every later moment, to its receiver and back to its sender.
 #[test]
 fn replays_and_reflections_change_nothing() {
     let mut bench = Bench::new(generous(psk()));
@@ -339,7 +339,7 @@ fn garbage_is_discarded() {
         let mut bytes = vec![0; n % 700];
         rng.fill(&mut bytes);
         if n % 3 == 0 && bytes.len() >= 28 {
-            // Enough of a header to be looked at.
+            // A header that passes the first checks.
             bytes[17] = 0x20;
             bytes[18] = 34 + (n % 4) as u8;
             let length = u32::try_from(bytes.len()).unwrap();
@@ -357,7 +357,7 @@ fn garbage_is_discarded() {
     bench.assert_agreement();
 }
 
-/// The first request of a genuine initiator, as a flood repeats it: other SPI, other source.
+/// The first request of a genuine initiator, as a flood varies it: other SPI, other source.
 fn template() -> Datagram {
     let mut bench = Bench::new(psk());
     bench.initiate();
@@ -371,7 +371,7 @@ fn forged(template: &Datagram, n: u32, from: Ipv4Addr) -> Datagram {
 }
 
 #[test]
-fn a_flood_from_forged_sources_does_not_keep_peers_out() {
+fn a_flood_from_forged_sources_does_not_lock_peers_out() {
     let template = template();
     let mut bench = Bench::new(psk());
     let limit = bench_limits().cookies_from;
@@ -396,7 +396,7 @@ fn bench_limits() -> HalfOpen {
     HalfOpen::default()
 }
 
-/// Even if all of them could prove their addresses.
+/// The limits hold even if all sources receive.
 #[test]
 fn half_open_sas_are_limited_in_all_and_for_each_source() {
     let template = template();
@@ -417,12 +417,12 @@ fn half_open_sas_are_limited_in_all_and_for_each_source() {
     assert_eq!((bench.r.endpoint.half_open_count(), bench.r.endpoint.sa_count()), (0, 0));
 }
 
-/// The limits of a gateway that holds a thousand half-open SAs, as node files make them.
+/// The limits of a gateway with a thousand half-open SAs, as node files set them.
 fn of_a_thousand(half_open: HalfOpen) -> HalfOpen {
     HalfOpen { cookies_from: 125, max: 1000, per_address_max: 125, ..half_open }
 }
 
-/// A first request from an address that receives: if it is asked for a cookie, it comes back with it.
+/// A first request from an address that receives: a request for a cookie is answered.
 fn knock(bench: &mut Bench, request: &Datagram) {
     let Datagram { from, to, ref bytes, .. } = *request;
     let (_, outputs) = bench.handle(Side::R, Input::Datagram { from, to, bytes });
@@ -430,7 +430,7 @@ fn knock(bench: &mut Bench, request: &Datagram) {
     if answer.bytes[16] != 41 {
         return;
     }
-    // RFC 7296 §2.6: HDR, N(COOKIE), and all that was there before.
+    // RFC 7296 §2.6: HDR, N(COOKIE), and everything that was there before.
     let mut with_cookie = [&bytes[..28], &answer.bytes[28..], &bytes[28..]].concat();
     (with_cookie[28], with_cookie[16]) = (bytes[16], 41);
     let length = u32::try_from(with_cookie.len()).unwrap();
@@ -438,9 +438,9 @@ fn knock(bench: &mut Bench, request: &Datagram) {
     bench.handle(Side::R, Input::Datagram { from, to, bytes: &with_cookie });
 }
 
-/// One half-open SA for each of a thousand prefixes, all of which receive: nobody is crowded, and there is no place left.
+/// One half-open SA for each of a thousand prefixes, all of which receive: no origin is crowded, and the table is full.
 #[test]
-fn a_flood_from_many_prefixes_keeps_nobody_out() {
+fn a_flood_from_many_prefixes_locks_nobody_out() {
     let template = template();
     let (i, mut r) = psk();
     r.half_open = of_a_thousand(r.half_open);
@@ -462,9 +462,9 @@ fn a_flood_from_many_prefixes_keeps_nobody_out() {
     assert_eq!((bench.r.books.sa_count(), bench.r.endpoint.half_open_count()), (1, 1000));
 }
 
-/// One address, or one IPv6 prefix with all its addresses, knocks as often as it can and never goes on: others get in.
+/// One address, or one IPv6 prefix with all its addresses, starts as often as it can and never continues: others succeed.
 #[test]
-fn nobody_is_locked_out_from_elsewhere() {
+fn a_flood_from_one_origin_does_not_lock_out_others() {
     let v4 = |_| IpAddr::from(Ipv4Addr::new(203, 0, 113, 1));
     let v6 = |n: u32| IpAddr::from(Ipv6Addr::new(0x2001, 0xdb8, 0, 7, 0, 0, (n >> 16) as u16, n as u16));
     for (origin, of) in [("an address", &v4 as &dyn Fn(u32) -> IpAddr), ("a prefix", &v6)] {
@@ -486,9 +486,9 @@ fn nobody_is_locked_out_from_elsewhere() {
     }
 }
 
-/// Whoever writes another one's address on its requests does not lock that one out: cookies go there.
+/// A flood with a forged source address does not lock out its owner: cookies go there.
 #[test]
-fn nobody_is_locked_out_in_its_own_name() {
+fn a_flood_with_a_forged_address_does_not_lock_out_its_owner() {
     let template = template();
     let (i, mut r) = psk();
     r.half_open = of_a_thousand(r.half_open);
@@ -503,7 +503,7 @@ fn nobody_is_locked_out_in_its_own_name() {
     bench.i.books.only_child();
 }
 
-/// An initiator that was refused counts as half open while its SA is there to say so again, and not for longer.
+/// A refused initiator counts as half open as long as its SA retransmits the refusal, and no longer.
 #[test]
 fn refused_initiators_keep_their_places_and_no_more() {
     let (mut i, mut r) = psk();
@@ -521,9 +521,9 @@ fn refused_initiators_keep_their_places_and_no_more() {
     assert_eq!((bench.r.endpoint.half_open_count(), bench.r.endpoint.sa_count()), (0, 0));
 }
 
-/// An SA of a refused initiator that is forgotten, because too many linger, gives its place no sooner to the same address.
+/// If a refused initiator's SA is dropped because too many linger, its place becomes free no sooner for the same address.
 #[test]
-fn refused_initiators_keep_their_places_when_they_are_forgotten() {
+fn refused_initiators_keep_their_places_when_dropped() {
     let (mut i, mut r) = psk();
     only(&mut i).local = Prove::Psk(support::lab::secret("wrong"));
     r.half_open = HalfOpen { per_address_max: 10, lingering_max: 2, ..r.half_open };
@@ -541,9 +541,9 @@ fn refused_initiators_keep_their_places_when_they_are_forgotten() {
     assert_eq!((bench.r.endpoint.half_open_count(), bench.r.endpoint.sa_count()), (0, 0));
 }
 
-/// A peer that comes and goes without end leaves no more behind than is agreed.
+/// A peer that connects and disconnects endlessly leaves limited state behind.
 #[test]
-fn sas_that_are_over_are_forgotten_when_there_are_too_many() {
+fn closed_sas_are_dropped_when_there_are_too_many() {
     let (i, mut r) = psk();
     r.half_open.lingering_max = 5;
     let mut bench = Bench::null((i, r), 1);
@@ -555,7 +555,7 @@ fn sas_that_are_over_are_forgotten_when_there_are_too_many() {
         assert!(bench.r.endpoint.sa_count() <= 5);
     }
     assert_eq!(bench.r.endpoint.lingering_count(), 5);
-    // The latest is there to say its last words again.
+    // The latest still retransmits its last response.
     let (_, last) = bench.sent.iter().rev().find(|(side, _)| *side == Side::I).unwrap().clone();
     let before = bench.sent.len();
     bench.deliver(Side::R, &last);
@@ -563,9 +563,9 @@ fn sas_that_are_over_are_forgotten_when_there_are_too_many() {
     bench.assert_nothing_remains();
 }
 
-/// RFC 8019 §5: a peer that makes children without end is told NO_ADDITIONAL_SAS; what it has can be replaced as ever.
+/// RFC 8019 §5: a peer that creates children without limit gets NO_ADDITIONAL_SAS; its existing ones can still be rekeyed.
 #[test]
-fn children_without_end_are_refused() {
+fn children_beyond_the_limit_are_refused() {
     let (i, mut r) = psk();
     r.children_max = 3;
     let mut bench = Bench::new((i, r)).established();
@@ -581,7 +581,7 @@ fn children_without_end_are_refused() {
         assert_eq!(bench.disagreement_of_books(), None, "{}", bench.ladder);
         assert_eq!(bench.r.books.all_children().len(), 3);
     }
-    // Whoever replaces and never deletes comes to an end, too.
+    // A peer that rekeys and never deletes is limited, too.
     while let Some((side, datagram)) = {
         of_child(&mut bench, Side::I, Command::RekeyChild);
         bench.intercept()
@@ -595,10 +595,10 @@ fn children_without_end_are_refused() {
     assert!(bench.r.books.all_children().len() <= 6);
 }
 
-/// RFC 7296 §2.19: an initiator that has asked for no address is given none, whatever the responder says; and none that no
-/// host can have.
+/// RFC 7296 §2.19: an initiator that requested no address accepts none, whatever the responder sends; and never an invalid
+/// host address.
 #[test]
-fn an_address_that_nobody_asked_for_is_not_taken() {
+fn an_unrequested_address_is_not_accepted() {
     let cases: [(bool, [u8; 4], Option<&str>); 5] = [
         (false, [10, 9, 8, 7], None),
         (true, [10, 9, 8, 7], Some("10.9.8.7")),
@@ -627,9 +627,9 @@ fn an_address_that_nobody_asked_for_is_not_taken() {
     }
 }
 
-/// A cookie is good for one initiator at one address, and not for ever.
+/// A cookie is valid for one initiator at one address, and for a limited time.
 #[test]
-fn cookies_of_others_and_of_yesterday_are_not_accepted() {
+fn foreign_and_expired_cookies_are_not_accepted() {
     let (i, mut r) = psk();
     r.half_open.cookies_from = 0;
     let mut bench = Bench::new((i, r));
@@ -644,13 +644,13 @@ fn cookies_of_others_and_of_yesterday_are_not_accepted() {
         Datagram { from: Addr::udp(Ipv4Addr::new(10, 0, 0, 1).into(), 500), ..with_cookie.clone() },
         forged(&with_cookie, 1, Ipv4Addr::new(192, 0, 2, 10)),
         mutated(&with_cookie, 40),
-        // The number of the secret, which comes first in the notification: two later, and the secret would be the same.
+        // The number of the secret, which comes first in the notification: two later would be the same secret.
         altered(&with_cookie, 36, |number| number.wrapping_add(2)),
     ] {
         strike(&mut bench, Side::R, &changed, &changed.bytes);
         assert_eq!(bench.r.endpoint.half_open_count(), 0);
     }
-    // Secrets are renewed every minute when cookies are baked, and the one before is still good.
+    // Secrets are renewed every minute while cookies are made, and the previous one remains valid.
     for _ in 0..3 {
         bench.now += seconds(61);
         strike(&mut bench, Side::R, &request, &request.bytes);
@@ -669,9 +669,9 @@ fn altered(datagram: &Datagram, byte: usize, change: fn(u8) -> u8) -> Datagram {
     altered
 }
 
-/// A message for another major version is told ours, once, and changes nothing.
+/// A message of another major version is answered with ours, once, and changes nothing.
 #[test]
-fn higher_versions_are_told_ours() {
+fn higher_versions_are_answered_with_ours() {
     let mut bench = Bench::new(psk());
     let (mut request, to) = (template(), Socket::new(Side::R.ip(), 500));
     request.bytes[17] = 0x30;
@@ -683,7 +683,7 @@ fn higher_versions_are_told_ours() {
     assert_eq!(bench.r.endpoint.sa_count(), 0);
 }
 
-/// Devices that never go on to IKE_AUTH, each with an SPI somebody else may have too.
+/// Devices that never continue with IKE_AUTH, with SPIs that another device may use, too.
 #[test]
 fn two_initiators_with_one_spi_at_one_address() {
     let (mut i, r) = psk();
@@ -691,7 +691,7 @@ fn two_initiators_with_one_spi_at_one_address() {
     let mut bench = Bench::new((i, r));
     bench.initiate();
     let (_, request) = bench.intercept().unwrap();
-    // The other one behind the same NAT: same address, same port, same SPI, another nonce.
+    // The other device behind the same NAT: same address, same port, same SPI, another nonce.
     let last = request.bytes.len() - 1;
     let other = mutated(&request, last);
     strike(&mut bench, Side::R, &other, &other.bytes);

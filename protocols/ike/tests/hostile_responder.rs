@@ -1,7 +1,7 @@
-//! The fuzz target `ikev2_responder` without a fuzzer: its committed corpus, and bytes by chance.
+//! The fuzz target `ikev2_responder` without a fuzzer: its committed corpus, and random bytes.
 //!
-//! The corpus is the messages of one genuine conversation, each as the first step in the state it belongs to and all in
-//! a row; `KEYTOLL_BLESS=1` writes it anew. What the fuzzer finds is added beside it under any other name.
+//! The corpus is the messages of one genuine conversation, each as the first step in its state and all in sequence;
+//! `KEYTOLL_BLESS=1` writes it anew. The fuzzer's findings are added beside it under any other name.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "this is a test: it may fail and say why")]
 
@@ -43,7 +43,7 @@ fn the_corpus_is_a_whole_conversation() {
     }
 }
 
-/// What `I` says to `R` in one conversation about everything, as steps of the fuzz target.
+/// What `I` sends to `R` in one conversation about everything, as steps of the fuzz target.
 fn conversation() -> Vec<(u8, Vec<u8>)> {
     let mut bench = Bench::null(psk(), 1).established();
     let wishes: [fn(&mut Bench) -> Command; 6] = [
@@ -63,7 +63,7 @@ fn conversation() -> Vec<(u8, Vec<u8>)> {
     from_i.map(|(_, datagram)| (datagram.bytes[18], step(&datagram.bytes))).collect()
 }
 
-/// A message as a step: as it is before there are keys, else what is inside of it.
+/// A message as a step: unchanged before there are keys, else its decrypted contents.
 fn step(message: &[u8]) -> Vec<u8> {
     let length = |bytes: &[u8]| u16::try_from(bytes.len()).unwrap().to_be_bytes();
     if message[16] != 46 {
@@ -98,8 +98,8 @@ fn seeds() -> Vec<(String, Vec<u8>)> {
     seeds
 }
 
-/// The first protected message of each state behind something in the clear: nothing much, the most that is taken, one
-/// octet more, and nearly as much as a datagram holds.
+/// The first protected message of each state after unencrypted bytes: a few, the maximum that is accepted, one octet more,
+/// and nearly a whole datagram.
 fn cleartext_seeds(steps: &[(u8, Vec<u8>)]) -> Vec<(String, Vec<u8>)> {
     let mut seeds = Vec::new();
     for (state, of) in [(1, 35), (2, 37)] {
@@ -113,7 +113,7 @@ fn cleartext_seeds(steps: &[(u8, Vec<u8>)]) -> Vec<(String, Vec<u8>)> {
     seeds
 }
 
-/// Steps of the conversation, damaged a little, in any order.
+/// Steps of the conversation, slightly damaged, in any order.
 fn damaged_steps() -> impl Strategy<Value = Vec<u8>> {
     let steps: Vec<Vec<u8>> = conversation().into_iter().map(|(_, step)| step).collect();
     let one = (0..steps.len() + 2, any::<prop::sample::Index>(), any::<u8>(), any::<u8>());

@@ -1,8 +1,8 @@
-//! Ten thousand conversations over a network that loses three datagrams in ten, doubles some and lets them overtake
-//! each other, while both owners ask for whatever comes to their minds. Read RFC 7296 §2.1–§2.4 and §2.25 first.
+//! Ten thousand conversations over a network that loses three datagrams in ten, duplicates some and reorders them, while both
+//! owners send random commands. Read RFC 7296 §2.1–§2.4 and §2.25 first.
 //!
-//! In the end both sides hold the same SAs, or each has a named failure; then everything is closed, and nothing remains
-//! and nothing is waited for. A seed that fails is printed with the command that replays it alone.
+//! In the end both sides hold the same SAs, or each has a named failure; then everything is closed, and no state and no timer
+//! is left. A failing seed is printed with the command that replays it alone.
 #![allow(
     clippy::unwrap_used,
     clippy::print_stdout,
@@ -43,10 +43,10 @@ fn real_crypto() {
     });
 }
 
-/// Some of everything that changes what is said.
+/// Random variations of everything that affects the messages.
 fn configs(rng: &mut Rng, base: (Config, Config)) -> (Config, Config) {
     let (mut i, mut r) = both(base, |connection| {
-        // Without it, whoever missed the end of the other would never know.
+        // Without it, a side that missed the end of the other would never know.
         connection.liveness_after = Some(seconds(60));
     });
     let mut maybe = |probability| rng.chance(probability);
@@ -64,7 +64,7 @@ fn configs(rng: &mut Rng, base: (Config, Config)) -> (Config, Config) {
         (i, r) = both((i, r), |connection| child(connection).mode = Mode::Transport);
     }
     if maybe(0.2) {
-        // Both, because the hashes of null crypto betray no NAT to the peer.
+        // Both, because the hashes of null crypto do not reveal a NAT to the peer.
         (i.force_encapsulation, r.force_encapsulation) = (true, true);
     }
     if maybe(0.3) {

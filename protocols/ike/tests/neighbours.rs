@@ -1,4 +1,4 @@
-//! Peers that share something, a key, a name but for its spelling, an address, a gateway: each keeps what is its own.
+//! Peers that share a key, a name in another spelling, an address, or a gateway: each keeps its own SAs.
 //! Read RFC 7296 §2.4 and RFC 4945 §3.1 first.
 
 use std::net::{IpAddr, Ipv4Addr};
@@ -16,8 +16,8 @@ use crate::support::lab::{self, DEVICE, id, ike, only, psk, seconds, secret};
 use crate::support::{Bench, Side, mutants};
 use crate::v1::configs;
 
-/// A gateway that has a key for the device and one for all others, and a member of these that spells the device's name its
-/// own way: connections 0 and 1.
+/// A gateway with a key for the device and one for all others, and a member of the others that spells the device's name
+/// differently: connections 0 and 1.
 fn own_and_group((mut i, mut r): (Config, Config)) -> (Config, Config) {
     only(&mut r).remote_id = None;
     let Believe::Psk { by_identity, .. } = lab::keys_by_identity(&[(DEVICE, "key of the device")]) else {
@@ -41,7 +41,7 @@ fn own_and_group((mut i, mut r): (Config, Config)) -> (Config, Config) {
     (i, r)
 }
 
-/// Delivers what is on the wire; I says in IKEv2 that it has no other SA.
+/// Delivers all datagrams; in IKEv2 I sends INITIAL_CONTACT.
 fn settle_as_initial_contact(bench: &mut Bench) {
     while let Some((side, mut datagram)) = bench.intercept() {
         if side == Side::R && datagram.bytes[18] == 35 {
@@ -52,7 +52,7 @@ fn settle_as_initial_contact(bench: &mut Bench) {
 }
 
 #[test]
-fn who_has_the_group_s_key_does_not_push_out_who_has_its_own() {
+fn a_peer_with_the_group_key_does_not_evict_one_with_its_own_key() {
     let mut bench = Bench::new(own_and_group(psk())).established();
     let genuine = bench.r.books.only_sa();
     bench.nat = Some(Rewriter { outside: IpAddr::from([203, 0, 113, 9]), port_offset: 0 });
@@ -70,9 +70,9 @@ fn who_has_the_group_s_key_does_not_push_out_who_has_its_own() {
 }
 
 #[test]
-fn who_has_the_group_s_key_does_not_inherit_from_who_has_its_own() {
+fn a_peer_with_the_group_key_does_not_inherit_from_one_with_its_own_key() {
     let (mut i, mut r) = own_and_group(configs::psk(Phase1::Aggressive));
-    // The key says under IKEv1 who both are, and all is one connection.
+    // In IKEv1 the key identifies both, and all is one connection.
     r.connections.truncate(1);
     i.connections[1].remote_id = i.connections[0].remote_id.clone();
     let mut bench = Bench::new((i, r)).established();
@@ -88,7 +88,7 @@ fn who_has_the_group_s_key_does_not_inherit_from_who_has_its_own() {
     assert!(children.iter().any(|(sa, kept)| (*sa, kept.inbound_spi) == (genuine, child)));
 }
 
-/// Delivers what is on the wire but for quick mode.
+/// Delivers all datagrams except quick mode.
 fn without_quick_mode(bench: &mut Bench) {
     while let Some((side, datagram)) = bench.intercept() {
         if datagram.bytes[18] != 32 {
@@ -111,9 +111,9 @@ fn services(count: usize) -> (Config, Config) {
     (i, r)
 }
 
-/// RFC 7296 §2.4: INITIAL_CONTACT is about two identities, the responder's too.
+/// RFC 7296 §2.4: INITIAL_CONTACT concerns a pair of identities, the responder's included.
 #[test]
-fn each_name_of_a_gateway_is_for_itself() {
+fn each_name_of_a_gateway_counts_separately() {
     let mut bench = Bench::null(services(2), 1).established();
     let first = bench.r.books.only_sa();
     bench.initiate_from(Side::I, 1);
@@ -127,9 +127,9 @@ fn each_name_of_a_gateway_is_for_itself() {
     assert_eq!(bench.r.books.sa_count(), 5, "{:?}", bench.closures(Side::R));
 }
 
-/// A key is for the address of a NAT: whoever is behind it has it, and a name of its own.
+/// A key belongs to the address of a NAT: all devices behind it have it, with different names.
 #[test]
-fn two_devices_behind_one_address_with_a_key_are_two() {
+fn two_devices_behind_one_address_with_a_key_are_distinguished() {
     for is_named in [false, true] {
         let (i, mut r) = configs::psk(Phase1::Main);
         let by_identity = [(Identity::from(Side::I.ip()), secret("correct horse battery staple"))];
@@ -169,7 +169,7 @@ fn children(bench: &Bench) -> (usize, usize) {
 }
 
 #[test]
-fn a_second_connection_of_the_same_two_stands_beside_the_first() {
+fn a_second_connection_of_the_same_peers_coexists_with_the_first() {
     let mut bench = Bench::new(two_connections()).established();
     bench.run_for(seconds(30));
     bench.initiate_from(Side::I, 1);
@@ -195,7 +195,7 @@ fn knock(bench: &mut Bench, first: &Datagram, n: u32, from: u32) -> bool {
     is_answered && !facts.iter().any(|fact| format!("{fact:?}").contains("made room"))
 }
 
-/// Of a thousand places so many are taken, by as many origins; with the message that takes one.
+/// A table with so many of a thousand places taken, by as many origins; with a message that takes one more.
 fn nearly_full((i, mut r): (Config, Config), taken: u32) -> (Bench, Datagram) {
     r.half_open = HalfOpen { max: 1000, per_address_max: 125, cookies_from: usize::MAX, ..r.half_open };
     let mut bench = Bench::null((i, r), 1);
@@ -208,9 +208,9 @@ fn nearly_full((i, mut r): (Config, Config), taken: u32) -> (Bench, Datagram) {
     (bench, first)
 }
 
-/// A full table: those who say nothing go before two that have just come from one place.
+/// A full table: silent initiators are evicted before two that have just come from one origin.
 #[test]
-fn neighbours_go_after_those_who_are_silent() {
+fn silent_initiators_are_evicted_before_neighbours() {
     for version in [psk as fn() -> _, || configs::psk(Phase1::Main)] {
         let (mut bench, first) = nearly_full(version(), 1000);
         bench.run_for(seconds(10));
@@ -222,15 +222,15 @@ fn neighbours_go_after_those_who_are_silent() {
             knock(&mut bench, &first, n, n);
             bench.now += Duration::from_millis(25);
         }
-        // Who is there is answered again and takes nobody's place.
+        // An existing one is answered again and takes no other place.
         let there = |n: &u32| knock(&mut bench, &first, 0xee00_0000 + n, home);
         assert_eq!((1..=10).filter(there).count(), 10);
     }
 }
 
-/// Two behind one NAT hesitate, over a password perhaps: that is no crowd.
+/// Two initiators behind one NAT pause, e.g. for a password: that is no crowd.
 #[test]
-fn two_that_hesitate_go_after_those_who_have_been_silent_for_longer() {
+fn longer_silent_initiators_are_evicted_before_two_that_pause() {
     for version in [psk as fn() -> _, || configs::psk(Phase1::Main)] {
         let (mut bench, first) = nearly_full(version(), 998);
         bench.run_for(seconds(5));
@@ -246,9 +246,9 @@ fn two_that_hesitate_go_after_those_who_have_been_silent_for_longer() {
     }
 }
 
-/// Somebody forges the device's address 20 times a second and others 40 times, against a thousand places.
+/// The device's address is forged 20 times a second and others 40 times, against a thousand places.
 #[test]
-fn a_device_gets_in_though_its_address_is_forged() {
+fn a_device_is_admitted_although_its_address_is_forged() {
     let (i, mut r) = configs::psk(Phase1::Main);
     (r.half_open.max, r.half_open.per_address_max) = (1000, 125);
     let mut bench = Bench::null((i, r), 1);
@@ -278,9 +278,9 @@ fn a_device_gets_in_though_its_address_is_forged() {
     assert!(established.count() >= 6, "each that was begun, the first included whose message was taken away");
 }
 
-/// The peer uses a child that has been replaced once more: that says nothing of the newest.
+/// The peer uses a replaced child once more, which says nothing about the newest.
 #[test]
-fn a_child_that_the_peer_is_heard_on_is_not_deleted_for_it() {
+fn a_child_on_which_the_peer_is_heard_is_not_deleted_because_of_it() {
     let mut bench = Bench::new(configs::psk(Phase1::Main)).established();
     let (sa, old) = (bench.r.books.only_sa(), bench.child(Side::R));
     bench.command(Side::R, Command::RekeyChild(sa, old));

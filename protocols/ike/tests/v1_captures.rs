@@ -1,5 +1,5 @@
-//! Public captures of IKEv1 with their keys: every message decodes, every encrypted one opens under the chain of IVs, and
-//! what Wireshark shows is there. RFC 2409 appendix B.
+//! Public captures of IKEv1 with their keys: every message decodes, every encrypted one decrypts under the chain of IVs, and
+//! contains what Wireshark shows. RFC 2409 appendix B.
 //!
 //! The captures are test data of Wireshark's source and not part of this repository: `interop/fetch-captures.sh`.
 
@@ -21,7 +21,7 @@ fn table_key(table: &str, cookie: u64) -> Vec<u8> {
     hex(table.lines().find_map(|line| line.strip_prefix(&wanted)).expect("the table has a key"))
 }
 
-/// Opens a capture whose exchanges follow one phase 1; gives the suite and what encrypted messages hide.
+/// Decrypts a capture whose exchanges follow one phase 1; returns the suite and the plaintexts.
 fn open(file: &str) -> Option<(Suite, Vec<Vec<u8>>)> {
     let directory = captures()?;
     let bytes = std::fs::read(directory.join("test/captures").join(file)).unwrap();
@@ -49,7 +49,7 @@ fn open(file: &str) -> Option<(Suite, Vec<Vec<u8>>)> {
     Some((overheard.chosen().unwrap().0, insides))
 }
 
-/// `shown` is what Wireshark's own test finds in this capture; of the longer hashes here it prints the beginning.
+/// `shown` is what Wireshark's own test finds in this capture; of long hashes it prints only the beginning.
 fn check(file: &str, suite: &str, shown: &[u8]) {
     let Some((negotiated, insides)) = open(file) else { return };
     assert_eq!(negotiated.to_string(), suite);

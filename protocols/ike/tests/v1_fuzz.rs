@@ -1,8 +1,8 @@
 //! The fuzz targets `ikev1_codec`, `ikev1_responder` and `ikev1_overheard` without a fuzzer: their committed corpora, and
-//! bytes by chance.
+//! random bytes.
 //!
-//! The corpora are the messages of one genuine conversation of ours; `KEYTOLL_BLESS=1` writes them anew. What the fuzzer
-//! finds is added beside them under any other name.
+//! The corpora are the messages of one genuine conversation of ours; `KEYTOLL_BLESS=1` writes them anew. The fuzzer's findings
+//! are added beside them under any other name.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "this is a test: it may fail and say why")]
 
@@ -68,7 +68,7 @@ fn the_corpora_are_whole_conversations() {
     }
 }
 
-/// What `I` says to `R` in one conversation about everything, under null cryptography.
+/// What `I` sends to `R` in one conversation about everything, under null cryptography.
 fn conversation(phase1: Phase1) -> Vec<Vec<u8>> {
     let mut bench = Bench::null(configs::psk(phase1), 1).established();
     let wishes: [fn(&mut Bench) -> Command; 6] = [
@@ -87,7 +87,7 @@ fn conversation(phase1: Phase1) -> Vec<Vec<u8>> {
     bench.sent.into_iter().map(|(_, datagram)| datagram.bytes).collect()
 }
 
-/// Every message of both modes, in the clear as it is, else what is inside of it.
+/// Every message of both modes, unencrypted ones unchanged, else the decrypted contents.
 fn messages() -> Vec<(String, Vec<u8>)> {
     let all = [("main", Phase1::Main), ("aggressive", Phase1::Aggressive)].into_iter();
     let named = all.flat_map(|(mode, phase1)| {
@@ -102,7 +102,7 @@ fn messages() -> Vec<(String, Vec<u8>)> {
     named.collect()
 }
 
-/// A message as a step: as it is before there are keys, else what is inside of it.
+/// A message as a step: unchanged before there are keys, else its decrypted contents.
 fn step(n: usize, message: &[u8]) -> Vec<u8> {
     let length = |bytes: &[u8]| u16::try_from(bytes.len()).unwrap().to_be_bytes();
     if message[19] & 1 == 0 {
@@ -132,12 +132,12 @@ fn seeds() -> Vec<(String, Vec<u8>)> {
     seeds
 }
 
-/// Every message up to the next phase 1, in its order; and the same with the last one of phase 1 lost.
+/// Every message up to the next phase 1 in order; and the same with the last one of phase 1 lost.
 fn overheard_seeds() -> Vec<(String, Vec<u8>)> {
     let all = [("main", Phase1::Main, 3, 5), ("aggressive", Phase1::Aggressive, 1, 2)].into_iter();
     let named = all.flat_map(|(mode, phase1, public, last)| {
         let mut messages = conversation(phase1);
-        // Public values of null cryptography are all alike, and look like one repeated: the responder's becomes another.
+        // Public values of null cryptography are all equal and look like a retransmission: the responder's is changed.
         let answer = &mut messages[public];
         let at = answer.windows(128).position(|bytes| bytes == [0; 128]).expect("a public value");
         answer[at] = 1;
@@ -155,7 +155,7 @@ fn overheard_seeds() -> Vec<(String, Vec<u8>)> {
     named.collect()
 }
 
-/// Steps of the conversation, damaged a little, in any order.
+/// Steps of the conversation, slightly damaged, in any order.
 fn damaged_steps() -> impl Strategy<Value = Vec<u8>> {
     let messages: Vec<Vec<u8>> = [conversation(Phase1::Main), conversation(Phase1::Aggressive)].concat();
     let steps: Vec<Vec<u8>> = messages.iter().enumerate().map(|(n, message)| step(n, message)).collect();
@@ -180,7 +180,7 @@ fn damaged_steps() -> impl Strategy<Value = Vec<u8>> {
     })
 }
 
-/// A message of the conversation, cut short or with one byte changed.
+/// A message of the conversation, truncated or with one byte changed.
 fn damaged_messages() -> impl Strategy<Value = Vec<u8>> {
     let messages = messages();
     let choice = (0..messages.len(), any::<prop::sample::Index>(), any::<u8>(), any::<bool>());

@@ -1,5 +1,5 @@
-//! Published key derivations of IKEv1: the samples of NIST's ACVP for RFC 2409 §5, as libreswan carries them
-//! (`programs/cavp/test.acvp.ikev1_{psk,dsa}`); signatures derive alike, whatever signs.
+//! Published key derivations of IKEv1: the samples of NIST's ACVP for RFC 2409 §5, as contained in libreswan
+//! (`programs/cavp/test.acvp.ikev1_{psk,dsa}`); all signature methods derive alike.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests are tests")]
 

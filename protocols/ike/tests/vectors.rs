@@ -1,5 +1,5 @@
-//! Published vectors of IKEv2's key derivation, RFC 7296 §2.13, §2.14, §2.17, §2.18: NIST's CAVP set as libreswan keeps
-//! it (programs/cavp/test.acvp.ikev2.run and .json).
+//! Published vectors of IKEv2's key derivation, RFC 7296 §2.13, §2.14, §2.17, §2.18: NIST's CAVP set as contained in
+//! libreswan (programs/cavp/test.acvp.ikev2.run and .json).
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests are tests")]
 

@@ -1,4 +1,4 @@
-//! The AAA server: RADIUS in front, an EAP server behind it, and whom it asks for vectors of subscribers.
+//! The AAA server: a RADIUS server, an EAP server behind it, and a source of authentication vectors.
 //! RFC 3579 §2, RFC 4186, RFC 4187, 3GPP TS 29.273 §8.
 
 use std::collections::{BTreeMap, VecDeque};
@@ -15,10 +15,10 @@ use keytoll_radius::number::AttributeType;
 use keytoll_radius::server::{self, Command as Verdict, ConversationId, Credential, Event as Asked, Request};
 use keytoll_radius::wire::Attribute;
 
-use crate::subscribers::{Answered, Desk, Subscribers};
+use crate::subscribers::{Answered, Subscribers, VectorSource};
 use crate::{Event, Host, Order};
 
-/// What an AAA server is told before its first packet.
+/// The configuration of an AAA server.
 pub struct AaaConfig {
     /// Its RADIUS server.
     pub radius: server::Config,
@@ -26,7 +26,7 @@ pub struct AaaConfig {
     pub eap: Arc<ServerConfig>,
     /// Its address.
     pub address: IpAddr,
-    /// Whom it asks for vectors.
+    /// Where it gets authentication vectors.
     pub subscribers: Subscribers,
 }
 
@@ -41,12 +41,12 @@ pub struct Aaa {
     address: IpAddr,
     eap: Arc<ServerConfig>,
     radius: server::Server,
-    desk: Desk,
+    vectors: VectorSource,
     conversations: BTreeMap<ConversationId, Conversation>,
     rng: Rng,
-    /// The conversation that is gone on with right now.
-    in_hand: Option<ConversationId>,
-    /// Whether no new conversations begin.
+    /// The conversation being processed.
+    current: Option<ConversationId>,
+    /// Whether new conversations are refused.
     draining: bool,
     out: VecDeque<Output<Event>>,
 }
@@ -54,13 +54,13 @@ pub struct Aaa {
 /// An EAP conversation behind RADIUS.
 struct Conversation {
     server: Server,
-    /// The request that is out; empty before the first.
+    /// The outstanding request; empty before the first.
     request: Vec<u8>,
-    /// Packets in it that could not be used.
+    /// Number of unusable responses to it.
     ignored: u8,
 }
 
-/// So many packets of a conversation may be useless; with the next it is over.
+/// A conversation may contain so many unusable packets; the next one ends it.
 const IGNORED_MAX: u8 = 3;
 
 impl fmt::Debug for Aaa {
@@ -75,11 +75,11 @@ impl Aaa {
         Self {
             radius: server::Server::new(config.radius, seed.stream(&format!("{name}/radius"))),
             rng: seed.stream(&format!("{name}/eap")),
-            desk: Desk::new(config.subscribers, &mut seed.stream(&format!("{name}/diameter"))),
+            vectors: VectorSource::new(config.subscribers, &mut seed.stream(&format!("{name}/diameter"))),
             address: config.address,
             eap: config.eap,
             conversations: BTreeMap::new(),
-            in_hand: None,
+            current: None,
             draining: false,
             out: VecDeque::new(),
         }
@@ -90,17 +90,17 @@ impl Aaa {
         self.conversations.len()
     }
 
-    /// How many questions to the HSS have no answer yet.
+    /// The number of unanswered questions to the HSS.
     pub fn question_count(&self) -> usize {
-        self.desk.waiting()
+        self.vectors.waiting()
     }
 
-    /// How many requests it remembers, to recognise their repetitions.
+    /// The number of requests it remembers, to recognise retransmissions.
     pub fn remembered_count(&self) -> usize {
         self.radius.remembered()
     }
 
-    /// Takes what RADIUS and the desk have to say until neither has anything more.
+    /// Processes what RADIUS and the vector source have ready until neither has any more.
     fn drain(&mut self, cx: &mut Ctx<'_>) {
         loop {
             while let Some(output) = self.radius.poll() {
@@ -109,7 +109,7 @@ impl Aaa {
                     Err(output) => self.out.push_back(output),
                 }
             }
-            match self.desk.poll() {
+            match self.vectors.poll() {
                 Some(Ok(Answered { id, answer })) => self.on_answer(ConversationId(id), answer, cx),
                 Some(Err(output)) => self.out.push_back(output),
                 None => break,
@@ -129,13 +129,13 @@ impl Aaa {
 
     fn on_request(&mut self, request: Request, cx: &mut Ctx<'_>) {
         let conversation = request.conversation;
-        self.in_hand = Some(conversation);
+        self.current = Some(conversation);
         if self.draining && request.first {
-            // The client asks again, perhaps somebody else.
+            // The client will retransmit, perhaps to another server.
             return cx.discard(RADIUS, "draining");
         }
         let Credential::Eap(packet) = request.credential else {
-            // Passwords are for methods inside EAP only.
+            // Passwords are supported inside EAP methods only.
             self.rejected(&request.user_name, "no EAP");
             return self.verdict(Verdict::Reject { conversation, eap: None }, cx);
         };
@@ -150,18 +150,18 @@ impl Aaa {
         self.settle(conversation, output, cx);
     }
 
-    /// Vectors have come; the conversation may have ended while they were on their way.
+    /// Vectors have arrived; the conversation may have ended meanwhile.
     fn on_answer(&mut self, conversation: ConversationId, answer: Answer, cx: &mut Ctx<'_>) {
-        self.in_hand = Some(conversation);
+        self.current = Some(conversation);
         let Some(held) = self.conversations.get_mut(&conversation) else { return };
         let output = held.server.answer(answer, &mut self.rng, cx);
         self.settle(conversation, output, cx);
     }
 
-    /// Follows an output until the client has its answer, or the desk has to ask elsewhere.
+    /// Processes an output until the client has its answer, or vectors must be fetched first.
     fn settle(&mut self, conversation: ConversationId, mut output: ServerOutput, cx: &mut Ctx<'_>) {
         while let ServerOutput::Ask(question) = output {
-            let Some(answer) = self.desk.ask(conversation.0, &question, cx) else { return };
+            let Some(answer) = self.vectors.ask(conversation.0, &question, cx) else { return };
             let Some(held) = self.conversations.get_mut(&conversation) else { return };
             output = held.server.answer(answer, &mut self.rng, cx);
         }
@@ -196,9 +196,9 @@ impl Aaa {
         self.verdict(verdict, cx);
     }
 
-    /// Of a conversation that was left half-way nothing more can be believed.
+    /// The state of a conversation that a panic interrupted is not trusted: it is dropped.
     fn recover(&mut self, cx: &mut Ctx<'_>) {
-        if let Some(conversation) = self.in_hand.take() {
+        if let Some(conversation) = self.current.take() {
             self.rejected(&[], "internal error");
             self.verdict(Verdict::Reject { conversation, eap: None }, cx);
         }
@@ -216,7 +216,7 @@ impl Aaa {
     }
 }
 
-/// Why a conversation of useless packets ended.
+/// Why a conversation with too many unusable packets ended.
 const USELESS: &str = "EAP packets that cannot be used";
 
 impl Conversation {
@@ -224,17 +224,17 @@ impl Conversation {
         Self { server, request: Vec::new(), ignored: 0 }
     }
 
-    // RFC 3579 §2.2: a packet that cannot be used is no fatal error where a request is out, for somebody else may have sent
-    // it; the client is told so that it does not wait. Without a request there is nothing that the peer could answer better.
-    /// One more packet could not be used: whether the conversation may go on.
+    // RFC 3579 §2.2: an unusable packet is no fatal error while a request is outstanding, because somebody else may have sent
+    // it; the client is told so that it does not wait. Without a request there is nothing to repeat.
+    /// Counts one more unusable packet; whether the conversation may continue.
     fn goes_on(&mut self) -> bool {
         self.ignored = self.ignored.saturating_add(1);
         !self.request.is_empty() && self.ignored <= IGNORED_MAX
     }
 }
 
-// RFC 2865 §5.1: the Access-Accept may name the user; what the NAS reports of the session has to carry that name. It is the
-// one that was proved: the User-Name of the request is what the peer called itself.
+// RFC 2865 §5.1: the Access-Accept may name the user, and the NAS's accounting must carry that name. It is the
+// authenticated one: the User-Name of the request is only claimed.
 fn grant(conversation: ConversationId, accepted: Accepted, cx: &mut Ctx<'_>) -> Verdict {
     let Ok(name) = Attribute::new(AttributeType::USER_NAME, &accepted.identity) else {
         cx.trace.record(Fact::Failed { why: "RADIUS User-Name too long".into() });
@@ -247,7 +247,10 @@ fn grant(conversation: ConversationId, accepted: Accepted, cx: &mut Ctx<'_>) -> 
 
 impl Host for Aaa {
     fn holds(&self) -> Vec<(&'static str, usize)> {
-        vec![("EAP conversations", self.conversations.len()), ("questions to the HSS", self.desk.waiting())]
+        vec![
+            ("EAP conversations", self.conversations.len()),
+            ("questions to the HSS", self.vectors.waiting()),
+        ]
     }
 
     fn under_way_count(&self) -> usize {
@@ -256,7 +259,7 @@ impl Host for Aaa {
 
     /// Throws away the vectors in stock.
     fn forget(&mut self) {
-        self.desk.forget();
+        self.vectors.forget();
     }
 }
 
@@ -266,27 +269,27 @@ impl Engine for Aaa {
 
     fn handle(&mut self, input: Input<'_, Order>, cx: &mut Ctx<'_>) {
         match input {
-            Input::Datagram { from, to, bytes } if self.desk.owns(to) => {
-                self.desk.handle(Input::Datagram { from, to, bytes }, cx);
+            Input::Datagram { from, to, bytes } if self.vectors.owns(to) => {
+                self.vectors.handle(Input::Datagram { from, to, bytes }, cx);
             }
             Input::Datagram { from, to, bytes } => {
                 self.radius.handle(Input::Datagram { from, to, bytes }, cx);
             }
             Input::Secured { peer, local, names } => {
-                self.desk.handle(Input::Secured { peer, local, names }, cx);
+                self.vectors.handle(Input::Secured { peer, local, names }, cx);
             }
-            Input::Lost { peer, local } => self.desk.handle(Input::Lost { peer, local }, cx),
+            Input::Lost { peer, local } => self.vectors.handle(Input::Lost { peer, local }, cx),
             Input::Recover => self.recover(cx),
             Input::Tick => {
-                self.desk.handle(Input::Tick, cx);
+                self.vectors.handle(Input::Tick, cx);
                 self.radius.handle(Input::Tick, cx);
             }
             Input::Command(Order::Drain) => self.draining = true,
-            // An AAA server has nothing to do for other orders, and carries no packets of users.
+            // All other orders mean nothing to an AAA server, and it forwards no user packets.
             Input::Command(_) | Input::Inner(_) => {}
         }
         self.drain(cx);
-        self.in_hand = None;
+        self.current = None;
     }
 
     fn poll(&mut self) -> Option<Output<Event>> {
@@ -294,6 +297,6 @@ impl Engine for Aaa {
     }
 
     fn deadline(&self) -> Option<Deadline> {
-        Deadline::earlier(self.radius.deadline(), self.desk.deadline())
+        Deadline::earlier(self.radius.deadline(), self.vectors.deadline())
     }
 }

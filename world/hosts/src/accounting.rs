@@ -1,4 +1,4 @@
-//! What an authenticator tells the AAA server of the sessions it let in: that they began, and that they ended. RFC 2866 §2.
+//! Accounting of an authenticator: it reports the start and stop of the sessions it has admitted. RFC 2866 §2.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use keytoll_radius::wire::Attributes;
 
 use crate::eap::Conversation;
 
-/// The sessions that were accepted and have not ended.
+/// The sessions that were accepted and have not stopped.
 #[derive(Debug)]
 pub(crate) struct Ledger<C> {
     sessions: BTreeMap<C, Session>,
@@ -17,10 +17,10 @@ pub(crate) struct Ledger<C> {
 
 #[derive(Debug)]
 struct Session {
-    /// Acct-Session-Id: the number of the conversation that the session began with.
+    /// Acct-Session-Id: the number of the conversation with which the session started.
     id: String,
     user_name: Vec<u8>,
-    /// What the AAA server wants to read in every report (RFC 2865 §5.25).
+    /// The Class attributes that every report must carry (RFC 2865 §5.25).
     class: Attributes,
     since: Option<Time>,
 }
@@ -31,7 +31,7 @@ impl<C: Conversation> Ledger<C> {
     }
 
     // RFC 2865 §5.1: the User-Name of the Access-Accept, if there is one, is the one to report.
-    /// The AAA server granted access to who called itself `claimed`.
+    /// The AAA server granted access to a peer that called itself `claimed`.
     pub(crate) fn accepted(&mut self, conversation: C, claimed: Vec<u8>, granted: &Attributes) {
         let user_name = granted.get(AttributeType::USER_NAME).map_or(claimed, <[u8]>::to_vec);
         let is_class = |kind| kind == AttributeType::CLASS;
@@ -41,15 +41,15 @@ impl<C: Conversation> Ledger<C> {
         self.sessions.insert(conversation, session);
     }
 
-    /// The session can be used; the report of it, unless somebody else granted it.
-    pub(crate) fn begun(&mut self, conversation: C, now: Time) -> Option<Account> {
+    /// The session is usable; returns its Start report, unless no AAA server granted it.
+    pub(crate) fn started(&mut self, conversation: C, now: Time) -> Option<Account> {
         let session = self.sessions.get_mut(&conversation)?;
         session.since = Some(now);
         Some(session.report(conversation, AcctStatus::Start, session.class.clone()))
     }
 
-    /// The session is over; the report of it, if its beginning was reported.
-    pub(crate) fn ended(&mut self, conversation: C, now: Time) -> Option<Account> {
+    /// The session is over; returns its Stop report, if its start was reported.
+    pub(crate) fn stopped(&mut self, conversation: C, now: Time) -> Option<Account> {
         let session = self.sessions.remove(&conversation)?;
         let mut attributes = session.class.clone();
         let seconds = now.since(session.since?).as_secs();
@@ -58,7 +58,7 @@ impl<C: Conversation> Ledger<C> {
         Some(session.report(conversation, AcctStatus::Stop, attributes))
     }
 
-    /// The conversation has another name, as an IKE SA with new keys has; the session is the same.
+    /// The conversation has another name, as after rekeying an IKE SA; the session is the same.
     pub(crate) fn rekeyed(&mut self, old: C, new: C) {
         if let Some(session) = self.sessions.remove(&old) {
             self.sessions.insert(new, session);
@@ -107,9 +107,9 @@ mod tests {
     #[test]
     fn start_and_stop_name_the_session_and_carry_the_class() {
         let mut ledger = accepted();
-        let start = ledger.begun(SA, at(3)).unwrap();
+        let start = ledger.started(SA, at(3)).unwrap();
         ledger.rekeyed(SA, SaId(8));
-        let stop = ledger.ended(SaId(8), at(11)).unwrap();
+        let stop = ledger.stopped(SaId(8), at(11)).unwrap();
         assert_eq!((start.status, stop.status), (AcctStatus::Start, AcctStatus::Stop));
         assert_eq!(start.session_id, stop.session_id);
         assert_eq!(stop.attributes.get_u32(AttributeType::ACCT_SESSION_TIME), Some(8));
@@ -124,15 +124,15 @@ mod tests {
         let mallory = Attribute::fixed(AttributeType::USER_NAME, b"mallory@lab");
         let mut ledger = Ledger::new();
         ledger.accepted(SA, b"alice@lab".to_vec(), &[mallory].into_iter().collect());
-        let reports = [ledger.begun(SA, at(3)).unwrap(), ledger.ended(SA, at(4)).unwrap()];
+        let reports = [ledger.started(SA, at(3)).unwrap(), ledger.stopped(SA, at(4)).unwrap()];
         assert_eq!(reports.map(|report| report.user_name), [b"mallory@lab"; 2]);
     }
 
     #[test]
-    fn what_never_began_does_not_end_and_nothing_is_kept() {
+    fn a_session_that_never_started_does_not_stop_and_nothing_is_kept() {
         let mut ledger = accepted();
-        assert_eq!(ledger.ended(SA, at(5)), None);
-        assert_eq!(ledger.begun(SA, at(6)), None);
+        assert_eq!(ledger.stopped(SA, at(5)), None);
+        assert_eq!(ledger.started(SA, at(6)), None);
         assert!(ledger.sessions.is_empty());
     }
 }

@@ -1,5 +1,5 @@
-//! The authenticator's end of EAP: it passes packets between whatever carries EAP from the peer and RADIUS, and believes
-//! the AAA server's verdict. RFC 3748 §2.3, RFC 3579 §2, RFC 7296 §2.16.
+//! The EAP authenticator in pass-through mode: forwards packets between the carrier of EAP and RADIUS, and trusts the AAA
+//! server's decision. RFC 3748 §2.3, RFC 3579 §2, RFC 7296 §2.16.
 
 use std::collections::BTreeMap;
 
@@ -24,28 +24,28 @@ use crate::eap::{Carrier, Conversation, Eap};
 pub struct AaaAccess {
     /// The RADIUS client.
     pub radius: client::Config,
-    /// Whether it asks for the EAP identity; otherwise the identity that the carrier knows is passed on, which saves a round
+    /// Whether it requests the EAP identity; otherwise it passes on the identity that the carrier knows, which saves a round
     /// trip (RFC 7296 §2.16).
     pub asks_identity: bool,
-    /// Whether it reports sessions' beginnings and ends.
+    /// Whether it reports the start and stop of sessions (RFC 2866).
     pub accounts: bool,
 }
 
-/// What is remembered of a peer that proves itself.
+/// State of a peer under authentication.
 #[derive(Debug)]
 struct Session {
-    /// Where the peer is.
+    /// The peer's address.
     peer: Host,
-    /// Who it says it is.
+    /// The identity that it claims.
     user_name: Vec<u8>,
     state: Option<State>,
-    /// Of the request that the peer has last seen.
+    /// Identifier of the last request sent to the peer.
     identifier: u8,
-    /// Whether that request was our own, for its identity.
+    /// Whether that request was our own Identity request.
     asked: bool,
 }
 
-/// The peers that are proving themselves, each in a conversation that carries its EAP packets.
+/// The peers under authentication, each in a conversation that carries its EAP packets.
 #[derive(Debug)]
 pub(crate) struct Authenticator<C> {
     carrier: Carrier,
@@ -57,11 +57,11 @@ pub(crate) struct Authenticator<C> {
     ledger: Option<Ledger<C>>,
 }
 
-/// What the authenticator wants done.
+/// An action for the authenticator's owner.
 pub(crate) enum Wanted<C> {
-    /// The carrier is to be told.
+    /// Pass this to the carrier.
     Tell(C, Eap),
-    /// What RADIUS has for the world outside.
+    /// An output of the RADIUS client.
     Pass(Output<crate::Event>),
 }
 
@@ -79,7 +79,7 @@ impl<C: Conversation> Authenticator<C> {
         }
     }
 
-    /// Whether a datagram to this address is RADIUS's.
+    /// Whether a datagram to this address is for the RADIUS client.
     pub(crate) fn owns(&self, to: Addr) -> bool {
         to.udp_port().is_some_and(|port| self.ports.binary_search(&port).is_ok())
     }
@@ -100,7 +100,7 @@ impl<C: Conversation> Authenticator<C> {
         self.radius.handle(input, cx);
     }
 
-    /// A peer at this address wants to prove itself; the carrier knows it by this identity.
+    /// Starts the authentication of a peer at this address; the carrier knows it by this identity.
     pub(crate) fn begin(
         &mut self,
         id: C,
@@ -119,8 +119,8 @@ impl<C: Conversation> Authenticator<C> {
         None
     }
 
-    // RFC 3579 §2.2: the NAS checks Code, Identifier and Length before it forwards a packet. Over a carrier that protects what
-    // it carries and repeats nothing, what does not fit comes from the peer itself, so it is the end instead of a silent discard.
+    // RFC 3579 §2.2: the NAS checks Code, Identifier and Length before it forwards a packet. Over a protected carrier that
+    // does not retransmit, a wrong packet is the peer's own, so it ends the conversation instead of being discarded silently.
     /// The peer has answered.
     pub(crate) fn answered(&mut self, id: C, eap: Vec<u8>, cx: &mut Ctx<'_>) -> Option<Wanted<C>> {
         let session = self.sessions.get_mut(&id)?;
@@ -151,13 +151,13 @@ impl<C: Conversation> Authenticator<C> {
 
     /// The peer is in.
     pub(crate) fn established(&mut self, id: C, cx: &mut Ctx<'_>) {
-        let report = self.ledger.as_mut().and_then(|ledger| ledger.begun(id, cx.now));
+        let report = self.ledger.as_mut().and_then(|ledger| ledger.started(id, cx.now));
         self.report(report, cx);
     }
 
     /// The peer has left.
     pub(crate) fn closed(&mut self, id: C, cx: &mut Ctx<'_>) {
-        let report = self.ledger.as_mut().and_then(|ledger| ledger.ended(id, cx.now));
+        let report = self.ledger.as_mut().and_then(|ledger| ledger.stopped(id, cx.now));
         self.report(report, cx);
     }
 
@@ -174,7 +174,7 @@ impl<C: Conversation> Authenticator<C> {
         }
     }
 
-    /// Nobody waits for the end of this conversation any longer.
+    /// Drops the conversation: its result is no longer needed.
     pub(crate) fn forget(&mut self, id: C, cx: &mut Ctx<'_>) {
         self.closed(id, cx);
         if self.sessions.remove(&id).is_some() {
@@ -216,7 +216,7 @@ impl<C: Conversation> Authenticator<C> {
         }
     }
 
-    // RFC 3579 §2.2: what a challenge carries is a request, and its identifier the one that the peer has to answer.
+    // RFC 3579 §2.2: a challenge carries a request, whose identifier the peer must repeat.
     fn challenge(
         &mut self,
         id: C,
@@ -233,8 +233,8 @@ impl<C: Conversation> Authenticator<C> {
         Some(Wanted::Tell(id, Eap::Packet(eap)))
     }
 
-    // RFC 7296 §2.16: the identity that EAP proved comes from the AAA server; RFC 2865 §5.1: as the User-Name of its
-    // Access-Accept. What the peer called itself is not a substitute.
+    // RFC 7296 §2.16: the authenticated identity comes from the AAA server; RFC 2865 §5.1: as the User-Name of its
+    // Access-Accept. The identity that the peer claimed is no substitute.
     fn accept(&mut self, accept: Accept) -> Option<Wanted<C>> {
         let id = C::of_number(accept.conversation.0);
         let session = self.sessions.remove(&id)?;
@@ -250,7 +250,7 @@ impl<C: Conversation> Authenticator<C> {
 
     fn refuse(&mut self, id: C, eap: Option<Vec<u8>>) -> Option<Wanted<C>> {
         let session = self.sessions.remove(&id)?;
-        // RFC 3579 §2.6.3: the code decides; a packet in an Access-Reject that says otherwise would only confuse the peer.
+        // RFC 3579 §2.6.3: the code decides; a contradicting packet in an Access-Reject would only confuse the peer.
         let failure = eap.filter(|eap| matches!(Packet::read(eap), Ok(Packet::Failure(_))));
         let packet = failure.unwrap_or_else(|| packet::failure(session.identifier));
         Some(Wanted::Tell(id, Eap::Failure { packet }))
@@ -258,7 +258,7 @@ impl<C: Conversation> Authenticator<C> {
 }
 
 impl Session {
-    /// Takes the peer's answer to the request it has seen.
+    /// Accepts the peer's response to the last request.
     fn take(&mut self, eap: &[u8]) -> Result<(), &'static str> {
         let Ok(Packet::Response(response)) = Packet::read(eap) else {
             return Err("EAP packet that is no response");
@@ -317,8 +317,7 @@ mod tests {
         Authenticator::new(access, Carrier { is_reliable, proves_server: false }, &Seed::from(1), "ap")
     }
 
-    /// What a peer is told that answers with another identifier than that of the request; and what then goes to the AAA
-    /// server if it answers well.
+    /// The reaction to a response with the wrong identifier, and the number of RADIUS requests after a correct one.
     fn after_a_wrong_identifier(is_reliable: bool) -> (Option<Eap>, usize) {
         let mut ap = authenticator(is_reliable);
         let mut cx = Ctx { now: Time::ZERO, crypto: &mut Null, trace: &mut NoTrace };
@@ -337,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn a_packet_that_does_not_fit_ends_it_only_where_no_other_can_follow() {
+    fn a_wrong_packet_ends_the_conversation_only_over_a_reliable_carrier() {
         let failure = Eap::Failure { packet: packet::failure(0) };
         assert_eq!(after_a_wrong_identifier(true), (Some(failure), 0));
         assert_eq!(after_a_wrong_identifier(false), (None, 1));

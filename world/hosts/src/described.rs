@@ -1,14 +1,13 @@
-//! What only people and programs outside want to know of an event, in the words of its family: fields with names.
+//! Details of an event for people and outside programs, as named fields in the terms of its family.
 //!
-//! Nothing is put into words before somebody reads it: strangers cause some events as often as they like, and most runs read
-//! none of them.
+//! They are formatted only on demand: strangers can cause some events as often as they like, and most runs read none.
 
 use std::fmt;
 
-/// What one field says.
+/// The value of a field.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Value {
-    /// Text; what others say of themselves may be any.
+    /// Text; identities that others claim may be any text.
     Text(String),
     /// A number.
     Number(u64),
@@ -19,12 +18,12 @@ pub enum Value {
 }
 
 impl Value {
-    /// An identity, an address, a suite: whatever has a text.
+    /// An identity, an address, a suite: anything with a text form.
     pub fn shown(value: impl fmt::Display) -> Self {
         Self::Text(value.to_string())
     }
 
-    /// The text, if it is one.
+    /// The text, if it is text.
     pub fn text(&self) -> Option<&str> {
         match self {
             Self::Text(text) => Some(text),
@@ -43,7 +42,7 @@ impl Fields {
         Self(Vec::new())
     }
 
-    /// With one more field, if there is a value for it.
+    /// Adds a field, if there is a value for it.
     #[must_use]
     pub fn with(mut self, name: &'static str, value: impl Into<Option<Value>>) -> Self {
         self.0.extend(value.into().map(|value| (name, value)));
@@ -70,17 +69,17 @@ impl IntoIterator for Fields {
     }
 }
 
-/// Something that can be put into words.
+/// Something that has named fields.
 pub trait Described: fmt::Debug + Send {
-    /// For a line of the log, and for the JSON of an event.
+    /// The fields for a line of the log, and for the JSON of an event.
     fn fields(&self) -> Fields;
 
-    /// Of a session, for the table that `keytoll connect` prints: what, and how it is.
+    /// For a session: label and value of the rows in the table that `keytoll connect` prints.
     fn rows(&self) -> Vec<(&'static str, String)> {
         Vec::new()
     }
 
-    /// Of a session, for what `keytoll connect --json` prints.
+    /// For a session: the fields that `keytoll connect --json` prints.
     fn document(&self) -> Fields {
         self.fields()
     }
@@ -92,12 +91,12 @@ impl Described for Fields {
     }
 }
 
-/// What a family knows of an event besides what all families have in common. Two are the same if they say the same.
+/// A family's own details of an event. Two are equal if their fields are.
 #[derive(Debug)]
 pub struct Details(Box<dyn Described>);
 
 impl Details {
-    /// What this says.
+    /// Wraps the details of a family.
     pub fn of(described: Box<dyn Described>) -> Self {
         Self(described)
     }

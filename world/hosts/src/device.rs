@@ -1,4 +1,4 @@
-//! The device: wants to reach the gateway, and sets up an SA when there is none.
+//! The device: sends traffic to the gateway, and sets up an SA when there is none.
 
 use std::collections::VecDeque;
 use std::net::IpAddr;
@@ -24,14 +24,14 @@ use crate::supplicant::{EapCredentials, Supplicant};
 use crate::traffic::Station;
 use crate::{Host, Order, icmp, ike, ip};
 
-/// Echo requests that wait for an SA; more are dropped.
+/// At most so many echo requests wait for an SA; more are dropped.
 const WAITING_MAX: usize = 16;
-/// How long after it asked for a child SA alone it asks again.
+/// A refused request for a child SA is repeated after this time at the earliest.
 const ASK_AGAIN: Duration = Duration::from_secs(10);
 /// Of the host's own echo requests.
 const IDENTIFIER: u16 = 1;
 
-/// What a device is told before its first packet.
+/// The configuration of a device.
 #[derive(Debug, Clone)]
 pub struct DeviceConfig {
     /// Its IKE endpoint; connection 0 leads to the gateway.
@@ -42,9 +42,9 @@ pub struct DeviceConfig {
     pub gateway: IpAddr,
     /// Its address inside the tunnel, if it has one of its own.
     pub inner: Option<IpAddr>,
-    /// Whom it pings: the gateway itself, or an address behind it.
+    /// The destination of its echo requests: the gateway itself, or an address behind it.
     pub target: IpAddr,
-    /// How it proves itself with EAP, if connection 0 does.
+    /// Its EAP credentials, if connection 0 uses EAP.
     pub eap: Option<EapCredentials>,
 }
 
@@ -56,22 +56,22 @@ pub struct Device {
     supplicant: Option<Supplicant>,
     sas: SaTable,
     keepalives: Keepalives,
-    /// Traffic of users, while there is some.
+    /// User traffic, if configured.
     station: Option<Station>,
-    /// Whether this machine has an interface, which gets what comes out of SAs.
+    /// Whether this machine has a network interface, which receives the decapsulated packets.
     has_interface: bool,
     rng: Rng,
     /// The inner address the gateway assigned.
     assigned: Option<IpAddr>,
-    /// The IKE SA in use; a new one takes its place.
+    /// The IKE SA in use; a new one replaces it.
     current: Option<SaId>,
-    /// The attempt to get an SA that is under way.
+    /// The set-up attempt under way.
     set_up: Option<SetUp>,
     childless: bool,
     waiting: VecDeque<Vec<u8>>,
-    /// Of the last echo request of its own.
+    /// Sequence number of its last echo request.
     sequence: Option<u16>,
-    /// When it asked for a child under the IKE SA in use, until one is up.
+    /// When it requested a child under the IKE SA in use; `None` once one is up.
     asked: Option<Time>,
     out: VecDeque<Output<Event>>,
 }
@@ -107,19 +107,19 @@ impl Device {
         }
     }
 
-    /// Its SAs for traffic serve no longer than this; at the soft limit it asks for successors.
+    /// Limits the lifetime of its traffic SAs; at the soft limit it rekeys them.
     #[must_use]
     pub const fn with_limits(mut self, limits: SaLimits) -> Self {
         self.sas.limit(limits);
         self
     }
 
-    /// Its address inside the SAs: the one the gateway assigned, or its own.
+    /// Its inner address: the one that the gateway assigned, or its own.
     fn inside(&self) -> IpAddr {
         self.assigned.or(self.config.inner).unwrap_or(self.config.address)
     }
 
-    /// An echo request leaves through the SA, or waits for one and asks for it.
+    /// Sends an echo request through the SA, or queues it and sets up an SA.
     fn echo(&mut self, payload_bytes: usize, cx: &mut Ctx<'_>) {
         if self.sas.reaches(self.config.target) {
             self.send_echo(vec![0; payload_bytes], cx);
@@ -143,8 +143,8 @@ impl Device {
         self.set_up = Some(SetUp::begin(sa.map(Into::into), cx.now, self.config.ike.retransmission.total()));
     }
 
-    /// There is no SA for traffic: one is asked for, under the IKE SA if there is one. A gateway that refuses is not asked
-    /// again for every packet.
+    /// Requests a missing traffic SA, under the IKE SA if there is one. A gateway that refuses is not asked again for every
+    /// packet.
     fn want_child(&mut self, cx: &mut Ctx<'_>) {
         match self.current {
             _ if self.set_up.is_some() => {}
@@ -197,7 +197,7 @@ impl Device {
         }
     }
 
-    /// Whether a packet answers the last echo request of our own.
+    /// Whether a packet answers our last echo request.
     fn is_our_reply(&self, packet: &Delivered) -> bool {
         let echo = || Echo::read(packet.source, packet.destination, packet.payload()).ok().flatten();
         packet.protocol == icmp::protocol(packet.source)
@@ -206,7 +206,7 @@ impl Device {
             })
     }
 
-    /// Takes what the endpoint has to say, and tells it what SAs need, until neither has anything more.
+    /// Processes the outputs of the IKE endpoint and the SAs until neither has any more.
     fn drain(&mut self, cx: &mut Ctx<'_>) {
         loop {
             while let Some(output) = self.ike.poll() {
@@ -255,18 +255,18 @@ impl Device {
                 self.sas.rekeyed(old.into(), new.into());
                 self.current = self.current.map(|current| if current == old { new } else { current });
                 self.set_up.iter_mut().for_each(|set_up| set_up.renamed(old.into(), new.into()));
-                self.tell(IkeEvent::Rekeyed { old, new });
+                self.report(IkeEvent::Rekeyed { old, new });
             }
             IkeEvent::ReauthenticationDue(_) if self.set_up.is_none() => self.begin(cx),
             IkeEvent::Failed(sa, why, peer) if self.is_about(sa) => {
                 self.failed(why, cx);
-                self.tell(IkeEvent::Failed(sa, why, peer));
+                self.report(IkeEvent::Failed(sa, why, peer));
             }
             IkeEvent::ChildFailed(sa, why) if self.is_about(sa) || self.is_idle_under(sa) => {
                 self.failed(why, cx);
-                self.tell(IkeEvent::ChildFailed(sa, why));
+                self.report(IkeEvent::ChildFailed(sa, why));
             }
-            // What others began and could not end, or what an SA still wanted that another one has replaced, ends nothing here.
+            // A failed attempt of a peer, or of an SA that was already replaced, does not concern ours.
             IkeEvent::Failed(..) | IkeEvent::ChildFailed(..) => {
                 cx.discard(IKE, "failure of no attempt of ours");
             }
@@ -276,9 +276,9 @@ impl Device {
                     self.give_up(why, cx);
                 }
                 cx.trace.record(Fact::Closed { why: why.name().into() });
-                self.tell(IkeEvent::Closed(sa, why));
+                self.report(IkeEvent::Closed(sa, why));
             }
-            other => self.tell(other),
+            other => self.report(other),
         }
     }
 
@@ -286,7 +286,7 @@ impl Device {
         self.sas.install(sa.into(), ike::pair(child, self.config.address, self.config.gateway));
     }
 
-    /// Whether the attempt under way is about this IKE SA.
+    /// Whether the attempt under way concerns this IKE SA.
     fn is_about(&self, sa: SaId) -> bool {
         self.set_up.as_ref().is_some_and(|set_up| set_up.needs(sa.into()))
     }
@@ -296,25 +296,25 @@ impl Device {
         self.set_up.is_none() && self.current == Some(sa)
     }
 
-    /// RFC 7296 §2.8.3: after authenticating again the old IKE SA is deleted, and its children with it.
+    /// RFC 7296 §2.8.3: after reauthentication the old IKE SA is deleted with its children.
     fn established(&mut self, established: Box<IkeEstablished>, cx: &mut Ctx<'_>) {
         self.assigned = established.address.or(self.assigned);
         if let Some(old) = self.current.replace(established.sa) {
             self.ike.handle(Input::Command(IkeCommand::Delete(old)), cx);
         }
         if self.childless {
-            // What waits has no SA to go through, and needs none.
+            // Queued echo requests have no SA to go through, and need none.
             self.waiting.clear();
             self.usable(cx);
         }
-        self.tell(IkeEvent::Established(established));
+        self.report(IkeEvent::Established(established));
     }
 
-    fn tell(&mut self, event: IkeEvent) {
+    fn report(&mut self, event: IkeEvent) {
         self.out.extend(ike::milestone(event).map(Output::Event));
     }
 
-    /// The first packet asks for an SA and is lost, as one may be on any way.
+    /// Forwards a packet of this machine. The first one triggers an SA and is lost, which IP permits.
     fn forward(&mut self, packet: &[u8], cx: &mut Ctx<'_>) {
         if self.sas.is_empty() && !(self.childless && self.current.is_some()) {
             return self.want_child(cx);
@@ -332,7 +332,7 @@ impl Device {
         }
     }
 
-    /// The gateway carries EAP: the supplicant answers.
+    /// The supplicant answers an EAP packet of the gateway.
     fn on_eap(&mut self, sa: SaId, packet: &[u8], cx: &mut Ctx<'_>) {
         let answer = match &mut self.supplicant {
             Some(supplicant) => supplicant.step(packet, cx),
@@ -343,7 +343,7 @@ impl Device {
         }
     }
 
-    /// IKE has not said in time how the attempt ended.
+    /// Gives up an attempt whose result IKE has not reported in time.
     fn end_hopeless_set_up(&mut self, cx: &mut Ctx<'_>) {
         let Some(set_up) = self.set_up.take_if(|set_up| set_up.is_hopeless(cx.now)) else { return };
         self.give_up(Reason::Timeout, cx);
@@ -429,7 +429,7 @@ impl Engine for Device {
             Input::Datagram { from, to, bytes } => self.arrived(from, to, bytes, cx),
             Input::Inner(packet) => self.forward(packet, cx),
             Input::Recover => self.ike.handle(Input::Recover, cx),
-            // A device speaks datagrams.
+            // A device uses datagrams only.
             Input::Secured { .. } | Input::Lost { .. } => {}
         }
         self.drain(cx);
@@ -455,8 +455,8 @@ impl Engine for Device {
     }
 }
 
-// RFC 3948 §2.2: on the NAT port four zero bytes announce IKE, anything else is ESP.
-/// The ESP packet that a datagram is, in UDP or on IP itself.
+// RFC 3948 §2.2: on the NAT-T port four zero bytes announce IKE, anything else is ESP.
+/// The ESP packet in a datagram, whether in UDP or directly over IP.
 pub(crate) fn esp_payload<'a>(config: &Config, to: Addr, bytes: &'a [u8]) -> Option<&'a [u8]> {
     let is_marked = bytes.first_chunk() == Some(&[0; 4]);
     let is_esp = match to {
@@ -508,7 +508,7 @@ mod tests {
         std::iter::from_fn(|| device.poll()).filter_map(event).collect()
     }
 
-    /// Why and on whom the device has given up.
+    /// The reason and peer in the device's report that it gave up.
     fn gave_up(device: &mut Device) -> Vec<(&'static str, String)> {
         let told = |event| match event {
             Event::GaveUp(failure) => {
@@ -521,9 +521,9 @@ mod tests {
         events(device).into_iter().filter_map(told).collect()
     }
 
-    /// IKE has told the device nothing, which it never may; what it says is thrown away here.
+    /// IKE always reports the result of an attempt; this test discards the report.
     #[test]
-    fn a_device_that_ike_tells_nothing_gives_up_by_itself() {
+    fn a_device_without_a_report_of_ike_gives_up_by_itself() {
         let mut device = device();
         let at = |now: Time, device: &mut Device, input: Input<'_, Order>| {
             device.handle(input, &mut Ctx { now, crypto: &mut Null, trace: &mut NoTrace });
@@ -540,7 +540,7 @@ mod tests {
     }
 
     #[test]
-    fn an_ike_sa_that_closes_without_a_word_of_its_child_ends_the_set_up() {
+    fn an_ike_sa_that_closes_without_a_report_on_its_child_ends_the_set_up() {
         let mut device = device();
         let mut cx = Ctx { now: Time::ZERO, crypto: &mut Null, trace: &mut NoTrace };
         device.handle(Input::Command(Order::Echo { payload_bytes: 8 }), &mut cx);

@@ -5,7 +5,7 @@ use keytoll_ike::SaId;
 use crate::eap::{Carrier, Conversation, Eap};
 
 impl Carrier {
-    /// IKE_AUTH, where the gateway has proved itself before EAP begins.
+    /// IKE_AUTH, in which the gateway authenticates itself before EAP starts.
     pub(crate) const IKE: Self = Self { is_reliable: true, proves_server: true };
 }
 

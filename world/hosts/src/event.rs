@@ -1,4 +1,4 @@
-//! What hosts tell whoever drives them: milestones that every family has, each with what else its family knows of it.
+//! Events of hosts: milestones that all families share, each with details of its family.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -11,17 +11,17 @@ use keytoll_net::Addr;
 
 use crate::described::Details;
 
-/// Names a session of a host: that under which a peer is authenticated, such as an IKE SA. Opaque, and another host's is
-/// another one.
+/// Identifies a session of a host: the association under which a peer is authenticated, such as an IKE SA. Opaque, and valid
+/// within its host only.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SessionId(pub u64);
 
-/// What the sessions of a family are called where people and programs read of them.
+/// What a family calls its sessions in output.
 #[derive(Debug, Clone, Copy)]
 pub struct Naming {
     /// The field that names a session.
     pub field: &'static str,
-    /// The field that names the session whose place another one takes.
+    /// The field that names the replaced session.
     pub old_field: &'static str,
     /// How a session is written.
     pub text: fn(SessionId) -> String,
@@ -33,67 +33,67 @@ impl Naming {
         Self { field: "session", old_field: "old_session", text: |session| session.0.to_string() };
 }
 
-/// What a host tells whoever drives it.
+/// An event that a host reports to its driver.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Event {
     /// Device: traffic can flow.
     Usable,
-    /// Device: its attempt to get a session is over, though its engine has said nothing of a failure.
+    /// Device: gave up a set-up attempt of which its engine reported no failure.
     GaveUp(Box<Failure>),
-    /// Device: the answer to an echo request came back.
+    /// Device: received the reply to an echo request.
     EchoReply,
-    /// Device and gateway: traffic of users has ended and was told.
+    /// Device and gateway: user traffic has ended and its counters are recorded.
     TrafficEnded,
     /// Device and gateway: a peer is authenticated.
     Established(Established),
-    /// Device and gateway: a session has new keys and another name; its child SAs are under that now.
+    /// Device and gateway: a session was rekeyed and has another id, which now owns its child SAs.
     Rekeyed {
         /// The session that is being closed.
         old: SessionId,
-        /// The one that takes its place.
+        /// Its new id.
         new: SessionId,
     },
-    /// Device and gateway: a session is gone, with all its child SAs.
+    /// Device and gateway: a session was closed, with all its child SAs.
     Closed {
         /// The session.
         session: SessionId,
         /// Why.
         why: Reason,
     },
-    /// Device and gateway: a session did not come up.
+    /// Device and gateway: a session could not be set up.
     Failed(Box<Failure>),
-    /// Device and gateway: nothing that a peer offered was acceptable. It may be anybody.
+    /// Device and gateway: no proposal of a peer was acceptable. The peer is not authenticated.
     ProposalRefused {
-        /// Where the peer is.
+        /// The peer's address.
         remote: Addr,
         /// Why, in the protocol's word.
         why: Reason,
-        /// What was offered, and what would have done.
+        /// What was offered, and what would have been accepted.
         details: Details,
     },
-    /// Device and gateway: an SA for traffic is there.
+    /// Device and gateway: a traffic SA was installed.
     ChildUp(Child),
-    /// Device and gateway: an SA for traffic has new keys.
+    /// Device and gateway: a traffic SA was rekeyed.
     ChildRekeyed {
-        /// SPI that the replaced one receives on.
+        /// The inbound SPI of the replaced one.
         old: u32,
         /// The new one.
         new: Child,
     },
-    /// Device and gateway: the SA for traffic that receives on this SPI is gone.
+    /// Device and gateway: the traffic SA with this inbound SPI was removed.
     ChildDown(u32),
-    /// Device and gateway: an SA for traffic did not come up; the session stays.
+    /// Device and gateway: a traffic SA could not be set up; the session remains.
     ChildFailed {
         /// The session.
         session: SessionId,
         /// Why.
         why: Reason,
     },
-    /// AAA server: somebody was let in, under this name.
+    /// AAA server: accepted a user, under this name.
     Accepted(Vec<u8>),
-    /// AAA server: somebody was not let in.
+    /// AAA server: rejected a user.
     Rejected {
-        /// What it calls itself.
+        /// The name that it claims.
         name: Vec<u8>,
         /// Why.
         why: &'static str,
@@ -108,46 +108,46 @@ pub enum Event {
 }
 
 impl Event {
-    /// Whether it says that the attempt to get a session, or an SA for traffic, came to nothing.
+    /// Whether it reports that the set-up of a session or traffic SA failed.
     pub const fn is_failure(&self) -> bool {
         matches!(self, Self::GaveUp(_) | Self::Failed(_) | Self::ChildFailed { .. })
     }
 }
 
-/// A session that came up.
+/// A session that was established.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Established {
     /// The session.
     pub session: SessionId,
-    /// The address inside that the peer assigned.
+    /// The inner address that the peer assigned.
     pub address: Option<IpAddr>,
-    /// After which time the peer must authenticate again, if it was told so.
+    /// The time after which the peer must reauthenticate, if it was told so.
     pub authenticated_for: Option<Duration>,
-    /// Who was proved, what was negotiated, and where the peer is.
+    /// The authenticated peer, its address, and what was negotiated.
     pub details: Details,
 }
 
-/// How a session did not come up.
+/// A failed session.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Failure {
-    /// The session, if the engine has named one.
+    /// The session, if the engine has created one.
     pub session: Option<SessionId>,
     /// Why.
     pub why: Reason,
-    /// What most likely is wrong, as the rest of a sentence that begins with "most likely".
+    /// The most likely cause, as the rest of a sentence that starts with "most likely".
     pub likely: Option<&'static str>,
-    /// With whom, as far as that is known; nothing of it is proved.
+    /// The peer, as far as it is known; not authenticated.
     pub peer: Option<Details>,
 }
 
-/// Why something ended or did not begin.
+/// Why something ended or failed to start.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reason {
     /// The name used in traces and summaries.
     pub name: &'static str,
-    /// What is for people alone, and in no trace.
+    /// Details for people, which are not in traces.
     pub detail: Option<Cow<'static, str>>,
-    /// Whether somebody else found it: the peer told us, or EAP, which knows more.
+    /// Whether it was reported by the peer or by EAP, which knows more.
     pub is_hearsay: bool,
 }
 
@@ -155,7 +155,7 @@ impl Reason {
     /// The peer did not answer.
     pub const TIMEOUT: Self = Self::new("timeout");
 
-    /// One that we found ourselves, of which the name says all.
+    /// A reason found locally and without details.
     pub const fn new(name: &'static str) -> Self {
         Self { name, detail: None, is_hearsay: false }
     }
@@ -168,10 +168,10 @@ impl fmt::Display for Reason {
     }
 }
 
-/// An SA for traffic, without its keys.
+/// A traffic SA, without its keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Child {
-    /// The session that it came up under.
+    /// The session that it was set up under.
     pub session: SessionId,
     /// SPI we receive on.
     pub inbound_spi: u32,
@@ -179,10 +179,10 @@ pub struct Child {
     pub outbound_spi: u32,
     /// Algorithms.
     pub suite: Suite,
-    /// Our side of the traffic, the first selector of it.
+    /// The first selector of our side of the traffic.
     pub local: Option<Selector>,
     /// The peer's side.
     pub remote: Option<Selector>,
-    /// Whether it travels in UDP (RFC 3948).
+    /// Whether it uses UDP encapsulation (RFC 3948).
     pub encapsulated: bool,
 }

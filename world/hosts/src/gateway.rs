@@ -1,4 +1,4 @@
-//! The gateway: answers IKE, ends the SAs, and answers the echoes that come out of them.
+//! The gateway: IKE responder, endpoint of the SAs, and responder to echo requests inside them.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::net::IpAddr;
@@ -23,16 +23,16 @@ use crate::keepalive::Keepalives;
 use crate::traffic::Station;
 use crate::{Host, Order, icmp, ike, ip};
 
-/// What a gateway is told before its first packet.
+/// The configuration of a gateway.
 #[derive(Debug, Clone)]
 pub struct GatewayConfig {
     /// Its IKE endpoint.
     pub ike: Config,
     /// Its address on the access network.
     pub address: IpAddr,
-    /// Further addresses it answers echoes for: those behind it.
+    /// Further addresses for which it answers echo requests: those behind it.
     pub inner: Vec<IpAddr>,
-    /// Where devices that use EAP are judged.
+    /// The AAA server that authenticates devices with EAP.
     pub aaa: Option<AaaAccess>,
 }
 
@@ -44,12 +44,12 @@ pub struct Gateway {
     authenticator: Option<Authenticator<SaId>>,
     sas: SaTable,
     keepalives: Keepalives,
-    /// Traffic of users, while there is some.
+    /// User traffic, if configured.
     station: Option<Station>,
-    /// Whether this machine has an interface, which gets what comes out of SAs.
+    /// Whether this machine has a network interface, which receives the decapsulated packets.
     has_interface: bool,
     rng: Rng,
-    /// Where the peer of each IKE SA is.
+    /// The address of each IKE SA's peer.
     peers: BTreeMap<SaId, IpAddr>,
     out: VecDeque<Output<Event>>,
 }
@@ -74,29 +74,29 @@ impl Gateway {
         }
     }
 
-    /// Its SAs for traffic serve no longer than this; at the soft limit it asks for successors.
+    /// Limits the lifetime of its traffic SAs; at the soft limit it rekeys them.
     #[must_use]
     pub const fn with_limits(mut self, limits: SaLimits) -> Self {
         self.sas.limit(limits);
         self
     }
 
-    /// How many IKE SAs it holds, half-open ones included.
+    /// The number of its IKE SAs, half-open ones included.
     pub fn ike_sa_count(&self) -> usize {
         self.ike.sa_count()
     }
 
-    /// How many IKE SAs wait for the device to confirm that they are closed.
+    /// The number of IKE SAs that wait for the device to confirm their deletion.
     fn closing_count(&self) -> usize {
         self.ike.closing_count()
     }
 
-    /// How many devices are proving themselves with EAP.
+    /// The number of devices under EAP authentication.
     pub fn proving_count(&self) -> usize {
         self.authenticator.as_ref().map_or(0, Authenticator::session_count)
     }
 
-    /// How many RADIUS requests have no response yet.
+    /// The number of outstanding RADIUS requests.
     pub fn radius_outstanding(&self) -> usize {
         self.authenticator.as_ref().map_or(0, Authenticator::outstanding)
     }
@@ -148,7 +148,7 @@ impl Gateway {
         }
     }
 
-    /// Takes what IKE, the SAs and the authenticator have to say until none has anything more.
+    /// Processes the outputs of IKE, the SAs and the authenticator until none has any more.
     fn drain(&mut self, cx: &mut Ctx<'_>) {
         loop {
             while let Some(output) = self.ike.poll() {
@@ -175,7 +175,7 @@ impl Gateway {
         }
     }
 
-    /// A device wants to prove itself with EAP.
+    /// Starts the EAP authentication of a device.
     fn begin_eap(&mut self, sa: SaId, identity: &[u8], peer: IpAddr, cx: &mut Ctx<'_>) {
         let wanted = match &mut self.authenticator {
             Some(authenticator) => authenticator.begin(sa, identity, peer.into(), cx),
@@ -194,7 +194,7 @@ impl Gateway {
                 if let Some(authenticator) = &mut self.authenticator {
                     authenticator.established(established.sa, cx);
                 }
-                self.tell(IkeEvent::Established(established));
+                self.report(IkeEvent::Established(established));
             }
             IkeEvent::ChildUp(sa, child) => {
                 self.out.push_back(Output::Event(Event::ChildUp(ike::child(sa, &child))));
@@ -227,7 +227,7 @@ impl Gateway {
                 if let Some(authenticator) = &mut self.authenticator {
                     authenticator.rekeyed(old, new);
                 }
-                self.tell(IkeEvent::Rekeyed { old, new });
+                self.report(IkeEvent::Rekeyed { old, new });
             }
             IkeEvent::Closed(sa, why) => {
                 self.peers.remove(&sa);
@@ -235,13 +235,13 @@ impl Gateway {
                     authenticator.closed(sa, cx);
                 }
                 cx.trace.record(Fact::Closed { why: why.name().into() });
-                self.tell(IkeEvent::Closed(sa, why));
+                self.report(IkeEvent::Closed(sa, why));
             }
-            other => self.tell(other),
+            other => self.report(other),
         }
     }
 
-    /// A device did not get in. That it went silent is its own to say.
+    /// An IKE SA failed. A timeout of the device is not recorded here: the device records it itself.
     fn failed(&mut self, sa: SaId, why: Reason, peer: Option<Box<Unproved>>, cx: &mut Ctx<'_>) {
         if let Some(authenticator) = &mut self.authenticator {
             authenticator.forget(sa, cx);
@@ -249,7 +249,7 @@ impl Gateway {
         if !why.is_hearsay() && why != Reason::Timeout {
             cx.trace.record(Fact::Failed { why: why.name().into() });
         }
-        self.tell(IkeEvent::Failed(sa, why, peer));
+        self.report(IkeEvent::Failed(sa, why, peer));
     }
 
     fn install(&mut self, sa: SaId, child: ChildSa, cx: &mut Ctx<'_>) {
@@ -259,7 +259,7 @@ impl Gateway {
         }
     }
 
-    fn tell(&mut self, event: IkeEvent) {
+    fn report(&mut self, event: IkeEvent) {
         self.out.extend(ike::milestone(event).map(Output::Event));
     }
 }
@@ -322,7 +322,7 @@ impl Engine for Gateway {
                 self.out.extend(sealed.map(Output::Datagram));
             }
             Input::Recover => self.ike.handle(Input::Recover, cx),
-            // A gateway speaks datagrams.
+            // A gateway uses datagrams only.
             Input::Secured { .. } | Input::Lost { .. } => {}
         }
         self.drain(cx);

@@ -1,4 +1,4 @@
-//! What all hosts have in common, whatever their devices and gateways speak.
+//! The interface of all hosts, whatever protocols they use.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -8,7 +8,7 @@ use keytoll_engine::{Ctx, Deadline, Engine, Input, Output};
 use crate::event::{Event, Naming, SessionId};
 use crate::traffic;
 
-/// What may be asked of a host. What is not for a host of its kind it ignores.
+/// A request to a host. A host ignores orders that do not concern its kind.
 #[derive(Debug)]
 pub enum Order {
     /// Device: send an echo request to the gateway; sets up a session if there is none.
@@ -16,52 +16,52 @@ pub enum Order {
         /// Bytes after the ICMP echo header.
         payload_bytes: usize,
     },
-    /// Let nobody begin any more; those that began may go on.
+    /// Refuse new conversations; those under way may finish.
     Drain,
-    /// Device and gateway: close a session and all its child SAs.
+    /// Device and gateway: close a session with all its child SAs.
     Close(SessionId),
-    /// Device and gateway: replace the keys of a session.
+    /// Device and gateway: rekey a session.
     Rekey(SessionId),
-    /// Device and gateway: ask the peer of a session whether it lives.
+    /// Device and gateway: check the liveness of a session's peer.
     Probe(SessionId),
-    /// Device and gateway: set up one more SA for traffic under a session.
+    /// Device and gateway: set up another traffic SA under a session.
     OpenChild(SessionId),
-    /// Device and gateway: replace the keys of the SA for traffic that we receive on this SPI.
+    /// Device and gateway: rekey the traffic SA with this inbound SPI.
     RekeyChild(SessionId, u32),
-    /// Device and gateway: close the SA for traffic that we receive on this SPI.
+    /// Device and gateway: close the traffic SA with this inbound SPI.
     CloseChild(SessionId, u32),
-    /// Device and gateway: begin traffic of users, or to answer it.
+    /// Device and gateway: start user traffic, or answer it.
     Traffic(Box<traffic::Config>),
-    /// Device and gateway: it is over; tell what was.
+    /// Device and gateway: stop user traffic and record its counters.
     TrafficEnd,
 }
 
-/// A device, a gateway or a server of any family: what simulator, daemons and launchers drive.
+/// A device, a gateway or a server of any family, as the simulator and the live driver run it.
 pub trait Host: Engine<Command = Order, Event = Event> + fmt::Debug + Send {
     /// What its sessions are called.
     fn naming(&self) -> Naming {
         Naming::NONE
     }
 
-    /// From now on this machine has an interface: what comes out of SAs is for it, not for the host.
+    /// This machine has a network interface from now on: decapsulated packets go there, not to the host.
     fn attach_interface(&mut self) {}
 
-    /// The address that traffic of its users comes from, if it is a device.
+    /// The source address of its user traffic, if it is a device.
     fn source(&self) -> Option<IpAddr> {
         None
     }
 
-    /// What it holds, and how much of it: nothing may be left when all is over.
+    /// Its open state by kind, with counts: all must be zero after teardown.
     fn holds(&self) -> Vec<(&'static str, usize)> {
         Vec::new()
     }
 
-    /// How many conversations are under way, sessions that are up not counted: whoever ends the host waits for them.
+    /// The number of conversations under way, established sessions excluded; a shutdown waits for them.
     fn under_way_count(&self) -> usize {
         0
     }
 
-    /// Forgets what would make the next authentication shorter than the first one.
+    /// Forgets what would shorten the next authentication.
     fn forget(&mut self) {}
 }
 

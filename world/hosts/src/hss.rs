@@ -1,4 +1,4 @@
-//! The HSS: who holds the subscribers' keys, behind Diameter. 3GPP TS 29.273 §8 (SWx), TS 29.272 §5.2.3 (S6a).
+//! The HSS: holds the subscribers' keys and answers Diameter requests. 3GPP TS 29.273 §8 (SWx), TS 29.272 §5.2.3 (S6a).
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -14,7 +14,7 @@ use keytoll_engine::{Ctx, Deadline, Engine, Input, Output};
 
 use crate::{Event, Host, Order};
 
-/// What an HSS is told before its first packet.
+/// The configuration of an HSS.
 pub struct HssConfig {
     /// Its Diameter server.
     pub diameter: Config,
@@ -36,14 +36,14 @@ pub struct Hss {
 }
 
 impl fmt::Debug for Hss {
-    /// Without what it is about to send: there are keys in it.
+    /// Without the messages to send, which contain keys.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Hss").field("address", &self.address).finish_non_exhaustive()
     }
 }
 
 impl Hss {
-    /// An HSS that nobody is connected to.
+    /// An HSS without connections.
     pub fn new(config: HssConfig) -> Self {
         Self {
             address: config.diameter.local.ip,
@@ -53,7 +53,7 @@ impl Hss {
     }
 }
 
-/// The authentication centre as Diameter's server asks it.
+/// The authentication centre as the Diameter server uses it.
 struct Centre(AuthenticationCentre);
 
 impl VectorSource for Centre {
@@ -74,7 +74,7 @@ fn told(event: diameter::Event) -> Event {
     Event::Answered { imsi, outcome }
 }
 
-/// What Diameter asks in the centre's words; none if that is no IMSI.
+/// Converts a Diameter request; `None` if its user name is not an IMSI.
 fn vector_request(request: &Request) -> Option<VectorRequest> {
     let count = usize::try_from(request.count).unwrap_or(usize::MAX);
     let wanted = match &request.wanted {
@@ -106,7 +106,7 @@ impl Engine for Hss {
     type Event = Event;
 
     fn handle(&mut self, input: Input<'_, Order>, cx: &mut Ctx<'_>) {
-        // Whatever a host may be asked, an HSS has nothing to do for it.
+        // No order concerns an HSS.
         if let Err(input) = input.command() {
             self.diameter.handle(input, cx);
         }

@@ -15,11 +15,11 @@ pub const ICMPV6: u8 = 58;
 pub struct Echo {
     /// A reply, not a request.
     pub reply: bool,
-    /// Tells one pinging process from another.
+    /// Distinguishes the pinging processes of a host.
     pub identifier: u16,
     /// Counts the requests.
     pub sequence: u16,
-    /// What is echoed.
+    /// The data to echo.
     pub data: Vec<u8>,
 }
 
@@ -52,7 +52,10 @@ impl Echo {
         message
     }
 
-    /// Reads an echo message; anything else, and a wrong checksum, is none.
+    /// Reads an echo message; `None` for other types and wrong checksums.
+    ///
+    /// # Errors
+    /// The message is shorter than its header.
     pub fn read(source: IpAddr, destination: IpAddr, message: &[u8]) -> Result<Option<Self>, DecodeError> {
         let mut r = Reader::new(message);
         let (kind, code) = (r.u8("ICMP type")?, r.u8("ICMP code")?);
@@ -78,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_written_is_read_and_damage_is_not() {
+    fn a_written_message_is_read_and_a_damaged_one_is_not() {
         for (a, b) in [("10.0.0.1", "10.0.0.2"), ("fd00::1", "fd00::2")] {
             let (a, b): (IpAddr, IpAddr) = (a.parse().unwrap(), b.parse().unwrap());
             let echo = Echo { reply: true, identifier: 3, sequence: 9, data: vec![1, 2, 3] };
@@ -90,7 +93,7 @@ mod tests {
         }
     }
 
-    /// RFC 1071 by hand: 0800 + 0001 + 0001 = 0802, of which the complement is f7fd.
+    /// RFC 1071 by hand: 0800 + 0001 + 0001 = 0802, whose complement is f7fd.
     #[test]
     fn the_checksum_is_the_internets() {
         let local: IpAddr = "127.0.0.1".parse().unwrap();

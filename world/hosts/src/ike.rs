@@ -1,4 +1,4 @@
-//! IKE behind the orders and milestones that all hosts share: what an order asks of IKE, and what IKE's events are to others.
+//! IKE behind the common orders and events of hosts: maps orders to IKE's commands, and IKE's events to milestones.
 
 use std::net::IpAddr;
 
@@ -19,7 +19,7 @@ use crate::event::{self, Child, Failure, Naming, SessionId};
 use crate::host::Order;
 use crate::keepalive::Keepalives;
 
-/// IKE SAs are known by the SPI that we chose.
+/// IKE SAs are identified by our SPI.
 pub(crate) const NAMING: Naming =
     Naming { field: "spi", old_field: "old_spi", text: |session| spi(session.0) };
 
@@ -38,7 +38,7 @@ pub(crate) const fn sa(session: SessionId) -> SaId {
     SaId(session.0)
 }
 
-/// What an order asks of IKE; nothing if it is not for IKE.
+/// The IKE command for an order; `None` if it does not concern IKE.
 pub(crate) const fn command(order: &Order) -> Option<Command> {
     Some(match *order {
         Order::Drain => Command::Drain,
@@ -52,7 +52,7 @@ pub(crate) const fn command(order: &Order) -> Option<Command> {
     })
 }
 
-/// What others are told of an event of IKE's; nothing if that is the host's own affair.
+/// The milestone for an event of IKE; `None` if the event stays inside the host.
 pub(crate) fn milestone(event: Event) -> Option<event::Event> {
     Some(match event {
         Event::Established(established) => event::Event::Established(event::Established {
@@ -85,7 +85,7 @@ fn failure(sa: SaId, why: Reason, peer: Option<Box<Unproved>>) -> Failure {
     Failure { session: Some(sa.into()), why: reason(why), likely, peer }
 }
 
-/// IKE's reason as others are told it.
+/// Converts a reason of IKE.
 pub(crate) fn reason(why: Reason) -> event::Reason {
     let detail = match why {
         Reason::NoCommonSignature(clash) => Some(clash.to_string().into()),
@@ -96,7 +96,7 @@ pub(crate) fn reason(why: Reason) -> event::Reason {
     event::Reason { name: why.name(), detail, is_hearsay: why.is_hearsay() }
 }
 
-/// A child SA as others are told of it.
+/// Converts a child SA.
 pub(crate) fn child(sa: SaId, child: &ChildSa) -> Child {
     let first = |side: &[TrafficSelector]| side.first().and_then(selector);
     Child {
@@ -110,7 +110,7 @@ pub(crate) fn child(sa: SaId, child: &ChildSa) -> Child {
     }
 }
 
-/// What IPsec makes of a child SA between two outer addresses.
+/// The configuration of IPsec for a child SA between two outer addresses.
 pub(crate) fn pair(child: ChildSa, local: IpAddr, remote: IpAddr) -> PairConfig {
     let key = |keys: ChildKeys| {
         TrafficKey::new(child.suite.encryption, child.suite.integrity, keys.encryption, keys.integrity)
@@ -133,7 +133,7 @@ pub(crate) fn pair(child: ChildSa, local: IpAddr, remote: IpAddr) -> PairConfig 
         selectors: Selectors { local: side(&child.local), remote: side(&child.remote) },
         path: Path { local, remote, headers: Headers::Socket },
         follows_peer: child.encapsulation.is_some() && child.peer_may_move,
-        // IKE does not tell them: checksums are computed anew.
+        // IKE does not report them: checksums are recomputed.
         original: None,
         replay_window: Window::SIZE_DEFAULT,
         lifetime: child.bytes_max.map_or(Lifetime::NONE, |bytes| Lifetime::NONE.within_bytes(bytes)),
@@ -141,7 +141,7 @@ pub(crate) fn pair(child: ChildSa, local: IpAddr, remote: IpAddr) -> PairConfig 
     }
 }
 
-/// What IKE is to do for a pair of SAs.
+/// The IKE command in response to an event of a pair of SAs.
 pub(crate) fn for_pair(session: SessionId, event: &keytoll_esp::Event) -> Command {
     let sa = sa(session);
     match *event {
@@ -151,12 +151,12 @@ pub(crate) fn for_pair(session: SessionId, event: &keytoll_esp::Event) -> Comman
     }
 }
 
-/// Where an IKE SA's messages go from and to, if a NAT before us must not forget that.
+/// Source and destination of an IKE SA's messages, if NAT keepalives are needed because we are behind a NAT.
 pub(crate) fn path_to_keep(ike: &Endpoint, sa: SaId) -> Option<(Addr, Addr)> {
     ike.path_to_keep(sa).map(|(local, remote)| (Addr::Udp(local), Addr::Udp(remote)))
 }
 
-/// Which sessions are to be kept in a NAT's memory follows from what IKE tells.
+/// Updates which sessions need NAT keepalives after an event of IKE.
 pub(crate) fn keep(keepalives: &mut Keepalives, event: &Event, ike: &Endpoint) {
     match event {
         Event::Established(established) => {
@@ -236,7 +236,7 @@ impl Described for RefusedProposal {
     }
 }
 
-/// A stranger may call itself anything, and at any length.
+/// An identity as claimed by a peer that is not authenticated: any text of any length.
 fn claimed(identity: &Identity) -> Value {
     const CHARS_MAX: usize = 256;
     let mut text = identity.to_string();
@@ -261,9 +261,9 @@ mod tests {
         }
     }
 
-    /// Who is not let in may call itself anything.
+    /// An unauthenticated peer may claim any name.
     #[test]
-    fn whoever_is_not_let_in_is_named_in_words_of_ours() {
+    fn an_unauthenticated_peer_is_described_by_escaped_text() {
         let name = Identity::new(IdKind::ID_FQDN, b"x\n2026 INFO keytoll: accepted user=boss");
         let remote = Socket::new([192, 0, 2, 7].into(), 500);
         let peer = Unproved { remote, claimed: Some(name), likely: Some(Likely::KeysDiffer) };
@@ -281,9 +281,9 @@ mod tests {
         assert_eq!(failed(Reason::Internal, None).peer, None);
     }
 
-    /// Whatever IKE says of its reasons, others say, too.
+    /// Every reason of IKE keeps its name.
     #[test]
-    fn reasons_keep_their_words() {
+    fn reasons_keep_their_names() {
         for why in [
             Reason::Timeout,
             Reason::Syntax("KE group"),

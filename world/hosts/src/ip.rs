@@ -1,4 +1,4 @@
-//! Just enough of IP for traffic of our own: a header in front of a payload, and back. RFC 791, RFC 8200 §3.
+//! The subset of IP that our own traffic needs: writing and reading a header with its payload. RFC 791, RFC 8200 §3.
 
 use std::net::IpAddr;
 
@@ -14,12 +14,12 @@ pub struct Packet<'a> {
     pub destination: IpAddr,
     /// The payload's protocol.
     pub protocol: u8,
-    /// What the packet carries.
+    /// The payload.
     pub payload: &'a [u8],
 }
 
 impl<'a> Packet<'a> {
-    /// The packet's bytes; none if the addresses are of different families or it is too long.
+    /// The packet's bytes; `None` if the addresses are of different families or it is too long.
     pub fn write(&self) -> Option<Vec<u8>> {
         let fields = Fields::new((self.source, self.destination), self.protocol);
         let header_bytes = fields.header_bytes();
@@ -29,8 +29,11 @@ impl<'a> Packet<'a> {
         Some(bytes)
     }
 
-    /// Reads a packet; bytes after its end are ignored (RFC 4303 §2.7: traffic flow confidentiality padding), and so are options
-    /// and the extension headers that are for its way.
+    /// Reads a packet. Ignores options, extension headers, and bytes after its end (RFC 4303 §2.7: traffic flow confidentiality
+    /// padding).
+    ///
+    /// # Errors
+    /// The bytes are not a whole, unfragmented IP packet.
     pub fn read(bytes: &'a [u8]) -> Result<Self, DecodeError> {
         let header = Header::read(bytes)?;
         let payload = &bytes[header.header_len..header.total_len];

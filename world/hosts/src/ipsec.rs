@@ -1,4 +1,4 @@
-//! The SAs for traffic of a host, whatever has made their keys: what is sealed into which, what arrives on which. RFC 4301 §4.4.
+//! The traffic SAs of a host, whatever negotiated their keys: outbound and inbound processing. RFC 4301 §4.4.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::fmt;
@@ -19,10 +19,10 @@ use keytoll_net::Addr;
 use crate::event::SessionId;
 use crate::ip;
 
-/// How long every pair of SAs of a host may serve, and its anti-replay window.
+/// Lifetime of every pair of SAs of a host, and its anti-replay window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SaLimits {
-    /// In bytes and packets, each half by itself.
+    /// In bytes and packets, counted per direction.
     pub lifetime: Lifetime,
     /// Packets: [`Window::SIZES`].
     pub replay_window: u32,
@@ -38,32 +38,32 @@ impl Default for SaLimits {
 #[derive(Debug, Default)]
 pub struct SaTable {
     ipsec: Ipsec,
-    /// Pairs that others have replaced, by the SPI that they receive on, and until when they do; the first to end first.
+    /// Replaced pairs by their inbound SPI, and until when they are kept; the first to expire comes first.
     replaced: VecDeque<(Time, u32)>,
-    /// What every pair may.
+    /// The limits of every pair.
     limits: SaLimits,
-    /// Under which session each pair is, and the pairs of each session, by the SPI that they receive on.
+    /// The session that owns each pair, and the pairs of each session, by inbound SPI.
     owners: FastMap<u32, SessionId>,
     pairs: BTreeSet<(SessionId, u32)>,
 }
 
-/// How long what was sent before a rekeying may be on its way: strongSwan's `delete_rekeyed_delay`.
+/// How long packets sent before rekeying may be in transit: strongSwan's `delete_rekeyed_delay`.
 const REPLACED_FOR: Duration = Duration::from_secs(5);
 
-/// An IP packet that came out of an SA.
+/// An IP packet that was decapsulated.
 pub struct Delivered {
     /// The sender.
     pub source: IpAddr,
     /// The receiver.
     pub destination: IpAddr,
-    /// What the packet carries.
+    /// The protocol number of the payload.
     pub protocol: u8,
     /// Header and payload; in transport mode the payload alone.
     bytes: Vec<u8>,
     header_len: usize,
 }
 
-/// Without what it carries, which nobody is to read in a log.
+/// Without its payload, which does not belong in logs.
 impl fmt::Debug for Delivered {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let &Self { source, destination, protocol, ref bytes, header_len } = self;
@@ -79,36 +79,36 @@ impl Delivered {
         &self.bytes[self.header_len..]
     }
 
-    /// As the packet that it was.
+    /// As an IP packet.
     pub fn as_packet(&self) -> ip::Packet<'_> {
         let &Self { source, destination, protocol, .. } = self;
         ip::Packet { source, destination, protocol, payload: self.payload() }
     }
 
-    /// Its bytes, with a header of our own if a socket has kept the one it had.
+    /// Its bytes, with a new header if the socket kept the original one.
     pub fn into_packet(self) -> Option<Vec<u8>> {
         if self.header_len > 0 { Some(self.bytes) } else { self.as_packet().write() }
     }
 }
 
 impl SaTable {
-    /// What pairs that are installed from now on may.
+    /// Sets the limits of pairs that are installed from now on.
     pub const fn limit(&mut self, limits: SaLimits) {
         self.limits = limits;
     }
 
-    /// Installs a pair of SAs of a session. It may no more than every pair of the host.
+    /// Installs a pair of SAs of a session, with the limits of the host.
     pub fn install(&mut self, session: SessionId, pair: PairConfig) {
         self.owners.insert(pair.inbound_spi, session);
         self.pairs.insert((session, pair.inbound_spi));
-        // One that was replaced makes way, and must not take this one along when its time has come.
+        // A replaced pair with the same SPI is dropped, and its expiry must not remove the new one.
         self.replaced.retain(|&(_, spi)| spi != pair.inbound_spi);
         let SaLimits { lifetime, replay_window } = self.limits;
         self.ipsec.install(PairConfig { replay_window, lifetime: pair.lifetime.within(lifetime), ..pair });
     }
 
-    /// The pair of a session that receives on this SPI is closed.
-    // RFC 7296 §2.8: what was sent through the old SA may arrive after what was sent through the new one.
+    /// Closes the pair of a session with this inbound SPI.
+    // RFC 7296 §2.8: packets sent through the old SA may arrive after those sent through the new one.
     pub fn remove(&mut self, session: SessionId, inbound_spi: u32, now: Time) {
         self.owners.remove(&inbound_spi);
         self.pairs.remove(&(session, inbound_spi));
@@ -118,12 +118,12 @@ impl SaTable {
             return;
         }
         self.ipsec.remove(inbound_spi);
-        // Whose successor is gone is over, too.
+        // A replaced pair whose successor is closed goes, too.
         let Self { ipsec, replaced, .. } = self;
         replaced.retain(|&(_, spi)| ipsec.is_replaced(spi) || !ipsec.remove(spi));
     }
 
-    /// Forgets what has been replaced for long enough.
+    /// Drops replaced pairs that have been kept for long enough.
     pub fn expire(&mut self, now: Time) {
         while let Some(&(_, spi)) = self.replaced.front().filter(|(until, _)| *until <= now) {
             self.ipsec.remove(spi);
@@ -131,12 +131,12 @@ impl SaTable {
         }
     }
 
-    /// When [`Self::expire`] has something to forget.
+    /// When [`Self::expire`] is due next.
     pub fn deadline(&self) -> Option<Deadline> {
         self.replaced.front().map(|&(at, _)| Deadline { at, why: "replaced SA forgotten" })
     }
 
-    /// The pairs of a session are under the one that took its place.
+    /// Moves the pairs of a session to its successor.
     pub fn rekeyed(&mut self, old: SessionId, new: SessionId) {
         let moved: Vec<_> = self.pairs.range((old, 0)..=(old, u32::MAX)).copied().collect();
         for (_, spi) in moved {
@@ -146,8 +146,7 @@ impl SaTable {
         }
     }
 
-    /// What the key exchange is to know of a pair: that it has served long enough, or that its peer was heard. The session that
-    /// the pair is under comes with it.
+    /// The next event of a pair for the key exchange, with the owning session: its lifetime is used up, or its peer was heard.
     pub fn poll(&mut self) -> Option<(SessionId, Event)> {
         while let Some(event) = self.ipsec.poll_event() {
             let (Event::RekeyWanted(spi) | Event::Expired(spi) | Event::Heard(spi)) = event;
@@ -158,7 +157,7 @@ impl SaTable {
         None
     }
 
-    /// Whether there is no SA but such as have been closed.
+    /// Whether there are no SAs except closed ones.
     pub fn is_empty(&self) -> bool {
         self.owners.is_empty()
     }
@@ -168,17 +167,17 @@ impl SaTable {
         self.ipsec.reaches(destination)
     }
 
-    /// The longest IP packet to a destination that leaves in one of at most `mtu_bytes`.
+    /// The longest IP packet to a destination that fits in an outer packet of `mtu_bytes`.
     pub fn room_bytes(&self, destination: IpAddr, mtu_bytes: usize) -> Option<usize> {
         self.ipsec.room_bytes(destination, mtu_bytes)
     }
 
-    /// Seals an IP payload into the SA for its destination; that there is none is traced.
+    /// Seals an IP payload into the SA for its destination; a missing SA is traced.
     pub fn seal(&mut self, packet: &ip::Packet<'_>, rng: &mut Rng, cx: &mut Ctx<'_>) -> Option<Datagram> {
         self.forward(&packet.write()?, rng, cx)
     }
 
-    /// Seals a whole IP packet into the SA for it; that there is none is traced.
+    /// Seals a whole IP packet into the SA for it; a missing SA is traced.
     pub fn forward(&mut self, packet: &[u8], rng: &mut Rng, cx: &mut Ctx<'_>) -> Option<Datagram> {
         let mut buffer = vec![0; HEADROOM + packet.len() + TAILROOM];
         let range = HEADROOM..HEADROOM + packet.len();
@@ -190,7 +189,7 @@ impl SaTable {
                 let sealed = frame.range();
                 Some(Datagram { protocol: Protocol::ESP, from, to, bytes: cut(buffer, sealed) })
             }
-            // No policy of a host lets packets pass as they are.
+            // No policy of a host has a BYPASS action.
             Ok(Sent::Bypassed) => None,
             Err(why) => {
                 cx.discard(Protocol::ESP, why.name());
@@ -199,7 +198,7 @@ impl SaTable {
         }
     }
 
-    /// Opens an ESP packet; what is wrong with it is traced.
+    /// Opens an ESP packet; errors are traced.
     pub fn open(&mut self, from: Addr, to: Addr, bytes: &[u8], cx: &mut Ctx<'_>) -> Option<Delivered> {
         let mut bytes = bytes.to_vec();
         let mut frame = Frame::whole(&mut bytes);
@@ -225,7 +224,7 @@ fn delivered(arrived: &Arrived, bytes: Vec<u8>) -> Delivered {
     Delivered { source, destination, protocol: flow.protocol(), bytes, header_len }
 }
 
-/// What of a buffer is the packet.
+/// Shortens a buffer to the packet in it.
 fn cut(mut buffer: Vec<u8>, range: Range<usize>) -> Vec<u8> {
     buffer.truncate(range.end);
     buffer.drain(..range.start);

@@ -1,5 +1,5 @@
-//! NAT keepalives: a host behind a NAT that has said nothing to a peer for a while sends one octet, so that the NAT does not
-//! forget it and the peer can reach it. Read RFC 3948 §2.3 and §4.
+//! NAT keepalives: a host behind a NAT that has not sent to a peer for a while sends one octet, so that the NAT keeps its
+//! mapping and the peer can reach the host. Read RFC 3948 §2.3 and §4.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -17,22 +17,22 @@ fn datagram(protocol: Protocol, from: Addr, to: Addr) -> Datagram {
     Datagram { protocol, from, to, bytes: KEEPALIVE.to_vec() }
 }
 
-/// From where to where a session sends, and its ESP.
+/// Source and destination of a session's messages and its ESP.
 pub type Path = (Addr, Addr);
 
-/// The peers that a NAT before us must not forget.
+/// The paths on which NAT mappings must be kept alive.
 #[derive(Debug)]
 pub struct Keepalives {
-    /// What keepalives belong to, for the counters.
+    /// The protocol that keepalives are counted under.
     protocol: Protocol,
     after: Option<Duration>,
     now: Time,
     /// The path of each session, and the sessions of each path.
     paths: BTreeMap<SessionId, Path>,
     sessions: BTreeSet<(Path, SessionId)>,
-    /// When something was last sent there.
+    /// When something was last sent on each path.
     sent: BTreeMap<Path, Sent>,
-    /// The paths in the order of when that was, as far as anybody has looked: a packet must not cost more than noting it.
+    /// The paths ordered by that time, updated lazily: sending a packet must cost no more than noting it.
     order: BTreeSet<(Time, Path)>,
 }
 
@@ -44,7 +44,7 @@ struct Sent {
 }
 
 impl Keepalives {
-    /// One after so much silence; none: never.
+    /// Sends a keepalive after so much silence; `None`: never.
     pub const fn new(protocol: Protocol, after: Option<Duration>) -> Self {
         Self {
             protocol,
@@ -57,14 +57,14 @@ impl Keepalives {
         }
     }
 
-    /// A session is there; its path, if a NAT before us must not forget it.
+    /// Registers a session with its path, if a NAT mapping must be kept alive for it.
     pub fn keep(&mut self, session: SessionId, path: impl FnOnce() -> Option<Path>) {
         if self.after.is_some() {
             path().into_iter().for_each(|path| self.insert(session, path, self.now));
         }
     }
 
-    /// A session sends there, where something was last sent then, if nobody knows better.
+    /// Adds a session on a path on which something was last sent at `last`, unless a later time is known.
     fn insert(&mut self, session: SessionId, path: Path, last: Time) {
         if self.paths.get(&session).is_some_and(|kept| *kept != path) {
             self.forget(session);
@@ -90,20 +90,20 @@ impl Keepalives {
         self.sessions.range((path, SessionId(0))..=(path, SessionId(u64::MAX))).map(|(_, session)| *session)
     }
 
-    /// What time it is.
+    /// Sets the current time.
     pub const fn at(&mut self, now: Time) {
         self.now = now;
     }
 
     // RFC 3948 §4: a keepalive is sent only if nothing else was sent to that peer for so long.
-    /// Notes a datagram that leaves.
+    /// Notes an outgoing datagram.
     pub fn sent(&mut self, datagram: &Datagram) {
         if let Some(sent) = self.sent.get_mut(&(datagram.from, datagram.to)) {
             sent.last = self.now;
         }
     }
 
-    /// Those that are due. A peer may be at another address by now.
+    /// The keepalives that are due. A peer may have another address by now.
     pub fn due(&mut self, path_of: impl Fn(SessionId) -> Option<Path>) -> Vec<Datagram> {
         let (paths, protocol) = (self.due_now(path_of), self.protocol);
         paths.into_iter().map(|(from, to)| datagram(protocol, from, to)).collect()
@@ -116,7 +116,7 @@ impl Keepalives {
         if asked.is_empty() { asked } else { self.silent() }
     }
 
-    /// Where nothing was sent for so long.
+    /// The paths on which nothing was sent for so long.
     fn silent(&mut self) -> Vec<Path> {
         let filed = self.filed_as_silent();
         for path in filed {
@@ -137,14 +137,14 @@ impl Keepalives {
     fn follow(&mut self, session: SessionId, path: Option<Path>) {
         let kept = self.paths.get(&session).copied();
         if kept != path {
-            // What was sent to the old place counts for the new one, too.
+            // Packets sent on the old path count for the new one, too.
             let last = kept.and_then(|kept| self.sent.get(&kept)).map_or(self.now, |sent| sent.last);
             self.forget(session);
             path.into_iter().for_each(|path| self.insert(session, path, last));
         }
     }
 
-    /// When the next one is due, unless something else is sent; perhaps earlier if something was.
+    /// When the next one is due, unless something else is sent; may be too early if something was.
     pub fn deadline(&self) -> Option<Deadline> {
         let (first, _) = self.order.first()?;
         Some(Deadline { at: *first + self.after?, why: "NAT keepalive" })
@@ -164,9 +164,9 @@ mod tests {
         (addr(4500), addr(50_000 + n))
     }
 
-    /// An IKEv1 SA that is heir to another one is told of twice; its peer may have moved meanwhile.
+    /// An IKEv1 SA that replaces another one is reported twice; its peer may have moved meanwhile.
     #[test]
-    fn one_that_is_told_of_twice_leaves_nothing() {
+    fn a_session_that_is_reported_twice_leaves_nothing() {
         let mut keepalives = Keepalives::new(IKE, Some(AFTER));
         keepalives.insert(SessionId(1), path(0), Time::ZERO);
         keepalives.insert(SessionId(1), path(1), Time::ZERO);
@@ -217,9 +217,9 @@ mod tests {
 
     const AFTER: Duration = Duration::from_secs(20);
 
-    /// Whatever comes, goes, moves and sends: the same keepalives, at the same times, as of a list that is searched.
+    /// In any sequence of events the keepalives and their times are the same as with a linear search.
     #[test]
-    fn due_are_those_that_a_search_through_all_finds() {
+    fn keepalives_are_due_as_a_linear_search_finds() {
         let mut rng = Rng::named(7, "keepalives");
         let (mut keepalives, mut model) = (Keepalives::new(IKE, Some(AFTER)), Model::default());
         let mut places: BTreeMap<SessionId, Path> = BTreeMap::new();
@@ -258,7 +258,7 @@ mod tests {
             let first = model.sent.values().min().map(|at| *at + AFTER);
             let deadline = keepalives.deadline().map(|deadline| deadline.at);
             assert!(deadline <= first && deadline.is_some() == first.is_some(), "never late");
-            // Whoever comes then too early, and finds nothing, is told the right time.
+            // A tick that is too early finds nothing and gets the right deadline.
             if deadline.is_some_and(|at| at <= now) && first > Some(now) {
                 assert_eq!(keepalives.due_now(|sa| places.get(&sa).copied()), []);
                 assert!(keepalives.deadline().is_some_and(|deadline| deadline.at > now));

@@ -3,13 +3,13 @@
 //! ```text
 //!   Device:   Echo --> no SA? --> ike::Endpoint.Initiate --> ChildUp --> esp --> echo reply
 //!   Gateway:                      ike::Endpoint (responder) ---------> esp --> answers echoes
-//!   both:     traffic::Station: pings, datagrams or bulk data through the SA, or past it
+//!   both:     traffic::Station: pings, datagrams or bulk data through the SA, or outside it
 //!                                      '--EAP--> radius::Client --> Aaa: radius::Server --> eap::Server
 //!                                                                                '--diameter::Client --> Hss
 //! ```
 //!
-//! A host is an [`keytoll_engine::Engine`] itself: whoever drives one hands it datagrams, orders and ticks. All hosts take the
-//! same [`Order`]s and tell the same [`Event`]s, so that nobody who drives a [`Host`] need know what it speaks.
+//! A host is itself a [`keytoll_engine::Engine`]: its driver passes it datagrams, orders and ticks. All hosts take the same
+//! [`Order`]s and report the same [`Event`]s, so that a driver of a [`Host`] need not know its protocols.
 
 pub mod aaa;
 mod accounting;

@@ -1,7 +1,7 @@
-//! A device's attempt to get a session: which session it is about, and when the device gives it up by itself.
+//! A device's attempt to set up a session: which session it concerns, and when the device gives it up.
 //!
-//! A protocol has its own timers, as IKE has in RFC 7296 §2.4, and tells how an attempt ended. Whoever waits for that must not
-//! wait for ever if it is told nothing.
+//! The protocol has its own timers (IKE: RFC 7296 §2.4) and reports the result of an attempt. The device has a timeout of its
+//! own in case no report comes.
 
 use std::time::Duration;
 
@@ -9,24 +9,24 @@ use keytoll_engine::{Deadline, Time};
 
 use crate::event::SessionId;
 
-/// The protocol gives a silent peer up when it has sent a message as often as it does.
+/// Timeout for a silent peer, in multiples of the protocol's own retransmission time.
 const SILENCE_MAX: u32 = 2;
-/// However much is said: more exchanges than the longest EAP method has, each at its slowest.
+/// Timeout for the whole attempt in the same unit: more exchanges than the longest EAP method has, each at its slowest.
 const WHOLE_MAX: u32 = 32;
 
 /// An attempt under way.
 #[derive(Debug)]
 pub struct SetUp {
-    /// The session that it is about.
+    /// The session that it concerns.
     session: Option<SessionId>,
-    /// How long it may stand still.
+    /// How long it may make no progress.
     silence_max: Duration,
     silent_until: Time,
     ends_at: Time,
 }
 
 impl SetUp {
-    /// `session`: what the protocol began, if it began something; `exchange_max`: how long it sends a message again before it
+    /// `session` is the one that the protocol started, if any; `exchange_max` is how long it retransmits a message before it
     /// gives up.
     pub fn begin(session: Option<SessionId>, now: Time, exchange_max: Duration) -> Self {
         let silence_max = exchange_max.saturating_mul(SILENCE_MAX);
@@ -34,7 +34,7 @@ impl SetUp {
         Self { session, silence_max, silent_until: now + silence_max, ends_at }
     }
 
-    /// Its session went on at that time. What strangers send does not count.
+    /// Notes progress of its session. Packets of strangers do not count.
     pub fn went_on(&mut self, at: Time) {
         self.silent_until = at + self.silence_max;
     }
@@ -44,17 +44,17 @@ impl SetUp {
         self.session = self.session.map(|session| if session == old { new } else { session });
     }
 
-    /// The session that it is about.
+    /// The session that it concerns.
     pub const fn session(&self) -> Option<SessionId> {
         self.session
     }
 
-    /// Whether it is about this session.
+    /// Whether it concerns this session.
     pub fn needs(&self, session: SessionId) -> bool {
         self.session == Some(session)
     }
 
-    /// Whether the device has waited long enough.
+    /// Whether it has timed out.
     pub fn is_hopeless(&self, now: Time) -> bool {
         self.silent_until.min(self.ends_at) <= now
     }

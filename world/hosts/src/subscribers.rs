@@ -1,5 +1,5 @@
-//! Where the AAA server gets authentication vectors: from a centre of its own, or from the HSS over Diameter in batches,
-//! of which it keeps what it does not need at once. 3GPP TS 29.273 §8.1.2.1, TS 33.102 §6.3.2.
+//! The AAA server's source of authentication vectors: its own authentication centre, or the HSS over Diameter, which is
+//! asked for batches; unused vectors are stored. 3GPP TS 29.273 §8.1.2.1, TS 33.102 §6.3.2.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
@@ -14,10 +14,10 @@ use keytoll_eap::{Answer, Question};
 use keytoll_engine::{Ctx, Deadline, Engine, Input, Output, Time};
 use keytoll_net::Addr;
 
-/// Whom the AAA server asks for vectors.
+/// Where the AAA server gets vectors.
 #[derive(Default)]
 pub enum Subscribers {
-    /// Nobody: questions stay without answer.
+    /// No source: questions remain unanswered.
     #[default]
     Nobody,
     /// An authentication centre of its own.
@@ -41,79 +41,79 @@ impl fmt::Debug for Subscribers {
 pub struct HssAccess {
     /// The Diameter client.
     pub diameter: client::Config,
-    /// For how many authentications vectors are asked at a time, at least one; the rest is kept. No request asks for
+    /// For how many authentications vectors are requested at a time, at least one; the rest is stored. No request asks for
     /// more than [`VECTORS_MAX`].
     pub batch: u8,
-    /// Of how many subscribers vectors are kept; who came first is forgotten first.
+    /// The number of subscribers whose vectors are stored; the oldest are dropped first.
     pub kept_max: usize,
 }
 
-/// The AAA server's desk for questions about subscribers.
-pub(crate) enum Desk {
+/// The AAA server's source of vectors, at work.
+pub(crate) enum VectorSource {
     /// No question has an answer.
     Nobody,
-    /// Every question is answered on the spot.
+    /// Every question is answered immediately.
     Own(Box<AuthenticationCentre>),
     /// Questions go to the HSS.
-    Hss(Box<HssDesk>),
+    Hss(Box<HssSource>),
 }
 
-impl Desk {
+impl VectorSource {
     pub(crate) fn new(subscribers: Subscribers, rng: &mut Rng) -> Self {
         match subscribers {
             Subscribers::Nobody => Self::Nobody,
             Subscribers::Own(centre) => Self::Own(Box::new(centre)),
-            Subscribers::Hss(access) => Self::Hss(Box::new(HssDesk::new(access, rng))),
+            Subscribers::Hss(access) => Self::Hss(Box::new(HssSource::new(access, rng))),
         }
     }
 
-    /// Asks for vectors; none: the answer comes from [`Self::poll`], under the same number.
+    /// Asks for vectors; if `None`, the answer comes from [`Self::poll`] under the same number.
     pub(crate) fn ask(&mut self, id: u64, question: &Question, cx: &mut Ctx<'_>) -> Option<Answer> {
         match self {
             Self::Nobody => Some(Answer::Unavailable),
             Self::Own(centre) => Some(centre.answer(question, cx.crypto)),
-            Self::Hss(desk) => desk.ask(id, question, cx),
+            Self::Hss(source) => source.ask(id, question, cx),
         }
     }
 
-    /// Throws away what is in stock.
+    /// Drops stored vectors.
     pub(crate) fn forget(&mut self) {
-        if let Self::Hss(desk) = self {
-            desk.shelf = Shelf { most: desk.shelf.most, ..Shelf::default() };
+        if let Self::Hss(source) = self {
+            source.store = VectorStore { most: source.store.most, ..VectorStore::default() };
         }
     }
 
-    /// How many questions have no answer yet.
+    /// The number of unanswered questions.
     pub(crate) fn waiting(&self) -> usize {
         match self {
             Self::Nobody | Self::Own(_) => 0,
-            Self::Hss(desk) => desk.waiting.len(),
+            Self::Hss(source) => source.waiting.len(),
         }
     }
 
-    /// Whether a datagram to this address is for the desk.
+    /// Whether a datagram to this address is for this source.
     pub(crate) fn owns(&self, to: Addr) -> bool {
-        matches!((self, to), (Self::Hss(desk), Addr::Tcp(to)) if to.port == desk.port)
+        matches!((self, to), (Self::Hss(source), Addr::Tcp(to)) if to.port == source.port)
     }
 
     pub(crate) fn handle(&mut self, input: Input<'_, client::Command>, cx: &mut Ctx<'_>) {
-        if let Self::Hss(desk) = self {
-            desk.handle(input, cx);
+        if let Self::Hss(source) = self {
+            source.handle(input, cx);
         }
     }
 
-    /// Who gets which answer, or what is for the world outside.
+    /// The next answer with its question's number, or an output of the Diameter client.
     pub(crate) fn poll<E>(&mut self) -> Option<Result<Answered, Output<E>>> {
         match self {
             Self::Nobody | Self::Own(_) => None,
-            Self::Hss(desk) => desk.poll(),
+            Self::Hss(source) => source.poll(),
         }
     }
 
     pub(crate) fn deadline(&self) -> Option<Deadline> {
         match self {
             Self::Nobody | Self::Own(_) => None,
-            Self::Hss(desk) => desk.deadline(),
+            Self::Hss(source) => source.deadline(),
         }
     }
 }
@@ -126,35 +126,35 @@ pub(crate) struct Answered {
     pub(crate) answer: Answer,
 }
 
-/// Questions on their way to the HSS, and vectors that nobody has needed yet.
-pub(crate) struct HssDesk {
+/// Outstanding questions to the HSS, and unused vectors.
+pub(crate) struct HssSource {
     client: Client,
     port: u16,
     /// Whether it has connected once; later it connects with the next request.
-    begun: bool,
+    has_connected: bool,
     batch: u32,
     waiting: BTreeMap<u64, Need>,
-    shelf: Shelf,
+    store: VectorStore,
 }
 
-/// What a question takes.
+/// The vectors that a question needs.
 struct Need {
     key: Key,
     count: usize,
     resynchronises: bool,
-    /// What is not needed at once is older than a resynchronisation.
+    /// Whether surplus vectors are older than a resynchronisation.
     stale: bool,
 }
 
-impl HssDesk {
+impl HssSource {
     fn new(access: HssAccess, rng: &mut Rng) -> Self {
         Self {
             port: access.diameter.local.port,
-            begun: false,
+            has_connected: false,
             client: Client::new(access.diameter, rng),
             batch: access.batch.max(1).into(),
             waiting: BTreeMap::new(),
-            shelf: Shelf { most: access.kept_max, ..Shelf::default() },
+            store: VectorStore { most: access.kept_max, ..VectorStore::default() },
         }
     }
 
@@ -162,10 +162,10 @@ impl HssDesk {
         let Some((mut request, need)) = translate(question) else { return Some(Answer::UnknownSubscriber) };
         if need.resynchronises {
             // TS 33.102 §6.3.5: vectors from before the resynchronisation are not to be used.
-            self.shelf.forget(&request.imsi);
+            self.store.forget(&request.imsi);
             let same = |need: &&mut Need| need.key.0 == request.imsi;
             self.waiting.values_mut().filter(same).for_each(|need| need.stale = true);
-        } else if let Some(vectors) = self.shelf.take(&need.key, need.count) {
+        } else if let Some(vectors) = self.store.take(&need.key, need.count) {
             return Some(answer(&need.key.1, vectors));
         }
         request.count = (request.count * self.batch).min(VECTORS_MAX);
@@ -175,7 +175,7 @@ impl HssDesk {
     }
 
     fn handle(&mut self, input: Input<'_, client::Command>, cx: &mut Ctx<'_>) {
-        if !std::mem::replace(&mut self.begun, true) {
+        if !std::mem::replace(&mut self.has_connected, true) {
             self.client.handle(Input::Command(client::Command::Connect), cx);
         }
         self.client.handle(input, cx);
@@ -183,7 +183,7 @@ impl HssDesk {
 
     fn deadline(&self) -> Option<Deadline> {
         let connect = Deadline { at: Time::ZERO, why: "diameter connect" };
-        if self.begun { self.client.deadline() } else { Some(connect) }
+        if self.has_connected { self.client.deadline() } else { Some(connect) }
     }
 
     fn poll<E>(&mut self) -> Option<Result<Answered, Output<E>>> {
@@ -207,7 +207,7 @@ impl HssDesk {
                 let now = vectors.drain(..need.count).collect();
                 let answer = answer(&need.key.1, now);
                 if !need.stale {
-                    self.shelf.put(need.key, vectors);
+                    self.store.put(need.key, vectors);
                 }
                 answer
             }
@@ -219,7 +219,7 @@ impl HssDesk {
     }
 }
 
-/// What a question asks in Diameter's words, for one authentication; none if its identity is not a permanent one.
+/// Converts a question to a Diameter request for one authentication; `None` if its identity is not a permanent one.
 fn translate(question: &Question) -> Option<(Request, Need)> {
     let VectorRequest { imsi, wanted, resynchronise } = VectorRequest::of(question, 1)?;
     let (wanted, count) = match wanted {
@@ -244,7 +244,7 @@ fn translate(question: &Question) -> Option<(Request, Need)> {
     Some((Request { imsi, wanted, count, resynchronisation }, need))
 }
 
-/// The vectors of one authentication; Diameter's client gives only those that were asked for.
+/// The vectors of one authentication; the Diameter client returns only those that were requested.
 fn answer(wanted: &Wanted, vectors: Vec<Vector>) -> Answer {
     if *wanted == Wanted::Sim {
         return Answer::Triplets(vectors.into_iter().filter_map(triplet).collect());
@@ -267,21 +267,21 @@ fn quintuplet(vector: Vector) -> Option<Quintuplet> {
     }
 }
 
-/// Whose vectors, and of which kind.
+/// Subscriber and kind of vectors.
 type Key = (String, Wanted);
 
-/// Vectors that were asked for and not needed yet, in the order they are to be used.
+/// Unused vectors in the order in which they are to be used.
 #[derive(Default)]
-struct Shelf {
+struct VectorStore {
     most: usize,
     /// With the number of its coming.
     vectors: BTreeMap<Key, (u64, VecDeque<Vector>)>,
-    /// Keys in the order they came.
+    /// Keys by age.
     order: BTreeMap<u64, Key>,
     came: u64,
 }
 
-impl Shelf {
+impl VectorStore {
     fn take(&mut self, key: &Key, count: usize) -> Option<Vec<Vector>> {
         let (_, kept) = self.vectors.get_mut(key).filter(|(_, kept)| kept.len() >= count)?;
         let taken = kept.drain(..count).collect();

@@ -1,4 +1,4 @@
-//! The supplicant's end of EAP: a peer that answers what its carrier brings. RFC 3748 §4, RFC 7296 §2.16.
+//! The supplicant: an EAP peer that answers the packets of its carrier. RFC 3748 §4, RFC 7296 §2.16.
 
 use std::fmt;
 use std::sync::Arc;
@@ -14,12 +14,12 @@ use crate::eap::{Carrier, Eap};
 /// RFC 3748 §4: the code of a Failure.
 const FAILURE: u8 = 4;
 
-/// Who the supplicant is in EAP, and how it can prove that.
+/// The supplicant's EAP identity and its methods.
 #[derive(Clone)]
 pub struct EapCredentials {
     /// Its methods.
     pub config: Arc<PeerConfig>,
-    /// What it answers when asked who it is.
+    /// Its answer to an Identity request.
     pub identity: EapIdentity,
 }
 
@@ -29,18 +29,18 @@ impl fmt::Debug for EapCredentials {
     }
 }
 
-/// Who the supplicant says it is.
+/// The identity of a supplicant.
 #[derive(Clone)]
 pub enum EapIdentity {
     /// Always the same.
     Fixed(Vec<u8>),
-    /// What the card would be called by next: its identity for a fast re-authentication, its pseudonym, or its permanent
-    /// identity (RFC 4186 §4.2.1, RFC 4187 §4.1.1).
+    /// The card's next identity: for fast re-authentication, its pseudonym, or its permanent identity (RFC 4186 §4.2.1,
+    /// RFC 4187 §4.1.1).
     Card(SharedCard, Flavour),
 }
 
 impl EapIdentity {
-    /// The identity to begin a conversation with now.
+    /// The identity for a conversation that starts now.
     pub fn now(&self) -> Vec<u8> {
         match self {
             Self::Fixed(identity) => identity.clone(),
@@ -55,7 +55,7 @@ pub(crate) struct Supplicant {
     carrier: Carrier,
     peer: Peer,
     rng: Rng,
-    /// Why the last conversation failed, in EAP's words.
+    /// Why the last conversation failed, as reported by EAP.
     failure: Option<Reason>,
 }
 
@@ -65,22 +65,22 @@ impl Supplicant {
         Self { credentials, carrier, peer, rng, failure: None }
     }
 
-    // RFC 7296 §2.16: the gateway may take IDi for the EAP identity and ask for none.
-    /// Forgets the last conversation; in the next one the carrier has said that we are `claimed`.
+    // RFC 7296 §2.16: the gateway may take IDi for the EAP identity and not request one.
+    /// Starts a new conversation, in which the carrier has announced us as `claimed`.
     pub(crate) fn begin(&mut self, claimed: Option<&[u8]>) {
         self.peer = peer(&self.credentials, self.carrier, claimed);
         self.failure = None;
     }
 
-    /// Takes a packet; gives what the carrier is to be told, which is nothing of a packet that another may follow.
+    /// Processes a packet; returns the message for the carrier, `None` if the packet is ignored and another may follow.
     pub(crate) fn step(&mut self, packet: &[u8], cx: &mut Ctx<'_>) -> Option<Eap> {
         Some(match self.peer.step(packet, &mut self.rng, cx) {
             PeerOutput::Send(packet) => Eap::Packet(packet),
             PeerOutput::Ignored if !self.carrier.is_reliable => return None,
-            // RFC 7296 §2.16: in IKE_AUTH a Failure is the gateway's and ends the exchange, even if the EAP peer has not begun
-            // and would take it for somebody else's.
+            // RFC 7296 §2.16: in IKE_AUTH a Failure is the gateway's and ends the exchange, even if the EAP peer has not started
+            // and would attribute it to somebody else.
             PeerOutput::Ignored if packet.first() == Some(&FAILURE) => self.fail(Reason::REFUSED),
-            // The authenticator waits for an answer and says nothing more.
+            // The authenticator waits for an answer and sends nothing more.
             PeerOutput::Ignored => self.fail(Reason::UNANSWERABLE),
             PeerOutput::Success(keys) => Eap::Success { packet: Vec::new(), msk: keys.msk, identity: None },
             PeerOutput::Failed(reason) => self.fail(reason),
@@ -133,8 +133,8 @@ mod tests {
         Supplicant::new(credentials, carrier, Seed::from(1).stream("ue/eap"))
     }
 
-    /// What the carrier is told of a packet, and why the conversation failed.
-    fn told_of(packet: &[u8], is_reliable: bool) -> (Option<Eap>, Option<Reason>) {
+    /// The message for the carrier after a packet, and why the conversation failed.
+    fn verdict_on(packet: &[u8], is_reliable: bool) -> (Option<Eap>, Option<Reason>) {
         let mut supplicant = supplicant(is_reliable);
         let mut cx = Ctx { now: Time::ZERO, crypto: &mut Null, trace: &mut NoTrace };
         let told = supplicant.step(packet, &mut cx);
@@ -142,13 +142,13 @@ mod tests {
     }
 
     #[test]
-    fn a_packet_without_an_answer_ends_it_only_where_no_other_can_follow() {
+    fn a_packet_without_an_answer_ends_the_conversation_only_over_a_reliable_carrier() {
         let failure = Some(Eap::Failure { packet: Vec::new() });
         for (packet, reason) in
             [(packet::failure(7), Reason::REFUSED), (vec![5, 0, 0, 4], Reason::UNANSWERABLE)]
         {
-            assert_eq!(told_of(&packet, true), (failure.clone(), Some(reason)));
-            assert_eq!(told_of(&packet, false), (None, None));
+            assert_eq!(verdict_on(&packet, true), (failure.clone(), Some(reason)));
+            assert_eq!(verdict_on(&packet, false), (None, None));
         }
     }
 }

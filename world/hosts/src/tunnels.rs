@@ -1,5 +1,5 @@
-//! TLS for the EAP methods that need it: `keytoll-tls` behind the door of `keytoll-eap`, since protocols do not know each
-//! other.
+//! TLS for the EAP methods that need it: connects `keytoll-tls` to the trait of `keytoll-eap`, since protocol crates do not
+//! depend on each other.
 
 use std::sync::Arc;
 
@@ -9,12 +9,18 @@ use keytoll_eap::tunnel::{Tunnel, Tunnels};
 use keytoll_engine::Ctx;
 use keytoll_tls::{Client, Config, ConfigError, Failure, Server, Session, Version};
 
-/// TLS as an EAP peer speaks it.
+/// TLS for an EAP peer.
+///
+/// # Errors
+/// The certificates or versions cannot be used.
 pub fn tls_client(config: &Config) -> Result<Arc<dyn Tunnels>, ConfigError> {
     Ok(Arc::new(ClientSide(Client::new(config)?)))
 }
 
-/// TLS as an EAP server speaks it.
+/// TLS for an EAP server.
+///
+/// # Errors
+/// The certificates or versions cannot be used.
 pub fn tls_server(config: &Config) -> Result<Arc<dyn Tunnels>, ConfigError> {
     Ok(Arc::new(ServerSide(Server::new(config)?)))
 }

@@ -1,4 +1,4 @@
-//! The AAA server alone, with a NAS that says what it likes and an HSS behind it. Null cryptography.
+//! The AAA server alone, with a scripted NAS and an HSS behind it. Null cryptography.
 //! RFC 3579 §2.2, 3GPP TS 29.273 §8.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests are tests")]
@@ -50,7 +50,7 @@ fn centre() -> AuthenticationCentre {
     centre
 }
 
-/// Asks the HSS for vectors of two authentications at a time.
+/// Asks the HSS for the vectors of two authentications at a time.
 fn hss_access() -> HssAccess {
     let (local, server) = (Socket::new(AAA, 40_000), Socket::new(HSS, DIAMETER));
     HssAccess {
@@ -60,7 +60,7 @@ fn hss_access() -> HssAccess {
     }
 }
 
-/// An AAA server, its HSS, and what the NAS has heard.
+/// An AAA server, its HSS, and what the NAS has received.
 struct Bench {
     aaa: Aaa,
     hss: Hss,
@@ -70,9 +70,9 @@ struct Bench {
     to_hss: usize,
     /// Whether the HSS hears anything.
     is_reachable: bool,
-    /// Who was rejected, and why.
+    /// Rejected users and reasons.
     rejected: Vec<(Vec<u8>, &'static str)>,
-    /// Streams that the AAA server wanted closed.
+    /// Streams that the AAA server asked to close.
     closed: Vec<(Addr, Addr)>,
 }
 
@@ -108,7 +108,7 @@ impl Bench {
         }
     }
 
-    /// The NAS sends an EAP packet, under a new identifier, with the State of the last answer if there is one.
+    /// The NAS sends an EAP packet under a new identifier, with the State of the last answer if there is one.
     fn ask(&mut self, eap: &[u8], state: &[u8]) -> Option<Answer> {
         self.next += 1;
         let mut request = PacketBuilder::authentic(Code::ACCESS_REQUEST, self.next);
@@ -121,12 +121,12 @@ impl Bench {
         self.for_aaa(Input::Datagram { from, to, bytes: &sealed.bytes })
     }
 
-    /// A device says who it is.
+    /// A device sends its identity.
     fn begin(&mut self) -> Option<Answer> {
         self.ask(&packet::response(0, MethodType::IDENTITY, USER), &[])
     }
 
-    /// One input, and all that the AAA server and its HSS say to each other because of it.
+    /// Handles one input, and all messages that follow between the AAA server and its HSS.
     fn for_aaa(&mut self, input: Input<'_, Order>) -> Option<Answer> {
         self.aaa.handle(input, &mut Ctx { now: self.now, crypto: &mut Null, trace: &mut NoTrace });
         self.carry()
@@ -161,7 +161,7 @@ impl Bench {
         }
     }
 
-    /// To the AAA server's next deadline.
+    /// Advances to the AAA server's next deadline.
     fn tick(&mut self) -> Option<Answer> {
         self.now = self.now.max(self.aaa.deadline()?.at);
         self.for_aaa(Input::Tick)
@@ -183,10 +183,10 @@ const REJECT: u8 = 3;
 const AKA_CHALLENGE: u8 = 1;
 const AKA_NOTIFICATION: u8 = 12;
 
-/// TS 29.273 §8.1.2.1: a challenge waits for the HSS, a second one is made of what the HSS gave with the first, and none of
-/// that is left when it is thrown away.
+/// TS 29.273 §8.1.2.1: the first challenge waits for the HSS, a second one uses vectors of the same batch, and dropped
+/// vectors are gone.
 #[test]
-fn vectors_are_asked_for_kept_and_thrown_away() {
+fn vectors_are_requested_stored_and_dropped() {
     let mut bench = Bench::new();
     assert_eq!(bench.begin().unwrap().code, CHALLENGE);
     let first = bench.to_hss;
@@ -201,9 +201,9 @@ fn vectors_are_asked_for_kept_and_thrown_away() {
     assert_eq!((bench.aaa.conversation_count(), bench.aaa.question_count()), (4, 0));
 }
 
-/// An HSS that says nothing costs its question its time, and the device an authentication: it is told.
+/// If the HSS does not answer, the question times out and the device is told that it failed.
 #[test]
-fn without_the_hss_nobody_gets_in_and_nothing_is_kept() {
+fn without_the_hss_nobody_is_accepted_and_nothing_is_kept() {
     let mut bench = Bench::new();
     bench.is_reachable = false;
     assert!(bench.begin().is_none(), "it waits");
@@ -220,7 +220,7 @@ fn without_the_hss_nobody_gets_in_and_nothing_is_kept() {
     }
 }
 
-/// A stream that breaks is made again; a question that was on its way is not lost with it.
+/// A broken stream is reconnected; an outstanding question is not lost with it.
 #[test]
 fn a_question_survives_its_stream() {
     let mut bench = Bench::new();
@@ -239,9 +239,9 @@ fn a_question_survives_its_stream() {
     assert!(code.is_some(), "the device has its answer");
 }
 
-/// RFC 6733 §13: over TLS an HSS is believed by a name that it has proved, and its stream is closed where it has not.
+/// RFC 6733 §13: over TLS an HSS is accepted under a name that it has proved, otherwise its stream is closed.
 #[test]
-fn a_secured_hss_is_believed_by_its_proved_name() {
+fn a_secured_hss_is_accepted_under_its_proved_name() {
     for (proved, is_believed) in [("hss", true), ("somebody", false)] {
         let mut access = hss_access();
         access.diameter.secured = true;
@@ -256,10 +256,10 @@ fn a_secured_hss_is_believed_by_its_proved_name() {
     }
 }
 
-/// RFC 3579 §2.2: what cannot be used ends nothing at once, for somebody else may have sent it; the request is repeated, but
+/// RFC 3579 §2.2: an unusable packet ends nothing at once, for somebody else may have sent it; the request is repeated, but
 /// not without end.
 #[test]
-fn packets_that_cannot_be_used_are_answered_three_times() {
+fn unusable_packets_are_answered_three_times() {
     let mut bench = Bench::new();
     let mut answer = bench.begin().unwrap();
     let challenge = answer.eap.clone();
@@ -274,17 +274,17 @@ fn packets_that_cannot_be_used_are_answered_three_times() {
     assert_eq!(bench.rejected, [(USER.to_vec(), "EAP packets that cannot be used")]);
 }
 
-/// Where no request is out there is nothing to repeat: the first useless packet is the end.
+/// Without an outstanding request there is nothing to repeat: the first unusable packet is the end.
 #[test]
-fn a_conversation_does_not_begin_with_what_cannot_be_used() {
+fn a_conversation_does_not_begin_with_an_unusable_packet() {
     let mut bench = Bench::new();
     let answer = bench.ask(&packet::response(7, MethodType::AKA, b"early"), &[]).unwrap();
     assert_eq!((answer.code, bench.aaa.conversation_count()), (REJECT, 0));
 }
 
-/// A server that is about to stop lets those finish who have begun, and takes nobody new.
+/// A draining server lets conversations under way finish, and accepts no new ones.
 #[test]
-fn who_has_begun_may_finish_while_the_server_drains() {
+fn conversations_under_way_finish_while_the_server_drains() {
     let mut bench = Bench::new();
     let begun = bench.begin().unwrap();
     assert!(bench.for_aaa(Input::Command(Order::Drain)).is_none());
@@ -295,7 +295,7 @@ fn who_has_begun_may_finish_while_the_server_drains() {
     assert_eq!(bench.aaa.conversation_count(), 0);
 }
 
-/// Passwords are for methods inside EAP only, and whoever sends one without is told so, and is in the log.
+/// Passwords are supported inside EAP methods only: a plain one is rejected, and the rejection is logged.
 #[test]
 fn a_request_without_eap_is_rejected_by_name() {
     let mut bench = Bench::new();
@@ -310,7 +310,7 @@ fn a_request_without_eap_is_rejected_by_name() {
     assert!(format!("{:?}", bench.aaa).contains("198.51.100.2"), "a log says which server it was");
 }
 
-/// What is remembered to recognise repetitions is remembered for a while and no longer.
+/// A request is remembered for a while, to recognise retransmissions, and then forgotten.
 #[test]
 fn a_repeated_request_has_the_same_answer_and_is_forgotten() {
     let mut bench = Bench::new();

@@ -1,5 +1,5 @@
-//! The fuzz target `eap_chain` without a fuzzer: its committed corpus, and bytes by chance. `KEYTOLL_BLESS=1` writes the
-//! corpus anew; what the fuzzer finds is added beside it under any other name.
+//! The fuzz target `eap_chain` without a fuzzer: its committed corpus, and random bytes. `KEYTOLL_BLESS=1` writes the
+//! corpus anew; the fuzzer's findings are added beside it under any other name.
 
 #![allow(clippy::unwrap_used, reason = "this is a test: it may fail and say why")]
 
@@ -12,10 +12,10 @@ fn corpus() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus/eap_chain")
 }
 
-/// Genuine answers, so many that every method has ended.
+/// Genuine answers, enough for every method to finish.
 const THROUGH: [u8; 12] = [0; 12];
 
-/// What is wrong, and the steps; each once under every chain.
+/// Name and steps of each seed; one of each per chain.
 fn seeds() -> Vec<(&'static str, Vec<u8>)> {
     let junk = |step: &[u8]| [step, &THROUGH].concat();
     vec![
@@ -41,7 +41,7 @@ fn seeds() -> Vec<(&'static str, Vec<u8>)> {
 }
 
 #[test]
-fn the_corpus_is_there_and_goes_as_it_says() {
+fn the_corpus_is_complete_and_runs_as_named() {
     for (name, steps) in seeds() {
         for chain in 0..CHAINS {
             let bytes = [&[chain], &steps[..]].concat();
@@ -65,7 +65,7 @@ fn the_corpus_is_there_and_goes_as_it_says() {
 }
 
 #[test]
-fn whatever_was_found_holds() {
+fn all_findings_hold() {
     for entry in std::fs::read_dir(corpus()).unwrap() {
         run(&std::fs::read(entry.unwrap().path()).unwrap());
     }

@@ -1,5 +1,5 @@
-//! SAs for traffic that do not last: those that have served long enough are replaced before anything is lost, and one that
-//! is gone is asked for again. A device and a gateway with a secret between them, and real cryptography.
+//! Traffic SAs with limited lifetimes: used-up ones are rekeyed before packets are lost, and a closed one is requested
+//! again. A device and a gateway with a pre-shared key, and real cryptography.
 
 use std::collections::VecDeque;
 use std::net::{IpAddr, Ipv4Addr};
@@ -59,35 +59,35 @@ struct Bench {
     wire: VecDeque<Datagram>,
     facts: Vec<Fact>,
     events: [Vec<Event>; 2],
-    /// What came out of the SAs at each end.
+    /// The decapsulated packets at each end.
     inside: [Vec<Vec<u8>>; 2],
-    /// Who is behind a NAT.
+    /// The end that is behind a NAT.
     hidden: Option<usize>,
 }
 
-/// What is seen of who is behind a NAT.
+/// The public address of the NAT.
 const OUTSIDE: IpAddr = IpAddr::V4(Ipv4Addr::new(198, 51, 100, 7));
 
 impl Bench {
-    /// An SA for traffic is up, and serves no longer than this.
+    /// A pair with an installed traffic SA of this lifetime.
     fn with(lifetime: Lifetime) -> Self {
         Self::hiding(None, lifetime)
     }
 
-    /// One of the two is behind a NAT.
+    /// A pair of which one end is behind a NAT.
     fn behind_nat(hidden: usize) -> Self {
         Self::hiding(Some(hidden), Lifetime::NONE)
     }
 
     fn hiding(hidden: Option<usize>, lifetime: Lifetime) -> Self {
         let mut bench = Self::at_rest(hidden, lifetime);
-        // The first packet asks for an SA, and is lost.
+        // The first packet triggers an SA, and is lost.
         bench.forward(DEVICE, 0);
         bench.settle();
         bench
     }
 
-    /// Nothing has been said yet.
+    /// A pair that has not exchanged anything yet.
     fn at_rest(hidden: Option<usize>, lifetime: Lifetime) -> Self {
         let seed = Seed::from(7);
         let device = DeviceConfig {
@@ -139,7 +139,7 @@ impl Bench {
         self.step(end, |host, cx| host.handle(Input::Command(order), cx));
     }
 
-    /// One datagram arrives, if there is one.
+    /// Delivers one datagram, if there is one.
     fn deliver(&mut self) -> bool {
         let Some(Datagram { from, to, bytes, .. }) = self.wire.pop_front() else { return false };
         let (from, to) = self.translated(from, to);
@@ -155,7 +155,7 @@ impl Bench {
         while self.deliver() {}
     }
 
-    /// What the NAT makes of the addresses of a datagram. A gateway's ports stay, as who forwards them wants it.
+    /// Translates a datagram's addresses at the NAT. A gateway's ports stay, as with port forwarding.
     fn translated(&self, mut from: Addr, mut to: Addr) -> (Addr, Addr) {
         let Some(hidden) = self.hidden else { return (from, to) };
         let shift = if hidden == DEVICE { 10_000 } else { 0 };
@@ -168,13 +168,13 @@ impl Bench {
         (from, to)
     }
 
-    /// A keepalive arrives at one end.
+    /// Delivers a keepalive to one end.
     fn hear_keepalive(&mut self, end: usize) {
         let [from, to] = [1 - end, end].map(|end| Addr::udp(ADDRESS[end], 4500));
         self.step(end, |host, cx| host.handle(Input::Datagram { from, to, bytes: &[0xff] }, cx));
     }
 
-    /// Time passes for both, and nothing arrives; what was sent meanwhile: when, by whom, how long.
+    /// Advances both ends without delivering anything; returns the time, sender and length of what they sent.
     fn idle(&mut self, time: Duration) -> Vec<(Duration, usize, usize)> {
         let (begin, end) = (self.now, self.now + time);
         let mut sent = Vec::new();
@@ -215,7 +215,7 @@ impl Bench {
     }
 }
 
-/// A numbered packet of a protocol that no host takes for its own (RFC 3692 §2.1).
+/// A numbered packet of a protocol that no host handles itself (RFC 3692 §2.1).
 fn packet(end: usize, number: u16) -> Vec<u8> {
     let (IpAddr::V4(from), IpAddr::V4(to)) = (ADDRESS[end], ADDRESS[1 - end]) else { panic!("IPv4") };
     let [high, low] = number.to_be_bytes();
@@ -223,14 +223,14 @@ fn packet(end: usize, number: u16) -> Vec<u8> {
     [&head[..], &from.octets(), &to.octets(), &[low; 40]].concat()
 }
 
-/// RFC 4301 §4.4.2.1, RFC 7296 §2.8: the soft limit is the time to replace an SA, in both directions and over and over.
+/// RFC 4301 §4.4.2.1, RFC 7296 §2.8: at the soft limit an SA is rekeyed, in both directions and repeatedly.
 #[test]
-fn pairs_that_have_served_are_replaced_and_no_packet_is_lost() {
+fn used_up_pairs_are_rekeyed_and_no_packet_is_lost() {
     let packets = |packets| Limit { packets, ..Limit::NONE };
     let mut bench = Bench::with(Lifetime { soft: packets(20), hard: packets(200) });
     const PACKETS: u16 = 1000;
     for number in 1..=PACKETS {
-        // What is under way while an SA is replaced arrives before, between and after.
+        // Packets in flight during rekeying arrive before, between and after its messages.
         bench.forward(DEVICE, number);
         bench.deliver();
         bench.forward(GATEWAY, number);
@@ -248,9 +248,9 @@ fn pairs_that_have_served_are_replaced_and_no_packet_is_lost() {
     assert_eq!(bench.discards(), Vec::<&Fact>::new());
 }
 
-/// RFC 4301 §4.4.2.1: at the hard limit a pair goes, and what comes after asks for another.
+/// RFC 4301 §4.4.2.1: at the hard limit a pair is deleted, and the next packet triggers another.
 #[test]
-fn a_pair_whose_time_is_over_is_deleted_and_another_one_asked_for() {
+fn an_expired_pair_is_deleted_and_another_one_requested() {
     let hard = Limit { packets: 10, ..Limit::NONE };
     let mut bench = Bench::with(Lifetime { soft: Limit::NONE, hard });
     for number in 1..=30 {
@@ -258,11 +258,11 @@ fn a_pair_whose_time_is_over_is_deleted_and_another_one_asked_for() {
         bench.settle();
     }
     let ups = bench.events[DEVICE].iter().filter(|event| matches!(event, Event::ChildUp(_))).count();
-    // Of every twelve packets one finds the pair ended, and one finds none.
+    // Of every twelve packets one finds the pair expired, and one finds none.
     assert_eq!((ups, bench.inside[GATEWAY].len()), (3, 26));
 }
 
-/// The gateway closes the child alone: a device with traffic asks for another, under the IKE SA that is still there.
+/// The gateway closes only the child: a device with traffic requests another under the existing IKE SA.
 #[test]
 fn a_child_that_the_gateway_closed_comes_back_when_there_is_traffic() {
     let mut bench = Bench::with(Lifetime::NONE);
@@ -282,7 +282,7 @@ fn a_child_that_the_gateway_closed_comes_back_when_there_is_traffic() {
 
 /// A gateway that does not answer is not asked again for every packet.
 #[test]
-fn a_child_that_does_not_come_is_asked_for_now_and_then() {
+fn an_unanswered_request_for_a_child_is_repeated_now_and_then() {
     let mut bench = Bench::with(Lifetime::NONE);
     let gateways = Order::CloseChild(session_of_gateway(&bench), bench.child().outbound_spi);
     bench.order(GATEWAY, gateways);
@@ -306,9 +306,9 @@ fn session_of_gateway(bench: &Bench) -> SessionId {
     established.expect("an IKE SA came up")
 }
 
-/// RFC 3948 §4: whoever is behind a NAT, and nobody else, sends one octet after 20 seconds of silence.
+/// RFC 3948 §4: only the end behind a NAT sends one octet after 20 seconds of silence.
 #[test]
-fn whoever_is_behind_a_nat_does_not_let_it_forget() {
+fn the_end_behind_a_nat_sends_keepalives() {
     for hidden in [DEVICE, GATEWAY] {
         let mut bench = Bench::behind_nat(hidden);
         let sent = bench.idle(Duration::from_secs(65));
@@ -318,9 +318,9 @@ fn whoever_is_behind_a_nat_does_not_let_it_forget() {
     assert_eq!(Bench::with(Lifetime::NONE).idle(Duration::from_secs(65)), []);
 }
 
-/// RFC 3948 §4: nothing is said that packets say already; what arrives says nothing to a NAT.
+/// RFC 3948 §4: other packets replace keepalives; received packets do not.
 #[test]
-fn packets_keep_a_nat_awake_as_well() {
+fn sent_packets_replace_keepalives() {
     let mut bench = Bench::behind_nat(DEVICE);
     for number in 1..=5 {
         assert_eq!(bench.idle(Duration::from_secs(15)), []);
@@ -332,16 +332,16 @@ fn packets_keep_a_nat_awake_as_well() {
     assert_eq!(bench.idle(Duration::from_secs(15)), [(Duration::from_secs(5), DEVICE, 1)]);
 }
 
-/// RFC 3948 §2.3: who gets a keepalive says nothing to it.
+/// RFC 3948 §2.3: a keepalive is ignored silently.
 #[test]
-fn a_keepalive_is_no_damaged_packet() {
+fn a_keepalive_is_ignored() {
     let mut bench = Bench::behind_nat(DEVICE);
     let before = bench.discards().len();
     [DEVICE, GATEWAY].into_iter().for_each(|end| bench.hear_keepalive(end));
     assert_eq!((bench.discards().len(), bench.wire.len()), (before, 0));
 }
 
-/// Somebody without the secret who wants an SA with the device fails, and the device's own attempt goes on.
+/// The attempt of an initiator without the key fails, and the device's own attempt continues.
 #[test]
 fn a_stranger_does_not_end_the_attempt_of_a_device() {
     let mut bench = Bench::at_rest(None, Lifetime::NONE);

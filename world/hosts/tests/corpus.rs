@@ -1,7 +1,7 @@
-//! The fuzz targets `eap_peer` and `eap_server` without a fuzzer: their committed corpora, and bytes by chance.
+//! The fuzz targets `eap_peer` and `eap_server` without a fuzzer: their committed corpora, and random bytes.
 //!
-//! The corpora are genuine conversations of every method, once as they are and once with every packet spelt out;
-//! `KEYTOLL_BLESS=1` writes them anew. What the fuzzer finds is added beside them under any other name.
+//! The corpora are genuine conversations of every method, once unchanged and once with every packet written out;
+//! `KEYTOLL_BLESS=1` writes them anew. The fuzzer's findings are added beside them under any other name.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "this is a test: it may fail and say why")]
 
@@ -18,7 +18,7 @@ fn corpus(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus").join(name)
 }
 
-/// A packet as a step that says it instead of the one that is due: its type and data, or its bytes if it has none.
+/// A step that sends a packet instead of the due one: its type and data, or its bytes if it has none.
 fn spelt(packet: &[u8]) -> Vec<u8> {
     let length = |bytes: &[u8]| u16::try_from(bytes.len()).unwrap().to_be_bytes();
     match packet {
@@ -27,7 +27,7 @@ fn spelt(packet: &[u8]) -> Vec<u8> {
     }
 }
 
-/// Conversations of every method: as they are, spelt out, one after the other, and with a database that is down.
+/// Conversations of every method: unchanged, written out, one after the other, and with an unavailable database.
 fn seeds(target: Target) -> Vec<(String, Vec<u8>)> {
     let mut seeds = Vec::new();
     for choice in 0..CONVERSATIONS {
@@ -47,7 +47,7 @@ fn seeds(target: Target) -> Vec<(String, Vec<u8>)> {
 }
 
 #[test]
-fn the_corpora_are_there() {
+fn the_corpora_are_complete() {
     for (target, name) in TARGETS {
         for (file, bytes) in seeds(target) {
             let path = corpus(name).join(file);
@@ -71,7 +71,7 @@ fn the_corpora_hold() {
     }
 }
 
-/// What is changed by nobody succeeds, also the second time: resumed, with a pseudonym, or fast.
+/// Unchanged conversations succeed, also the second time: resumed, with a pseudonym, or fast.
 #[test]
 fn genuine_conversations_succeed() {
     for (target, name) in TARGETS {

@@ -1,4 +1,4 @@
-//! PEAP from Identity to Success: both versions of TLS, Cryptobinding, wrong passwords, resumption, packets that change.
+//! PEAP from Identity to Success: both versions of TLS, Cryptobinding, wrong passwords, resumption, altered packets.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests may panic like tests")]
 
@@ -74,8 +74,8 @@ fn both_sides_agree_with_every_version_and_binding() {
     }
 }
 
-/// reference/protocols.md §2.2: f + 6 round trips with TLS 1.2, f the fragments of the server's flight; with TLS 1.3 the
-/// server has no Finished of its own to send and one less. Two packets more for Identity, and Success.
+/// reference/protocols.md §2.2: f + 6 round trips with TLS 1.2 for f fragments in the server's flight; with TLS 1.3 the
+/// server sends no separate Finished, so one less. Two more packets for Identity, and Success.
 #[test]
 fn the_count_of_packets_is_that_of_the_fragments() {
     for (chain_length, fragments) in [(2, 2), (4, 3)] {
@@ -125,7 +125,7 @@ fn a_resumed_tunnel_stands_for_the_password_if_it_was_given_in_the_first() {
         assert!(resumed.lengths.len() <= 9, "{version:?} {:?}", resumed.lengths);
         assert_ne!(full.peer.unwrap().msk, resumed.peer.unwrap().msk);
     }
-    // With TLS 1.2 Cryptobinding goes on; with TLS 1.3 who wants it has to give the password.
+    // With TLS 1.2 Cryptobinding continues; with TLS 1.3 a side that requires it must ask for the password.
     let tunnels = pki.resuming(false, Version::Tls12);
     run(tunnels.clone(), GOOD, Binding::Required, real());
     let worlds = [World::real("peer 2"), World::real("server 2")];
@@ -152,7 +152,7 @@ proptest::proptest! {
         let version = if is_new { Version::Tls13 } else { Version::Tls12 };
         let framing = Framing { packet_bytes_max: 300 };
         let (peer, server) = offers(pki.server_only(version), GOOD, Binding::Optional, framing);
-        // Never two sides with success and different keys, and never a panic or a conversation without end.
+        // Never two sides with success and different keys, never a panic or an endless conversation.
         if let [Some(ours), Some(theirs)] = converse_with_a_change(peer, server, packet, at) {
             proptest::prop_assert_eq!(ours, theirs);
         }

@@ -35,7 +35,7 @@ fn check_success(outcome: &Outcome) {
     // RFC 5216 §2.3: the type and both random numbers.
     // RFC 9190 §2.3: the type and 64 bytes.
     assert_eq!((peer.session_id[0], peer.session_id.len()), (13, 65));
-    // RFC 5216 §5.2: as the certificate says; outside it called itself alice.
+    // RFC 5216 §5.2: the certificate's name; outside the tunnel it claimed to be alice.
     assert_eq!(outcome.identity, b"O=keytoll laboratory, CN=peer");
 }
 
@@ -61,8 +61,8 @@ fn server(config: &Config) -> Arc<dyn Tunnels> {
     tls_server(config).unwrap()
 }
 
-/// Packets: Identity twice, Start, ClientHello, the server's flight and its acknowledgements, the peer's flight and its
-/// acknowledgements, the server's last and its acknowledgement, Success.
+/// Number of packets: Identity twice, Start, ClientHello, the server's flight and its acknowledgements, the peer's flight
+/// and its acknowledgements, the server's last and its acknowledgement, Success.
 fn packets(server_fragments: usize, peer_fragments: usize) -> usize {
     2 + 2 + 2 * (server_fragments - 1) + 2 * peer_fragments + 2 + 1
 }
@@ -122,11 +122,11 @@ fn check_refused(tunnels: (Arc<dyn Tunnels>, Arc<dyn Tunnels>), peer: &'static s
 }
 
 #[test]
-fn whoever_refuses_says_why_and_both_end() {
+fn the_refusing_side_names_the_reason_and_both_end() {
     let pki = Pki::new(KeyKind::EcdsaP256, 3);
     let mut strange = Pki::new(KeyKind::EcdsaP256, 3);
     for side in [&mut strange.peer, &mut strange.server] {
-        // Nobody presents the issuer.
+        // The issuer is missing.
         side.chain = side.chain[..1].into();
     }
     for version in VERSIONS {
@@ -153,7 +153,7 @@ proptest::proptest! {
         let (ours, theirs) = pki.mutual(if is_new { Version::Tls13 } else { Version::Tls12 });
         let peer = Arc::new(TlsPeer { tunnels: ours, framing });
         let server = Arc::new(TlsServer { tunnels: theirs, framing });
-        // Never two sides with success and different keys, and never a panic or a conversation without end.
+        // Never two sides with success and different keys, never a panic or an endless conversation.
         if let [Some(ours), Some(theirs)] = converse_with_a_change(peer, server, packet, at) {
             proptest::prop_assert_eq!(ours, theirs);
         }

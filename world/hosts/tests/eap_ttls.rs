@@ -1,4 +1,4 @@
-//! EAP-TTLS from Identity to Success: what goes on inside, both versions, wrong passwords, resumption.
+//! EAP-TTLS from Identity to Success: inner methods, both versions, wrong passwords, resumption.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests may panic like tests")]
 
@@ -106,7 +106,7 @@ fn a_resumed_tunnel_needs_the_password_again() {
         let bytes = |outcome: &Outcome| outcome.lengths.iter().sum::<usize>();
         let [first, second] = [run("?"), run("?")];
         assert_eq!(first.server, Err(Reason::WRONG_PASSWORD));
-        // The peer, to whom PAP proves nothing more than the tunnel, asks for it; the server does not agree.
+        // For the peer, PAP proves no more than the tunnel, so it would resume; the server does not agree.
         assert!(bytes(&second) >= bytes(&first), "{version:?}: what failed is not continued");
         let right = run("opensesame");
         check_success(&right, "full");

@@ -1,4 +1,4 @@
-//! Events a second of the bare simulator: two hosts that send each other the same datagram over a link without
+//! Events per second of the bare simulator: two hosts that send each other the same datagram over a link without
 //! impairments, with impairments, and with records kept.
 
 use std::time::Duration;
@@ -35,7 +35,7 @@ fn plain(bencher: Bencher<'_, '_>) {
     bench(bencher, &Direction { delay: Duration::from_micros(5), ..Direction::default() }, 1);
 }
 
-/// As many datagrams under way as in a storm of a thousand devices: the event queue is deep.
+/// As many datagrams in flight as with a thousand devices at once: the event queue is deep.
 #[divan::bench]
 fn thousand_in_flight(bencher: Bencher<'_, '_>) {
     let delay = Duration::from_millis(20);

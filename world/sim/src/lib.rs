@@ -8,8 +8,8 @@
 //! ```
 //!
 //! A [`World`] owns hosts (any [`keytoll_engine::Engine`]), each with its crypto provider, and the links between them.
-//! [`World::run_until`] steps from one host event to the next. What is handled at one moment leaves the node when the
-//! computation ends, which is at once with the [`Free`] meter: then the same seed gives the same records, byte for byte.
+//! [`World::run_until`] steps from one host event to the next. Outputs leave a node when the computation that caused them
+//! ends. With the [`Free`] meter that is at once, and the same seed gives the same records, byte for byte.
 
 mod links;
 mod meter;

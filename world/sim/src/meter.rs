@@ -1,4 +1,4 @@
-//! What a node's computation costs in virtual time: the door through which measured CPU time enters the simulation.
+//! The cost of a node's computation in virtual time: the interface through which measured CPU time enters the simulation.
 
 use std::time::Duration;
 
@@ -7,28 +7,28 @@ use keytoll_engine::trace::Fact;
 
 use crate::NodeIndex;
 
-/// What a host is about to handle.
+/// The kind of input that a host is about to handle.
 #[derive(Debug, Clone, Copy)]
 pub enum Stimulus<'a> {
     /// A datagram arrived.
     Packet(&'a Datagram),
-    /// Somebody wants something of it.
+    /// A command.
     Command,
-    /// Its deadline has come.
+    /// A deadline.
     Tick,
 }
 
-/// Says how long a node is busy with one input.
+/// Decides how long a node is busy with one input.
 pub trait Meter<C> {
     /// Called just before the host takes an input; `crypto` is the node's provider.
     fn begin(&mut self, node: NodeIndex, crypto: &C, stimulus: Stimulus<'_>);
 
-    /// Called when the host has nothing more to say, with the facts it noted; gives the time the node is busy, in virtual
+    /// Called when the host's outputs are drained, with the facts it recorded; returns how long the node is busy, in virtual
     /// time.
     fn end(&mut self, node: NodeIndex, crypto: &C, noted: &[Fact]) -> Duration;
 }
 
-/// Computation costs nothing: the deterministic meter.
+/// Computation costs no time: the deterministic meter.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub struct Free;
 

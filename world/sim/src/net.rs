@@ -1,4 +1,4 @@
-//! The links between the nodes, and who has which address.
+//! The links between the nodes, and the addresses of the nodes.
 
 use keytoll_crypto_api::Seed;
 use keytoll_engine::Datagram;
@@ -12,27 +12,27 @@ use crate::{LinkConfig, NodeIndex};
 /// A datagram on a link.
 #[derive(Debug)]
 pub(crate) struct Parcel {
-    /// Where it will arrive.
+    /// The receiving node.
     pub(crate) node: NodeIndex,
-    /// What will arrive.
+    /// The datagram as it will arrive.
     pub(crate) datagram: Datagram,
-    /// It was damaged, and the node will notice.
+    /// Whether it was damaged and the node's checksum will detect it.
     pub(crate) is_damaged: bool,
 }
 
-/// One end of a link to be.
+/// One end of a new link.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct End {
     /// The node.
     pub(crate) index: NodeIndex,
     /// Its name.
     pub(crate) name: Node,
-    /// The how many-th node of that name it is, from 0.
+    /// Index among the nodes of that name, from 0.
     pub(crate) ordinal: u32,
 }
 
 impl End {
-    /// `ue`, the next one `ue.1`.
+    /// `ue`, for the next one `ue.1`.
     fn label(self) -> String {
         match self.ordinal {
             0 => self.name.name().to_owned(),
@@ -50,12 +50,12 @@ pub(crate) struct Net {
 }
 
 impl Net {
-    /// Gives an address to a node, whoever had it before.
+    /// Assigns an address to a node; an earlier owner loses it.
     pub(crate) fn assign(&mut self, host: Host, node: NodeIndex) {
         self.owners.insert(host, node);
     }
 
-    /// Joins two nodes; replaces the link that joined them before.
+    /// Connects two nodes; replaces an existing link between them.
     pub(crate) fn join(&mut self, a: End, b: End, config: &LinkConfig, seed: &Seed) {
         let ways = [(a, b, &config.a_to_b), (b, a, &config.b_to_a)];
         for (from, to, direction) in ways {
@@ -75,7 +75,7 @@ impl Net {
         }
     }
 
-    /// The node that has an address and the channel that leads there, if one does.
+    /// The node that has an address and the channel that leads there, if there is one.
     pub(crate) fn route(&mut self, from: NodeIndex, to: Host) -> Option<(NodeIndex, &mut Channel)> {
         let node = *self.owners.get(&to)?;
         let channel = *self.routes.get(&(from, node))?;

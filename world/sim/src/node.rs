@@ -8,7 +8,7 @@ use keytoll_engine::{Ctx, Datagram, Engine, Input, Output, Time};
 
 use crate::Stimulus;
 
-/// Which node of a world.
+/// Index of a node in its world.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NodeIndex(u32);
 
@@ -21,20 +21,20 @@ impl NodeIndex {
         self.0 as usize
     }
 
-    /// Nodes are numbered from 0 in the order they were added.
+    /// Nodes are numbered from 0 in the order in which they were added.
     pub const fn number(self) -> u32 {
         self.0
     }
 }
 
-/// What kind of machine a node is.
+/// The configuration of a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NodeConfig {
     /// Its name in the records; several nodes may share one.
     pub name: Node,
-    /// How many inputs it can work on at once; at least one.
+    /// The number of inputs it can process at once; at least one.
     pub cores: u32,
-    /// How many datagrams may wait for a core; those beyond are discarded.
+    /// The number of datagrams that may wait for a core; further ones are discarded.
     pub queue_datagrams_max: usize,
 }
 
@@ -45,19 +45,19 @@ impl NodeConfig {
     }
 }
 
-/// An input on its way into a host.
+/// An input for a host.
 #[derive(Debug)]
 pub(crate) enum Pending<C> {
     /// A datagram.
     Packet(Datagram),
     /// A command of the caller.
     Command(C),
-    /// A deadline has come.
+    /// A deadline that has passed.
     Tick,
 }
 
 impl<C> Pending<C> {
-    /// What a meter is told of it.
+    /// The input's kind for the meter.
     pub(crate) fn stimulus(&self) -> Stimulus<'_> {
         match self {
             Self::Packet(datagram) => Stimulus::Packet(datagram),
@@ -72,18 +72,18 @@ impl<C> Pending<C> {
 pub(crate) struct Arrived<C> {
     /// When.
     pub(crate) at: Time,
-    /// What.
+    /// The input.
     pub(crate) input: Pending<C>,
 }
 
-/// What a host says in passing.
+/// What a host records during one input.
 #[derive(Debug, Default)]
 pub(crate) struct Notes {
-    /// What it noted.
+    /// The recorded facts.
     pub(crate) facts: Vec<Fact>,
     /// Whether its keys are wanted.
     pub(crate) wants_keys: bool,
-    /// Those it told.
+    /// The revealed keys.
     pub(crate) revealed: Vec<Revealed>,
 }
 
@@ -101,12 +101,12 @@ impl Trace for Notes {
     }
 }
 
-/// What came of one input.
+/// The results of one input.
 #[derive(Debug)]
 pub(crate) struct Work<E> {
-    /// What the host noted.
+    /// The host's records.
     pub(crate) notes: Notes,
-    /// What it said.
+    /// The host's outputs.
     pub(crate) outputs: Vec<Output<E>>,
 }
 
@@ -119,7 +119,7 @@ impl<E> Default for Work<E> {
 /// A node of the world.
 pub(crate) struct NodeState<H: Engine, C> {
     pub(crate) config: NodeConfig,
-    /// The how many-th node of its name it is, from 0.
+    /// Index among the nodes of its name, from 0.
     pub(crate) ordinal: u32,
     pub(crate) host: H,
     pub(crate) crypto: C,
@@ -136,7 +136,7 @@ impl<H: Engine, C: Crypto> NodeState<H, C> {
         Self { config, ordinal, host, crypto, computing: 0, waiting, waiting_datagrams: 0, tick_waits: false }
     }
 
-    /// Whether an input that comes now is handled now.
+    /// Whether a core is free now.
     pub(crate) fn is_free(&self) -> bool {
         self.computing < self.config.cores.max(1)
     }
@@ -151,17 +151,17 @@ impl<H: Engine, C: Crypto> NodeState<H, C> {
         self.computing -= 1;
     }
 
-    /// Whether the host wants a tick now.
+    /// Whether the host's deadline has passed.
     pub(crate) fn is_due(&self, now: Time) -> bool {
         self.host.deadline().is_some_and(|deadline| deadline.at <= now)
     }
 
-    /// When the host wants its next tick; nothing new while one waits for a core already.
+    /// The time of the host's next tick; `None` while a tick already waits for a core.
     pub(crate) fn next_tick(&self) -> Option<Time> {
         if self.tick_waits { None } else { self.host.deadline().map(|deadline| deadline.at) }
     }
 
-    /// Lets an input wait for a core. A datagram that finds the queue full is dropped; its protocol is returned.
+    /// Queues an input for a core. A datagram that finds the queue full is dropped; its protocol is returned.
     pub(crate) fn enqueue(&mut self, arrived: Arrived<H::Command>) -> Result<(), Protocol> {
         match &arrived.input {
             Pending::Packet(datagram) if self.waiting_datagrams >= self.config.queue_datagrams_max => {
@@ -175,7 +175,7 @@ impl<H: Engine, C: Crypto> NodeState<H, C> {
         Ok(())
     }
 
-    /// The input that has waited longest.
+    /// The oldest waiting input.
     pub(crate) fn dequeue(&mut self) -> Option<Arrived<H::Command>> {
         let arrived = self.waiting.pop_front()?;
         match arrived.input {
@@ -186,7 +186,7 @@ impl<H: Engine, C: Crypto> NodeState<H, C> {
         Some(arrived)
     }
 
-    /// Gives the host an input and collects what comes of it.
+    /// Lets the host handle an input and collects the results.
     pub(crate) fn handle(&mut self, input: Pending<H::Command>, now: Time, work: &mut Work<H::Event>) {
         let mut cx = Ctx { now, crypto: &mut self.crypto, trace: &mut work.notes };
         match input {

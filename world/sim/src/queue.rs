@@ -1,8 +1,8 @@
-//! What will happen, ordered by time and, at one moment, by when it was asked for.
+//! Future events, ordered by time and, at the same time, by when they were scheduled.
 //!
-//! Ticks are kept apart from the other events, one a node at most: a node that asks for an earlier tick moves the one it
-//! has, a node that wants it later gets it too early and is asked again ([`crate::World`] ignores such stale ticks). So
-//! the queue holds no more ticks than there are nodes, however often deadlines change.
+//! Ticks are kept apart from other events, at most one per node. A node that needs an earlier tick moves the one it has; a
+//! node that needs it later gets it too early and is asked again ([`crate::World`] ignores such stale ticks). So the queue
+//! holds no more ticks than there are nodes, however often deadlines change.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
@@ -11,20 +11,20 @@ use keytoll_engine::Time;
 
 use crate::NodeIndex;
 
-/// What happens; the numbers are places in a [`crate::slab::Slab`].
+/// A kind of event; the numbers are places in a [`crate::slab::Slab`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum What {
     /// A datagram reaches its node.
     Arrive(u32),
     /// A computation ends.
     Done(u32),
-    /// The caller's command comes due.
+    /// A command of the caller.
     Command(u32),
     /// A node may have a deadline now.
     Tick(NodeIndex),
 }
 
-/// When, and the how many-th thing asked for.
+/// Time, and sequence number of scheduling.
 type Turn = (Time, u64);
 
 /// The event queue.
@@ -43,7 +43,7 @@ impl Queue {
         self.events.push(Reverse((turn, what)));
     }
 
-    /// Sees to it that `node` gets a tick at `at` or earlier.
+    /// Ensures that `node` gets a tick at `at` or earlier.
     pub(crate) fn arm(&mut self, node: NodeIndex, at: Time) {
         if self.armed.len() <= node.place() {
             self.armed.resize(node.place() + 1, None);
@@ -59,7 +59,7 @@ impl Queue {
         self.ticks.insert((turn, node));
     }
 
-    /// The next event, if it is not later than `until`.
+    /// Removes the next event, unless it is later than `until`.
     pub(crate) fn pop(&mut self, until: Time) -> Option<(Time, What)> {
         let event = self.events.peek().map(|Reverse((turn, _))| *turn);
         let tick = self.ticks.first().map(|(turn, _)| *turn);

@@ -1,48 +1,48 @@
-//! Where the records of a run go, and for whom wants them what the links carry and the keys to read it.
+//! The interface that receives the records of a run and, on request, the datagrams on the links and the keys to decrypt them.
 
 use std::time::Duration;
 
 use keytoll_engine::trace::{Fate, Link, NoTrace, Node, Record, Revealed};
 use keytoll_engine::{Datagram, Time};
 
-/// A datagram as its sender hands it to a link.
+/// A datagram as its sender passes it to a link.
 #[derive(Debug, Clone, Copy)]
 pub struct Passing<'a> {
     /// When.
     pub at: Time,
     /// The sender.
     pub from: Node,
-    /// The authentication it belongs to.
+    /// The authentication that it belongs to.
     pub sample: u32,
     /// The link.
     pub link: Link,
     /// Its longest IP packet, in bytes.
     pub mtu_bytes: u16,
-    /// The datagram, before anything happens to it.
+    /// The datagram before any impairment.
     pub datagram: &'a Datagram,
-    /// From now until it arrives, or is lost.
+    /// The time until it arrives or is lost.
     pub transit: Duration,
-    /// What becomes of it.
+    /// Its fate.
     pub fate: Fate,
 }
 
-/// Takes the records of a run as they come.
+/// Receives the records of a run as they occur.
 ///
-/// They come in order of [`Record::at_ns`], save that a node notes [`keytoll_engine::trace::Fact::Triggered`] when the
-/// computation it starts has ended, with the moment at which it was asked for.
+/// They come in order of [`Record::at_ns`], except that a node records [`keytoll_engine::trace::Fact::Triggered`] at the end
+/// of the computation it starts, with the time at which the input arrived.
 pub trait Recorder {
-    /// Keeps one record.
+    /// Receives one record.
     fn record(&mut self, record: Record);
 
-    /// Whether it wants [`Recorder::pass`] and [`Recorder::reveal`]; asked again for every sample.
+    /// Whether to call [`Recorder::pass`] and [`Recorder::reveal`]; asked again for every sample.
     fn captures(&self, _sample: u32) -> bool {
         false
     }
 
-    /// Sees a datagram on a link. Its facts have come before, the [`keytoll_engine::trace::Fact::Carried`] of it last.
+    /// Receives a datagram on a link, after its facts, of which [`keytoll_engine::trace::Fact::Carried`] is the last.
     fn pass(&mut self, _passing: &Passing<'_>) {}
 
-    /// Takes keys that an engine reveals.
+    /// Receives keys that an engine reveals.
     fn reveal(&mut self, _revealed: Revealed) {}
 }
 

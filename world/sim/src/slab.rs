@@ -1,6 +1,6 @@
-//! Things that wait for their event, addressed by a small number, so that the events themselves stay small.
+//! Storage for the payloads of events, addressed by small numbers, so that the events themselves stay small.
 
-/// A vector whose vacant places are used again.
+/// A vector that reuses vacant places.
 #[derive(Debug)]
 pub(crate) struct Slab<T> {
     places: Vec<Option<T>>,
@@ -14,7 +14,7 @@ impl<T> Default for Slab<T> {
 }
 
 impl<T> Slab<T> {
-    /// Puts a thing in and says where.
+    /// Inserts an element and returns its place.
     pub(crate) fn insert(&mut self, thing: T) -> u32 {
         if let Some(place) = self.vacant.pop() {
             self.places[place as usize] = Some(thing);

@@ -1,9 +1,9 @@
-//! The world: nodes, links, and the loop that lets one thing happen after the other.
+//! The world: nodes, links, and the event loop.
 //!
-//! An input that reaches a node waits until one of its cores is free. Then the host handles it, and the meter says how
-//! long that took; the core is busy until then, and only then do the host's datagrams, events and facts come out (the
-//! fact `Triggered` with the moment its input arrived, because from then on somebody waits). On several cores hosts work on
-//! inputs one after the other all the same, in the order they were begun; only their time overlaps.
+//! An input that reaches a node waits until one of its cores is free. Then the host handles it, and the meter decides how long
+//! that takes. The core is busy until then, and only then the host's datagrams, events and facts come out (the fact `Triggered`
+//! with the arrival time of its input, because waiting starts there). Even with several cores, hosts process inputs one after
+//! the other in the order of their start; only their times overlap.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
@@ -20,10 +20,10 @@ use crate::queue::{Queue, What};
 use crate::slab::Slab;
 use crate::{Free, LinkConfig, Meter, NodeConfig, NodeIndex, Passing, Recorder};
 
-/// How much a world may hold.
+/// The capacity of a world.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Datagrams on all links together; those beyond are dropped with `Fate::QueueFull`.
+    /// Datagrams on all links together; further ones are dropped with `Fate::QueueFull`.
     pub datagrams_in_flight_max: usize,
 }
 
@@ -33,11 +33,11 @@ impl Default for Limits {
     }
 }
 
-/// A host that still wants a tick right after one gets it this much later: several timers due at one moment fire in
-/// time, and a host that never lets go of its deadline cannot stop the clock.
+/// A host that needs another tick right after one gets it this much later: timers that are due at the same time fire one after
+/// the other, and a host whose deadline never changes cannot stop the clock.
 const TICK_AGAIN: Duration = Duration::from_micros(1);
 
-/// A simulated network of hosts `H` with crypto providers `C`, whose computation a meter `M` charges for.
+/// A simulated network of hosts `H` with crypto providers `C`; a meter `M` charges for their computation.
 pub struct World<H: Engine, C, M = Free> {
     now: Time,
     sample: u32,
@@ -52,12 +52,12 @@ pub struct World<H: Engine, C, M = Free> {
     parcels: Slab<Parcel>,
     commands: Slab<(NodeIndex, H::Command)>,
     jobs: Slab<Job<H::Event>>,
-    /// Emptied [`Work`]s, so that none is allocated for each event.
+    /// Emptied [`Work`]s for reuse, so that events do not allocate.
     spare: Vec<Work<H::Event>>,
     events: VecDeque<(Time, NodeIndex, H::Event)>,
 }
 
-/// A computation of which the result is known but not yet out.
+/// A computation whose results are known but not out yet.
 struct Job<E> {
     node: NodeIndex,
     arrived: Time,
@@ -67,7 +67,7 @@ struct Job<E> {
 }
 
 impl<H: Engine, C: Crypto, M: Meter<C>> World<H, C, M> {
-    /// A world without nodes at time zero. The seed decides everything the links draw.
+    /// A world without nodes at time zero. The seed determines all random draws of the links.
     pub fn new(seed: impl Into<Seed>, meter: M) -> Self {
         Self {
             now: Time::ZERO,
@@ -87,7 +87,7 @@ impl<H: Engine, C: Crypto, M: Meter<C>> World<H, C, M> {
         }
     }
 
-    /// Changes how much the world may hold.
+    /// Changes the capacity.
     pub fn set_limits(&mut self, limits: Limits) {
         self.limits = limits;
     }
@@ -102,12 +102,12 @@ impl<H: Engine, C: Crypto, M: Meter<C>> World<H, C, M> {
         index
     }
 
-    /// Gives an address to a node; a node may have many, an address has one node, the last it was given to.
+    /// Assigns an address to a node. A node may have many; an address belongs to the node it was assigned to last.
     pub fn add_address(&mut self, node: NodeIndex, host: impl Into<Host>) {
         self.net.assign(host.into(), node);
     }
 
-    /// Joins two nodes by a link, in place of one that joined them before.
+    /// Connects two nodes by a link, which replaces an existing one.
     pub fn add_link(&mut self, a: NodeIndex, b: NodeIndex, config: &LinkConfig) {
         let (a, b) = (self.end(a), self.end(b));
         self.net.join(a, b, config, &self.seed);
@@ -118,7 +118,7 @@ impl<H: Engine, C: Crypto, M: Meter<C>> World<H, C, M> {
         self.now
     }
 
-    /// Records from now on belong to this sample.
+    /// Records belong to this sample from now on.
     pub fn set_sample(&mut self, sample: u32) {
         self.sample = sample;
     }
@@ -128,7 +128,7 @@ impl<H: Engine, C: Crypto, M: Meter<C>> World<H, C, M> {
         &self.nodes[node.place()].host
     }
 
-    /// Lends the host at a node, to look at it, change it or put another in its place.
+    /// Lends the host of a node, to inspect, change or replace it.
     pub fn with_host<R>(&mut self, node: NodeIndex, change: impl FnOnce(&mut H) -> R) -> R {
         let result = change(&mut self.nodes[node.place()].host);
         self.arm(node, self.now);
@@ -150,24 +150,24 @@ impl<H: Engine, C: Crypto, M: Meter<C>> World<H, C, M> {
         &mut self.meter
     }
 
-    /// Gives a host a command now (when the world runs on).
+    /// Gives a host a command now; it is handled when the world runs.
     pub fn command(&mut self, node: NodeIndex, command: H::Command) {
         self.command_at(self.now, node, command);
     }
 
-    /// Gives a host a command at a moment, now if that is past.
+    /// Gives a host a command at a given time, or now if that is past.
     pub fn command_at(&mut self, at: Time, node: NodeIndex, command: H::Command) {
         let place = self.commands.insert((node, command));
         self.queue.push(at.max(self.now), What::Command(place));
     }
 
-    /// When the next thing happens; None: nothing ever will without a command.
+    /// The time of the next event; `None` if nothing will happen without a command.
     pub fn next_at(&self) -> Option<Time> {
         if self.events.is_empty() { self.queue.next_at() } else { Some(self.now) }
     }
 
-    /// Runs until a host has an event, and gives it with its time and node; None once nothing is left to happen up to
-    /// and including `until`. Then `until` is now, unless it is [`Time::MAX`].
+    /// Runs until a host has an event, and returns it with its time and node; `None` once nothing more happens up to and
+    /// including `until`. Then the time is `until`, unless that is [`Time::MAX`].
     pub fn run_until(
         &mut self,
         until: Time,
@@ -217,7 +217,7 @@ impl<H: Engine, C: Crypto, M: Meter<C>> World<H, C, M> {
         }
     }
 
-    /// Lets an input into a node: to a core if one is free, else into the queue if there is room.
+    /// Admits an input to a node: to a core if one is free, else into the queue if there is room.
     fn admit(&mut self, index: NodeIndex, input: Pending<H::Command>, recorder: &mut dyn Recorder) {
         let arrived = Arrived { at: self.now, input };
         let node = &mut self.nodes[index.place()];
@@ -229,7 +229,7 @@ impl<H: Engine, C: Crypto, M: Meter<C>> World<H, C, M> {
         }
     }
 
-    /// Lets a host handle an input; what comes of it is out when the computation ends.
+    /// Lets a host handle an input; the results come out when the computation ends.
     fn compute(&mut self, index: NodeIndex, arrived: Arrived<H::Command>, recorder: &mut dyn Recorder) {
         let mut work = self.spare.pop().unwrap_or_default();
         let again = if matches!(arrived.input, Pending::Tick) { self.now + TICK_AGAIN } else { self.now };
@@ -249,7 +249,7 @@ impl<H: Engine, C: Crypto, M: Meter<C>> World<H, C, M> {
         }
     }
 
-    /// A computation ends: its core takes what waits.
+    /// Ends a computation: its results come out and its core takes the next input.
     fn finish(&mut self, job: Job<H::Event>, recorder: &mut dyn Recorder) {
         let index = job.node;
         self.release(job, recorder);
@@ -264,7 +264,7 @@ impl<H: Engine, C: Crypto, M: Meter<C>> World<H, C, M> {
         }
     }
 
-    /// Lets out what came of an input.
+    /// Releases the results of an input.
     fn release(&mut self, job: Job<H::Event>, recorder: &mut dyn Recorder) {
         let Job { node, arrived, busy, sample, mut work } = job;
         if !busy.is_zero() {
@@ -281,20 +281,20 @@ impl<H: Engine, C: Crypto, M: Meter<C>> World<H, C, M> {
                 Output::Datagram(datagram) => self.send(node, sample, datagram, recorder),
                 Output::Event(event) => self.events.push_back((self.now, node, event)),
                 Output::Inner(_) => self.no_interface(node, sample, recorder),
-                // No stream is modelled: what is said on it arrives, closed or not.
+                // Streams are not modelled: messages arrive whether they are closed or not.
                 Output::Close { .. } => {}
             }
         }
         self.spare.push(work);
     }
 
-    /// A node's packets for its own machine have nowhere to go: the simulated ones have no interface.
+    /// Records that a packet for the machine itself was discarded: simulated nodes have no interface.
     fn no_interface(&self, node: NodeIndex, sample: u32, recorder: &mut dyn Recorder) {
         let fact = Fact::Discarded { protocol: Protocol::IP, why: "no interface".into() };
         self.note(node, sample, fact, recorder);
     }
 
-    /// Hands a datagram to the link that leads to its receiver.
+    /// Passes a datagram to the link that leads to its receiver.
     fn send(&mut self, from: NodeIndex, sample: u32, mut datagram: Datagram, recorder: &mut dyn Recorder) {
         let protocol = datagram.protocol;
         let Some((to, channel)) = self.net.route(from, datagram.to.host()) else {
@@ -316,11 +316,11 @@ impl<H: Engine, C: Crypto, M: Meter<C>> World<H, C, M> {
             datagram: recorder.captures(sample).then(|| datagram.clone()),
         };
         if self.parcels.len() >= self.limits.datagrams_in_flight_max {
-            return handed.tell(Duration::ZERO, Fate::QueueFull, recorder);
+            return handed.record(Duration::ZERO, Fate::QueueFull, recorder);
         }
         let carriage = channel.carry(self.now, on_wire, &mut datagram.bytes);
         let transit = carriage.arrives.since(self.now);
-        handed.tell(transit, carriage.fate, recorder);
+        handed.record(transit, carriage.fate, recorder);
         let (arrives, does_arrive) = (carriage.arrives, carriage.arrives());
         let is_damaged = carriage.is_dropped_by_receiver(datagram.to);
         let copy = carriage.copy.map(|bytes| Datagram { bytes, ..datagram });
@@ -328,7 +328,7 @@ impl<H: Engine, C: Crypto, M: Meter<C>> World<H, C, M> {
             self.dispatch(arrives, Parcel { node: to, datagram, is_damaged });
         }
         if let Some(copy) = copy {
-            handed.tell(transit, Fate::Duplicate, recorder);
+            handed.record(transit, Fate::Duplicate, recorder);
             self.dispatch(arrives, Parcel { node: to, datagram: copy, is_damaged: false });
         }
     }
@@ -338,7 +338,7 @@ impl<H: Engine, C: Crypto, M: Meter<C>> World<H, C, M> {
         self.queue.push(arrives, What::Arrive(place));
     }
 
-    /// Sees to the next tick of a node, at `earliest` or later.
+    /// Schedules the next tick of a node, at `earliest` or later.
     fn arm(&mut self, index: NodeIndex, earliest: Time) {
         if let Some(at) = self.nodes[index.place()].next_tick() {
             self.queue.arm(index, at.max(earliest));
@@ -369,13 +369,13 @@ struct Handed {
     mtu_bytes: u16,
     protocol: Protocol,
     on_wire: OnWire,
-    /// As it was, if somebody wants to see it.
+    /// The original datagram, if the recorder captures.
     datagram: Option<Datagram>,
 }
 
 impl Handed {
-    /// Tells what became of it, or of a copy.
-    fn tell(&self, transit: Duration, fate: Fate, recorder: &mut dyn Recorder) {
+    /// Records the fate of the datagram, or of a copy.
+    fn record(&self, transit: Duration, fate: Fate, recorder: &mut dyn Recorder) {
         let &Self { at, from, sample, link, mtu_bytes, protocol, on_wire, .. } = self;
         let fact = carried(link, protocol, on_wire, transit, fate);
         recorder.record(Record { at_ns: at.as_nanos(), node: from, sample, fact });

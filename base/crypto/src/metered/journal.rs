@@ -1,14 +1,14 @@
-//! Every operation of a meter, one by one.
+//! The journal of a meter: every single operation.
 
 use keytoll_crypto_api::Phase;
 
 use super::Row;
 use super::slot::Slot;
 
-/// More operations than this are not remembered: an authentication has hundreds.
+/// The journal keeps at most so many operations: an authentication has hundreds.
 const ENTRIES_MAX: usize = 1 << 20;
 
-/// Room that a journal has from the beginning, so that it does not grow within what is measured.
+/// Initial capacity of a journal, so that it does not grow while measuring.
 const ENTRIES: usize = 4096;
 
 /// One operation.
@@ -46,7 +46,7 @@ impl Journal {
         &self.0
     }
 
-    /// With the names that the books have.
+    /// The entries as rows, with the names that sums have.
     pub(super) fn rows(&self) -> Vec<Row> {
         let names: Vec<_> = Slot::all().collect();
         let row = |entry: &Entry| {

@@ -1,4 +1,4 @@
-//! What each operation is charged where nothing is computed: a table measured somewhere, in whole picoseconds, so that the
+//! The price of each operation where nothing is computed: a table measured elsewhere, in whole picoseconds, so that the
 //! same operations cost the same on every machine.
 
 use std::fmt;
@@ -8,7 +8,7 @@ use super::slot::Slot;
 /// What operations cost.
 #[derive(Clone)]
 pub struct Prices {
-    /// By place in the books; those with the keys of an SA's traffic come second.
+    /// By index; the operations with traffic keys come second.
     each: Box<[Option<Price>]>,
 }
 
@@ -29,11 +29,14 @@ pub struct UnknownOperation {
     pub algorithm: String,
 }
 
-/// What an operation is called that uses a key of an SA's traffic, expanded before.
+/// Suffix of the name of an operation with an expanded traffic key.
 const TRAFFIC: &str = "-traffic";
 
 impl Prices {
-    /// From operation, algorithm, nanoseconds whatever the length, and nanoseconds a byte.
+    /// Builds the table from operation, algorithm, fixed nanoseconds, and nanoseconds per byte.
+    ///
+    /// # Errors
+    /// A name that is not listed or a price that is no sensible number.
     pub fn new<'a>(
         prices: impl IntoIterator<Item = (&'a str, &'a str, f64, f64)>,
     ) -> Result<Self, UnknownOperation> {
@@ -56,13 +59,13 @@ impl Prices {
         Ok(Self { each })
     }
 
-    /// Every operation at one price, whatever it works on.
+    /// A table in which every operation has the same price, whatever it works on.
     pub fn flat(ns: f64) -> Self {
         let price = Price { fixed_ps: (ns * 1e3).round() as u64, fs_per_byte: 0 };
         Self { each: vec![Some(price); 2 * Slot::COUNT].into_boxed_slice() }
     }
 
-    /// Picoseconds of an operation; none if it has no price.
+    /// Picoseconds of an operation; `None` if it has no price.
     pub(super) fn ps(&self, place: Place, bytes: u64) -> Option<u64> {
         let Price { fixed_ps, fs_per_byte } = self.each[place.0]?;
         Some(fixed_ps.saturating_add(fs_per_byte.saturating_mul(bytes) / 1000))
@@ -75,22 +78,22 @@ impl fmt::Debug for Prices {
     }
 }
 
-/// Where an operation has its price.
+/// The index of an operation's price.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Place(usize);
 
 impl Place {
-    /// Of an operation whose key is set up anew.
+    /// The index of an operation whose key is expanded anew.
     pub(super) const fn of(slot: Slot) -> Self {
         Self(slot.index())
     }
 
-    /// Of one with a key of an SA's traffic.
+    /// The index of an operation with a traffic key.
     pub(super) const fn of_traffic(slot: Slot) -> Self {
         Self(Slot::COUNT + slot.index())
     }
 
-    /// Operation and algorithm, as a table calls them.
+    /// Operation and algorithm in the table's spelling.
     pub(super) fn name(self) -> (String, String) {
         let (operation, algorithm) = Slot::all().nth(self.0 % Slot::COUNT).expect("every place has a name");
         let suffix = if self.0 < Slot::COUNT { "" } else { TRAFFIC };

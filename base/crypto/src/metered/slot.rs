@@ -1,4 +1,4 @@
-//! Where in the flat table each operation is booked, and what it is called there.
+//! The index of each operation in the flat table, and its name.
 
 use std::borrow::Cow;
 
@@ -8,7 +8,7 @@ use keytoll_crypto_api::algorithm::{
 
 use crate::keys::kind_of_spki;
 
-/// The place of one operation with one algorithm.
+/// The index of one operation with one algorithm.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Slot(usize);
 
@@ -29,11 +29,11 @@ const STREAM: usize = COMPRESS + 1;
 const RSA_ENCRYPT: usize = STREAM + StreamCipher::ALL.len();
 const RSA_DECRYPT: usize = RSA_ENCRYPT + KEYS;
 
-/// One more place for keys of unknown kind.
+/// One more for keys of unknown kind.
 const KEYS: usize = KeyKind::ALL.len() + 1;
 
-/// RSA and ECDSA sign in two ways over each hash, RSA in one without, Ed25519 in one; every pair of kind and way gets a place, so that
-/// looking it up needs no search. One more place for keys of unknown kind.
+/// RSA and ECDSA sign in two ways over each hash, RSA in one without, Ed25519 in one. Every pair of kind and way has an
+/// index, so that looking it up needs no search. One more for keys of unknown kind.
 const SIGNATURES: usize = KeyKind::ALL.len() * WAYS + 1;
 const WAYS: usize = BARE + 1;
 const BARE: usize = 2 * Hash::ALL.len();
@@ -42,7 +42,7 @@ impl Slot {
     /// How many there are.
     pub(super) const COUNT: usize = RSA_DECRYPT + KEYS;
 
-    /// Where in the table.
+    /// The index in the table.
     pub(super) const fn index(self) -> usize {
         self.0
     }
@@ -91,7 +91,7 @@ impl Slot {
         Self(BLOCK + cipher as usize)
     }
 
-    /// SHA-1 is the only hash whose single steps anyone takes.
+    /// Single compression steps are taken of SHA-1 only.
     pub(super) const fn compress() -> Self {
         Self(COMPRESS)
     }
@@ -108,7 +108,7 @@ impl Slot {
         Self(RSA_DECRYPT + kind as usize)
     }
 
-    /// Operation and algorithm of every place, in their order.
+    /// Operation and algorithm of every index, in order.
     pub(super) fn all() -> impl Iterator<Item = (&'static str, Algorithm)> {
         simple("hash", Hash::ALL, |a| a.name())
             .chain(simple("prf", Prf::ALL, |a| a.name()))

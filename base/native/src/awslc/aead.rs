@@ -6,7 +6,7 @@ use aws_lc_sys as sys;
 
 use super::succeeded;
 
-/// Length of the nonce of all of them.
+/// Length of the nonce of all AEADs here, in bytes.
 pub const NONCE: usize = 12;
 
 /// Which AEAD.
@@ -19,7 +19,7 @@ pub enum Aead {
 }
 
 /// A key ready to seal and open; wiped when dropped.
-// The library aligns its state within the context when it fills it, to 16 bytes: so a move must keep the alignment.
+// The library aligns its state within the context to 16 bytes when it fills it, so a move must keep the alignment.
 #[repr(C, align(16))]
 pub struct Key {
     context: sys::EVP_AEAD_CTX,
@@ -30,7 +30,7 @@ impl Key {
     /// Prepares a key (16, 24 or 32 bytes for AES-GCM, 32 for ChaCha20-Poly1305) with tags of up to 16 bytes.
     ///
     /// # Panics
-    /// If the key or tag has a length that the AEAD does not know.
+    /// If the AEAD does not support the length of the key or tag.
     pub fn new(aead: Aead, key: &[u8], tag_len: usize) -> Self {
         let algorithm = algorithm(aead, key.len());
         let mut context = MaybeUninit::<sys::EVP_AEAD_CTX>::zeroed();
@@ -83,7 +83,7 @@ impl Key {
         );
     }
 
-    /// Decrypts in place if the tag is right.
+    /// Decrypts in place if the tag is valid.
     pub fn open(&self, nonce: &[u8; NONCE], aad: &[u8], data: &mut [u8], tag: &[u8]) -> bool {
         let pointer = data.as_mut_ptr();
         // SAFETY: in-place operation over `data.len()` valid bytes is allowed; tag and aad are readable for their

@@ -1,4 +1,4 @@
-//! Big numbers, as far as the modules beside this one need them.
+//! Big numbers, as far as the neighbouring modules need them.
 
 use aws_lc_sys as sys;
 

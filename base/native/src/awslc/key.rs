@@ -63,7 +63,7 @@ const SALT_AS_DIGEST: i32 = -1;
 const ED25519_PRIVATE_LEN: usize = 64;
 
 impl PrivateKey {
-    /// Makes a key from the bytes that `fill` gives; the same bytes give the same key on every machine.
+    /// Makes a key from the bytes that `fill` supplies; the same bytes give the same key on every machine.
     pub fn generate(kind: Kind, fill: &mut dyn FnMut(&mut [u8])) -> Self {
         let key = match kind {
             Kind::Rsa(bits) => of_rsa(&rsa::generate(bits, fill)),
@@ -106,8 +106,8 @@ impl PrivateKey {
         signed.then_some(signature)
     }
 
-    /// Signs what is given as it is, in PKCS #1 v1.5 padding of block type 1 without DigestInfo; none if this is no RSA key,
-    /// or one too short.
+    /// Signs the message as it is, in PKCS #1 v1.5 padding of block type 1 without DigestInfo; `None` if this is no RSA key, or
+    /// one too short.
     pub fn sign_rsa_bare(&self, message: &[u8]) -> Option<Vec<u8>> {
         let Kind::Rsa(bits) = self.kind else { return None };
         let mut signature = vec![0; bits.div_ceil(8)];
@@ -206,8 +206,8 @@ impl PrivateKey {
         succeeded(signed).then_some(signature)
     }
 
-    /// Decrypts with RSAES-PKCS1-v1_5 (RFC 8017 §7.2.2); none if this is no RSA key, or the padding is wrong. The library
-    /// works in constant time up to that answer, which the caller must not let a peer see.
+    /// Decrypts with RSAES-PKCS1-v1_5 (RFC 8017 §7.2.2); `None` if this is no RSA key, or the padding is wrong. The library
+    /// works in constant time up to that result, which the caller must not reveal to a peer.
     pub fn decrypt_rsa(&self, ciphertext: &[u8]) -> Option<Vec<u8>> {
         let Kind::Rsa(bits) = self.kind else { return None };
         let (mut message, mut written) = (vec![0; bits.div_ceil(8)], 0);
@@ -314,7 +314,7 @@ impl PublicKey {
                 sys::RSA_PKCS1_PADDING,
             )
         };
-        // All of it is public, so that it may be compared in any time.
+        // All of it is public, so the comparison need not take constant time.
         succeeded(valid) && opened.get(..len) == Some(message)
     }
 
@@ -475,7 +475,7 @@ fn curve_of(key: &Pkey) -> Option<Curve> {
     Curve::named(nid)
 }
 
-/// Parses DER with nothing behind it.
+/// Parses DER without trailing bytes.
 fn parse(der: &[u8], parser: unsafe extern "C" fn(*mut sys::CBS) -> *mut sys::EVP_PKEY) -> Option<Pkey> {
     let mut input = sys::CBS { data: der.as_ptr(), len: der.len() };
     // SAFETY: the input describes readable bytes, which outlive the call.

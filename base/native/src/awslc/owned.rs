@@ -1,4 +1,4 @@
-//! Pointers that libcrypto allocated and that must be given back to it.
+//! Owned pointers to objects that libcrypto allocated.
 
 /// Declares a type that owns a libcrypto object and frees it when dropped.
 macro_rules! owned {
@@ -7,7 +7,7 @@ macro_rules! owned {
         $vis struct $name(std::ptr::NonNull<$raw>);
 
         impl $name {
-            /// Takes over what a constructor returned; none if it failed.
+            /// Takes ownership of a constructor's result; `None` if it failed.
             #[allow(dead_code, reason = "each type uses the constructor that fits it")]
             fn own(pointer: *mut $raw) -> Option<Self> {
                 let owned = std::ptr::NonNull::new(pointer).map(Self);
@@ -21,7 +21,7 @@ macro_rules! owned {
                 self.0.as_ptr()
             }
 
-            /// The pointer, for a library function that takes the object over.
+            /// The pointer, for a library function that takes ownership of the object.
             #[allow(dead_code, reason = "few are taken over")]
             pub(crate) fn into_raw(self) -> *mut $raw {
                 std::mem::ManuallyDrop::new(self).0.as_ptr()

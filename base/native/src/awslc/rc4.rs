@@ -6,7 +6,7 @@ use aws_lc_sys as sys;
 
 use super::wipe_struct;
 
-/// Adds the beginning of a key's stream to the data.
+/// XORs the beginning of a key's stream into the data.
 ///
 /// # Panics
 /// If the key is empty or longer than 256 bytes.

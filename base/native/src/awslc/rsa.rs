@@ -14,7 +14,7 @@ owned! {
     pub(crate) Key(sys::RSA), sys::RSA_free
 }
 
-/// FIPS 186-5 A.1.1 allows odd exponents over 2^16; everybody uses this one.
+/// FIPS 186-5 A.1.1 allows odd exponents over 2^16; this one is the usual choice.
 const PUBLIC_EXPONENT: u64 = 65_537;
 
 /// The longest prime: half of 4096 bits.
@@ -38,7 +38,7 @@ fn prime(len: usize, fill: &mut dyn FnMut(&mut [u8]), scratch: &Scratch) -> Bn {
     let candidate = &mut buffer[..len];
     let prime = loop {
         fill(candidate);
-        // The two highest bits make the product as long as wished, the lowest makes the number odd.
+        // The two highest bits give the product its full length, the lowest makes the number odd.
         candidate[0] |= 0xc0;
         candidate[len - 1] |= 1;
         let number = Bn::from_be(candidate);

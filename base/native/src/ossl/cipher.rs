@@ -66,7 +66,7 @@ struct Rc4Key {
     data: [u32; 256],
 }
 
-/// Adds the beginning of a key's RC4 stream to the data.
+/// XORs the beginning of a key's RC4 stream into the data.
 ///
 /// # Panics
 /// If the key is empty or longer than 256 bytes.
@@ -89,7 +89,7 @@ owned! {
     Context(sys::EVP_CIPHER_CTX), sys::EVP_CIPHER_CTX_free
 }
 
-/// Which way.
+/// Encryption or decryption.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Direction {
     Decrypt = 0,
@@ -122,7 +122,7 @@ impl Cipher {
         succeeded(self.run(&context, aad, data))
     }
 
-    /// A context with cipher, lengths, key, IV and, to decrypt, the tag that is expected.
+    /// A context with cipher, lengths, key, IV and, for decryption, the expected tag.
     fn start(self, key: &[u8], iv: &[u8], direction: Direction, tag_len: usize, tag: *mut u8) -> Context {
         let direction = direction as c_int;
         // SAFETY: the context is valid; key and IV are readable for the lengths the cipher has, which the caller
@@ -144,7 +144,7 @@ impl Cipher {
         }
     }
 
-    /// Associated data, data, end; CCM must know the length beforehand and has no end of its own.
+    /// Processes associated data, data and end; CCM needs the length beforehand and has no end of its own.
     fn run(self, context: &Context, aad: &[u8], data: &mut [u8]) -> c_int {
         let (raw, pointer, len) = (context.as_ptr(), data.as_mut_ptr(), int(data.len()));
         let (mut written, mut end) = (0, [0; 16]);

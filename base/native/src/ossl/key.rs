@@ -101,8 +101,8 @@ impl PrivateKey {
         }
     }
 
-    /// Decrypts with RSAES-PKCS1-v1_5; none if this is no RSA key or the padding is wrong. OpenSSL 3.2 and what
-    /// distributions take from it make up a message instead.
+    /// Decrypts with RSAES-PKCS1-v1_5; `None` if this is no RSA key or the padding is wrong. OpenSSL 3.2 and distributions with
+    /// its patch return a random message instead.
     pub fn decrypt_rsa(&self, ciphertext: &[u8]) -> Option<Vec<u8>> {
         apply(&self.0, sys::EVP_PKEY_decrypt_init, sys::EVP_PKEY_decrypt, ciphertext)
     }
@@ -180,7 +180,7 @@ impl PublicKey {
 /// `EVP_PKEY_encrypt`, `EVP_PKEY_decrypt` or `EVP_PKEY_sign`.
 type Apply = unsafe extern "C" fn(*mut sys::EVP_PKEY_CTX, *mut u8, *mut usize, *const u8, usize) -> c_int;
 
-/// Encrypts, decrypts or signs without a hash in PKCS #1 v1.5 padding; none if the key cannot, or the library refuses.
+/// Encrypts, decrypts or signs without a hash in PKCS #1 v1.5 padding; `None` if the key is unsuitable or the library refuses.
 fn apply(
     key: &Pkey,
     begin: unsafe extern "C" fn(*mut sys::EVP_PKEY_CTX) -> c_int,

@@ -1,5 +1,5 @@
-//! IP packets as captures have them: cut short, in fragments, with checksums that a network card has not made yet and lengths
-//! that it has not filled in. RFC 791 §3.1, RFC 8200 §3 and §4.
+//! IP packets as captures hold them: truncated, fragmented, with checksums and lengths that the network card fills in only
+//! later. RFC 791 §3.1, RFC 8200 §3 and §4.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -7,7 +7,7 @@ use super::extension::{DESTINATION, FRAGMENT, HOP_BY_HOP, ROUTING};
 use super::protocol::AH;
 use super::{HEADER_V4, HEADER_V6};
 
-/// A version of IP, as what is in front of a packet tells it.
+/// The IP version, as the link layer header announces it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Version {
     /// RFC 791.
@@ -16,22 +16,22 @@ pub enum Version {
     V6,
 }
 
-/// One IP packet as it was captured: a whole one, or a fragment.
+/// One captured IP packet: a whole one, or a fragment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Piece<'a> {
     /// The sender.
     pub source: IpAddr,
     /// The receiver.
     pub destination: IpAddr,
-    /// The number of what it carries.
+    /// The protocol number of the payload.
     pub protocol: u8,
     /// The identification field; 0 in unfragmented IPv6.
     pub identification: u32,
-    /// Where in the whole payload this one begins, in bytes.
+    /// Offset of this fragment in the whole payload, in bytes.
     pub offset: usize,
-    /// Others follow.
+    /// Whether more fragments follow.
     pub more: bool,
-    /// What it carries, as far as it was captured.
+    /// The payload, as far as it was captured.
     pub payload: &'a [u8],
     /// Bytes of the packet on the wire.
     pub wire_bytes: u32,
@@ -39,14 +39,14 @@ pub struct Piece<'a> {
     pub missing: usize,
 }
 
-/// More IPv6 extension headers than this are not looked behind.
+/// At most so many IPv6 extension headers are skipped.
 const EXTENSIONS_MAX: usize = 8;
 
 impl<'a> Piece<'a> {
     /// Reads a packet.
     ///
     /// # Errors
-    /// What is wrong with it, in words.
+    /// A description of what is wrong with it.
     pub fn read(version: Version, bytes: &'a [u8]) -> Result<Self, String> {
         match version {
             Version::V4 => Self::v4(bytes).ok_or("IPv4 header cut short"),
@@ -56,7 +56,7 @@ impl<'a> Piece<'a> {
         .map_err(str::to_owned)
     }
 
-    /// Whether it is part of something larger.
+    /// Whether it is a fragment.
     pub const fn is_fragment(&self) -> bool {
         self.more || self.offset > 0
     }
@@ -65,7 +65,7 @@ impl<'a> Piece<'a> {
         let header: &[u8; HEADER_V4] = bytes.first_chunk()?;
         let header_len = usize::from(header[0] & 0x0f) * 4;
         let total = usize::from(u16::from_be_bytes([header[2], header[3]]));
-        // Packets that the network card will still cut in pieces have length 0.
+        // Packets that the network card will still segment have length 0.
         let total = if total == 0 { bytes.len() } else { total };
         let flags = u16::from_be_bytes([header[6], header[7]]);
         let damaged = header_len < HEADER_V4 || total < header_len;
@@ -112,7 +112,7 @@ impl<'a> Piece<'a> {
         Some(piece)
     }
 
-    /// Passes over an extension header, if there is one before the payload of a whole packet or first fragment.
+    /// Skips an extension header, if there is one before the payload of a whole packet or first fragment.
     fn extension(&mut self) -> Option<bool> {
         let length = match (self.protocol, self.offset) {
             (HOP_BY_HOP | ROUTING | DESTINATION, 0) => (usize::from(*self.payload.get(1)?) + 1) * 8,

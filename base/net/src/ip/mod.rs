@@ -10,7 +10,7 @@ pub use write::{Fields, Part, set_ecn, set_length};
 
 use crate::wire::{DecodeError, Problem, Reader};
 
-/// Numbers of what may follow an IP header (IANA, Assigned Internet Protocol Numbers).
+/// Protocol numbers (IANA, Assigned Internet Protocol Numbers).
 pub mod protocol {
     use std::net::IpAddr;
 
@@ -35,13 +35,13 @@ pub mod protocol {
     /// SCTP.
     pub const SCTP: u8 = 132;
 
-    /// The number of ICMP between addresses of this family.
+    /// The protocol number of ICMP between addresses of this family.
     pub const fn icmp(ip: IpAddr) -> u8 {
         if ip.is_ipv4() { ICMP } else { ICMPV6 }
     }
 }
 
-/// RFC 8200 §4: extension headers that may stand in front of what a packet carries.
+/// RFC 8200 §4: numbers of IPv6 extension headers.
 pub mod extension {
     /// Hop-by-Hop Options.
     pub const HOP_BY_HOP: u8 = 0;
@@ -75,7 +75,7 @@ pub const fn header_bytes(ip: IpAddr) -> usize {
     }
 }
 
-/// Which part of a packet a fragment is.
+/// Which fragment of a packet this is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fragment {
     /// The packet is whole.
@@ -87,7 +87,7 @@ pub enum Fragment {
 }
 
 impl Fragment {
-    /// What a packet is that one header says this of, and the next one that: a part of a part is no whole.
+    /// Combines what two nested fragment headers say: a fragment of a fragment is never whole.
     const fn and(self, next: Self) -> Self {
         match (self, next) {
             (Self::Whole, next) => next,
@@ -98,8 +98,8 @@ impl Fragment {
     }
 }
 
-/// An address as a number. `IpAddr` has a byte that says which of two forms the others have: what was just read of a packet
-/// can be copied and compared only after it has been to memory and back. Numbers stay in registers.
+/// An address as a number. `IpAddr` is an enum, whose values are copied and compared through memory; numbers stay in
+/// registers.
 #[inline]
 pub fn bits(address: IpAddr) -> u128 {
     match address {
@@ -108,13 +108,13 @@ pub fn bits(address: IpAddr) -> u128 {
     }
 }
 
-/// The address that a number is.
+/// The address of a number.
 #[inline]
 pub fn address(is_v4: bool, bits: u128) -> IpAddr {
     if is_v4 { Ipv4Addr::from_bits(bits as u32).into() } else { Ipv6Addr::from_bits(bits).into() }
 }
 
-/// What the headers of a packet say that is forwarded or protected.
+/// The header fields that forwarding and IPsec need.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Header {
     /// The sender's address as a number: see [`bits`].
@@ -123,19 +123,19 @@ pub struct Header {
     pub destination: u128,
     /// Whether it is IPv4, else IPv6.
     pub is_v4: bool,
-    /// What follows the headers.
+    /// The protocol number of the payload.
     pub protocol: u8,
     /// Bytes of header, extension headers included.
     pub header_len: usize,
     /// Bytes of the whole packet.
     pub total_len: usize,
-    /// Which part of a packet it is.
+    /// Which fragment of a packet it is.
     pub fragment: Fragment,
     /// DSCP and ECN: type of service or traffic class.
     pub class: u8,
     /// IPv4: whether routers must not fragment it.
     pub dont_fragment: bool,
-    /// Where the number of what follows the headers stands.
+    /// Offset of the last Next Header (or Protocol) field.
     pub next_header_at: usize,
 }
 
@@ -150,10 +150,10 @@ impl Header {
         address(self.is_v4, self.destination)
     }
 
-    /// Reads the headers; the packet may be shorter than its buffer, not longer.
+    /// Reads the headers. The buffer may be longer than the packet, but not shorter.
     ///
     /// # Errors
-    /// The bytes are no IP packet, or not the whole of one.
+    /// The bytes are not an IP packet, or not a whole one.
     #[inline(always)]
     pub fn read(bytes: &[u8]) -> Result<Self, DecodeError> {
         match bytes.first().map_or(0, |first| first >> 4) {
@@ -214,10 +214,9 @@ impl Header {
         Ok(header)
     }
 
-    // RFC 4303 §3.1.1: what the way of the packet needs stands in front of what IPsec protects.
-    // Destination options may stand on either side: those that a routing header, ESP or AH follows are in front, all others
-    // are for the receiver alone, and protected.
-    // RFC 8200 §4.5: behind a later fragment's header stand bytes from the middle of a packet, and no headers.
+    // RFC 4303 §3.1.1: extension headers that are needed on the path precede ESP. Destination options may stand on either
+    // side: those before a routing header, ESP or AH stay outside, all others are for the receiver alone and protected.
+    // RFC 8200 §4.5: what follows the header of a later fragment is from the middle of the packet, not headers.
     fn skip_extensions(&mut self, payload: &[u8]) -> Result<(), DecodeError> {
         let (mut r, mut ahead) = (Reader::new(payload), *self);
         while ahead.fragment != Fragment::Later {
@@ -226,7 +225,7 @@ impl Header {
                     ahead.skip_extension(&mut r)?;
                     *self = ahead;
                 }
-                // Who is to process them finds out what is wrong with them.
+                // The host that processes them will find out what is wrong with them.
                 extension::DESTINATION => {
                     if ahead.skip_extension(&mut r).is_err() {
                         break;
@@ -242,7 +241,7 @@ impl Header {
         Ok(())
     }
 
-    /// RFC 8200 §4: Next Header(1) Hdr Ext Len(1), and a rest of 6 + 8 × length bytes; a fragment header has no length.
+    /// RFC 8200 §4: Next Header(1) Hdr Ext Len(1), then 6 + 8 × length bytes; a fragment header has no length.
     fn skip_extension(&mut self, r: &mut Reader<'_>) -> Result<(), DecodeError> {
         let at = self.header_len;
         let next = r.u8("extension header")?;
@@ -267,7 +266,7 @@ fn too_short(bytes: &[u8]) -> DecodeError {
     Reader::new(bytes).error("IPv4 header", Problem::Short { needed: HEADER_V4, left: bytes.len() })
 }
 
-/// Which part a fragment with this offset is.
+/// The kind of fragment with this offset.
 const fn fragment(offset: u16, more: bool) -> Fragment {
     match (offset, more) {
         (0, false) => Fragment::Whole,

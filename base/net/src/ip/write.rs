@@ -1,55 +1,55 @@
-//! IP headers written in front of what they carry, and changed on the way.
+//! Writing IP headers in front of a payload, and changing them in transit.
 
 use std::net::IpAddr;
 
 use super::{FRAGMENT_HEADER, HEADER_V4, HEADER_V6, extension, header_bytes};
 use crate::internet_checksum;
 
-/// Which part of a fragmented packet a packet is.
+/// The position of a fragment in its packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Part {
-    /// Where it begins, in bytes: a multiple of 8.
+    /// Its offset in bytes: a multiple of 8.
     pub offset: u16,
-    /// Whether others follow.
+    /// Whether more fragments follow.
     pub more: bool,
 }
 
-/// What a header without options says; lengths and checksum follow from what it stands in front of.
+/// The fields of a header without options; lengths and checksum follow from the payload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Fields {
     /// The sender.
     pub source: IpAddr,
     /// The receiver.
     pub destination: IpAddr,
-    /// The number of what the packet carries.
+    /// The protocol number of the payload.
     pub protocol: u8,
     /// DSCP and ECN: type of service or traffic class.
     pub class: u8,
     /// TTL or hop limit.
     pub hops: u8,
-    /// What tells fragments of this packet from those of others; IPv4 has room for its low half, IPv6 for none in whole packets.
+    /// The identification, the same in all fragments of a packet; IPv4 uses its low half, whole IPv6 packets have none.
     pub identification: u32,
-    /// IPv4: routers must not fragment it.
+    /// IPv4: whether routers must not fragment it.
     pub dont_fragment: bool,
-    /// The part of a fragmented packet that it is, if it is no whole one.
+    /// Its position, if it is a fragment.
     pub part: Option<Part>,
 }
 
 impl Fields {
-    /// A whole packet of class 0 that is not to be fragmented, with 64 hops before it.
+    /// A whole packet of class 0 with hop limit 64 and, in IPv4, DF set.
     pub const fn new((source, destination): (IpAddr, IpAddr), protocol: u8) -> Self {
         let (class, hops, identification) = (0, 64, 0);
         Self { source, destination, protocol, class, hops, identification, dont_fragment: true, part: None }
     }
 
-    /// Bytes of the header, IPv6's Fragment header included.
+    /// Bytes of the header, including IPv6's Fragment header.
     pub const fn header_bytes(&self) -> usize {
         header_bytes(self.destination)
             + if self.part.is_some() && self.destination.is_ipv6() { FRAGMENT_HEADER } else { 0 }
     }
 
-    /// Writes the header at the front of a packet whose payload stands behind it; none if the addresses are of different families
-    /// or the packet is too long or has no room for the header.
+    /// Writes the header in front of the payload already in `packet`. `None` if the addresses are of different families, the
+    /// packet is too long, or there is no room for the header.
     #[inline]
     pub fn write(&self, packet: &mut [u8]) -> Option<()> {
         let length = packet.len();
@@ -102,16 +102,16 @@ impl Fields {
 
     /// RFC 8200 §4.5: Next Header(1) Reserved(1) Offset(13b) Reserved(2b) More(1b) Identification(4).
     const fn fragment_header(&self, part: Part) -> [u8; FRAGMENT_HEADER] {
-        // The offset in units of 8 bytes stands 3 bits to the left, which makes it the offset in bytes.
+        // The offset in units of 8 bytes is shifted left by 3 bits, so it equals the offset in bytes.
         let [o0, o1] = (part.offset & !7 | part.more as u16).to_be_bytes();
         let [i0, i1, i2, i3] = self.identification.to_be_bytes();
         [self.protocol, 0, o0, o1, i0, i1, i2, i3]
     }
 }
 
-/// Writes the length of a whole packet into its header, and computes IPv4's checksum anew: after this nothing of the header may
-/// change. The packet is no longer than its kind of header can tell.
-// RFC 8200 §3: the header does not count, so that a packet may have 40 bytes more than 16 bits tell.
+/// Writes the length of a whole packet into its header, and renews IPv4's checksum: afterwards the header must not change. The
+/// packet must not be longer than its kind of header can express.
+// RFC 8200 §3: the header is not counted, so a packet may have 40 bytes more than 16 bits express.
 pub fn set_length(header: &mut [u8], total_bytes: usize) {
     if header[0] >> 4 == 4 {
         header[2..4].copy_from_slice(&(total_bytes as u16).to_be_bytes());
@@ -121,7 +121,7 @@ pub fn set_length(header: &mut [u8], total_bytes: usize) {
     }
 }
 
-/// Writes another ECN field into a packet.
+/// Replaces the ECN field of a packet.
 pub fn set_ecn(packet: &mut [u8], ecn: u8) {
     if packet[0] >> 4 == 4 {
         packet[1] = packet[1] & !3 | ecn;
@@ -132,7 +132,7 @@ pub fn set_ecn(packet: &mut [u8], ecn: u8) {
     }
 }
 
-/// Computes the checksum of an IPv4 header anew.
+/// Recomputes the checksum of an IPv4 header.
 fn renew_checksum(header: &mut [u8]) {
     header[10..12].fill(0);
     let sum = internet_checksum(header);

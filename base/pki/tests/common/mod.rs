@@ -1,4 +1,4 @@
-//! A laboratory for the tests: authorities, requests and a moment within everybody's dates.
+//! Fixtures of the tests: authorities, requests and a moment within all validity periods.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -62,13 +62,13 @@ pub(crate) fn verify(anchor: &[u8], chain: &[Vec<u8>]) -> Result<PeerCertificate
     verify_at(anchor, chain, NOW)
 }
 
-/// The verdict on a chain by anchors that were made ready.
+/// The verdict of prepared anchors on a chain.
 pub(crate) fn judged(anchors: &Anchors, chain: &[Vec<u8>], now: Time) -> Result<(), CertificateError> {
     let chain: Vec<&[u8]> = chain.iter().map(Vec::as_slice).collect();
     anchors.verify(&chain, now, &mut Real::default()).map(|_| ())
 }
 
-/// A directory of this test's own, emptied first.
+/// An empty directory of this test's own.
 pub(crate) fn directory(test: &str) -> PathBuf {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("pki-{test}"));
     let _ = std::fs::remove_dir_all(&path);
@@ -76,7 +76,7 @@ pub(crate) fn directory(test: &str) -> PathBuf {
     path
 }
 
-/// Runs openssl, and gives what it said; fails the test if openssl failed.
+/// Runs openssl and returns its output; fails the test if openssl failed.
 pub(crate) fn openssl(arguments: &[&str]) -> String {
     let run = Command::new("openssl").args(arguments).output().expect("openssl is in PATH");
     let said = String::from_utf8_lossy(&run.stdout).into_owned() + &String::from_utf8_lossy(&run.stderr);

@@ -1,4 +1,4 @@
-//! Which initiators get a half-open SA, and whose place they take when all are taken. Read RFC 2408 §2.5.3 first.
+//! Admission of initiators to the table of half-open SAs, and eviction when it is full. Read RFC 2408 §2.5.3 first.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use crate::half_open::{CROWD, Place};
 use crate::names::IKE;
 
 impl Endpoint {
-    /// The first message as the responder meets it: repeated, to be refused, or to be answered.
+    /// Processes a first message at the responder: a retransmission, one to refuse, or one to answer.
     pub(super) fn on_first_message(&mut self, step: &Step<'_>, cx: &mut Ctx<'_>) {
         let header = step.header;
         if header.message_id != 0 || header.initiator_spi == 0 || header.flags.is_encrypted() {
@@ -22,7 +22,7 @@ impl Endpoint {
         }
         let key = (step.route.remote, header.initiator_spi);
         let mut candidates = self.half_open.candidates(key).iter().copied();
-        // The whole message tells a retransmission from another peer behind the same NAT.
+        // Only the whole message distinguishes a retransmission from another peer behind the same NAT.
         let repeated = candidates
             .find(|cookie| self.sas.get(cookie).is_some_and(|sa| sa.was_begun_by(step.fingerprint)));
         if let Some(cookie) = repeated {
@@ -47,9 +47,9 @@ impl Endpoint {
         }
     }
 
-    /// Whether one more may begin there.
-    // RFC 2408 §2.5.3: IKEv1 has no cookies that cost the responder nothing. Whoever forges addresses pushes out those that
-    // have shown nothing yet, its own mostly, and others only if they have been silent for long.
+    /// Whether another initiator may start from that address.
+    // RFC 2408 §2.5.3: IKEv1 has no stateless cookies. An attacker with forged addresses evicts only SAs that have not proved
+    // anything yet, mostly its own, and others only if they have been silent for long.
     fn has_room(&mut self, newcomer: IpAddr, cx: &mut Ctx<'_>) -> bool {
         let limits = self.shared.config.half_open;
         let is_crowded = self.half_open.taken(newcomer, cx.now) >= limits.per_address_max;
@@ -61,12 +61,12 @@ impl Endpoint {
         yields.is_some_and(|cookie| self.push_out(cookie, cx))
     }
 
-    /// Whose place a newcomer takes whose address has no more.
+    /// The SA to evict if the newcomer's address is at its limit.
     fn of_its_own(&self, newcomer: IpAddr, now: Time) -> Option<u64> {
         self.first_to_yield(self.half_open.of_origin(newcomer), now)
     }
 
-    /// Whose place a newcomer takes when all are taken.
+    /// The SA to evict if the table is full.
     fn of_others(&mut self, newcomer: IpAddr, now: Time) -> Option<u64> {
         let from = |cookie| self.sas.get(&cookie).map(|sa| sa.yields_from());
         let crowd = self.half_open.most_crowded(newcomer);
@@ -79,7 +79,7 @@ impl Endpoint {
         cookies.iter().copied().find(|it| self.sas.get(it).is_some_and(|sa| sa.yields_to_own(now)))
     }
 
-    /// Gives the place of a half-open SA to another.
+    /// Evicts a half-open SA.
     fn push_out(&mut self, cookie: u64, cx: &mut Ctx<'_>) -> bool {
         let Some(mut sa) = self.take(cookie) else { return false };
         sa.half_open.take().into_iter().for_each(|place| self.half_open.remove(place, cookie));

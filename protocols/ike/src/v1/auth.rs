@@ -1,4 +1,4 @@
-//! Proving who we are, and judging the peer's proof: HASH with a shared key, SIG with RSA. RFC 2409 §5.1, §5.4.
+//! Authentication: our proof, and verification of the peer's: HASH with a shared key, SIG with RSA. RFC 2409 §5.1, §5.4.
 
 use std::net::IpAddr;
 
@@ -15,7 +15,7 @@ use crate::event::Reason;
 use crate::number::CertEncoding;
 use crate::wire::{Certificate, Identity, MessageBuilder};
 
-/// How a connection authenticates, the same on both sides (RFC 2409 §4); none if IKEv1 cannot do it that way.
+/// The authentication method of a connection, the same for both sides (RFC 2409 §4); `None` if IKEv1 has no such method.
 pub(super) fn method(connection: &Connection) -> Option<AuthenticationMethod> {
     match (&connection.local, &connection.remote) {
         (Prove::Psk(_), Believe::Psk { .. }) => Some(AuthenticationMethod::PRE_SHARED_KEY),
@@ -36,7 +36,7 @@ const fn signing_key(prove: &Prove) -> Option<&SigningKey> {
     }
 }
 
-/// The key we share with a peer, by its identity if we know it, else by its address.
+/// The key shared with a peer, by its identity if known, else by its address.
 // RFC 2409 §5.4: in main mode the key can only be found by the peer's address.
 pub(super) fn shared_key<'a>(
     connection: &'a Connection,
@@ -48,13 +48,13 @@ pub(super) fn shared_key<'a>(
     named.or_else(|| by_identity.get(&Identity::from(ip))).or(any.as_ref())
 }
 
-/// Whether the key that a peer of this name and address has is the address's and not the name's.
+/// Whether the key of a peer with this name and address belongs to the address rather than the name.
 pub(super) fn is_key_of_address(connection: &Connection, identity: &Identity, ip: IpAddr) -> bool {
     let Believe::Psk { by_identity, .. } = &connection.remote else { return false };
     !by_identity.contains_key(identity) && by_identity.contains_key(&Identity::from(ip))
 }
 
-/// Whether a connection says of this address whose it is.
+/// Whether a connection has a key for this address.
 pub(super) fn names_address(connection: &Connection, ip: IpAddr) -> bool {
     let identity = Identity::from(ip);
     let has_key =
@@ -69,8 +69,7 @@ pub(super) enum Proof {
 }
 
 impl Proof {
-    /// RFC 2409 §5.1: the signature is made over HASH_I or HASH_R itself, in PKCS #1 padding without an algorithm
-    /// identifier.
+    /// RFC 2409 §5.1: the signature is over HASH_I or HASH_R itself, in PKCS #1 padding without an algorithm identifier.
     pub(super) fn make(connection: &Connection, hash: Digest, cx: &mut Ctx<'_>) -> Self {
         match signing_key(&connection.local) {
             Some(key) => {
@@ -99,7 +98,7 @@ fn push(m: &mut MessageBuilder, payload: &Payload<'_>) {
     super::wire::message::push(m, payload);
 }
 
-/// Judges the peer's HASH or SIG over `expected`, and with certificates its identity.
+/// Verifies the peer's HASH or SIG over `expected`, and with certificates its identity.
 pub(super) fn verify(
     connection: &Connection,
     expected: &Digest,

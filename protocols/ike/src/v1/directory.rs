@@ -1,6 +1,7 @@
-//! Established ISAKMP SAs by where their peers are and who they are. Read RFC 2407 §4.6.3.3 (INITIAL-CONTACT) first.
+//! Index of established ISAKMP SAs by the addresses and identities of their peers. Read RFC 2407 §4.6.3.3 (INITIAL-CONTACT)
+//! first.
 //!
-//! What concerns one peer is found without looking at those that share its address: behind a NAT there are thousands.
+//! The SAs of one peer are found without a search over all at its address: behind a NAT there are thousands.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
@@ -8,13 +9,13 @@ use std::sync::Arc;
 
 use crate::peers::Peer;
 
-/// Established SAs, by the cookies that we chose.
+/// Established SAs, by our cookies.
 #[derive(Debug, Default)]
 pub(super) struct Directory {
     places: BTreeMap<IpAddr, BTreeMap<Arc<Peer>, BTreeSet<u64>>>,
 }
 
-/// Where an SA stands in it.
+/// The index key of an SA.
 #[derive(Debug)]
 pub(super) struct Entry {
     pub(super) ip: IpAddr,
@@ -22,12 +23,12 @@ pub(super) struct Entry {
 }
 
 impl Directory {
-    /// Whether there is one with this address.
+    /// Whether there is an SA with a peer at this address.
     pub(super) fn knows(&self, ip: IpAddr) -> bool {
         self.places.contains_key(&ip)
     }
 
-    /// Those with a peer at its address, but for one.
+    /// The other SAs with a peer at its address.
     pub(super) fn others(&self, (ip, peer): (IpAddr, &Peer), not: u64) -> Vec<u64> {
         let theirs = self.places.get(&ip).and_then(|peers| peers.get(peer));
         theirs.into_iter().flatten().copied().filter(|cookie| *cookie != not).collect()
@@ -51,7 +52,7 @@ impl Directory {
         }
     }
 
-    /// One is gone, and nobody can say where it stood. Rare enough to look through all.
+    /// Removes an SA whose key is unknown. Rare enough for a linear search.
     pub(super) fn lost(&mut self, cookie: u64) {
         self.places.retain(|_, peers| {
             peers.retain(|_, cookies| !cookies.remove(&cookie) || !cookies.is_empty());
@@ -70,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn a_peer_s_own_are_found_at_its_address_and_nobody_else_s() {
+    fn only_a_peer_s_own_sas_are_found_at_its_address() {
         let mut directory = Directory::default();
         let (one, other) = (entry([192, 0, 2, 1], "one@lab"), entry([192, 0, 2, 1], "other@lab"));
         let moved = entry([192, 0, 2, 2], "one@lab");

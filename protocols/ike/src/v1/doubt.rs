@@ -1,5 +1,5 @@
-//! What ends a phase 1 that never came up: messages that fail us, refusals that nobody has authenticated, and what is most
-//! likely behind them. Read RFC 2409 §5 (SKEYID) and §5.4 first.
+//! Failures of phase 1: invalid messages, unauthenticated refusals, and the most likely cause. Read RFC 2409 §5 (SKEYID) and
+//! §5.4 first.
 
 use std::net::IpAddr;
 
@@ -16,28 +16,28 @@ use crate::number::NotifyType;
 use crate::unproved::{Likely, Unproved};
 use crate::wire::Identity;
 
-/// Why there will be no SA, if nothing better comes.
+/// Why the SA will fail, unless a better message arrives.
 #[derive(Debug)]
 pub(super) struct Refusal {
     pub(super) until: Time,
     pub(super) reason: Reason,
-    /// Who the sender of what failed us says it is.
+    /// The identity that the sender of the failing message claims.
     claimed: Option<Identity>,
 }
 
 impl Core {
-    /// The peer while nothing has proved who it is.
+    /// The peer as long as it is unauthenticated.
     pub(super) const fn unproved(&self) -> Unproved {
         Unproved::at(self.route.remote)
     }
 
-    /// Tells the owner that it does not come up: the end.
+    /// Reports the failure to the owner and ends the SA.
     pub(super) fn fails(&self, reason: Reason, peer: Unproved, env: &mut Env<'_, '_>) -> State {
         env.emit(Event::Failed(self.id(), reason, Some(Box::new(peer))));
         State::Gone
     }
 
-    /// Ends the wait soon, unless a better message comes.
+    /// Ends the wait soon, unless a better message arrives.
     pub(super) fn refuse_later(&mut self, reason: Reason, claimed: Option<Identity>, env: &Env<'_, '_>) {
         let until = env.now() + env.shared.config.retransmission.first;
         let claimed = claimed.filter(|identity| identity.data.len() <= IDENTITY_BYTES_MAX);
@@ -45,23 +45,23 @@ impl Core {
     }
 }
 
-/// A message that fails us may be somebody else's: the genuine one has a while to come, then there will be no SA.
+/// An invalid message may be forged: the genuine one has a while to arrive, then the SA fails.
 pub(super) fn doubt(core: &mut Core, reason: Reason, claimed: Option<Identity>, env: &mut Env<'_, '_>) {
     env.discard(reason.name());
     core.refuse_later(reason, claimed, env);
 }
 
-/// Who the sender of a message says it is.
+/// The identity that the sender of a message claims.
 pub(super) fn claimed(inbound: &Inbound<'_>) -> Option<Identity> {
     inbound.need_id().ok().map(|(id, _)| id.to_identity())
 }
 
-/// The end of an SA that never came up, of whose peer nothing is known.
+/// Ends an SA whose peer is unknown.
 pub(super) fn fail(core: &Core, reason: Reason, env: &mut Env<'_, '_>) -> State {
     core.fails(reason, core.unproved(), env)
 }
 
-/// The end of a phase 1 in this state, for what was found or told before.
+/// Ends a phase 1 in this state, for a reason found or reported before.
 pub(super) fn end(state: &State, core: &Core, reason: Reason, env: &mut Env<'_, '_>) -> State {
     let refused = core.refusal.as_ref().and_then(|refusal| refusal.claimed.clone());
     let claimed = refused.or_else(|| state.claimed().cloned());
@@ -72,8 +72,8 @@ pub(super) fn end(state: &State, core: &Core, reason: Reason, env: &mut Env<'_, 
     core.fails(reason, core.unproved().claiming(claimed).because(likely), env)
 }
 
-// RFC 2409 §5.7: its hash is made with SKEYID, so that the peer has our pre-shared key.
-/// The end of a phase 1 because the peer has said so under the keys of both.
+// RFC 2409 §5.7: its hash uses SKEYID, so the peer has our pre-shared key.
+/// Ends a phase 1 because of a notification under the negotiated keys.
 pub(super) fn end_as_told(
     core: &Core,
     reason: Reason,
@@ -85,7 +85,7 @@ pub(super) fn end_as_told(
     core.fails(reason, core.unproved().claiming(claimed).because(likely), env)
 }
 
-/// What a guess rests on, besides the state.
+/// The evidence for a guess, besides the state.
 struct Asked<'a> {
     reason: Reason,
     claimed: Option<&'a Identity>,
@@ -108,8 +108,8 @@ impl Asked<'_> {
         }
     }
 
-    // RFC 2409 §5: SKEYID is made of the pre-shared key, so that to whoever has another one message 5 is nonsense. Most say
-    // nothing about that, for it could be anybody's.
+    // RFC 2409 §5: SKEYID depends on the pre-shared key, so with a wrong key message 5 decrypts to garbage. Most implementations do
+    // not report that, because the message could be anybody's.
     fn of_main_mode(&self, keyed: &Keyed) -> Option<Likely> {
         match self.reason {
             _ if !is_by_key(keyed) => self.of_signatures(),
@@ -119,7 +119,7 @@ impl Asked<'_> {
         }
     }
 
-    // A responder that does not know us answers as one that has another key.
+    // A responder that does not know us answers as if it had another key.
     fn of_message_2(&self) -> Option<Likely> {
         if !matches!(self.connection.local, Prove::Psk(_)) {
             return self.of_signatures();
@@ -129,7 +129,7 @@ impl Asked<'_> {
         (self.reason == Reason::AuthenticationFailed).then_some(of_proof)
     }
 
-    // RFC 2409 §5.4: the initiator has seen our proof before; if that was wrong it says so, or nothing that we can read.
+    // RFC 2409 §5.4: the initiator has received our proof before; if that was wrong it reports so, or something undecryptable.
     fn of_message_3(&self, keyed: &Keyed) -> Option<Likely> {
         if !is_by_key(keyed) {
             return self.of_signatures();
@@ -146,13 +146,13 @@ impl Asked<'_> {
     }
 }
 
-/// Whether SKEYID is made of a pre-shared key.
+/// Whether SKEYID depends on a pre-shared key.
 const fn is_by_key(keyed: &Keyed) -> bool {
     keyed.root.shared_key().is_some()
 }
 
-// RFC 2408 §3.14.1: three numbers; in the registry of IKEv2 one is left out, and one means something else.
-/// Whether a notification says that a message was none.
+// RFC 2408 §3.14.1: three numbers; the registry of IKEv2 omits one and reuses another.
+/// Whether a notification reports a malformed message.
 const fn is_of_nonsense(error: NotifyType) -> bool {
     const INVALID_PAYLOAD_TYPE: u16 = 1;
     const UNEQUAL_PAYLOAD_LENGTHS: u16 = 30;

@@ -36,40 +36,40 @@ pub struct Endpoint {
     pub(super) shared: Shared,
     pub(super) sas: FastMap<u64, Box<Sa>>,
     count: usize,
-    /// What each SA waits for until when; the host asks often, so it is not worked out again.
+    /// The deadline of each SA with its purpose; cached, because the host asks often.
     timers: BTreeMap<(Time, u64), &'static str>,
     pub(super) half_open: HalfOpenTable,
-    /// Whether no new ones are let in.
+    /// Whether new SAs are refused.
     pub(super) draining: bool,
     /// The SA that is out of the tables, and the one that it was to replace.
     pub(super) lent: (Lent, Option<u64>),
 }
 
-/// What every SA of an endpoint may use.
+/// What all SAs of an endpoint share.
 #[derive(Debug)]
 pub(super) struct Shared {
     pub(super) config: Arc<Config>,
     pub(super) connections: Vec<Arc<Connection>>,
     pub(super) rng: Rng,
     spis: Spis,
-    /// Stands in for the shared key of whom we do not know, so that an answer does not tell whom we do.
+    /// Used in place of an unknown peer's shared key, so that an answer does not reveal which peers are known.
     pub(super) decoy: Secret,
     out: VecDeque<Output<Event>>,
-    /// SAs that another one began: the next phase 1.
+    /// SAs started by other SAs: the next phase 1.
     #[expect(clippy::vec_box, reason = "they move on into a table of boxes")]
     pub(super) new_sas: Vec<Box<Sa>>,
-    /// What SAs want done to others.
+    /// Actions of SAs on other SAs.
     pub(super) actions: VecDeque<Action>,
     pub(super) directory: Directory,
-    /// Those of each peer that it has begun.
+    /// The SAs that each peer has initiated.
     counts: Peers,
-    /// Those that nobody has heard of yet.
+    /// Those that have not been reported to the owner yet.
     counts_unannounced: Peers,
-    /// Under which connections the same is proved.
+    /// Which connections require the same authentication.
     beliefs: Beliefs,
 }
 
-/// What an SA works with while it handles one input.
+/// The environment of an SA while it handles one input.
 pub(super) struct Env<'a, 'b> {
     pub(super) shared: &'a mut Shared,
     pub(super) cx: &'a mut Ctx<'b>,
@@ -89,7 +89,7 @@ impl Env<'_, '_> {
         self.cx.discard(IKE, why);
     }
 
-    /// Sends a message and leaves the fact.
+    /// Sends a message and records the fact.
     pub(super) fn transmit(&mut self, route: Route, packet: &Packet, again: bool) {
         self.cx.trace.record(Fact::Sent(packet.fact(again)));
         self.shared.out.push_back(Output::Datagram(route.datagram(&packet.bytes)));
@@ -115,8 +115,8 @@ impl Shared {
         }
     }
 
-    /// What whoever has proved this identity has proved.
-    // RFC 2409 §5.4: in main mode a shared key is found by the address, and whoever has it may call itself what it likes.
+    /// What the holder of this identity has proved.
+    // RFC 2409 §5.4: in main mode a shared key is found by address, and its holder may claim any identity.
     fn proved<'a>(&self, core: &Core, identity: &'a Identity) -> Proved<'a> {
         let connection = &self.connections[core.connection];
         let is_of_address = auth::is_key_of_address(connection, identity, core.met_at);
@@ -139,12 +139,12 @@ impl Shared {
         self.connections.iter().enumerate().filter(|(_, connection)| !connection.version.is_v2())
     }
 
-    /// A fresh cookie; RFC 2408 §2.5.3: unpredictable, and not zero, which stands for none.
+    /// A new cookie; RFC 2408 §2.5.3: unpredictable, and not zero, which stands for none.
     pub(super) fn fresh_cookie(&mut self) -> u64 {
         self.rng.u64().max(1)
     }
 
-    /// A fresh message id; RFC 2408 §3.1: unpredictable, and not zero, which is phase 1's.
+    /// A new message id; RFC 2408 §3.1: unpredictable, and not zero, which is phase 1's.
     pub(super) fn fresh_message_id(&mut self) -> u32 {
         u32::from_be_bytes(self.rng.bytes()).max(1)
     }
@@ -162,12 +162,12 @@ impl Shared {
 }
 
 impl Endpoint {
-    /// An endpoint that draws everything random from `rng`.
+    /// An endpoint that draws all random numbers from `rng`.
     pub fn new(config: Config, rng: Rng) -> Self {
         Self::among(config, rng, Spis::default())
     }
 
-    /// The same on a host where others take SPIs, too.
+    /// As [`Self::new`], on a host where others allocate SPIs, too.
     pub(crate) fn among(config: Config, rng: Rng, spis: Spis) -> Self {
         Self {
             half_open: HalfOpenTable::new(config.half_open.max),
@@ -180,33 +180,33 @@ impl Endpoint {
         }
     }
 
-    /// Whether an ISAKMP SA is this endpoint's, half-open ones included.
+    /// Whether an ISAKMP SA belongs to this endpoint, half-open ones included.
     pub fn holds(&self, sa: SaId) -> bool {
         self.sas.contains_key(&sa.0)
     }
 
-    /// When an ISAKMP SA last went on: its peer said something that it takes, or was asked something new.
+    /// When an ISAKMP SA last made progress: it accepted a message of its peer, or sent a new request.
     pub fn went_on(&self, sa: SaId) -> Option<Time> {
         self.sas.get(&sa.0).map(|sa| sa.went_on())
     }
 
-    /// How many ISAKMP SAs it holds, half-open ones included.
+    /// The number of its ISAKMP SAs, half-open ones included.
     pub const fn sa_count(&self) -> usize {
         self.count
     }
 
-    /// How many ISAKMP SAs are being closed: none ever, for nobody confirms a DELETE (RFC 2408 §5.15).
+    /// The number of ISAKMP SAs being closed: always 0, because a DELETE is not confirmed (RFC 2408 §5.15).
     pub const fn closing_count(&self) -> usize {
         0
     }
 
-    /// Where an SA's messages go from and to, if a NAT before us must not forget that.
+    /// Source and destination of an SA's messages, if we are behind a NAT whose mapping must be kept alive.
     pub fn path_to_keep(&self, sa: SaId) -> Option<(Socket, Socket)> {
         let core = &self.sas.get(&sa.0)?.core;
         core.nat.forgets.then_some((core.route.local, core.route.remote))
     }
 
-    /// How many half-open SAs it holds as responder.
+    /// The number of half-open SAs as responder.
     pub const fn half_open_count(&self) -> usize {
         self.half_open.count()
     }
@@ -229,7 +229,7 @@ impl Endpoint {
         if header.responder_spi == 0 && is_phase1(&header) {
             return self.on_first_message(&step, cx);
         }
-        // Both cookies are in every header, whoever sends: ours is the one we know.
+        // Both cookies are in every header, whoever sends: ours is the known one.
         let ours =
             [header.initiator_spi, header.responder_spi].into_iter().find(|it| self.sas.contains_key(it));
         let known = ours.is_some_and(|cookie| self.with_sa(cookie, cx, |sa, env| sa.on_message(&step, env)));
@@ -238,7 +238,7 @@ impl Endpoint {
         }
     }
 
-    /// [`Command::Initiate`], and the name of what it began, or could not begin, if there is such a connection.
+    /// As [`Command::Initiate`]; returns the id of the SA, also if it failed at once, or `None` without such a connection.
     pub fn initiate(
         &mut self,
         connection: usize,
@@ -287,8 +287,8 @@ impl Endpoint {
         }
     }
 
-    /// Lends an SA to `act` and sees to its timer, its place in the tables and what it wants done afterwards; false if
-    /// there is no such SA.
+    /// Lends an SA to `act`, then updates its timer, its place in the tables and its actions on others; false if there is no
+    /// such SA.
     pub(super) fn with_sa(
         &mut self,
         cookie: u64,
@@ -307,7 +307,7 @@ impl Endpoint {
         true
     }
 
-    /// An SA out of the tables; [`Self::keep`] puts it back.
+    /// Takes an SA out of the tables; [`Self::keep`] puts it back.
     pub(super) fn take(&mut self, cookie: u64) -> Option<Box<Sa>> {
         let sa = self.sas.remove(&cookie)?;
         self.count -= 1;
@@ -333,7 +333,7 @@ impl Endpoint {
         self.list(&mut sa);
         self.count_for_peer(&mut sa);
         if matches!(sa.state, State::Gone) {
-            // However it ended, it has replaced nobody.
+            // However it ended, it has replaced no other SA.
             return self.shared.actions.extend(replaces.map(|old| Action::KeepOn { old }));
         }
         let deadline = sa.deadline();
@@ -345,9 +345,8 @@ impl Endpoint {
         self.sas.insert(sa.cookie(), sa);
     }
 
-    /// Keeps how many established SAs each peer has that it has begun; those that may take the place of another one are
-    /// counted for themselves.
-    // RFC 8019 §5: no peer has more than its share.
+    /// Counts the established SAs that each peer has initiated; those that may replace another one are counted separately.
+    // RFC 8019 §5: limits the number of SAs per peer.
     fn count_for_peer(&mut self, sa: &mut Sa) {
         let cookie = sa.cookie();
         let state = sa.peer().filter(|_| sa.core.is_of_peer).map(|_| sa.is_unannounced());
@@ -368,7 +367,7 @@ impl Endpoint {
         let peer = Arc::new(peer);
         let counts = if is_unannounced { counts_unannounced } else { counts };
         for removal in counts.arrives(&peer, cookie, peer.share(config.ike_sas_max), false) {
-            // A DELETE is not answered: whoever had to go before is gone.
+            // A DELETE is not answered: an SA that was removed before is gone.
             if let Removal::Delete(oldest) = removal {
                 actions.push_back(Action::Remove(oldest));
             }
@@ -376,7 +375,7 @@ impl Endpoint {
         sa.core.counted = Some(Counted { peer, is_unannounced });
     }
 
-    /// Keeps the directory of established SAs.
+    /// Updates the index of established SAs.
     fn list(&mut self, sa: &mut Sa) {
         let identity = sa.peer();
         let ip = identity.map(|_| sa.core.route.remote.ip);
@@ -395,11 +394,11 @@ impl Endpoint {
 }
 
 impl Endpoint {
-    /// A message was not handled to its end: the SA that it was for is gone, and what it held is free again.
+    /// Drops an SA whose message was not completely handled, and releases everything it held.
     fn let_go(&mut self, cx: &mut Ctx<'_>) {
         if let Some((sa, half_open)) = self.lent.0.missing() {
             half_open.into_iter().for_each(|place| self.half_open.forget(place, sa.0));
-            // However it ended, it has replaced nobody.
+            // However it ended, it has replaced no other SA.
             self.shared.actions.extend(self.lent.1.take().map(|old| Action::KeepOn { old }));
             self.shared.directory.lost(sa.0);
             self.shared.counts.lost(sa.0);
@@ -431,7 +430,7 @@ impl Engine for Endpoint {
             Input::Command(command) => self.on_command(&command, cx),
             Input::Tick => self.on_tick(cx),
             Input::Recover => self.let_go(cx),
-            // IKE speaks datagrams, and carries no packets of users.
+            // IKE uses datagrams only, and forwards no user packets.
             Input::Inner(_) | Input::Secured { .. } | Input::Lost { .. } => {}
         }
     }

@@ -1,5 +1,5 @@
-//! ISAKMP SAs whose initiator has not proved who it is: what they have cost, how long they are kept, and when another gets their
-//! place. Read RFC 2408 §2.5.3, RFC 2409 §5.4 first.
+//! ISAKMP SAs with unauthenticated initiators: their cost, their timeout, and when they are evicted. Read RFC 2408 §2.5.3,
+//! RFC 2409 §5.4 first.
 
 use std::time::Duration;
 
@@ -12,22 +12,22 @@ use super::transmission::Sent;
 use crate::event::Reason;
 use crate::half_open::SILENCE;
 
-/// How long the place of a half-open SA is kept that has cost us an exchange of keys, or whose initiator has gone on.
+/// Protection from eviction for a half-open SA that has cost us a key exchange, or whose initiator has continued.
 const KEPT: Duration = Duration::from_secs(4);
 
 impl State {
-    /// Whether nothing has come that only somebody can say who has received our answer.
+    /// Whether no message has come yet that requires the receipt of our answer.
     pub(super) const fn is_unproved(&self) -> bool {
         matches!(self, Self::AwaitingKeys(_) | Self::AwaitingProof(_) | Self::Unusable(_))
     }
 
-    /// Whether our answer took an exchange of keys, though nothing was proved.
-    // RFC 2409 §5.4: in aggressive mode whoever asks gets that; how long such an SA stays limits how often.
-    const fn is_dear(&self) -> bool {
+    /// Whether our answer needed a key exchange though nothing was proved.
+    // RFC 2409 §5.4: in aggressive mode every initiator can cause that; the lifetime of such an SA limits how often.
+    const fn is_costly(&self) -> bool {
         matches!(self, Self::AwaitingProof(_) | Self::Unusable(_))
     }
 
-    /// When a responder gives an initiator up.
+    /// When a responder gives up the initiator.
     pub(super) fn expires(&self) -> Option<Time> {
         match self {
             Self::AwaitingKeys(wait) => Some(wait.expires),
@@ -40,12 +40,12 @@ impl State {
 }
 
 impl Sa {
-    /// Whether its initiator has not proved who it is.
+    /// Whether its initiator is unauthenticated.
     pub(super) const fn is_half_open(&self) -> bool {
         self.state.is_unproved() || matches!(self.state, State::AwaitingIdentity(_))
     }
 
-    /// When its peer last said something that it takes, or was asked something new.
+    /// When it last accepted a message of its peer, or sent a new request.
     pub(super) fn went_on(&self) -> Time {
         let asked = self.core.last.as_ref().and_then(Sent::since);
         [asked, self.core.receives_since, self.state.heard()]
@@ -54,18 +54,18 @@ impl Sa {
             .fold(self.core.begun, Time::max)
     }
 
-    /// From when on somebody else may have its place, unless it goes on.
+    /// From when on it may be evicted, unless it makes progress.
     pub(super) fn yields_from(&self) -> Time {
-        let is_kept = self.state.is_dear() || !self.state.is_unproved();
+        let is_kept = self.state.is_costly() || !self.state.is_unproved();
         self.went_on() + if is_kept { KEPT } else { SILENCE }
     }
 
-    /// Whether another of its own address may have its place, or one of an address that has fewer.
+    /// Whether it may be evicted in favour of its own address, or of an address with fewer SAs.
     pub(super) fn yields_to_own(&self, now: Time) -> bool {
-        self.state.is_unproved() && (!self.state.is_dear() || self.yields_from() <= now)
+        self.state.is_unproved() && (!self.state.is_costly() || self.yields_from() <= now)
     }
 
-    /// The initiator has not gone on in time, or not in a way that we understand.
+    /// Ends an SA whose initiator has not continued in time, or not in an intelligible way.
     pub(super) fn expire(&mut self, env: &mut Env<'_, '_>) {
         let is_garbled = match &self.state {
             State::AwaitingIdentity(wait) => wait.garbled,

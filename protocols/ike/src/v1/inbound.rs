@@ -7,11 +7,11 @@ use crate::number::{NotifyType, PayloadType};
 use crate::v1::number::payload;
 use crate::wire::{Certificate, DecodeError};
 
-/// Payloads of one message: each that may occur once occurs at most once.
+/// Payloads of one message: those that may occur once occur at most once.
 #[derive(Debug)]
 pub(super) struct Inbound<'a>(Vec<Located<'a>>);
 
-/// Defines the walk over payloads of a kind.
+/// Defines the iteration over payloads of a kind.
 macro_rules! many {
     ($name:ident, $variant:ident, $kind:ty) => {
         pub(super) fn $name(&self) -> impl Iterator<Item = $kind> {
@@ -24,7 +24,7 @@ macro_rules! many {
 }
 
 impl<'a> Inbound<'a> {
-    /// Checks what holds for every message.
+    /// Checks the rules that apply to every message.
     pub(super) fn new(payloads: Result<Vec<Located<'a>>, DecodeError>) -> Result<Self, Reason> {
         let payloads = payloads.map_err(|error| Reason::Syntax(error.field))?;
         let mut seen = 0_u32;
@@ -72,7 +72,7 @@ impl<'a> Inbound<'a> {
         Ok((id, found.map_or(&[], |located| located.body)))
     }
 
-    /// The HASH payload that comes first, and where what it covers begins and ends (RFC 2409 §5.5).
+    /// The leading HASH payload, and the range of bytes that it covers (RFC 2409 §5.5).
     pub(super) fn leading_hash(&self) -> Option<(&'a [u8], std::ops::Range<usize>)> {
         let (first, last) = (self.0.first()?, self.0.last()?);
         match first.payload {
@@ -92,7 +92,7 @@ impl<'a> Inbound<'a> {
     }
 }
 
-/// Payloads of which a message has at most one.
+/// Payloads that a message contains at most once.
 const fn occurs_once(kind: PayloadType) -> bool {
     matches!(kind, payload::SA | payload::KE | payload::HASH | payload::SIG | payload::NONCE)
 }

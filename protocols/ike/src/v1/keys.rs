@@ -1,4 +1,4 @@
-//! Every key of an ISAKMP SA and its IPsec SAs, and what the HASH payloads cover.
+//! Key derivation of an ISAKMP SA and its IPsec SAs, and the inputs of the HASH payloads.
 //! Read RFC 2409 §5 (SKEYID, HASH_I), §5.5 (KEYMAT, HASH(1) to HASH(3)), appendix B (encryption keys, IVs) first.
 //!
 //! ```text
@@ -27,7 +27,7 @@ pub struct Seeds<'a> {
     pub nonce_r: &'a [u8],
 }
 
-/// What a meter is told.
+/// The label for meters.
 const SKEYID: &str = "SKEYID";
 
 /// RFC 2409 §5: SKEYID = prf(pre-shared-key, Ni_b | Nr_b).
@@ -69,7 +69,7 @@ impl Keys {
         Self { suite: *suite, material: Secret::new([&d[..], &a, &encryption].concat()) }
     }
 
-    /// Keys of somebody else's, for reading what they protect; SKEYID_d and SKEYID_a stay zero.
+    /// Keys of an observed SA, for decryption only; SKEYID_d and SKEYID_a stay zero.
     pub fn only_encryption(suite: &Suite, key: &[u8]) -> Option<Self> {
         let fits = key.len() == suite.encryption.cipher_key_len();
         let zeros = vec![0; 2 * prf_of(suite).output_len()];
@@ -102,12 +102,12 @@ impl Keys {
         &self.material[length..2 * length]
     }
 
-    /// What encrypts.
+    /// The encryption key.
     pub fn encryption(&self) -> &[u8] {
         &self.material[2 * self.prf().output_len()..]
     }
 
-    /// Tells them to somebody who asked.
+    /// Reveals them for captures.
     pub(super) fn reveal(&self, (cookie_i, cookie_r): (u64, u64), trace: &mut dyn Trace) {
         if trace.wants_keys() {
             let (encryption, key) = (self.suite.encryption.name(), self.encryption().into());
@@ -129,7 +129,7 @@ fn encryption_key(crypto: &mut dyn Crypto, prf: Prf, encryption: Encryption, e: 
     }
     let mut next = |part: &[u8]| about(crypto, "key from SKEYID_e", |crypto| crypto.prf(prf, e, &[part]));
     let mut block = next(&[0]);
-    // With room for all of it nothing is moved, and no copy of a part stays behind.
+    // Reserving all of it avoids reallocation, so no copy of a part stays behind.
     let mut key = Vec::with_capacity(length + block.len());
     key.extend_from_slice(&block);
     while key.len() < length {
@@ -140,7 +140,7 @@ fn encryption_key(crypto: &mut dyn Crypto, prf: Prf, encryption: Encryption, e: 
     Secret::new(key)
 }
 
-/// What HASH_I and HASH_R cover, RFC 2409 §5.
+/// The input of HASH_I and HASH_R, RFC 2409 §5.
 #[derive(Debug, Clone, Copy)]
 pub struct ProofInput<'a> {
     /// g^xi as it was sent.
@@ -151,7 +151,7 @@ pub struct ProofInput<'a> {
     pub cookies: (u64, u64),
     /// SAi_b: the body of the initiator's SA payload.
     pub sa_body: &'a [u8],
-    /// IDii_b or IDir_b: the body of the ID payload of whom is proved.
+    /// IDii_b or IDir_b: the body of the ID payload of the authenticated side.
     pub id_body: &'a [u8],
 }
 
@@ -183,7 +183,7 @@ pub fn hash_3(crypto: &mut dyn Crypto, keys: &Keys, message_id: u32, nonces: [&[
     about(crypto, "HASH(3)", |crypto| crypto.prf(keys.prf(), keys.a(), &[&[0], &id, nonces[0], nonces[1]]))
 }
 
-/// What the KEYMAT of one IPsec SA is made from, RFC 2409 §5.5.
+/// The input of the KEYMAT of one IPsec SA, RFC 2409 §5.5.
 #[derive(Debug, Clone, Copy)]
 pub struct ChildSeeds<'a> {
     /// g(qm)^xy with perfect forward secrecy.

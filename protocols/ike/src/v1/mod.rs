@@ -3,16 +3,16 @@
 //!
 //! * [`wire`] and [`number`]: messages and registries, as far as they differ from those of IKEv2.
 //! * [`proposal`]: negotiation; a transform is a whole suite.
-//! * [`keys`] and [`protect`]: SKEYID and what comes of it, encryption under a chain of IVs.
-//! * `endpoint` owns the ISAKMP SAs; `sa` is one of them; `initiator`, `responder` and `established` are its waits;
-//!   `replacement` says how SAs with the same peer replace each other.
+//! * [`keys`] and [`protect`]: SKEYID and the keys derived from it, encryption under a chain of IVs.
+//! * `endpoint` owns the ISAKMP SAs; `sa` is one of them; `initiator`, `responder` and `established` are its states;
+//!   `replacement` defines how SAs with the same peer replace each other.
 //!
 //! ```text
 //!   main mode        initiator   Offered --2--> KeysSent --4--> IdentitySent --6--> Established
 //!                    responder   1 --> AwaitingKeys --3--> AwaitingIdentity --5--> Established
 //!   aggressive mode  initiator   Introduced --2--> Established
 //!                    responder   1 --> AwaitingProof --3--> Established
-//!   quick mode       initiator   AwaitingAnswer --2--> Confirmed (repeats its last message)
+//!   quick mode       initiator   AwaitingAnswer --2--> Confirmed (retransmits its last message)
 //!                    responder   1 --> AwaitingConfirmation --3--> done
 //! ```
 

@@ -1,4 +1,4 @@
-//! NAT detection, RFC 3947 §3.2: each side sends hashes of the addresses it sees; a mismatch betrays a NAT.
+//! NAT detection, RFC 3947 §3.2: each side sends hashes of the addresses it sees; a mismatch reveals a NAT.
 
 use std::net::IpAddr;
 
@@ -11,7 +11,7 @@ use super::inbound::Inbound;
 use crate::nat::Nat;
 use crate::route::Route;
 
-/// HASH(CKY-I | CKY-R | IP | Port), with the hash that was negotiated.
+/// HASH(CKY-I | CKY-R | IP | Port), with the negotiated hash.
 fn hash(algorithm: Hash, cookies: (u64, u64), addr: Socket, cx: &mut Ctx<'_>) -> Digest {
     let (initiator, responder) = (cookies.0.to_be_bytes(), cookies.1.to_be_bytes());
     let port = addr.port.to_be_bytes();
@@ -21,8 +21,8 @@ fn hash(algorithm: Hash, cookies: (u64, u64), addr: Socket, cx: &mut Ctx<'_>) ->
     })
 }
 
-/// The NAT-D payloads we send: RFC 3947 §3.2: the other side's address first. `forced`: an address nobody can have seen us
-/// at makes the peer believe in a NAT.
+/// Our NAT-D payloads, RFC 3947 §3.2: the other side's address first. `forced`: an impossible address of ours makes the peer
+/// assume a NAT.
 pub(super) fn ours(
     algorithm: Hash,
     cookies: (u64, u64),
@@ -34,7 +34,7 @@ pub(super) fn ours(
     [hash(algorithm, cookies, route.remote, cx), hash(algorithm, cookies, source, cx)]
 }
 
-/// Compares what the peer says it used with what we see; without NAT-D payloads there is no NAT.
+/// Compares the addresses that the peer reports with those that we see; without NAT-D payloads there is no NAT.
 pub(super) fn detect(
     algorithm: Hash,
     cookies: (u64, u64),

@@ -1,8 +1,8 @@
 //! The IANA registries of IKEv1: "Internet Key Exchange (IKE) Attributes" (RFC 2409 appendix A) and "Internet Security
 //! Association and Key Management Protocol (ISAKMP) Identifiers" (RFC 2407 §4.4, §4.5, RFC 2408 §3.1).
 //!
-//! Notifications, identities, certificate encodings, groups and the transforms of ESP have the numbers that IKEv2 took
-//! over: [`crate::number`].
+//! Notifications, identities, certificate encodings, groups and the transforms of ESP have the numbers that IKEv2 adopted:
+//! [`crate::number`].
 
 use crate::number::NotifyType;
 use keytoll_crypto_api::algorithm::{Encryption, Hash, Integrity, Prf};
@@ -11,7 +11,7 @@ use crate::number::{ExchangeType, PayloadType, registry};
 
 /// RFC 2407 §4.2: the domain of interpretation of IPsec.
 pub const IPSEC_DOI: u32 = 1;
-/// RFC 2407 §4.2.1: SIT_IDENTITY_ONLY, the only situation anybody uses.
+/// RFC 2407 §4.2.1: SIT_IDENTITY_ONLY, the only situation in use.
 pub const IDENTITY_ONLY: u32 = 1;
 
 /// Main mode, RFC 2408 §4.5.
@@ -41,7 +41,7 @@ pub mod payload {
     pub const HASH: PayloadType = PayloadType(8);
     /// Signature.
     pub const SIG: PayloadType = PayloadType(9);
-    /// Nonce.
+    /// Payload types, RFC 2408 §3.1 and RFC 3947 §6.
     pub const NONCE: PayloadType = PayloadType(10);
     /// Notification.
     pub const N: PayloadType = PayloadType(11);
@@ -105,7 +105,7 @@ registry! {
     }
 }
 
-/// RFC 2408 §3.14.1: the sender is done with its quick mode, and the SAs may be used.
+/// RFC 2408 §3.14.1: the sender has completed its quick mode, and the SAs may be used.
 pub const CONNECTED: NotifyType = NotifyType(16_384);
 
 /// RFC 2409 appendix A and RFC 2407 §4.5: lifetimes in seconds.
@@ -113,7 +113,7 @@ pub const SECONDS: u64 = 1;
 /// RFC 2407 §4.5: lifetimes in kilobytes.
 pub const KILOBYTES: u64 = 2;
 
-/// Encryption algorithm and key length of phase 1 (RFC 2409 appendix A, RFC 3602 §5.3); none for what IKEv1 cannot use.
+/// Encryption algorithm and key length of phase 1 (RFC 2409 appendix A, RFC 3602 §5.3); `None` if IKEv1 does not support it.
 pub const fn encryption_number(algorithm: Encryption) -> Option<(u16, Option<u16>)> {
     match algorithm {
         Encryption::TripleDesCbc => Some((5, None)),
@@ -124,7 +124,7 @@ pub const fn encryption_number(algorithm: Encryption) -> Option<(u16, Option<u16
     }
 }
 
-/// The hash that a PRF of IKEv1 is the HMAC of, and its number (RFC 2409 appendix A, RFC 4868 §4).
+/// The hash whose HMAC is the PRF, and its number (RFC 2409 appendix A, RFC 4868 §4).
 pub const fn hash_number(prf: Prf) -> Option<(Hash, u16)> {
     match prf {
         Prf::HmacMd5 => Some((Hash::Md5, 1)),
@@ -136,10 +136,10 @@ pub const fn hash_number(prf: Prf) -> Option<(Hash, u16)> {
     }
 }
 
-/// Transform of ESP and its key length, RFC 2407 §4.4.4 and its registry; none for what IKEv1 cannot name.
+/// Transform of ESP and its key length, RFC 2407 §4.4.4 and its registry; `None` if IKEv1 has no number for it.
 pub fn transform_number(algorithm: Encryption) -> Option<(u8, Option<u16>)> {
     match algorithm {
-        // RFC 4543 §9: GMAC is the one whose number IKEv2 did not take over.
+        // RFC 4543 §9: GMAC is the one whose number IKEv2 did not adopt.
         Encryption::Aes128Gmac => Some((23, Some(128))),
         Encryption::Aes192Gmac => Some((23, Some(192))),
         Encryption::Aes256Gmac => Some((23, Some(256))),
@@ -152,13 +152,13 @@ pub fn transform_number(algorithm: Encryption) -> Option<(u8, Option<u16>)> {
     }
 }
 
-/// The encryption algorithm a transform of ESP means.
+/// The encryption algorithm of an ESP transform.
 pub fn transform(number: u8, key_length_bits: Option<u16>) -> Option<Encryption> {
     let is_meant = |&algorithm: &Encryption| transform_number(algorithm) == Some((number, key_length_bits));
     Encryption::ALL.iter().copied().find(is_meant)
 }
 
-/// Authentication algorithm of phase 2, RFC 2407 §4.5, RFC 4868 §4, RFC 3566 §5; none for what IKEv1 cannot name.
+/// Authentication algorithm of phase 2, RFC 2407 §4.5, RFC 4868 §4, RFC 3566 §5; `None` if IKEv1 has no number for it.
 pub const fn integrity_number(integrity: Integrity) -> Option<u16> {
     match integrity {
         Integrity::HmacMd5_96 => Some(1),

@@ -1,7 +1,8 @@
-//! ISAKMP SAs of others: who has the encryption key and saw phase 1 opens what passes between them. RFC 2409 appendix B.
+//! Observed ISAKMP SAs of others: with the encryption key and a capture of phase 1 their messages can be decrypted. RFC 2409
+//! appendix B.
 //!
-//! The suite and both public values are in the clear; they and the key give the IV of phase 1, and its last block those of
-//! every exchange after it. The HASH payloads cannot be checked, for SKEYID_a is not known.
+//! The suite and both public values are in the clear; with the key they give the IV of phase 1, whose last block gives those of
+//! all later exchanges. The HASH payloads cannot be verified, because SKEYID_a is unknown.
 
 use std::collections::BTreeMap;
 
@@ -15,12 +16,12 @@ use super::protect::{self, Iv, OpenError, Opened};
 use super::wire::{Message, Payload, SecurityAssociation};
 use crate::wire::Header;
 
-/// More exchanges of an SA are not followed side by side.
+/// Maximum number of exchanges of an SA that are followed in parallel.
 const EXCHANGES_MAX: usize = 1024;
-/// More messages of an exchange move no chain; the longest one of RFC 2409 has three.
+/// Maximum number of messages of an exchange that advance its chain; the longest one of RFC 2409 has three.
 const MESSAGES_MAX: usize = 16;
 
-/// What is known of an ISAKMP SA between others.
+/// The known state of an observed ISAKMP SA.
 #[derive(Debug, Clone, Default)]
 pub struct Overheard {
     chosen: Option<(Suite, AuthenticationMethod)>,
@@ -30,7 +31,7 @@ pub struct Overheard {
     exchanges: BTreeMap<u32, Chain>,
 }
 
-/// Why a message could not be opened.
+/// Why a message could not be decrypted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum NotOpened {
     /// Suite or public values are missing.
@@ -39,13 +40,13 @@ pub enum NotOpened {
     /// Other keys.
     #[error("the key does not have the length that the suite wants")]
     KeyLength,
-    /// Under none of the IVs that it could have.
+    /// It decrypts under none of the possible IVs.
     #[error(transparent)]
     Message(#[from] OpenError),
 }
 
 impl Overheard {
-    /// Takes note of a message in the clear.
+    /// Notes a message in the clear.
     pub fn note(&mut self, message: &Message<'_>) {
         for payload in &message.payloads {
             match payload {
@@ -56,12 +57,12 @@ impl Overheard {
         }
     }
 
-    /// The suite and how both sides prove themselves, once only one is left.
+    /// The suite and the authentication method, once they are chosen.
     pub const fn chosen(&self) -> Option<(Suite, AuthenticationMethod)> {
         self.chosen
     }
 
-    /// The initiator's comes first, and may come again.
+    /// Notes a public value: the initiator's comes first, and may be retransmitted.
     fn note_public(&mut self, public: &[u8]) {
         match &self.public_i {
             None => self.public_i = Some(public.to_vec()),
@@ -70,10 +71,10 @@ impl Overheard {
         }
     }
 
-    /// Opens a message; with `arrives` the IV moves on, as it does for who receives it.
+    /// Decrypts a message; with `arrives` the IV advances, as it does for the receiver.
     ///
     /// # Errors
-    /// The message is not under the key of the exchange, or malformed.
+    /// The message was not encrypted with the key of the exchange, or is malformed.
     pub fn open(
         &mut self,
         (header, message): (&Header, &[u8]),
@@ -94,7 +95,7 @@ impl Overheard {
         Ok(opened)
     }
 
-    /// The exchange with this message id as far as it was seen.
+    /// The state of the exchange with this message id.
     fn chain(&mut self, id: u32, keys: &Keys, crypto: &mut dyn Crypto) -> Result<Chain, NotOpened> {
         if let Some(chain) = self.exchanges.remove(&id) {
             return Ok(chain);
@@ -111,7 +112,7 @@ impl Overheard {
     }
 }
 
-/// The transform that is left; none while there is a choice.
+/// The chosen transform; `None` while there is a choice.
 fn chosen(sa: &SecurityAssociation<'_>) -> Option<(Suite, AuthenticationMethod)> {
     let mut transforms = sa.proposals().flat_map(|proposal| proposal.transforms());
     let only = transforms.next().filter(|_| transforms.next().is_none())?;
@@ -123,7 +124,7 @@ fn chosen(sa: &SecurityAssociation<'_>) -> Option<(Suite, AuthenticationMethod)>
 #[derive(Debug, Clone)]
 struct Chain {
     first: Iv,
-    /// Of every message the IV it was opened with, and its last block.
+    /// For each message the IV with which it was decrypted, and its last block.
     links: Vec<(Iv, Iv)>,
 }
 
@@ -136,7 +137,7 @@ impl Chain {
         self.links.last().map_or(self.first, |(_, after)| *after)
     }
 
-    /// Opens a message with the IV it has if it is new, or had when it was: repeated messages end as they did before.
+    /// Decrypts a new message with the current IV, or a retransmission with the IV of the original.
     fn open(
         &self,
         header: &Header,

@@ -1,4 +1,4 @@
-//! What main and aggressive mode have in common, on both sides. Read RFC 2409 §5 first.
+//! What main and aggressive mode share, on both sides. Read RFC 2409 §5 first.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -25,10 +25,10 @@ use crate::role::Role;
 use crate::route::Route;
 use crate::wire::{Flags, Header, Identity, MessageBuilder};
 
-/// Longer identities are not kept while nothing proves them.
+/// Longer identities are not stored before they are authenticated.
 pub(super) const IDENTITY_BYTES_MAX: usize = 4096;
 
-/// A message that came.
+/// A received message.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Step<'a> {
     pub(super) header: &'a Header,
@@ -38,7 +38,7 @@ pub(super) struct Step<'a> {
 }
 
 impl<'a> Step<'a> {
-    /// The payloads of a message in the clear.
+    /// The payloads of an unencrypted message.
     pub(super) fn read(&self) -> Result<Inbound<'a>, Reason> {
         let mut r = Reader::new(self.message);
         let payloads = r.skip(Header::LEN, "header").and_then(|()| read_plain(self.header, &mut r));
@@ -46,14 +46,14 @@ impl<'a> Step<'a> {
     }
 }
 
-/// RFC 3706 §5.1: "we can do DPD, version 1.0".
+/// RFC 3706 §5.1: the vendor ID of DPD, version 1.0.
 const DPD: [u8; 16] =
     [0xaf, 0xca, 0xd7, 0x13, 0x68, 0xa1, 0xf1, 0xc9, 0x6b, 0x86, 0x96, 0xfc, 0x77, 0x57, 0x01, 0x00];
 /// RFC 3947 §3.1: the MD5 hash of "RFC 3947".
 const NAT_TRAVERSAL: [u8; 16] =
     [0x4a, 0x13, 0x1c, 0x81, 0x07, 0x03, 0x58, 0x45, 0x5c, 0x57, 0x28, 0xf2, 0x0e, 0x95, 0x45, 0x2f];
 
-/// What the peer can do beyond RFC 2409.
+/// Extensions of RFC 2409 that the peer supports.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Extensions {
     pub(super) dpd: bool,
@@ -73,7 +73,7 @@ impl Extensions {
     }
 }
 
-/// What a connection wants of IKEv1.
+/// A connection's parameters of IKEv1.
 pub(super) fn wishes(connection: &Connection) -> V1 {
     match connection.version {
         Version::V1(wishes) => wishes,
@@ -81,13 +81,13 @@ pub(super) fn wishes(connection: &Connection) -> V1 {
     }
 }
 
-/// What both sides agree on before there are keys.
+/// What both sides have negotiated before there are keys.
 #[derive(Debug)]
 pub(super) struct Terms {
     pub(super) suite: Suite,
     pub(super) method: AuthenticationMethod,
     pub(super) lifetime: Duration,
-    /// We live shorter than was offered, which the initiator must be told (RFC 2407 §4.6.3.1).
+    /// Our lifetime is shorter than the offered one, which the initiator must be told (RFC 2407 §4.6.3.1).
     pub(super) tells_lifetime: bool,
     /// SAi_b.
     pub(super) sa_body: Vec<u8>,
@@ -108,7 +108,7 @@ pub(super) struct Values {
     pub(super) nonces: [Vec<u8>; 2],
 }
 
-/// What SKEYID is made from; once known it stays, wherever later messages come from.
+/// The input of SKEYID; fixed once known, whatever the source of later messages.
 #[derive(Debug)]
 pub(super) enum Root {
     /// The key both share.
@@ -118,7 +118,7 @@ pub(super) enum Root {
 }
 
 impl Root {
-    /// None if the method needs a shared key and there is none.
+    /// The input for a method; `None` if the method needs a shared key and there is none.
     pub(super) fn of(method: AuthenticationMethod, shared_key: Option<&Secret>) -> Option<Self> {
         match method {
             AuthenticationMethod::PRE_SHARED_KEY => shared_key.cloned().map(Self::SharedKey),
@@ -126,7 +126,7 @@ impl Root {
         }
     }
 
-    /// The shared key, if that is what SKEYID is made from.
+    /// The shared key, if SKEYID is derived from it.
     pub(super) const fn shared_key(&self) -> Option<&Secret> {
         match self {
             Self::SharedKey(key) => Some(key),
@@ -147,7 +147,7 @@ pub(super) struct Keyed {
 }
 
 impl Keyed {
-    /// RFC 2409 §5: SKEYID and everything that comes from it.
+    /// RFC 2409 §5: derives SKEYID and everything from it.
     pub(super) fn derive(
         terms: Terms,
         values: Values,
@@ -185,7 +185,7 @@ impl Keyed {
         auth::Proof::make(connection, hash, env.cx)
     }
 
-    /// Judges the peer's proof under the identity it claims.
+    /// Verifies the peer's proof under the identity it claims.
     pub(super) fn verify(
         &self,
         connection: &Connection,
@@ -198,7 +198,7 @@ impl Keyed {
         auth::verify(connection, &expected, id, inbound, env.cx)
     }
 
-    /// Whether the peer has the shared key, and its message came as it was sent, whoever it says it is.
+    /// Whether the peer has the shared key and its message is intact, whatever identity it claims.
     pub(super) fn is_proved(&self, inbound: &Inbound<'_>, core: &Core, env: &mut Env<'_, '_>) -> bool {
         let (Some(hash), Ok((_, id_body))) = (inbound.hashes().next(), inbound.need_id()) else {
             return false;
@@ -207,13 +207,13 @@ impl Keyed {
         is_shared && self.hash(core.role.peer(), id_body, core, env).matches(hash)
     }
 
-    /// Whether a peer of this identity would have used the key that was used: one with a key of its own nobody else's.
+    /// Whether a peer of this identity would have used this key: one with a key of its own uses no other.
     pub(super) fn is_key_of(&self, identity: &Identity, connection: &Connection, ip: IpAddr) -> bool {
         auth::shared_key(connection, Some(identity), ip) == self.root.shared_key()
     }
 
-    /// Tells the peer why there will be no SA, under the keys there are (RFC 2409 §5.7).
-    pub(super) fn tell(&self, core: &Core, last: Iv, kind: NotifyType, env: &mut Env<'_, '_>) {
+    /// Tells the peer why the SA fails, under the existing keys (RFC 2409 §5.7).
+    pub(super) fn notify_peer(&self, core: &Core, last: Iv, kind: NotifyType, env: &mut Env<'_, '_>) {
         let cookies = core.cookie_bytes();
         let notify = Payload::Notify(Notify::isakmp(kind, &cookies, &[]));
         let packet = protect::informational(core, &self.keys, last, |m| push(m, &notify), env);
@@ -241,7 +241,7 @@ pub(super) fn id_body(identity: &Identity) -> Vec<u8> {
     w.finish()
 }
 
-/// A message of phase 1 about to be built.
+/// Starts a message of phase 1.
 pub(super) fn begin(core: &Core, exchange: ExchangeType, encrypted: bool) -> MessageBuilder {
     MessageBuilder::plain(&header(core, exchange, encrypted, 0))
 }
@@ -252,13 +252,13 @@ pub(super) const fn header(core: &Core, exchange: ExchangeType, encrypted: bool,
     Header { version: Header::VERSION_1, ..Header::new(core.cookies(), exchange, flags, id) }
 }
 
-/// A message of phase 1 in the clear.
+/// An unencrypted message of phase 1.
 pub(super) fn plain(core: &Core, exchange: ExchangeType, m: MessageBuilder) -> Packet {
     let (response, payloads) = (!core.role.is_initiator(), m.payloads());
     Packet { exchange, response, id: 0, payloads, bytes: finish(m) }
 }
 
-/// NAT-D payloads, if the peer knows them.
+/// Adds NAT-D payloads, if the peer supports them.
 pub(super) fn push_nat_detection(m: &mut MessageBuilder, terms: &Terms, core: &Core, env: &mut Env<'_, '_>) {
     if terms.peer.nat_traversal {
         let forced = env.shared.config.force_encapsulation;
@@ -267,14 +267,14 @@ pub(super) fn push_nat_detection(m: &mut MessageBuilder, terms: &Terms, core: &C
     }
 }
 
-/// CR payload: with certificates we want to see the peer's.
+/// Adds a CR payload: with certificates we request the peer's.
 pub(super) fn push_request(m: &mut MessageBuilder, connection: &Connection) {
     if matches!(connection.remote, Believe::Certificate(_)) {
         push(m, &Payload::CertificateRequest(CertificateRequest::ANY));
     }
 }
 
-/// RFC 3947 §3.2, §4: where NATs stand; an initiator that knows of one goes on at port 4500.
+/// RFC 3947 §3.2, §4: evaluates NAT detection; an initiator that detects a NAT continues on port 4500.
 pub(super) fn settle_nat(
     terms: &Terms,
     route: Route,
@@ -288,7 +288,7 @@ pub(super) fn settle_nat(
     let config = &env.shared.config;
     let (forced, ports) = (config.force_encapsulation, (config.nat_port, config.responder_ports().1));
     core.nat = nat::detect(terms.hash(), core.cookies(), route, inbound, env.cx);
-    // Whoever pretends to be behind a NAT must also believe it, or only the peer would encapsulate.
+    // A host that pretends to be behind a NAT must act accordingly, or only the peer would encapsulate.
     core.nat.here |= forced;
     if core.role.is_initiator() && core.nat.found() && !core.route.marked {
         core.route = Route {
@@ -300,7 +300,7 @@ pub(super) fn settle_nat(
 }
 
 impl Core {
-    /// Sends a message of phase 1, and again until the next one comes.
+    /// Sends a message of phase 1, and retransmits it until the next one arrives.
     pub(super) fn send(&mut self, packet: Packet, answers: Option<Fingerprint>, env: &mut Env<'_, '_>) {
         env.transmit(self.route, &packet, false);
         self.reflection.answered(packet.bytes.len());
@@ -308,7 +308,7 @@ impl Core {
         self.refusal = None;
     }
 
-    /// Sends a message of phase 1, and again if what it answers comes again.
+    /// Sends a message of phase 1, and retransmits it if the message that it answers is retransmitted.
     pub(super) fn answer(&mut self, packet: Packet, answers: Fingerprint, env: &mut Env<'_, '_>) {
         env.transmit(self.route, &packet, false);
         self.reflection.answered(packet.bytes.len());
@@ -317,15 +317,15 @@ impl Core {
     }
 }
 
-// RFC 2407 §4.6.3: in phase 1 the SPI of a notification is the two cookies. No hash covers notifications, so that somebody may
-// have changed the last block of a genuine message, with which the IV of the next one is made.
-/// Whether all notifications of a message are about this SA.
+// RFC 2407 §4.6.3: in phase 1 the SPI of a notification is the two cookies. No hash covers notifications, so the last block of
+// a genuine message may have been altered, which is the IV of the next one.
+/// Whether all notifications of a message concern this SA.
 pub(super) fn speaks_of(core: &Core, inbound: &Inbound<'_>) -> bool {
     let cookies = core.cookie_bytes();
     inbound.notifies().all(|notify| notify.spi.len() != cookies.len() || notify.spi == cookies)
 }
 
-/// Tells the peer why, in the clear: it has no keys yet, or other ones.
+/// Tells the peer the reason, in the clear: it has no keys yet, or other ones.
 pub(super) fn tell_in_clear(core: &Core, kind: NotifyType, env: &mut Env<'_, '_>) {
     let id = env.shared.fresh_message_id();
     let mut m = MessageBuilder::plain(&header(core, INFORMATIONAL, false, id));
@@ -335,7 +335,7 @@ pub(super) fn tell_in_clear(core: &Core, kind: NotifyType, env: &mut Env<'_, '_>
     env.transmit(core.route, &packet, false);
 }
 
-/// The notification that tells a failure of ours.
+/// The notification for a failure of ours.
 pub(super) const fn notify_of(reason: Reason) -> NotifyType {
     match reason {
         Reason::WrongIdentity => NotifyType::INVALID_ID_INFORMATION,

@@ -18,18 +18,18 @@ use super::wire::{
 use crate::config::{ChildConfig, Mode, V1};
 use crate::number::{Numbered, ProtocolId};
 
-/// A transform of phase 1, understood.
+/// A decoded transform of phase 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Phase1Transform {
     /// Encryption, PRF and group.
     algorithms: (Encryption, Prf, Group),
     /// How both sides prove themselves.
     pub method: AuthenticationMethod,
-    /// How long the ISAKMP SA lives, if it says.
+    /// Lifetime of the ISAKMP SA, if given.
     pub lifetime: Option<Duration>,
 }
 
-/// A transform of phase 2, understood.
+/// A decoded transform of phase 2.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Phase2Transform {
     /// Encryption, integrity and group.
@@ -38,22 +38,22 @@ pub struct Phase2Transform {
     pub mode: Mode,
     /// In UDP.
     pub encapsulated: bool,
-    /// How long the SAs live, if it says.
+    /// Lifetime of the SAs, if given.
     pub lifetime: Option<Duration>,
-    /// How many kilobytes they may carry, if it says.
+    /// Traffic limit in kilobytes, if given.
     pub kilobytes: Option<u64>,
 }
 
-/// How long a pair of IPsec SAs may serve.
+/// Lifetime of a pair of IPsec SAs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lifespan {
     /// In time.
     pub time: Duration,
-    /// In kilobytes of traffic, if that is limited.
+    /// Traffic limit in kilobytes, if there is one.
     pub kilobytes: Option<u64>,
 }
 
-/// RFC 2407 §4.5 leaves open whether it has 24 bytes more; with fewer nobody is served longer than the peer allows.
+/// RFC 2407 §4.5 does not say whether it has 24 bytes more; the smaller value never exceeds the peer's limit.
 const KILOBYTE: u64 = 1000;
 
 impl From<Duration> for Lifespan {
@@ -63,26 +63,26 @@ impl From<Duration> for Lifespan {
 }
 
 impl Lifespan {
-    /// What a connection wishes; less than a kilobyte cannot be said.
+    /// The configured limits of a connection; less than a kilobyte cannot be expressed.
     pub(super) fn of(wishes: &V1) -> Self {
         let kilobytes = wishes.child_bytes_max.map(|bytes| (bytes / KILOBYTE).max(1));
         Self { time: wishes.child_lifetime, kilobytes }
     }
 
-    /// The shorter of both in either respect.
+    /// The smaller of both limits in either respect.
     #[must_use]
     pub(super) fn within(self, time: Option<Duration>, kilobytes: Option<u64>) -> Self {
         let shortest = [self.kilobytes, kilobytes].into_iter().flatten().min();
         Self { time: time.map_or(self.time, |time| time.min(self.time)), kilobytes: shortest }
     }
 
-    /// The same limit of traffic in bytes.
+    /// The traffic limit in bytes.
     pub(super) fn bytes_max(self) -> Option<u64> {
         self.kilobytes.map(|kilobytes| kilobytes.saturating_mul(KILOBYTE))
     }
 }
 
-/// Encryption, PRF and group of a suite; none if IKEv1 cannot name them.
+/// Encryption, PRF and group of a suite; `None` if IKEv1 has no numbers for them.
 fn phase1_algorithms(suite: &Suite) -> Option<(Encryption, Prf, Group)> {
     let (prf, group) = (suite.prf?, suite.group?);
     encryption_number(suite.encryption)?;
@@ -92,7 +92,7 @@ fn phase1_algorithms(suite: &Suite) -> Option<(Encryption, Prf, Group)> {
 
 fn phase2_algorithms(suite: &Suite) -> Option<(Encryption, Option<Integrity>, Option<Group>)> {
     number::transform_number(suite.encryption)?;
-    // RFC 2407 §4.5: there is no attribute for extended sequence numbers, and RFC 4304, which adds it, is left out.
+    // RFC 2407 §4.5 has no attribute for extended sequence numbers; RFC 4304, which adds it, is not supported.
     let named = !suite.esn && suite.integrity.is_none_or(|integrity| integrity_number(integrity).is_some());
     named.then_some((suite.encryption, suite.integrity, suite.group))
 }
@@ -144,10 +144,10 @@ fn phase1_attributes(
     attributes
 }
 
-/// RFC 2407 §4.5.4 sets no end to lifetimes; 136 years are enough, and can be reckoned with.
+/// RFC 2407 §4.5.4 does not limit lifetimes; 136 years are enough, and arithmetic does not overflow.
 const SECONDS_MAX: u64 = u32::MAX as u64;
 
-/// Numbers of attributes by type, and lifetimes.
+/// Attribute numbers by type, and lifetimes.
 struct Values<const N: usize> {
     numbers: [Option<u16>; N],
     lifetime: Option<Duration>,
@@ -155,8 +155,8 @@ struct Values<const N: usize> {
 }
 
 impl<const N: usize> Values<N> {
-    /// None if there is an attribute that is not among `kinds`, occurs twice, or has no such value; or if there would be no
-    /// SA: a lifetime of zero is over when it begins, and would be replaced without end.
+    /// `None` if an attribute is not among `kinds`, occurs twice, or has an invalid value; or if the lifetime is zero, because
+    /// such an SA would be replaced endlessly.
     fn read(
         attributes: Attributes<'_>,
         kinds: [u16; N],
@@ -169,7 +169,7 @@ impl<const N: usize> Values<N> {
             if kind == life_type {
                 unit = Some(value);
             } else if kind == life_duration {
-                // RFC 2407 §4.5: a duration belongs to the type in front of it.
+                // RFC 2407 §4.5: a duration belongs to the type before it.
                 match unit.take()? {
                     _ if value == 0 => return None,
                     SECONDS => values.lifetime = Some(Duration::from_secs(value.min(SECONDS_MAX))),
@@ -187,7 +187,7 @@ impl<const N: usize> Values<N> {
 }
 
 impl Phase1Transform {
-    /// None if it is not one we could ever choose.
+    /// `None` if it is one we could never choose.
     pub fn read(transform: &TransformRef<'_>) -> Option<Self> {
         use Phase1Attribute as A;
         if transform.id != KEY_IKE {
@@ -212,12 +212,12 @@ impl Phase1Transform {
         Some(Self { algorithms, method: AuthenticationMethod(method?), lifetime })
     }
 
-    /// The suite it is, if it is one of these.
+    /// Its suite, if it is one of these.
     pub fn suite(&self, suites: &[Suite]) -> Option<Suite> {
         suites.iter().copied().find(|suite| phase1_algorithms(suite) == Some(self.algorithms))
     }
 
-    /// The suite it is, whoever would choose it.
+    /// Its suite, whether or not it would be chosen.
     pub const fn to_suite(&self) -> Suite {
         let (encryption, prf, group) = self.algorithms;
         Suite { encryption, integrity: None, prf: Some(prf), group: Some(group), esn: false }
@@ -225,7 +225,7 @@ impl Phase1Transform {
 }
 
 impl Phase2Transform {
-    /// None if it is not one we could ever choose.
+    /// `None` if it is one we could never choose.
     pub fn read(transform: &TransformRef<'_>) -> Option<Self> {
         use Phase2Attribute as A;
         let kinds =
@@ -246,19 +246,19 @@ impl Phase2Transform {
         Some(Self { algorithms: (encryption, integrity, group), mode, encapsulated, lifetime, kilobytes })
     }
 
-    /// The suite it is, if it is one of these.
+    /// Its suite, if it is one of these.
     pub fn suite(&self, suites: &[Suite]) -> Option<Suite> {
         suites.iter().copied().find(|suite| phase2_algorithms(suite) == Some(self.algorithms))
     }
 
-    /// The suite it is, whoever would choose it.
+    /// Its suite, whether or not it would be chosen.
     pub const fn to_suite(&self) -> Suite {
         let (encryption, integrity, group) = self.algorithms;
         Suite { encryption, integrity, prf: None, group, esn: false }
     }
 }
 
-// RFC 2407 §4.5: without the attribute the mode is the host's choice; tunnel mode is everybody's.
+// RFC 2407 §4.5: without the attribute the mode is the host's choice; all hosts choose tunnel mode.
 const fn read_mode(number: Option<u16>) -> Option<(Mode, bool)> {
     let Some(number) = number else { return Some((Mode::Tunnel, false)) };
     match EncapsulationMode(number) {
@@ -279,8 +279,8 @@ const fn mode_number(mode: Mode, encapsulated: bool) -> EncapsulationMode {
     }
 }
 
-/// What phase 2 may offer: the suites that IKEv1 can name, with the group of the first one, for there is one KE payload
-/// for all of them.
+/// The suites that phase 2 may offer: those that IKEv1 has numbers for, all with the group of the first one, because there is
+/// one KE payload for all of them.
 pub fn offerable(config: &ChildConfig) -> Vec<Suite> {
     let mut named = config.suites.iter().copied().filter(can_negotiate_child).peekable();
     let group = named.peek().and_then(|suite| suite.group);
@@ -303,7 +303,7 @@ pub fn propose_child(
     Proposal { number: 1, protocol: ProtocolId::ESP, spi: Some(spi), transforms: transforms.collect() }
 }
 
-/// Suites that IKEv1 has no numbers for are left out before.
+/// Suites without numbers in IKEv1 are filtered out before.
 const NAMED: &str = "what is proposed has a number";
 
 fn phase2_attributes(
@@ -326,8 +326,8 @@ fn phase2_attributes(
 /// A proposal and one of its transforms.
 pub(super) type Choice<'a> = (ProposalRef<'a>, TransformRef<'a>);
 
-/// Every choice an SA payload leaves to its receiver for this protocol, best first.
-// RFC 2408 §4.2: proposals with one number are to be had together only, which nothing here can.
+/// All choices that an SA payload offers for this protocol, best first.
+// RFC 2408 §4.2: proposals with the same number belong together, which is not supported.
 pub(super) fn choices<'a>(
     sa: &SecurityAssociation<'a>,
     protocol: ProtocolId,
@@ -340,14 +340,14 @@ pub(super) fn choices<'a>(
     fitting.flat_map(|proposal| proposal.transforms().map(move |transform| (proposal, transform)))
 }
 
-/// The one choice an answer makes; none if it makes more or none.
+/// The single choice in an answer; `None` if there is none or more than one.
 pub(super) fn answered<'a>(sa: &SecurityAssociation<'a>, protocol: ProtocolId) -> Option<Choice<'a>> {
     let mut all = choices(sa, protocol);
     let first = all.next()?;
     (all.next().is_none() && sa.proposals().count() == 1).then_some(first)
 }
 
-/// RFC 2409 §5: the answer is the chosen transform as it was offered.
+/// RFC 2409 §5: the answer contains the chosen transform as it was offered.
 pub(super) fn answer((proposal, transform): &Choice<'_>, spi: Option<u32>) -> Proposal {
     let attributes = transform.attributes.as_bytes().to_vec();
     let transforms = vec![Transform { number: transform.number, id: transform.id, attributes }];
@@ -373,12 +373,12 @@ pub(super) fn lifetime_attributes(
     w.finish()
 }
 
-/// What RESPONDER-LIFETIME says in seconds.
+/// The lifetime of RESPONDER-LIFETIME in seconds.
 pub(super) fn read_lifetime(data: &[u8], life_type: u16, life_duration: u16) -> Option<Duration> {
     read_lifetimes(data, life_type, life_duration).0
 }
 
-/// What RESPONDER-LIFETIME says in seconds, and in kilobytes.
+/// The lifetime of RESPONDER-LIFETIME in seconds, and in kilobytes.
 pub(super) fn read_lifetimes(
     data: &[u8],
     life_type: u16,
@@ -430,9 +430,9 @@ mod tests {
         assert_eq!(answered(&sa, ProtocolId::IKE), None, "three are no answer");
     }
 
-    /// RFC 2408 §4.2: two proposals of one number are both or neither.
+    /// RFC 2408 §4.2: two proposals with the same number are a bundle.
     #[test]
-    fn bundles_are_passed_over() {
+    fn bundles_are_skipped() {
         let esp = [esp("aes128-sha256")];
         let body = sa_body(&propose_child(&esp, 7, (Mode::Tunnel, false), HOUR));
         let mut ah = body[8..].to_vec();
@@ -460,7 +460,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_understood_is_not_chosen() {
+    fn unknown_attributes_are_not_chosen() {
         let read = |attributes: &[Attribute]| {
             let transform = Transform::new(1, KEY_IKE, attributes);
             let attributes = Attributes::read(&mut Reader::new(&transform.attributes)).unwrap();
@@ -480,7 +480,7 @@ mod tests {
     }
 
     #[test]
-    fn lifetimes_are_told_in_seconds() {
+    fn lifetimes_are_given_in_seconds() {
         let (life_type, duration) = (Phase2Attribute::SA_LIFE_TYPE.0, Phase2Attribute::SA_LIFE_DURATION.0);
         for lifetime in [HOUR, Duration::from_secs(100_000)] {
             let data = lifetime_attributes(life_type, duration, lifetime);
@@ -490,7 +490,7 @@ mod tests {
     }
 
     #[test]
-    fn lifetimes_are_told_in_kilobytes_beside_seconds() {
+    fn lifetimes_are_given_in_kilobytes_beside_seconds() {
         let (life_type, duration) = (Phase2Attribute::SA_LIFE_TYPE.0, Phase2Attribute::SA_LIFE_DURATION.0);
         for kilobytes in [1, 65_535, 65_536, 1 << 40] {
             let lifespan = Lifespan { time: HOUR, kilobytes: Some(kilobytes) };

@@ -1,5 +1,5 @@
-//! Encrypted messages: RFC 2409 appendix B. Everything behind the header is one CBC plaintext, padded with zeros; the IV is
-//! the last block of the message before it in the same exchange.
+//! Encrypted messages: RFC 2409 appendix B. Everything after the header is one CBC plaintext, padded with zeros; the IV is
+//! the last block of the preceding message in the same exchange.
 
 use keytoll_crypto_api::{Crypto, Digest, about};
 use keytoll_net::wire::{DecodeError, Reader};
@@ -23,12 +23,12 @@ const BLOCK_LEN_MAX: usize = 16;
 pub struct Iv([u8; BLOCK_LEN_MAX]);
 
 impl Iv {
-    /// RFC 2409 appendix B: of phase 1, hash(g^xi | g^xr).
+    /// RFC 2409 appendix B: the IV of phase 1, hash(g^xi | g^xr).
     pub fn first(crypto: &mut dyn Crypto, keys: &Keys, public_i: &[u8], public_r: &[u8]) -> Self {
         Self::from_bytes(&about(crypto, "IV", |crypto| crypto.hash(keys.hash(), &[public_i, public_r])))
     }
 
-    /// RFC 2409 appendix B: of an exchange under the SA, hash(last block of phase 1 | M-ID).
+    /// RFC 2409 appendix B: the IV of an exchange under the SA, hash(last block of phase 1 | M-ID).
     pub fn of_exchange(self, crypto: &mut dyn Crypto, keys: &Keys, message_id: u32) -> Self {
         let last = self.cut(keys);
         let parts = [last, &message_id.to_be_bytes()];
@@ -53,21 +53,21 @@ impl Iv {
     }
 }
 
-/// Why a message could not be opened.
+/// Why a message could not be decrypted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum OpenError {
     /// Not a whole number of blocks.
     #[error("not a whole number of blocks")]
     Length,
-    /// Nothing is inside, and so nothing that somebody with the key must have sent.
+    /// It contains nothing, and so nothing that only a holder of the key can have sent.
     #[error("no payloads")]
     Empty,
-    /// What came out makes no sense: the wrong key, most likely.
+    /// The plaintext is malformed: the wrong key, most likely.
     #[error("nonsense after decryption: {0}")]
     Nonsense(DecodeError),
 }
 
-/// Encrypts a finished message; `iv` moves on.
+/// Encrypts a finished message and advances `iv`.
 pub fn seal(builder: MessageBuilder, keys: &Keys, iv: &mut Iv, crypto: &mut dyn Crypto) -> Vec<u8> {
     let encryption = keys.suite().encryption;
     let mut w = builder.into_writer();
@@ -88,7 +88,7 @@ pub(super) struct Kind {
     pub(super) id: u32,
 }
 
-/// A message under an ISAKMP SA: HASH, computed by `hash` over all that follows it, then the payloads, encrypted.
+/// A message under an ISAKMP SA: HASH, computed by `hash` over everything after it, then the payloads, encrypted.
 pub(super) fn protected(
     core: &Core,
     kind: Kind,
@@ -137,7 +137,7 @@ impl Opened {
     /// The payloads; offsets count from the first one.
     ///
     /// # Errors
-    /// What is there is no chain of payloads: the wrong key, most likely.
+    /// The plaintext is not a chain of payloads: the wrong key, most likely.
     pub fn payloads(&self) -> Result<Vec<Located<'_>>, DecodeError> {
         read_chain(self.first, &mut Reader::new(&self.plaintext))
     }
@@ -151,7 +151,7 @@ impl Opened {
 /// Decrypts a message whose header was read.
 ///
 /// # Errors
-/// The ciphertext is no whole number of blocks, or what came out holds no payloads: the wrong key, most likely.
+/// The ciphertext is not a whole number of blocks, or contains no payloads: the wrong key, most likely.
 pub fn open(
     header: &Header,
     message: &[u8],

@@ -1,8 +1,8 @@
-//! How ISAKMP SAs with the same peer replace each other. Read RFC 2408 §5.15 (DELETE), RFC 2407 §4.6.3.3 (INITIAL-CONTACT)
-//! first; IKEv1 has no rule for the rest.
+//! Replacement of ISAKMP SAs with the same peer. Read RFC 2408 §5.15 (DELETE), RFC 2407 §4.6.3.3 (INITIAL-CONTACT) first;
+//! IKEv1 has no rules for the rest.
 //!
-//! An SA under which something came knows only itself: what it wants done to others is an [`Action`], and the endpoint performs
-//! it when the SA is back in the tables.
+//! An SA that handles a message knows only itself: what it requires of other SAs is an [`Action`], which the endpoint performs
+//! when the SA is back in the tables.
 
 use std::net::IpAddr;
 
@@ -15,26 +15,26 @@ use crate::event::{Event, Reason, SaId};
 use crate::peers::Peer;
 use crate::role::Role;
 
-/// What one SA wants done to others, by the cookies that we chose.
+/// An action of one SA on others, which are identified by our cookies.
 #[derive(Debug)]
 pub(super) enum Action {
-    /// It is established in place of this one: children move over, and the old one is closed.
+    /// The new SA replaces the old one: children move over, and the old one is closed.
     TakeOver { old: u64, new: u64, peer: Peer },
-    /// What was to replace this one has ended before it did.
+    /// The replacement of this SA ended before it took effect.
     KeepOn { old: u64 },
-    /// It is established; whether in place of another one, what comes next tells.
+    /// The SA is established; what the peer does next shows whether it replaces another one.
     Announce { new: u64, peer: Peer },
-    /// It stands beside another one with this peer, and nothing came next.
+    /// The SA exists beside another one with this peer, and the peer did nothing in time.
     Succeed { new: u64, peer: Peer },
-    /// The peer says that it knows of no other SA between us (RFC 2407 §4.6.3.3).
+    /// The peer announces that it knows of no other SA between us (RFC 2407 §4.6.3.3).
     InitialContact { new: u64, peer: Peer },
-    /// The peer has closed it but not its children, which go to another SA with the same peer if one was waiting for them.
+    /// The peer has closed the SA but not its children, which go to another SA with the same peer if one is a candidate.
     Inherit { old: u64, peer: Peer, ip: IpAddr, handover: Handover },
-    /// Its peer has too many, and it is the oldest.
+    /// Its peer exceeds the limit, and this is the oldest.
     Remove(u64),
 }
 
-/// How well an SA may succeed another one: the greatest does best.
+/// The rank of an SA as successor of another one: the greatest is best.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Claim {
     of_peer: bool,
@@ -56,7 +56,7 @@ impl Endpoint {
         }
     }
 
-    /// The peer has closed an SA that had children.
+    /// Handles an SA with children that the peer has closed.
     fn inherit(&mut self, old: u64, peer: (IpAddr, &Peer), handover: Handover, cx: &mut Ctx<'_>) {
         match self.successor(old, peer, cx.now) {
             Some(new) => self.hand_over(old, new, handover, cx),
@@ -64,12 +64,12 @@ impl Endpoint {
         }
     }
 
-    /// What was to replace it has failed.
+    /// The replacement of this SA has failed.
     fn keep_on(&mut self, old: u64, cx: &mut Ctx<'_>) {
         self.with_established(old, cx, |sa, _, env| sa.is_not_replaced(env));
     }
 
-    /// The peer knows that the new SA replaces the old one, which may have ended meanwhile or been replaced by the peer, too.
+    /// The peer knows that the new SA replaces the old one, which may meanwhile have ended or been replaced by the peer, too.
     fn take_over(&mut self, old: u64, new: u64, peer: &Peer, cx: &mut Ctx<'_>) {
         let Some(Core { route, begun, .. }) = self.sas.get(&new).map(|sa| &sa.core) else {
             // It ended with the message that confirmed it.
@@ -84,16 +84,16 @@ impl Endpoint {
             let handover = self.retire(old, cx);
             self.hand_over(old, successor, handover, cx);
         } else if rival.is_some() || others.into_iter().any(|it| self.has_replaced(it, old)) {
-            // The peer was quicker to replace the old one.
+            // The peer's replacement of the old one was faster.
             self.retire(new, cx);
         } else {
-            // The old one ended meanwhile, its children with it.
+            // The old one ended meanwhile, and its children with it.
             self.with_established(new, cx, Established::stand_alone);
         }
     }
 
-    /// Both sides have replaced the same SA at once: closes the one of the two that both let go, and gives the other.
-    // IKEv1 has no rule; this one needs no message, for both cookies of the initiators are known to both.
+    /// Both sides have replaced the same SA at once: closes the replacement that both sides give up, and returns the other.
+    // IKEv1 has no rule; this one needs no message, because both sides know the cookies of both initiators.
     fn settle_collision(&mut self, ours: u64, theirs: u64, cx: &mut Ctx<'_>) -> u64 {
         let begun_as = |cookie: u64| self.sas.get(&cookie).map(|sa| sa.core.cookies().0);
         let (stays, goes) = if begun_as(ours) > begun_as(theirs) { (ours, theirs) } else { (theirs, ours) };
@@ -105,12 +105,12 @@ impl Endpoint {
         stays
     }
 
-    /// Whether the peer may have begun this SA to replace one that we have been replacing since `begun`.
+    /// Whether the peer may have started this SA to replace one that we have been replacing since `begun`.
     fn is_rival(&self, cookie: u64, begun: Time) -> bool {
         self.sas.get(&cookie).is_some_and(|sa| sa.is_rival(self.wants_children(sa), begun))
     }
 
-    /// Who has the children of an SA that the peer has closed.
+    /// The SA that inherits the children of one that the peer has closed.
     fn successor(&self, old: u64, peer: (IpAddr, &Peer), now: Time) -> Option<u64> {
         let claim = |cookie: u64| {
             let sa = self.sas.get(&cookie)?;
@@ -120,7 +120,7 @@ impl Endpoint {
         theirs.filter_map(claim).max().map(|(_, cookie)| cookie)
     }
 
-    /// Whether without children it serves for nothing.
+    /// Whether it is useless without children.
     fn wants_children(&self, sa: &Sa) -> bool {
         self.shared.connections[sa.core.connection].child.is_some()
     }
@@ -129,19 +129,19 @@ impl Endpoint {
         self.sas.get(&cookie).and_then(|sa| sa.established()).is_some_and(|sa| sa.has_replaced(old))
     }
 
-    /// The others with a peer, where this one's is now.
+    /// The other SAs with a peer at its current address.
     fn others(&self, new: u64, peer: &Peer) -> Vec<u64> {
         let sa = self.sas.get(&new);
         sa.map_or_else(Vec::new, |sa| self.shared.directory.others((sa.core.route.remote.ip, peer), new))
     }
 
-    /// Whether both are of one connection: two connections between the same two may stand side by side.
+    /// Whether both belong to one connection: SAs of two connections between the same peers may coexist.
     fn are_alike(&self, one: u64, other: u64) -> bool {
         let connection = |cookie: u64| self.sas.get(&cookie).map(|sa| sa.core.connection);
         connection(one) == connection(other)
     }
 
-    /// A peer that has no other SA with us has not begun it in the place of one.
+    /// Reports a new SA. If the peer has no other SA with us, it cannot replace one.
     fn announce(&mut self, new: u64, peer: &Peer, cx: &mut Ctx<'_>) {
         let alone = self.others(new, peer).is_empty();
         self.with_established(
@@ -153,7 +153,7 @@ impl Endpoint {
         );
     }
 
-    /// Nothing has come under the new SA: it replaces all that are like it.
+    /// Nothing has arrived under the new SA: it replaces all SAs of the same kind.
     fn succeed(&mut self, new: u64, peer: &Peer, cx: &mut Ctx<'_>) {
         for old in self.others(new, peer) {
             let is_known = self.sas.get(&old).is_some_and(|sa| !sa.is_unannounced());
@@ -165,7 +165,7 @@ impl Endpoint {
         self.with_established(new, cx, |sa, core, env| sa.announce(core, env));
     }
 
-    /// Closes an SA that was replaced, and gives what it leaves.
+    /// Closes an SA that was replaced, and returns what its successor takes over.
     fn retire(&mut self, cookie: u64, cx: &mut Ctx<'_>) -> Handover {
         let Some(mut sa) = self.take(cookie) else { return Handover::default() };
         let handover = sa.retire(&mut Env { shared: &mut self.shared, cx });
@@ -173,7 +173,7 @@ impl Endpoint {
         handover
     }
 
-    /// Tells the owner that the new SA has replaced the old one, and gives it what that one has left.
+    /// Reports that the new SA has replaced the old one, and moves children and pending exchanges.
     fn hand_over(&mut self, old: u64, new: u64, handover: Handover, cx: &mut Ctx<'_>) {
         let mut env = Env { shared: &mut self.shared, cx };
         env.emit(Event::Rekeyed { old: SaId(old), new: SaId(new) });
@@ -183,7 +183,7 @@ impl Endpoint {
         self.keep(successor);
     }
 
-    /// RFC 2407 §4.6.3.3: the peer knows of none but this one.
+    /// RFC 2407 §4.6.3.3: the peer knows of no SA but this one.
     fn forget_others(&mut self, new: u64, peer: &Peer, cx: &mut Ctx<'_>) {
         for old in self.others(new, peer) {
             if self.are_alike(old, new) {
@@ -208,7 +208,7 @@ impl Endpoint {
 }
 
 impl Sa {
-    /// It, once phase 1 is over.
+    /// Its established state, once phase 1 is complete.
     const fn established(&self) -> Option<&Established> {
         match &self.state {
             State::Established(sa) => Some(sa),
@@ -216,28 +216,28 @@ impl Sa {
         }
     }
 
-    /// Whether its peer may have begun it in the place of another SA between us, which we have been replacing since
-    /// `begun`; `childless`: without children it serves for nothing else, if it is not older.
+    /// Whether its peer may have started it to replace another SA between us, which we have been replacing since `begun`. With
+    /// `childless`, an SA without children can serve no other purpose, unless it is older.
     fn is_rival(&self, childless: bool, begun: Time) -> bool {
         let Some(sa) = self.established() else { return false };
         let is_idle = sa.is_unannounced() || childless && sa.is_childless() && sa.since() >= begun;
         !self.core.role.is_initiator() && is_idle
     }
 
-    /// Whether it may have the children of an `old` SA that the peer has closed, and how well: best the newest of the peer's.
-    /// `childless`: without children it serves for nothing else.
+    /// Its rank as the heir of the children of an `old` SA that the peer has closed: best is the peer's newest. With `childless`,
+    /// an SA without children can serve no other purpose.
     fn claim(&self, old: u64, childless: bool, now: Time) -> Option<Claim> {
         let sa = self.established()?;
         let may = match self.core.role {
             Role::Responder => sa.is_unannounced() || childless && sa.is_childless(),
-            // The peer may take an SA of ours for one that replaces, and one that does may be known to it before us.
+            // The peer may regard an SA of ours as a replacement, and may know of a replacement before we do.
             Role::Initiator => childless && sa.is_spare(now) || sa.is_replacing(old, &self.core),
         };
         let claim = Claim { of_peer: !self.core.role.is_initiator(), since: sa.since() };
         may.then_some(claim)
     }
 
-    /// Another SA replaces it: closes it and gives what it leaves.
+    /// Closes it because another SA replaces it, and returns what that one takes over.
     fn retire(&mut self, env: &mut Env<'_, '_>) -> Handover {
         match self.state.take() {
             State::Established(sa) => sa.retire(&self.core, env),
@@ -245,14 +245,14 @@ impl Sa {
         }
     }
 
-    /// The peer knows it no more.
+    /// Drops it because the peer has forgotten it.
     fn forget(&mut self, env: &mut Env<'_, '_>) {
         if let State::Established(sa) = self.state.take() {
             sa.lost(Reason::Replaced, &self.core, env);
         }
     }
 
-    /// It gets what another SA leaves.
+    /// Takes over what another SA leaves.
     fn adopt(&mut self, old: u64, handover: Handover, env: &mut Env<'_, '_>) {
         match &mut self.state {
             State::Established(sa) => sa.adopt(old, handover, &mut self.core, env),

@@ -1,4 +1,4 @@
-//! One ISAKMP SA: what all its states share, and the routing of messages to the state that waits for them.
+//! One ISAKMP SA: what all its states share, and the dispatch of messages to the current state.
 //! Read RFC 2408 §4 (exchanges), §5 (processing) first.
 
 use std::net::IpAddr;
@@ -28,7 +28,7 @@ use crate::role::Role;
 use crate::route::Route;
 use crate::wire::{Header, Identity};
 
-/// So often a responder repeats itself unasked to an address that has not shown that it receives.
+/// A responder retransmits unprompted at most so often to an address that has not proved that it receives.
 const UNASKED_MAX: u32 = 2;
 
 /// An ISAKMP SA, from its first message to its last.
@@ -36,30 +36,30 @@ const UNASKED_MAX: u32 = 2;
 pub(super) struct Sa {
     pub(super) core: Core,
     pub(super) state: State,
-    /// When the endpoint's timer for it is set.
+    /// The time for which the endpoint's timer is set.
     pub(super) armed: Option<Time>,
     /// Its place in the endpoint's table of half-open SAs.
     pub(super) half_open: Option<Place>,
-    /// Its place in the endpoint's list of peers.
+    /// Its entry in the endpoint's index of peers.
     pub(super) listed: Option<Box<Entry>>,
 }
 
-/// The peer that an SA is counted for, and among which of its SAs.
+/// The peer for which an SA is counted, and in which count.
 #[derive(Debug)]
 pub(super) struct Counted {
     pub(super) peer: Arc<Peer>,
     pub(super) is_unannounced: bool,
 }
 
-/// An SA that another one is to replace.
+/// An SA that is to be replaced.
 #[derive(Debug)]
 pub(super) struct Replaced {
     pub(super) cookie: u64,
-    /// The new one must be the same peer's.
+    /// The new SA must have the same peer.
     pub(super) peer: Identity,
 }
 
-/// What does not change from state to state.
+/// What all states share.
 #[derive(Debug)]
 pub(super) struct Core {
     pub(super) cookie: u64,
@@ -67,27 +67,27 @@ pub(super) struct Core {
     pub(super) peer_cookie: u64,
     pub(super) role: Role,
     pub(super) route: Route,
-    /// Where the peer was when phase 1 began; behind a NAT its route may change later.
+    /// The peer's address at the start of phase 1; behind a NAT its route may change later.
     pub(super) met_at: IpAddr,
     pub(super) connection: usize,
-    /// The peer has begun it, or the first of those whose place it has taken.
+    /// The peer initiated it, or the first in the chain of SAs that it replaces.
     pub(super) is_of_peer: bool,
     pub(super) counted: Option<Counted>,
     pub(super) nat: Nat,
     /// Our last message of phase 1.
     pub(super) last: Option<Sent>,
-    /// Somebody refused us in the clear, perhaps not the peer: until when we wait for a better answer.
+    /// An unauthenticated refusal was received: until when we wait for a better answer.
     pub(super) refusal: Option<Box<Refusal>>,
     /// Phase 1: the SA that the new one is to replace.
     pub(super) replaces: Option<Replaced>,
     pub(super) begun: Time,
-    /// When something came that shows that the initiator receives at its address.
+    /// When a message arrived that proves that the initiator receives at its address.
     pub(super) receives_since: Option<Time>,
-    /// While nothing shows that the initiator receives at its address.
+    /// The traffic as long as nothing proves that the initiator receives at its address.
     pub(super) reflection: Reflection,
 }
 
-/// What the SA waits for.
+/// The state of an SA, named after what was sent or is awaited.
 #[derive(Debug)]
 pub(super) enum State {
     /// Initiator, main mode: the chosen proposal.
@@ -104,7 +104,8 @@ pub(super) enum State {
     AwaitingIdentity(Box<AwaitingIdentity>),
     /// Responder, aggressive mode: the initiator's proof.
     AwaitingProof(Box<AwaitingProof>),
-    /// Responder, aggressive mode: nothing, until then; the initiator's public value was none, which took a key pair to see.
+    /// Responder, aggressive mode: waits until then without further processing; the initiator's public value was invalid, which cost a
+    /// key pair to detect.
     Unusable(Time),
     /// Both: anything.
     Established(Box<Established>),
@@ -117,7 +118,7 @@ impl State {
         std::mem::replace(self, Self::Gone)
     }
 
-    /// Keys of a phase 1 that is not over, and the IV its exchanges begin from.
+    /// The keys of an unfinished phase 1, and the IV from which its exchanges start.
     fn keyed(&self) -> Option<(&Keys, Iv)> {
         match self {
             Self::IdentitySent(wait) => Some((&wait.keyed.keys, wait.keyed.iv)),
@@ -126,7 +127,7 @@ impl State {
         }
     }
 
-    /// When an established SA last heard of its peer.
+    /// When an established SA last received from its peer.
     pub(super) fn heard(&self) -> Option<Time> {
         match self {
             Self::Established(sa) => Some(sa.heard()),
@@ -134,7 +135,7 @@ impl State {
         }
     }
 
-    /// Who the peer says it is, while nothing has proved that.
+    /// The identity that the peer claims, as long as it is unauthenticated.
     pub(super) fn claimed(&self) -> Option<&Identity> {
         match self {
             Self::AwaitingProof(wait) => Some(&wait.identity),
@@ -156,7 +157,7 @@ impl Core {
         }
     }
 
-    /// The same as the SPI of notifications.
+    /// Both cookies as in the SPI of notifications.
     pub(super) fn cookie_bytes(&self) -> [u8; 16] {
         let (initiator, responder) = self.cookies();
         (u128::from(initiator) << 64 | u128::from(responder)).to_be_bytes()
@@ -166,12 +167,12 @@ impl Core {
         env.shared.connection(self.connection)
     }
 
-    /// Aggressive mode's last message has no answer: until the peer says something else, it may not believe us.
+    /// The last message of aggressive mode has no answer: until the peer sends something else, it may not have accepted it.
     pub(super) const fn is_unconfirmed(&self) -> bool {
         self.role.is_initiator() && self.last.is_some()
     }
 
-    /// Whether both cookies of a header are ours; an initiator learns the responder's from its first answer.
+    /// Whether both cookies of a header match; an initiator learns the responder's from its first answer.
     fn fits(&self, header: &Header) -> bool {
         let (ours, theirs) = match self.role {
             Role::Initiator => (header.initiator_spi, header.responder_spi),
@@ -190,13 +191,13 @@ impl Sa {
         self.core.cookie
     }
 
-    /// Marks it as half open in this place.
+    /// Marks it as half open with this place in the table.
     pub(super) fn half_open(mut self: Box<Self>, place: Place) -> Box<Self> {
         self.half_open = Some(place);
         self
     }
 
-    /// Says what must be let go of if it does not come back into the tables.
+    /// Records what must be cleaned up if it does not come back into the tables.
     pub(super) fn lend(&self, lent: &mut Lent) {
         match &self.state {
             State::Established(sa) => {
@@ -206,7 +207,7 @@ impl Sa {
         }
     }
 
-    /// The SA that it is to replace, and has not yet.
+    /// The SA that it is to replace, but has not replaced yet.
     pub(super) fn replaces(&self) -> Option<u64> {
         match &self.state {
             State::Established(sa) => sa.replaces(),
@@ -214,7 +215,7 @@ impl Sa {
         }
     }
 
-    /// Whose it is, once that is proved.
+    /// Its authenticated peer.
     pub(super) fn peer(&self) -> Option<&Identity> {
         match &self.state {
             State::Established(sa) => Some(sa.peer()),
@@ -222,12 +223,12 @@ impl Sa {
         }
     }
 
-    /// Whether the first message with this fingerprint began it, and nothing has come since.
+    /// Whether the first message with this fingerprint started it, and nothing has arrived since.
     pub(super) fn was_begun_by(&self, fingerprint: Fingerprint) -> bool {
         self.core.last.as_ref().is_some_and(|last| last.answers(fingerprint))
     }
 
-    /// What we have answered came again.
+    /// A message that we have answered was retransmitted.
     pub(super) fn repeat(&mut self, step: &Step<'_>, env: &mut Env<'_, '_>) {
         if let Some(last) = &mut self.core.last {
             self.core.reflection.received(step.message.len());
@@ -239,7 +240,7 @@ impl Sa {
         }
     }
 
-    /// A message whose header carries our cookie.
+    /// Handles a message whose header contains our cookie.
     pub(super) fn on_message(&mut self, step: &Step<'_>, env: &mut Env<'_, '_>) {
         let header = step.header;
         if !self.core.fits(header) {
@@ -277,7 +278,7 @@ impl Sa {
         };
     }
 
-    /// RFC 2408 §5.14: nobody has authenticated it, so that it may be no more than a hint while there are no keys.
+    /// RFC 2408 §5.14: an unauthenticated notification is only a hint as long as there are no keys.
     fn on_clear_informational(&mut self, step: &Step<'_>, env: &mut Env<'_, '_>) {
         let error = step.read().ok().and_then(|inbound| inbound.error());
         match error {
@@ -330,7 +331,7 @@ impl Sa {
         [refused, at(again, "ike retransmission"), own].into_iter().fold(None, Deadline::earlier)
     }
 
-    /// A deadline has come.
+    /// Handles a deadline.
     pub(super) fn on_tick(&mut self, env: &mut Env<'_, '_>) {
         let now = env.now();
         if let State::Established(_) = &self.state {
@@ -340,7 +341,7 @@ impl Sa {
         }
         let refusal = self.core.refusal.as_ref().filter(|refusal| refusal.until <= now);
         if let Some(reason) = refusal.map(|refusal| refusal.reason) {
-            self.tell(reason, env);
+            self.notify_peer(reason, env);
             self.state = doubt::end(&self.state, &self.core, reason, env);
         } else if self.state.expires().is_some_and(|at| at <= now) {
             self.expire(env);
@@ -349,8 +350,8 @@ impl Sa {
         }
     }
 
-    /// Tells the peer why there will be no SA, unless that is what it has told us.
-    fn tell(&mut self, reason: Reason, env: &mut Env<'_, '_>) {
+    /// Tells the peer why the SA fails, unless the peer said so itself.
+    fn notify_peer(&mut self, reason: Reason, env: &mut Env<'_, '_>) {
         let core = &mut self.core;
         match &self.state {
             _ if matches!(reason, Reason::Refused(_)) => {}
@@ -366,7 +367,7 @@ impl Sa {
         let half_open = self.is_half_open();
         let Some(last) = &mut self.core.last else { return };
         let mut timers = env.shared.config.retransmission;
-        // The initiator may be somebody else's address.
+        // The initiator's address may be forged.
         timers.tries = if half_open { timers.tries.min(UNASKED_MAX) } else { timers.tries };
         let reflection = &mut self.core.reflection;
         match last.tick(env.now(), &timers) {
@@ -375,14 +376,14 @@ impl Sa {
                 last.settle();
             }
             Due::Again => env.transmit(self.core.route, &last.packet, true),
-            // A responder waits for as long as half-open SAs live.
+            // A responder waits for the lifetime of half-open SAs.
             Due::GiveUp if half_open => last.settle(),
             Due::GiveUp => self.state = doubt::end(&self.state, &self.core, Reason::Timeout, env),
         }
     }
 }
 
-/// RFC 2409 §5.7: an authentic notification in phase 1 that there will be no SA.
+/// RFC 2409 §5.7: an authenticated error notification in phase 1.
 fn refusal(state: &State, step: &Step<'_>, env: &mut Env<'_, '_>) -> Option<Reason> {
     let (keys, iv) = state.keyed()?;
     let iv = iv.of_exchange(env.cx.crypto, keys, step.header.message_id);

@@ -1,4 +1,4 @@
-//! Traffic in quick mode: RFC 2407 §4.6.2 has one identity for each side where IKEv2 has lists of selectors.
+//! Traffic selectors of quick mode: RFC 2407 §4.6.2 has one identity for each side where IKEv2 has lists of selectors.
 
 use std::net::IpAddr;
 
@@ -18,7 +18,7 @@ pub(super) struct ClientId {
 }
 
 impl ClientId {
-    /// The identity of a selector; none if it has none.
+    /// The identity for a selector; `None` if there is none.
     // RFC 2407 §4.6.2: one port, or all of them, which is 0.
     pub(super) fn of(selector: &TrafficSelector) -> Option<Self> {
         let (start, end) = (selector.start(), selector.end());
@@ -40,7 +40,7 @@ impl ClientId {
     }
 }
 
-/// Whether the traffic of a child can be offered as it is configured.
+/// Whether the configured traffic of a child can be offered.
 pub(super) fn can_offer(child: &ChildConfig) -> bool {
     [&child.local, &child.remote].into_iter().all(|side| is_offerable(side))
 }
@@ -54,7 +54,7 @@ fn is_offerable(side: &[TrafficSelector]) -> bool {
     }
 }
 
-/// The selector an identity means; none if it is no traffic.
+/// The selector for an identity; `None` if the identity denotes no traffic.
 pub(super) fn selector(id: &Identification<'_>) -> Option<TrafficSelector> {
     let (start, end) = match id.kind {
         IdKind::ID_IPV4_ADDR | IdKind::ID_IPV6_ADDR => (address(id.data)?, address(id.data)?),
@@ -79,7 +79,7 @@ fn halves(data: &[u8]) -> Option<(IpAddr, IpAddr)> {
     Some((address(first)?, address(second)?))
 }
 
-/// First and last address of a subnet; none if the mask has holes.
+/// First and last address of a subnet; `None` if the mask is not contiguous.
 fn subnet(network: IpAddr, mask: IpAddr) -> Option<(IpAddr, IpAddr)> {
     match (network, mask) {
         (IpAddr::V4(network), IpAddr::V4(mask)) => {
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_identity_is_not_offered() {
+    fn selectors_without_an_identity_are_not_offered() {
         let host = TrafficSelector::host("192.0.2.1".parse().unwrap());
         let ports = |first, last| host.only(17, Ports::Range(first, last));
         for (side, offerable) in [

@@ -1,7 +1,7 @@
-//! What is sent again, and when. Read RFC 2408 §5.1 first.
+//! Retransmission. Read RFC 2408 §5.1 first.
 //!
-//! IKEv1 has neither requests nor responses: whoever waits for the next message of an exchange repeats its own last one,
-//! and whoever sees the message again that it has answered sends its answer again.
+//! IKEv1 has neither requests nor responses: the side that waits for the next message of an exchange retransmits its own last
+//! one, and the side that receives an answered message again retransmits its answer.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -12,11 +12,11 @@ use crate::config::Retransmission;
 use crate::names::{self, PayloadTypes};
 use crate::number::ExchangeType;
 
-/// A message as it goes on the wire.
+/// A message as sent.
 #[derive(Debug)]
 pub(super) struct Packet {
     pub(super) exchange: ExchangeType,
-    /// It goes from the exchange's responder to its initiator.
+    /// Whether it goes from the exchange's responder to its initiator.
     pub(super) response: bool,
     pub(super) id: u32,
     pub(super) payloads: PayloadTypes,
@@ -24,7 +24,7 @@ pub(super) struct Packet {
 }
 
 impl Packet {
-    /// The fact that it is sent.
+    /// The fact about sending it.
     pub(super) fn fact(&self, retransmission: bool) -> Message {
         Message {
             id: self.id,
@@ -36,7 +36,7 @@ impl Packet {
     }
 }
 
-/// By what a repeated message is recognized; who makes two messages alike gains nothing but an answer again.
+/// Identifies retransmissions; a collision gains its maker nothing but a repeated answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Fingerprint(u64);
 
@@ -48,7 +48,7 @@ impl Fingerprint {
     }
 }
 
-/// What went to an address that has not shown that it receives, and what came from it, in bytes.
+/// Bytes sent to and received from an address that has not proved that it receives.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Reflection {
     received: usize,
@@ -56,20 +56,20 @@ pub(super) struct Reflection {
 }
 
 impl Reflection {
-    /// RFC 9000 §8.1 has this number for QUIC; for IKE there is none, and a responder that repeats its first answer is used to
-    /// flood others, though the protocol has it so (CVE-2016-5361, of libreswan's IKEv1).
+    /// RFC 9000 §8.1 has this limit for QUIC. IKE has none, and responders that retransmit their first answer are abused to flood
+    /// others, though the protocol requires it (CVE-2016-5361, of libreswan's IKEv1).
     const FACTOR: usize = 3;
 
     pub(super) const fn received(&mut self, bytes: usize) {
         self.received = self.received.saturating_add(bytes);
     }
 
-    /// The answer to its first message, which is as long as it has to be.
+    /// Counts the answer to the first message, whose length is not limited.
     pub(super) const fn answered(&mut self, bytes: usize) {
         self.sent = self.sent.saturating_add(bytes);
     }
 
-    /// Whether so much may go there once more.
+    /// Whether so many bytes may be sent again.
     pub(super) const fn repeats(&mut self, bytes: usize) -> bool {
         let sent = self.sent.saturating_add(bytes);
         let may = sent <= self.received.saturating_mul(Self::FACTOR);
@@ -80,36 +80,36 @@ impl Reflection {
     }
 }
 
-/// So often an answer is repeated for who asks again: more often than any retransmission timer.
+/// A retransmitted message is answered at most so often: more often than any retransmission timer needs.
 const DEMANDS_MAX: u32 = 16;
 
 /// Our last message of an exchange.
 #[derive(Debug)]
 pub(super) struct Sent {
     pub(super) packet: Packet,
-    /// The message it answers.
+    /// The message that it answers.
     answers: Option<Fingerprint>,
-    /// When it was sent first, if something is to come next.
+    /// When it was first sent, if a reply is expected.
     since: Option<Time>,
     times: u32,
     demands: u32,
-    /// None: the exchange is over for us, or the other side will ask.
+    /// `None`: the exchange is complete for us, or the other side will retransmit.
     again_at: Option<Time>,
 }
 
-/// What the retransmission timer says.
+/// The result of the retransmission timer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Due {
     /// Nothing yet.
     NotYet,
-    /// Send it again.
+    /// Retransmit.
     Again,
     /// The peer is dead.
     GiveUp,
 }
 
 impl Sent {
-    /// Sent now, and again until something comes.
+    /// Sent now, and retransmitted until something arrives.
     pub(super) fn awaiting(
         packet: Packet,
         answers: Option<Fingerprint>,
@@ -120,7 +120,7 @@ impl Sent {
         Self { packet, answers, since: Some(now), times: 1, demands: 0, again_at }
     }
 
-    /// Sent now, and again if what it answers comes again.
+    /// Sent now, and retransmitted if the message that it answers is.
     pub(super) const fn on_demand(packet: Packet, answers: Fingerprint) -> Self {
         Self { packet, answers: Some(answers), since: None, times: 1, demands: 0, again_at: None }
     }
@@ -130,13 +130,13 @@ impl Sent {
         self.answers == Some(fingerprint)
     }
 
-    /// What it answers came again: whether it is sent again.
+    /// The message that it answers was retransmitted: whether to retransmit the answer.
     pub(super) const fn demand(&mut self) -> bool {
         self.demands = self.demands.saturating_add(1);
         self.demands <= DEMANDS_MAX
     }
 
-    /// When it was sent first, if something is to come next.
+    /// When it was first sent, if a reply is expected.
     pub(super) const fn since(&self) -> Option<Time> {
         self.since
     }
@@ -145,12 +145,12 @@ impl Sent {
         self.again_at
     }
 
-    /// What was awaited has come, or never will.
+    /// The expected message has arrived, or never will.
     pub(super) const fn settle(&mut self) {
         self.again_at = None;
     }
 
-    /// Moves the retransmission timer on.
+    /// Advances the retransmission timer.
     pub(super) fn tick(&mut self, now: Time, timers: &Retransmission) -> Due {
         if self.again_at.is_none_or(|at| at > now) {
             return Due::NotYet;
@@ -179,10 +179,10 @@ mod tests {
         Sent::on_demand(packet, Fingerprint::of(b"a message"))
     }
 
-    /// A peer that says the same for ever is answered so often and no more, however long it goes on: the count neither
-    /// begins anew nor ends the daemon.
+    /// A peer that retransmits for ever is answered a limited number of times, however long it goes on: the count neither
+    /// restarts nor overflows.
     #[test]
-    fn an_answer_is_repeated_so_often_and_never_again() {
+    fn an_answer_is_retransmitted_a_limited_number_of_times() {
         let mut last = sent();
         assert_eq!((0..100).filter(|_| last.demand()).count(), DEMANDS_MAX as usize);
         last.demands = u32::MAX - 1;
@@ -190,15 +190,15 @@ mod tests {
     }
 
     #[test]
-    fn only_what_was_answered_is_answered_again() {
+    fn only_answered_messages_are_answered_again() {
         let last = sent();
         assert!(
             last.answers(Fingerprint::of(b"a message")) && !last.answers(Fingerprint::of(b"another message"))
         );
     }
 
-    /// CVE-2016-5361: an address that has shown nothing gets three times what came from it, whatever is asked, and no
-    /// count runs over.
+    /// CVE-2016-5361: an address that has proved nothing gets at most three times the bytes received from it, and no count
+    /// overflows.
     #[test]
     fn an_unproved_address_gets_three_times_what_it_sent() {
         let mut reflection = Reflection::default();

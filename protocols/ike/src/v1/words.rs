@@ -1,11 +1,11 @@
-//! What an SA payload offers, in the words of strongSwan: each transform is a suite. RFC 2408 §3.5, §3.6.
+//! SA payloads as text in strongSwan's notation: each transform is a suite. RFC 2408 §3.5, §3.6.
 
 use super::number::AuthenticationMethod;
 use super::proposal::{Phase1Transform, Phase2Transform};
 use super::wire::SecurityAssociation;
 use crate::number::ProtocolId;
 
-/// Transforms beyond these are only counted.
+/// At most so many transforms are shown; the others are counted.
 const TRANSFORMS_SHOWN: usize = 3;
 
 /// The suites of an SA payload: `aes128-prfsha1-modp1024 or …`, `ESP aes128-sha1 SPI 0x…`.
@@ -17,7 +17,7 @@ pub fn transforms(sa: &SecurityAssociation<'_>) -> String {
     }
 }
 
-/// The protocol and SPI of what an SA payload is for; none of an ISAKMP SA.
+/// The protocol and SPI that an SA payload is for; `None` for an ISAKMP SA.
 fn child_of(sa: &SecurityAssociation<'_>) -> Option<(ProtocolId, u32)> {
     let first = sa.proposals().next()?;
     Some((first.protocol, first.child_spi()?)).filter(|(protocol, _)| *protocol != ProtocolId::IKE)
@@ -47,7 +47,7 @@ pub fn suites(sa: &SecurityAssociation<'_>) -> String {
     }
 }
 
-/// The same, in phase 1 with how the initiator would have both sides prove themselves.
+/// The same, in phase 1 with the offered authentication methods.
 pub fn offer(sa: &SecurityAssociation<'_>) -> String {
     let ours = sa.proposals().filter(|proposal| proposal.protocol == ProtocolId::IKE);
     let understood =

@@ -1,4 +1,4 @@
-//! Which initiators get a half-open SA, and whose place they take when all are taken. Read RFC 7296 §2.6, RFC 8019 §4 first.
+//! Admission of initiators to the table of half-open SAs, and eviction when it is full. Read RFC 7296 §2.6, RFC 8019 §4 first.
 
 use std::net::IpAddr;
 
@@ -16,7 +16,7 @@ use crate::number::NotifyType;
 use crate::wire::{Header, Notify};
 
 impl Endpoint {
-    /// IKE_SA_INIT as the responder meets it: repeated, to be refused, to come back with a cookie, or to be answered.
+    /// Processes IKE_SA_INIT at the responder: a retransmission, one to refuse, to answer with a cookie, or to accept.
     pub(super) fn on_first_request(
         &mut self,
         header: &Header,
@@ -57,15 +57,15 @@ impl Endpoint {
         self.known.range((ip, 0)..=(ip, u64::MAX)).next().is_some()
     }
 
-    /// The half-open SA that this very IKE_SA_INIT began.
+    /// The half-open SA that exactly this IKE_SA_INIT started.
     fn asked_before(&self, key: (Socket, u64), message: &[u8]) -> Option<u64> {
-        // RFC 7296 §2.1: the whole packet tells a retransmission from another peer behind the same NAT; SPI and
+        // RFC 7296 §2.1: only the whole packet distinguishes a retransmission from another peer behind the same NAT; SPI and
         // address do not.
         let mut candidates = self.half_open.candidates(key).iter().copied();
         candidates.find(|spi| self.sas.get(spi).is_some_and(|sa| sa.was_begun_by(message)))
     }
 
-    /// RFC 7296 §2.6: under load only initiators that can receive at their address get any state.
+    /// RFC 7296 §2.6: under load only initiators that receive at their address get any state.
     fn admits(
         &mut self,
         header: &Header,
@@ -76,7 +76,7 @@ impl Endpoint {
         let limits = self.shared.config.half_open;
         let (spi, nonce, from) = (header.initiator_spi, request.nonce, route.remote);
         let of_origin = self.half_open.taken(from.ip, cx.now);
-        // Whoever forges an address must not take all of its places: the second half is for those that receive there.
+        // An attacker with a forged address must not take all of its places: the second half requires cookies.
         let is_crowded = limits.cookies_from < usize::MAX && of_origin >= limits.per_address_max.div_ceil(2);
         if self.half_open.count() >= limits.cookies_from || is_crowded {
             let shown =
@@ -87,7 +87,7 @@ impl Endpoint {
                 return false;
             }
         }
-        // RFC 8019 §4.2: half-open SAs are limited for each origin, so that one of them does not fill the table.
+        // RFC 8019 §4.2: half-open SAs are limited per origin, so that one does not fill the table.
         let has_room = of_origin < limits.per_address_max
             && (self.half_open.count() < limits.max || self.makes_room(from.ip, cx));
         if !has_room {
@@ -96,8 +96,8 @@ impl Endpoint {
         has_room
     }
 
-    /// Of a crowd that one goes which has been silent longest, if its peer should have answered by now; otherwise that one of
-    /// all; otherwise, where some have more half-open SAs than a newcomer, one of theirs.
+    /// Evicts the longest silent SA of the most crowded origin, if its peer should have answered by now; otherwise the longest
+    /// silent of all; otherwise one of the origin with the most SAs, if it has more than the newcomer.
     fn makes_room(&mut self, newcomer: IpAddr, cx: &mut Ctx<'_>) -> bool {
         let heard = |spi| self.sas.get(&spi).map(|sa| sa.went_on(cx.now));
         let crowd = self.half_open.most_crowded(newcomer);

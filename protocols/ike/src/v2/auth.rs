@@ -1,4 +1,4 @@
-//! The AUTH payload: proving who we are, and judging the peer's proof. RFC 7296 §2.15, RFC 7427, RFC 4754.
+//! The AUTH payload: our proof, and verification of the peer's. RFC 7296 §2.15, RFC 7427, RFC 4754.
 
 use keytoll_crypto_api::algorithm::{Prf, SignatureScheme};
 use keytoll_crypto_api::credentials::Credential;
@@ -16,7 +16,7 @@ use crate::number::{AuthMethod, CertEncoding, HashId};
 use crate::unproved::Likely;
 use crate::wire::{Authentication, Identification};
 
-/// Our proof, ready for the wire.
+/// Our encoded proof.
 #[derive(Debug)]
 pub(super) struct Proof {
     pub(super) method: AuthMethod,
@@ -28,7 +28,7 @@ impl Proof {
         Authentication { method: self.method, data: &self.data }
     }
 
-    /// RFC 7296 §2.16: after EAP both sides prove themselves with the key it made, or without one with SK_p.
+    /// RFC 7296 §2.16: after EAP both sides authenticate with the MSK, or without one with SK_p.
     pub(super) fn by_eap(
         octets: &SignedOctets<'_>,
         keys: &IkeKeys,
@@ -42,7 +42,7 @@ impl Proof {
     }
 }
 
-/// Judges the peer's AUTH after EAP, see [`Proof::by_eap`].
+/// Verifies the peer's AUTH after EAP, see [`Proof::by_eap`].
 pub(super) fn verify_eap(
     octets: &SignedOctets<'_>,
     keys: &IkeKeys,
@@ -94,7 +94,7 @@ fn sign(
     Ok(Proof { method, data: data.ok_or(Reason::AuthenticationFailed)? })
 }
 
-/// Judges the peer's AUTH, and with certificates its identity.
+/// Verifies the peer's AUTH, and with certificates its identity.
 pub(super) fn verify(
     believe: &Believe,
     octets: &SignedOctets<'_>,
@@ -112,7 +112,7 @@ pub(super) fn verify(
                 && octets.is_shared_key_mic(cx.crypto, prf, secret, auth.data);
             sound.then_some(()).ok_or(Reason::AuthenticationFailed)
         }
-        // Believed or not when EAP has ended, see `verify_eap`.
+        // Verified when EAP has ended, see `verify_eap`.
         Believe::Eap => Err(Reason::Eap),
         Believe::RawKey(spki) => {
             let (scheme, signature) = signature_of(auth).ok_or(Reason::AuthenticationFailed)?;
@@ -121,7 +121,7 @@ pub(super) fn verify(
             verdict.map_err(|_| Reason::AuthenticationFailed)
         }
         Believe::Certificate(trust) => {
-            // Somebody without a signature need not be asked for a certificate.
+            // Without a signature there is no need for a certificate.
             let (scheme, signature) = signature_of(auth).ok_or(Reason::AuthenticationFailed)?;
             let chain: Vec<&[u8]> = inbound
                 .certificates()
@@ -141,7 +141,7 @@ pub(super) fn verify(
     }
 }
 
-/// What is most likely wrong with an AUTH that [`verify`] has refused.
+/// The most likely cause of an AUTH that [`verify`] has refused.
 pub(super) fn likely(
     reason: Reason,
     believe: &Believe,
@@ -162,7 +162,7 @@ pub(super) fn likely(
     }
 }
 
-/// The scheme and the signature proper of an AUTH payload.
+/// The scheme and the bare signature of an AUTH payload.
 fn signature_of(auth: Authentication<'_>) -> Option<(SignatureScheme, &[u8])> {
     match auth.method {
         AuthMethod::DIGITAL_SIGNATURE => {

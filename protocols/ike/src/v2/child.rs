@@ -23,19 +23,19 @@ use crate::wire::{
     Configuration, MessageBuilder, Notify, Payload, Proposal, Spi, TrafficSelector, TrafficSelectors,
 };
 
-/// The addresses that "dynamic" selectors mean.
+/// The addresses that "dynamic" selectors stand for.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Addresses {
     ours: IpAddr,
-    /// None: the peer gets an inner address or nothing.
+    /// `None`: the peer gets an inner address or nothing.
     theirs: Option<IpAddr>,
-    /// Those of the two hosts, ours first.
+    /// The outer addresses, ours first.
     outer: (IpAddr, IpAddr),
 }
 
 impl Addresses {
-    // RFC 7296 §2.23.1: what the peer may be is settled when it authenticates; where it is reached may change.
-    /// Those of the hosts themselves, as they were when they met.
+    // RFC 7296 §2.23.1: the peer's traffic address is fixed when it authenticates; its current address may change.
+    /// The outer addresses at the time of the first message.
     pub(super) fn outer(core: &Core, env: &Env<'_, '_>) -> Self {
         let outer = (core.route.local.ip, core.met_at);
         Self { ours: outer.0, theirs: env.shared.outer_address(core.connection_index(), core.met_at), outer }
@@ -51,14 +51,14 @@ impl Addresses {
         Self { theirs: assigned.or(self.theirs), ..self }
     }
 
-    /// Whether all this traffic is between the two hosts themselves, so that their own headers can carry it.
+    /// Whether all this traffic is between the two hosts themselves, so that transport mode is possible.
     fn are_ends_of(self, local: &[TrafficSelector], remote: &[TrafficSelector]) -> bool {
         let only = |side: &[TrafficSelector], ip| side.iter().all(|one| (one.start(), one.end()) == (ip, ip));
         only(local, self.outer.0) && only(remote, self.outer.1)
     }
 }
 
-/// Selectors of a configuration; where none are configured, the "dynamic" one.
+/// Configured selectors; if there are none, the "dynamic" one.
 const fn selectors<'a>(
     configured: &'a [TrafficSelector],
     dynamic: &'a TrafficSelector,
@@ -73,7 +73,7 @@ pub(super) struct Offer {
     mode: Mode,
 }
 
-/// A child SA both sides agree on, without keys yet.
+/// A negotiated child SA, without keys yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Agreed {
     pub(super) inbound_spi: u32,
@@ -82,7 +82,7 @@ pub(super) struct Agreed {
     pub(super) mode: Mode,
     pub(super) local: Vec<TrafficSelector>,
     pub(super) remote: Vec<TrafficSelector>,
-    /// We asked for it: the keys of this direction come first (RFC 7296 §2.17).
+    /// Whether we initiated it: the keys of this direction come first (RFC 7296 §2.17).
     pub(super) ours: bool,
 }
 
@@ -104,7 +104,7 @@ impl Offer {
         self.push_selectors(m, config, addresses, wants_address);
     }
 
-    /// One proposal for each suite.
+    /// One proposal per suite.
     pub(super) fn proposals(&self, suites: &[Suite]) -> Vec<Proposal> {
         proposal::propose(ProtocolId::ESP, Spi::Child(self.spi.get()), suites)
     }
@@ -115,7 +115,7 @@ impl Offer {
         }
     }
 
-    /// RFC 7296 §2.19: an initiator that does not know its inner address yet asks for any.
+    /// RFC 7296 §2.19: an initiator that does not know its inner address yet requests any.
     pub(super) fn push_selectors(
         &self,
         m: &mut MessageBuilder,
@@ -133,7 +133,7 @@ impl Offer {
         m.traffic_selectors(ours, selectors(&config.remote, &theirs));
     }
 
-    /// The responder's SAr2, TSi, TSr in IKE_AUTH.
+    /// Accepts the responder's SAr2, TSi, TSr in IKE_AUTH.
     pub(super) fn accept(
         &self,
         config: &ChildConfig,
@@ -143,7 +143,7 @@ impl Offer {
         self.accept_suite(&without_groups(&config.suites), config, addresses, inbound)
     }
 
-    /// The responder's answer to any offer made with these suites.
+    /// Accepts the responder's answer to any offer made with these suites.
     pub(super) fn accept_suite(
         &self,
         suites: &[Suite],
@@ -174,7 +174,7 @@ impl Offer {
     }
 }
 
-/// RFC 7296 §2.9: what of the offered traffic our policy covers.
+/// RFC 7296 §2.9: the part of the offered traffic that our policy covers.
 fn narrow(
     offered: &TrafficSelectors<'_>,
     configured: &[TrafficSelector],
@@ -182,12 +182,12 @@ fn narrow(
 ) -> Vec<TrafficSelector> {
     let dynamic = dynamic.map(TrafficSelector::host);
     let policy = if configured.is_empty() { dynamic.as_slice() } else { configured };
-    // There is rarely more than one, and what is found is kept as long as the SA.
+    // There is rarely more than one, and the result is kept as long as the SA.
     let mut narrowed = Vec::with_capacity(1);
     let pairs =
         offered.selectors().flat_map(|offer| policy.iter().filter_map(move |allowed| offer.narrow(allowed)));
     for both in pairs {
-        // What the answer cannot name must not be installed either.
+        // Selectors that do not fit in the answer must not be installed either.
         if narrowed.len() == SELECTORS_MAX {
             break;
         }
@@ -198,7 +198,7 @@ fn narrow(
     narrowed
 }
 
-/// A child SA the peer asked for, answered.
+/// An accepted child SA of the peer.
 pub(super) struct Answer {
     pub(super) agreed: Agreed,
     proposal: Proposal,
@@ -206,12 +206,12 @@ pub(super) struct Answer {
     _spi: ProposedSpi,
 }
 
-/// Why the peer does not get a child SA.
+/// Why a child SA is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Refusal {
     /// An error notification.
     Notify(NotifyType),
-    /// Another group, please (RFC 7296 §1.3).
+    /// Use another group (RFC 7296 §1.3).
     Group(Group),
     /// The request is not well formed.
     Syntax(&'static str),
@@ -227,7 +227,7 @@ impl From<Reason> for Refusal {
 }
 
 impl Answer {
-    /// Chooses among what the peer offers.
+    /// Chooses among the peer's proposals.
     pub(super) fn choose(
         inbound: &Inbound<'_>,
         suites: &[Suite],
@@ -247,8 +247,8 @@ impl Answer {
         if local.is_empty() || remote.is_empty() {
             return Err(Refusal::Notify(NotifyType::TS_UNACCEPTABLE));
         }
-        // RFC 4301 §4.1: transport mode is between two hosts. Whoever wants it for more gets a tunnel, as RFC 7296 §1.3.1
-        // lets the responder choose: behind the hosts' own headers nobody could tell the others' packets apart.
+        // RFC 4301 §4.1: transport mode is between two hosts. For other traffic the answer is a tunnel, as RFC 7296 §1.3.1
+        // permits: behind the hosts' own headers packets of others could not be distinguished.
         let transport = config.mode == Mode::Transport
             && inbound.says(NotifyType::USE_TRANSPORT_MODE)
             && addresses.are_ends_of(&local, &remote);
@@ -277,7 +277,7 @@ impl Answer {
 }
 
 impl Agreed {
-    /// RFC 7296 §2.17: keys for both directions; the exchange's initiator's come first.
+    /// RFC 7296 §2.17: derives the keys of both directions; those of the exchange's initiator come first.
     pub(super) fn keyed(
         self,
         ike: &IkeKeys,
@@ -312,12 +312,12 @@ impl Agreed {
     }
 }
 
-/// RFC 3948: behind a NAT ESP travels in UDP between the ports IKE uses.
+/// RFC 3948: with a NAT, ESP is encapsulated in UDP between the ports of IKE.
 fn encapsulation(core: &Core) -> Option<(Socket, Socket)> {
     core.nat.found().then_some((core.route.local, core.route.remote))
 }
 
-/// The address a CFG_REPLY assigns, IPv6 first; one that a host can have.
+/// The address that a CFG_REPLY assigns, IPv6 first; only valid host addresses.
 pub(super) fn assigned_address(cp: &Configuration<'_>) -> Option<IpAddr> {
     use crate::number::AttributeType;
     let of = |kind| cp.attributes().find(move |attribute| attribute.kind == kind);
@@ -331,7 +331,7 @@ pub(super) fn assigned_address(cp: &Configuration<'_>) -> Option<IpAddr> {
 }
 
 impl Refusal {
-    /// The notification that tells the peer.
+    /// Adds the notification for the peer.
     pub(super) fn push(self, m: &mut MessageBuilder) {
         let group = match self {
             Self::Group(group) => group.number().to_be_bytes(),
@@ -345,7 +345,7 @@ impl Refusal {
         m.push(&Payload::Notify(notify));
     }
 
-    /// The same as an event tells it.
+    /// The reason for an event.
     pub(super) const fn reason(self) -> Reason {
         match self {
             Self::Notify(NotifyType::TS_UNACCEPTABLE) => Reason::TrafficSelectors,

@@ -8,14 +8,14 @@ use keytoll_crypto_api::{Digest, Rng, Secret, about};
 use keytoll_engine::{Ctx, Time};
 use keytoll_net::Socket;
 
-/// RFC 7296 §2.6: the secret is to be changed often under attack; its predecessor stays good for as long again.
+/// RFC 7296 §2.6: the secret is to be changed often under attack; its predecessor remains valid for the same time.
 const SECRET_LIFETIME: Duration = Duration::from_secs(60);
 
 /// The responder's secrets: the current one and the one before.
 #[derive(Debug)]
 pub(super) struct CookieKeys {
     secrets: [Secret; 2],
-    /// Counts the secrets; its lowest bit, at the front of each cookie, says which one made it.
+    /// Counts the secrets; its lowest bit, at the front of each cookie, identifies the secret.
     version: u8,
     renewed: Time,
 }
@@ -25,7 +25,7 @@ impl CookieKeys {
         Self { secrets: [fresh(rng), fresh(rng)], version: 0, renewed: Time::ZERO }
     }
 
-    /// The cookie an initiator must show: `version(1) prf(secret, Ni | IPi | SPIi)`.
+    /// The cookie for an initiator: `version(1) prf(secret, Ni | IPi | SPIi)`.
     pub(super) fn make(
         &mut self,
         nonce: &[u8],
@@ -40,7 +40,7 @@ impl CookieKeys {
         cookie
     }
 
-    /// Whether a cookie is one of ours for exactly this initiator.
+    /// Whether a cookie was made for exactly this initiator.
     pub(super) fn accepts(
         &mut self,
         cookie: &[u8],

@@ -36,64 +36,64 @@ use crate::wire::{Flags, Header, Notify, Payload, SecurityAssociation, TrafficSe
 pub struct Endpoint {
     pub(super) shared: Shared,
     pub(super) sas: FastMap<u64, Box<Sa>>,
-    /// What each SA waits for until when; the host asks often, so it is not worked out again.
+    /// The deadline of each SA with its purpose; cached, because the host asks often.
     timers: BTreeMap<(Time, u64), &'static str>,
     pub(super) half_open: HalfOpenTable,
     pub(super) cookies: CookieKeys,
-    /// How many wait for the answer to their DELETE.
+    /// The number of SAs that wait for the answer to their DELETE.
     closing: usize,
-    /// Those that are over, the first to be forgotten first.
+    /// Closed SAs that linger, the first to be dropped first.
     lingering: BTreeSet<(Time, u64)>,
-    /// Established SAs by where their peer was met, if only such peers may begin another.
+    /// Established SAs by their peer's first address, if only such peers may initiate another.
     pub(super) known: BTreeSet<(IpAddr, u64)>,
-    /// Whether no new ones are let in.
+    /// Whether new SAs are refused.
     pub(super) draining: bool,
     /// The SA that is out of the tables, and its inner address.
     lent: (Lent, Option<Lease>),
 }
 
-/// What every SA of an endpoint may use.
+/// What all SAs of an endpoint share.
 #[derive(Debug)]
 pub(super) struct Shared {
     pub(super) config: Arc<Config>,
-    /// How long a request is repeated before it is given up.
+    /// How long a request is retransmitted before the peer is given up.
     pub(super) patience: Duration,
     connections: Vec<Arc<Connection>>,
-    /// Every IKE suite of every connection: what a responder accepts before it knows who asks.
+    /// All IKE suites of all connections: what a responder accepts before it knows the initiator.
     pub(super) suites: Vec<Suite>,
-    /// Every trust anchor of every connection: what a responder asks for before it knows who asks.
+    /// All trust anchors of all connections: what a responder requests before it knows the initiator.
     pub(super) authorities: Arc<[[u8; 20]]>,
     pub(super) rng: Rng,
     spis: Spis,
     pub(super) pools: Pools,
     pub(super) out: VecDeque<Output<Event>>,
-    /// SAs that came out of another one: rekeyed IKE SAs.
+    /// SAs created by other SAs: rekeyed IKE SAs.
     #[expect(clippy::vec_box, reason = "they move on into a table of boxes")]
     pub(super) new_sas: Vec<Box<Sa>>,
-    /// The IKE SAs of those that proved who they are, and under which connections that is the same.
+    /// The IKE SAs of authenticated initiators, and which connections require the same authentication.
     pub(super) peers: Peers,
     pub(super) beliefs: Beliefs,
-    /// IKE SAs that others have pushed out.
+    /// IKE SAs to remove because their peer exceeds its limit.
     pub(super) removals: Vec<Removal>,
-    /// Children on their way from one IKE SA to the one that replaced it.
+    /// Children being moved from one IKE SA to its replacement.
     pub(super) moves: Vec<Move>,
 }
 
 /// Children that move to another IKE SA of this endpoint.
 #[derive(Debug)]
 pub(super) struct Move {
-    /// The SPI we chose for the one that is replaced.
+    /// Our SPI of the replaced IKE SA.
     pub(super) from: u64,
-    /// The SPI we chose for it.
+    /// Our SPI of the new one.
     pub(super) to: u64,
     pub(super) children: Vec<Child>,
     pub(super) peer: Peer,
     pub(super) reauthenticate_at: Option<Time>,
-    /// What was still to be asked.
+    /// Its remaining tasks.
     pub(super) tasks: Tasks,
 }
 
-/// What an SA works with while it handles one input.
+/// The environment of an SA while it handles one input.
 pub(super) struct Env<'a, 'b> {
     pub(super) shared: &'a mut Shared,
     pub(super) cx: &'a mut Ctx<'b>,
@@ -109,7 +109,7 @@ impl Env<'_, '_> {
         self.shared.out.push_back(Output::Event(event));
     }
 
-    /// Tells the owner that of these proposals none will do.
+    /// Reports to the owner that none of these proposals is acceptable.
     pub(super) fn refuse_proposal(
         &mut self,
         remote: Socket,
@@ -124,7 +124,7 @@ impl Env<'_, '_> {
         self.cx.discard(IKE, why);
     }
 
-    /// Sends the packets of a message and leaves the facts.
+    /// Sends the packets of a message and records the facts.
     pub(super) fn transmit(&mut self, route: Route, message: &Packets, again: bool) {
         self.shared.transmit(route, message, again, self.cx);
     }
@@ -135,17 +135,17 @@ fn spoken(config: &Config) -> impl Iterator<Item = &Connection> {
     config.connections.iter().filter(|connection| connection.version.is_v2())
 }
 
-/// A connection as its SAs follow it.
+/// A connection with the restrictions that apply to its SAs.
 fn held_to_its_address(connection: &Connection) -> Connection {
     let mut connection = connection.clone();
-    // RFC 4301 §4.4.3.3: an address that was assigned, or the outer one, is all that such a peer may be.
+    // RFC 4301 §4.4.3.3: such a peer may only use its assigned or its outer address.
     if let (Some(_), Some(child)) = (connection.pool, &mut connection.child) {
         child.remote.clear();
     }
     connection
 }
 
-/// The anchors of all connections, each once.
+/// The anchors of all connections, without duplicates.
 fn authorities(config: &Config) -> BTreeSet<[u8; 20]> {
     let trusts = spoken(config).filter_map(|connection| match &connection.remote {
         Believe::Certificate(trust) => Some(trust.authorities()),
@@ -186,9 +186,9 @@ impl Shared {
         Arc::clone(&self.connections[index])
     }
 
-    // RFC 4301 §4.4.3.3: what an authenticated peer may be called is the administrator's to say.
-    /// What a peer may be that has no inner address: where it is. With a pool only if the connection's `remote` covers that,
-    /// and never what is somebody's inner address.
+    // RFC 4301 §4.4.3.3: the administrator decides which addresses an authenticated peer may use.
+    /// The traffic address of a peer without an inner address: its outer one. With a pool only if the connection's `remote` covers
+    /// it, and never an address of the pool.
     pub(super) fn outer_address(&self, connection: usize, ip: IpAddr) -> Option<IpAddr> {
         let connection = &self.config.connections[connection];
         let host = TrafficSelector::host(ip);
@@ -200,7 +200,7 @@ impl Shared {
         may.then_some(ip)
     }
 
-    /// After how much silence the peer of a connection, by its index, is asked whether it lives.
+    /// The peer of a connection, given by its index, is probed after so much silence.
     pub(super) fn liveness_after(&self, connection: usize) -> Option<Duration> {
         self.connections[connection].liveness_after
     }
@@ -210,7 +210,7 @@ impl Shared {
         self.connections.iter().enumerate().filter(|(_, connection)| connection.version.is_v2())
     }
 
-    /// A fresh SPI; RFC 7296 §3.1: never zero.
+    /// A new SPI; RFC 7296 §3.1: never zero.
     pub(super) fn fresh_spi(&mut self) -> u64 {
         self.rng.u64().max(1)
     }
@@ -223,7 +223,7 @@ impl Shared {
 }
 
 impl Shared {
-    /// Sends the packets of a message, or one of them, and leaves the facts.
+    /// Sends the packets of a message, or one of them, and records the facts.
     pub(super) fn transmit(&mut self, route: Route, message: &Packets, again: bool, cx: &mut Ctx<'_>) {
         for (index, packet) in message.packets().iter().enumerate() {
             cx.trace.record(keytoll_engine::trace::Fact::Sent(message.fact(index, again)));
@@ -237,12 +237,12 @@ impl Shared {
 }
 
 impl Endpoint {
-    /// An endpoint that draws everything random from `rng`.
+    /// An endpoint that draws all random numbers from `rng`.
     pub fn new(config: Config, rng: Rng) -> Self {
         Self::among(config, rng, Spis::default())
     }
 
-    /// The same on a host where others take SPIs, too.
+    /// As [`Self::new`], on a host where others allocate SPIs, too.
     pub(crate) fn among(config: Config, mut rng: Rng, spis: Spis) -> Self {
         let (cookies, places_held) = (CookieKeys::new(&mut rng), config.half_open.max);
         Self {
@@ -259,39 +259,39 @@ impl Endpoint {
         }
     }
 
-    /// Whether an IKE SA is this endpoint's, half-open and closing ones included.
+    /// Whether an IKE SA belongs to this endpoint, half-open and closing ones included.
     pub fn holds(&self, sa: SaId) -> bool {
         self.sas.contains_key(&sa.0)
     }
 
-    /// When an IKE SA last went on: its peer said something authentic, or was asked something new.
+    /// When an IKE SA last made progress: it received an authenticated message of its peer, or sent a new request.
     pub fn went_on(&self, sa: SaId) -> Option<Time> {
         let core = &self.sas.get(&sa.0)?.core;
         Some(core.requests.since().map_or(core.heard, |since| since.max(core.heard)))
     }
 
-    /// How many IKE SAs it holds, half-open and closing ones included.
+    /// The number of its IKE SAs, half-open and closing ones included.
     pub fn sa_count(&self) -> usize {
         self.sas.len()
     }
 
-    /// How many IKE SAs wait for the peer to confirm that they are closed.
+    /// The number of IKE SAs that wait for the peer to confirm their deletion.
     pub const fn closing_count(&self) -> usize {
         self.closing
     }
 
-    /// How many IKE SAs are over and only repeat their last response.
+    /// The number of closed IKE SAs that only retransmit their last response.
     pub fn lingering_count(&self) -> usize {
         self.lingering.len()
     }
 
-    /// Where an SA's messages go from and to, if a NAT before us must not forget that.
+    /// Source and destination of an SA's messages, if we are behind a NAT whose mapping must be kept alive.
     pub fn path_to_keep(&self, sa: SaId) -> Option<(Socket, Socket)> {
         let core = &self.sas.get(&sa.0)?.core;
         core.nat.forgets.then_some((core.route.local, core.route.remote))
     }
 
-    /// How many half-open SAs it holds as responder, refused ones included while they linger.
+    /// The number of half-open SAs as responder, including refused ones while they linger.
     pub fn half_open_count(&self) -> usize {
         self.half_open.count()
     }
@@ -327,7 +327,7 @@ impl Endpoint {
         }
     }
 
-    /// An answer to an IKE_SA_INIT of which nothing is remembered.
+    /// Answers an IKE_SA_INIT without keeping state.
     pub(super) fn answer_statelessly(
         &mut self,
         request: &Header,
@@ -342,7 +342,7 @@ impl Endpoint {
         self.shared.transmit(route, &message, false, cx);
     }
 
-    /// [`Command::Initiate`], and the name of what it began, if there is such a connection.
+    /// As [`Command::Initiate`]; returns the id of the SA, if there is such a connection.
     pub fn initiate(
         &mut self,
         connection: usize,
@@ -365,7 +365,7 @@ impl Endpoint {
             Command::RekeyChild(sa, spi) => (sa, Task::RekeyChild(spi)),
             Command::RekeyIke(sa) => (sa, Task::RekeyIke),
             Command::DeleteChild(sa, spi) => (sa, Task::DeleteChild(spi)),
-            // RFC 7296 §2.1: an answer that was lost is asked for again; nothing hangs on whether it came.
+            // RFC 7296 §2.1: a lost answer is requested again by retransmission; nothing depends on whether it arrived.
             Command::ChildHeard(..) => return,
             Command::Delete(sa) => (sa, Task::Delete(Reason::Deleted)),
             Command::Probe(sa) => (sa, Task::Probe),
@@ -390,8 +390,8 @@ impl Endpoint {
         }
     }
 
-    /// Lends an SA to `act` and sees to its timer, its place in the tables and the SAs that came of it afterwards; false if there is
-    /// no such SA.
+    /// Lends an SA to `act`, then updates its timer, its place in the tables and the SAs that it created; false if there is no
+    /// such SA.
     pub(super) fn with_sa(
         &mut self,
         spi: u64,
@@ -439,7 +439,7 @@ impl Endpoint {
         self.keep(sa);
     }
 
-    /// An SA out of the tables; [`Self::keep`] puts it back.
+    /// Takes an SA out of the tables; [`Self::keep`] puts it back.
     fn take(&mut self, spi: u64) -> Option<Box<Sa>> {
         let sa = self.sas.remove(&spi)?;
         self.known.remove(&(sa.core.met_at, spi));
@@ -485,8 +485,8 @@ impl Endpoint {
         }
     }
 
-    /// Of too many that are over the oldest are forgotten: nobody loses more than the last response said once more, and whoever
-    /// was refused does not get its place back sooner.
+    /// Beyond the limit the oldest closed SAs are dropped: a peer loses only a retransmitted last response, and a refused one does
+    /// not get its place back sooner.
     fn linger(&mut self, until: Time, spi: u64) {
         self.lingering.insert((until, spi));
         while self.lingering.len() > self.shared.config.half_open.lingering_max {
@@ -500,7 +500,7 @@ impl Endpoint {
 }
 
 impl Endpoint {
-    /// A message was not handled to its end: the SA that it was for is gone, and what it held is free again.
+    /// Drops an SA whose message was not completely handled, and releases everything it held.
     fn let_go(&mut self, cx: &mut Ctx<'_>) {
         if let Some((sa, half_open)) = self.lent.0.missing() {
             half_open.into_iter().for_each(|place| self.half_open.forget(place, sa.0));
@@ -530,7 +530,7 @@ impl Engine for Endpoint {
             Input::Command(command) => self.on_command(command, cx),
             Input::Tick => self.on_tick(cx),
             Input::Recover => self.let_go(cx),
-            // IKE speaks datagrams, and carries no packets of users.
+            // IKE uses datagrams only, and forwards no user packets.
             Input::Inner(_) | Input::Secured { .. } | Input::Lost { .. } => {}
         }
     }

@@ -1,4 +1,4 @@
-//! What both sides of IKE_SA_INIT do alike: the payloads, NAT detection, moving to port 4500.
+//! What both sides of IKE_SA_INIT share: the payloads, NAT detection, the move to port 4500.
 
 use std::num::NonZeroU16;
 
@@ -23,11 +23,11 @@ pub(super) struct FirstPayloads<'a> {
     pub(super) nonce: &'a [u8],
     pub(super) route: Route,
     pub(super) spis: (u64, u64),
-    /// Whose certificates the responder wants to see.
+    /// The trust anchors whose certificates the responder requests.
     pub(super) authorities: &'a [[u8; 20]],
-    /// RFC 7427 §4: say which hashes we can verify.
+    /// RFC 7427 §4: announce the hashes that we can verify.
     pub(super) signature_hashes: bool,
-    /// RFC 6023 §3: the responder says that it can do without a child.
+    /// RFC 6023 §3: the responder announces that it supports childless initiation.
     pub(super) childless: bool,
 }
 
@@ -40,7 +40,7 @@ pub(super) struct NatHashes {
 impl FirstPayloads<'_> {
     pub(super) fn nat_hashes(&self, env: &mut Env<'_, '_>) -> NatHashes {
         let (initiator, responder) = self.spis;
-        // An address nobody can have seen us at makes the peer believe in a NAT.
+        // An impossible address of ours makes the peer assume a NAT.
         let forced = env.shared.config.force_encapsulation;
         let source = if forced { self.route.local.at_port(0) } else { self.route.local };
         NatHashes {
@@ -61,7 +61,7 @@ impl FirstPayloads<'_> {
         m.push(&Payload::Nonce(Nonce { data: self.nonce }));
         notify(m, NotifyType::NAT_DETECTION_SOURCE_IP, &hashes.source);
         notify(m, NotifyType::NAT_DETECTION_DESTINATION_IP, &hashes.destination);
-        // RFC 7296 §1.2: the responder asks here already; an initiator that is not asked may keep its certificate.
+        // RFC 7296 §1.2: the responder requests certificates already here; without a request an initiator may omit its own.
         if !self.authorities.is_empty() {
             m.push(&Payload::CertificateRequest(CertificateRequest::x509(self.authorities)));
         }
@@ -78,7 +78,7 @@ impl FirstPayloads<'_> {
     }
 }
 
-/// RFC 7296 §2.23: compares what the peer says it used with what we see.
+/// RFC 7296 §2.23: compares the addresses that the peer reports with those that we see.
 pub(super) fn detect_nat(inbound: &Inbound<'_>, route: Route, spis: (u64, u64), cx: &mut Ctx<'_>) -> Nat {
     let mut mismatch = |kind, addr| {
         let mut said = inbound.notifies().filter(|notify| notify.kind == kind).peekable();
@@ -94,14 +94,14 @@ pub(super) fn detect_nat(inbound: &Inbound<'_>, route: Route, spis: (u64, u64), 
     }
 }
 
-/// What both sides can do is settled: fragments, and with a NAT between them UDP 4500 from now on.
+/// Applies what both sides support: fragmentation, and with a NAT between them UDP 4500 from now on.
 pub(super) fn settle(core: &mut Core, nat: Nat, fragmentation: bool, env: &Env<'_, '_>) {
     let config = &env.shared.config;
     let bytes_max = config.fragmentation.filter(|_| fragmentation).map(|allowed| allowed.packet_bytes_max);
-    // No packet is longer than 64 KiB, and none of no length was ever meant.
+    // No packet is longer than 64 KiB, and a length of zero is never intended.
     core.packet_bytes_max =
         bytes_max.map(|bytes| u16::try_from(bytes).unwrap_or(u16::MAX)).and_then(NonZeroU16::new);
-    // Whoever pretends to be behind a NAT must also believe it, or only the peer would encapsulate.
+    // A host that pretends to be behind a NAT must act accordingly, or only the peer would encapsulate.
     core.nat = Nat { here: nat.here || config.force_encapsulation, forgets: nat.here, ..nat };
     if core.initiator && core.nat.found() && !core.route.marked {
         core.route = Route {

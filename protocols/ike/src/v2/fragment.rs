@@ -8,8 +8,8 @@ use crate::number::PayloadType;
 use crate::wire::payload::{Generic, Payload, read_chain};
 use crate::wire::{EncryptedFragment, Header, MessageBuilder};
 
-/// Encrypts a message begun with [`Protection::begin`], in fragments if it would be longer than `bytes_max` (of IKE,
-/// without UDP and IP headers).
+/// Encrypts a message started with [`Protection::begin`], in fragments if it would exceed `bytes_max` (of IKE, without UDP
+/// and IP headers).
 pub fn seal(
     protection: &mut Protection,
     message: MessageBuilder,
@@ -34,7 +34,7 @@ pub fn seal(
         .collect()
 }
 
-/// The bytes of content that fit a fragment: whole blocks, less the Pad Length. Never less than [`CONTENT_MIN`].
+/// The bytes of content that fit in a fragment: whole blocks, minus the Pad Length. At least [`CONTENT_MIN`].
 fn content_max(protection: &Protection, bytes_max: usize) -> usize {
     let iv_len = protection.encryption().iv_len();
     let overhead =
@@ -44,16 +44,16 @@ fn content_max(protection: &Protection, bytes_max: usize) -> usize {
     (blocks * block).saturating_sub(1).max(CONTENT_MIN)
 }
 
-/// A limit below the headers would never end; this much per fragment keeps any message below 1024 of them.
+/// A limit below the headers would lead to endless fragments; with this minimum any message has fewer than 1024 of them.
 const CONTENT_MIN: usize = 64;
 
-/// A fragment before encryption, and where its content begins.
+/// A fragment before encryption, and the offset of its content.
 fn fragment(protection: &Protection, head: &[u8], numbers: (u16, u16), content: &[u8]) -> (Writer, usize) {
     let room = content.len() + head.len() + EncryptedFragment::NUMBERS_LEN + protection.tag_len() + 16;
     let mut w = Writer::with_capacity(room);
     w.bytes(&head[..Header::LEN]);
     w.patch_u8(NEXT_AT, PayloadType::SKF.0);
-    // RFC 7383 §2.5: the first fragment names the first payload inside, the others name none.
+    // RFC 7383 §2.5: the first fragment names the type of the first payload inside, the others have 0.
     let first = if numbers.0 == 1 { head[Header::LEN] } else { 0 };
     w.bytes(&[first, 0, 0, 0]);
     w.u16(numbers.0);
@@ -67,13 +67,13 @@ fn fragment(protection: &Protection, head: &[u8], numbers: (u16, u16), content: 
 /// Offset of the next-payload field in the header.
 const NEXT_AT: usize = 16;
 
-/// More fragments are refused: 64 KiB in the smallest IPv4 datagrams that every host takes (576 bytes) need 128.
+/// More fragments are refused: 64 KiB in the smallest IPv4 datagrams that every host accepts (576 bytes) need 128.
 pub const FRAGMENTS_MAX: u16 = 128;
 /// More content in all is refused.
 pub const BYTES_MAX: usize = 65_535;
 
-/// Collects the fragments of one message. What it keeps is bounded by [`FRAGMENTS_MAX`] and [`BYTES_MAX`], and only
-/// fragments that were opened, hence authentic, reach it.
+/// Collects the fragments of one message. Its size is bounded by [`FRAGMENTS_MAX`] and [`BYTES_MAX`], and only decrypted,
+/// hence authentic, fragments are added.
 #[derive(Debug)]
 pub struct Reassembly {
     first: PayloadType,
@@ -82,14 +82,14 @@ pub struct Reassembly {
     bytes_max: usize,
 }
 
-/// What became of a fragment.
+/// The result of adding a fragment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Progress {
-    /// It was kept; others are missing.
+    /// It was stored; others are missing.
     Incomplete,
-    /// It was the last one that was missing.
+    /// It was the last missing one.
     Complete(Whole),
-    /// It was there already, or belongs to an older and finer division of the message.
+    /// It is a duplicate, or belongs to an older and finer fragmentation of the message.
     Ignored,
 }
 
@@ -99,12 +99,12 @@ pub enum FragmentError {
     /// More than [`FRAGMENTS_MAX`].
     #[error("{0} fragments are too many")]
     TooMany(u16),
-    /// More than [`BYTES_MAX`], or than was wanted.
+    /// More than [`BYTES_MAX`], or than the given limit.
     #[error("{0} bytes in fragments are too many")]
     TooLong(usize),
 }
 
-/// The decrypted inside of a message that came in fragments.
+/// The decrypted contents of a fragmented message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Whole {
     first: PayloadType,
@@ -125,34 +125,34 @@ impl Whole {
     /// The payloads; offsets in errors count from the first of them.
     ///
     /// # Errors
-    /// A payload is cut short or malformed.
+    /// A payload is truncated or malformed.
     pub fn payloads(&self) -> Result<Vec<Payload<'_>>, DecodeError> {
         read_chain(self.first, &mut Reader::new(&self.plaintext))
     }
 }
 
 impl Reassembly {
-    /// Begins with any fragment of a message.
+    /// An empty collection.
     pub const fn new() -> Self {
         Self::within(BYTES_MAX)
     }
 
-    /// The same, with less content in all.
+    /// The same, with less content in total.
     pub const fn within(bytes_max: usize) -> Self {
         Self { first: PayloadType::NONE, parts: Vec::new(), bytes: 0, bytes_max }
     }
 
-    /// Whether a fragment with these numbers would be of use; asked before the effort of opening it.
+    /// Whether a fragment with these numbers would be useful; checked before decrypting it.
     pub fn wants(&self, (number, total): (u16, u16)) -> bool {
         let known = self.total();
-        // RFC 7383 §2.6: a division into fewer fragments than are being collected is an old one and discarded.
+        // RFC 7383 §2.6: a fragmentation into fewer fragments than are being collected is an old one and discarded.
         total > known || total == known && self.part(number).is_some_and(Option::is_none)
     }
 
-    /// Adds a fragment that was opened. Messages that are no fragments are of no use here.
+    /// Adds a decrypted fragment. Unfragmented messages do not belong here.
     ///
     /// # Errors
-    /// It is no fragment, or does not fit those that are there.
+    /// It is not a fragment, or does not fit the others.
     pub fn add(&mut self, opened: &Opened<'_>) -> Result<Progress, FragmentError> {
         match opened.envelope.fragment {
             Some(numbers) => self.add_part(numbers, opened.envelope.first, opened.plaintext()),
@@ -172,7 +172,7 @@ impl Reassembly {
         if !self.wants((number, total)) {
             return Ok(Progress::Ignored);
         }
-        // RFC 7383 §2.6: a larger total means the sender divides the message anew; what was collected is void.
+        // RFC 7383 §2.6: a larger total means that the sender has fragmented the message anew; what was collected is void.
         if total > self.total() {
             *self = Self { parts: vec![None; usize::from(total)], ..Self::within(self.bytes_max) };
         }
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_first_fragment_names_what_is_inside() {
+    fn only_the_first_fragment_names_the_first_payload() {
         let (mut initiator, _) = ends("aes256-sha256-x25519");
         let fragments = sent(&mut initiator, &[7; 2000], 576);
         let envelope = |fragment: &Vec<u8>| super::super::protect::Envelope::read(fragment).unwrap();
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn duplicates_and_older_divisions_are_ignored_newer_ones_begin_again() {
+    fn duplicates_and_older_fragmentations_are_ignored_newer_ones_restart() {
         let (mut initiator, responder) = ends("aes128gcm16-prfsha256-x25519");
         let coarse = sent(&mut initiator, &[7; 2000], 1200);
         let fine = sent(&mut initiator, &[7; 2000], 576);
@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_is_bounded() {
+    fn the_stored_fragments_are_bounded() {
         let mut reassembly = Reassembly::new();
         let first = PayloadType::NONCE;
         assert_eq!(reassembly.add_part((1, 129), first, &[]), Err(FragmentError::TooMany(129)));

@@ -8,11 +8,11 @@ use crate::wire::{
 
 use super::event::Reason;
 
-/// Payloads of one message: each that may occur once occurs at most once, none is unknown and critical.
+/// Payloads of one message: those that may occur once occur at most once, and none is unknown and critical.
 #[derive(Debug)]
 pub(super) struct Inbound<'a>(Vec<Payload<'a>>);
 
-/// Defines the look-up of a payload that may occur once, and of one that must.
+/// Defines the look-up of an optional payload that may occur once, and of a mandatory one.
 macro_rules! single {
     ($maybe:ident, $must:ident, $variant:ident, $kind:ty, $name:literal) => {
         pub(super) fn $maybe(&self) -> Option<$kind> {
@@ -28,7 +28,7 @@ macro_rules! single {
     };
 }
 
-/// Defines the walk over payloads that may occur several times.
+/// Defines the iteration over payloads that may occur several times.
 macro_rules! many {
     ($name:ident, $variant:ident, $kind:ty) => {
         pub(super) fn $name(&self) -> impl Iterator<Item = $kind> {
@@ -41,12 +41,12 @@ macro_rules! many {
 }
 
 impl<'a> Inbound<'a> {
-    /// Checks what holds for every message.
+    /// Checks the rules that apply to every message.
     pub(super) fn new(payloads: Vec<Payload<'a>>) -> Result<Self, Reason> {
         let mut seen = 0_u64;
         for payload in &payloads {
             match payload {
-                // RFC 7296 §2.5: an unknown payload is skipped unless its sender says it is critical.
+                // RFC 7296 §2.5: an unknown payload is skipped unless its critical bit is set.
                 Payload::Unknown(unknown) if unknown.critical => {
                     return Err(Reason::UnsupportedCritical(unknown.kind.0));
                 }
@@ -96,7 +96,7 @@ impl<'a> Inbound<'a> {
         self.notifies().find(|notify| notify.kind == kind)
     }
 
-    /// Whether there is a notification of a kind.
+    /// Whether there is a notification of a type.
     pub(super) fn says(&self, kind: NotifyType) -> bool {
         self.notify(kind).is_some()
     }
@@ -107,7 +107,7 @@ impl<'a> Inbound<'a> {
     }
 }
 
-/// Payloads of which a message has at most one.
+/// Payloads that a message contains at most once.
 const fn occurs_once(kind: PayloadType) -> bool {
     matches!(
         kind,

@@ -1,4 +1,4 @@
-//! Every key of an IKE SA and its children, and what AUTH covers.
+//! Key derivation of an IKE SA and its children, and the octets covered by AUTH.
 //! Read RFC 7296 §2.13 (prf+), §2.14 (SK_*), §2.15 (AUTH), §2.17 (KEYMAT), §2.18 (rekeying) first.
 //!
 //! ```text
@@ -26,7 +26,7 @@ pub struct Nonces<'a> {
     pub responder: &'a [u8],
 }
 
-/// What a meter is told.
+/// The label for meters.
 const SKEYSEED: &str = "SKEYSEED";
 pub(super) const AUTH: &str = "AUTH";
 
@@ -36,7 +36,7 @@ const PRF_PLUS_BLOCKS_MAX: usize = 255;
 /// RFC 7296 §2.13: prf+ (K,S) = T1 | T2 | …, T1 = prf (K, S | 0x01), T2 = prf (K, T1 | S | 0x02), …
 ///
 /// # Panics
-/// If `out` is longer than 255 blocks of the PRF, or the seed has more than six parts: bugs in the caller.
+/// If `out` is longer than 255 blocks of the PRF, or the seed has more than six parts, which are bugs in the caller.
 pub fn prf_plus(crypto: &mut dyn Crypto, prf: Prf, key: &[u8], seed: &[&[u8]], out: &mut [u8]) {
     let block = prf.output_len();
     assert!(out.len() <= PRF_PLUS_BLOCKS_MAX * block, "prf+ ends after 255 blocks");
@@ -120,7 +120,7 @@ impl IkeKeys {
         Self::derive(crypto, suite, &skeyseed, nonces, spis)
     }
 
-    /// Keys that somebody else derived, in the order of RFC 7296 §2.14; none if there are too few or too many bytes.
+    /// Keys that somebody else derived, in the order of RFC 7296 §2.14; `None` if the length is wrong.
     pub fn from_material(suite: &Suite, material: &[u8]) -> Option<Self> {
         let fits = material.len() == Self::material_len(suite);
         fits.then(|| Self { suite: *suite, material: material.into() })
@@ -141,19 +141,19 @@ impl IkeKeys {
         &self.material[..self.prf().output_len()]
     }
 
-    /// SK_ai or SK_ar: integrity of what this end sends; empty with an AEAD.
+    /// SK_ai or SK_ar: integrity key of this sender; empty with an AEAD.
     pub fn integrity(&self, sender: Role) -> &[u8] {
         let length = integrity_len(&self.suite);
         &self.material[pair(self.prf().output_len(), length, sender)]
     }
 
-    /// SK_ei or SK_er: encryption of what this end sends, salt included.
+    /// SK_ei or SK_er: encryption key of this sender, salt included.
     pub fn encryption(&self, sender: Role) -> &[u8] {
         let from = self.prf().output_len() + 2 * integrity_len(&self.suite);
         &self.material[pair(from, self.suite.encryption.key_len(), sender)]
     }
 
-    /// SK_pi or SK_pr: for the AUTH payload of this end.
+    /// SK_pi or SK_pr: for the AUTH payload of this sender.
     pub fn auth(&self, sender: Role) -> &[u8] {
         &self.material[pair(self.auth_from(), self.prf().output_len(), sender)]
     }
@@ -167,7 +167,7 @@ impl IkeKeys {
         self.prf().output_len() + 2 * integrity_len(&self.suite) + 2 * self.suite.encryption.key_len()
     }
 
-    /// Tells them to somebody who asked.
+    /// Reveals them for captures.
     pub(super) fn reveal(&self, (spi_i, spi_r): (u64, u64), trace: &mut dyn Trace) {
         if trace.wants_keys() {
             let of = |sender| sealing(self.encryption(sender), self.integrity(sender));
@@ -182,7 +182,7 @@ impl IkeKeys {
     }
 }
 
-/// Where the key of one end stands among the two that begin at `from`.
+/// The range of one end's key among the two that start at `from`.
 const fn pair(from: usize, length: usize, sender: Role) -> Range<usize> {
     match sender {
         Role::Initiator => from..from + length,
@@ -226,13 +226,13 @@ impl ChildKeys {
         &self.suite
     }
 
-    /// The encryption key of what this end sends, salt included. The initiator is that of the exchange that created the
-    /// child SA, whoever began the IKE SA.
+    /// The encryption key of this sender, salt included. The initiator is that of the exchange that created the child SA,
+    /// whoever initiated the IKE SA.
     pub fn encryption(&self, sender: Role) -> &[u8] {
         &self.of(sender)[..self.suite.encryption.key_len()]
     }
 
-    /// The integrity key of what this end sends; empty with an AEAD.
+    /// The integrity key of this sender; empty with an AEAD.
     pub fn integrity(&self, sender: Role) -> &[u8] {
         &self.of(sender)[self.suite.encryption.key_len()..]
     }
@@ -243,7 +243,7 @@ impl ChildKeys {
     }
 }
 
-/// What one end signs or authenticates with AUTH.
+/// The octets that one end signs or authenticates with AUTH.
 #[derive(Debug)]
 pub struct SignedOctets<'a> {
     message: &'a [u8],
@@ -252,8 +252,8 @@ pub struct SignedOctets<'a> {
 }
 
 impl<'a> SignedOctets<'a> {
-    /// RFC 7296 §2.15: RealMessage | NonceOfTheOther | prf(SK_p, RestOfIDPayload), each of the end that authenticates
-    /// itself except for the nonce. `message` is its IKE_SA_INIT message as sent, without non-ESP marker.
+    /// RFC 7296 §2.15: RealMessage | NonceOfTheOther | prf(SK_p, RestOfIDPayload), each of the authenticating end except for
+    /// the nonce. `message` is its IKE_SA_INIT message as sent, without non-ESP marker.
     pub fn new(
         crypto: &mut dyn Crypto,
         keys: &IkeKeys,
@@ -272,13 +272,13 @@ impl<'a> SignedOctets<'a> {
         }
     }
 
-    /// The octets in the parts that [`Crypto`] takes.
+    /// The octets in parts, as [`Crypto`] takes them.
     pub fn parts(&self) -> [&[u8]; 3] {
         [self.message, self.nonce, &self.id]
     }
 
     /// RFC 7296 §2.15: AUTH = prf(prf(Shared Secret, "Key Pad for IKEv2"), octets); the MSK of an EAP method is such a
-    /// secret too (§2.16).
+    /// secret, too (§2.16).
     pub fn shared_key_mic(&self, crypto: &mut dyn Crypto, prf: Prf, secret: &[u8]) -> Digest {
         about(crypto, AUTH, |crypto| {
             let key = crypto.prf(prf, secret, &[KEY_PAD]);
@@ -337,7 +337,7 @@ mod tests {
         }
     }
 
-    /// Keeps what is told, and wants it or not.
+    /// Records revealed keys, if it wants them.
     struct Listener {
         wants: bool,
         heard: Vec<Revealed>,
@@ -356,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_are_told_to_whoever_wants_them_and_nobody_else() {
+    fn keys_are_revealed_on_request_only() {
         let keys = keys("aes128-sha256-x25519");
         let heard = |wants| {
             let mut listener = Listener { wants, heard: Vec::new() };

@@ -1,10 +1,10 @@
-//! IKEv2, RFC 7296: what the messages of [`crate::wire`] mean.
+//! IKEv2, RFC 7296: the semantics of the messages in [`crate::wire`].
 //!
 //! * [`proposal`]: negotiation of suites.
-//! * [`keys`]: every key, and the octets that AUTH covers.
+//! * [`keys`]: key derivation, and the octets covered by AUTH.
 //! * [`protect`] and [`fragment`]: the Encrypted payload, whole or in fragments.
-//! * [`crate::config`] and [`crate::event`]: what an [`Endpoint`] is told, and what it tells.
-//! * `endpoint` owns the IKE SAs; `sa` is one of them; `initiator`, `responder` and `established` are its waits.
+//! * [`crate::config`] and [`crate::event`]: configuration, commands and events of an [`Endpoint`].
+//! * `endpoint` owns the IKE SAs; `sa` is one of them; `initiator`, `responder` and `established` are its states.
 //!
 //! ```text
 //!   initiator   SaInitSent --response--> AuthSent --response--> Established

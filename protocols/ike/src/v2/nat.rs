@@ -1,4 +1,4 @@
-//! NAT detection, RFC 7296 §2.23: each side sends hashes of the addresses it sees; a mismatch betrays a NAT.
+//! NAT detection, RFC 7296 §2.23: each side sends hashes of the addresses it sees; a mismatch reveals a NAT.
 
 use keytoll_crypto_api::algorithm::Hash;
 use keytoll_crypto_api::{Digest, about};
@@ -9,7 +9,7 @@ use std::net::IpAddr;
 
 pub(super) use crate::nat::Nat;
 
-/// SHA-1(SPIi | SPIr | IP | port); RFC 7296 §2.23 fixes the hash, it protects nothing.
+/// SHA-1(SPIi | SPIr | IP | port); RFC 7296 §2.23 prescribes the hash, which protects nothing.
 pub(super) fn hash(initiator_spi: u64, responder_spi: u64, addr: Socket, cx: &mut Ctx<'_>) -> Digest {
     let (initiator, responder) = (initiator_spi.to_be_bytes(), responder_spi.to_be_bytes());
     let port = addr.port.to_be_bytes();

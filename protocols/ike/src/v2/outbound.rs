@@ -1,4 +1,4 @@
-//! Messages on their way out, and protected ones on their way in: where headers, keys and fragments meet.
+//! Building outbound messages and decrypting inbound ones: combines headers, protection and fragmentation.
 
 use keytoll_engine::Ctx;
 use keytoll_net::Addr;
@@ -13,7 +13,7 @@ use crate::number::{ExchangeType, PayloadType};
 use crate::wire::payload::read_chain;
 use crate::wire::{Flags, Header, MessageBuilder, Payload};
 
-/// A message that is not encrypted: IKE_SA_INIT and its refusals.
+/// An unencrypted message: IKE_SA_INIT and its refusals.
 pub(super) fn plain(header: &Header, payloads: impl FnOnce(&mut MessageBuilder)) -> Packets {
     let mut message = MessageBuilder::plain(header);
     payloads(&mut message);
@@ -26,7 +26,7 @@ pub(super) fn plain(header: &Header, payloads: impl FnOnce(&mut MessageBuilder))
     }
 }
 
-/// What kind of message, and its id.
+/// Kind and id of a message.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Kind {
     pub(super) exchange: ExchangeType,
@@ -34,7 +34,7 @@ pub(super) struct Kind {
     pub(super) id: u32,
 }
 
-/// A message under the SA's keys, in fragments if both sides know how and it would not fit (RFC 7383).
+/// A message under the SA's keys, fragmented if both sides support it and it would not fit (RFC 7383).
 pub(super) fn protected(
     core: &Core,
     kind: Kind,
@@ -55,14 +55,14 @@ pub(super) fn protected(
     Packets { exchange, response, id, payloads: kinds, sealed }
 }
 
-/// IP and UDP headers and the non-ESP marker around a message of this SA.
+/// Length of IP and UDP headers and the non-ESP marker around a message of this SA.
 fn overhead(core: &Core) -> usize {
     let headers = Addr::Udp(core.route.remote).header_bytes();
     let marker = if core.route.marked { 4 } else { 0 };
     headers + marker
 }
 
-/// The inside of a message, whole from the start or put together.
+/// The contents of a message, received whole or reassembled.
 pub(super) enum Plain<'m> {
     Message(Opened<'m>),
     Assembled(Whole),
@@ -77,7 +77,7 @@ impl Plain<'_> {
     }
 }
 
-/// The inside of a message, kept beyond the message.
+/// The contents of a message, stored beyond its processing.
 #[derive(Debug)]
 pub(super) struct Kept {
     first: PayloadType,
@@ -108,8 +108,8 @@ pub(super) struct Incoming {
     reassembly: Reassembly,
 }
 
-/// Decrypts a message, or takes it as a fragment; `None` while fragments are missing, an error's name if it is not
-/// authentic or not wanted.
+/// Decrypts a message, or adds it as a fragment; `None` while fragments are missing, an error's name if it is not authentic
+/// or not expected.
 pub(super) fn open<'m>(
     message: &'m mut [u8],
     protection: &Protection,
@@ -138,7 +138,7 @@ pub(super) fn open<'m>(
     }
 }
 
-/// Whether a message, or a fragment of one, comes from the peer.
+/// Whether a message, or a fragment of one, is authenticated by the peer.
 pub(super) fn is_authentic(message: &[u8], protection: &Protection, cx: &mut Ctx<'_>) -> bool {
     protection.open(&mut message.to_vec(), cx.crypto).is_ok()
 }
@@ -152,7 +152,7 @@ const fn why(error: OpenError) -> &'static str {
     }
 }
 
-/// Whether a repeated request asks for its response again: a whole one does, of fragments the first.
+/// Whether a retransmitted request triggers its response again: a whole one does, of fragments only the first.
 pub(super) fn asks_again(header: &Header, message: &[u8]) -> bool {
     if header.next_payload != PayloadType::SKF {
         return true;

@@ -1,4 +1,4 @@
-//! Inner addresses a responder gives away, RFC 7296 §2.19.
+//! Inner addresses that a responder assigns, RFC 7296 §2.19.
 
 use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -6,11 +6,11 @@ use std::num::NonZeroU32;
 
 use super::config::{Config, Pool};
 
-/// The pools of all connections, and what of them is given away.
+/// The pools of all connections, and their assigned addresses.
 #[derive(Debug)]
 pub(super) struct Pools {
     used: Vec<Option<Used>>,
-    /// What was given away since [`Self::settle`].
+    /// The address assigned since [`Self::settle`].
     unsettled: Option<Lease>,
 }
 
@@ -22,10 +22,10 @@ struct Used {
     returned: BTreeSet<u32>,
 }
 
-/// An address that was given away, and where to return it.
+/// An assigned address, and its pool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Lease {
-    /// Counted from one, so that no lease at all takes no more room.
+    /// Counted from one, so that `Option<Lease>` is no larger.
     connection: NonZeroU32,
     index: u32,
 }
@@ -48,7 +48,7 @@ impl Pools {
         Self { used, unsettled: None }
     }
 
-    /// An address for a new SA of this connection, the one returned first if there is one.
+    /// An address for a new SA of this connection, preferably the one returned first.
     pub(super) fn lease(&mut self, connection: usize) -> Option<Lease> {
         let used = self.used.get_mut(connection)?.as_mut()?;
         let index = used.returned.pop_first().or_else(|| {
@@ -66,7 +66,7 @@ impl Pools {
         Some(offset(used.pool.first, lease.index))
     }
 
-    /// Whether an address is of one of the pools, given away or not.
+    /// Whether an address belongs to one of the pools, assigned or not.
     pub(super) fn covers(&self, ip: IpAddr) -> bool {
         self.used.iter().flatten().any(|used| {
             let last = offset(used.pool.first, used.pool.size.saturating_sub(1));
@@ -74,12 +74,12 @@ impl Pools {
         })
     }
 
-    /// Whoever got an address is in the tables.
+    /// The SA with the last assigned address is in the tables.
     pub(super) const fn settle(&mut self) {
         self.unsettled = None;
     }
 
-    /// Whoever got an address never came into the tables.
+    /// Returns the last assigned address, whose SA never got into the tables.
     pub(super) fn take_back(&mut self) {
         if let Some(lease) = self.unsettled.take() {
             self.give_back(lease);

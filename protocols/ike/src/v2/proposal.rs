@@ -1,7 +1,7 @@
 //! Negotiation of suites: RFC 7296 §2.7, §3.3.3 (mandatory transform types), §3.3.6 (attribute negotiation), §1.3.
 //!
-//! We offer one proposal per suite, so AEADs and separate integrity algorithms never meet in one (RFC 5282 §8). What
-//! peers offer is read one proposal at a time.
+//! We offer one proposal per suite, so AEADs and separate integrity algorithms are never in the same one (RFC 5282 §8).
+//! Proposals of peers are evaluated one at a time.
 
 use std::borrow::Cow;
 
@@ -13,7 +13,7 @@ use crate::wire::{
     Attribute, KeyExchange, Notify, Proposal, ProposalRef, SecurityAssociation, Spi, Transform,
 };
 
-/// Whose order decides among what both accept.
+/// Whose order of preference decides among acceptable suites.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Preference {
     /// The initiator's: its first acceptable proposal, and in it its first acceptable transforms.
@@ -23,24 +23,24 @@ pub enum Preference {
     Responder,
 }
 
-/// What was agreed.
+/// The result of a negotiation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Chosen {
     /// The number of the proposal.
     pub number: u8,
-    /// The protocol it is for.
+    /// Its protocol.
     pub protocol: ProtocolId,
-    /// The SPI the other side receives on.
+    /// The other side's inbound SPI.
     pub spi: Spi,
     /// The suite.
     pub suite: Suite,
-    /// The suite as the answer spells it: one transform of every type that was offered.
+    /// The suite as the answer encodes it: one transform of every type that was offered.
     transforms: Vec<Transform>,
 }
 
 impl Chosen {
-    /// The responder's answer, with the SPI it receives on.
-    // RFC 7296 §3.3.1: the answer has the number of the proposal that was accepted.
+    /// The responder's answer with its inbound SPI.
+    // RFC 7296 §3.3.1: the answer has the number of the accepted proposal.
     pub fn answer(self, spi: Spi) -> Proposal {
         Proposal { number: self.number, protocol: self.protocol, spi, transforms: self.transforms }
     }
@@ -55,16 +55,16 @@ pub fn propose(protocol: ProtocolId, spi: Spi, suites: &[Suite]) -> Vec<Proposal
         .collect()
 }
 
-/// The transforms a suite stands for. Suites of IKE have no ESN transform, those of ESP no PRF.
+/// The transforms of a suite. Suites of IKE have no ESN transform, those of ESP no PRF.
 fn transforms(protocol: ProtocolId, suite: &Suite) -> Vec<Transform> {
     KINDS.into_iter().filter_map(|kind| wanted(protocol, suite, kind)).collect()
 }
 
-/// The transform types we understand.
+/// The supported transform types.
 const KINDS: [TransformType; 5] =
     [TransformType::ENCR, TransformType::PRF, TransformType::INTEG, TransformType::KE, TransformType::ESN];
 
-/// The transform of one type a suite stands for, if any.
+/// The transform of one type in a suite, if any.
 fn wanted(protocol: ProtocolId, suite: &Suite, kind: TransformType) -> Option<Transform> {
     match kind {
         TransformType::ENCR => Some(Transform::encryption(suite.encryption)),
@@ -77,7 +77,7 @@ fn wanted(protocol: ProtocolId, suite: &Suite, kind: TransformType) -> Option<Tr
     }
 }
 
-/// Chooses as the responder; none if nothing offered is acceptable (NO_PROPOSAL_CHOSEN).
+/// Chooses as the responder; `None` if nothing offered is acceptable (NO_PROPOSAL_CHOSEN).
 pub fn select(
     offered: &SecurityAssociation<'_>,
     protocol: ProtocolId,
@@ -103,16 +103,16 @@ pub fn select(
     Some(Chosen { number, protocol, spi, suite: *suite, transforms })
 }
 
-/// Where the transforms of a suite stand in a proposal, by type; of a type that the proposal does not have, nowhere.
+/// The positions of a suite's transforms in a proposal, by type; `None` for a type that the proposal does not have.
 type Rank = [Option<usize>; KINDS.len()];
 
-/// A proposal that may be chosen, its transforms read.
+/// A proposal that may be chosen, with decoded transforms.
 struct Candidate<'a> {
     proposal: ProposalRef<'a>,
     transforms: Vec<Transform>,
 }
 
-/// The proposals that are for this protocol and hold nothing we do not understand.
+/// The proposals that are for this protocol and contain only supported transform types.
 fn candidates<'a>(
     offered: &SecurityAssociation<'a>,
     protocol: ProtocolId,
@@ -120,12 +120,12 @@ fn candidates<'a>(
     let proposals = offered.proposals().filter(move |proposal| proposal.protocol == protocol);
     let candidates =
         proposals.map(|proposal| Candidate { transforms: proposal.transforms().collect(), proposal });
-    // RFC 7296 §3.3.6: a proposal with a transform type that is not understood must be passed over.
+    // RFC 7296 §3.3.6: a proposal with an unknown transform type must be skipped.
     candidates.filter(|one| one.transforms.iter().all(|transform| KINDS.contains(&transform.kind)))
 }
 
 impl Candidate<'_> {
-    /// None if a transform of the suite is missing or a type is not in the suite. The lower, the more the initiator likes it.
+    /// `None` if a transform of the suite is missing or a type is not in the suite. Lower ranks are preferred by the initiator.
     fn rank(&self, suite: &Suite) -> Option<Rank> {
         let mut rank = [None; KINDS.len()];
         for (place, kind) in rank.iter_mut().zip(KINDS) {
@@ -137,7 +137,7 @@ impl Candidate<'_> {
         Some(rank)
     }
 
-    /// Where it allows to do without a transform type: it has NONE among its alternatives, or does not have the type at all.
+    /// How it permits to omit a transform type: with NONE among its alternatives, or by not having the type at all.
     fn position_of_nothing(&self, kind: TransformType) -> Option<Option<usize>> {
         let none = self.transforms.iter().position(|transform| is_none(kind, *transform));
         let is_without = || self.transforms.iter().all(|transform| transform.kind != kind);
@@ -145,13 +145,13 @@ impl Candidate<'_> {
     }
 }
 
-/// RFC 7296 §3.3.2: only INTEG and KE know a transform id NONE.
+/// RFC 7296 §3.3.2: only INTEG and KE have a transform id NONE.
 fn is_none(kind: TransformType, transform: Transform) -> bool {
     let none = Transform { kind, id: TRANSFORM_NONE, attribute: Attribute::None };
     matches!(kind, TransformType::INTEG | TransformType::KE) && transform == none
 }
 
-/// Why the initiator cannot use the responder's choice.
+/// Why the initiator refuses the responder's choice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum AcceptError {
     /// Not exactly one proposal.
@@ -174,7 +174,7 @@ pub enum AcceptError {
 /// Checks the responder's choice against what we offered.
 ///
 /// # Errors
-/// The answer is none that the offer allows.
+/// The answer is not one that the offer permits.
 // RFC 7296 §2.7: the initiator must check that the accepted offer is consistent with its proposals.
 pub fn accept(answer: &SecurityAssociation<'_>, offered: &[Proposal]) -> Result<Chosen, AcceptError> {
     let mut proposals = answer.proposals();
@@ -205,7 +205,7 @@ fn check_subset(chosen: &[Transform], offer: &Proposal) -> Result<(), AcceptErro
     missing.map_or(Ok(()), |offered| Err(AcceptError::Missing(offered.kind)))
 }
 
-/// The suite that transforms of our own offer stand for.
+/// The suite of transforms from our own offer.
 fn suite_of(transforms: &[Transform]) -> Option<Suite> {
     Some(Suite {
         encryption: transforms.iter().find_map(Transform::as_encryption)?,
@@ -216,8 +216,7 @@ fn suite_of(transforms: &[Transform]) -> Option<Suite> {
     })
 }
 
-/// As the responder: whether the KE payload fits the suite that was chosen; if not, the group that
-/// INVALID_KE_PAYLOAD must name.
+/// As the responder: checks that the KE payload fits the chosen suite.
 ///
 /// # Errors
 /// The group that INVALID_KE_PAYLOAD must name.
@@ -230,15 +229,15 @@ pub fn check_group(suite: &Suite, ke: Option<&KeyExchange<'_>>) -> Result<(), Gr
     }
 }
 
-/// As the initiator: the group that INVALID_KE_PAYLOAD names, if we offered it and did not just try it.
-// RFC 7296 §2.7: a group that was never proposed must not be followed, nor may the exchange be repeated for ever.
+/// As the initiator: the group in INVALID_KE_PAYLOAD, if we offered it and did not just try it.
+// RFC 7296 §2.7: a group that was never proposed must not be used, nor may the exchange be repeated for ever.
 pub fn corrected_group(notify: &Notify<'_>, offered: &[Suite], tried: Group) -> Option<Group> {
     let group = Group::from_number(u16::from_be_bytes(notify.data.try_into().ok()?))?;
     let was_offered = offered.iter().any(|suite| suite.group == Some(group));
     (was_offered && group != tried).then_some(group)
 }
 
-/// The suites as IKE_AUTH negotiates them, without groups and without repetition.
+/// The suites as IKE_AUTH negotiates them, without groups and without duplicates.
 // RFC 7296 §1.2: IKE_AUTH has no KE payload, so its SA payload has no KE transform.
 pub fn without_groups(suites: &[Suite]) -> Cow<'_, [Suite]> {
     let is_plain = |(at, suite): (usize, &Suite)| suite.group.is_none() && !suites[..at].contains(suite);
@@ -271,7 +270,7 @@ mod tests {
         Suite::esp(text).unwrap()
     }
 
-    /// Hands the SA payload to the other side.
+    /// Passes the encoded SA payload to the other side.
     fn sent<T>(proposals: &[Proposal], then: impl FnOnce(&SecurityAssociation<'_>) -> T) -> T {
         let header = Header::new((1, 0), ExchangeType::IKE_SA_INIT, Flags::INITIATOR, 0);
         let mut builder = MessageBuilder::plain(&header);
@@ -288,7 +287,7 @@ mod tests {
         sent(offer, |sa| select(sa, offer[0].protocol, configured, preference))
     }
 
-    /// As strongSwan offers: every alternative in one proposal.
+    /// An offer in strongSwan's style: every alternative in one proposal.
     fn alternatives(protocol: ProtocolId, transforms: Vec<Transform>) -> Vec<Proposal> {
         let spi = if protocol == ProtocolId::ESP { Spi::Child(7) } else { Spi::None };
         vec![Proposal { number: 1, protocol, spi, transforms }]
@@ -347,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn transform_types_and_attributes_not_understood_rule_a_proposal_out() {
+    fn unknown_transform_types_and_attributes_rule_a_proposal_out() {
         let gcm = Transform::encryption(Encryption::Aes128Gcm16);
         let addke = Transform { kind: TransformType(6), id: 36, attribute: Attribute::None };
         let offer = alternatives(ProtocolId::ESP, vec![gcm, Transform::esn(false), addke]);

@@ -1,8 +1,8 @@
 //! The Encrypted payload: RFC 7296 §3.14 (CBC and a separate MAC), RFC 5282 §3 to §5 (AEAD), RFC 5930 (CTR), RFC 7383 §2.5
 //! (fragments).
 //!
-//! Both directions work in place: [`Protection::seal`] encrypts the buffer the message was built in,
-//! [`Protection::open`] decrypts the buffer it was received in.
+//! Both directions work in place: [`Protection::seal`] encrypts the buffer in which the message was built,
+//! [`Protection::open`] decrypts the buffer in which it was received.
 //!
 //! ```text
 //!   header  [plain payloads]  generic header [numbers]  IV  payloads  padding  Pad Length  ICV
@@ -20,7 +20,7 @@ use crate::wire::message::patch_length;
 use crate::wire::payload::{Generic, PAYLOADS_MAX, read_chain};
 use crate::wire::{EncryptedFragment, Header, MessageBuilder, Payload};
 
-/// Seals what one end of an IKE SA sends and opens what it receives.
+/// Encrypts what one end of an IKE SA sends and decrypts what it receives.
 #[derive(Debug)]
 pub struct Protection {
     keys: IkeKeys,
@@ -28,7 +28,7 @@ pub struct Protection {
     next_iv: u64,
 }
 
-/// Why a protected message cannot be opened.
+/// Why a protected message cannot be decrypted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum OpenError {
     /// Its outside is malformed.
@@ -37,7 +37,7 @@ pub enum OpenError {
     /// It has no Encrypted payload.
     #[error("not encrypted")]
     NotProtected,
-    /// Its integrity check value is wrong: damaged, forged, or under other keys.
+    /// Its integrity check value is invalid: damaged, forged, or under other keys.
     #[error("not authentic")]
     NotAuthentic,
     /// It is authentic, but its padding is longer than itself.
@@ -56,7 +56,7 @@ impl Protection {
         &self.keys
     }
 
-    /// Both sides have proved who they are: SK_pi and SK_pr have no more to do.
+    /// Drops SK_pi and SK_pr, which are not needed once both sides are authenticated.
     pub(super) fn forget_auth_keys(&mut self) {
         self.keys.forget_auth();
     }
@@ -66,25 +66,25 @@ impl Protection {
         self.role
     }
 
-    /// Begins a message for [`Protection::seal`] or [`super::fragment::seal`].
+    /// Starts a message for [`Protection::seal`] or [`super::fragment::seal`].
     pub fn begin(&self, header: &Header) -> MessageBuilder {
         MessageBuilder::protected(header, self.encryption().iv_len())
     }
 
-    /// Encrypts a message begun with [`Protection::begin`].
+    /// Encrypts a message started with [`Protection::begin`].
     pub fn seal(&mut self, message: MessageBuilder, rng: &mut Rng, crypto: &mut dyn Crypto) -> Vec<u8> {
         let (writer, inner_from, _) = message.into_parts();
         self.finish(writer, inner_from, rng, crypto)
     }
 
-    /// How long a message will be once it is sealed.
+    /// The length of a message after encryption.
     pub fn sealed_len(&self, message: &MessageBuilder) -> usize {
         let inner_from = Header::LEN + Generic::LEN + self.encryption().iv_len();
         let inner = message.len() - inner_from;
         message.len() + self.padding_len(inner) + 1 + self.tag_len()
     }
 
-    /// Pads, encrypts and authenticates what begins at `inner_from`, behind the only payload header and its IV.
+    /// Pads, encrypts and authenticates everything from `inner_from` on, which follows the only payload header and its IV.
     pub(super) fn finish(
         &mut self,
         mut w: Writer,
@@ -126,7 +126,7 @@ impl Protection {
         if self.encryption().block_len() > 1 {
             return rng.fill(iv);
         }
-        // RFC 5282 §3.1: the IV of an AEAD must never repeat under a key; a counter does not. The same for CTR, RFC 5930 §2.
+        // RFC 5282 §3.1: the IV of an AEAD must never repeat under a key, which a counter ensures. The same for CTR, RFC 5930 §2.
         iv.copy_from_slice(&self.next_iv.to_be_bytes()[..iv.len()]);
         self.next_iv += 1;
     }
@@ -140,7 +140,7 @@ impl Protection {
         let (inner_from, tag_from) = self.divide(&envelope, message.len())?;
         self.decrypt(message, inner_from, tag_from, crypto)?;
         let message = &*message;
-        // RFC 7296 §3.14: Pad Length is the last encrypted octet and counts the padding in front of it.
+        // RFC 7296 §3.14: Pad Length is the last encrypted octet and counts the padding before it.
         let padding = message[tag_from - 1];
         let inner_to = (tag_from - 1)
             .checked_sub(usize::from(padding))
@@ -149,7 +149,7 @@ impl Protection {
         Ok(Opened { envelope, message: &message[..inner_to], inner_from })
     }
 
-    /// Where the ciphertext and the ICV begin; there is at least a Pad Length, and whole blocks.
+    /// The offsets of the ciphertext and the ICV; there is at least a Pad Length, and whole blocks.
     fn divide(&self, envelope: &Envelope, message_len: usize) -> Result<(usize, usize), OpenError> {
         let iv_len = self.encryption().iv_len();
         let overhead = iv_len + self.tag_len();
@@ -175,7 +175,7 @@ impl Protection {
         let (head, inner) = covered.split_at_mut(inner_from);
         let (aad, iv) = head.split_at(inner_from - self.encryption().iv_len());
         let mut aead: (&[u8], &[u8]) = (aad, tag);
-        // RFC 7296 §3.14: the integrity check comes first; what fails it is never decrypted.
+        // RFC 7296 §3.14: the integrity check comes first; a message that fails is never decrypted.
         if let Some(integrity) = self.integrity() {
             let key = self.keys.integrity(sender);
             crypto.verify_mac(integrity, key, &[head, inner], tag).map_err(|_| OpenError::NotAuthentic)?;
@@ -197,14 +197,14 @@ impl Protection {
         self.integrity().map_or(self.encryption().tag_len(), Integrity::tag_len)
     }
 
-    /// The fewest bytes that make `inner` bytes and Pad Length whole blocks.
+    /// The minimum padding that makes `inner` bytes and Pad Length whole blocks.
     fn padding_len(&self, inner: usize) -> usize {
         let block = self.encryption().block_len();
         (inner + 1).next_multiple_of(block) - inner - 1
     }
 }
 
-/// The outside of a protected message: what can be known before it is opened.
+/// The unencrypted part of a protected message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Envelope {
     /// The header.
@@ -216,13 +216,12 @@ pub struct Envelope {
     body_from: usize,
 }
 
-/// More than this in front of the Encrypted payload is refused: no exchange that is known here has anything to say there,
-/// and all of it has to be authenticated with the rest.
+/// More bytes in front of the Encrypted payload are refused: no exchange supported here has payloads there, and all of it
+/// must be authenticated with the rest.
 pub const CLEARTEXT_BYTES_MAX: usize = 1024;
 
 impl Envelope {
-    /// Reads the header and finds the Encrypted payload, which must be the last, behind no more than
-    /// [`CLEARTEXT_BYTES_MAX`].
+    /// Reads the header and finds the Encrypted payload, which must be the last, after at most [`CLEARTEXT_BYTES_MAX`].
     ///
     /// # Errors
     /// The header or a payload is malformed, or the Encrypted payload is missing, not the last, or too far behind.
@@ -258,17 +257,17 @@ impl Envelope {
 /// A message that was opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Opened<'m> {
-    /// What its outside said.
+    /// Its unencrypted part.
     pub envelope: Envelope,
     message: &'m [u8],
     inner_from: usize,
 }
 
 impl<'m> Opened<'m> {
-    /// The payloads inside; of fragments, only the whole message has any.
+    /// The payloads inside; fragments have none by themselves.
     ///
     /// # Errors
-    /// A payload is cut short or malformed.
+    /// A payload is truncated or malformed.
     pub fn payloads(&self) -> Result<Vec<Payload<'m>>, DecodeError> {
         let mut r = Reader::new(self.message);
         r.skip(self.inner_from, "opened message")?;
@@ -328,7 +327,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn what_is_altered_anywhere_is_not_opened() {
+    fn messages_altered_anywhere_are_not_decrypted() {
         for suite in SUITES {
             let (mut initiator, responder) = ends(suite);
             let bytes = sealed(&mut initiator, b"cookie");
@@ -345,7 +344,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn what_is_cut_short_anywhere_is_an_error() {
+    fn messages_truncated_anywhere_are_errors() {
         for suite in SUITES {
             let (mut initiator, responder) = ends(suite);
             let bytes = sealed(&mut initiator, b"cookie");
@@ -361,7 +360,7 @@ pub(super) mod tests {
         }
     }
 
-    /// The same bytes with length fields that fit.
+    /// The same bytes with corrected length fields.
     fn corrected(bytes: &[u8]) -> Vec<u8> {
         let mut bytes = bytes.to_vec();
         let length = u16::try_from(bytes.len()).unwrap();
@@ -393,7 +392,7 @@ pub(super) mod tests {
         assert_eq!(error, OpenError::NotProtected);
     }
 
-    /// A message with a payload in the clear of so many bytes in front of the Encrypted one.
+    /// A message with an unencrypted payload of so many bytes in front of the Encrypted one.
     fn with_cleartext(sender: &Protection, bytes: usize) -> Vec<u8> {
         let header = Header::new((3, 4), ExchangeType::INFORMATIONAL, Flags::INITIATOR, 5);
         let mut message = MessageBuilder::plain(&header);
@@ -413,7 +412,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn payloads_in_front_are_authentic_too_and_few() {
+    fn payloads_in_front_are_authenticated_too_and_limited() {
         for suite in SUITES {
             let (initiator, responder) = ends(suite);
             let open = |bytes: &mut [u8]| responder.open(bytes, &mut Real::default()).map(drop);
@@ -432,7 +431,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn payloads_without_a_body_in_front_are_few_too() {
+    fn payloads_without_a_body_in_front_are_limited_too() {
         let (sender, responder) = ends(SUITES[0]);
         let header = Header::new((3, 4), ExchangeType::INFORMATIONAL, Flags::INITIATOR, 5);
         let mut bytes = sender.begin(&header).into_parts().0.finish()[..Header::LEN].to_vec();
@@ -467,7 +466,7 @@ pub(super) mod tests {
         let (mut initiator, responder) = ends("aes128gcm16-prfsha256-x25519");
         let builder = initiator.begin(&Header::new((3, 4), ExchangeType::INFORMATIONAL, Flags::INITIATOR, 5));
         let (mut w, inner_from, _) = builder.into_parts();
-        // Pad Length 1 in front of the sealer's own 0 makes no difference; the last octet counts.
+        // Pad Length 1 before the sealer's own 0 makes no difference; the last octet counts.
         w.bytes(&[1]);
         let mut bytes = initiator.finish(w, inner_from, &mut rng(), &mut Real::default());
         let opened = responder.open(&mut bytes, &mut Real::default()).unwrap();
@@ -477,7 +476,7 @@ pub(super) mod tests {
         assert_eq!(error, OpenError::Padding(1));
     }
 
-    /// An authentic message with nothing inside but a Pad Length.
+    /// An authentic message that contains only a Pad Length.
     fn bytes_with_pad_length(sender: &Protection, pad_length: u8) -> Vec<u8> {
         let builder = sender.begin(&Header::new((3, 4), ExchangeType::INFORMATIONAL, Flags::INITIATOR, 5));
         let (mut w, inner_from, _) = builder.into_parts();

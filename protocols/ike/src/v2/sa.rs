@@ -1,4 +1,4 @@
-//! One IKE SA: what all its states share, and the routing of messages to the state that waits for them.
+//! One IKE SA: what all its states share, and the dispatch of messages to the current state.
 //! Read RFC 7296 §2.1–§2.3 (ids, retransmission), §2.21 (errors) first.
 
 use std::net::IpAddr;
@@ -27,7 +27,7 @@ use crate::number::{ExchangeType, NotifyType};
 use crate::unproved::Unproved;
 use crate::wire::{Header, Identity, MessageBuilder, Notify, Payload};
 
-/// The longest message of an initiator that has not proved who it is, in fragments or not: a chain of certificates has room.
+/// The longest message of an unauthenticated initiator, fragmented or not: enough for a chain of certificates.
 const UNPROVED_BYTES_MAX: usize = 16_384;
 
 /// An IKE SA, from its first message to its last.
@@ -35,35 +35,35 @@ const UNPROVED_BYTES_MAX: usize = 16_384;
 pub(super) struct Sa {
     pub(super) core: Core,
     pub(super) state: State,
-    /// When the endpoint's timer for it is set.
+    /// The time for which the endpoint's timer is set.
     pub(super) armed: Option<Time>,
     /// Its place in the endpoint's table of half-open SAs.
     pub(super) half_open: Option<Box<Place>>,
 }
 
-/// What does not change from state to state.
+/// What all states share.
 #[derive(Debug)]
 pub(super) struct Core {
     pub(super) local_spi: u64,
     pub(super) remote_spi: u64,
-    /// We sent the IKE_SA_INIT, or the request that rekeyed the SA.
+    /// Whether we sent the IKE_SA_INIT, or the request that rekeyed the SA.
     pub(super) initiator: bool,
     pub(super) route: Route,
-    /// Where the peer was in IKE_SA_INIT, whose answer it has received there; behind a NAT its route may change later.
+    /// The peer's address in IKE_SA_INIT, at which it has received our answer; behind a NAT its route may change later.
     pub(super) met_at: IpAddr,
     pub(super) connection: Index,
     pub(super) requests: Requests,
     pub(super) responses: Responses,
-    /// Largest IP packet of an encrypted message, if both sides fragment (RFC 7383).
+    /// Largest IP packet of an encrypted message, if both sides support fragmentation (RFC 7383).
     pub(super) packet_bytes_max: Option<NonZeroU16>,
     /// A message of which fragments are missing.
     pub(super) incoming: Option<Box<Incoming>>,
     pub(super) nat: Nat,
-    /// When the peer last proved that it lives.
+    /// When an authenticated message of the peer last arrived.
     pub(super) heard: Time,
 }
 
-/// A connection by its place in the configuration.
+/// The index of a connection in the configuration.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Index(u32);
 
@@ -73,10 +73,10 @@ impl Index {
     }
 }
 
-/// How long an owner may take to answer an EAP packet before that counts as the peer's silence.
+/// How long an owner may take to answer an EAP packet before the peer counts as silent.
 const OWNER_MAX: Duration = Duration::from_secs(10);
 
-/// What the SA waits for.
+/// The state of an SA, named after what was sent or is awaited.
 #[derive(Debug)]
 pub(super) enum State {
     /// Initiator: the answer to IKE_SA_INIT.
@@ -101,7 +101,7 @@ pub(super) enum State {
     Established(Box<Established>),
     /// Both: the answer to our last request.
     Closing(Box<Closing>),
-    /// Over; a repeated last request still gets its response.
+    /// Closed; a retransmitted last request still gets its response.
     Lingering(Time),
     /// To be forgotten.
     Gone,
@@ -112,7 +112,7 @@ impl State {
         std::mem::replace(self, Self::Gone)
     }
 
-    /// The conversation of EAP that a responder carries.
+    /// The EAP conversation that a responder relays.
     fn relay(&self) -> Option<&Relay> {
         match self {
             Self::RelayAwaitsOwner(wait) | Self::RelayAwaitsPeer(wait) => Some(wait),
@@ -121,7 +121,7 @@ impl State {
         }
     }
 
-    /// Who the peer says it is, while nothing has proved that.
+    /// The identity that the peer claims, as long as it is unauthenticated.
     pub(super) fn claimed(&self) -> Option<&Identity> {
         match self {
             Self::EapAwaitsOwner(wait) | Self::EapAwaitsPeer(wait) => Some(wait.responder()),
@@ -130,7 +130,7 @@ impl State {
         }
     }
 
-    /// The keys that protect messages now; a responder computes them when the first protected message comes.
+    /// The current keys; a responder computes them when the first protected message arrives.
     fn protection(&mut self, core: &Core, env: &mut Env<'_, '_>) -> Option<&Protection> {
         match self {
             Self::AuthSent(wait) => Some(&wait.protection),
@@ -151,17 +151,17 @@ impl Core {
         SaId(self.local_spi)
     }
 
-    /// The peer while nothing has proved who it is.
+    /// The peer as long as it is unauthenticated.
     pub(super) const fn unproved(&self) -> Unproved {
         Unproved::at(self.route.remote)
     }
 
-    /// Tells the owner that it does not come up.
+    /// Reports the failure to the owner.
     pub(super) fn fails(&self, reason: Reason, peer: Unproved, env: &mut Env<'_, '_>) {
         env.emit(Event::Failed(self.id(), reason, Some(Box::new(peer))));
     }
 
-    /// SPIs as the header has them: the initiator's first.
+    /// SPIs in the order of the header: the initiator's first.
     pub(super) const fn spis(&self) -> (u64, u64) {
         if self.initiator { (self.local_spi, self.remote_spi) } else { (self.remote_spi, self.local_spi) }
     }
@@ -190,7 +190,7 @@ impl Core {
         self.requests.send(message, env.now(), &env.shared.config.retransmission);
     }
 
-    /// Sends and remembers the response to the request with this id.
+    /// Sends and stores the response to the request with this id.
     pub(super) fn respond(
         &mut self,
         exchange: ExchangeType,
@@ -205,7 +205,7 @@ impl Core {
         self.responses.answered(message);
     }
 
-    /// An error notification as the whole response.
+    /// Responds with only an error notification.
     pub(super) fn refuse(
         &mut self,
         exchange: ExchangeType,
@@ -216,21 +216,21 @@ impl Core {
         self.respond(exchange, |m| m.push(&Payload::Notify(Notify::new(kind, &[]))), protection, env);
     }
 
-    /// The state after the last response: it is repeated for as long as the peer may ask for it again.
+    /// The state after the last response, which is retransmitted as long as the peer may ask for it.
     pub(super) fn linger(&mut self, env: &Env<'_, '_>) -> State {
         self.requests.settle();
         State::Lingering(env.now() + env.shared.patience)
     }
 
-    /// The same for an initiator that never proved who it is: no longer than a half-open SA is kept.
-    // RFC 8019 §4.1: the less time strangers' SAs are kept, the fewer there are.
+    /// The same for an unauthenticated initiator: no longer than a half-open SA is kept.
+    // RFC 8019 §4.1: the shorter strangers' SAs are kept, the fewer there are.
     pub(super) fn linger_refused(&mut self, env: &Env<'_, '_>) -> State {
         self.requests.settle();
         State::Lingering(env.now() + env.shared.patience.min(env.shared.config.half_open.lifetime))
     }
 }
 
-/// Payloads in the clear, checked as far as every message can be.
+/// Decrypted payloads, checked for the rules of every message.
 fn parse<'p>(plain: &'p Plain<'_>) -> Result<Inbound<'p>, Reason> {
     Inbound::new(plain.payloads().map_err(|error| Reason::Syntax(error.field))?)
 }
@@ -244,18 +244,18 @@ impl Sa {
         self.core.local_spi
     }
 
-    /// Marks it as half open in this place.
+    /// Marks it as half open with this place in the table.
     pub(super) fn half_open(mut self: Box<Self>, place: Place) -> Box<Self> {
         self.half_open = Some(Box::new(place));
         self
     }
 
-    /// Whether it counts as half open, if it ever did: also when it has been refused, and says so once more.
+    /// Whether it still counts as half open, which includes refused SAs that retransmit the refusal.
     pub(super) const fn keeps_its_place(&self) -> bool {
         self.is_half_open() || matches!(self.state, State::Lingering(_))
     }
 
-    /// Until when it repeats its last response, if that is all it does.
+    /// Until when it retransmits its last response, if it does nothing else.
     pub(super) const fn lingers_until(&self) -> Option<Time> {
         match self.state {
             State::Lingering(until) => Some(until),
@@ -278,7 +278,7 @@ impl Sa {
         )
     }
 
-    /// Says what must be let go of if it does not come back into the tables; gives the inner address among it.
+    /// Records what must be cleaned up if it does not come back into the tables; returns its inner address.
     pub(super) fn lend(&self, lent: &mut Lent) -> Option<Lease> {
         let State::Established(sa) = &self.state else {
             lent.leaves(self.core.id(), self.half_open.as_deref().copied(), false, std::iter::empty());
@@ -291,7 +291,7 @@ impl Sa {
         sa.lease()
     }
 
-    /// A message whose header carries our SPI.
+    /// Handles a message whose header contains our SPI.
     pub(super) fn on_message(
         &mut self,
         header: &Header,
@@ -352,8 +352,8 @@ impl Sa {
     }
 
     fn on_request(&mut self, header: &Header, route: Route, message: &[u8], env: &mut Env<'_, '_>) {
-        // RFC 7296 §2.23: behind a NAT the port may change before there is an SA. Another address would be that of somebody
-        // who asks for nothing.
+        // RFC 7296 §2.23: behind a NAT the port may change before there is an SA. Another address may belong to somebody who
+        // has not asked for anything.
         if !self.is_proved() && route.remote.ip != self.core.route.remote.ip {
             return env.discard("not from where IKE_SA_INIT came from");
         }
@@ -386,7 +386,7 @@ impl Sa {
             (State::Established(sa), Ok(inbound)) => sa.on_request(exchange, &inbound, core, env),
             (State::Established(sa), Err(reason)) => sa.broken(exchange, reason, core, env),
             (State::Closing(wait), _) => wait.on_request(exchange, core, env),
-            // RFC 7296 §2.1: it is sent again until it is answered, and the owner has not answered yet.
+            // RFC 7296 §2.1: it is retransmitted until it is answered, and the owner has not answered yet.
             (state @ State::RelayAwaitsOwner(_), _) if exchange == ExchangeType::IKE_AUTH => {
                 env.discard("request not answered yet");
                 state
@@ -399,9 +399,9 @@ impl Sa {
         self.state = next;
     }
 
-    /// RFC 7296 §2.1: the last request once more gets the same response.
+    /// RFC 7296 §2.1: a retransmission of the last request gets the same response.
     fn on_repeated_request(&mut self, header: &Header, route: Route, message: &[u8], env: &mut Env<'_, '_>) {
-        // RFC 7383 §2.6.1: of a repeated request in fragments only the first asks for the response again.
+        // RFC 7383 §2.6.1: of a retransmitted request in fragments only the first triggers the response again.
         if !outbound::asks_again(header, message) {
             return;
         }
@@ -414,11 +414,11 @@ impl Sa {
             State::AwaitingFinalAuth(wait) => wait.relay.awaits_peer(env),
             _ => {}
         }
-        // RFC 7296 §2.11: to where the request came from, in case a NAT has changed its mind meanwhile.
+        // RFC 7296 §2.11: to the source of the request, in case a NAT mapping has changed meanwhile.
         self.repeat(route, env);
     }
 
-    /// The last response once more; not without end, for who has heard a request may say it again in another's name.
+    /// Retransmits the last response, a limited number of times, because an eavesdropper may replay the request.
     fn repeat(&mut self, route: Route, env: &mut Env<'_, '_>) {
         match self.core.responses.repeat() {
             Some(response) => env.transmit(route, response, true),
@@ -426,22 +426,22 @@ impl Sa {
         }
     }
 
-    /// Whether both sides have authenticated each other, and it is not over.
+    /// Whether both sides are authenticated and the SA is not closed.
     const fn is_proved(&self) -> bool {
         matches!(self.state, State::Established(_) | State::Closing(_))
     }
 
-    /// Whether these are the bytes of the IKE_SA_INIT that made this half-open SA.
+    /// Whether these are the bytes of the IKE_SA_INIT that created this half-open SA.
     pub(super) fn was_begun_by(&self, message: &[u8]) -> bool {
         matches!(&self.state, State::AwaitingAuth(wait) if wait.is_request(message))
     }
 
-    /// The IKE_SA_INIT that made this half-open SA once more: RFC 7296 §2.1: the same bytes get the same response.
+    /// Answers a retransmission of the IKE_SA_INIT that created this half-open SA; RFC 7296 §2.1: with the same response.
     pub(super) fn repeat_init(&mut self, route: Route, env: &mut Env<'_, '_>) {
         self.repeat(route, env);
     }
 
-    /// Decrypts, and puts fragments together; None: not authentic, not complete, or no keys.
+    /// Decrypts and reassembles; `None`: not authentic, not complete, or no keys.
     fn unprotect<'m>(&mut self, message: &'m mut [u8], env: &mut Env<'_, '_>) -> Option<Plain<'m>> {
         let bytes_max = if self.is_half_open() { UNPROVED_BYTES_MAX } else { fragment::BYTES_MAX };
         let Some(protection) = self.state.protection(&self.core, env) else {
@@ -457,7 +457,7 @@ impl Sa {
         }
     }
 
-    /// An authentic message came: RFC 7296 §2.23: behind a NAT the peer's address may have changed.
+    /// Notes an authenticated message; RFC 7296 §2.23: behind a NAT the peer's address may have changed.
     fn heard_from(&mut self, route: Route, now: Time) {
         self.core.heard = now;
         if self.core.nat.there && matches!(self.state, State::Established(_)) {
@@ -465,7 +465,7 @@ impl Sa {
         }
     }
 
-    /// What the owner has to say in EAP.
+    /// Handles an EAP output of the owner.
     pub(super) fn on_eap(&mut self, eap: Eap, env: &mut Env<'_, '_>) {
         let core = &mut self.core;
         self.state = match self.state.take() {
@@ -489,26 +489,26 @@ impl Sa {
         };
     }
 
-    /// Since when it has been silent, at most until now.
+    /// When it last made progress, at most `now`.
     pub(super) fn went_on(&self, now: Time) -> Time {
         match self.state {
-            // It is for the owner, who asks others, to say something.
+            // The owner, who asks others, must answer next.
             State::RelayAwaitsOwner(_) => now.min(self.core.heard + OWNER_MAX),
             _ => self.core.heard,
         }
     }
 
-    /// It is half open, and its place is needed.
+    /// It is half open and is evicted.
     pub(super) fn make_room(&mut self, env: &mut Env<'_, '_>) {
         env.discard("half-open SA made room");
-        // The owner knows of it if it has asked for EAP.
+        // The owner knows of it if it was asked for EAP.
         if self.state.relay().is_some() {
             self.times_out(env);
         }
         self.state = State::Gone;
     }
 
-    /// Another one has taken its place, and the peer need not be told.
+    /// Drops it in favour of another one; the peer need not be told.
     pub(super) fn forget(&mut self, env: &mut Env<'_, '_>) {
         self.state = match self.state.take() {
             State::Established(sa) => sa.lost(Reason::Replaced, &self.core, env),
@@ -540,7 +540,7 @@ impl Sa {
         Deadline::earlier(again, own)
     }
 
-    /// A deadline has come.
+    /// Handles a deadline.
     pub(super) fn on_tick(&mut self, env: &mut Env<'_, '_>) {
         match self.core.requests.tick(env.now(), &env.shared.config.retransmission) {
             Due::NotYet => self.on_own_deadline(env),
@@ -596,7 +596,7 @@ impl Sa {
     }
 }
 
-/// The SPI the peer chose, if we are the initiator or not.
+/// The peer's SPI in a header, depending on our role.
 const fn header_remote_spi(header: &Header, initiator: bool) -> u64 {
     if initiator { header.responder_spi } else { header.initiator_spi }
 }

@@ -1,5 +1,5 @@
-//! Which signature AUTH is made with: what the key can make, what is named, and what the peer can verify. Read RFC 7427 §4
-//! (the peer says which hashes), RFC 8247 §3.2, RFC 7296 §3.8 and RFC 4754 (before RFC 7427) first.
+//! Choice of the signature scheme for AUTH: what the key supports, what is configured, and what the peer can verify. Read RFC
+//! 7427 §4 (announced hashes), RFC 8247 §3.2, RFC 7296 §3.8 and RFC 4754 (before RFC 7427) first.
 
 use std::fmt;
 
@@ -16,11 +16,11 @@ pub struct PeerHashes {
 }
 
 impl PeerHashes {
-    /// What we announce: everything but SHA-1, and the "identity" of Ed25519.
+    /// The announced hashes: all but SHA-1, and the "identity" of Ed25519.
     pub(super) const OURS: [HashId; 4] =
         [HashId::SHA2_256, HashId::SHA2_384, HashId::SHA2_512, HashId::IDENTITY];
 
-    /// What the data of the notification say; none without one.
+    /// The hashes in the notification's data; none without a notification.
     pub(super) fn read(data: Option<&[u8]>) -> Self {
         let Some(data) = data else { return Self::default() };
         let ids = data.as_chunks().0.iter().map(|id| u16::from_be_bytes(*id)).filter(|id| *id < 8);
@@ -31,7 +31,7 @@ impl PeerHashes {
         self.announced && id.0 < 8 && self.bits & 1 << id.0 != 0
     }
 
-    /// Whether the peer can verify such a signature, as far as it says.
+    /// Whether the peer can verify such a signature, as far as it announces.
     fn takes(self, scheme: SignatureScheme) -> bool {
         match method(scheme) {
             Some(AuthMethod::DIGITAL_SIGNATURE) => {
@@ -54,10 +54,10 @@ impl fmt::Display for PeerHashes {
     }
 }
 
-/// No signature that we could make is one that the peer can verify.
+/// We support no signature scheme that the peer can verify.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Clash {
-    /// Ours, as bits in the order of [`SignatureScheme::OF_IKEV2`].
+    /// Our schemes, as bits in the order of [`SignatureScheme::OF_IKEV2`].
     ours: u16,
     /// The peer's.
     peer: PeerHashes,
@@ -76,9 +76,10 @@ fn listed(names: impl Iterator<Item = String>) -> String {
     if names.is_empty() { "nothing".to_owned() } else { names }
 }
 
-/// What a key signs with where nobody names it: hashes that are as strong as the key, or stronger, the shortest first; and
-/// the old method of its curve. RSA with SHA-1 has to be named.
-// RFC 8247 §3.2: RSASSA-PSS is a MUST for who verifies. No announcement says whether a peer is of that opinion, and every
+/// The default schemes of a key: hashes at least as strong as the key, the shortest first; and the old method of its curve.
+/// RSA with SHA-1 must be configured.
+// RFC 8247 §3.2: verifiers MUST support RSASSA-PSS, but no announcement shows whether a peer does, while every implementation
+// of RFC 7427 verifies RSASSA-PKCS1-v1_5; so that comes first unless configured otherwise.
 // one of RFC 7427 verifies RSASSA-PKCS1-v1_5, so that it goes first until somebody names the other.
 pub const fn usual(kind: KeyKind) -> &'static [SignatureScheme] {
     use SignatureScheme::{EcdsaDer, EcdsaRaw, Ed25519, RsaPkcs1};
@@ -95,7 +96,7 @@ pub const fn usual(kind: KeyKind) -> &'static [SignatureScheme] {
     }
 }
 
-/// The first of those named, or of the usual ones, that the peer can verify, and under which method it goes.
+/// The first of the configured or default schemes that the peer can verify, and its AUTH method.
 pub(super) fn choose(
     named: &[SignatureScheme],
     kind: KeyKind,
@@ -111,8 +112,8 @@ pub(super) fn choose(
     })
 }
 
-/// The method of AUTH that a scheme goes under; none if there is none.
-// RFC 8247 §3.2: SHA-1 is not to be used with method 14, so that it has only RFC 7296's own.
+/// The AUTH method of a scheme; `None` if there is none.
+// RFC 8247 §3.2: SHA-1 is not to be used with method 14, so it has only RFC 7296's own.
 pub const fn method(scheme: SignatureScheme) -> Option<AuthMethod> {
     Some(match scheme {
         SignatureScheme::RsaPkcs1(Hash::Sha1) => AuthMethod::RSA_DIGITAL_SIGNATURE,
@@ -173,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clash_says_what_both_have() {
+    fn a_clash_lists_the_schemes_of_both() {
         let clash = choose(
             &[SignatureScheme::RsaPss(Hash::Sha384)],
             KeyKind::Rsa2048,
@@ -190,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_usual_fits_its_key_and_has_a_method() {
+    fn all_defaults_fit_their_key_and_have_a_method() {
         for &kind in KeyKind::ALL {
             for scheme in usual(kind) {
                 assert!(scheme.fits(kind) && method(*scheme).is_some(), "{kind} {scheme}");

@@ -1,4 +1,4 @@
-//! Which algorithm a Digital Signature of AUTH uses: RFC 7427 §3, Appendix A; RFC 8420 §2 (Ed25519).
+//! Algorithm identifiers of Digital Signatures in AUTH: RFC 7427 §3, Appendix A; RFC 8420 §2 (Ed25519).
 //!
 //!   ASN.1 Length(1) AlgorithmIdentifier(*) Signature Value(*)
 
@@ -20,7 +20,7 @@ impl<'a> DigitalSignature<'a> {
     /// Reads the data of an AUTH payload; offsets in errors count from there.
     ///
     /// # Errors
-    /// The data are cut short, or begin with no AlgorithmIdentifier.
+    /// The data is truncated, or does not start with an AlgorithmIdentifier.
     pub fn read(data: &'a [u8]) -> Result<Self, DecodeError> {
         let mut r = Reader::new(data);
         let length = r.u8("ASN.1 length")?;
@@ -31,7 +31,7 @@ impl<'a> DigitalSignature<'a> {
         Ok(Self { scheme, value: r.rest() })
     }
 
-    /// The data of an AUTH payload; none for schemes without AlgorithmIdentifier.
+    /// The data of an AUTH payload; `None` for schemes without AlgorithmIdentifier.
     pub fn write(&self) -> Option<Vec<u8>> {
         let identifier = algorithm_identifier(self.scheme)?;
         let mut w = Writer::with_capacity(1 + identifier.len() + self.value.len());
@@ -54,7 +54,7 @@ pub const fn hash_id(scheme: SignatureScheme) -> Option<HashId> {
     }
 }
 
-/// DER AlgorithmIdentifier of a scheme; none for those that RFC 7427 does not know.
+/// DER AlgorithmIdentifier of a scheme; `None` for those that RFC 7427 does not cover.
 pub fn algorithm_identifier(scheme: SignatureScheme) -> Option<Vec<u8>> {
     match scheme {
         SignatureScheme::RsaPkcs1(hash) => rsa_pkcs1(hash, NULL),
@@ -65,8 +65,8 @@ pub fn algorithm_identifier(scheme: SignatureScheme) -> Option<Vec<u8>> {
     }
 }
 
-/// The scheme a DER AlgorithmIdentifier means. Encodings of one and the same meaning that peers are known to send are
-/// all taken: parameters NULL or absent, the default trailer field written out or not.
+/// The scheme of a DER AlgorithmIdentifier. All equivalent encodings that peers are known to send are accepted: parameters
+/// NULL or absent, the default trailer field present or not.
 pub fn scheme(identifier: &[u8]) -> Option<SignatureScheme> {
     if identifier == ED25519 {
         return Some(SignatureScheme::Ed25519);
@@ -135,7 +135,7 @@ fn ecdsa(hash: Hash) -> Option<Vec<u8>> {
     Some(der(SEQUENCE, &[&der(OBJECT_IDENTIFIER, &[&ECDSA, last])]))
 }
 
-/// Ways to encode the parameters of RSASSA-PSS.
+/// A way to encode the parameters of RSASSA-PSS.
 #[derive(Clone, Copy)]
 struct Variant {
     hash_parameters: &'static [u8],
@@ -143,7 +143,7 @@ struct Variant {
 }
 
 impl Variant {
-    /// RFC 7427 A.4.3 writes the default trailer field out, RFC 4055 §3.1 wants it left out.
+    /// RFC 7427 A.4.3 includes the default trailer field, RFC 4055 §3.1 omits it.
     const TRAILER: &'static [u8] = &[0xa3, 0x03, 0x02, 0x01, 0x01];
     const ALL: [Self; 4] = [
         Self { hash_parameters: NULL, trailer: &[] },
@@ -155,7 +155,7 @@ impl Variant {
 
 fn rsa_pss(hash: Hash, variant: Variant) -> Option<Vec<u8>> {
     let id = der(OBJECT_IDENTIFIER, &[&PKCS1, &[10]]);
-    // RFC 7427 A.4.2: every parameter of SHA-1 is the default and left out.
+    // RFC 7427 A.4.2: all parameters of SHA-1 are defaults and omitted.
     if hash == Hash::Sha1 {
         return Some(der(SEQUENCE, &[&id, &der(SEQUENCE, &[])]));
     }
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_cut_short_or_unknown_is_refused() {
+    fn truncated_or_unknown_identifiers_are_refused() {
         let data = DigitalSignature { scheme: SignatureScheme::Ed25519, value: &[] }.write().unwrap();
         for cut in 0..data.len() {
             assert!(DigitalSignature::read(&data[..cut]).is_err(), "cut at {cut}");

@@ -1,7 +1,7 @@
-//! Who may send which message id, and what is sent again. Read RFC 7296 §2.1–§2.3 first.
+//! Message ids and retransmission. Read RFC 7296 §2.1–§2.3 first.
 //!
-//! Both directions have a window of one: a request is outstanding until its response comes, and the last response is
-//! kept so that a repeated request gets the same bytes.
+//! Both directions have a window of one: a request is outstanding until its response arrives, and the last response is
+//! kept so that a retransmitted request gets the same bytes.
 
 use keytoll_engine::Time;
 use keytoll_engine::trace::Message;
@@ -10,7 +10,7 @@ use super::config::Retransmission;
 use crate::names::{self, PayloadTypes};
 use crate::number::ExchangeType;
 
-/// A message as it goes on the wire: one packet, or the fragments of RFC 7383.
+/// A message as sent: one packet, or the fragments of RFC 7383.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Packets {
     pub(super) exchange: ExchangeType,
@@ -20,7 +20,7 @@ pub(super) struct Packets {
     pub(super) sealed: Sealed,
 }
 
-/// The packets of a message. Most have one, and no list for it.
+/// The packets of a message. Most have one and need no list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Sealed {
     Whole(Vec<u8>),
@@ -40,7 +40,7 @@ impl From<Vec<Vec<u8>>> for Sealed {
 }
 
 impl Sealed {
-    /// Gives room back that the packets do not need.
+    /// Releases unused capacity.
     fn shrink_to_fit(&mut self) {
         match self {
             Self::Whole(packet) => packet.shrink_to_fit(),
@@ -50,7 +50,7 @@ impl Sealed {
 }
 
 impl Packets {
-    /// What is sent, in this order.
+    /// The packets in the order in which they are sent.
     pub(super) fn packets(&self) -> &[Vec<u8>] {
         match &self.sealed {
             Sealed::Whole(packet) => std::slice::from_ref(packet),
@@ -58,7 +58,7 @@ impl Packets {
         }
     }
 
-    /// The fact that packet `index` of this message is sent.
+    /// The fact about sending packet `index` of this message.
     pub(super) fn fact(&self, index: usize, retransmission: bool) -> Message {
         let packets = self.packets();
         let fragment = if packets.len() > 1 { index + 1 } else { 0 };
@@ -86,16 +86,16 @@ pub(super) struct Outstanding {
 #[derive(Debug, Default)]
 pub(super) struct Requests {
     next_id: u32,
-    /// Seldom there, and as large as all the rest.
+    /// Rarely present, and as large as all the rest.
     outstanding: Option<Box<Outstanding>>,
 }
 
-/// What the retransmission timer says.
+/// The result of the retransmission timer.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Due {
     /// Nothing yet.
     NotYet,
-    /// Send the outstanding request again.
+    /// Retransmit the outstanding request.
     Again,
     /// The peer is dead.
     GiveUp,
@@ -107,19 +107,19 @@ impl Requests {
         self.next_id
     }
 
-    /// Remembers a request that is being sent now.
+    /// Stores a request that is being sent now.
     pub(super) fn send(&mut self, message: Packets, now: Time, timers: &Retransmission) {
         let wait = timers.wait(1).expect("the first wait always exists");
         self.next_id = message.id.wrapping_add(1);
         self.outstanding = Some(Box::new(Outstanding { message, since: now, sent: 1, again_at: now + wait }));
     }
 
-    /// The request a response with this id answers.
+    /// The request that a response with this id answers.
     pub(super) fn awaits(&self, id: u32) -> Option<&Packets> {
         self.outstanding.as_ref().map(|outstanding| &outstanding.message).filter(|message| message.id == id)
     }
 
-    /// The response came.
+    /// The response has arrived.
     pub(super) fn settle(&mut self) {
         self.outstanding = None;
     }
@@ -139,12 +139,12 @@ impl Requests {
         self.outstanding.as_ref().map(|outstanding| outstanding.since)
     }
 
-    /// When the request must be sent again.
+    /// When the request must be retransmitted.
     pub(super) fn deadline(&self) -> Option<Time> {
         self.outstanding.as_ref().map(|outstanding| outstanding.again_at)
     }
 
-    /// Moves the retransmission timer on.
+    /// Advances the retransmission timer.
     pub(super) fn tick(&mut self, now: Time, timers: &Retransmission) -> Due {
         let Some(outstanding) = self.outstanding.as_mut().filter(|outstanding| outstanding.again_at <= now)
         else {
@@ -168,17 +168,17 @@ pub(super) struct Responses {
     repeated: u32,
 }
 
-/// So often a response is repeated for who asks again: more often than any retransmission timer.
+/// A response is retransmitted at most so often: more often than any retransmission timer needs.
 const REPEATS_MAX: u32 = 16;
 
-/// What a request with some id is.
+/// The classification of a request by its id.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Received<'a> {
-    /// The one we wait for.
+    /// The expected one.
     Expected,
-    /// RFC 7296 §2.1: the last one once more; its response is to be repeated.
+    /// RFC 7296 §2.1: a retransmission of the last one, whose response is retransmitted.
     Repeated(&'a Packets),
-    /// Neither; RFC 7296 §2.3: to be dropped.
+    /// Neither; RFC 7296 §2.3: dropped.
     OutOfWindow,
 }
 
@@ -204,7 +204,7 @@ impl Responses {
         }
     }
 
-    /// Remembers the response to the expected request.
+    /// Stores the response to the expected request.
     pub(super) fn answered(&mut self, mut response: Packets) {
         // It is kept as long as the SA is idle.
         response.sealed.shrink_to_fit();
@@ -213,7 +213,7 @@ impl Responses {
         self.repeated = 0;
     }
 
-    /// The last response, to be sent once more; None if there is none, or it was sent often enough.
+    /// The last response for retransmission; `None` if there is none, or it was sent often enough.
     pub(super) fn repeat(&mut self) -> Option<&Packets> {
         self.repeated = self.repeated.saturating_add(1);
         self.last.as_ref().filter(|_| self.repeated <= REPEATS_MAX)
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn a_repeated_request_is_told_from_a_stale_one() {
+    fn a_retransmitted_request_is_distinguished_from_a_stale_one() {
         let mut responses = Responses::default();
         assert_eq!(responses.classify(0), Received::Expected);
         assert_eq!(responses.classify(1), Received::OutOfWindow);

@@ -1,4 +1,4 @@
-//! What an SA payload offers, in the words of strongSwan: `aes128|aes256-sha256-x25519`, alternatives of one kind with a bar.
+//! SA payloads as text in strongSwan's notation: `aes128|aes256-sha256-x25519`, alternatives of one kind separated by a bar.
 //! RFC 7296 §3.3.
 
 use keytoll_crypto_api::algorithm::{Group, Integrity, Prf};
@@ -6,7 +6,7 @@ use keytoll_crypto_api::algorithm::{Group, Integrity, Prf};
 use crate::number::{Numbered, TransformType};
 use crate::wire::{Attribute, ProposalRef, SecurityAssociation, Spi, Transform};
 
-/// Proposals beyond these are only counted.
+/// At most so many proposals are shown; the others are counted.
 const PROPOSALS_SHOWN: usize = 3;
 
 /// The first proposals.
@@ -19,7 +19,7 @@ pub fn proposals(sa: &SecurityAssociation<'_>) -> String {
     }
 }
 
-/// The suite of the first proposal with its protocol, without the SPI; none if there is no proposal.
+/// The suite of the first proposal with its protocol, without the SPI; `None` if there is no proposal.
 pub fn first_suite(sa: &SecurityAssociation<'_>) -> Option<String> {
     sa.proposals().next().map(|proposal| match proposal.spi {
         Spi::None | Spi::Ike(_) => suite(&proposal),
@@ -55,7 +55,7 @@ fn suite(proposal: &ProposalRef<'_>) -> String {
     words.join("-")
 }
 
-/// None for what goes without saying: no integrity with an AEAD, no group, no extended sequence numbers.
+/// `None` for what is implied: no integrity with an AEAD, no group, no extended sequence numbers.
 fn transform(transform: &Transform) -> Option<String> {
     let number = |name: &str| format!("{name}_{}", transform.id);
     Some(match transform.kind {

@@ -9,7 +9,7 @@ use crate::number::AuthMethod;
 /// The proof of identity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Authentication<'a> {
-    /// How it was made.
+    /// The authentication method.
     pub method: AuthMethod,
     /// A MIC or a signature; with [`AuthMethod::DIGITAL_SIGNATURE`] the algorithm comes first.
     pub data: &'a [u8],
@@ -36,7 +36,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn the_layout_is_the_standards() {
+    fn the_layout_is_that_of_the_standard() {
         let auth = Authentication { method: AuthMethod::SHARED_KEY_MIC, data: &[9] };
         assert_eq!(with_generic_header(&Payload::Authentication(auth)), [0, 0, 0, 9, 2, 0, 0, 0, 9]);
     }

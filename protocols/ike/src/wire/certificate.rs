@@ -9,7 +9,7 @@ use crate::number::CertEncoding;
 /// A certificate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Certificate<'a> {
-    /// What the data is.
+    /// The encoding of the data.
     pub encoding: CertEncoding,
     /// The certificate, DER for [`CertEncoding::X509_SIGNATURE`].
     pub data: &'a [u8],
@@ -40,7 +40,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn the_layout_is_the_standards() {
+    fn the_layout_is_that_of_the_standard() {
         let payload = Payload::Certificate(Certificate::x509(&[0x30, 0]));
         assert_eq!(with_generic_header(&payload), [0, 0, 0, 7, 4, 0x30, 0]);
     }

@@ -6,10 +6,10 @@ use keytoll_net::wire::{DecodeError, Problem, Reader, Writer};
 
 use crate::number::CertEncoding;
 
-/// Whose certificates are wanted.
+/// A request for certificates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CertificateRequest<'a> {
-    /// What kind of certificate is wanted.
+    /// The requested kind of certificate.
     pub encoding: CertEncoding,
     authorities: &'a [u8],
 }
@@ -18,7 +18,7 @@ pub struct CertificateRequest<'a> {
 const HASH_LEN: usize = 20;
 
 impl<'a> CertificateRequest<'a> {
-    /// Asks for X.509 certificates under these trust anchors.
+    /// Requests X.509 certificates under these trust anchors.
     pub fn x509(authorities: &'a [[u8; HASH_LEN]]) -> Self {
         Self { encoding: CertEncoding::X509_SIGNATURE, authorities: authorities.as_flattened() }
     }

@@ -8,7 +8,7 @@ use keytoll_net::wire::{DecodeError, Problem, Reader, Writer};
 
 use crate::number::{AttributeType, ConfigurationType};
 
-/// Addresses and the like, asked for or given.
+/// Addresses and other parameters, requested or assigned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Configuration<'a> {
     /// Request, reply, set or acknowledgement.
@@ -16,12 +16,12 @@ pub struct Configuration<'a> {
     attributes: &'a [u8],
 }
 
-/// One thing asked for (without value) or given.
+/// One requested (without value) or assigned parameter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ConfigurationAttribute<'a> {
-    /// What.
+    /// Its type.
     pub kind: AttributeType,
-    /// Its value; empty where it is asked for.
+    /// Its value; empty in a request.
     pub value: &'a [u8],
 }
 
@@ -74,7 +74,7 @@ impl<'a> ConfigurationAttribute<'a> {
         Self { kind, value: &[] }
     }
 
-    /// Gives something.
+    /// An attribute with a value.
     pub const fn new(kind: AttributeType, value: &'a [u8]) -> Self {
         Self { kind, value }
     }
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn the_layout_is_the_standards() {
+    fn the_layout_is_that_of_the_standard() {
         let address = ConfigurationAttribute::new(AttributeType::INTERNAL_IP4_ADDRESS, &[10, 0, 0, 1]);
         let body = body(&[address, ConfigurationAttribute::request(AttributeType::INTERNAL_IP4_DNS)]);
         assert_eq!(body, [2, 0, 0, 0, 0, 1, 0, 4, 10, 0, 0, 1, 0, 3, 0, 0]);

@@ -6,7 +6,7 @@ use keytoll_net::wire::{DecodeError, Problem, Reader, Writer};
 
 use crate::number::ProtocolId;
 
-/// SAs that are gone.
+/// SAs that are closed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Delete<'a> {
     /// Which kind of SA.
@@ -23,7 +23,7 @@ impl<'a> Delete<'a> {
         Self { protocol, spis: spis.as_flattened() }
     }
 
-    /// SPIs of the child SAs, as the sender of the payload receives on them; none for the IKE SA.
+    /// The sender's inbound SPIs of child SAs; none for the IKE SA.
     pub fn spis(&self) -> impl Iterator<Item = u32> + use<'a> {
         self.spis.as_chunks().0.iter().copied().map(u32::from_be_bytes)
     }
@@ -69,7 +69,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn the_layout_is_the_standards() {
+    fn the_layout_is_that_of_the_standard() {
         let delete = Delete::children(ProtocolId::ESP, &[[0, 0, 1, 0]]);
         assert_eq!(with_generic_header(&Payload::Delete(delete)), [0, 0, 0, 12, 3, 4, 0, 1, 0, 0, 1, 0]);
         assert_eq!(with_generic_header(&Payload::Delete(Delete::IKE_SA)), [0, 0, 0, 8, 1, 0, 0, 0]);

@@ -2,12 +2,12 @@
 //!
 //!   Name = SEQUENCE OF SET OF SEQUENCE { type OBJECT IDENTIFIER, value string }
 //!
-//! The attributes stand in the order of the DER with `, ` between them, as certificates are shown everywhere else here; RFC 4514
-//! turns the order around. Types without a short name have their object identifier.
+//! The attributes are in the order of the DER, separated by `, `, as certificates are shown elsewhere here; RFC 4514 reverses
+//! the order. Types without a short name are shown as object identifiers.
 
 use std::fmt::Write as _;
 
-/// Short names, RFC 4514 §3 and those that certificates have besides, with the contents of the object identifiers.
+/// Short names of RFC 4514 §3 and others found in certificates, with the contents of the object identifiers.
 const TYPES: [(&str, &[u8]); 15] = [
     ("CN", &[0x55, 4, 3]),
     ("SN", &[0x55, 4, 4]),
@@ -26,7 +26,7 @@ const TYPES: [(&str, &[u8]); 15] = [
     ("emailAddress", &[0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 1, 9, 1]),
 ];
 
-/// Longer names stay octets: whoever compares them does so before anything is proved.
+/// Longer names stay octets: they are compared before anything is authenticated.
 const BYTES_MAX: usize = 1024;
 
 const OBJECT_IDENTIFIER: u8 = 0x06;
@@ -43,12 +43,12 @@ struct Attribute {
     value: String,
 }
 
-/// Its parts, each of one attribute or several.
+/// Its RDNs, each of one attribute or several.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct DistinguishedName(Vec<Vec<Attribute>>);
 
 impl DistinguishedName {
-    /// None if it is not DER, if it is very long, or if a value is no text.
+    /// `None` if it is not DER, if it is very long, or if a value is not text.
     pub(super) fn read(der: &[u8]) -> Option<Self> {
         if der.len() > BYTES_MAX {
             return None;
@@ -62,7 +62,7 @@ impl DistinguishedName {
         parts.into_iter().map(part).collect::<Option<_>>().map(Self)
     }
 
-    /// None if it is not as RFC 4514 §3 has it, or has a type without a name here.
+    /// `None` if it does not follow RFC 4514 §3, or has a type without a name here.
     pub(super) fn parse(text: &str) -> Option<Self> {
         let parts = split(text, ',').into_iter();
         let part =
@@ -70,13 +70,13 @@ impl DistinguishedName {
         parts.map(part).collect::<Option<_>>().map(Self)
     }
 
-    /// As certificates have it.
+    /// The DER encoding.
     pub(super) fn write(&self) -> Vec<u8> {
         self.write_with(Attribute::string_type)
     }
 
-    // RFC 5280 §7.1: the type of a string makes no name another one. Nor does case, which we do not go into.
-    /// The same for every name that is the same.
+    // RFC 5280 §7.1: the string type does not distinguish names. Nor does case, which is not handled here.
+    /// An encoding that is the same for equal names.
     pub(super) fn canonical(&self) -> Vec<u8> {
         self.write_with(|_| UTF8_STRING)
     }
@@ -101,7 +101,7 @@ impl Attribute {
     fn read(der: &[u8]) -> Option<Self> {
         let (tag, kind, rest) = first(der)?;
         let (string, value, end) = first(rest)?;
-        // X.690 §8.19.2: the last octet of a number has its first bit zero. More than so many would not fit where they are shown.
+        // X.690 §8.19.2: the last octet of a number has its first bit zero. Longer identifiers would not fit in output.
         let is_named =
             tag == OBJECT_IDENTIFIER && kind.len() <= 18 && kind.last().is_some_and(|it| it & 0x80 == 0);
         let is_whole = is_named && end.is_empty();
@@ -115,7 +115,7 @@ impl Attribute {
         Some(Self { kind: kind.to_vec(), value: unescaped(value)? })
     }
 
-    // RFC 5280 §4.1.2.4: UTF8String or PrintableString; appendix A has what is fixed.
+    // RFC 5280 §4.1.2.4: UTF8String or PrintableString; appendix A prescribes some types.
     const fn string_type(&self) -> u8 {
         match self.kind.as_slice() {
             [0x55, 4, 5 | 6] => PRINTABLE_STRING,
@@ -135,7 +135,7 @@ impl Attribute {
     }
 }
 
-/// Tag and contents of the first element, and what follows it. X.690 §8.1, §10.1: the length is as short as it can be.
+/// Tag and contents of the first element, and the rest. X.690 §8.1, §10.1: the length has its shortest form.
 fn first(der: &[u8]) -> Option<(u8, &[u8], &[u8])> {
     let (&[tag, length], rest) = der.split_first_chunk()?;
     let (length, rest) = match (length, rest) {
@@ -176,7 +176,7 @@ fn element(tag: u8, contents: &[u8]) -> Vec<u8> {
     der
 }
 
-/// The text of a string. What is more than ASCII in a TeletexString means something else to everybody.
+/// The text of a string. Non-ASCII characters in a TeletexString are ambiguous.
 fn decoded(tag: u8, bytes: &[u8]) -> Option<String> {
     const ASCII_STRINGS: [u8; 5] = [0x12, PRINTABLE_STRING, 0x14, IA5_STRING, 0x1a];
     const BMP_STRING: u8 = 0x1e;
@@ -210,8 +210,8 @@ fn dotted(kind: &[u8]) -> String {
     text
 }
 
-// RFC 4514 §2.4: what separates attributes and values gets a backslash, so does a first number sign and a blank at either end; of
-// any other character the octets may stand in hexadecimal.
+// RFC 4514 §2.4: separators of attributes and values, a leading number sign and blanks at either end are escaped; any other
+// character's octets may be given in hexadecimal.
 fn escaped(value: &str) -> String {
     let last = value.len().saturating_sub(1);
     let mut text = String::with_capacity(value.len());
@@ -230,7 +230,7 @@ fn escaped(value: &str) -> String {
     text
 }
 
-/// None if a backslash stands before nothing that may follow it, or what comes of it is no text.
+/// `None` if a backslash precedes something that may not be escaped, or the result is not text.
 fn unescaped(value: &str) -> Option<String> {
     let value = trimmed(value);
     if value.starts_with(['#', '"']) {
@@ -254,7 +254,7 @@ fn unescaped(value: &str) -> Option<String> {
     String::from_utf8(bytes).ok()
 }
 
-/// Without blanks at either end, other than one that a backslash stands before.
+/// Removes blanks at either end, except escaped ones.
 fn trimmed(value: &str) -> &str {
     let value = value.trim_start_matches(' ');
     let shorter = value.trim_end_matches(' ');
@@ -266,7 +266,7 @@ fn trailing_backslashes(text: &str) -> usize {
     text.len() - text.trim_end_matches('\\').len()
 }
 
-/// The parts between separators that no backslash stands before.
+/// Splits at separators that are not escaped.
 fn split(text: &str, separator: char) -> Vec<&str> {
     let mut parts = Vec::new();
     let mut begin = 0;
@@ -286,7 +286,7 @@ mod tests {
 
     use super::*;
 
-    /// Of a certificate of strongSwan's: `C=CH, O=strongSwan, CN=moon`.
+    /// From one of strongSwan's certificates: `C=CH, O=strongSwan, CN=moon`.
     const MOON: &[u8] = b"\x30\x31\x31\x0b\x30\x09\x06\x03\x55\x04\x06\x13\x02CH\x31\x13\x30\x11\x06\x03\x55\x04\x0a\x13\x0astrongSwan\x31\x0d\x30\x0b\x06\x03\x55\x04\x03\x0c\x04moon";
 
     fn shown(der: &[u8]) -> Option<String> {
@@ -332,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_name_is_none() {
+    fn invalid_names_are_refused() {
         for text in
             ["", "gw", "CN=a,", "CN=a, XY=b", "CN=#0401", r"CN=a\", r"CN=a\zb", r"CN=\ff", "CN=\"a\"", "=a"]
         {
@@ -383,7 +383,7 @@ mod tests {
         }
     }
 
-    /// Whoever compares a stranger's name does no more work than for a name of a certificate.
+    /// Comparing a stranger's name takes no more work than comparing a certificate's.
     #[test]
     fn a_very_long_name_stays_octets() {
         let name = |count: usize| {

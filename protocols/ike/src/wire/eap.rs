@@ -43,7 +43,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn an_eap_length_that_is_not_the_payloads_is_refused() {
+    fn an_eap_length_that_contradicts_the_payload_is_refused() {
         let bytes = [0, 0, 0, 9, 1, 7, 0, 6, 1];
         let error = read_chain(PayloadType::EAP, &mut Reader::new(&bytes)).unwrap_err();
         assert_eq!(error.to_string(), "EAP length at offset 6: length 6 does not fit");

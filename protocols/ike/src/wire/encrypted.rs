@@ -2,7 +2,7 @@
 //!
 //!   IV(*) Encrypted payloads, Padding, Pad Length(*) Integrity Check Value(*)
 //!
-//! How these parts divide depends on the suite: `v2::protect` opens it.
+//! The division depends on the suite: `v2::protect` decrypts it.
 
 use keytoll_net::wire::{Reader, Writer};
 

@@ -13,17 +13,17 @@ pub struct Header {
     pub initiator_spi: u64,
     /// Chosen by the responder; 0 in the first message.
     pub responder_spi: u64,
-    /// The first payload. Writers set it themselves.
+    /// The type of the first payload. Writers set it themselves.
     pub next_payload: PayloadType,
     /// Major and minor version, four bits each.
     pub version: u8,
     /// The exchange this message belongs to.
     pub exchange: ExchangeType,
-    /// Who sends, and whether it is a response.
+    /// The sender's role, and whether it is a response.
     pub flags: Flags,
     /// The number of the exchange in its direction.
     pub message_id: u32,
-    /// Bytes of the whole message. Writers set it themselves.
+    /// Length of the whole message in bytes. Writers set it themselves.
     pub length: u32,
 }
 
@@ -42,18 +42,18 @@ impl Flags {
     pub const COMMIT: Self = Self(0x02);
     /// IKEv1: authentic but not encrypted (RFC 2408 §3.1).
     pub const AUTHENTICATION_ONLY: Self = Self(0x04);
-    /// The sender can speak a higher major version.
+    /// The sender supports a higher major version.
     pub const VERSION: Self = Self(0x10);
     /// A response.
     pub const RESPONSE: Self = Self(0x20);
 
-    /// Flags from the two questions that matter.
+    /// The flags of an IKEv2 message.
     pub const fn new(from_initiator: bool, response: bool) -> Self {
         let initiator = if from_initiator { Self::INITIATOR.0 } else { 0 };
         Self(initiator | if response { Self::RESPONSE.0 } else { 0 })
     }
 
-    /// Whether the sender wants the other to wait for a CONNECTED notification.
+    /// Whether the commit bit is set: the sender wants the other side to wait for a CONNECTED notification.
     pub const fn is_committing(self) -> bool {
         self.0 & Self::COMMIT.0 != 0
     }
@@ -82,7 +82,7 @@ impl Header {
     /// RFC 7296 §3.1: major version 2, minor version 0.
     pub const VERSION_2: u8 = 0x20;
 
-    /// The header of an IKEv2 message about to be built.
+    /// The header of an IKEv2 message to be built.
     pub const fn new(spis: (u64, u64), exchange: ExchangeType, flags: Flags, message_id: u32) -> Self {
         Self {
             initiator_spi: spis.0,
@@ -101,10 +101,10 @@ impl Header {
         self.version >> 4
     }
 
-    /// Reads the header of a datagram whose length it must tell; the version is the caller's to judge.
+    /// Reads the header of a datagram, whose length it must state; the caller checks the version.
     ///
     /// # Errors
-    /// It is cut short, or tells another length than the datagram has.
+    /// It is truncated, or states another length than the datagram's.
     pub fn read(r: &mut Reader<'_>) -> Result<Self, DecodeError> {
         let bytes = r.len();
         let header = Self {
@@ -129,7 +129,7 @@ impl Header {
         Ok(length)
     }
 
-    /// Writes the header; next payload and length are patched in when the message is complete.
+    /// Writes the header; next payload and length are filled in when the message is complete.
     pub fn write(&self, w: &mut Writer) {
         w.u64(self.initiator_spi);
         w.u64(self.responder_spi);
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn the_layout_is_the_standards() {
+    fn the_layout_is_that_of_the_standard() {
         let expected = [
             0x01, 0x58, 0xb8, 0xfb, 0x90, 0xb7, 0x62, 0x3d, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x20, 34, 0x08, 0, 0,
             0, 7, 0, 0, 0, 28,
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn a_header_cut_short_names_the_field() {
+    fn a_truncated_header_names_the_field() {
         let bytes = written(&sample());
         for cut in 0..Header::LEN {
             assert!(Header::read(&mut Reader::new(&bytes[..cut])).is_err(), "cut at {cut}");
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn a_length_that_is_not_the_datagrams_is_refused() {
+    fn a_length_other_than_the_datagrams_is_refused() {
         let mut bytes = written(&sample());
         bytes.push(0);
         let error = Header::read(&mut Reader::new(&bytes)).unwrap_err();

@@ -1,10 +1,10 @@
-//! Identification payloads and identities as people write them, RFC 7296 §3.5.
+//! Identification payloads and identities as text, RFC 7296 §3.5.
 //!
 //!   ID Type(1) Reserved(3) Identification Data(*)
 //!
-//! The notation is strongSwan's: `gw.lab`, `ue@lab`, `192.0.2.1`, `2001:db8::1`, `keyid:text`, `asn1dn:C=HU,
-//! CN=gw`; a type in front (`fqdn:`, `email:`, …) forces that type, and `#` in front of the value makes it hexadecimal. Names
-//! that are no DER, or no text, are shown that way, too.
+//! The notation is strongSwan's: `gw.lab`, `ue@lab`, `192.0.2.1`, `2001:db8::1`, `keyid:text`, `asn1dn:C=HU, CN=gw`. A type
+//! prefix (`fqdn:`, `email:`, …) forces that type, and `#` before the value makes it hexadecimal, which is also how names that
+//! are not DER, or not text, are shown.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -18,7 +18,7 @@ use keytoll_net::wire::{DecodeError, Problem, Reader, Writer};
 use super::distinguished_name::DistinguishedName;
 use crate::number::IdKind;
 
-/// An identity as it was read.
+/// A decoded identity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Identification<'a> {
     /// What kind of identity.
@@ -49,14 +49,14 @@ impl<'a> Identification<'a> {
         Ok(Self { kind, data })
     }
 
-    /// Writes the body of the payload: what AUTH covers as well (RFC 7296 §2.15, RestOfInitIDPayload).
+    /// Writes the body of the payload, which AUTH covers as well (RFC 7296 §2.15, RestOfInitIDPayload).
     pub fn write(&self, w: &mut Writer) {
         w.bytes(&[self.kind.0, 0, 0, 0]);
         w.bytes(self.data);
     }
 }
 
-/// An identity. Distinguished names are the same, whatever the type of their strings.
+/// An identity. Distinguished names are equal whatever their string types.
 #[derive(Debug, Clone)]
 pub struct Identity {
     /// What kind of identity.
@@ -77,10 +77,10 @@ pub enum IdentityError {
     /// Not an address after `ipv4:` or `ipv6:`.
     #[error("`{0}` is not an address of that family")]
     Address(String),
-    /// A distinguished name that does not say so.
+    /// A distinguished name without its type prefix.
     #[error("a distinguished name begins with its type: `asn1dn:{0}`")]
     Untyped(String),
-    /// No distinguished name after `asn1dn:`.
+    /// An invalid distinguished name after `asn1dn:`.
     #[error("`{0}` is no distinguished name like `C=HU, O=lab, CN=gw`")]
     DistinguishedName(String),
     /// A general name as text.
@@ -94,7 +94,7 @@ impl Identity {
         Self { kind, data: data.to_vec() }
     }
 
-    /// The same with names and addresses of mail in lower case, in which they do not differ (RFC 4945 §3.1).
+    /// The same with host names and mail addresses in lower case, because case does not distinguish them (RFC 4945 §3.1).
     #[must_use]
     pub fn in_lower_case(&self) -> Self {
         let mut folded = self.clone();
@@ -104,7 +104,7 @@ impl Identity {
         folded
     }
 
-    /// A DER Name, as certificates carry it.
+    /// A DER Name, as in certificates.
     pub fn distinguished_name(der: &[u8]) -> Self {
         Self::new(IdKind::ID_DER_ASN1_DN, der)
     }
@@ -114,14 +114,14 @@ impl Identity {
         Identification { kind: self.kind, data: &self.data }
     }
 
-    /// A name as AAA servers give it, as IKE writes it: what is no identity of another kind is a Network Access
-    /// Identifier (RFC 7542).
+    /// The identity for a name of an AAA server: a name that is no other kind of identity is a Network Access Identifier
+    /// (RFC 7542).
     pub fn of_name(name: &[u8]) -> Self {
         let parsed = std::str::from_utf8(name).ok().and_then(|text| text.parse().ok());
         parsed.unwrap_or_else(|| Self::new(IdKind::ID_RFC822_ADDR, name))
     }
 
-    /// Whether this is what a AAA server calls `name`. A name has no kind, so that of a textual identity does not matter.
+    /// Whether an AAA server's `name` denotes this identity. A name has no kind, so the kind of a textual identity is ignored.
     pub fn is_named(&self, name: &[u8]) -> bool {
         match self.kind {
             IdKind::ID_FQDN | IdKind::ID_RFC822_ADDR | IdKind::ID_KEY_ID => self.data == name,
@@ -160,7 +160,7 @@ impl Identity {
         if length_fits { Ok(Self { kind, data }) } else { Err(not_an_address()) }
     }
 
-    /// The identity as text where it has one: names as they are, addresses as usual.
+    /// The identity as plain text, if it has one.
     fn plain(&self) -> Option<String> {
         match (self.kind, self.data.as_slice()) {
             (IdKind::ID_IPV4_ADDR, data) => {
@@ -180,7 +180,7 @@ impl Identity {
     }
 }
 
-/// Types by the name that forces them; the first of a type is the one printed.
+/// Types by the prefix that forces them; the first prefix of a type is used for output.
 const PREFIXES: [(&str, IdKind); 11] = [
     ("ipv4", IdKind::ID_IPV4_ADDR),
     ("ipv6", IdKind::ID_IPV6_ADDR),
@@ -195,9 +195,9 @@ const PREFIXES: [(&str, IdKind); 11] = [
     ("null", IdKind::ID_NULL),
 ];
 
-// RFC 5280 §7.1: names are compared by what their attributes say.
+// RFC 5280 §7.1: names are compared by the values of their attributes.
 impl Identity {
-    /// The same octets for the same identity.
+    /// The same octets for equal identities.
     fn key(&self) -> Cow<'_, [u8]> {
         let name =
             (self.kind == IdKind::ID_DER_ASN1_DN).then(|| DistinguishedName::read(&self.data)).flatten();
@@ -265,7 +265,7 @@ impl FromStr for Identity {
 }
 
 impl fmt::Display for Identity {
-    /// A text that reads back as this identity, the shortest there is; identities of unknown type as `type:#hex`.
+    /// The shortest text that reads back as this identity; identities of unknown type as `type:#hex`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let plain = self.plain();
         if let Some(plain) = plain.as_deref().filter(|plain| plain.parse().as_ref() == Ok(self)) {
@@ -326,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_identity_says_why() {
+    fn invalid_identities_are_refused_with_a_reason() {
         let error = |text: &str| text.parse::<Identity>().unwrap_err().to_string();
         assert_eq!(error(""), "an identity must not be empty");
         assert_eq!(error("keyid:#0"), "`0` is not hexadecimal");
@@ -351,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn a_distinguished_name_that_is_none_is_hexadecimal() {
+    fn an_invalid_distinguished_name_is_shown_in_hexadecimal() {
         let shown = |der: &[u8]| Identity::distinguished_name(der).to_string();
         assert_eq!(shown(&[0x30, 5, 0]), "asn1dn:#300500");
         assert_eq!(shown(b"CN=gw"), "asn1dn:#434e3d6777");
@@ -363,7 +363,7 @@ mod tests {
     }
 
     #[test]
-    fn the_layout_is_the_standards() {
+    fn the_layout_is_that_of_the_standard() {
         let identity: Identity = "a.b".parse().unwrap();
         let bytes = with_generic_header(&Payload::IdInitiator(identity.as_payload()));
         assert_eq!(bytes, [0, 0, 0, 11, 2, 0, 0, 0, b'a', b'.', b'b']);

@@ -7,7 +7,7 @@ use keytoll_net::wire::{DecodeError, Reader, Writer};
 
 use crate::number::Numbered;
 
-/// A public value and the group it belongs to.
+/// A public value and its group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KeyExchange<'a> {
     /// The group's transform id, known or not.
@@ -22,7 +22,7 @@ impl<'a> KeyExchange<'a> {
         Self { group: group.number(), data }
     }
 
-    /// The group, if it is one of ours.
+    /// The group, if it is supported.
     pub fn group(&self) -> Option<Group> {
         Group::from_number(self.group)
     }
@@ -48,7 +48,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn the_layout_is_the_standards() {
+    fn the_layout_is_that_of_the_standard() {
         let ke = KeyExchange::new(Group::X25519, &[0xaa; 3]);
         let bytes = with_generic_header(&Payload::KeyExchange(ke));
         assert_eq!(bytes, [0, 0, 0, 11, 0, 31, 0, 0, 0xaa, 0xaa, 0xaa]);

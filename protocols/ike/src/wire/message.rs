@@ -1,8 +1,8 @@
 //! Whole messages: read into borrowed payloads, built in one buffer. RFC 7296 §2.5, §3.1, §3.2.
 //!
-//! A [`MessageBuilder`] writes header and payloads one after the other and patches the next-payload fields behind
-//! itself. For a protected message it leaves room for the headers and the IV of the Encrypted payload first, so that
-//! `v2::protect` encrypts the very bytes that were written:
+//! A [`MessageBuilder`] writes header and payloads one after the other and fills in the next-payload fields as it goes. For a
+//! protected message it first reserves room for the headers and the IV of the Encrypted payload, so that `v2::protect`
+//! encrypts in place:
 //!
 //! ```text
 //!   header  payload  payload …                              plain
@@ -19,7 +19,7 @@ use super::{
 use crate::names::PayloadTypes;
 use crate::number::{ConfigurationType, PayloadType};
 
-/// A message as it was read.
+/// A decoded message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Message<'a> {
     /// The header.
@@ -32,7 +32,7 @@ impl<'a> Message<'a> {
     /// Reads a whole datagram (without non-ESP marker).
     ///
     /// # Errors
-    /// The header or a payload is cut short or malformed.
+    /// The header or a payload is truncated or malformed.
     pub fn read(bytes: &'a [u8]) -> Result<Self, DecodeError> {
         let mut r = Reader::new(bytes);
         let header = Header::read(&mut r)?;
@@ -54,13 +54,13 @@ impl<'a> Message<'a> {
         builder.finish()
     }
 
-    /// The first payload that must be understood and is not.
+    /// The first unknown payload with the critical bit.
     pub fn unknown_critical(&self) -> Option<PayloadType> {
         unknown_critical(&self.payloads)
     }
 }
 
-/// RFC 7296 §2.5: the first payload with the critical bit whose type is not known here.
+/// RFC 7296 §2.5: the first payload with the critical bit and an unknown type.
 pub fn unknown_critical(payloads: &[Payload<'_>]) -> Option<PayloadType> {
     payloads.iter().find_map(|payload| match payload {
         Payload::Unknown(Unknown { kind, critical: true, .. }) => Some(*kind),
@@ -72,14 +72,14 @@ pub fn unknown_critical(payloads: &[Payload<'_>]) -> Option<PayloadType> {
 #[derive(Debug)]
 pub struct MessageBuilder {
     writer: Writer,
-    /// Where the type of the next payload goes.
+    /// Offset of the field for the type of the next payload.
     next_at: usize,
-    /// Where the payloads begin that will be encrypted; none in a plain message.
+    /// Offset of the payloads to be encrypted; `None` in an unencrypted message.
     inner_from: Option<usize>,
     kinds: PayloadTypes,
 }
 
-/// Room for a message without certificates; longer ones grow.
+/// Initial capacity: enough for a message without certificates.
 const CAPACITY: usize = 512;
 /// Offset of the next-payload field in the header.
 const NEXT_AT: usize = 16;
@@ -87,14 +87,14 @@ const NEXT_AT: usize = 16;
 const LENGTH_AT: usize = 24;
 
 impl MessageBuilder {
-    /// Begins a message that is not encrypted.
+    /// Starts an unencrypted message.
     pub fn plain(header: &Header) -> Self {
         let mut writer = Writer::with_capacity(CAPACITY);
         header.write(&mut writer);
         Self { writer, next_at: NEXT_AT, inner_from: None, kinds: PayloadTypes::default() }
     }
 
-    /// Begins a message whose payloads go into an Encrypted payload with an IV of `iv_len` bytes.
+    /// Starts a message whose payloads go into an Encrypted payload with an IV of `iv_len` bytes.
     pub fn protected(header: &Header, iv_len: usize) -> Self {
         let mut builder = Self::plain(header);
         builder.begin(PayloadType::SK, false);
@@ -113,7 +113,7 @@ impl MessageBuilder {
         }
     }
 
-    /// Appends an SA payload: our own proposals, whose attributes we understand; others are a bug and panic.
+    /// Appends an SA payload of our own proposals. Panics for attributes that were not understood, which is a bug in the caller.
     pub fn security_association(&mut self, proposals: &[Proposal]) {
         self.append(PayloadType::SA, false, |w| SecurityAssociation::write_proposals(proposals, w));
     }
@@ -129,7 +129,7 @@ impl MessageBuilder {
         self.append(PayloadType::CP, false, |w| Configuration::write_attributes(kind, attributes, w));
     }
 
-    /// The payload types so far, those that will be encrypted included.
+    /// The payload types so far, including those to be encrypted.
     pub const fn payloads(&self) -> PayloadTypes {
         self.kinds
     }
@@ -150,23 +150,23 @@ impl MessageBuilder {
         self.writer.finish()
     }
 
-    /// What was written so far, to fill in what depends on it.
+    /// The bytes written so far, to fill in fields that depend on them.
     pub(crate) fn as_mut_slice(&mut self) -> &mut [u8] {
         self.writer.as_mut_slice()
     }
 
-    /// What was written so far: the length in the header is not patched yet.
+    /// The bytes written so far; the length in the header is not filled in yet.
     pub(crate) fn into_writer(self) -> Writer {
         self.writer
     }
 
-    /// What was written, where the payloads to encrypt begin, and the payload types.
+    /// The bytes written, the offset of the payloads to encrypt, and the payload types.
     pub(crate) fn into_parts(self) -> (Writer, usize, PayloadTypes) {
         let inner_from = self.inner_from.expect("only messages begun as protected are sealed");
         (self.writer, inner_from, self.kinds)
     }
 
-    /// Appends a payload whose body somebody else writes.
+    /// Appends a payload whose body is written by `body`.
     pub(crate) fn append(&mut self, kind: PayloadType, critical: bool, body: impl FnOnce(&mut Writer)) {
         let start = self.begin(kind, critical);
         body(&mut self.writer);
@@ -175,7 +175,7 @@ impl MessageBuilder {
         self.writer.patch_u16(start + 2, length);
     }
 
-    /// Writes a generic header and links it to what is in front of it; gives its offset.
+    /// Writes a generic header and links it to the previous one; returns its offset.
     fn begin(&mut self, kind: PayloadType, critical: bool) -> usize {
         let start = self.writer.len();
         self.writer.bytes(&[0, if critical { Generic::CRITICAL } else { 0 }, 0, 0]);
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_cut_short_anywhere_is_an_error() {
+    fn a_message_truncated_anywhere_is_an_error() {
         let bytes = sample();
         for cut in 0..bytes.len() {
             let mut short = bytes[..cut].to_vec();
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn the_type_of_what_is_inside_sk_survives() {
+    fn the_type_of_the_first_payload_inside_sk_survives() {
         let mut builder = MessageBuilder::plain(&header());
         builder.push(&Payload::Encrypted(Encrypted { first: PayloadType::ID_I, body: &[1, 2, 3] }));
         let bytes = builder.finish();
@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn a_protected_message_knows_what_it_will_hide() {
+    fn a_protected_message_knows_which_payloads_it_encrypts() {
         let mut builder = MessageBuilder::protected(&header(), 8);
         assert!(builder.is_empty());
         builder.push(&Payload::Nonce(Nonce { data: &[6; 16] }));

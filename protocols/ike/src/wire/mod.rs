@@ -1,9 +1,8 @@
 //! IKEv2 messages on the wire: RFC 7296 §3, RFC 7383 §2.5.
 //!
 //! Reading borrows: a [`Message`] is the header and a list of [`Payload`]s that point into the received bytes.
-//! Payloads that are lists themselves (SA, TS, CP, …) are checked once when they are read and walked again on demand,
-//! so no list inside a payload is ever copied. Writing goes through a [`MessageBuilder`] into one buffer.
-
+//! Payloads that are lists themselves (SA, TS, CP, …) are checked once when they are read and iterated on demand, so no list
+//! inside a payload is ever copied. Writing goes through a [`MessageBuilder`] into one buffer.
 pub mod authentication;
 pub mod certificate;
 pub mod certreq;

@@ -4,7 +4,7 @@
 
 use keytoll_net::wire::{DecodeError, Problem, Reader, Writer};
 
-/// Freshness.
+/// A nonce.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Nonce<'a> {
     /// The nonce.

@@ -6,21 +6,21 @@ use keytoll_net::wire::{DecodeError, Reader, Writer};
 
 use crate::number::{NotifyType, ProtocolId};
 
-/// An error or a status.
+/// An error or status notification.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Notify<'a> {
-    /// The protocol of the SA it is about; none unless there is an SPI.
+    /// The protocol of the SA that it concerns; 0 without an SPI.
     pub protocol: ProtocolId,
-    /// The SA it is about, as the sender of the notify receives on it.
+    /// The SA that it concerns: the sender's inbound SPI.
     pub spi: &'a [u8],
-    /// What it says.
+    /// Its type.
     pub kind: NotifyType,
-    /// More of it.
+    /// Its data.
     pub data: &'a [u8],
 }
 
 impl<'a> Notify<'a> {
-    /// About the exchange or the IKE SA itself.
+    /// Concerning the exchange or the IKE SA itself.
     pub const fn new(kind: NotifyType, data: &'a [u8]) -> Self {
         Self { protocol: ProtocolId::NONE, spi: &[], kind, data }
     }
@@ -30,7 +30,7 @@ impl<'a> Notify<'a> {
         Self { protocol, spi, kind, data: &[] }
     }
 
-    /// The SPI of the child SA it is about.
+    /// The SPI of the child SA that it concerns.
     pub fn child_spi(&self) -> Option<u32> {
         self.spi.try_into().ok().map(u32::from_be_bytes)
     }
@@ -61,7 +61,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn the_layout_is_the_standards() {
+    fn the_layout_is_that_of_the_standard() {
         let notify = Notify::about(NotifyType::REKEY_SA, ProtocolId::ESP, &[1, 2, 3, 4]);
         let bytes = with_generic_header(&Payload::Notify(notify));
         assert_eq!(bytes, [0, 0, 0, 12, 3, 4, 0x40, 0x09, 1, 2, 3, 4]);

@@ -14,20 +14,20 @@ use crate::number::PayloadType;
 /// A message with more payloads is refused: certificate chains and notifies need a fraction of it.
 pub const PAYLOADS_MAX: usize = 64;
 
-/// A payload, borrowing from the message it was read from.
+/// A payload, borrowing from its message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Payload<'a> {
-    /// SA: proposals, or the one chosen.
+    /// SA: proposals, or the chosen one.
     SecurityAssociation(SecurityAssociation<'a>),
     /// KE: a public value.
     KeyExchange(KeyExchange<'a>),
-    /// IDi: who the initiator is.
+    /// IDi: the initiator's identity.
     IdInitiator(Identification<'a>),
-    /// IDr: who the responder is or should be.
+    /// IDr: the responder's identity, or the expected one.
     IdResponder(Identification<'a>),
     /// CERT: a certificate of the chain.
     Certificate(Certificate<'a>),
-    /// CERTREQ: whose certificates are wanted.
+    /// CERTREQ: a request for certificates.
     CertificateRequest(CertificateRequest<'a>),
     /// AUTH: the proof.
     Authentication(Authentication<'a>),
@@ -37,11 +37,11 @@ pub enum Payload<'a> {
     Notify(Notify<'a>),
     /// D: SAs that are gone.
     Delete(Delete<'a>),
-    /// V: who made the software.
+    /// V: identifies the implementation or an extension.
     VendorId(VendorId<'a>),
-    /// TSi: traffic on the initiator's side.
+    /// TSi: traffic selectors of the initiator's side.
     SelectorsInitiator(TrafficSelectors<'a>),
-    /// TSr: traffic on the responder's side.
+    /// TSr: traffic selectors of the responder's side.
     SelectorsResponder(TrafficSelectors<'a>),
     /// SK: the encrypted rest of the message.
     Encrypted(Encrypted<'a>),
@@ -49,18 +49,18 @@ pub enum Payload<'a> {
     EncryptedFragment(EncryptedFragment<'a>),
     /// CP: addresses and the like.
     Configuration(Configuration<'a>),
-    /// EAP: a message of the method inside.
+    /// EAP: a message of the inner method.
     Eap(Eap<'a>),
     /// A type not known here.
     Unknown(Unknown<'a>),
 }
 
-/// A payload of a type not known here.
+/// A payload of unknown type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Unknown<'a> {
     /// Its type.
     pub kind: PayloadType,
-    /// Whether the sender wants the message refused if we do not know it.
+    /// The critical bit: the message must be refused if the type is unknown.
     pub critical: bool,
     /// Its body.
     pub body: &'a [u8],
@@ -91,8 +91,8 @@ impl<'a> Payload<'a> {
         }
     }
 
-    /// What the generic header of this payload says comes next where that is not simply the payload that follows:
-    /// RFC 7296 §3.14: in SK and SKF it is the first payload inside.
+    /// The next-payload field of this payload, if it is not the type of the following payload.
+    /// RFC 7296 §3.14: in SK and SKF it is the type of the first payload inside.
     pub(crate) const fn first_inside(&self) -> Option<PayloadType> {
         match self {
             Self::Encrypted(sk) => Some(sk.first),
@@ -173,10 +173,10 @@ impl Generic {
     }
 }
 
-/// Reads a chain of payloads to its end, which must be the end of `r`; the first one is of type `first`.
+/// Reads a chain of payloads up to the end of `r`; the first one is of type `first`.
 ///
 /// # Errors
-/// A payload is cut short or malformed, or the chain does not end where `r` does.
+/// A payload is truncated or malformed, or the chain does not end where `r` does.
 pub fn read_chain<'a>(first: PayloadType, r: &mut Reader<'a>) -> Result<Vec<Payload<'a>>, DecodeError> {
     let mut payloads = Vec::with_capacity(8);
     let mut kind = first;
@@ -189,7 +189,7 @@ pub fn read_chain<'a>(first: PayloadType, r: &mut Reader<'a>) -> Result<Vec<Payl
         let payload = Payload::read_body(generic, kind, &mut body)?;
         body.end("payload body")?;
         payloads.push(payload);
-        // RFC 7296 §3.14: SK is the last payload of a message; its next payload field is about what is inside.
+        // RFC 7296 §3.14: SK is the last payload of a message; its next-payload field concerns its contents.
         kind = if payload.first_inside().is_some() { PayloadType::NONE } else { generic.next };
     }
     r.end("message")?;

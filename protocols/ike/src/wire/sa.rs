@@ -7,17 +7,17 @@ use keytoll_net::wire::{DecodeError, Problem, Reader, Writer};
 use super::Transform;
 use crate::number::ProtocolId;
 
-/// An SA payload as it was read: checked, and walked again on demand.
+/// A decoded SA payload: checked once, and iterated on demand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SecurityAssociation<'a> {
     body: &'a [u8],
 }
 
-/// More proposals in one payload are refused: one per suite of the whole catalogue fits several times.
+/// More proposals in one payload are refused; one per suite of the whole catalogue is far fewer.
 pub const PROPOSALS_MAX: usize = 128;
 
 impl<'a> SecurityAssociation<'a> {
-    /// The proposals, in the order of preference of their sender.
+    /// The proposals, in their sender's order of preference.
     pub fn proposals(&self) -> impl Iterator<Item = ProposalRef<'a>> + use<'a> {
         let mut r = Reader::new(self.body);
         std::iter::from_fn(move || if r.is_empty() { None } else { ProposalRef::again(&mut r).ok() })
@@ -45,12 +45,12 @@ impl<'a> SecurityAssociation<'a> {
     }
 }
 
-/// A proposal as it was read.
+/// A decoded proposal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ProposalRef<'a> {
     /// Its number, which the answer repeats.
     pub number: u8,
-    /// The protocol it is for.
+    /// Its protocol.
     pub protocol: ProtocolId,
     /// The SPI its sender receives on.
     pub spi: Spi,
@@ -58,7 +58,7 @@ pub struct ProposalRef<'a> {
 }
 
 impl<'a> ProposalRef<'a> {
-    /// The transforms, in the order of preference of their sender within each type.
+    /// The transforms, in their sender's order of preference within each type.
     pub fn transforms(&self) -> impl Iterator<Item = Transform> + use<'a> {
         let mut r = Reader::new(self.transforms);
         std::iter::from_fn(move || {
@@ -77,7 +77,7 @@ impl<'a> ProposalRef<'a> {
         Self::framed(r, |framing| framing.transforms(|r, last| Transform::read(r, last).map(drop)))
     }
 
-    /// The next one of a payload that was read before.
+    /// Reads the next one of a payload that was checked before.
     fn again(r: &mut Reader<'a>) -> Result<Self, DecodeError> {
         Self::framed(r, |mut framing| Ok(framing.rest.rest()))
     }
@@ -93,24 +93,24 @@ impl<'a> ProposalRef<'a> {
     }
 }
 
-/// A proposal before its SPI means anything: the same in both versions (RFC 2408 §3.5, RFC 7296 §3.3.1).
+/// A proposal before its SPI is interpreted: the same in both versions (RFC 2408 §3.5, RFC 7296 §3.3.1).
 pub(crate) struct Framing<'a> {
     pub(crate) number: u8,
     pub(crate) protocol: ProtocolId,
     pub(crate) spi_size: u8,
-    /// What to say if the protocol has no SPI of this size.
+    /// The error if the protocol has no SPIs of this size.
     pub(crate) bad_spi: DecodeError,
     transform_count: u8,
     rest: Reader<'a>,
 }
 
-/// Reads one transform; the flag says that none may follow it.
+/// Reads one transform; the flag tells that it must be the last.
 type ReadTransform = fn(&mut Reader<'_>, bool) -> Result<(), DecodeError>;
 
 impl<'a> Framing<'a> {
     /// Last, Reserved, Length, Number, Protocol ID, SPI Size, Num Transforms.
     const FIXED_LEN: usize = 8;
-    /// In the Last field: another proposal follows.
+    /// Value of the Last field if another proposal follows.
     pub(crate) const MORE: u8 = 2;
 
     /// Reads the next of several proposals in one payload; the last one must end it.
@@ -139,14 +139,14 @@ impl<'a> Framing<'a> {
         self.rest.take(usize::from(self.spi_size), "proposal SPI")
     }
 
-    /// Its transforms, behind the SPI: as many as it says and each readable.
+    /// Its transforms, after the SPI: as many as stated and all valid.
     pub(crate) fn transforms(mut self, read: ReadTransform) -> Result<&'a [u8], DecodeError> {
         check_transforms(self.rest, self.transform_count, read)?;
         Ok(self.rest.rest())
     }
 }
 
-/// Insists on at least one proposal, at most [`PROPOSALS_MAX`], each readable.
+/// Checks that there is at least one proposal, at most [`PROPOSALS_MAX`], and that all are valid.
 pub(crate) fn check_proposals(
     mut r: Reader<'_>,
     read: fn(&mut Reader<'_>) -> Result<(), DecodeError>,
@@ -162,7 +162,7 @@ pub(crate) fn check_proposals(
     if proposals == 0 { Err(r.error("proposal", Problem::Missing)) } else { Ok(()) }
 }
 
-/// Insists on exactly `count` transforms.
+/// Checks that there are exactly `count` transforms.
 fn check_transforms(mut r: Reader<'_>, count: u8, read: ReadTransform) -> Result<(), DecodeError> {
     for index in 1..=count {
         read(&mut r, index == count)?;
@@ -170,13 +170,13 @@ fn check_transforms(mut r: Reader<'_>, count: u8, read: ReadTransform) -> Result
     r.end("transforms")
 }
 
-/// Whether the substructure that begins here says it is the last one.
+/// Whether the substructure at the cursor is marked as the last one.
 pub(crate) fn is_last(r: &Reader<'_>) -> bool {
     let mut peek = *r;
     peek.u8("last transform") == Ok(0)
 }
 
-/// Reads the Last and Reserved fields, which must say what is known: `more` if another one follows, otherwise 0.
+/// Reads the Last and Reserved fields, which must be `more` if another one follows, otherwise 0.
 pub(crate) fn read_more(
     r: &mut Reader<'_>,
     more: u8,
@@ -191,7 +191,7 @@ pub(crate) fn read_more(
     r.skip(1, field)
 }
 
-/// Reads a length field that counts `fixed_len` bytes of header too; gives the length of what follows them.
+/// Reads a length field that includes `fixed_len` bytes of header; returns the length of the rest.
 pub(crate) fn read_length(
     r: &mut Reader<'_>,
     fixed_len: usize,
@@ -205,18 +205,18 @@ pub(crate) fn read_length(
 /// The security parameter index in a proposal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Spi {
-    /// None, in proposals for a first IKE SA.
+    /// None, in proposals for an initial IKE SA.
     None,
     /// Of an ESP or AH SA.
     Child(u32),
-    /// Of an IKE SA that replaces another.
+    /// For rekeying an IKE SA.
     Ike(u64),
-    /// Of a protocol that is not known here.
+    /// Of an unknown protocol.
     Foreign,
 }
 
 impl Spi {
-    // RFC 7296 §3.3.1: no SPI for a first IKE SA, 8 bytes for one that replaces another, 4 for ESP and AH.
+    // RFC 7296 §3.3.1: no SPI for an initial IKE SA, 8 bytes for rekeying one, 4 for ESP and AH.
     fn from_wire(protocol: ProtocolId, bytes: &[u8]) -> Option<Self> {
         match (protocol, bytes.len()) {
             (ProtocolId::IKE, 0) => Some(Self::None),
@@ -250,11 +250,11 @@ impl Spi {
 pub struct Proposal {
     /// Its number, from 1.
     pub number: u8,
-    /// The protocol it is for.
+    /// Its protocol.
     pub protocol: ProtocolId,
     /// The SPI we receive on.
     pub spi: Spi,
-    /// The transforms: alternatives where there are several of one type.
+    /// The transforms; several of one type are alternatives.
     pub transforms: Vec<Transform>,
 }
 
@@ -307,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn the_layout_is_the_standards() {
+    fn the_layout_is_that_of_the_standard() {
         let expected = [
             0, 0, 0, 36, 1, 1, 0, 3, 3, 0, 0, 12, 1, 0, 0, 20, 0x80, 14, 0, 128, 3, 0, 0, 8, 2, 0, 0, 5, 0,
             0, 0, 8, 4, 0, 0, 31,

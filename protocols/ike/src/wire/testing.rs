@@ -1,11 +1,11 @@
-//! What every payload's tests check: what was written is read again, and cut short anywhere it is an error.
+//! Checks shared by the tests of all payloads: a written payload can be read, and every truncation is an error.
 
 use keytoll_net::wire::{Reader, Writer};
 
 use super::Payload;
 use super::payload::{Generic, Unknown, read_chain};
 
-/// The payload alone as a chain.
+/// The payload as a chain of one.
 pub(crate) fn with_generic_header(payload: &Payload<'_>) -> Vec<u8> {
     let mut w = Writer::default();
     w.u8(payload.first_inside().map_or(0, |kind| kind.0));
@@ -21,7 +21,7 @@ pub(crate) fn with_generic_header(payload: &Payload<'_>) -> Vec<u8> {
     w.finish()
 }
 
-/// Round trip, and a decode error for every cut.
+/// Checks the round trip, and a decode error for every truncation.
 pub(crate) fn check_codec(payload: &Payload<'_>) {
     let bytes = with_generic_header(payload);
     assert_eq!(read_chain(payload.kind(), &mut Reader::new(&bytes)), Ok(vec![*payload]));
@@ -31,7 +31,7 @@ pub(crate) fn check_codec(payload: &Payload<'_>) {
     }
 }
 
-/// A body cut short whose length field was corrected must be an error or another valid payload, never a panic.
+/// A truncated body with a corrected length field must be an error or another valid payload, never a panic.
 fn check_shortened_body(payload: &Payload<'_>, bytes: &[u8], cut: usize) {
     if cut < Generic::LEN {
         return;

@@ -10,7 +10,7 @@ use keytoll_net::wire::{DecodeError, Problem, Reader, Writer};
 
 use crate::number::SelectorType;
 
-/// A TSi or TSr payload as it was read: checked, and walked again on demand.
+/// A decoded TSi or TSr payload: checked once, and iterated on demand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TrafficSelectors<'a> {
     count: u8,
@@ -18,7 +18,7 @@ pub struct TrafficSelectors<'a> {
 }
 
 impl<'a> TrafficSelectors<'a> {
-    /// The selectors whose type we know, in order.
+    /// The selectors of known types, in order.
     pub fn selectors(&self) -> impl Iterator<Item = TrafficSelector> + use<'a> {
         let mut r = Reader::new(self.body);
         let read = move || if r.is_empty() { None } else { TrafficSelector::read(&mut r).ok() };
@@ -43,10 +43,10 @@ impl<'a> TrafficSelectors<'a> {
         w.bytes(self.body);
     }
 
-    /// Writes the body of a TS payload: the first [`SELECTORS_MAX`] of the selectors.
+    /// Writes the body of a TS payload: at most the first [`SELECTORS_MAX`] selectors.
     pub fn write_selectors(selectors: &[TrafficSelector], w: &mut Writer) {
-        // RFC 7296 §2.9: leaving selectors out is narrowing. What a peer offers times what we have configured may be
-        // more than one octet counts, and the peer must not be able to make that a panic.
+        // RFC 7296 §2.9: omitting selectors is narrowing. The combinations of a peer's selectors with ours may exceed one
+        // octet, and a peer must not be able to cause a panic.
         let selectors = &selectors[..selectors.len().min(SELECTORS_MAX)];
         let count = u8::try_from(selectors.len()).expect("SELECTORS_MAX fits an octet");
         w.bytes(&[count, 0, 0, 0]);
@@ -62,7 +62,7 @@ pub const SELECTORS_MAX: usize = 255;
 pub struct TrafficSelector {
     /// The IP protocol; 0 is any.
     pub protocol: u8,
-    /// Which ports (of ICMP: type in the high byte, code in the low one).
+    /// The ports (for ICMP: type in the high byte, code in the low one).
     pub ports: Ports,
     /// The first address.
     start: IpAddr,
@@ -73,9 +73,9 @@ pub struct TrafficSelector {
 /// The ports of a selector.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Ports {
-    /// From the first to the last, which is not below it.
+    /// From the first to the last, which is not smaller.
     Range(u16, u16),
-    /// Packets in which the port cannot be seen.
+    /// Packets whose port cannot be seen.
     Opaque,
 }
 
@@ -112,7 +112,7 @@ impl Ports {
     }
 }
 
-/// IP protocol numbers whose ports are types and codes.
+/// IP protocol numbers with types and codes in place of ports.
 const ICMP: [u8; 2] = [1, 58];
 
 impl TrafficSelector {
@@ -121,7 +121,7 @@ impl TrafficSelector {
     /// Every IPv6 packet.
     pub const ANY_IPV6: Self = Self::prefix(IpAddr::V6(Ipv6Addr::UNSPECIFIED), 0);
 
-    /// All traffic of a prefix; a length beyond the address's is the whole address.
+    /// All traffic of a prefix; a length beyond the address length means the whole address.
     pub const fn prefix(address: IpAddr, length: u8) -> Self {
         let (start, end) = match address {
             IpAddr::V4(ip) => {
@@ -143,13 +143,13 @@ impl TrafficSelector {
         Self::prefix(address, 128)
     }
 
-    /// All traffic of a range; none if the range is empty or the families differ.
+    /// All traffic of a range; `None` if the range is empty or the families differ.
     pub fn range(start: IpAddr, end: IpAddr) -> Option<Self> {
         let fits = start.is_ipv4() == end.is_ipv4() && start <= end;
         fits.then_some(Self { protocol: 0, ports: Ports::ANY, start, end })
     }
 
-    /// The same addresses, but only this protocol and these ports.
+    /// The same addresses, restricted to this protocol and these ports.
     pub const fn only(self, protocol: u8, ports: Ports) -> Self {
         Self { protocol, ports, ..self }
     }
@@ -164,7 +164,7 @@ impl TrafficSelector {
         self.end
     }
 
-    /// What both select, if anything.
+    /// The intersection of both, if there is any.
     pub fn narrow(&self, other: &Self) -> Option<Self> {
         let protocol = match (self.protocol, other.protocol) {
             (a, b) if a == b || b == 0 => a,
@@ -196,7 +196,7 @@ impl TrafficSelector {
             && port_matches
     }
 
-    /// The length of the prefix that is exactly this range, if there is one.
+    /// The length of the prefix that equals this range, if there is one.
     pub fn prefix_length(&self) -> Option<u8> {
         let (bits, length) = match (self.start, self.end) {
             (IpAddr::V4(start), IpAddr::V4(end)) => (32, (start.to_bits() ^ end.to_bits()).leading_zeros()),
@@ -208,7 +208,7 @@ impl TrafficSelector {
         ((whole.start, whole.end) == (self.start, self.end)).then_some(length)
     }
 
-    /// Reads a selector; none if its type is not known here.
+    /// Reads a selector; `None` if its type is unknown.
     fn read(r: &mut Reader<'_>) -> Result<Option<Self>, DecodeError> {
         let mut inside = *r;
         let kind = SelectorType(inside.u8("TS type")?);
@@ -299,7 +299,7 @@ impl TrafficSelector {
 }
 
 impl fmt::Display for TrafficSelector {
-    /// As strongSwan writes them: `10.0.0.0/8`, `10.0.0.1..10.0.0.5`, `192.0.2.1/32[tcp/80]`.
+    /// In strongSwan's notation: `10.0.0.0/8`, `10.0.0.1..10.0.0.5`, `192.0.2.1/32[tcp/80]`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.prefix_length() {
             Some(length) => write!(f, "{}/{length}", self.start)?,
@@ -379,7 +379,7 @@ mod tests {
     }
 
     #[test]
-    fn the_layout_is_the_standards() {
+    fn the_layout_is_that_of_the_standard() {
         let selector = v4("10.0.0.0", 8).only(6, Ports::Range(80, 81));
         assert_eq!(
             body(&[selector]),
@@ -402,7 +402,7 @@ mod tests {
     }
 
     #[test]
-    fn selectors_of_unknown_type_are_passed_over() {
+    fn selectors_of_unknown_type_are_skipped() {
         let mut bytes = body(&[v4("10.0.0.0", 8)]);
         bytes[0] = 2;
         bytes.extend_from_slice(&[10, 0, 0, 6, 1, 2]);

@@ -8,18 +8,18 @@ use keytoll_net::wire::{DecodeError, Problem, Reader, Writer};
 
 use crate::number::{self, Numbered, TransformType};
 
-/// An algorithm offered or chosen.
+/// An offered or chosen algorithm.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Transform {
     /// What it is for.
     pub kind: TransformType,
     /// Which algorithm.
     pub id: u16,
-    /// What else must be known about it.
+    /// Its attribute.
     pub attribute: Attribute,
 }
 
-/// The attributes of a transform, as far as they mean anything to us.
+/// The attributes of a transform, as far as they are supported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Attribute {
     /// None.
@@ -33,7 +33,7 @@ pub enum Attribute {
 impl Transform {
     /// Last, Reserved, Length, Type, Reserved, ID.
     const FIXED_LEN: usize = 8;
-    /// In the Last field: another transform follows.
+    /// Value of the Last field if another transform follows.
     const MORE: u8 = 3;
 
     /// The transform of an algorithm.
@@ -53,12 +53,12 @@ impl Transform {
         Self { kind: TransformType::ESN, id: extended as u16, attribute: Attribute::None }
     }
 
-    /// The algorithm, if it is one of ours and of type `N`.
+    /// The algorithm, if it is supported and of type `N`.
     pub fn algorithm<N: Numbered>(&self) -> Option<N> {
         if self.kind == N::KIND && self.attribute == Attribute::None { N::from_number(self.id) } else { None }
     }
 
-    /// The encryption algorithm, if it is one of ours.
+    /// The encryption algorithm, if it is supported.
     pub fn as_encryption(&self) -> Option<Encryption> {
         let key_length = match self.attribute {
             Attribute::None => None,
@@ -68,7 +68,7 @@ impl Transform {
         if self.kind == TransformType::ENCR { number::encryption(self.id, key_length) } else { None }
     }
 
-    /// Reads one of several transforms; `last` says that none may follow it.
+    /// Reads one of several transforms; `last` tells that it must be the last.
     pub(super) fn read(r: &mut Reader<'_>, last: bool) -> Result<Self, DecodeError> {
         let mut fixed = r.sub(Self::FIXED_LEN, "transform")?;
         super::sa::read_more(&mut fixed, Self::MORE, last, "last transform")?;
@@ -80,10 +80,10 @@ impl Transform {
         Ok(Self { kind, id, attribute })
     }
 
-    /// Writes it; `last` says that none follows.
+    /// Writes it; `last` tells that none follows.
     ///
     /// # Panics
-    /// If the attributes were not understood: such transforms are never sent.
+    /// If its attributes were not understood; such transforms are never sent.
     pub(super) fn write(&self, last: bool, w: &mut Writer) {
         let [id_high, id_low] = self.id.to_be_bytes();
         let more = if last { 0 } else { Self::MORE };
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn the_layout_is_the_standards() {
+    fn the_layout_is_that_of_the_standard() {
         let mut w = Writer::default();
         Transform::encryption(Encryption::Aes256Gcm16).write(true, &mut w);
         assert_eq!(w.as_slice(), [0, 0, 0, 12, 1, 0, 0, 20, 0x80, 14, 1, 0]);
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn attributes_not_understood_make_a_transform_unusable_not_the_message() {
+    fn unknown_attributes_make_a_transform_unusable_not_the_message() {
         let long_attribute = [0, 0, 0, 14, 1, 0, 0, 12, 0, 99, 0, 2, 7, 7];
         let transform = read(&long_attribute).unwrap();
         assert_eq!((transform.attribute, transform.as_encryption()), (Attribute::NotUnderstood, None));
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn an_attribute_cut_short_is_refused() {
+    fn a_truncated_attribute_is_refused() {
         for length in 9..12 {
             let bytes = [0, 0, 0, length, 1, 0, 0, 12, 0x80, 14, 0];
             assert!(read(&bytes[..usize::from(length)]).is_err(), "{length}");

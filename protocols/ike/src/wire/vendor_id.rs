@@ -4,7 +4,7 @@
 
 use keytoll_net::wire::{Reader, Writer};
 
-/// Who made the software.
+/// Identifies the implementation or an extension.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct VendorId<'a> {
     /// Usually a hash of the vendor's name.

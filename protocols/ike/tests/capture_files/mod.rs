@@ -1,11 +1,11 @@
-//! The public captures that `interop/fetch-captures.sh` fetches: where they are, and the IKE messages in them.
+//! The public captures that `interop/fetch-captures.sh` downloads: their location, and the IKE messages in them.
 
 use std::path::PathBuf;
 
 use pcap_file::pcap::PcapReader;
 use pcap_file::pcapng::{Block, PcapNgReader};
 
-/// Where `interop/fetch-captures.sh` puts them; none, with a notice, if it has not run here.
+/// Where `interop/fetch-captures.sh` puts them; `None`, with a notice, if it has not been run.
 pub(crate) fn captures() -> Option<PathBuf> {
     let default = || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../target/captures");
     let directory = std::env::var_os("KEYTOLL_CAPTURES").map_or_else(default, PathBuf::from);

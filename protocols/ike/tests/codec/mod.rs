@@ -1,4 +1,4 @@
-//! What must hold for any bytes at all: the one function behind `tests/corpus.rs` and the fuzz target `ikev2_codec`.
+//! Properties that hold for arbitrary bytes: the one function behind `tests/corpus.rs` and the fuzz target `ikev2_codec`.
 //! RFC 7296 §3.
 
 use keytoll_ike::number::PayloadType;
@@ -8,16 +8,16 @@ use keytoll_ike::wire::payload::read_chain;
 use keytoll_ike::wire::{Flags, Header, Message, MessageBuilder, Payload};
 use keytoll_net::wire::Reader;
 
-/// What some bytes can be read as.
+/// What some bytes decode to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Meaning {
     /// A message.
     pub(crate) is_message: bool,
-    /// The type of a first payload, and what an encrypted message has inside.
+    /// The type of a first payload, and the contents of an encrypted message.
     pub(crate) is_inside: bool,
 }
 
-/// Reads the bytes both ways; what can be read means the same after it was written and read again.
+/// Decodes the bytes both ways; anything decoded is the same after encoding and decoding again.
 pub(crate) fn check(bytes: &[u8]) -> Meaning {
     let _ = Envelope::read(bytes);
     let is_inside = bytes.split_first().is_some_and(|(&first, chain)| check_chain(PayloadType(first), chain));
@@ -32,7 +32,7 @@ fn check_message(bytes: &[u8]) -> bool {
     true
 }
 
-/// The decrypted payloads of a message: the first one is of type `first`.
+/// The decrypted payloads of a message; the first one is of type `first`.
 fn check_chain(first: PayloadType, chain: &[u8]) -> bool {
     let Ok(payloads) = read_chain(first, &mut Reader::new(chain)) else { return false };
     payloads.iter().for_each(walk);
@@ -44,7 +44,7 @@ fn check_chain(first: PayloadType, chain: &[u8]) -> bool {
     true
 }
 
-/// Walks the lists inside a payload to their end and prints what can be printed.
+/// Iterates over the lists inside a payload and formats what can be formatted.
 fn walk(payload: &Payload<'_>) {
     match payload {
         Payload::SecurityAssociation(sa) => {

@@ -1,4 +1,4 @@
-//! What must hold for any bytes at all as an ISAKMP message: the one function behind `tests/corpus.rs`, the property test
+//! Properties that hold for arbitrary bytes as an ISAKMP message: the one function behind `tests/corpus.rs`, the property test
 //! and the fuzz target `ikev1_codec`. RFC 2408 §3.
 
 use keytoll_ike::number::PayloadType;
@@ -9,8 +9,8 @@ use keytoll_ike::v1::wire::{Attributes, Message, Payload};
 use keytoll_ike::wire::{Flags, Header};
 use keytoll_net::wire::Reader;
 
-/// Reads the bytes as a message and as what an encrypted one hides; what can be read means the same after it was written
-/// and read again. Whether it is a message, and whether it is a chain of payloads behind the type of the first.
+/// Decodes the bytes as a message and as the contents of an encrypted one; anything decoded is the same after encoding and
+/// decoding again. Whether it is a message, and whether it is a chain of payloads after the type of the first.
 pub(crate) fn check(bytes: &[u8]) -> (bool, bool) {
     let is_inside = bytes.split_first().is_some_and(|(&first, chain)| check_chain(PayloadType(first), chain));
     (check_message(bytes), is_inside)
@@ -28,7 +28,7 @@ fn check_message(bytes: &[u8]) -> bool {
     true
 }
 
-/// The decrypted payloads of a message, the first one of type `first`, padding behind them.
+/// The decrypted payloads of a message, the first one of type `first`, followed by padding.
 fn check_chain(first: PayloadType, chain: &[u8]) -> bool {
     let Ok(located) = read_chain(first, &mut Reader::new(chain)) else { return false };
     assert!(located.iter().all(|one| one.end <= chain.len()), "payloads end inside the message");
@@ -41,7 +41,7 @@ fn check_chain(first: PayloadType, chain: &[u8]) -> bool {
     true
 }
 
-/// Walks the lists inside a payload to their end.
+/// Iterates over the lists inside a payload.
 fn walk(payload: &Payload<'_>) {
     match payload {
         Payload::SecurityAssociation(sa) => {

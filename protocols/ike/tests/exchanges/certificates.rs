@@ -1,4 +1,4 @@
-//! IKE_AUTH with certificates: every kind of key, chains, old and new signatures, fragments.
+//! IKE_AUTH with certificates: every kind of key, chains, old and new signature methods, fragments.
 
 use std::sync::Arc;
 
@@ -50,9 +50,9 @@ fn every_kind_of_key_and_every_length_of_chain() {
     }
 }
 
-/// A peer that does not announce SIGNATURE_HASH_ALGORITHMS gets, and sends, signatures of the old methods.
+/// A peer that does not announce SIGNATURE_HASH_ALGORITHMS gets, and sends, signatures with the old methods.
 #[test]
-fn old_methods_for_peers_that_know_no_other() {
+fn old_methods_for_peers_that_support_no_other() {
     for kind in [KeyKind::Rsa2048, KeyKind::EcdsaP256, KeyKind::EcdsaP384, KeyKind::EcdsaP521] {
         for old in Side::BOTH {
             let (mut i, mut r) = naming(Pki::new(kind, 2).configs(), &old_schemes(kind));
@@ -68,13 +68,13 @@ fn naming(configs: (Config, Config), schemes: &[SignatureScheme]) -> (Config, Co
     both(configs, |connection| connection.signatures = schemes.to_vec())
 }
 
-/// What a key can make for peers that announce a hash, and for those that do not.
+/// The schemes of a key for peers that announce a hash, and for those that do not.
 fn old_schemes(kind: KeyKind) -> Vec<SignatureScheme> {
     let of_key = SignatureScheme::OF_IKEV2.into_iter().filter(|scheme| scheme.fits(kind));
     of_key.filter(|scheme| schemes::method(*scheme).is_some()).collect()
 }
 
-/// RFC 7427 with every scheme that each key can make.
+/// RFC 7427 with every scheme that each key supports.
 #[test]
 fn every_scheme_of_every_key() {
     let mut tried = 0;
@@ -93,7 +93,7 @@ fn every_scheme_of_every_key() {
     assert_eq!(tried, 6 + 3 * 4 + 1, "of RSA-1024 all but PSS with SHA-512, and SHA-1");
 }
 
-/// A peer that announces no hash gets no signature of RSA, unless SHA-1 is named; the failure says what there was.
+/// A peer that announces no hash gets no RSA signature, unless SHA-1 is configured; the failure lists what both support.
 #[test]
 fn a_scheme_that_nobody_shares() {
     for silent in Side::BOTH {
@@ -106,7 +106,7 @@ fn a_scheme_that_nobody_shares() {
     }
 }
 
-/// Ed25519 has no old method: its owner has nothing to prove itself with.
+/// Ed25519 has no old method, so its owner cannot authenticate.
 #[test]
 fn ed25519_needs_rfc_7427() {
     let (mut i, r) = Pki::new(KeyKind::Ed25519, 2).configs();
@@ -139,7 +139,7 @@ fn a_distinguished_name_as_identity() {
 
 /// One side with a certificate, the other with a shared key.
 #[test]
-fn each_side_may_prove_itself_in_its_own_way() {
+fn each_side_may_authenticate_in_its_own_way() {
     let pki = Pki::new(KeyKind::EcdsaP256, 2);
     let ((mut i, mut r), (with_i, with_r)) = (crate::support::lab::psk(), pki.configs());
     only(&mut i).remote = with_i.connections[0].remote.clone();
@@ -160,7 +160,7 @@ fn each_side_may_prove_itself_in_its_own_way() {
     );
 }
 
-/// A gateway that takes certificates from some and shared keys from others, whoever they are.
+/// A gateway that accepts certificates from some peers and shared keys from others, whatever their identity.
 #[test]
 fn one_gateway_for_both_kinds_of_proof() {
     let pki = Pki::new(KeyKind::EcdsaP256, 2);
@@ -174,7 +174,7 @@ fn one_gateway_for_both_kinds_of_proof() {
     }
 }
 
-/// Four levels of RSA-4096 do not fit into packets of 1280 bytes by far.
+/// A chain of four RSA-4096 certificates far exceeds packets of 1280 bytes.
 #[test]
 fn long_chains_travel_in_fragments() {
     let bench = established(Pki::new(KeyKind::Rsa4096, 4).configs());
@@ -203,7 +203,7 @@ fn long_chains_travel_in_fragments() {
     assert_eq!(longest, 1280 - 20 - 8, "packets are as long as they may be, and no longer");
 }
 
-/// A lost fragment costs the whole message once more; of the repeated message every other fragment is known.
+/// A lost fragment causes a retransmission of the whole message, of which all other fragments are known.
 #[test]
 fn a_lost_fragment() {
     let mut bench = Bench::new(Pki::new(KeyKind::Rsa2048, 3).configs()).lose(4).lose(8);
@@ -236,7 +236,7 @@ fn a_lost_fragment() {
 }
 
 #[test]
-fn no_fragments_if_one_side_does_not_know_them() {
+fn no_fragments_if_one_side_does_not_support_them() {
     for side in Side::BOTH {
         let (mut i, mut r) = Pki::new(KeyKind::Rsa2048, 3).configs();
         if side == Side::I {
@@ -250,7 +250,7 @@ fn no_fragments_if_one_side_does_not_know_them() {
 }
 
 #[test]
-fn keys_known_by_hand_need_no_certificate() {
+fn configured_raw_keys_need_no_certificate() {
     let pki = Pki::new(KeyKind::EcdsaP256, 1);
     let configs = |believed: &Pki| {
         let (mut i, mut r) = pki.configs();

@@ -1,4 +1,4 @@
-//! CREATE_CHILD_SA for children: more of them, and new keys for those there are.
+//! CREATE_CHILD_SA for children: additional ones, and rekeying.
 
 use keytoll_ike::{Command, Config};
 
@@ -33,7 +33,7 @@ fn one_more_child_from_either_side() {
 }
 
 #[test]
-fn a_child_gets_new_keys() {
+fn a_child_is_rekeyed() {
     let mut bench = quiet(psk());
     let old = bench.i.books.only_child().clone();
     let (sa, child) = (bench.sa(Side::I), bench.child(Side::I));
@@ -129,7 +129,7 @@ fn a_refused_rekey_leaves_the_old_child() {
 }
 
 #[test]
-fn children_are_rekeyed_when_their_time_has_come() {
+fn children_are_rekeyed_by_time() {
     let (mut i, r) = psk();
     only_child(&mut i).rekey_after = Some(lab::seconds(60));
     let mut bench = quiet((i, r));
@@ -166,9 +166,9 @@ fn either_side_closes_a_child() {
 }
 
 #[test]
-fn a_child_under_an_sa_that_began_without_one() {
+fn a_child_under_a_childless_ike_sa() {
     let (mut i, mut r) = psk();
-    // The responder announces that it can do without a child because of its first connection.
+    // The responder announces support of childless initiation because of its first connection.
     let childless = keytoll_ike::config::Connection { child: None, ..r.connections[0].clone() };
     r.connections.insert(0, childless);
     r.connections[0].remote_id = Some(lab::id("somebody.example.org"));
@@ -190,7 +190,7 @@ fn a_child_under_an_sa_that_began_without_one() {
 }
 
 #[test]
-fn commands_about_what_is_not_there_do_nothing() {
+fn commands_about_unknown_sas_do_nothing() {
     let mut bench = quiet(psk());
     let sa = bench.sa(Side::I);
     bench.command(Side::I, Command::RekeyChild(sa, 1));
@@ -201,7 +201,7 @@ fn commands_about_what_is_not_there_do_nothing() {
     bench.assert_agreement();
 }
 
-/// Asked all at once, done one after the other: there is one window.
+/// Commanded all at once, executed one after the other: there is one window.
 #[test]
 fn commands_wait_for_each_other() {
     let mut bench = quiet(psk());

@@ -1,5 +1,5 @@
-//! EAP inside IKE_AUTH, RFC 7296 §2.16: the test is the EAP server at one end and the EAP peer at the other. What they
-//! say to each other is of no interest here, only that it is carried and what follows from the verdict.
+//! EAP inside IKE_AUTH, RFC 7296 §2.16: the test acts as EAP server at one end and as EAP peer at the other. The contents do
+//! not matter here, only that they are carried and what follows from the result.
 
 use std::net::IpAddr;
 
@@ -21,12 +21,12 @@ const FAILURE: u8 = 4;
 /// The exchange type, RFC 7296 §3.1.
 const IKE_AUTH: u8 = 35;
 
-/// An EAP packet with nothing but a header and one byte.
+/// An EAP packet with only a header and one byte.
 fn packet(code: u8, identifier: u8) -> Vec<u8> {
     vec![code, identifier, 0, 5, 42]
 }
 
-/// The responder proves itself with the shared key, the initiator with EAP.
+/// The responder authenticates with the shared key, the initiator with EAP.
 fn eap() -> (Config, Config) {
     let (mut i, mut r) = psk();
     only(&mut i).local = Prove::Eap;
@@ -34,14 +34,14 @@ fn eap() -> (Config, Config) {
     (i, r)
 }
 
-/// What the server decides after so many requests, and the keys both ends have then.
+/// The server's decision after so many requests, and the keys of both ends.
 struct Script {
     rounds: u8,
     server: Result<Option<Secret>, ()>,
     peer: Option<Secret>,
-    /// After so many packets of the server's the peer gives up.
+    /// After so many packets of the server the peer gives up.
     patience: u8,
-    /// Whom the server says it has proved.
+    /// The identity that the server reports as authenticated.
     proved: Option<Vec<u8>>,
 }
 
@@ -74,7 +74,7 @@ fn play(mut bench: Bench, script: &Script) -> Bench {
     bench
 }
 
-/// The next event of EAP at a side: the SA, and the packet if there is one.
+/// The next EAP event at a side: the SA, and the packet if there is one.
 fn heard(bench: &mut Bench, side: Side, seen: &mut usize) -> Option<(SaId, Option<Vec<u8>>)> {
     while let Some(event) = bench.seat(side).events.get(*seen) {
         *seen += 1;
@@ -146,14 +146,14 @@ fn eap_adds_two_messages_a_round_and_two_for_the_proof() {
     bench.assert_agreement();
 }
 
-/// RFC 7296 §2.16: EAP-MD5 makes no key; SK_pi and SK_pr take its place.
+/// RFC 7296 §2.16: EAP-MD5 derives no key; SK_pi and SK_pr take its place.
 #[test]
-fn a_method_without_a_key_is_enough_where_the_responder_has_proved_itself() {
+fn a_method_without_a_key_suffices_if_the_responder_is_authenticated() {
     play(Bench::new(eap()), &Script::success(None)).assert_agreement();
 }
 
 #[test]
-fn the_responder_may_prove_itself_with_a_certificate() {
+fn the_responder_may_authenticate_with_a_certificate() {
     let pki = Pki::new(keytoll_crypto_api::algorithm::KeyKind::EcdsaP256, 2);
     let (mut i, mut r) = pki.configs();
     only(&mut i).local = Prove::Eap;
@@ -161,7 +161,7 @@ fn the_responder_may_prove_itself_with_a_certificate() {
     play(Bench::new((i, r)), &Script::success(Some("msk"))).assert_agreement();
 }
 
-/// RFC 5998: the key that EAP made is the responder's only proof; without a key there is none.
+/// RFC 5998: the key from EAP is the responder's only proof; without a key there is none.
 #[test]
 fn eap_only_needs_a_method_with_a_key() {
     let only_eap = || {
@@ -174,9 +174,9 @@ fn eap_only_needs_a_method_with_a_key() {
     assert_eq!(bench.failures(Side::I), ["AUTHENTICATION_FAILED"]);
 }
 
-/// RFC 5998 §3: a responder that has nothing but EAP shows neither certificate nor AUTH before the end.
+/// RFC 5998 §3: a responder with EAP only sends neither certificate nor AUTH before the end.
 #[test]
-fn a_responder_with_nothing_but_eap_proves_itself_at_the_end() {
+fn a_responder_with_eap_only_authenticates_at_the_end() {
     let bench = play(Bench::new(nothing_but_eap()), &Script::success(Some("an MSK")));
     bench.assert_agreement();
     check(
@@ -207,7 +207,7 @@ fn a_responder_with_nothing_but_eap_proves_itself_at_the_end() {
 }
 
 #[test]
-fn a_responder_with_nothing_but_eap_refuses_who_wants_its_own_proof() {
+fn a_responder_with_eap_only_refuses_initiators_that_require_its_auth() {
     let (mut i, r) = nothing_but_eap();
     only(&mut i).remote = only(&mut psk().0).remote.clone();
     let mut bench = play(Bench::new((i, r)), &Script::success(Some("an MSK")));
@@ -216,16 +216,16 @@ fn a_responder_with_nothing_but_eap_refuses_who_wants_its_own_proof() {
 }
 
 #[test]
-fn a_responder_with_nothing_but_eap_refuses_a_method_without_a_key() {
+fn a_responder_with_eap_only_refuses_a_method_without_a_key() {
     let script = Script { peer: Some(secret("made up")), ..Script::success(None) };
     let mut bench = play(Bench::new(nothing_but_eap()), &script);
     assert_eq!(bench.failures(Side::R), ["AUTHENTICATION_FAILED"]);
     assert_eq!(bench.failures(Side::I), ["AUTHENTICATION_FAILED"]);
 }
 
-/// RFC 5998 §3: of two connections that fit, the one is taken whose proof the initiator can judge.
+/// RFC 5998 §3: of two matching connections, the one with a proof that the initiator can verify is used.
 #[test]
-fn who_does_not_ask_for_eap_alone_gets_the_connection_with_a_proof() {
+fn an_initiator_without_eap_only_gets_the_connection_with_auth() {
     let (i, mut r) = eap();
     let mut nothing_but_eap = only(&mut r).clone();
     nothing_but_eap.local = Prove::Eap;
@@ -252,9 +252,9 @@ fn different_keys_are_no_proof() {
     bench.assert_nothing_remains();
 }
 
-/// An AAA server that leaves the keys out of its Access-Accept although the method made some.
+/// An AAA server that omits the keys from its Access-Accept although the method derived some.
 #[test]
-fn a_key_that_never_came_is_no_proof() {
+fn a_missing_key_is_no_proof() {
     let script = Script { peer: Some(secret("an MSK")), ..Script::success(None) };
     let mut bench = play(Bench::new(eap()), &script);
     bench.settle();
@@ -274,16 +274,16 @@ fn a_failure_ends_it_on_both_sides() {
     bench.assert_nothing_remains();
 }
 
-/// RFC 7296 §2.16: the responder's last message proves that it has the key that EAP made, whether it has proved itself before
-/// or not. Null cryptography takes any ICV, so that this proof alone is wrong.
+/// RFC 7296 §2.16: the responder's last message proves that it has the key from EAP, whether it is authenticated before or
+/// not. Null cryptography accepts any ICV, so only this proof is wrong.
 #[test]
-fn the_responder_s_last_proof_is_judged() {
+fn the_responder_s_last_auth_is_verified() {
     for configs in [eap, nothing_but_eap] {
         let script = Script::success(Some("an MSK"));
         let genuine = play(Bench::null(configs(), 1), &script);
         genuine.assert_agreement();
         let n = genuine.sent.iter().rposition(|(side, _)| *side == Side::R).unwrap();
-        // Behind the IKE header, that of SK, the IV, and what comes before the data of AUTH.
+        // After the IKE header, that of SK, the IV, and what precedes the data of AUTH.
         let bits_from_end = 8 * (genuine.sent[n].1.bytes.len() - 1 - (28 + 4 + 8 + 8));
         let mut bench = play(Bench::null(configs(), 1).fault(n + 1, Fault::Corrupt(bits_from_end)), &script);
         assert_eq!(bench.failures(Side::I), ["AUTHENTICATION_FAILED"], "{}", bench.ladder);
@@ -291,8 +291,8 @@ fn the_responder_s_last_proof_is_judged() {
     }
 }
 
-/// A peer that does not want the server, whether it is asked for the first time or is to prove itself at the end: the
-/// responder is told, agrees, and remembers nothing.
+/// A peer that refuses the server, whether at its first request or at its final AUTH: the responder is told, confirms, and
+/// keeps no state.
 #[test]
 fn a_peer_that_gives_up_ends_it_on_both_sides() {
     for answered in 0..3 {
@@ -306,7 +306,7 @@ fn a_peer_that_gives_up_ends_it_on_both_sides() {
     }
 }
 
-/// An AAA server that never answers: the gateway gives the conversation up, the device its requests.
+/// An AAA server that never answers: the gateway gives up the conversation, the device its requests.
 #[test]
 fn a_server_that_never_answers_costs_two_minutes_and_no_memory() {
     let mut bench = Bench::new(eap());
@@ -326,7 +326,7 @@ fn a_gateway_without_eap_refuses_a_device_without_proof() {
     assert_eq!(bench.failures(Side::R), ["unexpected identity"]);
 }
 
-/// Lost and repeated datagrams: the conversation is carried by requests that are repeated until answered.
+/// Lost and duplicated datagrams: the conversation is carried by requests that are retransmitted until answered.
 #[test]
 fn any_one_datagram_may_be_lost_or_come_twice() {
     for n in 1..=12 {
@@ -335,7 +335,7 @@ fn any_one_datagram_may_be_lost_or_come_twice() {
     }
 }
 
-/// The responder's connections, each for whom it expects and with a pool of its own: 10.n.0.1 for the n-th.
+/// The responder's connections, each with its expected identity and a pool of its own: 10.n.0.1 for the n-th.
 fn expecting(peers: &[Option<&str>]) -> (Config, Config) {
     let (mut i, mut r) = eap();
     only(&mut i).request_address = true;
@@ -349,9 +349,9 @@ fn expecting(peers: &[Option<&str>]) -> (Config, Config) {
     (i, r)
 }
 
-/// What becomes of a device that calls itself `claimed` and that EAP finds to be `proved`: the inner address it gets, or why
-/// it does not get in.
-fn let_in(
+/// The result for a device that claims `claimed` and that EAP authenticates as `proved`: its inner address, or why it is
+/// refused.
+fn admitted(
     peers: &[Option<&str>],
     claimed: &str,
     proved: Option<&str>,
@@ -375,27 +375,27 @@ fn let_in(
     }
 }
 
-/// RFC 7296 §2.16: access is decided by whom EAP proved; IDi may say anything.
+/// RFC 7296 §2.16: access depends on the identity that EAP authenticated, whatever IDi says.
 #[test]
-fn connection_and_pool_follow_whom_eap_proved() {
+fn connection_and_pool_follow_the_identity_of_eap() {
     let (boss, ue) = (Some("boss@lab"), Some("ue@lab"));
     let of = |peer: &str, n| Ok((peer.to_owned(), IpAddr::from([10, n, 0, 1])));
     for claimed in ["boss@lab", "ue@lab", "4pseudonym@lab", "192.0.2.7"] {
-        assert_eq!(let_in(&[boss, ue], claimed, boss), of("boss@lab", 0), "{claimed}");
-        assert_eq!(let_in(&[boss, ue], claimed, ue), of("ue@lab", 1), "{claimed}");
-        assert_eq!(let_in(&[boss, None], claimed, ue), of("ue@lab", 1), "{claimed}");
-        assert_eq!(let_in(&[boss], claimed, ue), Err("unexpected identity"), "{claimed}");
-        // An AAA server that names nobody has proved nobody's name.
-        assert_eq!(let_in(&[boss], claimed, None), Err("unexpected identity"), "{claimed}");
-        assert_eq!(let_in(&[boss, None], claimed, None), of("nobody", 1), "{claimed}");
+        assert_eq!(admitted(&[boss, ue], claimed, boss), of("boss@lab", 0), "{claimed}");
+        assert_eq!(admitted(&[boss, ue], claimed, ue), of("ue@lab", 1), "{claimed}");
+        assert_eq!(admitted(&[boss, None], claimed, ue), of("ue@lab", 1), "{claimed}");
+        assert_eq!(admitted(&[boss], claimed, ue), Err("unexpected identity"), "{claimed}");
+        // An AAA server that names nobody has authenticated no name.
+        assert_eq!(admitted(&[boss], claimed, None), Err("unexpected identity"), "{claimed}");
+        assert_eq!(admitted(&[boss, None], claimed, None), of("nobody", 1), "{claimed}");
     }
-    assert_eq!(let_in(&[boss], "boss@lab", Some("")), Err("unexpected identity"));
-    assert_eq!(let_in(&[boss], "boss@lab", Some("boss@lab\0")), Err("unexpected identity"));
+    assert_eq!(admitted(&[boss], "boss@lab", Some("")), Err("unexpected identity"));
+    assert_eq!(admitted(&[boss], "boss@lab", Some("boss@lab\0")), Err("unexpected identity"));
 }
 
-/// What the initiator has heard of our own proof holds for the connection it gets in the end.
+/// Our AUTH, which the initiator has verified, must apply to its final connection.
 #[test]
-fn a_connection_under_which_we_are_somebody_else_is_not_taken() {
+fn a_connection_with_another_local_identity_is_not_used() {
     let (i, mut r) = expecting(&[Some("boss@lab"), Some("ue@lab")]);
     r.connections[1].local_id = "other.example.org".parse().unwrap();
     let script = Script { proved: Some(b"ue@lab".to_vec()), ..Script::success(Some("an MSK")) };
@@ -403,10 +403,10 @@ fn a_connection_under_which_we_are_somebody_else_is_not_taken() {
     assert_eq!(bench.failures(Side::R), ["unexpected identity"]);
 }
 
-/// The connection of whom EAP has proved must be one for EAP, for the responder that was asked for, for what was agreed, and
-/// one with the very proof that the initiator has heard.
+/// The connection of the authenticated identity must use EAP, the requested responder, the negotiated suite, and exactly the
+/// AUTH that the initiator has verified.
 #[test]
-fn a_connection_that_the_initiator_did_not_agree_to_is_not_taken() {
+fn a_connection_that_does_not_match_the_negotiation_is_not_used() {
     let changes: [(&str, Change); 4] = [
         ("another responder", |it| it.local_id = "other.example.org".parse().unwrap()),
         ("another proof", |it| it.local = Prove::Psk(secret("another"))),
@@ -427,10 +427,10 @@ fn a_connection_that_the_initiator_did_not_agree_to_is_not_taken() {
     }
 }
 
-/// RFC 8019 §4.1: whoever falls silent in the middle of EAP has its place no longer than who never went on; who repeats
-/// itself is not silent.
+/// RFC 8019 §4.1: an initiator that falls silent during EAP keeps its place no longer than one that never continued;
+/// retransmissions do not count as silence.
 #[test]
-fn an_initiator_that_falls_silent_in_eap_is_forgotten_soon() {
+fn an_initiator_that_falls_silent_in_eap_is_dropped_soon() {
     let begun = || {
         let mut bench = Bench::null(eap(), 1);
         bench.initiate();
@@ -461,15 +461,15 @@ fn an_initiator_that_falls_silent_in_eap_is_forgotten_soon() {
     assert_eq!(patient.r.endpoint.half_open_count(), 0, "not for ever");
 }
 
-/// An AAA server that names nobody (RFC 2865 §5.1 lets it): whoever comes from one place has no more IKE SAs, and addresses of the
-/// pool, than one with a name.
+/// An AAA server that names nobody (permitted by RFC 2865 §5.1): initiators of one origin get no more IKE SAs and addresses of
+/// the pool than a named one.
 #[test]
-fn whom_nobody_has_named_is_counted_where_it_is() {
+fn unnamed_initiators_are_counted_by_origin() {
     let (mut i, mut r) = eap();
     only(&mut i).request_address = true;
     only(&mut r).remote_id = None;
     only(&mut r).pool = Some(Pool { first: "10.0.0.1".parse().unwrap(), size: 70 });
-    // There may be others behind the same NAT: sixty-four times as many as of one that is named.
+    // There may be others behind the same NAT: sixty-four times the limit of a named one.
     r.ike_sas_max = 1;
     let script = Script { proved: None, ..Script::success(Some("an MSK")) };
     let mut bench = Bench::new((i, r));

@@ -1,4 +1,4 @@
-//! How SAs end: deleted by either side, or because the peer is dead.
+//! Teardown of SAs: deleted by either side, or because the peer is dead.
 
 use keytoll_ike::Command;
 
@@ -32,7 +32,7 @@ fn either_side_closes_the_ike_sa() {
 }
 
 #[test]
-fn the_answer_to_a_deletion_is_repeated_for_as_long_as_it_may_be_wanted() {
+fn the_response_to_a_delete_is_retransmitted_as_long_as_needed() {
     let mut bench = Bench::new(psk()).established();
     bench.ladder.clear();
     let sa = bench.sa(Side::I);
@@ -72,7 +72,7 @@ fn a_probe_is_answered() {
 }
 
 #[test]
-fn silence_is_probed_and_traffic_of_the_peer_puts_it_off() {
+fn silence_is_probed_and_traffic_of_the_peer_postpones_it() {
     let (mut i, r) = psk();
     only(&mut i).liveness_after = Some(seconds(30));
     let mut bench = Bench::new((i, r)).established();
@@ -108,7 +108,7 @@ fn a_dead_peer_is_noticed() {
     assert_eq!(bench.closures(Side::R), ["timeout"]);
 }
 
-/// A peer that never answers a deletion does not keep us for ever.
+/// A peer that never answers a DELETE does not occupy us for ever.
 #[test]
 fn a_deletion_nobody_answers() {
     let mut bench = Bench::new(psk()).established();

@@ -1,4 +1,4 @@
-//! IKE_SA_INIT and IKE_AUTH with shared keys: cookies, groups, repetitions, children or none, addresses.
+//! IKE_SA_INIT and IKE_AUTH with shared keys: cookies, groups, retransmissions, children or none, addresses.
 
 use keytoll_crypto_api::algorithm::KeyKind;
 use keytoll_ike::config::{Believe, Mode, Prove};
@@ -27,7 +27,7 @@ fn a_shared_key_takes_four_messages() {
 }
 
 #[test]
-fn a_draining_responder_lets_nobody_begin_but_serves_those_inside() {
+fn a_draining_responder_refuses_new_sas_but_serves_existing_ones() {
     let mut bench = Bench::new(psk()).established();
     bench.command(Side::R, Command::Drain);
     assert_eq!(bench.r.endpoint.closing_count(), 0);
@@ -94,9 +94,9 @@ fn the_wrong_group_costs_two_more() {
     bench.assert_agreement();
 }
 
-/// Everything that can send an initiator round again, and every answer twice.
+/// Everything that can make an initiator repeat IKE_SA_INIT, and every answer twice.
 #[test]
-fn repeated_detours_are_gone_once() {
+fn duplicated_requests_to_repeat_are_obeyed_once() {
     let (mut i, mut r) = psk();
     only(&mut i).suites = ike("aes128gcm16-prfsha256-x25519 aes128gcm16-prfsha256-ecp256");
     only(&mut r).suites = ike("aes128gcm16-prfsha256-ecp256");
@@ -145,7 +145,7 @@ fn repeated_detours_are_gone_once() {
 }
 
 #[test]
-fn a_lost_request_is_sent_again() {
+fn a_lost_request_is_retransmitted() {
     let mut bench = Bench::new(psk()).lose(1);
     bench.initiate();
     bench.run_for(lab::seconds(20));
@@ -167,7 +167,7 @@ fn a_lost_request_is_sent_again() {
 }
 
 #[test]
-fn a_lost_response_is_repeated_from_memory() {
+fn a_lost_response_is_retransmitted_from_memory() {
     let mut bench = Bench::new(psk()).lose(2).lose(6);
     bench.initiate();
     bench.run_for(lab::seconds(20));
@@ -213,7 +213,7 @@ fn nobody_answers() {
 }
 
 #[test]
-fn a_responder_forgets_who_does_not_go_on() {
+fn a_responder_drops_initiators_that_do_not_continue() {
     let mut bench = Bench::new(psk());
     bench.initiate();
     let (_, request) = bench.intercept().unwrap();
@@ -243,7 +243,7 @@ fn without_a_child() {
 }
 
 #[test]
-fn without_a_child_only_if_the_responder_can() {
+fn childless_only_if_the_responder_supports_it() {
     let (mut i, r) = psk();
     only(&mut i).child = None;
     let mut bench = Bench::new((i, r)).established();
@@ -252,7 +252,7 @@ fn without_a_child_only_if_the_responder_can() {
 }
 
 #[test]
-fn transport_mode_if_both_want_it() {
+fn transport_mode_if_both_request_it() {
     for (i_mode, r_mode, agreed) in [
         (Mode::Transport, Mode::Transport, Mode::Transport),
         (Mode::Transport, Mode::Tunnel, Mode::Tunnel),
@@ -267,9 +267,9 @@ fn transport_mode_if_both_want_it() {
     }
 }
 
-/// RFC 4301 §4.1: transport mode is for the traffic of two hosts; a policy for networks behind them makes a tunnel.
+/// RFC 4301 §4.1: transport mode is for the traffic of two hosts; a policy for networks behind them leads to a tunnel.
 #[test]
-fn networks_get_a_tunnel_although_both_want_transport_mode() {
+fn networks_get_a_tunnel_although_both_request_transport_mode() {
     for (ours, theirs) in [("10.1.0.0/16", None), ("0.0.0.0/0", Some("0.0.0.0/0"))] {
         let (mut i, mut r) = psk();
         for (config, local, remote) in [(&mut i, Some(ours), theirs), (&mut r, theirs, Some(ours))] {
@@ -285,7 +285,7 @@ fn networks_get_a_tunnel_although_both_want_transport_mode() {
 }
 
 #[test]
-fn traffic_is_narrowed_to_what_both_allow() {
+fn traffic_is_narrowed_to_the_intersection() {
     let (mut i, mut r) = psk();
     only_child(&mut i).local = vec![net("10.1.0.0/16")];
     only_child(&mut i).remote = vec![net("0.0.0.0/0")];
@@ -337,7 +337,7 @@ fn addresses_are_assigned_and_come_back() {
 }
 
 #[test]
-fn who_lives_in_a_pool_gets_no_traffic_but_its_own() {
+fn a_device_with_a_pool_address_gets_only_its_own_traffic() {
     let neighbours = || {
         let (mut i, mut r) = psk();
         only(&mut r).pool = Some(lab::pool());
@@ -354,7 +354,7 @@ fn who_lives_in_a_pool_gets_no_traffic_but_its_own() {
         "what was assigned, not what was asked"
     );
 
-    // Without an address of the pool nothing of the pool.
+    // Without a pool address, no traffic of the pool.
     let mut bench = Bench::new(neighbours());
     bench.initiate();
     bench.settle();
@@ -422,7 +422,7 @@ fn every_kind_of_suite() {
 }
 
 #[test]
-fn the_initiators_best_suite_that_the_responder_has_too() {
+fn the_initiators_best_suite_that_the_responder_supports() {
     let (mut i, mut r) = psk();
     only(&mut i).suites =
         ike("chacha20poly1305-prfsha256-x25519 aes256gcm16-prfsha256-x25519 aes128-sha256-x25519");
@@ -462,10 +462,10 @@ fn one_gateway_many_devices_each_with_a_key_of_its_own() {
     assert_eq!(bench.r.books.sa_count(), 1);
 }
 
-/// Whoever has the key that guests share may say that it is anybody. The IKE SA of somebody who has proved it with a certificate is
-/// none of its own, however often it comes and whatever it says of others (INITIAL_CONTACT).
+/// A holder of a shared guest key can claim any identity. The IKE SAs of a peer that authenticated with a certificate are not
+/// its own, however often it connects and even with INITIAL_CONTACT.
 #[test]
-fn a_name_under_another_connection_is_somebody_else() {
+fn a_name_under_another_connection_is_another_peer() {
     let (mut i, mut r) = Pki::new(KeyKind::EcdsaP256, 2).configs();
     let (mut guests, mut guest) = (only(&mut r).clone(), only(&mut i).clone());
     (guests.remote_id, guests.remote) = (None, Believe::psk(secret("on the wall")));

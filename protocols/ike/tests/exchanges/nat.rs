@@ -1,4 +1,4 @@
-//! Network address translation: found, followed, and pretended.
+//! Network address translation: detected, followed, and pretended.
 
 use keytoll_net::Socket;
 
@@ -17,7 +17,7 @@ fn behind_nat() -> Bench {
     bench
 }
 
-/// The ports of every datagram, from and to, and whether a non-ESP marker is in front.
+/// Source and destination port of every datagram, and whether a non-ESP marker precedes it.
 fn ports(bench: &Bench) -> Vec<(u16, u16, bool)> {
     let marked = |bytes: &[u8]| bytes.starts_with(&[0; 4]);
     bench
@@ -63,7 +63,7 @@ fn either_side_can_pretend_and_both_encapsulate() {
 }
 
 #[test]
-fn ports_of_one_s_own() {
+fn configured_ports() {
     let (mut i, mut r) = psk();
     for config in [&mut i, &mut r] {
         (config.port, config.nat_port, config.force_encapsulation) = (5000, 5001, true);
@@ -88,9 +88,9 @@ fn a_device_may_use_ports_of_its_own() {
     bench.assert_agreement();
 }
 
-/// The NAT forgets its mapping and makes another one: the next message of the device tells the gateway.
+/// The NAT's mapping changes: the next message of the device tells the gateway.
 #[test]
-fn a_gateway_follows_a_device_whose_nat_has_changed_its_mind() {
+fn a_gateway_follows_a_device_whose_nat_mapping_changed() {
     let mut bench = behind_nat().established();
     bench.nat = Some(Rewriter { outside: OUTSIDE.parse().unwrap(), port_offset: 20_000 });
     let sa = bench.sa(Side::I);
@@ -103,9 +103,9 @@ fn a_gateway_follows_a_device_whose_nat_has_changed_its_mind() {
     assert_eq!(to, [4500, 24_500, 24_500, 4500]);
 }
 
-/// The answer was lost and meanwhile the mapping has changed: the answer goes where the repeated request came from.
+/// The response was lost and meanwhile the mapping has changed: it goes to the source of the retransmitted request.
 #[test]
-fn a_repeated_response_goes_to_where_the_repeated_request_came_from() {
+fn a_retransmitted_response_goes_to_the_source_of_the_retransmitted_request() {
     let mut bench = behind_nat().established();
     let sa = bench.sa(Side::I);
     bench.command(Side::I, keytoll_ike::Command::Probe(sa));
@@ -123,9 +123,9 @@ fn a_repeated_response_goes_to_where_the_repeated_request_came_from() {
     );
 }
 
-/// RFC 3948 §4: only a NAT that is really there can forget somebody.
+/// RFC 3948 §4: only a real NAT has a mapping that expires.
 #[test]
-fn who_is_behind_a_nat_has_a_path_to_keep() {
+fn only_the_end_behind_a_nat_needs_keepalives() {
     let mut bench = behind_nat().established();
     let (i, r) = (bench.sa(Side::I), bench.sa(Side::R));
     let path = (Socket::new(Side::I.ip(), 4500), Socket::new(Side::R.ip(), 4500));

@@ -1,4 +1,4 @@
-//! Authentications that end without an SA: each gives its reason at the right side, and nothing remains.
+//! Authentications that end without an SA: each has a reason at the right side, and no state is left.
 
 use keytoll_crypto_api::algorithm::KeyKind;
 use keytoll_ike::Config;
@@ -7,7 +7,7 @@ use keytoll_ike::config::{Believe, Prove};
 use crate::support::lab::{self, DECADE, Pki, esp, id, ike, net, only, only_child, psk, secret};
 use crate::support::{Bench, Side, check};
 
-/// Asserts why it failed at either side, and that nothing remains.
+/// Asserts the reasons of failure at either side, and that no state is left.
 #[track_caller]
 fn fails(configs: (Config, Config), at_i: &[&str], at_r: &[&str]) -> Bench {
     let mut bench = Bench::new(configs);
@@ -40,7 +40,7 @@ fn the_wrong_key_at_the_initiator() {
     );
 }
 
-/// The initiator finds out when the responder thinks that all is well: it has to say so.
+/// The initiator detects it when the responder regards the SA as established: it must report it.
 #[test]
 fn the_wrong_key_at_the_responder() {
     let (i, mut r) = psk();
@@ -73,14 +73,14 @@ fn a_key_for_somebody_else() {
 }
 
 #[test]
-fn an_initiator_nobody_knows() {
+fn an_unknown_initiator() {
     let (i, mut r) = psk();
     only(&mut r).remote_id = Some(id("somebody.example.org"));
     fails((i, r), &["AUTHENTICATION_FAILED"], &["unexpected identity"]);
 }
 
 #[test]
-fn a_responder_that_is_not_whom_the_initiator_asked_for() {
+fn a_responder_other_than_the_requested_one() {
     let (mut i, r) = psk();
     only(&mut i).remote_id = Some(id("somebody.example.org"));
     fails((i, r), &["AUTHENTICATION_FAILED"], &["unexpected identity"]);
@@ -104,7 +104,7 @@ fn no_common_suite() {
     );
 }
 
-/// Nobody has signed the refusal, so it must not be the last word: a better answer may still come.
+/// The refusal is not authenticated, so it must not be final: a better answer may still arrive.
 #[test]
 fn a_forged_refusal_ends_nothing() {
     let mut bench = Bench::new(psk());
@@ -145,7 +145,7 @@ fn no_common_group_is_no_common_suite() {
     fails((i, r), &["NO_PROPOSAL_CHOSEN"], &[]);
 }
 
-/// The IKE SA comes up, the child does not: both owners are told, and may go on without.
+/// The IKE SA is established, the child is refused: both owners are told, and may continue without.
 fn refuses_child((i, r): (Config, Config), at_i: &str, at_r: &str) -> Bench {
     let mut bench = Bench::new((i, r)).established();
     assert_eq!((bench.refusals(Side::I), bench.refusals(Side::R)), (vec![at_i], vec![at_r]));
@@ -183,23 +183,23 @@ fn no_common_suite_for_the_child() {
 }
 
 #[test]
-fn certificates_that_are_not_believed() {
+fn certificates_that_are_not_trusted() {
     let pki = Pki::new(KeyKind::EcdsaP256, 3);
     let other = Pki::seeded(KeyKind::EcdsaP256, 3, 2);
     let after = DECADE.until_unix_seconds + 1;
     let before = DECADE.from_unix_seconds - 1;
     let cases = [
-        // An authority that calls itself the same has other keys.
+        // Another authority of the same name has other keys.
         (other.trust(&other.gateway, lab::NOW), "certificate with bad signature"),
         (pki.trust(&pki.gateway, after), "certificate expired"),
         (pki.trust(&pki.gateway, before), "certificate not yet valid"),
     ];
     for (trust, why) in cases {
-        // The responder judges the initiator.
+        // The responder verifies the initiator.
         let (i, mut r) = pki.configs();
         only(&mut r).remote = Believe::Certificate(trust.clone());
         fails((i, r), &["AUTHENTICATION_FAILED"], &[why]);
-        // The initiator judges the responder.
+        // The initiator verifies the responder.
         let (mut i, r) = pki.configs();
         only(&mut i).remote = Believe::Certificate(trust);
         let mut bench = fails((i, r), &[why], &[]);
@@ -211,7 +211,7 @@ fn certificates_that_are_not_believed() {
 fn somebody_else_s_certificate() {
     let pki = Pki::new(KeyKind::EcdsaP256, 2);
     let (mut i, r) = pki.configs();
-    // A name the certificate does not speak for.
+    // A name that the certificate does not contain.
     only(&mut i).local = Prove::Certificate(pki.gateway.clone());
     fails((i, r), &["AUTHENTICATION_FAILED"], &["unexpected identity"]);
     // A certificate without its key.
@@ -236,7 +236,7 @@ fn a_chain_that_lacks_its_middle() {
     fails((i, r), &["AUTHENTICATION_FAILED"], &["certificate of unknown issuer"]);
 }
 
-/// Who should show a certificate does not get in with a shared key, nor the other way round.
+/// A peer that must use a certificate is not admitted with a shared key, nor the other way round.
 #[test]
 fn the_wrong_kind_of_proof() {
     let pki = Pki::new(KeyKind::EcdsaP256, 2);
@@ -259,7 +259,7 @@ fn a_connection_that_does_not_exist() {
     bench.assert_nothing_remains();
 }
 
-/// A child that one side does not want: the IKE SA comes up without.
+/// One side does not support the child: the IKE SA is established without.
 #[test]
 fn a_responder_without_a_child_says_so() {
     let (i, mut r) = psk();
@@ -269,7 +269,7 @@ fn a_responder_without_a_child_says_so() {
     assert_eq!((bench.i.books.sa_count(), bench.r.books.sa_count()), (1, 1));
 }
 
-/// An authentication whose `n`th message is changed on its way. Null cryptography: whoever changes it has the keys.
+/// An authentication whose `n`th message is altered. Null cryptography: whoever alters it has the keys.
 fn with_changed(n: usize, change: fn(&mut Vec<u8>)) -> Bench {
     let mut bench = Bench::null(psk(), 1);
     bench.initiate();
@@ -284,32 +284,32 @@ fn with_changed(n: usize, change: fn(&mut Vec<u8>)) -> Bench {
     bench
 }
 
-/// Where the first payload inside of SK begins: behind the IKE header, that of SK, and the IV.
+/// Offset of the first payload inside SK: after the IKE header, that of SK, and the IV.
 const INNER: usize = 28 + 4 + 8;
 
-/// RFC 7296 §2.21.2: who cannot read what authentic peers say tells them what is wrong with it.
+/// RFC 7296 §2.21.2: an authentic but malformed message is answered with an error notification.
 #[test]
-fn an_authentic_message_that_makes_no_sense_is_refused_by_name() {
+fn an_authentic_malformed_message_is_answered_with_the_error() {
     // A length beyond the message.
     let mut syntax = with_changed(3, |bytes| bytes[INNER + 2] = 0x7f);
     assert_eq!(syntax.failures(Side::I), ["INVALID_SYNTAX"], "{}", syntax.ladder);
-    // A critical payload of a type that nobody knows.
+    // A critical payload of unknown type.
     let mut critical = with_changed(3, |bytes| {
         bytes[28] = 200;
         bytes[INNER + 1] = 0x80;
     });
     assert_eq!(critical.failures(Side::I), ["UNSUPPORTED_CRITICAL_PAYLOAD"], "{}", critical.ladder);
-    // The initiator tells it in an exchange of its own.
+    // The initiator reports it in an exchange of its own.
     let mut at_initiator = with_changed(4, |bytes| bytes[INNER + 2] = 0x7f);
     assert_eq!(at_initiator.closures(Side::R), ["INVALID_SYNTAX"], "{}", at_initiator.ladder);
     assert_eq!(at_initiator.i.books.sa_count(), 0);
 }
 
-/// RFC 7296 §1.2: another group, or a public value that is none of the group's, is answered with the group that is wanted.
+/// RFC 7296 §1.2: another group, or an invalid public value, is answered with the required group.
 #[test]
-fn a_public_value_that_does_not_fit_is_answered_with_the_group() {
+fn an_unsuitable_public_value_is_answered_with_the_group() {
     let changes: [fn(&mut Vec<u8>); 2] = [
-        // Of two groups whose public values have the same length, the other.
+        // The other one of two groups whose public values have the same length.
         |bytes| replace(bytes, &KE_OF_X25519, &[0, 40, 0, 32]),
         |bytes| {
             let at = position(bytes, &KE_OF_X25519);

@@ -1,4 +1,4 @@
-//! New keys for an IKE SA, by hand and by time, and authentication again (RFC 4478).
+//! Rekeying of an IKE SA, on command and by time, and reauthentication (RFC 4478).
 
 use std::time::Duration;
 
@@ -56,7 +56,7 @@ fn either_side_rekeys_the_ike_sa() {
 fn the_group_of_the_new_keys_is_corrected() {
     let (mut i, mut r) = psk();
     only(&mut i).suites = ike("aes128gcm16-prfsha256-x25519 aes128gcm16-prfsha256-ecp256");
-    // They like their groups in different orders: the one who asks tries the group of the SA there is.
+    // They prefer groups in different orders: the requester tries the group of the existing SA.
     only(&mut r).suites = ike("aes128gcm16-prfsha256-ecp256 aes128gcm16-prfsha256-x25519");
     let mut bench = quiet((i, r));
     let sa = bench.sa(Side::R);
@@ -80,7 +80,7 @@ fn the_group_of_the_new_keys_is_corrected() {
 }
 
 #[test]
-fn an_ike_sa_is_rekeyed_when_its_time_has_come() {
+fn an_ike_sa_is_rekeyed_by_time() {
     let (mut i, r) = psk();
     only(&mut i).rekey_after = Some(seconds(600));
     let mut bench = quiet((i, r));
@@ -90,7 +90,7 @@ fn an_ike_sa_is_rekeyed_when_its_time_has_come() {
     bench.assert_agreement();
 }
 
-/// RFC 4478: the responder says how long its belief lasts.
+/// RFC 4478: the responder announces how long the authentication is valid.
 #[test]
 fn at_the_end_of_its_lifetime_an_sa_is_closed() {
     let (i, mut r) = psk();
@@ -115,9 +115,9 @@ fn at_the_end_of_its_lifetime_an_sa_is_closed() {
     bench.assert_nothing_remains();
 }
 
-/// An initiator that ignores the lifetime is shown the door.
+/// An initiator that ignores the lifetime has its SA closed.
 #[test]
-fn a_responder_holds_to_the_lifetime_it_set() {
+fn a_responder_enforces_its_lifetime() {
     let (i, mut r) = psk();
     only(&mut r).auth_lifetime = Some(seconds(100));
     let mut bench = Bench::new((i, r)).established();
@@ -127,9 +127,9 @@ fn a_responder_holds_to_the_lifetime_it_set() {
     bench.assert_nothing_remains();
 }
 
-/// RFC 4478 §3: a lifetime of nothing says nothing; whoever kept to it would close what it had just opened, for ever.
+/// RFC 4478 §3: a lifetime of zero is ignored; obeying it would mean to close and reopen for ever.
 #[test]
-fn a_lifetime_of_no_time_is_no_lifetime() {
+fn a_lifetime_of_zero_is_ignored() {
     let (i, mut r) = psk();
     only(&mut r).auth_lifetime = Some(Duration::ZERO);
     let mut bench = Bench::new((i, r)).established();
@@ -151,7 +151,7 @@ fn ahead() -> (Config, Config) {
 }
 
 #[test]
-fn authentication_ahead_of_time() {
+fn reauthentication_ahead_of_time() {
     let mut bench = Bench::new(ahead()).established();
     bench.ladder.clear();
     let old = bench.sa(Side::I);
@@ -172,7 +172,7 @@ fn authentication_ahead_of_time() {
 }
 
 #[test]
-fn who_is_told_ahead_of_time_and_does_nothing_is_closed_at_the_end() {
+fn an_initiator_that_does_not_reauthenticate_is_closed_at_the_end() {
     let mut bench = Bench::new(ahead()).established();
     bench.run_for(seconds(102));
     let due = bench.i.events.iter().filter(|event| matches!(event, Event::ReauthenticationDue(_))).count();
@@ -181,7 +181,7 @@ fn who_is_told_ahead_of_time_and_does_nothing_is_closed_at_the_end() {
     bench.assert_nothing_remains();
 }
 
-/// New keys are no new authentication: the lifetime goes on, and it stays the first initiator's business.
+/// Rekeying is not reauthentication: the lifetime continues, and the original initiator remains responsible.
 #[test]
 fn rekeying_does_not_prolong_a_lifetime() {
     for side in Side::BOTH {
@@ -227,7 +227,7 @@ fn a_leased_address_survives_rekeying_and_comes_back_once() {
 }
 
 #[test]
-fn both_configured_alike_rekey_for_hours() {
+fn both_with_the_same_configuration_rekey_for_hours() {
     let configs = both(psk(), |connection| {
         connection.rekey_after = Some(seconds(1000));
         connection.child.as_mut().unwrap().rekey_after = Some(seconds(300));
@@ -241,10 +241,10 @@ fn both_configured_alike_rekey_for_hours() {
     crate::support::books::assert_crosswise(bench.i.books.only_child(), bench.r.books.only_child());
 }
 
-/// RFC 7296 §3.10.1: a peer that replaces nothing under an IKE SA, as small ones do (§4), has to be met anew. That is for who
-/// began it; the other side goes on with what there is.
+/// RFC 7296 §3.10.1: a peer that refuses rekeying under an IKE SA, as minimal ones do (§4), needs a new IKE SA. The original
+/// initiator sets it up; the other side continues with the existing one.
 #[test]
-fn a_peer_that_makes_no_additional_sas_is_authenticated_again() {
+fn a_peer_without_additional_sas_is_reauthenticated() {
     let ladders = [
         "
         i -> r  CREATE_CHILD_SA request  SK N SA Nonce TSi TSr
@@ -269,9 +269,9 @@ fn a_peer_that_makes_no_additional_sas_is_authenticated_again() {
     }
 }
 
-/// The same of the IKE SA itself; the answer is made by hand, for we replace every IKE SA.
+/// The same for the IKE SA itself; the answer is made by hand, because we never refuse rekeying an IKE SA.
 #[test]
-fn an_ike_sa_that_is_not_replaced_is_begun_anew() {
+fn an_ike_sa_that_cannot_be_rekeyed_is_set_up_anew() {
     const NOTIFY: u8 = 41;
     // RFC 7296 §3.10: no protocol, no SPI, the type.
     const NO_ADDITIONAL_SAS: [u8; 4] = [0, 0, 0, 35];

@@ -1,4 +1,4 @@
-//! With whom an authentication failed, what is most likely wrong, and what nobody wanted to negotiate.
+//! The peer of a failed authentication, the most likely cause, and refused proposals.
 
 use keytoll_crypto_api::algorithm::KeyKind;
 use keytoll_crypto_api::credentials::Credential;
@@ -9,7 +9,7 @@ use keytoll_ike::config::{Believe, Prove};
 use crate::support::lab::{self, Pki, esp, id, ike, keys_by_identity, only, only_child, psk, secret};
 use crate::support::{Bench, Side};
 
-/// What a side knows of the peer that it did not let in, or that did not let it in.
+/// What a side knows of the peer that it refused, or that refused it.
 type Known<'a> = Option<(Option<&'a str>, Option<Likely>)>;
 
 #[track_caller]
@@ -25,7 +25,7 @@ fn check(configs: (Config, Config), at_i: Known<'_>, at_r: Known<'_>) {
 }
 
 #[test]
-fn a_wrong_shared_key_is_called_that() {
+fn a_wrong_shared_key_is_reported_as_such() {
     let (mut i, r) = psk();
     only(&mut i).local = Prove::Psk(secret("wrong"));
     check(
@@ -50,7 +50,7 @@ fn an_identity_without_a_key_is_no_wrong_key() {
 }
 
 #[test]
-fn a_stranger_is_named_as_it_calls_itself() {
+fn a_stranger_is_reported_by_its_claimed_identity() {
     let (i, mut r) = psk();
     only(&mut r).remote_id = Some(id("somebody.example.org"));
     check((i, r), Some((None, Some(Likely::KeysDifferOrUnknown))), Some((Some(lab::DEVICE), None)));
@@ -60,7 +60,7 @@ fn a_stranger_is_named_as_it_calls_itself() {
 }
 
 #[test]
-fn another_kind_of_proof_and_another_key_are_told_apart() {
+fn another_kind_of_proof_and_another_key_are_distinguished() {
     let pki = Pki::new(KeyKind::EcdsaP256, 2);
     let ((keyed, _), (_, r)) = (psk(), pki.configs());
     let ours = Some((None, Some(Likely::KeysDifferOrUnknown)));
@@ -74,7 +74,7 @@ fn another_kind_of_proof_and_another_key_are_told_apart() {
     check((i, r), ours, Some((Some(lab::DEVICE), Some(Likely::OtherKey))));
 }
 
-/// The reason of a certificate says all there is to say.
+/// The reason concerning a certificate is complete.
 #[test]
 fn a_refused_certificate_needs_no_guess() {
     let pki = Pki::new(KeyKind::EcdsaP256, 2);
@@ -84,7 +84,7 @@ fn a_refused_certificate_needs_no_guess() {
 }
 
 #[test]
-fn a_responder_that_is_not_there_has_no_name() {
+fn an_absent_responder_has_no_name() {
     let bench = (1..20).fold(Bench::new(psk()), Bench::lose);
     let mut bench = bench;
     bench.initiate();
@@ -94,7 +94,7 @@ fn a_responder_that_is_not_there_has_no_name() {
 }
 
 #[test]
-fn what_is_not_negotiated_is_told_beside_what_would_be() {
+fn refused_proposals_are_reported_with_the_acceptable_ones() {
     let (mut i, mut r) = psk();
     only(&mut i).suites = ike("aes256gcm16-prfsha256-x25519 aes256-sha384-ecp384");
     only(&mut r).suites = ike("aes128gcm16-prfsha256-x25519 3des-md5-modp1024");
@@ -114,7 +114,7 @@ fn what_is_not_negotiated_is_told_beside_what_would_be() {
 }
 
 #[test]
-fn a_child_that_is_not_negotiated_is_told_as_well() {
+fn refused_proposals_for_a_child_are_reported_as_well() {
     let (mut i, r) = psk();
     only_child(&mut i).suites = esp("aes256-sha512");
     let mut bench = Bench::new((i, r));

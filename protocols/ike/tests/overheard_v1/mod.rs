@@ -1,10 +1,10 @@
-//! Any bytes as what somebody overhears who has an encryption key: the fuzz target `ikev1_overheard`, and the test that
-//! replays its corpus. RFC 2409 appendix B.
+//! Arbitrary bytes as messages observed with an encryption key: the fuzz target `ikev1_overheard`, and the test that replays
+//! its corpus. RFC 2409 appendix B.
 //!
-//! Null cryptography, so that whoever writes the bytes has every key. The format:
+//! Null cryptography, so that the bytes can forge everything. The format:
 //!
 //!   KeyLen(1) Step(*)
-//!   Arrives(1) Length(2) Bytes(*)               a message, which arrives if the first bit says so
+//!   Arrives(1) Length(2) Bytes(*)               a message, which is delivered if the first bit is set
 
 use keytoll_crypto::Null;
 use keytoll_ike::v1::overheard::{NotOpened, Overheard};
@@ -12,10 +12,10 @@ use keytoll_ike::v1::wire::Message;
 use keytoll_ike::wire::Header;
 use keytoll_net::wire::Reader;
 
-/// Runs the bytes; how many messages were in the clear, how many were opened, and how many were not.
+/// Runs the bytes; returns how many messages were unencrypted, how many were decrypted, and how many were not.
 ///
 /// # Panics
-/// If what was opened is not what the message carries.
+/// If a decrypted message is not what the message carries.
 pub(crate) fn run(bytes: &[u8]) -> [usize; 3] {
     let mut r = Reader::new(bytes);
     let mut counts = [0; 3];

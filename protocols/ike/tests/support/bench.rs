@@ -1,4 +1,4 @@
-//! The table the two endpoints sit at: a queue of datagrams, the faults that befall them, and the clock.
+//! The test bench: two endpoints, a queue of datagrams, faults, and the clock.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::net::IpAddr;
@@ -15,10 +15,10 @@ use keytoll_net::Addr;
 use super::books::Books;
 use super::ladder::Ladder;
 
-/// One way between the two, unless the weather says otherwise.
+/// One-way delay between the two, unless a test changes it.
 pub(crate) const LATENCY: Duration = Duration::from_millis(10);
 
-/// One of the two seats; `I` usually begins.
+/// One of the two endpoints; `I` is usually the initiator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Side {
     I,
@@ -50,7 +50,7 @@ impl Side {
     }
 }
 
-/// What happens to one datagram on its way.
+/// A fault of one datagram.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fault {
     /// It never arrives.
@@ -71,20 +71,20 @@ pub(crate) struct Weather {
     pub(crate) duplication: f64,
     /// One bit somewhere is flipped.
     pub(crate) corruption: f64,
-    /// Latencies are uniform below this, so datagrams overtake each other.
+    /// Delays are uniform below this, so datagrams overtake each other.
     pub(crate) latency_max: Duration,
 }
 
 impl Weather {
     fn damage(&mut self, datagram: &Datagram) -> Option<Fault> {
         let bits = datagram.bytes.len() as u64 * 8;
-        // Nothing is drawn where nothing is damaged.
+        // Nothing is drawn if nothing is to be damaged.
         let is_damaged = self.corruption > 0.0 && self.rng.chance(self.corruption);
         is_damaged.then(|| Fault::Corrupt(usize::try_from(self.rng.below(bits)).unwrap()))
     }
 }
 
-/// An endpoint with what surrounds it.
+/// An endpoint with its surroundings.
 pub(crate) struct Seat {
     pub(crate) endpoint: Endpoint,
     pub(crate) crypto: Box<dyn Crypto>,
@@ -92,7 +92,7 @@ pub(crate) struct Seat {
     pub(crate) books: Books,
 }
 
-/// A NAT between the two: what `I` sends from looks like this to `R`, port by port.
+/// A NAT between the two: `R` sees the source of `I` like this, port by port.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Rewriter {
     pub(crate) outside: IpAddr,
@@ -113,7 +113,7 @@ pub(crate) struct Bench {
     sent_count: usize,
     pub(crate) nat: Option<Rewriter>,
     pub(crate) weather: Option<Weather>,
-    /// Datagrams leave, but nothing arrives any more: (from I, from R).
+    /// Datagrams are sent, but not delivered any more: (from I, from R).
     pub(crate) cut: BTreeMap<Side, bool>,
     queue: BTreeMap<(Time, u64), (Side, Datagram)>,
     faults: BTreeMap<usize, Fault>,
@@ -156,7 +156,7 @@ impl Bench {
         }
     }
 
-    /// The `n`th datagram from the start (counted from 1) meets this fate.
+    /// The `n`th datagram from the start (counted from 1) has this fault.
     pub(crate) fn fault(mut self, n: usize, fault: Fault) -> Self {
         self.faults.insert(n, fault);
         self
@@ -174,17 +174,17 @@ impl Bench {
         self.fault(n, Fault::Corrupt(3))
     }
 
-    /// The next datagram to be sent meets this fate.
+    /// The next datagram has this fault.
     pub(crate) fn next_fault(&mut self, fault: Fault) {
         self.fault_ahead(1, fault);
     }
 
-    /// The `n`th datagram from now (counted from 1) meets this fate.
+    /// The `n`th datagram from now (counted from 1) has this fault.
     pub(crate) fn fault_ahead(&mut self, n: usize, fault: Fault) {
         self.faults.insert(self.sent_count + n, fault);
     }
 
-    /// A side loses all it knows and begins anew.
+    /// A side loses its state and starts anew.
     pub(crate) fn restart(&mut self, side: Side, config: Config, seed: u64) {
         let name = format!("{}, restarted", side.name());
         let seat = self.seat(side);
@@ -200,12 +200,12 @@ impl Bench {
         }
     }
 
-    /// One side's owner wants something.
+    /// Executes a command of one side's owner.
     pub(crate) fn command(&mut self, side: Side, command: Command) {
         self.feed(side, Input::Command(command));
     }
 
-    /// `I` begins with its first connection.
+    /// `I` initiates its first connection.
     pub(crate) fn initiate(&mut self) {
         self.initiate_from(Side::I, 0);
     }
@@ -229,17 +229,17 @@ impl Bench {
         self
     }
 
-    /// The one IKE SA a side has.
+    /// The only IKE SA of a side.
     pub(crate) fn sa(&mut self, side: Side) -> SaId {
         self.seat(side).books.only_sa()
     }
 
-    /// The one child a side has, by the SPI it receives on.
+    /// The inbound SPI of the only child of a side.
     pub(crate) fn child(&mut self, side: Side) -> u32 {
         self.seat(side).books.only_child().inbound_spi
     }
 
-    /// Gives one input to a side and sends what comes of it.
+    /// Passes one input to a side and sends the results.
     pub(crate) fn feed(&mut self, side: Side, input: Input<'_, Command>) {
         let (facts, outputs) = self.handle(side, input);
         let mut sent: VecDeque<Message> = VecDeque::new();
@@ -267,7 +267,7 @@ impl Bench {
         assert!(sent.is_empty(), "every fact has its datagram");
     }
 
-    /// Gives one input to a side; what comes of it is nobody's business but the caller's.
+    /// Passes one input to a side and returns the results.
     pub(crate) fn handle(
         &mut self,
         side: Side,
@@ -349,7 +349,7 @@ impl Bench {
         [of(&self.i, Side::I), of(&self.r, Side::R)].into_iter().flatten().min()
     }
 
-    /// Lets the next thing happen if it does before `until`: a datagram arrives, or a deadline comes.
+    /// Executes the next event if it is before `until`: a datagram arrives, or a deadline passes.
     pub(crate) fn step(&mut self, until: Time) -> bool {
         let arrival = self.queue.keys().next().map(|&(at, _)| at);
         let alarm = self.alarm();
@@ -376,14 +376,14 @@ impl Bench {
         self.feed(side, Input::Datagram { from: *from, to: *to, bytes });
     }
 
-    /// Lets everything happen that happens within this time.
+    /// Executes all events within this time.
     pub(crate) fn run_for(&mut self, time: Duration) {
         let until = self.now + time;
         while self.step(until) {}
         self.now = until;
     }
 
-    /// Lets datagrams arrive until none is on its way; no deadline comes.
+    /// Delivers datagrams until none is in flight; no deadline passes.
     pub(crate) fn settle(&mut self) {
         while let Some(((at, _), (side, datagram))) = self.queue.pop_first() {
             self.now = self.now.max(at);
@@ -399,14 +399,14 @@ impl Bench {
         assert!(left == (None, None, 0), "still something to wait for after {limit:?}: {left:?}");
     }
 
-    /// Takes the next datagram off the wire.
+    /// Removes the next datagram in flight.
     pub(crate) fn intercept(&mut self) -> Option<(Side, Datagram)> {
         let ((at, _), parcel) = self.queue.pop_first()?;
         self.now = self.now.max(at);
         Some(parcel)
     }
 
-    /// Asserts that both sides hold the same one IKE SA and one child with the same keys crosswise.
+    /// Asserts that both sides hold the same IKE SA and one child with the same keys crosswise.
     pub(crate) fn assert_agreement(&self) {
         let (i, r) = (self.i.books.only_child(), self.r.books.only_child());
         super::books::assert_crosswise(i, r);
@@ -414,8 +414,8 @@ impl Bench {
         assert_eq!(self.r.endpoint.sa_count(), 1, "r holds nothing else\n{}", self.ladder);
     }
 
-    /// Why the two do not hold the same: as many IKE SAs, the same children crosswise, and nothing the owners do not
-    /// know of.
+    /// Why the two do not hold the same: they must have as many IKE SAs, the same children crosswise, and nothing that the owners
+    /// do not know of.
     pub(crate) fn disagreement(&self) -> Option<String> {
         let counts = [&self.i, &self.r].map(|seat| (seat.books.sa_count(), seat.endpoint.sa_count()));
         let known = counts.iter().all(|(known, held)| known == held);
@@ -441,7 +441,7 @@ impl Bench {
         i.iter().any(|(_, i)| r.iter().any(|(_, r)| r.inbound_spi == i.outbound_spi))
     }
 
-    /// Asserts that nothing is left anywhere, after everything that lingers was forgotten.
+    /// Asserts that no state is left, after everything that lingers was dropped.
     pub(crate) fn assert_nothing_remains(&mut self) {
         self.run_out(Duration::from_secs(1000));
         for side in Side::BOTH {
@@ -460,7 +460,7 @@ impl Bench {
         self.seat(side).events.iter().filter_map(failed).collect()
     }
 
-    /// With whom authentications failed at a side: where it was, who it said it was, and what was most likely wrong.
+    /// The peers of failed authentications at a side: address, claimed identity, and most likely cause.
     pub(crate) fn unproved(&mut self, side: Side) -> Vec<(String, Option<String>, Option<Likely>)> {
         let failed = |event: &Event| match event {
             Event::Failed(_, _, Some(peer)) => {
@@ -471,7 +471,7 @@ impl Bench {
         self.seat(side).events.iter().filter_map(failed).collect()
     }
 
-    /// What a side has refused to negotiate: where it came from, what was offered, what would have done.
+    /// The proposals that a side has refused: their source, what was offered, what would have been accepted.
     pub(crate) fn refused_proposals(&mut self, side: Side) -> Vec<[String; 3]> {
         let refused = |event: &Event| match event {
             Event::ProposalRefused(it) => {

@@ -1,4 +1,4 @@
-//! Which SAs a side has, as its events tell.
+//! The SAs of a side, as reported by its events.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ pub(crate) struct Books {
 }
 
 impl Books {
-    /// Enters an event; panics if it does not fit what was said before.
+    /// Applies an event; panics if it contradicts earlier ones.
     pub(crate) fn note(&mut self, event: &Event) {
         match event {
             Event::Established(up) => {
@@ -28,7 +28,7 @@ impl Books {
             Event::Rekeyed { old, new } => {
                 let children =
                     self.sas.remove(old).unwrap_or_else(|| panic!("{old:?} is there to be replaced"));
-                // It may have stood beside the old one before.
+                // Both may have existed side by side before.
                 self.sas.entry(*new).or_default().extend(children);
             }
             Event::Closed(sa, _) => {
@@ -68,14 +68,14 @@ impl Books {
         self.sas.iter().flat_map(|(sa, children)| children.iter().map(|child| (*sa, child))).collect()
     }
 
-    /// The one IKE SA there is.
+    /// The only IKE SA.
     pub(crate) fn only_sa(&self) -> SaId {
         let sas = self.sas();
         assert_eq!(sas.len(), 1, "exactly one IKE SA: {sas:?}");
         sas[0]
     }
 
-    /// The one child of the one IKE SA there is.
+    /// The only child of the only IKE SA.
     pub(crate) fn only_child(&self) -> &ChildSa {
         self.only_sa();
         let children = self.all_children();
@@ -84,7 +84,7 @@ impl Books {
     }
 }
 
-/// What one side sends with is what the other receives with, SPIs and keys and traffic.
+/// Asserts that what one side sends with is what the other receives with: SPIs, keys and traffic.
 pub(crate) fn assert_crosswise(i: &ChildSa, r: &ChildSa) {
     assert_eq!((i.inbound_spi, i.outbound_spi), (r.outbound_spi, r.inbound_spi), "SPIs are crosswise");
     assert!(i.outbound == r.inbound && i.inbound == r.outbound, "keys are crosswise");

@@ -1,4 +1,4 @@
-//! A conversation in steps: what an owner wants, and everything that is said until nothing more is.
+//! A conversation in steps: a command of an owner, and all messages that follow.
 
 use keytoll_engine::Datagram;
 use keytoll_ike::event::{Command, SaId};
@@ -7,17 +7,17 @@ use super::bench::{Bench, Side};
 use super::lab::seconds;
 use super::mistaken::deliver_mistaken;
 
-/// What one of the two wants.
+/// A command of one of the two owners.
 pub(crate) type Step = fn(&mut Bench);
 
-/// One side's owner wants something of the first SA that it knows of.
+/// Executes a command of one side's owner on the first SA that it knows of.
 pub(crate) fn of_sa(bench: &mut Bench, side: Side, command: fn(SaId) -> Command) {
     if let Some(sa) = bench.seat(side).books.sas().first() {
         bench.command(side, command(*sa));
     }
 }
 
-/// Holds a conversation; `deliver` sees to every datagram.
+/// Runs a conversation; `deliver` handles every datagram.
 pub(crate) fn converse(
     bench: &mut Bench,
     steps: &[Step],
@@ -31,8 +31,8 @@ pub(crate) fn converse(
     }
 }
 
-/// Holds a conversation whose `n`th message meets a mistake in its receiver's program, at the `nth` step of cryptography:
-/// how many messages there were, and whether that one has so many steps. Nothing is left of it.
+/// Runs a conversation in which handling the `n`th message panics at the `nth` call of cryptography: how many messages there
+/// were, and whether that one has so many calls. No state may be left.
 pub(crate) fn survived(bench: &mut Bench, steps: &[Step], n: usize, nth: u32) -> (usize, bool) {
     let (mut seen, mut is_hit) = (0, false);
     bench.ladder.silent = true;
@@ -49,7 +49,7 @@ pub(crate) fn survived(bench: &mut Bench, steps: &[Step], n: usize, nth: u32) ->
     (seen, is_hit)
 }
 
-/// Both owners close what they know of, until there is nothing.
+/// Both owners close the SAs they know of, until there are none.
 pub(crate) fn delete_all(bench: &mut Bench) {
     while bench.i.books.sa_count() + bench.r.books.sa_count() > 0 {
         Side::BOTH.into_iter().for_each(|side| of_sa(bench, side, Command::Delete));

@@ -1,4 +1,4 @@
-//! Configurations for the two: shared keys, certificates, and what a test varies.
+//! Configurations for the two: shared keys, certificates, and variations of tests.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use keytoll_pki::{Anchors, Authority, Request, Validity};
 pub(crate) const DEVICE: &str = "device.example.org";
 pub(crate) const GATEWAY: &str = "gw.example.org";
 
-/// The suites most tests agree on.
+/// The suites of most tests.
 pub(crate) const IKE_SUITE: &str = "aes128gcm16-prfsha256-x25519";
 pub(crate) const ESP_SUITE: &str = "aes128gcm16";
 
@@ -89,7 +89,7 @@ pub(crate) fn only_child(config: &mut Config) -> &mut ChildConfig {
     only(config).child.as_mut().unwrap()
 }
 
-/// What a test changes in a connection.
+/// A test's change of a connection.
 pub(crate) type Change = fn(&mut Connection);
 
 /// The same change on both sides.
@@ -129,13 +129,13 @@ impl Pki {
         Self { authority, device, gateway }
     }
 
-    /// Trusts what vouches for this credential, at this moment.
+    /// Trusts the issuer of this credential, at this time.
     pub(crate) fn trust(&self, credential: &Credential, unix_seconds: u64) -> Arc<dyn Trust> {
         let anchor = self.authority.anchor_for(credential);
         Arc::new(Anchors::new([&anchor[..]], unix_seconds, &mut Real::default()).unwrap())
     }
 
-    /// Both sides prove themselves with certificates.
+    /// Both sides authenticate with certificates.
     pub(crate) fn configs(&self) -> (Config, Config) {
         let (mut i, mut r) = psk();
         only(&mut i).local = Prove::Certificate(self.device.clone());
@@ -151,12 +151,12 @@ pub(crate) fn pool() -> Pool {
     Pool { first: "10.0.0.1".parse().unwrap(), size: 10 }
 }
 
-/// Short waits: 0.5 s, doubled, four repetitions.
+/// Short waits: 0.5 s, doubled, four retransmissions.
 pub(crate) fn brisk() -> Retransmission {
     Retransmission { first: std::time::Duration::from_millis(500), base: 2.0, tries: 4 }
 }
 
-/// A key of its own for each identity.
+/// A separate key for each identity.
 pub(crate) fn keys_by_identity(keys: &[(&str, &str)]) -> Believe {
     let by_identity: BTreeMap<Identity, Secret> =
         keys.iter().map(|(name, key)| (id(name), secret(key))).collect();

@@ -1,4 +1,4 @@
-//! Exchanges as a reader would draw them: one line a datagram, an event or something discarded.
+//! Exchanges drawn as ladders: one line per datagram, event or discard.
 //!
 //! ```text
 //!   i -> r  IKE_SA_INIT request  SA KE Nonce N N N N
@@ -39,7 +39,7 @@ impl Ladder {
         self.lines.push(line);
     }
 
-    /// Forgets what was drawn so far.
+    /// Clears what was drawn so far.
     pub(crate) fn clear(&mut self) {
         self.lines.clear();
     }
@@ -86,7 +86,7 @@ impl Ladder {
     }
 }
 
-/// An event without names that depend on chance.
+/// An event without random names.
 fn describe(event: &Event) -> String {
     match event {
         Event::Established(up) => match &up.peer {
@@ -113,7 +113,7 @@ impl fmt::Display for Ladder {
     }
 }
 
-/// Compares the whole ladder with what the reader drew; blanks at line ends and in front do not count.
+/// Compares the whole ladder with the expected one; leading and trailing blanks are ignored.
 #[track_caller]
 pub(crate) fn check(bench: &Bench, drawn: &str) {
     let lines = |text: &str| -> Vec<String> {

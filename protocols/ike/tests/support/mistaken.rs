@@ -1,4 +1,4 @@
-//! Cryptography with a mistake in it: the nth call panics, as a mistake anywhere else in the handling of a message would.
+//! Cryptography whose nth call panics, as a bug anywhere else in the handling of a message would.
 
 use std::cell::Cell;
 use std::panic::{self, AssertUnwindSafe};
@@ -14,7 +14,7 @@ use super::bench::Bench;
 use super::bench::Side;
 
 thread_local! {
-    /// Calls until the one that panics.
+    /// Calls left until the one that panics.
     static FUSE: Cell<Option<u32>> = const { Cell::new(None) };
 }
 
@@ -62,7 +62,7 @@ impl Crypto for Mistaken {
     }
 }
 
-/// Gives a datagram to a side, whose `nth` call of cryptography from here panics; false if there are not so many.
+/// Delivers a datagram to a side, whose `nth` call of cryptography from here panics; false if there are not so many.
 pub(crate) fn deliver_mistaken(bench: &mut Bench, side: Side, datagram: &Datagram, nth: u32) -> bool {
     FUSE.set(Some(nth));
     let Datagram { from, to, bytes, .. } = datagram;
@@ -82,7 +82,7 @@ fn recover(bench: &mut Bench, side: Side) {
     let mut facts = Vec::new();
     let mut cx = Ctx { now, crypto: &mut *seat.crypto, trace: &mut facts };
     seat.endpoint.handle(Input::Recover, &mut cx);
-    // What was said on the way is lost, as it may be on any other.
+    // Outputs so far are lost, as datagrams may be anyway.
     while let Some(output) = seat.endpoint.poll() {
         if let Output::Event(event) = output {
             seat.books.note(&event);

@@ -1,6 +1,5 @@
-//! Two IKEv2 endpoints on a table, in virtual time: [`bench`] carries their datagrams, [`ladder`] draws what they say,
-//! [`books`] knows which SAs their events leave them with, [`conversation`] has what they may talk about, and [`lab`] their
-//! configurations.
+//! Two IKEv2 endpoints in virtual time: [`bench`] carries their datagrams, [`ladder`] draws the messages, [`books`] tracks the
+//! SAs reported by their events, [`conversation`] has sequences of commands, and [`lab`] their configurations.
 //! Read RFC 7296 §1.2–§1.4 for what the ladders mean.
 
 pub(crate) mod bench;

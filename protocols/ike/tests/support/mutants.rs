@@ -1,21 +1,20 @@
-//! Messages as nobody should send them. RFC 7296 §3.1 (header), §3.2 (payload headers), §3.14 (Encrypted payload).
+//! Malformed messages. RFC 7296 §3.1 (header), §3.2 (payload headers), §3.14 (Encrypted payload).
 //!
-//! [`bytewise`] damages any message; [`chains`] takes the chain of payloads of one that is not encrypted apart and puts
-//! it together wrongly; [`inner_chains`] does the same inside the Encrypted payload of null cryptography, as a peer
-//! would who has the keys.
+//! [`bytewise`] damages any message; [`chains`] rearranges the payloads of an unencrypted one; [`inner_chains`] does the same
+//! inside the Encrypted payload of null cryptography, as a peer with the keys could.
 
 use keytoll_crypto_api::Rng;
 
 const HEADER_LEN: usize = 28;
 const ENCRYPTED: u8 = 46;
-/// AES-GCM's IV in front of, and ICV behind the plaintext, the only suite whose inside is touched.
+/// AES-GCM's IV before, and ICV after the plaintext, the only suite whose contents are altered.
 const IV_LEN: usize = 8;
 const ICV_LEN: usize = 16;
 
-/// A damaged message and what was done to it.
+/// A damaged message and a description of the damage.
 pub(crate) type Mutant = (String, Vec<u8>);
 
-/// Truncated everywhere, lengthened, every byte changed, every bit of the header too.
+/// Truncated at every length, extended, every byte changed, every bit of the header too.
 pub(crate) fn bytewise(message: &[u8]) -> Vec<Mutant> {
     let mut mutants = Vec::new();
     for length in 0..message.len() {
@@ -84,7 +83,7 @@ fn links(mut kind: u8, mut bytes: &[u8]) -> Option<Vec<Link>> {
     Some(links)
 }
 
-/// The first payload's type and the chain.
+/// The type of the first payload, and the chain.
 fn chained(links: &[Link]) -> (u8, Vec<u8>) {
     let mut bytes = Vec::new();
     for (n, link) in links.iter().enumerate() {
@@ -96,7 +95,7 @@ fn chained(links: &[Link]) -> (u8, Vec<u8>) {
     (links.first().map_or(0, |link| link.kind), bytes)
 }
 
-/// Every payload repeated, left out, moved, emptied, cut, lengthened; strangers among them.
+/// Every payload repeated, omitted, moved, emptied, truncated, extended; unknown ones among them.
 fn rearranged(links: &[Link], rng: &mut Rng) -> Vec<(String, Vec<Link>)> {
     let mut all = Vec::new();
     for n in 0..links.len() {
@@ -135,7 +134,7 @@ fn stranger(critical: u8) -> Link {
     Link { kind: 200, critical, body: vec![1, 2, 3] }
 }
 
-/// The chain of a message that is not encrypted, rearranged.
+/// The rearranged chain of an unencrypted message.
 pub(crate) fn chains(message: &[u8], rng: &mut Rng) -> Vec<Mutant> {
     let Some(links) = links(message[16], &message[HEADER_LEN..]) else { return Vec::new() };
     let mutant = |(what, links): (String, Vec<Link>)| {
@@ -147,7 +146,7 @@ pub(crate) fn chains(message: &[u8], rng: &mut Rng) -> Vec<Mutant> {
     rearranged(&links, rng).into_iter().map(mutant).collect()
 }
 
-/// The chain inside the Encrypted payload of a message that null cryptography has left in the clear, rearranged.
+/// The rearranged chain inside the Encrypted payload of a message of null cryptography.
 pub(crate) fn inner_chains(message: &[u8], rng: &mut Rng) -> Vec<Mutant> {
     if message[16] != ENCRYPTED {
         return Vec::new();
@@ -161,7 +160,7 @@ pub(crate) fn inner_chains(message: &[u8], rng: &mut Rng) -> Vec<Mutant> {
     rearranged(&links, rng).into_iter().map(mutant).collect()
 }
 
-/// The message of null cryptography with one payload inside, which its sender did not say.
+/// A message of null cryptography whose contents are replaced by one payload.
 pub(crate) fn of_one_payload(message: &[u8], kind: u8, body: &[u8]) -> Vec<u8> {
     encrypted(message, &[Link { kind, critical: 0, body: body.to_vec() }])
 }
@@ -180,14 +179,14 @@ fn encrypted(message: &[u8], links: &[Link]) -> Vec<u8> {
 /// The largest datagram that UDP over IPv4 carries.
 const DATAGRAM_MAX: usize = 65_507;
 
-/// As large as a datagram can be: payloads in the clear in front of what there is, of every number and size; bytes behind.
+/// Messages of maximum size: unencrypted payloads of every number and size before the existing ones; trailing bytes.
 pub(crate) fn giants(message: &[u8]) -> Vec<Mutant> {
     let room = DATAGRAM_MAX - message.len();
     let mut mutants: Vec<Mutant> = [1, 2, 7, 63, 64, 1000]
         .into_iter()
         .map(|count| (format!("{count} payloads in front"), with_cleartext(message, count, room / count - 4)))
         .collect();
-    // RFC 3610 §2.2: from 65 280 bytes on the length of associated data is told in another way.
+    // RFC 3610 §2.2: from 65 280 bytes on the length of associated data is encoded differently.
     mutants.extend(
         (65_270..65_290)
             .filter(|len| *len < room)
@@ -199,7 +198,7 @@ pub(crate) fn giants(message: &[u8]) -> Vec<Mutant> {
     mutants
 }
 
-/// Payloads of a type that nobody knows, and nobody must, in front of the others.
+/// Unknown uncritical payloads before the others.
 pub(crate) fn with_cleartext(message: &[u8], count: usize, body_len: usize) -> Vec<u8> {
     let mut payload = vec![0; 4 + body_len];
     payload[2..4].copy_from_slice(&u16::try_from(4 + body_len).unwrap().to_be_bytes());
@@ -213,14 +212,14 @@ pub(crate) fn with_cleartext(message: &[u8], count: usize, body_len: usize) -> V
     with_true_length(changed)
 }
 
-/// The first payload goes up to the end.
+/// The first payload extends to the end.
 fn with_longest_payload(mut message: Vec<u8>) -> Vec<u8> {
     let length = u16::try_from(message.len() - HEADER_LEN).unwrap();
     message[HEADER_LEN + 2..HEADER_LEN + 4].copy_from_slice(&length.to_be_bytes());
     message
 }
 
-/// A message that null cryptography has left in the clear, with one more payload at the end of what is inside.
+/// A message of null cryptography with one more payload at the end of its contents.
 pub(crate) fn with_payload(message: &[u8], kind: u8, body: &[u8]) -> Vec<u8> {
     let inside = &message[HEADER_LEN + 4 + IV_LEN..message.len() - ICV_LEN - 1];
     let mut all = links(message[HEADER_LEN], inside).unwrap();
@@ -228,7 +227,7 @@ pub(crate) fn with_payload(message: &[u8], kind: u8, body: &[u8]) -> Vec<u8> {
     encrypted(message, &all)
 }
 
-/// The length in the header made to fit.
+/// Corrects the length in the header.
 fn with_true_length(mut message: Vec<u8>) -> Vec<u8> {
     let length = u32::try_from(message.len()).unwrap();
     message[24..28].copy_from_slice(&length.to_be_bytes());

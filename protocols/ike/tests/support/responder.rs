@@ -1,18 +1,17 @@
-//! Any bytes as what a responder lives through: the fuzz target `ikev2_responder`, and the test that replays its corpus.
+//! Arbitrary bytes as inputs of a responder: the fuzz target `ikev2_responder`, and the test that replays its corpus.
 //!
-//! Null cryptography, so that whoever writes the bytes has every key. The format:
+//! Null cryptography, so that the bytes can forge everything. The format:
 //!
-//!   State(1) Step(*)       state: 0 nothing yet, 1 half open, 2 established, 3 established and asking for a child itself,
+//!   State(1) Step(*)       state: 0 nothing yet, 1 half open, 2 established, 3 established and requesting a child itself,
 //!                          4 established and rekeying the IKE SA itself
 //!   0 Length(2) Bytes(*)                        a datagram as it is
 //!   1 Exchange(1) Flags(1) First(1) Length(2) Chain(*)
 //!                                               a protected message with the right SPIs and id around this chain
-//!   0x81 Cleartext(2) Exchange(1) …             the same behind a payload in the clear of this length
-//!   2                                           the next deadline comes
-//!   3 Which(1)                                  the owner wants something
+//!   0x81 Cleartext(2) Exchange(1) …             the same after an unencrypted payload of this length
+//!   2                                           the next deadline passes
+//!   3 Which(1)                                  a command of the owner
 //!
-//! Whatever happens: no panic, bounded memory, and when the owner has closed what it knows of and time has passed,
-//! nothing is left.
+//! Invariants: no panic, bounded memory, and when the owner has closed its SAs and time has passed, no state is left.
 
 use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr};
@@ -34,15 +33,15 @@ use keytoll_net::{Addr, Socket, wire::Reader};
 const DEVICE: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 10));
 const GATEWAY: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1));
 const HALF_OPEN_MAX: usize = 8;
-/// More deadlines than any peer can have in a row: a timer that sets itself for ever.
+/// More deadlines in sequence than any peer can have: a timer that rearms itself for ever.
 const TICKS_MAX: usize = 10_000;
 
-/// The bit of a step that has something in the clear in front.
+/// The bit of a step with an unencrypted payload in front.
 const IN_THE_CLEAR: u8 = 0x80;
-/// A payload type that nobody knows.
+/// An unknown payload type.
 const UNKNOWN: u8 = 200;
 
-/// A payload of so many bytes in front of the encrypted one; none if it has no room for its header.
+/// A payload of so many bytes before the encrypted one; none if there is no room for its header.
 fn in_the_clear(length: u16) -> Vec<u8> {
     let mut payload = vec![0; if length < 4 { 0 } else { length.into() }];
     if let [next, _, high, low, ..] = &mut payload[..] {
@@ -89,10 +88,10 @@ fn config(local: &str, remote: &str) -> Config {
 struct Table {
     now: Time,
     responder: Endpoint,
-    /// What the owner knows of.
+    /// The SAs that the owner knows of.
     sas: BTreeSet<SaId>,
     children: BTreeSet<(SaId, u32)>,
-    /// The header's SPIs of the last SA that spoke.
+    /// The SPIs in the header of the last SA that sent.
     spis: [u8; 16],
     next_id: u32,
     /// The id of its last request.
@@ -139,7 +138,7 @@ impl Table {
         table
     }
 
-    /// A genuine initiator gets this many answers.
+    /// Gives a genuine initiator so many answers.
     fn shake_hands(&mut self, rounds: usize) {
         let mut initiator = Endpoint::new(config("device.example.org", "gw.example.org"), Rng::named(1, "i"));
         let mut cx = Ctx { now: self.now, crypto: &mut Null, trace: &mut NoTrace };
@@ -182,7 +181,7 @@ impl Table {
         Some(())
     }
 
-    /// What null cryptography makes of a chain: an IV, the chain, no padding, an ICV of zeros.
+    /// The protected form of a chain in null cryptography: an IV, the chain, no padding, an ICV of zeros.
     fn protected(&mut self, (exchange, flags, first): (u8, u8, u8), cleartext: u16, chain: &[u8]) -> Vec<u8> {
         let response = flags & 0x20 != 0;
         let id = if response { self.asked_id } else { self.next_id };
@@ -207,7 +206,7 @@ impl Table {
         self.feed(Input::Datagram { from: Addr::Udp(from), to: Addr::Udp(to), bytes });
     }
 
-    /// Goes to the next deadline, if there is one.
+    /// Advances to the next deadline, if there is one.
     fn tick(&mut self) -> bool {
         let Some(deadline) = self.responder.deadline() else { return false };
         self.now = self.now.max(deadline.at);
@@ -279,7 +278,7 @@ impl Table {
         }
     }
 
-    /// The owner closes everything, time passes, and nothing is left.
+    /// The owner closes everything, time passes, and no state is left.
     fn close(&mut self) {
         for sa in self.sas.clone() {
             self.feed(Input::Command(Command::Delete(sa)));

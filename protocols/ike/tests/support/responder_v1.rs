@@ -1,18 +1,16 @@
-//! Any bytes as what a responder of IKEv1 lives through: the fuzz target `ikev1_responder`, and the test that replays its
-//! corpus.
+//! Arbitrary bytes as inputs of an IKEv1 responder: the fuzz target `ikev1_responder`, and the test that replays its corpus.
 //!
-//! Null cryptography, so that whoever writes the bytes has every key. The format:
+//! Null cryptography, so that the bytes can forge everything. The format:
 //!
 //!   State(1) Step(*)   state: 0 nothing yet, 1 main mode before message 3, 2 before message 5, 3 aggressive mode before
 //!                      message 3, 4 established, 5 established and offering a child itself
 //!   0 Length(2) Bytes(*)                        a datagram as it is
 //!   1 Exchange(1) Id(1) First(1) Length(2) Chain(*)
 //!                                               an authentic message with the right cookies around this chain
-//!   2                                           the next deadline comes
-//!   3 Which(1)                                  the owner wants something
+//!   2                                           the next deadline passes
+//!   3 Which(1)                                  a command of the owner
 //!
-//! Whatever happens: no panic, bounded memory, and when the owner has closed what it knows of and time has passed,
-//! nothing is left.
+//! Invariants: no panic, bounded memory, and when the owner has closed its SAs and time has passed, no state is left.
 
 use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr};
@@ -38,7 +36,7 @@ const HALF_OPEN_MAX: usize = 8;
 const HASH_LEN: u8 = 20;
 /// AES.
 const BLOCK_LEN: usize = 16;
-/// More deadlines than any peer can have in a row: a timer that sets itself for ever.
+/// More deadlines in sequence than any peer can have: a timer that rearms itself for ever.
 const TICKS_MAX: usize = 10_000;
 
 fn connection(local: &str, remote: &str, phase1: Phase1) -> Connection {
@@ -71,7 +69,7 @@ fn connection(local: &str, remote: &str, phase1: Phase1) -> Connection {
     }
 }
 
-/// One side; both modes are welcome.
+/// One side, which accepts both modes.
 fn config(local: &str, remote: &str) -> Config {
     let both = [Phase1::Main, Phase1::Aggressive].map(|phase1| connection(local, remote, phase1));
     let mut config = Config::new(both.to_vec());
@@ -83,10 +81,10 @@ fn config(local: &str, remote: &str) -> Config {
 struct Table {
     now: Time,
     responder: Endpoint,
-    /// What the owner knows of.
+    /// The SAs that the owner knows of.
     sas: BTreeSet<SaId>,
     children: BTreeSet<(SaId, u32)>,
-    /// The header's cookies of the last SA that spoke.
+    /// The cookies in the header of the last SA that sent.
     cookies: [u8; 16],
     sent: Vec<Datagram>,
 }
@@ -126,7 +124,7 @@ impl Table {
         table
     }
 
-    /// A genuine initiator gets to say this much.
+    /// Lets a genuine initiator send this many messages.
     fn shake_hands(&mut self, connection: usize, rounds: usize) {
         let mut initiator = Endpoint::new(config("device.example.org", "gw.example.org"), Rng::named(1, "i"));
         let mut cx = Ctx { now: self.now, crypto: &mut Null, trace: &mut NoTrace };
@@ -174,7 +172,7 @@ impl Table {
         Some(())
     }
 
-    /// What null cryptography makes of a chain: in phase 1 the chain, else a HASH of zeros in front of it; padding.
+    /// The protected form of a chain in null cryptography: in phase 1 the chain, else with a HASH of zeros before it; padding.
     fn protected(&self, exchange: u8, id: u8, first: u8, chain: &[u8]) -> Vec<u8> {
         let phase1 = id == 0;
         let mut inside = Vec::new();
@@ -197,7 +195,7 @@ impl Table {
         self.feed(Input::Datagram { from: Addr::Udp(from), to: Addr::Udp(to), bytes });
     }
 
-    /// Goes to the next deadline, if there is one.
+    /// Advances to the next deadline, if there is one.
     fn tick(&mut self) -> bool {
         let Some(deadline) = self.responder.deadline() else { return false };
         self.now = self.now.max(deadline.at);
@@ -247,7 +245,7 @@ impl Table {
             }
             Event::Rekeyed { old, new } => {
                 assert!(self.sas.remove(old), "what is replaced was up");
-                // It may have stood beside the old one before.
+                // Both may have existed side by side before.
                 self.sas.insert(*new);
                 let children = std::mem::take(&mut self.children);
                 let moved = |(sa, spi)| if sa == *old { (*new, spi) } else { (sa, spi) };
@@ -262,7 +260,7 @@ impl Table {
         }
     }
 
-    /// The owner closes everything, time passes, and nothing is left.
+    /// The owner closes everything, time passes, and no state is left.
     fn close(&mut self) {
         for sa in self.sas.clone() {
             self.feed(Input::Command(Command::Delete(sa)));

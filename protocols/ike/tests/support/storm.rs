@@ -1,5 +1,5 @@
-//! A long conversation in bad weather while both owners ask for whatever comes to their minds; then the weather clears,
-//! and both sides must hold the same. A seed that fails is printed with the command that replays it alone.
+//! A long conversation over a bad network while both owners send random commands; then the network recovers, and both sides
+//! must hold the same. A failing seed is printed with the command that replays it alone.
 #![allow(clippy::print_stderr, reason = "this is a test: it may fail and say why")]
 
 use std::collections::BTreeSet;
@@ -11,12 +11,12 @@ use keytoll_ike::event::{Command, Event};
 use super::lab::seconds;
 use super::{Bench, Side};
 
-/// How long the owners have ideas, and what the network is like meanwhile.
+/// How long the owners send commands over the bad network.
 const STORM: Duration = seconds(400);
-/// Long enough for every probe, repetition and wait that the storm has left.
+/// Long enough for every probe, retransmission and wait left by the storm.
 pub(crate) const CALM: Duration = seconds(900);
 
-/// Says how to get here again: the test's path and the seed.
+/// Prints how to reproduce the run: the test's path and the seed.
 struct Replay(&'static str, u64);
 
 impl Drop for Replay {
@@ -30,7 +30,7 @@ impl Drop for Replay {
     }
 }
 
-/// Every seed, on all cores; or the one in `KEYTOLL_SEED`, drawn.
+/// Runs every seed, on all cores; or only the one in `KEYTOLL_SEED`, with a ladder.
 pub(crate) fn for_each_seed(test: &'static str, seeds: u64, run: impl Fn(u64, bool) + Sync) {
     if let Ok(seed) = std::env::var("KEYTOLL_SEED") {
         return run(seed.parse().unwrap(), true);
@@ -50,7 +50,7 @@ pub(crate) fn for_each_seed(test: &'static str, seeds: u64, run: impl Fn(u64, bo
     });
 }
 
-/// Wishes at any time from either side, and whatever else `befalls` them.
+/// Commands at random times from either side, and other events from `befalls`.
 pub(crate) fn rage(bench: &mut Bench, rng: &mut Rng, mut befalls: impl FnMut(&mut Bench, &mut Rng)) {
     let until = bench.now + STORM;
     for _ in 0..rng.below(12) {
@@ -65,7 +65,7 @@ pub(crate) fn rage(bench: &mut Bench, rng: &mut Rng, mut befalls: impl FnMut(&mu
     bench.run_for(until - bench.now);
 }
 
-/// What an owner may think of now.
+/// A random command that makes sense now.
 fn idea(bench: &mut Bench, side: Side, rng: &mut Rng) -> Option<Command> {
     if side == Side::I && rng.chance(0.1) {
         return Some(Command::Initiate { connection: 0, local: Side::I.ip(), remote: Side::R.ip() });
@@ -86,8 +86,7 @@ fn idea(bench: &mut Bench, side: Side, rng: &mut Rng) -> Option<Command> {
     }
 }
 
-/// Both owners want new keys for whatever children they have, as if what SAs carry were limited: now one, now the other,
-/// now both.
+/// Both owners rekey all their children, as if SAs had traffic limits: one side, the other, or both.
 pub(crate) fn renew(bench: &mut Bench, rng: &mut Rng) {
     let until = bench.now + STORM;
     for _ in 0..1 + rng.below(20) {
@@ -109,11 +108,11 @@ pub(crate) fn clear(bench: &mut Bench) {
     (weather.loss, weather.duplication, weather.corruption) = (0.0, 0.0, 0.0);
 }
 
-/// The network gets well and nobody has ideas any more; only timers go on.
+/// The network recovers and there are no more commands; only timers continue.
 pub(crate) fn calm(bench: &mut Bench, time: Duration) {
     clear(bench);
     bench.run_for(time);
-    // Timers of rekeying may have something in flight at any moment: wait for one at which nothing is.
+    // Rekeying timers may have something in flight at any time: wait for a moment without.
     for _ in 0..100 {
         if bench.disagreement_of_books().is_none() {
             return;
@@ -122,7 +121,7 @@ pub(crate) fn calm(bench: &mut Bench, time: Duration) {
     }
 }
 
-/// Every authentication ended in an SA or with a reason that begins like an expected one.
+/// Every authentication ended in an SA or with a reason that starts like an expected one.
 pub(crate) fn assert_named(bench: &mut Bench, expected: &[&str]) {
     for side in Side::BOTH {
         let failures = bench.failures(side);
@@ -133,7 +132,7 @@ pub(crate) fn assert_named(bench: &mut Bench, expected: &[&str]) {
         for event in &seat.events {
             match event {
                 Event::Established(up) => came_up += usize::from(known.insert(up.sa)),
-                // IKEv1: two that were known become one.
+                // IKEv1: two known ones become one.
                 Event::Rekeyed { new, .. } => merged += usize::from(!known.insert(*new)),
                 Event::Closed(..) => ended += 1,
                 _ => {}
@@ -144,7 +143,7 @@ pub(crate) fn assert_named(bench: &mut Bench, expected: &[&str]) {
     }
 }
 
-/// Everything is closed, and then nothing is left to wait for. What was on its way to replace an SA may come up after it.
+/// Everything is closed, and then no timer is left. A replacement in progress may still come up after its SA.
 pub(crate) fn close(bench: &mut Bench) {
     for _ in 0..2 {
         for side in Side::BOTH {

@@ -1,4 +1,4 @@
-//! Configurations for two that speak IKEv1.
+//! Configurations for two endpoints with IKEv1.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::support::lab::{self, Pki, both, esp, ike, only, seconds};
 pub(crate) const IKE_SUITE: &str = "aes128-sha256-modp2048";
 pub(crate) const ESP_SUITE: &str = "aes128-sha256";
 
-/// Both sides speak IKEv1 with the usual suites.
+/// Both sides use IKEv1 with the usual suites.
 pub(crate) fn v1(configs: (Config, Config), phase1: Phase1) -> (Config, Config) {
     both(configs, |connection| {
         connection.version = Version::V1(V1::new(phase1));

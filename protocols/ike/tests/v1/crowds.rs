@@ -1,5 +1,5 @@
-//! Many at once: floods against the table of half-open SAs, and peers with more names, SAs, children or connections than one.
-//! What each may cost us, and that nobody pays for it but who asks. Read RFC 8019 §4 and §5 first.
+//! Many at once: floods against the table of half-open SAs, and peers with several names, SAs, children or connections.
+//! What each may cost us, and that only the requester pays for it. Read RFC 8019 §4 and §5 first.
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
@@ -37,7 +37,7 @@ fn first_message(phase1: Phase1) -> Datagram {
     bench.sent[0].1.clone()
 }
 
-/// Gives R the first message of initiator number `n` from this address: whether it answers, and why it did not.
+/// Passes R the first message of initiator number `n` from this address: whether it answers, and why it did not.
 fn knock(bench: &mut Bench, first: &Datagram, n: u32, from: u32) -> (bool, Vec<String>) {
     let from = Socket::new(Ipv4Addr::from(from).into(), 500);
     let bytes = [&n.to_be_bytes()[..], &first.bytes[4..]].concat();
@@ -63,7 +63,7 @@ fn address_of_i() -> u32 {
     }
 }
 
-/// RFC 2409 §5.4: to see that a public value is none takes a key pair, so that whoever sends one has a place, too.
+/// RFC 2409 §5.4: detecting an invalid public value takes a key pair, so its sender occupies a place, too.
 #[test]
 fn unusable_public_values_cost_places_like_others() {
     let mut first = first_message(Phase1::Aggressive);
@@ -80,9 +80,9 @@ fn unusable_public_values_cost_places_like_others() {
     assert_eq!((bench.r.endpoint.half_open_count(), bench.r.endpoint.sa_count()), (0, 0));
 }
 
-/// Of whoever asks in aggressive mode the identity is kept until it is proved: there are thousands of places for them.
+/// In aggressive mode an unauthenticated identity is stored, for thousands of places.
 #[test]
-fn a_very_long_identity_is_not_kept() {
+fn a_very_long_identity_is_not_stored() {
     for (len, is_answered) in [(4000, true), (5000, false), (60_000, false)] {
         let (mut i, mut r) = psk(Phase1::Aggressive);
         only(&mut r).remote_id = None;
@@ -96,7 +96,7 @@ fn a_very_long_identity_is_not_kept() {
     }
 }
 
-/// The same with so many more proposals, of a transform that nobody knows.
+/// The same with so many more proposals, with an unknown transform.
 fn with_proposals(first: &Datagram, count: u16) -> Datagram {
     let mut bytes = first.bytes.clone();
     let sa_len = usize::from(u16::from_be_bytes([bytes[30], bytes[31]]));
@@ -115,9 +115,9 @@ fn with_proposals(first: &Datagram, count: u16) -> Datagram {
     Datagram { bytes, ..first.clone() }
 }
 
-/// Nor are proposals without end, in either mode.
+/// Nor are endless proposals, in either mode.
 #[test]
-fn a_very_long_offer_is_not_kept() {
+fn a_very_long_offer_is_not_stored() {
     for phase1 in [Phase1::Main, Phase1::Aggressive] {
         for (proposals, half_open) in [(50, 1), (100, 0)] {
             let mut bench = quiet(psk(phase1));
@@ -128,9 +128,9 @@ fn a_very_long_offer_is_not_kept() {
     }
 }
 
-/// Somebody behind the same NAT, or who forges its address: 3 small messages a second of 10 places.
+/// An attacker behind the same NAT, or with its forged address: 3 small messages a second against 10 places.
 #[test]
-fn a_device_in_aggressive_mode_gets_in_beside_a_flood_at_its_own_address() {
+fn a_device_in_aggressive_mode_is_admitted_during_a_flood_from_its_own_address() {
     for flood in [Phase1::Main, Phase1::Aggressive] {
         let mut bench = quiet(both_modes());
         let first = first_message(flood);
@@ -152,9 +152,9 @@ fn a_device_in_aggressive_mode_gets_in_beside_a_flood_at_its_own_address() {
     }
 }
 
-/// Forged messages of main mode that would fill the table four times before an answer of aggressive mode may be forgotten.
+/// Forged messages of main mode that would fill the table four times before an answer of aggressive mode may be evicted.
 #[test]
-fn a_device_in_aggressive_mode_gets_in_beside_a_flood_from_everywhere() {
+fn a_device_in_aggressive_mode_is_admitted_during_a_flood_from_everywhere() {
     let mut bench = quiet(both_modes());
     let first = first_message(Phase1::Main);
     let mut numbers = 0x0a00_0000_u32..;
@@ -172,9 +172,9 @@ fn a_device_in_aggressive_mode_gets_in_beside_a_flood_from_everywhere() {
     assert_eq!(bench.r.books.sa_count(), 1);
 }
 
-/// A crowd of cheap half-open SAs makes room for dear ones once, not again and again.
+/// Cheap half-open SAs are evicted for costly ones once, not again and again.
 #[test]
-fn answers_of_aggressive_mode_are_no_more_than_places_whoever_makes_room() {
+fn answers_of_aggressive_mode_do_not_exceed_the_places_despite_eviction() {
     let (i, mut r) = both_modes();
     (r.half_open.max, r.half_open.per_address_max) = (1000, 50);
     let mut bench = quiet((i, r));
@@ -193,9 +193,9 @@ fn answers_of_aggressive_mode_are_no_more_than_places_whoever_makes_room() {
     assert!(answers <= 1000, "{answers} answers in four seconds");
 }
 
-/// Who has shown that it receives at its address does not lose its place to a forged message.
+/// An initiator that has proved that it receives at its address does not lose its place to a forged message.
 #[test]
-fn an_initiator_that_has_gone_on_is_not_pushed_out() {
+fn an_initiator_that_has_continued_is_not_evicted() {
     let (i, mut r) = psk(Phase1::Main);
     (r.half_open.max, r.half_open.per_address_max) = (100, 10);
     let mut bench = Bench::new((i, r));
@@ -225,10 +225,9 @@ fn keys_by_address(keys: &[(&str, &str)]) -> Believe {
     Believe::Psk { any: None, by_identity: by_identity.collect() }
 }
 
-/// RFC 2409 §5.4: in main mode a shared key is found by the address; a name that somebody else's key is proved with is
-/// nobody's.
+/// RFC 2409 §5.4: in main mode a shared key is found by address; the name of a peer whose key was found so proves nothing.
 #[test]
-fn whose_key_is_found_by_its_address_has_no_part_in_another_s_count() {
+fn a_peer_with_an_address_key_does_not_count_for_another_name() {
     let (mut i, mut r) = psk(Phase1::Main);
     only(&mut r).remote_id = None;
     only(&mut r).remote = keys_by_address(&[("192.0.2.10", "key of one"), ("203.0.113.9", "key of two")]);
@@ -246,9 +245,9 @@ fn whose_key_is_found_by_its_address_has_no_part_in_another_s_count() {
     assert!(bench.r.books.sas().contains(&genuine));
 }
 
-/// A key of its own or of all: either way it is its name that is counted, not where it is.
+/// With a key of its own or a common one, a peer is counted by its name, not by its address.
 #[test]
-fn a_device_has_no_more_than_its_share_of_isakmp_sas() {
+fn the_isakmp_sas_of_a_device_are_limited() {
     let own =
         lab::keys_by_identity(&[(lab::DEVICE, "correct horse battery staple"), ("192.0.2.10", "another")]);
     for (believed, phase1) in [(None, Phase1::Main), (Some(own), Phase1::Aggressive)] {
@@ -263,9 +262,9 @@ fn a_device_has_no_more_than_its_share_of_isakmp_sas() {
     }
 }
 
-/// RFC 4945 §3.1: a certificate speaks for its name however that is spelt, and all of it is one peer.
+/// RFC 4945 §3.1: a certificate matches its name in any spelling, and all spellings are one peer.
 #[test]
-fn a_name_in_other_letters_is_the_same_peer_s() {
+fn a_name_in_another_spelling_is_the_same_peer() {
     let (mut i, mut r) = lab::Pki::new(KeyKind::EcdsaP256, 2).configs();
     only(&mut r).remote_id = None;
     let template = only(&mut i).clone();
@@ -288,7 +287,7 @@ fn a_name_in_other_letters_is_the_same_peer_s() {
     assert_eq!(bench.r.books.sa_count(), 4);
 }
 
-/// Phase 1 again and again, and nothing after it: no more of them wait for what comes next than may be up.
+/// Phase 1 again and again without a following exchange: the limit of established SAs applies to waiting ones, too.
 #[test]
 fn sas_that_wait_for_their_first_exchange_are_limited_too() {
     let mut bench = quiet(psk(Phase1::Main)).established();
@@ -314,9 +313,9 @@ fn newest_child(bench: &Bench) -> u32 {
     newest.unwrap()
 }
 
-/// Whoever makes us rekey again and again has no more children than whoever asks itself.
+/// A peer that makes us rekey again and again has no more children than by its own requests.
 #[test]
-fn children_that_we_ask_for_are_limited_too() {
+fn children_that_we_request_are_limited_too() {
     let (mut i, mut r) = psk(Phase1::Main);
     (i.children_max, r.children_max) = (1000, 8);
     let mut bench = quiet((i, r)).established();
@@ -332,9 +331,9 @@ fn children_that_we_ask_for_are_limited_too() {
     assert_eq!(bench.r.books.all_children().len(), 1, "and the last one lives on");
 }
 
-/// A repeated message 2 says that the peer lacks message 3; not any more once it was heard on the new child.
+/// A retransmitted message 2 means that the peer lacks message 3, but not after it was heard on the new child.
 #[test]
-fn old_children_end_however_often_message_2_is_repeated() {
+fn old_children_end_however_often_message_2_is_retransmitted() {
     let mut bench = quiet(psk(Phase1::Main)).established();
     let sa = bench.r.books.only_sa();
     for _ in 0..30 {
@@ -360,10 +359,10 @@ fn old_children_end_however_often_message_2_is_repeated() {
     assert!(children <= 2, "{children}");
 }
 
-/// Two connections with one gateway, as for two networks behind it, prove the same: the gateway may authenticate again with
-/// either.
+/// Two connections with one gateway, as for two networks behind it, have the same authentication: the gateway may
+/// reauthenticate with either.
 #[test]
-fn a_gateway_that_authenticates_again_is_the_same_under_either_connection() {
+fn a_gateway_that_reauthenticates_is_the_same_under_either_connection() {
     for used in [0, 1] {
         let (mut i, r) = psk(Phase1::Main);
         let second = only(&mut i).clone();
@@ -379,10 +378,10 @@ fn a_gateway_that_authenticates_again_is_the_same_under_either_connection() {
     }
 }
 
-/// The gateway authenticates again with Alice, and Bob answers at her address, which may be his by now, with a certificate of
-/// his own under the same connection.
+/// The gateway reauthenticates Alice, and Bob answers at her address, which may be his by now, with a certificate of his own
+/// under the same connection.
 #[test]
-fn who_answers_in_another_s_place_does_not_get_what_it_had() {
+fn a_peer_at_another_s_address_does_not_inherit_from_it() {
     for phase1 in [Phase1::Main, Phase1::Aggressive] {
         let mut pki = lab::Pki::new(KeyKind::Rsa2048, 2);
         let name = "bob.example.org";

@@ -1,4 +1,4 @@
-//! What nobody should send, and who should not be believed.
+//! Invalid messages, and peers that must not be trusted.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -31,7 +31,7 @@ fn the_wrong_shared_key_fails_on_both_sides() {
         bench.initiate();
         bench.run_for(seconds(300));
         let (told, found) = match phase1 {
-            // In main mode the key encrypts, and in the clear nobody can say what is wrong.
+            // In main mode the key encrypts, and unencrypted messages cannot show what is wrong.
             Phase1::Main => ("PAYLOAD_MALFORMED", "AUTHENTICATION_FAILED"),
             Phase1::Aggressive => ("AUTHENTICATION_FAILED", "AUTHENTICATION_FAILED"),
         };
@@ -50,14 +50,14 @@ fn an_identity_uses_its_own_key() {
     Bench::new((i, r)).established().assert_agreement();
 }
 
-/// A gateway that knows devices by their addresses only.
+/// A gateway that identifies devices only by their addresses.
 fn keys_by_address(keys: &[(&str, &str)]) -> Believe {
     let by_identity =
         keys.iter().map(|(ip, key)| (Identity::from(ip.parse::<IpAddr>().unwrap()), secret(key)));
     Believe::Psk { any: None, by_identity: by_identity.collect() }
 }
 
-/// Delivers what is on the wire; what `I` sends from its `n`th datagram on comes from this address.
+/// Delivers all datagrams; from its `n`th on, those of `I` come from this address.
 fn moved(bench: &mut Bench, n: usize, ip: &str) {
     let mut count = 0;
     while let Some((to, mut datagram)) = bench.intercept() {
@@ -73,8 +73,8 @@ fn moved(bench: &mut Bench, n: usize, ip: &str) {
     }
 }
 
-/// What SKEYID is made from was settled by message 1: an address without a key does not turn it into a secret that
-/// anybody can compute.
+/// Message 1 determines the input of SKEYID: an address without a key does not turn it into a secret that anybody can
+/// compute.
 #[test]
 fn another_address_later_does_not_change_the_shared_key() {
     for from in [2, 3] {
@@ -90,7 +90,7 @@ fn another_address_later_does_not_change_the_shared_key() {
 }
 
 #[test]
-fn an_insider_does_not_become_another_one_by_its_address() {
+fn an_insider_does_not_become_another_peer_by_its_address() {
     let insider = "correct horse battery staple";
     let (mut i, mut r) = psk(Phase1::Main);
     only(&mut i).local_id = Identity::from("203.0.113.9".parse::<IpAddr>().unwrap());
@@ -104,8 +104,8 @@ fn an_insider_does_not_become_another_one_by_its_address() {
     assert_eq!(bench.r.books.sa_count(), 0);
 }
 
-/// The key of an address comes before the key for everybody, whatever the order of the connections, and whatever suite it
-/// has.
+/// The key of an address takes precedence over the key for all, whatever the order of the connections, and whatever its
+/// suite.
 #[test]
 fn an_address_with_a_key_of_its_own_uses_that() {
     let own = "correct horse battery staple";
@@ -138,7 +138,7 @@ fn an_address_with_a_key_of_its_own_uses_that() {
     }
 }
 
-/// Who has a bare key could say that it is anybody, unless the connection says who has it.
+/// The holder of a raw key could claim any identity, unless the connection names it.
 #[test]
 fn a_raw_key_needs_an_owner() {
     for side in Side::BOTH {
@@ -153,9 +153,9 @@ fn a_raw_key_needs_an_owner() {
     }
 }
 
-/// Whoever knows the key for everybody cannot be somebody with a key of its own.
+/// A holder of the key for all cannot be a peer with a key of its own.
 #[test]
-fn an_initiator_does_not_take_the_common_key_for_anothers() {
+fn an_initiator_does_not_accept_the_common_key_for_another_peer() {
     for phase1 in [Phase1::Main, Phase1::Aggressive] {
         let (mut i, r) = psk(phase1);
         let Believe::Psk { by_identity, .. } = &mut only(&mut i).remote else { unreachable!("it is one") };
@@ -168,7 +168,7 @@ fn an_initiator_does_not_take_the_common_key_for_anothers() {
     }
 }
 
-/// Who proves that it has the key and says that it is somebody else hears of it at once: no better message can come.
+/// A peer that has the key but claims an unexpected identity is told at once: no better message can come.
 #[test]
 fn an_authentic_stranger_is_told_at_once() {
     let (mut i, r) = psk(Phase1::Main);
@@ -181,8 +181,8 @@ fn an_authentic_stranger_is_told_at_once() {
     bench.assert_nothing_remains();
 }
 
-/// Only who has the key ends the attempt by naming somebody else. What was damaged on its way, or made up, ends nothing, and
-/// the genuine message behind it is still taken.
+/// Only a holder of the key ends the attempt by an unexpected identity. Damaged or forged messages end nothing, and the
+/// genuine message after them is still accepted.
 #[test]
 fn a_strange_identity_without_the_key_ends_nothing() {
     let mut bench = Bench::null(psk(Phase1::Main), 1);
@@ -208,7 +208,7 @@ fn a_strange_identity_without_the_key_ends_nothing() {
 }
 
 #[test]
-fn strangers_in_aggressive_mode_are_answered_like_friends() {
+fn strangers_in_aggressive_mode_are_answered_like_known_peers() {
     let (mut i, r) = psk(Phase1::Aggressive);
     only(&mut i).local_id = lab::id("nobody.example.org");
     let mut bench = Bench::new((i, r));
@@ -294,7 +294,7 @@ fn what_ikev1_cannot_name_is_not_begun() {
     assert_eq!(bench.failures(Side::I), ["NO_PROPOSAL_CHOSEN"], "signatures are RSA");
 }
 
-/// What the conversation is about, step by step.
+/// The steps of the conversation.
 const STEPS: [fn(&mut Bench); 6] = [
     |bench| bench.initiate(),
     |bench| of_sa(bench, Side::R, Command::Probe),
@@ -304,7 +304,7 @@ const STEPS: [fn(&mut Bench); 6] = [
     |bench| of_sa(bench, Side::R, Command::Delete),
 ];
 
-/// Datagrams as large as they come, at every moment, under every cipher.
+/// Datagrams of maximum size, at every moment, under every cipher.
 #[test]
 fn the_largest_datagrams_change_nothing_under_every_cipher() {
     let suites =
@@ -334,8 +334,8 @@ fn the_largest_datagrams_change_nothing_under_every_cipher() {
     }
 }
 
-/// The `n`th message of the conversation meets a mistake in its receiver's program, at the `nth` step of cryptography: whether
-/// there are so many steps; none if there are not so many messages.
+/// Handling the `n`th message of the conversation panics at the `nth` call of cryptography: whether there are so many calls;
+/// `None` if there are not so many messages.
 fn survives(phase1: Phase1, n: usize, nth: u32) -> Option<bool> {
     let (i, r) = psk(phase1);
     let mut bench = Bench::with(i, r, || Box::new(Mistaken), 1);
@@ -343,9 +343,9 @@ fn survives(phase1: Phase1, n: usize, nth: u32) -> Option<bool> {
     (seen > n).then_some(is_hit)
 }
 
-/// Wherever the handling of a message ends in a panic: one SA is lost at the most, its owner knows, and nothing is kept of it.
+/// Wherever the handling of a message panics, at most one SA is lost, its owner is told, and no state is left.
 #[test]
-fn a_mistake_costs_no_more_than_the_sa_that_it_meets() {
+fn a_panic_costs_at_most_the_sa_concerned() {
     for phase1 in [Phase1::Main, Phase1::Aggressive] {
         let hits = |n| (0..).take_while(|nth| survives(phase1, n, *nth) == Some(true)).count();
         let messages = (0..).take_while(|n| survives(phase1, *n, u32::MAX).is_some()).count();
@@ -354,9 +354,9 @@ fn a_mistake_costs_no_more_than_the_sa_that_it_meets() {
     }
 }
 
-/// RFC 2408 §5.14: what nobody has authenticated ends nothing.
+/// RFC 2408 §5.14: unauthenticated notifications end nothing.
 #[test]
-fn informational_messages_in_the_clear_end_nothing() {
+fn unencrypted_informational_messages_end_nothing() {
     let mut bench = Bench::new(psk(Phase1::Main)).established();
     let (_, any) = bench.sent[0].clone();
     let sa = bench.sa(Side::I).0.to_be_bytes();
@@ -378,9 +378,9 @@ fn informational_messages_in_the_clear_end_nothing() {
     bench.assert_agreement();
 }
 
-/// A message in the clear has no message id under the SA, whatever its header says.
+/// An unencrypted message uses no message id of the SA, whatever its header says.
 #[test]
-fn informational_messages_in_the_clear_use_up_no_message_id() {
+fn unencrypted_informational_messages_use_up_no_message_id() {
     let mut bench = Bench::new(psk(Phase1::Main)).established();
     let sa = bench.sa(Side::I);
     for command in [Command::Probe(sa), Command::CreateChild(sa)] {
@@ -401,7 +401,7 @@ fn informational_messages_in_the_clear_use_up_no_message_id() {
 }
 
 #[test]
-fn a_message_id_serves_once() {
+fn a_message_id_is_used_once() {
     let mut bench = Bench::new(psk(Phase1::Main)).established();
     bench.run_for(seconds(400));
     let first_of_quick_mode = bench.sent[6].1.clone();
@@ -410,9 +410,9 @@ fn a_message_id_serves_once() {
     assert_eq!(bench.sent.len(), before, "{}", bench.ladder);
 }
 
-/// A NAT moves with whoever is behind it, but not with somebody who plays its messages again.
+/// A changed NAT mapping is followed for the peer, but not for replayed messages.
 #[test]
-fn an_informational_exchange_played_again_does_nothing() {
+fn a_replayed_informational_exchange_does_nothing() {
     let configs = both(psk(Phase1::Main), |connection| connection.liveness_after = Some(seconds(30)));
     let mut bench = Bench::new(configs);
     let outside = "198.51.100.1".parse().unwrap();
@@ -490,7 +490,7 @@ fn half_open_sas_are_few_and_short_lived() {
     assert_eq!(bench.r.endpoint.half_open_count(), 0);
 }
 
-/// One address cannot take every place: others get in while it has its own.
+/// One address cannot take all places: others succeed while it has its own.
 #[test]
 fn half_open_sas_of_one_address_leave_room_for_others() {
     for phase1 in [Phase1::Main, Phase1::Aggressive] {
@@ -514,7 +514,7 @@ fn half_open_sas_of_one_address_leave_room_for_others() {
     }
 }
 
-/// First messages of as many origins as there are places, from this one on.
+/// First messages of as many origins, starting with this one.
 fn flood(bench: &mut Bench, first: &Datagram, origins: std::ops::Range<u32>) {
     for n in origins {
         let from = Socket::new(std::net::Ipv4Addr::from(0x0a00_0000 + n).into(), 500);
@@ -523,9 +523,9 @@ fn flood(bench: &mut Bench, first: &Datagram, origins: std::ops::Range<u32>) {
     }
 }
 
-/// Where no origin is crowded, whoever has been silent longest makes room.
+/// If no origin is crowded, the longest silent initiator is evicted.
 #[test]
-fn a_flood_from_everywhere_keeps_nobody_out() {
+fn a_flood_from_everywhere_locks_nobody_out() {
     for (phase1, each_second) in [(Phase1::Main, 30), (Phase1::Aggressive, 10)] {
         let (i, mut r) = psk(phase1);
         (r.half_open.max, r.half_open.per_address_max) = (100, 10);
@@ -543,7 +543,7 @@ fn a_flood_from_everywhere_keeps_nobody_out() {
     }
 }
 
-/// RFC 2409 §5.4: an answer in aggressive mode costs an exchange of keys, and whoever asks need not receive it.
+/// RFC 2409 §5.4: an answer in aggressive mode costs a key exchange, and the requester need not receive it.
 #[test]
 fn aggressive_mode_is_answered_no_more_often_than_there_are_places() {
     let (i, mut r) = psk(Phase1::Aggressive);
@@ -568,7 +568,7 @@ fn aggressive_mode_is_answered_no_more_often_than_there_are_places() {
     assert_eq!(answered(&|n| 0x0b00_0000 + n), 0);
 }
 
-/// Whoever is refused has a place until its time is over, though nothing is kept of its SA.
+/// A refused initiator keeps its place until it times out, though its SA is dropped.
 #[test]
 fn refused_initiators_keep_their_places_and_no_more() {
     let (mut i, mut r) = psk(Phase1::Main);
@@ -582,13 +582,13 @@ fn refused_initiators_keep_their_places_and_no_more() {
     let endpoint = &bench.r.endpoint;
     assert_eq!((endpoint.half_open_count(), endpoint.sa_count()), (0, 0), "{}", bench.ladder);
     assert_eq!(bench.failures(Side::R).len(), 10, "{}", bench.ladder);
-    // Some of the others still ask, and get the places when they are free.
+    // Some of the others still retransmit, and get the places when they are free.
     bench.run_for(seconds(60));
     assert_eq!(bench.failures(Side::R).len(), 20, "{}", bench.ladder);
 }
 
-/// Bytes that came from an address that shows nothing, and bytes that went there in the time in which a half-open SA lives;
-/// the first message comes so often.
+/// Bytes received from an address that proves nothing, and bytes sent there during the lifetime of a half-open SA; the first
+/// message is repeated so often.
 fn reflected(configs: (Config, Config), times: usize) -> (usize, usize) {
     let mut bench = Bench::new(configs);
     bench.cut.insert(Side::R, true);
@@ -603,9 +603,9 @@ fn reflected(configs: (Config, Config), times: usize) -> (usize, usize) {
     (first.bytes.len() * times, sent.map(|(_, datagram)| datagram.bytes.len()).sum())
 }
 
-/// Somebody who writes another one's address on a first message sends that one the answer; how much of it there may be.
+/// A first message with a forged source address sends its owner the answer: limits how much.
 #[test]
-fn little_more_comes_back_than_was_sent() {
+fn little_more_is_reflected_than_was_sent() {
     type Configs = fn(Phase1) -> (Config, Config);
     let configs: [(&str, Configs); 3] =
         [("shared key", psk), ("raw key", raw_keys), ("certificates", certificates)];
@@ -614,7 +614,7 @@ fn little_more_comes_back_than_was_sent() {
             let (received, answer) = reflected(configs(phase1), 1);
             println!("{phase1:?} mode, {proof}: {received} bytes make {answer}");
             let (of_certificates, factor) = (proof == "certificates" && phase1 == Phase1::Aggressive, 3);
-            // An answer with certificates is longer, and is said once.
+            // An answer with certificates is longer, and is sent once.
             assert!(answer <= factor * received || of_certificates && answer <= 4 * received);
             for times in [2, 10, 100] {
                 let (received, sent) = reflected(configs(phase1), times);
@@ -627,9 +627,9 @@ fn little_more_comes_back_than_was_sent() {
     }
 }
 
-/// RFC 2407 §4.5.4: a lifetime of zero is no lifetime: nobody has an SA that is over at once, to be replaced without end.
+/// RFC 2407 §4.5.4: a lifetime of zero would mean an SA that ends at once and is replaced endlessly.
 #[test]
-fn a_lifetime_of_zero_is_not_agreed_on() {
+fn a_lifetime_of_zero_is_not_accepted() {
     let with = |(mut i, r): (Config, Config), lifetime: u64, child_lifetime: u64| {
         let Version::V1(wishes) = only(&mut i).version else { unreachable!("both speak IKEv1") };
         let wishes = V1 { lifetime: seconds(lifetime), child_lifetime: seconds(child_lifetime), ..wishes };
@@ -649,9 +649,9 @@ fn a_lifetime_of_zero_is_not_agreed_on() {
     }
 }
 
-/// A peer that makes children without end is refused, until those that were replaced are gone.
+/// A peer that creates children without limit is refused, until the replaced ones are gone.
 #[test]
-fn children_without_end_are_refused() {
+fn children_beyond_the_limit_are_refused() {
     let (i, mut r) = psk(Phase1::Main);
     r.children_max = 2;
     let mut bench = Bench::new((i, r)).established();
@@ -672,7 +672,7 @@ fn children_without_end_are_refused() {
 
 /// RFC 2407 §4.6.3.3: INITIAL-CONTACT must be protected, which in aggressive mode it is only if encrypted.
 #[test]
-fn initial_contact_in_the_clear_closes_nothing() {
+fn unencrypted_initial_contact_closes_nothing() {
     for encrypted in [true, false] {
         let mut bench = Bench::null(psk(Phase1::Aggressive), 1).established();
         bench.i = Bench::null(psk(Phase1::Aggressive), 2).i;
@@ -702,7 +702,7 @@ fn initial_contact_in_the_clear_closes_nothing() {
 }
 
 #[test]
-fn a_peer_cannot_begin_quick_modes_without_end() {
+fn the_unfinished_quick_modes_of_a_peer_are_limited() {
     let mut bench = Bench::new(psk(Phase1::Main)).established();
     let sa = bench.sa(Side::I);
     bench.cut.insert(Side::R, true);
@@ -712,7 +712,7 @@ fn a_peer_cannot_begin_quick_modes_without_end() {
     assert_eq!(answers.count(), 1 + 8);
 }
 
-/// Whoever knows no key, but all that is sent in the clear and its own half of the key agreement.
+/// An attacker without a key, who knows all unencrypted values and its own half of the key agreement.
 struct Attacker {
     cookies: (u64, u64),
     sa_body: Vec<u8>,
@@ -738,7 +738,7 @@ impl Attacker {
         bytes
     }
 
-    /// Message 5, if SKEYID is made from what is known.
+    /// Message 5, with SKEYID derived from known values.
     fn proof(&self, answer: &[u8], key: Option<&[u8]>) -> Vec<u8> {
         let (suite, mut real) = (ike(IKE_SUITE)[0], Real::default());
         let prf = suite.prf.unwrap();
@@ -764,8 +764,8 @@ impl Attacker {
     }
 }
 
-/// Nobody gets in by computing SKEYID from the nonces, as signatures do, wherever its messages come from; the same
-/// messages made with the shared key do get in.
+/// SKEYID cannot be computed from the nonces, as with signatures, wherever the messages come from; the same messages made with
+/// the shared key succeed.
 #[test]
 fn skeyid_of_signatures_is_not_for_a_shared_key() {
     let secret: &[u8] = b"correct horse battery staple";
@@ -803,9 +803,9 @@ fn skeyid_of_signatures_is_not_for_a_shared_key() {
     }
 }
 
-/// RFC 3706: R-U-THERE that is asked again has the same number, but RFC 2409 §5.7 a message id of its own.
+/// RFC 3706: a retransmitted R-U-THERE has the same number, but RFC 2409 §5.7 a message id of its own.
 #[test]
-fn a_probe_is_repeated_as_an_exchange_of_its_own() {
+fn a_probe_is_retransmitted_as_an_exchange_of_its_own() {
     let mut bench = Bench::new(psk(Phase1::Main)).established();
     let sa = bench.sa(Side::I);
     let before = bench.sent.len();
@@ -819,10 +819,10 @@ fn a_probe_is_repeated_as_an_exchange_of_its_own() {
 }
 
 #[test]
-fn a_peer_gets_so_many_children_and_no_more() {
+fn the_children_of_a_peer_are_limited() {
     let mut bench = Bench::new(psk(Phase1::Main)).established();
     let sa = bench.sa(Side::I);
-    // No deadline comes, so that those that are replaced stay.
+    // No deadline passes, so the replaced ones stay.
     for _ in 0..70 {
         bench.command(Side::I, Command::CreateChild(sa));
         bench.settle();
@@ -831,9 +831,9 @@ fn a_peer_gets_so_many_children_and_no_more() {
     assert_eq!(answers.count(), 64);
 }
 
-/// Who sends the first message of aggressive mode in another one's name has it sent little more than one answer.
+/// A first message of aggressive mode with a forged source causes little more than one answer to its owner.
 #[test]
-fn an_answer_is_not_repeated_without_end() {
+fn retransmissions_of_an_answer_are_limited() {
     let mut bench = Bench::new(psk(Phase1::Aggressive));
     bench.initiate();
     let (_, first) = bench.intercept().unwrap();
@@ -847,10 +847,10 @@ fn an_answer_is_not_repeated_without_end() {
     assert_eq!(answers(&bench), 1 + 16 + 2, "twice unasked\n{}", bench.ladder);
 }
 
-/// No hash covers a notification at the end of message 5, and in CBC the last block may be changed without a trace in those
-/// before; the next IV is made from it. Such a message is not taken, so that the genuine one establishes afterwards.
+/// No hash covers a notification at the end of message 5, and in CBC the last block may be altered without affecting those
+/// before; the next IV is made from it. Such a message is not accepted, so that the genuine one succeeds afterwards.
 #[test]
-fn a_changed_last_block_is_not_taken() {
+fn an_altered_last_block_is_not_accepted() {
     let configs = [psk(Phase1::Main), certificates(Phase1::Main), psk(Phase1::Aggressive)];
     for (which, n) in [(0, 4), (0, 5), (1, 4), (1, 5), (2, 2)] {
         for at in 1..=16 {
@@ -872,8 +872,8 @@ fn a_changed_last_block_is_not_taken() {
     }
 }
 
-/// Every message of both modes, damaged in every way: what is refused has done no harm, so that the genuine message
-/// establishes afterwards.
+/// Every message of both modes, damaged in every way: refused messages have no effect, so that the genuine message succeeds
+/// afterwards.
 #[test]
 fn damaged_messages_do_no_harm() {
     for phase1 in [Phase1::Main, Phase1::Aggressive] {
@@ -901,7 +901,7 @@ fn damaged_messages_do_no_harm() {
                 let input = Input::Datagram { from: datagram.from, to: datagram.to, bytes: &bytes };
                 let (facts, _) = bench.handle(side, input);
                 if !facts.iter().any(|fact| matches!(fact, Fact::Discarded { .. })) {
-                    // Nothing binds what is in the clear: the first one that makes sense is taken.
+                    // Unencrypted messages are not bound to anything: the first valid one is accepted.
                     taken += 1;
                     continue;
                 }
@@ -916,7 +916,7 @@ fn damaged_messages_do_no_harm() {
     }
 }
 
-/// A handshake whose `n`th message is changed on its way.
+/// A handshake whose `n`th message is altered.
 fn with_changed(mut bench: Bench, n: usize, change: impl Fn(&mut Vec<u8>)) -> Bench {
     bench.initiate();
     let mut count = 0;
@@ -934,9 +934,9 @@ fn position(bytes: &[u8], what: &[u8]) -> usize {
     bytes.windows(what.len()).position(|window| window == what).unwrap()
 }
 
-/// RFC 3947 §3.1: who does not say that it can traverse NATs is not asked whether there is one.
+/// RFC 3947 §3.1: without the peer's vendor id there is no NAT detection.
 #[test]
-fn vendor_ids_are_those_that_are_known() {
+fn only_known_vendor_ids_count() {
     let bench = with_changed(Bench::new(psk(Phase1::Main)), 1, |bytes| {
         let at = position(bytes, &[0x4a, 0x13, 0x1c, 0x81]);
         bytes[at] ^= 1;
@@ -949,7 +949,7 @@ fn vendor_ids_are_those_that_are_known() {
 #[test]
 fn a_public_value_of_another_length_is_no_message_3() {
     let bench = with_changed(Bench::new(psk(Phase1::Main)), 3, |bytes| {
-        // KE comes first: its last byte goes.
+        // KE comes first: its last byte is removed.
         bytes.remove(28 + 4 + 255);
         bytes[30..32].copy_from_slice(&259_u16.to_be_bytes());
         let length = u32::try_from(bytes.len()).unwrap();
@@ -959,7 +959,7 @@ fn a_public_value_of_another_length_is_no_message_3() {
     assert_eq!(answers, 1, "message 3 has no answer\n{}", bench.ladder);
 }
 
-/// Who has another key for encryption than the suite demands: nothing opens, and an empty message is no exception.
+/// A peer with another encryption key: nothing decrypts, an empty message included.
 #[test]
 fn an_encrypted_message_without_a_body_is_discarded() {
     let bench = with_changed(Bench::new(psk(Phase1::Main)), 5, |bytes| {
@@ -970,10 +970,10 @@ fn an_encrypted_message_without_a_body_is_discarded() {
     assert_eq!(bench.r.books.sa_count(), 0);
 }
 
-/// RFC 2408 §5.1: what authentic peers say and nobody can read is refused by name.
+/// RFC 2408 §5.1: malformed messages of authenticated peers are answered with an error.
 #[test]
-fn an_authentic_message_that_lacks_something_is_refused_by_name() {
-    // Without the HASH payload behind the identity.
+fn an_authentic_incomplete_message_is_answered_with_the_error() {
+    // Without the HASH payload after the identity.
     let mut bench = with_changed(Bench::null(psk(Phase1::Main), 1), 5, |bytes| bytes[28] = 200);
     bench.cut.insert(Side::I, true);
     bench.run_for(seconds(30));
@@ -982,9 +982,9 @@ fn an_authentic_message_that_lacks_something_is_refused_by_name() {
     assert_eq!(bench.r.books.sa_count(), 0);
 }
 
-/// A responder that chooses what was not offered is told so.
+/// A responder that chooses a proposal that was not offered is told so.
 #[test]
-fn a_choice_that_was_not_offered_is_refused_by_name() {
+fn a_choice_that_was_not_offered_is_answered_with_the_error() {
     let mut bench = with_changed(Bench::new(psk(Phase1::Aggressive)), 2, |bytes| {
         // ENCRYPTION_ALGORITHM, from AES to CAST.
         let at = position(bytes, &[0x80, 1, 0, 7]);
@@ -997,9 +997,9 @@ fn a_choice_that_was_not_offered_is_refused_by_name() {
     assert_eq!((last.bytes[18], &last.bytes[38..40]), (5, &14_u16.to_be_bytes()[..]), "{}", bench.ladder);
 }
 
-/// The connection of an identity is one for the same phase 1, the same kind of proof and the suite that was agreed.
+/// The connection for an identity must have the same phase 1, authentication method and suite as negotiated.
 #[test]
-fn a_connection_for_something_else_is_not_taken() {
+fn a_connection_that_does_not_match_is_not_used() {
     let changes: [(&str, lab::Change); 3] = [
         ("aggressive mode", |it| it.version = Version::V1(V1::new(Phase1::Aggressive))),
         ("another suite", |it| it.suites = ike("aes256-sha1-modp1024")),
@@ -1020,9 +1020,9 @@ fn a_connection_for_something_else_is_not_taken() {
     }
 }
 
-/// A gateway with a connection for one device with a certificate, and one for whoever has a shared key; and an initiator that
-/// is the device by its first connection, and by its second somebody with the key who calls itself like the device.
-fn guests_and_a_boss(phase1: Phase1) -> (Config, Config) {
+/// A gateway with a connection for one device with a certificate, and one for all with a shared key; and an initiator that is
+/// the device by its first connection, and by its second a holder of the key who claims the device's name.
+fn shared_key_and_certificate(phase1: Phase1) -> (Config, Config) {
     let (mut i, mut r) = certificates(phase1);
     only_child(&mut i).local = vec![net("10.9.0.0/16")];
     only_child(&mut r).remote = vec![net("10.9.0.0/16")];
@@ -1037,16 +1037,16 @@ fn guests_and_a_boss(phase1: Phase1) -> (Config, Config) {
     (i, r)
 }
 
-/// RFC 2409 §5.4: whoever has a key that many have may say that it is anybody. The SAs of somebody who has proved it in another
-/// way are not its own: not to replace, not to forget, not to inherit, at whatever address it is.
+/// RFC 2409 §5.4: a holder of a common key can claim any identity. It may not replace, drop or inherit SAs of a peer that
+/// authenticated in another way, at whatever address.
 #[test]
-fn a_name_under_another_connection_is_somebody_else() {
+fn a_name_under_another_connection_is_another_peer() {
     for phase1 in [Phase1::Main, Phase1::Aggressive] {
-        let mut bench = Bench::new(guests_and_a_boss(phase1)).established();
+        let mut bench = Bench::new(shared_key_and_certificate(phase1)).established();
         let boss = bench.r.books.only_sa();
         let child = bench.r.books.only_child().inbound_spi;
         bench.initiate_from(Side::I, 1);
-        // It says nothing more, which makes an SA take the place of what there was.
+        // It sends nothing more, which makes an SA replace the earlier ones.
         while let Some((side, datagram)) = bench.intercept() {
             if ![QUICK_MODE, INFORMATIONAL].contains(&datagram.bytes[18]) {
                 bench.deliver(side, &datagram);
@@ -1065,9 +1065,9 @@ fn a_name_under_another_connection_is_somebody_else() {
 const INFORMATIONAL: u8 = 5;
 const QUICK_MODE: u8 = 32;
 
-/// RFC 8019 §5: of too many the oldest goes, and what takes the place of another one is no more than that.
+/// RFC 8019 §5: beyond the limit the oldest is closed, and a replacement does not count twice.
 #[test]
-fn a_peer_has_so_many_sas_and_no_more() {
+fn the_sas_of_a_peer_are_limited() {
     let mut bench = Bench::null(psk(Phase1::Main), 1);
     bench.ladder.silent = true;
     for n in 1..=10 {
@@ -1088,9 +1088,9 @@ fn a_peer_has_so_many_sas_and_no_more() {
     delete_all(&mut bench);
 }
 
-/// RFC 2408 §3.1: the commit bit is not authentic, and whoever sets it has no more children under way than without.
+/// RFC 2408 §3.1: the commit bit is not authenticated, and setting it allows no more unfinished children than without.
 #[test]
-fn children_that_wait_for_connected_are_few() {
+fn children_that_wait_for_connected_are_limited() {
     let mut bench = Bench::null(psk(Phase1::Main), 1).established();
     bench.ladder.silent = true;
     let sa = bench.i.books.only_sa();
@@ -1109,7 +1109,7 @@ fn children_that_wait_for_connected_are_few() {
             child = new.inbound_spi;
         }
     }
-    // The moment at which CONNECTED has not come.
+    // The time at which CONNECTED is overdue.
     bench.run_for(seconds(5));
     let children = bench.r.books.all_children().len();
     assert!(children <= 10, "{children} children");

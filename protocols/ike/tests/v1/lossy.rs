@@ -1,4 +1,4 @@
-//! Messages that are lost, doubled, overtaken: both sides end up with the same, or with nothing.
+//! Lost, duplicated and reordered messages: both sides end up with the same SAs, or with none.
 
 use keytoll_crypto_api::Rng;
 use keytoll_ike::config::{Config, Phase1};
@@ -32,7 +32,7 @@ fn any_one_message_may_be_lost() {
 }
 
 #[test]
-fn any_one_message_may_come_twice_or_late() {
+fn any_one_message_may_be_duplicated_or_delayed() {
     for (phase1, messages) in MESSAGES {
         for n in 1..=messages {
             for fault in [Fault::Twice, Fault::Late(seconds(2))] {
@@ -46,7 +46,7 @@ fn any_one_message_may_come_twice_or_late() {
 }
 
 #[test]
-fn a_damaged_message_is_sent_again() {
+fn a_damaged_message_is_retransmitted() {
     for (phase1, messages) in MESSAGES {
         for n in 1..=messages {
             let mut bench = Bench::new(patient(phase1)).corrupt(n);
@@ -54,8 +54,8 @@ fn a_damaged_message_is_sent_again() {
             bench.run_for(seconds(60));
             let (failed, closed) = (bench.failures(Side::I), bench.closures(Side::I));
             let alike = bench.disagreement();
-            // Nothing protects the integrity of phase 1 but the hashes at its end: a change may cost the attempt, and the
-            // last block of it is the IV of all that follows.
+            // Only the hashes at the end of phase 1 protect its integrity: an alteration may cost the attempt, and the last block
+            // is the IV of everything after it.
             assert!(
                 alike.is_none() || failed.len() + closed.len() > 0,
                 "{phase1:?} {n}: {alike:?}\n{}",

@@ -1,4 +1,4 @@
-//! Every exchange two peers of IKEv1 can have, drawn as ladders, and what befalls them on the way.
+//! Every exchange between two peers of IKEv1, drawn as ladders, and faults in transit.
 //! Read RFC 2409 §5, RFC 2408 §5, RFC 3706 and RFC 3947 first.
 #![allow(
     clippy::unwrap_used,

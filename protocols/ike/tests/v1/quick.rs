@@ -1,4 +1,4 @@
-//! Under an ISAKMP SA: perfect forward secrecy, new keys, lifetimes, endings, dead peers, NATs.
+//! Under an ISAKMP SA: perfect forward secrecy, rekeying, lifetimes, teardown, dead peers, NATs.
 
 use std::time::Duration;
 
@@ -38,7 +38,7 @@ fn perfect_forward_secrecy_costs_a_public_value_each() {
 }
 
 #[test]
-fn one_side_alone_wants_perfect_forward_secrecy() {
+fn one_side_alone_requires_perfect_forward_secrecy() {
     let (mut i, r) = psk(Phase1::Main);
     only_child(&mut i).suites = esp("aes128-sha256-modp2048");
     let mut bench = Bench::new((i, r)).established();
@@ -58,7 +58,7 @@ fn traffic_outside_the_policy_is_refused() {
 }
 
 #[test]
-fn networks_are_named_by_subnets() {
+fn networks_are_identified_by_subnets() {
     let (mut i, mut r) = psk(Phase1::Main);
     only_child(&mut i).local = vec![net("10.1.0.0/16")];
     only_child(&mut i).remote = vec![net("10.2.0.0/16")];
@@ -119,7 +119,7 @@ fn a_new_phase_1_takes_the_children_over() {
 }
 
 #[test]
-fn an_initiator_that_forgot_everything_is_let_in_again() {
+fn an_initiator_that_lost_its_state_is_admitted_again() {
     for phase1 in [Phase1::Main, Phase1::Aggressive] {
         let mut bench = Bench::new(psk(phase1)).established();
         let forgetful = Bench::new(psk(phase1));
@@ -133,7 +133,7 @@ fn an_initiator_that_forgot_everything_is_let_in_again() {
 }
 
 #[test]
-fn a_second_sa_with_the_same_peer_is_one_more() {
+fn a_second_sa_with_the_same_peer_is_additional() {
     let mut bench = Bench::new(psk(Phase1::Main)).established();
     bench.initiate();
     bench.settle();
@@ -156,7 +156,7 @@ fn children_are_replaced_before_they_end_and_again() {
 }
 
 #[test]
-fn the_shorter_lifetime_holds_whoever_has_it() {
+fn the_shorter_lifetime_applies_whichever_side_has_it() {
     for shorter in Side::BOTH {
         for phase1 in [Phase1::Main, Phase1::Aggressive] {
             let (mut i, mut r) = lifetimes(psk(phase1), seconds(10_000), seconds(10_000));
@@ -165,7 +165,7 @@ fn the_shorter_lifetime_holds_whoever_has_it() {
                 Version::V1(V1 { lifetime: seconds(1000), child_lifetime: seconds(500), ..V1::new(phase1) });
             let mut bench = Bench::new((i, r)).established();
             let sa = bench.sa(Side::I);
-            // The child is replaced by the initiator at nine tenths, the ISAKMP SA 100 s before its end.
+            // The initiator replaces the child at nine tenths, the ISAKMP SA 100 s before its end.
             bench.run_for(seconds(440));
             assert_eq!(bench.i.books.all_children().len(), 1);
             bench.run_for(seconds(12));
@@ -180,7 +180,7 @@ fn the_shorter_lifetime_holds_whoever_has_it() {
 }
 
 #[test]
-fn an_sa_that_nobody_needs_ahead_ends_with_its_lifetime() {
+fn an_sa_without_reauthentication_ends_with_its_lifetime() {
     let configs = both(lifetimes(psk(Phase1::Main), seconds(600), seconds(600)), |connection| {
         connection.reauthenticate = Reauthenticate::OnDemand;
     });
@@ -192,9 +192,9 @@ fn an_sa_that_nobody_needs_ahead_ends_with_its_lifetime() {
     bench.assert_nothing_remains();
 }
 
-/// An ISAKMP SA of a lossy link: its lifetime ended while quick mode waited, and nobody heard that no child would come.
+/// The lifetime of an ISAKMP SA on a lossy link ends while quick mode waits: the failure of the child must be reported.
 #[test]
-fn what_is_under_way_fails_with_the_sa_that_ends() {
+fn unfinished_exchanges_fail_with_the_sa_that_ends() {
     let brief = |configs| {
         both(lifetimes(configs, seconds(8), seconds(600)), |connection| {
             connection.reauthenticate = Reauthenticate::OnDemand;
@@ -217,7 +217,7 @@ fn what_is_under_way_fails_with_the_sa_that_ends() {
 
 /// The peer closes the SA while our quick mode waits for its answer.
 #[test]
-fn what_is_under_way_fails_with_the_sa_that_the_peer_closes() {
+fn unfinished_exchanges_fail_with_the_sa_that_the_peer_closes() {
     let mut bench = Bench::new(psk(Phase1::Main)).established();
     let (ours, theirs) = (bench.sa(Side::I), bench.sa(Side::R));
     bench.next_fault(Fault::Lost);
@@ -227,9 +227,9 @@ fn what_is_under_way_fails_with_the_sa_that_the_peer_closes() {
     assert_eq!((bench.refusals(Side::I), bench.closures(Side::I)), (vec!["deleted"], vec!["deleted"]));
 }
 
-/// What an SA has asked for and not got when another one takes its place, that one asks for.
+/// Unanswered requests of a replaced SA are repeated by its successor.
 #[test]
-fn what_is_under_way_is_carried_over() {
+fn unfinished_exchanges_are_carried_over() {
     for phase1 in [Phase1::Main, Phase1::Aggressive] {
         let mut bench = Bench::new(psk(phase1)).established();
         let (old, spi) = (bench.sa(Side::I), bench.child(Side::I));
@@ -251,7 +251,7 @@ fn what_is_under_way_is_carried_over() {
 }
 
 #[test]
-fn nobody_replaces_an_sa_whose_peer_is_gone_and_it_ends() {
+fn an_sa_whose_peer_is_gone_is_not_replaced_and_ends() {
     let configs = lifetimes(psk(Phase1::Main), seconds(600), seconds(600));
     let mut bench = Bench::new(configs).established();
     bench.cut.insert(Side::I, true);
@@ -260,7 +260,7 @@ fn nobody_replaces_an_sa_whose_peer_is_gone_and_it_ends() {
 }
 
 #[test]
-fn a_delete_takes_the_children_along() {
+fn a_delete_closes_the_children_too() {
     for side in Side::BOTH {
         let mut bench = Bench::new(psk(Phase1::Main)).established();
         let sa = bench.sa(side);
@@ -286,7 +286,7 @@ fn a_delete_takes_the_children_along() {
 }
 
 #[test]
-fn one_child_is_deleted_alone() {
+fn one_child_is_deleted_by_itself() {
     let mut bench = Bench::new(psk(Phase1::Main)).established();
     let (sa, child) = (bench.sa(Side::R), bench.child(Side::R));
     bench.command(Side::R, Command::DeleteChild(sa, child));
@@ -298,7 +298,7 @@ fn one_child_is_deleted_alone() {
 }
 
 #[test]
-fn a_silent_peer_is_asked_and_answers() {
+fn a_silent_peer_is_probed_and_answers() {
     let configs = both(psk(Phase1::Main), |connection| connection.liveness_after = Some(seconds(30)));
     let mut bench = Bench::new(configs).established();
     bench.ladder.clear();
@@ -328,7 +328,7 @@ fn a_dead_peer_is_given_up() {
 
 /// RFC 3947: port 4500 from message 5 on, and ESP in UDP.
 #[test]
-fn behind_a_nat_both_go_on_at_port_4500() {
+fn behind_a_nat_both_continue_on_port_4500() {
     for (phase1, mode) in [
         (Phase1::Main, Mode::Tunnel),
         (Phase1::Aggressive, Mode::Tunnel),
@@ -355,7 +355,7 @@ fn behind_a_nat_both_go_on_at_port_4500() {
     }
 }
 
-/// RFC 3947 §4: behind the NAT the peer is reached at the port that was mapped, and nowhere else.
+/// RFC 3947 §4: behind the NAT the peer is reached only at the mapped port.
 #[test]
 fn a_peer_behind_a_nat_is_reached_at_its_port_when_the_sa_is_replaced() {
     for phase1 in [Phase1::Main, Phase1::Aggressive] {
@@ -413,7 +413,7 @@ fn an_sa_without_a_child_is_one_too() {
     assert!(bench.i.events.iter().any(|event| matches!(event, Event::Established(_))));
 }
 
-/// A lifetime shorter than the margin is no reason to authenticate without end.
+/// A lifetime shorter than the margin does not lead to endless reauthentication.
 #[test]
 fn a_margin_longer_than_the_lifetime_is_not_obeyed() {
     let configs = both(lifetimes(psk(Phase1::Main), seconds(100), seconds(10_000)), |connection| {
@@ -430,7 +430,7 @@ fn a_margin_longer_than_the_lifetime_is_not_obeyed() {
     assert!((8..=11).contains(&begun), "once in fifty seconds: {begun}");
 }
 
-/// Whatever the configuration wants, a child is replaced before it ends, and once.
+/// Whatever the configuration, a child is rekeyed before it ends, and once.
 #[test]
 fn children_are_replaced_before_they_end_whatever_is_configured() {
     let configs = both(lifetimes(psk(Phase1::Main), seconds(86_400), seconds(100)), |connection| {
@@ -444,7 +444,7 @@ fn children_are_replaced_before_they_end_whatever_is_configured() {
 }
 
 #[test]
-fn both_replace_a_child_at_once_and_one_is_left() {
+fn both_rekey_a_child_at_once_and_one_is_left() {
     for (first, second) in [(Side::I, Side::R), (Side::R, Side::I)] {
         let mut bench = Bench::new(psk(Phase1::Main)).established();
         let commands = [first, second].map(|side| {
@@ -458,9 +458,9 @@ fn both_replace_a_child_at_once_and_one_is_left() {
     }
 }
 
-/// A side whose soft limits of bytes or packets ask for both halves: one successor, whichever message is lost.
+/// Soft limits of bytes or packets trigger on both SAs of a pair: one successor, whichever message is lost.
 #[test]
-fn a_child_is_replaced_once_however_often_that_is_asked_for() {
+fn a_child_is_rekeyed_once_however_often_that_is_requested() {
     for side in Side::BOTH {
         for lost in 0..=4 {
             let mut bench = Bench::new(psk(Phase1::Main)).established();
@@ -481,14 +481,14 @@ fn a_child_is_replaced_once_however_often_that_is_asked_for() {
     }
 }
 
-/// RFC 2409 §5.5: nothing tells who sent the third message that it came. Until it has, what both sides have is the old child.
+/// RFC 2409 §5.5: the sender of the third message does not learn that it arrived. Until then both sides use the old child.
 #[test]
 fn the_old_child_stays_while_the_third_message_is_lost() {
     for side in Side::BOTH {
         for lost in 1..=3 {
             let mut bench = Bench::new(psk(Phase1::Main)).established();
             let (sa, old) = (bench.sa(side), bench.child(side));
-            // The third message, and its repetition each time the second is repeated.
+            // The third message, and its retransmission each time the second is retransmitted.
             (0..lost).for_each(|time| bench.fault_ahead(3 + 2 * time, Fault::Lost));
             bench.command(side, Command::RekeyChild(sa, old));
             for second in 0..60 {
@@ -523,9 +523,9 @@ fn the_old_child_goes_soon_after_the_peer_has_used_the_new_one() {
     }
 }
 
-/// Both reach a limit at the same packet, and a message is lost or late: both keep the same child.
+/// Both reach a limit at the same packet, and a message is lost or delayed: both keep the same child.
 #[test]
-fn both_replace_a_child_at_once_in_bad_weather_and_one_is_left() {
+fn both_rekey_a_child_at_once_over_a_bad_network_and_one_is_left() {
     for fault in [Fault::Lost, Fault::Late(seconds(2)), Fault::Late(seconds(6)), Fault::Twice] {
         for first in Side::BOTH {
             for pause_ms in [0, 5, 10, 15, 25, 35] {
@@ -560,14 +560,14 @@ fn the_old_sa_ends_while_the_new_one_is_being_set_up() {
     assert_ne!(bench.sa(Side::I), old, "the new one stands alone, with a child of its own");
 }
 
-/// RFC 2407 §4.5.4 sets no end to what a peer may say.
+/// RFC 2407 §4.5.4 does not limit the lifetime that a peer may announce.
 #[test]
-fn a_lifetime_without_end_is_reckoned_with() {
+fn a_huge_lifetime_is_handled() {
     let long = Duration::from_secs(u64::MAX);
     Bench::new(lifetimes(psk(Phase1::Main), long, long)).established().assert_agreement();
 }
 
-/// A refusal that is lost is said again when the offer is repeated, and the offer does not cost the SA.
+/// A lost refusal is retransmitted when the offer is, and the offer does not cost the SA.
 #[test]
 fn a_refusal_may_be_lost() {
     let (mut i, r) = psk(Phase1::Main);
@@ -586,7 +586,7 @@ fn a_refusal_may_be_lost() {
 }
 
 #[test]
-fn refusals_are_kept_for_a_while_and_the_latest_ones_only() {
+fn only_the_latest_refusals_are_kept_for_a_while() {
     let (mut i, r) = psk(Phase1::Main);
     only_child(&mut i).suites = esp("aes128-sha256-modp2048");
     let mut bench = Bench::new((i, r)).established();
@@ -607,9 +607,9 @@ fn refusals_are_kept_for_a_while_and_the_latest_ones_only() {
     assert_eq!(answered(&mut bench), 0);
 }
 
-/// RFC 2407 §4.6.3: the SPI in a notification says which offer was refused.
+/// RFC 2407 §4.6.3: the SPI in a notification identifies the refused offer.
 #[test]
-fn a_refusal_is_of_one_offer() {
+fn a_refusal_concerns_one_offer() {
     let (mut i, r) = psk(Phase1::Main);
     only_child(&mut i).suites = esp("aes128-sha256-modp2048");
     let mut bench = Bench::new((i, r)).established();
@@ -653,7 +653,7 @@ fn an_unanswered_offer_is_no_proof_of_death() {
 }
 
 #[test]
-fn a_child_that_could_not_be_replaced_is_tried_again() {
+fn a_failed_rekeying_of_a_child_is_retried() {
     let mut bench =
         Bench::new(hasty(lifetimes(psk(Phase1::Main), seconds(86_400), seconds(1000)))).established();
     let old = bench.child(Side::I);
@@ -671,7 +671,7 @@ fn a_child_that_could_not_be_replaced_is_tried_again() {
 }
 
 #[test]
-fn an_isakmp_sa_that_could_not_be_replaced_is_tried_again() {
+fn a_failed_replacement_of_an_isakmp_sa_is_retried() {
     for phase1 in [Phase1::Main, Phase1::Aggressive] {
         let mut bench =
             Bench::new(hasty(lifetimes(psk(phase1), seconds(1000), seconds(86_400)))).established();
@@ -690,9 +690,9 @@ fn an_isakmp_sa_that_could_not_be_replaced_is_tried_again() {
     }
 }
 
-/// RFC 2407 §4.6.2: an identity is one network with one port or all. What has none is refused before anything is said.
+/// RFC 2407 §4.6.2: an identity is one network with one port or all. Other traffic is refused before anything is sent.
 #[test]
-fn traffic_without_an_identity_is_not_begun() {
+fn traffic_without_an_identity_is_not_offered() {
     let host = TrafficSelector::host(Side::R.ip());
     for remote in [vec![host.only(17, Ports::Range(1000, 2000))], vec![host, net("10.0.0.0/8")]] {
         let (mut i, r) = psk(Phase1::Main);
@@ -718,7 +718,7 @@ fn traffic_without_an_identity_is_not_begun() {
     }
 }
 
-/// What cannot be offered was agreed on before: it moves over, and nothing need be offered.
+/// Traffic that cannot be offered was negotiated before: it moves over, and need not be offered.
 #[test]
 fn an_isakmp_sa_is_replaced_whatever_its_side_cannot_offer() {
     let (i, mut r) = psk(Phase1::Main);
@@ -732,9 +732,9 @@ fn an_isakmp_sa_is_replaced_whatever_its_side_cannot_offer() {
     bench.assert_agreement();
 }
 
-/// The first that the peer says under the new SA is that it is closed: the old one has kept its timer.
+/// The peer's first message under the new SA closes it: the old one has kept its timer.
 #[test]
-fn a_new_isakmp_sa_that_is_closed_at_once_is_tried_again() {
+fn a_new_isakmp_sa_that_is_closed_at_once_is_retried() {
     let configs = lifetimes(psk(Phase1::Aggressive), seconds(1000), seconds(86_400));
     let mut bench = Bench::new(configs).established();
     let (old, child) = (bench.sa(Side::I), bench.child(Side::I));
@@ -758,7 +758,7 @@ fn a_new_isakmp_sa_that_is_closed_at_once_is_tried_again() {
     bench.assert_agreement();
 }
 
-/// An SA without children may have any reason to be there: nobody's children move in with it when another one is replaced.
+/// An SA without children may exist for any reason: it inherits no children when another one is replaced.
 #[test]
 fn an_idle_sa_is_no_collision() {
     for (seed, idle_from, replaced_by) in (0..8)
@@ -785,15 +785,15 @@ fn an_idle_sa_is_no_collision() {
     }
 }
 
-/// Of two children, the other one.
+/// The other one of two children.
 fn other_child(bench: &mut Bench, not: u32) -> (SaId, u32) {
     let mut children = bench.i.books.all_children().into_iter();
     children.find(|(_, it)| it.inbound_spi != not).map(|(sa, it)| (sa, it.inbound_spi)).unwrap()
 }
 
-/// A second SA is begun while the first is replaced: whatever the two take it for, they agree, and have a child at all times.
+/// A second SA is started while the first is replaced: however the two interpret it, they agree, and always have a child.
 #[test]
-fn an_sa_begun_during_a_replacement_costs_no_child() {
+fn an_sa_started_during_a_replacement_costs_no_child() {
     for seed in 0..8 {
         for pause_ms in (0..60).step_by(5) {
             for first in Side::BOTH {
@@ -823,9 +823,9 @@ fn an_sa_begun_during_a_replacement_costs_no_child() {
     }
 }
 
-/// A second SA with the same peer is not what the peer has put in the place of the first.
+/// A second SA with the same peer is not the replacement of the first.
 #[test]
-fn a_second_sa_does_not_stand_for_one_that_was_closed() {
+fn a_second_sa_does_not_replace_one_that_was_closed() {
     for phase1 in [Phase1::Main, Phase1::Aggressive] {
         let mut bench = Bench::new(psk(phase1)).established();
         let (ours, theirs) = (bench.sa(Side::I), bench.sa(Side::R));
@@ -840,7 +840,7 @@ fn a_second_sa_does_not_stand_for_one_that_was_closed() {
     }
 }
 
-/// Whoever asks first, both keep the same one of the two, and the child with it.
+/// Whichever side starts first, both keep the same one of the two, with the child.
 #[test]
 fn both_replace_the_isakmp_sa_at_once_and_one_is_left() {
     for phase1 in [Phase1::Main, Phase1::Aggressive] {
@@ -862,8 +862,8 @@ fn both_replace_the_isakmp_sa_at_once_and_one_is_left() {
     }
 }
 
-/// The last message of aggressive mode has no answer, and what closes the old SA may overtake it: the old one goes when the
-/// peer has said something under the new one.
+/// The last message of aggressive mode has no answer, and the DELETE of the old SA may overtake it: the old one is closed when
+/// the peer has sent something under the new one.
 #[test]
 fn the_old_sa_stays_until_the_peer_knows_the_new_one() {
     let mut bench = Bench::new(psk(Phase1::Aggressive)).established();
@@ -882,9 +882,9 @@ fn the_old_sa_stays_until_the_peer_knows_the_new_one() {
     bench.assert_agreement();
 }
 
-/// An initiator of aggressive mode does not say that it is in before the responder does.
+/// An initiator of aggressive mode does not report success before the responder confirms it.
 #[test]
-fn who_never_hears_from_the_responder_was_never_established() {
+fn an_initiator_that_never_hears_from_the_responder_is_not_established() {
     for childless in [false, true] {
         let configs = || {
             both(hasty(psk(Phase1::Aggressive)), |connection| {
@@ -911,9 +911,9 @@ fn who_never_hears_from_the_responder_was_never_established() {
     }
 }
 
-/// RFC 2407 §4.5: SA Life Type 2. The one who wants less is obeyed by both, and is told to who did not know.
+/// RFC 2407 §4.5: SA Life Type 2. The smaller limit applies to both, and is announced to the other side.
 #[test]
-fn a_limit_of_bytes_is_offered_told_and_obeyed() {
+fn a_limit_of_bytes_is_offered_announced_and_obeyed() {
     for (i_wants, r_wants, agreed) in [
         (None, None, None),
         (Some(5_000_000), None, Some(5_000_000)),
@@ -938,9 +938,9 @@ fn a_limit_of_bytes_is_offered_told_and_obeyed() {
     }
 }
 
-/// RFC 2408 §3.1: who has not set the commit bit waits for CONNECTED, though not for long: nothing protects the bit.
+/// RFC 2408 §3.1: a side that has not set the commit bit waits for CONNECTED, though not for long: the bit is not protected.
 #[test]
-fn the_commit_bit_is_waited_for() {
+fn the_commit_bit_makes_the_other_side_wait() {
     // Message 2 has the bit, or message 3: its receiver waits.
     for (message, waits) in [(2, Side::I), (3, Side::R)] {
         for is_told in [true, false] {

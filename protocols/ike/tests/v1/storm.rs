@@ -1,8 +1,8 @@
-//! Long conversations in bad weather: messages are lost, doubled, overtaken, damaged, both owners replace and close what
-//! they have, and now and then one of them forgets everything.
+//! Long conversations over a bad network: messages are lost, duplicated, reordered, damaged, both owners rekey and close SAs,
+//! and sometimes one of them loses its state.
 //!
-//! Nobody confirms a DELETE (RFC 2408 §5.15), so that one side may hold what the other one has closed, until it asks
-//! whether the peer lives, or until the lifetime ends. Then both hold the same.
+//! A DELETE is not confirmed (RFC 2408 §5.15), so one side may keep an SA that the other one has closed, until it probes the
+//! peer, or until the lifetime ends. Then both hold the same.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -20,19 +20,19 @@ const SEEDS: u64 = 4000;
 const REAL_SEEDS: u64 = 100;
 const LOSS: f64 = 0.25;
 const RENEWAL_SEEDS: u64 = 8000;
-/// All repetitions, and as long as an SA that was replaced receives.
+/// All retransmissions, and as long as a replaced SA receives.
 const SOON: Duration = seconds(200);
 const LIFETIME: Duration = seconds(900);
 const CHILD_LIFETIME: Duration = seconds(500);
-/// Both lifetimes, the responder's grace, and the last repetitions.
+/// Both lifetimes, the responder's grace, and the last retransmissions.
 const CALM: Duration = seconds(2000);
-/// Longer than one of them is kept.
+/// Longer than a replaced SA is kept.
 const REPLACED: Duration = seconds(70);
 
-/// A message is sent once, repeated by its timer, and said again to who asks again.
+/// A message is sent once, retransmitted by its timer, and again on demand.
 const SENDINGS_MAX: usize = 1 + 5 + 16;
 
-/// What an authentication may come to grief of: silence, or damage, which phase 1 cannot tell from an attack.
+/// Why an authentication may fail: timeouts, or damage, which phase 1 cannot distinguish from an attack.
 const FAILURES: [&str; 10] = [
     "timeout",
     "AUTHENTICATION_FAILED",
@@ -43,21 +43,21 @@ const FAILURES: [&str; 10] = [
     "INVALID_CERTIFICATE",
     "certificate",
     "unexpected identity",
-    // The peer has forgotten everything meanwhile.
+    // The peer has lost its state meanwhile.
     "replaced",
 ];
 
 #[test]
-fn what_is_left_after_the_storm_both_have() {
-    storm::for_each_seed("v1::storm::what_is_left_after_the_storm_both_have", SEEDS, |seed, drawn| {
+fn both_have_the_same_after_the_storm() {
+    storm::for_each_seed("v1::storm::both_have_the_same_after_the_storm", SEEDS, |seed, drawn| {
         let phase1 = if seed % 2 == 0 { Phase1::Main } else { Phase1::Aggressive };
         conversation(psk(phase1), seed, drawn, 0.0, || Box::new(Null));
     });
 }
 
 #[test]
-fn what_is_left_after_damage_both_have() {
-    storm::for_each_seed("v1::storm::what_is_left_after_damage_both_have", REAL_SEEDS, |seed, drawn| {
+fn both_have_the_same_after_damage() {
+    storm::for_each_seed("v1::storm::both_have_the_same_after_damage", REAL_SEEDS, |seed, drawn| {
         let phase1 = if seed % 2 == 0 { Phase1::Main } else { Phase1::Aggressive };
         let base = match seed % 8 {
             0 | 1 => certificates(phase1),
@@ -69,12 +69,12 @@ fn what_is_left_after_damage_both_have() {
     });
 }
 
-/// Both ask for new keys again and again, often at once, and for nothing else: whatever is lost or late, soon afterwards
-/// both have the same one child. Long before any lifetime could have mended what was wrong.
+/// Both rekey again and again, often at once, and do nothing else: whatever is lost or delayed, soon afterwards both have the
+/// same one child, long before any lifetime could have repaired it.
 #[test]
-fn of_the_children_that_both_replace_in_the_storm_one_is_left() {
+fn one_child_is_left_of_those_that_both_rekey_in_the_storm() {
     let given_up = AtomicU64::new(0);
-    let test = "v1::storm::of_the_children_that_both_replace_in_the_storm_one_is_left";
+    let test = "v1::storm::one_child_is_left_of_those_that_both_rekey_in_the_storm";
     storm::for_each_seed(test, RENEWAL_SEEDS, |seed, drawn| {
         let mut rng = Rng::named(seed, "script");
         let mut bench = Bench::null(psk(Phase1::Main), seed);
@@ -87,7 +87,7 @@ fn of_the_children_that_both_replace_in_the_storm_one_is_left() {
         storm::renew(&mut bench, &mut rng);
         storm::clear(&mut bench);
         bench.run_for(SOON);
-        // An exchange of which all repetitions were lost leaves the two with what each of them knows.
+        // An exchange of which all retransmissions were lost leaves the two with what each of them knows.
         if Side::BOTH
             .iter()
             .any(|side| !bench.refusals(*side).is_empty() || !bench.closures(*side).is_empty())
@@ -102,14 +102,14 @@ fn of_the_children_that_both_replace_in_the_storm_one_is_left() {
     assert!(given_up * 50 < RENEWAL_SEEDS, "exchanges that nobody finished in {given_up} of {RENEWAL_SEEDS}");
 }
 
-/// Some of everything that changes what is said.
+/// Random variations of everything that affects the messages.
 fn configs(rng: &mut Rng, base: (Config, Config)) -> (Config, Config) {
     let mut maybe = |probability| rng.chance(probability);
     let (pfs, transport, rekeys) = (maybe(0.3), maybe(0.2), maybe(0.5));
     let (mut i, mut r) = both(base, |connection| {
         let Version::V1(wishes) = connection.version else { unreachable!("they speak IKEv1") };
         connection.version = Version::V1(V1 { lifetime: LIFETIME, child_lifetime: CHILD_LIFETIME, ..wishes });
-        // Without it, whoever missed the end of the other would know only by the lifetime.
+        // Without it, a side that missed the end of the other would notice only by the lifetime.
         connection.liveness_after = Some(seconds(60));
         connection.rekey_after = rekeys.then_some(seconds(150));
         let child = connection.child.as_mut().unwrap();
@@ -163,7 +163,7 @@ fn conversation(
         }
     });
     storm::calm(&mut bench, CALM);
-    // A child that was replaced is kept for a minute by who cannot know that the other side has closed it.
+    // A side that cannot know that the other one has closed a replaced child keeps it for a minute.
     let agree = |bench: &mut Bench| bench.disagreement_of_books().is_none();
     let in_the_end = (0..REPLACED.as_secs()).any(|_| {
         agree(&mut bench) || {

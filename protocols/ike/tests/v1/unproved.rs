@@ -1,4 +1,4 @@
-//! With whom a phase 1 failed, what is most likely wrong, and what nobody wanted to negotiate.
+//! The peer of a failed phase 1, the most likely cause, and refused proposals.
 
 use keytoll_crypto_api::algorithm::KeyKind;
 use keytoll_ike::Likely;
@@ -8,7 +8,7 @@ use super::configs::{certificates, psk, raw_keys};
 use crate::support::lab::{self, Pki, esp, id, ike, keys_by_identity, only, only_child, seconds, secret};
 use crate::support::{Bench, Side};
 
-/// Why it failed at a side, who the peer said it was, and what is most likely wrong.
+/// The reason of failure at a side, the peer's claimed identity, and the most likely cause.
 type Known<'a> = Option<(&'static str, Option<&'a str>, Option<Likely>)>;
 
 #[track_caller]
@@ -35,9 +35,9 @@ fn with_another_key(phase1: Phase1) -> (Config, Config) {
     (i, r)
 }
 
-// RFC 2409 §5.4: with another key message 5 is nonsense, so that nobody has a name.
+// RFC 2409 §5.4: with another key message 5 decrypts to garbage, so the identity is unknown.
 #[test]
-fn nonsense_in_main_mode_is_another_shared_key() {
+fn garbage_in_main_mode_means_another_shared_key() {
     check(
         with_another_key(Phase1::Main),
         Some(("PAYLOAD_MALFORMED", None, Some(Likely::KeysDiffer))),
@@ -45,9 +45,9 @@ fn nonsense_in_main_mode_is_another_shared_key() {
     );
 }
 
-/// Most responders drop what they cannot read.
+/// Most responders drop what they cannot decrypt.
 #[test]
-fn silence_after_message_5_is_another_shared_key() {
+fn silence_after_message_5_means_another_shared_key() {
     let bench = (5..40).fold(Bench::new(psk(Phase1::Main)), Bench::lose);
     check_bench(bench, Some(("timeout", None, Some(Likely::KeysDiffer))), None);
     let bench = (6..40).step_by(2).fold(Bench::new(with_another_key(Phase1::Main)), Bench::lose);
@@ -69,7 +69,7 @@ fn silence_before_message_5_says_nothing_of_keys() {
 }
 
 #[test]
-fn another_shared_key_in_aggressive_mode_is_called_that() {
+fn another_shared_key_in_aggressive_mode_is_reported_as_such() {
     check(
         with_another_key(Phase1::Aggressive),
         Some(("AUTHENTICATION_FAILED", Some(lab::GATEWAY), Some(Likely::KeysDifferOrUnknown))),
@@ -77,9 +77,9 @@ fn another_shared_key_in_aggressive_mode_is_called_that() {
     );
 }
 
-/// An initiator that does not look at our proof goes on with a message that our keys do not open.
+/// An initiator that does not verify our proof continues with a message that our keys do not decrypt.
 #[test]
-fn a_message_3_that_is_nonsense_is_another_shared_key() {
+fn an_undecryptable_message_3_means_another_shared_key() {
     let mut bench = (4..100).fold(Bench::new(psk(Phase1::Aggressive)), Bench::lose);
     bench.initiate();
     for n in 1..=3 {
@@ -106,9 +106,9 @@ fn a_stranger_in_aggressive_mode_is_no_wrong_key() {
     );
 }
 
-/// Whoever has the key says who it is, and is told at once.
+/// A holder of the key names itself, and is told at once.
 #[test]
-fn a_stranger_in_main_mode_is_named_as_it_calls_itself() {
+fn a_stranger_in_main_mode_is_reported_by_its_claimed_identity() {
     let (i, mut r) = psk(Phase1::Main);
     only(&mut r).remote_id = Some(id("somebody.example.org"));
     check(
@@ -119,11 +119,11 @@ fn a_stranger_in_main_mode_is_named_as_it_calls_itself() {
 }
 
 #[test]
-fn another_signature_key_is_called_that() {
+fn another_signature_key_is_reported_as_such() {
     for phase1 in [Phase1::Main, Phase1::Aggressive] {
         let (mut i, r) = raw_keys(phase1);
         only(&mut i).local = Prove::RawKey(Pki::seeded(KeyKind::Rsa2048, 1, 9).device.key);
-        // In aggressive mode the gateway has said who it is before.
+        // In aggressive mode the gateway has sent its identity before.
         let gateway = (phase1 == Phase1::Aggressive).then_some(lab::GATEWAY);
         check(
             (i, r),
@@ -134,7 +134,7 @@ fn another_signature_key_is_called_that() {
 }
 
 #[test]
-fn what_is_not_negotiated_is_told_beside_what_would_be() {
+fn refused_proposals_are_reported_with_the_acceptable_ones() {
     for phase1 in [Phase1::Main, Phase1::Aggressive] {
         let (mut i, r) = psk(phase1);
         only(&mut i).suites = ike("3des-md5-modp1024 aes256-sha1-modp1024");
@@ -147,9 +147,9 @@ fn what_is_not_negotiated_is_told_beside_what_would_be() {
     }
 }
 
-/// The suite would do, but not in this mode, or not for whom nobody shares a key with.
+/// The suite is acceptable, but not in this mode, or not for a peer without a shared key.
 #[test]
-fn what_is_acceptable_to_others_is_not_promised() {
+fn suites_acceptable_to_others_are_not_listed() {
     let ((i, _), (_, r)) = (psk(Phase1::Aggressive), psk(Phase1::Main));
     let elsewhere = keys_by_identity(&[("203.0.113.9", "correct horse battery staple")]);
     let (nearby, mut far) = psk(Phase1::Main);
@@ -165,7 +165,7 @@ fn what_is_acceptable_to_others_is_not_promised() {
 }
 
 #[test]
-fn a_child_that_is_not_negotiated_is_told_as_well() {
+fn refused_proposals_for_a_child_are_reported_as_well() {
     let (mut i, r) = psk(Phase1::Main);
     only_child(&mut i).suites = esp("aes256-sha512");
     let mut bench = Bench::new((i, r));

@@ -1,4 +1,4 @@
-//! Vectors of a desk that asks an HSS in earnest, and those on its shelf.
+//! Vectors from an HSS over Diameter, and stored vectors.
 
 use keytoll_crypto::Real;
 use keytoll_crypto_api::Secret;
@@ -50,12 +50,12 @@ fn quintuplet_of(imsi: &str) -> Question {
     question(imsi, Asked::Quintuplet { network: None, resynchronisation: None })
 }
 
-/// A desk and its HSS, side by side.
+/// A vector source and its HSS, connected.
 struct Counter {
-    desk: Desk,
+    source: VectorSource,
     hss: Hss,
     crypto: Real,
-    /// How many vectors the HSS has made.
+    /// The number of vectors that the HSS has generated.
     made: u32,
     next: u64,
 }
@@ -65,7 +65,7 @@ impl Counter {
         let config =
             HssConfig { diameter: server::Config::new(address(2), name("hss")), subscribers: centre() };
         Self {
-            desk: Desk::new(Subscribers::Hss(access), &mut Rng::named(1, "desk")),
+            source: VectorSource::new(Subscribers::Hss(access), &mut Rng::named(1, "source")),
             hss: Hss::new(config),
             crypto: Real::default(),
             made: 0,
@@ -78,23 +78,23 @@ impl Counter {
         self.next += 1;
         let (id, before) = (self.next, self.made);
         let mut cx = Ctx { now: Time::ZERO, crypto: &mut self.crypto, trace: &mut NoTrace };
-        if let Some(answer) = self.desk.ask(id, question, &mut cx) {
+        if let Some(answer) = self.source.ask(id, question, &mut cx) {
             return (answer, 0);
         }
-        assert_eq!(self.desk.waiting(), 1);
+        assert_eq!(self.source.waiting(), 1);
         let (which, answer) = self.carry().expect("the HSS answers");
-        assert_eq!((which, self.desk.waiting()), (id, 0));
+        assert_eq!((which, self.source.waiting()), (id, 0));
         (answer, self.made - before)
     }
 
-    /// Carries what both say until the desk has an answer.
+    /// Carries messages in both directions until there is an answer.
     fn carry(&mut self) -> Option<(u64, Answer)> {
         loop {
             let mut cx = Ctx { now: Time::ZERO, crypto: &mut self.crypto, trace: &mut NoTrace };
-            match self.desk.poll::<()>() {
+            match self.source.poll::<()>() {
                 Some(Ok(Answered { id, answer })) => return Some((id, answer)),
                 Some(Err(Output::Datagram(Datagram { from, to, bytes, .. }))) => {
-                    assert!(self.desk.owns(from) && !self.desk.owns(to));
+                    assert!(self.source.owns(from) && !self.source.owns(to));
                     self.hss.handle(Input::Datagram { from, to, bytes: &bytes }, &mut cx);
                 }
                 Some(Err(other)) => panic!("{other:?}"),
@@ -103,7 +103,7 @@ impl Counter {
             while let Some(output) = self.hss.poll() {
                 match output {
                     Output::Datagram(Datagram { from, to, bytes, .. }) => {
-                        self.desk.handle(Input::Datagram { from, to, bytes: &bytes }, &mut cx);
+                        self.source.handle(Input::Datagram { from, to, bytes: &bytes }, &mut cx);
                     }
                     Output::Event(_) => self.made += 1,
                     other => panic!("{other:?}"),
@@ -113,7 +113,7 @@ impl Counter {
     }
 }
 
-/// What a card of the subscriber says to a quintuplet.
+/// The subscriber's card runs AKA with a quintuplet.
 fn accepts(card: &mut Card, answer: &Answer) -> Result<(), Refused> {
     let Answer::Quintuplet(vector) = answer else { panic!("{answer:?}") };
     let response = card.umts(&vector.rand, &vector.autn, &mut Real::default())?;
@@ -125,8 +125,8 @@ fn card(sqn: u64) -> Card {
     Card::new(Imsi::parse(IMSI).unwrap(), "lab", algorithm(), Sqn::new(sqn))
 }
 
-/// TS 29.273 §8.1.2.1: one request brings vectors for as many authentications as a batch has, each is used once and in
-/// its turn, and then the HSS is asked again.
+/// TS 29.273 §8.1.2.1: one request returns vectors for as many authentications as a batch has. Each is used once and in
+/// order, and then the HSS is asked again.
 #[test]
 fn a_batch_of_vectors_serves_as_many_authentications() {
     let (mut counter, mut card) = (Counter::new(access(3, 8)), card(0));
@@ -140,7 +140,7 @@ fn a_batch_of_vectors_serves_as_many_authentications() {
     assert_eq!(requests, [1, 0, 0, 1, 0, 0, 1]);
 }
 
-/// Nothing is kept of what was thrown away, nor where nothing is to be kept; a batch of none is one of one.
+/// Dropped vectors are gone, and with a capacity of zero none are stored; a batch of zero is a batch of one.
 #[test]
 fn without_a_stock_every_authentication_asks() {
     for (batch, kept_max) in [(0, 8), (1, 8), (5, 0)] {
@@ -150,7 +150,7 @@ fn without_a_stock_every_authentication_asks() {
     }
     let mut counter = Counter::new(access(5, 8));
     counter.answer(&quintuplet_of(IMSI));
-    counter.desk.forget();
+    counter.source.forget();
     assert_eq!(counter.answer(&quintuplet_of(IMSI)).1, 1, "the stock was thrown away");
     assert_eq!(counter.answer(&quintuplet_of(IMSI)).1, 0, "there is a new one, as large as before");
 }
@@ -181,7 +181,7 @@ fn vectors_are_of_the_kind_that_was_asked_for() {
     }
 }
 
-/// An HSS gives no more than [`VECTORS_MAX`], and a batch that would be larger is as large as that.
+/// An HSS returns no more than [`VECTORS_MAX`], and larger batches are cut to that.
 #[test]
 fn a_batch_is_no_larger_than_a_request_may_be() {
     let mut counter = Counter::new(access(200, 8));
@@ -192,7 +192,7 @@ fn a_batch_is_no_larger_than_a_request_may_be() {
     assert_eq!(counter.answer(&question(IMSI, Asked::Triplets(3))).1, 1, "two are left, which are too few");
 }
 
-/// TS 33.102 §6.3.5: the card that is ahead is followed, and one that lies is not believed.
+/// TS 33.102 §6.3.5: a card that is ahead is resynchronised to, a forged AUTS is refused.
 #[test]
 fn a_card_out_of_step_is_followed_and_a_forged_one_refused() {
     let (mut counter, mut card) = (Counter::new(access(4, 8)), card(0x5000_0000));
@@ -214,15 +214,15 @@ fn a_card_out_of_step_is_followed_and_a_forged_one_refused() {
     accepts(&mut card, &answer).expect("still in step");
 }
 
-/// A stranger is not told apart from nobody, and never gets a vector.
+/// An unknown subscriber never gets a vector, whatever the source.
 #[test]
-fn who_is_no_subscriber_gets_no_vectors() {
+fn unknown_subscribers_get_no_vectors() {
     let mut counter = Counter::new(access(4, 8));
     assert_eq!(counter.answer(&quintuplet_of("999990000000000")).0, Answer::UnknownSubscriber);
     let nonsense = Question { identity: b"nobody@lab".to_vec(), ..quintuplet_of(IMSI) };
     assert_eq!(counter.answer(&nonsense), (Answer::UnknownSubscriber, 0), "the HSS is not even asked");
     let mut cx = Ctx { now: Time::ZERO, crypto: &mut Real::default(), trace: &mut NoTrace };
-    let mut nobody = Desk::new(Subscribers::Nobody, &mut Rng::named(1, "desk"));
+    let mut nobody = VectorSource::new(Subscribers::Nobody, &mut Rng::named(1, "source"));
     assert_eq!(nobody.ask(1, &quintuplet_of(IMSI), &mut cx), Some(Answer::Unavailable));
     assert!(
         nobody.poll::<()>().is_none()
@@ -230,7 +230,7 @@ fn who_is_no_subscriber_gets_no_vectors() {
             && !nobody.owns(Addr::tcp(std::net::Ipv4Addr::LOCALHOST.into(), 1))
             && nobody.waiting() == 0
     );
-    let mut own = Desk::new(Subscribers::Own(centre()), &mut Rng::named(1, "desk"));
+    let mut own = VectorSource::new(Subscribers::Own(centre()), &mut Rng::named(1, "source"));
     let answer = own.ask(1, &quintuplet_of(IMSI), &mut cx).expect("at once");
     accepts(&mut card(0), &answer).expect("a vector of this subscriber");
     assert!(
@@ -241,42 +241,42 @@ fn who_is_no_subscriber_gets_no_vectors() {
     );
 }
 
-/// An HSS that gives fewer vectors than a method needs, of another kind, or none has not answered.
+/// An HSS that returns too few vectors, of another kind, or none counts as unavailable.
 #[test]
-fn what_the_hss_gives_must_be_enough_and_of_the_right_kind() {
-    let mut desk = HssDesk::new(access(1, 8), &mut Rng::named(1, "desk"));
+fn the_hss_must_return_enough_vectors_of_the_right_kind() {
+    let mut source = HssSource::new(access(1, 8), &mut Rng::named(1, "source"));
     let secret = |len| Secret::new(vec![7; len]);
     let gsm = || Vector::Gsm { rand: [1; 16], sres: secret(4), kc: secret(8) };
     let (_, need) = translate(&question(IMSI, Asked::Triplets(3))).expect("a permanent identity");
     assert_eq!(need.count, 3);
-    assert_eq!(desk.answered(need, Ok(vec![gsm(), gsm()])), Answer::Unavailable);
+    assert_eq!(source.answered(need, Ok(vec![gsm(), gsm()])), Answer::Unavailable);
     let need = || translate(&quintuplet_of(IMSI)).expect("a permanent identity").1;
-    assert_eq!(desk.answered(need(), Ok(vec![gsm()])), Answer::Unavailable);
-    assert_eq!(desk.answered(need(), Err(Refusal::UserUnknown)), Answer::UnknownSubscriber);
+    assert_eq!(source.answered(need(), Ok(vec![gsm()])), Answer::Unavailable);
+    assert_eq!(source.answered(need(), Err(Refusal::UserUnknown)), Answer::UnknownSubscriber);
     for refusal in [Refusal::UnableToComply, Refusal::Unavailable] {
         assert_eq!(
-            desk.answered(need(), Err(refusal)),
+            source.answered(need(), Err(refusal)),
             Answer::Unavailable,
             "no AUTS was wrong: none was sent"
         );
     }
 }
 
-/// The desk connects before it is asked for the first time, and an HSS that is gone is asked no more for nothing.
+/// The source connects before its first question; a lost HSS is not reconnected without need.
 #[test]
-fn the_desk_connects_at_once_and_asks_nobody_twice() {
+fn the_source_connects_at_once_and_reconnects_on_demand() {
     let mut counter = Counter::new(access(1, 8));
-    let why = |desk: &Desk| desk.deadline().map(|deadline| (deadline.at, deadline.why));
-    assert_eq!(why(&counter.desk), Some((Time::ZERO, "diameter connect")));
+    let why = |source: &VectorSource| source.deadline().map(|deadline| (deadline.at, deadline.why));
+    assert_eq!(why(&counter.source), Some((Time::ZERO, "diameter connect")));
     let mut cx = Ctx { now: Time::ZERO, crypto: &mut counter.crypto, trace: &mut NoTrace };
-    counter.desk.handle(Input::Tick, &mut cx);
+    counter.source.handle(Input::Tick, &mut cx);
     assert!(counter.carry().is_none(), "nobody has asked");
-    let connected = why(&counter.desk);
+    let connected = why(&counter.source);
     assert!(connected.is_some_and(|(at, _)| at > Time::ZERO), "{connected:?}: the watchdog's");
     assert_eq!(counter.answer(&quintuplet_of(IMSI)).1, 1);
     let mut cx = Ctx { now: Time::ZERO, crypto: &mut counter.crypto, trace: &mut NoTrace };
-    counter.desk.handle(Input::Lost { peer: Addr::Tcp(address(2)), local: Addr::Tcp(address(1)) }, &mut cx);
-    let lost = why(&counter.desk);
+    counter.source.handle(Input::Lost { peer: Addr::Tcp(address(2)), local: Addr::Tcp(address(1)) }, &mut cx);
+    let lost = why(&counter.source);
     assert!(lost.is_some() && lost < connected, "{lost:?}: it connects again, and soon");
 }
 
@@ -284,7 +284,7 @@ fn key(imsi: u32) -> Key {
     (format!("{imsi:015}"), Wanted::Sim)
 }
 
-/// Vectors that can be told apart.
+/// Vectors that differ.
 fn vectors(names: std::ops::Range<u8>) -> VecDeque<Vector> {
     let vector = |name| {
         let (sres, kc) = (Secret::from(&[0; 4][..]), Secret::from(&[0; 8][..]));
@@ -293,53 +293,53 @@ fn vectors(names: std::ops::Range<u8>) -> VecDeque<Vector> {
     names.map(vector).collect()
 }
 
-fn shelf(most: usize) -> Shelf {
-    Shelf { most, ..Shelf::default() }
+fn store(most: usize) -> VectorStore {
+    VectorStore { most, ..VectorStore::default() }
 }
 
 #[test]
 fn vectors_are_used_in_their_order_and_never_twice() {
-    let mut shelf = shelf(8);
-    shelf.put(key(1), vectors(0..7));
-    assert_eq!(shelf.take(&key(1), 3), Some(vectors(0..3).into()));
-    assert_eq!(shelf.take(&key(1), 3), Some(vectors(3..6).into()));
-    assert_eq!(shelf.take(&key(1), 3), None, "one is too few");
-    assert_eq!(shelf.take(&key(2), 1), None, "another's are not touched");
+    let mut store = store(8);
+    store.put(key(1), vectors(0..7));
+    assert_eq!(store.take(&key(1), 3), Some(vectors(0..3).into()));
+    assert_eq!(store.take(&key(1), 3), Some(vectors(3..6).into()));
+    assert_eq!(store.take(&key(1), 3), None, "one is too few");
+    assert_eq!(store.take(&key(2), 1), None, "another's are not touched");
 }
 
 #[test]
 fn a_new_batch_takes_the_place_of_an_old_one() {
-    let mut shelf = shelf(8);
-    shelf.put(key(1), vectors(0..2));
-    shelf.put(key(1), vectors(9..12));
-    assert_eq!(shelf.take(&key(1), 3), Some(vectors(9..12).into()));
-    assert!(shelf.vectors.is_empty() && shelf.order.is_empty());
+    let mut store = store(8);
+    store.put(key(1), vectors(0..2));
+    store.put(key(1), vectors(9..12));
+    assert_eq!(store.take(&key(1), 3), Some(vectors(9..12).into()));
+    assert!(store.vectors.is_empty() && store.order.is_empty());
 }
 
 #[test]
-fn who_came_first_is_forgotten_first() {
-    let mut shelf = shelf(3);
-    (0..100).for_each(|imsi| shelf.put(key(imsi), vectors(0..1)));
-    assert_eq!((shelf.vectors.len(), shelf.order.len()), (3, 3));
-    assert!(shelf.take(&key(96), 1).is_none() && shelf.take(&key(97), 1).is_some());
+fn the_oldest_vectors_are_dropped_first() {
+    let mut store = store(3);
+    (0..100).for_each(|imsi| store.put(key(imsi), vectors(0..1)));
+    assert_eq!((store.vectors.len(), store.order.len()), (3, 3));
+    assert!(store.take(&key(96), 1).is_none() && store.take(&key(97), 1).is_some());
 }
 
 #[test]
 fn one_subscriber_s_vectors_are_forgotten_and_no_others() {
-    let mut shelf = shelf(8);
-    [1, 2].into_iter().for_each(|imsi| shelf.put(key(imsi), vectors(0..2)));
-    shelf.forget(&key(1).0);
-    assert_eq!((shelf.vectors.len(), shelf.order.len()), (1, 1));
-    assert!(shelf.order.values().any(|kept| *kept == key(2)) && shelf.take(&key(2), 1).is_some());
+    let mut store = store(8);
+    [1, 2].into_iter().for_each(|imsi| store.put(key(imsi), vectors(0..2)));
+    store.forget(&key(1).0);
+    assert_eq!((store.vectors.len(), store.order.len()), (1, 1));
+    assert!(store.order.values().any(|kept| *kept == key(2)) && store.take(&key(2), 1).is_some());
 }
 
 #[test]
-fn what_was_asked_before_a_resynchronisation_is_not_kept_after_it() {
+fn vectors_requested_before_a_resynchronisation_are_not_stored_after_it() {
     let addr = |port| Socket { ip: std::net::Ipv4Addr::LOCALHOST.into(), port };
     let name = Name { host: "aaa".into(), realm: "lab".into() };
     let diameter = client::Config::new(addr(1), addr(2), name, "lab".into());
     let access = HssAccess { diameter, batch: 2, kept_max: 8 };
-    let mut desk = HssDesk::new(access, &mut Rng::named(1, "aaa"));
+    let mut source = HssSource::new(access, &mut Rng::named(1, "aaa"));
     let question = |resynchronisation| Question {
         identity: b"0001010000000001@lab".to_vec(),
         wanted: Asked::Quintuplet { network: None, resynchronisation },
@@ -347,27 +347,27 @@ fn what_was_asked_before_a_resynchronisation_is_not_kept_after_it() {
     let out_of_step = Resynchronisation { rand: [1; 16], auts: [2; 14] };
     for (id, question) in [(1, question(None)), (2, question(Some(out_of_step)))] {
         let mut cx = Ctx { now: Time::ZERO, crypto: &mut keytoll_crypto::Null, trace: &mut NoTrace };
-        assert!(desk.ask(id, &question, &mut cx).is_none());
+        assert!(source.ask(id, &question, &mut cx).is_none());
     }
     let secret = |len| Secret::new(vec![7; len]);
     let umts =
         || Vector::Umts { rand: [1; 16], autn: [2; 16], xres: secret(8), ck: secret(16), ik: secret(16) };
     for (id, kept) in [(1, 0), (2, 1)] {
-        let need = desk.waiting.remove(&id).unwrap();
-        let answer = desk.answered(need, Ok(vec![umts(), umts()]));
+        let need = source.waiting.remove(&id).unwrap();
+        let answer = source.answered(need, Ok(vec![umts(), umts()]));
         assert!(matches!(answer, Answer::Quintuplet(_)));
-        assert_eq!(desk.shelf.order.len(), kept, "question {id}");
+        assert_eq!(source.store.order.len(), kept, "question {id}");
     }
 }
 
 #[test]
 fn after_a_resynchronisation_nothing_older_is_left() {
-    let mut shelf = shelf(8);
+    let mut store = store(8);
     let bound = (key(1).0, Wanted::AkaPrime(b"WLAN".to_vec()));
-    shelf.put(key(1), vectors(0..3));
-    shelf.put(bound.clone(), vectors(0..1));
-    shelf.put(key(2), vectors(0..3));
-    shelf.forget(&key(1).0);
-    assert!(shelf.take(&key(1), 1).is_none() && shelf.take(&bound, 1).is_none());
-    assert!(shelf.take(&key(2), 1).is_some());
+    store.put(key(1), vectors(0..3));
+    store.put(bound.clone(), vectors(0..1));
+    store.put(key(2), vectors(0..3));
+    store.forget(&key(1).0);
+    assert!(store.take(&key(1), 1).is_none() && store.take(&bound, 1).is_none());
+    assert!(store.take(&key(2), 1).is_some());
 }

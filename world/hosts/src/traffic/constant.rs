@@ -1,7 +1,7 @@
-//! Datagrams of one size at one rate, numbered and stamped with the time of their departure. Both stations live by the
-//! same virtual clock, so the way of each can be timed.
+//! Datagrams of one size at a constant rate, numbered and stamped with their departure time. Both stations use the same
+//! virtual clock, so one-way delays can be measured.
 //!
-//! A source whose processor does not keep up leaves datagrams out rather than sending them in a burst later.
+//! A source whose processor is too slow skips datagrams rather than sending them in a burst later.
 
 use std::time::Duration;
 
@@ -10,22 +10,22 @@ use keytoll_engine::{Ctx, Deadline, Time};
 use keytoll_esp::replay::Window;
 use keytoll_net::wire::{DecodeError, Reader};
 
-use super::{Desk, Source, nanos, udp};
+use super::{Common, Source, nanos, udp};
 use crate::ip;
 
 /// RFC 863, "discard".
 const PORT: u16 = 9;
 /// Number(8) Departure(8), then zeros.
 const HEAD_BYTES: usize = 16;
-/// Datagrams that may leave together when the source is late.
+/// At most so many datagrams are sent together when the source is late.
 const LATE_MAX: u64 = 16;
-/// How far behind the newest number one may come and be known as new.
+/// How far behind the newest number a datagram may arrive and still be recognised as new.
 const WINDOW: u32 = *Window::SIZES.end();
 
 #[derive(Debug)]
 pub(super) struct Flow {
     source: Option<Datagrams>,
-    /// Which numbers came, once one did.
+    /// The numbers received, once there is one.
     seen: Option<Window>,
 }
 
@@ -34,7 +34,7 @@ pub(super) struct Flow {
 struct Datagrams {
     at: Time,
     interval: Duration,
-    /// How many intervals have begun.
+    /// How many intervals have started.
     turn: u64,
     sequence: u64,
     data_bytes: usize,
@@ -57,29 +57,29 @@ impl Flow {
         Some(Deadline { at: source.due(), why: "next datagram" })
     }
 
-    pub(super) fn tick(&mut self, now: Time, desk: &mut Desk) {
+    pub(super) fn tick(&mut self, now: Time, common: &mut Common) {
         let Some(source) = &mut self.source else { return };
         let mut burst = 0;
         while source.due() <= now && !source.ended {
-            source.ended = source.due() >= desk.until;
+            source.ended = source.due() >= common.until;
             if burst < LATE_MAX && !source.ended {
-                source.send(now, desk);
+                source.send(now, common);
                 burst += 1;
             }
             source.turn += 1;
         }
     }
 
-    pub(super) fn arrived(&mut self, packet: &ip::Packet<'_>, cx: &mut Ctx<'_>, desk: &mut Desk) -> bool {
+    pub(super) fn arrived(&mut self, packet: &ip::Packet<'_>, cx: &mut Ctx<'_>, common: &mut Common) -> bool {
         if packet.protocol != udp::UDP {
             return false;
         }
         match read(packet) {
             Ok((number, departed, data_bytes)) => {
-                desk.account.data_packets_got += 1;
+                common.account.data_packets_got += 1;
                 if self.is_new(number) {
-                    desk.account.one_way.add(nanos(cx.now.since(departed)));
-                    desk.got(data_bytes, cx.now);
+                    common.account.one_way.add(nanos(cx.now.since(departed)));
+                    common.got(data_bytes, cx.now);
                 }
             }
             Err(_) => cx.discard(Protocol::IP, "udp: malformed"),
@@ -87,7 +87,7 @@ impl Flow {
         true
     }
 
-    /// Whether a number comes for the first time. A window counts from one; the last number there is has no successor.
+    /// Whether a number arrives for the first time. A window counts from one; the largest number has no successor.
     fn is_new(&mut self, number: u64) -> bool {
         let seen = self.seen.get_or_insert_with(|| Window::new(WINDOW));
         let Some(place) = number.checked_add(1).filter(|&place| seen.accepts(place)) else { return false };
@@ -102,17 +102,17 @@ impl Datagrams {
         self.at + Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
     }
 
-    fn send(&mut self, now: Time, desk: &mut Desk) {
+    fn send(&mut self, now: Time, common: &mut Common) {
         let mut data = vec![0; self.data_bytes];
         data[..8].copy_from_slice(&self.sequence.to_be_bytes());
         data[8..HEAD_BYTES].copy_from_slice(&now.as_nanos().to_be_bytes());
         self.sequence += 1;
-        desk.account.data_packets_sent += 1;
-        desk.send(udp::UDP, udp::write((desk.local, desk.remote), PORT, &data));
+        common.account.data_packets_sent += 1;
+        common.send(udp::UDP, udp::write((common.local, common.remote), PORT, &data));
     }
 }
 
-/// Number, departure, and how many bytes of data.
+/// Number, departure, and bytes of data.
 fn read(packet: &ip::Packet<'_>) -> Result<(u64, Time, u64), DecodeError> {
     let data = udp::read((packet.source, packet.destination), PORT, packet.payload)?;
     let mut r = Reader::new(data);

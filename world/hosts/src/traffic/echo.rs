@@ -6,11 +6,11 @@ use std::time::Duration;
 use keytoll_engine::trace::Protocol;
 use keytoll_engine::{Ctx, Deadline, Time};
 
-use super::{Desk, Source, nanos};
+use super::{Common, Source, nanos};
 use crate::icmp::{self, Echo};
 use crate::ip;
 
-/// The echo that triggers the SA has 1.
+/// The echo request that triggers the SA uses 1.
 const IDENTIFIER: u16 = 2;
 /// ICMP's header.
 const HEADER_BYTES: usize = 8;
@@ -29,7 +29,7 @@ struct Pings {
     interval: Duration,
     data_bytes: usize,
     sequence: u16,
-    /// When the requests left that have no reply; a number that is used again forgets the request of old.
+    /// Departure times of unanswered requests; a reused number replaces the older request.
     sent: BTreeMap<u16, Time>,
 }
 
@@ -51,9 +51,9 @@ impl Flow {
         (pings.next < Time::MAX).then_some(Deadline { at: pings.next, why: "next echo request" })
     }
 
-    pub(super) fn tick(&mut self, now: Time, desk: &mut Desk) {
+    pub(super) fn tick(&mut self, now: Time, common: &mut Common) {
         let Some(pings) = self.pings.as_mut().filter(|pings| pings.next <= now) else { return };
-        if now >= desk.until {
+        if now >= common.until {
             pings.next = Time::MAX;
             return;
         }
@@ -62,33 +62,33 @@ impl Flow {
         pings.sent.insert(pings.sequence, now);
         let data = vec![0; pings.data_bytes];
         let echo = Echo { reply: false, identifier: IDENTIFIER, sequence: pings.sequence, data };
-        desk.account.data_packets_sent += 1;
-        desk.send(icmp::protocol(desk.local), echo.write(desk.local, desk.remote));
+        common.account.data_packets_sent += 1;
+        common.send(icmp::protocol(common.local), echo.write(common.local, common.remote));
     }
 
-    pub(super) fn arrived(&mut self, packet: &ip::Packet<'_>, cx: &mut Ctx<'_>, desk: &mut Desk) -> bool {
+    pub(super) fn arrived(&mut self, packet: &ip::Packet<'_>, cx: &mut Ctx<'_>, common: &mut Common) -> bool {
         if packet.protocol != icmp::protocol(packet.source) {
             return false;
         }
         match Echo::read(packet.source, packet.destination, packet.payload) {
             Ok(Some(echo)) if echo.identifier != IDENTIFIER => return false,
-            Ok(Some(echo)) if echo.reply => self.replied(&echo, cx, desk),
+            Ok(Some(echo)) if echo.reply => self.replied(&echo, cx, common),
             Ok(Some(mut echo)) => {
                 echo.reply = true;
-                desk.send(packet.protocol, echo.write(desk.local, desk.remote));
+                common.send(packet.protocol, echo.write(common.local, common.remote));
             }
             _ => cx.discard(Protocol::ICMP, "icmp: malformed"),
         }
         true
     }
 
-    fn replied(&mut self, echo: &Echo, cx: &mut Ctx<'_>, desk: &mut Desk) {
+    fn replied(&mut self, echo: &Echo, cx: &mut Ctx<'_>, common: &mut Common) {
         let sent = self.pings.as_mut().and_then(|pings| pings.sent.remove(&echo.sequence));
         let Some(sent) = sent else {
             return cx.discard(Protocol::ICMP, "icmp: not a reply we wait for");
         };
-        desk.account.data_packets_got += 1;
-        desk.account.round_trips.add(nanos(cx.now.since(sent)));
-        desk.got(echo.data.len() as u64, cx.now);
+        common.account.data_packets_got += 1;
+        common.account.round_trips.add(nanos(cx.now.since(sent)));
+        common.got(echo.data.len() as u64, cx.now);
     }
 }

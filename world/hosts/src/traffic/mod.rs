@@ -1,9 +1,9 @@
-//! Traffic of users between the two ends of an SA, or past it: who sends what, who answers, and what arrived.
+//! User traffic between the two ends of an SA, inside it or outside: who sends, who answers, and what arrived.
 //!
 //! ```text
-//!   Command::Traffic --> Station --poll--> IP payload --> SaTable::seal, or plain --> the other Station
+//!   Order::Traffic --> Station --poll--> IP payload --> SaTable::seal, or plain --> the other Station
 //!                          ^ deadline, tick        arrived <-- SaTable::open, or plain <--'
-//!   Command::TrafficEnd --> Fact::Traffic: what was sent, what came, how long it took
+//!   Order::TrafficEnd --> Fact::Traffic: what was sent, what arrived, how long it took
 //! ```
 //!
 //! `echo` pings, `constant` sends datagrams at a rate, `bulk` sends as much as a window allows. A station is both
@@ -29,24 +29,24 @@ use keytoll_net::ip::protocol::ESP;
 use crate::ipsec::SaTable;
 use crate::{Event, icmp, ip};
 
-/// What a station does.
+/// The configuration of a station.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Config {
-    /// What kind of traffic.
+    /// The kind of traffic.
     pub kind: Kind,
-    /// Whether the source is here, or only the sink.
+    /// Whether it is a source, or only a sink.
     pub sends: bool,
     /// How long the source sends.
     pub duration: Duration,
-    /// Length of its IP packets in bytes; none: the longest that go unfragmented, for echoes `ping`'s 56 bytes of data.
+    /// Length of its IP packets in bytes; `None`: the longest that need no fragmentation, for echoes `ping`'s 56 bytes of data.
     pub packet_bytes: Option<usize>,
-    /// Through the SA to `remote`; otherwise past it.
+    /// Whether it goes through the SA to `remote`, or outside it.
     pub protected: bool,
     /// Our address.
     pub local: IpAddr,
     /// The other station's.
     pub remote: IpAddr,
-    /// The longest IP packet on the way between the outer addresses.
+    /// MTU of the path between the outer addresses, in bytes.
     pub mtu_bytes: usize,
 }
 
@@ -55,7 +55,7 @@ pub struct Config {
 pub enum Kind {
     /// ICMP echo requests, so far apart.
     Echo {
-        /// From one request to the next.
+        /// Time from one request to the next.
         interval: Duration,
     },
     /// UDP datagrams at a constant rate.
@@ -65,7 +65,7 @@ pub enum Kind {
     },
     /// A stream of segments under a window.
     Bulk {
-        /// The most bytes that may be on their way.
+        /// Maximum number of bytes in flight.
         window_bytes: u64,
     },
 }
@@ -74,7 +74,7 @@ pub enum Kind {
 #[derive(Debug)]
 pub struct Station {
     flow: Flow,
-    desk: Desk,
+    common: Common,
 }
 
 /// The state of a kind.
@@ -85,9 +85,9 @@ enum Flow {
     Bulk(Box<bulk::Flow>),
 }
 
-/// What all kinds share: the ends, the accounts, what is to be sent.
+/// What all kinds share: the addresses, the counters, the packets to send.
 #[derive(Debug)]
-struct Desk {
+struct Common {
     local: IpAddr,
     remote: IpAddr,
     protected: bool,
@@ -123,32 +123,32 @@ impl Station {
                 Flow::Constant(constant::Flow::new(source, header_bytes, bits_per_s))
             }
             Kind::Bulk { window_bytes } => {
-                // Data fits the path even where the packets of the source are given longer.
+                // Data fits the path even if the packets of the source are configured longer.
                 let payload_bytes = payload_bytes.min(room_bytes.saturating_sub(header_bytes));
                 Flow::Bulk(Box::new(bulk::Flow::new(source, payload_bytes, window_bytes)))
             }
         };
-        Self { flow, desk: Desk::open(config, cx.now) }
+        Self { flow, common: Common::open(config, cx.now) }
     }
 
-    /// Whether a datagram to this address is a packet of its own that came past the SAs.
+    /// Whether a datagram to this address is one of its packets outside the SAs.
     pub const fn takes_plain(&self, to: Addr) -> bool {
-        !self.desk.protected && matches!(to, Addr::Ip { protocol, .. } if protocol != ESP)
+        !self.common.protected && matches!(to, Addr::Ip { protocol, .. } if protocol != ESP)
     }
 
-    /// Takes a packet if it is its own.
+    /// Processes a packet if it is its own.
     pub fn arrived(&mut self, packet: &ip::Packet<'_>, cx: &mut Ctx<'_>) -> bool {
-        if packet.source != self.desk.remote || packet.destination != self.desk.local {
+        if packet.source != self.common.remote || packet.destination != self.common.local {
             return false;
         }
         match &mut self.flow {
-            Flow::Echo(flow) => flow.arrived(packet, cx, &mut self.desk),
-            Flow::Constant(flow) => flow.arrived(packet, cx, &mut self.desk),
-            Flow::Bulk(flow) => flow.arrived(packet, cx, &mut self.desk),
+            Flow::Echo(flow) => flow.arrived(packet, cx, &mut self.common),
+            Flow::Constant(flow) => flow.arrived(packet, cx, &mut self.common),
+            Flow::Bulk(flow) => flow.arrived(packet, cx, &mut self.common),
         }
     }
 
-    /// Takes a packet that came past the SAs.
+    /// Processes a packet that came outside the SAs.
     pub(crate) fn arrived_plain(&mut self, from: Addr, to: Addr, bytes: &[u8], cx: &mut Ctx<'_>) {
         let (Some(source), Some(destination), Some(protocol)) = (from.ip(), to.ip(), to.ip_protocol()) else {
             return cx.discard(Protocol::IP, "ip: no such traffic");
@@ -162,9 +162,9 @@ impl Station {
     /// Something may be due.
     pub fn tick(&mut self, now: Time) {
         match &mut self.flow {
-            Flow::Echo(flow) => flow.tick(now, &mut self.desk),
-            Flow::Constant(flow) => flow.tick(now, &mut self.desk),
-            Flow::Bulk(flow) => flow.tick(now, &mut self.desk),
+            Flow::Echo(flow) => flow.tick(now, &mut self.common),
+            Flow::Constant(flow) => flow.tick(now, &mut self.common),
+            Flow::Bulk(flow) => flow.tick(now, &mut self.common),
         }
     }
 
@@ -177,29 +177,29 @@ impl Station {
         }
     }
 
-    /// Sends what is to be sent.
+    /// Sends the queued packets.
     pub fn flush(
         &mut self,
         (sas, rng): (&mut SaTable, &mut Rng),
         out: &mut VecDeque<Output<Event>>,
         cx: &mut Ctx<'_>,
     ) {
-        let (source, destination) = (self.desk.local, self.desk.remote);
-        for Payload { protocol, bytes } in self.desk.out.drain(..) {
+        let (source, destination) = (self.common.local, self.common.remote);
+        for Payload { protocol, bytes } in self.common.out.drain(..) {
             let packet = ip::Packet { source, destination, protocol, payload: &bytes };
             let datagram =
-                if self.desk.protected { sas.seal(&packet, rng, cx) } else { Some(plain(&packet)) };
+                if self.common.protected { sas.seal(&packet, rng, cx) } else { Some(plain(&packet)) };
             out.extend(datagram.map(Output::Datagram));
         }
     }
 
-    /// It is over: tells what was.
+    /// Ends the traffic and records its counters.
     pub fn end(self, cx: &mut Ctx<'_>) {
-        cx.trace.record(Fact::Traffic(Box::new(self.desk.account)));
+        cx.trace.record(Fact::Traffic(Box::new(self.common.account)));
     }
 }
 
-/// A packet that goes past the SAs, as a datagram.
+/// A packet outside the SAs, as a datagram.
 fn plain(packet: &ip::Packet<'_>) -> Datagram {
     let of_icmp = packet.protocol == icmp::protocol(packet.source);
     let protocol = if of_icmp { Protocol::ICMP } else { Protocol::IP };
@@ -208,14 +208,14 @@ fn plain(packet: &ip::Packet<'_>) -> Datagram {
     Datagram { protocol, from, to, bytes: packet.payload.to_vec() }
 }
 
-/// What a source begins with.
+/// The parameters of a source.
 #[derive(Debug, Clone, Copy)]
 struct Source {
     at: Time,
     payload_bytes: usize,
 }
 
-impl Desk {
+impl Common {
     fn open(config: &Config, now: Time) -> Self {
         let duration_ns = u64::try_from(config.duration.as_nanos()).unwrap_or(u64::MAX);
         Self {
@@ -237,7 +237,7 @@ impl Desk {
         self.out.push_back(Payload { protocol, bytes });
     }
 
-    /// So many new bytes of data have come.
+    /// Counts new bytes of data.
     fn got(&mut self, payload_bytes: u64, now: Time) {
         if payload_bytes == 0 {
             return;

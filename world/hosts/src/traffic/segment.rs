@@ -1,4 +1,4 @@
-//! Just enough of TCP's segments: a header without options in front of data, and back. RFC 9293 §3.1.
+//! The subset of TCP segments in use: writing and reading a header without options, with data. RFC 9293 §3.1.
 
 use std::net::IpAddr;
 
@@ -14,7 +14,7 @@ pub(super) use keytoll_net::tcp::HEADER as HEADER_BYTES;
 pub(super) struct Segment<'a> {
     /// Of the first byte of data.
     pub(super) sequence: u32,
-    /// The next byte that the sender waits for.
+    /// The next byte that the sender expects.
     pub(super) acknowledgement: u32,
     /// Data.
     pub(super) data: &'a [u8],

@@ -1,4 +1,4 @@
-//! Two stations with nothing between them but delay and bad luck.
+//! Two stations connected directly, with delay and losses.
 
 use keytoll_crypto::Null;
 use keytoll_engine::trace::NoTrace;
@@ -9,12 +9,12 @@ use super::*;
 const MTU_BYTES: usize = 1500;
 const ONE_WAY: Duration = Duration::from_millis(5);
 
-/// The stations, what is under way to each, and the virtual time.
+/// The stations, the packets in flight to each, and the virtual time.
 struct Pair {
     now: Time,
     stations: [Station; 2],
     way: [VecDeque<(Time, ip::Packet<'static>)>; 2],
-    /// Nanoseconds that a packet takes to leave.
+    /// How long a packet takes to leave.
     serialisation: Duration,
     free_at: [Time; 2],
     /// From each station.
@@ -63,7 +63,7 @@ impl Pair {
         }
     }
 
-    /// Runs for so long; `lost` says of the how many-th packet of a station whether it is.
+    /// Runs for a duration; `lost` decides for the n-th packet of a station whether it is lost.
     fn run(&mut self, duration: Duration, mut lost: impl FnMut(usize, u64) -> bool) {
         let until = self.now + duration;
         loop {
@@ -79,13 +79,13 @@ impl Pair {
     }
 
     fn take(&mut self, from: usize, lost: &mut impl FnMut(usize, u64) -> bool) {
-        let desk = &mut self.stations[from].desk;
-        for Payload { protocol, bytes } in desk.out.drain(..) {
-            assert!(header_bytes(desk.local) + bytes.len() <= MTU_BYTES);
+        let common = &mut self.stations[from].common;
+        for Payload { protocol, bytes } in common.out.drain(..) {
+            assert!(header_bytes(common.local) + bytes.len() <= MTU_BYTES);
             self.carried[from] += 1;
             self.free_at[from] = self.free_at[from].max(self.now) + self.serialisation;
             if !lost(from, self.carried[from]) {
-                let (source, destination) = (desk.local, desk.remote);
+                let (source, destination) = (common.local, common.remote);
                 let packet = ip::Packet { source, destination, protocol, payload: bytes.leak() };
                 self.way[1 - from].push_back((self.free_at[from] + ONE_WAY, packet));
             }
@@ -104,7 +104,7 @@ impl Pair {
     }
 
     fn told(&self) -> [&Traffic; 2] {
-        [0, 1].map(|place: usize| &self.stations[place].desk.account)
+        [0, 1].map(|place: usize| &self.stations[place].common.account)
     }
 }
 
@@ -147,8 +147,8 @@ fn bulk_data_grows_from_ten_segments_and_fills_its_window() {
     let [source, sink] = pair.told();
     assert_eq!((source.repeated_packets, source.timeouts), (0, 0));
     assert_eq!(sink.payload_bytes, source.data_packets_sent * 1460);
-    // The window of 128 KiB holds 89 segments, and a round trip takes 10 ms and 0.2 to 0.4 ms for leaving: 8.6 to 8.7
-    // segments a millisecond, less what slow start took.
+    // The window of 128 KiB holds 89 segments, and a round trip takes 10 ms plus 0.2 to 0.4 ms of serialisation: 8.6 to 8.7
+    // segments a millisecond, minus the time of slow start.
     let per_ms = sink.data_packets_got as f64 / (sink.last_arrival_ns as f64 / 1e6);
     assert!((8.3..8.75).contains(&per_ms), "{per_ms}");
     assert!(sink.out_packets < sink.data_packets_got * 6 / 10, "every second segment is acknowledged");
@@ -186,7 +186,7 @@ fn numbers_of_datagrams_may_be_any() {
         assert!(lend(Time::ZERO, |cx| pair.stations[1].arrived(&packet, cx)));
     }
     let sink = pair.told()[1];
-    // The last but one that there is, and one shortly before it.
+    // The last number but one, and one shortly before it.
     assert_eq!((sink.data_packets_got, sink.payload_bytes), (7, 2 * 16));
 }
 
@@ -219,7 +219,7 @@ fn packets_of_others_and_broken_ones_are_not_taken() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(32))]
 
-    /// Whatever is lost, in both directions: what arrived is a prefix of the stream, counted once, and data goes on.
+    /// With any losses in both directions, what arrived is a prefix of the stream, counted once, and data continues.
     #[test]
     fn any_losses_are_survived(seed: u64, parts in 2_u64..40) {
         let mut state = seed | 1;
@@ -229,7 +229,7 @@ proptest! {
         };
         let mut pair = Pair::new(BULK, false);
         pair.run(Duration::from_secs(2), &mut lost);
-        // After the source has fallen silent it still repairs what was lost.
+        // After the source has stopped it still retransmits what was lost.
         pair.run(Duration::from_secs(120), |_, _| false);
         let [source, sink] = pair.told();
         prop_assert_eq!(sink.payload_bytes, (source.data_packets_sent - source.repeated_packets) * 1460);

@@ -1,8 +1,8 @@
-//! Any bytes as what a device says in EAP, through IKE_AUTH, gateway and RADIUS to the AAA server: the fuzz target
-//! `eap_chain`, and the test that replays its corpus.
+//! Arbitrary bytes as a device's EAP, through IKE_AUTH, gateway and RADIUS to the AAA server: the fuzz target `eap_chain`,
+//! and the test that replays its corpus.
 //!
-//! The device speaks IKE as it should, under null cryptography, and what it says in EAP is up to the bytes; so is, now and
-//! then, what becomes of a RADIUS datagram. The format:
+//! The device speaks IKE correctly, under null cryptography; the bytes decide what it sends in EAP, and sometimes what
+//! happens to a RADIUS datagram. The format:
 //!
 //!   Chain(1) Step(*)             which method, and whether the gateway asks for the identity
 //!   0                            the device answers as a genuine peer
@@ -15,10 +15,10 @@
 //!   7 At(2) Byte(1)              the next RADIUS datagram arrives with another byte
 //!   8                            the next RADIUS datagram is lost
 //!   9                            time passes
-//!   10                           the device begins once more, beside what there is
+//!   10                           the device starts once more, beside its existing SA
 //!
-//! Whatever happens: no panic; nobody is let in whom the AAA server has not accepted, nor under another name; nothing is
-//! held that was given up; an end.
+//! Invariants: no panic; nobody is admitted whom the AAA server has not accepted, nor under another name; abandoned state is
+//! released; the run ends.
 
 #![allow(dead_code, reason = "a fuzz target uses its part of it")]
 
@@ -57,7 +57,7 @@ use keytoll_ike::{Eap, SaId};
 use keytoll_net::wire::Reader;
 use keytoll_radius::{client, server};
 
-/// How many chains there are to choose from.
+/// The number of chains.
 pub(crate) const CHAINS: u8 = 8;
 
 const DEVICE: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 2));
@@ -65,13 +65,13 @@ const GATEWAY: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1));
 const AAA: IpAddr = IpAddr::V4(Ipv4Addr::new(198, 51, 100, 2));
 const USER: &str = "nemo@lab";
 const IMSI: &str = "001010000000001";
-/// So many steps and datagrams at most.
+/// At most so many steps and datagrams are processed.
 const STEPS_MAX: usize = 200;
 const DATAGRAMS_MAX: usize = 4_000;
-/// Longer than anything that is half done may last.
+/// Longer than any timeout of a half-finished conversation.
 const A_WHILE: Duration = Duration::from_secs(600);
 
-/// Runs the bytes; how many the gateway let in.
+/// Runs the bytes; returns how many devices the gateway admitted.
 ///
 /// # Panics
 /// If an invariant does not hold.
@@ -88,12 +88,12 @@ pub(crate) fn run(bytes: &[u8]) -> usize {
     chain.finish()
 }
 
-/// Everything between the device and the AAA server, and the two themselves.
+/// The device, the AAA server and everything between them.
 struct Chain {
     device: Endpoint,
     peer_config: Arc<PeerConfig>,
     identity: Vec<u8>,
-    /// The device's EAP by its SA, and what it was asked last.
+    /// The device's EAP peer of each SA, and the last request to it.
     peers: BTreeMap<SaId, (Peer, Option<Vec<u8>>)>,
     gateway: Gateway,
     aaa: Aaa,
@@ -101,9 +101,9 @@ struct Chain {
     now: Time,
     wire: VecDeque<Datagram>,
     carried: usize,
-    /// What becomes of the next RADIUS datagram.
+    /// What happens to the next RADIUS datagram.
     fault: Option<Fault>,
-    /// RADIUS was changed, so that names need not be the AAA server's.
+    /// Whether RADIUS was altered, so that names need not be the AAA server's.
     is_tampered: bool,
     accepted: BTreeSet<Vec<u8>>,
     accepted_count: usize,
@@ -186,12 +186,12 @@ impl Chain {
         Some(())
     }
 
-    /// The SA whose turn it is in EAP, the oldest first.
+    /// The SA whose EAP response is due, the oldest first.
     fn turn(&self) -> Option<SaId> {
         self.peers.iter().find(|(_, (_, asked))| asked.is_some()).map(|(sa, _)| *sa)
     }
 
-    /// Answers what was asked, with what becomes of the genuine answer.
+    /// Answers the outstanding request with an altered genuine answer.
     fn answer(&mut self, change: impl FnOnce(Vec<u8>, u8) -> Vec<u8>) {
         let Some(sa) = self.turn() else { return };
         let Some((peer, asked)) = self.peers.get_mut(&sa) else { return };
@@ -213,7 +213,7 @@ impl Chain {
         self.for_device(Input::Command(keytoll_ike::Command::Eap(sa, eap)));
     }
 
-    /// To the next deadline of anybody's.
+    /// Advances to the next deadline of any host.
     fn tick(&mut self) {
         let deadlines = [self.device.deadline(), self.gateway.deadline(), self.aaa.deadline()];
         let Some(next) = deadlines.into_iter().flatten().map(|deadline| deadline.at).min() else { return };
@@ -223,7 +223,7 @@ impl Chain {
         self.for_aaa(Input::Tick);
     }
 
-    /// Carries datagrams until there are none, or somebody floods.
+    /// Delivers datagrams until there are none, or a host floods.
     fn carry(&mut self) {
         while let Some(mut datagram) = self.wire.pop_front() {
             self.carried += 1;
@@ -319,7 +319,7 @@ impl Chain {
         }
     }
 
-    /// Lets all have the time they want; nothing is held of what did not come to an end.
+    /// Lets all timeouts pass; afterwards no unfinished state may be held.
     fn finish(mut self) -> usize {
         let end = self.now + A_WHILE;
         self.carried = 0;
@@ -351,7 +351,7 @@ fn secret() -> Secret {
     Secret::from(&b"testing123"[..])
 }
 
-/// A method at both ends, and the device's identity for it.
+/// A method of both sides, and the device's identity for it.
 fn method(choice: u8) -> (Arc<dyn PeerOffer>, Arc<dyn ServerOffer>, Vec<u8>) {
     let password = secret();
     let users: Arc<dyn Passwords> = Arc::new(BTreeMap::from([(USER.as_bytes().to_vec(), password.clone())]));

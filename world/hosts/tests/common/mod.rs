@@ -1,4 +1,4 @@
-//! EAP conversations over real TLS: certificates, and a lock-step wire.
+//! EAP conversations over real TLS: certificates, and a lock-step link.
 
 #![allow(dead_code, reason = "each test file uses its part of these helpers")]
 #![allow(clippy::unwrap_used, reason = "helpers of tests may panic like tests")]
@@ -67,7 +67,7 @@ impl Pki {
         }
     }
 
-    /// TLS of both sides that continues earlier conversations.
+    /// TLS of both sides with resumption.
     pub(crate) fn resuming(&self, mutual: bool, version: Version) -> (Arc<dyn Tunnels>, Arc<dyn Tunnels>) {
         let peer = self.config(mutual.then_some(&self.peer), true, version);
         let server = self.config(Some(&self.server), mutual, version);
@@ -82,7 +82,7 @@ impl Pki {
         (tls_client(&peer).unwrap(), tls_server(&server).unwrap())
     }
 
-    /// TLS of both sides with a certificate on the server's only.
+    /// TLS of both sides with a certificate on the server only.
     pub(crate) fn server_only(&self, version: Version) -> (Arc<dyn Tunnels>, Arc<dyn Tunnels>) {
         let peer = self.config(None, true, version);
         let server = self.config(Some(&self.server), false, version);
@@ -90,7 +90,7 @@ impl Pki {
     }
 }
 
-/// One side's world.
+/// Environment of one side.
 pub(crate) struct World {
     crypto: Provider,
     rng: Rng,
@@ -118,7 +118,7 @@ pub(crate) struct Outcome {
     pub(crate) lengths: Vec<usize>,
     pub(crate) peer: Result<Keys, Reason>,
     pub(crate) server: Result<Keys, Reason>,
-    /// Whom the server took the peer for.
+    /// The identity that the server authenticated.
     pub(crate) identity: Vec<u8>,
 }
 
@@ -164,8 +164,8 @@ pub(crate) fn converse(
     }
 }
 
-/// A conversation in which one byte of one packet is changed; the keys of each side that ended with success. Ends at
-/// the first packet that is ignored: nobody repeats here.
+/// A conversation in which one byte of one packet is changed; returns the keys of each side that ended with success. Ends
+/// at the first ignored packet: there are no retransmissions here.
 pub(crate) fn converse_with_a_change(
     peer_offer: Arc<dyn PeerOffer>,
     server_offer: Arc<dyn ServerOffer>,

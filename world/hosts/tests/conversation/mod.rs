@@ -1,8 +1,8 @@
-//! Any bytes as what becomes of EAP packets on their way: the fuzz targets `eap_peer` and `eap_server`, and the test that
+//! Arbitrary bytes as faults of EAP packets in transit: the fuzz targets `eap_peer` and `eap_server`, and the test that
 //! replays their corpora.
 //!
-//! Two genuine ends talk, and all that is said to one of them passes through the bytes. Null cryptography, so that
-//! whoever writes the bytes has every key. The format:
+//! Two genuine ends talk, and the bytes alter everything sent to one of them. Null cryptography, so that the bytes can
+//! forge everything. The format:
 //!
 //!   Conversation(1) Step(*)      which methods the two are configured for
 //!   0                            the packet that is due arrives
@@ -10,13 +10,13 @@
 //!   2 Cut(2)                     its beginning
 //!   3 Type(1) Length(2) Data(*)  instead of it one of this type with these data and the right identifier
 //!   4 Length(2) Bytes(*)         instead of it these bytes
-//!   5 Which(1)                   an earlier one once more; the one that is due stays due
-//!   6 End(1)                     a Success or a Failure with the right identifier; the one that is due stays due
-//!   7                            both begin anew, with what they remember
+//!   5 Which(1)                   an earlier one once more; the due one stays due
+//!   6 End(1)                     a Success or a Failure with the right identifier; the due one stays due
+//!   7                            both start anew, with their stored state
 //!   8 Answer(1)                  the subscriber database answers like this from now on
 //!
-//! Whatever happens: no panic, packets that can be read and belong to what was asked, an end after so many rounds, and
-//! nothing after the end.
+//! Invariants: no panic; packets are well-formed and answer the request; the conversation ends after a bounded number of
+//! rounds; nothing follows the end.
 
 #![allow(dead_code, reason = "a fuzz target uses its part of it")]
 
@@ -56,22 +56,22 @@ use keytoll_net::wire::Reader;
 use keytoll_pki::{Anchors, Authority, Request, Validity};
 use keytoll_tls::{Config, Version};
 
-/// How many conversations there are to choose from.
+/// The number of conversations.
 pub(crate) const CONVERSATIONS: u8 = 15;
 
 const USER: &[u8] = b"nemo";
 const NOW_UNIX_SECONDS: u64 = 1_790_000_000;
-/// Packets remembered to be said once more.
+/// The number of packets remembered for repetition.
 const REMEMBERED_MAX: usize = 64;
 
-/// Which of the two the bytes are between the other and.
+/// The end whose input the bytes alter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Target {
     Peer,
     Server,
 }
 
-/// Runs the bytes; whether both ends took it for a success at least once.
+/// Runs the bytes; whether both ends had a success at least once.
 ///
 /// # Panics
 /// If an invariant does not hold.
@@ -83,7 +83,7 @@ pub(crate) fn run(bytes: &[u8], target: Target) -> bool {
     table.succeeded == [true, true]
 }
 
-/// What is said to the target while nothing interferes.
+/// The packets sent to the target without interference.
 pub(crate) fn genuine(choice: u8, target: Target) -> Vec<Vec<u8>> {
     let mut table = Table::new(choice, target);
     while table.due.is_some() {
@@ -93,7 +93,7 @@ pub(crate) fn genuine(choice: u8, target: Target) -> Vec<Vec<u8>> {
     table.said
 }
 
-/// Both ends of a conversation, as they are configured.
+/// Both ends of a conversation as configured.
 struct Ends {
     peer: Arc<PeerConfig>,
     server: Arc<ServerConfig>,
@@ -143,7 +143,7 @@ impl Ends {
         }
     }
 
-    /// With everything a server can ask for: pseudonyms, fast re-authentication, result indications.
+    /// With everything that a server can request: pseudonyms, fast re-authentication, result indications.
     fn with_card(flavour: Flavour) -> Self {
         let card = SharedCard::new(Card::new(imsi(), "lab", algorithm(), Sqn::new(0)));
         let wallet = simaka_peer::Settings::default();
@@ -203,7 +203,7 @@ fn algorithm() -> Algorithm {
     Algorithm::Milenage(Milenage::with_opc(&[1; 16], &[2; 16]))
 }
 
-/// TLS of both sides that resumes, under certificates with pretended keys.
+/// TLS of both sides with resumption, under certificates with dummy keys.
 fn tunnels(version: Version, mutual: bool) -> (Arc<dyn Tunnels>, Arc<dyn Tunnels>) {
     let (kind, make) = (KeyKind::EcdsaP256, &mut keys::generate_null);
     let validity =
@@ -227,12 +227,12 @@ fn tunnels(version: Version, mutual: bool) -> (Arc<dyn Tunnels>, Arc<dyn Tunnels
     (client, tls_server(&config(Some(aaa), mutual)).expect(usable))
 }
 
-/// The two ends and what is between them.
+/// The two ends and the packets between them.
 struct Table {
     target: Target,
     ends: Ends,
     centre: AuthenticationCentre,
-    /// What the subscriber database says, if not the truth.
+    /// The answer of the subscriber database, if not the genuine one.
     answer: Option<Answer>,
     peer: Peer,
     server: Server,
@@ -240,7 +240,7 @@ struct Table {
     /// The next packet for the target.
     due: Option<Vec<u8>>,
     said: Vec<Vec<u8>>,
-    /// Peer and server have seen a success.
+    /// Whether peer and server have had a success.
     succeeded: [bool; 2],
 }
 
@@ -320,7 +320,7 @@ impl Table {
         Some(())
     }
 
-    /// What would fit now, to the target.
+    /// A packet with the right identifier for the target.
     fn right(&self, kind: MethodType, data: &[u8]) -> Vec<u8> {
         match self.target {
             Target::Peer => packet::request(self.server.identifier(), kind, data),
@@ -335,7 +335,7 @@ impl Table {
             }
             let kept = packet.clone();
             self.deliver(&change(packet));
-            // Who carries the packets repeats what was not answered.
+            // The carrier retransmits what was not answered.
             if self.due.is_none() && !self.is_over() {
                 self.due = Some(kept);
             }
@@ -355,7 +355,7 @@ impl Table {
         }
     }
 
-    /// Gives a packet to the target, its answer to the other, and keeps what that one says.
+    /// Delivers a packet to the target and its answer to the other end, and keeps that one's reply.
     fn deliver(&mut self, packet: &[u8]) {
         let back = match self.target {
             Target::Peer => self.tell_peer(packet).and_then(|answer| self.tell_server(&answer)),
@@ -435,7 +435,7 @@ fn taken<'a>(r: &mut Reader<'a>) -> Option<&'a [u8]> {
     r.take(length, "bytes").ok()
 }
 
-/// What a subscriber database may say instead of the truth.
+/// A wrong answer of the subscriber database.
 fn lie(which: u8) -> Option<Answer> {
     match which % 5 {
         0 => None,

@@ -1,4 +1,4 @@
-//! A device, a gateway and an AAA server, and somebody on the wires between them. Null cryptography, so that this somebody
+//! A device, a gateway and an AAA server, and an attacker on the links between them. Null cryptography, so that the attacker
 //! has every key.
 
 use std::collections::{BTreeMap, VecDeque};
@@ -31,16 +31,16 @@ pub(crate) const DEVICE: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 2));
 pub(crate) const GATEWAY: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1));
 pub(crate) const AAA: IpAddr = IpAddr::V4(Ipv4Addr::new(198, 51, 100, 2));
 
-/// What a method of the AAA server says when it panics to try whoever has to go on afterwards.
+/// The message of a deliberate panic in a method of the AAA server.
 pub(crate) const MISTAKE: &str = "the mistake";
 
 /// The device's identity.
 pub(crate) const USER: &str = "ue@lab";
 const NOW_UNIX_SECONDS: u64 = 1_790_000_000;
-/// Longer than anything that is half done may last.
+/// Longer than any timeout of a half-finished conversation.
 const A_WHILE: Duration = Duration::from_secs(600);
 
-/// A certificate with a pretended key, and who trusts it.
+/// A certificate with a dummy key, and a trust store that accepts it.
 pub(crate) fn certificate(name: &str) -> (Credential, Arc<dyn Trust>) {
     let (kind, make) = (KeyKind::EcdsaP256, &mut keys::generate_null);
     let validity =
@@ -127,7 +127,7 @@ pub(crate) fn aaa(method: Arc<dyn ServerOffer>, limits: impl FnOnce(&mut server:
     Aaa::new(config, &Seed::from(1), "aaa")
 }
 
-/// What somebody does to a datagram; false: it is lost.
+/// Alters a datagram; returns false to drop it.
 pub(crate) type Tamper = dyn FnMut(&mut Datagram) -> bool;
 
 pub(crate) struct Bench {
@@ -139,13 +139,13 @@ pub(crate) struct Bench {
     wire: VecDeque<Datagram>,
     tamper: Box<Tamper>,
     facts: [Vec<Fact>; 3],
-    /// How many devices began and never went on, and how many more do with every datagram.
+    /// The number of devices that started and never continued, and how many more do so with every datagram.
     pub(crate) flooders: u32,
     flood: u32,
-    /// Most conversations the AAA server had.
+    /// The maximum number of conversations at the AAA server.
     pub(crate) held_max: usize,
     is_logged: bool,
-    /// What the hosts and everything they said look like, before each datagram.
+    /// Debug output of the hosts and their events, before each datagram.
     pub(crate) log: String,
 }
 
@@ -181,14 +181,14 @@ impl Bench {
         self
     }
 
-    /// The gateway asks for the EAP identity, and does not take IKE's for it.
+    /// The gateway requests the EAP identity instead of using IDi.
     pub(crate) fn asking(mut self) -> Self {
         let (credential, _) = certificate("gw.lab");
         self.gateway = gateway(credential, &Seed::from(1), |aaa| aaa.asks_identity = true, |_| {});
         self
     }
 
-    /// Nothing but EAP proves the gateway (RFC 5998).
+    /// Only EAP authenticates the gateway (RFC 5998).
     pub(crate) fn eap_only(mut self) -> Self {
         let (seed, (credential, trust)) = (Seed::from(1), certificate("gw.lab"));
         self.gateway = gateway(credential, &seed, |_| {}, |terms| terms.local = Prove::Eap);
@@ -197,7 +197,7 @@ impl Bench {
         self
     }
 
-    /// The gateway lets nobody in but this one.
+    /// The gateway accepts only this user.
     pub(crate) fn expecting(mut self, name: &str) -> Self {
         let (credential, _) = certificate("gw.lab");
         self.gateway = gateway(
@@ -211,7 +211,7 @@ impl Bench {
         self
     }
 
-    /// The gateway asks whether a silent device lives, the device wants new keys every minute.
+    /// The gateway checks the liveness of a silent device; the device rekeys every minute.
     pub(crate) fn watchful(mut self) -> Self {
         let (seed, (credential, trust)) = (Seed::from(1), certificate("gw.lab"));
         let peers = self.device_methods.clone();
@@ -227,7 +227,7 @@ impl Bench {
         self
     }
 
-    /// Writes down what the hosts look like.
+    /// Records the hosts' debug output.
     pub(crate) fn logged(mut self) -> Self {
         self.is_logged = true;
         self
@@ -240,13 +240,13 @@ impl Bench {
         }
     }
 
-    /// So many devices begin and never go on, with every datagram.
+    /// So many devices start and never continue, with every datagram.
     pub(crate) fn flooded(mut self, flood: u32) -> Self {
         self.flood = flood;
         self
     }
 
-    /// So many devices say who they are, through the gateway, and never anything more.
+    /// So many devices send their identity through the gateway, and nothing more.
     pub(crate) fn flood(&mut self, count: u32) {
         let (mut facts, mut wire) = (Vec::new(), VecDeque::new());
         for flooder in self.flooders..self.flooders + count {
@@ -261,12 +261,12 @@ impl Bench {
         self.flooders += count;
     }
 
-    /// The AAA server looks at its clock.
+    /// Ticks the AAA server.
     pub(crate) fn tick_aaa(&mut self) {
         step(&mut self.aaa, Input::Tick, self.now + A_WHILE, &mut self.facts[2], &mut self.wire);
     }
 
-    /// The device wants in, and all of them have all the time they want.
+    /// Runs an authentication of the device, and lets all timeouts pass.
     pub(crate) fn run(mut self) -> Self {
         self.command();
         let end = self.now + A_WHILE;
@@ -304,7 +304,7 @@ impl Bench {
         }
     }
 
-    /// Everything said about failures, device first, and of the device whether it got in.
+    /// All reported failures, the device's first, and whether the device was admitted.
     pub(crate) fn said(&self) -> Vec<String> {
         let of = |(name, facts): (&str, &Vec<Fact>)| {
             let say = |fact: &Fact| match fact {
@@ -318,7 +318,7 @@ impl Bench {
         ["ue", "gw", "aaa"].into_iter().zip(&self.facts).flat_map(of).collect()
     }
 
-    /// Why something was discarded, the repetitions of one reason left out.
+    /// Reasons of discards without consecutive duplicates.
     pub(crate) fn discards(&self) -> Vec<String> {
         let mut found: Vec<String> = Vec::new();
         for (name, facts) in ["ue", "gw", "aaa"].into_iter().zip(&self.facts) {
@@ -341,14 +341,14 @@ impl Bench {
     }
 }
 
-/// Another for each, as a client draws them.
+/// A different Request Authenticator for each, as a client draws them.
 fn authenticator(flooder: u32) -> [u8; 16] {
     let mut authenticator = [0; 16];
     authenticator[..4].copy_from_slice(&flooder.to_be_bytes());
     authenticator
 }
 
-/// The same for a host whose program may have a mistake, as a daemon's driver does it.
+/// As `step`, for a host that may panic: recovers as the live driver does.
 fn step_or_recover<E: Engine>(
     host: &mut E,
     input: Input<'_, E::Command>,
@@ -358,7 +358,7 @@ fn step_or_recover<E: Engine>(
 ) {
     let outcome = panic::catch_unwind(AssertUnwindSafe(|| step(host, input, now, facts, wire)));
     if let Err(mistake) = outcome {
-        // Any other panic is a test that failed.
+        // Any other panic is a failed test.
         if mistake.downcast_ref() != Some(&MISTAKE) {
             panic::resume_unwind(mistake);
         }
@@ -367,7 +367,7 @@ fn step_or_recover<E: Engine>(
     }
 }
 
-/// One input, and what comes of it.
+/// Handles one input with its outputs.
 fn step<E: Engine>(
     host: &mut E,
     input: Input<'_, E::Command>,

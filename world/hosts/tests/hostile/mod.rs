@@ -1,5 +1,5 @@
-//! Hostile packets on the way between device, gateway and AAA server, and hostile methods at either end: nobody gets in,
-//! the failure has a name, and nothing is kept. RFC 3748 §4 and §7, RFC 3579 §4, RFC 2865 §5.24.
+//! Hostile packets between device, gateway and AAA server, and hostile methods at either end: nobody is admitted, the
+//! failure has a name, and no state is left. RFC 3748 §4 and §7, RFC 3579 §4, RFC 2865 §5.24.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests are tests")]
 
@@ -40,7 +40,7 @@ fn md5_server() -> Arc<dyn ServerOffer> {
     Arc::new(Md5Server { passwords: Arc::new(users), name: b"aaa".to_vec() })
 }
 
-/// TLS with a certificate for this name; who made it made all of them, and is trusted.
+/// TLS with a certificate for this name; all certificates have one issuer, which is trusted.
 fn tls_config(name: &str) -> Config {
     let (credential, trust) = certificate(name);
     Config { credential: Some(credential), trust: Some(trust), ..Config::new() }
@@ -62,7 +62,7 @@ fn tls() -> Arc<dyn ServerOffer> {
     tls_of(&tls_config("aaa.lab"))
 }
 
-/// Says the same data in every message of EAP-TLS, in either role, a server's first excepted.
+/// Sends the same data in every message of EAP-TLS, in either role, except in a server's first.
 #[derive(Clone)]
 struct Says {
     first: Vec<u8>,
@@ -116,7 +116,7 @@ impl ServerMethod for Says {
     }
 }
 
-/// Succeeds before anything was proved.
+/// A method that succeeds before anything was proved.
 struct Generous;
 
 impl ServerOffer for Generous {
@@ -148,23 +148,23 @@ fn owned(lines: &[&str]) -> Vec<String> {
     lines.iter().map(|&line| line.to_owned()).collect()
 }
 
-/// IKE proves that it was the gateway's, so nothing better comes: the device gives up at once.
+/// IKE protects the packet, so it is the gateway's own and no better one will follow: the device gives up at once.
 const UNANSWERABLE: [&str; 1] = ["ue found: EAP packet without an answer"];
-/// The AAA server answers what it cannot use, and after so much of it no more.
+/// The AAA server tolerates a few unusable packets, then ends the conversation.
 const USELESS: [&str; 2] = ["ue was told: EAP Failure", "aaa found: EAP packets that cannot be used"];
 const NO_REQUEST: [&str; 2] =
     ["ue was told: EAP Failure", "gw found: RADIUS challenge without an EAP request"];
 const TIMEOUT: [&str; 2] = ["ue was told: EAP Failure", "gw found: RADIUS timeout"];
 
 #[test]
-fn undisturbed_the_device_gets_in() {
+fn an_undisturbed_device_is_admitted() {
     for (peer, server) in [(md5_peer(), md5_server()), (tls_peer(), tls())] {
         let bench = Bench::new(peer, server).run();
         assert_eq!((bench.said(), bench.discards()), (owned(&["ue got in"]), vec![]));
     }
 }
 
-/// Whether it is on its way to the AAA server.
+/// Whether it goes to the AAA server.
 fn is_request(datagram: &Datagram) -> bool {
     datagram.to.ip().unwrap() == AAA
 }
@@ -173,10 +173,10 @@ fn is_answer(datagram: &Datagram) -> bool {
     datagram.from.ip().unwrap() == AAA
 }
 
-/// RFC 2866 §3: where reports go.
+/// RFC 2866 §3: the accounting port.
 const ACCOUNTING: u16 = 1813;
 
-/// Where the value of an attribute begins in a RADIUS packet.
+/// The position of an attribute's value in a RADIUS packet.
 fn value_at(bytes: &[u8], kind: AttributeType) -> Option<std::ops::Range<usize>> {
     let mut at = 20;
     while let Some(&[found, length, ..]) = bytes.get(at..).filter(|rest| rest.len() >= 2) {
@@ -207,7 +207,7 @@ fn replace_eap(datagram: &mut Datagram, packet: &[u8]) {
     datagram.bytes[2..4].copy_from_slice(&length);
 }
 
-/// Has the challenges of the AAA server changed; the device's answers go as they are.
+/// Alters the challenges of the AAA server; the device's responses pass unchanged.
 fn with_challenges(change: fn(&mut Datagram)) -> Bench {
     let tamper = move |datagram: &mut Datagram| {
         if is_answer(datagram) && datagram.bytes[0] == 11 {
@@ -226,7 +226,7 @@ fn an_identifier_out_of_step_is_not_answered_by_the_server() {
 
 #[test]
 fn challenges_without_a_request_are_not_forwarded_to_the_device() {
-    // RFC 3579 §2.2: the NAS checks Code and Length of what the server says, too.
+    // RFC 3579 §2.2: the NAS checks Code and Length of the server's packets, too.
     let cut = with_challenges(|datagram| change_eap(datagram, 3, |length| length + 1));
     let unheard = ["ue: EAP end before the beginning"];
     check(&cut, &NO_REQUEST, &unheard);
@@ -242,12 +242,12 @@ fn challenges_without_a_request_are_not_forwarded_to_the_device() {
 }
 
 #[test]
-fn a_success_that_nobody_earned_lets_nobody_in() {
+fn an_unearned_success_admits_nobody() {
     let bench = Bench::new(md5_peer(), Arc::new(Generous)).run();
     check(&bench, &UNANSWERABLE, &["ue: EAP end before the beginning"]);
 }
 
-/// A peer that runs a method and hears Success before the method has succeeded.
+/// A peer that runs a method and receives Success before the method has succeeded.
 #[test]
 fn an_early_success_is_not_believed_either() {
     let success = |datagram: &mut Datagram| {
@@ -277,7 +277,7 @@ fn oversized() -> Vec<u8> {
 }
 
 #[test]
-fn oversized_fragments_end_the_method_at_whoever_gets_them() {
+fn oversized_fragments_end_the_method_at_the_receiver() {
     let bench = Bench::new(tls_peer(), Says::always(oversized())).run();
     check(&bench, &["ue found: EAP-TLS message too long"], &[]);
     let bench = Bench::new(Says::always(oversized()), tls()).run();
@@ -286,7 +286,7 @@ fn oversized_fragments_end_the_method_at_whoever_gets_them() {
 
 #[test]
 fn fragments_without_end_end() {
-    // More fragments follow, for ever, of a length nobody said.
+    // Endless fragments without a declared total length.
     let endless = || Says::after_start([&[0x40][..], &[0; 1000]].concat());
     let said = ["ue was told: EAP Failure", "aaa found: EAP too many rounds"];
     check(&Bench::new(tls_peer(), endless()).run(), &said, &[]);
@@ -295,7 +295,7 @@ fn fragments_without_end_end() {
 
 #[test]
 fn truncated_fragments_are_not_answered() {
-    // L is set, and the length is not there.
+    // L is set, but the length is missing.
     let cut = || Says::after_start(vec![0x80, 0]);
     let bench = Bench::new(tls_peer(), cut()).run();
     check(&bench, &UNANSWERABLE, &["ue: EAP-TLS packet cut short"]);
@@ -333,9 +333,9 @@ fn radius_without_or_with_a_wrong_message_authenticator_is_silence() {
     }
 }
 
-/// RFC 3579 §2.1: an EAP-Start, which begins a conversation, where the conversation goes on.
+/// RFC 3579 §2.1: an EAP-Start, which starts a conversation, in the middle of one.
 #[test]
-fn an_eap_start_halfway_begins_nothing_anew() {
+fn an_eap_start_halfway_starts_nothing_anew() {
     let start = |datagram: &mut Datagram| {
         if is_request(datagram) && value_at(&datagram.bytes, AttributeType::STATE).is_some() {
             replace_eap(datagram, &[]);
@@ -346,7 +346,7 @@ fn an_eap_start_halfway_begins_nothing_anew() {
     check(&bench, &USELESS, &["aaa: EAP begins twice"]);
 }
 
-/// The State of another conversation: the server knows it no more.
+/// The State of another conversation, which the server no longer knows.
 #[test]
 fn a_replayed_state_is_refused() {
     let first: Mutex<Option<Vec<u8>>> = Mutex::new(None);
@@ -377,11 +377,11 @@ fn an_aaa_server_that_falls_silent_halfway_is_given_up() {
     bench.check_nothing_is_held();
 }
 
-/// A power cut after any of its datagrams: in IKE_SA_INIT, in every round of EAP, in the last IKE_AUTH, in a liveness
-/// check, in a rekeying, in the delete of what was rekeyed. Nobody keeps anything of it.
+/// Power loss after any of its datagrams: in IKE_SA_INIT, in every round of EAP, in the last IKE_AUTH, in a liveness
+/// check, in a rekeying, in the delete of the rekeyed SA. No host keeps any state of it.
 #[test]
 fn a_device_killed_after_any_datagram_is_forgotten() {
-    // Enough for EAP-TLS, a liveness check and two rekeyings, and over early enough for the last timer.
+    // Enough for EAP-TLS, a liveness check and two rekeyings, and finished early enough for the last timer.
     const DATAGRAMS: usize = 16;
     for (peer, server) in [(md5_peer(), md5_server()), (tls_peer(), tls())] {
         for last in 1..=DATAGRAMS {
@@ -401,8 +401,8 @@ fn a_device_killed_after_any_datagram_is_forgotten() {
     }
 }
 
-/// Who the Access-Accept and the first report say has come in, and what was said.
-fn booked(peer: Arc<dyn PeerOffer>, server: Arc<dyn ServerOffer>) -> (Vec<String>, Vec<String>) {
+/// The names in the Access-Accept and the first accounting report, and the reported events.
+fn accounted_as(peer: Arc<dyn PeerOffer>, server: Arc<dyn ServerOffer>) -> (Vec<String>, Vec<String>) {
     let names = Arc::new(Mutex::new(Vec::new()));
     let notes = Arc::clone(&names);
     let note = move |datagram: &mut Datagram| {
@@ -420,9 +420,9 @@ fn booked(peer: Arc<dyn PeerOffer>, server: Arc<dyn ServerOffer>) -> (Vec<String
 
 const MALLORY: &str = "mallory.lab";
 
-/// RFC 2865 §5.1, RFC 5216 §5.2: outside the tunnel the device says it is another.
+/// RFC 2865 §5.1, RFC 5216 §5.2: outside the tunnel the device claims another name.
 #[test]
-fn sessions_are_booked_on_the_name_that_was_proved() {
+fn sessions_are_accounted_under_the_authenticated_name() {
     let ttls = TtlsPeer {
         tunnels: tls_client(&tls_config("ue.lab")).unwrap(),
         framing: Framing::default(),
@@ -438,21 +438,21 @@ fn sessions_are_booked_on_the_name_that_was_proved() {
     let by_password: (Arc<dyn PeerOffer>, Arc<dyn ServerOffer>) = (Arc::new(ttls), Arc::new(ttls_server));
     let [ours, theirs] = [MALLORY, "aaa.lab"].map(|name| Config { resumption: true, ..tls_config(name) });
     let by_certificate = (tls_peer_of(&ours), tls_of(&theirs));
-    // The last continues the session of the one before.
+    // The last resumes the session of the one before.
     for (peer, server) in [by_password, by_certificate.clone(), by_certificate] {
-        assert_eq!(booked(peer, server), (owned(&[MALLORY; 2]), owned(&["ue got in"])));
+        assert_eq!(accounted_as(peer, server), (owned(&[MALLORY; 2]), owned(&["ue got in"])));
     }
 }
 
 #[test]
-fn who_shows_no_certificate_has_no_name_and_does_not_get_in() {
+fn a_device_without_a_certificate_has_no_name_and_is_not_admitted() {
     let careless = tls_of(&Config { trust: None, ..tls_config("aaa.lab") });
     let bench = Bench::new(tls_peer(), careless).run();
     let said = ["ue was told: EAP Failure", "aaa found: EAP-TLS peer without a certified name"];
     check(&bench, &said, &[]);
 }
 
-/// RFC 2866 §2: reports get lost; the session they are about goes on, and nobody failed.
+/// RFC 2866 §2: accounting reports get lost; the session continues, and nothing failed.
 #[test]
 fn a_lost_report_is_no_failed_authentication() {
     let lost = |datagram: &mut Datagram| datagram.to.port().unwrap() != ACCOUNTING;
@@ -462,10 +462,10 @@ fn a_lost_report_is_no_failed_authentication() {
     assert_eq!(bench.gateway.radius_outstanding(), 0);
 }
 
-/// Every bit of every RADIUS packet: whatever happens, nothing is kept. Under null cryptography the flipped packet often
-/// counts as authentic, so this is more than the wire allows.
+/// Every bit of every RADIUS packet: whatever happens, no state is left. Under null cryptography the altered packet often
+/// counts as authentic, so this exceeds what is possible on a real link.
 #[test]
-fn whatever_bit_is_flipped_nothing_is_kept() {
+fn no_flipped_bit_leaves_any_state() {
     for (which, bit) in (0..4).flat_map(|which| (0..100 * 8).step_by(3).map(move |bit| (which, bit))) {
         let mut seen = 0;
         let flip = move |datagram: &mut Datagram| {
@@ -487,9 +487,9 @@ fn whatever_bit_is_flipped_nothing_is_kept() {
     }
 }
 
-/// The wire is what the test says it is: an AAA server's challenge is a packet with a State.
+/// Checks the test's assumptions: an AAA server's challenge is a packet with a State.
 #[test]
-fn the_wire_carries_what_these_tests_look_for() {
+fn the_packets_contain_what_these_tests_look_for() {
     let seen = Arc::new(Mutex::new(Vec::new()));
     let notes = Arc::clone(&seen);
     let note = move |datagram: &mut Datagram| {
@@ -504,15 +504,15 @@ fn the_wire_carries_what_these_tests_look_for() {
     assert_eq!(*seen.lock().unwrap(), [11, 2]);
 }
 
-/// A hundred thousand devices that say who they are and nothing more, before and while one wants in: it gets in, what they
-/// leave behind is bounded, and after a while it is gone.
+/// A hundred thousand devices send their identity and nothing more, before and while one authenticates: it is admitted,
+/// the remaining state is bounded, and after a while it is gone.
 #[test]
-fn a_flood_of_conversations_locks_nobody_out() {
+fn a_flood_of_conversations_does_not_lock_out_others() {
     const MAX: usize = 10_000;
     let mut bench = Bench::new(md5_peer(), md5_server());
     bench.flood(92_000);
     assert_eq!(bench.aaa.conversation_count(), MAX);
-    // Of what the device says and hears, each message meets two thousand more.
+    // Each message of the device meets two thousand more conversations.
     let mut bench = bench.flooded(2_000).run();
     assert_eq!(bench.said(), ["ue got in"]);
     assert!(bench.flooders > 100_000, "only {}", bench.flooders);
@@ -567,7 +567,7 @@ impl ServerMethod for Keyed {
     }
 }
 
-/// A method whose program has a mistake, which the first response to it meets.
+/// A method that panics on the first response.
 #[derive(Default)]
 struct Mistaken {
     has_met: AtomicBool,
@@ -595,17 +595,17 @@ impl ServerMethod for Panics {
     }
 }
 
-/// Of a conversation that was left half-way nothing is believed: its device is refused at once, nothing of it is held, and
-/// the next one gets in.
+/// A conversation interrupted by a panic is dropped: its device is refused at once, no state of it is held, and the next
+/// device is admitted.
 #[test]
-fn a_panic_in_the_aaa_server_refuses_whom_it_met_and_nobody_else() {
+fn a_panic_in_the_aaa_server_refuses_only_the_device_concerned() {
     let bench = Bench::new(Arc::new(Keyed), Arc::new(Mistaken::default())).run();
     assert_eq!(bench.said(), owned(&["ue was told: EAP Failure"]));
     bench.check_nothing_is_held();
     assert_eq!(bench.run().said(), owned(&["ue was told: EAP Failure", "ue got in"]));
 }
 
-/// Neither the MSK nor the RADIUS secret, at any moment of an authentication.
+/// Neither the MSK nor the RADIUS secret is logged, at any moment of an authentication.
 #[test]
 fn no_key_is_in_a_log() {
     let mut bench = Bench::new(Arc::new(Keyed), Arc::new(Keyed)).logged().run();
@@ -630,7 +630,7 @@ fn md5_response(datagram: &mut Datagram) -> Option<&mut [u8]> {
     Some(&mut datagram.bytes[at..])
 }
 
-/// RFC 3579 §2.2: what is no answer to the request that is out never reaches the AAA server, and ends the device's turn.
+/// RFC 3579 §2.2: a packet that does not answer the outstanding request never reaches the AAA server, and ends the attempt.
 #[test]
 fn the_gateway_forwards_nothing_but_answers() {
     type Change = fn(&mut [u8]);
@@ -653,9 +653,9 @@ fn the_gateway_forwards_nothing_but_answers() {
     }
 }
 
-/// RFC 3579 §2.1: a NAS that asks who the device is forwards its answer, and nothing else in the place of it.
+/// RFC 3579 §2.1: a NAS that requested the identity forwards the response, and nothing else in its place.
 #[test]
-fn the_gateway_that_asks_for_an_identity_takes_nothing_else() {
+fn a_gateway_that_requests_the_identity_accepts_nothing_else() {
     let genuine = Bench::new(md5_peer(), md5_server()).asking().run();
     assert_eq!(genuine.said(), owned(&["ue got in"]));
     let (other_type, other_identifier) =
@@ -678,7 +678,7 @@ fn the_gateway_that_asks_for_an_identity_takes_nothing_else() {
     }
 }
 
-/// RFC 3579 §2.6.3: the code of the answer decides, whatever its EAP packet says.
+/// RFC 3579 §2.6.3: the code of the answer decides, whatever its EAP packet.
 #[test]
 fn a_reject_with_a_success_inside_is_a_failure() {
     let success = |datagram: &mut Datagram| {
@@ -691,7 +691,7 @@ fn a_reject_with_a_success_inside_is_a_failure() {
     check(&bench, &["ue was told: EAP Failure", "aaa found: EAP no acceptable method"], &[]);
 }
 
-/// Takes every attribute of a kind out of the Access-Accept, as a foreign RADIUS server would leave it out.
+/// Removes all attributes of a type from the Access-Accept, as a foreign RADIUS server might omit them.
 fn without(kind: AttributeType) -> impl FnMut(&mut Datagram) -> bool {
     move |datagram| {
         while is_answer(datagram)
@@ -708,9 +708,9 @@ fn without(kind: AttributeType) -> impl FnMut(&mut Datagram) -> bool {
 
 const WRONG_IDENTITY: [&str; 2] = ["ue was told: AUTHENTICATION_FAILED", "gw found: unexpected identity"];
 
-/// RFC 7296 §2.16: the device says in IKE that it is [`USER`]; what counts is whom EAP proved.
+/// RFC 7296 §2.16: the device claims in IKE to be [`USER`]; the identity that EAP authenticated counts.
 #[test]
-fn who_gets_in_is_whom_eap_proved_not_who_idi_says() {
+fn the_admitted_identity_is_that_of_eap_not_idi() {
     let certified = || (tls_peer_of(&tls_config(MALLORY)), tls());
     let by_password = || (md5_peer(), md5_server());
     for (ends, proved) in [(certified(), MALLORY), (by_password(), USER)] {
@@ -730,9 +730,9 @@ fn an_accept_that_names_nobody_proves_nobody() {
     assert_eq!(nameless().run().said(), owned(&["ue got in"]), "where anybody is expected");
 }
 
-/// RFC 5998 §4: whoever asks is told a password only where something has proved who that is.
+/// RFC 5998 §4: a password is sent only to a server that was authenticated by something else.
 #[test]
-fn a_gateway_that_proved_nothing_is_told_no_password() {
+fn an_unauthenticated_gateway_gets_no_password() {
     let refused = ["ue was told: EAP Failure", "aaa found: EAP no acceptable method"];
     check(&Bench::new(md5_peer(), md5_server()).eap_only().run(), &refused, &[]);
     assert_eq!(Bench::new(tls_peer(), tls()).eap_only().run().said(), owned(&["ue got in"]));

@@ -15,7 +15,7 @@ pub(crate) const DATAGRAMS: u32 = 100_000;
 const ADDRESSES: [IpAddr; 2] =
     [IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1)), IpAddr::V4(Ipv4Addr::new(10, 0, 0, 2))];
 
-/// Answers every datagram with its like, a given number of times, and keeps a deadline it never reaches.
+/// Answers every datagram with an equal one, a given number of times, and has a deadline that never comes.
 pub(crate) struct Echo {
     left: u32,
     out: Option<Output<()>>,
@@ -51,7 +51,7 @@ fn datagram(from: Addr, to: Addr, bytes: Vec<u8>) -> Datagram {
     Datagram { protocol: Protocol::new(&"echo"), from, to, bytes }
 }
 
-/// Both of them, and how many datagrams are under way at a time.
+/// A world of both hosts with so many datagrams in flight at a time.
 pub(crate) fn world(direction: Direction, in_flight: u32) -> World<Echo, NoCrypto> {
     let mut world = World::new(1, Free);
     let nodes = [Node::Ue, Node::Gw].map(|name| {

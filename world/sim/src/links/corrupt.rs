@@ -1,5 +1,5 @@
-//! Datagrams that arrive with a flipped bit. The checksum of UDP or TCP finds it and the receiver drops them, unless the
-//! direction says that nobody looks at checksums (RFC 768; RFC 9293 §3.1).
+//! Datagrams that arrive with a flipped bit. The UDP or TCP checksum detects it and the receiver drops them, unless the
+//! direction disables checksums (RFC 768; RFC 9293 §3.1).
 
 use keytoll_crypto_api::Rng;
 use keytoll_engine::trace::Fate;
@@ -8,7 +8,7 @@ use super::{Direction, Impairment, Kind, Passage};
 
 /// The kind of impairment.
 pub(super) const KIND: Kind = Kind {
-    told: Some(("corrupt", |direction, chances| {
+    by_key: Some(("corrupt", |direction, chances| {
         let [chance] = *chances else { return None };
         direction.corrupt = chance;
         Some(())

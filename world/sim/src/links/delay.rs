@@ -7,7 +7,7 @@ use keytoll_crypto_api::Rng;
 use super::{Direction, Impairment, Kind, Passage, normal};
 
 /// The kind of impairment.
-pub(super) const KIND: Kind = Kind { told: None, make };
+pub(super) const KIND: Kind = Kind { by_key: None, make };
 
 fn make(direction: &Direction, stream: &dyn Fn(&str) -> Rng) -> Option<Box<dyn Impairment>> {
     if !direction.jitter.is_zero() {
@@ -42,7 +42,7 @@ impl Impairment for Jittery {
 }
 
 impl Jittery {
-    /// The delay so many times 2⁻²⁴ standard deviations away from the mean; never negative, and at most 584 years.
+    /// The delay at `draw` × 2⁻²⁴ standard deviations from the mean; never negative, and at most 584 years.
     fn delay(&self, draw: i64) -> Duration {
         let [mean, deviation] = [self.mean, self.deviation]
             .map(|time| i128::try_from(time.as_nanos()).unwrap_or(i128::from(u64::MAX)));

@@ -1,4 +1,4 @@
-//! Datagrams that arrive twice, the second directly behind the first.
+//! Datagrams that arrive twice, the second directly after the first.
 
 use keytoll_crypto_api::Rng;
 
@@ -6,7 +6,7 @@ use super::{Direction, Impairment, Kind, Passage};
 
 /// The kind of impairment.
 pub(super) const KIND: Kind = Kind {
-    told: Some(("duplicate", |direction, chances| {
+    by_key: Some(("duplicate", |direction, chances| {
         let [chance] = *chances else { return None };
         direction.duplicate = chance;
         Some(())

@@ -1,11 +1,11 @@
-//! Packets that never arrive, one by one or in bursts. A datagram is lost with any of its IP packets.
+//! Lost packets, individually or in bursts. A datagram is lost with any of its IP packets.
 
 use keytoll_crypto_api::Rng;
 use keytoll_engine::trace::Fate;
 
 use super::{Direction, Impairment, Kind, Passage};
 
-/// How IP packets get lost. All numbers are probabilities.
+/// The loss model of IP packets. All numbers are probabilities.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub enum Loss {
     /// None does.
@@ -15,9 +15,9 @@ pub enum Loss {
     Uniform(f64),
     /// In bursts: the Gilbert–Elliott model, as `netem loss gemodel p r 1-h 1-k`.
     GilbertElliott {
-        /// From the good state to the bad one, a packet (netem's p).
+        /// Transition from the good state to the bad one, per packet (netem's p).
         to_bad: f64,
-        /// From the bad state to the good one, a packet (netem's r).
+        /// Transition from the bad state to the good one, per packet (netem's r).
         to_good: f64,
         /// Loss in the bad state (netem's 1-h, by default 1).
         loss_in_bad: f64,
@@ -28,7 +28,7 @@ pub enum Loss {
 
 /// The kind of impairment.
 pub(super) const KIND: Kind = Kind {
-    told: Some(("loss", |direction, chances| {
+    by_key: Some(("loss", |direction, chances| {
         direction.loss = match *chances {
             [uniform] => Loss::Uniform(uniform),
             [to_bad, to_good, loss_in_bad, loss_in_good] => {
@@ -55,11 +55,11 @@ fn make(direction: &Direction, stream: &dyn Fn(&str) -> Rng) -> Option<Box<dyn I
     }
 }
 
-/// Uniform loss is the model that never leaves the good state.
+/// Both models: uniform loss never leaves the good state.
 struct Losing {
     to_bad: f64,
     to_good: f64,
-    /// In the good state, in the bad state.
+    /// In the good state and in the bad state.
     loss: [f64; 2],
     bad: bool,
     rng: Rng,
@@ -67,7 +67,7 @@ struct Losing {
 
 impl Impairment for Losing {
     fn apply(&mut self, passage: &mut Passage<'_>) {
-        // Every packet is drawn for, also after one is lost: the state goes on with each of them.
+        // There is a draw for every packet, even after a loss, because each changes the state.
         let lost = (0..passage.on_wire.packets).filter(|_| self.loses_a_packet()).count();
         if lost > 0 {
             passage.fate = Fate::Lost;

@@ -1,4 +1,4 @@
-//! Links: what can happen to a datagram between two nodes. One file an impairment, one line in [`IMPAIRMENTS`] each.
+//! Links and their impairments. Each impairment has one file, and one line in [`IMPAIRMENTS`].
 
 pub(crate) mod corrupt;
 pub(crate) mod delay;
@@ -21,16 +21,16 @@ use reorder::Reorder;
 /// A link between two nodes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LinkConfig {
-    /// From the node named first to the other.
+    /// From the first node to the second.
     pub a_to_b: Direction,
-    /// The way back.
+    /// The opposite direction.
     pub b_to_a: Direction,
-    /// The longest IP packet, in bytes; taken as 68 if less (RFC 791 §3.2).
+    /// The longest IP packet in bytes; at least 68 (RFC 791 §3.2).
     pub mtu_bytes: u16,
 }
 
 impl LinkConfig {
-    /// The same both ways, with an MTU of 1500 bytes.
+    /// The same in both directions, with an MTU of 1500 bytes.
     pub fn symmetric(direction: Direction) -> Self {
         Self { a_to_b: direction.clone(), b_to_a: direction, mtu_bytes: 1500 }
     }
@@ -50,19 +50,19 @@ pub struct Direction {
     /// Standard deviation of the delay: normally distributed, truncated at 0, as `netem delay D J distribution normal`.
     /// Unlike netem's it does not reorder: a packet waits for those sent before it.
     pub jitter: Duration,
-    /// How fast bits leave the sender; None: at once.
+    /// The bit rate of the sender; `None`: unlimited.
     pub rate_bits_per_s: Option<u64>,
-    /// How many bytes may wait for the sender; used only with a rate.
+    /// Capacity of the queue at the sender; used only with a rate.
     pub queue_bytes_max: u64,
     /// Packets that never arrive.
     pub loss: Loss,
     /// Datagrams that arrive out of order.
     pub reorder: Option<Reorder>,
-    /// Probability that a datagram arrives twice.
+    /// Probability that a datagram is duplicated.
     pub duplicate: f64,
-    /// Probability that an IP packet has a bit of its payload flipped.
+    /// Probability that a bit is flipped in an IP packet's payload.
     pub corrupt: f64,
-    /// Whether the receiver takes what was damaged, as if nobody looked at the checksums of UDP and TCP.
+    /// Whether the receiver accepts damaged datagrams, as if UDP and TCP checksums were disabled.
     pub unchecked: bool,
 }
 
@@ -84,19 +84,19 @@ impl Default for Direction {
 }
 
 impl Direction {
-    /// With an impairment, told by the key and the probabilities of a scenario.
+    /// Adds an impairment, given by a scenario's key and probabilities.
     ///
     /// # Errors
     ///
-    /// Fails if no impairment has that key, or it has not so many probabilities.
+    /// There is no impairment with that key, or it has another number of probabilities.
     pub fn impaired(mut self, key: &str, chances: &[f64]) -> Result<Self, UnknownImpairment> {
-        let told = IMPAIRMENTS.iter().filter_map(|kind| kind.told).find(|(known, _)| *known == key);
-        let set = told.is_some_and(|(_, set)| set(&mut self, chances).is_some());
+        let by_key = IMPAIRMENTS.iter().filter_map(|kind| kind.by_key).find(|(known, _)| *known == key);
+        let set = by_key.is_some_and(|(_, set)| set(&mut self, chances).is_some());
         if set { Ok(self) } else { Err(UnknownImpairment { key: key.to_owned(), chances: chances.len() }) }
     }
 }
 
-/// Nothing that can happen on a link is told so.
+/// There is no such impairment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnknownImpairment {
     key: String,
@@ -111,63 +111,63 @@ impl std::fmt::Display for UnknownImpairment {
 
 impl std::error::Error for UnknownImpairment {}
 
-/// Puts the probabilities of an impairment into a direction; none if there are not so many.
-type Tell = fn(&mut Direction, &[f64]) -> Option<()>;
+/// Sets the probabilities of an impairment in a direction; `None` if there is another number of them.
+type SetProbabilities = fn(&mut Direction, &[f64]) -> Option<()>;
 
-/// Makes an impairment if the direction asks for it. `stream` gives the impairment its own random stream by name.
+/// Makes an impairment if the direction contains it. `stream` returns a random stream by name.
 type Make = fn(&Direction, stream: &dyn Fn(&str) -> Rng) -> Option<Box<dyn Impairment>>;
 
 /// A kind of impairment.
 pub(crate) struct Kind {
-    /// The key of scenarios, and how its probabilities get into a direction; none if no scenario asks for it by probabilities.
-    told: Option<(&'static str, Tell)>,
-    /// How it is made.
+    /// The scenario key, and how to set its probabilities; `None` if it is not configured by probabilities.
+    by_key: Option<(&'static str, SetProbabilities)>,
+    /// The constructor.
     make: Make,
 }
 
-/// Every impairment, in the order a datagram meets them.
+/// All impairments, in the order in which they apply to a datagram.
 const IMPAIRMENTS: [Kind; 6] =
     [rate::KIND, loss::KIND, delay::KIND, reorder::KIND, duplicate::KIND, corrupt::KIND];
 
-/// Something that can happen to a datagram on a link.
+/// An impairment of a link direction.
 pub(crate) trait Impairment: Send {
-    /// Lets it happen, or not. Called only while the datagram is still on its way.
+    /// Applies it to a datagram. Not called for a datagram that is already lost.
     fn apply(&mut self, passage: &mut Passage<'_>);
 }
 
-/// A datagram's way over one link.
+/// The transmission of a datagram over one link.
 #[derive(Debug)]
 pub(crate) struct Passage<'a> {
-    /// When it was handed to the link.
+    /// When it was passed to the link.
     pub(crate) handed: Time,
-    /// How many IP packets it is, how long with all headers.
+    /// Its number of IP packets and their length with all headers.
     pub(crate) on_wire: OnWire,
-    /// What is carried.
+    /// The bytes of the datagram.
     pub(crate) payload: &'a mut [u8],
     /// When it will arrive.
     pub(crate) arrives: Time,
-    /// It neither overtakes nor is overtaken.
+    /// Whether it keeps its order with respect to others.
     pub(crate) in_order: bool,
-    /// What becomes of it.
+    /// Its fate so far.
     pub(crate) fate: Fate,
-    /// A second copy, if there is one.
+    /// A duplicate, if there is one.
     pub(crate) copy: Option<Vec<u8>>,
 }
 
-/// What a link made of a datagram.
+/// The result of transmitting a datagram.
 #[derive(Debug)]
 pub struct Carriage {
-    /// When it arrives; if it does not, when it was lost.
+    /// When it arrives or was lost.
     pub arrives: Time,
-    /// What became of it.
+    /// Its fate.
     pub fate: Fate,
     /// The payload of a second copy.
     pub copy: Option<Vec<u8>>,
-    /// The receiver takes what was damaged.
+    /// Whether the receiver accepts damaged datagrams.
     unchecked: bool,
 }
 
-/// Why a receiver drops what was damaged on the way.
+/// The reason with which a receiver drops a damaged datagram.
 pub const WRONG_CHECKSUM: &str = "wrong checksum";
 
 impl Carriage {
@@ -176,13 +176,13 @@ impl Carriage {
         matches!(self.fate, Fate::Delivered | Fate::Corrupted)
     }
 
-    /// Whether the receiver drops it, for [`WRONG_CHECKSUM`]. ESP directly on IP has no checksum: it finds out by itself.
+    /// Whether the receiver drops it with [`WRONG_CHECKSUM`]. ESP directly over IP has no checksum and detects damage itself.
     pub fn is_dropped_by_receiver(&self, to: Addr) -> bool {
         self.fate == Fate::Corrupted && !self.unchecked && !matches!(to, Addr::Ip { .. })
     }
 }
 
-/// One direction of a link at work: the same in the simulator and in front of real sockets.
+/// One direction of a link at run time: the same in the simulator and in front of real sockets.
 pub struct Channel {
     /// The link, for the records.
     pub link: Link,
@@ -200,7 +200,7 @@ impl std::fmt::Debug for Channel {
 }
 
 impl Channel {
-    /// The way between two ends, whose labels name the random streams of its impairments.
+    /// The direction between two ends, whose labels name the random streams of its impairments.
     pub fn new(link: Link, ends: [&str; 2], direction: &Direction, mtu_bytes: u16, seed: &Seed) -> Self {
         let [from, to] = ends;
         let stream = |name: &str| seed.stream(&format!("link/{from}-{to}/{name}"));
@@ -208,12 +208,12 @@ impl Channel {
         Self { link, mtu_bytes, impairments, unchecked: direction.unchecked, last_arrival: Time::ZERO }
     }
 
-    /// What the records say of a datagram that this link carried.
+    /// The fact about a datagram that this link carried.
     pub fn carried(&self, protocol: Protocol, on_wire: OnWire, transit: Duration, fate: Fate) -> Fact {
         carried(self.link, protocol, on_wire, transit, fate)
     }
 
-    /// How a datagram looks on this link; None if what carries it cannot.
+    /// The datagram's size on this link; `None` if it is too long.
     pub fn on_wire(&self, datagram: &Datagram) -> Option<OnWire> {
         OnWire::of(datagram.to, datagram.bytes.len(), self.mtu_bytes)
     }
@@ -242,7 +242,7 @@ impl Channel {
     }
 }
 
-/// What the records say of a datagram that a link carried.
+/// The fact about a datagram that a link carried.
 pub(crate) fn carried(
     link: Link,
     protocol: Protocol,

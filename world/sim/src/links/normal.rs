@@ -1,9 +1,9 @@
-//! Draws from the standard normal distribution, in integers: the same on every machine, whatever its mathematical library.
+//! Integer draws from the standard normal distribution: the same on every machine, whatever its maths library.
 //!
-//! A draw is the quantile at a random probability. The table below has the quantiles of the upper half at probabilities that
-//! halve from octave to octave, [`STEPS`] in each, so that the tail is as exact as the middle; between two of them a draw is
-//! interpolated linearly, which is at most 6 × 10⁻⁵ standard deviations off. Probabilities below 2⁻³³ are cut off, at 6.3
-//! standard deviations.
+//! A draw is the quantile at a random probability. The table below holds the quantiles of the upper half at probabilities
+//! that halve from octave to octave, [`STEPS`] in each, so that the tail is as exact as the middle. Between two of them a draw
+//! is interpolated linearly, with an error of at most 6 × 10⁻⁵ standard deviations. Probabilities below 2⁻³³ are cut off, at
+//! 6.3 standard deviations.
 
 use keytoll_crypto_api::Rng;
 
@@ -22,7 +22,7 @@ pub(crate) fn draw(rng: &mut Rng) -> i64 {
     if bits >> 63 == 0 { quantile } else { -quantile }
 }
 
-/// The quantile with `fraction`/2⁶⁴ of the upper half beyond it; its last bit does not count.
+/// The quantile with `fraction`/2⁶⁴ of the upper half beyond it; the last bit is ignored.
 fn upper_quantile(fraction: u64) -> u32 {
     let octave = fraction.leading_zeros();
     if octave as usize >= OCTAVES {

@@ -1,7 +1,7 @@
-//! A sender that puts bits on the link at a given rate, and the queue in front of it.
+//! The sender's bit rate, and the queue in front of it.
 //!
-//! The queue is a drop-tail queue counted in bytes that have not left yet, those of the packet being sent included. A
-//! datagram that finds the sender idle is always taken.
+//! The queue is a drop-tail queue, measured in bytes that have not left yet, including the packet being sent. An idle sender
+//! accepts any datagram.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use keytoll_engine::trace::Fate;
 use super::{Direction, Impairment, Kind, Passage};
 
 /// The kind of impairment.
-pub(super) const KIND: Kind = Kind { told: None, make };
+pub(super) const KIND: Kind = Kind { by_key: None, make };
 
 fn make(direction: &Direction, _stream: &dyn Fn(&str) -> Rng) -> Option<Box<dyn Impairment>> {
     let bits_per_s = direction.rate_bits_per_s?.max(1);
@@ -22,7 +22,7 @@ fn make(direction: &Direction, _stream: &dyn Fn(&str) -> Rng) -> Option<Box<dyn 
 struct Sender {
     bits_per_s: u64,
     queue_bytes_max: u64,
-    /// When everything taken so far has left.
+    /// When everything accepted so far has left.
     idle_from: Time,
 }
 
@@ -47,7 +47,7 @@ impl Sender {
         Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
     }
 
-    /// Bytes taken that have not left, rounded up.
+    /// Accepted bytes that have not left yet, rounded up.
     fn backlog_bytes(&self, now: Time) -> u64 {
         let left = self.idle_from.since(now);
         let bytes = (left.as_nanos() * u128::from(self.bits_per_s)).div_ceil(8 * 1_000_000_000);

@@ -6,21 +6,21 @@ use keytoll_crypto_api::Rng;
 
 use super::{Direction, Impairment, Kind, Passage};
 
-/// Some datagrams leave the order of the others: they need not wait for those before them (which jitter may have held
-/// up), nor do those behind wait for them, and they are late by `extra_delay`.
+/// Reordered datagrams leave the queue order: they neither wait for earlier ones (which jitter may have delayed), nor do later
+/// ones wait for them, and they are delayed by `extra_delay`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Reorder {
-    /// The probability that a datagram leaves the order.
+    /// The probability that a datagram is reordered.
     pub probability: f64,
-    /// How much later such a datagram arrives. With 0 it can only overtake, not be overtaken.
+    /// Additional delay of such a datagram. With 0 it can only overtake, not be overtaken.
     pub extra_delay: Duration,
 }
 
 /// The kind of impairment.
 pub(super) const KIND: Kind = Kind {
-    told: Some(("reorder", |direction, chances| {
+    by_key: Some(("reorder", |direction, chances| {
         let [probability] = *chances else { return None };
-        // As late as the link is long, so that others can overtake.
+        // The delay of the link, so that others can overtake.
         let extra_delay = direction.delay.max(Duration::from_millis(1));
         direction.reorder = Some(Reorder { probability, extra_delay });
         Some(())

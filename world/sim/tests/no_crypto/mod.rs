@@ -1,4 +1,4 @@
-//! A crypto provider for hosts that use none: every call is a mistake of the test.
+//! A crypto provider for hosts that use none: every call is a bug in the test.
 
 use keytoll_crypto_api::algorithm::{
     BlockCipher, Encryption, Group, Hash, Integrity, Prf, SignatureScheme, StreamCipher,

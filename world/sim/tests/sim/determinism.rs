@@ -1,4 +1,4 @@
-//! The same seed gives the same bytes, and one impairment's draws leave those of the others alone.
+//! The same seed gives the same bytes, and the draws of one impairment do not affect those of others.
 
 use keytoll_engine::Time;
 use keytoll_engine::trace::file::Writer;
@@ -22,7 +22,7 @@ fn everything() -> Direction {
     }
 }
 
-/// Sends datagrams of growing size to an echo; gives their records.
+/// Sends datagrams of growing size to an echo host; returns the records.
 fn exchange(direction: Direction, seed: u64) -> Pair {
     let mut pair = Pair::over(&LinkConfig::symmetric(direction), seed);
     pair.world.with_host(pair.gw, |gateway| gateway.echo = true);

@@ -1,4 +1,4 @@
-//! How long a stop-and-wait transfer takes over links of various loss and rate, as a table to look at.
+//! Snapshot of how long a stop-and-wait transfer takes over links of various loss and rate.
 
 use std::fmt::Write as _;
 
@@ -13,7 +13,7 @@ use crate::toy::{GW, TOY, UE, addr, millis};
 const BLOCKS: u16 = 200;
 const BLOCK_BYTES: usize = 1000;
 
-/// Sends numbered blocks, each again every second until it is acknowledged; or acknowledges them.
+/// Sends numbered blocks and retransmits each every second until it is acknowledged; or acknowledges them.
 struct Host {
     me: Addr,
     other: Addr,

@@ -1,4 +1,4 @@
-//! The arithmetic of links, and the frequencies of what goes wrong on them.
+//! The arithmetic of links, and the frequencies of impairments.
 
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ fn fates_of(n: u64, bytes: usize, direction: Direction) -> Vec<Fate> {
     pair.fates()
 }
 
-/// Five standard deviations of a share of `n`.
+/// Allows five standard deviations from a share of `n`.
 fn assert_share(found: f64, wanted: f64, n: u64) {
     let allowed = 5.0 * (wanted * (1.0 - wanted) / n as f64).sqrt();
     assert!((found - wanted).abs() < allowed, "{found} is not {wanted} ± {allowed}");
@@ -38,7 +38,7 @@ fn a_delay_is_kept_to_the_nanosecond() {
 }
 
 #[test]
-fn a_rate_takes_its_time_and_the_second_waits_for_the_first() {
+fn serialisation_takes_time_and_the_second_waits_for_the_first() {
     let direction = Direction { delay: millis(10), rate_bits_per_s: Some(384_000), ..Direction::default() };
     let mut pair = Pair::through(direction);
     (0..2).for_each(|_| pair.send_at(Time::ZERO, vec![0; PAYLOAD]));
@@ -82,7 +82,7 @@ fn a_full_queue_drops_until_something_has_left() {
 }
 
 #[test]
-fn an_idle_sender_takes_what_is_longer_than_its_queue() {
+fn an_idle_sender_accepts_a_datagram_longer_than_its_queue() {
     let direction =
         Direction { rate_bits_per_s: Some(384_000), queue_bytes_max: 100, ..Direction::default() };
     assert_eq!(fates_of(1, PAYLOAD, direction), [Fate::Delivered]);
@@ -140,7 +140,7 @@ fn reordering_breaks_the_order_of_those_it_takes_out_and_loses_none() {
     let reorder = Some(Reorder { probability: 0.1, extra_delay: millis(1) });
     let order = order_of_arrival(2000, Direction { delay: millis(10), reorder, ..Direction::default() });
     let late = order.windows(2).filter(|pair| pair[0] > pair[1]).count();
-    // Each of about 200 is passed by those of the next millisecond; neighbours taken out together keep their order.
+    // Each of about 200 is overtaken by those of the next millisecond; reordered neighbours keep their order.
     assert!((120..260).contains(&late), "{late}");
     let mut sorted = order;
     sorted.sort_unstable();
@@ -151,7 +151,7 @@ fn reordering_breaks_the_order_of_those_it_takes_out_and_loses_none() {
 fn jitter_is_normal_around_the_delay_and_never_negative() {
     let transits = |mean, deviation| {
         let mut pair = Pair::through(Direction { delay: mean, jitter: deviation, ..Direction::default() });
-        // A second apart, so that none waits for the one before.
+        // A second apart, so that none waits for an earlier one.
         (0..5000).for_each(|i| pair.send_at(ms(i * 1000), vec![0]));
         let arrivals = pair.arrivals_ns().into_iter().enumerate();
         arrivals.map(|(i, at)| at as f64 / 1e6 - i as f64 * 1e3).collect::<Vec<f64>>()
@@ -183,7 +183,7 @@ fn duplicates_are_recorded_apart_and_arrive_whole() {
 }
 
 #[test]
-fn corruption_flips_one_bit_and_says_so() {
+fn corruption_flips_one_bit_and_is_recorded() {
     let mut pair = Pair::through(Direction { corrupt: 0.3, unchecked: true, ..Direction::default() });
     (0..5000).for_each(|i| pair.send_at(ms(i), vec![0x5a; 40]));
     let events = pair.run();
@@ -196,9 +196,9 @@ fn corruption_flips_one_bit_and_says_so() {
     }
 }
 
-/// A host's UDP finds the flipped bit: what was damaged is counted, and reaches no engine.
+/// UDP at the receiving host detects the flipped bit: the datagram is counted and reaches no engine.
 #[test]
-fn the_receiver_drops_what_was_damaged_and_says_so() {
+fn the_receiver_drops_and_records_damaged_datagrams() {
     let mut pair = Pair::through(Direction { corrupt: 0.3, ..Direction::default() });
     (0..5000).for_each(|i| pair.send_at(ms(i), vec![0x5a; 40]));
     let events = pair.run();
@@ -235,7 +235,7 @@ fn fragments_are_counted_for_both_ip_versions() {
 }
 
 #[test]
-fn what_cannot_be_sent_is_discarded_by_name() {
+fn a_datagram_that_cannot_be_sent_is_discarded_with_a_reason() {
     let whys = |to: &str, bytes: usize| {
         let mut pair = Pair::through(Direction::default());
         let datagram = udp(addr(UE[0]), addr(to), vec![0; bytes]);

@@ -9,7 +9,7 @@ use keytoll_sim::{Direction, Free, Limits, LinkConfig, Loss, NodeConfig, World};
 use crate::no_crypto::NoCrypto;
 use crate::toy::{Fixed, GW, News, Order, Pair, TOY, Toy, UE, addr, millis, ms, udp};
 
-/// A gateway that needs 10 ms for anything.
+/// A gateway that takes 10 ms for any input.
 fn slow_gateway(cores: u32, queue_datagrams_max: usize) -> Pair<Fixed> {
     let gateway = NodeConfig { name: Node::Gw, cores, queue_datagrams_max };
     Pair::metered(&LinkConfig::default(), 1, Fixed(vec![Duration::ZERO, millis(10)]), gateway)
@@ -35,7 +35,7 @@ fn inputs_wait_for_a_core() {
 }
 
 #[test]
-fn what_a_computation_brings_comes_out_at_its_end() {
+fn results_of_a_computation_come_out_at_its_end() {
     let mut pair = slow_gateway(1, 100);
     pair.world.with_host(pair.gw, |gateway| gateway.echo = true);
     pair.send_at(ms(5), vec![0]);
@@ -45,7 +45,7 @@ fn what_a_computation_brings_comes_out_at_its_end() {
     assert_eq!(computed, (15, Fact::Computed { busy_ns: 10_000_000 }));
     assert_eq!(usable, (15, Fact::Usable));
     assert!(matches!(carried, (15, Fact::Carried { .. })));
-    // The device computes for nothing: nothing is recorded.
+    // Computation at the device takes no time: nothing is recorded.
     assert!(facts(&pair, Node::Ue).iter().all(|(_, fact)| !matches!(fact, Fact::Computed { .. })));
 }
 
@@ -77,13 +77,13 @@ fn a_full_node_discards_datagrams_but_no_commands() {
 #[test]
 fn a_node_that_was_full_takes_datagrams_again() {
     let mut pair = slow_gateway(1, 1);
-    // Every 10 ms one is done, one begins and one comes to wait.
+    // Every 10 ms one ends, one starts and one joins the queue.
     (0..20).for_each(|i| pair.send_at(ms(10 * i) + millis(1), vec![0]));
     pair.send_at(ms(2), vec![0]);
     assert_eq!(pair.arrivals_ns().len(), 21);
 }
 
-/// Tells the gateway at the given milliseconds to have the given deadlines; gives when it was ticked.
+/// Orders the gateway at the given milliseconds to have the given deadlines; returns when it was ticked.
 fn ticks(orders: &[(u64, Option<u64>)]) -> Vec<u64> {
     let mut pair = Pair::through(Direction::default());
     for &(at, deadline) in orders {
@@ -132,17 +132,17 @@ fn a_tick_called_off_while_it_waits_does_not_come() {
 }
 
 #[test]
-fn a_host_that_clings_to_its_deadline_does_not_stop_the_clock() {
+fn a_host_that_never_clears_its_deadline_does_not_stop_the_clock() {
     let mut pair = Pair::through(Direction::default());
     pair.world.with_host(pair.gw, |gateway| gateway.clings = true);
     pair.world.command(pair.gw, Order::WakeAt(Some(ms(1))));
     let ticks = std::iter::from_fn(|| pair.world.run_until(ms(2), &mut NoTrace)).count();
-    // One a microsecond.
+    // One tick a microsecond.
     assert_eq!((ticks, pair.world.now()), (1001, ms(2)));
 }
 
 #[test]
-fn the_clock_goes_to_where_it_was_sent() {
+fn the_clock_advances_to_the_given_time() {
     let mut pair = Pair::through(Direction { delay: millis(10), ..Direction::default() });
     pair.send_at(Time::ZERO, vec![0]);
     assert_eq!(pair.world.run_until(ms(9), &mut NoTrace), None);
@@ -151,7 +151,7 @@ fn the_clock_goes_to_where_it_was_sent() {
     assert_eq!(pair.world.next_at(), None);
     assert_eq!(pair.world.run_until(Time::MAX, &mut NoTrace), None);
     assert_eq!(pair.world.now(), ms(10), "there is nothing to wait for");
-    // A command for the past is a command for now.
+    // A command for the past is executed now.
     pair.send_at(ms(1), vec![0]);
     assert_eq!(pair.run(), [(ms(20), pair.gw, News::Got(vec![0]))]);
 }

@@ -1,4 +1,4 @@
-//! What a recorder sees that wants what the links carry.
+//! What a capturing recorder receives.
 
 use keytoll_engine::Time;
 use keytoll_engine::trace::{Fact, Fate, Record};
@@ -6,7 +6,7 @@ use keytoll_sim::{Direction, LinkConfig, Loss, Passing, Recorder};
 
 use crate::toy::{GW, Order, Pair, UE, addr, ms, udp};
 
-/// Keeps what passes in samples below `until`, and what the last record before it was.
+/// Keeps the captured datagrams of samples below `until`, and the last record before each.
 #[derive(Default)]
 struct Watcher {
     until: u32,
@@ -51,7 +51,7 @@ fn every_datagram_passes_with_its_bytes_as_sent() {
     let at = |fate| vec![(10_000_000, clean.clone(), fate), (20_000_000, clean.clone(), fate)];
     assert_eq!(watch(Direction::default(), 9), at(Fate::Delivered));
     assert_eq!(watch(Direction { loss: Loss::Uniform(1.0), ..Direction::default() }, 9), at(Fate::Lost));
-    // The sender's side of the link: the bit has not flipped yet.
+    // At the sender's side of the link the bit has not flipped yet.
     assert_eq!(watch(Direction { corrupt: 1.0, ..Direction::default() }, 9), at(Fate::Corrupted));
 }
 
@@ -62,7 +62,7 @@ fn a_copy_passes_too() {
 }
 
 #[test]
-fn samples_that_nobody_wants_pass_unseen() {
+fn samples_that_are_not_captured_are_not_passed() {
     assert_eq!(watch(Direction::default(), 1).len(), 1);
     assert_eq!(watch(Direction::default(), 0).len(), 0);
 }

@@ -1,4 +1,4 @@
-//! A host that does as it is told, a world of two of them, and a meter that charges a fixed time.
+//! A host that obeys orders, a world of two of them, and a meter that charges a fixed time.
 
 use std::collections::VecDeque;
 use std::net::IpAddr;
@@ -14,7 +14,7 @@ use crate::no_crypto::NoCrypto;
 /// The protocol of the toys.
 pub(crate) const TOY: Protocol = Protocol::new(&"toy");
 
-/// What a toy can be told.
+/// An order to a toy host.
 #[derive(Debug)]
 pub(crate) enum Order {
     Send(Datagram),
@@ -22,18 +22,18 @@ pub(crate) enum Order {
     WakeAt(Option<Time>),
 }
 
-/// What a toy tells.
+/// An event of a toy host.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum News {
     Got(Vec<u8>),
     Ticked,
 }
 
-/// Does as told; sends back what it gets if it is an echo. Notes `Triggered` for each command, `Usable` for each datagram.
+/// Obeys orders; echoes what it receives if configured so. Records `Triggered` for each command, `Usable` for each datagram.
 #[derive(Debug, Default)]
 pub(crate) struct Toy {
     pub(crate) echo: bool,
-    /// Keeps its deadline when ticked, against all good manners.
+    /// Keeps its deadline when ticked, which hosts should not do.
     pub(crate) clings: bool,
     deadline: Option<Time>,
     out: VecDeque<Output<News>>,
@@ -107,7 +107,7 @@ pub(crate) fn millis(milliseconds: u64) -> Duration {
 pub(crate) const UE: [&str; 2] = ["10.0.0.1", "fd00::1"];
 pub(crate) const GW: [&str; 2] = ["10.0.0.2", "fd00::2"];
 
-/// A device and a gateway with an address of each IP version, joined by a link; the gateway's kind can be chosen.
+/// A device and a gateway with an address of each IP version, connected by a link; the gateway's kind can be chosen.
 pub(crate) struct Pair<M: Meter<NoCrypto> = Free> {
     pub(crate) world: World<Toy, NoCrypto, M>,
     pub(crate) ue: NodeIndex,
@@ -120,7 +120,7 @@ impl Pair {
         Self::metered(link, seed, Free, NodeConfig::new(Node::Gw))
     }
 
-    /// A pair of which one sends to the other through this.
+    /// A pair that uses this link direction both ways.
     pub(crate) fn through(direction: Direction) -> Self {
         Self::over(&LinkConfig { a_to_b: direction, ..LinkConfig::default() }, 1)
     }
@@ -137,24 +137,24 @@ impl<M: Meter<NoCrypto>> Pair<M> {
         Self { world, ue, gw, records: Vec::new() }
     }
 
-    /// Lets the device send a datagram to the gateway at a moment.
+    /// Lets the device send a datagram to the gateway at a given time.
     pub(crate) fn send_at(&mut self, at: Time, bytes: Vec<u8>) {
         self.world.command_at(at, self.ue, Order::Send(udp(addr(UE[0]), addr(GW[0]), bytes)));
     }
 
-    /// Runs until nothing is left to do; gives what was told, with time and node.
+    /// Runs until nothing is left to do; returns the events with time and node.
     pub(crate) fn run(&mut self) -> Vec<(Time, NodeIndex, News)> {
         let (world, records) = (&mut self.world, &mut self.records);
         std::iter::from_fn(|| world.run_until(Time::MAX, records)).collect()
     }
 
-    /// When datagrams reached the gateway, in nanoseconds.
+    /// Arrival times of datagrams at the gateway, in nanoseconds.
     pub(crate) fn arrivals_ns(&mut self) -> Vec<u64> {
         let gw = self.gw;
         self.run().into_iter().filter(|event| event.1 == gw).map(|event| event.0.as_nanos()).collect()
     }
 
-    /// What became of every datagram, in the order they were handed to the link.
+    /// The fates of all datagrams, in the order in which they were sent.
     pub(crate) fn fates(&self) -> Vec<Fate> {
         let fate = |record: &Record| match record.fact {
             Fact::Carried { fate, .. } => Some(fate),

@@ -1,4 +1,4 @@
-//! IPsec SAs as quick mode makes them. Read RFC 2409 §5.5 (KEYMAT), RFC 2407 §4.5 (lifetimes), RFC 3948 first.
+//! IPsec SAs negotiated by quick mode. Read RFC 2409 §5.5 (KEYMAT), RFC 2407 §4.5 (lifetimes), RFC 3948 first.
 
 use std::time::Duration;
 
@@ -16,11 +16,11 @@ use crate::event::{ChildKeys, ChildSa};
 use crate::number::ProtocolId;
 use crate::wire::TrafficSelector;
 
-/// How long IPsec SAs that were replaced still receive when both sides know that they are: time for what is under way to
+/// How long replaced IPsec SAs still receive once both sides know that they are replaced: time for packets in flight to
 /// arrive.
 const OVERLAP: Duration = Duration::from_secs(5);
 
-/// A pair of IPsec SAs, as far as IKE must remember them.
+/// A pair of IPsec SAs, as far as IKE needs it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::v1) struct Child {
     inbound_spi: u32,
@@ -30,14 +30,14 @@ pub(in crate::v1) struct Child {
     turn: Turn,
 }
 
-/// Where a child stands in the line of those for the same traffic.
+/// The state of a child among those for the same traffic.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Turn {
-    /// The traffic goes through it. None: it is being replaced, or was not in time.
+    /// It carries the traffic. `rekey_at` is `None` while it is being rekeyed, or if that failed.
     Now { rekey_at: Option<Time> },
-    /// Another child has replaced it. It still receives, until then.
+    /// Another child has replaced it. It still receives until then.
     Over { until: Time },
-    /// The same, and the peer was heard on what has replaced it.
+    /// The same, and the peer has used its replacement.
     Unused { until: Time },
 }
 
@@ -49,7 +49,7 @@ pub(super) struct Traffic {
     pub(super) remote: TrafficSelector,
 }
 
-/// A pair of IPsec SAs both sides agree on, without keys yet.
+/// A negotiated pair of IPsec SAs, without keys yet.
 #[derive(Debug)]
 pub(super) struct Agreed {
     pub(super) inbound_spi: u32,
@@ -57,29 +57,29 @@ pub(super) struct Agreed {
     pub(super) suite: Suite,
     pub(super) traffic: Traffic,
     pub(super) lifespan: Lifespan,
-    /// We asked for it.
+    /// Whether we initiated it.
     pub(super) ours: bool,
     pub(super) place: Place,
 }
 
-/// Whose place a child takes; others are named by the SPI that we receive on.
+/// Which child a new one replaces; children are identified by inbound SPI.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Place {
-    /// Nobody's.
+    /// None.
     New,
-    /// That of this one.
+    /// This one.
     Of(u32),
-    /// It was to be that of this one, but what was agreed on later has it already.
+    /// It was to replace this one, but a child negotiated later has done so already.
     Lost(u32),
 }
 
 impl Place {
-    /// That of this child, or one of its own.
+    /// From the child that is rekeyed, if there is one.
     pub(super) fn of(rekeys: Option<u32>) -> Self {
         rekeys.map_or(Self::New, Self::Of)
     }
 
-    /// The child that it was agreed on for.
+    /// The child for whose rekeying it was negotiated.
     pub(super) const fn rekeys(self) -> Option<u32> {
         match self {
             Self::New => None,
@@ -91,7 +91,7 @@ impl Place {
 impl Child {
     pub(super) fn up(agreed: &Agreed, config: &ChildConfig, now: Time) -> Self {
         let share = if agreed.ours { REKEY_PERCENT } else { REKEY_PERCENT_OF_RESPONDER };
-        // Who answered waits longer in any case, or both would begin at once.
+        // The responder of the exchange always waits longer, or both would start at once.
         let wanted = config.rekey_after.map(|after| percent(after, share * 100 / REKEY_PERCENT));
         let latest = percent(agreed.lifespan.time, share);
         let rekey_after = wanted.map_or(latest, |wanted| wanted.min(latest));
@@ -120,35 +120,35 @@ impl Child {
         !matches!(self.turn, Turn::Now { .. })
     }
 
-    /// Another child has taken over; this one still receives for a while. Who asked for the other deletes this one when the
-    /// peer is seen to have it, or has given up asking for the last message of quick mode, after `unconfirmed`; who answered
-    /// does so later, if nobody has.
+    /// Another child has replaced it; this one still receives for a while. The initiator of the other deletes this one when the
+    /// peer is known to have the other, or has given up asking for the last message of quick mode, after `unconfirmed`. The
+    /// responder does so later, if the initiator has not.
     pub(super) fn replace(&mut self, ours: bool, unconfirmed: Duration, now: Time) {
         self.turn = Turn::Over { until: now + if ours { unconfirmed } else { 2 * OVERLAP } };
     }
 
-    /// The peer uses what has taken over.
+    /// The peer uses the replacement.
     pub(super) fn is_out_of_use(&mut self, now: Time) {
         if let Turn::Over { until } = self.turn {
             self.turn = Turn::Unused { until: until.min(now + OVERLAP) };
         }
     }
 
-    /// The peer does not know yet that another child has taken over, and may ask for the last message of quick mode until then.
+    /// The peer does not know yet that another child has replaced it, and may ask for the last message of quick mode until then.
     pub(super) fn is_in_use(&mut self, until_given_up: Time) {
         if let Turn::Over { until } = &mut self.turn {
             *until = (*until).max(until_given_up);
         }
     }
 
-    /// Somebody is about to replace it: until then we do not.
+    /// A replacement is about to start: until then we do not start one.
     pub(super) fn wait_until(&mut self, at: Time) {
         if let Turn::Now { rekey_at: Some(due) } = &mut self.turn {
             *due = (*due).max(at);
         }
     }
 
-    /// What was to replace it has failed: once more, while there is time. False if it is replaced already.
+    /// The replacement has failed: tries again while there is time. False if it is replaced already.
     pub(super) fn is_not_replaced(&mut self, now: Time) -> bool {
         let Turn::Now { rekey_at } = &mut self.turn else { return false };
         *rekey_at = rekey_at.or_else(|| retry_at(now, self.expires_at));
@@ -166,7 +166,7 @@ impl Child {
         }
     }
 
-    /// Its SPI, if it is due to be replaced, which it will not be again.
+    /// Its SPI, once, if it is due for rekeying.
     pub(super) fn take_due(&mut self, now: Time) -> Option<u32> {
         let Turn::Now { rekey_at } = &mut self.turn else { return None };
         rekey_at.take_if(|at| *at <= now).map(|_| self.inbound_spi)
@@ -183,7 +183,7 @@ impl Child {
 }
 
 impl Agreed {
-    /// RFC 2409 §5.5: keys for both directions, each from the SPI of its receiver.
+    /// RFC 2409 §5.5: derives the keys of both directions, each from the SPI of its receiver.
     pub(super) fn keyed(
         &self,
         keys: &Keys,
@@ -209,8 +209,8 @@ impl Agreed {
             remote: vec![self.traffic.remote],
             encapsulation: core.nat.found().then_some((core.route.local, core.route.remote)),
             peer_may_move: core.nat.there,
-            // RFC 2409 §5.5: who answered has the third message before it may send; of who asked nobody says whether that came.
-            // Until the peer uses the new child, what leaves goes through the old one.
+            // RFC 2409 §5.5: the responder has the third message before it may send; the initiator does not learn whether that arrived.
+            // Until the peer uses the new child, outbound packets use the old one.
             peer_ready: !self.ours || self.place == Place::New,
             bytes_max: self.lifespan.bytes_max(),
         };

@@ -1,4 +1,4 @@
-//! The exchanges under an ISAKMP SA: which message each waits for, until when, and what is repeated.
+//! The exchanges under an ISAKMP SA: which message each awaits, until when, and what it retransmits.
 //! Read RFC 2408 §5.1 (retransmission), RFC 2409 §5.5, §5.7 (message ids) first.
 
 use keytoll_engine::{Deadline, Time};
@@ -15,32 +15,32 @@ use super::quick::{
 use crate::config::Retransmission;
 use crate::event::{Event, Reason};
 
-/// An exchange that is not over, or may have to be repeated.
+/// An exchange that is incomplete, or whose last message may have to be retransmitted.
 #[derive(Debug)]
 pub(super) struct Exchange {
     pub(super) id: u32,
     pub(super) wait: Wait,
 }
 
-/// What an exchange waits for.
+/// What an exchange awaits.
 #[derive(Debug)]
 pub(super) enum Wait {
     /// Initiator of quick mode: message 2.
     Answer(Box<AwaitingAnswer>),
     /// Responder of quick mode: message 3.
     Confirmation(Box<AwaitingConfirmation>),
-    /// Quick mode: CONNECTED, for which the peer has asked us to wait.
+    /// Quick mode: CONNECTED, which the peer has requested with the commit bit.
     Connected(Box<AwaitingConnected>),
-    /// Quick mode: nothing but repetitions of what our last message answers.
+    /// Quick mode: only retransmissions of the message that our last one answers.
     Confirmed(Confirmed),
-    /// Responder of quick mode: nothing but repetitions of the offer.
+    /// Responder of quick mode: only retransmissions of the offer.
     Refused(Refused),
     /// R-U-THERE-ACK.
     Acknowledgement(Sent),
 }
 
 impl Wait {
-    /// Our last message, which answers one of the peer's or is repeated until the next one comes.
+    /// Our last message, which answers one of the peer's or is retransmitted until the next one arrives.
     fn sent(&mut self) -> Option<&mut Sent> {
         match self {
             Self::Answer(wait) => match &mut wait.asking {
@@ -55,7 +55,7 @@ impl Wait {
         }
     }
 
-    /// When our last message is repeated unasked.
+    /// When our last message is retransmitted unprompted.
     fn repeated_at(&self) -> Option<Time> {
         match self {
             Self::Answer(wait) => match &wait.asking {
@@ -73,7 +73,7 @@ impl Wait {
         self.repeated_at().is_some()
     }
 
-    /// When nothing more can come of it.
+    /// When the exchange is dropped.
     fn forgotten_at(&self) -> Option<Time> {
         match self {
             Self::Answer(wait) => match wait.asking {
@@ -86,7 +86,7 @@ impl Wait {
         }
     }
 
-    /// Our offer, if it has no answer yet and we still want one.
+    /// Our offer, if it is unanswered and not withdrawn.
     pub(super) fn asking(&self) -> Option<&Offer> {
         match self {
             Self::Answer(wait) if matches!(wait.asking, Asking::Repeated(_)) => Some(&wait.offer),
@@ -94,7 +94,7 @@ impl Wait {
         }
     }
 
-    /// What both sides have agreed on and the peer has not confirmed.
+    /// What was negotiated and awaits the peer's confirmation.
     pub(super) const fn agreed(&self) -> Option<&Answer> {
         match self {
             Self::Confirmation(wait) => Some(&wait.answer),
@@ -103,16 +103,16 @@ impl Wait {
         }
     }
 
-    /// Moves the retransmission timer on.
+    /// Advances the retransmission timer.
     fn tick(&mut self, now: Time, timers: &Retransmission) -> Due {
         self.sent().map_or(Due::NotYet, |sent| sent.tick(now, timers))
     }
 }
 
-/// What the peer has left unanswered for too long.
+/// Exchanges that the peer has not answered in time.
 #[derive(Default)]
 struct Overdue {
-    /// Nothing explains the silence but that the peer is dead.
+    /// The only explanation of the silence is that the peer is dead.
     is_dead: bool,
     /// R-U-THERE is to be sent again.
     probe: bool,
@@ -133,7 +133,7 @@ impl Exchange {
         forgotten.or_else(|| self.wait.repeated_at().map(|at| Deadline { at, why: "ike retransmission" }))
     }
 
-    /// Repeats our last message if it is time; false if nothing more comes of the exchange.
+    /// Retransmits our last message if it is due; false if the exchange is over.
     fn tick(
         &mut self,
         last: Option<&Sent>,
@@ -167,7 +167,7 @@ impl Exchange {
     fn give_up(&self, overdue: &mut Overdue, core: &Core, env: &mut Env<'_, '_>) {
         match (self.wait.asking(), self.wait.agreed()) {
             (Some(offer), _) => overdue.offers.push(offer.rekeys()),
-            // RFC 2409 §5.5: an initiator that never confirms has no SA, and may be alive.
+            // RFC 2409 §5.5: an initiator that never confirms has no SA, but may be alive.
             (_, Some(answer)) if answer.is_outdated() => {}
             (_, Some(_)) => env.emit(Event::ChildFailed(core.id(), Reason::Timeout)),
             (None, None) => overdue.is_dead = true,
@@ -176,7 +176,7 @@ impl Exchange {
 }
 
 impl Established {
-    /// A message of an exchange that we know.
+    /// Handles a message of a known exchange.
     pub(super) fn on_known(&mut self, at: usize, step: &Step<'_>, core: &mut Core, env: &mut Env<'_, '_>) {
         let wait = &mut self.exchanges[at].wait;
         if let Some(sent) = wait.sent().filter(|sent| sent.answers(step.fingerprint)) {
@@ -204,11 +204,11 @@ impl Established {
                 Some(wait)
             }
         };
-        // In its place again: the order tells which child replaces which.
+        // Reinserted in its place: the order determines which child replaces which.
         next.into_iter().for_each(|wait| self.exchanges.insert(at, Exchange { id, wait }));
     }
 
-    /// A message of an exchange that is over: only R-U-THERE is answered again, and nothing else comes of it.
+    /// Handles a message of an exchange that is over: only R-U-THERE is answered again.
     pub(super) fn on_used_id(&mut self, step: &Step<'_>, core: &Core, env: &mut Env<'_, '_>) {
         match self.liveness.answer_to(step) {
             Some(sent) => drop(repeat(sent, core, env)),
@@ -216,9 +216,9 @@ impl Established {
         }
     }
 
-    /// Repeats and forgets; true if the peer is dead.
+    /// Retransmits and drops exchanges; true if the peer is dead.
     pub(super) fn tick_exchanges(&mut self, core: &Core, env: &mut Env<'_, '_>) -> bool {
-        // The last message of aggressive mode is ours, and nobody confirms it: it may be what was lost.
+        // The last message of aggressive mode is ours, and is not confirmed: it may be lost.
         let may_be_lost = core.role.is_initiator() && self.children.is_empty();
         let last = core.last.as_ref().filter(|_| may_be_lost);
         let mut overdue = Overdue::default();
@@ -240,14 +240,14 @@ impl Established {
         overdue.is_dead
     }
 
-    /// A peer that leaves an offer unanswered may live, if it can be asked. Whoever has never said anything under this SA
+    /// A peer that leaves an offer unanswered may be alive if it supports DPD. A peer that has never sent anything under this SA
     /// does not know of it.
     const fn may_live(&self, core: &Core) -> bool {
         self.extensions.dpd && core.last.is_none()
     }
 }
 
-/// What it answers came again: whether it goes out again.
+/// The message that it answers was retransmitted: whether to retransmit the answer.
 fn repeat(sent: &mut Sent, core: &Core, env: &mut Env<'_, '_>) -> bool {
     let is_due = sent.demand();
     if is_due {

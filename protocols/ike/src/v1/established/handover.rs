@@ -1,4 +1,4 @@
-//! What an ISAKMP SA leaves when it ends: IPsec SAs, and quick modes that were under way.
+//! What an ISAKMP SA passes to its successor: IPsec SAs, and unfinished quick modes.
 //! Read RFC 2408 §5.15, RFC 2409 §5.5 first.
 
 use super::super::endpoint::Env;
@@ -7,13 +7,13 @@ use super::child::Child;
 use super::exchange::Exchange;
 use crate::event::{Event, Reason, SaId};
 
-/// For the SA that replaces it; without one it ends, too.
+/// The state for the SA that replaces it; without a successor it ends, too.
 #[derive(Debug, Default)]
 pub(in crate::v1) struct Handover {
     pub(in crate::v1) children: Vec<Child>,
-    /// Our quick modes without an answer: each with the child that it was to replace, or for a new one.
+    /// Our unanswered quick modes: each with the child that it was to replace, or `None` for a new one.
     pub(super) offers: Vec<Option<u32>>,
-    /// So many new children we had agreed to that the peer has not confirmed.
+    /// The number of new children that we accepted and the peer has not confirmed.
     answers: usize,
 }
 
@@ -27,7 +27,7 @@ impl Handover {
         }
     }
 
-    /// Nobody takes it: the owner hears of every child that will not come, of every one that goes, and of the SA.
+    /// Closes everything without a successor: reports failed children, closed children, and the SA.
     pub(in crate::v1) fn close(self, sa: SaId, reason: Reason, env: &mut Env<'_, '_>) {
         let offers = self.offers.iter().filter(|rekeys| rekeys.is_none()).count();
         (0..offers + self.answers).for_each(|_| env.emit(Event::ChildFailed(sa, reason)));

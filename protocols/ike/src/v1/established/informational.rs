@@ -82,7 +82,7 @@ impl Established {
         State::Established(self)
     }
 
-    /// RFC 2408 §5.15: the peer has closed the SA. Its children live on if another SA with the peer takes them over.
+    /// RFC 2408 §5.15: the peer has closed the SA. Its children survive if another SA with the peer takes them over.
     fn deleted(self: Box<Self>, core: &Core, env: &mut Env<'_, '_>) -> State {
         if self.children.is_empty() {
             return self.lost(Reason::Deleted, core, env);
@@ -93,7 +93,7 @@ impl Established {
         State::Gone
     }
 
-    /// The peer does not receive on these any more.
+    /// The peer has closed these children.
     fn children_deleted(&mut self, delete: &Delete<'_>, core: &Core, env: &mut Env<'_, '_>) {
         if delete.protocol != ProtocolId::ESP {
             return;
@@ -106,8 +106,8 @@ impl Established {
         self.children.retain(|child| !known.is_gone(child.inbound_spi()));
     }
 
-    /// The responder of a quick mode says why there will be no child, or its initiator why our answer is of no use; in an
-    /// exchange of its own.
+    /// An error notification in an exchange of its own: the responder of a quick mode refuses a child, or its initiator cannot
+    /// use our answer.
     fn on_error(&mut self, notify: &Notify<'_>, core: &Core, env: &mut Env<'_, '_>) {
         let Some(at) = self.quick_mode_of(notify) else { return env.discard("notification about nothing") };
         let reason = Reason::Refused(notify.kind.0);
@@ -117,8 +117,8 @@ impl Established {
         }
     }
 
-    /// The quick mode that a notification is about: of its SPI, or if it has none the oldest.
-    // RFC 2407 §4.6.3: the SPI is that of the IPsec SA; there are peers that leave it out.
+    /// The quick mode that a notification concerns: by its SPI, or without one the oldest.
+    // RFC 2407 §4.6.3: the SPI is that of the IPsec SA; some peers omit it.
     fn quick_mode_of(&self, notify: &Notify<'_>) -> Option<usize> {
         let spi = <[u8; 4]>::try_from(notify.spi).ok().map(u32::from_be_bytes);
         let find = |fits: &dyn Fn(&Wait) -> bool| self.exchanges.iter().position(|it| fits(&it.wait));

@@ -14,12 +14,12 @@ use super::Established;
 use super::exchange::{Exchange, Wait};
 use crate::number::{NotifyType, ProtocolId};
 
-/// What both sides know of each other's life.
+/// State of dead peer detection in both directions.
 #[derive(Debug)]
 pub(super) struct Liveness {
-    /// When the peer last proved that it lives.
+    /// When an authenticated message of the peer last arrived.
     pub(super) heard: Time,
-    /// After so much silence it is asked to.
+    /// The peer is probed after so much silence.
     silence_max: Option<Duration>,
     /// RFC 3706 §5.4: the sequence number of our last R-U-THERE, if there was one.
     asked: Option<u32>,
@@ -34,7 +34,7 @@ impl Liveness {
         Self { heard: now, silence_max, asked: None, answered: None, acknowledged: None }
     }
 
-    /// Our answer to the R-U-THERE that this message is, if it was the last one.
+    /// Our answer to this R-U-THERE, if it was the last one.
     pub(super) fn answer_to(&mut self, step: &Step<'_>) -> Option<&mut Sent> {
         self.acknowledged.as_mut().filter(|sent| sent.answers(step.fingerprint))
     }
@@ -49,7 +49,7 @@ impl Liveness {
         sequence
     }
 
-    /// RFC 3706 §6.1: an old number is a replay; the last one again is a repetition.
+    /// RFC 3706 §6.1: an old number is a replay; the last one again is a retransmission.
     fn takes(&mut self, sequence: u32) -> bool {
         let is_old = self.answered.is_some_and(|last| sequence.wrapping_sub(last) > u32::MAX / 2);
         if !is_old {
@@ -60,12 +60,12 @@ impl Liveness {
 }
 
 impl Established {
-    /// When the peer last said something under it.
+    /// When the peer last sent something under it.
     pub(in crate::v1) const fn heard(&self) -> Time {
         self.liveness.heard
     }
 
-    /// When a silent peer is to be asked whether it lives; not while it owes us an answer anyway.
+    /// When a silent peer is to be probed; not while it owes us an answer anyway.
     pub(super) fn liveness_at(&self) -> Option<Time> {
         let busy = self.exchanges.iter().any(|exchange| exchange.wait.is_repeated());
         self.liveness.silence_max.filter(|_| !busy).map(|after| self.liveness.heard + after)
@@ -78,7 +78,7 @@ impl Established {
         }
     }
 
-    /// RFC 3706 §5.3: R-U-THERE, which its receiver must answer.
+    /// RFC 3706 §5.3: R-U-THERE, which must be answered.
     pub(super) fn on_probe(
         &mut self,
         notify: &Notify<'_>,
@@ -102,7 +102,7 @@ impl Established {
         self.exchanges.retain(|exchange| !exchange.is_probe());
     }
 
-    /// Sends R-U-THERE, and again until it is answered.
+    /// Sends R-U-THERE, and retransmits it until it is answered.
     pub(super) fn probe(&mut self, core: &Core, env: &mut Env<'_, '_>) {
         if !self.extensions.dpd {
             return env.discard("the peer does not know R-U-THERE");
@@ -117,8 +117,8 @@ impl Established {
         self.exchanges.push(Exchange { id, wait: Wait::Acknowledgement(sent) });
     }
 
-    /// Sends R-U-THERE again: under the same number, but as an exchange of its own.
-    // RFC 2409 §5.7: a message id is used once, and there are peers that ignore it the second time.
+    /// Retransmits R-U-THERE with the same sequence number, but as an exchange of its own.
+    // RFC 2409 §5.7: a message id is used once, and some peers ignore it the second time.
     pub(super) fn probe_again(&mut self, core: &Core, env: &mut Env<'_, '_>) {
         let Some(sequence) = self.liveness.asked else { return };
         let packet = self.say(NotifyType::R_U_THERE, sequence, core, env);
@@ -138,7 +138,7 @@ impl Established {
     }
 }
 
-/// The number of an R-U-THERE for this SA.
+/// The sequence number of an R-U-THERE for this SA.
 fn sequence(notify: &Notify<'_>, core: &Core) -> Option<u32> {
     let ours = notify.protocol == ProtocolId::IKE && notify.spi == core.cookie_bytes();
     <[u8; 4]>::try_from(notify.data).ok().filter(|_| ours).map(u32::from_be_bytes)

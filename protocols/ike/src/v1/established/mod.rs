@@ -1,11 +1,11 @@
-//! An ISAKMP SA in use: quick modes and informational exchanges, side by side, until one end closes it or it has lived
-//! long enough. Read RFC 2409 §5.5, §5.7, RFC 3706 first.
+//! An established ISAKMP SA: concurrent quick modes and informational exchanges, until one end closes it or its lifetime
+//! ends. Read RFC 2409 §5.5, §5.7, RFC 3706 first.
 //!
-//! * [`standing`]: whether it replaces another SA, and whether its owner knows of it; a picture is there.
-//! * [`exchange`]: what each exchange under it waits for; [`quick`] has the waits of quick mode, and their picture.
-//! * [`child`]: the IPsec SAs; [`collision`] says which of them replaces which when quick modes cross.
-//! * [`lifetime`], [`liveness`]: when it is replaced, closed, or asks whether the peer lives.
-//! * [`handover`]: what it leaves to the SA that replaces it.
+//! * [`standing`]: whether it replaces another SA, and whether its owner knows of it, with a diagram.
+//! * [`exchange`]: what each exchange under it awaits; [`quick`] has the states of quick mode, with a diagram.
+//! * [`child`]: the IPsec SAs; [`collision`]: which of them replaces which when quick modes cross.
+//! * [`lifetime`], [`liveness`]: replacement, expiry, dead peer detection.
+//! * [`handover`]: what it passes to its successor.
 
 mod child;
 mod collision;
@@ -45,7 +45,7 @@ use lifetime::MESSAGE_IDS_MAX;
 use liveness::Liveness;
 use standing::Standing;
 
-/// An ISAKMP SA in use.
+/// An established ISAKMP SA.
 #[derive(Debug)]
 pub(super) struct Established {
     keys: Keys,
@@ -55,21 +55,21 @@ pub(super) struct Established {
     extensions: Extensions,
     standing: Standing,
     children: Vec<Child>,
-    /// In the order in which they were begun.
+    /// In the order of their start.
     exchanges: Vec<Exchange>,
-    /// Message ids of all exchanges there have been, ours and the peer's.
+    /// Message ids of all exchanges so far, ours and the peer's.
     message_ids: BTreeSet<u32>,
     liveness: Liveness,
     since: Time,
     lifetime: Duration,
-    /// The same, if the peer knows a longer one: it is told with the first message 2 of quick mode (RFC 2407 §4.6.3.1).
+    /// The lifetime, if the peer was offered a longer one and must be told in the first message 2 of quick mode (RFC 2407 §4.6.3.1).
     untold_lifetime: Option<Duration>,
-    /// None: it is being replaced, or nobody wants that.
+    /// `None`: it is being replaced, or is not to be.
     rekey_at: Option<Time>,
     expires_at: Time,
 }
 
-/// What phase 1 leaves behind.
+/// The result of phase 1.
 #[derive(Debug)]
 pub(super) struct Begun {
     pub(super) keys: Keys,
@@ -93,10 +93,10 @@ pub(super) enum Task {
 }
 
 impl Established {
-    /// The SA both sides have just authenticated.
+    /// Starts the SA that both sides have just authenticated.
     pub(super) fn begin(begun: Begun, core: &mut Core, env: &mut Env<'_, '_>) -> State {
         let connection = core.connection(env);
-        // An initiator of main mode has nothing to repeat any more.
+        // An initiator of main mode has nothing to retransmit any more.
         core.last.take_if(|last| last.deadline().is_some());
         core.refusal = None;
         let Begun { keys, iv, peer, lifetime, tells_lifetime, extensions } = begun;
@@ -130,7 +130,7 @@ impl Established {
         &self.peer
     }
 
-    /// Its children, by the SPIs that we receive on.
+    /// The inbound SPIs of its children.
     pub(super) fn children(&self) -> impl Iterator<Item = u32> {
         self.children.iter().map(Child::inbound_spi)
     }
@@ -145,7 +145,7 @@ impl Established {
         self.since
     }
 
-    /// A message under the SA: of an exchange we know, or the first of a new one.
+    /// Handles a message under the SA: of a known exchange, or the first of a new one.
     pub(super) fn on_message(
         mut self: Box<Self>,
         step: &Step<'_>,
@@ -168,13 +168,13 @@ impl Established {
         State::Established(self)
     }
 
-    /// An authentic message came.
+    /// Notes an authenticated message.
     fn heard_from(&mut self, step: &Step<'_>, core: &mut Core, env: &mut Env<'_, '_>) {
         self.liveness.heard = env.now();
         if core.is_unconfirmed() {
             self.is_confirmed(core, env);
         }
-        // The peer is done with phase 1.
+        // The peer has completed phase 1.
         core.last = None;
         // RFC 3947 §7: behind a NAT the peer's address may have changed.
         if core.nat.there {
@@ -196,7 +196,7 @@ impl Established {
         State::Established(self)
     }
 
-    /// Once: either half of a pair may ask for it, and so may its lifetime and the peer.
+    /// Rekeys a child, once: both SAs of a pair, its lifetime and the peer may ask for it.
     fn rekey_child(&mut self, spi: u32, core: &mut Core, env: &mut Env<'_, '_>) {
         let named = |child: &&Child| child.inbound_spi() == spi;
         let Some(child) = self.children.iter().find(named) else { return env.discard("no such child SA") };
@@ -207,7 +207,7 @@ impl Established {
         }
     }
 
-    /// Tells the peer that we do not receive on this SPI any more.
+    /// Tells the peer that the SA with this inbound SPI is closed.
     fn delete_child(&mut self, spi: u32, core: &Core, env: &mut Env<'_, '_>) {
         let Some(at) = self.children.iter().position(|child| child.inbound_spi() == spi) else {
             return env.discard("no such child SA");
@@ -217,7 +217,7 @@ impl Established {
         env.emit(Event::ChildDown(core.id(), spi));
     }
 
-    /// RFC 2408 §5.15: nobody confirms a DELETE, so that the SA ends with it.
+    /// RFC 2408 §5.15: a DELETE is not confirmed, so the SA ends with it.
     fn delete(mut self: Box<Self>, reason: Reason, core: &Core, env: &mut Env<'_, '_>) -> State {
         self.announce(core, env);
         let spis: Vec<u32> = self.children().collect();
@@ -229,7 +229,7 @@ impl Established {
         State::Gone
     }
 
-    /// Another SA replaces it: it is closed, and leaves what it had.
+    /// Closes it because another SA replaces it, and returns what that one takes over.
     pub(super) fn retire(mut self: Box<Self>, core: &Core, env: &mut Env<'_, '_>) -> Handover {
         self.inform(&Payload::Delete(Delete::isakmp(&core.cookie_bytes())), core, env);
         Handover::of(*self)

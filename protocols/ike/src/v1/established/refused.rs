@@ -1,4 +1,4 @@
-//! An offer of quick mode of which nothing will do. Read RFC 2408 §5.4 first.
+//! A quick mode offer without any acceptable proposal. Read RFC 2408 §5.4 first.
 
 use super::super::endpoint::Env;
 use super::super::proposal::{self, Phase2Transform};
@@ -9,7 +9,7 @@ use crate::event::{Event, Reason};
 use crate::number::ProtocolId;
 use crate::refused::{Acceptable, Offered, RefusedProposal};
 
-/// Tells the owner, if it is the suites that do not fit: the mode may not, either.
+/// Reports it to the owner if the suites are the reason; it may be the mode instead.
 pub(super) fn refuse(
     (sa, body): (&SecurityAssociation<'_>, &[u8]),
     config: &ChildConfig,

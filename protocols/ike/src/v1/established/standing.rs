@@ -1,4 +1,4 @@
-//! Where an ISAKMP SA stands among those with the same peer, and whether its owner knows of it.
+//! The relation of an ISAKMP SA to others with the same peer, and whether its owner knows of it.
 //! Read RFC 2409 §5.4 (the last message of aggressive mode has no answer), RFC 2408 §5.15 (DELETE) first.
 //!
 //! ```text
@@ -8,8 +8,8 @@
 //!                    '--DELETE of another SA, or 5 s--> Announced, with the children of the other SA
 //! ```
 //!
-//! A new phase 1 is the only way to new keys for an ISAKMP SA, and nothing in it says that it replaces another one. Who began it
-//! knows; who answered learns it from what comes next.
+//! A new phase 1 is the only way to rekey an ISAKMP SA, and nothing in it shows that it replaces another one. The initiator
+//! knows; the responder infers it from what the peer does next.
 
 use std::time::Duration;
 
@@ -22,29 +22,29 @@ use super::super::sa::{Core, State};
 use super::{Established, Handover};
 use crate::event::{self, Event, Reason};
 
-/// So long the owner hears nothing of an SA that may replace another one: whoever authenticated again closes the old one as
-/// soon as it knows that we have the new one, whoever wants one more SA begins a quick mode.
+/// A new SA that may replace another one is reported to the owner after this time: a peer that reauthenticates closes the old
+/// SA as soon as it knows that we have the new one, a peer that wants an additional SA starts a quick mode.
 const ANNOUNCEMENT_WAIT: Duration = Duration::from_secs(5);
 
-/// So long an SA waits before it replaces another one: strongSwan moves the children when it is done with the new phase 1, in
-/// a thread of its own, and a DELETE of the old SA that is there first takes them with it.
+/// An SA waits so long before it replaces another one: strongSwan moves the children after completing the new phase 1, in a
+/// separate thread, and an earlier DELETE of the old SA would close them.
 const TAKE_OVER_WAIT: Duration = Duration::from_secs(2);
 
-/// Where an ISAKMP SA stands; other SAs are named by the cookies that we chose.
+/// The relation of an ISAKMP SA to others, which are identified by our cookies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Standing {
     /// Initiator: the peer may not have it yet. Once it has, it replaces this one.
     Unconfirmed { replaces: Option<u64> },
-    /// Initiator: the peer has it. It replaces `old` then.
+    /// Initiator: the peer has it. It replaces `old` at that time.
     TakingOver { old: u64, at: Time },
-    /// Responder: whether it replaces another SA, what comes next tells, until then.
+    /// Responder: waits until then for what shows whether it replaces another SA.
     Undecided { until: Time },
-    /// The owner knows of it. The last SA that it has replaced.
+    /// The owner knows of it, and of the last SA that it replaced.
     Announced { replaced: Option<u64> },
 }
 
 impl Standing {
-    /// The SA that it is to replace, and has not yet.
+    /// The SA that it is to replace, but has not replaced yet.
     const fn replaces(self) -> Option<u64> {
         match self {
             Self::Unconfirmed { replaces } => replaces,
@@ -63,7 +63,7 @@ impl Standing {
 }
 
 impl Established {
-    /// The SA that it is to replace, and has not yet.
+    /// The SA that it is to replace, but has not replaced yet.
     pub(in crate::v1) const fn replaces(&self) -> Option<u64> {
         self.standing.replaces()
     }
@@ -73,7 +73,7 @@ impl Established {
         !matches!(self.standing, Standing::Announced { .. })
     }
 
-    /// Whether it has replaced this SA, as the last of those that it replaced.
+    /// Whether this is the last SA that it replaced.
     pub(in crate::v1) fn has_replaced(&self, old: u64) -> bool {
         self.standing == Standing::Announced { replaced: Some(old) }
     }
@@ -83,15 +83,17 @@ impl Established {
         matches!(self.standing, Standing::TakingOver { old: it, .. } if it == old) && !core.is_unconfirmed()
     }
 
-    /// Whether we have only just begun it, and it has no children yet.
+    /// Whether we have only just initiated it, and it has no children yet.
     pub(in crate::v1) fn is_spare(&self, now: Time) -> bool {
         self.is_childless() && !self.is_unannounced() && now.since(self.since) < ANNOUNCEMENT_WAIT
     }
 
-    /// Phase 1 is over: goes on as far as that needs no word of the peer.
+    /// Phase 1 is complete: takes all steps that need no message of the peer.
     pub(super) fn settle(&mut self, core: &mut Core, env: &mut Env<'_, '_>) {
         match self.standing {
-            Standing::Unconfirmed { replaces: None } if core.is_unconfirmed() => self.ask_for_word(core, env),
+            Standing::Unconfirmed { replaces: None } if core.is_unconfirmed() => {
+                self.request_confirmation(core, env)
+            }
             Standing::Unconfirmed { replaces: None } => self.stand_alone(core, env),
             // The answer confirms that the peer has it, too.
             Standing::Unconfirmed { .. } if core.is_unconfirmed() && self.extensions.dpd => {
@@ -106,19 +108,19 @@ impl Established {
     }
 
     /// Sends something that the peer answers if it has the SA.
-    fn ask_for_word(&mut self, core: &mut Core, env: &mut Env<'_, '_>) {
+    fn request_confirmation(&mut self, core: &mut Core, env: &mut Env<'_, '_>) {
         if core.connection(env).child.is_some() {
             self.offer(None, core, env);
         } else {
             self.probe(core, env);
         }
-        // Nothing was asked that the peer could answer.
+        // Nothing was sent that the peer could answer.
         if self.exchanges.is_empty() {
             self.announce(core, env);
         }
     }
 
-    /// It replaces none: the owner hears of it, and there will be a child.
+    /// It replaces no SA: reports it to the owner, and negotiates a child.
     pub(in crate::v1) fn stand_alone(&mut self, core: &mut Core, env: &mut Env<'_, '_>) {
         self.standing = Standing::Unconfirmed { replaces: None };
         self.announce(core, env);
@@ -135,22 +137,22 @@ impl Established {
         }
     }
 
-    /// There is another SA with the peer: it may come in the place of that one.
+    /// There is another SA with the peer, which it may replace.
     pub(in crate::v1) fn may_replace(&mut self, env: &Env<'_, '_>) {
         if let Standing::Undecided { until } = &mut self.standing {
             *until = env.now() + ANNOUNCEMENT_WAIT;
         }
     }
 
-    /// The time is over in which the peer could have said what the SA is for. One that we answered replaces whatever there
-    /// was: strongSwan 5.9.8 moves children to a new SA and never closes the old one.
+    /// The time is over in which the peer could have shown the purpose of the SA. As responder it replaces all earlier SAs:
+    /// strongSwan 5.9.8 moves children to a new SA and never closes the old one.
     pub(super) fn decide(&mut self, core: &Core, env: &mut Env<'_, '_>) {
         let Standing::Undecided { .. } = self.standing else { return self.announce(core, env) };
         let peer = env.shared.peer(core, &self.peer);
         env.shared.actions.push_back(Action::Succeed { new: core.cookie, peer });
     }
 
-    /// Tells the owner of it, if nobody has: of one that is taking over, by doing so.
+    /// Reports it to the owner, if that has not happened yet; if it is replacing another SA, by doing so.
     pub(in crate::v1) fn announce(&mut self, core: &Core, env: &mut Env<'_, '_>) {
         match self.standing {
             Standing::Announced { .. } => {}
@@ -160,13 +162,13 @@ impl Established {
             }
             Standing::Unconfirmed { .. } | Standing::Undecided { .. } => {
                 self.standing = Standing::Announced { replaced: None };
-                env.emit(Event::Established(Box::new(self.news(core))));
+                env.emit(Event::Established(Box::new(self.report(core))));
             }
         }
     }
 
-    /// What the owner hears of it.
-    fn news(&self, core: &Core) -> event::Established {
+    /// The report to the owner.
+    fn report(&self, core: &Core) -> event::Established {
         event::Established {
             sa: core.id(),
             peer_spi: core.peer_cookie,
@@ -181,8 +183,7 @@ impl Established {
         }
     }
 
-    /// It replaces another SA, as the owner was told, with its children; what that one had asked for and not got is asked for
-    /// again.
+    /// It replaces another SA, as the owner was told, with its children; unanswered requests of the old SA are sent again.
     pub(in crate::v1) fn adopt(
         &mut self,
         old: u64,
@@ -200,14 +201,14 @@ impl Established {
         }
     }
 
-    /// The owner, if it knows of the SA, hears of its end.
+    /// Reports its end, if the owner knows of it.
     pub(super) fn end(self, reason: Reason, core: &Core, env: &mut Env<'_, '_>) {
         if !self.is_unannounced() {
             Handover::of(self).close(core.id(), reason, env);
         }
     }
 
-    /// The peer is dead or closed it: nothing more is said.
+    /// The peer is dead or has closed it: nothing more is sent.
     pub(in crate::v1) fn lost(
         mut self: Box<Self>,
         reason: Reason,

@@ -1,4 +1,4 @@
-//! Aggressive mode as the initiator lives it. Read RFC 2409 §5.1, §5.4, RFC 3947 §3.2 first.
+//! Aggressive mode of the initiator. Read RFC 2409 §5.1, §5.4, RFC 3947 §3.2 first.
 //!
 //! ```text
 //!   1  SA KE NONCE ID VID…   -->
@@ -32,7 +32,7 @@ pub(in crate::v1) struct Introduced {
     offer: Offer,
     pair: KeyPair,
     nonce: [u8; 32],
-    /// The cookie of the last responder that could not prove who it is.
+    /// The cookie of the last responder whose authentication failed.
     doubted: u64,
 }
 
@@ -75,7 +75,7 @@ impl Introduced {
         }
     }
 
-    /// RFC 2408 §5.1: the responder is told, which waits for us otherwise.
+    /// RFC 2408 §5.1: tells the responder, which otherwise waits for us.
     pub(in crate::v1) fn refuse(&self, reason: Reason, core: &mut Core, env: &mut Env<'_, '_>) {
         core.peer_cookie = self.doubted;
         tell_in_clear(core, notify_of(reason), env);
@@ -129,8 +129,8 @@ fn last_message(keyed: &mut Keyed, connection: &Connection, core: &Core, env: &m
     let mut m = phase1::begin(core, AGGRESSIVE, true);
     proof.push(&mut m, connection);
     phase1::push_nat_detection(&mut m, &keyed.terms, core, env);
-    // RFC 2407 §4.6.3.3: not in aggressive mode, which does not protect it; but this message is encrypted, though
-    // nothing but our proof is bound to it. What is at stake is that old SAs of ours are closed.
+    // RFC 2407 §4.6.3.3: not in aggressive mode, which does not protect it. But this message is encrypted, though only our
+    // proof is bound to it, and the worst an attacker gains is that old SAs of ours are closed.
     push_initial_contact(&mut m, core, env);
     keyed.seal(AGGRESSIVE, m, core, env)
 }

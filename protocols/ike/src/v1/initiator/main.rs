@@ -1,4 +1,4 @@
-//! Main mode as the initiator lives it. Read RFC 2409 §5.1, §5.4, RFC 3947 §3.2 first.
+//! Main mode of the initiator. Read RFC 2409 §5.1, §5.4, RFC 3947 §3.2 first.
 //!
 //! ```text
 //!   1  SA VID…            -->
@@ -199,7 +199,7 @@ impl IdentitySent {
     }
 }
 
-/// Judges the responder's identity and proof.
+/// Verifies the responder's identity and proof.
 pub(super) fn judge(
     keyed: &Keyed,
     connection: &Connection,
@@ -212,7 +212,7 @@ pub(super) fn judge(
     if connection.remote_id.as_ref().is_some_and(|expected| *expected != identity) {
         return Err(Reason::WrongIdentity);
     }
-    // What the one before was allowed is not another's, who may have its address by now.
+    // What the previous peer was allowed does not apply to another one at its address.
     if core.replaces.as_ref().is_some_and(|old| old.peer != identity) {
         return Err(Reason::WrongIdentity);
     }
@@ -223,7 +223,7 @@ pub(super) fn judge(
     Ok(identity)
 }
 
-/// RFC 2407 §4.6.3.3: we remember no other SA with this peer, so that it may forget those it does.
+/// RFC 2407 §4.6.3.3: we have no other SA with this peer, so it may drop its old ones.
 pub(super) fn push_initial_contact(m: &mut crate::wire::MessageBuilder, core: &Core, env: &Env<'_, '_>) {
     if core.replaces.is_none() && !env.shared.knows(core.route.remote.ip) {
         let cookies = core.cookie_bytes();

@@ -1,4 +1,4 @@
-//! Phase 1 as the initiator lives it.
+//! Phase 1 of the initiator.
 
 mod aggressive;
 mod main;
@@ -32,8 +32,8 @@ use crate::wire::Identity;
 pub(super) use aggressive::Introduced;
 pub(super) use main::{IdentitySent, KeysSent, Offered};
 
-/// Begins an ISAKMP SA. An error if there is no such connection, or nothing that IKEv1 could offer for it; the latter has
-/// failed under a name.
+/// Starts an ISAKMP SA. An error if there is no such connection, or if IKEv1 can offer nothing for it; the latter failure has
+/// an SA id.
 pub(super) fn start(
     connection: usize,
     local: IpAddr,
@@ -45,8 +45,8 @@ pub(super) fn start(
     begin(connection, Route { local, remote, marked: false }, None, env)
 }
 
-/// Begins an ISAKMP SA in the place of another one, with the peer of that one; an error as for [`start`].
-// RFC 3947 §4: where there is a NAT, all goes on at port 4500, and to the port that the NAT has given the peer.
+/// Starts an ISAKMP SA that replaces another one with its peer; errors as for [`start`].
+// RFC 3947 §4: behind a NAT everything continues on port 4500, and to the port that the NAT has assigned to the peer.
 pub(super) fn replace(old: &Core, peer: &Identity, env: &mut Env<'_, '_>) -> Result<Box<Sa>, Option<SaId>> {
     if old.nat.found() {
         return begin(old.connection, old.route, Some((old, peer)), env);
@@ -86,7 +86,7 @@ fn begin(
         reflection: Reflection::default(),
     };
     let wanted = core.connection(env);
-    // Children of an SA that is replaced move over as they are; none is offered.
+    // Children of a replaced SA move over unchanged; none is offered.
     if old.is_none() && wanted.child.as_ref().is_some_and(|child| !can_offer(child)) {
         fail(&core, Reason::TrafficSelectors, env);
         return Err(Some(core.id()));
@@ -112,7 +112,7 @@ struct Offer {
 }
 
 impl Offer {
-    /// None if IKEv1 can do nothing of what the connection wants.
+    /// `None` if IKEv1 supports nothing that the connection requires.
     fn new(connection: &Connection) -> Option<Self> {
         let method = auth::method(connection)?;
         let wishes = wishes(connection);
@@ -129,7 +129,7 @@ impl Offer {
         self.suites.first().and_then(|suite| suite.group).expect("there is an offer, and it has a group")
     }
 
-    /// What the responder has chosen of it.
+    /// The responder's choice.
     fn chosen(&self, connection: &Connection, inbound: &Inbound<'_>) -> Result<Terms, Reason> {
         let (sa, _) = inbound.need_sa()?;
         let (_, transform) = proposal::answered(&sa, ProtocolId::IKE).ok_or(Reason::NoProposalChosen)?;

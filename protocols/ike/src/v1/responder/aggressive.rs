@@ -1,8 +1,8 @@
-//! Aggressive mode as the responder lives it. Read RFC 2409 §5.1, §5.4, RFC 3947 §3.2 first; the initiator's file shows the
+//! Aggressive mode of the responder. Read RFC 2409 §5.1, §5.4, RFC 3947 §3.2 first; the initiator's file shows the
 //! messages.
 //!
-//! Whoever asks gets our identity and, with a shared key, something to guess the key with: that is the mode, not its
-//! implementation. Whom we know is not told: an unknown identity is answered with a key nobody has.
+//! Every initiator gets our identity and, with a shared key, material to guess the key offline: that is a weakness of the mode.
+//! Known identities are not revealed: an unknown one is answered with a random key.
 
 use keytoll_engine::Time;
 
@@ -29,13 +29,13 @@ pub(in crate::v1) struct AwaitingProof {
     pub(in crate::v1) expires: Time,
     pub(in crate::v1) keyed: Keyed,
     pub(in crate::v1) identity: Identity,
-    /// IDii_b as it came.
+    /// IDii_b as received.
     id_body: Vec<u8>,
-    /// Nobody of this identity is known here.
+    /// Whether the identity is unknown here.
     pub(in crate::v1) stranger: bool,
-    /// Something came that our keys do not open: the initiator has another shared key, or it was somebody else.
+    /// Whether a message was received that our keys do not decrypt: the initiator has another shared key, or it was forged.
     pub(in crate::v1) garbled: bool,
-    /// Where the last message ended that came with a wrong proof.
+    /// The end of the last message with an invalid proof.
     doubted: Option<Iv>,
 }
 
@@ -48,7 +48,7 @@ pub(super) fn begin(
 ) -> Result<State, Reason> {
     let (public, nonce) = (inbound.need_ke()?, inbound.need_nonce()?);
     let (id, id_body) = inbound.need_id()?;
-    // It is kept until it is proved, for whoever asks.
+    // It is kept for unauthenticated initiators.
     if id_body.len() > IDENTITY_BYTES_MAX {
         return Err(Reason::Syntax("identity"));
     }
@@ -92,7 +92,7 @@ pub(super) fn begin(
     })))
 }
 
-/// A transform and a connection for this identity; for one that no connection takes, any connection, and true.
+/// A transform and a connection for this identity; for one that no connection accepts, any connection, and true.
 fn choose_for<'a>(
     identity: &Identity,
     step: &Step<'_>,
@@ -112,7 +112,7 @@ fn choose_for<'a>(
     }
 }
 
-/// What message 2 says.
+/// The contents of message 2.
 struct Answer {
     sa_body: Vec<u8>,
     public: Vec<u8>,
@@ -139,7 +139,7 @@ impl Answer {
         phase1::push_request(&mut m, connection);
         Extensions::push(&mut m);
         phase1::push_nat_detection(&mut m, &keyed.terms, core, env);
-        // RFC 2408 §5.1: the initiator says nothing more if its last message is lost, so that it is us who ask again.
+        // RFC 2408 §5.1: the initiator sends nothing more if its last message is lost, so we must retransmit.
         core.send(phase1::plain(core, AGGRESSIVE, m), Some(step.fingerprint), env);
     }
 }
@@ -151,7 +151,7 @@ impl AwaitingProof {
         core: &mut Core,
         env: &mut Env<'_, '_>,
     ) -> State {
-        // RFC 3947 §4: at another port perhaps, but not at another address, which may be somebody else's.
+        // RFC 3947 §4: the port may change, but not the address, which may be forged.
         if step.route.remote.ip != core.met_at {
             env.discard("message 3 from another address");
             return State::AwaitingProof(self);
@@ -206,7 +206,7 @@ impl AwaitingProof {
         if let Some(last) = &mut core.last {
             last.settle();
         }
-        // RFC 2407 §4.6.3.3: not where it is unprotected, or anybody could have SAs closed by adding it.
+        // RFC 2407 §4.6.3.3: not if it is unprotected, or anybody could have SAs closed by adding it.
         if step.header.flags.is_encrypted() {
             super::initial_contact(&self.identity, inbound, core, env);
         }
@@ -217,10 +217,10 @@ impl AwaitingProof {
         Established::begin(begun, core, env)
     }
 
-    /// Tells the initiator that its proof was wrong.
+    /// Tells the initiator that its authentication failed.
     pub(in crate::v1) fn refuse(&self, reason: Reason, core: &Core, env: &mut Env<'_, '_>) {
         if let Some(last) = self.doubted {
-            self.keyed.tell(core, last, notify_of(reason), env);
+            self.keyed.notify_peer(core, last, notify_of(reason), env);
         }
     }
 

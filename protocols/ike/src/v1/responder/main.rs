@@ -1,8 +1,7 @@
-//! Main mode as the responder lives it. Read RFC 2409 §5.1, §5.4, RFC 3947 §3.2 first; the initiator's file shows the
-//! messages.
+//! Main mode of the responder. Read RFC 2409 §5.1, §5.4, RFC 3947 §3.2 first; the initiator's file shows the messages.
 //!
-//! Nothing costly is done for an address that has not shown that it receives: keys are generated for message 3, and agreed
-//! upon when message 5 comes.
+//! Nothing costly is done for an address that has not proved that it receives: the key pair is generated for message 3, and
+//! the key agreement is computed when message 5 arrives.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -42,13 +41,13 @@ pub(in crate::v1) struct AwaitingKeys {
 pub(in crate::v1) struct AwaitingIdentity {
     pub(in crate::v1) expires: Time,
     agreement: Agreement,
-    /// Something came that our keys do not open: the initiator has another shared key, or it was somebody else.
+    /// Whether a message was received that our keys do not decrypt: the initiator has another shared key, or it was forged.
     pub(in crate::v1) garbled: bool,
-    /// Where the last message ended that came with a wrong proof.
+    /// The end of the last message with an invalid proof.
     doubted: Option<Iv>,
 }
 
-/// The key agreement; done when the first encrypted message comes.
+/// The key agreement, computed when the first encrypted message arrives.
 #[derive(Debug)]
 enum Agreement {
     Pending { terms: Terms, root: Root, values: Values, private: PrivateKey },
@@ -77,9 +76,8 @@ pub(super) fn begin(
     Ok(State::AwaitingKeys(Box::new(AwaitingKeys { expires, terms: chosen.terms, root })))
 }
 
-/// A transform and a connection for this address. Connections that say whose it is come before those that take anybody,
-/// whatever their order.
-// RFC 2409 §5.4: with shared keys only the address tells whose it is.
+/// A transform and a connection for this address. Connections for this address precede those for any, whatever their order.
+// RFC 2409 §5.4: with shared keys only the address identifies the peer.
 fn choose_for<'a>(ip: IpAddr, inbound: &Inbound<'a>, env: &Env<'_, '_>) -> Result<Chosen<'a>, Reason> {
     let is_psk =
         |connection: &Connection| auth::method(connection) == Some(AuthenticationMethod::PRE_SHARED_KEY);
@@ -143,7 +141,7 @@ impl AwaitingKeys {
 }
 
 impl AwaitingIdentity {
-    /// The keys; agreed upon now if this is the first time somebody asks.
+    /// The keys; computed at the first call.
     fn keyed(&mut self, core: &Core, env: &mut Env<'_, '_>) -> Option<&mut Keyed> {
         let agreement = std::mem::replace(&mut self.agreement, Agreement::Impossible);
         self.agreement = match agreement {
@@ -158,7 +156,7 @@ impl AwaitingIdentity {
         }
     }
 
-    /// What both sides have agreed upon, once something encrypted has come.
+    /// The keys, once something encrypted has arrived.
     pub(in crate::v1) const fn agreed(&self) -> Option<&Keyed> {
         match &self.agreement {
             Agreement::Done(keyed) => Some(keyed),
@@ -172,7 +170,7 @@ impl AwaitingIdentity {
         core: &mut Core,
         env: &mut Env<'_, '_>,
     ) -> State {
-        // RFC 3947 §4: at another port perhaps, but not at another address, which may be somebody else's.
+        // RFC 3947 §4: the port may change, but not the address, which may be forged.
         if step.route.remote.ip != core.met_at {
             env.discard("message 5 from another address");
             return State::AwaitingIdentity(self);
@@ -183,8 +181,8 @@ impl AwaitingIdentity {
         env.cx.crypto.enter(phase::AUTH);
         let Ok(opened) = protect::open(step.header, step.message, &keyed.keys, keyed.iv, env.cx.crypto)
         else {
-            // With another shared key everything looks like this: the initiator is told, though not so that it could
-            // believe it, and may try again.
+            // With another shared key every message looks like this. The initiator is notified, though without authentication, and
+            // may try again.
             env.discard("not decryptable");
             tell_in_clear(core, NotifyType::PAYLOAD_MALFORMED, env);
             self.garbled = true;
@@ -201,9 +199,9 @@ impl AwaitingIdentity {
         }
         let (peer, connection) = match judge(keyed, &inbound, core, env) {
             Ok(found) => found,
-            // Whoever has the shared key has said so itself: no better message will come.
+            // The peer holds the shared key and has said so itself: no better message will come.
             Err(reason) if keyed.is_proved(&inbound, core, env) => {
-                keyed.tell(core, opened.next_iv, notify_of(reason), env);
+                keyed.notify_peer(core, opened.next_iv, notify_of(reason), env);
                 return core.fails(reason, core.unproved().claiming(claimed(&inbound)), env);
             }
             Err(reason) => {
@@ -219,10 +217,10 @@ impl AwaitingIdentity {
         finish(*keyed, peer, &connection, &inbound, step, core, env)
     }
 
-    /// Tells the initiator that its proof was wrong.
+    /// Tells the initiator that its authentication failed.
     pub(in crate::v1) fn refuse(&self, reason: Reason, core: &Core, env: &mut Env<'_, '_>) {
         if let (Agreement::Done(keyed), Some(last)) = (&self.agreement, self.doubted) {
-            keyed.tell(core, last, notify_of(reason), env);
+            keyed.notify_peer(core, last, notify_of(reason), env);
         }
     }
 }
@@ -240,7 +238,7 @@ fn agree(
     Agreement::Done(Box::new(Keyed::derive(terms, values, &shared, root, core.cookies(), env)))
 }
 
-/// Finds the connection the initiator's identity belongs to, and judges its proof.
+/// Finds the connection for the initiator's identity, and verifies its proof.
 fn judge(
     keyed: &Keyed,
     inbound: &Inbound<'_>,
@@ -255,7 +253,7 @@ fn judge(
     Ok((identity, connection))
 }
 
-/// The first connection that takes this identity with what was agreed before it was known.
+/// The first connection that accepts this identity with what was negotiated before it was known.
 fn connection_for(
     keyed: &Keyed,
     identity: &Identity,

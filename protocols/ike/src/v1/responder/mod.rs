@@ -1,4 +1,4 @@
-//! Phase 1 as the responder lives it.
+//! Phase 1 of the responder.
 
 mod aggressive;
 mod main;
@@ -25,7 +25,7 @@ use crate::wire::Identity;
 pub(super) use aggressive::AwaitingProof;
 pub(super) use main::{AwaitingIdentity, AwaitingKeys};
 
-/// Answers a first message; None if it gets no SA.
+/// Answers a first message; `None` if there is no SA for it.
 pub(super) fn answer(step: &Step<'_>, env: &mut Env<'_, '_>) -> Option<Box<Sa>> {
     let inbound = match step.read() {
         Ok(inbound) => inbound,
@@ -45,7 +45,7 @@ pub(super) fn answer(step: &Step<'_>, env: &mut Env<'_, '_>) -> Option<Box<Sa>> 
         Err(reason) => {
             env.discard(reason.name());
             if reason == Reason::NoProposalChosen {
-                tell(&inbound, step, env);
+                report_refusal(&inbound, step, env);
                 refuse(step, env);
             }
             None
@@ -75,8 +75,8 @@ fn new_core(step: &Step<'_>, env: &mut Env<'_, '_>) -> Core {
     }
 }
 
-/// Tells the owner that nothing of the offer will do, and what would.
-fn tell(inbound: &Inbound<'_>, step: &Step<'_>, env: &mut Env<'_, '_>) {
+/// Reports to the owner that nothing in the offer is acceptable, and what would be.
+fn report_refusal(inbound: &Inbound<'_>, step: &Step<'_>, env: &mut Env<'_, '_>) {
     let Ok((_, sa_body)) = inbound.need_sa() else { return };
     let (remote, is_main) = (step.route.remote, step.header.exchange == IDENTITY_PROTECTION);
     let phase1 = if is_main { Phase1::Main } else { Phase1::Aggressive };
@@ -100,17 +100,17 @@ fn tell(inbound: &Inbound<'_>, step: &Step<'_>, env: &mut Env<'_, '_>) {
     env.emit(Event::ProposalRefused(Box::new(RefusedProposal { remote, offered, acceptable })));
 }
 
-/// RFC 2408 §5.4: NO-PROPOSAL-CHOSEN, of which nothing is remembered.
+/// RFC 2408 §5.4: sends NO-PROPOSAL-CHOSEN without keeping state.
 fn refuse(step: &Step<'_>, env: &mut Env<'_, '_>) {
     let mut core = new_core(step, env);
     core.cookie = 0;
     super::phase1::tell_in_clear(&core, NotifyType::NO_PROPOSAL_CHOSEN, env);
 }
 
-/// Longer SA payloads are refused: there is room for all the transforms that one proposal can number.
+/// Longer SA payloads are refused: this is enough for all the transforms that one proposal can number.
 const SA_BYTES_MAX: usize = 16_384;
 
-/// A transform of the initiator's, and a connection that takes it.
+/// A transform of the initiator, and a connection that accepts it.
 struct Chosen<'a> {
     choice: Choice<'a>,
     terms: Terms,
@@ -118,7 +118,7 @@ struct Chosen<'a> {
     connection: Arc<Connection>,
 }
 
-/// The initiator's best transform that a connection takes, among connections that `fits` likes.
+/// The initiator's best transform that a connection accepts, among the connections that satisfy `fits`.
 fn choose<'a>(
     inbound: &Inbound<'a>,
     phase1: Phase1,
@@ -126,7 +126,7 @@ fn choose<'a>(
     env: &Env<'_, '_>,
 ) -> Result<Chosen<'a>, Reason> {
     let (sa, sa_body) = inbound.need_sa()?;
-    // It is kept until the initiator is proved, and all of it is looked at, for whoever asks.
+    // It is kept and searched for unauthenticated initiators.
     if sa_body.len() > SA_BYTES_MAX {
         return Err(Reason::Syntax("SA"));
     }
@@ -134,7 +134,7 @@ fn choose<'a>(
         let is_method = auth::method(connection) == Some(offered.method);
         is_method.then(|| offered.suite(&connection.suites)).flatten()
     };
-    // Once, however many transforms a stranger offers.
+    // Computed once, however many transforms a stranger offers.
     let is_meant = |connection: &Connection| wishes(connection).phase1 == phase1 && fits(connection);
     let meant: Vec<_> = env.shared.connections().filter(|(_, connection)| is_meant(connection)).collect();
     for choice in proposal::choices(&sa, ProtocolId::IKE) {
@@ -144,7 +144,7 @@ fn choose<'a>(
         });
         if let Some((suite, index, connection)) = found {
             let ours = wishes(&connection).lifetime;
-            // RFC 2407 §4.5.4: the shorter lifetime holds, and the initiator is told if it is ours.
+            // RFC 2407 §4.5.4: the shorter lifetime applies, and the initiator is told if it is ours.
             let lifetime = offered.lifetime.map_or(ours, |theirs| theirs.min(ours));
             let terms = Terms {
                 suite,
@@ -161,13 +161,13 @@ fn choose<'a>(
 }
 
 impl Chosen<'_> {
-    /// The body of the SA payload that answers.
+    /// The body of the SA payload in the answer.
     fn sa_body(&self) -> Vec<u8> {
         proposal::sa_body(&proposal::answer(&self.choice, None))
     }
 }
 
-/// RFC 2407 §4.6.3.3: the initiator knows of no other SA with us; ours with it can go.
+/// RFC 2407 §4.6.3.3: the initiator has no other SA with us; ours with it can be dropped.
 fn initial_contact(peer: &Identity, inbound: &Inbound<'_>, core: &Core, env: &mut Env<'_, '_>) {
     if inbound.notify(NotifyType::IPSEC_INITIAL_CONTACT).is_some() {
         env.shared

@@ -7,7 +7,7 @@ use keytoll_net::wire::{DecodeError, Problem, Reader, Writer};
 use crate::number::ProtocolId;
 use crate::v1::number::IPSEC_DOI;
 
-/// SAs that are gone.
+/// SAs that are closed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Delete<'a> {
     /// Which kind of SA.
@@ -21,18 +21,18 @@ impl<'a> Delete<'a> {
         Self { protocol: ProtocolId::IKE, spis: cookies }
     }
 
-    /// Deletes an IPsec SA, by the SPI its sender receives on.
+    /// Deletes an IPsec SA by its sender's inbound SPI.
     pub const fn child(spi: &'a [u8; 4]) -> Self {
         Self { protocol: ProtocolId::ESP, spis: spi }
     }
 
-    /// SPIs of IPsec SAs, as the sender of the payload receives on them; none for ISAKMP SAs.
+    /// The sender's inbound SPIs of IPsec SAs; none for ISAKMP SAs.
     pub fn child_spis(&self) -> impl Iterator<Item = u32> + use<'a> {
         let spis = if self.protocol == ProtocolId::IKE { &[] } else { self.spis };
         spis.as_chunks().0.iter().copied().map(u32::from_be_bytes)
     }
 
-    /// The cookies of ISAKMP SAs, those of the initiator first.
+    /// The cookies of ISAKMP SAs, the initiator's first.
     pub fn cookies(&self) -> impl Iterator<Item = [u8; 16]> + use<'a> {
         let spis = if self.protocol == ProtocolId::IKE { self.spis } else { &[] };
         spis.as_chunks().0.iter().copied()

@@ -7,7 +7,7 @@ use keytoll_net::wire::{DecodeError, Problem, Reader, Writer};
 use crate::number::IdKind;
 use crate::wire::Identity;
 
-/// Who somebody is (phase 1), or which traffic is meant (phase 2).
+/// The identity of a peer (phase 1), or a traffic selector (phase 2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Identification<'a> {
     /// What kind of identity.
@@ -30,7 +30,7 @@ impl<'a> Identification<'a> {
     /// RFC 2407 §4.6.2.9: a range of IPv6.
     pub const IPV6_RANGE: IdKind = IdKind(8);
 
-    /// Somebody, in phase 1.
+    /// The payload for an identity in phase 1.
     // RFC 2407 §4.6.2: in phase 1 protocol and port are zero, or UDP and 500.
     pub fn of(identity: &'a Identity) -> Self {
         Self { kind: identity.kind, protocol: 0, port: 0, data: &identity.data }
@@ -53,7 +53,7 @@ impl<'a> Identification<'a> {
         Ok(Self { kind, protocol, port, data })
     }
 
-    /// Bytes of those that have a fixed length: addresses, subnets and ranges.
+    /// Length of the kinds of fixed length: addresses, subnets and ranges.
     const fn data_len(kind: IdKind) -> Option<usize> {
         match kind {
             IdKind::ID_IPV4_ADDR => Some(4),
@@ -64,7 +64,7 @@ impl<'a> Identification<'a> {
         }
     }
 
-    /// Writes the body of the payload: what HASH_I and HASH_R cover as well (RFC 2409 §5, IDii_b).
+    /// Writes the body of the payload, which HASH_I and HASH_R cover as well (RFC 2409 §5, IDii_b).
     pub fn write(&self, w: &mut Writer) {
         w.bytes(&[self.kind.0, self.protocol]);
         w.u16(self.port);

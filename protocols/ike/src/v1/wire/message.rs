@@ -1,4 +1,4 @@
-//! Whole messages in the clear: RFC 2408 §3.1. What encrypted ones hide, [`crate::v1::protect`] opens.
+//! Whole unencrypted messages: RFC 2408 §3.1. [`crate::v1::protect`] decrypts the others.
 
 use keytoll_net::wire::{DecodeError, Problem, Reader};
 
@@ -7,7 +7,7 @@ use super::payload::{Located, read_chain};
 use crate::wire::message::patch_length;
 use crate::wire::{Header, MessageBuilder};
 
-/// A message as it was read.
+/// A decoded message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Message<'a> {
     /// The header.
@@ -17,10 +17,10 @@ pub struct Message<'a> {
 }
 
 impl<'a> Message<'a> {
-    /// Reads a whole datagram (without non-ESP marker) that is not encrypted.
+    /// Reads a whole unencrypted datagram (without non-ESP marker).
     ///
     /// # Errors
-    /// The header or a payload is cut short or malformed.
+    /// The header or a payload is truncated or malformed.
     pub fn read(bytes: &'a [u8]) -> Result<Self, DecodeError> {
         let mut r = Reader::new(bytes);
         let header = Header::read(&mut r)?;
@@ -47,8 +47,8 @@ impl<'a> Message<'a> {
 /// Octets that messages are aligned to.
 const ALIGNMENT: usize = 4;
 
-/// The payloads of a message that is not encrypted, behind its header.
-// RFC 2408 §3: messages are aligned to four octets; libreswan counts what it adds for that in the header's length.
+/// The payloads of an unencrypted message, after its header.
+// RFC 2408 §3: messages are aligned to four octets; libreswan counts this padding in the header's length.
 pub(in crate::v1) fn read_plain<'a>(
     header: &Header,
     r: &mut Reader<'a>,
@@ -61,7 +61,7 @@ pub(in crate::v1) fn read_plain<'a>(
     Ok(payloads)
 }
 
-/// A message that is not encrypted, as it goes on the wire.
+/// Finishes an unencrypted message.
 // RFC 2408 §3: messages are aligned to four octets.
 pub(in crate::v1) fn finish(m: MessageBuilder) -> Vec<u8> {
     let mut w = m.into_writer();
@@ -99,9 +99,9 @@ mod tests {
         }
     }
 
-    /// As strongSwan and all before us send it.
+    /// As strongSwan sends it, and earlier versions of this program.
     #[test]
-    fn a_message_that_is_not_aligned_is_taken() {
+    fn an_unaligned_message_is_accepted() {
         let mut bytes = with_vendor_id(6);
         bytes.truncate(bytes.len() - 2);
         let length = u32::try_from(bytes.len()).unwrap();
@@ -110,8 +110,8 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_padding_is_refused_by_name_and_place() {
-        // A whole word too much, and a rest that aligns nothing.
+    fn invalid_padding_is_refused_with_field_and_offset() {
+        // A whole word too much, and a rest that does not lead to alignment.
         for (octets, rest) in [(4, 4), (4, 1), (6, 1)] {
             let mut bytes = with_vendor_id(octets);
             bytes.truncate(Header::LEN + 4 + octets);

@@ -1,7 +1,7 @@
 //! ISAKMP messages on the wire: RFC 2408 §3, RFC 2407 §4.6, RFC 3947 §3.2, §5.2.
 //!
 //! The header, the generic payload header and certificates are those of IKEv2: [`crate::wire`]. Reading borrows; lists
-//! inside a payload are checked once and walked again on demand.
+//! inside a payload are checked once and iterated on demand.
 
 pub mod delete;
 pub mod identification;

@@ -7,26 +7,26 @@ use keytoll_net::wire::{DecodeError, Reader, Writer};
 use crate::number::{NotifyType, ProtocolId};
 use crate::v1::number::IPSEC_DOI;
 
-/// An error or a status.
+/// An error or status notification.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Notify<'a> {
-    /// The protocol of the SA it is about.
+    /// The protocol of the SA that it concerns.
     pub protocol: ProtocolId,
-    /// The SA it is about: the cookies, or the SPI its sender receives on.
+    /// The SA that it concerns: the cookies, or its sender's inbound SPI.
     pub spi: &'a [u8],
-    /// What it says.
+    /// Its type.
     pub kind: NotifyType,
-    /// More of it.
+    /// Its data.
     pub data: &'a [u8],
 }
 
 impl<'a> Notify<'a> {
-    /// About the ISAKMP SA with these cookies.
+    /// Concerning the ISAKMP SA with these cookies.
     pub const fn isakmp(kind: NotifyType, cookies: &'a [u8; 16], data: &'a [u8]) -> Self {
         Self { protocol: ProtocolId::IKE, spi: cookies, kind, data }
     }
 
-    /// About the ESP SA with this SPI, or one that never had any.
+    /// Concerning the ESP SA with this SPI, or one that was never set up.
     pub const fn of_child(kind: NotifyType, spi: &'a [u8], data: &'a [u8]) -> Self {
         Self { protocol: ProtocolId::ESP, spi, kind, data }
     }

@@ -8,20 +8,20 @@ use crate::v1::number::payload;
 use crate::wire::Certificate;
 use crate::wire::payload::{Generic, PAYLOADS_MAX};
 
-/// A payload, borrowing from the message it was read from.
+/// A payload, borrowing from its message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Payload<'a> {
-    /// SA: proposals, or the one chosen.
+    /// SA: proposals, or the chosen one.
     SecurityAssociation(SecurityAssociation<'a>),
     /// KE: a public value.
     KeyExchange(&'a [u8]),
-    /// ID: who somebody is, or which traffic is meant.
+    /// ID: the identity of a peer, or a traffic selector.
     Identification(Identification<'a>),
     /// CERT: a certificate of the chain.
     Certificate(Certificate<'a>),
-    /// CR: whose certificates are wanted.
+    /// CR: a request for certificates.
     CertificateRequest(CertificateRequest<'a>),
-    /// HASH: the proof of a shared key, or that a message is authentic.
+    /// HASH: the proof of a shared key, or the authentication of a message.
     Hash(&'a [u8]),
     /// SIG: the proof of a private key.
     Signature(&'a [u8]),
@@ -31,7 +31,7 @@ pub enum Payload<'a> {
     Notify(Notify<'a>),
     /// D: SAs that are gone.
     Delete(Delete<'a>),
-    /// VID: what else the peer can do.
+    /// VID: an extension that the peer supports.
     VendorId(&'a [u8]),
     /// NAT-D: the hash of an address and a port.
     NatDetection(&'a [u8]),
@@ -110,22 +110,22 @@ fn read_nonce<'a>(r: &mut Reader<'a>) -> Result<&'a [u8], DecodeError> {
     fits.then_some(nonce).ok_or(at.error("nonce", Problem::Length(nonce.len() as u64)))
 }
 
-/// A payload and where in the message it stands: what a HASH covers is told by offsets.
+/// A payload and its position in the message: the input of a HASH is given by offsets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Located<'a> {
     /// The payload.
     pub payload: Payload<'a>,
     /// Its body, without the generic header.
     pub body: &'a [u8],
-    /// Where it ends, counted from where the reader began to count.
+    /// Offset of its end, counted as the reader counts.
     pub end: usize,
 }
 
-/// Reads a chain of payloads; the first one is of type `first`. What follows the last one stays in `r`: in an encrypted
+/// Reads a chain of payloads; the first one is of type `first`. Anything after the last one stays in `r`: in an encrypted
 /// message it is padding.
 ///
 /// # Errors
-/// A payload is cut short or malformed; the error names the field and the offset.
+/// A payload is truncated or malformed; the error names the field and the offset.
 pub fn read_chain<'a>(first: PayloadType, r: &mut Reader<'a>) -> Result<Vec<Located<'a>>, DecodeError> {
     let mut payloads = Vec::with_capacity(8);
     let mut kind = first;
@@ -153,7 +153,7 @@ mod tests {
     use crate::wire::{Flags, Header, MessageBuilder};
     use proptest::prelude::*;
 
-    /// A message with this payload alone.
+    /// A message with only this payload.
     fn message(payload: &Payload<'_>) -> Vec<u8> {
         let header = Header::new((1, 2), crate::v1::number::IDENTITY_PROTECTION, Flags::NONE, 0);
         let mut builder = MessageBuilder::plain(&Header { version: Header::VERSION_1, ..header });
@@ -168,7 +168,7 @@ mod tests {
         Ok(located.iter().map(|one| one.payload).collect())
     }
 
-    /// Round trip, an error for every cut, and never the same for a body cut short whose length was corrected.
+    /// Tests the round trip, an error for every truncation, and that a truncated body with corrected length is never equal.
     fn check(payload: &Payload<'_>) {
         let bytes = message(payload);
         let chain = &bytes[Header::LEN..];
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn layouts_are_the_standards() {
+    fn layouts_are_those_of_the_standards() {
         let body = |payload: &Payload<'_>| message(payload)[Header::LEN + Generic::LEN..].to_vec();
         let id = Identification { kind: IdKind::ID_FQDN, protocol: 17, port: 500, data: b"gw" };
         assert_eq!(body(&Payload::Identification(id)), [2, 17, 1, 0xf4, b'g', b'w']);
@@ -202,9 +202,9 @@ mod tests {
         assert_eq!(body(&Payload::OriginalAddress(original)), [1, 0, 0, 0, 192, 0, 2, 1]);
     }
 
-    /// RFC 2409 appendix A, RFC 2408 §3.3: numbers of two bytes in the short form, durations beyond in the long one.
+    /// RFC 2409 appendix A, RFC 2408 §3.3: two-byte numbers in the short form, longer durations in the long one.
     #[test]
-    fn the_layout_of_a_proposal_is_the_standards() {
+    fn the_layout_of_a_proposal_is_that_of_the_standard() {
         let attributes = [
             Attribute::new(1, 7),
             Attribute::new(14, 128),
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_refused_by_name_and_place() {
+    fn invalid_fields_are_refused_with_field_and_offset() {
         assert_eq!(error(payload::SA, &[0, 0, 0, 2, 0, 0, 0, 1]), "DOI at offset 4: value 2 is not allowed");
         assert_eq!(
             error(payload::SA, &[0, 0, 0, 1, 0, 0, 0, 2]),
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn payloads_tell_where_they_end_and_padding_stays() {
+    fn payloads_know_their_end_and_padding_stays() {
         let chain = [10, 0, 0, 6, 1, 2, 0, 0, 0, 12, 1, 2, 3, 4, 5, 6, 7, 8, 0, 0, 0];
         let mut r = Reader::new(&chain);
         let located = read_chain(payload::HASH, &mut r).unwrap();

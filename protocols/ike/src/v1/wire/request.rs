@@ -6,10 +6,10 @@ use keytoll_net::wire::{DecodeError, Reader, Writer};
 
 use crate::number::CertEncoding;
 
-/// Whose certificates are wanted.
+/// A request for certificates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CertificateRequest<'a> {
-    /// What kind of certificate.
+    /// The kind of certificate.
     pub encoding: CertEncoding,
     /// The DER Name of an authority; empty: any.
     pub authority: &'a [u8],

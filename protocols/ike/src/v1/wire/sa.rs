@@ -11,7 +11,7 @@ use crate::number::ProtocolId;
 use crate::v1::number::{IDENTITY_ONLY, IPSEC_DOI};
 use crate::wire::sa::{Framing, check_proposals, is_last, read_length, read_more};
 
-/// An SA payload as it was read: checked, and walked again on demand.
+/// A decoded SA payload: checked once, and iterated on demand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SecurityAssociation<'a> {
     doi: u32,
@@ -19,7 +19,7 @@ pub struct SecurityAssociation<'a> {
 }
 
 impl<'a> SecurityAssociation<'a> {
-    /// The proposals, in the order of preference of their sender; those with one number are to be had together only.
+    /// The proposals, in their sender's order of preference; those with the same number belong together.
     pub fn proposals(&self) -> impl Iterator<Item = ProposalRef<'a>> + Clone + use<'a> {
         let mut r = Reader::new(self.proposals);
         std::iter::from_fn(move || if r.is_empty() { None } else { ProposalRef::read(&mut r).ok() })
@@ -28,7 +28,7 @@ impl<'a> SecurityAssociation<'a> {
     pub(crate) fn read(r: &mut Reader<'a>) -> Result<Self, DecodeError> {
         let at = *r;
         let doi = r.u32("DOI")?;
-        // RFC 2407 §4.2: 0 is ISAKMP's own, which phase 1 may be negotiated under.
+        // RFC 2407 §4.2: 0 is ISAKMP's own, under which phase 1 may be negotiated.
         if doi > IPSEC_DOI {
             return Err(at.error("DOI", Problem::Value(doi.into())));
         }
@@ -48,20 +48,20 @@ impl<'a> SecurityAssociation<'a> {
     }
 }
 
-/// A proposal as it was read.
+/// A decoded proposal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ProposalRef<'a> {
     /// Its number, which the answer repeats.
     pub number: u8,
-    /// The protocol it is for.
+    /// Its protocol.
     pub protocol: ProtocolId,
-    /// The SPI its sender receives on; of ISAKMP none or the cookie, which says nothing new.
+    /// Its sender's inbound SPI; for ISAKMP empty or the cookie, which is redundant.
     pub spi: &'a [u8],
     transforms: &'a [u8],
 }
 
 impl<'a> ProposalRef<'a> {
-    /// The transforms, in the order of preference of their sender.
+    /// The transforms, in their sender's order of preference.
     pub fn transforms(&self) -> impl Iterator<Item = TransformRef<'a>> + Clone + use<'a> {
         let mut r = Reader::new(self.transforms);
         std::iter::from_fn(move || {
@@ -96,21 +96,21 @@ const fn fits(protocol: ProtocolId, spi_size: u8) -> bool {
     }
 }
 
-/// A transform as it was read: one combination of algorithms.
+/// A decoded transform: one combination of algorithms.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TransformRef<'a> {
     /// Its number, which the answer repeats.
     pub number: u8,
     /// Which transform of its protocol.
     pub id: u8,
-    /// What else it says.
+    /// Its attributes.
     pub attributes: Attributes<'a>,
 }
 
 impl<'a> TransformRef<'a> {
     /// Next, Reserved, Length, Number, ID, Reserved.
     const FIXED_LEN: usize = 8;
-    /// In the Next field: another transform follows.
+    /// Value of the Next field if another transform follows.
     const MORE: u8 = 3;
 
     fn read(r: &mut Reader<'a>, last: bool) -> Result<Self, DecodeError> {
@@ -133,7 +133,7 @@ pub struct Attributes<'a>(&'a [u8]);
 pub struct Attribute {
     /// Its type; the registry depends on the phase.
     pub kind: u16,
-    /// Its value; none if it does not fit 64 bits.
+    /// Its value; `None` if it exceeds 64 bits.
     pub value: Option<u64>,
 }
 
@@ -157,7 +157,7 @@ impl Attribute {
         Ok(Self { kind, value: number(bytes) })
     }
 
-    // RFC 2408 §3.3: values of two bytes go in the short form, which RFC 2407 §4.5 insists on for all but durations.
+    // RFC 2408 §3.3: two-byte values use the short form, which RFC 2407 §4.5 requires for all but durations.
     fn write(self, w: &mut Writer) {
         let value = self.value.expect("attributes of our own are numbers");
         if let Ok(short) = u16::try_from(value) {
@@ -183,7 +183,7 @@ impl<'a> Attributes<'a> {
     /// Attributes outside a transform: those of RESPONDER-LIFETIME.
     ///
     /// # Errors
-    /// An attribute is cut short or malformed.
+    /// An attribute is truncated or malformed.
     pub fn read(r: &mut Reader<'a>) -> Result<Self, DecodeError> {
         let mut check = *r;
         while !check.is_empty() {
@@ -209,14 +209,14 @@ impl<'a> Attributes<'a> {
     }
 }
 
-/// A proposal of our own: one for each SA payload, with all that we can do as its transforms.
+/// A proposal to send: one per SA payload, with all our suites as its transforms.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Proposal {
     /// Its number.
     pub number: u8,
-    /// The protocol it is for.
+    /// Its protocol.
     pub protocol: ProtocolId,
-    /// The SPI we receive on; of ISAKMP none.
+    /// Our inbound SPI; `None` for ISAKMP.
     pub spi: Option<u32>,
     /// The transforms, best first.
     pub transforms: Vec<Transform>,
@@ -229,12 +229,12 @@ pub struct Transform {
     pub number: u8,
     /// Which transform of its protocol.
     pub id: u8,
-    /// What else it says, as it goes on the wire.
+    /// Its encoded attributes.
     pub attributes: Vec<u8>,
 }
 
 impl Proposal {
-    /// Writes the body of an SA payload with this proposal alone.
+    /// Writes the body of an SA payload with only this proposal.
     pub fn write_sa(&self, w: &mut Writer) {
         w.u32(IPSEC_DOI);
         w.u32(IDENTITY_ONLY);

@@ -1,4 +1,4 @@
-//! CREATE_CHILD_SA for a child, as the one who asks lives it. Read RFC 7296 §1.3.1, §1.3.3, §2.8 first.
+//! CREATE_CHILD_SA for a child, on the requesting side. Read RFC 7296 §1.3.1, §1.3.3, §2.8 first.
 
 use keytoll_crypto_api::algorithm::Group;
 use keytoll_crypto_api::{KeyPair, Secret};
@@ -18,34 +18,34 @@ use crate::number::{ExchangeType, NotifyType, ProtocolId};
 use crate::phase;
 use crate::wire::{KeyExchange, Nonce, Notify, Payload};
 
-/// A child we asked for, new or in place of another.
+/// A requested child, new or for rekeying.
 #[derive(Debug)]
 pub(super) struct ChildRequest {
     offer: Offer,
     nonce: [u8; 32],
     pair: Option<KeyPair>,
-    /// The child it replaces, by the SPI we receive on.
+    /// The child that it replaces, by our inbound SPI.
     pub(super) replaces: Option<u32>,
-    /// The peer replaced the same child meanwhile.
+    /// The peer has rekeyed the same child meanwhile.
     pub(super) rival: Option<LowestNonce>,
-    /// The peer closed what may be this very child before we heard of it: the last SPI we did not know.
+    /// The peer has closed a child unknown to us, which may be this one before its answer arrived: the last such SPI.
     pub(super) deleted_early: Option<u32>,
 }
 
 impl Established {
-    /// RFC 7296 §1.3.3: the child keeps running until its successor is there.
+    /// RFC 7296 §1.3.3: the child remains in use until its successor is up.
     pub(super) fn rekey_child(&mut self, spi: u32, core: &mut Core, env: &mut Env<'_, '_>) {
         if self.has_current(spi) {
             self.request_child(Some(spi), core, env);
         }
     }
 
-    /// Whether there is a child that receives on this SPI and was not replaced.
+    /// Whether there is a child with this inbound SPI that was not replaced.
     pub(super) fn has_current(&self, spi: u32) -> bool {
         self.children.iter().any(|child| child.inbound_spi == spi && !child.replaced)
     }
 
-    /// Asks for a child with the group of our first suite.
+    /// Requests a child with the group of our first suite.
     pub(super) fn request_child(&mut self, replaces: Option<u32>, core: &mut Core, env: &mut Env<'_, '_>) {
         let connection = core.connection(env);
         let Some(config) = &connection.child else {
@@ -126,7 +126,7 @@ impl Established {
         else {
             return false;
         };
-        // The peer may have replaced or closed meanwhile what this was to replace.
+        // The peer may have replaced or closed the child meanwhile.
         if request.replaces.is_some_and(|spi| !self.has_current(spi)) {
             return false;
         }
@@ -170,7 +170,7 @@ impl Established {
         let child = Child::up(&sa, config, env.now());
         let Some(old) = request.replaces else { return self.add_child(child, sa, core, env) };
         let loses = request.rival.as_ref().is_some_and(|rival| lowest.loses_to(rival));
-        // RFC 7296 §2.8.1: the loser deletes what it made; the winner deletes what was replaced.
+        // RFC 7296 §2.8.1: the loser deletes the child it created; the winner deletes the replaced one.
         let redundant = if loses { child.inbound_spi } else { old };
         self.mark_replaced(old);
         self.children.push(child);

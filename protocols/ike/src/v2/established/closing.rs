@@ -1,4 +1,4 @@
-//! An IKE SA after its last request: nothing more is wanted but the answer. RFC 7296 §1.4.1, §2.25.2.
+//! An IKE SA after its last request: only the answer is awaited. RFC 7296 §1.4.1, §2.25.2.
 
 use super::super::endpoint::Env;
 use super::super::protect::Protection;
@@ -16,7 +16,7 @@ impl Closing {
         State::Closing(Box::new(Self { protection }))
     }
 
-    /// The peer still asks: a DELETE that crossed ours is answered, new SAs are not made any more.
+    /// Handles a request of the peer: a DELETE that crossed ours is answered, new SAs are refused.
     pub(in crate::v2) fn on_request(
         mut self: Box<Self>,
         exchange: ExchangeType,

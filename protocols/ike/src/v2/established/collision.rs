@@ -1,6 +1,6 @@
-//! Who wins when both sides replace the same SA at the same time. RFC 7296 §2.8.1, §2.8.2.
+//! Collisions: both sides rekey the same SA at the same time. RFC 7296 §2.8.1, §2.8.2.
 
-/// The lower of the two nonces of an exchange; what decides a collision.
+/// The lower of the two nonces of an exchange, which decides a collision.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct LowestNonce(Vec<u8>);
 

@@ -1,4 +1,4 @@
-//! CREATE_CHILD_SA as the one who is asked lives it. Read RFC 7296 §1.3, §2.8, §2.25 first.
+//! CREATE_CHILD_SA on the responding side. Read RFC 7296 §1.3, §2.8, §2.25 first.
 
 use keytoll_crypto_api::suite::Suite;
 use keytoll_crypto_api::{KeyPair, Secret};
@@ -26,7 +26,7 @@ struct Half {
 }
 
 impl Half {
-    /// Draws a nonce and, if the suite has a group, agrees on a secret with the peer's public value.
+    /// Draws a nonce and, if the suite has a group, computes a shared secret with the peer's public value.
     fn make(suite: &Suite, inbound: &Inbound<'_>, env: &mut Env<'_, '_>) -> Result<Self, Refusal> {
         let ke = inbound.ke();
         proposal::check_group(suite, ke.as_ref()).map_err(Refusal::Group)?;
@@ -67,14 +67,14 @@ impl Established {
         self.next(core, env)
     }
 
-    /// What the peer asks for, and whether this is the moment (RFC 7296 §2.25), and not too much.
+    /// What the peer requests, unless it must be refused now (RFC 7296 §2.25) or exceeds a limit.
     fn wanted(&self, inbound: &Inbound<'_>, children_max: usize) -> Result<Wanted, Refusal> {
         let not_now = Err(Refusal::Notify(NotifyType::TEMPORARY_FAILURE));
         let for_ike = inbound.need_sa()?.proposals().any(|proposal| proposal.protocol == ProtocolId::IKE);
-        // RFC 7296 §2.25.2: no new children while the IKE SA is being replaced, and the other way round.
+        // RFC 7296 §2.25.2: no new children while the IKE SA is being rekeyed, and vice versa.
         match &self.pending {
             _ if self.turn != Turn::Now => return not_now,
-            // The peer has replaced it already, and our own request decides about that one first.
+            // The peer has rekeyed it already, and our own request decides about that one first.
             Some(Pending::RekeyIke(request)) if !for_ike || request.rival.is_some() => return not_now,
             Some(Pending::Child(_) | Pending::DeleteChild(_)) if for_ike => return not_now,
             _ => {}
@@ -88,9 +88,9 @@ impl Established {
         }
         let Some(rekey) = rekey else { return Ok(Wanted::Child(None)) };
         let outbound = rekey.child_spi().ok_or(Refusal::Syntax("REKEY_SA"))?;
-        // RFC 7296 §2.25.1: a child that is not there cannot be replaced; one that is being deleted, not now.
+        // RFC 7296 §2.25.1: a child that does not exist cannot be rekeyed; one that is being deleted, not now.
         let child = self.children.iter().find(|child| child.outbound_spi == outbound);
-        // Perhaps it is the one we have asked for, and the answer is still on its way.
+        // It may be the one that we have requested, with its answer still in transit.
         let missing = match self.pending {
             Some(Pending::Child(_)) => NotifyType::TEMPORARY_FAILURE,
             _ => NotifyType::CHILD_SA_NOT_FOUND,
@@ -102,8 +102,8 @@ impl Established {
         }
     }
 
-    /// RFC 8019 §5: a peer that makes too many children gets NO_ADDITIONAL_SAS (RFC 7296 §3.10.1). What is being replaced
-    /// does not count, but there is an end to that, too.
+    /// RFC 8019 §5: a peer with too many children gets NO_ADDITIONAL_SAS (RFC 7296 §3.10.1). Children being rekeyed do not
+    /// count, but are limited, too.
     fn has_enough_children(&self, is_rekey: bool, children_max: usize) -> bool {
         let current = self.children.iter().filter(|child| !child.replaced).count();
         let is_full = !is_rekey && current >= children_max;
@@ -156,7 +156,7 @@ impl Established {
         env.emit(Event::ChildRekeyed { sa: core.id(), old, new: Box::new(sa) });
     }
 
-    /// RFC 7296 §2.8.1: if we are replacing the same child ourselves, the nonces will decide.
+    /// RFC 7296 §2.8.1: if we are rekeying the same child, the nonces will decide.
     fn note_child_rival(&mut self, old: u32, lowest: &LowestNonce) {
         if let Some(Pending::Child(request)) = &mut self.pending
             && request.replaces == Some(old)
@@ -165,7 +165,7 @@ impl Established {
         }
     }
 
-    /// The peer replaces the IKE SA: SA, Nr, KEr.
+    /// The peer rekeys the IKE SA: SA, Nr, KEr.
     fn answer_rekey(
         &mut self,
         inbound: &Inbound<'_>,
@@ -222,8 +222,8 @@ impl Established {
 
 /// What a CREATE_CHILD_SA request asks for.
 enum Wanted {
-    /// A child, perhaps in place of the one we receive on under this SPI.
+    /// A child, perhaps to replace the one with this inbound SPI.
     Child(Option<u32>),
-    /// An IKE SA in place of this one.
+    /// An IKE SA that replaces this one.
     IkeSa,
 }

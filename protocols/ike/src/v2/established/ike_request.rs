@@ -1,4 +1,4 @@
-//! Replacing an IKE SA, as the one who asks lives it. Read RFC 7296 §1.3.2, §2.8, §2.18 first.
+//! Rekeying an IKE SA, on the requesting side. Read RFC 7296 §1.3.2, §2.8, §2.18 first.
 
 use keytoll_crypto_api::KeyPair;
 use keytoll_crypto_api::algorithm::Group;
@@ -20,13 +20,13 @@ use crate::peers::Removal;
 use crate::phase;
 use crate::wire::{KeyExchange, Nonce, Payload, Spi};
 
-/// An IKE SA we asked for in place of this one.
+/// A requested IKE SA that is to replace this one.
 #[derive(Debug)]
 pub(super) struct IkeRequest {
     spi: u64,
     nonce: [u8; 32],
     pair: KeyPair,
-    /// The peer replaced the SA meanwhile: by which of our SPIs, and the nonce that decides.
+    /// The peer has rekeyed the SA meanwhile: our SPI of its successor, and the nonce that decides.
     pub(super) rival: Option<(u64, LowestNonce)>,
 }
 
@@ -86,7 +86,7 @@ impl Established {
         }
     }
 
-    /// The successor of the peer's making, while it is not decided whose wins.
+    /// The successor created by the peer, while the collision is undecided.
     pub(super) fn rival(&self) -> Option<u64> {
         match &self.pending {
             Some(Pending::RekeyIke(request)) => request.rival.as_ref().map(|(spi, _)| *spi),
@@ -161,7 +161,7 @@ impl Established {
             children: Vec::new(),
             tasks: super::Tasks::default(),
             pending: None,
-            // If it never comes to its turn, it is not kept for ever.
+            // If it never takes over, it is not kept for ever.
             reauthenticate_at: Some(decided_at(env)),
             rekey_at: None,
             turn: Turn::ToCome,
@@ -170,7 +170,7 @@ impl Established {
         Sa::new(successor, State::Established(Box::new(sa)))
     }
 
-    /// RFC 7296 §2.8.2: of two successors the one with the lowest nonce is closed by the side that made it.
+    /// RFC 7296 §2.8.2: of two successors the one with the lowest nonce is closed by the side that created it.
     fn succeed(
         mut self: Box<Self>,
         request: &IkeRequest,
@@ -196,7 +196,7 @@ impl Established {
         }
     }
 
-    /// Everything this SA has moves to the one that we know under `spi`.
+    /// Moves everything of this SA to the one with our SPI `spi`.
     pub(super) fn hand_over(&mut self, spi: u64, core: &Core, env: &mut Env<'_, '_>) {
         self.turn = Turn::Over;
         self.rekey_at = None;
@@ -205,10 +205,10 @@ impl Established {
         self.peer.lease = None;
         // The peer closes this one; if it does not, we do.
         let reauthenticate_at = self.reauthenticate_at.replace(decided_at(env));
-        // What was asked of this SA is now for the successor to do; its keys are fresh already.
+        // Tasks of this SA pass to the successor, except rekeying, which is done.
         let mut tasks = std::mem::take(&mut self.tasks);
         tasks.retain(|task| *task != Task::RekeyIke);
-        // Whoever replaces keys again and again closes nothing that it has replaced: of a line there are two.
+        // A peer that rekeys repeatedly without closing the replaced SAs keeps at most two of the chain.
         env.shared.removals.extend(self.predecessor.take().map(|spi| Removal::Forget(spi.get())));
         if let Some(counted) = &peer.counted {
             env.shared.peers.renamed(counted, core.local_spi, spi);

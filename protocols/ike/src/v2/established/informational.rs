@@ -4,7 +4,7 @@ use super::super::endpoint::Env;
 use super::super::event::{Event, Reason};
 use super::super::inbound::Inbound;
 use super::super::sa::{Core, State};
-use super::{Closing, Established, Pending, Turn, tell_unasked};
+use super::{Closing, Established, Pending, Turn, report_unrequested};
 use crate::number::{ExchangeType, NotifyType, ProtocolId};
 use crate::peers_spis::PeersSpis;
 use crate::phase;
@@ -38,8 +38,8 @@ impl Established {
         self.next(core, env)
     }
 
-    /// RFC 7296 §1.4.1: a deletion names the SAs the sender receives on; the answer names the other halves, unless we
-    /// asked for the same ourselves.
+    /// RFC 7296 §1.4.1: a deletion lists the sender's inbound SPIs; the answer lists those of the other direction, unless we
+    /// requested the same deletion ourselves.
     fn deleted_by_peer(&mut self, inbound: &Inbound<'_>, core: &Core, env: &mut Env<'_, '_>) -> Vec<[u8; 4]> {
         let mut ours = Vec::new();
         let mut known =
@@ -59,14 +59,14 @@ impl Established {
         ours
     }
 
-    /// A child of which we know nothing yet, because the answer that tells us is still on its way.
+    /// A child that is still unknown, because the answer that creates it is in transit.
     fn note_deleted_early(&mut self, outbound: u32) {
         if let Some(Pending::Child(request)) = &mut self.pending {
             request.deleted_early = Some(outbound);
         }
     }
 
-    /// Forgets a child and tells the owner.
+    /// Drops a child and reports it to the owner.
     pub(super) fn forget_child(&mut self, inbound_spi: u32, core: &Core, env: &mut Env<'_, '_>) {
         let before = self.children.len();
         self.children.retain(|child| child.inbound_spi != inbound_spi);
@@ -92,7 +92,7 @@ impl Established {
         let delete = Payload::Delete(Delete::IKE_SA);
         core.request(ExchangeType::INFORMATIONAL, |m| m.push(&delete), &mut self.protection, env);
         let Self { protection, peer, children, tasks, turn, .. } = self;
-        tell_unasked(tasks.iter(), reason, core.id(), env);
+        report_unrequested(tasks.iter(), reason, core.id(), env);
         for child in children {
             env.emit(Event::ChildDown(core.id(), child.inbound_spi));
         }
@@ -107,7 +107,7 @@ impl Established {
     }
 }
 
-/// Whether the peer ends the IKE SA: by DELETE, or because it could not believe us (RFC 7296 §2.21.2).
+/// Whether the peer ends the IKE SA: by DELETE, or because our authentication failed (RFC 7296 §2.21.2).
 pub(in crate::v2) fn end_of_sa(inbound: &Inbound<'_>) -> Option<Reason> {
     if inbound.deletes().any(|delete| delete.protocol == ProtocolId::IKE) {
         return Some(Reason::Deleted);

@@ -1,7 +1,7 @@
-//! An IKE SA in use: children come and go, keys are replaced, either side asks, until one of them ends it.
+//! An established IKE SA: children are created and closed, keys are replaced, until either side closes it.
 //! Read RFC 7296 §1.3–§1.5, §2.4 (liveness), §2.8 (rekeying), §2.25 (collisions) first.
 //!
-//! Of our own requests one is outstanding at a time ([`Pending`]); what else is wanted waits as a [`Task`].
+//! At most one request of ours is outstanding ([`Pending`]); further ones wait as [`Task`]s.
 
 mod child_request;
 mod closing;
@@ -39,14 +39,14 @@ pub(super) use tasks::Tasks;
 use child_request::ChildRequest;
 use ike_request::IkeRequest;
 
-/// How long a responder waits beyond the lifetime it set before it closes the SA itself: time for the initiator to do
-/// so, or to authenticate again, over a slow and lossy link.
+/// A responder closes the SA itself so long after the lifetime it set: time for the initiator to do so, or to
+/// reauthenticate, over a slow and lossy link.
 const LIFETIME_GRACE: Duration = Duration::from_secs(30);
 
-/// RFC 7296 §2.25: after TEMPORARY_FAILURE the request may be tried again, but not at once; this long at least.
+/// RFC 7296 §2.25: after TEMPORARY_FAILURE the request may be retried, but not at once; at least this much later.
 const TEMPORARY_FAILURE_WAIT: Duration = Duration::from_secs(5);
 
-/// How long an SA that was replaced waits for its peer to delete it, beyond the time the peer may need to hear of it.
+/// How long a replaced SA waits for its peer to delete it, beyond the time the peer may need to learn of the replacement.
 const REPLACED_WAIT: Duration = Duration::from_secs(60);
 
 /// An IKE SA in use.
@@ -57,44 +57,44 @@ pub(in crate::v2) struct Established {
     children: Vec<Child>,
     tasks: Tasks,
     pending: Option<Pending>,
-    /// When the authentication ends, or we must see to the next one.
+    /// When the authentication ends, or we must start the next one.
     reauthenticate_at: Option<Time>,
     rekey_at: Option<Time>,
     turn: Turn,
-    /// The one that it has replaced, while that may still be there.
+    /// The SA that it has replaced, while that may still exist.
     predecessor: Option<NonZeroU64>,
 }
 
-/// Where an SA stands in the line of those that replace each other.
+/// The state of an SA in a chain of replacements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Turn {
-    /// It replaces another one perhaps; who wins a collision is not decided yet.
+    /// It may replace another one; a collision is undecided.
     ToCome,
-    /// It has the children, and the owner knows its name.
+    /// It has the children, and the owner knows its id.
     Now,
     /// Another SA has taken over; this one waits to be closed.
     Over,
 }
 
-/// Who is at the other end.
+/// The identity of the peer.
 #[derive(Debug)]
 pub(in crate::v2) struct Who {
-    /// It was proved to be this.
+    /// The authenticated identity.
     pub(in crate::v2) proved: Option<Identity>,
-    /// It says that it is this.
+    /// The claimed identity.
     pub(in crate::v2) claimed: Identity,
     /// How long that is believed.
     pub(in crate::v2) auth_lifetime: Option<Duration>,
 }
 
-/// What is kept of the other end, and what it was given.
+/// State of the peer, and what was assigned to it.
 #[derive(Debug, Clone)]
 pub(in crate::v2) struct Peer {
-    /// Between whom it is, if we know that and are the original responder.
+    /// The peer for which it is counted, if that is known and we are the original responder.
     pub(in crate::v2) counted: Option<Arc<peers::Peer>>,
-    /// We were the original initiator, whoever replaced keys since: it is us who must authenticate again.
+    /// Whether we were the original initiator, whoever rekeyed since: then we must reauthenticate.
     pub(in crate::v2) initiated: bool,
-    /// In how many seconds after it did so last it must, if it was told so.
+    /// The authentication lifetime in seconds, if there is one.
     pub(in crate::v2) lifetime_s: Option<NonZeroU32>,
     /// The initiator's inner address.
     pub(in crate::v2) address: Option<IpAddr>,
@@ -102,7 +102,7 @@ pub(in crate::v2) struct Peer {
     pub(in crate::v2) lease: Option<Lease>,
 }
 
-/// A pair of child SAs, as far as IKE must remember them.
+/// A pair of child SAs, as far as IKE needs it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::v2) struct Child {
     inbound_spi: u32,
@@ -112,7 +112,7 @@ pub(in crate::v2) struct Child {
     replaced: bool,
 }
 
-/// Something to ask the peer as soon as no other request is outstanding.
+/// A request to send as soon as no other one is outstanding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::v2) enum Task {
     NewChild,
@@ -150,7 +150,7 @@ impl Child {
 }
 
 impl Established {
-    /// The SA both sides have just authenticated; tells the owner.
+    /// The SA that both sides have just authenticated; reports it to the owner.
     pub(in crate::v2) fn new(
         mut protection: Protection,
         who: Who,
@@ -173,7 +173,7 @@ impl Established {
             address: peer.address,
         })));
         let now = env.now();
-        // RFC 4478 §3: the initiator must be done with the next authentication before this one ends.
+        // RFC 4478 §3: the initiator must complete the next authentication before this one ends.
         let ahead = match connection.reauthenticate {
             _ if !peer.initiated => None,
             Reauthenticate::OnDemand => Some(Duration::ZERO),
@@ -196,18 +196,18 @@ impl Established {
         }
     }
 
-    /// Remembers a child and hands its keys to the owner.
+    /// Adds a child and passes its keys to the owner.
     pub(in crate::v2) fn add_child(&mut self, child: Child, sa: ChildSa, core: &Core, env: &mut Env<'_, '_>) {
         self.children.push(child);
         env.emit(Event::ChildUp(core.id(), Box::new(sa)));
     }
 
-    /// Whether the owner knows it by its present name.
+    /// Whether the owner knows it by its current id.
     pub(in crate::v2) fn is_known(&self) -> bool {
         self.turn == Turn::Now
     }
 
-    /// Its children, by the SPIs that we receive on.
+    /// The inbound SPIs of its children.
     pub(in crate::v2) fn children(&self) -> impl Iterator<Item = u32> {
         self.children.iter().map(Child::inbound_spi)
     }
@@ -217,7 +217,7 @@ impl Established {
         self.peer.lease
     }
 
-    /// What "dynamic" selectors mean in this SA.
+    /// The addresses that "dynamic" selectors stand for in this SA.
     fn addresses(&self, core: &Core, env: &Env<'_, '_>) -> Addresses {
         let outer = Addresses::outer(core, env);
         if self.peer.lease.is_some() {
@@ -235,20 +235,20 @@ impl Established {
     ) -> State {
         if self.turn == Turn::Over {
             env.discard("the SA was replaced");
-            tell_unasked([&task], Reason::Replaced, core.id(), env);
+            report_unrequested([&task], Reason::Replaced, core.id(), env);
         } else {
             self.tasks.push_back(task);
         }
         self.next(core, env)
     }
 
-    /// Begins the next task if no request is outstanding.
+    /// Starts the next task if no request is outstanding.
     fn next(mut self: Box<Self>, core: &mut Core, env: &mut Env<'_, '_>) -> State {
         while !core.requests.is_busy() {
             let Some(task) = self.tasks.pop_front() else { break };
             match task {
                 Task::Delete(reason) => return self.delete(reason, core, env),
-                // RFC 7296 §2.25.2: nothing new under an SA that was replaced.
+                // RFC 7296 §2.25.2: no new requests under an SA that was replaced.
                 _ if self.turn == Turn::Over => {}
                 Task::NewChild => self.request_child(None, core, env),
                 Task::RekeyChild(spi) => self.rekey_child(spi, core, env),
@@ -289,7 +289,7 @@ impl Established {
         env: &mut Env<'_, '_>,
     ) -> State {
         match exchange {
-            // The peer knows already who wins, and we will: until then it has to ask again.
+            // The peer knows already which side wins, and we will: until then it has to retry.
             _ if self.turn == Turn::ToCome && end_of_sa(inbound).is_none() => {
                 env.discard("the SA is not in charge yet");
                 State::Established(self)
@@ -303,8 +303,8 @@ impl Established {
         }
     }
 
-    /// An authentic request that makes no sense. RFC 7296 §2.21.3: INVALID_SYNTAX ends the SA on both sides without more
-    /// words; an unknown critical payload costs only this exchange (§2.5).
+    /// Handles an authentic but malformed request. RFC 7296 §2.21.3: INVALID_SYNTAX ends the SA on both sides without further
+    /// messages; an unknown critical payload fails only this exchange (§2.5).
     pub(in crate::v2) fn broken(
         mut self: Box<Self>,
         exchange: ExchangeType,
@@ -324,22 +324,22 @@ impl Established {
         linger
     }
 
-    /// The SA is gone without a word: the peer is dead or does not follow the protocol.
+    /// Ends the SA without a message: the peer is dead or violates the protocol.
     pub(in crate::v2) fn lost(self, reason: Reason, core: &Core, env: &mut Env<'_, '_>) -> State {
         self.end(reason, core, env);
         State::Gone
     }
 
-    /// Tells the owner that the SA and its children are gone, and returns what it held.
+    /// Reports the end of the SA and its children, and releases what it held.
     fn end(mut self, reason: Reason, core: &Core, env: &mut Env<'_, '_>) {
-        // RFC 7296 §2.8.2: if the peer has replaced this SA too, its successor stands.
+        // RFC 7296 §2.8.2: if the peer has rekeyed this SA too, its successor stands.
         if let Some(rival) = self.rival() {
             self.hand_over(rival, core, env);
         }
         if matches!(&self.pending, Some(Pending::Child(request)) if request.replaces.is_none()) {
             env.emit(Event::ChildFailed(core.id(), reason));
         }
-        tell_unasked(self.tasks.iter(), reason, core.id(), env);
+        report_unrequested(self.tasks.iter(), reason, core.id(), env);
         for child in &self.children {
             env.emit(Event::ChildDown(core.id(), child.inbound_spi));
         }
@@ -366,13 +366,13 @@ impl Established {
         .fold(None, Deadline::earlier)
     }
 
-    /// Every timer that is due becomes a task and is not due any more.
+    /// Turns every timer that is due into a task.
     pub(in crate::v2) fn on_tick(mut self: Box<Self>, core: &mut Core, env: &mut Env<'_, '_>) -> State {
         let now = env.now();
         let due = |at: &mut Option<Time>| at.take_if(|at| *at <= now).is_some();
         if due(&mut self.reauthenticate_at) {
             if self.turn == Turn::ToCome {
-                // It lost, or its predecessor did not live to say so: nobody will miss it.
+                // It lost a collision, or its predecessor ended before deciding it: it is not needed.
                 return State::Gone;
             }
             self.authentication_ends(core, env);
@@ -399,7 +399,7 @@ impl Established {
         match (core.connection(env).reauthenticate, self.peer.lifetime_s.take()) {
             (Reauthenticate::Ahead(margin), Some(lifetime_s)) if self.peer.initiated && !margin.is_zero() => {
                 env.emit(Event::ReauthenticationDue(core.id()));
-                // What is left of the lifetime: the new SA must be up by then.
+                // The remaining lifetime: the new SA must be up by then.
                 self.reauthenticate_at = Some(env.now() + margin.min(seconds(lifetime_s)));
             }
             _ => self.tasks.push_back(Task::Delete(Reason::Lifetime)),
@@ -407,13 +407,13 @@ impl Established {
     }
 }
 
-/// As many seconds as RFC 4478 §3 can tell.
+/// A number of seconds as in RFC 4478 §3.
 pub(in crate::v2) fn seconds(seconds: NonZeroU32) -> Duration {
     Duration::from_secs(seconds.get().into())
 }
 
-/// Children that the owner wants and that were not asked for before the SA ended do not come.
-fn tell_unasked<'t>(
+/// Reports the failure of children that the owner wanted and that were not requested before the SA ended.
+fn report_unrequested<'t>(
     tasks: impl IntoIterator<Item = &'t Task>,
     reason: Reason,
     sa: SaId,
@@ -424,7 +424,7 @@ fn tell_unasked<'t>(
 }
 
 impl Core {
-    /// When a silent peer is to be asked whether it lives; not while it owes us an answer anyway.
+    /// When a silent peer is to be probed; not while it owes us an answer anyway.
     fn liveness_at(&self, shared: &Shared) -> Option<Time> {
         let after = shared.liveness_after(self.connection_index()).filter(|_| !self.requests.is_busy());
         after.map(|after| self.heard + after)
@@ -432,7 +432,7 @@ impl Core {
 }
 
 impl Sa {
-    /// Children move in from the SA that this one replaced, and it takes over.
+    /// Takes over the children of the SA that this one replaced.
     pub(in crate::v2) fn adopt(&mut self, moved: Move, env: &mut Env<'_, '_>) {
         self.state = match self.state.take() {
             State::Established(sa) => sa.take_over(moved, &mut self.core, env),
@@ -445,7 +445,7 @@ impl Sa {
 }
 
 impl Peer {
-    /// Its IKE SA is not in use any more.
+    /// Its IKE SA is no longer in use.
     fn leaves(&self, sa: SaId, env: &mut Env<'_, '_>) {
         let removal = self.counted.as_ref().and_then(|peer| env.shared.peers.leaves(peer, sa.0));
         env.shared.removals.extend(removal);
@@ -466,9 +466,9 @@ impl Established {
 }
 
 impl Move {
-    /// The successor is gone before it came to its turn: the peer has closed it.
+    /// The successor ended before it took over: the peer has closed it.
     pub(in crate::v2) fn abandon(self, env: &mut Env<'_, '_>) {
-        tell_unasked(self.tasks.iter(), Reason::Deleted, SaId(self.to), env);
+        report_unrequested(self.tasks.iter(), Reason::Deleted, SaId(self.to), env);
         for child in &self.children {
             env.emit(Event::ChildDown(SaId(self.to), child.inbound_spi));
         }
@@ -480,12 +480,12 @@ impl Move {
     }
 }
 
-/// When the other side of a replacement has decided, or has given up: its requests are repeated no longer than ours.
+/// When the other side of a collision has decided, or has given up: its requests are retransmitted no longer than ours.
 fn decided_at(env: &Env<'_, '_>) -> Time {
     env.now() + env.shared.config.retransmission.total() + REPLACED_WAIT
 }
 
-/// When to ask again after TEMPORARY_FAILURE: not at the same moment as a peer that was refused at the same moment.
+/// When to retry after TEMPORARY_FAILURE: randomised, so that it does not collide again with a peer refused at the same time.
 fn ask_again_at(env: &mut Env<'_, '_>) -> Time {
     let spread = u64::try_from(TEMPORARY_FAILURE_WAIT.as_nanos()).unwrap_or(u64::MAX);
     env.now() + TEMPORARY_FAILURE_WAIT + Duration::from_nanos(env.shared.rng.below(spread))

@@ -1,5 +1,5 @@
-//! What becomes of a child or an IKE SA that the peer does not replace, by what it says about that. Every notification that the
-//! answer to such a request may carry is obeyed here. Read RFC 7296 §2.25, §3.10.1 first.
+//! Handling of refused rekeying requests, for a child or an IKE SA, by the notification in the answer. All notifications that
+//! affect it are handled here. Read RFC 7296 §2.25, §3.10.1 first.
 
 use super::super::endpoint::Env;
 use super::super::event::{Event, Reason};
@@ -7,17 +7,17 @@ use super::super::sa::Core;
 use super::{Established, ask_again_at};
 use crate::number::NotifyType;
 
-/// What the peer was asked to replace.
+/// The SA that was to be rekeyed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Asked {
-    /// The child that receives on this SPI.
+    /// The child with this inbound SPI.
     Child(u32),
     /// The IKE SA.
     IkeSa,
 }
 
 impl Established {
-    /// The peer has refused, or its answer cannot be used: what there is lives on, unless the peer says that it is gone.
+    /// The peer has refused, or its answer is unusable: the SA remains, unless the peer says that it does not exist.
     pub(super) fn not_replaced(&mut self, asked: Asked, reason: Reason, core: &Core, env: &mut Env<'_, '_>) {
         let said = match reason {
             Reason::Refused(kind) => Some(NotifyType(kind)),
@@ -26,11 +26,11 @@ impl Established {
         match (said, asked) {
             // RFC 7296 §2.25.1: the peer has closed it meanwhile.
             (Some(NotifyType::CHILD_SA_NOT_FOUND), Asked::Child(spi)) => self.forget_child(spi, core, env),
-            // The peer has replaced it itself.
+            // The peer has rekeyed it itself.
             (_, Asked::Child(spi)) if !self.has_current(spi) => {}
             // RFC 7296 §2.25: not now.
             (Some(NotifyType::TEMPORARY_FAILURE), _) => self.ask_again(asked, env),
-            // RFC 7296 §3.10.1: never under this IKE SA. Like strongSwan, we see to another one; who answered waits for that.
+            // RFC 7296 §3.10.1: never under this IKE SA. As in strongSwan the initiator sets up another one; the responder waits for that.
             (Some(NotifyType::NO_ADDITIONAL_SAS), _) if self.peer.initiated => {
                 env.emit(Event::ReauthenticationDue(core.id()));
             }

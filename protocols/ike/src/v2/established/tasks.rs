@@ -1,33 +1,33 @@
-//! What an SA has still to ask. RFC 7296 §2.3: with a window of one a request waits until the one before it is answered.
+//! Queued requests of an SA. RFC 7296 §2.3: with a window of one a request waits until the one before it is answered.
 
 use std::collections::VecDeque;
 
 use super::Task;
 
-/// Tasks in the order in which they are asked. Mostly there is none, and then no list either.
+/// Tasks in their order. Mostly there is none, and then no allocation either.
 #[derive(Debug, Default)]
 #[expect(clippy::box_collection, reason = "an SA that has nothing to ask keeps one word")]
 pub(in crate::v2) struct Tasks(Option<Box<VecDeque<Task>>>);
 
 impl Tasks {
-    /// The next one.
+    /// Removes the next task.
     pub(super) fn pop_front(&mut self) -> Option<Task> {
         let task = self.0.as_mut()?.pop_front();
         self.0.take_if(|tasks| tasks.is_empty());
         task
     }
 
-    /// One that comes before all others.
+    /// Adds a task before all others.
     pub(super) fn push_front(&mut self, task: Task) {
         self.0.get_or_insert_default().push_front(task);
     }
 
-    /// One that comes after all others.
+    /// Adds a task after all others.
     pub(super) fn push_back(&mut self, task: Task) {
         self.0.get_or_insert_default().push_back(task);
     }
 
-    /// Those of another SA come after all others.
+    /// Adds the tasks of another SA after all others.
     pub(super) fn append(&mut self, mut others: Self) {
         while let Some(task) = others.pop_front() {
             self.push_back(task);
@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tasks_are_asked_in_their_order_and_leave_nothing_behind() {
+    fn tasks_come_in_their_order_and_leave_no_allocation() {
         let (mut tasks, mut others) = (Tasks::default(), Tasks::default());
         tasks.push_back(Task::Probe);
         tasks.push_front(Task::RekeyIke);

@@ -1,4 +1,4 @@
-//! IKE_AUTH as the initiator lives it. Read RFC 7296 §1.2, §2.15 (AUTH), §2.19 (addresses), §2.21.2 (errors) first.
+//! IKE_AUTH of the initiator. Read RFC 7296 §1.2, §2.15 (AUTH), §2.19 (addresses), §2.21.2 (errors) first.
 
 use std::net::IpAddr;
 use std::num::NonZeroU32;
@@ -31,7 +31,7 @@ pub(in crate::v2) struct AuthSent {
     pub(super) offer: Option<Offer>,
 }
 
-/// What IKE_SA_INIT settled and both AUTH payloads cover.
+/// The results of IKE_SA_INIT that both AUTH payloads cover.
 #[derive(Debug)]
 pub(in crate::v2) struct Settled {
     pub(in crate::v2) first_message: Vec<u8>,
@@ -63,7 +63,7 @@ impl Settled {
         auth::prove(connection, &octets, keys.prf(), self.hashes, env.cx)
     }
 
-    /// Judges the peer's AUTH under the identity it claims.
+    /// Verifies the peer's AUTH under the identity it claims.
     pub(in crate::v2) fn verify(
         &self,
         connection: &Connection,
@@ -82,7 +82,7 @@ impl Settled {
     }
 }
 
-/// Our certificates, CERT payloads before AUTH.
+/// Adds our certificates, as CERT payloads before AUTH.
 pub(in crate::v2) fn push_certificates(m: &mut MessageBuilder, connection: &Connection) {
     if let Prove::Certificate(credential) = &connection.local {
         for der in credential.chain.iter() {
@@ -101,7 +101,7 @@ impl AuthSent {
     ) -> State {
         env.cx.crypto.enter(phase::AUTH);
         let connection = core.connection(env);
-        // RFC 7296 §2.16: an initiator that leaves AUTH out wants to prove itself with EAP.
+        // RFC 7296 §2.16: an initiator that omits AUTH requests EAP.
         let proof = match &connection.local {
             Prove::Eap => None,
             _ => match settled.prove(&connection, &protection, env) {
@@ -132,7 +132,7 @@ impl AuthSent {
         env: &mut Env<'_, '_>,
     ) -> State {
         env.cx.crypto.enter(phase::AUTH);
-        // RFC 7296 §2.21.2: an error without the responder's proof means there is no IKE SA.
+        // RFC 7296 §2.21.2: an error without the responder's AUTH means that there is no IKE SA.
         if inbound.auth().is_none()
             && let Some(error) = inbound.error()
         {
@@ -162,14 +162,14 @@ impl AuthSent {
         if connection.remote_id.as_ref().is_some_and(|expected| *expected != identity) {
             return Err(Reason::WrongIdentity);
         }
-        // RFC 5998 §3: with EAP-only the responder proves itself at the end, by the key that EAP made.
+        // RFC 5998 §3: with EAP-only the responder authenticates at the end, with the key from EAP.
         if !matches!(connection.remote, Believe::Eap) {
             self.settled.verify(connection, &self.protection, id, inbound, env)?;
         }
         Ok(identity)
     }
 
-    /// RFC 7296 §2.21.2: an initiator that finds the error says so in an exchange of its own.
+    /// RFC 7296 §2.21.2: an initiator that finds an error reports it in an exchange of its own.
     pub(in crate::v2) fn give_up(
         mut self,
         reason: Reason,
@@ -197,7 +197,7 @@ impl AuthSent {
     ) -> State {
         let address = assigned(connection, inbound);
         let lifetime_s = auth_lifetime_s(inbound);
-        // RFC 5998 §5: EAP alone proves a gateway of the AAA server's, not which one.
+        // RFC 5998 §5: EAP alone proves that it is a gateway of the AAA server, not which one.
         let proved = (!matches!(connection.remote, Believe::Eap)).then(|| claimed.clone());
         let who = Who { proved, claimed, auth_lifetime: lifetime_s.map(seconds) };
         let peer = Peer { counted: None, initiated: true, lifetime_s, address, lease: None };
@@ -218,7 +218,7 @@ impl AuthSent {
     }
 }
 
-/// The end, for the responder has said this error.
+/// Ends the SA because of this error of the responder.
 pub(super) fn refused(
     error: NotifyType,
     claimed: Option<Identity>,
@@ -254,14 +254,14 @@ fn push_identity(m: &mut MessageBuilder, connection: &Connection, proof: Option<
     }
 }
 
-/// The inner address that we were given.
-// RFC 7296 §2.19: a responder says CFG_REPLY only to CFG_REQUEST; one that nobody has asked is not to tell us who we are.
+/// The assigned inner address.
+// RFC 7296 §2.19: a responder sends CFG_REPLY only in reply to CFG_REQUEST; an unrequested one is ignored.
 fn assigned(connection: &Connection, inbound: &Inbound<'_>) -> Option<IpAddr> {
     let reply = inbound.configuration().filter(|cp| cp.kind == ConfigurationType::CFG_REPLY)?;
     connection.request_address.then(|| child::assigned_address(&reply)).flatten()
 }
 
-/// RFC 4478 §3: AUTH_LIFETIME carries seconds. Of none at all there is nothing to live.
+/// RFC 4478 §3: AUTH_LIFETIME carries seconds; zero is ignored.
 fn auth_lifetime_s(inbound: &Inbound<'_>) -> Option<NonZeroU32> {
     let data = inbound.notify(NotifyType::AUTH_LIFETIME)?.data;
     NonZeroU32::new(u32::from_be_bytes(data.try_into().ok()?))

@@ -1,5 +1,5 @@
-//! EAP inside IKE_AUTH as the initiator lives it: the owner speaks EAP, this carries it. Read RFC 7296 §2.16 and
-//! RFC 5998 (EAP-only) first.
+//! EAP inside IKE_AUTH, initiator: the owner implements EAP, this carries it. Read RFC 7296 §2.16 and RFC 5998 (EAP-only)
+//! first.
 
 use keytoll_crypto_api::Secret;
 use keytoll_engine::Time;
@@ -21,14 +21,14 @@ use crate::wire::{self, Identity, Payload};
 /// RFC 3748 §4: the code of EAP-Failure.
 const CODE_FAILURE: u8 = 4;
 
-/// Carries EAP packets between the owner and the responder, whichever speaks next.
+/// Carries EAP packets between the owner and the responder in turns.
 #[derive(Debug)]
 pub(in crate::v2) struct EapConversation {
     wait: AuthSent,
     responder: Identity,
-    /// The responder has said EAP-Failure: it needs no word from us.
+    /// Whether the responder has sent EAP-Failure, after which we send nothing.
     failed: bool,
-    /// An owner that never answers costs no more than this.
+    /// Time limit in case the owner never answers.
     pub(in crate::v2) expires: Time,
 }
 
@@ -40,7 +40,7 @@ pub(in crate::v2) struct EapFinal {
 }
 
 impl AuthSent {
-    /// The responder has proved itself, or will at the end; its first EAP request is the owner's.
+    /// The responder is authenticated, or will be at the end; its first EAP request goes to the owner.
     pub(super) fn begin_eap(
         self,
         responder: Identity,
@@ -63,7 +63,7 @@ impl EapConversation {
         &self.wait.protection
     }
 
-    /// Who the responder says it is.
+    /// The identity that the responder claims.
     pub(in crate::v2) const fn responder(&self) -> &Identity {
         &self.responder
     }
@@ -113,7 +113,7 @@ impl EapConversation {
         }
     }
 
-    /// RFC 7296 §2.16: AUTH over the same octets as ever, with the key that EAP made.
+    /// RFC 7296 §2.16: sends AUTH over the usual octets, with the key from EAP.
     fn prove(mut self, msk: Option<Secret>, core: &mut Core, env: &mut Env<'_, '_>) -> State {
         let connection = core.connection(env);
         // RFC 5998 §4: a method without a key proves nothing about the responder.
@@ -133,7 +133,7 @@ impl EapConversation {
 }
 
 impl EapFinal {
-    /// Who the responder says it is.
+    /// The identity that the responder claims.
     pub(in crate::v2) const fn responder(&self) -> &Identity {
         self.conversation.responder()
     }

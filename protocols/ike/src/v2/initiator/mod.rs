@@ -1,9 +1,9 @@
-//! The initiator's waits.
+//! The initiator's states.
 //!
 //! ```text
 //!   start --IKE_SA_INIT--> SaInitSent --response--> AuthSent --response--> Established
 //!                                                        '--EAP--> EapAwaitsOwner <--> EapAwaitsPeer --> EapFinalSent --> Established
-//!                             '--COOKIE / INVALID_KE_PAYLOAD--> SaInitSent (again, with what was asked)
+//!                             '--COOKIE / INVALID_KE_PAYLOAD--> SaInitSent (again, as requested)
 //! ```
 
 mod auth;

@@ -1,5 +1,5 @@
-//! IKE_SA_INIT as the initiator lives it. Read RFC 7296 §1.2, §2.6 (cookies), §2.7 (negotiation), §2.10 (nonces),
-//! §2.23 (NAT) first.
+//! IKE_SA_INIT of the initiator. Read RFC 7296 §1.2, §2.6 (cookies), §2.7 (negotiation), §2.10 (nonces), §2.23 (NAT)
+//! first.
 
 use std::net::IpAddr;
 
@@ -26,7 +26,7 @@ use crate::number::{ExchangeType, NotifyType, Numbered, ProtocolId};
 use crate::phase;
 use crate::wire::{Flags, Header, Message, Spi};
 
-/// How often a responder may send us round again with cookies and other groups.
+/// How often a responder may make us repeat IKE_SA_INIT with cookies and other groups.
 const DETOURS_MAX: u8 = 5;
 
 /// Waits for the answer to IKE_SA_INIT.
@@ -36,11 +36,11 @@ pub(in crate::v2) struct SaInitSent {
     nonce: [u8; 32],
     cookie: Option<Vec<u8>>,
     detours: u8,
-    /// Somebody refused us, perhaps not the responder: until when we wait for a better answer.
+    /// An unauthenticated refusal was received: until when we wait for a better answer.
     refusal: Option<(Time, Reason)>,
 }
 
-/// Begins an IKE SA; None if there is no such connection.
+/// Starts an IKE SA; `None` if there is no such connection.
 pub(in crate::v2) fn start(
     connection: usize,
     local: IpAddr,
@@ -84,7 +84,7 @@ fn generate(group: Group, env: &mut Env<'_, '_>) -> KeyPair {
     env.cx.crypto.generate(group, &mut env.shared.rng)
 }
 
-/// The answer that goes on: RFC 7296 §1.2.
+/// The regular answer: RFC 7296 §1.2.
 struct SaInitResponse {
     suite: Suite,
     peer_public: Vec<u8>,
@@ -150,24 +150,24 @@ impl SaInitSent {
         }
     }
 
-    /// Ends the wait soon, unless a better answer comes.
+    /// Ends the wait soon, unless a better answer arrives.
     fn refuse_later(&mut self, reason: Reason, env: &Env<'_, '_>) {
-        // RFC 7296 §2.21.1: nobody has authenticated this answer, so it must not end the exchange at once.
+        // RFC 7296 §2.21.1: this answer is not authenticated, so it must not end the exchange at once.
         let until = env.now() + env.shared.config.retransmission.first;
         self.refusal.get_or_insert((until, reason));
     }
 
-    /// Whether there is nothing to do but to wait for a better answer.
+    /// Whether it only waits for a better answer.
     pub(in crate::v2) const fn is_refused(&self) -> bool {
         self.refusal.is_some()
     }
 
-    /// When a refusal is taken for final.
+    /// When a refusal becomes final.
     pub(in crate::v2) fn deadline(&self) -> Option<Deadline> {
         self.refusal.map(|(at, _)| Deadline { at, why: "IKE_SA_INIT was refused" })
     }
 
-    /// No better answer came.
+    /// No better answer has arrived.
     pub(in crate::v2) fn on_tick(self: Box<Self>, core: &Core, env: &mut Env<'_, '_>) -> State {
         match self.refusal {
             Some((until, reason)) if until <= env.now() => fail(core, reason, env),
@@ -175,7 +175,7 @@ impl SaInitSent {
         }
     }
 
-    /// RFC 7296 §2.6 and §1.2: the responder wants a cookie or another group, or nothing to do with us.
+    /// RFC 7296 §2.6 and §1.2: the responder requests a cookie or another group, or refuses.
     fn on_refusal(&mut self, inbound: &Inbound<'_>, core: &mut Core, env: &mut Env<'_, '_>) -> Option<State> {
         if self.has_done_as_told(inbound) {
             env.discard("repeated refusal");
@@ -194,8 +194,8 @@ impl SaInitSent {
         None
     }
 
-    /// Whether a refusal asks for the very cookie or group we have sent: the network, or our own retransmission, has
-    /// made two of one.
+    /// Whether a refusal requests exactly the cookie or group that we have sent: it is a duplicate made by the network or our
+    /// own retransmission.
     fn has_done_as_told(&self, inbound: &Inbound<'_>) -> bool {
         let group = self.pair.private.group.number().to_be_bytes();
         let told =
@@ -204,7 +204,7 @@ impl SaInitSent {
             || self.detours > 0 && told(NotifyType::INVALID_KE_PAYLOAD, Some(&group))
     }
 
-    /// The group an INVALID_KE_PAYLOAD asks for, if we offered it and did not just send it.
+    /// The group that INVALID_KE_PAYLOAD requests, if we offered it and did not just send it.
     fn wanted_group(&self, inbound: &Inbound<'_>, core: &Core, env: &Env<'_, '_>) -> Option<Group> {
         let notify = inbound.notify(NotifyType::INVALID_KE_PAYLOAD)?;
         let connection = core.connection(env);
@@ -241,7 +241,7 @@ impl SaInitSent {
         if suite.group != ke.group() || suite.group != Some(self.pair.private.group) {
             return Err(Reason::Syntax("KE group"));
         }
-        // RFC 6023 §3: without a child only if the responder says that it can.
+        // RFC 6023 §3: without a child only if the responder announces support.
         if connection.child.is_none() && !inbound.says(NotifyType::CHILDLESS_IKEV2_SUPPORTED) {
             return Err(Reason::Syntax("CHILDLESS_IKEV2_SUPPORTED is missing"));
         }
@@ -288,7 +288,7 @@ impl SaInitSent {
     }
 }
 
-/// The end of an SA that never came up.
+/// Ends an SA that could not be set up.
 pub(in crate::v2) fn fail(core: &Core, reason: Reason, env: &mut Env<'_, '_>) -> State {
     core.fails(reason, core.unproved(), env);
     State::Gone

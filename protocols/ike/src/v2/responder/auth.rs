@@ -1,5 +1,5 @@
-//! IKE_AUTH as the responder lives it. Read RFC 7296 §1.2, §2.15 (AUTH), §2.19 (addresses), §2.21.2 (errors) and
-//! RFC 4478 (lifetimes) first.
+//! IKE_AUTH of the responder. Read RFC 7296 §1.2, §2.15 (AUTH), §2.19 (addresses), §2.21.2 (errors) and RFC 4478
+//! (lifetimes) first.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -40,7 +40,7 @@ pub(in crate::v2) struct AwaitingAuth {
     agreement: Agreement,
 }
 
-/// The key agreement, done when the first protected message comes.
+/// The key agreement, computed when the first protected message arrives.
 #[derive(Debug)]
 enum Agreement {
     Pending { private: PrivateKey, peer_public: Vec<u8> },
@@ -48,7 +48,7 @@ enum Agreement {
     Impossible,
 }
 
-/// What answering IKE_SA_INIT leaves behind.
+/// The result of answering IKE_SA_INIT.
 pub(in crate::v2) struct Begun {
     pub(in crate::v2) request: Vec<u8>,
     pub(in crate::v2) suite: Suite,
@@ -66,25 +66,25 @@ struct Believed {
     identity: Identity,
 }
 
-/// Why an initiator is not believed, and what is most likely wrong.
+/// Why authentication failed, and the most likely cause.
 type Doubt = (Reason, Option<Likely>);
 
 const fn undoubted(reason: Reason) -> Doubt {
     (reason, None)
 }
 
-/// Who an initiator says it is.
+/// The identity that an initiator claims.
 fn claimed(inbound: &Inbound<'_>) -> Option<Identity> {
     inbound.need_id_initiator().ok().map(|id| id.to_identity())
 }
 
-/// Which connections an initiator may get by what it said before it proved anything.
+/// The connections that an initiator may get, by what it sent before it was authenticated.
 #[derive(Debug, Clone)]
 pub(super) struct Wish {
-    /// IDr: whom it wants to speak to.
+    /// IDr: the requested responder.
     asked: Option<Identity>,
     suite: Suite,
-    /// RFC 5998 §3: our own proof is not wanted.
+    /// RFC 5998 §3: our own AUTH is not required.
     eap_only: bool,
 }
 
@@ -94,7 +94,7 @@ impl Wish {
             && connection.suites.contains(&self.suite)
     }
 
-    /// Whether we may prove ourselves as this connection wants it.
+    /// Whether we may authenticate as this connection requires.
     fn judges(&self, connection: &Connection) -> bool {
         self.eap_only || !matches!(connection.local, Prove::Eap)
     }
@@ -117,12 +117,12 @@ impl AwaitingAuth {
         }
     }
 
-    /// Whether these are the bytes of the IKE_SA_INIT that began it.
+    /// Whether these are the bytes of the IKE_SA_INIT that started it.
     pub(in crate::v2) fn is_request(&self, message: &[u8]) -> bool {
         self.settled.other_first_message == message
     }
 
-    /// The keys; agreed upon now if this is the first time somebody asks.
+    /// The keys; computed at the first call.
     pub(in crate::v2) fn protection(&mut self, core: &Core, env: &mut Env<'_, '_>) -> Option<&Protection> {
         if let Agreement::Pending { private, peer_public } = &self.agreement {
             env.cx.crypto.enter(phase::SA_INIT);
@@ -178,7 +178,7 @@ impl AwaitingAuth {
         core.connection = Index::of(believed.index);
         let Believed { connection, identity, .. } = believed;
         if matches!(connection.remote, Believe::Eap) {
-            // RFC 5998 §3: nobody but who asks for it goes without the responder's own proof.
+            // RFC 5998 §3: only at the initiator's request the responder's own AUTH is omitted.
             let wish = self.wish(inbound);
             if !wish.judges(&connection) {
                 let peer = core.unproved().claiming(identity);
@@ -204,19 +204,19 @@ impl AwaitingAuth {
         }
     }
 
-    /// Finds the connection the initiator asks for and judges its proof.
+    /// Finds the connection that the initiator asks for and verifies its proof.
     fn believe(&self, inbound: &Inbound<'_>, env: &mut Env<'_, '_>) -> Result<Believed, Doubt> {
         let id = inbound.need_id_initiator().map_err(undoubted)?;
         let identity = id.to_identity();
         let wish = self.wish(inbound);
-        // RFC 7296 §2.16: without AUTH the initiator wants EAP, and only a connection that takes it will do.
+        // RFC 7296 §2.16: without AUTH the initiator requests EAP, and needs a connection that accepts it.
         let Some(auth) = inbound.auth() else { return hint(&identity, &wish, env).map_err(undoubted) };
         let fits = |connection: &Connection| {
             !matches!(connection.remote, Believe::Eap)
                 && connection.expects(&identity)
                 && wish.fits(connection)
         };
-        // Of several that fit, one that takes the kind of proof there is.
+        // Of several matching ones, one with this kind of proof.
         let by_key = auth.method == AuthMethod::SHARED_KEY_MIC;
         let takes = |connection: &Connection| {
             by_key == matches!(connection.remote, Believe::Psk { .. }) && wish.judges(connection)
@@ -243,7 +243,7 @@ impl AwaitingAuth {
         refuse_in(ExchangeType::IKE_AUTH, self.into_agreed().0, (reason, peer), core, env)
     }
 
-    /// The same for a request that cannot be read, whatever it was.
+    /// The same for a malformed request of any kind.
     pub(in crate::v2) fn refuse_in(
         self,
         exchange: ExchangeType,
@@ -256,9 +256,9 @@ impl AwaitingAuth {
     }
 }
 
-// RFC 7296 §2.16: IDi only hints at a connection before EAP has proved who it is.
-/// The connection to begin EAP under: one that expects who the initiator says it is, else one that may expect it once it
-/// is proved.
+// RFC 7296 §2.16: IDi only hints at a connection before EAP has authenticated the initiator.
+/// The provisional connection for EAP: one that expects the claimed identity, else one that may match once the identity is
+/// authenticated.
 fn hint(claimed: &Identity, wish: &Wish, env: &Env<'_, '_>) -> Result<Believed, Reason> {
     let fitting = || {
         let takes_eap = |connection: &Connection| matches!(connection.remote, Believe::Eap);
@@ -272,8 +272,8 @@ fn hint(claimed: &Identity, wish: &Wish, env: &Env<'_, '_>) -> Result<Believed, 
     Ok(Believed { index, connection: Arc::clone(connection), identity: claimed.clone() })
 }
 
-/// The first connection for whom EAP has proved, under which the initiator would have heard the proof of ours that it
-/// has heard under `heard`.
+/// The first connection for the identity that EAP authenticated, under which our AUTH to the initiator would be the same as
+/// under `heard`.
 pub(super) fn proved_by_eap(
     name: Option<&[u8]>,
     heard: &Connection,
@@ -316,22 +316,22 @@ pub(in crate::v2) fn refuse_in(
     core.linger_refused(env)
 }
 
-/// An initiator that is believed, and our proof for it.
+/// An authenticated initiator, and our proof for it.
 pub(super) struct Proven {
     pub(super) protection: Protection,
     pub(super) settled: Settled,
     pub(super) connection: Arc<Connection>,
-    /// Who it is, if its proof says that.
+    /// Its authenticated identity, if its proof includes one.
     pub(super) identity: Option<Identity>,
-    /// Who it says it is.
+    /// Its claimed identity.
     pub(super) claimed: Identity,
     pub(super) proof: Proof,
-    /// We have said who we are before.
+    /// Whether we have sent our identity before.
     pub(super) named: bool,
 }
 
 impl Proven {
-    /// Answers with our proof and what the initiator wished for in its first IKE_AUTH request.
+    /// Answers with our proof and what the initiator requested in its first IKE_AUTH request.
     pub(super) fn establish(self, wish: &Inbound<'_>, core: &mut Core, env: &mut Env<'_, '_>) -> State {
         let Self { mut protection, settled, connection, identity, claimed, proof, named } = self;
         let leased = lease(&connection, core, wish, env);
@@ -352,8 +352,8 @@ impl Proven {
             Some(identity) => peers::Peer::of(peers::Proved { belief, key_of: None, identity }),
             None => peers::Peer::at(belief, origin(core.route.remote.ip)),
         });
-        // RFC 7296 §2.4: an initiator says that it has no other IKE SA, having lost them perhaps. Behind a NAT that is nothing
-        // to those whom nobody has named.
+        // RFC 7296 §2.4: an initiator announces that it has no other IKE SA, perhaps because it lost them. Behind a NAT this does
+        // not concern unnamed peers at the same address.
         let is_alone = identity.is_some() && wish.says(NotifyType::INITIAL_CONTACT);
         let max = counted.share(env.shared.config.ike_sas_max);
         let removal = env.shared.peers.arrives(&counted, core.local_spi, max, is_alone);
@@ -374,7 +374,7 @@ impl Proven {
     }
 }
 
-/// RFC 7296 §2.19: an inner address, if one is asked for and there is a pool of them.
+/// RFC 7296 §2.19: an inner address, if one is requested and there is a pool.
 fn lease(
     connection: &Connection,
     core: &Core,
@@ -385,7 +385,7 @@ fn lease(
     if !asked || connection.pool.is_none() {
         return Ok(None);
     }
-    // RFC 7296 §3.15.4: without an address there is no child either, but the IKE SA is.
+    // RFC 7296 §3.15.4: without an address there is no child either, but the IKE SA is set up.
     let lease = env.shared.pools.lease(core.connection_index());
     lease.map(Some).ok_or(Refusal::Notify(NotifyType::INTERNAL_ADDRESS_FAILURE))
 }

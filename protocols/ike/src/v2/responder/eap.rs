@@ -1,5 +1,5 @@
-//! EAP inside IKE_AUTH as the responder lives it: it carries packets between the initiator and whoever is the EAP
-//! server, and believes its verdict. Read RFC 7296 §2.16 first.
+//! EAP inside IKE_AUTH, responder: relays packets between the initiator and the EAP server, and trusts its result. Read
+//! RFC 7296 §2.16 first.
 
 use std::sync::Arc;
 
@@ -23,22 +23,22 @@ use crate::phase;
 use crate::unproved::Unproved;
 use crate::wire::{self, Identity, Payload};
 
-/// Carries EAP packets between the initiator and the owner, whichever speaks next.
+/// Relays EAP packets between the initiator and the owner in turns.
 #[derive(Debug)]
 pub(in crate::v2) struct Relay {
     pub(in crate::v2) protection: Protection,
-    /// Whoever is awaited now must have spoken.
+    /// Time limit of the current wait.
     pub(in crate::v2) expires: Time,
-    /// All of it must be over.
+    /// Time limit of the whole conversation.
     ends_at: Time,
     settled: Settled,
     connection: Arc<Connection>,
-    /// Who the initiator says it is.
+    /// The identity that the initiator claims.
     claimed: Identity,
     wish: Wish,
-    /// The first IKE_AUTH request: what the initiator wants once it is believed.
+    /// The first IKE_AUTH request: what the initiator requests once it is authenticated.
     first: Kept,
-    /// We have proved ourselves, in the first answer.
+    /// Whether we have authenticated ourselves in the first answer.
     proved: bool,
 }
 
@@ -49,11 +49,11 @@ pub(in crate::v2) struct FinalAuth {
     verdict: Verdict,
 }
 
-/// What EAP left behind.
+/// The result of EAP.
 #[derive(Debug)]
 struct Verdict {
     msk: Option<Secret>,
-    /// Whom it proved, if the EAP server says so.
+    /// The authenticated identity, if the EAP server names it.
     identity: Option<Vec<u8>>,
 }
 
@@ -107,12 +107,12 @@ impl Relay {
         }
     }
 
-    /// Who the initiator says it is.
+    /// The identity that the initiator claims.
     pub(in crate::v2) const fn claimed(&self) -> &Identity {
         &self.claimed
     }
 
-    /// The initiator, of which nothing is proved.
+    /// The initiator, unauthenticated.
     fn peer(&self, core: &Core) -> Unproved {
         core.unproved().claiming(self.claimed.clone())
     }
@@ -134,15 +134,15 @@ impl Relay {
         refuse_in(exchange, self.protection, (reason, peer), core, env)
     }
 
-    // RFC 7296 §2.21.2: an initiator that finds the error may say so in an INFORMATIONAL exchange; its answer is the end.
+    // RFC 7296 §2.21.2: an initiator that finds an error may report it in an INFORMATIONAL exchange, whose answer is the end.
     fn given_up(mut self, reason: Reason, core: &mut Core, env: &mut Env<'_, '_>) -> State {
         core.fails(reason, self.peer(core), env);
         core.respond(ExchangeType::INFORMATIONAL, |_| {}, &mut self.protection, env);
         core.linger_refused(env)
     }
 
-    // RFC 8019 §4.1: an initiator that falls silent is forgotten as soon as one that never went on.
-    /// The initiator has said something, or is to say something.
+    // RFC 8019 §4.1: an initiator that falls silent is dropped as soon as one that never continued.
+    /// Restarts the wait for the initiator.
     pub(in crate::v2) fn awaits_peer(&mut self, env: &Env<'_, '_>) {
         self.expires = self.ends_at.min(env.now() + env.shared.config.half_open.lifetime);
     }
@@ -178,7 +178,7 @@ impl Relay {
         }
     }
 
-    /// IDr, [[CERT, …], AUTH] in front of the first EAP request; every other goes alone.
+    /// Sends IDr, [[CERT, …], AUTH] before the first EAP request, every other request alone.
     fn carry(&mut self, message: &[u8], core: &mut Core, env: &mut Env<'_, '_>) -> Result<(), Reason> {
         let eap = Payload::Eap(wire::Eap { message });
         if std::mem::replace(&mut self.proved, true) {
@@ -186,7 +186,7 @@ impl Relay {
             return Ok(());
         }
         let connection = Arc::clone(&self.connection);
-        // RFC 5998 §3: with EAP-only the proof comes at the end, by the key that EAP made.
+        // RFC 5998 §3: with EAP-only the proof comes at the end, with the key from EAP.
         let proof = match connection.local {
             Prove::Eap => None,
             Prove::Psk(_) | Prove::Certificate(_) | Prove::RawKey(_) => {
@@ -211,7 +211,7 @@ impl Relay {
 }
 
 impl FinalAuth {
-    /// RFC 7296 §2.16: both sides prove once more that they are the ones EAP was between.
+    /// RFC 7296 §2.16: both sides prove that they are the ones between which EAP ran.
     pub(in crate::v2) fn on_request(
         self: Box<Self>,
         exchange: ExchangeType,
@@ -270,7 +270,7 @@ impl FinalAuth {
     }
 }
 
-/// Why the initiator ends it in an exchange of its own, if it does.
+/// Why the initiator ends the SA in an exchange of its own, if it does.
 fn end(exchange: ExchangeType, inbound: &Inbound<'_>) -> Option<Reason> {
     end_of_sa(inbound).filter(|_| exchange == ExchangeType::INFORMATIONAL)
 }

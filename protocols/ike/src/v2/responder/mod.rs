@@ -3,7 +3,7 @@
 //! ```text
 //!   (nothing) --IKE_SA_INIT request--> AwaitingAuth --IKE_AUTH request--> Established
 //!                                           '--no AUTH--> RelayAwaitsOwner <--> RelayAwaitsPeer --> AwaitingFinalAuth --> Established
-//!       '-- COOKIE, INVALID_KE_PAYLOAD, NO_PROPOSAL_CHOSEN: answered, nothing remembered
+//!       '-- COOKIE, INVALID_KE_PAYLOAD, NO_PROPOSAL_CHOSEN: answered without state
 //! ```
 
 mod auth;

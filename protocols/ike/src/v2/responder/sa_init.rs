@@ -1,4 +1,4 @@
-//! IKE_SA_INIT as the responder lives it. Read RFC 7296 §1.2, §2.6, §2.7, §2.10 first.
+//! IKE_SA_INIT of the responder. Read RFC 7296 §1.2, §2.6, §2.7, §2.10 first.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ use crate::refused::Acceptable;
 use crate::wire::payload::read_chain;
 use crate::wire::{Flags, Header, Notify, Proposal, SecurityAssociation, Spi};
 
-/// An IKE_SA_INIT request with everything it must have.
+/// An IKE_SA_INIT request with all mandatory payloads.
 pub(in crate::v2) struct SaInitRequest<'a> {
     pub(in crate::v2) nonce: &'a [u8],
     pub(in crate::v2) cookie: Option<&'a [u8]>,
@@ -55,7 +55,7 @@ impl<'a> SaInitRequest<'a> {
 /// Why an IKE_SA_INIT gets no SA.
 pub(in crate::v2) enum Refusal {
     NoProposalChosen,
-    /// RFC 7296 §1.2: the initiator guessed another group than we choose.
+    /// RFC 7296 §1.2: the initiator guessed another group than the chosen one.
     InvalidKe([u8; 2]),
 }
 
@@ -75,7 +75,7 @@ impl Refusal {
     }
 }
 
-/// Answers a request; the key agreement itself waits until the initiator has proved that it goes on.
+/// Answers a request; the key agreement itself is computed when the initiator continues.
 pub(in crate::v2) fn answer(
     header: &Header,
     route: Route,

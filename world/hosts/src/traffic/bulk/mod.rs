@@ -2,12 +2,12 @@
 //! and RFC 3465 (counting bytes) first.
 //!
 //! What it is: slow start from ten segments (RFC 6928), additive increase, fast retransmit on the third duplicate
+//! Included: slow start from ten segments (RFC 6928), additive increase, fast retransmit on the third duplicate
 //! acknowledgement with NewReno's recovery, a retransmission timeout with backoff, acknowledgements for every second
-//! segment or after 40 ms, real headers with real checksums. What it is not: there is no connection to set up or close, no
-//! options (no timestamps, no selective acknowledgements, no ECN), no CUBIC or BBR, no pacing, no Nagle; the receiver
-//! always has its whole window and the sender always has data. Losses in bursts cost it more than a TCP of today, because
-//! it repairs one a round trip.
-
+//! segment or after 40 ms, real headers with real checksums. Not included: connection set-up and teardown, options (no
+//! timestamps, no selective acknowledgements, no ECN), CUBIC or BBR, pacing, Nagle; the receiver always has its whole window
+//! and the sender always has data. Bursts of losses cost it more than a modern TCP, because it repairs one loss per round
+//! trip.
 mod receiver;
 mod sender;
 
@@ -18,7 +18,7 @@ use receiver::Receiver;
 use sender::Sender;
 
 use super::segment::{self, Segment};
-use super::{Desk, Source};
+use super::{Common, Source};
 use crate::ip;
 
 /// RFC 863, "discard".
@@ -31,7 +31,7 @@ pub(super) struct Flow {
 }
 
 impl Flow {
-    /// For payloads of so many bytes at most, which both ends must know: no window is smaller than two segments.
+    /// For payloads of at most so many bytes, which both ends must know: no window is smaller than two segments.
     pub(super) fn new(source: Option<Source>, payload_bytes: usize, window_bytes: u64) -> Self {
         let segment_bytes = payload_bytes.saturating_sub(segment::HEADER_BYTES).max(1) as u64;
         let window_bytes = window_bytes.max(2 * segment_bytes);
@@ -44,17 +44,17 @@ impl Flow {
         Deadline::earlier(sender, self.receiver.deadline())
     }
 
-    pub(super) fn tick(&mut self, now: Time, desk: &mut Desk) {
+    pub(super) fn tick(&mut self, now: Time, common: &mut Common) {
         if self.receiver.deadline().is_some_and(|deadline| deadline.at <= now) {
-            self.acknowledge(desk);
+            self.acknowledge(common);
         }
         if let Some(sender) = &mut self.sender {
-            sender.tick(now, desk);
+            sender.tick(now, common);
         }
-        self.drain(now, desk);
+        self.drain(now, common);
     }
 
-    pub(super) fn arrived(&mut self, packet: &ip::Packet<'_>, cx: &mut Ctx<'_>, desk: &mut Desk) -> bool {
+    pub(super) fn arrived(&mut self, packet: &ip::Packet<'_>, cx: &mut Ctx<'_>, common: &mut Common) -> bool {
         if packet.protocol != segment::TCP {
             return false;
         }
@@ -64,40 +64,40 @@ impl Flow {
         };
         if segment.data.is_empty() {
             if let Some(sender) = &mut self.sender {
-                sender.acknowledged(segment.acknowledgement, cx.now, desk);
+                sender.acknowledged(segment.acknowledgement, cx.now, common);
             }
         } else {
-            desk.account.data_packets_got += 1;
+            common.account.data_packets_got += 1;
             let new = self.receiver.take(segment.sequence, segment.data.len() as u64, cx.now);
-            desk.got(new, cx.now);
+            common.got(new, cx.now);
             if self.receiver.must_acknowledge() {
-                self.acknowledge(desk);
+                self.acknowledge(common);
             }
         }
-        self.drain(cx.now, desk);
+        self.drain(cx.now, common);
         true
     }
 
-    fn acknowledge(&mut self, desk: &mut Desk) {
+    fn acknowledge(&mut self, common: &mut Common) {
         let acknowledgement = self.receiver.acknowledge();
         let segment = Segment { sequence: 0, acknowledgement, data: &[] };
-        desk.send(segment::TCP, segment.write((desk.local, desk.remote), PORT));
+        common.send(segment::TCP, segment.write((common.local, common.remote), PORT));
     }
 
-    /// Sends what the sender wants to have sent.
-    fn drain(&mut self, now: Time, desk: &mut Desk) {
+    /// Sends the segments that the sender has ready.
+    fn drain(&mut self, now: Time, common: &mut Common) {
         let Some(sender) = &mut self.sender else { return };
-        while let Some(sent) = sender.poll(now, now < desk.until) {
+        while let Some(sent) = sender.poll(now, now < common.until) {
             let zeros = vec![0; sent.bytes as usize];
             let segment = Segment { sequence: sent.sequence, acknowledgement: 0, data: &zeros };
-            desk.account.data_packets_sent += 1;
-            desk.account.repeated_packets += u64::from(sent.repeated);
-            desk.send(segment::TCP, segment.write((desk.local, desk.remote), PORT));
+            common.account.data_packets_sent += 1;
+            common.account.repeated_packets += u64::from(sent.repeated);
+            common.send(segment::TCP, segment.write((common.local, common.remote), PORT));
         }
     }
 }
 
-/// A number on the wire as a place in the stream: the one nearest to a known place.
+/// Converts a sequence number to a position in the stream: the one nearest to a known position.
 fn unwrapped(number: u32, near: u64) -> Option<u64> {
     let ahead = number.wrapping_sub(near as u32).cast_signed();
     near.checked_add_signed(ahead.into())

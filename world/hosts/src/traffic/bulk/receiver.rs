@@ -1,4 +1,4 @@
-//! The receiver of bulk data: what came, what is missing, when to acknowledge. RFC 5681 §4.2.
+//! The receiver of bulk data: what arrived, what is missing, when to acknowledge. RFC 5681 §4.2.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -7,19 +7,19 @@ use keytoll_engine::{Deadline, Time};
 
 use super::unwrapped;
 
-/// How long an acknowledgement may wait for a second segment: Linux's; RFC 5681 §4.2 allows 500 ms.
+/// Delay of an acknowledgement that waits for a second segment: Linux's; RFC 5681 §4.2 allows 500 ms.
 const DELAY: Duration = Duration::from_millis(40);
 
 #[derive(Debug)]
 pub(super) struct Receiver {
     /// The first byte that is missing.
     next: u64,
-    /// Starts and ends of what came beyond it, apart from each other.
+    /// Starts and ends of disjoint ranges received beyond it.
     beyond: BTreeMap<u64, u64>,
     window_bytes: u64,
-    /// Segments in order that are not acknowledged.
+    /// Segments received in order and not yet acknowledged.
     unacknowledged: u32,
-    /// Something to tell at once.
+    /// Whether to acknowledge at once.
     urgent: bool,
     due: Option<Time>,
 }
@@ -34,16 +34,16 @@ impl Receiver {
         self.due.map(|at| Deadline { at, why: "delayed acknowledgement" })
     }
 
-    /// A segment has come; how many bytes of it are new.
+    /// Processes a segment; returns how many of its bytes are new.
     pub(super) fn take(&mut self, sequence: u32, length: u64, now: Time) -> u64 {
         let Some(start) = unwrapped(sequence, self.next) else { return 0 };
         let (start, end) = (start.max(self.next), start + length);
         if end <= self.next || end > self.next + self.window_bytes {
-            // RFC 9293 §3.10.7.4: what lies outside the window is answered by an acknowledgement.
+            // RFC 9293 §3.10.7.4: a segment outside the window is answered with an acknowledgement.
             self.urgent = true;
             return 0;
         }
-        // RFC 5681 §4.2: out of order, or into a gap: acknowledged at once.
+        // RFC 5681 §4.2: segments out of order or filling a gap are acknowledged at once.
         self.urgent |= start > self.next || !self.beyond.is_empty();
         let new = self.insert(start, end);
         self.unacknowledged += 1;
@@ -52,7 +52,7 @@ impl Receiver {
         new
     }
 
-    /// RFC 5681 §4.2: at least for every second full segment.
+    /// RFC 5681 §4.2: an acknowledgement for at least every second full segment.
     pub(super) const fn must_acknowledge(&self) -> bool {
         self.urgent || self.unacknowledged >= 2
     }
@@ -63,7 +63,7 @@ impl Receiver {
         self.next as u32
     }
 
-    /// Joins a span with those it touches; how many of its bytes are new.
+    /// Merges a range with those it touches; returns how many of its bytes are new.
     fn insert(&mut self, mut start: u64, mut end: u64) -> u64 {
         let mut new = end - start;
         while let Some((&from, &until)) = self.beyond.range(..=end).next_back() {
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn a_gap_is_told_at_once_until_it_is_filled() {
+    fn a_gap_is_acknowledged_at_once_until_it_is_filled() {
         let mut receiver = Receiver::new(10_000);
         receiver.take(100, 100, Time::ZERO);
         assert!(receiver.must_acknowledge());

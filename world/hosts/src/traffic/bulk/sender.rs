@@ -1,4 +1,4 @@
-//! The sender of bulk data: how much may be on its way, and what is sent again. RFC 5681, RFC 6582, RFC 6298.
+//! The sender of bulk data: the congestion window and retransmissions. RFC 5681, RFC 6582, RFC 6298.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -6,17 +6,17 @@ use std::time::Duration;
 use keytoll_engine::{Deadline, Time};
 
 use super::unwrapped;
-use crate::traffic::{Desk, nanos};
+use crate::traffic::{Common, nanos};
 
-/// RFC 6928: the first window.
+/// RFC 6928: the initial window.
 const INITIAL_SEGMENTS: u64 = 10;
 /// RFC 6298 §2: before the first measurement.
 const TIMEOUT_FIRST: Duration = Duration::from_secs(1);
-/// Linux's; RFC 6298 §2.4 says one second, but that it may change.
+/// Linux's minimum; RFC 6298 §2.4 requires one second, but permits changing it.
 const TIMEOUT_MIN: Duration = Duration::from_millis(200);
 /// RFC 6298 §2.5.
 const TIMEOUT_MAX: Duration = Duration::from_secs(60);
-/// RFC 5681 §3.2: so many duplicate acknowledgements say that a segment is lost.
+/// RFC 5681 §3.2: so many duplicate acknowledgements indicate a lost segment.
 const DUPLICATES: u32 = 3;
 
 /// A segment to be sent.
@@ -31,19 +31,19 @@ pub(super) struct Sent {
 pub(super) struct Sender {
     segment_bytes: u64,
     window_bytes: u64,
-    /// The first byte that is not acknowledged, and the next to be sent.
+    /// The first unacknowledged byte, and the next to be sent.
     unacknowledged: u64,
     next: u64,
-    /// Beyond the last byte that was ever sent: what lies below has been sent before.
+    /// End of everything ever sent: data below it is a retransmission.
     highest: u64,
     /// RFC 5681 §3.1: cwnd and ssthresh.
     congestion_bytes: u64,
     threshold_bytes: u64,
-    /// RFC 3465: what was acknowledged since the window last grew.
+    /// RFC 3465: bytes acknowledged since the window last grew.
     counted_bytes: u64,
     duplicates: u32,
     phase: Phase,
-    /// The oldest first: where they end, when they left, and whether a time can be taken of them.
+    /// Segments in flight, the oldest first: their end, departure, and whether their round-trip time may be measured.
     flying: VecDeque<Flying>,
     /// To be sent again at once.
     again: bool,
@@ -53,10 +53,10 @@ pub(super) struct Sender {
     begins: Option<Time>,
 }
 
-/// RFC 6582 §3.2: what `recover` is for.
+/// RFC 6582 §3.2: the purpose of `recover`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
-    /// Nothing is known to be lost. Duplicates below this byte are an echo of the last recovery.
+    /// No known loss. Duplicate acknowledgements below this byte stem from the last recovery.
     Open { since: u64 },
     /// A loss is being repaired until this byte is acknowledged.
     Recovery { until: u64 },
@@ -119,7 +119,7 @@ impl Sender {
         begins.or(self.timer.map(|at| Deadline { at, why: "retransmission timeout" }))
     }
 
-    /// The next segment that may leave, none but repeated ones unless `fresh`.
+    /// The next segment that may be sent; only retransmissions unless `fresh`.
     pub(super) fn poll(&mut self, now: Time, fresh: bool) -> Option<Sent> {
         if std::mem::take(&mut self.again) {
             return Some(self.repeat_first(now));
@@ -138,29 +138,29 @@ impl Sender {
         Some(sent)
     }
 
-    pub(super) fn tick(&mut self, now: Time, desk: &mut Desk) {
+    pub(super) fn tick(&mut self, now: Time, common: &mut Common) {
         self.begins = self.begins.filter(|begins| *begins > now);
         if self.timer.is_some_and(|timer| timer <= now) {
-            desk.account.timeouts += 1;
+            common.account.timeouts += 1;
             self.timed_out(now);
         }
     }
 
-    pub(super) fn acknowledged(&mut self, number: u32, now: Time, desk: &mut Desk) {
+    pub(super) fn acknowledged(&mut self, number: u32, now: Time, common: &mut Common) {
         let Some(place) = unwrapped(number, self.unacknowledged) else { return };
         if place > self.highest {
             return;
         }
         if place > self.unacknowledged {
-            self.measure(place, now, desk);
+            self.measure(place, now, common);
             self.advance(place, now);
         } else if place == self.unacknowledged && self.next > place {
             self.duplicate(now);
         }
     }
 
-    /// RFC 6298 §3 (Karn): no time is taken of what was sent twice, nor of what waited behind it at the receiver.
-    fn measure(&mut self, place: u64, now: Time, desk: &mut Desk) {
+    /// RFC 6298 §3 (Karn): segments that were retransmitted, or that waited behind one at the receiver, are not measured.
+    fn measure(&mut self, place: u64, now: Time, common: &mut Common) {
         let (mut newest, mut repeated) = (None, false);
         while let Some(flying) = self.flying.front().copied().filter(|flying| flying.end <= place) {
             newest = Some(flying);
@@ -169,7 +169,7 @@ impl Sender {
         }
         let Some(flying) = newest.filter(|_| !repeated) else { return };
         let measured = now.since(flying.left);
-        desk.account.round_trips.add(nanos(measured));
+        common.account.round_trips.add(nanos(measured));
         self.round_trip =
             Some(self.round_trip.map_or_else(|| RoundTrip::first(measured), |rtt| rtt.next(measured)));
         self.backoff = 0;
@@ -194,7 +194,7 @@ impl Sender {
         self.timer = (self.next > self.unacknowledged).then(|| now + self.timeout());
     }
 
-    /// RFC 6582 §3.2: the next segment is lost, too.
+    /// RFC 6582 §3.2: a partial acknowledgement means that the next segment is lost, too.
     fn partial(&mut self, bytes: u64) {
         self.again = true;
         self.congestion_bytes = self.congestion_bytes.saturating_sub(bytes).max(self.segment_bytes);
@@ -203,7 +203,7 @@ impl Sender {
         }
     }
 
-    /// RFC 5681 §3.1, by bytes as RFC 3465 counts them.
+    /// RFC 5681 §3.1, counted in bytes as in RFC 3465.
     fn grow(&mut self, bytes: u64) {
         if self.congestion_bytes < self.threshold_bytes {
             self.congestion_bytes += bytes.min(2 * self.segment_bytes);
@@ -214,7 +214,7 @@ impl Sender {
                 self.congestion_bytes += self.segment_bytes;
             }
         }
-        // What the receiver never lets out need not be counted up.
+        // Growth beyond the receiver's window has no effect.
         self.congestion_bytes = self.congestion_bytes.min(2 * self.window_bytes);
     }
 
@@ -234,7 +234,7 @@ impl Sender {
         }
     }
 
-    /// RFC 5681 §3.1 and RFC 6298 §5: everything from the first unacknowledged byte on is sent again, slowly.
+    /// RFC 5681 §3.1 and RFC 6298 §5: everything from the first unacknowledged byte on is retransmitted, slowly.
     fn timed_out(&mut self, now: Time) {
         self.halve();
         self.congestion_bytes = self.segment_bytes;
@@ -257,7 +257,7 @@ impl Sender {
         Sent { sequence: self.unacknowledged as u32, bytes: self.segment_bytes, repeated: true }
     }
 
-    /// RFC 5681 §2: what was sent and is not acknowledged.
+    /// RFC 5681 §2: bytes sent and not acknowledged.
     const fn flight(&self) -> u64 {
         self.next - self.unacknowledged
     }
@@ -275,9 +275,9 @@ mod tests {
     use super::*;
     use crate::traffic::{Config, Kind};
 
-    /// RFC 6298 §3: what came behind a gap is acknowledged when the gap is filled, which says nothing about the way.
+    /// RFC 6298 §3: a segment behind a gap is acknowledged when the gap is filled, which says nothing about the path.
     #[test]
-    fn no_time_is_taken_of_what_waited_for_a_repetition() {
+    fn segments_behind_a_retransmission_are_not_measured() {
         let ip = IpAddr::V4(Ipv4Addr::LOCALHOST);
         let config = Config {
             kind: Kind::Bulk { window_bytes: 10_000 },
@@ -290,17 +290,17 @@ mod tests {
             mtu_bytes: 1500,
         };
         let at = |ms| Time::ZERO + Duration::from_millis(ms);
-        let mut desk = Desk::open(&config, at(0));
+        let mut common = Common::open(&config, at(0));
         let mut sender = Sender::new(at(0), 100, 500);
-        sender.tick(at(0), &mut desk);
+        sender.tick(at(0), &mut common);
         assert_eq!(std::iter::from_fn(|| sender.poll(at(0), true)).count(), 5);
-        (0..3).for_each(|_| sender.acknowledged(0, at(10), &mut desk));
+        (0..3).for_each(|_| sender.acknowledged(0, at(10), &mut common));
         let repeated = sender.poll(at(10), true).unwrap();
         assert_eq!((repeated.sequence, repeated.repeated), (0, true));
-        sender.acknowledged(500, at(190), &mut desk);
-        assert_eq!((desk.account.round_trips.count(), sender.round_trip.is_none()), (0, true));
+        sender.acknowledged(500, at(190), &mut common);
+        assert_eq!((common.account.round_trips.count(), sender.round_trip.is_none()), (0, true));
         assert!(sender.poll(at(190), true).is_some());
-        sender.acknowledged(600, at(200), &mut desk);
-        assert_eq!(desk.account.round_trips.count(), 1);
+        sender.acknowledged(600, at(200), &mut common);
+        assert_eq!(common.account.round_trips.count(), 1);
     }
 }

@@ -1,4 +1,4 @@
-//! Quick mode after its last message: CONNECTED, if the peer has set the commit bit, then nothing but repetitions.
+//! Quick mode after its last message: CONNECTED, if the peer has set the commit bit, then only retransmissions.
 //! Read RFC 2408 §3.1 first.
 
 use keytoll_engine::Time;
@@ -13,7 +13,7 @@ use super::super::Established;
 use super::super::exchange::{Exchange, Wait};
 use super::{Answer, authentic};
 
-/// Waits for CONNECTED; until then at the longest, for nobody repeats it.
+/// Waits for CONNECTED, with a time limit, because it is not retransmitted.
 #[derive(Debug)]
 pub(in super::super) struct AwaitingConnected {
     pub(in super::super) answer: Answer,
@@ -22,7 +22,7 @@ pub(in super::super) struct AwaitingConnected {
     pub(in super::super) until: Time,
 }
 
-/// Waits for nothing: our last message, about the child that receives on this SPI, is repeated until then, if what it answers
+/// Complete: our last message, for the child with this inbound SPI, is retransmitted until then if the message that it answers
 /// is.
 #[derive(Debug)]
 pub(in super::super) struct Confirmed {
@@ -39,13 +39,13 @@ impl Confirmed {
 }
 
 impl AwaitingConnected {
-    // RFC 2408 §3.1: who has not set the commit bit waits for CONNECTED. Nothing protects the bit, which is why nobody waits
-    // for long.
+    // RFC 2408 §3.1: a side that has not set the commit bit waits for CONNECTED. The bit is not protected, hence the short
+    // limit.
     pub(super) fn new(answer: Answer, sent: Sent, env: &Env<'_, '_>) -> Self {
         Self { answer, sent, until: env.now() + env.shared.config.retransmission.first }
     }
 
-    /// CONNECTED under the message id of its quick mode.
+    /// Handles CONNECTED under the message id of its quick mode.
     pub(in super::super) fn on_message(
         self: Box<Self>,
         at: usize,
@@ -69,7 +69,7 @@ impl AwaitingConnected {
         self.connected(at, sa, core, env)
     }
 
-    /// The child is up; whoever confirmed it may have to repeat its last message.
+    /// The child is up; our last message may have to be retransmitted.
     fn connected(
         self: Box<Self>,
         at: usize,
@@ -83,14 +83,14 @@ impl AwaitingConnected {
         Wait::Confirmed(confirmed)
     }
 
-    /// Whether CONNECTED has not come in time.
+    /// Whether CONNECTED has not arrived in time.
     fn is_in_vain(&self, now: Time) -> bool {
         self.until <= now
     }
 }
 
 impl Established {
-    /// Nobody waits longer for CONNECTED.
+    /// Ends overdue waits for CONNECTED.
     pub(in super::super) fn tick_commitments(&mut self, core: &Core, env: &mut Env<'_, '_>) {
         let now = env.now();
         let is_due = |it: &Exchange| matches!(&it.wait, Wait::Connected(wait) if wait.is_in_vain(now));

@@ -1,4 +1,4 @@
-//! Quick mode as the initiator lives it: sends message 1, waits for message 2, sends message 3.
+//! Quick mode of the initiator: sends message 1, waits for message 2, sends message 3.
 //! Read RFC 2409 §5.5, RFC 2407 §4.5, §4.6.2 first.
 
 use std::net::IpAddr;
@@ -45,11 +45,11 @@ pub(in super::super) struct AwaitingAnswer {
 pub(in super::super) enum Asking {
     /// Message 1 is repeated.
     Repeated(Sent),
-    /// The peer's offer for the same came first. It may have answered ours: until then that counts.
+    /// The peer's offer for the same traffic came first. It may have answered ours, which counts until then.
     Withdrawn { until: Time },
 }
 
-/// What message 1 offers.
+/// The contents of message 1.
 #[derive(Debug)]
 pub(in super::super) struct Offer {
     suites: Vec<Suite>,
@@ -61,7 +61,7 @@ pub(in super::super) struct Offer {
     rekeys: Option<u32>,
 }
 
-/// What message 2 settles.
+/// The result of message 2.
 struct Settled {
     agreed: Agreed,
     nonce: Vec<u8>,
@@ -69,7 +69,7 @@ struct Settled {
 }
 
 impl Established {
-    /// Sends message 1, for a new child or one that takes the place of another.
+    /// Sends message 1, for a new child or one that replaces another.
     pub(in super::super) fn offer(&mut self, rekeys: Option<u32>, core: &mut Core, env: &mut Env<'_, '_>) {
         if self.has_too_many(rekeys, core, env) {
             return;
@@ -103,7 +103,7 @@ impl Established {
         self.exchanges.push(Exchange { id, wait: Wait::Answer(Box::new(wait)) });
     }
 
-    /// There is no answer to an offer, or one that cannot be used.
+    /// There is no answer to an offer, or an unusable one.
     pub(in super::super) fn offer_failed(
         &mut self,
         rekeys: Option<u32>,
@@ -119,7 +119,7 @@ impl Established {
         }
     }
 
-    /// Sends message 3. The child is there, unless the peer has us wait for CONNECTED.
+    /// Sends message 3. The child is up, unless the peer makes us wait for CONNECTED.
     fn confirm(
         &mut self,
         (offer, settled): (Offer, Settled),
@@ -151,12 +151,12 @@ impl Established {
 }
 
 impl AwaitingAnswer {
-    /// Whether the peer's offer for the same came first.
+    /// Whether the peer's offer for the same traffic came first.
     pub(in super::super) const fn is_withdrawn(&self) -> bool {
         matches!(self.asking, Asking::Withdrawn { .. })
     }
 
-    /// Message 2, and what is awaited after it; nothing if it is of no use.
+    /// Handles message 2; returns the next wait, `None` if it is unusable.
     pub(in super::super) fn on_message(
         self: Box<Self>,
         sa: &mut Established,
@@ -223,12 +223,12 @@ impl Offer {
         })
     }
 
-    /// The child it is to take the place of.
+    /// The child that it is to replace.
     pub(in super::super) const fn rekeys(&self) -> Option<u32> {
         self.rekeys
     }
 
-    /// Whether a notification with this SPI is about it.
+    /// Whether a notification with this SPI concerns it.
     pub(in super::super) const fn is_about(&self, spi: u32) -> bool {
         self.spi.get() == spi
     }
@@ -248,7 +248,7 @@ impl Offer {
         push_original_addresses(m, self.traffic.mode, core, true);
     }
 
-    /// What the responder made of it.
+    /// The responder's choice.
     fn settle(&self, inbound: &Inbound<'_>, core: &Core, env: &mut Env<'_, '_>) -> Result<Settled, Reason> {
         let (sa, _) = inbound.need_sa()?;
         let choice = proposal::answered(&sa, ProtocolId::ESP).ok_or(Reason::NoProposalChosen)?;
@@ -279,7 +279,7 @@ impl Offer {
         shared.map(Some).map_err(|_| Reason::Syntax("public value"))
     }
 
-    /// RFC 2407 §4.6.3.1: who answers may have told that the SAs will not live that long.
+    /// RFC 2407 §4.6.3.1: the responder may have announced a shorter lifetime of the SAs.
     fn shortened(&self, chosen: &Phase2Transform, inbound: &Inbound<'_>) -> Lifespan {
         let told = inbound
             .notify(NotifyType::RESPONDER_LIFETIME)
@@ -290,7 +290,7 @@ impl Offer {
         self.lifespan.within(chosen.lifetime, chosen.kilobytes).within(told.0, told.1)
     }
 
-    /// The traffic the responder repeated, or a part of it.
+    /// The traffic in the responder's answer: ours, or a part of it.
     fn narrowed(&self, inbound: &Inbound<'_>) -> Result<Traffic, Reason> {
         let ids: Vec<Identification<'_>> = inbound.identities().collect();
         let [local, remote] = match ids[..] {
@@ -306,7 +306,7 @@ impl Offer {
     }
 }
 
-/// The first selector of a configuration; where none is configured, the address itself.
+/// The first selector of a configuration; if none is configured, the address itself.
 // RFC 2407 §4.6.2: an identity is one address, subnet or range.
 fn first(configured: &[TrafficSelector], dynamic: IpAddr) -> TrafficSelector {
     configured.first().copied().unwrap_or_else(|| TrafficSelector::host(dynamic))

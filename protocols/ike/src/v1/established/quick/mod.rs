@@ -5,12 +5,12 @@
 //!   2                      <--  HASH(2) SA NONCE [KE] [IDci IDcr] [NAT-OA NAT-OA] [N]
 //!   3  HASH(3)             -->
 //!
-//!   initiator  AwaitingAnswer --2--> Confirmed (repeats message 3 on demand)
-//!                  |    '--2, commit bit--> AwaitingConnected --CONNECTED, or in vain--> Confirmed
+//!   initiator  AwaitingAnswer --2--> Confirmed (retransmits message 3 on demand)
+//!                  |    '--2, commit bit--> AwaitingConnected --CONNECTED, or timeout--> Confirmed
 //!                  '--the peer's offer came first--> AwaitingAnswer, Withdrawn
 //!   responder  (1) --> AwaitingConfirmation --3--> done
-//!                  |        '--3, commit bit--> AwaitingConnected --CONNECTED, or in vain--> Confirmed
-//!                  '--> Refused (repeats the refusal on demand)
+//!                  |        '--3, commit bit--> AwaitingConnected --CONNECTED, or timeout--> Confirmed
+//!                  '--> Refused (retransmits the refusal on demand)
 //! ```
 
 mod confirmed;
@@ -39,7 +39,7 @@ pub(super) use confirmed::{AwaitingConnected, Confirmed};
 pub(super) use initiator::{Asking, AwaitingAnswer, Offer};
 pub(super) use responder::{AwaitingConfirmation, Refused};
 
-/// What both sides agree on, without keys yet.
+/// What was negotiated, without keys yet.
 #[derive(Debug)]
 pub(super) struct Answer {
     pub(super) agreed: Agreed,
@@ -51,19 +51,19 @@ pub(super) struct Answer {
 }
 
 impl Answer {
-    /// Whether a notification with this SPI is about it.
+    /// Whether a notification with this SPI concerns it.
     pub(super) const fn is_about(&self, spi: u32) -> bool {
         self.agreed.inbound_spi == spi || self.agreed.outbound_spi == spi
     }
 
-    /// Whether what was agreed on after it is there already.
+    /// Whether a child negotiated later is up already.
     pub(super) const fn is_outdated(&self) -> bool {
         matches!(self.agreed.place, Place::Lost(_))
     }
 }
 
 impl Established {
-    /// What both sides have agreed on is there; the exchanges before `at` are older.
+    /// Installs what was negotiated; the exchanges before `at` are older.
     fn answer_up(&mut self, answer: &Answer, at: usize, core: &Core, env: &mut Env<'_, '_>) {
         if answer.is_outdated() {
             let spi = answer.agreed.inbound_spi.to_be_bytes();
@@ -74,7 +74,7 @@ impl Established {
         self.child_up(answer, core, env);
     }
 
-    /// Keys for a child, and the news for the owner.
+    /// Derives the keys of a child and reports it to the owner.
     fn child_up(&mut self, answer: &Answer, core: &Core, env: &mut Env<'_, '_>) {
         let Answer { agreed, nonces: [nonce_i, nonce_r], shared, .. } = answer;
         let connection = core.connection(env);
@@ -94,7 +94,7 @@ impl Established {
         self.children.push(Child::up(agreed, config, env.now()));
     }
 
-    /// Tells the peer why it gets no child, or why we cannot use its answer; `spi` is what it proposed.
+    /// Tells the peer why its offer is refused, or why its answer is unusable; `spi` is the one that it proposed.
     fn refuse(&mut self, reason: Reason, spi: Option<u32>, core: &Core, env: &mut Env<'_, '_>) -> Packet {
         let kind = match reason {
             Reason::NoProposalChosen => NotifyType::NO_PROPOSAL_CHOSEN,
@@ -111,7 +111,7 @@ impl Established {
     }
 }
 
-/// The payloads, if HASH comes first and is what it should be.
+/// The payloads, if HASH comes first and is correct.
 pub(super) fn authentic<'o>(
     opened: &'o Opened,
     expected: impl FnOnce(&[u8]) -> Digest,

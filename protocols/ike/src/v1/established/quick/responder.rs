@@ -1,4 +1,4 @@
-//! Quick mode as the responder lives it: answers message 1, waits for message 3.
+//! Quick mode of the responder: answers message 1, waits for message 3.
 //! Read RFC 2409 §5.5, RFC 2407 §4.5, §4.6.2, RFC 3947 §5 first.
 
 use std::net::IpAddr;
@@ -31,10 +31,10 @@ use crate::number::{NotifyType, ProtocolId};
 use crate::phase;
 use crate::wire::{MessageBuilder, TrafficSelector};
 
-/// A peer may have so many quick modes begun and not finished.
+/// Maximum number of unfinished quick modes of a peer.
 const ANSWERS_MAX: usize = 8;
 
-/// So many refusals of its quick modes are kept, to be said again: the latest.
+/// Maximum number of refusals that are kept for retransmission: the latest.
 const REFUSALS_MAX: usize = 8;
 
 /// Waits for message 3.
@@ -47,7 +47,7 @@ pub(in super::super) struct AwaitingConfirmation {
     pub(in super::super) sent: Sent,
 }
 
-/// Waits for nothing: the offer was refused, and is again until then, if it is repeated.
+/// The offer was refused; the refusal is retransmitted until then if the offer is.
 #[derive(Debug)]
 pub(in super::super) struct Refused {
     pub(in super::super) sent: Sent,
@@ -71,7 +71,7 @@ impl Established {
         self.heard_from(step, core, env);
         self.announce(core, env);
         match self.choose(&inbound, core, env) {
-            // It is not remembered, so that it counts when it is repeated.
+            // It is not remembered, so its retransmission counts as new.
             Ok(None) => env.discard("the child is being replaced by us"),
             Ok(Some(reply)) => {
                 self.remember(id, env.now());
@@ -86,7 +86,7 @@ impl Established {
         }
     }
 
-    /// What we answer to an offer; nothing for now if it is to replace what we are replacing.
+    /// Our answer to an offer; `None` for now if it is to replace a child that we are replacing.
     fn choose(
         &self,
         inbound: &Inbound<'_>,
@@ -94,7 +94,7 @@ impl Established {
         env: &mut Env<'_, '_>,
     ) -> Result<Option<Reply>, Reason> {
         let children_max = env.shared.config.children_max;
-        // Those count, too, that are being replaced; one at least can be.
+        // Children being replaced count, too; at least one can be replaced.
         if self.children.len() >= children_max.max(2) {
             return Err(Reason::NoProposalChosen);
         }
@@ -109,7 +109,7 @@ impl Established {
         let ids: Vec<Identification<'_>> = inbound.identities().collect();
         let traffic = covered(&ids, config, core)?;
         let theirs = inbound.need_nonce()?;
-        // IKEv1 does not say so, but an SA for the same traffic takes the place of the one there is.
+        // IKEv1 does not specify it, but an SA for the same traffic replaces the existing one.
         let rekeys = self.to_replace(&traffic);
         if rekeys.is_some() && self.goes_first(&traffic, core) {
             return Ok(None);
@@ -158,7 +158,7 @@ impl Established {
         self.exchanges.push(Exchange { id, wait: Wait::Confirmation(Box::new(wait)) });
     }
 
-    /// The peer repeats its offer if it has not heard that it was refused.
+    /// Keeps a refusal, because the peer retransmits its offer until it receives the refusal.
     fn keep_refusal(&mut self, packet: Packet, step: &Step<'_>, env: &Env<'_, '_>) {
         let is_refusal = |exchange: &Exchange| matches!(exchange.wait, Wait::Refused(_));
         if self.exchanges.iter().filter(|exchange| is_refusal(exchange)).count() >= REFUSALS_MAX
@@ -173,7 +173,7 @@ impl Established {
 }
 
 impl AwaitingConfirmation {
-    /// Message 3. `at`: its place in the order in which quick modes were begun.
+    /// Handles message 3. `at` is the exchange's position in the order of their start.
     pub(in super::super) fn on_message(
         self: Box<Self>,
         at: usize,
@@ -206,7 +206,7 @@ impl AwaitingConfirmation {
     }
 }
 
-/// A transform we would choose, and the suite it is.
+/// The suite of an acceptable transform.
 fn acceptable(choice: &Choice<'_>, config: &ChildConfig, core: &Core) -> Option<(Phase2Transform, Suite)> {
     let transform = Phase2Transform::read(&choice.1)?;
     let suite = transform.suite(&config.suites)?;
@@ -228,7 +228,7 @@ fn agree(
 }
 
 /// The traffic of an offer, if our policy covers it.
-// RFC 2409 §5.5: without identities it is that of the peers themselves.
+// RFC 2409 §5.5: without identities it is that between the peers themselves.
 fn covered(ids: &[Identification<'_>], config: &ChildConfig, core: &Core) -> Result<Traffic, Reason> {
     let (ours, theirs) = (core.route.local.ip, core.met_at);
     let [mut remote, mut local] = match ids {
@@ -241,7 +241,7 @@ fn covered(ids: &[Identification<'_>], config: &ChildConfig, core: &Core) -> Res
         }
         _ => return Err(Reason::Syntax("ID")),
     };
-    // RFC 3947 §5.2: behind a NAT a host names itself by an address that only it knows.
+    // RFC 3947 §5.2: a host behind a NAT identifies itself by its private address.
     if config.mode == Mode::Transport && core.nat.there {
         remote = TrafficSelector::host(theirs).only(remote.protocol, remote.ports);
     }
@@ -262,7 +262,7 @@ fn id_body(id: &Identification<'_>) -> Vec<u8> {
     w.finish()
 }
 
-/// What message 2 says, and what we wait for after it.
+/// The parameters of message 2, and the wait after it.
 struct Reply {
     sa_body: Vec<u8>,
     public: Option<Vec<u8>>,
@@ -283,7 +283,7 @@ impl Reply {
             m.append(payload::ID, false, |w| w.bytes(id));
         }
         push_original_addresses(m, traffic.mode, core, false);
-        // RFC 2407 §4.6.3.1: our lifetimes, where they are shorter than what was offered.
+        // RFC 2407 §4.6.3.1: our lifetimes, if they are shorter than the offered ones.
         if self.tells_lifetime {
             let kinds = (Phase2Attribute::SA_LIFE_TYPE.0, Phase2Attribute::SA_LIFE_DURATION.0);
             let data = proposal::lifetime_attributes(kinds.0, kinds.1, *lifespan);
