@@ -1,7 +1,7 @@
-//! Answers that a server keeps for repeated requests. Read RFC 6733 §3 (End-to-End Identifier) and §5.5.4 first.
+//! Answers that a server keeps for retransmitted requests. Read RFC 6733 §3 (End-to-End Identifier) and §5.5.4 first.
 //!
-//! There are keys of subscribers in them. So an answer is for whoever asked: the same address, whose peer called itself the
-//! same, in the same session and word for word; it is kept for a short time, and no address keeps more than its share.
+//! They contain subscribers' keys. So an answer is repeated only to its requester: same address, same Origin-Host, same session
+//! and identical request. It is kept for a short time, and the number per address is limited.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
@@ -13,7 +13,7 @@ use keytoll_engine::Time;
 
 use crate::wire::Message;
 
-/// Who asked what.
+/// The identity of a request.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Asked {
     address: IpAddr,
@@ -21,7 +21,7 @@ pub(crate) struct Asked {
     host: Vec<u8>,
     end_to_end: u32,
     command: u32,
-    /// Every AVP: Session-Id, Origin-Host, and what is asked.
+    /// Every AVP: Session-Id, Origin-Host, and the request's own.
     avps: Box<[u8]>,
 }
 
@@ -34,14 +34,14 @@ impl Asked {
 
 struct Kept {
     asked: Arc<Asked>,
-    /// Wiped when it goes.
+    /// Wiped when dropped.
     answer: Secret,
     until: Time,
 }
 
 /// The answers.
 pub(crate) struct Answers {
-    /// By the number of their coming, the oldest first.
+    /// By sequence number, the oldest first.
     kept: BTreeMap<u64, Kept>,
     /// The number of each, and those of each address.
     numbers: BTreeMap<Arc<Asked>, u64>,
@@ -63,13 +63,13 @@ impl Answers {
         }
     }
 
-    /// The answer that was given, if it is still kept.
+    /// The stored answer, if it is still valid.
     pub(crate) fn get(&self, asked: &Asked, now: Time) -> Option<Vec<u8>> {
         let kept = self.kept.get(self.numbers.get(asked)?).filter(|kept| now < kept.until)?;
         Some(kept.answer.to_vec())
     }
 
-    /// Keeps an answer. An address that has its share loses the oldest of its own.
+    /// Stores an answer. An address at its limit loses its oldest one.
     pub(crate) fn put(&mut self, asked: Asked, answer: Secret, now: Time) {
         self.numbers.get(&asked).copied().into_iter().for_each(|before| self.forget(before));
         let own = self.of_address.get(&asked.address);
@@ -99,7 +99,7 @@ impl Answers {
         }
     }
 
-    /// Wipes what is too old.
+    /// Wipes expired answers.
     pub(crate) fn expire(&mut self, now: Time) {
         while let Some((&oldest, _)) = self.kept.first_key_value().filter(|(_, kept)| kept.until <= now) {
             self.forget(oldest);
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_has_its_share_and_the_oldest_of_it_goes() {
+    fn an_address_is_limited_and_loses_its_oldest_answer() {
         let mut answers = Answers::new(8, Duration::from_secs(10));
         let put = |answers: &mut Answers, host, n: u32| {
             answers.put(asked(host, n), Secret::from(&n.to_be_bytes()[..]), at(0));
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_old_is_gone_and_can_be_given_anew() {
+    fn expired_answers_are_gone_and_can_be_stored_anew() {
         let mut answers = Answers::new(8, Duration::from_secs(10));
         answers.put(asked(1, 1), Secret::from(&b"old"[..]), at(0));
         assert_eq!((answers.get(&asked(1, 1), at(10)), answers.expiry()), (None, Some(at(10))));

@@ -1,4 +1,4 @@
-//! The side that asks: AAA server or gateway. Read RFC 6733 §5.3 to §5.6 first, and RFC 3539 §3.4 for the watchdog.
+//! The Diameter client in an AAA server or gateway. Read RFC 6733 §5.3 to §5.6 first, and RFC 3539 §3.4 for the watchdog.
 //!
 //! ```text
 //!   Closed --first request--> Connecting (CER) --CEA--> Open --Disconnect--> Closing (DPR) --DPA--> Closed
@@ -21,37 +21,37 @@ use crate::wire::Builder;
 use crate::wire::message::{Header, Message, PROXIABLE, REQUEST};
 use crate::{Name, say};
 
-/// What a client must know.
+/// The configuration of a client.
 #[derive(Debug, Clone)]
 pub struct Config {
-    /// Where it sends from.
+    /// Its local address.
     pub local: Socket,
     /// The HSS.
     pub server: Socket,
-    /// Who it is.
+    /// Its names.
     pub name: Name,
     /// Destination-Realm.
     pub realm: String,
-    /// Whether the stream is secured: the server is then believed only by a name that it has proved ([`Input::Secured`]).
+    /// Whether the stream is secured: then the server is accepted only under a name that it has proved ([`Input::Secured`]).
     pub secured: bool,
-    /// How long an answer may take before the request is sent again. RFC 6733 leaves that to TCP and failover; where
-    /// each message is a datagram somebody must.
+    /// How long to wait for an answer before the request is retransmitted. RFC 6733 leaves that to TCP and failover; here, where
+    /// each message is a datagram, the client must do it.
     pub answer_within: Duration,
     /// How often a request is sent at most.
     pub attempts_max: u32,
-    /// Tw of RFC 3539 §3.4.1, at least 6 s there: how long it may be quiet before a watchdog is sent; none for never.
+    /// Tw of RFC 3539 §3.4.1, at least 6 s there: idle time before a watchdog is sent; `None` for never.
     pub watchdog: Option<Duration>,
     /// Most requests at a time.
     pub outstanding_max: usize,
-    /// How long after its stream was lost it connects again; each failure doubles it.
+    /// Wait before reconnecting after a lost stream; each failure doubles it.
     pub reconnect_after: Duration,
     /// Tc of RFC 6733 §2.1: the longest time between two attempts to connect.
     pub reconnect_every: Duration,
 }
 
 impl Config {
-    /// Answers within 2 s, three attempts, a watchdog after 30 s (RFC 3539 §3.4.1), 4096 requests at a time, a lost
-    /// stream made again after 100 ms and then ever later up to every 30 s (RFC 6733 §2.1).
+    /// Answers within 2 s, three attempts, a watchdog after 30 s (RFC 3539 §3.4.1), 4096 requests at a time; a lost stream is
+    /// reconnected after 100 ms and then with increasing waits up to 30 s (RFC 6733 §2.1).
     pub const fn new(local: Socket, server: Socket, name: Name, realm: String) -> Self {
         Self {
             local,
@@ -69,34 +69,33 @@ impl Config {
     }
 }
 
-/// What the owner may ask.
+/// A command of the owner.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Command {
-    /// Connect now, not with the first request.
+    /// Connect now, rather than with the first request.
     Connect,
-    /// Get vectors; connects first if need be.
+    /// Get vectors; connects first if necessary.
     Ask {
-        /// The owner's name for it, repeated in the answer.
+        /// The owner's id of the question, repeated in the answer.
         id: u64,
-        /// What.
+        /// The request.
         request: Request,
     },
-    /// Say goodbye.
+    /// Disconnect with DPR.
     Disconnect,
 }
 
-/// What the owner is told.
+/// An event for the owner.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Event {
     /// The answer.
     Answered {
         /// The owner's name for the request.
         id: u64,
-        /// Vectors in the order they are to be used, or why none.
+        /// Vectors in the order in which they are to be used, or why there are none.
         vectors: Result<Vec<Vector>, Refusal>,
     },
-    /// The server did not answer, said goodbye, or its stream was lost; the next request connects anew if nothing else
-    /// does.
+    /// The server did not answer, disconnected, or its stream was lost; the next request reconnects if nothing else does.
     Down,
 }
 
@@ -109,7 +108,7 @@ enum State {
     Lost,
 }
 
-/// A request on its way.
+/// An outstanding request.
 #[derive(Debug)]
 struct Pending {
     what: What,
@@ -127,12 +126,12 @@ enum What {
     Vectors { id: u64, request: Request },
 }
 
-/// The time since a stream was lost until there is a connection again.
+/// The time from a lost stream until there is a connection again.
 #[derive(Debug)]
 struct Outage {
     failures: u32,
     connect_at: Time,
-    /// When whoever waits for an answer is told that there is none.
+    /// When waiting questions are answered with a failure.
     give_up_at: Option<Time>,
 }
 
@@ -144,19 +143,19 @@ pub struct Client {
     /// By hop-by-hop identifier.
     pending: BTreeMap<u32, Pending>,
     waiting: VecDeque<(u64, Request)>,
-    /// Sent on a stream that is lost, to be sent again on the next.
+    /// Requests sent on a lost stream, to be sent again on the next.
     held: Vec<Pending>,
     outage: Option<Outage>,
     next_hop: u32,
     next_end: u32,
     heard: Time,
-    /// What the server has proved of itself.
+    /// The names that the server has proved.
     proved: Vec<String>,
     out: VecDeque<Output<Event>>,
 }
 
 impl Client {
-    /// A client that has not connected yet; identifiers begin at random (RFC 6733 §3).
+    /// A client that has not connected yet; identifiers start at random (RFC 6733 §3).
     pub fn new(config: Config, rng: &mut Rng) -> Self {
         let [hop, end] = [0; 2].map(|_: u8| u32::from_be_bytes(rng.bytes()));
         Self {
@@ -227,8 +226,8 @@ impl Client {
         let (command, application) = request.carrier();
         let header = self.header(REQUEST | PROXIABLE, command, application);
         let Config { name, realm, .. } = &self.config;
-        // RFC 6733 §8.8: the session is named after who began it.
-        // All ten digits, so that what is asked first is as long as what is asked last.
+        // RFC 6733 §8.8: the session is named after its initiator.
+        // Always ten digits, so that all requests have the same length.
         let session = format!("{};{:010};{id:010}", name.host, header.end_to_end);
         let message = Builder::new(header).with(AvpCode::SESSION_ID, session.as_bytes());
         let message = say::with_application(message, application)
@@ -270,7 +269,7 @@ impl Client {
         if message.header.is_request() { self.on_request(&message, cx) } else { self.on_answer(&message, cx) }
     }
 
-    /// The server asks whether we are there, or says goodbye.
+    /// Handles a watchdog or disconnect request of the server.
     fn on_request(&mut self, message: &Message<'_>, cx: &mut Ctx<'_>) {
         let command = message.header.command;
         if !matches!(command, command::DEVICE_WATCHDOG | command::DISCONNECT_PEER) {
@@ -333,8 +332,8 @@ impl Client {
         }
     }
 
-    // RFC 6733 §5.5.4: what has no answer yet is sent again, with the T flag and the same End-to-End Identifier; §3: the
-    // Hop-by-Hop Identifier is the connection's own.
+    // RFC 6733 §5.5.4: unanswered requests are sent again, with the T flag and the same End-to-End Identifier; §3: the
+    // Hop-by-Hop Identifier belongs to the connection.
     fn send_on_the_new_stream(&mut self, mut pending: Pending, cx: &mut Ctx<'_>) {
         let hop_by_hop = self.next_hop;
         self.next_hop = self.next_hop.wrapping_add(1);
@@ -351,13 +350,13 @@ impl Client {
         let unanswered = |pending: &Pending| matches!(pending.what, What::Vectors { .. });
         self.held.extend(pending.into_values().filter(unanswered));
         match self.state {
-            // It was to go, but perhaps somebody has asked something since.
+            // The connection was closing, but there may be new requests.
             State::Closed | State::Closing => self.closed(cx),
             State::Connecting | State::Open | State::Lost => self.lost(cx),
         }
     }
 
-    // RFC 6733 §2.1: an attempt to connect is made periodically, every Tc; sooner at first, for whoever only restarts.
+    // RFC 6733 §2.1: connection attempts are made periodically, every Tc; sooner at first, in case the server only restarts.
     fn lost(&mut self, cx: &mut Ctx<'_>) {
         self.state = State::Lost;
         let failures = self.outage.as_ref().map_or(0, |outage| outage.failures + 1);
@@ -371,7 +370,7 @@ impl Client {
         }
     }
 
-    /// During an outage nobody waits for longer than for a server that does not answer.
+    /// During an outage questions wait no longer than for a server that does not answer.
     fn mind_patience(&mut self, now: Time) {
         let nobody = self.held.is_empty() && self.waiting.is_empty();
         let patience = self.config.answer_within * self.config.attempts_max;
@@ -390,7 +389,7 @@ impl Client {
         self.send_base(command::DISCONNECT_PEER, What::Disconnect, cause, cx);
     }
 
-    /// The server is gone: whatever waits for it fails.
+    /// The server is gone: everything that waits for it fails.
     fn down(&mut self) {
         self.state = State::Closed;
         self.outage = None;
@@ -449,7 +448,7 @@ impl Client {
         self.outage.as_ref().and_then(|outage| outage.give_up_at)
     }
 
-    /// When it has been quiet for too long; nothing while answers are awaited, for these are watched already.
+    /// When the watchdog is due; `None` while answers are outstanding, because these are supervised already.
     fn watchdog_at(&self) -> Option<Time> {
         let quiet = self.state == State::Open && self.pending.is_empty();
         self.config.watchdog.filter(|_| quiet).map(|tw| self.heard + tw)

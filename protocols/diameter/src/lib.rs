@@ -1,13 +1,13 @@
-//! Diameter, as far as a subscriber database is asked for authentication vectors: RFC 6733 (base), 3GPP TS 29.273 (SWx)
-//! and TS 29.272 (S6a).
+//! Diameter for requesting authentication vectors from a subscriber database: RFC 6733 (base), 3GPP TS 29.273 (SWx) and
+//! TS 29.272 (S6a).
 //!
-//! * [`number`]: command, application, AVP and result codes; [`names`]: what traces call messages.
+//! * [`number`]: command, application, AVP and result codes; [`names`]: names of messages in traces.
 //! * [`wire`]: messages and AVPs, read into borrowed views and written into one buffer.
-//! * [`vectors`]: what is asked for and answered, and how MAR/MAA and AIR/AIA say it.
+//! * [`vectors`]: requests and answers for vectors, and their encoding in MAR/MAA and AIR/AIA.
 //! * [`client`]: in the AAA server or the gateway.
-//! * [`server`]: in the HSS, in front of whoever holds the keys.
+//! * [`server`]: in the HSS, in front of the authentication centre.
 //!
-//! One message is one datagram here; the stream that TCP makes of them is the driver's concern.
+//! One message is one datagram here; the driver handles the TCP stream.
 
 mod answers;
 pub mod client;
@@ -29,10 +29,10 @@ pub use say::result_of;
 pub use server::Server;
 pub use vectors::{Refusal, Request, Vector, Wanted};
 
-/// What a meter books Diameter under: it shares the phase with every protocol behind the gateway.
+/// The phase that a meter counts Diameter under: all protocols behind the gateway share it.
 pub const PHASE: Phase = Phase::new(60, "aaa");
 
-/// Who speaks: the names in Origin-Host and Origin-Realm (RFC 6733 §6.3, §6.4).
+/// A node's Origin-Host and Origin-Realm (RFC 6733 §6.3, §6.4).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Name {
     /// Origin-Host.

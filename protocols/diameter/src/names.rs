@@ -1,4 +1,4 @@
-//! What traces call Diameter's messages: the abbreviations of RFC 6733 §3.1, TS 29.272 §7.1 and TS 29.273 §8.2.
+//! Names of Diameter messages in traces: the abbreviations of RFC 6733 §3.1, TS 29.272 §7.1 and TS 29.273 §8.2.
 
 use keytoll_engine::trace::{Message, Name, Protocol};
 
@@ -45,14 +45,14 @@ mod tests {
     use crate::wire::message::REQUEST;
 
     #[test]
-    fn requests_and_answers_are_told_apart_and_a_command_has_all_its_bits() {
+    fn requests_and_answers_are_distinguished_and_commands_have_24_bits() {
         let named = |command, flags| {
             let header = Header { flags, command, application: 0, hop_by_hop: 7, end_to_end: 9 };
             message(&header, 20).name.as_str()
         };
         assert_eq!([named(303, REQUEST), named(303, 0)], ["MAR", "MAA"]);
         assert_eq!([257, 280, 282, 318].map(|command| named(command, REQUEST)), ["CER", "DWR", "DPR", "AIR"]);
-        // The low byte of 303 with another above.
+        // The low byte of 303 with another high byte.
         assert_eq!([named(0x022F, REQUEST), named(99, 0)], ["Diameter request", "Diameter answer"]);
     }
 }

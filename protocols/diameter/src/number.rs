@@ -50,11 +50,11 @@ pub mod result {
 /// An AVP's code with its vendor; all of them are mandatory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct AvpCode {
-    /// The vendor whose number it is; none for the IETF's.
+    /// The vendor that defines it; `None` for the IETF.
     pub vendor: Option<u32>,
     /// The number.
     pub code: u32,
-    /// As the standard calls it.
+    /// Its name in the standard.
     pub name: &'static str,
 }
 

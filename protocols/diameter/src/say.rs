@@ -1,4 +1,4 @@
-//! What both ends have in common: their names in every message, the facts they leave.
+//! What both ends share: their names in every message, and the facts they record.
 
 use keytoll_engine::trace::{Fact, Message as Sent};
 use keytoll_engine::{Ctx, Datagram};
@@ -10,21 +10,21 @@ use crate::names::{self, DIAMETER};
 use crate::number::{AvpCode, VENDOR_3GPP, application};
 use crate::wire::{Avps, Builder, Header};
 
-/// Where a message has its flags.
+/// Offset of the flags in a message.
 const FLAGS_AT: usize = 4;
-/// Where it has its Hop-by-Hop Identifier.
+/// Position of the Hop-by-Hop Identifier.
 const HOP_BY_HOP_AT: std::ops::Range<usize> = 12..16;
 
-/// Begins a message with who we are.
+/// Starts a message with Origin-Host and Origin-Realm.
 pub(crate) fn begin(header: Header, name: &Name) -> Builder {
     Builder::new(header)
         .with(AvpCode::ORIGIN_HOST, name.host.as_bytes())
         .with(AvpCode::ORIGIN_REALM, name.realm.as_bytes())
 }
 
-/// Which of the two applications we speak (RFC 6733 §5.3, §6.11).
+/// The supported applications (RFC 6733 §5.3, §6.11).
 pub(crate) fn capabilities(message: Builder, local: Socket) -> Builder {
-    // RFC 6733 §4.3.1: an Address begins with its family, 1 for IPv4 and 2 for IPv6.
+    // RFC 6733 §4.3.1: an Address starts with its family, 1 for IPv4 and 2 for IPv6.
     let address = match local.ip {
         std::net::IpAddr::V4(ip) => [&[0, 1][..], &ip.octets()].concat(),
         std::net::IpAddr::V6(ip) => [&[0, 2][..], &ip.octets()].concat(),
@@ -52,7 +52,7 @@ pub fn result_of(avps: &Avps<'_>) -> Option<u32> {
     group.u32(AvpCode::EXPERIMENTAL_RESULT_CODE).ok()?
 }
 
-/// A datagram of these bytes, and the fact that it was sent.
+/// A datagram of these bytes; records that it was sent.
 pub(crate) fn send(from: Socket, to: Socket, bytes: Vec<u8>, again: bool, cx: &mut Ctx<'_>) -> Datagram {
     let header =
         Header::read(&mut Reader::new(&bytes[FLAGS_AT..])).expect("a message begins with its header");
@@ -61,20 +61,20 @@ pub(crate) fn send(from: Socket, to: Socket, bytes: Vec<u8>, again: bool, cx: &m
     Datagram { protocol: DIAMETER, from: Addr::Tcp(from), to: Addr::Tcp(to), bytes }
 }
 
-// RFC 6733 §13.1: what a peer calls itself is what its certificate proved, or any certificate of one authority could play
-// any peer.
-// RFC 4343 §3: names are the same in capitals.
+// RFC 6733 §13.1: a peer's name must be in its certificate, or any certificate of the authority could be used for any
+// peer.
+// RFC 4343 §3: names are compared without case.
 /// Whether an Origin-Host is one of these names.
 pub(crate) fn is_one_of(host: &[u8], names: &[String]) -> bool {
     names.iter().any(|name| name.as_bytes().eq_ignore_ascii_case(host))
 }
 
-/// Sets the T flag of a request about to be sent again (RFC 6733 §3).
+/// Sets the T flag of a request to be retransmitted (RFC 6733 §3).
 pub(crate) fn mark_again(bytes: &mut [u8]) {
     bytes[FLAGS_AT] |= crate::wire::message::RETRANSMITTED;
 }
 
-/// Says for which connection a message is (RFC 6733 §3).
+/// Sets the Hop-by-Hop Identifier of a connection (RFC 6733 §3).
 pub(crate) fn set_hop_by_hop(bytes: &mut [u8], hop_by_hop: u32) {
     bytes[HOP_BY_HOP_AT].copy_from_slice(&hop_by_hop.to_be_bytes());
 }

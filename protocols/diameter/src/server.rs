@@ -1,12 +1,12 @@
-//! The HSS's side. Read RFC 6733 §5.3 to §5.5 and §6.2 first, then TS 29.273 §8.1.2.1 and TS 29.272 §5.2.3.
+//! The Diameter server in the HSS. Read RFC 6733 §5.3 to §5.5 and §6.2 first, then TS 29.273 §8.1.2.1 and TS 29.272 §5.2.3.
 //!
-//! A request is answered at once; a repeated one gets the answer it got before, so that no sequence number is spent
-//! twice (RFC 6733 §3, End-to-End Identifier). Vectors are for who asked: repeated is what the same peer says again, from
-//! the same address and word for word, within a minute.
+//! A request is answered at once; a retransmission gets the same answer, so that no sequence number is used twice (RFC 6733 §3,
+//! End-to-End Identifier). Answers contain keys: only an identical request of the same peer from the same address within a
+//! minute counts as a retransmission.
 //!
 //! ```text
-//!   stream --CER of an admitted peer, by a name that it has proved if the stream is secured--> known --requests--> answers
-//!      '--anything else--> answered if it can be, then closed
+//!   stream --CER of an admitted peer, under a proved name if the stream is secured--> known --requests--> answers
+//!      '--anything else--> answered if possible, then closed
 //! ```
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -26,45 +26,47 @@ use crate::vectors::{Refusal, Request, Vector, Wanted, write_vectors};
 use crate::wire::message::{Header, Message};
 use crate::{Name, say};
 
-/// Who holds the keys and makes vectors.
+/// The authentication centre, which holds the keys.
 pub trait VectorSource: Send {
-    /// Vectors for a request. For [`Wanted::Eps`] quintuplets with the separation bit set are enough: KASME is derived
-    /// from them here.
+    /// Vectors for a request. For [`Wanted::Eps`] quintuplets with the separation bit suffice: KASME is derived here.
+    ///
+    /// # Errors
+    /// Why there are no vectors.
     fn vectors(&mut self, request: &Request, crypto: &mut dyn Crypto) -> Result<Vec<Vector>, Refusal>;
 }
 
-/// What a server must know.
+/// The configuration of a server.
 #[derive(Debug, Clone)]
 pub struct Config {
-    /// Where it listens.
+    /// Its listening address.
     pub local: Socket,
-    /// Who it is.
+    /// Its names.
     pub name: Name,
-    /// Who may ask, by address; none: anybody.
+    /// The admitted addresses; `None`: any.
     pub admitted: Option<BTreeSet<IpAddr>>,
-    /// Whether streams are secured: a peer is then answered only by a name that it has proved ([`Input::Secured`]).
+    /// Whether streams are secured: then a peer is answered only under a name that it has proved ([`Input::Secured`]).
     pub secured: bool,
-    /// Most peers known at a time; the oldest is forgotten first.
+    /// Maximum number of known peers; the oldest is dropped first.
     pub peers_max: usize,
-    /// Most answers kept for repeated requests; a quarter of them for one address.
+    /// Maximum number of answers kept for retransmitted requests; a quarter of them for one address.
     pub answers_max: usize,
-    /// How long an answer is kept for a repeated request.
-    // RFC 6733 §3: an End-to-End Identifier stays unique for 4 minutes at least; nobody repeats a request for so long.
+    /// How long an answer is kept for a retransmitted request.
+    // RFC 6733 §3: an End-to-End Identifier stays unique for at least 4 minutes; nobody retransmits for so long.
     pub answers_for: Duration,
 }
 
 impl Config {
-    /// The usual limits: 256 peers, 1024 answers, each for a minute.
+    /// The default limits: 256 peers, 1024 answers, each for a minute.
     pub const fn new(local: Socket, name: Name) -> Self {
         let answers_for = Duration::from_secs(60);
         Self { local, name, admitted: None, secured: false, peers_max: 256, answers_max: 1024, answers_for }
     }
 }
 
-/// What the owner is told.
+/// An event for the owner.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Event {
-    /// A request was answered: whose, and how.
+    /// A request was answered: its subscriber and result.
     Answered {
         /// The IMSI's digits.
         imsi: String,
@@ -81,7 +83,7 @@ struct Peer {
     host: Vec<u8>,
 }
 
-/// RFC 1035 §2.3.4: no host's name is longer; more of it is not remembered.
+/// RFC 1035 §2.3.4: host names are no longer; the rest is not stored.
 const HOST_BYTES_MAX: usize = 255;
 
 /// The engine.
@@ -89,7 +91,7 @@ pub struct Server<S> {
     config: Config,
     source: S,
     peers: VecDeque<Peer>,
-    /// Names that were proved, by the other end of each secured stream.
+    /// The proved names, by the other end of each secured stream.
     proved: BTreeMap<Socket, Vec<String>>,
     answers: Answers,
     out: VecDeque<Output<Event>>,
@@ -102,7 +104,7 @@ impl<S> std::fmt::Debug for Server<S> {
 }
 
 impl<S: VectorSource> Server<S> {
-    /// A server in front of who holds the keys.
+    /// A server in front of an authentication centre.
     pub const fn new(config: Config, source: S) -> Self {
         let answers = Answers::new(config.answers_max, config.answers_for);
         Self {
@@ -115,7 +117,7 @@ impl<S: VectorSource> Server<S> {
         }
     }
 
-    /// Who holds the keys.
+    /// The authentication centre.
     pub const fn source_mut(&mut self) -> &mut S {
         &mut self.source
     }
@@ -132,7 +134,7 @@ impl<S: VectorSource> Server<S> {
         }
         match message.header.command {
             command::CAPABILITIES_EXCHANGE => self.on_capabilities(from, &message, cx),
-            // RFC 6733 §5.6: nothing before the capabilities were exchanged.
+            // RFC 6733 §5.6: nothing before the capabilities exchange.
             _ if !self.knows(from) => self.refuse(from, "Diameter request from an unknown peer", cx),
             command::DEVICE_WATCHDOG => self.succeed(from, message.header, cx),
             command::DISCONNECT_PEER => {
@@ -155,15 +157,14 @@ impl<S: VectorSource> Server<S> {
         self.out.push_back(Output::Close { local: Addr::Tcp(self.config.local), peer: Addr::Tcp(peer) });
     }
 
-    /// Who says what cannot be answered is hung up on.
+    /// Closes the connection of a peer whose message cannot be answered.
     fn refuse(&mut self, from: Socket, why: &'static str, cx: &mut Ctx<'_>) {
         cx.discard(DIAMETER, why);
         self.forget(from);
         self.close(from);
     }
 
-    // RFC 6733 §5.3: a CER from a peer that is not known is answered with DIAMETER_UNKNOWN_PEER, and the connection is
-    // closed.
+    // RFC 6733 §5.3: a CER from an unknown peer is answered with DIAMETER_UNKNOWN_PEER, and the connection is closed.
     fn refuse_peer(&mut self, from: Socket, header: Header, cx: &mut Ctx<'_>) {
         if header.command == command::CAPABILITIES_EXCHANGE {
             let answer = self.protocol_error(header, result::UNKNOWN_PEER);
@@ -209,7 +210,7 @@ impl<S: VectorSource> Server<S> {
         self.send(from, answer, false, cx);
     }
 
-    /// Answers a question for vectors, the same one always in the same way.
+    /// Answers a request for vectors; a retransmission gets the same answer.
     fn on_question(&mut self, from: Socket, message: &Message<'_>, cx: &mut Ctx<'_>) {
         let peer = self.peers.iter().find(|peer| peer.address == from);
         let host = peer.map(|peer| peer.host.clone()).unwrap_or_default();
@@ -244,7 +245,7 @@ impl<S: VectorSource> Server<S> {
                 let answer = answer.with_u32(AvpCode::RESULT_CODE, result::SUCCESS);
                 write_vectors(&request, &vectors, answer).finish()
             }
-            // TS 29.272 §7.4.3: results of 3GPP's are experimental, with 3GPP as the vendor.
+            // TS 29.272 §7.4.3: 3GPP's results are experimental, with 3GPP as the vendor.
             Err(refusal @ (Refusal::UserUnknown | Refusal::Unavailable)) => answer
                 .with_group(AvpCode::EXPERIMENTAL_RESULT, |group| {
                     let group = group.with_u32(AvpCode::VENDOR_ID, VENDOR_3GPP);
@@ -272,7 +273,7 @@ impl<S: VectorSource> Server<S> {
     }
 }
 
-/// A vector as it leaves the HSS: for S6a with KASME instead of CK and IK.
+/// A vector in the form that leaves the HSS: for S6a with KASME instead of CK and IK.
 fn served(vector: Vector, wanted: &Wanted, cx: &mut Ctx<'_>) -> Vector {
     match (vector, wanted) {
         (Vector::Umts { rand, autn, xres, ck, ik }, Wanted::Eps(plmn)) => {
@@ -308,7 +309,7 @@ impl<S: VectorSource> Engine for Server<S> {
             Input::Datagram { .. } | Input::Secured { .. } | Input::Lost { .. } => {
                 cx.discard(DIAMETER, "not over TCP");
             }
-            // What has expired was forgotten above; it has no commands, and leaves nothing half done.
+            // Expired answers were dropped above; there are no commands and no half-processed state.
             Input::Tick | Input::Command(()) | Input::Inner(_) | Input::Recover => {}
         }
     }

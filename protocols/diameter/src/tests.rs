@@ -1,4 +1,4 @@
-//! Client and server talking: answers, refusals, losses, goodbyes, and what does not belong.
+//! Client and server: answers, refusals, losses, disconnects, and invalid messages.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ use crate::wire::Builder;
 use crate::wire::message::{Header, Message, REQUEST, RETRANSMITTED};
 use crate::{Client, Name, Refusal, Request, Server, Vector, Wanted, client, server};
 
-/// Numbers its vectors, so that an order can be seen.
+/// Numbers its vectors, so that their order is visible.
 #[derive(Default)]
 struct Source {
     made: u8,
@@ -63,10 +63,10 @@ struct Lab {
     facts: Vec<Fact>,
     now: Time,
     events: Vec<client::Event>,
-    /// Which datagrams get lost, counted from the first.
+    /// Which datagrams are lost, counted from the first.
     lose: std::ops::Range<usize>,
     carried: Vec<Vec<u8>>,
-    /// Streams that somebody wanted closed, each from its own address to the peer's.
+    /// Streams that an end asked to close, each from its own address to the peer's.
     closed: Vec<(Socket, Socket)>,
 }
 
@@ -119,7 +119,7 @@ impl Lab {
         self.server.handle(Input::Datagram { from: Addr::Tcp(from), to: Addr::Tcp(addr(2)), bytes }, &mut cx);
     }
 
-    /// Carries until nobody has anything to send.
+    /// Delivers until there is nothing to send.
     fn settle(&mut self) {
         loop {
             let mut moved = false;
@@ -152,7 +152,7 @@ impl Lab {
         }
     }
 
-    /// The streams that are to be closed since this was last asked.
+    /// The streams to close since the last call.
     fn closed(&mut self) -> Vec<(Socket, Socket)> {
         self.settle();
         std::mem::take(&mut self.closed)
@@ -171,14 +171,14 @@ impl Lab {
         }
     }
 
-    /// Lets time pass to the client's deadline.
+    /// Advances to the client's deadline.
     fn tick(&mut self) {
         self.now = self.client.deadline().unwrap().at;
         self.client(Input::Tick);
         self.settle();
     }
 
-    /// The stream between the two is gone.
+    /// Breaks the stream between the two.
     fn cut(&mut self) {
         let mut cx = Ctx { now: self.now, crypto: &mut self.crypto, trace: &mut self.facts };
         self.client.handle(Input::Lost { peer: Addr::Tcp(addr(2)), local: Addr::Tcp(addr(1)) }, &mut cx);
@@ -237,7 +237,7 @@ fn every_kind_of_vector_comes_in_order() {
 
 /// TS 29.273 §8.1.2.1.1; Wireshark 4.0.17 dissects every message of this conversation without a complaint.
 #[test]
-fn a_multimedia_auth_answer_says_whose_and_how_many() {
+fn a_multimedia_auth_answer_has_user_name_and_number_of_vectors() {
     let mut lab = Lab::new();
     lab.ask(7, "001010000000001", Wanted::Sim, 3);
     let answer = Message::read(&lab.carried[3]).unwrap();
@@ -283,7 +283,7 @@ fn refusals_keep_their_names() {
 }
 
 #[test]
-fn a_lost_message_is_sent_again_and_answered_once() {
+fn a_lost_message_is_retransmitted_and_answered_once() {
     // CER, CEA, request, answer.
     for lost in 0..4 {
         let mut lab = Lab::new();
@@ -354,7 +354,7 @@ fn a_request_survives_its_stream_and_gets_the_answer_it_missed() {
 }
 
 #[test]
-fn an_outage_is_tried_ever_more_rarely_and_keeps_nobody_waiting() {
+fn reconnects_become_rarer_and_questions_do_not_wait() {
     let mut lab = Lab::new();
     lab.command(client::Command::Connect);
     lab.ask(1, "5", Wanted::Aka, 1);
@@ -387,7 +387,7 @@ fn an_outage_is_tried_ever_more_rarely_and_keeps_nobody_waiting() {
 }
 
 #[test]
-fn a_goodbye_whose_answer_is_lost_with_the_stream_is_a_goodbye() {
+fn a_disconnect_whose_answer_is_lost_with_the_stream_is_complete() {
     let mut lab = Lab::new();
     lab.command(client::Command::Connect);
     lab.lose = 3..4;
@@ -399,7 +399,7 @@ fn a_goodbye_whose_answer_is_lost_with_the_stream_is_a_goodbye() {
 }
 
 #[test]
-fn a_question_from_before_the_goodbye_is_answered_on_the_next_stream() {
+fn a_question_from_before_the_disconnect_is_answered_on_the_next_stream() {
     let mut lab = Lab::new();
     lab.command(client::Command::Connect);
     lab.lose = 2..4;
@@ -411,7 +411,7 @@ fn a_question_from_before_the_goodbye_is_answered_on_the_next_stream() {
 }
 
 #[test]
-fn goodbye_closes_and_the_next_request_connects_again() {
+fn disconnect_closes_and_the_next_request_reconnects() {
     let mut lab = Lab::new();
     lab.ask(1, "5", Wanted::Aka, 1);
     lab.command(client::Command::Disconnect);
@@ -430,7 +430,7 @@ fn too_many_requests_at_once_are_refused() {
 }
 
 #[test]
-fn who_is_not_admitted_is_not_heard() {
+fn a_peer_that_is_not_admitted_is_refused() {
     let mut lab = Lab::new();
     let admitted = Some([addr(7).ip].into());
     let config = server::Config { admitted, ..server::Config::new(addr(2), name("hss")) };
@@ -450,7 +450,7 @@ fn who_is_not_admitted_is_not_heard() {
     );
 }
 
-/// A server that knows these peers by their capabilities; what it says is read.
+/// A server that knows these peers by their capabilities; its answers are decoded.
 fn server_of(peers: &[(Socket, &str)]) -> Lab {
     let mut lab = Lab::new();
     for (peer, host) in peers {
@@ -481,7 +481,7 @@ fn question(session: &str, end_to_end: u32, imsi: &str) -> Vec<u8> {
 }
 
 #[test]
-fn only_who_asked_hears_an_answer_again_and_not_for_long() {
+fn an_answer_is_repeated_to_its_requester_only_and_not_for_long() {
     let (aaa, port_after, stranger) = (addr(1), addr(1).at_port(40_000), addr(9));
     let mut lab = server_of(&[
         (aaa, "aaa.example.org"),
@@ -497,7 +497,7 @@ fn only_who_asked_hears_an_answer_again_and_not_for_long() {
     let (first, _) = ask(&mut lab, aaa, &asked);
     assert_eq!(ask(&mut lab, aaa, &asked), (first.clone(), 1), "said again");
     assert_eq!(ask(&mut lab, port_after, &asked), (first.clone(), 1), "said again on the next stream");
-    // The same two numbers, by somebody else or about something else.
+    // The same two numbers, from another peer or in another request.
     let mut made = 1;
     for (from, question) in [
         (stranger, asked.clone()),
@@ -520,7 +520,7 @@ fn only_who_asked_hears_an_answer_again_and_not_for_long() {
 }
 
 #[test]
-fn an_answer_is_not_said_again_when_it_is_too_old_though_nothing_has_ticked() {
+fn an_expired_answer_is_not_repeated_even_without_a_tick() {
     let mut lab = server_of(&[(addr(1), "aaa.example.org")]);
     let asked = question("session", 7, "5");
     lab.server(addr(1), &asked);
@@ -543,7 +543,7 @@ fn no_address_takes_the_answers_of_another() {
 }
 
 #[test]
-fn whoever_says_nonsense_is_hung_up_on() {
+fn the_connection_of_a_peer_that_sends_garbage_is_closed() {
     let unknown = Builder::new(header(REQUEST, command::DEVICE_WATCHDOG, application::BASE)).finish();
     let answer = Builder::new(header(0, command::MULTIMEDIA_AUTH, application::SWX)).finish();
     for bytes in [&b"nonsense"[..], &answer] {
@@ -564,7 +564,7 @@ fn whoever_says_nonsense_is_hung_up_on() {
 }
 
 #[test]
-fn the_oldest_of_too_many_peers_is_hung_up_on() {
+fn the_connection_of_the_oldest_of_too_many_peers_is_closed() {
     let mut lab = Lab::new();
     lab.server = Server::new(
         server::Config { peers_max: 2, ..server::Config::new(addr(2), name("hss")) },
@@ -582,7 +582,7 @@ fn header(flags: u8, command: u32, application: u32) -> Header {
 }
 
 #[test]
-fn what_does_not_belong_is_discarded_with_a_name() {
+fn unexpected_messages_are_discarded_with_a_reason() {
     let mut lab = Lab::new();
     let answer = Builder::new(header(0, command::MULTIMEDIA_AUTH, application::SWX)).finish();
     lab.server(addr(1), &answer);
@@ -649,7 +649,7 @@ fn secured(of_client: &[&str], of_server: &[&str]) -> Lab {
 }
 
 #[test]
-fn a_secured_peer_is_whom_it_has_proved_to_be() {
+fn a_secured_peer_is_accepted_under_proved_names_only() {
     let (aaa, hss) = ("aaa.example.org", "hss.example.org");
     let mut lab = secured(&["other.example.org", "AAA.example.ORG"], &[hss]);
     assert!(lab.answer().is_ok());
@@ -671,7 +671,7 @@ fn a_secured_peer_is_whom_it_has_proved_to_be() {
 }
 
 #[test]
-fn what_was_proved_goes_with_the_stream() {
+fn proved_names_end_with_the_stream() {
     let mut lab = secured(&["aaa.example.org"], &["hss.example.org"]);
     assert!(lab.answer().is_ok());
     lab.cut();

@@ -1,5 +1,5 @@
 //! Authentication vectors over Diameter. Read TS 29.273 §8.1.2.1 and §8.2.2.1 (MAR, MAA), TS 29.272 §7.2.5 and §7.2.6
-//! (AIR, AIA) first. GSM triplets go as TS 29.234 §6 had them for Wx: one item a triplet, the scheme `EAP/SIM`.
+//! (AIR, AIA) first. GSM triplets are encoded as in TS 29.234 §6 for Wx: one item per triplet, the scheme `EAP/SIM`.
 
 use keytoll_crypto_api::Secret;
 use keytoll_net::wire::{DecodeError, Problem};
@@ -7,19 +7,19 @@ use keytoll_net::wire::{DecodeError, Problem};
 use crate::number::{AvpCode, application, command, result};
 use crate::wire::{Avps, Builder};
 
-/// Most vectors in one answer.
+/// Maximum number of vectors in one answer.
 pub const VECTORS_MAX: u32 = 32;
 
-/// What is asked for a subscriber.
+/// A request for vectors of a subscriber.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Request {
-    /// Whose: the IMSI's digits.
+    /// The digits of the IMSI.
     pub imsi: String,
-    /// What.
+    /// The kind of vectors.
     pub wanted: Wanted,
     /// How many vectors, 1 to [`VECTORS_MAX`].
     pub count: u32,
-    /// RAND ‖ AUTS of a card that was out of step.
+    /// RAND ‖ AUTS of a card that was out of sequence.
     pub resynchronisation: Option<[u8; 30]>,
 }
 
@@ -74,34 +74,34 @@ pub enum Vector {
     },
 }
 
-/// Why there are no vectors; the name is for analysis.
+/// Why there are no vectors; analysis groups by the name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
-    /// Nobody has this IMSI.
+    /// The IMSI is unknown.
     #[error("Diameter unknown user")]
     UserUnknown,
-    /// The database has the user but cannot make this.
+    /// The database has the user but cannot generate these vectors.
     #[error("Diameter authentication data unavailable")]
     Unavailable,
-    /// The database will not: above all, AUTS is wrong.
+    /// The database refuses, above all because AUTS is invalid.
     #[error("Diameter unable to comply")]
     UnableToComply,
     /// Any other result code.
     #[error("Diameter error answer")]
     Other(u32),
-    /// The database gave no answer in time.
+    /// The database did not answer in time.
     #[error("Diameter no answer")]
     NoAnswer,
-    /// More requests at once than allowed.
+    /// Too many requests at once.
     #[error("Diameter too many requests")]
     TooMany,
-    /// The answer does not say what it must.
+    /// The answer lacks mandatory contents.
     #[error("Diameter malformed answer")]
     Malformed,
 }
 
 impl Refusal {
-    /// The result code that says so.
+    /// Its result code.
     pub const fn code(self) -> u32 {
         match self {
             Self::UserUnknown => result::USER_UNKNOWN,
@@ -113,7 +113,7 @@ impl Refusal {
         }
     }
 
-    /// What a result code says; none if it is success.
+    /// The refusal for a result code; `None` for success.
     pub const fn of(code: u32) -> Option<Self> {
         match code {
             result::SUCCESS => None,
@@ -131,7 +131,7 @@ const SCHEME_AKA_PRIME: &str = "EAP-AKA'";
 const SCHEME_SIM: &str = "EAP/SIM";
 
 impl Request {
-    /// Command and application that carry it.
+    /// Its command and application.
     pub const fn carrier(&self) -> (u32, u32) {
         match self.wanted {
             Wanted::Eps(_) => (command::AUTHENTICATION_INFORMATION, application::S6A),
@@ -231,7 +231,7 @@ pub(crate) fn write_vectors(request: &Request, vectors: &[Vector], message: Buil
             })
         });
     }
-    // TS 29.273 §8.1.2.1.1: whose vectors they are, and how many.
+    // TS 29.273 §8.1.2.1.1: user name and number of vectors.
     let count = u32::try_from(vectors.len()).expect("at most 32 vectors");
     let message = message
         .with(AvpCode::USER_NAME, request.imsi.as_bytes())

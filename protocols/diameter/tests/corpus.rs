@@ -1,6 +1,6 @@
-//! The fuzz targets `diameter_codec` and `diameter_engines` without a fuzzer: their committed corpora, and bytes by chance.
+//! The fuzz targets `diameter_codec` and `diameter_engines` without a fuzzer: their committed corpora, and random bytes.
 //!
-//! The corpora are genuine conversations; `KEYTOLL_BLESS=1` writes them anew. What the fuzzer finds is added beside them
+//! The corpora are genuine conversations; `KEYTOLL_BLESS=1` writes them anew. The fuzzer's findings are added beside them
 //! under any other name.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "this is a test: it may fail and say why")]
@@ -15,7 +15,7 @@ fn corpus(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus").join(name)
 }
 
-/// Gives every file of a corpus to `check`, after writing the seeds anew if that is asked for.
+/// Passes every file of a corpus to `check`, after writing the seeds anew if requested.
 fn replay(name: &str, seeds: &[(String, Vec<u8>)], check: impl Fn(&[u8]) -> usize) {
     if std::env::var_os("KEYTOLL_BLESS").is_some() {
         std::fs::create_dir_all(corpus(name)).unwrap();

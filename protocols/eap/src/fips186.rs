@@ -1,16 +1,16 @@
-//! The pseudo-random function of FIPS 186-2 Change Notice 1, from which EAP-SIM and EAP-AKA draw their keys. Read
+//! The pseudo-random function of FIPS 186-2 Change Notice 1, from which EAP-SIM and EAP-AKA derive their keys. Read
 //! RFC 4186 Appendix B first.
 
 use keytoll_crypto_api::Crypto;
 use zeroize::{Zeroize, Zeroizing};
 
-/// Bytes of XKEY, and of what one use of G makes: b = 160 bits.
+/// Length in bytes of XKEY, and of one output of G: b = 160 bits.
 pub const SEED_LEN: usize = 20;
 
-/// FIPS 180-4 §5.3.1, in the order G takes them.
+/// FIPS 180-4 §5.3.1, in the order of G.
 const T: [u32; 5] = [0x6745_2301, 0xefcd_ab89, 0x98ba_dcfe, 0x1032_5476, 0xc3d2_e1f0];
 
-/// Fills `output` with x₀ ‖ x₁ ‖ …, each of two draws; what is left of the last draw is thrown away.
+/// Fills `output` with x₀ ‖ x₁ ‖ …, each of two draws; the rest of the last draw is discarded.
 pub fn prf(crypto: &mut dyn Crypto, seed: &[u8; SEED_LEN], output: &mut [u8]) {
     let mut key = Zeroizing::new(*seed);
     for chunk in output.chunks_mut(SEED_LEN) {

@@ -1,13 +1,13 @@
-//! EAP (RFC 3748): the peer's and the server's layer, and a file for each method, in both roles.
+//! EAP (RFC 3748): the peer and server layers, and one file per method with both roles.
 //!
 //! ```text
 //!   lower layer (IKE, RADIUS, 802.1X) --packet--> Peer / Server --message of its type--> PeerMethod / ServerMethod
 //!                                     <--packet--               <--step-----------------
 //! ```
 //!
-//! [`Peer`] and [`Server`] know identities, negotiation, identifiers, limits and the end; methods know their own type's
-//! data. Who carries the packets also repeats them: nothing here has a timer. To add a method, write one file in
-//! [`methods`] and add its line there; [`method`] says what it must do.
+//! [`Peer`] and [`Server`] handle identities, negotiation, identifiers, limits and the result; methods handle the data of their
+//! type. The lower layer retransmits: nothing here has a timer. To add a method, write one file in [`methods`] and add its line
+//! there; [`method`] defines what it must implement.
 
 pub mod family;
 pub mod fips186;
@@ -40,10 +40,10 @@ use keytoll_engine::Ctx;
 use keytoll_engine::trace::{Fact, Protocol};
 use std::borrow::Cow;
 
-/// EAP, whoever carries it.
+/// EAP over any lower layer.
 pub const EAP: Protocol = Protocol::new(&"eap");
 
-/// Notes that something arrived that cannot be used.
+/// Records that something unusable arrived.
 fn discard(cx: &mut Ctx<'_>, why: Cow<'static, str>) {
     cx.trace.record(Fact::Discarded { protocol: EAP, why });
 }

@@ -31,7 +31,7 @@ pub struct Message<'a> {
     pub kind: MethodType,
     /// What follows the type.
     pub data: &'a [u8],
-    /// The whole packet, its header included and padding behind it left out: what EAP-SIM's AT_MAC covers.
+    /// The whole packet including its header, without padding: the input of EAP-SIM's AT_MAC.
     pub packet: &'a [u8],
 }
 
@@ -39,7 +39,7 @@ pub struct Message<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct MethodType(pub u8);
 
-/// Types that are no methods of their own.
+/// Types that are not methods themselves.
 impl MethodType {
     /// RFC 3748 §5.1.
     pub const IDENTITY: Self = Self(1);
@@ -52,7 +52,7 @@ impl MethodType {
     /// RFC 3748 §5.7.
     pub const EXPANDED: Self = Self(254);
 
-    /// The name used in traces; numbers without one are `unknown`.
+    /// The name used in traces; `unknown` for numbers without one.
     pub fn name(self) -> &'static str {
         match self {
             Self::IDENTITY => "Identity",
@@ -66,7 +66,7 @@ impl MethodType {
 }
 
 impl MethodType {
-    /// RFC 3748 §5: types below 4 are not methods, and expanded ones are told apart by more than this number.
+    /// RFC 3748 §5: types below 4 are not methods, and expanded ones are not identified by this number alone.
     pub const fn is_method(self) -> bool {
         self.0 > Self::NAK.0 && self.0 != Self::EXPANDED.0
     }
@@ -85,7 +85,7 @@ impl<'a> Packet<'a> {
     /// Reads a packet from a whole datagram of the lower layer.
     ///
     /// # Errors
-    /// If a field is cut short, or has a value that RFC 3748 §4 does not allow.
+    /// A field is truncated, or has a value that RFC 3748 §4 does not allow.
     pub fn read(bytes: &'a [u8]) -> Result<Self, DecodeError> {
         let mut r = Reader::new(bytes);
         let start = r;
@@ -114,7 +114,7 @@ impl<'a> Packet<'a> {
     }
 }
 
-/// The packet as long as its Length says.
+/// The packet, cut to its Length.
 fn bounded<'a>(r: &mut Reader<'a>, bytes: &'a [u8]) -> Result<&'a [u8], DecodeError> {
     let at = *r;
     let length = r.u16("EAP length")?;
@@ -151,7 +151,7 @@ pub fn failure(identifier: u8) -> Vec<u8> {
 }
 
 /// # Panics
-/// If the data do not fit 16 bits of length: methods fragment long before.
+/// If the data exceed 16 bits of length; methods fragment long before.
 fn message(code: u8, identifier: u8, kind: MethodType, data: &[u8]) -> Vec<u8> {
     let len = HEADER_LEN + 1 + data.len();
     let mut w = Writer::with_capacity(len);
@@ -163,13 +163,13 @@ fn message(code: u8, identifier: u8, kind: MethodType, data: &[u8]) -> Vec<u8> {
     w.finish()
 }
 
-/// What a Nak proposes instead. RFC 3748 §5.3.1:  Type(1)…, a single 0 for nothing
+/// The proposals of a Nak. RFC 3748 §5.3.1:  Type(1)…, a single 0 for none
 pub fn nak_data(acceptable: impl Iterator<Item = MethodType>) -> Vec<u8> {
     let types: Vec<u8> = acceptable.map(|method| method.0).collect();
     if types.is_empty() { vec![0] } else { types }
 }
 
-/// What an expanded Nak proposes instead. RFC 3748 §5.3.2:  Vendor-Id(3) Vendor-Type(4), then per proposal
+/// The proposals of an expanded Nak. RFC 3748 §5.3.2:  Vendor-Id(3) Vendor-Type(4), then per proposal
 /// Type(1) Vendor-Id(3) Vendor-Type(4)
 pub fn expanded_nak_data(acceptable: impl Iterator<Item = MethodType>) -> Vec<u8> {
     let mut w = Writer::default();
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn cut_short_anywhere_it_is_refused() {
+    fn truncated_packets_are_refused() {
         for len in 0..IDENTITY.len() {
             let error = Packet::read(&IDENTITY[..len]).unwrap_err();
             let field = ["EAP code", "EAP identifier", "EAP length"][len.min(2)];
@@ -230,7 +230,7 @@ mod tests {
         assert_eq!((message.data, message.packet), (&[][..], &[1, 9, 0, 5, 4][..]));
     }
 
-    /// RFC 3748 §5: Identity, Notification and Nak are no methods, and what is expanded is not told by this number.
+    /// RFC 3748 §5: Identity, Notification and Nak are not methods, and expanded types are not identified by this number.
     #[test]
     fn methods_are_numbers_above_three() {
         let methods: Vec<u8> = (0..=255).filter(|kind| MethodType(*kind).is_method()).collect();

@@ -1,4 +1,4 @@
-//! Where a server finds the password of a user.
+//! The interface to the password database of a server.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use keytoll_crypto_api::Secret;
 
 /// The user database of the methods with passwords.
 pub trait Passwords: Send + Sync {
-    /// The password of a user, UTF-8; none if there is no such user.
+    /// The password of a user, UTF-8; `None` if there is no such user.
     fn password(&self, user: &[u8]) -> Option<Secret>;
 }
 

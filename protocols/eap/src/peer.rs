@@ -1,13 +1,13 @@
-//! The peer's layer: answers requests, chooses its method, believes the end. Read RFC 3748 §2, §4 and §5.1–5.3 first,
+//! The peer layer: answers requests, chooses the method, accepts the result. Read RFC 3748 §2, §4 and §5.1–5.3 first,
 //! and RFC 4137 §4 for the state machine.
 //!
 //! ```text
-//!   Open --request of a method we have--> Running --Success that the method believes--> over
-//!    |  ^                                   |  '--Failure, or the method fails----------> over
-//!    '--'  Identity, Nak                    '--'  the method's messages
+//!   Open --request of a configured method--> Running --Success that the method accepts--> over
+//!    |  ^                                      |  '--Failure, or the method fails--------> over
+//!    '--'  Identity, Nak                       '--'  the method's messages
 //! ```
 //!
-//! The lower layer repeats nothing on its own: a repeated request gets the response it got before (RFC 3748 §4.1).
+//! The peer does not retransmit: a retransmitted request gets its earlier response (RFC 3748 §4.1).
 
 use std::borrow::Cow;
 use std::fmt;
@@ -23,42 +23,42 @@ use crate::packet::{self, Message, MethodType, Packet};
 /// What all conversations of a peer share.
 #[derive(Clone)]
 pub struct PeerConfig {
-    /// The methods it agrees to, best first.
+    /// The methods that it accepts, best first.
     pub methods: Vec<Arc<dyn PeerOffer>>,
-    /// What a conversation may cost.
+    /// Limits of a conversation.
     pub limits: Limits,
 }
 
-/// One conversation, seen by the peer.
+/// One conversation on the peer's side.
 pub struct Peer {
     config: Arc<PeerConfig>,
-    /// What it answers to a request for its identity.
+    /// Its answer to an Identity request.
     identity: Vec<u8>,
-    /// As whom the server may know it until it asks.
+    /// The identity that the server has from the lower layer, until it requests one.
     known_as: Option<Vec<u8>>,
     state: State,
     answered: Option<Answered>,
     rounds: u16,
-    /// The lower layer repeats and reorders nothing.
+    /// Whether the lower layer is reliable and keeps the order.
     reliable: bool,
-    /// Nothing has proved yet who is at the other end.
+    /// Whether the server is not authenticated by something else.
     unproved: bool,
 }
 
-/// What came of a packet.
+/// The result of a packet.
 #[derive(Debug, PartialEq, Eq)]
 pub enum PeerOutput {
     /// Send this.
     Send(Vec<u8>),
-    /// Nothing; a fact says why.
+    /// Nothing; a fact records the reason.
     Ignored,
-    /// The server accepts us, and we it.
+    /// Both sides have accepted each other.
     Success(Keys),
     /// It ended without success.
     Failed(Reason),
 }
 
-/// The last request that was answered, by identifier, and the answer.
+/// Identifier of the last answered request, and the answer.
 struct Answered {
     identifier: u8,
     response: Vec<u8>,
@@ -76,14 +76,14 @@ struct Running {
     standing: Standing,
 }
 
-/// What the method thinks of the conversation so far.
+/// The method's opinion of the conversation so far.
 enum Standing {
     Unfinished,
     Satisfied(Keys),
     Failed(Reason),
 }
 
-/// What came of it, or why it was discarded.
+/// The result, or why the packet was discarded.
 type Taken = Result<PeerOutput, Cow<'static, str>>;
 
 impl Peer {
@@ -101,21 +101,21 @@ impl Peer {
         }
     }
 
-    /// Over a lower layer that is reliable and proves who speaks, as IKE: there Success and Failure need no identifier.
+    /// For a lower layer that is reliable and authenticated, as IKE: there Success and Failure need no identifier.
     pub fn over_reliable_layer(mut self) -> Self {
         self.reliable = true;
         self
     }
 
-    // RFC 4187 §7: keys are made of the identity that the server was told, which is not the one to be told next.
-    /// The lower layer has told the server another identity, as IKE does with IDi: it holds until the server asks.
+    // RFC 4187 §7: keys are derived from the identity that the server has, not from the next one.
+    /// The lower layer has sent the server another identity, as IKE does with IDi: it applies until the server requests one.
     pub fn known_as(mut self, identity: Vec<u8>) -> Self {
         self.known_as = Some(identity);
         self
     }
 
-    /// To a server of which nothing has proved who it is, as with EAP-only authentication in IKEv2: methods that do not
-    /// prove it are refused, so that no password is shown to whoever asks.
+    /// For a server that nothing has authenticated, as with EAP-only authentication in IKEv2: methods that do not authenticate
+    /// it are refused, so that no password is exposed to it.
     pub fn to_unproved_server(mut self) -> Self {
         self.unproved = true;
         self
@@ -126,7 +126,7 @@ impl Peer {
         self.config.methods.iter().filter(|offer| !self.unproved || offer.proves_server())
     }
 
-    /// Takes a packet of the server's. Bad ones are traced and otherwise as if they had never come.
+    /// Handles a packet of the server. Invalid ones are traced and otherwise ignored.
     pub fn step(&mut self, bytes: &[u8], rng: &mut Rng, cx: &mut Ctx<'_>) -> PeerOutput {
         self.take(bytes, rng, cx).unwrap_or_else(|why| {
             discard(cx, why);
@@ -134,7 +134,7 @@ impl Peer {
         })
     }
 
-    /// Whether it has ended; nothing is answered any more.
+    /// Whether it has ended; nothing more is answered.
     pub const fn is_over(&self) -> bool {
         matches!(self.state, State::Over)
     }
@@ -155,7 +155,7 @@ impl Peer {
     }
 
     fn on_request(&mut self, request: &Message<'_>, rng: &mut Rng, cx: &mut Ctx<'_>) -> Taken {
-        // RFC 3748 §4.1: a repeated request gets its response again, whatever the method thinks by now.
+        // RFC 3748 §4.1: a retransmitted request gets its response again, whatever the state of the method.
         if let Some(answered) = self.answered.as_ref().filter(|last| last.identifier == request.identifier) {
             return Ok(PeerOutput::Send(answered.response.clone()));
         }
@@ -181,7 +181,7 @@ impl Peer {
             (_, MethodType::NAK) => Err("EAP Nak as a request".into()),
             (State::Open, _) => self.choose(request, rng, cx),
             (State::Running(running), kind) if running.kind == kind => self.run(request, rng, cx),
-            // RFC 3748 §2.1: once a method runs, no other may begin, and nobody asks for an identity again.
+            // RFC 3748 §2.1: once a method runs, no other may start, and there is no second Identity request.
             _ => Err("EAP request of another type than the method's".into()),
         }
     }
@@ -194,7 +194,7 @@ impl Peer {
         let method = offer.begin();
         self.state = State::Running(Running { kind, method, standing: Standing::Unfinished });
         let output = self.run(request, rng, cx);
-        // RFC 3748 §2.1: a method has begun with the first response of its type, not with a request we ignore.
+        // RFC 3748 §2.1: a method starts with the first response of its type, not with an ignored request.
         if output.is_err() {
             self.state = State::Open;
         }
@@ -242,8 +242,8 @@ impl Peer {
                 Ok(PeerOutput::Success(keys))
             }
             State::Running(Running { standing: Standing::Failed(reason), .. }) => Ok(self.fail(reason)),
-            // RFC 3748 §4.2: a Success before the method has succeeded is not believed. In IKE it is nobody else's, and the
-            // gateway says nothing more.
+            // RFC 3748 §4.2: a Success before the method has succeeded is not accepted. In IKE it is the gateway's own, which
+            // then sends nothing more.
             State::Running(running) if self.reliable => Ok(self.fail(running.method.lacks())),
             state => {
                 self.state = state;
@@ -252,8 +252,8 @@ impl Peer {
         }
     }
 
-    // RFC 4137 §4.2: a method that is sure of its success may ignore a Failure. Without a signal of the lower layer that
-    // would leave both sides waiting, so here a Failure always ends it.
+    // RFC 4137 §4.2: a method that is sure of its success may ignore a Failure. Without a signal of the lower layer both
+    // sides would then wait for ever, so here a Failure always ends the conversation.
     fn on_failure(&mut self, identifier: u8) -> Taken {
         self.check_end(identifier)?;
         match std::mem::replace(&mut self.state, State::Over) {
@@ -266,7 +266,7 @@ impl Peer {
     fn check_end(&self, identifier: u8) -> Result<(), Cow<'static, str>> {
         match &self.answered {
             Some(last) if last.identifier == identifier => Ok(()),
-            // RFC 7296 §3.16: in IKE the identifier serves no function. FreeRADIUS 3 counts it up for the Success of EAP-SIM.
+            // RFC 7296 §3.16: in IKE the identifier has no function. FreeRADIUS 3 increments it for the Success of EAP-SIM.
             Some(_) if self.reliable => Ok(()),
             Some(_) => Err("EAP unexpected identifier".into()),
             None => Err("EAP end before the beginning".into()),

@@ -1,15 +1,15 @@
-//! What a server method must be told from outside before it can go on: vectors of a subscriber whose key it does not
-//! have. Read RFC 4186 §3, RFC 4187 §3 and 3GPP TS 33.402 §6.2 first.
+//! Questions of a server method to the subscriber database: vectors of a subscriber whose key it does not have. Read RFC 4186
+//! §3, RFC 4187 §3 and 3GPP TS 33.402 §6.2 first.
 //!
-//! The method yields a [`Question`], the server hands it out, and whoever reaches the subscriber database (the same
-//! host, or Diameter) comes back with an [`Answer`].
+//! The method yields a [`Question`], the server returns it, and its owner, which reaches the subscriber database (locally or
+//! over Diameter), comes back with an [`Answer`].
 
 use crate::simaka::vector::{Quintuplet, Triplet};
 
-/// Authentication vectors of a subscriber are wanted.
+/// A request for authentication vectors of a subscriber.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Question {
-    /// The permanent identity, as the peer or the server's own table gave it.
+    /// The permanent identity, from the peer or the server's own table.
     pub identity: Vec<u8>,
     /// Which vectors.
     pub wanted: Wanted,
@@ -22,33 +22,33 @@ pub enum Wanted {
     Triplets(u8),
     /// A UMTS quintuplet, for EAP-AKA and EAP-AKA′.
     Quintuplet {
-        /// The access network's name, to which CK′ and IK′ are bound; none for EAP-AKA.
+        /// The access network's name, to which CK′ and IK′ are bound; `None` for EAP-AKA.
         network: Option<Vec<u8>>,
-        /// The card's sequence number has to be taken over first.
+        /// Resynchronise to the card's sequence number first.
         resynchronisation: Option<Resynchronisation>,
     },
 }
 
-/// What a card sent that saw a sequence number out of its range (TS 33.102 §6.3.5).
+/// A card's answer to a sequence number out of its range (TS 33.102 §6.3.5).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Resynchronisation {
-    /// The challenge it was given.
+    /// The challenge that it answers.
     pub rand: [u8; 16],
-    /// Its own sequence number, concealed, and the proof that it is the card's.
+    /// Its own concealed sequence number, and a MAC over it.
     pub auts: [u8; 14],
 }
 
-/// What came back.
+/// An answer to a question.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Answer {
     /// As many triplets as were asked for.
     Triplets(Vec<Triplet>),
-    /// A quintuplet, bound to the access network if that was asked.
+    /// A quintuplet, bound to the access network if requested.
     Quintuplet(Box<Quintuplet>),
-    /// The AUTS is not this subscriber's card's.
+    /// The AUTS is not from this subscriber's card.
     WrongAuts,
-    /// Nobody has this identity.
+    /// There is no subscriber with this identity.
     UnknownSubscriber,
-    /// The database gave no answer in time, or refused.
+    /// The database did not answer in time, or refused.
     Unavailable,
 }

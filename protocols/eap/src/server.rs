@@ -1,6 +1,6 @@
-//! The server's layer: asks who it is, proposes methods until one is accepted, says how it ended. Read RFC 3748 §2, §4
-//! and §5.1–5.3 first, and RFC 4137 §6 for the state machine (the backend's, which can pick up an Identity response
-//! that somebody else asked for).
+//! The server layer: requests the identity, proposes methods until one is accepted, reports the result. Read RFC 3748 §2, §4
+//! and §5.1–5.3 first, and RFC 4137 §6 for the state machine (the backend's, which can continue after an Identity response
+//! that somebody else requested).
 //!
 //! ```text
 //!   Fresh --begin--> AskedIdentity --response--.      .--Nak: the next method--.
@@ -9,8 +9,7 @@
 //!                                                    '--the method is done, or failed--> over
 //! ```
 //!
-//! Whoever carries the packets repeats requests; a response that comes twice has an identifier that is no longer
-//! expected.
+//! The lower layer retransmits requests; a duplicate response has an identifier that is no longer expected.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -29,11 +28,11 @@ use crate::question::{Answer, Question};
 pub struct ServerConfig {
     /// The methods it proposes, in this order.
     pub methods: Vec<Arc<dyn ServerOffer>>,
-    /// What a conversation may cost.
+    /// Limits of a conversation.
     pub limits: Limits,
 }
 
-/// One conversation, seen by the server.
+/// One conversation on the server's side.
 pub struct Server {
     config: Arc<ServerConfig>,
     identity: Vec<u8>,
@@ -43,18 +42,18 @@ pub struct Server {
     rounds: u16,
 }
 
-/// What came of a packet.
+/// The result of a packet.
 #[derive(Debug, PartialEq, Eq)]
 pub enum ServerOutput {
     /// Send this.
     Send(Vec<u8>),
-    /// Find the answer and bring it to [`Server::answer`].
+    /// Find the answer and pass it to [`Server::answer`].
     Ask(Question),
-    /// Nothing; a fact says why.
+    /// Nothing; a fact records the reason.
     Ignored,
     /// The peer is accepted.
     Success(Accepted),
-    /// It is not.
+    /// The peer is rejected.
     Failure {
         /// The Failure to send.
         packet: Vec<u8>,
@@ -68,9 +67,9 @@ pub enum ServerOutput {
 pub struct Accepted {
     /// The Success to send.
     pub packet: Vec<u8>,
-    /// What the method left.
+    /// The keys of the method.
     pub keys: Keys,
-    /// Whom it authenticated.
+    /// The authenticated identity.
     pub identity: Vec<u8>,
     /// How.
     pub method: MethodType,
@@ -83,7 +82,7 @@ enum State {
     AskedIdentity,
     /// A method runs.
     Running(Running),
-    /// Success or Failure was said.
+    /// Success or Failure was sent.
     Over,
 }
 
@@ -96,25 +95,25 @@ struct Running {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {
-    /// Its first request is out and may still be refused.
+    /// Its first request is outstanding and may still be refused.
     Proposed,
-    /// The peer has answered in its type.
+    /// The peer has answered with its type.
     Accepted,
-    /// It waits for an answer from elsewhere; `refusable` tells whether that was before its first request.
+    /// It waits for an answer to a question; `refusable` if it asked before its first request.
     Asking { refusable: bool },
 }
 
-/// What came of it, or why it was discarded.
+/// The result, or why the packet was discarded.
 type Taken = Result<ServerOutput, Cow<'static, str>>;
 
 impl Server {
-    /// A conversation that has not begun.
+    /// A conversation that has not started.
     pub fn new(config: Arc<ServerConfig>) -> Self {
         Self { config, identity: Vec::new(), identifier: 0, state: State::Fresh, rounds: 0 }
     }
 
-    /// Begins: with an Identity request, or with a method if the lower layer knows the identity (IKE's IDi). What has
-    /// begun does not begin again, so that nobody gets its rounds back.
+    /// Starts with an Identity request, or with a method if the lower layer knows the identity (IKE's IDi). A started
+    /// conversation cannot be restarted, so that its limit of rounds holds.
     pub fn begin(&mut self, identity: Option<&[u8]>, rng: &mut Rng, cx: &mut Ctx<'_>) -> ServerOutput {
         if !matches!(self.state, State::Fresh) {
             return Self::settle(Err("EAP begins twice".into()), cx);
@@ -130,25 +129,25 @@ impl Server {
         }
     }
 
-    /// Takes a packet of the peer's. Bad ones are traced and otherwise as if they had never come. The first may be an
-    /// Identity response to somebody else's request (RFC 3579 §2.1).
+    /// Handles a packet of the peer. Invalid ones are traced and otherwise ignored. The first may be an Identity response to
+    /// somebody else's request (RFC 3579 §2.1).
     pub fn step(&mut self, bytes: &[u8], rng: &mut Rng, cx: &mut Ctx<'_>) -> ServerOutput {
         let taken = self.take(bytes, rng, cx);
         Self::settle(taken, cx)
     }
 
-    /// Takes the answer to the question it asked.
+    /// Handles the answer to its question.
     pub fn answer(&mut self, answer: Answer, rng: &mut Rng, cx: &mut Ctx<'_>) -> ServerOutput {
         let taken = self.resume(answer, rng, cx);
         Self::settle(taken, cx)
     }
 
-    /// Whether it has ended; nothing is answered any more.
+    /// Whether it has ended; nothing more is answered.
     pub const fn is_over(&self) -> bool {
         matches!(self.state, State::Over)
     }
 
-    /// The identity given so far; empty before.
+    /// The claimed identity; empty before it is known.
     pub fn identity(&self) -> &[u8] {
         &self.identity
     }
@@ -174,7 +173,7 @@ impl Server {
         }
         match Packet::read(bytes).map_err(|error| error.to_string())? {
             Packet::Response(response) => self.on_response(&response, rng, cx),
-            // RFC 3748 §4: the server takes nothing but responses.
+            // RFC 3748 §4: the server accepts only responses.
             _ => Err("EAP packet that is no response at the server".into()),
         }
     }
@@ -183,7 +182,7 @@ impl Server {
         if matches!(self.state, State::Fresh) {
             return self.pick_up(response, rng, cx);
         }
-        // RFC 3748 §4.1: a response to another request than the one that is out is silently discarded.
+        // RFC 3748 §4.1: a response to another request than the outstanding one is silently discarded.
         if response.identifier != self.identifier {
             return Err("EAP unexpected identifier".into());
         }
@@ -214,8 +213,8 @@ impl Server {
         self.propose(first, rng, cx)
     }
 
-    // RFC 3748 §5.3.1: of what the peer would accept, the server takes what its own policy prefers; what came before
-    // in its order has been refused, so no method is proposed twice and the refusals end.
+    // RFC 3748 §5.3.1: of the methods that the peer would accept, the server uses the first in its own order; earlier ones have
+    // been refused, so no method is proposed twice and the refusals end.
     fn on_nak(&mut self, nak: &Message<'_>, rng: &mut Rng, cx: &mut Ctx<'_>) -> ServerOutput {
         let refused = match &self.state {
             State::Running(running) => running.offer,
@@ -256,7 +255,7 @@ impl Server {
         self.go_on(running, step)
     }
 
-    /// The method, taken out while it has its turn, and its stage until then.
+    /// The method, taken out while it handles a message, and its stage until then.
     fn lift(&mut self) -> Result<(Running, Stage), Cow<'static, str>> {
         match std::mem::replace(&mut self.state, State::Over) {
             State::Running(running) => {
@@ -270,7 +269,7 @@ impl Server {
         }
     }
 
-    /// Puts the method back and does what it wants.
+    /// Puts the method back and performs its step.
     fn go_on(&mut self, mut running: Running, step: ServerStep) -> Taken {
         match step {
             ServerStep::Request(data) => {

@@ -1,4 +1,4 @@
-//! What the tests of this crate share: hexadecimal, a world to lend, and conversations between a peer and a server.
+//! Shared by the tests of this crate: hexadecimal, an environment, and conversations between a peer and a server.
 
 use std::sync::Arc;
 
@@ -52,7 +52,7 @@ impl World {
         Self { crypto, rng: Rng::named(1, "eap"), discards: Discards::default() }
     }
 
-    /// Lends it for one call.
+    /// Lends the environment for one call.
     pub(crate) fn lend<T>(&mut self, call: impl FnOnce(&mut Rng, &mut Ctx<'_>) -> T) -> T {
         let mut cx = Ctx { now: Time::default(), crypto: self.crypto.as_mut(), trace: &mut self.discards };
         call(&mut self.rng, &mut cx)
@@ -66,7 +66,7 @@ impl World {
         self.lend(|rng, cx| server.step(bytes, rng, cx))
     }
 
-    /// The last thing that was discarded, and why.
+    /// The reason of the last discard.
     pub(crate) fn last_discard(&self) -> &str {
         self.discards.0.last().map_or("", String::as_str)
     }
@@ -80,14 +80,14 @@ pub(crate) fn server(methods: Vec<Arc<dyn ServerOffer>>) -> Server {
     Server::new(Arc::new(ServerConfig { methods, ..ServerConfig::default() }))
 }
 
-/// How a conversation ended at both sides, and every packet of it.
+/// The results of a conversation at both sides, and all its packets.
 pub(crate) struct Ended {
     pub(crate) peer: PeerOutput,
     pub(crate) server: ServerOutput,
     pub(crate) packets: Vec<Vec<u8>>,
 }
 
-/// Lets both talk until both have ended.
+/// Runs a conversation until both sides have ended.
 pub(crate) fn converse(world: &mut World, peer: &mut Peer, server: &mut Server) -> Ended {
     let mut said = world.lend(|rng, cx| server.begin(None, rng, cx));
     let mut packets = Vec::new();
@@ -109,7 +109,7 @@ pub(crate) fn converse(world: &mut World, peer: &mut Peer, server: &mut Server) 
     }
 }
 
-/// A conversation as one would draw it, a line a packet; identifiers count from the first.
+/// A conversation as a ladder, one line per packet; identifiers count from the first.
 pub(crate) fn ladder(packets: &[Vec<u8>]) -> String {
     let first = packets[0][1];
     let line = |packet: &Vec<u8>| {
@@ -125,7 +125,7 @@ pub(crate) fn ladder(packets: &[Vec<u8>]) -> String {
     packets.iter().map(line).collect()
 }
 
-/// Compares a ladder with a drawing of it, indentation aside.
+/// Compares a ladder with the expected one, ignoring indentation.
 pub(crate) fn check(packets: &[Vec<u8>], drawing: &str) {
     let expected: String = drawing.trim().lines().map(|line| format!("{}\n", line.trim())).collect();
     assert_eq!(ladder(packets), expected);

@@ -1,13 +1,13 @@
 //! RADIUS: RFC 2865 (authentication), RFC 2866 (accounting), RFC 2869 and RFC 3579 (EAP), RFC 2548 (keys), RFC 5080
 //! (retransmission, duplicates).
 //!
-//! * [`number`]: codes and attribute types; [`names`]: what traces call packets.
+//! * [`number`]: codes and attribute types; [`names`]: names of packets in traces.
 //! * [`wire`]: packets and attributes, read into borrowed views and written into one buffer.
-//! * [`protect`]: what the shared secret does to them: authenticators, hidden passwords and keys.
-//! * [`client`]: the NAS's side, inside the gateway.
-//! * [`server`]: the other side, inside the AAA server, in front of an EAP server.
+//! * [`protect`]: uses of the shared secret: authenticators, hidden passwords and keys.
+//! * [`client`]: the NAS, inside the gateway.
+//! * [`server`]: inside the AAA server, in front of an EAP server.
 //!
-//! Every Access message carries a Message-Authenticator as its first attribute, and none is believed without: a
+//! Every Access message carries a Message-Authenticator as its first attribute, and messages without one are refused: a
 //! Response Authenticator alone can be forged by a chosen-prefix collision of MD5 (Blast-RADIUS, CVE-2024-3596).
 
 pub mod client;
@@ -22,5 +22,5 @@ pub use names::RADIUS;
 
 use keytoll_crypto_api::Phase;
 
-/// What a meter books RADIUS under: it shares the phase with every protocol behind the gateway.
+/// The phase that a meter counts RADIUS under: all protocols behind the gateway share it.
 pub const PHASE: Phase = Phase::new(60, "aaa");

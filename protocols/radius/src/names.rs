@@ -1,4 +1,4 @@
-//! What traces call RADIUS packets and their attributes: IANA registries "RADIUS Packet Type Codes" and "RADIUS Attribute
+//! Names of RADIUS packets and attributes in traces: IANA registries "RADIUS Packet Type Codes" and "RADIUS Attribute
 //! Types".
 
 use keytoll_engine::trace::{Message, Name, Protocol};
@@ -27,7 +27,7 @@ pub fn message(
 
 const UNKNOWN_PACKET: Name = Name::new(&"RADIUS packet");
 
-/// What RFC 2865, RFC 2866 and RFC 5176 call a packet of this code.
+/// The name of a packet of this code in RFC 2865, RFC 2866 and RFC 5176.
 pub const fn packet(code: Code) -> Option<Name> {
     Some(match code.0 {
         1 => Name::new(&"Access-Request"),
@@ -48,7 +48,7 @@ pub const fn packet(code: Code) -> Option<Name> {
     })
 }
 
-/// What the standards call an attribute.
+/// The name of an attribute in the standards.
 pub const fn attribute(kind: AttributeType) -> Option<Name> {
     Some(match kind.0 {
         1 => Name::new(&"User-Name"),
@@ -79,7 +79,7 @@ pub const fn attribute(kind: AttributeType) -> Option<Name> {
     })
 }
 
-/// The name of an attribute in a message: its number, if it has no other.
+/// The name of an attribute in a message; its number if it has no name.
 fn part(kind: AttributeType) -> Name {
     attribute(kind).unwrap_or(Name::new(&NUMERALS[usize::from(kind.0)]))
 }
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn packets_have_the_words_of_the_standards_and_unknown_attributes_their_number() {
+    fn packets_have_the_names_of_the_standards_and_unknown_attributes_their_number() {
         assert_eq!(named(11, &[79, 24, 80]), "Access-Challenge EAP-Message State Message-Authenticator");
         assert_eq!(named(99, &[200, 0, 255]), "RADIUS packet 200 0 255");
     }

@@ -5,22 +5,22 @@ use std::fmt;
 
 use crate::names;
 
-/// What kind of packet, RFC 2865 §3.
+/// The kind of packet, RFC 2865 §3.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Code(pub u8);
 
 impl Code {
     /// A client asks for access.
     pub const ACCESS_REQUEST: Self = Self(1);
-    /// The server grants it.
+    /// The server grants access.
     pub const ACCESS_ACCEPT: Self = Self(2);
-    /// The server denies it.
+    /// The server denies access.
     pub const ACCESS_REJECT: Self = Self(3);
     /// A client reports usage.
     pub const ACCOUNTING_REQUEST: Self = Self(4);
-    /// The server took note of it.
+    /// The server has recorded the report.
     pub const ACCOUNTING_RESPONSE: Self = Self(5);
-    /// The server wants one more round.
+    /// The server requires another round.
     pub const ACCESS_CHALLENGE: Self = Self(11);
 
     /// The name the standard uses.
@@ -31,7 +31,7 @@ impl Code {
         }
     }
 
-    /// Whether it answers a request.
+    /// Whether it is a response.
     pub const fn is_response(self) -> bool {
         matches!(
             self,
@@ -40,12 +40,12 @@ impl Code {
     }
 }
 
-/// What an attribute means, RFC 2865 §5.
+/// The type of an attribute, RFC 2865 §5.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct AttributeType(pub u8);
 
 impl AttributeType {
-    /// Who wants access, RFC 2865 §5.1.
+    /// The user's name, RFC 2865 §5.1.
     pub const USER_NAME: Self = Self(1);
     /// A hidden password, RFC 2865 §5.2.
     pub const USER_PASSWORD: Self = Self(2);
@@ -55,9 +55,9 @@ impl AttributeType {
     pub const NAS_PORT: Self = Self(5);
     /// The type of service, RFC 2865 §5.6.
     pub const SERVICE_TYPE: Self = Self(6);
-    /// The address to give to the user, RFC 2865 §5.8.
+    /// The address assigned to the user, RFC 2865 §5.8.
     pub const FRAMED_IP_ADDRESS: Self = Self(8);
-    /// How long EAP packets may be, RFC 3579 §2.4.
+    /// The maximum length of EAP packets, RFC 3579 §2.4.
     pub const FRAMED_MTU: Self = Self(12);
     /// Text for the user, RFC 2865 §5.18.
     pub const REPLY_MESSAGE: Self = Self(18);
@@ -69,9 +69,9 @@ impl AttributeType {
     pub const VENDOR_SPECIFIC: Self = Self(26);
     /// Seconds of service, RFC 2865 §5.27.
     pub const SESSION_TIMEOUT: Self = Self(27);
-    /// Where the user called, RFC 2865 §5.30.
+    /// The number that the user called, RFC 2865 §5.30.
     pub const CALLED_STATION_ID: Self = Self(30);
-    /// Where the user called from, RFC 2865 §5.31.
+    /// The number that the user called from, RFC 2865 §5.31.
     pub const CALLING_STATION_ID: Self = Self(31);
     /// The client's name, RFC 2865 §5.32.
     pub const NAS_IDENTIFIER: Self = Self(32);
@@ -83,7 +83,7 @@ impl AttributeType {
     pub const ACCT_INPUT_OCTETS: Self = Self(42);
     /// Octets sent to the user, RFC 2866 §5.4.
     pub const ACCT_OUTPUT_OCTETS: Self = Self(43);
-    /// Which session is accounted, RFC 2866 §5.5.
+    /// The session being accounted, RFC 2866 §5.5.
     pub const ACCT_SESSION_ID: Self = Self(44);
     /// Seconds of service so far, RFC 2866 §5.7.
     pub const ACCT_SESSION_TIME: Self = Self(46);
@@ -93,7 +93,7 @@ impl AttributeType {
     pub const EAP_MESSAGE: Self = Self(79);
     /// HMAC-MD5 over the packet, RFC 3579 §3.2.
     pub const MESSAGE_AUTHENTICATOR: Self = Self(80);
-    /// Why something cannot be done, RFC 5176 §3.5.
+    /// Why a request cannot be honoured, RFC 5176 §3.5.
     pub const ERROR_CAUSE: Self = Self(101);
 
     /// The name the standard uses.
@@ -111,7 +111,7 @@ impl fmt::Display for AttributeType {
     }
 }
 
-/// Microsoft's number as a vendor, RFC 2548 §2.
+/// Microsoft's vendor number, RFC 2548 §2.
 pub const MICROSOFT: u32 = 311;
 
 /// Microsoft's attributes that carry the MSK, RFC 2548 §2.4.2.
@@ -150,7 +150,7 @@ impl AcctStatus {
         }
     }
 
-    /// The one with this value.
+    /// The status with this value.
     pub fn from_number(number: u32) -> Option<Self> {
         Self::ALL.into_iter().find(|status| status.number() == number)
     }

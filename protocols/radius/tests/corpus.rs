@@ -7,7 +7,7 @@ use std::path::Path;
 
 use proptest::prelude::*;
 
-/// Gives every file of a corpus to `check`; how many there were.
+/// Passes every file of a corpus to `check`; returns how many there were.
 fn replay(corpus: &str, check: impl Fn(&str, &[u8])) -> usize {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus").join(corpus);
     let files = std::fs::read_dir(&directory).expect("the corpus is part of the repository");
@@ -20,7 +20,7 @@ fn replay(corpus: &str, check: impl Fn(&str, &[u8])) -> usize {
     paths.len()
 }
 
-/// Files named `freeradius-…` and `rfc2865-…` are packets of their sources; others are what fuzzing found.
+/// Files named `freeradius-…` and `rfc2865-…` are packets of their sources; the others are findings of the fuzzer.
 #[test]
 fn the_corpus_of_the_codec() {
     let files = replay("radius_codec", |name, bytes| {
@@ -37,7 +37,7 @@ fn the_corpus_of_the_engines() {
     assert!(files >= 10, "only {files} files in the corpus");
 }
 
-/// Attributes, mostly of the types that mean something, mostly with lengths that fit.
+/// Attributes, mostly of known types, mostly with valid lengths.
 fn attributes() -> impl Strategy<Value = Vec<u8>> {
     let kind = prop_oneof![prop::sample::select(vec![1_u8, 2, 24, 26, 32, 33, 40, 44, 79, 80]), any::<u8>()];
     let value =

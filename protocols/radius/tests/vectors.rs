@@ -22,7 +22,7 @@ fn secret(text: &str) -> Secret {
     Secret::from(text.as_bytes())
 }
 
-/// The same code, identifier and attributes written again.
+/// A new packet with the same code, identifier and attributes.
 fn builder(packet: &Packet<'_>) -> PacketBuilder {
     let mut builder = PacketBuilder::new(packet.code, packet.identifier);
     for attribute in packet.attributes.iter() {

@@ -1,6 +1,6 @@
 //! Record protection: RFC 8446 §5.2 (TLS 1.3), RFC 5288 §3 (GCM in TLS 1.2), RFC 7905 §2 (ChaCha20-Poly1305 in 1.2).
 //!
-//! Three ways to a 12-byte nonce, of which the crypto door takes the first four bytes with the key and eight as IV:
+//! Three ways to form a 12-byte nonce, of which the crypto trait takes the first four bytes with the key and eight as IV:
 //!
 //! ```text
 //!   TLS 1.3, and ChaCha20 in 1.2    iv(12) xor sequence number
@@ -97,7 +97,7 @@ impl Tls12AeadAlgorithm for Aead {
     }
 }
 
-/// What the sequence number is mixed into; lacking bytes are zero.
+/// The value that the sequence number is XORed with; missing bytes are zero.
 fn nonce_base(iv: &[u8], explicit: &[u8]) -> Iv {
     let mut base = [0; NONCE_LEN];
     base.iter_mut().zip(iv.iter().chain(explicit)).for_each(|(to, from)| *to = *from);
@@ -107,7 +107,7 @@ fn nonce_base(iv: &[u8], explicit: &[u8]) -> Iv {
 /// The key of one direction.
 struct Keyed {
     algorithm: Encryption,
-    /// Key and salt, as the door wants them; the longest key has 32 bytes.
+    /// Key and salt, as the crypto trait takes them; the longest key has 32 bytes.
     key: Zeroizing<[u8; 32 + SALT_LEN]>,
     iv: Iv,
 }
@@ -124,13 +124,13 @@ impl Keyed {
         &self.key[..self.algorithm.key_len()]
     }
 
-    /// The nonce without its first four bytes: those never change, as the sequence number has eight.
+    /// The nonce without its first four bytes, which never change, because the sequence number has eight.
     fn explicit(&self, sequence: u64) -> [u8; EXPLICIT_LEN] {
         let nonce = Nonce::new(&self.iv, sequence).0;
         *nonce.last_chunk().expect("a nonce has more than eight bytes")
     }
 
-    /// Encrypts what is in `payload` after `skip` bytes and appends the tag.
+    /// Encrypts the bytes of `payload` after `skip` and appends the tag.
     fn seal(&self, explicit: &[u8; EXPLICIT_LEN], aad: &[u8], payload: &mut PrefixedPayload, skip: usize) {
         let mut tag = [0; TAG_LEN];
         let data = &mut payload.as_mut()[skip..];
@@ -138,7 +138,7 @@ impl Keyed {
         payload.extend_from_slice(&tag);
     }
 
-    /// Decrypts ciphertext and tag in place; how long the plaintext is.
+    /// Decrypts ciphertext and tag in place; returns the length of the plaintext.
     fn open(&self, explicit: &[u8; EXPLICIT_LEN], aad: &[u8], sealed: &mut [u8]) -> Result<usize, Error> {
         let (data, tag) = sealed.split_last_chunk_mut::<TAG_LEN>().ok_or(Error::DecryptError)?;
         lent(|lent| lent.crypto.decrypt(self.algorithm, self.key(), explicit, aad, data, tag))
@@ -150,7 +150,7 @@ impl Keyed {
     }
 }
 
-/// TLS 1.3: the type of the content is encrypted behind it.
+/// TLS 1.3: the content type is appended and encrypted.
 struct Tls13(Keyed);
 
 impl MessageEncrypter for Tls13 {
@@ -186,7 +186,7 @@ impl MessageDecrypter for Tls13 {
     }
 }
 
-/// GCM in TLS 1.2: half of the nonce travels.
+/// GCM in TLS 1.2: half of the nonce is sent.
 struct Tls12Gcm(Keyed);
 
 impl MessageEncrypter for Tls12Gcm {
@@ -224,7 +224,7 @@ impl MessageDecrypter for Tls12Gcm {
     }
 }
 
-/// ChaCha20-Poly1305 in TLS 1.2: nothing of the nonce travels.
+/// ChaCha20-Poly1305 in TLS 1.2: the nonce is not sent.
 struct Tls12ChaCha(Keyed);
 
 impl MessageEncrypter for Tls12ChaCha {
@@ -259,7 +259,7 @@ impl MessageDecrypter for Tls12ChaCha {
     }
 }
 
-/// RFC 5246 §6.2.1: how long the plaintext of a record with this much overhead is.
+/// RFC 5246 §6.2.1: the plaintext length of a record with this much overhead.
 fn plain_len(payload: &BorrowedPayload<'_>, overhead: usize) -> Result<usize, Error> {
     let len = payload.len().checked_sub(overhead).ok_or(Error::DecryptError)?;
     if len > PLAINTEXT_LEN_MAX { Err(Error::PeerSentOversizedRecord) } else { Ok(len) }

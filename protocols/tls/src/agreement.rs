@@ -7,7 +7,7 @@ use rustls::{Error, NamedGroup, PeerMisbehaved};
 
 use crate::lent::lent;
 
-/// Every group, the one we offer a share for first.
+/// All groups; the first is the one for which a client sends a share.
 pub(crate) static GROUPS: [&'static dyn SupportedKxGroup; 4] = [
     &Agreement { group: Group::X25519, name: NamedGroup::X25519 },
     &Agreement { group: Group::Ecp256, name: NamedGroup::secp256r1 },
@@ -15,7 +15,7 @@ pub(crate) static GROUPS: [&'static dyn SupportedKxGroup; 4] = [
     &Agreement { group: Group::Ecp521, name: NamedGroup::secp521r1 },
 ];
 
-/// RFC 8446 §4.2.8.2: points are uncompressed, and this byte says so. IKE, and so the crypto door, leaves it out.
+/// RFC 8446 §4.2.8.2: the byte for uncompressed points. IKE, and so the crypto trait, omits it.
 const UNCOMPRESSED: u8 = 4;
 
 /// One group.

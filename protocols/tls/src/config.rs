@@ -1,4 +1,4 @@
-//! Who we are, whom we trust, and which TLS we speak; turned once into what sessions share.
+//! The settings of TLS: credentials, trust, versions; converted once to what sessions share.
 
 use std::fmt;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use crate::provider::{LentTime, provider};
 use crate::signature::Key;
 use crate::verifier::Verifier;
 
-/// Judges whether a certificate with a good path belongs to whom we want to talk to.
+/// Decides whether a certificate with a valid path belongs to the expected party.
 pub type NameCheck = dyn Fn(&PeerCertificate) -> bool + Send + Sync;
 
 /// A version of TLS.
@@ -29,24 +29,24 @@ pub enum Version {
     Tls13,
 }
 
-/// One side's settings.
+/// The settings of one side.
 #[derive(Clone)]
 pub struct Config {
-    /// Our certificate and key. A server must have one; a client without one tells so when asked.
+    /// Our certificate and key. A server must have one; a client without one sends an empty Certificate if asked.
     pub credential: Option<Credential>,
-    /// Who may vouch for the other side. A client must have one; a server without one asks for no certificate.
+    /// The trust anchors for the other side. A client must have some; a server without any requests no certificate.
     pub trust: Option<Arc<dyn Trust>>,
-    /// An additional look at the other side's names.
+    /// An additional check of the other side's names.
     pub name: Option<Arc<NameCheck>>,
     /// The oldest version.
     pub oldest: Version,
     /// The newest version.
     pub newest: Version,
-    /// The groups for key agreement, the preferred first: X25519, P-256, P-384, P-521. A client offers a share of the
+    /// The groups for key agreement in order of preference: X25519, P-256, P-384, P-521. A client sends a share of the
     /// first. RFC 8422 §5.1: in TLS 1.2 they also limit the curves of ECDSA certificates.
     pub groups: Vec<Group>,
-    /// Whether a session may continue an earlier one made from the same [`Client`] or [`Server`] that was vouched for
-    /// ([`crate::Session::vouch`]), for a day at most and while the certificates that were shown then are still good.
+    /// Whether a session may resume an earlier one of the same [`Client`] or [`Server`] that was marked as authenticated
+    /// ([`crate::Session::vouch`]), for at most a day and as long as its certificates are valid.
     pub resumption: bool,
 }
 
@@ -97,7 +97,7 @@ impl fmt::Debug for Config {
     }
 }
 
-/// Settings that contradict themselves.
+/// Contradictory settings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum ConfigError {
     /// The oldest version is newer than the newest.
@@ -126,7 +126,7 @@ impl Client {
     /// Prepares a client.
     ///
     /// # Errors
-    /// If the settings leave no version, no group or no trust anchors.
+    /// The settings leave no version, no group or no trust anchors.
     pub fn new(config: &Config) -> Result<Self, ConfigError> {
         let verifier = config.verifier().ok_or(ConfigError::NoTrust)?;
         let builder = ClientConfig::builder_with_details(provider(&config.groups), Arc::new(LentTime))
@@ -140,8 +140,8 @@ impl Client {
         };
         // EAP has no server name to send.
         client.enable_sni = false;
-        // RFC 9427 §2.1: without RFC 7627 keys of TLS 1.2 are not bound to the handshake, so that somebody in the middle could
-        // have the same with both sides.
+        // RFC 9427 §2.1: without RFC 7627 keys of TLS 1.2 are not bound to the handshake, so a man in the middle could have the same
+        // keys with both sides.
         client.require_ems = true;
         client.key_log = Arc::new(LentKeys);
         let memory = Arc::new(ClientMemory::new(Some(Arc::clone(&verifier))));
@@ -152,12 +152,12 @@ impl Client {
         Ok(Self { config: Arc::new(client), verifier, memory })
     }
 
-    /// Forgets all sessions that could be continued.
+    /// Drops all resumable sessions.
     pub fn forget(&self) {
         self.memory.forget();
     }
 
-    /// The name rustls files sessions under; it is never sent.
+    /// The name under which rustls stores sessions; it is never sent.
     pub(crate) fn server_name() -> ServerName<'static> {
         ServerName::try_from("eap").expect("a word of three letters is a name")
     }
@@ -175,7 +175,7 @@ impl Server {
     /// Prepares a server.
     ///
     /// # Errors
-    /// If the settings leave no version or no group, or there is no certificate.
+    /// The settings leave no version or no group, or there is no certificate.
     pub fn new(config: &Config) -> Result<Self, ConfigError> {
         let credential = config.credential.as_ref().ok_or(ConfigError::NoCredential)?;
         let builder = ServerConfig::builder_with_details(provider(&config.groups), Arc::new(LentTime))
@@ -187,8 +187,8 @@ impl Server {
             None => builder.with_no_client_auth(),
         };
         let mut server = builder.with_cert_resolver(Arc::new(resolver(credential)));
-        // RFC 7627 §5.2: a server goes on without it if legacy clients are to be let in, and strongSwan 5.9 is one; whoever is
-        // a client of ours demands it, so that nobody in the middle has its keys.
+        // RFC 7627 §5.2: a server continues without it to support legacy clients, strongSwan 5.9 among them; our own clients require
+        // it, so that a man in the middle cannot have their keys.
         server.require_ems = false;
         server.key_log = Arc::new(LentKeys);
         server.send_tls13_tickets = usize::from(config.resumption);
@@ -200,7 +200,7 @@ impl Server {
         Ok(Self { config: Arc::new(server), verifier, memory })
     }
 
-    /// Forgets all sessions that could be continued.
+    /// Drops all resumable sessions.
     pub fn forget(&self) {
         self.memory.forget();
     }

@@ -1,14 +1,14 @@
-//! Why a conversation ended, in names the analysis can group by. Read RFC 8446 §6.2 first.
+//! Why a conversation failed, by names for analysis. Read RFC 8446 §6.2 first.
 
 use rustls::{AlertDescription, CertificateError, Error, PeerIncompatible};
 
 /// Why a session failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, thiserror::Error)]
 pub enum Failure {
-    /// The other side's chain leads to no trust anchor of ours.
+    /// The other side's chain leads to none of our trust anchors.
     #[error("unknown certificate authority")]
     UnknownAuthority,
-    /// A certificate of the other side is past its date.
+    /// A certificate of the other side has expired.
     #[error("expired certificate")]
     Expired,
     /// A certificate of the other side is not valid yet.
@@ -17,34 +17,34 @@ pub enum Failure {
     /// A certificate of the other side is on its issuer's revocation list.
     #[error("revoked certificate")]
     Revoked,
-    /// Revocation lists are demanded, and none that counts speaks of the other side's certificate.
+    /// Revocation lists are required, and no valid one covers the other side's certificate.
     #[error("no revocation list")]
     NoRevocationList,
-    /// The revocation list of a certificate's issuer is past its date.
+    /// The revocation list of a certificate's issuer has expired.
     #[error("expired revocation list")]
     RevocationListExpired,
-    /// A signature in the handshake is wrong.
+    /// A signature in the handshake is invalid.
     #[error("bad signature")]
     BadSignature,
-    /// The other side's certificate has a good path and the wrong name.
+    /// The other side's certificate has a valid path and the wrong name.
     #[error("certificate for another name")]
     WrongName,
-    /// The other side's certificate cannot be read, was not signed by whom it says, or is not acceptable.
+    /// The other side's certificate is malformed, badly signed, or not acceptable.
     #[error("bad certificate")]
     BadCertificate,
-    /// The other side has no certificate, and we ask for one.
+    /// The other side has no certificate, and we require one.
     #[error("no certificate")]
     NoCertificate,
     /// No version of TLS in common.
     #[error("no common version")]
     Version,
-    /// No cipher suite, group or signature scheme in common, or an extension we need is lacking.
+    /// No cipher suite, group or signature scheme in common, or a required extension is missing.
     #[error("no common parameters")]
     Parameters,
     /// A message that cannot be read.
     #[error("malformed message")]
     Malformed,
-    /// A message that must not come now, or says what it must not say.
+    /// An unexpected message, or one with forbidden contents.
     #[error("protocol violation")]
     Violation,
     /// A record that does not decrypt.
@@ -56,10 +56,10 @@ pub enum Failure {
     /// The other side sent this fatal alert.
     #[error("alert {0} received")]
     Alert(Alert),
-    /// Asked for too early, or after the end.
+    /// Called too early, or after the end.
     #[error("not possible now")]
     NotNow,
-    /// Something that rustls has no name for.
+    /// An error of rustls without a counterpart here.
     #[error("internal error")]
     Internal,
 }
@@ -141,7 +141,7 @@ fn incompatible(why: &PeerIncompatible) -> Failure {
 /// Declares the alerts once: number, name, and the name of the failure.
 macro_rules! alerts {
     ($($variant:ident = $number:literal $name:literal),+ $(,)?) => {
-        /// An alert, RFC 8446 §6; numbers that are not in there are [`Alert::Other`].
+        /// An alert, RFC 8446 §6; others are [`Alert::Other`].
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[expect(missing_docs, reason = "the names are those of RFC 8446 §6.2")]
         pub enum Alert { $($variant,)+ Other(u8) }
@@ -216,9 +216,9 @@ mod tests {
 
     use super::*;
 
-    /// Analysis groups by these names, and an operator mends by them: each finding of rustls has its own.
+    /// Analysis groups by these names, and operators act on them: each error of rustls has its own.
     #[test]
-    fn every_finding_has_the_name_that_says_what_to_mend() {
+    fn every_error_has_a_name_of_its_own() {
         use CertificateError as Certificate;
         let invalid = Error::InvalidCertificate;
         let findings = [

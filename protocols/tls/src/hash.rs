@@ -1,7 +1,7 @@
 //! Hash, HMAC and what rustls builds on them (HKDF of RFC 5869, PRF of RFC 5246 §5), through the lent crypto.
 //!
-//! The door hashes whole messages only, so the running hash of a handshake keeps what it was given and each of its
-//! digests hashes it from the start: TLS 1.3 takes about seven digests of at most a few kilobytes.
+//! The crypto trait hashes whole messages only, so the running hash of a handshake keeps its input, and each digest hashes it
+//! from the start: TLS 1.3 takes about seven digests of at most a few kilobytes.
 
 use keytoll_crypto_api::Secret;
 use keytoll_crypto_api::algorithm::{Hash, Prf};
@@ -19,7 +19,7 @@ pub(crate) static HMAC_SHA256: Hmac = Hmac(Prf::HmacSha256);
 /// HMAC-SHA-384 for the key schedule.
 pub(crate) static HMAC_SHA384: Hmac = Hmac(Prf::HmacSha384);
 
-/// Handshakes with chains of two fit without growing.
+/// Initial capacity: enough for handshakes with chains of two.
 const TRANSCRIPT_BYTES: usize = 4096;
 
 /// A hash function.
@@ -43,7 +43,7 @@ impl hash::Hash for Transcript {
     }
 }
 
-/// A message that is not yet whole. rustls bounds a handshake message to 64 KiB and their number by the protocol.
+/// An unfinished message. rustls limits a handshake message to 64 KiB, and the protocol their number.
 #[derive(Clone)]
 struct Running {
     hash: Hash,

@@ -1,5 +1,5 @@
-//! The random numbers of both hellos, read off the wire: RFC 5216 §2.3 makes the Session-Id of EAP-TLS out of them, and
-//! rustls keeps them to itself.
+//! The random numbers of both hellos, read off the wire: RFC 5216 §2.3 forms the Session-Id of EAP-TLS from them, and rustls
+//! does not expose them.
 //!
 //! Both hellos are the first record of their direction and not encrypted:
 //!
@@ -18,9 +18,9 @@ pub struct Hellos {
     pub server_random: [u8; 32],
 }
 
-/// Where the random number begins: after record header, message header and version.
+/// Offset of the random number: after record header, message header and version.
 const RANDOM_AT: usize = 5 + 4 + 2;
-/// Where it ends.
+/// Its end.
 const RANDOM_END: usize = RANDOM_AT + 32;
 
 /// The first bytes of one direction.
@@ -42,13 +42,13 @@ impl Beginning {
         Self { message: 2, bytes: Vec::new() }
     }
 
-    /// Takes what is still lacking.
+    /// Adds what is still missing.
     pub(crate) fn push(&mut self, bytes: &[u8]) {
         let lacking = RANDOM_END - self.bytes.len();
         self.bytes.extend(bytes.iter().take(lacking));
     }
 
-    /// The random number, once it is there.
+    /// The random number, once it is complete.
     pub(crate) fn random(&self) -> Option<[u8; 32]> {
         let is_hello = self.bytes.first() == Some(&22) && self.bytes.get(5) == Some(&self.message);
         let random = self.bytes.get(RANDOM_AT..RANDOM_END)?;

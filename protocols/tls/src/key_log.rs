@@ -1,11 +1,11 @@
-//! Secrets of a session for whoever asked for keys, as lines of an NSS key log: draft-ietf-tls-keylogfile §2.
+//! Secrets of a session for captures, as lines of an NSS key log: draft-ietf-tls-keylogfile §2.
 
 use keytoll_engine::trace::Revealed;
 use rustls::KeyLog;
 
 use crate::lent::lent;
 
-/// Tells secrets to the trace of the call that is running, if it wants them.
+/// Reveals secrets to the trace of the current call, if it wants them.
 #[derive(Debug)]
 pub(crate) struct LentKeys;
 

@@ -1,9 +1,9 @@
-//! How rustls's primitives reach what the engine was lent for one call.
+//! Lets rustls's primitives use what the engine was lent for one call.
 //!
-//! rustls wants its provider as `'static` objects that take no further argument, and an engine is lent its crypto for
-//! the length of a call. So [`with`] lays the loan into a slot of the thread while rustls runs and takes it away
-//! again, also when a panic passes through. `scoped-tls-hkt` keeps that sound: while somebody uses the loan, the slot
-//! is empty, so there is never a second `&mut` to it.
+//! rustls requires its provider as `'static` objects without further arguments, but an engine is lent its crypto for the length
+//! of a call. So [`with`] puts the reference into a thread-local slot while rustls runs and removes it again, also when a panic
+//! unwinds. `scoped-tls-hkt` keeps that sound: while the reference is in use, the slot is empty, so there is never a second
+//! `&mut` to it.
 
 use keytoll_crypto_api::credentials::PeerCertificate;
 use keytoll_crypto_api::{Crypto, Rng};
@@ -16,30 +16,30 @@ use crate::memory::{Earlier, Shown, Voucher};
 pub(crate) struct Lent<'a> {
     /// Every primitive.
     pub(crate) crypto: &'a mut dyn Crypto,
-    /// Randomness; none for calls that need none.
+    /// Randomness; `None` for calls that need none.
     pub(crate) rng: Option<&'a mut Rng>,
     /// Now.
     pub(crate) now: Time,
-    /// What is written down about the conversation.
+    /// What is noted about the conversation.
     pub(crate) notes: &'a mut Notes,
-    /// Where keys go that somebody asked for.
+    /// Where revealed keys go.
     pub(crate) trace: &'a mut dyn Trace,
 }
 
-/// What rustls's callbacks leave behind for the session they run in.
+/// What rustls's callbacks leave for the session they run in.
 #[derive(Default)]
 pub(crate) struct Notes {
-    /// Where the verifier leaves the certificate whose path it checked, and finds its key again.
+    /// The certificate whose path the verifier checked, with its key.
     pub(crate) peer: Option<PeerCertificate>,
     /// The chain that it came with.
     pub(crate) shown: Option<Shown>,
-    /// Goes with everything that is remembered of the conversation.
+    /// Shared by everything that is stored of the conversation.
     pub(crate) voucher: Voucher,
-    /// Of the earlier conversation that this one may continue.
+    /// The earlier conversation that this one may resume.
     pub(crate) earlier: Option<Earlier>,
 }
 
-/// The loan behind an object, as the slot can only hold a type with one lifetime that may shrink.
+/// Helper for the slot, which can only hold a type with one covariant lifetime.
 trait Loan {
     fn lend(&mut self) -> Lent<'_>;
 }
@@ -64,7 +64,7 @@ pub(crate) fn with<T>(
     SLOT.set(&mut lent, call)
 }
 
-/// Uses the loan; not from within another use.
+/// Uses the reference; not from within another use.
 ///
 /// # Panics
 /// Outside of [`with`].

@@ -2,17 +2,17 @@
 //! clock. Read RFC 8446 §4 and §7, RFC 5246 §7, RFC 5216 §2 and RFC 9190 §2 first.
 //!
 //! ```text
-//!   feed(bytes, cx, rng) --> rustls --> take_output() --> the EAP method, which cuts it into fragments
+//!   feed(bytes, cx, rng) --> rustls --> take_output() --> the EAP method, which fragments it
 //!                              |   '--> take_received()  (application data: TTLS, PEAP, 0x00 of RFC 9190)
 //!                              '--> primitives --> [`lent`] --> cx.crypto, rng
 //! ```
 //!
-//! * [`Config`] says who we are and whom we trust; [`Client`] and [`Server`] are made from it once and shared.
-//! * [`Session`] is one conversation. Everything it draws comes from the generator lent to it.
-//! * A session may continue an earlier one that somebody vouched for; a finished handshake alone is not enough.
-//! * [`Failure`] names why a conversation ended.
+//! * [`Config`] has credentials and trust; [`Client`] and [`Server`] are made from it once and shared.
+//! * [`Session`] is one conversation. All its randomness comes from the generator lent to it.
+//! * A session may resume an earlier one that was marked as authenticated; a finished handshake alone is not enough.
+//! * [`Failure`] is why a conversation failed.
 //!
-//! What rustls cannot do, this cannot: static RSA, DHE, CBC suites, SHA-1 signatures, TLS 1.1.
+//! rustls's restrictions apply: no static RSA, DHE, CBC suites, SHA-1 signatures, or TLS 1.1.
 
 mod aead;
 mod agreement;

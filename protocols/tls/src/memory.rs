@@ -1,14 +1,13 @@
-//! What is remembered of conversations so that later ones can continue them: RFC 5246 §7.3 (session identifiers),
-//! RFC 8446 §2.2 (tickets), RFC 5216 §2.1.2.
+//! Storage of resumable sessions: RFC 5246 §7.3 (session identifiers), RFC 8446 §2.2 (tickets), RFC 5216 §2.1.2.
 //!
 //! ```text
-//!   handshake over --> remembered --somebody vouches--> can be continued for a day, once (TLS 1.3) or often (TLS 1.2)
+//!   handshake complete --> stored --vouch--> resumable for a day, once (TLS 1.3) or often (TLS 1.2)
 //! ```
 //!
-//! rustls remembers a conversation when its handshake is over. In EAP that is too early: inside TTLS and PEAP the peer
-//! proves itself only then. So nothing counts before [`crate::Session::vouch`] says for whom, and what nobody has vouched
-//! for yet lies apart, where it pushes out nothing but its like. Certificates that were shown are judged again, each time
-//! that a conversation is to be continued: they may have expired or been revoked since.
+//! rustls stores a session when its handshake is complete. In EAP that is too early: inside TTLS and PEAP the peer authenticates
+//! only then. So a session is not resumable before [`crate::Session::vouch`] supplies an identity, and unauthenticated sessions
+//! are stored separately, where they evict only each other. The certificates of a session are verified again whenever it is to
+//! be resumed: they may have expired or been revoked since.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
@@ -25,50 +24,50 @@ use rustls::server::StoresServerSessions;
 use crate::lent::lent;
 use crate::verifier::Verifier;
 
-/// How long after its full handshake a conversation can be continued.
-// RFC 5246 §F.1.4: 24 hours at most are suggested. RFC 8446 §4.6.1: the whole chain of continuations has a limit.
+/// How long after its full handshake a session is resumable.
+// RFC 5246 §F.1.4: at most 24 hours are suggested. RFC 8446 §4.6.1: the whole chain of resumptions has a limit.
 const LIFETIME: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Conversations a server remembers at most, if somebody vouched for them.
+/// Maximum number of authenticated sessions that a server stores.
 const VOUCHED_MAX: usize = 1024;
 
-/// Conversations a server remembers at most while nobody has.
+/// Maximum number of unauthenticated sessions that a server stores.
 const UNPROVEN_MAX: usize = 256;
 
-/// Of certificates a server remembers so much with each conversation; one with more is not remembered.
+/// Maximum size of the certificates that a server stores with each session; a session with more is not stored.
 const SHOWN_BYTES_MAX: usize = 16 << 10;
 
-/// Tickets a client remembers at most.
+/// Maximum number of tickets that a client stores.
 const TICKETS_MAX: usize = 8;
 
-/// Whom a conversation authenticated; empty until somebody says so.
+/// The identity that a conversation authenticated; empty until it is set.
 pub(crate) type Voucher = Arc<OnceLock<Box<[u8]>>>;
 
-/// Certificates the other side has shown, its own first.
+/// The other side's certificates, its own first.
 pub(crate) type Shown = Arc<[Vec<u8>]>;
 
-/// An earlier conversation that the running one may continue.
+/// An earlier session that the current one may resume.
 pub(crate) struct Earlier {
-    /// Whom it authenticated.
+    /// The identity that it authenticated.
     pub(crate) voucher: Voucher,
-    /// When the certificates of the first in the chain were shown.
+    /// When the certificates of the first session in the chain were presented.
     since: Time,
     /// These certificates.
     shown: Option<Shown>,
 }
 
-/// Something that counts from when it is vouched for until it is too old.
+/// A stored session, valid from the time when it is marked as authenticated until it expires.
 struct Kept<T> {
     value: T,
     voucher: Voucher,
-    /// When the certificates were shown, be it in an earlier conversation.
+    /// When the certificates were presented, perhaps in an earlier session.
     since: Time,
     /// These certificates, if there were any.
     shown: Option<Shown>,
 }
 
 impl<T> Kept<T> {
-    /// Keeps something of the conversation that is running.
+    /// Stores something of the current conversation.
     fn new(value: T) -> Self {
         lent(|lent| {
             let earlier = lent.notes.earlier.as_ref();
@@ -86,8 +85,8 @@ impl<T> Kept<T> {
         self.voucher.get().is_some()
     }
 
-    // RFC 9190 §5.7: whether somebody is authorized is found out again when a session is resumed; certificates may have expired
-    // or been revoked since they were shown.
+    // RFC 9190 §5.7: authorization is checked again when a session is resumed; certificates may have expired or been revoked since
+    // they were presented.
     fn counts(&self, verifier: Option<&Verifier>) -> bool {
         let is_good = |chain: &Shown| verifier.is_some_and(|verifier| verifier.accepts(chain));
         self.is_vouched()
@@ -95,7 +94,7 @@ impl<T> Kept<T> {
             && self.shown.as_ref().is_none_or(is_good)
     }
 
-    /// Tells the conversation that is running that it may continue this one.
+    /// Notes in the current conversation that it may resume this one.
     fn note(&self) {
         let (voucher, shown) = (Arc::clone(&self.voucher), self.shown.clone());
         let earlier = Earlier { voucher, since: self.since, shown };
@@ -107,23 +106,23 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What a server remembers.
+/// The sessions that a server stores.
 pub(crate) struct ServerMemory {
-    shelf: Mutex<Shelf>,
-    /// Who judges certificates; none: nobody shows any.
+    sessions: Mutex<Sessions>,
+    /// Verifies certificates; `None` if none are requested.
     verifier: Option<Arc<Verifier>>,
 }
 
-/// Handshakes cost a flood nothing but time, so what it leaves behind never takes the place of what was proved.
+/// A flood of handshakes must not evict authenticated sessions, so others are stored separately.
 #[derive(Default)]
-struct Shelf {
-    /// The youngest, of which some are vouched for by now.
-    unproven: Drawer,
-    /// Those that were vouched for when they had to leave the others.
-    vouched: Drawer,
+struct Sessions {
+    /// The newest, some of which may be authenticated by now.
+    unproven: SessionTable,
+    /// Those that were authenticated when they had to leave the others.
+    vouched: SessionTable,
 }
 
-impl Shelf {
+impl Sessions {
     fn put(&mut self, name: Vec<u8>, kept: Kept<Secret>) {
         let oldest = self.unproven.put(name, kept, UNPROVEN_MAX);
         if let Some((name, kept)) = oldest.filter(|(_, kept)| kept.is_vouched()) {
@@ -144,15 +143,15 @@ impl Shelf {
     }
 }
 
-/// Conversations by the name that clients know them by, and the names by age.
+/// Sessions by the identifier that clients have, and the identifiers by age.
 #[derive(Default)]
-struct Drawer {
+struct SessionTable {
     kept: BTreeMap<Vec<u8>, Kept<Secret>>,
     names: VecDeque<Vec<u8>>,
 }
 
-impl Drawer {
-    /// Puts one in; the oldest, if it has to leave.
+impl SessionTable {
+    /// Inserts one; returns the oldest, if it must leave.
     fn put(
         &mut self,
         name: Vec<u8>,
@@ -162,7 +161,7 @@ impl Drawer {
         if self.kept.insert(name.clone(), kept).is_none() {
             self.names.push_back(name);
         }
-        // Names of what was taken stay until they are the oldest.
+        // Identifiers of removed sessions stay until they are the oldest.
         if self.names.len() <= count_max {
             return None;
         }
@@ -173,11 +172,11 @@ impl Drawer {
 
 impl ServerMemory {
     pub(crate) fn new(verifier: Option<Arc<Verifier>>) -> Self {
-        Self { shelf: Mutex::default(), verifier }
+        Self { sessions: Mutex::default(), verifier }
     }
 
     pub(crate) fn forget(&self) {
-        *locked(&self.shelf) = Shelf::default();
+        *locked(&self.sessions) = Sessions::default();
     }
 }
 
@@ -186,19 +185,19 @@ impl StoresServerSessions for ServerMemory {
         let kept = Kept::new(Secret::new(value));
         let fits = kept.shown_bytes() <= SHOWN_BYTES_MAX;
         if fits {
-            locked(&self.shelf).put(key, kept);
+            locked(&self.sessions).put(key, kept);
         }
         fits
     }
 
     fn get(&self, key: &[u8]) -> Option<Vec<u8>> {
-        locked(&self.shelf).get(key, self.verifier.as_deref())
+        locked(&self.sessions).get(key, self.verifier.as_deref())
     }
 
     fn take(&self, key: &[u8]) -> Option<Vec<u8>> {
-        let mut shelf = locked(&self.shelf);
-        let value = shelf.get(key, self.verifier.as_deref());
-        shelf.remove(key);
+        let mut sessions = locked(&self.sessions);
+        let value = sessions.get(key, self.verifier.as_deref());
+        sessions.remove(key);
         value
     }
 
@@ -213,7 +212,7 @@ impl fmt::Debug for ServerMemory {
     }
 }
 
-/// What a client remembers; it speaks with one server only.
+/// The tickets that a client stores; it uses one server only.
 pub(crate) struct ClientMemory {
     tickets: Mutex<Tickets>,
     verifier: Option<Arc<Verifier>>,
@@ -236,7 +235,7 @@ impl ClientMemory {
 }
 
 impl ClientSessionStore for ClientMemory {
-    // The first group is always the one to try: it is configured, not learned.
+    // The first group is always tried first: it is configured, not learned.
     fn set_kx_hint(&self, _server: ServerName<'static>, _group: NamedGroup) {}
 
     fn kx_hint(&self, _server: &ServerName<'_>) -> Option<NamedGroup> {
@@ -291,7 +290,7 @@ mod tests {
     use super::*;
     use crate::lent::{Notes, with};
 
-    /// A call of rustls's within a conversation.
+    /// Runs a call of rustls within a conversation.
     fn during<T>(notes: &mut Notes, call: impl FnOnce() -> T) -> T {
         let mut cx = Ctx { now: Time::ZERO, crypto: &mut Null, trace: &mut NoTrace };
         with(&mut cx, None, notes, call)
@@ -308,19 +307,19 @@ mod tests {
     }
 
     #[test]
-    fn handshakes_that_prove_nothing_push_out_nothing_that_was_proved() {
+    fn unauthenticated_handshakes_do_not_evict_authenticated_sessions() {
         let memory = ServerMemory::new(None);
         for name in 0..10 {
             remember(&memory, name).voucher.set(b"alice"[..].into()).unwrap();
         }
         (10..5000).for_each(|name| drop(remember(&memory, name)));
         assert!((0..10).all(|name| is_known(&memory, name)));
-        let shelf = locked(&memory.shelf);
-        assert_eq!((shelf.unproven.kept.len(), shelf.vouched.kept.len()), (UNPROVEN_MAX, 10));
+        let sessions = locked(&memory.sessions);
+        assert_eq!((sessions.unproven.kept.len(), sessions.vouched.kept.len()), (UNPROVEN_MAX, 10));
     }
 
     #[test]
-    fn the_oldest_that_was_proved_gives_way_and_what_was_taken_is_gone() {
+    fn the_oldest_authenticated_session_is_evicted_and_removed_ones_are_gone() {
         let memory = ServerMemory::new(None);
         let all = UNPROVEN_MAX + VOUCHED_MAX + 1;
         for name in 0..all {

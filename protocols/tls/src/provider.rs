@@ -1,4 +1,4 @@
-//! The provider rustls is given: suites, groups and randomness, all of the engine's.
+//! The provider for rustls: suites, groups and randomness, all from the engine.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,7 +15,7 @@ use crate::agreement::GROUPS;
 use crate::lent::lent;
 use crate::suites::SUITES;
 
-/// The provider, with the groups in this order; groups that TLS does not have here are left out.
+/// The provider, with the groups in this order; groups without support in TLS are omitted.
 pub(crate) fn provider(groups: &[Group]) -> Arc<CryptoProvider> {
     Arc::new(CryptoProvider {
         cipher_suites: SUITES.to_vec(),
@@ -48,7 +48,7 @@ impl SecureRandom for LentRandom {
     }
 }
 
-/// Keys come from the engine as they are, never as DER.
+/// Rejects DER keys: keys come from the engine directly.
 #[derive(Debug)]
 struct NoKeys;
 
@@ -61,7 +61,7 @@ impl KeyProvider for NoKeys {
     }
 }
 
-/// The lent time: rustls asks for the age of tickets; dates in certificates are the business of `Trust`.
+/// The engine's time: rustls needs it for the age of tickets; `Trust` checks the dates of certificates.
 #[derive(Debug)]
 pub(crate) struct LentTime;
 

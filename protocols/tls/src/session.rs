@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   handshaking --Finished--> established --close_notify--> closed
-//!        '-------- anything wrong ---------'--> failed (the alert for the other side is in the output)
+//!        '-------- any error --------------'--> failed (the alert for the other side is in the output)
 //! ```
 
 use std::io::{Read, Write};
@@ -19,10 +19,10 @@ use crate::hellos::{Beginning, Hellos};
 use crate::lent::{self, Notes};
 use crate::verifier::Verifier;
 
-/// Application data that may lie here until somebody takes it; rustls bounds everything else itself.
+/// Maximum amount of received application data that is not taken yet; rustls limits everything else itself.
 const RECEIVED_BYTES_MAX: usize = 64 << 10;
 
-/// Application data in one piece: half of what rustls buffers.
+/// Maximum length of application data per call: half of what rustls buffers.
 const SENT_BYTES_MAX: usize = 32 << 10;
 
 /// RFC 9190 §2.5: one record with this byte promises that no more handshake messages follow.
@@ -42,10 +42,10 @@ pub struct Session {
 }
 
 impl Session {
-    /// Begins as client: the ClientHello is in the output.
+    /// Starts as client: the ClientHello is in the output.
     ///
     /// # Errors
-    /// If the TLS library refuses to begin.
+    /// The TLS library refuses to start.
     pub fn client(client: &Client, cx: &mut Ctx<'_>, rng: &mut Rng) -> Result<Self, Failure> {
         let (config, mut notes) = (Arc::clone(&client.config), Notes::default());
         let connection =
@@ -59,7 +59,7 @@ impl Session {
     /// Waits as server.
     ///
     /// # Errors
-    /// If the TLS library refuses to begin.
+    /// The TLS library refuses to start.
     pub fn server(server: &Server, cx: &mut Ctx<'_>, rng: &mut Rng) -> Result<Self, Failure> {
         let (config, mut notes) = (Arc::clone(&server.config), Notes::default());
         let connection = lent::with(cx, Some(rng), &mut notes, || ServerConnection::new(config))?;
@@ -80,11 +80,11 @@ impl Session {
         }
     }
 
-    /// Takes bytes of the other side. After a failure everything is refused with the same failure; an alert that tells
-    /// the other side may be in the output.
+    /// Processes bytes of the other side. After a failure every call fails in the same way; an alert for the other side may be in
+    /// the output.
     ///
     /// # Errors
-    /// If the bytes are not TLS, or TLS cannot go on with them.
+    /// The bytes are not TLS, or the handshake or a record is invalid.
     pub fn feed(&mut self, bytes: &[u8], cx: &mut Ctx<'_>, rng: &mut Rng) -> Result<(), Failure> {
         if let Some(failure) = self.failed {
             return Err(failure);
@@ -98,7 +98,7 @@ impl Session {
 
     fn process(&mut self, mut bytes: &[u8], cx: &mut Ctx<'_>, rng: &mut Rng) -> Result<(), Failure> {
         while !bytes.is_empty() && !self.closed {
-            // rustls refuses more only when a message outgrows its buffers.
+            // rustls refuses more only if a message exceeds its buffers.
             self.connection.read_tls(&mut bytes).map_err(|_| Failure::TooLong)?;
             let connection = &mut self.connection;
             let state = lent::with(cx, Some(rng), &mut self.notes, || connection.process_new_packets())?;
@@ -150,7 +150,7 @@ impl Session {
         std::mem::take(&mut self.output)
     }
 
-    /// Takes the application data that arrived; empty if there is none.
+    /// Takes the received application data; empty if there is none.
     pub fn take_received(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.received)
     }
@@ -158,9 +158,9 @@ impl Session {
     /// Encrypts application data into the output.
     ///
     /// # Errors
-    /// If the handshake is not over or has failed, or the data are too long.
+    /// The handshake is not complete or has failed, or the data are too long.
     pub fn send(&mut self, data: &[u8], cx: &mut Ctx<'_>, rng: &mut Rng) -> Result<(), Failure> {
-        // Before the handshake is over rustls would keep the data back, without a bound on how much.
+        // Before the handshake is complete rustls would buffer the data, without limit.
         if self.is_handshaking() || self.failed.is_some() {
             return Err(Failure::NotNow);
         }
@@ -177,12 +177,12 @@ impl Session {
     /// RFC 9190 §2.5: as server of TLS 1.3, promises that no more handshake messages follow.
     ///
     /// # Errors
-    /// If the handshake is not over or has failed.
+    /// The handshake is not complete or has failed.
     pub fn indicate_success(&mut self, cx: &mut Ctx<'_>, rng: &mut Rng) -> Result<(), Failure> {
         self.send(&SUCCESS_INDICATION, cx, rng)
     }
 
-    /// RFC 9190 §2.5: takes the promise, if it is all that has arrived.
+    /// RFC 9190 §2.5: takes the promise, if nothing else has arrived.
     pub fn take_success_indication(&mut self) -> bool {
         let indicated = self.received == SUCCESS_INDICATION;
         if indicated {
@@ -198,7 +198,7 @@ impl Session {
         self.flush(cx, rng);
     }
 
-    /// Whether the handshake is not over yet; true for ever if it failed.
+    /// Whether the handshake is not complete yet; true for ever if it failed.
     pub fn is_handshaking(&self) -> bool {
         self.connection.is_handshaking()
     }
@@ -208,28 +208,28 @@ impl Session {
         self.closed
     }
 
-    /// Whether this session continues an earlier one: no certificates were exchanged then.
+    /// Whether this session resumes an earlier one, without an exchange of certificates.
     pub fn is_resumed(&self) -> bool {
         self.connection.handshake_kind() == Some(HandshakeKind::Resumed)
     }
 
-    /// Judges the other side's certificate once more: it may have expired meanwhile, or been revoked.
+    /// Verifies the other side's certificate again: it may have expired or been revoked meanwhile.
     ///
     /// # Errors
-    /// If there is no certificate, or it is not to be believed any more.
+    /// There is no certificate, or it is no longer valid.
     pub fn judge(&self, cx: &mut Ctx<'_>) -> Result<(), Failure> {
         let chain = self.connection.peer_certificates().ok_or(Failure::NoCertificate)?;
         let verifier = self.verifier.as_ref().ok_or(Failure::NoCertificate)?;
         Ok(verifier.judge(chain, cx)?)
     }
 
-    /// Both sides have proved themselves, the other one as `identity`: later sessions may continue this one.
+    /// Marks both sides as authenticated, the other one as `identity`: later sessions may resume this one.
     pub fn vouch(&mut self, identity: &[u8]) {
-        // What was said first stays.
+        // The first identity stays.
         let _ = self.notes.voucher.set(identity.into());
     }
 
-    /// As whom the earlier session was vouched for that this one continues.
+    /// The identity of the earlier session that this one resumes.
     pub fn vouched(&self) -> Option<&[u8]> {
         let earlier = self.notes.earlier.as_ref().filter(|_| self.is_resumed())?;
         earlier.voucher.get().map(|identity| &**identity)
@@ -249,12 +249,12 @@ impl Session {
         self.connection.negotiated_cipher_suite().map(|suite| suite.suite().into())
     }
 
-    /// The other side's certificate, once its path is checked; none in a resumed session.
+    /// The other side's certificate, once its path is verified; `None` in a resumed session.
     pub fn peer(&self) -> Option<&PeerCertificate> {
         self.notes.peer.as_ref()
     }
 
-    /// The random numbers of both hellos, once both passed.
+    /// The random numbers of both hellos, once both were exchanged.
     pub fn hellos(&self) -> Option<Hellos> {
         Some(Hellos {
             client_random: self.client_hello.random()?,
@@ -262,11 +262,11 @@ impl Session {
         })
     }
 
-    /// RFC 5705 §4, RFC 8446 §7.5: `len` bytes of keying material, once the handshake is over. TLS 1.2 tells no context
-    /// and an empty one apart.
+    /// RFC 5705 §4, RFC 8446 §7.5: `len` bytes of keying material, once the handshake is complete. TLS 1.2 does not distinguish
+    /// an absent context from an empty one.
     ///
     /// # Errors
-    /// If the handshake is not over, or TLS cannot make so many bytes.
+    /// The handshake is not complete, or TLS cannot export so many bytes.
     pub fn export(
         &mut self,
         label: &[u8],
@@ -284,7 +284,7 @@ impl Session {
 
 impl std::fmt::Debug for Session {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        // Not what lies in its buffers: passwords, for one, with TTLS.
+        // Without the contents of its buffers, which may be passwords.
         f.debug_struct("Session")
             .field("version", &self.version())
             .field("closed", &self.closed)

@@ -8,7 +8,7 @@ use rustls::{Error, SignatureAlgorithm, SignatureScheme as Tls};
 
 use crate::lent::lent;
 
-/// What we check, the preferred first. SHA-1 is not among it (RFC 9155).
+/// The accepted schemes in order of preference. SHA-1 is not among them (RFC 9155).
 pub(crate) const CHECKED: [(Tls, Engine); 10] = [
     (Tls::ECDSA_NISTP256_SHA256, Engine::EcdsaDer(Hash::Sha256)),
     (Tls::ECDSA_NISTP384_SHA384, Engine::EcdsaDer(Hash::Sha384)),
@@ -22,12 +22,12 @@ pub(crate) const CHECKED: [(Tls, Engine); 10] = [
     (Tls::RSA_PKCS1_SHA512, Engine::RsaPkcs1(Hash::Sha512)),
 ];
 
-/// The scheme in the words of the crypto door; none if we do not check it.
+/// The corresponding scheme of the crypto trait; `None` if it is not accepted.
 pub(crate) fn checked(scheme: Tls) -> Option<Engine> {
     CHECKED.into_iter().find(|(tls, _)| *tls == scheme).map(|(_, engine)| engine)
 }
 
-/// Whether TLS 1.3 lets this key sign a handshake with this scheme.
+/// Whether TLS 1.3 allows this key to sign a handshake with this scheme.
 pub(crate) fn fits_tls13(scheme: Tls, spki: &[u8]) -> bool {
     // RFC 8446 §4.2.3: PKCS #1 v1.5 is for certificates only; ECDSA names the curve together with the hash.
     match scheme {
@@ -47,7 +47,7 @@ fn algorithm_of(spki: &[u8]) -> &[u8] {
     contents(spki).and_then(contents).unwrap_or_default()
 }
 
-/// What is in a DER SEQUENCE, and all that follows it.
+/// The contents of a DER SEQUENCE, and everything after it.
 fn contents(element: &[u8]) -> Option<&[u8]> {
     let (&length, rest) = element.strip_prefix(&[0x30])?.split_first()?;
     match length {
@@ -56,7 +56,7 @@ fn contents(element: &[u8]) -> Option<&[u8]> {
     }
 }
 
-/// Our key as rustls wants it.
+/// Our key as rustls needs it.
 #[derive(Debug)]
 pub(crate) struct Key(pub(crate) SigningKey);
 
@@ -75,7 +75,7 @@ impl TlsKey for Key {
     }
 }
 
-/// What a key can sign with, the preferred first.
+/// The schemes of a key in order of preference.
 const fn schemes(kind: KeyKind) -> &'static [Tls] {
     match kind {
         KeyKind::EcdsaP256 => &[Tls::ECDSA_NISTP256_SHA256],
@@ -95,7 +95,7 @@ const fn schemes(kind: KeyKind) -> &'static [Tls] {
     }
 }
 
-/// A key with the scheme both sides can.
+/// A key with the negotiated scheme.
 #[derive(Debug)]
 struct Chosen {
     key: SigningKey,
@@ -133,9 +133,9 @@ mod tests {
         }
     }
 
-    /// RFC 5246 §7.4.2: in TLS 1.2 the cipher suite goes by this.
+    /// RFC 5246 §7.4.2: in TLS 1.2 the cipher suite depends on this.
     #[test]
-    fn each_kind_of_key_says_what_signs_with_it() {
+    fn each_kind_of_key_has_its_signature_algorithm() {
         for (kind, algorithm) in [
             (KeyKind::Rsa2048, SignatureAlgorithm::RSA),
             (KeyKind::EcdsaP256, SignatureAlgorithm::ECDSA),
@@ -147,9 +147,9 @@ mod tests {
         }
     }
 
-    /// RFC 8446 §4.2.3: hash and salt must fit the modulus, and who was offered nothing it can do signs nothing.
+    /// RFC 8446 §4.2.3: hash and salt must fit the modulus, and without a supported scheme among those offered nothing is signed.
     #[test]
-    fn a_key_signs_with_what_it_can_and_was_offered() {
+    fn a_key_signs_with_a_supported_offered_scheme() {
         let short = Key(keys::generate(KeyKind::Rsa1024, &mut Rng::named(1, "short")));
         let chosen = |offered: &[Tls]| short.choose_scheme(offered).map(|signer| signer.scheme());
         assert_eq!(chosen(&[Tls::RSA_PSS_SHA512, Tls::RSA_PSS_SHA384]), Some(Tls::RSA_PSS_SHA384));

@@ -9,7 +9,7 @@ use rustls::{CipherSuite, SignatureScheme, SupportedCipherSuite, Tls12CipherSuit
 use crate::aead::Aead;
 use crate::hash::{HMAC_SHA256, HMAC_SHA384, SHA256, SHA384, Transcript};
 
-/// Every suite, the preferred first: the order of OpenSSL, which puts strength before speed.
+/// All suites in order of preference: that of OpenSSL, which puts strength before speed.
 pub(crate) static SUITES: [SupportedCipherSuite; 9] = [
     SupportedCipherSuite::Tls13(&AES_256_GCM),
     SupportedCipherSuite::Tls13(&CHACHA20),
@@ -31,7 +31,7 @@ static HKDF_SHA384: HkdfUsingHmac<'static> = HkdfUsingHmac(&HMAC_SHA384);
 static PRF_SHA256: PrfUsingHmac<'static> = PrfUsingHmac(&HMAC_SHA256);
 static PRF_SHA384: PrfUsingHmac<'static> = PrfUsingHmac(&HMAC_SHA384);
 
-/// RFC 8446 §5.5: records under one key with GCM; ChaCha20-Poly1305 never reaches its limit.
+/// RFC 8446 §5.5: maximum number of records under one key with GCM; ChaCha20-Poly1305 never reaches its limit.
 const GCM_RECORDS_MAX: u64 = 1 << 24;
 
 const fn common(

@@ -1,8 +1,8 @@
-//! Certificates and handshake signatures, judged by the engine's [`Trust`] and the lent crypto.
+//! Verification of certificates and handshake signatures by the engine's [`Trust`] and the lent crypto.
 //! Read RFC 8446 §4.4.2 and §4.4.3, RFC 5216 §5.2 and §5.3 first.
 //!
-//! A server's name is not known to an EAP peer from a URL, so the chain is checked without one; who wants to check the
-//! name gives a [`NameCheck`].
+//! An EAP peer does not know the server's name from a URL, so the chain is verified without one; a [`NameCheck`] may check the
+//! name.
 
 use std::fmt;
 use std::sync::Arc;
@@ -27,7 +27,7 @@ pub(crate) struct Verifier {
 }
 
 impl Verifier {
-    /// Judges a chain once more that was good.
+    /// Verifies a chain again.
     pub(crate) fn judge(&self, chain: &[CertificateDer<'_>], cx: &mut Ctx<'_>) -> Result<(), Error> {
         let chain: Vec<&[u8]> = chain.iter().map(|certificate| &**certificate).collect();
         self.trust.verify(&chain, cx.now, cx.crypto).map(|_| ()).map_err(refused)
@@ -50,17 +50,17 @@ impl Verifier {
         lent(|lent| self.trust.verify(chain, lent.now, lent.crypto))
     }
 
-    /// Whether a chain that was good once still is.
+    /// Whether a chain that was valid once still is.
     pub(crate) fn accepts(&self, chain: &[Vec<u8>]) -> bool {
         self.verify(&chain.iter().map(Vec::as_slice).collect::<Vec<_>>()).is_ok()
     }
 }
 
-/// In the words of rustls, which chooses the alert by it.
+/// The corresponding error of rustls, which determines the alert.
 fn refused(why: Engine) -> Error {
     Error::InvalidCertificate(match why {
-        // RFC 8446 §6.2: a certificate with a signature that does not verify is a bad_certificate; rustls keeps
-        // decrypt_error, its alert for BadSignature, for signatures of the handshake.
+        // RFC 8446 §6.2: a certificate with an invalid signature is a bad_certificate; rustls uses decrypt_error, its alert for
+        // BadSignature, for signatures of the handshake.
         Engine::Malformed | Engine::BadSignature => CertificateError::BadEncoding,
         Engine::UnknownIssuer => CertificateError::UnknownIssuer,
         Engine::Expired => CertificateError::Expired,
@@ -72,7 +72,7 @@ fn refused(why: Engine) -> Error {
     })
 }
 
-/// Checks a signature of the handshake under the certificate whose path was just checked.
+/// Verifies a signature of the handshake with the certificate whose path was just verified.
 fn handshake_signature(
     message: &[u8],
     signed: &DigitallySignedStruct,
@@ -132,7 +132,7 @@ impl ServerCertVerifier for Verifier {
 
 impl ClientCertVerifier for Verifier {
     fn root_hint_subjects(&self) -> &[DistinguishedName] {
-        // RFC 8446 §4.2.4: the list may be left out; `Trust` knows hashes of keys, not names.
+        // RFC 8446 §4.2.4: the list may be omitted; `Trust` has hashes of keys, not names.
         &[]
     }
 

@@ -1,4 +1,4 @@
-//! The engine against itself: versions, chains, keys, groups, exporters, resumption, and everything that goes wrong.
+//! The engine against itself: versions, chains, keys, groups, exporters, resumption, and all kinds of failure.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests may panic like tests")]
 
@@ -61,7 +61,7 @@ fn every_group_works_in_both_versions() {
 }
 
 #[test]
-fn a_client_without_certificate_is_served_if_nobody_asks() {
+fn a_client_without_certificate_is_accepted_if_none_is_requested() {
     let world = World::new(KeyKind::EcdsaP256, 2);
     for version in VERSIONS {
         let client = Config { credential: None, ..world.client(version) };
@@ -100,13 +100,13 @@ fn close_notify_closes() {
         assert!(!client.session().is_closed());
         client.feed(&record).unwrap();
         assert!(client.session().is_closed());
-        // RFC 8446 §6.1: what follows is ignored.
+        // RFC 8446 §6.1: further data are ignored.
         assert_eq!(client.feed(&[0xff; 100]), Ok(()));
     }
 }
 
 #[test]
-fn what_is_too_early_is_refused() {
+fn calls_that_are_too_early_are_refused() {
     let world = World::new(KeyKind::EcdsaP256, 2);
     let (mut client, mut server) = pair(&world.client(Version::Tls13), &world.server(Version::Tls13));
     let export = client.with(|session, cx, _| session.export(b"x", None, 32, cx));
@@ -120,8 +120,8 @@ fn at(hours: u64) -> Time {
     Time::ZERO + Duration::from_secs(hours * 3600)
 }
 
-/// Three conversations of the same two, the second and third some hours after the first; whether each continued an earlier
-/// one, and for whom the server takes the client.
+/// Three conversations of the same two ends, the second and third some hours after the first; whether each was resumed, and the
+/// client's identity at the server.
 fn resumed(world: &World, version: Version, vouches: bool, hours: [u64; 2]) -> [(bool, Option<Vec<u8>>); 3] {
     let client = Client::new(&Config { resumption: true, ..world.client(version) }).unwrap();
     let server = Server::new(&Config { resumption: true, ..world.server(version) }).unwrap();
@@ -144,28 +144,28 @@ fn resumed(world: &World, version: Version, vouches: bool, hours: [u64; 2]) -> [
 }
 
 #[test]
-fn a_session_resumes_an_earlier_one_that_was_vouched_for() {
+fn a_session_resumes_an_earlier_authenticated_one() {
     let world = World::new(KeyKind::EcdsaP256, 2);
     for version in VERSIONS {
         let [first, second, third] = resumed(&world, version, true, [0, 0]);
         assert_eq!(first, (false, None), "{version:?}");
         assert_eq!(second, (true, Some(b"client 1".to_vec())), "{version:?}");
-        // TLS 1.2 continues the first again, TLS 1.3 has a new ticket each time.
+        // TLS 1.2 resumes the first again, TLS 1.3 has a new ticket each time.
         let earlier = if version == Version::Tls12 { "client 1" } else { "client 2" };
         assert_eq!(third, (true, Some(earlier.into())), "{version:?}");
     }
 }
 
 #[test]
-fn a_session_nobody_vouched_for_is_not_resumed() {
+fn an_unauthenticated_session_is_not_resumed() {
     let world = World::new(KeyKind::EcdsaP256, 2);
     for version in VERSIONS {
         assert_eq!(resumed(&world, version, false, [0, 0]), [const { (false, None) }; 3], "{version:?}");
     }
 }
 
-/// Two conversations of the same two, after the first of which something happens; how the second went, and whether it was
-/// resumed at the client and at the server.
+/// Two conversations of the same two ends, after the first of which something happens; the result of the second, and whether it
+/// was resumed at the client and at the server.
 fn resumed_after(
     configs: [Config; 2],
     hours: u64,
@@ -187,14 +187,14 @@ fn resumed_after(
     meet(2, hours)
 }
 
-/// RFC 5216 §2.1.2, RFC 9190 §5.7: a session is not resumed when the certificate that it was made with has expired.
+/// RFC 5216 §2.1.2, RFC 9190 §5.7: a session is not resumed when its certificate has expired.
 #[test]
 fn a_session_does_not_outlive_the_certificates_that_were_shown() {
     let (hour, from) = (3600, NOW_UNIX_SECONDS - 1000);
     let long = World::valid(KeyKind::EcdsaP256, 2, from, NOW_UNIX_SECONDS + 100 * hour);
     let short = World::valid(KeyKind::EcdsaP256, 2, from, NOW_UNIX_SECONDS + 3 * hour);
     for version in VERSIONS {
-        // One side's certificate is of the authority with the short life.
+        // One side's certificate is from the authority with the short validity.
         let of = |own: &World, other: &World| Config { trust: Some(other.trust()), ..own.client(version) };
         let at = |own: &World, other: &World| Config { trust: Some(other.trust()), ..own.server(version) };
         let client_expires = || [of(&short, &long), at(&long, &short)];
@@ -209,7 +209,7 @@ fn a_session_does_not_outlive_the_certificates_that_were_shown() {
     }
 }
 
-/// What is on a list that has been renewed since is not good any more, and what is not on it is.
+/// A certificate on a renewed list is no longer valid; others are.
 #[test]
 fn a_session_does_not_outlive_a_revocation() {
     let world = World::new(KeyKind::EcdsaP256, 2);
@@ -227,7 +227,7 @@ fn a_session_does_not_outlive_a_revocation() {
 }
 
 #[test]
-fn a_day_after_the_certificates_were_shown_they_are_shown_again() {
+fn after_a_day_the_certificates_are_presented_again() {
     let days = 3 * 86_400;
     let world = World::valid(KeyKind::EcdsaP256, 2, NOW_UNIX_SECONDS - days, NOW_UNIX_SECONDS + days);
     for version in VERSIONS {
@@ -241,7 +241,7 @@ fn a_day_after_the_certificates_were_shown_they_are_shown_again() {
 
 #[test]
 fn one_seed_gives_one_handshake() {
-    // RSA PKCS #1 and Ed25519 signatures have no chance in them.
+    // RSA PKCS #1 and Ed25519 signatures are deterministic.
     let world = World::new(KeyKind::Ed25519, 2);
     for version in VERSIONS {
         let bytes = |seed| {
@@ -256,8 +256,7 @@ fn one_seed_gives_one_handshake() {
     }
 }
 
-/// What goes wrong, as the client and as the server see it.
-/// Keys that both sides told, if they were asked.
+/// The keys that both sides revealed, if they were asked to.
 fn told(version: Version, wanted: bool) -> [Vec<Revealed>; 2] {
     let world = World::new(KeyKind::EcdsaP256, 2);
     let (client, server) = (world.client(version), world.server(version));
@@ -281,7 +280,7 @@ fn labels(revealed: &[Revealed]) -> Vec<&str> {
 }
 
 #[test]
-fn both_sides_tell_the_same_keys_to_whoever_asks() {
+fn both_sides_reveal_the_same_keys_on_request() {
     let tls13 = [
         "CLIENT_HANDSHAKE_TRAFFIC_SECRET",
         "CLIENT_TRAFFIC_SECRET_0",
@@ -297,7 +296,7 @@ fn both_sides_tell_the_same_keys_to_whoever_asks() {
 }
 
 #[test]
-fn nobody_asks_and_nothing_is_told() {
+fn without_request_no_key_is_revealed() {
     for version in [Version::Tls12, Version::Tls13] {
         assert_eq!(told(version, false), [vec![], vec![]]);
     }
@@ -320,7 +319,7 @@ fn alert(number: u8) -> Option<Failure> {
 }
 
 #[test]
-fn the_server_of_a_strange_authority_is_unknown() {
+fn the_server_of_an_unknown_authority_is_refused() {
     let world = World::new(KeyKind::EcdsaP256, 2);
     let strange = World::below_an_unknown_authority(KeyKind::EcdsaP256);
     for version in VERSIONS {
@@ -342,9 +341,9 @@ fn dates_matter() {
     }
 }
 
-/// A session that goes on for long is judged by the date of the day.
+/// A long session's certificate is verified at the current date.
 #[test]
-fn a_certificate_is_judged_once_more() {
+fn a_certificate_is_verified_again() {
     let now = NOW_UNIX_SECONDS;
     let world = World::valid(KeyKind::EcdsaP256, 2, now - 10, now + 10);
     for version in VERSIONS {
@@ -356,7 +355,7 @@ fn a_certificate_is_judged_once_more() {
             };
             assert_eq!((judge(5), judge(15)), (Ok(()), Err(Failure::Expired)), "{version:?}");
         }
-        // Who did not ask for a certificate cannot judge one.
+        // A side that did not request a certificate cannot verify one.
         let anonymous = Config { trust: None, ..world.server(version) };
         let (_, mut server) = established(&world.client(version), &anonymous);
         assert_eq!(server.with(|session, cx, _| session.judge(cx)), Err(Failure::NoCertificate));
@@ -387,7 +386,7 @@ fn a_certificate_of_a_false_authority_is_a_bad_certificate() {
 }
 
 #[test]
-fn the_name_check_is_asked() {
+fn the_name_check_is_called() {
     let world = World::new(KeyKind::EcdsaP256, 2);
     for version in VERSIONS {
         let spki = world.client.key.spki.to_vec();
@@ -400,7 +399,7 @@ fn the_name_check_is_asked() {
 }
 
 #[test]
-fn a_server_that_asks_wants_a_certificate() {
+fn a_server_that_requests_a_certificate_requires_one() {
     let world = World::new(KeyKind::EcdsaP256, 2);
     for version in VERSIONS {
         let client = Config { credential: None, ..world.client(version) };
@@ -420,7 +419,7 @@ fn versions_and_groups_must_overlap() {
 }
 
 #[test]
-fn a_change_in_any_byte_of_a_flight_is_noticed_or_harmless_but_never_a_panic() {
+fn a_change_in_any_byte_of_a_flight_is_detected_or_harmless_but_never_a_panic() {
     let world = World::new(KeyKind::EcdsaP256, 2);
     for version in VERSIONS {
         let (mut client, mut server) = pair(&world.client(version), &world.server(version));
@@ -459,7 +458,7 @@ fn a_flight_may_come_byte_by_byte() {
 }
 
 #[test]
-fn application_data_nobody_takes_ends_the_session() {
+fn too_much_unread_application_data_ends_the_session() {
     let world = World::new(KeyKind::EcdsaP256, 2);
     let (mut client, mut server) = established(&world.client(Version::Tls13), &world.server(Version::Tls13));
     let mut last = Ok(());
@@ -473,9 +472,9 @@ fn application_data_nobody_takes_ends_the_session() {
     assert_eq!(huge, Err(Failure::TooLong));
 }
 
-/// As much as is promised fits, to the octet, and not one more.
+/// The limits hold exactly to the octet.
 #[test]
-fn the_bounds_of_application_data_are_kept_to_the_octet() {
+fn the_limits_of_application_data_are_exact() {
     let world = World::new(KeyKind::EcdsaP256, 2);
     for (pieces, expected) in [
         (&[32 << 10, 32 << 10][..], Ok(())),
@@ -500,7 +499,7 @@ fn the_bounds_of_application_data_are_kept_to_the_octet() {
     }
 }
 
-/// A session that failed has nothing more to say, though its handshake was over.
+/// A failed session sends nothing more, though its handshake was complete.
 #[test]
 fn a_session_that_failed_sends_nothing() {
     let world = World::new(KeyKind::EcdsaP256, 2);
@@ -532,7 +531,7 @@ fn other_application_data_are_no_success_indication() {
 }
 
 #[test]
-fn settings_that_contradict_themselves_are_refused() {
+fn contradictory_settings_are_refused() {
     let world = World::new(KeyKind::EcdsaP256, 2);
     let good = world.client(Version::Tls13);
     let reversed = Config { newest: Version::Tls12, ..good.clone() };
@@ -554,14 +553,14 @@ proptest::proptest! {
             let (mut client, mut server) = pair(&world.client(Version::Tls13), &world.server(Version::Tls13));
             let results = [client.feed(input), server.feed(input)];
             proptest::prop_assert!(client.session().is_handshaking() && server.session().is_handshaking());
-            // Whoever refused keeps refusing.
+            // A failed side stays failed.
             proptest::prop_assert_eq!(results[0].is_err(), client.feed(&[]).is_err());
             proptest::prop_assert_eq!(results[1].is_err(), server.feed(&[]).is_err());
         }
     }
 }
 
-/// Takes extended_master_secret out of the hello that a flight begins with.
+/// Removes extended_master_secret from the hello at the beginning of a flight.
 fn without_extended_master_secret(flight: &[u8]) -> Vec<u8> {
     const EXTENSION: [u8; 4] = [0, 23, 0, 0];
     let mut flight = flight.to_vec();
@@ -579,15 +578,15 @@ fn without_extended_master_secret(flight: &[u8]) -> Vec<u8> {
     flight
 }
 
-/// RFC 9427 §2.1, RFC 7627 §1: without it somebody in the middle has the same keys with both sides, and what is proved
-/// inside one tunnel is proved in the other. A device of ours does not go on.
+/// RFC 9427 §2.1, RFC 7627 §1: without it a man in the middle has the same keys with both sides, and a proof inside one tunnel
+/// counts in the other. Our devices do not continue.
 #[test]
-fn a_client_has_keys_of_tls_1_2_that_are_bound_to_the_handshake_or_none() {
+fn a_tls_1_2_client_requires_keys_bound_to_the_handshake() {
     let world = World::new(KeyKind::EcdsaP256, 2);
     let (of_client, of_server) = (world.client(Version::Tls12), world.server(Version::Tls12));
     let (mut client, mut server) = pair(&of_client, &of_server);
     let hello = client.session().take_output();
-    // RFC 7627 §5.2: legacy clients are let in, strongSwan among them.
+    // RFC 7627 §5.2: legacy clients are accepted, strongSwan among them.
     assert_eq!(server.feed(&without_extended_master_secret(&hello)), Ok(()));
     let (mut client, mut server) = pair(&of_client, &of_server);
     let hello = client.session().take_output();

@@ -15,7 +15,7 @@ use openssl::pkey::PKey;
 use openssl::ssl::{ErrorCode, Ssl, SslContext, SslMethod, SslOptions, SslStream, SslVerifyMode, SslVersion};
 use openssl::x509::X509;
 
-/// What libssl reads and writes.
+/// The input and output of libssl.
 #[derive(Default)]
 struct Wire {
     input: Vec<u8>,
@@ -72,7 +72,7 @@ impl Foreign {
         Self { stream, is_server, error: None }
     }
 
-    /// Hands bytes over and goes on as far as possible.
+    /// Passes bytes and continues as far as possible.
     fn step(&mut self, bytes: &[u8]) -> Vec<u8> {
         self.stream.get_mut().input.extend_from_slice(bytes);
         if self.error.is_none() && !self.stream.ssl().is_init_finished() {
@@ -94,7 +94,7 @@ impl Foreign {
 }
 
 fn world(kind: KeyKind, chain_length: usize) -> World {
-    // libssl looks at the clock: valid for ten years around.
+    // libssl uses the real clock: valid for ten years around now.
     let years = 5 * 365 * 86_400;
     World::valid(kind, chain_length, NOW_UNIX_SECONDS - years, NOW_UNIX_SECONDS + years)
 }

@@ -1,4 +1,4 @@
-//! Every integration test of this crate as one program, so that it is linked once.
+//! All integration tests of this crate in one program, so that it is linked once.
 
 mod common;
 mod handshake;

@@ -1,4 +1,4 @@
-//! Without cryptography a handshake has the same flights, byte for byte as long, and the books name what it would do.
+//! Without cryptography a handshake has flights of the same lengths, and the meter counts the same operations.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests may panic like tests")]
 
@@ -34,7 +34,7 @@ fn lengths_are_true_without_cryptography() {
 }
 
 #[test]
-fn lengths_with_ecdsa_differ_by_what_chance_makes_of_a_signature() {
+fn lengths_with_ecdsa_differ_by_the_random_signature_length() {
     for version in VERSIONS {
         let world = World::new(KeyKind::EcdsaP256, 2);
         let computed = flights(&world, version, real);
@@ -46,7 +46,7 @@ fn lengths_with_ecdsa_differ_by_what_chance_makes_of_a_signature() {
     }
 }
 
-/// How often a role did an operation in one handshake.
+/// How often a role performed an operation in one handshake.
 fn count(rows: &[Row], operation: &str) -> u64 {
     rows.iter().filter(|row| row.operation == operation).map(|row| row.count).sum()
 }
@@ -79,7 +79,7 @@ fn each_side_signs_once_agrees_once_and_verifies_the_chain_and_the_handshake() {
 }
 
 #[test]
-fn the_books_are_the_same_without_cryptography() {
+fn the_counts_are_the_same_without_cryptography() {
     for version in VERSIONS {
         let world = World::new(KeyKind::Rsa2048, 4);
         let computed = books(&world, version, Real::default);

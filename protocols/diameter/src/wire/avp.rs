@@ -8,7 +8,7 @@ use keytoll_net::wire::{DecodeError, Problem, Reader, Writer};
 
 use crate::number::AvpCode;
 
-/// Most AVPs read in one message or group.
+/// Maximum number of AVPs in one message or group.
 pub const AVPS_MAX: usize = 128;
 
 const FLAG_VENDOR: u8 = 0x80;
@@ -27,7 +27,7 @@ struct Avp<'a> {
 #[derive(Debug, Clone)]
 pub struct Avps<'a> {
     list: Vec<Avp<'a>>,
-    /// Where they begin, for errors about what is missing.
+    /// Their position, for errors about missing ones.
     start: Reader<'a>,
 }
 
@@ -35,7 +35,7 @@ impl<'a> Avps<'a> {
     /// Reads to the end.
     ///
     /// # Errors
-    /// If an AVP is cut short, its length does not fit, or there are too many.
+    /// An AVP is truncated, its length does not fit, or there are too many.
     pub fn read(mut r: Reader<'a>) -> Result<Self, DecodeError> {
         let (start, mut list) = (r, Vec::new());
         while !r.is_empty() {
@@ -52,10 +52,10 @@ impl<'a> Avps<'a> {
         self.find(code).map(|mut data| data.rest())
     }
 
-    /// The same, or an error that names it.
+    /// As [`Self::get`], with an error if it is missing.
     ///
     /// # Errors
-    /// If no AVP has this code.
+    /// No AVP has this code.
     pub fn need(&self, code: AvpCode) -> Result<&'a [u8], DecodeError> {
         self.get(code).ok_or(self.start.error(code.name, Problem::Missing))
     }
@@ -63,7 +63,7 @@ impl<'a> Avps<'a> {
     /// Exactly N bytes.
     ///
     /// # Errors
-    /// If no AVP has this code, or its data have another length.
+    /// No AVP has this code, or its data have another length.
     pub fn array<const N: usize>(&self, code: AvpCode) -> Result<[u8; N], DecodeError> {
         let data = self.find(code).ok_or(self.start.error(code.name, Problem::Missing))?;
         let bytes = data.clone().rest();
@@ -78,7 +78,7 @@ impl<'a> Avps<'a> {
     /// An Unsigned32 or Enumerated, if it is there.
     ///
     /// # Errors
-    /// If the data are not four bytes.
+    /// The data are not four bytes.
     pub fn u32(&self, code: AvpCode) -> Result<Option<u32>, DecodeError> {
         match self.find(code) {
             None => Ok(None),
@@ -89,7 +89,7 @@ impl<'a> Avps<'a> {
     /// Text, which must be UTF-8.
     ///
     /// # Errors
-    /// If no AVP has this code, or its data are not UTF-8.
+    /// No AVP has this code, or its data are not UTF-8.
     pub fn text(&self, code: AvpCode) -> Result<&'a str, DecodeError> {
         let data = self.need(code)?;
         std::str::from_utf8(data).map_err(|_| self.start.error(code.name, Problem::Value(0)))
@@ -98,7 +98,7 @@ impl<'a> Avps<'a> {
     /// The AVPs inside the first group of this code.
     ///
     /// # Errors
-    /// If an AVP inside is cut short.
+    /// An AVP inside is truncated.
     pub fn group(&self, code: AvpCode) -> Result<Option<Self>, DecodeError> {
         self.find(code).map(Self::read).transpose()
     }

@@ -33,7 +33,7 @@ pub struct Header {
     pub command: u32,
     /// The application.
     pub application: u32,
-    /// Matches an answer with its request on this connection.
+    /// Matches an answer with its request on a connection.
     pub hop_by_hop: u32,
     /// Finds duplicates.
     pub end_to_end: u32,
@@ -72,7 +72,7 @@ impl Header {
     }
 }
 
-/// A message as it arrived.
+/// A received message.
 #[derive(Debug, Clone)]
 pub struct Message<'a> {
     /// The fixed part.
@@ -85,7 +85,7 @@ impl<'a> Message<'a> {
     /// Reads a whole message.
     ///
     /// # Errors
-    /// If the header or an AVP is cut short, or a field has a value that RFC 6733 §3 does not allow.
+    /// The header or an AVP is truncated, or a field has a value that RFC 6733 §3 does not allow.
     pub fn read(bytes: &'a [u8]) -> Result<Self, DecodeError> {
         let mut r = Reader::new(bytes);
         read_length(&mut r, |length| length == bytes.len())?;
@@ -94,16 +94,16 @@ impl<'a> Message<'a> {
     }
 }
 
-/// How long a message is that begins like this: what cuts a stream into messages (RFC 6733 §2.1). At least the header,
+/// The length of a message with this beginning, for splitting a stream into messages (RFC 6733 §2.1). At least the header,
 /// at most [`MESSAGE_BYTES_MAX`].
 ///
 /// # Errors
-/// If the version is not 1, or the length is out of these bounds or no multiple of four.
+/// The version is not 1, or the length is out of these bounds or no multiple of four.
 pub fn length(start: [u8; 4]) -> Result<usize, DecodeError> {
     read_length(&mut Reader::new(&start), |_| true)
 }
 
-/// Version and Message Length, the latter as it may be at all and as the caller wants it.
+/// Version and Message Length, which must be generally valid and satisfy the caller.
 fn read_length(r: &mut Reader<'_>, fits: impl FnOnce(usize) -> bool) -> Result<usize, DecodeError> {
     let start = *r;
     let version = r.u8("Version")?;
@@ -112,7 +112,7 @@ fn read_length(r: &mut Reader<'_>, fits: impl FnOnce(usize) -> bool) -> Result<u
     }
     let at_length = *r;
     let length = u24(r, "Message Length")?;
-    // RFC 6733 §3: the header is counted, and the length is a multiple of four.
+    // RFC 6733 §3: the header is included, and the length is a multiple of four.
     let possible = (HEADER_BYTES..=MESSAGE_BYTES_MAX).contains(&length) && length.is_multiple_of(4);
     if possible && fits(length) {
         return Ok(length);
@@ -215,7 +215,7 @@ mod tests {
             let mut cut = whole[..len].to_vec();
             if len > 3 {
                 cut[1..4].copy_from_slice(&[0, 0, u8::try_from(len).unwrap()]);
-                // After the header and after a whole AVP a shorter message is a message.
+                // After the header and after a whole AVP the shorter message is valid.
                 assert_eq!(
                     Message::read(&cut).is_ok(),
                     [20, 36].contains(&len),
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_named() {
+    fn invalid_fields_are_named() {
         refused(|bytes| bytes[0] = 2, "Version at offset 0: value 2 is not allowed");
         refused(|bytes| bytes[3] = 79, "Message Length at offset 1: length 79 does not fit");
         refused(|bytes| bytes[27] = 7, "AVP Length at offset 25: length 7 does not fit");
@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stream_is_cut_where_the_header_says_and_nonsense_is_named() {
+    fn a_stream_is_split_by_the_header_and_invalid_ones_are_named() {
         let cut = |start: [u8; 4]| length(start).map_err(|error| error.to_string());
         assert_eq!(cut([1, 0, 0, 20]), Ok(20));
         assert_eq!(cut([1, 0, 0x80, 0]), Ok(MESSAGE_BYTES_MAX));
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_or_of_another_length_is_named() {
+    fn missing_or_wrongly_sized_avps_are_named() {
         let bytes = example();
         let message = Message::read(&bytes).unwrap();
         let missing = message.avps.need(AvpCode::RAND).unwrap_err();

@@ -1,7 +1,7 @@
 //! Diameter on the wire: RFC 6733 §3 (header), §4 (AVPs).
 //!
-//! Reading borrows: a [`Message`] is the header and the AVPs that point into the received bytes; a grouped AVP is read
-//! when it is asked for, so nesting costs nothing until somebody looks.
+//! Reading borrows: a [`Message`] is the header and the AVPs that point into the received bytes; a grouped AVP is decoded on
+//! demand.
 
 pub mod avp;
 pub mod message;

@@ -1,19 +1,19 @@
-//! What must hold for any bytes at all: the functions behind `tests/corpus.rs` and the fuzz targets `diameter_codec` and
+//! Properties that hold for arbitrary bytes: the functions behind `tests/corpus.rs` and the fuzz targets `diameter_codec` and
 //! `diameter_engines`. RFC 6733 §3 and §5.
 //!
-//! In `diameter_engines` a genuine client and a genuine server talk, and all that is said passes through the bytes:
+//! In `diameter_engines` a genuine client and a genuine server talk, and the bytes alter everything in transit:
 //!
 //!   0 Wanted(1) Count(1)         the client's owner asks
-//!   1                            the next message on the wire arrives
+//!   1                            the next message in flight arrives
 //!   2                            it gets lost
 //!   3 At(2) Byte(1)              it arrives with another byte
 //!   4 Command(1) Application(1) Flags(1) Length(2) AVPs(*)
 //!                                a message around these AVPs arrives: a request at the server, else the answer to the
 //!                                client's last request
 //!   5 Length(2) Bytes(*)         these bytes arrive at both
-//!   6                            the client's next deadline comes
-//!   7                            the client's owner says goodbye
-//!   8 Which(1)                   an earlier message once more
+//!   6                            the client's next deadline passes
+//!   7                            the client's owner disconnects
+//!   8 Which(1)                   an earlier message is replayed
 
 #![allow(dead_code, reason = "a fuzz target uses its part of it")]
 
@@ -29,7 +29,7 @@ use keytoll_engine::trace::NoTrace;
 use keytoll_engine::{Ctx, Datagram, Engine, Input, Output, Time};
 use keytoll_net::{Addr, Socket, wire::Reader};
 
-/// Reads a message and everything inside; a header means the same after it was written and read again.
+/// Decodes a message and its contents; a header is the same after encoding and decoding again.
 pub(crate) fn check(bytes: &[u8]) -> bool {
     let Ok(message) = Message::read(bytes) else { return false };
     walk(&message.avps, 0);
@@ -38,7 +38,7 @@ pub(crate) fn check(bytes: &[u8]) -> bool {
     true
 }
 
-/// Looks into everything a message may hold; only that it ends matters.
+/// Decodes everything that a message may contain; only termination matters.
 fn walk(avps: &Avps<'_>, depth: usize) {
     const GROUPS: [AvpCode; 6] = [
         AvpCode::VENDOR_SPECIFIC_APPLICATION_ID,
@@ -76,12 +76,12 @@ impl VectorSource for Source {
 }
 
 const OUTSTANDING_MAX: usize = 8;
-/// Messages remembered to be said once more, and most that are on the wire.
+/// The number of messages remembered for replay, and the maximum number in flight.
 const WIRE_MAX: usize = 64;
 /// More deadlines than any request has.
 const TICKS_MAX: usize = 1000;
 
-/// A client, a server, and the wire between them.
+/// A client, a server, and the link between them.
 struct Table {
     client: Client,
     server: Server<Source>,
@@ -94,7 +94,7 @@ struct Table {
     answers: BTreeMap<u64, usize>,
 }
 
-/// Runs the bytes; how many questions got vectors.
+/// Runs the bytes; returns how many questions got vectors.
 ///
 /// # Panics
 /// If an invariant does not hold.
@@ -229,7 +229,7 @@ impl Table {
         self.drain()
     }
 
-    /// What the client has to say.
+    /// Processes the client's outputs.
     fn drain(&mut self) -> usize {
         let mut served = 0;
         while let Some(output) = self.client.poll() {
@@ -273,7 +273,7 @@ impl Table {
         }
     }
 
-    /// The stream is gone, with everything on it.
+    /// Breaks the stream, with everything on it.
     fn cut(&mut self) -> usize {
         self.wire.clear();
         let mut cx = Ctx { now: self.now, crypto: &mut Null, trace: &mut NoTrace };
@@ -282,13 +282,13 @@ impl Table {
         self.drain()
     }
 
-    /// Goes to the client's next deadline, if there is one.
+    /// Advances to the client's next deadline, if there is one.
     fn tick(&mut self) -> Option<usize> {
         self.now = self.now.max(self.client.deadline()?.at);
         Some(self.client(Input::Tick))
     }
 
-    /// The wire is cut, time passes, and every question has had one answer.
+    /// The link is cut, time passes, and every question must have had one answer.
     fn close(&mut self) -> usize {
         let mut served = 0;
         for tick in 0.. {
@@ -310,7 +310,7 @@ fn taken<'a>(r: &mut Reader<'a>) -> Option<&'a [u8]> {
     r.take(length, "bytes").ok()
 }
 
-/// A message around AVPs as they are.
+/// A message around unaltered AVPs.
 fn around(header: Header, avps: &[u8]) -> Vec<u8> {
     let mut bytes = [&Builder::new(header).finish()[..], avps].concat();
     bytes.truncate(bytes.len() / 4 * 4);
@@ -319,7 +319,7 @@ fn around(header: Header, avps: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// Conversations about everything, as steps: as they are, and with every message spelt out.
+/// Conversations about everything, as steps: unaltered, and with every message written out.
 pub(crate) fn seeds() -> Vec<(String, Vec<u8>)> {
     let mut seeds = Vec::new();
     for wanted in 0..4 {
@@ -351,7 +351,7 @@ pub(crate) fn messages() -> Vec<(String, Vec<u8>)> {
     messages
 }
 
-/// A message as a step that says it.
+/// A step that delivers this message.
 fn spelt(message: &[u8]) -> Vec<u8> {
     let header = Message::read(message).expect("what we say can be read").header;
     let which = match header.command {

@@ -1,4 +1,4 @@
-//! Generic Token Card: the password itself, so that it should only ever be used inside a tunnel. Read RFC 3748 §5.6 first.
+//! Generic Token Card: sends the password itself, so it must only be used inside a tunnel. Read RFC 3748 §5.6 first.
 //!
 //! ```text
 //!   server                            peer
@@ -22,7 +22,7 @@ impl MethodType {
     pub const GTC: Self = Self(6);
 }
 
-/// Generic Token Card, here with a password that does not change.
+/// Generic Token Card, here with a static password.
 pub static METHOD: Method = Method {
     name: "gtc",
     kind: MethodType::GTC,
@@ -48,7 +48,7 @@ pub struct GtcPeer {
 pub struct GtcServer {
     /// The users.
     pub passwords: Arc<dyn Passwords>,
-    /// What the user is shown.
+    /// The prompt shown to the user.
     pub prompt: Vec<u8>,
 }
 

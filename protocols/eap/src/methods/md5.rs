@@ -1,5 +1,5 @@
-//! MD5-Challenge, the method every EAP implementation must have: a password, proved one way, no key. Read RFC 3748
-//! §5.4 and RFC 1994 §4.1 first.
+//! MD5-Challenge, which every EAP implementation must support: a password, authentication in one direction, no key. Read RFC
+//! 3748 §5.4 and RFC 1994 §4.1 first.
 //!
 //! ```text
 //!   server                                  peer
@@ -50,7 +50,7 @@ pub struct Md5Peer {
 pub struct Md5Server {
     /// The users.
     pub passwords: Arc<dyn Passwords>,
-    /// The name it gives itself.
+    /// The name that it sends.
     pub name: Vec<u8>,
 }
 
@@ -59,7 +59,7 @@ pub struct Md5Server {
 pub struct Value<'a> {
     /// The challenge, or the hash.
     pub value: &'a [u8],
-    /// Who sent it; may be empty.
+    /// The sender's name; may be empty.
     pub name: &'a [u8],
 }
 
@@ -67,7 +67,7 @@ impl<'a> Value<'a> {
     /// Reads type data.
     ///
     /// # Errors
-    /// If a field is cut short.
+    /// A field is truncated.
     pub fn read(data: &'a [u8]) -> Result<Self, DecodeError> {
         let mut r = Reader::new(data);
         let size = r.u8("MD5 value size")?;
@@ -77,7 +77,7 @@ impl<'a> Value<'a> {
     /// Writes type data.
     ///
     /// # Panics
-    /// If the value is longer than 255 bytes; nobody makes such a one.
+    /// If the value is longer than 255 bytes.
     pub fn write(&self) -> Vec<u8> {
         let mut w = Writer::with_capacity(1 + self.value.len() + self.name.len());
         w.u8(u8::try_from(self.value.len()).expect("a hash or a challenge we drew"));
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn cut_short_anywhere_it_is_refused() {
+    fn truncated_data_are_refused() {
         let data = Value { value: &[7; 16], name: b"" }.write();
         for len in 0..data.len() {
             let error = Value::read(&data[..len]).unwrap_err();

@@ -1,5 +1,5 @@
-//! The methods, a file each, and the one list of them: what scenarios and node files call a method, and how its two sides
-//! are made. A new method is a file and its lines here.
+//! The methods, one file each, and their list: the names of methods in scenarios and node files, and the constructors of
+//! their two sides. A new method is a file and its lines here.
 
 pub mod aka;
 pub mod aka_prime;
@@ -22,7 +22,7 @@ use crate::server::ServerConfig;
 use crate::simaka::flavour::Flavour;
 use crate::{Limits, PeerOffer, ServerOffer};
 
-/// Every method; of two that an AAA server is told of, the order here says nothing.
+/// Every method; the order has no meaning.
 pub static METHODS: &[&Method] = &[
     &md5::METHOD,
     &mschapv2::METHOD,
@@ -39,12 +39,12 @@ pub static METHODS: &[&Method] = &[
     &peap::WITH_GTC,
 ];
 
-/// The method with this name; none if there is no such method, and nothing takes its place.
+/// The method with this name; `None` if there is no such method. There is no fallback.
 pub fn named(name: &str) -> Option<&'static Method> {
     METHODS.iter().copied().find(|method| method.name == name)
 }
 
-/// The methods of a type: one, or those that differ in what goes on inside the tunnel.
+/// The methods of a type: one, or those that differ in their inner method.
 pub fn of_type(kind: MethodType) -> impl Iterator<Item = &'static Method> {
     METHODS.iter().copied().filter(move |method| method.kind == kind)
 }
@@ -54,19 +54,19 @@ type MakePeer = fn(&Method, &PeerParts) -> Result<Arc<dyn PeerOffer>, Lacks>;
 /// Makes a server's side.
 type MakeServer = fn(&ServerParts, &[&'static Method]) -> Result<Arc<dyn ServerOffer>, Lacks>;
 
-/// A method, with what goes on inside its tunnel if it has one.
+/// A method, with its inner method if it has a tunnel.
 pub struct Method {
-    /// What scenarios and node files call it.
+    /// Its name in scenarios and node files.
     pub name: &'static str,
     /// Its type in packets.
     pub kind: MethodType,
-    /// What traces and captures call the type.
+    /// The name of its type in traces and captures.
     pub title: &'static str,
-    /// Whether TLS is part of it.
+    /// Whether it uses TLS.
     pub has_tls: bool,
-    /// How it uses the subscriber's card; none: it needs no card.
+    /// How it uses the subscriber's card; `None` if it needs no card.
     pub card: Option<Flavour>,
-    /// The EAP method inside its tunnel; none: there is no tunnel, or something else goes on in it.
+    /// The EAP method inside its tunnel; `None` if there is no tunnel, or no EAP inside.
     pub inside: Option<&'static Self>,
     /// Makes the peer's side.
     pub(crate) peer: MakePeer,
@@ -78,13 +78,12 @@ impl Method {
     /// The peer's side.
     ///
     /// # Errors
-    /// If a part is missing that the method needs.
+    /// A part is missing that the method needs.
     pub fn peer(&self, parts: &PeerParts) -> Result<Arc<dyn PeerOffer>, Lacks> {
         (self.peer)(self, parts)
     }
 
-    /// What captures call conversations with it: its name, or of methods with TLS, whose inside nobody sees, that of the
-    /// type.
+    /// Its name in captures: its own, or for methods with TLS, whose inner method is encrypted, that of the type.
     pub fn name_outside(&self) -> String {
         if self.has_tls { self.title.to_lowercase() } else { self.name.to_owned() }
     }
@@ -105,7 +104,7 @@ impl fmt::Debug for Method {
     }
 }
 
-/// What a server proposes at one time: a type, with everything that it is told of that goes on inside.
+/// One proposal of a server: a type, with all configured inner methods.
 #[derive(Debug)]
 pub struct Proposal {
     /// The first of the methods with this type.
@@ -114,8 +113,8 @@ pub struct Proposal {
 }
 
 impl Proposal {
-    // RFC 3748 §2.1: a peer that refuses a type is not asked for it again.
-    /// What a server proposes that has these methods, in their order: each type once.
+    // RFC 3748 §2.1: a type that a peer has refused is not proposed again.
+    /// The proposals of a server with these methods, in their order: each type once.
     pub fn all(methods: &[&'static Method]) -> Vec<Self> {
         let mut proposals: Vec<Self> = Vec::new();
         for &method in methods {
@@ -130,21 +129,21 @@ impl Proposal {
     /// The server's side.
     ///
     /// # Errors
-    /// If a part is missing that the method, or one inside, needs.
+    /// A part is missing that the method, or an inner one, needs.
     pub fn server(&self, parts: &ServerParts) -> Result<Arc<dyn ServerOffer>, Lacks> {
         (self.method.server)(parts, &self.inside)
     }
 }
 
-/// EAP inside a tunnel, with these methods.
+/// The EAP server inside a tunnel, with these methods.
 fn inside(methods: &[&'static Method], parts: &ServerParts) -> Result<Arc<ServerConfig>, Lacks> {
     let methods = methods.iter().map(|method| (method.server)(parts, &[])).collect::<Result<_, _>>()?;
     Ok(Arc::new(ServerConfig { methods, limits: Limits::default() }))
 }
 
-// RFC 9048 §4: a server says in EAP-AKA that it would rather run EAP-AKA′, and a device that would, too, knows then that
-// somebody has taken it away from both.
-/// Whether EAP-AKA′ stands before EAP-AKA in the order of preference.
+// RFC 9048 §4: a server announces in EAP-AKA that it prefers EAP-AKA′, so that a device that supports it detects a bidding-down
+// attack.
+/// Whether EAP-AKA′ precedes EAP-AKA in the order of preference.
 pub fn prefers_prime(methods: &[&Method]) -> bool {
     let mut of_aka =
         methods.iter().filter(|method| [MethodType::AKA, MethodType::AKA_PRIME].contains(&method.kind));

@@ -1,5 +1,5 @@
-//! EAP-MSCHAPv2: both sides prove the same password, and a key comes of it. Read
-//! draft-kamath-pppext-eap-mschapv2 §2 and RFC 2759 §4–6 first; \[MS-CHAP\] §3.2.5 and §3.3.5 say how it is deployed.
+//! EAP-MSCHAPv2: mutual authentication with a password, with keys. Read draft-kamath-pppext-eap-mschapv2 §2 and RFC 2759 §4–6
+//! first; \[MS-CHAP\] §3.2.5 and §3.3.5 describe the deployed behaviour.
 //!
 //! ```text
 //!   server                                       peer
@@ -14,7 +14,7 @@
 //!                                       <--        Failure
 //! ```
 //!
-//! Our peer has one password and so never tries again; our server allows it to peers that can.
+//! Our peer has one password and never retries; our server allows retries.
 
 use std::sync::Arc;
 
@@ -54,7 +54,7 @@ pub static METHOD: Method = Method {
 pub struct MschapV2Peer {
     /// The password.
     pub password: Secret,
-    /// The user's name; the EAP identity if none.
+    /// The user's name; the EAP identity if `None`.
     pub name: Option<Vec<u8>>,
 }
 
@@ -63,7 +63,7 @@ pub struct MschapV2Peer {
 pub struct MschapV2Server {
     /// The users.
     pub passwords: Arc<dyn Passwords>,
-    /// The name it gives itself.
+    /// The name that it sends.
     pub name: Vec<u8>,
     /// How often a user may try again.
     pub retries: u8,
@@ -94,7 +94,7 @@ enum PeerWait {
     Nothing,
 }
 
-/// A Success or Failure request is awaited; a Success has to show this.
+/// Waits for a Success or Failure request; a Success must contain this proof.
 struct Verdict {
     proof: Secret,
     msk: Secret,
@@ -155,7 +155,7 @@ fn keys(msk: Secret) -> Keys {
     Keys { msk: Some(msk), ..Keys::default() }
 }
 
-/// What a Failure request means.
+/// The reason in a Failure request.
 fn reason(text: &[u8]) -> Reason {
     match Refusal::read(text).map(|refusal| refusal.error) {
         Some(Refusal::AUTHENTICATION_FAILURE) => Reason::WRONG_PASSWORD,
@@ -188,7 +188,7 @@ struct ServerSide {
     offer: MschapV2Server,
     retries_left: u8,
     wait: ServerWait,
-    /// Whose password was proved.
+    /// The user whose password was proved.
     user: Option<Vec<u8>>,
 }
 
@@ -196,15 +196,15 @@ struct ServerSide {
 enum ServerWait {
     Nothing,
     Proof(Challenged),
-    /// The peer's word that it accepts our proof.
+    /// The peer's confirmation that it accepts our proof.
     Acceptance {
         msk: Secret,
     },
-    /// The peer's word that it has seen that it failed.
+    /// The peer's acknowledgement of the failure.
     Acknowledgement(Reason),
 }
 
-/// A proof of this challenge is awaited, or, if another was refused, that the peer gives up.
+/// Waits for a response to this challenge or, if another was refused, for the peer to give up.
 struct Challenged {
     challenge: [u8; CHALLENGE_LEN],
     refused: Option<Reason>,
@@ -261,7 +261,7 @@ impl ServerSide {
         proof: &Proof<'_>,
         turn: &mut Turn<'_, '_>,
     ) -> ServerStep {
-        // The name goes into the hash and is proved with it; it must not be another user's than the identity.
+        // The name is covered by the hash; it must not be another user's than the identity.
         if without_domain(proof.name) != without_domain(turn.identity) {
             return self.refuse(proof.id, Reason::WRONG_IDENTITY, turn);
         }
@@ -284,15 +284,15 @@ impl ServerSide {
         ServerStep::Request(Request::Success { id: proof.id, text: &proof_text(&ours) }.write())
     }
 
-    /// Under the identity as it is, or without its domain; and the name under which it stands, for nobody proves the domain
-    /// with the password.
+    /// The password of an identity, with or without its domain, and the name under which it was found: the password does not
+    /// authenticate the domain.
     fn password<'a>(&self, identity: &'a [u8]) -> Option<(&'a [u8], Secret)> {
         let names = [identity, without_domain(identity)];
         names.into_iter().find_map(|name| Some((name, self.offer.passwords.password(name)?)))
     }
 
     /// \[MS-CHAP\] §3.3.5.2: with retries left, R is 1 and the peer may answer the new challenge. The error is the same
-    /// for a wrong password and a wrong name, so that nobody learns which users there are.
+    /// for a wrong password and a wrong name, so that existing users are not revealed.
     fn refuse(&mut self, id: u8, reason: Reason, turn: &mut Turn<'_, '_>) -> ServerStep {
         let retry = (self.retries_left > 0).then(|| turn.rng.bytes());
         self.retries_left = self.retries_left.saturating_sub(1);

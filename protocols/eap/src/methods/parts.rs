@@ -1,4 +1,4 @@
-//! What the two sides of a method are made of. Whoever makes them fills in what the method needs, from wherever it comes.
+//! The parts from which the two sides of a method are made. The caller supplies those that the method needs.
 
 use std::sync::Arc;
 
@@ -11,40 +11,40 @@ use crate::simaka::peer::{self, SharedCard};
 use crate::simaka::server;
 use crate::tunnel::{Framing, Tunnels};
 
-/// What a peer's side is made of.
+/// The parts of a peer's side.
 #[derive(Clone, Default)]
 pub struct PeerParts {
     /// The user's name inside a tunnel.
     pub user: Vec<u8>,
     /// The password.
     pub password: Option<Secret>,
-    /// The subscriber's card, and how it is used.
+    /// The subscriber's card, and its settings.
     pub card: Option<(SharedCard, peer::Settings)>,
-    /// TLS as client, with a certificate if that is the proof.
+    /// TLS as client, with a certificate if the method needs one.
     pub tls: Option<TlsParts>,
 }
 
-/// What a server's side is made of.
+/// The parts of a server's side.
 #[derive(Clone, Default)]
 pub struct ServerParts {
-    /// The name it gives itself.
+    /// The name that it sends.
     pub name: Vec<u8>,
     /// The users with passwords.
     pub passwords: Option<Arc<dyn Passwords>>,
-    /// How it treats cards, and what it remembers of them.
+    /// Settings for cards, and the state that is remembered of them.
     pub cards: Option<(server::Settings, Book)>,
-    /// TLS as server, asking for a certificate if that is the proof.
+    /// TLS as server, requesting a certificate if the method needs one.
     pub tls: Option<TlsParts>,
 }
 
-/// TLS, as either side speaks it.
+/// TLS of either side.
 #[derive(Clone)]
 pub struct TlsParts {
     /// Makes tunnels.
     pub tunnels: Arc<dyn Tunnels>,
     /// How long EAP packets are.
     pub framing: Framing,
-    /// Whether PEAP binds the tunnel and what goes on inside together.
+    /// Whether PEAP uses Cryptobinding.
     pub binding: Binding,
 }
 

@@ -1,11 +1,11 @@
-//! PEAPv0: the server proves itself with a certificate, the peer inside the tunnel with another EAP method, and both say
-//! at the end, under the tunnel's protection, how it went. Read draft-kamath-pppext-peapv0 and \[MS-PEAP\] §3 first,
-//! RFC 9427 §2.4 and §4 for TLS 1.3.
+//! PEAPv0: the server authenticates with a certificate, the peer inside the tunnel with another EAP method, and at the end both
+//! send the result, protected by the tunnel. Read draft-kamath-pppext-peapv0 and \[MS-PEAP\] §3 first, RFC 9427 §2.4 and §4
+//! for TLS 1.3.
 //!
 //! ```text
 //!   handshake as in EAP-TLS, then inside the tunnel
 //!     s -> p  Identity
-//!     p -> s  Identity: who
+//!     p -> s  Identity: the user's name
 //!     s -> p  a request of the method
 //!     p -> s  its response … until the server is satisfied
 //!     s -> p  Extensions: Result, Cryptobinding
@@ -13,10 +13,10 @@
 //!   s -> p  Success
 //! ```
 //!
-//! Inner packets leave out code, identifier and length; Extensions have them.
+//! Inner packets omit code, identifier and length; Extensions have them.
 //!
-//! A resumed tunnel stands for the proof inside (\[MS-PEAP\] §1.3.3, fast reconnect), as TLS only continues
-//! conversations that ended well: the server goes to Result at once, in TLS 1.3 to the byte of RFC 9190 §2.5.
+//! A resumed tunnel replaces the inner authentication (\[MS-PEAP\] §1.3.3, fast reconnect), because TLS resumes only
+//! successful conversations: the server continues with Result at once, in TLS 1.3 with the byte of RFC 9190 §2.5.
 
 use std::sync::Arc;
 
@@ -37,7 +37,7 @@ impl MethodType {
 
 /// PEAP with EAP-MSCHAPv2 inside.
 pub static WITH_MSCHAPV2: Method = with("peap-mschapv2", &mschapv2::METHOD);
-/// PEAP with EAP-GTC inside: the password itself, for servers that know only its hash.
+/// PEAP with EAP-GTC inside: the password itself, for servers that store only its hash.
 pub static WITH_GTC: Method = with("peap-gtc", &gtc::METHOD);
 
 /// PEAP with an EAP method inside.
@@ -65,11 +65,11 @@ fn server(parts: &ServerParts, methods: &[&'static Method]) -> Result<Arc<dyn Se
     Ok(Arc::new(PeapServer { tunnels, framing, inside: inside(methods, parts)?, binding }))
 }
 
-/// \[MS-PEAP\] §2.2.2: the version that is deployed; proposed and chosen.
+/// \[MS-PEAP\] §2.2.2: the deployed version; proposed and chosen.
 const VERSION: u8 = 0;
-/// \[MS-PEAP\] §3.1.5.7: the label of the keys in TLS 1.2 is EAP-TLS's.
+/// \[MS-PEAP\] §3.1.5.7: the key label in TLS 1.2 is that of EAP-TLS.
 const LABEL: &str = "client EAP encryption";
-/// RFC 9427 §4: what a server of TLS 1.3 says in a resumed tunnel instead of a result.
+/// RFC 9427 §4: sent by a TLS 1.3 server in a resumed tunnel instead of a result.
 const SUCCESS_INDICATION: [u8; 1] = [0];
 
 /// PEAP for a peer.
@@ -81,9 +81,9 @@ pub struct PeapPeer {
     pub framing: Framing,
     /// The user's name inside the tunnel.
     pub user: Vec<u8>,
-    /// What proves the user.
+    /// The inner method.
     pub inside: Arc<dyn PeerOffer>,
-    /// Whether the tunnel and what proves the user have to be bound together.
+    /// Whether Cryptobinding is used.
     pub binding: Binding,
 }
 
@@ -106,13 +106,13 @@ impl PeerOffer for PeapPeer {
 /// PEAP for a server.
 #[derive(Clone)]
 pub struct PeapServer {
-    /// TLS as server; it need not ask for a certificate.
+    /// TLS as server; it need not request a certificate.
     pub tunnels: Arc<dyn Tunnels>,
     /// How long its packets are.
     pub framing: Framing,
     /// EAP inside the tunnel.
     pub inside: Arc<ServerConfig>,
-    /// Whether the tunnel and what proves the user have to be bound together.
+    /// Whether Cryptobinding is used.
     pub binding: Binding,
 }
 
@@ -132,15 +132,15 @@ impl ServerOffer for PeapServer {
     }
 }
 
-/// What one side wants of Cryptobinding (\[MS-PEAP\] §3.1.1: isCryptoSupported, isCryptoRequired).
+/// One side's policy for Cryptobinding (\[MS-PEAP\] §3.1.1: isCryptoSupported, isCryptoRequired).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Binding {
-    /// It is neither sent nor looked at, as in FreeRADIUS.
+    /// It is neither sent nor checked, as in FreeRADIUS.
     Off,
     /// It is sent, and checked if the other side sends it, as in hostapd and wpa_supplicant.
     #[default]
     Optional,
-    /// Nothing works without it.
+    /// It is mandatory.
     Required,
 }
 
@@ -152,27 +152,27 @@ const WRONG_BINDING: Reason = Reason("EAP-PEAP wrong cryptobinding");
 const TOO_EARLY: Reason = Reason("EAP-PEAP success before the inner method's");
 const REFUSED: Reason = Reason("EAP-PEAP peer refused the result");
 
-/// What arrived inside the tunnel.
+/// A message inside the tunnel.
 enum Arrived<'a> {
-    /// A message of a method: its type, and what follows.
+    /// A message of a method: its type and data.
     Inner(MethodType, &'a [u8]),
     /// Extensions.
     Extensions(Extensions),
 }
 
 impl<'a> Arrived<'a> {
-    /// As the peer takes it.
+    /// Decodes it at the peer.
     fn request(data: &'a [u8]) -> Result<Self, Reason> {
         match Packet::read(data) {
             Ok(Packet::Request(message)) if message.kind == MethodType::EXTENSIONS => {
                 Self::extensions(&message)
             }
-            // FreeRADIUS asks for the identity with a whole packet: its code is Identity's number.
+            // FreeRADIUS sends a whole packet as Identity request: its code equals Identity's number.
             _ => Self::compressed(data),
         }
     }
 
-    /// As the server takes it.
+    /// Decodes it at the server.
     fn response(data: &'a [u8]) -> Result<Self, Reason> {
         match Packet::read(data) {
             Ok(Packet::Response(message)) if message.kind == MethodType::EXTENSIONS => {
@@ -186,7 +186,7 @@ impl<'a> Arrived<'a> {
         Extensions::read(message.data).map(Self::Extensions).map_err(|_| MALFORMED)
     }
 
-    // draft-kamath-pppext-peapv0 §1.1: code, identifier and length are left out.
+    // draft-kamath-pppext-peapv0 §1.1: code, identifier and length are omitted.
     fn compressed(data: &'a [u8]) -> Result<Self, Reason> {
         let (kind, data) = data.split_first().ok_or(MALFORMED)?;
         Ok(Self::Inner(MethodType(*kind), data))
@@ -202,12 +202,12 @@ fn tunnel_keys(tunnel: &mut dyn Tunnel, turn: &mut Turn<'_, '_>) -> Result<Keys,
     keys(tunnel, MethodType::PEAP, LABEL, turn.cx)
 }
 
-/// \[MS-PEAP\] §3.1.5.5.2.1: TK begins the tunnel's key material, and so does its MSK.
+/// \[MS-PEAP\] §3.1.5.5.2.1: TK is the beginning of the tunnel's key material, and so of its MSK.
 fn tunnel_key(keys: &Keys) -> &[u8] {
     keys.msk.as_deref().expect("a tunnel makes an MSK")
 }
 
-/// The keys of the whole with Cryptobinding: there is no EMSK then.
+/// The exported keys with Cryptobinding: there is no EMSK then.
 fn bound(keys: Keys, binding: &BindingKeys, turn: &mut Turn<'_, '_>) -> Keys {
     Keys { msk: Some(binding.msk(turn.cx.crypto)), emsk: None, ..keys }
 }
@@ -223,21 +223,21 @@ struct Peer {
 }
 
 enum PeerWait {
-    /// For a request of the inner method, or the result.
+    /// Waits for a request of the inner method, or the result.
     Inner { inner: InnerPeer, progress: Progress },
-    /// For the result that may follow the byte of RFC 9190 §2.5.
+    /// Waits for the result that may follow the byte of RFC 9190 §2.5.
     Confirmation,
-    /// For the server to say that it failed.
+    /// Waits for the server's Failure.
     Failure(Reason),
     /// For nothing.
     Over,
 }
 
-/// How far the inner method has come.
+/// The state of the inner method.
 enum Progress {
-    /// It has not been asked.
+    /// It has received no request.
     None,
-    /// It has been asked and is not satisfied.
+    /// It has received a request and is not satisfied.
     Begun,
     /// It is satisfied.
     Done(Keys),
@@ -273,7 +273,7 @@ impl Peer {
             Verdict::Failure => Ok(answer(Verdict::Failure, Then::Failed(Reason::REFUSED), turn)),
             Verdict::Success => {
                 let accepted = self.on_success(progress, extensions.binding.as_ref(), tunnel, turn);
-                // [MS-PEAP] §3.2.5.4.5: a peer that cannot agree says so, and both have failed.
+                // [MS-PEAP] §3.2.5.4.5: a peer that does not accept reports so, and both have failed.
                 Ok(accepted.unwrap_or_else(|reason| answer(Verdict::Failure, Then::Failed(reason), turn)))
             }
         }
@@ -290,7 +290,7 @@ impl Peer {
         let inner = match progress {
             Progress::Done(inner) => Some(inner),
             Progress::None if tunnel.vouched().is_some() => None,
-            // Whoever says success before the inner method has shown that it knows the user is an attacker.
+            // A success before the inner method has proved that the server knows the user is an attack.
             Progress::None | Progress::Begun => return Err(TOO_EARLY),
         };
         let (keys, own) = match (self.binding, binding) {
@@ -309,8 +309,8 @@ impl Peer {
         Ok(extensions_response(&Extensions::verdict(Verdict::Success, own).write(), Then::Done(keys), turn))
     }
 
-    // RFC 9427 §4: in a resumed tunnel of TLS 1.3 the byte of RFC 9190 §2.5 is the result. FreeRADIUS goes on with the one
-    // of [MS-PEAP] §1.3.3 all the same, which changes nothing and is answered.
+    // RFC 9427 §4: in a resumed TLS 1.3 tunnel the byte of RFC 9190 §2.5 is the result. FreeRADIUS also sends the result
+    // of [MS-PEAP] §1.3.3, which changes nothing and is answered.
     fn on_indication(&mut self, tunnel: &mut dyn Tunnel, turn: &mut Turn<'_, '_>) -> Result<Act, Reason> {
         if self.binding == Binding::Required {
             return Err(NO_BINDING);
@@ -320,7 +320,7 @@ impl Peer {
     }
 }
 
-/// \[MS-PEAP\] §3.1.5.5.2.2, in both cases; without an inner method the tunnel is a resumed one.
+/// \[MS-PEAP\] §3.1.5.5.2.2, for both cases; without an inner method the tunnel is resumed.
 fn binding_keys(tunnel: &Keys, inner: Option<&Keys>, turn: &mut Turn<'_, '_>) -> BindingKeys {
     match inner {
         Some(inner) => BindingKeys::new(tunnel_key(tunnel), inner.msk.as_deref(), turn.cx.crypto),
@@ -338,7 +338,7 @@ fn extensions_response(data: &[u8], then: Then, turn: &Turn<'_, '_>) -> Act {
 
 impl Inner for Peer {
     fn on_established(&mut self, _tunnel: &mut dyn Tunnel, _turn: &mut Turn<'_, '_>) -> Act {
-        // The server begins.
+        // The server starts.
         Act::only(Then::Wait)
     }
 
@@ -349,7 +349,7 @@ impl Inner for Peer {
         };
         match (std::mem::replace(&mut self.wait, PeerWait::Over), arrived) {
             (wait, Arrived::Extensions(Extensions { unknown: Some(kind), .. })) => {
-                // draft-josefsson-pppext-eap-tls-eap §4.3.4: nothing else of such a message counts.
+                // draft-josefsson-pppext-eap-tls-eap §4.3.4: the rest of such a message is ignored.
                 self.wait = wait;
                 extensions_response(&nak(kind), Then::Wait, turn)
             }
@@ -385,17 +385,17 @@ struct ServerInside {
 }
 
 enum ServerWait {
-    /// For the handshake, and in TLS 1.2 for somebody to take its last flight.
+    /// Waits for the handshake, and in TLS 1.2 for the acknowledgement of the last flight.
     Tunnel,
-    /// For a response of the inner method.
+    /// Waits for a response of the inner method.
     Inner,
     /// For the peer's result.
     Result {
         keys: Keys,
-        /// What its Cryptobinding is checked with; none if there was none in ours.
+        /// The keys that verify its Cryptobinding; `None` if ours had none.
         binding: Option<BindingKeys>,
     },
-    /// For the peer to take note that it failed.
+    /// Waits for the peer's acknowledgement of the failure.
     Failure(Reason),
     /// For nothing.
     Over,
@@ -414,7 +414,7 @@ impl ServerInside {
         if !tunnel.is_tls13() {
             return self.conclude(None, tunnel, turn);
         }
-        // RFC 9427 §4: who runs the inner method in spite of resumption does without it; only so is anything bound.
+        // RFC 9427 §4: running the inner method in spite of resumption; only then can anything be bound.
         if self.binding == Binding::Required {
             return Ok(self.ask_identity(turn));
         }
@@ -447,7 +447,7 @@ impl ServerInside {
         }
     }
 
-    /// Says that it is satisfied.
+    /// Sends the successful result.
     fn conclude(
         &mut self,
         inner: Option<&Keys>,
@@ -464,7 +464,7 @@ impl ServerInside {
         Ok(extensions_request(&Extensions::verdict(Verdict::Success, own), turn))
     }
 
-    // draft-kamath-pppext-peapv0 §2: a failure, too, is said under protection and acknowledged.
+    // draft-kamath-pppext-peapv0 §2: a failure, too, is sent protected and acknowledged.
     fn refuse(&mut self, reason: Reason, turn: &Turn<'_, '_>) -> Act {
         self.wait = ServerWait::Failure(reason);
         extensions_request(&Extensions::verdict(Verdict::Failure, None), turn)
@@ -503,7 +503,7 @@ impl Inner for ServerInside {
         if tunnel.vouched().is_some() {
             return self.resume(tunnel, turn).unwrap_or_else(failed);
         }
-        // In TLS 1.2 the server's Finished is the last of a full handshake, and goes alone.
+        // In TLS 1.2 the server's Finished is the last message of a full handshake, and is sent alone.
         if tunnel.is_tls13() || tunnel.is_resumed() {
             return self.ask_identity(turn);
         }

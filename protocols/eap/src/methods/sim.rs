@@ -1,4 +1,4 @@
-//! EAP-SIM (RFC 4186): a GSM card proves itself with two or three triplets. Read RFC 4186 §3 first.
+//! EAP-SIM (RFC 4186): authentication of a GSM card with two or three triplets. Read RFC 4186 §3 first.
 //!
 //! ```text
 //!   server                                  peer
@@ -8,7 +8,7 @@
 //!                                    <--      MAC over the SRESs
 //! ```
 //!
-//! What the three methods of this family share is in [`crate::simaka`].
+//! [`crate::simaka`] has what the three methods of this family share.
 
 use std::sync::Arc;
 
@@ -43,7 +43,7 @@ pub fn peer(card: SharedCard, settings: peer::Settings) -> Arc<dyn PeerOffer> {
     Arc::new(PeerSide { flavour: Flavour::Sim, settings: Arc::new(settings), card })
 }
 
-/// The server's side of it; what `book` remembers is shared by its conversations.
+/// The server's side of it; its conversations share the state in `book`.
 pub fn server(settings: server::Settings, book: Book) -> Arc<dyn ServerOffer> {
     Arc::new(ServerSide { flavour: Flavour::Sim, settings: Arc::new(settings), book })
 }

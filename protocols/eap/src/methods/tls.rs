@@ -1,4 +1,4 @@
-//! EAP-TLS: both sides prove themselves with certificates. Read RFC 5216 §2 and RFC 9190 §2 first.
+//! EAP-TLS: mutual authentication with certificates. Read RFC 5216 §2 and RFC 9190 §2 first.
 //!
 //! ```text
 //!   TLS 1.2                                TLS 1.3
@@ -41,11 +41,10 @@ pub static METHOD: Method = Method {
     },
 };
 
-/// RFC 5216 §2.3: the label of the keys in TLS 1.2.
+/// RFC 5216 §2.3: the key label in TLS 1.2.
 const LABEL: &str = "client EAP encryption";
 
-/// RFC 9190 §2.5: the one byte of application data by which a server of TLS 1.3 promises that no more handshake messages
-/// follow.
+/// RFC 9190 §2.5: the byte of application data by which a TLS 1.3 server promises that no more handshake messages follow.
 const SUCCESS_INDICATION: [u8; 1] = [0];
 
 /// EAP-TLS for a peer.
@@ -74,7 +73,7 @@ impl PeerOffer for TlsPeer {
 /// EAP-TLS for a server.
 #[derive(Clone)]
 pub struct TlsServer {
-    /// TLS as server, that demands a certificate.
+    /// TLS as server, which requires a certificate.
     pub tunnels: Arc<dyn Tunnels>,
     /// How long its packets are.
     pub framing: Framing,
@@ -95,7 +94,7 @@ struct Peer;
 
 impl Inner for Peer {
     fn on_established(&mut self, tunnel: &mut dyn Tunnel, turn: &mut Turn<'_, '_>) -> Act {
-        // RFC 9190 §2.5: in TLS 1.3 the server's promise has to come first.
+        // RFC 9190 §2.5: in TLS 1.3 the server's promise must come first.
         if tunnel.is_tls13() {
             return Act::only(Then::Wait);
         }
@@ -119,13 +118,13 @@ impl Inner for Peer {
 /// The server inside the tunnel.
 #[derive(Default)]
 struct Server {
-    /// Whom the peer's certificate names.
+    /// The identity in the peer's certificate.
     identity: Option<Vec<u8>>,
 }
 
 impl Inner for Server {
-    // RFC 5216 §5.2: the peer is whom its certificate names, whatever it called itself outside. §2.1.2: in a resumed
-    // session, whom the certificate of the earlier one named.
+    // RFC 5216 §5.2: the peer's identity is that of its certificate, whatever it claimed outside. §2.1.2: in a resumed session,
+    // that of the earlier session's certificate.
     fn on_established(&mut self, tunnel: &mut dyn Tunnel, turn: &mut Turn<'_, '_>) -> Act {
         self.identity = tunnel.vouched().or_else(|| tunnel.certified()).map(<[u8]>::to_vec);
         if self.identity.is_none() {
@@ -148,5 +147,5 @@ const NAMELESS: Reason = Reason("EAP-TLS peer without a certified name");
 
 const UNEXPECTED_DATA: Reason = Reason("EAP-TLS unexpected application data");
 
-/// The server ended with Success, and never promised that no more handshake messages follow.
+/// The server ended with Success without promising that no more handshake messages follow.
 const NO_INDICATION: Reason = Reason("EAP-TLS success indication missing");

@@ -1,5 +1,5 @@
-//! EAP-TTLSv0: the server proves itself with a certificate, the peer inside the tunnel with a password.
-//! Read RFC 5281 §7 (tunnel), §10 (AVPs), §11 (what goes on inside) and RFC 9427 §2 (TLS 1.3) first.
+//! EAP-TTLSv0: the server authenticates with a certificate, the peer inside the tunnel with a password.
+//! Read RFC 5281 §7 (tunnel), §10 (AVPs), §11 (inner authentication) and RFC 9427 §2 (TLS 1.3) first.
 //!
 //! ```text
 //!   handshake as in EAP-TLS, then inside the tunnel
@@ -13,8 +13,8 @@
 //!   s -> p  Success
 //! ```
 //!
-//! RFC 5281 §7.6 lets a resumed tunnel stand for the proof inside. Here the inside is run again each time, so that what
-//! resumption saves is the handshake alone.
+//! RFC 5281 §7.6 allows a resumed tunnel to replace the inner authentication. Here it is run again each time, so resumption
+//! saves only the handshake.
 
 use std::sync::Arc;
 
@@ -37,10 +37,10 @@ impl MethodType {
     pub const TTLS: Self = Self(21);
 }
 
-/// EAP-TTLS with the password itself inside, as an attribute.
+/// EAP-TTLS with the password itself inside, as an AVP.
 pub static WITH_PAP: Method =
     with("ttls-pap", None, |_, parts| peer(parts, TtlsInside::Pap(parts.password()?)));
-/// EAP-TTLS with MS-CHAP-V2 inside, as attributes.
+/// EAP-TTLS with MS-CHAP-V2 inside, as AVPs.
 pub static WITH_MSCHAPV2: Method =
     with("ttls-mschapv2", None, |_, parts| peer(parts, TtlsInside::MschapV2(parts.password()?)));
 /// EAP-TTLS with EAP-MD5 inside.
@@ -48,7 +48,7 @@ pub static WITH_EAP_MD5: Method = with("ttls-md5", Some(&md5::METHOD), with_eap)
 /// EAP-TTLS with EAP-MSCHAPv2 inside.
 pub static WITH_EAP_MSCHAPV2: Method = with("ttls-eap-mschapv2", Some(&mschapv2::METHOD), with_eap);
 
-/// EAP-TTLS with something inside; the EAP method, if it is one.
+/// EAP-TTLS with an inner authentication, and its EAP method if it is one.
 const fn with(name: &'static str, inside: Option<&'static Method>, peer: MakePeer) -> Method {
     Method { name, kind: MethodType::TTLS, title: "TTLS", has_tls: true, card: None, inside, peer, server }
 }
@@ -63,7 +63,7 @@ fn peer(parts: &PeerParts, inside: TtlsInside) -> Result<Arc<dyn PeerOffer>, Lac
     Ok(Arc::new(TtlsPeer { tunnels, framing, user: parts.user.clone(), inside }))
 }
 
-/// The peer chooses what goes on inside; to one that begins with EAP a server proposes MSCHAPv2 if it was told of no method.
+/// The peer chooses the inner authentication; if it starts with EAP, a server proposes MSCHAPv2 unless configured otherwise.
 fn server(parts: &ServerParts, methods: &[&'static Method]) -> Result<Arc<dyn ServerOffer>, Lacks> {
     let TlsParts { tunnels, framing, .. } = parts.tls()?;
     let methods = if methods.is_empty() { &[&mschapv2::METHOD][..] } else { methods };
@@ -71,9 +71,9 @@ fn server(parts: &ServerParts, methods: &[&'static Method]) -> Result<Arc<dyn Se
     Ok(Arc::new(TtlsServer { tunnels, framing, passwords, eap }))
 }
 
-/// RFC 5281 §9.1: the version there is.
+/// RFC 5281 §9.1: the only version.
 const VERSION: u8 = 0;
-/// RFC 5281 §8: the label of the keys in TLS 1.2.
+/// RFC 5281 §8: the key label in TLS 1.2.
 const LABEL: &str = "ttls keying material";
 /// RFC 5281 §11.1: the label of implicit challenges.
 const CHALLENGE_LABEL: &str = "ttls challenge";
@@ -87,11 +87,11 @@ pub struct TtlsPeer {
     pub framing: Framing,
     /// The user's name inside the tunnel.
     pub user: Vec<u8>,
-    /// What proves the user.
+    /// The inner authentication.
     pub inside: TtlsInside,
 }
 
-/// What a peer does inside the tunnel.
+/// The inner authentication of a peer.
 #[derive(Clone)]
 pub enum TtlsInside {
     /// Shows its password.
@@ -117,10 +117,10 @@ impl PeerOffer for TtlsPeer {
     }
 }
 
-/// EAP-TTLS for a server; the peer chooses what goes on inside.
+/// EAP-TTLS for a server; the peer chooses the inner authentication.
 #[derive(Clone)]
 pub struct TtlsServer {
-    /// TLS as server; it need not ask for a certificate.
+    /// TLS as server; it need not request a certificate.
     pub tunnels: Arc<dyn Tunnels>,
     /// How long its packets are.
     pub framing: Framing,
@@ -148,7 +148,7 @@ impl ServerOffer for TtlsServer {
 const MALFORMED: Reason = Reason("EAP-TTLS malformed AVP");
 const UNEXPECTED: Reason = Reason("EAP-TTLS unexpected AVP");
 
-/// The attributes of a message, all of them known.
+/// The AVPs of a message, all of them known.
 struct Attributes<'a>(Vec<Avp<'a>>);
 
 impl<'a> Attributes<'a> {
@@ -162,7 +162,7 @@ impl<'a> Attributes<'a> {
             AvpCode::MS_CHAP2_SUCCESS,
         ];
         let avps = read_avps(data).map_err(|_| MALFORMED)?;
-        // RFC 5281 §10.1: a mandatory attribute that is not known ends the negotiation.
+        // RFC 5281 §10.1: an unknown mandatory AVP ends the negotiation.
         if avps.iter().any(|avp| avp.mandatory && !KNOWN.contains(&avp.code)) {
             return Err(UNEXPECTED);
         }
@@ -173,7 +173,7 @@ impl<'a> Attributes<'a> {
         self.0.iter().find(|avp| avp.code == code).map(|avp| avp.data)
     }
 
-    /// RFC 5281 §10.1: an EAP packet may be spread over several attributes.
+    /// RFC 5281 §10.1: an EAP packet may be split over several AVPs.
     fn eap(&self) -> Option<Vec<u8>> {
         let mut parts = self.0.iter().filter(|avp| avp.code == AvpCode::EAP_MESSAGE).peekable();
         parts.peek()?;
@@ -181,7 +181,7 @@ impl<'a> Attributes<'a> {
     }
 }
 
-/// RFC 5281 §11.1: challenge and identifier that both sides draw from the tunnel, so that neither chooses them.
+/// RFC 5281 §11.1: challenge and identifier that both sides derive from the tunnel, so that neither can choose them.
 fn implicit_challenge(
     tunnel: &mut dyn Tunnel,
     turn: &mut Turn<'_, '_>,
@@ -210,13 +210,13 @@ enum PeerWait {
     Tunnel(TtlsInside),
     /// For the server's proof.
     Proof(Box<MschapV2>),
-    /// For a request of the inner method.
+    /// Waits for a request of the inner method.
     Eap(InnerPeer),
     /// For nothing.
     Over,
 }
 
-/// What the server's proof is checked with.
+/// What the server's proof is verified with.
 struct MschapV2 {
     hash: PasswordHash,
     ident: u8,
@@ -227,7 +227,7 @@ struct MschapV2 {
 
 impl Peer {
     fn pap(&self, password: &Secret, tunnel: &mut dyn Tunnel, turn: &mut Turn<'_, '_>) -> Act {
-        // RFC 5281 §11.2.5: padded with zeros to a multiple of 16, so that its length does not show.
+        // RFC 5281 §11.2.5: padded with zeros to a multiple of 16, which hides its length.
         let mut padded = zeroize::Zeroizing::new(vec![0; password.len().next_multiple_of(16).max(16)]);
         padded[..password.len()].copy_from_slice(password);
         let send = write_avps(&[
@@ -352,7 +352,7 @@ impl ServerInside {
         if Secret::from(&shown[..end]) == password { Ok(()) } else { Err(Reason::WRONG_PASSWORD) }
     }
 
-    /// Checks the peer's proof; the server's own.
+    /// Verifies the peer's proof; returns the server's own.
     fn mschapv2(
         &self,
         user: &[u8],
@@ -391,7 +391,7 @@ impl ServerInside {
                 let send = write_avps(&[Avp::new(AvpCode::EAP_MESSAGE, &packet)]);
                 Ok(Act::send(send, Then::Wait))
             }
-            // RFC 5281 §11.2.1: the inner Success is not sent, the outer one says it.
+            // RFC 5281 §11.2.1: the inner Success is not sent; the outer one replaces it.
             ServerOutput::Success(accepted) => {
                 self.identity = Some(accepted.identity);
                 Ok(Act::only(tunnel_keys(tunnel, turn)))
@@ -430,7 +430,7 @@ fn success(ident: u8, authenticator_response: &[u8]) -> Vec<u8> {
 
 impl Inner for ServerInside {
     fn on_established(&mut self, _tunnel: &mut dyn Tunnel, _turn: &mut Turn<'_, '_>) -> Act {
-        // The peer begins.
+        // The peer starts.
         Act::only(Then::Wait)
     }
 

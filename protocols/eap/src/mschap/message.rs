@@ -1,4 +1,4 @@
-//! EAP-MSCHAPv2's messages: draft-kamath-pppext-eap-mschapv2 §2, with the texts of RFC 2759 §5 and §6 inside.
+//! EAP-MSCHAPv2's messages: draft-kamath-pppext-eap-mschapv2 §2, with the texts of RFC 2759 §5 and §6.
 //!
 //! Type-Data of all but the two short responses:  OpCode(1) MS-CHAPv2-ID(1) MS-Length(2) Data(*), where MS-Length
 //! counts from the OpCode on.
@@ -67,7 +67,7 @@ impl<'a> Request<'a> {
     /// Reads type data.
     ///
     /// # Errors
-    /// If a field is cut short, or has a value that the draft does not allow.
+    /// A field is truncated, or has a value that the draft does not allow.
     pub fn read(data: &'a [u8]) -> Result<Self, DecodeError> {
         let mut r = Reader::new(data);
         let start = r;
@@ -99,13 +99,13 @@ impl<'a> Response<'a> {
     /// Reads type data.
     ///
     /// # Errors
-    /// If a field is cut short, or has a value that the draft does not allow.
+    /// A field is truncated, or has a value that the draft does not allow.
     pub fn read(data: &'a [u8]) -> Result<Self, DecodeError> {
         let mut r = Reader::new(data);
         let start = r;
         match r.u8("MSCHAPv2 OpCode")? {
             RESPONSE => Self::read_proof(&mut r, data),
-            // Some peers send more than the OpCode; hostapd, FreeRADIUS and strongSwan look at nothing else either.
+            // Some peers send more than the OpCode; like hostapd, FreeRADIUS and strongSwan we ignore it.
             SUCCESS => Ok(Self::Success),
             FAILURE => Ok(Self::Failure),
             other => Err(start.error("MSCHAPv2 OpCode", Problem::Value(other.into()))),
@@ -161,38 +161,38 @@ fn message(op_code: u8, id: u8, parts: &[&[u8]]) -> Vec<u8> {
     w.finish()
 }
 
-/// What a Success request says. RFC 2759 §5: "S=" and the authenticator response in 40 capital hexadecimal digits.
+/// The text of a Success request. RFC 2759 §5: "S=" and the authenticator response in 40 capital hexadecimal digits.
 pub fn proof_text(authenticator_response: &[u8]) -> Vec<u8> {
     format!("S={} M=OK", hexadecimal(authenticator_response)).into_bytes()
 }
 
-/// The authenticator response a Success request carries, if it carries one.
+/// The authenticator response in a Success request, if there is one.
 pub fn read_proof_text(text: &[u8]) -> Option<[u8; 20]> {
     from_hexadecimal(text.strip_prefix(b"S=")?.get(..40)?)
 }
 
-/// What a Failure request says. RFC 2759 §6:  E=eee R=r C=(32 hexadecimal digits) V=3 M=text
+/// The text of a Failure request. RFC 2759 §6:  E=eee R=r C=(32 hexadecimal digits) V=3 M=text
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Refusal {
     /// The error.
     pub error: u32,
-    /// The challenge for another try; none if there is no other.
+    /// The challenge for a retry; `None` if there is none.
     pub retry: Option<[u8; CHALLENGE_LEN]>,
 }
 
 impl Refusal {
-    /// RFC 2759 §6: the account is not to be used at this hour.
+    /// RFC 2759 §6: the account may not be used at this time.
     pub const RESTRICTED_LOGON_HOURS: u32 = 646;
     /// The account is disabled.
     pub const ACCOUNT_DISABLED: u32 = 647;
     /// The password has expired.
     pub const PASSWORD_EXPIRED: u32 = 648;
-    /// The account may not be used from outside.
+    /// The account may not be used by dial-in.
     pub const NO_DIALIN_PERMISSION: u32 = 649;
     /// Name or password are wrong.
     pub const AUTHENTICATION_FAILURE: u32 = 691;
 
-    /// Reads the text; none if it tells no error. What else is missing counts as "no retry".
+    /// Reads the text; `None` if it contains no error. Other missing parts mean "no retry".
     pub fn read(text: &[u8]) -> Option<Self> {
         let text = std::str::from_utf8(text).ok()?;
         let field = |name: &str| text.split(' ').find_map(|word| word.strip_prefix(name));
@@ -201,7 +201,7 @@ impl Refusal {
         Some(Self { error: field("E=")?.parse().ok()?, retry })
     }
 
-    /// Writes the text; without a retry the challenge has no meaning and is zeros.
+    /// Writes the text; without a retry the challenge is meaningless and zero.
     pub fn write(&self) -> Vec<u8> {
         let challenge = hexadecimal(&self.retry.unwrap_or_default());
         format!("E={} R={} C={challenge} V=3 M=", self.error, u8::from(self.retry.is_some())).into_bytes()
@@ -230,7 +230,7 @@ mod tests {
     use crate::testing::hex;
     use proptest::prelude::*;
 
-    /// draft-kamath-pppext-eap-mschapv2 Appendix A puts RFC 2759's example into messages like these.
+    /// draft-kamath-pppext-eap-mschapv2 Appendix A uses RFC 2759's example in such messages.
     fn proof() -> Response<'static> {
         Response::Proof {
             id: 6,
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn cut_short_anywhere_it_is_refused() {
+    fn truncated_messages_are_refused() {
         let data = proof().write();
         for len in 0..data.len() {
             assert!(Response::read(&data[..len]).is_err(), "{len} bytes");
@@ -259,7 +259,7 @@ mod tests {
         }
     }
 
-    /// With the length put right, so that the fields themselves are reached.
+    /// With corrected lengths, so that the fields themselves are reached.
     #[test]
     fn every_field_that_is_missing_is_named() {
         let check = |len: usize, field| {

@@ -1,7 +1,7 @@
-//! MS-CHAP-V2's arithmetic: RFC 2759 §8 (responses), RFC 3079 §3 (keys). EAP-MSCHAPv2, TTLS-MSCHAPv2 and PEAP use it.
+//! MS-CHAP-V2's computations: RFC 2759 §8 (responses), RFC 3079 §3 (keys), for EAP-MSCHAPv2, TTLS-MSCHAPv2 and PEAP.
 //!
-//! Everything here is broken by today's standards (DES, MD4, and a password hash as good as the password): it is
-//! measured because it is deployed, inside tunnels.
+//! Everything here is broken by today's standards (DES, MD4, and a password hash as good as the password). It is measured
+//! because it is deployed, inside tunnels.
 
 pub mod message;
 
@@ -9,43 +9,43 @@ use keytoll_crypto_api::algorithm::{BlockCipher, Hash};
 use keytoll_crypto_api::{Crypto, Digest, Secret};
 use zeroize::Zeroizing;
 
-/// Bytes of a challenge, either side's.
+/// Length of a challenge of either side, in bytes.
 pub const CHALLENGE_LEN: usize = 16;
 /// Bytes of an NT-Response.
 pub const RESPONSE_LEN: usize = 24;
 
-/// What both sides have said.
+/// The values that both sides have sent.
 #[derive(Debug, Clone, Copy)]
 pub struct Exchange<'a> {
     /// The server's challenge.
     pub authenticator_challenge: &'a [u8; CHALLENGE_LEN],
     /// The peer's challenge.
     pub peer_challenge: &'a [u8; CHALLENGE_LEN],
-    /// The user's name; a Windows domain in front of it is left out.
+    /// The user's name; a Windows domain prefix is ignored.
     pub user: &'a [u8],
 }
 
-/// The MD4 hash of a password, which is all that either side needs of it.
+/// The MD4 hash of a password, which is all that either side needs.
 #[derive(Debug)]
 pub struct PasswordHash(Digest);
 
 impl PasswordHash {
-    /// RFC 2759 §8.3: MD4 over UTF-16, little-endian. Bytes that are no UTF-8 count as U+FFFD.
+    /// RFC 2759 §8.3: MD4 over UTF-16, little-endian. Invalid UTF-8 counts as U+FFFD.
     pub fn new(password: &[u8], crypto: &mut dyn Crypto) -> Self {
         let text = Zeroizing::new(String::from_utf8_lossy(password).into_owned());
-        // Reserved beforehand, so that no copy is left behind when it grows: UTF-16 has at most one unit a byte.
+        // Reserved beforehand, so that growing leaves no copy behind: UTF-16 has at most one unit per byte.
         let mut wide = Zeroizing::new(Vec::with_capacity(2 * text.len()));
         text.encode_utf16().for_each(|unit| wide.extend_from_slice(&unit.to_le_bytes()));
         Self(crypto.hash(Hash::Md4, &[&wide]))
     }
 
-    /// RFC 2759 §8.1: what the peer proves its password with.
+    /// RFC 2759 §8.1: the peer's proof of its password.
     pub fn nt_response(&self, exchange: &Exchange<'_>, crypto: &mut dyn Crypto) -> [u8; RESPONSE_LEN] {
         let challenge = exchange.challenge(crypto);
         let mut padded = Zeroizing::new([0; 21]);
         padded[..self.0.len()].copy_from_slice(&self.0);
         let mut response = [0; RESPONSE_LEN];
-        // RFC 2759 §8.5: the challenge under three DES keys, cut from the hash and five zeros.
+        // RFC 2759 §8.5: the challenge under three DES keys, taken from the hash and five zeros.
         for (block, key) in response.chunks_mut(8).zip(padded.as_chunks::<7>().0) {
             block.copy_from_slice(&challenge[..8]);
             crypto.block(BlockCipher::Des, &*with_parity(key), block);
@@ -53,12 +53,12 @@ impl PasswordHash {
         response
     }
 
-    /// Whether this is the response of somebody who knows the password.
+    /// Whether this is the response of a peer that knows the password.
     pub fn accepts(&self, exchange: &Exchange<'_>, response: &[u8], crypto: &mut dyn Crypto) -> bool {
         Secret::from(&self.nt_response(exchange, crypto)[..]) == Secret::from(response)
     }
 
-    /// RFC 2759 §8.7: what the server proves with that it knows the password too.
+    /// RFC 2759 §8.7: the server's proof that it knows the password, too.
     pub fn authenticator_response(
         &self,
         exchange: &Exchange<'_>,
@@ -72,7 +72,7 @@ impl PasswordHash {
     }
 
     /// The master session key: the server's receive key and its send key (RFC 3079 §3.4), 16 bytes each, and zeros up
-    /// to the 64 bytes of RFC 3748 §7.10, as FreeRADIUS, hostapd and strongSwan have it.
+    /// to the 64 bytes of RFC 3748 §7.10, as in FreeRADIUS, hostapd and strongSwan.
     pub fn msk(&self, nt_response: &[u8], crypto: &mut dyn Crypto) -> Secret {
         let (receive, send) = self.session_keys(nt_response, crypto);
         let mut msk = vec![0; 64];
@@ -112,12 +112,12 @@ impl Exchange<'_> {
     }
 }
 
-/// RFC 2759 §4: the name is hashed without the Windows domain in front of it.
+/// RFC 2759 §4: the name is hashed without a Windows domain prefix.
 pub fn without_domain(user: &[u8]) -> &[u8] {
     user.iter().position(|&byte| byte == b'\\').map_or(user, |backslash| &user[backslash + 1..])
 }
 
-/// RFC 2759 §8.6: each byte of a DES key has seven bits of key and one of parity, which nobody checks.
+/// RFC 2759 §8.6: each byte of a DES key has seven bits of key and one parity bit, which is not checked.
 fn with_parity(key: &[u8; 7]) -> Zeroizing<[u8; 8]> {
     let bits = key.iter().fold(0_u64, |bits, &byte| bits << 8 | u64::from(byte));
     let mut wide = Zeroizing::new([0; 8]);
@@ -127,11 +127,11 @@ fn with_parity(key: &[u8; 7]) -> Zeroizing<[u8; 8]> {
     wide
 }
 
-// RFC 2759 §8.7: what is hashed beside the secrets.
+// RFC 2759 §8.7: the constants that are hashed with the secrets.
 const SIGNING: &[u8] = b"Magic server to client signing constant";
 const ITERATION: &[u8] = b"Pad to make it do more than one iteration";
 
-// RFC 3079 §3.4: what tells the keys of a password apart.
+// RFC 3079 §3.4: the constants that distinguish the keys of a password.
 const MASTER: &[u8] = b"This is the MPPE Master Key";
 const SERVER_RECEIVES: &[u8] =
     b"On the client side, this is the send key; on the server side, it is the receive key.";
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn a_domain_in_front_of_the_name_does_not_count() {
+    fn a_domain_before_the_name_is_ignored() {
         assert_eq!(without_domain(b"LAB\\User"), b"User");
         assert_eq!(without_domain(b"User@lab"), b"User@lab");
         example(b"LAB\\User", |hash, exchange, crypto| {

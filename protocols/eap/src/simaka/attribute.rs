@@ -4,7 +4,7 @@
 //!   Type(1) Length(1, in units of four bytes, these two included) Value(*)
 //! ```
 //!
-//! Types up to 127 may not be skipped by who does not know them; from 128 they may.
+//! Unknown types up to 127 must not be skipped; from 128 on they may.
 
 use keytoll_net::wire::{DecodeError, Problem, Reader, Writer};
 
@@ -33,7 +33,7 @@ pub enum Attribute<'a> {
     AnyIdReq,
     /// AT_IDENTITY.
     Identity(&'a [u8]),
-    /// AT_VERSION_LIST: two bytes a version.
+    /// AT_VERSION_LIST: two bytes per version.
     VersionList(&'a [u8]),
     /// AT_SELECTED_VERSION.
     SelectedVersion(u16),
@@ -63,9 +63,9 @@ pub enum Attribute<'a> {
     Checkcode(&'a [u8]),
     /// AT_RESULT_IND.
     ResultInd,
-    /// AT_BIDDING: whether the server would rather run EAP-AKA′.
+    /// AT_BIDDING: whether the server prefers EAP-AKA′.
     Bidding(bool),
-    /// A type from 128 that we do not know.
+    /// An unknown type from 128 on.
     Skipped(u8),
 }
 
@@ -101,14 +101,14 @@ pub mod kind {
     pub const BIDDING: u8 = 136;
 }
 
-/// Types from here on may be skipped.
+/// Types from here on may be skipped if unknown.
 const SKIPPABLE: u8 = 128;
 
 impl<'a> Attribute<'a> {
     /// Reads one attribute.
     ///
     /// # Errors
-    /// If the attribute is cut short, or its length does not fit its type.
+    /// The attribute is truncated, or its length does not fit its type.
     pub fn read(r: &mut Reader<'a>) -> Result<Self, DecodeError> {
         let start = *r;
         let kind = r.u8("attribute type")?;
@@ -144,7 +144,7 @@ impl<'a> Attribute<'a> {
         }
     }
 
-    /// The attributes of one word, whose value is two bytes or reserved.
+    /// The attributes of one word, with a two-byte or reserved value.
     fn word(kind: u8, r: &mut Reader<'a>, start: &Reader<'a>) -> Result<Self, DecodeError> {
         let flag = |r: &mut Reader<'a>, attribute| r.skip(2, "reserved").map(|()| attribute);
         match kind {
@@ -164,7 +164,7 @@ impl<'a> Attribute<'a> {
                 r.rest();
                 Ok(Self::Skipped(kind))
             }
-            // RFC 4186 §8.1: an unknown attribute that cannot be skipped makes the message an error.
+            // RFC 4186 §8.1: an unknown attribute that cannot be skipped makes the message invalid.
             _ => Err(start.error("non-skippable attribute", Problem::Value(kind.into()))),
         }
     }
@@ -206,7 +206,7 @@ impl<'a> Attribute<'a> {
     /// Writes it, padded to a whole number of words.
     ///
     /// # Panics
-    /// If its value exceeds the 1018 bytes an attribute can hold; engines bound what they put into one.
+    /// If its value exceeds the 1018 bytes of an attribute; engines limit the values.
     pub fn write(&self, w: &mut Writer) {
         let start = w.len();
         w.u8(self.kind());
@@ -271,7 +271,7 @@ fn rands<'a>(r: &mut Reader<'a>) -> Result<Attribute<'a>, DecodeError> {
 /// RFC 4187 §10.8: Length in bits(2) RES(4 to 16 bytes), padded
 fn res<'a>(r: &mut Reader<'a>) -> Result<Attribute<'a>, DecodeError> {
     let bits = r.u16("AT_RES length")?;
-    // TS 33.102 §6.3.7 allows any number of bits from 32 to 128; every algorithm in use gives whole bytes.
+    // TS 33.102 §6.3.7 allows any number of bits from 32 to 128; all algorithms in use produce whole bytes.
     if !(32..=128).contains(&bits) || bits % 8 != 0 {
         return Err(r.error("AT_RES length", Problem::Length(bits.into())));
     }
@@ -335,7 +335,7 @@ fn counted<'a>(r: &mut Reader<'a>, field: &'static str) -> Result<&'a [u8], Deco
     Ok(value)
 }
 
-/// What fills the last word: fewer than four bytes, ignored.
+/// Skips the padding of the last word: fewer than four bytes, ignored.
 fn pad(r: &mut Reader<'_>, field: &'static str) -> Result<(), DecodeError> {
     if r.len() > 3 {
         return Err(r.error(field, Problem::Trailing { left: r.len() }));
@@ -432,7 +432,7 @@ mod tests {
     }
 
     #[test]
-    fn what_contradicts_itself_is_refused() {
+    fn contradictory_attributes_are_refused() {
         refused("0a00", "attribute length at offset 0: length 0 does not fit");
         refused("05010000", "non-skippable attribute at offset 0: value 5 is not allowed");
         refused("01010000", "AT_RAND at offset 4: length 0 does not fit");

@@ -1,5 +1,5 @@
-//! What a server remembers between conversations: whose pseudonym is whose, and which full authentication a fast
-//! re-authentication identity stands for. Read RFC 4186 §4.2.1 and §5.2 to §5.3 first. Bounded in number and time.
+//! State of a server between conversations: pseudonyms, and the full authentications behind fast re-authentication identities.
+//! Read RFC 4186 §4.2.1 and §5.2 to §5.3 first. Bounded in number and time.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,12 +11,12 @@ use super::flavour::Flavour;
 use super::identity::{Imsi, split};
 use super::keys::Keys;
 
-/// How much is remembered, and for how long.
+/// Limits of the stored state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Most pseudonyms, and most fast re-authentication identities, kept at a time; the oldest go first.
+    /// Maximum number of pseudonyms, and of fast re-authentication identities; the oldest are dropped first.
     pub entries_max: usize,
-    /// How long one is honoured.
+    /// How long one is valid.
     pub lifetime: Duration,
 }
 
@@ -27,10 +27,10 @@ impl Default for Limits {
     }
 }
 
-/// A full authentication that can be repeated fast.
+/// A full authentication that permits fast re-authentication.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Known {
-    /// Whose.
+    /// The subscriber.
     pub imsi: Imsi,
     /// The keys that stay.
     pub keys: Keys,
@@ -38,7 +38,7 @@ pub struct Known {
     pub counter: u16,
 }
 
-/// The memory, shared by the conversations of one server.
+/// The state, shared by the conversations of one server.
 #[derive(Debug, Clone, Default)]
 pub struct Book(Arc<Mutex<Pages>>);
 
@@ -55,12 +55,12 @@ impl Book {
         Self(Arc::new(Mutex::new(Pages { limits, ..Pages::default() })))
     }
 
-    /// Whose pseudonym this identity is.
+    /// The subscriber with this pseudonym.
     pub fn pseudonym(&self, flavour: Flavour, identity: &[u8], now: Time) -> Option<Imsi> {
         self.pages().pseudonyms.get(&key(flavour, identity), now).copied()
     }
 
-    /// Takes out what a fast re-authentication identity stands for: it is good for once.
+    /// Removes and returns the state of a fast re-authentication identity, which is valid once.
     pub fn take(&self, flavour: Flavour, identity: &[u8], now: Time) -> Option<Known> {
         self.pages().reauthentications.take(&key(flavour, identity), now)
     }
@@ -71,7 +71,7 @@ impl Book {
         pages.pseudonyms.insert(key(flavour, identity), imsi, now, pages.limits);
     }
 
-    /// Remembers what a fast re-authentication identity stands for.
+    /// Stores the state of a fast re-authentication identity.
     pub fn remember(&self, flavour: Flavour, identity: &[u8], known: Known, now: Time) {
         let pages = &mut *self.pages();
         pages.reauthentications.insert(key(flavour, identity), known, now, pages.limits);
@@ -83,7 +83,7 @@ impl Book {
         *pages = Pages { limits: pages.limits, ..Pages::default() };
     }
 
-    /// How many pseudonyms and fast re-authentication identities are known.
+    /// The number of pseudonyms and of fast re-authentication identities.
     pub fn len(&self) -> (usize, usize) {
         let pages = self.pages();
         (pages.pseudonyms.entries.len(), pages.reauthentications.entries.len())
@@ -101,12 +101,12 @@ impl Book {
 
 type Key = (Flavour, Vec<u8>);
 
-/// The user name alone: the peer may put another realm behind a pseudonym.
+/// The user name alone: the peer may add another realm to a pseudonym.
 fn key(flavour: Flavour, identity: &[u8]) -> Key {
     (flavour, split(identity).0.to_vec())
 }
 
-/// Entries in the order they came.
+/// Entries by age.
 #[derive(Debug)]
 struct Page<V> {
     entries: BTreeMap<Key, Entry<V>>,
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_forgotten_is_unknown_and_the_limits_stay() {
+    fn dropped_identities_are_unknown_and_the_limits_stay() {
         let book = Book::new(Limits { entries_max: 3, lifetime: SECOND });
         book.remember_pseudonym(Flavour::Sim, b"3a", imsi(1), Time::ZERO);
         assert!(!book.is_empty());

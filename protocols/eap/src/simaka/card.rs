@@ -1,4 +1,4 @@
-//! The subscriber's card: what a (U)SIM answers to a challenge, and the temporary identities the peer keeps with it.
+//! The subscriber's card: answers of a (U)SIM to a challenge, and the temporary identities that the peer stores with it.
 //! Read 3GPP TS 33.102 §6.3.3 (authentication), §6.3.5 (resynchronisation) first.
 
 use std::collections::BTreeMap;
@@ -15,7 +15,7 @@ use super::milenage::{Milenage, xor};
 use super::sqn::{Sqn, Window};
 use super::vector::gsm;
 
-/// The algorithm of a subscriber with its keys; the same on the card and in the authentication centre.
+/// A subscriber's algorithm and keys; the same on the card and in the authentication centre.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Algorithm {
     /// Milenage, for GSM challenges too.
@@ -46,34 +46,34 @@ impl Algorithm {
     }
 }
 
-/// What a card does not forget when the power goes: TS 33.102 §6.3.3 wants SQN_MS kept.
+/// A card's non-volatile memory: TS 33.102 §6.3.3 requires SQN_MS to be kept.
 pub trait Memory: fmt::Debug + Send + Sync {
-    /// Keeps the sequence numbers accepted so far; whether they are kept.
+    /// Stores the sequence numbers accepted so far; returns whether it succeeded.
     fn keep(&self, window: &Window) -> bool;
 }
 
 /// A card with its memory.
 #[derive(Debug, Clone)]
 pub struct Card {
-    /// Who it is.
+    /// The subscriber.
     pub imsi: Imsi,
     /// The realm of its identities; may be empty.
     pub realm: String,
     algorithm: Algorithm,
     window: Window,
-    /// Where the window outlives the card, if anywhere.
+    /// Where the window is stored persistently, if anywhere.
     memory: Option<Arc<dyn Memory>>,
     temporary: BTreeMap<Flavour, Temporary>,
 }
 
-/// What the server gave the peer to be known by next time.
+/// The temporary identities that the server assigned.
 #[derive(Debug, Clone, Default)]
 struct Temporary {
     pseudonym: Option<Vec<u8>>,
     reauthentication: Option<Reauthentication>,
 }
 
-/// What fast re-authentication needs of the full authentication before it.
+/// State of a full authentication for the fast re-authentication after it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reauthentication {
     /// The identity to present, realm included.
@@ -84,7 +84,7 @@ pub struct Reauthentication {
     pub counter: u16,
 }
 
-/// What a USIM answers to a good challenge.
+/// A USIM's answer to a valid challenge.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answer {
     /// RES.
@@ -95,16 +95,16 @@ pub struct Answer {
     pub ik: Secret,
 }
 
-/// Why a USIM does not answer a challenge.
+/// Why a USIM refuses a challenge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Refused {
     /// It has no UMTS algorithm.
     NotUmts,
-    /// MAC-A is wrong: this network does not know our key.
+    /// MAC-A is invalid: the network does not know our key.
     Mac,
-    /// The sequence number is not fresh; here is AUTS.
+    /// The sequence number is not fresh; with the AUTS.
     Synchronise([u8; 14]),
-    /// It cannot keep the sequence number, and would take the challenge again.
+    /// It cannot store the sequence number, and would accept the challenge again.
     Memory,
 }
 
@@ -115,13 +115,13 @@ impl Card {
         Self { imsi, realm: realm.to_owned(), algorithm, window, memory: None, temporary: BTreeMap::new() }
     }
 
-    /// The same card with sequence numbers that it has from its memory, and keeps there.
+    /// The same card with sequence numbers from persistent memory, which stores new ones.
     #[must_use]
     pub fn remembering(self, window: Window, memory: Arc<dyn Memory>) -> Self {
         Self { window, memory: Some(memory), ..self }
     }
 
-    /// As if it had accepted sequence numbers of another network, `steps` beyond the highest so far.
+    /// Simulates that it accepted sequence numbers in another network, `steps` beyond the highest so far.
     pub fn advance(&mut self, steps: u64) {
         self.window = Window::starting_at(self.window.highest().advanced(steps));
     }
@@ -131,7 +131,10 @@ impl Card {
         self.algorithm.gsm(rand, crypto)
     }
 
-    /// Checks AUTN and answers.
+    /// Verifies AUTN and answers.
+    ///
+    /// # Errors
+    /// The [`Refused`] reason.
     pub fn umts(
         &mut self,
         rand: &[u8; 16],
@@ -151,7 +154,7 @@ impl Card {
         if !window.accept(Sqn::from(sqn)) {
             return Err(Refused::Synchronise(auts(milenage, rand, window.highest(), crypto)));
         }
-        // Kept before anybody hears the answer: what was answered once is never answered again.
+        // Stored before the answer is returned: an answered challenge is never answered again.
         if self.memory.as_ref().is_some_and(|memory| !memory.keep(&window)) {
             return Err(Refused::Memory);
         }
@@ -159,7 +162,7 @@ impl Card {
         Ok(Answer { res: response.res.clone(), ck: challenge.ck(crypto), ik: challenge.ik(crypto) })
     }
 
-    /// The best identity to begin with: a fast re-authentication identity, a pseudonym, the permanent identity.
+    /// The best identity to start with: a fast re-authentication identity, a pseudonym, or the permanent identity.
     pub fn identity(&self, flavour: Flavour) -> Vec<u8> {
         match self.reauthentication(flavour) {
             Some(known) => known.identity.clone(),
@@ -178,12 +181,12 @@ impl Card {
         permanent(flavour, self.imsi, &self.realm).into_bytes()
     }
 
-    /// What is kept for a fast re-authentication.
+    /// The stored state for a fast re-authentication.
     pub fn reauthentication(&self, flavour: Flavour) -> Option<&Reauthentication> {
         self.temporary.get(&flavour)?.reauthentication.as_ref()
     }
 
-    /// Keeps what was received for the next time; a pseudonym only if there is a new one.
+    /// Stores identities for the next time; a pseudonym only if there is a new one.
     pub(super) fn keep(
         &mut self,
         flavour: Flavour,
@@ -195,12 +198,12 @@ impl Card {
         known.reauthentication = reauthentication;
     }
 
-    /// Forgets pseudonyms and fast re-authentications.
+    /// Drops pseudonyms and fast re-authentication state.
     pub(super) fn forget(&mut self) {
         self.temporary.clear();
     }
 
-    /// Forgets the fast re-authentication: it may be used once (RFC 4186 §5.3).
+    /// Drops the fast re-authentication state: it may be used once (RFC 4186 §5.3).
     pub(super) fn forget_reauthentication(&mut self, flavour: Flavour) {
         if let Some(known) = self.temporary.get_mut(&flavour) {
             known.reauthentication = None;
@@ -226,7 +229,7 @@ fn auts(milenage: &Milenage, rand: &[u8; 16], highest: Sqn, crypto: &mut dyn Cry
     auts
 }
 
-/// The sequence number in an AUTS whose MAC-S is right.
+/// The sequence number in an AUTS with a valid MAC-S.
 pub(super) fn open_auts(
     milenage: &Milenage,
     rand: &[u8; 16],
@@ -300,7 +303,7 @@ mod tests {
         }
     }
 
-    /// Keeps what it is told, or does not.
+    /// Persistent memory that works or fails.
     #[derive(Debug)]
     struct Flash(bool);
 
@@ -310,9 +313,9 @@ mod tests {
         }
     }
 
-    /// What was not kept could be answered again after the next start.
+    /// A challenge that was not stored could be answered again after a restart.
     #[test]
-    fn what_its_memory_does_not_keep_is_not_answered() {
+    fn a_challenge_that_cannot_be_stored_is_not_answered() {
         for works in [true, false] {
             let window = Window::starting_at(Sqn::new(32));
             let mut card = card(Sqn::new(0)).remembering(window, Arc::new(Flash(works)));
@@ -338,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn a_card_forgets_what_it_is_told_to() {
+    fn a_card_drops_state_on_request() {
         let (keys, _) = Keys::aka(b"0", &[1; 16], &[2; 16], &mut real());
         let again = Reauthentication { identity: b"4again".to_vec(), keys, counter: 1 };
         let mut card = card(Sqn::new(0));

@@ -1,5 +1,5 @@
-//! The authentication centre of the subscriber database: who is who, and vectors for them. Read 3GPP TS 33.102 §6.3.2
-//! and §6.3.5 first. Keys never leave it; whoever asks gets vectors.
+//! The authentication centre: subscribers, and vectors for them. Read 3GPP TS 33.102 §6.3.2 and §6.3.5 first. Keys never leave
+//! it, only vectors do.
 
 use std::collections::BTreeMap;
 
@@ -14,17 +14,17 @@ use super::vector::{Quintuplet, Triplet};
 /// TS 33.102 Annex H: the separation bit, set in vectors whose CK and IK never leave the home network.
 pub(super) const SEPARATION_BIT: u8 = 0x80;
 
-/// Most vectors given out at once (TS 29.272 §7.3.15 has no limit; MAP had five).
+/// Maximum number of vectors per request (TS 29.272 §7.3.15 has no limit; MAP had five).
 pub const BATCH_MAX: usize = 32;
 
-/// What is asked for a subscriber.
+/// A request for vectors of a subscriber.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VectorRequest {
-    /// Whose.
+    /// The subscriber.
     pub imsi: Imsi,
-    /// What, and how many.
+    /// Kind and number of vectors.
     pub wanted: Wanted,
-    /// The challenge that was out of step and the AUTS the card answered.
+    /// The challenge that was out of sequence and the AUTS of the card.
     pub resynchronise: Option<([u8; 16], [u8; 14])>,
 }
 
@@ -46,28 +46,28 @@ pub enum Wanted {
     },
 }
 
-/// Vectors, in the order they are to be used.
+/// Vectors, in the order in which they are to be used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Vectors {
     /// GSM triplets.
     Triplets(Vec<Triplet>),
-    /// Quintuplets, bound to the access network if that was asked.
+    /// Quintuplets, bound to the access network if requested.
     Quintuplets(Vec<Quintuplet>),
 }
 
 /// Why there are no vectors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum NoVectors {
-    /// Nobody has this IMSI.
+    /// There is no subscriber with this IMSI.
     #[error("unknown subscriber")]
     UnknownSubscriber,
-    /// The subscriber's card cannot do this: quintuplets from COMP128.
+    /// The subscriber's card does not support this: quintuplets from COMP128.
     #[error("not a UMTS subscriber")]
     NotUmts,
     /// MAC-S of AUTS is wrong.
     #[error("resynchronisation refused")]
     Resynchronisation,
-    /// The subscriber database could not be asked or did not answer.
+    /// The subscriber database could not be reached or did not answer.
     #[error("no answer from the subscriber database")]
     Unavailable,
 }
@@ -83,12 +83,12 @@ pub struct Subscriber {
     pub sqn: Sqn,
 }
 
-/// What quintuplets are for.
+/// The purpose of quintuplets.
 #[derive(Clone, Copy)]
 enum Use<'a> {
     /// UMTS, EAP-AKA.
     Plain,
-    /// EPS: CK and IK stay in the home network, in KASME.
+    /// EPS: CK and IK stay in the home network, inside KASME.
     Separated,
     /// CK′ and IK′ for the access network of this name.
     Bound(&'a [u8]),
@@ -102,7 +102,7 @@ pub struct AuthenticationCentre {
 }
 
 impl AuthenticationCentre {
-    /// Nobody yet; challenges are drawn from `rng`.
+    /// A centre without subscribers; challenges are drawn from `rng`.
     pub fn new(rng: Rng) -> Self {
         Self { subscribers: BTreeMap::new(), rng }
     }
@@ -112,10 +112,10 @@ impl AuthenticationCentre {
         self.subscribers.insert(imsi, subscriber);
     }
 
-    /// Makes vectors; at most [`BATCH_MAX`], at least one.
+    /// Generates vectors; at most [`BATCH_MAX`], at least one.
     ///
     /// # Errors
-    /// If the subscriber is unknown, has a card that cannot do this, or AUTS is wrong.
+    /// The subscriber is unknown, its card does not support this, or AUTS is invalid.
     pub fn vectors(
         &mut self,
         request: &VectorRequest,
@@ -187,7 +187,7 @@ impl Subscriber {
         })
     }
 
-    /// TS 33.102 §6.3.5: a right AUTS moves our number up to the card's, never back.
+    /// TS 33.102 §6.3.5: a valid AUTS moves our sequence number up to the card's, never back.
     fn resynchronise(
         &mut self,
         rand: &[u8; 16],
@@ -199,7 +199,7 @@ impl Subscriber {
         Ok(())
     }
 
-    /// A number whose successors the card accepts: ours if it is not far ahead of the card's already, else the card's.
+    /// A number whose successors the card accepts: ours if it is not too far ahead of the card's, else the card's.
     fn resynchronised(&self, card: Sqn) -> Sqn {
         let too_far = self.sqn > card.advanced(1 << 27);
         if self.sqn < card || too_far { card } else { self.sqn }
@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn a_card_ahead_or_far_behind_brings_the_centre_into_step() {
+    fn a_card_ahead_or_far_behind_resynchronises_the_centre() {
         for (ours, cards) in [(0, 0x5000_0000), (1 << 40, 0)] {
             let mut centre = centre(algorithm(), ours);
             let mut card = Card::new(imsi(), "", algorithm(), Sqn::new(cards));
@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_given_has_a_name() {
+    fn refused_requests_have_a_reason() {
         let mut gsm = centre(Algorithm::comp128(Version::V1, &[1; 16]), 0);
         let mut ask = |request: &VectorRequest| gsm.vectors(request, &mut real());
         assert!(matches!(ask(&request(Wanted::Triplets(3))), Ok(Vectors::Triplets(list)) if list.len() == 3));
@@ -294,9 +294,9 @@ mod tests {
         assert!(text.contains("Secret(16 bytes)") && !text.contains("171"), "{text}");
     }
 
-    /// A card takes no number further ahead than TS 33.102 §C.2.1 lets it; half of that leaves room for those to come.
+    /// A card accepts no number further ahead than TS 33.102 §C.2.1 permits; half of that leaves room for later ones.
     #[test]
-    fn a_centre_is_moved_only_if_the_card_would_refuse_what_comes_next() {
+    fn a_centre_is_resynchronised_only_if_the_card_would_refuse_its_next_number() {
         let card = Sqn::new(0x20_0000);
         let ahead = |steps| card.advanced(steps);
         for (ours, expected) in [

@@ -1,4 +1,4 @@
-//! AT_CHECKCODE: both sides vouch for the identity messages they saw. Read RFC 4187 §10.13 first.
+//! AT_CHECKCODE: both sides authenticate the identity messages they have seen. Read RFC 4187 §10.13 first.
 
 use keytoll_crypto_api::{Crypto, Secret};
 
@@ -22,7 +22,7 @@ impl Transcript {
         crypto.hash(flavour.checkcode(), &[&self.0]).to_vec()
     }
 
-    /// Checks the other side's AT_CHECKCODE, if it sent one.
+    /// Verifies the other side's AT_CHECKCODE, if it sent one.
     pub(super) fn verify(
         &self,
         flavour: Flavour,

@@ -1,8 +1,8 @@
-//! COMP128, the A3/A8 algorithms of GSM cards that came before Milenage: versions 1, 2 and 3.
+//! COMP128, the A3/A8 algorithms of GSM cards before MILENAGE: versions 1, 2 and 3.
 //!
-//! No standard publishes them; they are known from a leaked study (1988), from reading cards out, and by the answers
-//! cards give. Version 1 is broken (Briceno, Goldberg, Wagner 1998: some 2¹⁷ challenges give Ki away); versions 1 and 2
-//! leave ten bits of Kc zero.
+//! No standard publishes them; they are known from a leaked document (1988), from reading cards out, and from cards' answers.
+//! Version 1 is broken (Briceno, Goldberg, Wagner 1998: about 2¹⁷ challenges reveal Ki); versions 1 and 2 leave ten bits of Kc
+//! zero.
 //!
 //! ```text
 //!   version 1       eight rounds of: 32 bytes = Ki ‖ x; five levels of a butterfly network that halve the value range
@@ -16,7 +16,7 @@ use zeroize::Zeroizing;
 use super::comp128_tables::{V1_LEVEL0, V1_LEVEL1, V1_LEVEL2, V1_LEVEL3, V1_LEVEL4, V23_INNER, V23_OUTER};
 use super::milenage::xor;
 
-/// Which COMP128.
+/// The version of COMP128.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Version {
     /// COMP128-1; broken.
@@ -27,7 +27,7 @@ pub enum Version {
     V3,
 }
 
-/// SRES and Kc, in this order: what a card computes from Ki and RAND.
+/// SRES and Kc: what a card computes from Ki and RAND.
 pub fn comp128(version: Version, ki: &[u8; 16], rand: &[u8; 16]) -> (Secret, Secret) {
     let out = match version {
         Version::V1 => version1(ki, rand),
@@ -55,7 +55,7 @@ fn version1(ki: &[u8; 16], rand: &[u8; 16]) -> Zeroizing<[u8; 12]> {
     packed(&x)
 }
 
-/// One level: 2^level groups, in each of which the lower half meets the upper half.
+/// One level: 2^level groups, in each of which the lower half is combined with the upper half.
 fn compress(x: &mut [u8; 32], level: usize, table: &[u8]) {
     let half = 16 >> level;
     let mask = table.len() - 1;
@@ -105,7 +105,7 @@ fn version23(ki: &[u8; 16], rand: &[u8; 16], clear_ten_bits: bool) -> Zeroizing<
     out
 }
 
-/// One round of versions 2 and 3: five levels over 32 bytes, then 128 bits picked from the 256.
+/// One round of versions 2 and 3: five levels over 32 bytes, then 128 bits selected from the 256.
 fn mixed(x: &[u8; 16], constant: &[u8; 16]) -> Zeroizing<[u8; 16]> {
     let mut wide = Zeroizing::new([0; 32]);
     wide[..16].copy_from_slice(x);
@@ -120,7 +120,7 @@ fn mixed(x: &[u8; 16], constant: &[u8; 16]) -> Zeroizing<[u8; 16]> {
     next
 }
 
-/// One level: both halves are looked up against each other and dealt out alternately in runs of 2^level.
+/// One level: both halves are looked up against each other and distributed alternately in runs of 2^level.
 fn interleave(wide: &mut [u8; 32], level: usize) {
     let look_up = |inner: u8, with: u8| V23_OUTER[usize::from(V23_INNER[usize::from(inner)] ^ with)];
     let (low, high) = wide.split_at(16);

@@ -1,4 +1,4 @@
-//! The substitution tables of COMP128: versions 1 (five, one a level) and 2 and 3 (two).
+//! The substitution tables of COMP128: version 1 (five, one per level) and versions 2 and 3 (two).
 
 /// Level 0 of version 1: 9 bits in, 8 bits out.
 pub(super) const V1_LEVEL0: [u8; 512] = [
@@ -64,7 +64,7 @@ pub(super) const V1_LEVEL4: [u8; 32] = [
     12,
 ];
 
-/// Versions 2 and 3: what is looked up last.
+/// Versions 2 and 3: the outer look-up.
 pub(super) const V23_OUTER: [u8; 256] = [
     197, 235, 60, 151, 98, 96, 3, 100, 248, 118, 42, 117, 172, 211, 181, 203, 61, 126, 156, 87, 149, 224, 55,
     132, 186, 63, 238, 255, 85, 83, 152, 33, 160, 184, 210, 219, 159, 11, 180, 194, 130, 212, 147, 5, 215,
@@ -80,7 +80,7 @@ pub(super) const V23_OUTER: [u8; 256] = [
     41, 75, 35, 165, 26,
 ];
 
-/// Versions 2 and 3: what is looked up first.
+/// Versions 2 and 3: the inner look-up.
 pub(super) const V23_INNER: [u8; 256] = [
     170, 42, 95, 141, 109, 30, 71, 89, 26, 147, 231, 205, 239, 212, 124, 129, 216, 79, 15, 185, 153, 14, 251,
     162, 0, 241, 172, 197, 43, 10, 194, 235, 6, 20, 72, 45, 143, 104, 161, 119, 41, 136, 38, 189, 135, 25,

@@ -1,4 +1,4 @@
-//! What differs between EAP-SIM (RFC 4186), EAP-AKA (RFC 4187) and EAP-AKA′ (RFC 9048) by a table alone.
+//! The differences between EAP-SIM (RFC 4186), EAP-AKA (RFC 4187) and EAP-AKA′ (RFC 9048) that fit in a table.
 
 use keytoll_crypto_api::algorithm::{Hash, Prf};
 
@@ -14,7 +14,7 @@ pub enum Flavour {
 }
 
 impl Flavour {
-    /// Every one.
+    /// All three.
     pub const ALL: [Self; 3] = [Self::Sim, Self::Aka, Self::AkaPrime];
 
     /// The EAP method type.
@@ -35,7 +35,7 @@ impl Flavour {
         }
     }
 
-    /// The function under AT_MAC, truncated to 16 bytes (RFC 4186 §10.14, RFC 9048 §3.1).
+    /// The function of AT_MAC, truncated to 16 bytes (RFC 4186 §10.14, RFC 9048 §3.1).
     pub const fn mac(self) -> Prf {
         match self {
             Self::Sim | Self::Aka => Prf::HmacSha1,
@@ -43,7 +43,7 @@ impl Flavour {
         }
     }
 
-    /// The function under AT_CHECKCODE (RFC 4187 §10.13, RFC 9048 §3.1).
+    /// The hash of AT_CHECKCODE (RFC 4187 §10.13, RFC 9048 §3.1).
     pub const fn checkcode(self) -> Hash {
         match self {
             Self::Sim | Self::Aka => Hash::Sha1,
@@ -59,7 +59,7 @@ impl Flavour {
         }
     }
 
-    /// The subtype of the message that asks for an identity: SIM/Start, AKA-Identity.
+    /// The subtype of the message that requests an identity: SIM/Start, AKA-Identity.
     pub const fn identity_subtype(self) -> u8 {
         match self {
             Self::Sim => subtype::SIM_START,
@@ -67,7 +67,7 @@ impl Flavour {
         }
     }
 
-    /// The subtype of the message that challenges.
+    /// The subtype of the challenge message.
     pub const fn challenge_subtype(self) -> u8 {
         match self {
             Self::Sim => subtype::SIM_CHALLENGE,

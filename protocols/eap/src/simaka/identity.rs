@@ -1,8 +1,8 @@
-//! Who a subscriber is: the IMSI and the network access identifiers made of it. Read 3GPP TS 23.003 §2.2, §19.3.1 to
-//! §19.3.5 and RFC 4186 §4.2.1 first.
+//! Identities of subscribers: the IMSI and the network access identifiers derived from it. Read 3GPP TS 23.003 §2.2, §19.3.1
+//! to §19.3.5 and RFC 4186 §4.2.1 first.
 //!
-//! `0<IMSI>@nai.epc.mnc<MNC>.mcc<MCC>.3gppnetwork.org`: the first character says for which method the name is and
-//! whether it is permanent, a pseudonym or a fast re-authentication identity.
+//! `0<IMSI>@nai.epc.mnc<MNC>.mcc<MCC>.3gppnetwork.org`: the first character tells the method, and whether the name is
+//! permanent, a pseudonym or a fast re-authentication identity.
 
 use std::fmt;
 
@@ -21,7 +21,7 @@ pub struct Imsi {
 }
 
 impl Imsi {
-    /// From its digits; none if they are not 6 to 15 digits.
+    /// Parses digits; `None` if they are not 6 to 15 digits.
     pub fn parse(text: &str) -> Option<Self> {
         let digits = text.as_bytes();
         let valid = (6..=15).contains(&digits.len()) && digits.iter().all(u8::is_ascii_digit);
@@ -73,7 +73,7 @@ pub fn permanent(flavour: Flavour, imsi: Imsi, realm: &str) -> String {
     joined(&format!("{prefix}{imsi}"), realm)
 }
 
-/// `user@realm`, or `user` where the realm is empty.
+/// `user@realm`, or `user` if the realm is empty.
 pub fn joined(user: &str, realm: &str) -> String {
     if realm.is_empty() { user.to_owned() } else { format!("{user}@{realm}") }
 }
@@ -99,7 +99,7 @@ pub fn pseudonym(flavour: Flavour, rng: &mut Rng) -> String {
     format!("{prefix}{}", token(rng))
 }
 
-/// A fresh fast re-authentication user name.
+/// A new fast re-authentication user name.
 pub fn reauthentication(flavour: Flavour, rng: &mut Rng) -> String {
     let [_, _, prefix] = flavour.prefixes();
     format!("{prefix}{}", token(rng))
@@ -117,9 +117,9 @@ mod tests {
 
     const HOME: Home = Home { mcc: 216, mnc: 30 };
 
-    /// RFC 4186 §7: a pseudonym must tell nobody whose it is, so it must not be guessed: six bits a character.
+    /// RFC 4186 §7: a pseudonym must not reveal the subscriber, so it must be unpredictable: six bits per character.
     #[test]
-    fn names_for_once_use_the_whole_alphabet() {
+    fn temporary_names_use_the_whole_alphabet() {
         let mut rng = Rng::named(1, "names");
         let drawn: String = (0..100).map(|_| token(&mut rng)).collect();
         let used: std::collections::BTreeSet<_> = drawn.chars().collect();
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_imsi_is_none() {
+    fn invalid_imsis_are_refused() {
         for text in ["", "12345", "1234567890123456", "12345x", "１２３４５６", "123456\0"] {
             assert_eq!(Imsi::parse(text), None, "{text:?}");
         }

@@ -18,7 +18,7 @@ use crate::fips186;
 const K_ENCR_BYTES: usize = 16;
 const SESSION_BYTES: usize = 64;
 
-/// What protects a conversation's messages and its later fast re-authentications.
+/// The keys that protect a conversation's messages and its later fast re-authentications.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Keys {
     /// The method.
@@ -27,11 +27,11 @@ pub struct Keys {
     pub k_encr: Secret,
     /// K_aut, [`Flavour::k_aut_len`] bytes.
     pub k_aut: Secret,
-    /// What new session keys are derived from: MK (20 bytes), or K_re (32) of EAP-AKA′.
+    /// The key from which new session keys are derived: MK (20 bytes), or K_re (32) of EAP-AKA′.
     root: Secret,
 }
 
-/// What the method exports.
+/// The exported keys.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Session {
     /// Master session key, 64 bytes.
@@ -40,10 +40,10 @@ pub struct Session {
     pub emsk: Secret,
 }
 
-/// What goes into EAP-SIM's master key.
+/// The input of EAP-SIM's master key.
 #[derive(Debug, Clone, Copy)]
 pub struct SimInputs<'a> {
-    /// The identity last sent, as it was sent.
+    /// The identity last sent, exactly as sent.
     pub identity: &'a [u8],
     /// The cipher keys in the order of their challenges.
     pub kcs: &'a [Secret],
@@ -105,7 +105,7 @@ impl Keys {
     }
 }
 
-/// Keying material being cut into keys from its front.
+/// Keying material, from which keys are taken in sequence.
 struct Cut(Zeroizing<Vec<u8>>);
 
 impl Cut {

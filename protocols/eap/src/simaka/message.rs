@@ -4,8 +4,8 @@
 //!   Code(1) Identifier(1) Length(2) Type(1) Subtype(1) Reserved(2) Attribute(*)
 //! ```
 //!
-//! AT_MAC covers the whole packet, its own value as zeros, and then what the message's description adds. AT_ENCR_DATA
-//! holds attributes of its own under AES-CBC.
+//! AT_MAC covers the whole packet with its own value as zeros, and additional data that depend on the message. AT_ENCR_DATA
+//! contains encrypted attributes (AES-CBC).
 
 use keytoll_crypto_api::algorithm::Encryption;
 use keytoll_crypto_api::{Crypto, Rng, Secret};
@@ -16,37 +16,37 @@ use super::attribute::Attribute;
 use super::flavour::Flavour;
 use super::keys::Keys;
 
-/// Longest packet accepted, in bytes: three challenges and two identities of full length stay below a quarter of it.
+/// Longest accepted packet, in bytes: three challenges and two identities of maximum length need less than a quarter of it.
 pub const PACKET_BYTES_MAX: usize = 4096;
 
 const REQUEST: u8 = 1;
 const RESPONSE: u8 = 2;
 const MAC_BYTES: usize = 16;
 
-/// Why a message that arrived cannot be used.
+/// Why a received message is invalid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Fault {
     /// It is not a message of this method.
     #[error("{0}")]
     Malformed(#[from] DecodeError),
-    /// An attribute the message must have is not there.
+    /// A mandatory attribute is missing.
     #[error("{0} is missing")]
     Missing(&'static str),
-    /// An attribute the message must not have is there.
+    /// An attribute is present that is not allowed here.
     #[error("attribute {0} does not belong here")]
     Unexpected(u8),
     /// AT_MAC is wrong.
     #[error("AT_MAC is wrong")]
     Mac,
-    /// A value that does not fit what was said before.
+    /// A value that contradicts earlier ones.
     #[error("{0} does not fit")]
     Contradiction(&'static str),
-    /// A subtype that is not known or not expected now.
+    /// An unknown or currently unexpected subtype.
     #[error("subtype {0} is not expected")]
     Subtype(u8),
 }
 
-/// A packet as it arrived.
+/// A received packet.
 #[derive(Debug, Clone)]
 pub struct Message<'a> {
     /// The whole packet.
@@ -64,7 +64,7 @@ impl<'a> Message<'a> {
     /// Reads a request of this method.
     ///
     /// # Errors
-    /// If the packet is not a request of this method, or an attribute is malformed.
+    /// The packet is not a request of this method, or an attribute is malformed.
     pub fn read_request(flavour: Flavour, packet: &'a [u8]) -> Result<Self, DecodeError> {
         Self::read(flavour, REQUEST, packet)
     }
@@ -72,7 +72,7 @@ impl<'a> Message<'a> {
     /// Reads a response of this method.
     ///
     /// # Errors
-    /// If the packet is not a response of this method, or an attribute is malformed.
+    /// The packet is not a response of this method, or an attribute is malformed.
     pub fn read_response(flavour: Flavour, packet: &'a [u8]) -> Result<Self, DecodeError> {
         Self::read(flavour, RESPONSE, packet)
     }
@@ -93,10 +93,10 @@ impl<'a> Message<'a> {
         Ok(Self { packet, identifier, subtype, attributes, mac_at })
     }
 
-    /// Checks AT_MAC over the packet and what follows it.
+    /// Verifies AT_MAC over the packet and the additional data.
     ///
     /// # Errors
-    /// If AT_MAC is missing or wrong.
+    /// AT_MAC is missing or invalid.
     pub fn verify(&self, keys: &Keys, extra: &[&[u8]], crypto: &mut dyn Crypto) -> Result<(), Fault> {
         let at = self.mac_at.ok_or(Fault::Missing("AT_MAC"))?;
         let expected = mac(keys, self.packet, at, extra, crypto);
@@ -104,10 +104,10 @@ impl<'a> Message<'a> {
         equal.then_some(()).ok_or(Fault::Mac)
     }
 
-    /// Decrypts AT_ENCR_DATA; none if there is none. To be called after [`Message::verify`].
+    /// Decrypts AT_ENCR_DATA; `None` if there is none. Call [`Message::verify`] first.
     ///
     /// # Errors
-    /// If only one of AT_IV and AT_ENCR_DATA is there, or the data are not whole blocks.
+    /// Only one of AT_IV and AT_ENCR_DATA is present, or the data are not whole blocks.
     pub fn decrypt(&self, keys: &Keys, crypto: &mut dyn Crypto) -> Result<Option<Zeroizing<Vec<u8>>>, Fault> {
         // RFC 4186 §10.1: either both of AT_IV and AT_ENCR_DATA or none.
         let (iv, data) = match (self.attributes.iv(), self.attributes.encr_data()) {
@@ -138,11 +138,11 @@ fn mac(keys: &Keys, packet: &[u8], at: usize, extra: &[&[u8]], crypto: &mut dyn 
     Secret::from(&crypto.prf(keys.flavour.mac(), &keys.k_aut, &parts)[..MAC_BYTES])
 }
 
-/// The attributes of a message or of an AT_ENCR_DATA, each there once at most.
+/// The attributes of a message or of an AT_ENCR_DATA, each at most once.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Attributes<'a>(Vec<Attribute<'a>>);
 
-/// A look-up per attribute that carries a value.
+/// Defines a look-up for each attribute with a value.
 macro_rules! values {
     ($($name:ident $variant:ident $type:ty, $doc:literal;)*) => {$(
         #[doc = $doc]
@@ -159,12 +159,12 @@ impl<'a> Attributes<'a> {
     /// Reads the attributes in a decrypted AT_ENCR_DATA.
     ///
     /// # Errors
-    /// If an attribute is malformed.
+    /// An attribute is malformed.
     pub fn read_nested(plain: &'a [u8]) -> Result<Self, DecodeError> {
         Self::read(&mut Reader::new(plain)).map(|(attributes, _)| attributes)
     }
 
-    /// Reads to the end; also says where the value of AT_MAC begins.
+    /// Reads to the end; also returns the offset of the value of AT_MAC.
     fn read(r: &mut Reader<'a>) -> Result<(Self, Option<usize>), DecodeError> {
         let (mut list, mut mac_at) = (Vec::new(), None);
         while !r.is_empty() {
@@ -206,7 +206,7 @@ impl<'a> Attributes<'a> {
         bidding Bidding bool, "AT_BIDDING.";
     }
 
-    /// The functions listed in AT_KDF, in their order.
+    /// The functions in AT_KDF, in their order.
     pub fn kdfs(&self) -> Vec<u16> {
         let kdf = |attribute: &Attribute<'_>| match attribute {
             Attribute::Kdf(number) => Some(*number),
@@ -220,10 +220,10 @@ impl<'a> Attributes<'a> {
         self.0.iter().any(|attribute| attribute.kind() == kind)
     }
 
-    /// Refuses what may not be skipped and is not among `allowed`.
+    /// Refuses non-skippable attributes that are not among `allowed`.
     ///
     /// # Errors
-    /// If there is such an attribute.
+    /// There is such an attribute.
     pub fn only(&self, allowed: &[u8]) -> Result<(), Fault> {
         let kinds = self.0.iter().map(Attribute::kind);
         let wrong = kinds.filter(|kind| *kind < 128).find(|kind| !allowed.contains(kind));
@@ -306,7 +306,7 @@ impl Builder {
     }
 }
 
-/// Attributes as AT_ENCR_DATA holds them, AT_PADDING filling the last cipher block (RFC 4186 §10.12).
+/// Attributes encoded for AT_ENCR_DATA, with AT_PADDING to fill the last cipher block (RFC 4186 §10.12).
 fn padded(nested: &[Attribute<'_>]) -> Zeroizing<Vec<u8>> {
     let mut w = Writer::default();
     nested.iter().for_each(|attribute| attribute.write(&mut w));
@@ -436,7 +436,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_message_is_refused_by_field() {
+    fn invalid_messages_are_refused_with_the_field() {
         refused(Flavour::Sim, "0201000812 0a0000", "Code at offset 0: value 2 is not allowed");
         refused(Flavour::Sim, "0101000912 0a0000", "Length at offset 2: length 9 does not fit");
         refused(Flavour::Aka, "0101000812 0a0000", "Type at offset 4: value 18 is not allowed");

@@ -1,4 +1,4 @@
-//! Milenage, the authentication functions most operators use. Read 3GPP TS 35.206 §4.1 first, it is half a page:
+//! MILENAGE, the authentication functions of most operators. Read 3GPP TS 35.206 §4.1 first, which is half a page:
 //!
 //! ```text
 //!   TEMP = E(RAND ⊕ OPc)      OUT(r, c) = E(rot(TEMP ⊕ OPc, r) ⊕ c) ⊕ OPc
@@ -10,7 +10,7 @@ use keytoll_crypto_api::algorithm::BlockCipher;
 use keytoll_crypto_api::{Crypto, Secret};
 use zeroize::{Zeroize, Zeroizing};
 
-/// What a USIM and its authentication centre share: the subscriber key and the operator's variant of the algorithm.
+/// The secrets that a USIM and its authentication centre share: the subscriber key and the operator's variant of the algorithm.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Milenage {
     key: Secret,
@@ -18,7 +18,7 @@ pub struct Milenage {
 }
 
 impl Milenage {
-    /// A subscriber key with OPc, the operator's constant already bound to this key.
+    /// A subscriber key with OPc, the operator's constant already combined with this key.
     pub fn with_opc(key: &[u8; 16], opc: &[u8; 16]) -> Self {
         Self { key: Secret::from(&key[..]), opc: Secret::from(&opc[..]) }
     }
@@ -31,7 +31,7 @@ impl Milenage {
         Self::with_opc(key, &opc)
     }
 
-    /// Begins with a challenge; what all functions have in common is computed once.
+    /// Starts with a challenge; computes once what all functions share.
     pub fn challenge(&self, rand: &[u8; 16], crypto: &mut dyn Crypto) -> Challenge<'_> {
         let mut temp = *rand;
         xor(&mut temp, &self.opc);
@@ -40,14 +40,14 @@ impl Milenage {
     }
 }
 
-/// The functions of one RAND.
+/// The functions for one RAND.
 pub struct Challenge<'a> {
     subscriber: &'a Milenage,
     temp: Zeroizing<[u8; 16]>,
 }
 
 impl Challenge<'_> {
-    /// f1 and f1*: the network's and the resynchronisation's authentication codes, MAC-A and MAC-S.
+    /// f1 and f1*: the authentication codes of the network and of resynchronisation, MAC-A and MAC-S.
     pub fn macs(&self, sqn: &[u8; 6], amf: [u8; 2], crypto: &mut dyn Crypto) -> Macs {
         let mut block = [0; 16];
         for half in block.chunks_exact_mut(8) {
@@ -62,7 +62,7 @@ impl Challenge<'_> {
         Macs { mac_a: array(mac_a), mac_s: array(mac_s) }
     }
 
-    /// f2 and f5: the response and the anonymity key, six bytes that hide SQN.
+    /// f2 and f5: the response and the anonymity key, six bytes that conceal SQN.
     pub fn response(&self, crypto: &mut dyn Crypto) -> Response {
         let block = self.out(0, 1, crypto);
         Response { ak: array(&block[..6]), res: Secret::from(&block[8..]) }
@@ -107,13 +107,13 @@ impl std::fmt::Debug for Challenge<'_> {
 /// The two authentication codes over (RAND, SQN, AMF).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Macs {
-    /// f1: proves the network to the USIM.
+    /// f1: authenticates the network to the USIM.
     pub mac_a: [u8; 8],
-    /// f1*: proves the USIM's SQN to the network.
+    /// f1*: authenticates the USIM's SQN to the network.
     pub mac_s: [u8; 8],
 }
 
-/// What f2 and f5 give.
+/// The outputs of f2 and f5.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Response {
     /// f2: RES, eight bytes.
@@ -128,7 +128,7 @@ impl Drop for Response {
     }
 }
 
-/// `into ⊕= with`, as far as both reach.
+/// `into ⊕= with`, up to the shorter length.
 pub(super) fn xor(into: &mut [u8], with: &[u8]) {
     into.iter_mut().zip(with).for_each(|(a, b)| *a ^= b);
 }

@@ -1,4 +1,4 @@
-//! What EAP-SIM (RFC 4186), EAP-AKA (RFC 4187) and EAP-AKA′ (RFC 9048) are made of; the methods themselves are in
+//! The parts of EAP-SIM (RFC 4186), EAP-AKA (RFC 4187) and EAP-AKA′ (RFC 9048); the methods themselves are in
 //! [`crate::methods`].
 //!
 //! ```text
@@ -37,5 +37,5 @@ pub(crate) const SIM_VERSION: u16 = 1;
 /// The versions in AT_VERSION_LIST.
 pub(crate) const SIM_VERSIONS: &[u8] = &[0, 1];
 
-/// RFC 9048 §3.2: CK′ and IK′, the one function there is.
+/// RFC 9048 §3.2: CK′ and IK′, the only defined function.
 pub(crate) const KDF_CK_PRIME: u16 = 1;

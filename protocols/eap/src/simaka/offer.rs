@@ -1,4 +1,4 @@
-//! The three methods as the layers of EAP see them: what is configured, and how a conversation's turns are passed on.
+//! The three methods as seen by the EAP layers: configuration, and dispatch of a conversation's messages.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::packet::{Message, MethodType};
 use crate::question::{Answer, Question, Resynchronisation, Wanted as Asked};
 use crate::{Keys, PeerMethod, PeerOffer, PeerStep, Reason, ServerMethod, ServerOffer, ServerStep, Turn};
 
-/// Bytes of header and type, which the layer writes.
+/// Length of header and type, which the layer writes.
 const LAYER_BYTES: usize = 5;
 
 /// One of the methods, configured for a peer.
@@ -31,7 +31,7 @@ struct PeerConversation {
     flavour: Flavour,
     settings: Arc<peer::Settings>,
     card: SharedCard,
-    /// Begins with the first request, which brings the identity.
+    /// Starts with the first request, which supplies the identity.
     running: Option<peer::Peer>,
 }
 
@@ -81,7 +81,7 @@ struct ServerConversation {
     settings: Arc<server::Settings>,
     book: Book,
     running: Option<server::Server>,
-    /// Whom it authenticated.
+    /// The authenticated identity.
     identity: Option<Vec<u8>>,
 }
 
@@ -151,12 +151,12 @@ impl ServerConversation {
     }
 }
 
-/// A stream of the conversation's own.
+/// A random stream for this conversation.
 fn stream(rng: &mut Rng) -> Rng {
     Seed::from_bytes(rng.bytes()).stream("simaka")
 }
 
-/// What follows the type byte.
+/// The data after the type byte.
 fn data(packet: &[u8]) -> Vec<u8> {
     packet[LAYER_BYTES..].to_vec()
 }
@@ -180,7 +180,7 @@ fn question(flavour: Flavour, request: &VectorRequest) -> Question {
 }
 
 impl VectorRequest {
-    /// What a question asks of the authentication centre, with batches of `count` quintuplets; none if its identity is
+    /// The request for a question to the authentication centre, with batches of `count` quintuplets; `None` if its identity is
     /// not a permanent one.
     pub fn of(question: &Question, count: usize) -> Option<Self> {
         let imsi = Flavour::ALL.iter().find_map(|&flavour| imsi_of(flavour, &question.identity))?;
@@ -198,7 +198,7 @@ impl VectorRequest {
 }
 
 impl AuthenticationCentre {
-    /// Answers a question on the spot, for a server that is its own subscriber database.
+    /// Answers a question immediately, for a server with its own subscriber database.
     pub fn answer(&mut self, question: &Question, crypto: &mut dyn Crypto) -> Answer {
         let Some(request) = VectorRequest::of(question, 1) else { return Answer::UnknownSubscriber };
         self.vectors(&request, crypto).into()
@@ -206,7 +206,7 @@ impl AuthenticationCentre {
 }
 
 impl From<Result<Vectors, NoVectors>> for Answer {
-    /// Of several quintuplets the first; the others are for who keeps them.
+    /// The first of several quintuplets; the others are for callers that store them.
     fn from(vectors: Result<Vectors, NoVectors>) -> Self {
         match vectors {
             Ok(Vectors::Triplets(triplets)) => Self::Triplets(triplets),

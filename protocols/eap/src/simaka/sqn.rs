@@ -1,7 +1,7 @@
-//! Sequence numbers: what makes a challenge fresh. Read 3GPP TS 33.102 §6.3.3, §6.3.5 and Annex C first.
+//! Sequence numbers, which make challenges fresh. Read 3GPP TS 33.102 §6.3.3, §6.3.5 and Annex C first.
 //!
-//! SQN(48 bits) is SEQ(43) ‖ IND(5). The authentication centre counts SEQ up and cycles IND; the USIM keeps the highest
-//! SEQ it accepted under each IND, so that vectors fetched in a batch may be used out of order.
+//! SQN(48 bits) is SEQ(43) ‖ IND(5). The authentication centre increments SEQ and cycles IND; the USIM keeps the highest
+//! accepted SEQ for each IND, so that vectors fetched in a batch may be used out of order.
 
 use std::fmt;
 
@@ -13,7 +13,7 @@ pub const INDS: usize = 1 << IND_BITS;
 pub const SEQ_MAX: u64 = (1 << (48 - IND_BITS)) - 1;
 const MASK: u64 = (1 << 48) - 1;
 
-/// TS 33.102 §C.2.1: a jump of more than Δ = 2²⁸ is refused, so that nobody can wear the counter out.
+/// TS 33.102 §C.2.1: a jump of more than Δ = 2²⁸ is refused, so that the counter cannot be exhausted by an attacker.
 const JUMP_MAX: u64 = 1 << 28;
 
 /// A sequence number, 48 bits.
@@ -26,19 +26,19 @@ impl Sqn {
         Self(value & MASK)
     }
 
-    /// As AUTN and AUTS carry it.
+    /// The encoding in AUTN and AUTS.
     pub fn to_bytes(self) -> [u8; 6] {
         let [_, _, bytes @ ..] = self.0.to_be_bytes();
         bytes
     }
 
-    /// What the authentication centre uses after this one: the next SEQ under the next IND (TS 33.102 §C.1.1.1, §C.1.2).
+    /// The authentication centre's next number: the next SEQ under the next IND (TS 33.102 §C.1.1.1, §C.1.2).
     pub const fn next(self) -> Self {
         let ind = (self.0 + 1) % INDS as u64;
         Self::new((self.seq() + 1) << IND_BITS | ind)
     }
 
-    /// This one `steps` values of SEQ further, the same IND.
+    /// The number with SEQ increased by `steps` and the same IND.
     pub const fn advanced(self, steps: u64) -> Self {
         Self::new(self.0.wrapping_add(steps << IND_BITS))
     }
@@ -64,32 +64,32 @@ impl fmt::Debug for Sqn {
     }
 }
 
-/// What a USIM remembers of the sequence numbers it accepted.
+/// The sequence numbers that a USIM has accepted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Window {
     seqs: [u64; INDS],
 }
 
 impl Window {
-    /// A card that accepted nothing above `highest` yet.
+    /// A card that has accepted nothing above `highest`.
     pub fn starting_at(highest: Sqn) -> Self {
         Self { seqs: [highest.seq(); INDS] }
     }
 
-    /// A card that accepted these values of SEQ, one under each IND; none if one has more than 43 bits.
+    /// A card that has accepted these values of SEQ, one for each IND; `None` if one has more than 43 bits.
     pub fn restored(seqs: [u64; INDS]) -> Option<Self> {
         seqs.iter().all(|&seq| seq <= SEQ_MAX).then_some(Self { seqs })
     }
 
-    /// The highest SEQ accepted under each IND.
+    /// The highest accepted SEQ for each IND.
     pub const fn seqs(&self) -> &[u64; INDS] {
         &self.seqs
     }
 
-    /// Accepts a fresh sequence number and remembers it; says whether it was.
+    /// Accepts a fresh sequence number and remembers it; returns whether it was fresh.
     pub fn accept(&mut self, sqn: Sqn) -> bool {
         let slot = &self.seqs[sqn.ind()];
-        // TS 33.102 §C.2.1–2: SEQ must be above what its IND saw, and not too far above what any saw.
+        // TS 33.102 §C.2.1–2: SEQ must exceed the highest of its IND, but not exceed the highest of all by too much.
         let fresh = sqn.seq() > *slot && sqn.seq() <= self.highest_seq().saturating_add(JUMP_MAX);
         if fresh {
             self.seqs[sqn.ind()] = sqn.seq();
@@ -97,7 +97,7 @@ impl Window {
         fresh
     }
 
-    /// SQN_MS, the highest sequence number accepted, which AUTS carries.
+    /// SQN_MS, the highest accepted sequence number, which AUTS carries.
     pub fn highest(&self) -> Sqn {
         let seq = self.highest_seq();
         let ind = self.seqs.iter().position(|&known| known == seq).expect("the maximum is one of them");

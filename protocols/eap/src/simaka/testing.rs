@@ -1,4 +1,4 @@
-//! What the tests of this module share: hexadecimal, rows of vectors, the real provider.
+//! Shared by the tests of this module: hexadecimal, rows of vectors, the real provider.
 
 pub(crate) use crate::testing::hex as bytes;
 

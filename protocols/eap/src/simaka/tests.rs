@@ -1,4 +1,4 @@
-//! Conversations of the three methods through the layers of EAP, drawn as ladders: what is sent, and how it ends.
+//! Conversations of the three methods through the EAP layers, drawn as ladders with their results.
 
 mod endings;
 mod hostile;
@@ -89,12 +89,12 @@ impl Lab {
         self.run_as(self.card.identity(self.flavour))
     }
 
-    /// A conversation that begins with this identity.
+    /// A conversation that starts with this identity.
     fn run_as(&mut self, identity: Vec<u8>) -> Ended {
         self.run_through(identity, |_, packet| packet)
     }
 
-    /// A conversation in which `meddle` may change packet number n.
+    /// A conversation in which `meddle` may alter packet number n.
     fn run_through(&mut self, identity: Vec<u8>, meddle: impl Fn(usize, Vec<u8>) -> Vec<u8>) -> Ended {
         let (peer, server) = self.offers();
         let methods = vec![peer];
@@ -127,7 +127,7 @@ impl Lab {
         }
     }
 
-    /// Asks the subscriber database if the server wants that.
+    /// Asks the subscriber database if the server requests it.
     fn answered(&mut self, server: &mut Server, said: ServerOutput, ladder: &mut Ladder) -> ServerOutput {
         let Self { world, centre, reachable, .. } = self;
         match said {
@@ -181,7 +181,7 @@ fn name(kind: u8) -> &'static str {
 }
 
 impl Ended {
-    /// It succeeded on both sides, with the same keys.
+    /// Asserts success on both sides with the same keys.
     fn agreed(&self) -> &Keys {
         match (&self.peer, &self.server) {
             (PeerOutput::Success(peer), ServerOutput::Success(server)) => {
@@ -194,7 +194,7 @@ impl Ended {
         }
     }
 
-    /// It failed; the names on the peer's and the server's side.
+    /// Asserts failure; returns the reasons on the peer's and the server's side.
     fn failed(&self) -> (&'static str, &'static str) {
         match (&self.peer, &self.server) {
             (PeerOutput::Failed(peer), ServerOutput::Failure { reason, .. }) => (peer.0, reason.0),
@@ -202,7 +202,7 @@ impl Ended {
         }
     }
 
-    /// The conversation was this one.
+    /// Asserts the ladder of the conversation.
     fn drew(&self, ladder: &str) -> &Self {
         let lines: Vec<&str> = ladder.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
         let ours: Vec<&str> = self.ladder.lines().map(str::trim).collect();
@@ -241,7 +241,7 @@ fn full(flavour: Flavour) -> &'static str {
 }
 
 #[test]
-fn a_card_gets_in_and_both_sides_have_the_same_keys() {
+fn a_card_is_accepted_and_both_sides_have_the_same_keys() {
     for flavour in Flavour::ALL {
         let ended = Lab::new(flavour).run();
         let keys = ended.drew(full(flavour)).agreed();
@@ -262,7 +262,7 @@ fn null_crypto_runs_the_same_conversations() {
 }
 
 #[test]
-fn gsm_cards_get_in_by_eap_sim_with_two_or_three_triplets() {
+fn gsm_cards_are_accepted_by_eap_sim_with_two_or_three_triplets() {
     for version in [Version::V1, Version::V2, Version::V3] {
         for challenges in [2, 3] {
             let algorithm = Algorithm::comp128(version, &[7; 16]);

@@ -1,5 +1,5 @@
-//! Authentication vectors: what the subscriber database hands out instead of keys. Read 3GPP TS 33.102 §6.3.2 and
-//! §6.8.1.2 (GSM triplets from Milenage), and TS 33.402 Annex A (CK′, IK′) first.
+//! Authentication vectors, which the subscriber database returns instead of keys. Read 3GPP TS 33.102 §6.3.2 and §6.8.1.2
+//! (GSM triplets from MILENAGE), and TS 33.402 Annex A (CK′, IK′) first.
 
 use keytoll_crypto_api::algorithm::Prf;
 use keytoll_crypto_api::{Crypto, Secret};
@@ -12,7 +12,7 @@ use super::sqn::Sqn;
 pub struct Triplet {
     /// The challenge.
     pub rand: [u8; 16],
-    /// The answer a card with the right key gives, four bytes.
+    /// The answer of a card with the right key, four bytes.
     pub sres: Secret,
     /// The cipher key, eight bytes.
     pub kc: Secret,
@@ -23,9 +23,9 @@ pub struct Triplet {
 pub struct Quintuplet {
     /// The challenge.
     pub rand: [u8; 16],
-    /// Proves the network: SQN ⊕ AK (6) ‖ AMF (2) ‖ MAC-A (8).
+    /// Authenticates the network: SQN ⊕ AK (6) ‖ AMF (2) ‖ MAC-A (8).
     pub autn: [u8; 16],
-    /// The answer a card with the right key gives, 4 to 16 bytes.
+    /// The answer of a card with the right key, 4 to 16 bytes.
     pub xres: Secret,
     /// CK or CK′.
     pub ck: Secret,
@@ -50,7 +50,7 @@ impl Quintuplet {
         Self { rand, autn, xres: response.res.clone(), ck, ik }
     }
 
-    /// The same vector with CK′ and IK′ for this access network, as an HSS hands it out for EAP-AKA′.
+    /// The same vector with CK′ and IK′ for this access network, as an HSS returns it for EAP-AKA′.
     pub fn bound_to(self, network: &[u8], crypto: &mut dyn Crypto) -> Self {
         let (ck, ik) = prime(&self.ck, &self.ik, network, &self.autn, crypto);
         Self { ck, ik, ..self }
@@ -58,14 +58,14 @@ impl Quintuplet {
 }
 
 impl Triplet {
-    /// The triplet a 3G subscriber has on GSM terms.
+    /// The triplet of a 3G subscriber for GSM.
     pub fn from_milenage(subscriber: &Milenage, rand: [u8; 16], crypto: &mut dyn Crypto) -> Self {
         let (sres, kc) = gsm(&subscriber.challenge(&rand, crypto), crypto);
         Self { rand, sres, kc }
     }
 }
 
-/// SRES and Kc of a Milenage challenge.
+/// SRES and Kc of a MILENAGE challenge.
 pub(super) fn gsm(challenge: &Challenge<'_>, crypto: &mut dyn Crypto) -> (Secret, Secret) {
     let response = challenge.response(crypto);
     // TS 33.102 §6.8.1.2: c2 folds RES to four bytes, c3 folds CK and IK to eight.

@@ -1,4 +1,4 @@
-//! What must have no effect, or a named one: identifiers out of step, ends nobody asked for, loops, noise.
+//! Packets without effect or with a named failure: wrong identifiers, unexpected ends, loops, noise.
 
 use super::*;
 use crate::method::{PeerMethod, ServerMethod};
@@ -22,7 +22,7 @@ fn refused(world: &mut World, server: &mut Server, bytes: &[u8], why: &str) {
 }
 
 #[test]
-fn a_success_nobody_earned_is_not_believed() {
+fn an_unearned_success_is_not_accepted() {
     let mut world = World::real();
     let mut peer = peer(vec![mschapv2_peer("pässword")], USER);
     ignored(&mut world, &mut peer, &packet::success(0), "EAP end before the beginning");
@@ -35,7 +35,7 @@ fn a_success_nobody_earned_is_not_believed() {
 }
 
 #[test]
-fn an_end_with_another_identifier_is_not_believed() {
+fn an_end_with_another_identifier_is_not_accepted() {
     let mut world = World::real();
     let mut peer = peer(vec![md5_peer("x")], USER);
     world.give_peer(&mut peer, &packet::request(7, MethodType::MD5, &[1, 1]));
@@ -46,7 +46,7 @@ fn an_end_with_another_identifier_is_not_believed() {
 }
 
 #[test]
-fn over_a_reliable_layer_the_identifier_of_an_end_says_nothing() {
+fn over_a_reliable_layer_the_identifier_of_an_end_is_ignored() {
     let mut world = World::real();
     let begun = |world: &mut World| {
         let mut peer = peer(vec![md5_peer("x")], USER).over_reliable_layer();
@@ -63,7 +63,7 @@ fn over_a_reliable_layer_the_identifier_of_an_end_says_nothing() {
 }
 
 #[test]
-fn a_repeated_request_gets_the_same_response() {
+fn a_retransmitted_request_gets_the_same_response() {
     let mut world = World::real();
     let mut peer = peer(vec![mschapv2_peer("pässword")], USER);
     let challenge = Request::Challenge { id: 1, challenge: [1; 16], name: b"" }.write();
@@ -76,7 +76,7 @@ fn a_repeated_request_gets_the_same_response() {
 }
 
 #[test]
-fn requests_that_do_not_belong_here_are_discarded() {
+fn requests_out_of_place_are_discarded() {
     let mut world = World::real();
     let mut peer = peer(vec![mschapv2_peer("pässword"), gtc_peer("pässword")], USER);
     let malformed = packet::request(1, MethodType::MSCHAPV2, &[9]);
@@ -98,7 +98,7 @@ fn requests_that_do_not_belong_here_are_discarded() {
 }
 
 #[test]
-fn a_request_that_was_ignored_has_not_chosen_the_method() {
+fn an_ignored_request_does_not_choose_the_method() {
     let mut world = World::real();
     let mut peer = peer(vec![mschapv2_peer("pässword"), gtc_peer("pässword")], USER);
     let malformed = packet::request(1, MethodType::MSCHAPV2, &[9]);
@@ -118,7 +118,7 @@ fn an_md5_challenge_needs_a_value() {
 }
 
 #[test]
-fn responses_out_of_step_are_discarded() {
+fn responses_with_wrong_identifiers_are_discarded() {
     let mut world = World::real();
     let mut server = server(vec![mschapv2_server(0), md5_server()]);
     let stray = packet::response(0, MethodType::MD5, b"");
@@ -143,7 +143,7 @@ fn responses_out_of_step_are_discarded() {
     refused(&mut world, &mut server, &malformed, "EAP-MSCHAPv2 malformed");
     let early = packet::response(id, MethodType::MSCHAPV2, &Response::Success.write());
     refused(&mut world, &mut server, &early, "EAP-MSCHAPv2 message out of step");
-    // What was ignored has not begun the method: it may still be refused.
+    // An ignored response has not started the method: it may still be refused.
     let nak = packet::response(id, MethodType::NAK, &[MethodType::MD5.0]);
     assert!(matches!(world.give_server(&mut server, &nak), ServerOutput::Send(_)));
 }
@@ -167,7 +167,7 @@ fn a_nak_after_the_first_answer_is_discarded() {
 }
 
 #[test]
-fn packets_over_the_limit_are_not_looked_at() {
+fn packets_over_the_limit_are_not_processed() {
     let mut world = World::real();
     let long = packet::request(1, MethodType::GTC, &[b'?'; 4092]);
     ignored(&mut world, &mut peer(vec![gtc_peer("x")], USER), &long, "EAP packet over the size limit");
@@ -176,7 +176,7 @@ fn packets_over_the_limit_are_not_looked_at() {
 }
 
 #[test]
-fn cut_short_anywhere_a_packet_changes_nothing() {
+fn truncated_packets_change_nothing() {
     let mut world = World::real();
     let mut peer = peer(vec![md5_peer("x")], USER);
     let whole = packet::request(1, MethodType::MD5, &[2, 1, 2]);
@@ -248,7 +248,7 @@ fn a_loop_ends_at_the_peer() {
 }
 
 #[test]
-fn a_server_that_has_begun_does_not_begin_again() {
+fn a_started_server_cannot_be_restarted() {
     let (mut world, mut server) = (World::real(), server(vec![Arc::new(Endless)]));
     let begin = |world: &mut World, server: &mut Server| world.lend(|rng, cx| server.begin(None, rng, cx));
     assert!(matches!(begin(&mut world, &mut server), ServerOutput::Send(_)));
@@ -288,7 +288,7 @@ fn notifications_and_identities_count_as_rounds() {
     assert_eq!(last, PeerOutput::Failed(Reason::TOO_MANY_ROUNDS));
 }
 
-/// Noise with a header that is often right.
+/// Noise with a header that is often valid.
 fn noise() -> impl Strategy<Value = Vec<u8>> {
     let kinds = prop_oneof![Just(1), Just(2), Just(3), Just(4), Just(6), Just(26), Just(254), any::<u8>()];
     let data = prop::collection::vec(any::<u8>(), 0..70);
@@ -322,7 +322,7 @@ proptest! {
         let identity = known.then_some(USER.as_bytes());
         world.lend(|rng, cx| server.begin(identity, rng, cx));
         for mut bytes in packets {
-            // Give it the identifier that is out, so that it gets as far as the method.
+            // Give it the outstanding identifier, so that it reaches the method.
             if let Some(identifier) = bytes.get_mut(1) {
                 *identifier = server.identifier();
             }

@@ -39,7 +39,7 @@ fn with_the_right_password_both_succeed_and_have_the_same_keys() {
 }
 
 #[test]
-fn with_a_wrong_password_the_server_says_so() {
+fn a_wrong_password_is_reported_by_the_server() {
     for pair in pairs("passwort") {
         let method = pair.0.method();
         let ended = run(&mut World::real(), pair, USER);
@@ -52,7 +52,7 @@ fn with_a_wrong_password_the_server_says_so() {
 }
 
 #[test]
-fn an_unknown_user_is_named_at_the_server_alone() {
+fn an_unknown_user_is_reported_at_the_server_only() {
     for pair in pairs("pässword") {
         let method = pair.0.method();
         let ended = run(&mut World::real(), pair, "mallory@lab");
@@ -64,7 +64,7 @@ fn an_unknown_user_is_named_at_the_server_alone() {
 }
 
 #[test]
-fn conversations_read_as_the_standards_draw_them() {
+fn conversations_are_those_of_the_standards() {
     let [md5, _, mschapv2] = pairs("pässword");
     check(
         &run(&mut World::real(), md5, USER).packets,
@@ -112,7 +112,7 @@ fn a_name_that_is_not_the_identity_fails() {
 }
 
 #[test]
-fn a_windows_domain_in_front_of_the_user_is_left_out_and_not_vouched_for() {
+fn a_windows_domain_is_ignored_and_not_authenticated() {
     let ended = run(&mut World::real(), (mschapv2_peer("pässword"), mschapv2_server(0)), "LAB\\alice@lab");
     let ServerOutput::Success(accepted) = ended.server else { panic!("{:?}", ended.server) };
     assert_eq!(accepted.identity, b"alice@lab");
@@ -135,7 +135,7 @@ fn proof(world: &mut World, challenge: &[u8; 16], id: u8, password: &str) -> Vec
 }
 
 #[test]
-fn a_peer_that_can_may_try_again_as_often_as_allowed() {
+fn a_peer_may_retry_as_often_as_allowed() {
     let mut world = World::real();
     let mut server = server(vec![mschapv2_server(2)]);
     let mut output = world.lend(|rng, cx| server.begin(Some(USER.as_bytes()), rng, cx));
@@ -159,7 +159,7 @@ fn a_peer_that_can_may_try_again_as_often_as_allowed() {
 }
 
 #[test]
-fn the_second_try_may_succeed_and_the_old_challenge_is_worth_nothing() {
+fn a_retry_may_succeed_and_the_old_challenge_is_invalid() {
     let mut world = World::real();
     let mut server = server(vec![mschapv2_server(2)]);
     let output = world.lend(|rng, cx| server.begin(Some(USER.as_bytes()), rng, cx));
@@ -181,10 +181,10 @@ fn the_second_try_may_succeed_and_the_old_challenge_is_worth_nothing() {
     assert!(matches!(world.give_server(&mut server, &accept), ServerOutput::Success(_)));
 }
 
-/// What a peer says after the last word of the server decides what the server believes: each answer where it belongs, and
-/// nowhere else.
+/// The peer's answer to the last message of the server decides the server's result: each answer in its place, and nowhere
+/// else.
 #[test]
-fn the_server_hears_from_the_peer_how_it_ended() {
+fn the_peer_s_last_answer_decides_the_server_s_result() {
     let answer = |identifier, response: Response<'_>| {
         packet::response(identifier, MethodType::MSCHAPV2, &response.write())
     };

@@ -1,4 +1,4 @@
-//! Whole conversations: that methods succeed and agree, how they fail, and what hostile packets cannot do.
+//! Whole conversations: success of all methods, failures, and hostile packets.
 
 mod hostile;
 mod methods;

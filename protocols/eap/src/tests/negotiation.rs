@@ -1,4 +1,4 @@
-//! Who it is, and which method: Identity, Nak in both directions, questions to elsewhere.
+//! Negotiation: Identity, Nak in both directions, questions to the subscriber database.
 
 use super::*;
 use crate::method::{PeerMethod, ServerMethod};
@@ -11,7 +11,7 @@ use crate::{
 };
 
 #[test]
-fn a_peer_refuses_and_the_server_takes_what_it_prefers_of_the_rest() {
+fn a_peer_refuses_and_the_server_proposes_its_next_preference() {
     let mut server = server(vec![mschapv2_server(0), gtc_server(), md5_server()]);
     let mut peer = peer(vec![md5_peer("pässword"), gtc_peer("pässword")], USER);
     let ended = converse(&mut World::real(), &mut peer, &mut server);
@@ -31,7 +31,7 @@ fn a_peer_refuses_and_the_server_takes_what_it_prefers_of_the_rest() {
 }
 
 #[test]
-fn without_a_common_method_it_fails_by_name() {
+fn without_a_common_method_it_fails_with_a_reason() {
     let ended = converse(
         &mut World::real(),
         &mut peer(vec![md5_peer("pässword")], USER),
@@ -91,7 +91,7 @@ fn a_notification_is_answered_in_between() {
 }
 
 #[test]
-fn an_identity_somebody_else_asked_for_is_picked_up() {
+fn an_identity_requested_by_another_is_used() {
     let mut world = World::real();
     let mut server = server(vec![md5_server()]);
     let identity = packet::response(200, MethodType::IDENTITY, USER.as_bytes());
@@ -111,7 +111,7 @@ fn an_identity_known_beforehand_saves_a_round() {
     assert!(matches!(Packet::read(&bytes), Ok(Packet::Request(Message { kind: MethodType::MD5, .. }))));
 }
 
-/// Asks for triplets of those whose identity begins with 1, before it sends anything and once more later.
+/// Asks for triplets of identities that start with 1, before its first request and once more later.
 struct Asking {
     asked: u8,
 }
@@ -188,7 +188,7 @@ fn a_method_that_asks_elsewhere_is_resumed() {
 }
 
 #[test]
-fn what_was_asked_before_its_first_request_can_still_be_refused() {
+fn a_method_that_asked_before_its_first_request_can_still_be_refused() {
     let mut world = World::real();
     let mut server = server(vec![Arc::new(Asking { asked: 0 }), md5_server()]);
     world.lend(|rng, cx| server.begin(Some(b"1234"), rng, cx));
@@ -201,7 +201,7 @@ fn what_was_asked_before_its_first_request_can_still_be_refused() {
 }
 
 #[test]
-fn an_unknown_subscriber_fails_by_name() {
+fn an_unknown_subscriber_fails_with_a_reason() {
     let mut world = World::real();
     let mut server = server(vec![Arc::new(Asking { asked: 0 })]);
     world.lend(|rng, cx| server.begin(Some(b"1234"), rng, cx));
@@ -219,9 +219,9 @@ fn methods_that_do_not_suit_the_identity_are_not_proposed() {
     assert_eq!(bytes[4], MethodType::MD5.0);
 }
 
-/// RFC 3748 §5.3.1: what the peer does not name it does not want, whatever else would suit it.
+/// RFC 3748 §5.3.1: the peer accepts only the methods that it lists.
 #[test]
-fn a_nak_that_names_nothing_we_have_ends_it() {
+fn a_nak_without_a_configured_method_ends_it() {
     for wanted in [&[0][..], &[13, 21]] {
         let mut world = World::real();
         let mut server = server(vec![mschapv2_server(0), gtc_server(), md5_server()]);
@@ -238,9 +238,9 @@ fn a_nak_that_names_nothing_we_have_ends_it() {
     }
 }
 
-/// A method that does not suit the identity is not proposed because a Nak names it.
+/// A method that does not suit the identity is not proposed even if a Nak lists it.
 #[test]
-fn a_nak_does_not_choose_what_does_not_suit() {
+fn a_nak_does_not_choose_an_unsuitable_method() {
     let mut world = World::real();
     let mut server = server(vec![md5_server(), Arc::new(Asking { asked: 0 }), gtc_server()]);
     let ServerOutput::Send(request) = world.lend(|rng, cx| server.begin(Some(b"bob"), rng, cx)) else {
@@ -272,7 +272,7 @@ impl PeerMethod for Alerting {
 }
 
 #[test]
-fn a_failure_is_sent_before_it_is_told() {
+fn a_failure_is_sent_before_it_is_reported() {
     for end in [packet::failure(1), packet::success(1), packet::request(2, MethodType::TLS, &[])] {
         let mut world = World::real();
         let mut peer = peer(vec![Arc::new(Alerting)], USER);
@@ -283,9 +283,9 @@ fn a_failure_is_sent_before_it_is_told() {
     }
 }
 
-/// RFC 5998 §4: where nothing has proved who the server is, no password is shown to it, whichever method it asks for.
+/// RFC 5998 §4: an unauthenticated server gets no password, whichever method it requests.
 #[test]
-fn an_unproved_server_is_told_no_password() {
+fn an_unauthenticated_server_gets_no_password() {
     let mut world = World::real();
     let ours =
         || vec![md5_peer("pässword"), gtc_peer("pässword"), mschapv2_peer("pässword"), Arc::new(Mutual)];
@@ -300,9 +300,9 @@ fn an_unproved_server_is_told_no_password() {
     assert_eq!(answer, PeerOutput::Send(packet::response(5, MethodType::AKA, USER.as_bytes())));
 }
 
-/// RFC 7296 §2.16: IKE has told the server who we are, until the server asks itself.
+/// RFC 7296 §2.16: IKE has sent the server our identity, until the server requests it itself.
 #[test]
-fn methods_have_the_identity_that_the_server_was_told() {
+fn methods_have_the_identity_that_the_server_has() {
     let mut world = World::real();
     let began = |world: &mut World, asks: bool| {
         let mut peer = peer(vec![Arc::new(Mutual)], USER).known_as(b"idi@lab".to_vec());
@@ -316,7 +316,7 @@ fn methods_have_the_identity_that_the_server_was_told() {
     assert_eq!(began(&mut world, true), said(USER.as_bytes()));
 }
 
-/// A method that proves the server, and says as whom it was begun.
+/// A method that authenticates the server, and reports the identity it was started with.
 struct Mutual;
 
 impl PeerOffer for Mutual {
@@ -340,7 +340,7 @@ impl PeerMethod for Mutual {
 }
 
 #[test]
-fn the_longest_packet_is_taken_and_no_longer_one() {
+fn the_longest_packet_is_accepted_and_no_longer_one() {
     let question = packet::request(1, MethodType::IDENTITY, b"who are you?");
     let identity = packet::response(1, MethodType::IDENTITY, USER.as_bytes());
     for (less, taken) in [(0, true), (1, false)] {
@@ -355,8 +355,8 @@ fn the_longest_packet_is_taken_and_no_longer_one() {
     }
 }
 
-/// RFC 3748 §2.1: after the first response of its type a method is not refused any more, whatever the server asked elsewhere
-/// meanwhile, and nothing is taken while it asks.
+/// RFC 3748 §2.1: after the first response of its type a method cannot be refused any more, whatever the server asked
+/// elsewhere meanwhile, and nothing is accepted while it asks.
 #[test]
 fn a_method_is_not_refused_after_its_first_response() {
     let mut world = World::real();
@@ -379,9 +379,9 @@ fn a_method_is_not_refused_after_its_first_response() {
     assert_eq!(world.give_server(&mut server, &nak), ServerOutput::Ignored);
 }
 
-/// An answer that a method has no use for changes nothing: what could be refused before still can.
+/// An answer that a method cannot use changes nothing: a method that could be refused before still can.
 #[test]
-fn an_answer_of_no_use_changes_nothing() {
+fn an_unusable_answer_changes_nothing() {
     let mut world = World::real();
     let mut server = server(vec![Arc::new(Hesitant), md5_server()]);
     world.lend(|rng, cx| server.begin(Some(b"1234"), rng, cx));
@@ -425,9 +425,9 @@ impl ServerMethod for Hesitant {
     }
 }
 
-/// RFC 5998 §4: these prove the server, so that a device may use them with a gateway that has proved nothing.
+/// RFC 5998 §4: these authenticate the server, so a device may use them with an unauthenticated gateway.
 #[test]
-fn mutual_methods_are_told_from_the_others() {
+fn mutual_methods_are_distinguished_from_the_others() {
     use crate::methods::{aka, aka_prime, sim};
     use crate::simaka::{card, milenage, peer, sqn};
     let key = milenage::Milenage::with_opc(&[1; 16], &[2; 16]);

@@ -1,5 +1,5 @@
-//! PEAP inside its tunnel: what both sides say, byte for byte, and what hostile ones cannot do. The tunnel is transparent
-//! here; `keytoll-hosts` tests it with TLS.
+//! PEAP inside its tunnel: the messages of both sides, byte for byte, and hostile ones. The tunnel is transparent here;
+//! `keytoll-hosts` tests it with TLS.
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ const IDENTIFIER: u8 = 7;
 /// EAP-TLS flags: Start, of version 1, as hostapd proposes it.
 const START: [u8; 1] = [0x21];
 
-/// One side, and what it needs.
+/// One side and its environment.
 pub(super) struct Seat<M: ?Sized> {
     pub(super) method: Box<M>,
     pub(super) world: World,
@@ -77,7 +77,7 @@ fn fresh_peer(tunnel: &Plain, binding: Binding, password: &str) -> Seat<dyn Peer
     Seat { method: offer.begin(), world: World::real() }
 }
 
-/// A peer whose tunnel stands.
+/// A peer with an established tunnel.
 fn peer(tunnel: &Plain, binding: Binding) -> Seat<dyn PeerMethod> {
     let mut peer = fresh_peer(tunnel, binding, "pässword");
     assert_eq!(peer.take(&START), PeerStep::Continue(b"\0H".to_vec()));
@@ -88,7 +88,7 @@ fn peer(tunnel: &Plain, binding: Binding) -> Seat<dyn PeerMethod> {
     peer
 }
 
-/// A server that has not begun.
+/// A server that has not started.
 fn fresh_server(tunnel: &Plain, binding: Binding) -> Seat<dyn ServerMethod> {
     let inside = ServerConfig { methods: vec![mschapv2_server(0)], ..ServerConfig::default() };
     let (tunnels, inside) = (tunnel.server(), Arc::new(inside));
@@ -96,7 +96,7 @@ fn fresh_server(tunnel: &Plain, binding: Binding) -> Seat<dyn ServerMethod> {
     Seat { method: offer.begin(), world: World::real() }
 }
 
-/// A server whose tunnel stands, with what it says first.
+/// A server with an established tunnel, and its first step.
 fn server(tunnel: &Plain, binding: Binding) -> (Seat<dyn ServerMethod>, ServerStep) {
     let mut server = fresh_server(tunnel, binding);
     let first = server.turn(&[], |method, _, turn| method.begin(turn));
@@ -110,16 +110,16 @@ fn server(tunnel: &Plain, binding: Binding) -> (Seat<dyn ServerMethod>, ServerSt
     (server, first)
 }
 
-/// How a conversation went: what was said inside, the server first, and the ends.
+/// The result of a conversation: the inner messages, the server's first, and both ends.
 struct Ended {
     inside: Vec<Vec<u8>>,
     peer: Result<Keys, Reason>,
     server: Result<Keys, Reason>,
-    /// Whom the server took the peer for.
+    /// The identity that the server authenticated.
     identity: Option<Vec<u8>>,
 }
 
-/// Lets both talk from the moment the tunnel stands.
+/// Runs a conversation from the moment the tunnel is established.
 fn converse(
     mut peer: Seat<dyn PeerMethod>,
     (mut server, mut said): (Seat<dyn ServerMethod>, ServerStep),
@@ -156,7 +156,7 @@ fn converse(
     }
 }
 
-/// Everything but what is drawn: types, codes and lengths.
+/// Everything that is not random: types, codes and lengths.
 fn outline(inside: &[Vec<u8>]) -> Vec<String> {
     let digits = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
     let line = |data: &Vec<u8>| match data[..] {
@@ -173,7 +173,7 @@ fn outline(inside: &[Vec<u8>]) -> Vec<String> {
 }
 
 #[test]
-fn both_sides_say_what_is_deployed() {
+fn both_sides_send_what_is_deployed() {
     for is_tls13 in [false, true] {
         let tunnel = Plain { is_tls13, ..Plain::default() };
         for binding in BINDINGS {
@@ -218,7 +218,7 @@ fn cryptobinding_counts_if_both_sides_do_it() {
         keys(Binding::Required, Binding::Off),
         (none.clone(), Err(Reason("EAP-PEAP peer refused the result")))
     );
-    // The peer that does not look at it is satisfied, the server is not: no Success comes.
+    // The peer that does not check it is satisfied, the server is not: no Success is sent.
     assert_eq!(keys(Binding::Off, Binding::Required), (unbound, none));
 }
 
@@ -242,15 +242,15 @@ fn a_resumed_tunnel_needs_no_password() {
             }
             assert!(ended.peer.is_ok());
             assert_eq!(ended.peer, ended.server);
-            // Whoever continues another's conversation is that other, whatever it says outside.
+            // The identity of a resumed conversation is that of the original, whatever is claimed outside.
             assert_eq!(ended.identity.as_deref(), Some(&b"bob"[..]));
         }
     }
 }
 
-/// FreeRADIUS says success with the byte of RFC 9190 §2.5 and then, acknowledged, with a result.
+/// FreeRADIUS sends success as the byte of RFC 9190 §2.5 and then, after its acknowledgement, as a result.
 #[test]
-fn a_resumed_tunnel_s_success_may_be_said_twice() {
+fn the_success_of_a_resumed_tunnel_may_be_sent_twice() {
     let tunnel = Plain { is_tls13: true, vouched: Some("bob"), ..Plain::default() };
     let resumed = || {
         let mut peer = fresh_peer(&tunnel, Binding::Optional, "wrong");
@@ -265,7 +265,7 @@ fn a_resumed_tunnel_s_success_may_be_said_twice() {
     assert_eq!(peer.hear(&success(None)), PeerStep::Satisfied(answer, keys));
     let (mut peer, _) = resumed();
     check_refused(&peer.hear(&extensions(1, &hex("8003 0002 0002"))), "EAP Failure");
-    // RFC 9427 §4: an inner method comes instead of the byte, not after it.
+    // RFC 9427 §4: an inner method replaces the byte, and does not follow it.
     let (mut peer, _) = resumed();
     assert_eq!(peer.hear(&[1]), PeerStep::Failed(Some(vec![0]), Reason("EAP-PEAP unexpected message")));
 }
@@ -285,9 +285,9 @@ fn a_wrong_password_is_refused_and_acknowledged() {
 }
 
 #[test]
-fn whoever_stands_between_two_tunnels_is_noticed() {
+fn a_man_in_the_middle_of_two_tunnels_is_detected() {
     let (ours, theirs) = (Plain::default(), Plain { secret: 1, ..Plain::default() });
-    // It hands everything on; without Cryptobinding nobody sees it, and with it the peer does.
+    // It forwards everything; without Cryptobinding it is not detected, with it the peer detects it.
     let ended = converse(peer(&ours, Binding::Off), server(&theirs, Binding::Off));
     assert!(ended.peer.is_ok() && ended.server.is_ok() && ended.peer != ended.server);
     let ended = converse(peer(&ours, Binding::Optional), server(&theirs, Binding::Optional));
@@ -302,16 +302,16 @@ fn freeradius_asks_for_the_identity_with_a_whole_packet() {
     assert_eq!(peer.hear(&[1, 8, 0, 5, 1]), PeerStep::Continue(answer));
 }
 
-/// Only what is a whole packet and nothing else is taken for one: inside PEAPv0 a type comes first, and 1 is Identity's.
+/// Only an exact whole packet is taken for one: inside PEAPv0 a type comes first, and 1 is Identity's.
 #[test]
-fn what_only_begins_like_a_packet_is_none() {
+fn bytes_that_only_begin_like_a_packet_are_none() {
     for longer in [&[1, 8, 0, 5, 1, 9][..], &[1, 8, 0, 6, 1, 9]] {
         let answer = [&[0, 1][..], USER.as_bytes()].concat();
         let step = peer(&Plain::default(), Binding::Optional).hear(longer);
         assert_eq!(step, PeerStep::Continue(answer), "the type is Identity, and the rest its text");
     }
     let (mut server, _) = server(&Plain::default(), Binding::Optional);
-    // A response of type 4 in a whole packet: type 2, Notification, which nobody has asked for.
+    // A response of type 4 in a whole packet: type 2, Notification, which was not requested.
     let step = server.hear(&[2, IDENTIFIER, 0, 6, 4, 9]);
     assert_ne!(step, ServerStep::Failed(Reason("EAP-PEAP malformed message")), "not read as extensions");
 }
@@ -326,7 +326,7 @@ fn extensions(code: u8, data: &[u8]) -> Vec<u8> {
     [&[code, IDENTIFIER, 0, length, 33], data].concat()
 }
 
-/// The peer says Failure inside, and has failed.
+/// Asserts that the peer sends Failure inside, and has failed.
 fn check_refused(step: &PeerStep, reason: &'static str) {
     let failure = [&[0][..], &extensions(2, &hex("8003 0002 0002"))].concat();
     assert_eq!(*step, PeerStep::Failed(Some(failure), Reason(reason)));
@@ -347,13 +347,13 @@ fn a_success_before_the_inner_method_is_refused() {
             }
             check_refused(&peer.hear(&success(None)), "EAP-PEAP success before the inner method's");
         }
-        // Nor is the byte that stands for a resumed tunnel's success believed in another: there it is no type.
+        // Nor is the byte for a resumed tunnel's success accepted in a full one: there it is no type.
         let step = peer(&tunnel, Binding::Off).hear(&[0]);
         assert!(matches!(step, PeerStep::Continue(_)), "a Nak: {step:?}");
     }
 }
 
-/// A peer that waits for the result, and what a good server would say.
+/// A peer that waits for the result, and the result of a good server.
 fn before_the_result(binding: Binding) -> (Seat<dyn PeerMethod>, Vec<u8>) {
     let tunnel = Plain::default();
     let (mut peer, (mut server, mut said)) = (peer(&tunnel, binding), server(&tunnel, Binding::Optional));
@@ -386,7 +386,7 @@ fn a_result_that_lacks_something_is_refused() {
 }
 
 #[test]
-fn a_mandatory_tlv_nobody_knows_is_answered_and_the_peer_waits_on() {
+fn an_unknown_mandatory_tlv_is_answered_and_the_peer_waits_on() {
     let (mut peer, result) = before_the_result(Binding::Required);
     let unknown = extensions(1, &hex("8003 0002 0001 8009 0000"));
     let nak = [&[0][..], &extensions(2, &hex("8004 0006 00000000 0009"))].concat();
@@ -404,7 +404,7 @@ fn a_server_without_the_password_is_refused() {
     assert_eq!(peer.hear(&proof), PeerStep::Failed(Some(vec![0]), Reason::SERVER_NOT_AUTHENTIC));
 }
 
-/// A server that waits for the peer's result, and what a good peer would say.
+/// A server that waits for the peer's result, and the result of a good peer.
 fn before_the_peers_result(binding: Binding) -> (Seat<dyn ServerMethod>, Vec<u8>) {
     let tunnel = Plain::default();
     let (mut peer, (mut server, mut said)) = (peer(&tunnel, Binding::Optional), server(&tunnel, binding));
@@ -419,7 +419,7 @@ fn before_the_peers_result(binding: Binding) -> (Seat<dyn ServerMethod>, Vec<u8>
 }
 
 #[test]
-fn a_server_wants_the_peer_s_result() {
+fn a_server_requires_the_peer_s_result() {
     let check = |binding, data: &[u8], expected| {
         let step = before_the_peers_result(binding).0.hear(data);
         assert_eq!(step, ServerStep::Failed(Reason(expected)));
@@ -445,7 +445,7 @@ fn a_result_instead_of_a_proof_is_refused() {
 }
 
 #[test]
-fn results_cut_short_are_no_results() {
+fn truncated_results_are_refused() {
     let (_, whole) = before_the_result(Binding::Optional);
     for len in 0..whole.len() {
         let step = before_the_result(Binding::Optional).0.hear(&whole[..len]);
@@ -480,13 +480,13 @@ proptest! {
         let (mut peer, mut result) = before_the_result(Binding::Required);
         result[at] ^= 1 << bit;
         let step = peer.hear(&result);
-        // The bits that say how important a TLV is, and the reserved ones, change nothing where no MAC covers them.
+        // The mandatory bit and the reserved bit of a TLV change nothing where no MAC covers them.
         let harmless = at == 5 && bit >= 6;
         prop_assert!(harmless || !matches!(step, PeerStep::Satisfied(..)), "{} {}: {:?}", at, bit, step);
     }
 }
 
-/// Bytes, and bytes that begin like messages.
+/// Arbitrary bytes, and bytes that begin like messages.
 fn messages() -> impl Strategy<Value = Vec<u8>> {
     let tail = || prop::collection::vec(any::<u8>(), 0..80);
     let whole = (1_u8..3, tail()).prop_map(|(code, data)| extensions(code, &data));

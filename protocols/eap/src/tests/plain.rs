@@ -1,11 +1,11 @@
-//! A tunnel that hides nothing, so that tests can read and write what goes on inside.
+//! A tunnel without encryption, so that tests can read and write its contents.
 //!
 //! ```text
 //!   full, TLS 1.2            full TLS 1.3, or resumed
 //!   c -> s  H                c -> s  H
 //!   s -> c  S                s -> c  S
 //!   c -> s  C                c -> s  C
-//!   s -> c  F                then data, as they are
+//!   s -> c  F                then data, unencrypted
 //! ```
 
 use std::sync::Arc;
@@ -20,9 +20,9 @@ use crate::tunnel::{Tunnel, Tunnels};
 #[derive(Debug, Clone, Default)]
 pub(super) struct Plain {
     pub(super) is_tls13: bool,
-    /// As whom it was vouched for, if it continues another.
+    /// The identity of the original conversation, if it is resumed.
     pub(super) vouched: Option<&'static str>,
-    /// What the keys are made of: tunnels that differ here have different keys.
+    /// The input of the keys: tunnels that differ here have different keys.
     pub(super) secret: u8,
 }
 
@@ -35,7 +35,7 @@ impl Plain {
         Arc::new(Side { kind: self.clone(), hello: b"" })
     }
 
-    /// Whether the server has the last word of the handshake.
+    /// Whether the server sends the last message of the handshake.
     fn ends_with_server(&self) -> bool {
         !self.is_tls13 && self.vouched.is_none()
     }

@@ -1,4 +1,4 @@
-//! The ends of EAP-TLS, in a tunnel that is transparent: what counts as success and what does not. `keytoll-hosts` tests it
+//! The end of EAP-TLS, in a tunnel without encryption: what counts as success and what does not. `keytoll-hosts` tests it
 //! with TLS. Read RFC 5216 §2.1.3, RFC 9190 §2.5.
 
 use std::sync::Arc;
@@ -46,7 +46,7 @@ fn only_the_byte_of_zero_promises_success() {
     }
 }
 
-/// Who answers the promise with anything but an empty packet, an alert say, has not agreed.
+/// Any answer to the promise but an empty packet, e.g. an alert, means disagreement.
 #[test]
 fn only_an_empty_answer_agrees() {
     assert!(matches!(server().hear(&[]), ServerStep::Done(_)));
@@ -56,7 +56,7 @@ fn only_an_empty_answer_agrees() {
     }
 }
 
-/// The peer after its last handshake message, at its identifier 2, and what it says to a Success.
+/// The peer after its last handshake message, at its identifier 2, and its reaction to a Success.
 fn early_success(is_tls13: bool, reliable: bool) -> PeerOutput {
     let tunnel = Plain { is_tls13, ..Plain::default() };
     let offer = TlsPeer { tunnels: tunnel.client(), framing: Framing::default() };
@@ -71,12 +71,12 @@ fn early_success(is_tls13: bool, reliable: bool) -> PeerOutput {
     world.give_peer(&mut peer, &packet::success(2))
 }
 
-/// RFC 9190 §2.5: a peer that waits for the indication after a Success would wait for ever.
+/// RFC 9190 §2.5: a peer that waited for the indication after a Success would wait for ever.
 #[test]
-fn a_success_without_the_indication_of_tls_13_fails_at_once_by_name() {
+fn a_success_without_the_indication_of_tls_13_fails_at_once_with_a_reason() {
     let missing = PeerOutput::Failed(Reason("EAP-TLS success indication missing"));
     assert_eq!(early_success(true, true), missing);
-    // RFC 3748 §4.2: over a layer where anybody can speak it may be somebody else's.
+    // RFC 3748 §4.2: over an unprotected layer it may be forged.
     assert_eq!(early_success(true, false), PeerOutput::Ignored);
 }
 
@@ -85,15 +85,15 @@ fn a_success_in_the_middle_of_the_handshake_fails_at_once() {
     assert_eq!(early_success(false, true), PeerOutput::Failed(Reason::EARLY_SUCCESS));
 }
 
-/// The name is the certificate's or that of the tunnel it continues; inside nothing is said of it.
+/// The identity is that of the certificate or of the resumed tunnel; nothing inside contains one.
 #[test]
-fn the_server_knows_whom_the_tunnel_vouches_for() {
+fn the_server_has_the_identity_of_the_tunnel() {
     let mut server = server();
     assert!(matches!(server.hear(&[]), ServerStep::Done(_)));
     assert_eq!(server.method.identity(), Some(&b"alice@lab"[..]));
 }
 
-/// RFC 5998 §4: in each of them the tunnel proves the server.
+/// RFC 5998 §4: in each of them the tunnel authenticates the server.
 #[test]
 fn methods_with_a_tunnel_prove_the_server() {
     let (tunnels, framing, user) = (TLS13.client(), Framing::default(), USER.as_bytes().to_vec());

@@ -1,4 +1,4 @@
-//! TTLS in a tunnel that is transparent: a proof is of its tunnel. `keytoll-hosts` tests it with TLS. Read RFC 5281 §11.1,
+//! TTLS in a tunnel without encryption: a proof is bound to its tunnel. `keytoll-hosts` tests it with TLS. Read RFC 5281 §11.1,
 //! §11.2.4, §14.1.11.
 
 use std::sync::Arc;
@@ -13,12 +13,12 @@ use crate::tunnel::Framing;
 use crate::tunnel::avp::{Avp, AvpCode, read_avps, write_avps};
 use crate::{PeerMethod, PeerOffer, PeerStep, Reason, ServerConfig, ServerOffer, ServerStep};
 
-/// How it ends at the server when its tunnel and the peer's have these secrets.
+/// The server's result if its tunnel and the peer's have these secrets.
 fn mschapv2(of_the_peer: u8, of_the_server: u8) -> ServerStep {
     mschapv2_through([of_the_peer, of_the_server], |_, _| ())
 }
 
-/// The same where somebody changes what the peer's attributes say.
+/// The same if the peer's AVPs are altered.
 fn mschapv2_through(secrets: [u8; 2], meddle: impl Fn(AvpCode, &mut Vec<u8>)) -> ServerStep {
     let [peer, server] = secrets.map(|secret| Plain { secret, ..Plain::default() });
     let peer = TtlsPeer {
@@ -54,19 +54,19 @@ fn rewritten(answer: &[u8], meddle: impl Fn(AvpCode, &mut Vec<u8>)) -> Vec<u8> {
 }
 
 #[test]
-fn a_proof_is_taken_in_the_tunnel_it_was_made_for() {
+fn a_proof_is_accepted_in_the_tunnel_it_was_made_for() {
     let ended = mschapv2(1, 1);
     assert!(matches!(ended, ServerStep::Done(_)), "{ended:?}");
 }
 
-/// Whoever stands between two tunnels cannot hand a proof from the one to the other.
+/// A man in the middle of two tunnels cannot forward a proof from one to the other.
 #[test]
 fn a_proof_from_another_tunnel_is_refused() {
     let ended = mschapv2(1, 2);
     assert_eq!(ended, ServerStep::Failed(Reason("EAP-TTLS challenge of another tunnel")));
 }
 
-/// A peer whose tunnel stands and whose EAP method has begun with its identity.
+/// A peer with an established tunnel whose EAP method has started with its identity.
 fn peer_with_eap() -> Seat<dyn PeerMethod> {
     let offer = TtlsPeer {
         tunnels: Plain::default().client(),
@@ -94,7 +94,7 @@ fn a_notification_inside_is_answered() {
     assert_eq!(peer_with_eap().hear(&eap(&asked)), PeerStep::Continue(seen));
 }
 
-/// To a refusal there is no answer, and its name is the refusal's.
+/// A refusal has no answer, and its reason is reported.
 #[test]
 fn a_refusal_inside_ends_it_without_an_answer() {
     let refused = peer_with_eap().hear(&eap(&packet::failure(3)));
@@ -103,9 +103,9 @@ fn a_refusal_inside_ends_it_without_an_answer() {
     assert_eq!(success, PeerStep::Failed(Some(vec![0]), Reason("EAP malformed inside the tunnel")));
 }
 
-/// RFC 5281 §11.2.4: both the challenge and the identifier are the tunnel's.
+/// RFC 5281 §11.2.4: both the challenge and the identifier must be the tunnel's.
 #[test]
-fn half_of_another_tunnel_s_challenge_is_no_better_than_all_of_it() {
+fn half_of_another_tunnel_s_challenge_is_refused_too() {
     let through = |wrong: Option<AvpCode>| {
         mschapv2_through([1, 1], |code, data| {
             if Some(code) == wrong {

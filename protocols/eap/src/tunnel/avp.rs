@@ -1,18 +1,18 @@
-//! Attributes inside EAP-TTLS: RFC 5281 §10.1 (format), §10.2 (sequences).
+//! AVPs inside EAP-TTLS: RFC 5281 §10.1 (format), §10.2 (sequences).
 
 use keytoll_net::wire::{DecodeError, Problem, Reader, Writer};
 
 /// RFC 5281 §10.1: V, a vendor follows.
 const VENDOR: u8 = 0x80;
-/// RFC 5281 §10.1: M, who does not know the attribute must give up.
+/// RFC 5281 §10.1: M, a receiver that does not know the AVP must give up.
 const MANDATORY: u8 = 0x40;
 /// Bytes in front of vendor or data.
 const HEADER_LEN: usize = 8;
 
-/// Attributes in one message at most.
+/// Maximum number of AVPs in one message.
 const AVPS_MAX: usize = 64;
 
-/// What an attribute is.
+/// The code of an AVP.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct AvpCode {
     /// The vendor; 0 for attributes of RADIUS and Diameter.
@@ -44,19 +44,19 @@ impl AvpCode {
     }
 }
 
-/// An attribute. RFC 5281 §10.1:  Code(4) Flags(1) Length(3) [Vendor-ID(4)] Data(*), zeros up to a multiple of 4
+/// An AVP. RFC 5281 §10.1:  Code(4) Flags(1) Length(3) [Vendor-ID(4)] Data(*), zeros up to a multiple of 4
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Avp<'a> {
-    /// What it is.
+    /// Its code.
     pub code: AvpCode,
-    /// Whether who does not know it must give up.
+    /// Whether a receiver that does not know it must give up.
     pub mandatory: bool,
-    /// What it says.
+    /// Its value.
     pub data: &'a [u8],
 }
 
 impl<'a> Avp<'a> {
-    /// A mandatory attribute, as all that we send are.
+    /// A mandatory AVP, as all that we send are.
     pub const fn new(code: AvpCode, data: &'a [u8]) -> Self {
         Self { code, mandatory: true, data }
     }
@@ -69,7 +69,7 @@ impl<'a> Avp<'a> {
         let body_len = length.checked_sub(HEADER_LEN);
         let body_len = body_len.ok_or(at.error("AVP length", Problem::Length(length as u64)))?;
         let mut body = r.sub(body_len, "AVP data")?;
-        // The last one may come without its padding: FreeRADIUS takes it, and so do we.
+        // The last one may lack its padding: like FreeRADIUS we accept that.
         let padding = body_len.next_multiple_of(4) - body_len;
         r.skip(padding.min(r.len()), "AVP padding")?;
         let vendor = if flags & VENDOR != 0 { body.u32("AVP vendor")? } else { 0 };
@@ -101,7 +101,7 @@ fn read_length(r: &mut Reader<'_>) -> Result<usize, DecodeError> {
 /// Reads a message.
 ///
 /// # Errors
-/// If an AVP is cut short, or its length does not fit.
+/// An AVP is truncated, or its length does not fit.
 pub fn read_avps(bytes: &[u8]) -> Result<Vec<Avp<'_>>, DecodeError> {
     let mut r = Reader::new(bytes);
     let mut avps = Vec::new();
@@ -126,7 +126,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// User-Name "alice" and MS-CHAP-Challenge 0x01, laid out by hand after the picture in RFC 5281 §10.1.
+    /// User-Name "alice" and MS-CHAP-Challenge 0x01, encoded by hand after the figure in RFC 5281 §10.1.
     const TWO: &[u8] = b"\0\0\0\x01\x40\0\0\x0dalice\0\0\0\0\0\0\x0b\xc0\0\0\x0d\0\0\x01\x37\x01\0\0\0";
 
     fn two() -> [Avp<'static>; 2] {
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn cut_short_the_field_is_named() {
+    fn a_truncated_field_is_named() {
         // Within the last attribute: code, flags, length, then vendor and data together.
         for (len, field) in
             [(1, "AVP code"), (4, "AVP flags"), (5, "AVP length"), (7, "AVP length"), (8, "AVP data")]

@@ -1,12 +1,12 @@
-//! Cryptobinding of PEAPv0: proof that the tunnel and what went on inside end at the same two parties, and the keys that
-//! come of both. Read \[MS-PEAP\] §2.2.8.1.1, §3.1.5.5 and §3.1.5.7 first.
+//! Cryptobinding of PEAPv0: proof that the tunnel and the inner method end at the same two parties, and keys derived from
+//! both. Read \[MS-PEAP\] §2.2.8.1.1, §3.1.5.5 and §3.1.5.7 first.
 //!
 //! ```text
 //!   TK (tunnel) --PRF+ with ISK (inner method)--> IPMK --PRF+--> CSK, the first 64 bytes of which are the MSK
 //!                                             '--> CMK --HMAC over the TLV--> Compound MAC
 //! ```
 //!
-//! Outer TLVs, which Windows may put behind Start, are not part of it here: nobody sends them to others.
+//! Outer TLVs, which Windows may append to Start, are not covered: other implementations do not send them.
 
 use keytoll_crypto_api::algorithm::Prf;
 use keytoll_crypto_api::{Crypto, Digest, Secret};
@@ -73,7 +73,7 @@ impl CryptoBinding {
         Self(bytes)
     }
 
-    /// Whether this side of it has the keys. Version 0 is the only one there is.
+    /// Whether the sender with this subtype has the keys. Version 0 is the only one.
     pub(crate) fn proves(&self, subtype: Subtype, keys: &BindingKeys, crypto: &mut dyn Crypto) -> bool {
         let is_apt = self.0[VERSION_AT] == 0 && self.0[SUBTYPE_AT] == subtype as u8;
         is_apt && self.compound_mac(keys, crypto).matches(&self.0[BINDING_LEN - MAC_LEN..])
@@ -101,7 +101,7 @@ pub(crate) struct BindingKeys {
 }
 
 impl BindingKeys {
-    /// \[MS-PEAP\] §3.1.5.5.2.2: of the tunnel's key material and the inner method's MSK; zeros for one without.
+    /// \[MS-PEAP\] §3.1.5.5.2.2: from the tunnel's key material and the inner method's MSK; zeros for a method without.
     pub(crate) fn new(material: &[u8], inner_msk: Option<&[u8]>, crypto: &mut dyn Crypto) -> Self {
         let mut inner_key = Zeroizing::new([0; INNER_KEY_LEN]);
         // RFC 5216 §2.3: the server's receive key and its send key come first in the MSK.
@@ -122,7 +122,7 @@ impl BindingKeys {
         Self { intermediate: intermediate.into(), mac: mac.into() }
     }
 
-    /// \[MS-PEAP\] §3.1.5.7: the MSK is the first half of CSK; the other half is kept for future use.
+    /// \[MS-PEAP\] §3.1.5.7: the MSK is the first half of CSK; the other half is reserved.
     pub(crate) fn msk(&self, crypto: &mut dyn Crypto) -> Secret {
         let session = prf_plus(&self.intermediate, &[SESSION], SESSION_KEY_LEN, crypto);
         Secret::from(&session[..SESSION_KEY_LEN / 2])
@@ -153,7 +153,7 @@ mod tests {
     use super::*;
     use crate::testing::hex;
 
-    /// \[MS-PEAP\] §4.4.1.3.2.3: T1 to T3 of the example, so that both keys stand there as TK would in a resumed tunnel.
+    /// \[MS-PEAP\] §4.4.1.3.2.3: T1 to T3 of the example, so that both keys are there as TK is in a resumed tunnel.
     fn published() -> BindingKeys {
         BindingKeys::resumed(&hex(
             "3A911C255473E83E9A0CC333AE1F8A35CDC74163 E7F60F6C65EF71C26442AAACA2B6F1EB4F25ECA3
@@ -207,9 +207,9 @@ mod tests {
         assert_eq!(*published().msk(&mut Real::default()), expected);
     }
 
-    /// No document prints TK and ISK of an example; this one was computed apart, from the formulas, with Python's hmac.
+    /// No document prints TK and ISK of an example; this one was computed independently from the formulas, with Python's hmac.
     #[test]
-    fn tunnel_and_inner_method_both_count() {
+    fn keys_depend_on_tunnel_and_inner_method() {
         let crypto = &mut Real::default();
         let material: Vec<u8> = (0..128).collect();
         let msk: Vec<u8> = (128..192).collect();

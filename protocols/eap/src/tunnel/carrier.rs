@@ -27,10 +27,10 @@ const OVERHEAD: usize = HEADER_LEN + 1 + 1;
 /// Bytes of TLS Message Length.
 const LENGTH_LEN: usize = 4;
 
-/// The longest flight that is put together, in bytes: chains of ten certificates fit many times.
+/// The longest flight that is reassembled, in bytes: many times a chain of ten certificates.
 const MESSAGE_BYTES_MAX: usize = 64 << 10;
 
-/// How long the packets of one side are.
+/// The packet length of one side.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Framing {
     /// The longest EAP packet, its header included, in bytes. Values below 64 count as 64.
@@ -48,7 +48,7 @@ impl Default for Framing {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Fragment<'a> {
     flags: u8,
-    /// There if and only if the flags say so.
+    /// Present if and only if its flag is set.
     length: Option<u32>,
     data: &'a [u8],
 }
@@ -71,32 +71,32 @@ impl<'a> Fragment<'a> {
     }
 }
 
-/// Both directions of one conversation.
+/// Fragmentation and reassembly of one conversation.
 #[derive(Debug)]
 pub(crate) struct Carrier {
-    /// None for methods without versions, which do not look at these bits.
+    /// `None` for methods without versions, which ignore these bits.
     version: Option<u8>,
     framing: Framing,
-    /// What is still to be sent of a message.
+    /// The unsent rest of a message.
     outgoing: Vec<u8>,
-    /// What has arrived of a message.
+    /// The received part of a message.
     incoming: Vec<u8>,
-    /// How long that message is said to be.
+    /// The announced length of that message.
     announced: Option<usize>,
 }
 
-/// What a packet was.
+/// The classification of a packet.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Received {
     /// The server begins.
     Start,
-    /// It asks for our next fragment, which is this.
+    /// It acknowledges a fragment: send this next one.
     Next(Vec<u8>),
     /// It is not the last fragment: answer with this.
     More(Vec<u8>),
-    /// A message is complete; empty if all it does is acknowledge.
+    /// It completes a message; empty for a mere acknowledgement.
     Whole(Vec<u8>),
-    /// It cannot be used.
+    /// It is unusable.
     Ignore(&'static str),
     /// The other side breaks a limit.
     Failed(Reason),
@@ -122,14 +122,14 @@ impl Carrier {
         !self.outgoing.is_empty()
     }
 
-    /// Takes a message to send; the first packet of it. An empty message makes an acknowledgement.
+    /// Starts sending a message; returns the first packet. An empty message makes an acknowledgement.
     pub(crate) fn load(&mut self, message: Vec<u8>) -> Vec<u8> {
         self.outgoing = message;
         let total = self.outgoing.len();
         if total <= self.framing.packet_bytes_max - OVERHEAD {
             return self.fragment(None, total);
         }
-        // RFC 5216 §2.1.5: the first fragment says how long the whole is.
+        // RFC 5216 §2.1.5: the first fragment announces the total length.
         let length = u32::try_from(total).expect("a flight of TLS is shorter than 4 GiB");
         self.fragment(Some(length), self.framing.packet_bytes_max - OVERHEAD - LENGTH_LEN)
     }
@@ -149,7 +149,7 @@ impl Carrier {
     /// Takes the data of a packet.
     pub(crate) fn take(&mut self, data: &[u8]) -> Received {
         let Ok(fragment) = Fragment::read(data) else { return Received::Ignore("EAP-TLS packet cut short") };
-        // RFC 5281 §9.2: Start proposes the server's highest version; ours is the lowest, so it is the one chosen.
+        // RFC 5281 §9.2: Start proposes the server's highest version; ours is the lowest, so it is chosen.
         if fragment.flags & START != 0 {
             return Received::Start;
         }
@@ -202,7 +202,7 @@ mod tests {
         Carrier::new(Some(0), Framing { packet_bytes_max })
     }
 
-    /// Carries a message across; how many packets with data it took.
+    /// Carries a message across; returns it and the number of packets with data.
     fn carry(message: &[u8], packet_bytes_max: usize) -> (Vec<u8>, usize) {
         let (mut from, mut to) = (carrier(packet_bytes_max), carrier(packet_bytes_max));
         let mut packet = from.load(message.to_vec());
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn lies_about_the_length_end_the_method() {
+    fn wrong_total_lengths_end_the_method() {
         let check = |packets: &[&[u8]], reason| {
             let mut carrier = carrier(64);
             let last = packets.iter().map(|packet| carrier.take(packet)).last();
@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn a_start_of_a_later_version_is_taken_and_nothing_else() {
+    fn a_start_of_a_later_version_is_accepted_and_nothing_else() {
         let (mut chosen, mut reserved) = (carrier(64), Carrier::new(None, Framing::default()));
         assert_eq!(chosen.take(&[START | 1]), Received::Start);
         let ignored = Received::Ignore("EAP-TLS packet of a version that was not chosen");

@@ -1,11 +1,11 @@
-//! EAP Extensions, the message type by which PEAPv0 ends inside its tunnel: draft-kamath-pppext-peapv0 §2,
+//! EAP Extensions, the message type that ends PEAPv0 inside its tunnel: draft-kamath-pppext-peapv0 §2,
 //! \[MS-PEAP\] §2.2.4 (TLVs) and §2.2.8.1. Other documents call it EAP-TLV.
 
 use keytoll_net::wire::{DecodeError, Problem, Reader, Writer};
 
 use crate::tunnel::binding::{BINDING_LEN, CryptoBinding};
 
-/// \[MS-PEAP\] §2.2.4: M, who does not know the TLV must say so.
+/// \[MS-PEAP\] §2.2.4: M, a receiver that does not know the TLV must report it.
 const MANDATORY: u16 = 0x8000;
 /// \[MS-PEAP\] §2.2.4: the 14 bits of the type; the bit between them and M is reserved.
 const KIND: u16 = 0x3fff;
@@ -20,7 +20,7 @@ const CRYPTO_BINDING: u16 = 12;
 /// Bytes of type and length in front of a value.
 pub(crate) const HEADER_LEN: usize = 4;
 
-/// What one side says of the whole conversation.
+/// One side's result of the whole conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
     /// 1.
@@ -36,12 +36,12 @@ pub struct Extensions {
     pub result: Option<Verdict>,
     /// Cryptobinding TLV.
     pub binding: Option<CryptoBinding>,
-    /// The first mandatory TLV that is not known here.
+    /// The first unknown mandatory TLV.
     pub unknown: Option<u16>,
 }
 
 impl Extensions {
-    /// A verdict, with a Cryptobinding TLV if there is one.
+    /// A result, with a Cryptobinding TLV if there is one.
     pub const fn verdict(verdict: Verdict, binding: Option<CryptoBinding>) -> Self {
         Self { result: Some(verdict), binding, unknown: None }
     }
@@ -49,7 +49,7 @@ impl Extensions {
     /// Reads type data.
     ///
     /// # Errors
-    /// If a TLV is cut short, or its length does not fit.
+    /// A TLV is truncated, or its length does not fit.
     pub fn read(data: &[u8]) -> Result<Self, DecodeError> {
         let mut r = Reader::new(data);
         let mut extensions = Self::default();
@@ -79,7 +79,7 @@ impl Extensions {
         }
     }
 
-    /// Writes type data; the Result TLV first, where FreeRADIUS looks for it.
+    /// Writes type data; the Result TLV first, where FreeRADIUS expects it.
     pub fn write(&self) -> Vec<u8> {
         let mut w = Writer::default();
         if let Some(verdict) = self.result {
@@ -112,7 +112,7 @@ fn once<T>(slot: &mut Option<T>, value: T, at: &Reader<'_>) -> Result<(), Decode
     }
 }
 
-/// The answer to a mandatory TLV that is not known. draft-josefsson-pppext-eap-tls-eap §4.3.4:  Vendor-Id(4) NAK-Type(2)
+/// The answer to an unknown mandatory TLV. draft-josefsson-pppext-eap-tls-eap §4.3.4:  Vendor-Id(4) NAK-Type(2)
 pub(crate) fn nak(kind: u16) -> Vec<u8> {
     let mut w = Writer::default();
     w.u16(MANDATORY | NAK);
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn cut_short_anywhere_it_is_refused() {
+    fn truncated_extensions_are_refused() {
         let binding = [&[0, 12, 0, 56][..], &[7; 56]].concat();
         let whole = Extensions {
             result: Some(Verdict::Success),

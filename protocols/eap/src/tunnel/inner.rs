@@ -1,8 +1,7 @@
-//! EAP inside a tunnel as the peer lives it: one method, in lock step, without Success at the end.
+//! EAP inside a tunnel, on the peer: one method, in lock step, without Success at the end.
 //! Read RFC 5281 §11.2.1 first.
 //!
-//! The layer of [`crate::Peer`] waits for a Success; inside TTLS and PEAP none comes, so the method's own satisfaction
-//! counts.
+//! [`crate::Peer`] waits for a Success; inside TTLS and PEAP there is none, so the method's own satisfaction counts.
 
 use crate::method::{Keys, PeerMethod, PeerOffer, PeerStep, Reason, Turn};
 use crate::packet::{Message, MethodType, Packet, nak_data, response};
@@ -14,11 +13,11 @@ pub(crate) struct InnerPeer {
     identity: Vec<u8>,
 }
 
-/// What came of a packet.
+/// The result of a packet.
 pub(crate) enum InnerStep {
-    /// Send this; with keys if the method is satisfied, then.
+    /// Send this; with keys if the method is then satisfied.
     Send(Vec<u8>, Option<Keys>),
-    /// It failed; what it still sends.
+    /// It failed; with the data that it still sends.
     Failed(Vec<u8>, Reason),
 }
 
@@ -27,7 +26,7 @@ impl InnerPeer {
         Self { kind: offer.method(), method: offer.begin(), identity: identity.to_vec() }
     }
 
-    /// The Identity response nobody asked for, with which TTLS begins.
+    /// The unrequested Identity response with which TTLS starts.
     pub(crate) fn identity_response(&self) -> Vec<u8> {
         response(0, MethodType::IDENTITY, &self.identity)
     }
@@ -62,7 +61,7 @@ impl InnerPeer {
         match self.method.on_request(request, &mut inner) {
             PeerStep::Continue(data) => InnerStep::Send(answer(&data), None),
             PeerStep::Satisfied(data, keys) => InnerStep::Send(answer(&data), Some(keys)),
-            // In lock step and behind integrity protection there is nothing better to wait for.
+            // In lock step and under integrity protection no better packet can come.
             PeerStep::Ignore(why) => InnerStep::Failed(vec![], Reason(why)),
             PeerStep::Failed(data, reason) => {
                 InnerStep::Failed(data.map_or_else(Vec::new, |data| answer(&data)), reason)

@@ -1,11 +1,12 @@
-//! What EAP-TLS, EAP-TTLS and PEAP share: TLS messages in fragments, and what happens once the tunnel stands.
+//! What EAP-TLS, EAP-TTLS and PEAP share: TLS messages in fragments, and the inner conversation once the tunnel is established.
 //! Read RFC 5216 §2 and §3, RFC 9190 §2 first.
 //!
 //! ```text
-//!   EAP data --Carrier--> TLS messages --Tunnel--> application data --Inner--> what the method does with it
+//!   EAP data --Carrier--> TLS messages --Tunnel--> application data --Inner--> the method's processing
 //! ```
 //!
-//! TLS itself comes through [`Tunnels`], because a protocol knows no other: `keytoll-tls` computes, the host wires it.
+//! TLS itself comes through the trait [`Tunnels`], because protocol crates do not depend on each other: `keytoll-tls`
+//! implements it, the host connects them.
 
 pub mod avp;
 pub mod binding;
@@ -28,45 +29,54 @@ pub(crate) use inner::{InnerPeer, InnerStep};
 pub(crate) use peer::PeerSide;
 pub(crate) use server::ServerSide;
 
-/// Begins TLS conversations; one side's settings.
+/// Starts TLS conversations with one side's settings.
 pub trait Tunnels: Send + Sync {
     /// A new conversation; a client's first message is in its output.
+    ///
+    /// # Errors
+    /// TLS cannot be started with these settings.
     fn begin(&self, cx: &mut Ctx<'_>, rng: &mut Rng) -> Result<Box<dyn Tunnel>, Reason>;
 
-    /// Forgets all conversations that could be continued.
+    /// Drops all resumable sessions.
     fn forget(&self);
 }
 
 /// One TLS conversation over buffers.
 pub trait Tunnel: Send {
-    /// Takes bytes of the other side. After a failure an alert for the other side may be in the output.
+    /// Processes bytes of the other side. After a failure the output may contain an alert.
+    ///
+    /// # Errors
+    /// The handshake failed, or a record is invalid.
     fn feed(&mut self, bytes: &[u8], cx: &mut Ctx<'_>, rng: &mut Rng) -> Result<(), Reason>;
 
     /// Encrypts application data into the output.
+    ///
+    /// # Errors
+    /// The data cannot be sent.
     fn send(&mut self, data: &[u8], cx: &mut Ctx<'_>, rng: &mut Rng) -> Result<(), Reason>;
 
     /// Takes the records to send.
     fn take_output(&mut self) -> Vec<u8>;
 
-    /// Takes the application data that arrived.
+    /// Takes the received application data.
     fn take_received(&mut self) -> Vec<u8>;
 
-    /// Whether the handshake is over, with success.
+    /// Whether the handshake has succeeded.
     fn is_established(&self) -> bool;
 
     /// Whether the version is TLS 1.3.
     fn is_tls13(&self) -> bool;
 
-    /// Whether it continues an earlier conversation, so that no certificates were exchanged.
+    /// Whether it resumes an earlier session, so that no certificates were exchanged.
     fn is_resumed(&self) -> bool;
 
-    /// Whom the other side's certificate names, once it is checked; none if it showed none, or one without a name.
+    /// The identity in the other side's verified certificate; `None` without a certificate, or for one without a name.
     fn certified(&self) -> Option<&[u8]>;
 
-    /// As whom the earlier conversation was vouched for that this one continues.
+    /// The identity of the earlier session that this one resumes.
     fn vouched(&self) -> Option<&[u8]>;
 
-    /// Says that both sides have proved themselves, the peer as `identity`: later conversations may continue this one.
+    /// Marks both sides as authenticated, the peer as `identity`: later conversations may resume this session.
     fn vouch(&mut self, identity: &[u8]);
 
     /// RFC 5705 §4: `len` bytes of keying material.
@@ -78,11 +88,11 @@ pub trait Tunnel: Send {
         cx: &mut Ctx<'_>,
     ) -> Result<Secret, Reason>;
 
-    /// client_random and server_random, once both hellos passed.
+    /// client_random and server_random, once both hellos were exchanged.
     fn randoms(&self) -> Option<[u8; 64]>;
 }
 
-/// What a method does inside the tunnel.
+/// The part of a method inside the tunnel.
 pub(crate) trait Inner: Send {
     /// The handshake is over.
     fn on_established(&mut self, tunnel: &mut dyn Tunnel, turn: &mut Turn<'_, '_>) -> Act;
@@ -90,23 +100,23 @@ pub(crate) trait Inner: Send {
     /// Application data arrived.
     fn on_data(&mut self, data: &[u8], tunnel: &mut dyn Tunnel, turn: &mut Turn<'_, '_>) -> Act;
 
-    /// The other side's turn is over, and it had nothing to say.
+    /// The other side has completed its message without data.
     fn on_acknowledgement(&mut self, _tunnel: &mut dyn Tunnel, _turn: &mut Turn<'_, '_>) -> Act {
         Act::only(Then::Wait)
     }
 
-    /// What a peer's method lacks, once the tunnel stands, while a Success is not believed.
+    /// The peer's reason for failure if a Success arrives too early inside an established tunnel.
     fn lacks(&self, _tunnel: &dyn Tunnel) -> Reason {
         Reason::EARLY_SUCCESS
     }
 
-    /// Whom it authenticated inside, if there is a name.
+    /// The identity authenticated inside, if there is one.
     fn identity(&self) -> Option<&[u8]> {
         None
     }
 }
 
-/// What happens next in the tunnel.
+/// The next step inside the tunnel.
 pub(crate) struct Act {
     /// Application data to send first, passwords among them; may be empty.
     send: Zeroizing<Vec<u8>>,
@@ -126,7 +136,7 @@ impl Act {
     }
 }
 
-/// What happens after everything was sent.
+/// What follows after everything was sent.
 #[derive(Debug, Default)]
 pub(crate) enum Then {
     /// The other side's turn.
@@ -138,7 +148,7 @@ pub(crate) enum Then {
     Failed(Reason),
 }
 
-/// What came of a key derivation.
+/// The result of a key derivation.
 pub(crate) fn done(keys: Result<Keys, Reason>) -> Then {
     keys.map_or_else(Then::Failed, Then::Done)
 }
@@ -166,7 +176,7 @@ pub(crate) fn keys(
     })
 }
 
-/// The tunnel with what goes on inside.
+/// The tunnel with its inner conversation.
 pub(crate) struct Conversation<I> {
     tunnel: Box<dyn Tunnel>,
     inner: I,
@@ -178,10 +188,10 @@ impl<I: Inner> Conversation<I> {
         Self { tunnel, inner, was_established: false }
     }
 
-    /// The records to send, and what follows when they are sent.
+    /// Processes a message; returns the records to send, and what follows when they are sent.
     pub(crate) fn take(&mut self, message: &[u8], turn: &mut Turn<'_, '_>) -> (Vec<u8>, Then) {
         let then = self.react(message, turn).unwrap_or_else(Then::Failed);
-        // RFC 5216 §2.1.2: only what ended well is continued later, so nobody skips the proof inside.
+        // RFC 5216 §2.1.2: only successful sessions are resumed later, so that the inner authentication cannot be skipped.
         if let Then::Done(_) = then {
             let identity = self.identity().unwrap_or(turn.identity).to_vec();
             self.tunnel.vouch(&identity);
@@ -218,12 +228,12 @@ impl<I: Inner> Conversation<I> {
         Ok(act.then)
     }
 
-    /// Whom the method authenticated inside, or the earlier conversation did that this one continues.
+    /// The identity authenticated inside, or that of the resumed session.
     pub(crate) fn identity(&self) -> Option<&[u8]> {
         self.inner.identity().or_else(|| self.tunnel.vouched())
     }
 
-    /// What a peer lacks, while a Success is not believed.
+    /// The peer's reason for failure if a Success arrives too early.
     pub(crate) fn lacks(&self) -> Reason {
         if self.was_established { self.inner.lacks(&*self.tunnel) } else { Reason::EARLY_SUCCESS }
     }

@@ -1,4 +1,4 @@
-//! A method in a TLS tunnel as the peer lives it: RFC 5216 §2.1.
+//! A method in a TLS tunnel, on the peer: RFC 5216 §2.1.
 //!
 //! ```text
 //!   Idle --Start--> Running --message--> Running … until Satisfied or Failed
@@ -24,7 +24,7 @@ enum State<I> {
         conversation: Conversation<I>,
         /// What follows when the last fragment is sent.
         then: Then,
-        /// The keys, once this side is satisfied: tickets of TLS 1.3 may still come.
+        /// The keys, once this side is satisfied: TLS 1.3 tickets may still arrive.
         satisfied: Option<Keys>,
     },
     /// Has failed.
@@ -56,7 +56,7 @@ impl<I: Inner> PeerSide<I> {
     fn message(&mut self, message: &[u8], turn: &mut Turn<'_, '_>) -> PeerStep {
         match std::mem::replace(&mut self.state, State::Over) {
             State::Running { mut conversation, satisfied, .. } => {
-                // RFC 5216 §2.1.3: an alert is answered, if need be with nothing, so that the server can say Failure.
+                // RFC 5216 §2.1.3: an alert is answered, if only with an empty packet, so that the server can send Failure.
                 let (output, then) = conversation.take(message, turn);
                 self.send(output, conversation, then, satisfied)
             }
@@ -79,7 +79,7 @@ impl<I: Inner> PeerSide<I> {
         self.answer(packet)
     }
 
-    /// Sends a fragment, the last one with what follows.
+    /// Sends a fragment, and with the last one performs what follows.
     fn answer(&mut self, packet: Vec<u8>) -> PeerStep {
         let State::Running { then, satisfied, .. } = &mut self.state else {
             return PeerStep::Ignore("EAP-TLS acknowledgement of nothing");

@@ -1,4 +1,4 @@
-//! A method in a TLS tunnel as the server lives it: RFC 5216 §2.1.
+//! A method in a TLS tunnel, on the server: RFC 5216 §2.1.
 //!
 //! ```text
 //!   Idle --begin--> Running --message--> Running … --acknowledged--> Done or Failed
@@ -14,12 +14,12 @@ use crate::tunnel::{Carrier, Conversation, Framing, Inner, Received, Then, Tunne
 pub(crate) struct ServerSide<I> {
     carrier: Carrier,
     state: State<I>,
-    /// Whom the method authenticated inside the tunnel.
+    /// The identity authenticated inside the tunnel.
     identity: Option<Vec<u8>>,
 }
 
 enum State<I> {
-    /// Has not begun.
+    /// Not started.
     Idle { tunnels: Arc<dyn Tunnels>, inner: I },
     /// Waits for a message or an acknowledgement; `then` follows when the last fragment is acknowledged.
     Running { conversation: Conversation<I>, then: Then },
@@ -35,7 +35,7 @@ impl<I: Inner> ServerSide<I> {
 
     fn message(&mut self, message: &[u8], turn: &mut Turn<'_, '_>) -> ServerStep {
         match std::mem::replace(&mut self.state, State::Over) {
-            // RFC 5216 §2.1.3: the answer to an alert is not looked at.
+            // RFC 5216 §2.1.3: the answer to an alert is ignored.
             State::Running { then: Then::Failed(reason), .. } => ServerStep::Failed(reason),
             State::Running { then: Then::Done(keys), .. } if message.is_empty() => ServerStep::Done(keys),
             State::Running { mut conversation, .. } => {

@@ -92,7 +92,7 @@ fn phase1_algorithms(suite: &Suite) -> Option<(Encryption, Prf, Group)> {
 
 fn phase2_algorithms(suite: &Suite) -> Option<(Encryption, Option<Integrity>, Option<Group>)> {
     number::transform_number(suite.encryption)?;
-    // RFC 2407 §4.5 has no attribute for extended sequence numbers; RFC 4304, which adds it, is not supported.
+    // RFC 2407 §4.5: there is no attribute for extended sequence numbers; RFC 4304, which adds it, is not supported.
     let named = !suite.esn && suite.integrity.is_none_or(|integrity| integrity_number(integrity).is_some());
     named.then_some((suite.encryption, suite.integrity, suite.group))
 }

@@ -1,4 +1,4 @@
-//! What a client must know: its ports, its server, its timers. RFC 2865 §3, RFC 5080 §2.2.1.
+//! The configuration of a client: its ports, its server, its timers. RFC 2865 §3, RFC 5080 §2.2.1.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -9,10 +9,10 @@ use keytoll_net::Socket;
 /// A client of one server.
 #[derive(Debug, Clone)]
 pub struct Config {
-    /// The address requests come from.
+    /// The source address of requests.
     pub local: IpAddr,
-    /// The source ports requests may come from, 256 outstanding requests each; a port is used only when all before it
-    /// are full. The driver must deliver what arrives on any of them.
+    /// The source ports of requests, with up to 256 outstanding requests each; a port is used only when all before it are full. The
+    /// driver must deliver datagrams to any of them.
     pub ports: Vec<u16>,
     /// The server.
     pub server: Server,
@@ -23,11 +23,11 @@ pub struct Config {
 }
 
 impl Config {
-    /// So many requests may be outstanding for one peer at least.
+    /// At least so many requests may be outstanding for one peer.
     const PER_PEER_MIN: usize = 32;
 
-    // RFC 2865 §5: a port has 256 identifiers; one peer that is answered slowly, or asks much, must not hold all of them.
-    /// How many requests may be outstanding for one peer: an eighth of all.
+    // RFC 2865 §5: a port has 256 identifiers; one peer with slow answers, or many requests, must not occupy all of them.
+    /// The maximum number of outstanding requests for one peer: an eighth of all.
     pub(super) fn per_peer_max(&self) -> usize {
         (self.ports.len() * 256 / 8).max(Self::PER_PEER_MIN)
     }
@@ -36,9 +36,9 @@ impl Config {
 /// A server and the secret shared with it.
 #[derive(Debug, Clone)]
 pub struct Server {
-    /// Where it takes Access-Requests.
+    /// Its port for Access-Requests.
     pub authentication: Socket,
-    /// Where it takes Accounting-Requests; another port than for authentication.
+    /// Its port for Accounting-Requests, which must differ from that for authentication.
     pub accounting: Socket,
     /// The shared secret.
     pub secret: Secret,
@@ -57,18 +57,18 @@ impl Server {
     }
 }
 
-/// When a request is repeated, and when given up, in the variables of RFC 5080 §2.2.1.
-// RFC 5080 §2.2.1: accounting would be repeated for ever; here it is given up like everything else, so that what a client
-// remembers stays bounded, and the owner is told.
+/// When a request is retransmitted, and when given up, in the variables of RFC 5080 §2.2.1.
+// RFC 5080 §2.2.1: accounting requests would be retransmitted for ever; here they are given up like others, so that the client's
+// state stays bounded, and the owner is told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Retransmission {
     /// IRT: the first wait.
     pub initial: Duration,
     /// MRT: the longest wait, before jitter.
     pub interval_max: Duration,
-    /// MRC: how often a request is sent at most, the first time included.
+    /// MRC: how often a request is sent at most, including the first time.
     pub count_max: u32,
-    /// MRD: how long after the first time a request is given up.
+    /// MRD: how long after the first transmission a request is given up.
     pub duration_max: Duration,
 }
 
@@ -90,7 +90,7 @@ impl Retransmission {
         jittered(self.initial, self.initial, rng)
     }
 
-    /// The wait after the next one: 2·RTprev + RAND·RTprev, or MRT + RAND·MRT where that is less.
+    /// The wait after the next one: 2·RTprev + RAND·RTprev, or MRT + RAND·MRT if that is less.
     pub(super) fn next(&self, previous: Duration, rng: &mut Rng) -> Duration {
         let doubled = jittered(previous * 2, previous, rng);
         if doubled > self.interval_max {

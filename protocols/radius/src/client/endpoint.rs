@@ -1,4 +1,4 @@
-//! The client engine: writes requests, repeats them, and believes only responses that prove who sent them.
+//! The client engine: sends requests, retransmits them, and accepts only authenticated responses.
 //! Read RFC 2865 §3, RFC 3579 §2.6 and §3, RFC 5080 §2.2 first.
 
 use std::collections::VecDeque;
@@ -42,7 +42,7 @@ impl Client {
         }
     }
 
-    /// Requests that are neither answered nor given up.
+    /// The number of requests that are neither answered nor given up.
     pub fn outstanding(&self) -> usize {
         self.exchanges.len()
     }
@@ -117,7 +117,7 @@ impl Client {
                 packet.attribute(&short(AttributeType::USER_PASSWORD, &hidden)?);
             }
         }
-        // RFC 2865 §5.24: the State of the challenge goes back unmodified.
+        // RFC 2865 §5.24: the State of the challenge is returned unmodified.
         packet.attributes(authenticate.state.as_ref().map(State::attribute));
         Ok(packet)
     }
@@ -145,7 +145,7 @@ impl Client {
         Ok(packet)
     }
 
-    // RFC 3579 §3: a NAS names itself in every request. RFC 2865 §5: empty attributes are not sent.
+    // RFC 3579 §3: a NAS identifies itself in every request. RFC 2865 §5: empty attributes are not sent.
     fn write_who(&self, packet: &mut PacketBuilder, user_name: &[u8]) -> Result<(), Reason> {
         if !user_name.is_empty() {
             packet.attribute(&short(AttributeType::USER_NAME, user_name)?);
@@ -260,7 +260,7 @@ impl Client {
         verified.map_err(Forged::why)
     }
 
-    // RFC 3579 §2.6.3: the code alone decides; what EAP says inside is for the peer, and never made up here.
+    // RFC 3579 §2.6.3: the code alone decides; the EAP packet inside is for the peer, and is never invented here.
     fn on_answer(
         &mut self,
         conversation: ConversationId,
@@ -282,7 +282,7 @@ impl Client {
 
 fn challenge(conversation: ConversationId, packet: &Packet<'_>) -> Result<Event, DecodeError> {
     let state = State::read(&packet.attributes)?;
-    // A challenge without EAP has nothing for the peer, so nothing could ever answer it.
+    // A challenge without EAP contains nothing that the peer could answer.
     let Some(eap) = eap_message::join(&packet.attributes)? else {
         return Ok(Event::Failed(conversation, Reason::Malformed));
     };
@@ -297,7 +297,7 @@ fn accept(
 ) -> Result<Event, DecodeError> {
     let eap = eap_message::join(&packet.attributes)?;
     let keys = MppeKeys::read(&packet.attributes, under, cx.crypto)?;
-    // RFC 2865 §5.44: at most one; of two nobody could say whose the session is.
+    // RFC 2865 §5.44: at most one; with two the session's user would be ambiguous.
     packet.attributes.at_most_one(AttributeType::USER_NAME)?;
     let attributes = packet.attributes.iter().filter(is_for_the_owner).collect();
     Ok(Event::Accept(Accept { conversation, eap, keys, attributes }))
@@ -325,7 +325,7 @@ impl Engine for Client {
             Input::Datagram { .. } => cx.discard(RADIUS, "not in UDP"),
             Input::Command(command) => self.on_command(command, cx),
             Input::Tick => self.on_tick(cx),
-            // RADIUS speaks datagrams, and leaves nothing half done.
+            // RADIUS uses datagrams only, and has no half-processed state.
             Input::Inner(_) | Input::Secured { .. } | Input::Lost { .. } | Input::Recover => {}
         }
     }

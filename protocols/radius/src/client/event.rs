@@ -1,4 +1,4 @@
-//! What the owner of a client may ask, and what it is told.
+//! Commands and events of a client.
 
 use keytoll_crypto_api::Secret;
 use keytoll_net::Host;
@@ -7,18 +7,18 @@ use crate::number::AcctStatus;
 use crate::protect::MppeKeys;
 use crate::wire::{Attributes, State};
 
-/// Names a conversation; the owner chooses it and may use it again when the conversation is over.
+/// Identifies a conversation; the owner chooses it and may reuse it when the conversation is over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ConversationId(pub u64);
 
-/// What may be asked of a client.
+/// A command to a client.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Command {
-    /// Send an Access-Request. What the conversation still waited for is not waited for any longer.
+    /// Send an Access-Request. An outstanding request of the conversation is abandoned.
     Authenticate(Authenticate),
     /// Send an Accounting-Request.
     Account(Account),
-    /// Nobody waits for the conversation's Access-Request any longer.
+    /// Abandon the conversation's outstanding Access-Request.
     Abandon(ConversationId),
 }
 
@@ -27,20 +27,20 @@ pub enum Command {
 pub struct Authenticate {
     /// The conversation it belongs to.
     pub conversation: ConversationId,
-    /// The address of the peer it is for, of a station below IP where it has none: one peer gets an eighth of all identifiers at
-    /// most, and a /64 of IPv6 is one peer.
+    /// The peer's address: IP, or layer 2 for a station without one. One peer may use at most an eighth of all identifiers, and an
+    /// IPv6 /64 counts as one peer.
     pub peer: Host,
-    /// User-Name: for EAP the identity the peer gave, up to 253 bytes.
+    /// User-Name: for EAP the identity claimed by the peer, up to 253 bytes.
     pub user_name: Vec<u8>,
-    /// What the user shows.
+    /// The user's credential.
     pub credential: Credential,
-    /// The State of the challenge this answers; none in the first round.
+    /// The State of the challenge that this answers; `None` in the first round.
     pub state: Option<State>,
-    /// What else the server may want to know.
+    /// Further attributes for the server.
     pub attributes: Attributes,
 }
 
-/// What a user shows.
+/// The credential of a user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Credential {
     /// An EAP packet from the peer; empty for an EAP-Start.
@@ -52,7 +52,7 @@ pub enum Credential {
 /// Usage to be reported.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Account {
-    /// The conversation the owner files it under.
+    /// The owner's id of the conversation.
     pub conversation: ConversationId,
     /// What happened.
     pub status: AcctStatus,
@@ -64,17 +64,17 @@ pub struct Account {
     pub attributes: Attributes,
 }
 
-/// What a client tells.
+/// An event of a client.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Event {
-    /// The server wants one more round: give the EAP packet to the peer and the State to the next request.
+    /// The server requires another round: pass the EAP packet to the peer, and return the State with the next request.
     Challenge {
         /// The conversation.
         conversation: ConversationId,
-        /// The EAP packet, for the peer: with Error-Cause 202 (RFC 3579 §2.2) the one it has seen, for the server ignored
+        /// The EAP packet for the peer: with Error-Cause 202 (RFC 3579 §2.2) the previous one, because the server ignored
         /// its response.
         eap: Vec<u8>,
-        /// The server's handle, if it gave one.
+        /// The server's State, if there is one.
         state: Option<State>,
     },
     /// The server grants access.
@@ -88,9 +88,9 @@ pub enum Event {
     },
     /// The server took note of a report.
     Accounted(ConversationId),
-    /// A report is lost; nobody is refused for it.
+    /// An accounting report is lost; no user is refused because of it.
     Unaccounted(ConversationId, Reason),
-    /// There will be no answer to an Access-Request, or none that can be used.
+    /// There will be no answer to an Access-Request, or no usable one.
     Failed(ConversationId, Reason),
 }
 
@@ -101,24 +101,24 @@ pub struct Accept {
     pub conversation: ConversationId,
     /// The EAP packet, for the peer.
     pub eap: Option<Vec<u8>>,
-    /// The MSK in halves, if the method made one.
+    /// The MSK in halves, if the method derived one.
     pub keys: Option<MppeKeys>,
-    /// What else the server said: without State, EAP-Message, Message-Authenticator and Microsoft's attributes.
+    /// Further attributes of the server: without State, EAP-Message, Message-Authenticator and Microsoft's attributes.
     pub attributes: Attributes,
 }
 
-/// Why a request has no answer; [`Reason::name`] is what analysis groups by.
+/// Why a request failed; analysis groups by [`Reason::name`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reason {
     /// The server did not answer.
     Timeout,
     /// Every identifier of every source port is outstanding.
     Busy,
-    /// The requests of one peer that are outstanding are as many as it may have.
+    /// The peer has the maximum number of outstanding requests.
     PeerBusy,
-    /// The request does not fit a packet, or a part of it its attribute.
+    /// The request does not fit in a packet, or a value in its attribute.
     TooLong,
-    /// The server answered, authentically, what makes no sense.
+    /// The server's answer is authentic but malformed.
     Malformed,
 }
 

@@ -1,4 +1,4 @@
-//! Requests without response, and when they are sent again. Read RFC 5080 §2.2.1 first.
+//! Outstanding requests, and their retransmission. Read RFC 5080 §2.2.1 first.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv6Addr};
@@ -13,18 +13,18 @@ use super::event::ConversationId;
 use super::identifiers::Slot;
 use crate::wire::{Authenticator, Sealed};
 
-/// Who waits for the response.
+/// What a response is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Awaited {
-    /// A conversation, for an answer to its Access-Request.
+    /// The Access-Request of a conversation.
     Access(ConversationId),
-    /// A conversation, for an Accounting-Response.
+    /// The Accounting-Request of a conversation.
     Accounting(ConversationId),
-    /// Nobody: the identifier must rest until the server cannot answer any more.
+    /// Nothing: the identifier is not reused until the server cannot answer any more.
     Abandoned,
 }
 
-/// A request on its way.
+/// An outstanding request.
 #[derive(Debug)]
 pub(super) struct Exchange {
     pub(super) awaited: Awaited,
@@ -38,7 +38,7 @@ pub(super) struct Exchange {
     due: Time,
 }
 
-/// What the timer of an exchange says.
+/// The result of an exchange's timer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Due {
     /// Send the request again.
@@ -53,7 +53,7 @@ impl Exchange {
         if overdue || self.sent >= timers.count_max { Due::GiveUp } else { Due::Again }
     }
 
-    /// The next wait, cut at MRD; abandoned requests are not sent again.
+    /// The next wait, limited by MRD; abandoned requests are not retransmitted.
     fn schedule(&mut self, now: Time, timers: &Retransmission) {
         let end = self.first_sent_at + timers.duration_max;
         let silent = self.awaited == Awaited::Abandoned;
@@ -61,18 +61,18 @@ impl Exchange {
     }
 }
 
-/// All of them, by what their responses will carry, and by when they are due.
+/// All exchanges, by slot and by the time when they are due.
 #[derive(Debug, Default)]
 pub(super) struct Exchanges {
     table: BTreeMap<Slot, Exchange>,
     timers: BTreeSet<(Time, Slot)>,
-    /// The Access-Request that a conversation waits for.
+    /// The outstanding Access-Request of each conversation.
     asking: BTreeMap<ConversationId, Slot>,
-    /// How many are for each peer, abandoned ones included.
+    /// The number of requests for each peer, abandoned ones included.
     of_peer: BTreeMap<Peer, usize>,
 }
 
-/// Whom requests are for: an address, of IPv6 its first 64 bits, for whoever has one has all of them.
+/// The peer that requests are for: an address, of IPv6 its first 64 bits, because a host has all addresses of its prefix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Peer(Host);
 
@@ -87,7 +87,7 @@ impl From<Host> for Peer {
     }
 }
 
-/// A request about to be sent for the first time.
+/// A request to be sent for the first time.
 pub(super) struct Fresh {
     pub(super) slot: Slot,
     pub(super) peer: Option<Peer>,
@@ -124,7 +124,7 @@ impl Exchanges {
         self.table.insert(slot, exchange);
     }
 
-    /// Takes an exchange out, because it is answered or given up.
+    /// Removes an exchange that is answered or given up.
     pub(super) fn remove(&mut self, slot: Slot) -> Option<Exchange> {
         let exchange = self.table.remove(&slot)?;
         self.timers.remove(&(exchange.due, slot));
@@ -144,8 +144,8 @@ impl Exchanges {
         }
     }
 
-    // RFC 5080 §2.2.2: an identifier is not used again before its request was answered or has timed out.
-    /// Nobody waits any longer: the request is not repeated, its identifier rests until the end of its time.
+    // RFC 5080 §2.2.2: an identifier is not reused before its request was answered or has timed out.
+    /// Abandons a request: it is not retransmitted, and its identifier is free when it times out.
     pub(super) fn abandon(&mut self, conversation: ConversationId, timers: &Retransmission) {
         let Some(slot) = self.asking.remove(&conversation) else { return };
         let exchange = self.table.get_mut(&slot).expect("`asking` names exchanges in the table");
@@ -159,13 +159,13 @@ impl Exchanges {
         self.timers.first().map(|(at, _)| *at)
     }
 
-    /// The next exchange whose time has come, and what to do with it.
+    /// The next exchange that is due, and what to do with it.
     pub(super) fn next_due(&self, timers: &Retransmission, now: Time) -> Option<(Slot, Due)> {
         let (at, slot) = *self.timers.first()?;
         (at <= now).then(|| (slot, self.table[&slot].due(timers, now)))
     }
 
-    /// Counts a repetition and gives the request to repeat.
+    /// Counts a retransmission and returns the request to retransmit.
     pub(super) fn again(&mut self, slot: Slot, timers: &Retransmission, now: Time, rng: &mut Rng) -> &Sealed {
         let exchange = self.table.get_mut(&slot).expect("only exchanges that are due are repeated");
         self.timers.remove(&(exchange.due, slot));

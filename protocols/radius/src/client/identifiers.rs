@@ -1,4 +1,4 @@
-//! Identifiers on source ports: which are free, and which was used longest ago. RFC 2865 §2.5 and RFC 5080 §2.2.2.
+//! Identifiers on source ports: which are free, and their order of use. RFC 2865 §2.5 and RFC 5080 §2.2.2.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -9,7 +9,7 @@ pub(super) enum Service {
     Accounting,
 }
 
-/// What ties a response to its request.
+/// What matches a response with its request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Slot {
     pub(super) service: Service,
@@ -36,8 +36,8 @@ impl Identifiers {
         Self { service, ports, open: Vec::new(), free: BTreeSet::new() }
     }
 
-    // RFC 5080 §2.2.2: identifiers of a port are used in the order in which they came back.
-    /// An identifier on the first port that has one; none if everything is outstanding.
+    // RFC 5080 §2.2.2: identifiers of a port are used in the order in which they became free.
+    /// An identifier on the first port that has one; `None` if all are outstanding.
     pub(super) fn allocate(&mut self) -> Option<Slot> {
         let index = self.free.first().copied().or_else(|| self.open_port())?;
         let free = &mut self.open[index];

@@ -1,4 +1,4 @@
-//! The client: what a NAS (our gateway) does. RFC 2865 §2, RFC 2866 §2, RFC 3579 §2, RFC 5080 §2.2.1.
+//! The client: a NAS (our gateway). RFC 2865 §2, RFC 2866 §2, RFC 3579 §2, RFC 5080 §2.2.1.
 //!
 //! ```text
 //!   Authenticate --Access-Request-->  Awaited::Access      --Challenge--> Event::Challenge, owner asks again
@@ -9,8 +9,8 @@
 //!                                          '--no answer----------------> Event::Unaccounted(timeout)
 //! ```
 //!
-//! Each round is an exchange of its own; what ties rounds together is the State that the owner returns. An exchange
-//! owns an identifier on a source port until it is answered or given up.
+//! Each round is an exchange of its own; the State that the owner returns connects the rounds. An exchange occupies an
+//! identifier on a source port until it is answered or given up.
 
 mod config;
 mod endpoint;

@@ -1,4 +1,4 @@
-//! Who sent a packet: RFC 2865 §3 (Response Authenticator), RFC 2866 §3 (accounting), RFC 3579 §3.2
+//! Authentication of packets: RFC 2865 §3 (Response Authenticator), RFC 2866 §3 (accounting), RFC 3579 §3.2
 //! (Message-Authenticator).
 
 use keytoll_crypto_api::algorithm::{Hash, Prf};
@@ -9,13 +9,13 @@ use crate::wire::{Authenticator, Packet};
 /// The authenticator of a request while the authenticator of an Accounting-Request is computed.
 pub(crate) const ZERO: Authenticator = [0; 16];
 
-/// Why a packet is not from whom it should be; a wrong secret on either side looks the same.
+/// Why a packet is not authentic; a wrong secret on either side looks the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Forged {
     /// The Response Authenticator, or the authenticator of an Accounting-Request.
     #[error("wrong authenticator")]
     Authenticator,
-    /// The Message-Authenticator does not fit.
+    /// The Message-Authenticator is invalid.
     #[error("wrong Message-Authenticator")]
     MessageAuthenticator,
     /// There is no Message-Authenticator.
@@ -24,7 +24,7 @@ pub enum Forged {
 }
 
 impl Forged {
-    /// The reason of the discard, as traces have it.
+    /// The reason of the discard in traces.
     pub const fn why(self) -> &'static str {
         match self {
             Self::Authenticator => "wrong authenticator",
@@ -38,7 +38,7 @@ impl Packet<'_> {
     /// Checks an Access-Request.
     ///
     /// # Errors
-    /// If the Message-Authenticator is missing or wrong.
+    /// The Message-Authenticator is missing or invalid.
     pub fn verify_request(&self, secret: &Secret, crypto: &mut dyn Crypto) -> Result<(), Forged> {
         self.verify_message(&self.authenticator, secret, crypto)
     }
@@ -46,7 +46,7 @@ impl Packet<'_> {
     /// Checks a response to an Access-Request that had the authenticator `request`.
     ///
     /// # Errors
-    /// If the Message-Authenticator is missing or wrong, or the Response Authenticator is wrong.
+    /// The Message-Authenticator is missing or invalid, or the Response Authenticator is invalid.
     pub fn verify_response(
         &self,
         request: &Authenticator,
@@ -60,15 +60,15 @@ impl Packet<'_> {
     /// Checks an Accounting-Request.
     ///
     /// # Errors
-    /// If the Request Authenticator is wrong.
+    /// The Request Authenticator is invalid.
     pub fn verify_accounting_request(&self, secret: &Secret, crypto: &mut dyn Crypto) -> Result<(), Forged> {
         self.verify_digest(&ZERO, secret, crypto)
     }
 
-    /// Checks an Accounting-Response, which needs no Message-Authenticator: nothing is granted by it.
+    /// Checks an Accounting-Response, which needs no Message-Authenticator, because it grants nothing.
     ///
     /// # Errors
-    /// If the Response Authenticator is wrong.
+    /// The Response Authenticator is invalid.
     pub fn verify_accounting_response(
         &self,
         request: &Authenticator,

@@ -7,7 +7,7 @@
 use keytoll_crypto_api::algorithm::Hash;
 use keytoll_crypto_api::{Crypto, Secret};
 
-/// What a block is, in bytes.
+/// Length of a block in bytes.
 pub(super) const BLOCK: usize = 16;
 
 /// Encrypts whole blocks in place.
@@ -19,7 +19,7 @@ pub(super) fn encrypt(data: &mut [u8], seed: [&[u8]; 2], secret: &Secret, crypto
     }
 }
 
-/// Decrypts whole blocks in place: from the last to the first, so that the block before is still encrypted.
+/// Decrypts whole blocks in place, from the last to the first, so that the preceding block is still encrypted.
 pub(super) fn decrypt(data: &mut [u8], seed: [&[u8]; 2], secret: &Secret, crypto: &mut dyn Crypto) {
     for start in (0..data.len()).step_by(BLOCK).rev() {
         let (earlier, block) = data[..start + BLOCK].split_at_mut(start);

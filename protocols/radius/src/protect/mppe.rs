@@ -1,4 +1,4 @@
-//! MS-MPPE-Send-Key and MS-MPPE-Recv-Key, RFC 2548 §2.4.2 and §2.4.3: how an MSK reaches the NAS (RFC 5216 §2.3).
+//! MS-MPPE-Send-Key and MS-MPPE-Recv-Key, RFC 2548 §2.4.2 and §2.4.3, which carry the MSK to the NAS (RFC 5216 §2.3).
 //!
 //!   Vendor-Type(1) Vendor-Length(1) Salt(2) String(16n);  String hides  Key-Length(1) Key(*) zeros
 
@@ -10,16 +10,16 @@ use super::chain::{self, BLOCK};
 use crate::number::{AttributeType, MICROSOFT, MS_MPPE_RECV_KEY, MS_MPPE_SEND_KEY};
 use crate::wire::{Attribute, AttributeList, Authenticator, PacketBuilder, VendorSpecific};
 
-/// What an Access-Accept says about keys, in the clear.
+/// The decrypted keys of an Access-Accept.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MppeKeys {
-    /// MS-MPPE-Recv-Key: what the NAS receives with.
+    /// MS-MPPE-Recv-Key: with which the NAS receives.
     pub recv: Secret,
-    /// MS-MPPE-Send-Key: what the NAS sends with.
+    /// MS-MPPE-Send-Key: with which the NAS sends.
     pub send: Secret,
 }
 
-/// Under which request and secret keys are hidden.
+/// The request and secret under which keys are hidden.
 #[derive(Debug, Clone, Copy)]
 pub struct Under<'a> {
     /// The authenticator of the request that is answered.
@@ -32,11 +32,11 @@ impl MppeKeys {
     /// Length of either half of an MSK, in bytes.
     const HALF: usize = 32;
 
-    /// Length in bytes of the keys that MS-CHAP makes (RFC 3079 §3.3).
+    /// Length in bytes of the keys that MS-CHAP derives (RFC 3079 §3.3).
     const MSCHAP: usize = 16;
 
     // RFC 5216 §2.3: the first 32 octets of the MSK go as MS-MPPE-Recv-Key, the next 32 as MS-MPPE-Send-Key.
-    /// The halves of an MSK; what it has beyond 64 bytes is left out. None of less, which is no MSK (RFC 3748 §7.10).
+    /// The halves of an MSK; bytes beyond 64 are ignored. `None` for fewer, which is no MSK (RFC 3748 §7.10).
     pub fn from_msk(msk: &[u8]) -> Option<Self> {
         let (recv, send) = msk.get(..2 * Self::HALF)?.split_at(Self::HALF);
         Some(Self { recv: recv.into(), send: send.into() })
@@ -51,8 +51,8 @@ impl MppeKeys {
         Secret::from(&msk[..])
     }
 
-    // RFC 3748 §7.10: an MSK has 64 octets; MS-CHAP makes two keys of 16. Of any other length, of none above all, so much
-    // would be zeros that anybody knows the key.
+    // RFC 3748 §7.10: an MSK has 64 octets; MS-CHAP derives two keys of 16. With other lengths, zero above all, the key would
+    // consist mostly of known zeros.
     fn of_usable_lengths(recv: Hidden<'_>, send: Hidden<'_>) -> Result<Self, DecodeError> {
         let lengths = (recv.key.len(), send.key.len());
         if [(Self::HALF, Self::HALF), (Self::MSCHAP, Self::MSCHAP)].contains(&lengths) {
@@ -77,10 +77,10 @@ impl MppeKeys {
         write_key(packet, MS_MPPE_SEND_KEY, &hide(&self.send, salt ^ 1, under, crypto));
     }
 
-    /// The keys of an Access-Accept, if it has any.
+    /// The keys in an Access-Accept, if it has any.
     ///
     /// # Errors
-    /// If only one of the two keys is there, or one is malformed, repeated or of a length that nobody can use.
+    /// Only one of the two keys is present, or one is malformed, repeated or of an invalid length.
     pub fn read(
         attributes: &AttributeList<'_>,
         under: Under<'_>,
@@ -101,13 +101,13 @@ impl MppeKeys {
     }
 }
 
-/// A key, and the value it was found in.
+/// A key, and the value that contained it.
 struct Hidden<'a> {
     at: Reader<'a>,
     key: Secret,
 }
 
-/// Whether an attribute is Microsoft's, and so carries one of the keys, or might.
+/// Whether an attribute is Microsoft's, and so may contain one of the keys.
 pub(crate) fn is_microsofts(attribute: &Attribute<'_>) -> bool {
     attribute.kind() == AttributeType::VENDOR_SPECIFIC
         && attribute.value().starts_with(&MICROSOFT.to_be_bytes())
@@ -122,7 +122,7 @@ fn write_key(packet: &mut PacketBuilder, kind: AttributeType, value: &[u8]) {
 /// Salt and hidden string.
 ///
 /// # Panics
-/// If the key is longer than 239 bytes; halves of an MSK are not.
+/// If the key is longer than 239 bytes, which halves of an MSK never are.
 pub fn hide(key: &Secret, salt: u16, under: Under<'_>, crypto: &mut dyn Crypto) -> Vec<u8> {
     let salt = salt.to_be_bytes();
     let mut value = vec![0; 2 + (1 + key.len()).next_multiple_of(BLOCK)];
@@ -137,7 +137,7 @@ pub fn hide(key: &Secret, salt: u16, under: Under<'_>, crypto: &mut dyn Crypto) 
 /// The key hidden in a value of either attribute.
 ///
 /// # Errors
-/// If the value is cut short, or the length inside does not fit, as under a wrong secret.
+/// The value is truncated, or the length inside is wrong, as with a wrong secret.
 pub fn reveal(
     mut value: Reader<'_>,
     under: Under<'_>,
@@ -194,7 +194,7 @@ mod tests {
         assert_eq!(keys.msk(), Secret::new([&[1; 16][..], &[2; 16], &[0; 32]].concat()));
     }
 
-    /// What a server sends that is wrong, or somebody who can write under the secret: an all-zero MSK is no key.
+    /// A faulty server, or an attacker who knows the secret: an all-zero MSK is no key.
     #[test]
     fn keys_of_another_length_are_refused() {
         let secret = Secret::from(SECRET);
@@ -212,7 +212,7 @@ mod tests {
 
     #[test]
     fn salts_have_their_leftmost_bit_set_and_differ() {
-        // Whatever is drawn: even and odd numbers, with the bit and without.
+        // With any random numbers: even and odd, with the bit and without.
         for seed in 0..32 {
             let bytes = accept_salted(&MppeKeys::from_msk(&[9; 64]).unwrap(), seed);
             let attributes = Packet::read(&bytes).unwrap().attributes;
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn microsofts_is_what_has_their_number_under_the_type_of_vendors() {
+    fn microsofts_attributes_are_recognised_by_type_and_vendor() {
         let is = |kind, value: &[u8]| is_microsofts(&Attribute::new(kind, value).unwrap());
         let (theirs, others) = ([0, 0, 1, 0x37, 17, 2], [0, 0, 0, 9, 1, 2]);
         assert!(is(AttributeType::VENDOR_SPECIFIC, &theirs));
@@ -269,7 +269,7 @@ mod tests {
             let value = hide(&key, 0x8001, under, &mut Real::default());
             for cut in 0..value.len() {
                 let cut = Reader::new(&value[..cut]);
-                // A whole block less still holds the key's length, so a key that needed the block is missed.
+                // A value shortened by a whole block still contains the key's length, so the missing part of the key is detected.
                 prop_assert!(reveal(cut, under, &mut Real::default()).is_err(), "{} bytes", cut.len());
             }
         }

@@ -10,7 +10,7 @@ use crate::wire::Authenticator;
 /// RFC 2865 §5.2: at most 128 characters.
 pub const PASSWORD_MAX: usize = 128;
 
-/// The value of the attribute that hides a password under a request's authenticator; none if the password is too long.
+/// The attribute value that hides a password under a request's authenticator; `None` if the password is too long.
 pub fn hide(
     password: &Secret,
     request: &Authenticator,
@@ -29,7 +29,7 @@ pub fn hide(
 /// The password hidden in a value of the attribute. A wrong secret gives a wrong password.
 ///
 /// # Errors
-/// If the value is not whole blocks of 16 bytes, or too long.
+/// The value is not whole blocks of 16 bytes, or too long.
 pub fn reveal(
     mut value: Reader<'_>,
     request: &Authenticator,

@@ -1,4 +1,4 @@
-//! What a server must know: who its clients are, and what it may remember. RFC 2865 §3, RFC 5080 §2.2.2.
+//! The configuration of a server: its clients, and the limits of its state. RFC 2865 §3, RFC 5080 §2.2.2.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -9,20 +9,20 @@ use keytoll_crypto_api::Secret;
 /// A server.
 #[derive(Debug, Clone)]
 pub struct Config {
-    /// Where Access-Requests arrive.
+    /// The port for Access-Requests.
     pub authentication_port: u16,
-    /// Where Accounting-Requests arrive.
+    /// The port for Accounting-Requests.
     pub accounting_port: u16,
-    /// Who may ask, by source address.
+    /// The clients, by source address.
     pub clients: BTreeMap<IpAddr, Client>,
-    /// How many conversations may be unfinished. Beyond it the oldest that has not gone on after its first challenge gives
-    /// way to a new one; if all have gone on, no new one begins.
+    /// Maximum number of unfinished conversations. Beyond it the oldest that has not continued after its first challenge is dropped
+    /// for a new one; if all have continued, no new one is accepted.
     pub conversations_max: usize,
-    /// A conversation is forgotten if nothing happens in it for so long.
+    /// A conversation is dropped after so long without a message.
     pub conversation_idle_max: Duration,
-    /// A conversation is forgotten when it is so old.
+    /// A conversation is dropped at this age.
     pub conversation_age_max: Duration,
-    /// How many responses are kept for repeated requests; beyond it the oldest is forgotten.
+    /// Maximum number of responses kept for retransmitted requests; beyond it the oldest is dropped.
     pub responses_max: usize,
     /// How long a response is kept.
     pub response_kept: Duration,

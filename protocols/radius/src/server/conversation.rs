@@ -1,4 +1,4 @@
-//! Unfinished conversations: who waits for what, and until when. RFC 2865 §5.24, RFC 5080 §2.1.1.
+//! Unfinished conversations: which side is awaited, and until when. RFC 2865 §5.24, RFC 5080 §2.1.1.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
@@ -13,7 +13,7 @@ use super::event::ConversationId;
 use super::request::ReplyTo;
 use crate::wire::State;
 
-/// The owner is asked; its command will be the response to this request.
+/// Waits for the owner, whose command will be the response to this request.
 #[derive(Debug)]
 pub(super) struct AwaitingAnswer {
     pub(super) reply_to: ReplyTo,
@@ -27,15 +27,15 @@ impl AwaitingAnswer {
     }
 }
 
-/// A conversation that ended without a verdict.
+/// A conversation that ended without a result.
 #[derive(Debug)]
 pub(super) struct GivenUp {
     pub(super) id: ConversationId,
-    /// The request that nobody has answered, if it was the owner's turn.
+    /// The unanswered request, if it was the owner's turn.
     pub(super) unanswered: Option<AwaitingAnswer>,
 }
 
-/// The client is challenged; its next request will carry this State.
+/// Waits for the client after a challenge; its next request will carry this State.
 #[derive(Debug)]
 struct AwaitingRequest {
     state: State,
@@ -61,7 +61,7 @@ pub(super) struct Conversations {
     table: BTreeMap<ConversationId, Conversation>,
     by_state: BTreeMap<State, ConversationId>,
     deadlines: BTreeSet<(Time, ConversationId)>,
-    /// Those with one request so far, the oldest first.
+    /// Conversations with one request so far, the oldest first.
     newborn: BTreeSet<ConversationId>,
     next: u64,
     count_max: usize,
@@ -91,19 +91,19 @@ impl Conversations {
         self.len() >= self.count_max
     }
 
-    /// Whether another one may begin.
+    /// Whether another one may start.
     pub(super) fn has_room(&self) -> bool {
         !self.is_full() || !self.newborn.is_empty()
     }
 
-    // RFC 5080 §2.2.3: under load, conversations that have begun come first; those that only began cost nobody anything.
-    /// Gives up the oldest conversation that has not gone on, if that makes the room for a new one.
+    // RFC 5080 §2.2.3: under load, conversations under way have priority; those with a single request have cost nobody anything.
+    /// Drops the oldest conversation that has not continued, if that makes room for a new one.
     pub(super) fn make_room(&mut self) -> Option<GivenUp> {
         let oldest = *self.newborn.first().filter(|_| self.is_full())?;
         self.give_up(oldest)
     }
 
-    /// Begins one with its first request.
+    /// Starts one with its first request.
     pub(super) fn begin(&mut self, request: AwaitingAnswer, now: Time) -> ConversationId {
         let id = ConversationId(self.next);
         self.next += 1;
@@ -113,8 +113,8 @@ impl Conversations {
         id
     }
 
-    /// The conversation that waits for a request of this client with this State. A State is good for one request:
-    /// whoever repeats it, or was not given it, finds nothing.
+    /// The conversation that waits for a request of this client with this State. A State is valid for one request: a repeated or
+    /// foreign one matches nothing.
     pub(super) fn named(&self, state: &State, client: IpAddr) -> Option<ConversationId> {
         self.by_state.get(state).copied().filter(|id| self.table[id].client == client)
     }
@@ -132,7 +132,7 @@ impl Conversations {
         id
     }
 
-    /// The request that waits for the owner's verdict; the conversation is over unless it is challenged.
+    /// The request that waits for the owner's result; the conversation is over unless it is a challenge.
     pub(super) fn answer(&mut self, id: ConversationId) -> Option<(AwaitingAnswer, Born)> {
         if !matches!(self.table.get(&id)?.wait, Wait::Answer(_)) {
             return None;
@@ -143,8 +143,8 @@ impl Conversations {
         }
     }
 
-    // RFC 2865 §5.24: what a State holds is the server's business; 16 random bytes cannot be guessed, and say nothing.
-    /// Waits for the client's next request; the State it will carry.
+    // RFC 2865 §5.24: the contents of a State are up to the server; 16 random bytes are unpredictable and reveal nothing.
+    /// Waits for the client's next request; returns the State that it will carry.
     pub(super) fn challenge(
         &mut self,
         id: ConversationId,
@@ -168,7 +168,7 @@ impl Conversations {
         self.deadlines.first().map(|(at, _)| *at)
     }
 
-    /// Gives up the next conversation whose time is over.
+    /// Drops the next conversation that has timed out.
     pub(super) fn expire(&mut self, now: Time) -> Option<GivenUp> {
         let (_, id) = *self.deadlines.first().filter(|(at, _)| *at <= now)?;
         self.give_up(id)
@@ -205,7 +205,7 @@ impl Conversations {
     }
 }
 
-/// When a conversation began, and whether it has not gone on since.
+/// When a conversation started, and whether it has not continued since.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Born {
     at: Time,

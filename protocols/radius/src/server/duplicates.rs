@@ -1,4 +1,4 @@
-//! Requests seen before: each is processed once, and answered again with the same bytes. RFC 5080 §2.2.2.
+//! Duplicate detection: each request is processed once, and a retransmission gets the same response. RFC 5080 §2.2.2.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hasher};
@@ -9,7 +9,7 @@ use keytoll_net::Socket;
 
 use crate::wire::{Packet, Sealed};
 
-/// Where a request came from, where it arrived, and its identifier.
+/// Source and destination of a request, and its identifier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Key {
     pub(super) from: Socket,
@@ -17,8 +17,8 @@ pub(super) struct Key {
     pub(super) identifier: u8,
 }
 
-/// Tells requests under one key apart: repeated ones are the same byte for byte. The authenticator alone would do, if it
-/// were not all zeros wherever null crypto computes it.
+/// Distinguishes requests under one key: retransmissions are equal byte for byte. The authenticator alone would suffice, if
+/// null crypto did not compute all zeros for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Fingerprint(u64);
 
@@ -74,8 +74,8 @@ impl Duplicates {
         }
     }
 
-    // RFC 5080 §2.2.2: another request with the same identifier purges the one before.
-    /// Remembers a request that is going to be processed.
+    // RFC 5080 §2.2.2: another request with the same identifier purges the previous one.
+    /// Registers a request that is going to be processed.
     pub(super) fn insert(&mut self, key: Key, fingerprint: Fingerprint, now: Time) {
         self.remove(key);
         if self.entries.len() >= self.count_max {
@@ -85,21 +85,21 @@ impl Duplicates {
         self.entries.insert(key, Entry { fingerprint, arrived_at: now, response: None });
     }
 
-    /// Keeps the response, unless its request was forgotten meanwhile.
+    /// Stores the response, unless its request was dropped meanwhile.
     pub(super) fn answer(&mut self, key: Key, fingerprint: Fingerprint, response: Sealed) {
         if let Some(entry) = self.entries.get_mut(&key).filter(|entry| entry.fingerprint == fingerprint) {
             entry.response = Some(response);
         }
     }
 
-    /// Forgets a request, unless its key is another's by now.
+    /// Drops a request, unless its key belongs to another by now.
     pub(super) fn forget(&mut self, key: Key, fingerprint: Fingerprint) {
         if self.seen(key, fingerprint) != Seen::Never {
             self.remove(key);
         }
     }
 
-    /// Forgets what is too old.
+    /// Drops expired entries.
     pub(super) fn purge(&mut self, now: Time) {
         while self.by_age.first().is_some_and(|(arrived_at, _)| *arrived_at + self.kept <= now) {
             self.remove_oldest();

@@ -1,4 +1,4 @@
-//! The server engine: admits requests that prove who sent them, once each, and carries its owner's answers.
+//! The server engine: admits authenticated requests, once each, and sends its owner's answers.
 //! Read RFC 2865 §3, RFC 3579 §2.6 and §3, RFC 5080 §2.2 first.
 
 use std::collections::VecDeque;
@@ -46,7 +46,7 @@ impl Server {
         self.conversations.len()
     }
 
-    /// Requests remembered to recognise their repetitions.
+    /// The number of requests remembered to recognise retransmissions.
     pub fn remembered(&self) -> usize {
         self.duplicates.len()
     }
@@ -62,8 +62,8 @@ impl Server {
         }
     }
 
-    // RFC 5080 §2.2.2: repetitions are recognised so that they get the response; where none will come, a repeated request
-    // is as good as a new one.
+    // RFC 5080 §2.2.2: retransmissions are recognised so that they get the response; if there will be none, a retransmitted request
+    // is treated as a new one.
     fn expire(&mut self, given_up: &GivenUp) {
         if let Some(request) = &given_up.unanswered {
             self.duplicates.forget(request.key(), request.fingerprint);
@@ -72,7 +72,7 @@ impl Server {
     }
 }
 
-/// A request that proved who sent it and was not seen before.
+/// An authenticated request that was not seen before.
 struct Admitted<'a> {
     packet: Packet<'a>,
     key: Key,
@@ -118,8 +118,8 @@ impl Server {
         }
     }
 
-    /// Whether the request was answered before, and now again.
-    // RFC 5080 §2.2.2: a repeated request gets the original response, or nothing while there is none.
+    /// Whether the request was answered before; answers it again.
+    // RFC 5080 §2.2.2: a retransmitted request gets the original response, or nothing while there is none.
     fn answer_again(
         &mut self,
         key: Key,
@@ -156,7 +156,7 @@ impl Server {
         Ok(())
     }
 
-    /// Where a request belongs, by its State.
+    /// The conversation of a request, by its State.
     fn place(&self, state: Option<&State>, key: Key) -> Result<Place, &'static str> {
         let Some(state) = state else {
             return if self.conversations.has_room() {
@@ -168,7 +168,7 @@ impl Server {
         Ok(self.conversations.named(state, key.from.ip).map_or(Place::Nowhere, Place::Begun))
     }
 
-    /// Asks the owner, in the conversation that has begun or a new one.
+    /// Asks the owner, in the existing conversation or a new one.
     fn ask(
         &mut self,
         begun: Option<ConversationId>,
@@ -196,7 +196,7 @@ impl Server {
         }
     }
 
-    /// Answers with an Access-Reject of our own.
+    /// Answers with an Access-Reject of the server itself.
     fn refuse(
         &mut self,
         request: &AwaitingAnswer,
@@ -207,7 +207,7 @@ impl Server {
         Err(unusable.why)
     }
 
-    // RFC 2866 §2: a response says that the report was recorded; here that is the event, which cannot get lost.
+    // RFC 2866 §2: a response means that the report was recorded; here the event does that, which cannot get lost.
     fn on_accounting(
         &mut self,
         request: &Admitted<'_>,
@@ -234,18 +234,18 @@ struct Unusable {
     eap: Option<Vec<u8>>,
 }
 
-/// Where a request belongs.
+/// The conversation of a request.
 #[derive(Debug, Clone, Copy)]
 enum Place {
-    /// It begins a conversation.
+    /// It starts one.
     New,
-    /// It goes on with this one.
+    /// It continues this one.
     Begun(ConversationId),
-    /// It goes on with one that is over, or never was.
+    /// It belongs to one that is over, or never existed.
     Nowhere,
 }
 
-/// The conversation that goes on, if one does, and a credential that a server can take.
+/// The conversation to continue, if there is one, and a credential that the server accepts.
 fn acceptable(
     place: Place,
     credential: Option<Credential>,
@@ -253,7 +253,7 @@ fn acceptable(
     let begun = match place {
         Place::New => None,
         Place::Begun(conversation) => Some(conversation),
-        // The client hears at once that its conversation is over, instead of asking for half a minute.
+        // The client learns at once that its conversation is over, instead of retransmitting for half a minute.
         Place::Nowhere => return Err(Unusable { why: "unknown State", eap: None }),
     };
     match credential {
@@ -274,7 +274,7 @@ const INVALID_EAP_PACKET: u32 = 202;
 /// RFC 3748 §7.10: an MSK has at least 64 octets.
 const MSK_BYTES_MIN: usize = 64;
 
-// RFC 3579 §2.6.2: roles cannot be reversed; a Nak without a preferred method keeps the peer from asking again.
+// RFC 3579 §2.6.2: roles cannot be reversed; a Nak without a preferred method stops the peer's requests.
 fn nak(eap: &[u8]) -> Vec<u8> {
     vec![2, eap.get(1).copied().unwrap_or(0), 0, 6, 3, 0]
 }
@@ -371,12 +371,12 @@ impl Server {
         let mut packet = PacketBuilder::authentic(Code::ACCESS_REJECT, request.reply_to.identifier);
         eap.into_iter().for_each(|eap| packet.eap_message(eap));
         if self.respond(request, packet, cx).is_err() {
-            // Proxy-States that fill a request leave no room for a Message-Authenticator; then nobody can be answered.
+            // If Proxy-States fill a request, there is no room for a Message-Authenticator, so no answer is possible.
             cx.discard(RADIUS, "no room for a response");
         }
     }
 
-    /// Seals and sends a response to a request, and keeps it for repetitions.
+    /// Seals and sends a response to a request, and keeps it for retransmissions.
     fn respond(
         &mut self,
         request: &AwaitingAnswer,
@@ -384,7 +384,7 @@ impl Server {
         cx: &mut Ctx<'_>,
     ) -> Result<(), PacketTooLong> {
         let ReplyTo { from, authenticator, proxy_states, .. } = &request.reply_to;
-        // RFC 2865 §5.33: all Proxy-States go back, in their order.
+        // RFC 2865 §5.33: all Proxy-States are returned, in their order.
         packet.attributes(proxy_states.iter());
         let client = self.config.clients.get(&from.ip).expect("requests are read from known clients only");
         let sealed = packet.seal_response(authenticator, &client.secret, cx.crypto)?;
@@ -398,7 +398,7 @@ impl Server {
     }
 }
 
-// RFC 3579 §3: a User-Name in the request needs one in the Access-Accept; the owner may know a better one.
+// RFC 3579 §3: a User-Name in the request requires one in the Access-Accept; the owner may supply a better one.
 fn echoed_name<'a>(reply_to: &'a ReplyTo, attributes: &Attributes) -> Option<Attribute<'a>> {
     let wanted = !reply_to.user_name.is_empty() && attributes.get(AttributeType::USER_NAME).is_none();
     wanted.then(|| {
@@ -406,7 +406,7 @@ fn echoed_name<'a>(reply_to: &'a ReplyTo, attributes: &Attributes) -> Option<Att
     })
 }
 
-/// Leaves the fact, and makes the datagram: back from where the request arrived.
+/// Records the fact, and makes the datagram, from the address where the request arrived.
 fn transmit(key: Key, response: &Sealed, again: bool, cx: &mut Ctx<'_>) -> Datagram {
     cx.trace.record(response.fact(again));
     let Key { from: client, to: local, .. } = key;
@@ -427,7 +427,7 @@ impl Engine for Server {
             Input::Datagram { .. } => cx.discard(RADIUS, "not in UDP"),
             Input::Command(command) => self.on_command(&command, cx),
             Input::Tick => self.on_tick(cx),
-            // RADIUS speaks datagrams, and leaves nothing half done.
+            // RADIUS uses datagrams only, and has no half-processed state.
             Input::Inner(_) | Input::Secured { .. } | Input::Lost { .. } | Input::Recover => {}
         }
     }

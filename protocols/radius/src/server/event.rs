@@ -1,4 +1,4 @@
-//! What the owner of a server is told, and what it may answer.
+//! Events and commands of a server.
 
 use keytoll_crypto_api::Secret;
 use keytoll_net::Socket;
@@ -6,20 +6,20 @@ use keytoll_net::Socket;
 use crate::number::AcctStatus;
 use crate::wire::Attributes;
 
-/// Names a conversation; the server chooses it and never uses it again.
+/// Identifies a conversation; the server chooses it and never reuses it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ConversationId(pub u64);
 
-/// What a server tells.
+/// An event of a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Event {
-    /// A client asks for access, or goes on with a conversation; wants a [`Command`] for its conversation.
+    /// A client requests access, or continues a conversation; requires a [`Command`] for its conversation.
     Request(Request),
-    /// A conversation ended without a verdict: forget what belongs to it.
+    /// A conversation ended without a result: drop its state.
     Expired(ConversationId),
-    /// An answer did not fit a packet, so that the client was sent an Access-Reject.
+    /// An answer did not fit in a packet, so the client was sent an Access-Reject.
     TooLong(ConversationId),
-    /// A client reports usage; it has been answered.
+    /// A client reported usage, and was answered.
     Accounting(Accounting),
 }
 
@@ -28,19 +28,19 @@ pub enum Event {
 pub struct Request {
     /// The conversation.
     pub conversation: ConversationId,
-    /// Whether the conversation begins with it.
+    /// Whether it starts the conversation.
     pub first: bool,
     /// The client.
     pub client: Socket,
-    /// User-Name; not proven, and empty if there was none.
+    /// User-Name; unauthenticated, and empty if there was none.
     pub user_name: Vec<u8>,
-    /// What the user shows.
+    /// The user's credential.
     pub credential: Credential,
-    /// What else the client said: without State, Proxy-State, credentials and Message-Authenticator.
+    /// Further attributes of the client: without State, Proxy-State, credentials and Message-Authenticator.
     pub attributes: Attributes,
 }
 
-/// What a user shows.
+/// The credential of a user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Credential {
     /// An EAP packet from the peer: a response, or nothing for an EAP-Start.
@@ -60,22 +60,22 @@ pub struct Accounting {
     pub session_id: Vec<u8>,
     /// User-Name; empty if there was none.
     pub user_name: Vec<u8>,
-    /// Everything the client said, without Proxy-State.
+    /// All attributes of the client, without Proxy-State.
     pub attributes: Attributes,
 }
 
-/// The answer to a [`Request`]. For a conversation that has expired, or that waits for the client, it is ignored: the
-/// owner could not know yet.
+/// The answer to a [`Request`]. Ignored if the conversation has expired or waits for the client, which the owner could not
+/// know yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Command {
-    /// One more round.
+    /// Another round.
     Challenge {
         /// The conversation.
         conversation: ConversationId,
         /// The EAP packet, for the peer.
         eap: Vec<u8>,
     },
-    /// The EAP packet was not valid and is ignored: the challenge before it once more (RFC 3579 §2.2).
+    /// The EAP packet was invalid and is ignored: repeat the previous challenge (RFC 3579 §2.2).
     Ignored {
         /// The conversation.
         conversation: ConversationId,
@@ -88,9 +88,9 @@ pub enum Command {
         conversation: ConversationId,
         /// The EAP packet, for the peer.
         eap: Option<Vec<u8>>,
-        /// The MSK, if the method made one; 64 bytes of it are sent, and with less nobody gets access.
+        /// The MSK, if the method derived one; 64 bytes of it are sent, and with fewer access is refused.
         msk: Option<Secret>,
-        /// What else to say.
+        /// Further attributes.
         attributes: Attributes,
     },
     /// Access denied.

@@ -3,12 +3,12 @@
 //!
 //! ```text
 //!   Access-Request --> AwaitingAnswer --Command::Challenge--> AwaitingRequest --Access-Request with its State--.
-//!                           ^  |  '---Command::Accept, Reject--> forgotten                                     |
-//!                           |  '---nobody answers--> Event::Expired                                            |
+//!                           ^  |  '---Command::Accept, Reject--> dropped                                       |
+//!                           |  '---no answer--> Event::Expired                                                 |
 //!                           '----------------------------------------------------------------------------------'
 //! ```
 //!
-//! A conversation is bounded in number, in time and in rounds. Its handle, the State, is 16 random bytes that are good
+//! Conversations are bounded in number, time and rounds. The State of a conversation is 16 random bytes that are valid
 //! for one request of one client.
 
 mod config;

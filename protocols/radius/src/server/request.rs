@@ -1,4 +1,4 @@
-//! What a request means, once it is known to be the client's. RFC 2865 §4.1, RFC 2866 §4.1, RFC 3579 §3.
+//! The contents of a request, once it is authenticated. RFC 2865 §4.1, RFC 2866 §4.1, RFC 3579 §3.
 
 use keytoll_crypto_api::Crypto;
 use keytoll_net::Socket;
@@ -10,7 +10,7 @@ use crate::number::{AcctStatus, AttributeType};
 use crate::protect::password;
 use crate::wire::{Attributes, Authenticator, Packet, State, eap_message};
 
-/// What a response needs of its request.
+/// The parts of a request that its response needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ReplyTo {
     /// The client.
@@ -38,7 +38,7 @@ impl ReplyTo {
 #[derive(Debug)]
 pub(super) struct AccessRequest {
     pub(super) state: Option<State>,
-    /// None if there is none of a kind we know.
+    /// `None` if there is none of a known kind.
     pub(super) credential: Option<Credential>,
     pub(super) attributes: Attributes,
 }
@@ -81,7 +81,7 @@ fn credential(
     }
 }
 
-/// The meaning of an Accounting-Request.
+/// The contents of an Accounting-Request.
 pub(super) fn read_accounting(client: Socket, packet: &Packet<'_>) -> Result<Accounting, DecodeError> {
     let mut value = packet.attributes.exactly_one(AttributeType::ACCT_STATUS_TYPE)?;
     let at = value;
@@ -89,7 +89,7 @@ pub(super) fn read_accounting(client: Socket, packet: &Packet<'_>) -> Result<Acc
     value.end("Acct-Status-Type")?;
     let status = AcctStatus::from_number(number)
         .ok_or_else(|| at.error("Acct-Status-Type", Problem::Value(number.into())))?;
-    // RFC 2866 §4.1: every report names its session.
+    // RFC 2866 §4.1: every report identifies its session.
     let session_id = packet.attributes.exactly_one(AttributeType::ACCT_SESSION_ID)?.rest().to_vec();
     let user_name = optional(packet, AttributeType::USER_NAME)?;
     Ok(Accounting {

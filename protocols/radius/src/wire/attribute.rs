@@ -6,14 +6,14 @@ use keytoll_net::wire::{DecodeError, Problem, Reader, Writer};
 
 use crate::number::AttributeType;
 
-/// A type and a value of up to 253 bytes, borrowing from the packet it was read from.
+/// A type and a value of up to 253 bytes, borrowing from its packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Attribute<'a> {
     kind: AttributeType,
     value: &'a [u8],
 }
 
-/// The value does not fit an attribute.
+/// The value does not fit in an attribute.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("{kind} has a value of {length} bytes, {max} are the limit", max = Attribute::VALUE_MAX)]
 pub struct ValueTooLong {
@@ -26,13 +26,13 @@ pub struct ValueTooLong {
 impl<'a> Attribute<'a> {
     /// Length of type and length, in bytes.
     pub const HEADER_LEN: usize = 2;
-    /// RFC 2865 §5: the length is one octet and counts itself and the type.
+    /// RFC 2865 §5: the length is one octet and includes itself and the type.
     pub const VALUE_MAX: usize = 255 - Self::HEADER_LEN;
 
     /// An attribute, if the value fits.
     ///
     /// # Errors
-    /// If the value is longer than an attribute can be.
+    /// The value is longer than an attribute can be.
     pub const fn new(kind: AttributeType, value: &'a [u8]) -> Result<Self, ValueTooLong> {
         if value.len() > Self::VALUE_MAX {
             return Err(ValueTooLong { kind, length: value.len() });
@@ -40,13 +40,13 @@ impl<'a> Attribute<'a> {
         Ok(Self { kind, value })
     }
 
-    /// An attribute whose value has a fixed, fitting length: integers, addresses, authenticators.
+    /// An attribute whose value has a fixed length that fits: integers, addresses, authenticators.
     pub const fn fixed<const N: usize>(kind: AttributeType, value: &'a [u8; N]) -> Self {
         const { assert!(N <= Self::VALUE_MAX, "fits an attribute") };
         Self { kind, value }
     }
 
-    /// What it means.
+    /// Its type.
     pub const fn kind(&self) -> AttributeType {
         self.kind
     }
@@ -64,16 +64,16 @@ impl<'a> Attribute<'a> {
     /// Reads one attribute.
     ///
     /// # Errors
-    /// If the attribute is cut short, or its length does not fit.
+    /// The attribute is truncated, or its length does not fit.
     pub fn read(r: &mut Reader<'a>) -> Result<Self, DecodeError> {
         let (kind, mut value) = Self::split(r)?;
         Ok(Self { kind, value: value.rest() })
     }
 
-    /// Reads one attribute, its value as a reader that keeps counting offsets from the start of the packet.
+    /// Reads one attribute; its value is a reader that keeps counting offsets from the start of the packet.
     ///
     /// # Errors
-    /// If the attribute is cut short, or its length does not fit.
+    /// The attribute is truncated, or its length does not fit.
     pub fn split(r: &mut Reader<'a>) -> Result<(AttributeType, Reader<'a>), DecodeError> {
         let kind = AttributeType(r.u8("attribute type")?);
         let at = *r;
@@ -109,14 +109,14 @@ mod tests {
 
     /// FreeRADIUS, src/tests/unit/protocols/radius/rfc.txt: User-Name = "bob".
     #[test]
-    fn the_layout_is_the_standards() {
+    fn the_layout_is_that_of_the_standard() {
         let bob = Attribute::new(AttributeType::USER_NAME, b"bob").unwrap();
         assert_eq!(written(&bob), [1, 5, b'b', b'o', b'b']);
         assert_eq!(read(&[1, 5, b'b', b'o', b'b']), Ok(bob));
     }
 
     #[test]
-    fn a_length_that_does_not_count_itself_is_refused() {
+    fn a_length_that_excludes_its_header_is_refused() {
         for length in [0, 1] {
             let error = read(&[1, length, 7]).unwrap_err();
             assert_eq!(

@@ -16,7 +16,7 @@ pub struct PacketBuilder {
     message_authenticator: Option<usize>,
 }
 
-/// A packet does not fit its 4096 bytes.
+/// A packet exceeds 4096 bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("a packet of {length} bytes, {max} are the limit", max = Packet::LEN_MAX)]
 pub struct PacketTooLong {
@@ -41,8 +41,7 @@ impl PacketBuilder {
         Self { w, message_authenticator: None }
     }
 
-    /// A packet whose first attribute is a Message-Authenticator: where it stands first, nothing that an attacker
-    /// chose stands in front of it.
+    /// A packet whose first attribute is a Message-Authenticator, so that nothing an attacker chose precedes it.
     pub fn authentic(code: Code, identifier: u8) -> Self {
         let mut packet = Self::new(code, identifier);
         packet.message_authenticator();
@@ -70,10 +69,10 @@ impl PacketBuilder {
         self.attributes(eap_message::split(eap));
     }
 
-    /// An Access-Request under an authenticator nobody can foresee.
+    /// Seals an Access-Request with an unpredictable authenticator.
     ///
     /// # Errors
-    /// If the packet is longer than RFC 2865 §3 allows.
+    /// The packet is longer than RFC 2865 §3 allows.
     pub fn seal_request(
         mut self,
         authenticator: &Authenticator,
@@ -86,10 +85,10 @@ impl PacketBuilder {
         Ok(self.finish())
     }
 
-    /// A response to the request that had this authenticator.
+    /// Seals a response to the request that had this authenticator.
     ///
     /// # Errors
-    /// If the packet is longer than RFC 2865 §3 allows.
+    /// The packet is longer than RFC 2865 §3 allows.
     // RFC 3579 §3.2: the Message-Authenticator is inserted before the Response Authenticator is calculated.
     pub fn seal_response(
         mut self,
@@ -105,10 +104,10 @@ impl PacketBuilder {
         Ok(self.finish())
     }
 
-    /// An Accounting-Request.
+    /// Seals an Accounting-Request.
     ///
     /// # Errors
-    /// If the packet is longer than RFC 2865 §3 allows.
+    /// The packet is longer than RFC 2865 §3 allows.
     // RFC 2866 §3: its authenticator is that of a response to a request whose authenticator was zero.
     pub fn seal_accounting(self, secret: &Secret, crypto: &mut dyn Crypto) -> Result<Sealed, PacketTooLong> {
         self.seal_response(&authenticator::ZERO, secret, crypto)
@@ -141,7 +140,7 @@ impl PacketBuilder {
 }
 
 impl Sealed {
-    /// The fact that it is sent.
+    /// The fact about sending it.
     pub(crate) fn fact(&self, retransmission: bool) -> Fact {
         let (code, identifier) = (Code(self.bytes[0]), self.bytes[1]);
         let message = names::message(code, identifier, self.bytes.len(), self.attributes());

@@ -15,16 +15,16 @@ pub fn split(eap: &[u8]) -> impl Iterator<Item = Attribute<'_>> {
     start.into_iter().chain(pieces).map(attribute)
 }
 
-/// The EAP packet that a packet carries, if any; empty for an EAP-Start.
+/// The EAP packet in a packet's attributes, if any; empty for an EAP-Start.
 ///
 /// # Errors
-/// If the attributes with it are not consecutive.
+/// The attributes with it are not consecutive.
 pub fn join(attributes: &AttributeList<'_>) -> Result<Option<Vec<u8>>, DecodeError> {
     let mut eap: Option<Vec<u8>> = None;
     let mut end = 0;
     for mut piece in attributes.values(AttributeType::EAP_MESSAGE) {
         let begin = piece.offset() - Attribute::HEADER_LEN;
-        // RFC 3579 §3.1: the attributes must be consecutive, so nothing can be slipped in between.
+        // RFC 3579 §3.1: the attributes must be consecutive, so that nothing can be inserted in between.
         if eap.is_some() && begin != end {
             return Err(piece.error("EAP-Message", Problem::Repeated));
         }

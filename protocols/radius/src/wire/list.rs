@@ -1,4 +1,4 @@
-//! Attributes one after the other, RFC 2865 §5: borrowed from a packet, or owned by whoever asks for or is told them.
+//! Sequences of attributes, RFC 2865 §5: borrowed from a packet, or owned.
 
 use std::fmt;
 
@@ -7,15 +7,15 @@ use keytoll_net::wire::{DecodeError, Problem, Reader, Writer};
 use super::Attribute;
 use crate::number::AttributeType;
 
-/// The attributes of a packet, checked once when they were read.
+/// The attributes of a packet, which were checked when they were read.
 #[derive(Clone, Copy)]
 pub struct AttributeList<'a>(Reader<'a>);
 
 impl<'a> AttributeList<'a> {
-    /// Everything that is left, as attributes.
+    /// Reads all the rest as attributes.
     ///
     /// # Errors
-    /// If an attribute is cut short, or its length does not fit.
+    /// An attribute is truncated, or its length does not fit.
     pub fn read(r: &mut Reader<'a>) -> Result<Self, DecodeError> {
         let list = Self(*r);
         while !r.is_empty() {
@@ -32,7 +32,7 @@ impl<'a> AttributeList<'a> {
         })
     }
 
-    /// The values of all attributes of a type, as readers that know where in the packet they are.
+    /// The values of all attributes of a type, as readers that know their position in the packet.
     pub fn values(&self, kind: AttributeType) -> impl Iterator<Item = Reader<'a>> + use<'a> {
         let mut left = self.0;
         let next =
@@ -40,10 +40,10 @@ impl<'a> AttributeList<'a> {
         std::iter::from_fn(next).filter(move |(found, _)| *found == kind).map(|(_, value)| value)
     }
 
-    /// The value of an attribute that may be there once.
+    /// The value of an attribute that may occur once.
     ///
     /// # Errors
-    /// If it is there more than once.
+    /// It occurs more than once.
     pub fn at_most_one(&self, kind: AttributeType) -> Result<Option<Reader<'a>>, DecodeError> {
         let mut values = self.values(kind);
         let first = values.next();
@@ -53,10 +53,10 @@ impl<'a> AttributeList<'a> {
         }
     }
 
-    /// The value of an attribute that must be there once.
+    /// The value of an attribute that must occur once.
     ///
     /// # Errors
-    /// If it is not there, or more than once.
+    /// It is missing, or occurs more than once.
     pub fn exactly_one(&self, kind: AttributeType) -> Result<Reader<'a>, DecodeError> {
         self.at_most_one(kind)?.ok_or_else(|| self.0.error(kind.name(), Problem::Missing))
     }
@@ -82,7 +82,7 @@ impl fmt::Debug for AttributeList<'_> {
     }
 }
 
-/// Attributes that belong to nobody's packet; as many as fit one.
+/// Owned attributes, as many as fit in a packet.
 #[derive(Clone, PartialEq, Eq, Default)]
 pub struct Attributes(Vec<u8>);
 
@@ -144,7 +144,7 @@ impl fmt::Debug for Attributes {
     }
 }
 
-/// Types and lengths only: values may be hidden keys, and identities of users.
+/// Types and lengths only: values may be hidden keys, and users' identities.
 fn show<'a>(attributes: impl Iterator<Item = Attribute<'a>>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     let shown =
         attributes.map(|attribute| format!("{}: {} bytes", attribute.kind(), attribute.value().len()));

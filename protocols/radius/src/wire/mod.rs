@@ -1,7 +1,7 @@
 //! Packets on the wire: RFC 2865 §3 and §5, RFC 3579 §3.
 //!
 //! Reading borrows: a [`Packet`] is the header and a checked [`AttributeList`] that points into the received bytes and is
-//! walked on demand. Writing goes through a [`PacketBuilder`] into one buffer.
+//! iterated on demand. Writing goes through a [`PacketBuilder`] into one buffer.
 
 pub mod attribute;
 pub mod builder;

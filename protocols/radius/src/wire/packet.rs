@@ -10,11 +10,10 @@ use crate::number::{AttributeType, Code};
 /// Request Authenticator or Response Authenticator.
 pub type Authenticator = [u8; 16];
 
-/// A packet, borrowing from the datagram it was read from. That it is well-formed says nothing about who sent it: see
-/// [`crate::protect`].
+/// A well-formed packet, borrowing from its datagram. Its sender is not authenticated yet: see [`crate::protect`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Packet<'a> {
-    /// What kind of packet.
+    /// The kind of packet.
     pub code: Code,
     /// Matches requests and responses.
     pub identifier: u8,
@@ -35,7 +34,7 @@ impl<'a> Packet<'a> {
     /// Reads a datagram.
     ///
     /// # Errors
-    /// If a field is cut short, or has a value that RFC 2865 §3 does not allow.
+    /// A field is truncated, or has a value that RFC 2865 §3 does not allow.
     pub fn read(datagram: &'a [u8]) -> Result<Self, DecodeError> {
         let bytes = Self::without_padding(datagram)?;
         let mut r = Reader::new(bytes);
@@ -65,7 +64,7 @@ impl<'a> Packet<'a> {
         self.bytes
     }
 
-    /// Where the value of its Message-Authenticator is, if it has one.
+    /// Offset of the value of its Message-Authenticator, if it has one.
     pub(crate) const fn message_authenticator(&self) -> Option<usize> {
         self.message_authenticator
     }
@@ -91,7 +90,7 @@ mod tests {
 \x12\x30Challenge 32769430.  Enter response at prompt.\x18\x0a32769430";
 
     #[test]
-    fn the_layout_is_the_standards() {
+    fn the_layout_is_that_of_the_standard() {
         let packet = Packet::read(CHALLENGE).unwrap();
         assert_eq!((packet.code, packet.identifier), (Code::ACCESS_CHALLENGE, 2));
         assert_eq!(packet.authenticator[..2], [0x36, 0xf3]);

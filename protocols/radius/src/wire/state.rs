@@ -1,4 +1,4 @@
-//! The State attribute, RFC 2865 §5.24 and RFC 5080 §2.1.1: the server's handle of a conversation, opaque to clients.
+//! The State attribute, RFC 2865 §5.24 and RFC 5080 §2.1.1: the server's id of a conversation, opaque to clients.
 
 use std::fmt;
 
@@ -7,8 +7,8 @@ use keytoll_net::wire::{DecodeError, Problem, Reader};
 use super::{Attribute, AttributeList};
 use crate::number::AttributeType;
 
-/// What a challenge carried and the next request must return unmodified. Whoever knows it can go on with the
-/// conversation, so it is not printed.
+/// A value of a challenge that the next request must return unmodified. Whoever knows it can continue the conversation, so it
+/// is not printed.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct State(Box<[u8]>);
 
@@ -50,7 +50,7 @@ mod tests {
     use crate::wire::Attributes;
 
     #[test]
-    fn a_state_is_returned_as_it_came_and_never_printed() {
+    fn a_state_is_returned_unchanged_and_never_printed() {
         let state = State::new(b"32769430");
         let attributes: Attributes = [state.attribute()].into_iter().collect();
         assert_eq!(State::read(&attributes.list()), Ok(Some(state.clone())));

@@ -7,8 +7,8 @@ use keytoll_net::wire::{DecodeError, Problem, Reader, Writer};
 use super::{Attribute, AttributeList};
 use crate::number::AttributeType;
 
-/// A vendor's attributes. The inner format is a recommendation that Microsoft (RFC 2548 §2) follows, so only vendors known
-/// to do so are read with it.
+/// A vendor's attributes. The inner format is a recommendation that Microsoft (RFC 2548 §2) follows, so it is applied only to
+/// vendors known to do so.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct VendorSpecific<'a> {
     /// The vendor's SMI Network Management Private Enterprise Code.
@@ -18,13 +18,13 @@ pub struct VendorSpecific<'a> {
 }
 
 impl<'a> VendorSpecific<'a> {
-    /// RFC 2865 §5.26: what the inner attribute may have as a value at most, in bytes.
+    /// RFC 2865 §5.26: maximum length of the inner attribute's value, in bytes.
     pub const VALUE_MAX: usize = Attribute::VALUE_MAX - 4 - Attribute::HEADER_LEN;
 
     /// Reads the value of a Vendor-Specific attribute if it is of `vendor`.
     ///
     /// # Errors
-    /// If the value is cut short, or an attribute inside is.
+    /// The value, or an attribute inside, is truncated.
     pub fn read(r: &mut Reader<'a>, vendor: u32) -> Result<Option<Self>, DecodeError> {
         if r.u32("vendor id")? != vendor {
             return Ok(None);
@@ -40,7 +40,7 @@ impl<'a> VendorSpecific<'a> {
     /// The value of a Vendor-Specific attribute with one attribute inside.
     ///
     /// # Panics
-    /// If the inner value is longer than [`Self::VALUE_MAX`]: a bug in the caller.
+    /// If the inner value is longer than [`Self::VALUE_MAX`], which is a bug in the caller.
     pub fn value(vendor: u32, inner: &Attribute<'_>) -> Vec<u8> {
         assert!(inner.value().len() <= Self::VALUE_MAX, "the caller chose a value that fits");
         let mut w = Writer::with_capacity(4 + inner.wire_len());
@@ -52,7 +52,7 @@ impl<'a> VendorSpecific<'a> {
     /// The values of all attributes `kind` of `vendor` in a packet.
     ///
     /// # Errors
-    /// If there is more than one, or an attribute inside is cut short.
+    /// There is more than one, or an attribute inside is truncated.
     pub fn find(
         packet: &AttributeList<'a>,
         vendor: u32,
@@ -84,7 +84,7 @@ mod tests {
 
     /// FreeRADIUS, src/tests/unit/protocols/radius/eapol_msg.txt: vendor 1234, type 56.
     #[test]
-    fn the_layout_is_the_standards() {
+    fn the_layout_is_that_of_the_standard() {
         let inner = Attribute::fixed(AttributeType(56), &[0xde, 0xad, 0xbe, 0xef]);
         let value = VendorSpecific::value(1234, &inner);
         assert_eq!(value, [0x00, 0x00, 0x04, 0xd2, 0x38, 0x06, 0xde, 0xad, 0xbe, 0xef]);

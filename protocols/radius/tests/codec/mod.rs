@@ -1,4 +1,4 @@
-//! What must hold for any bytes at all: the functions behind `tests/corpus.rs` and the fuzz targets `radius_codec` and
+//! Properties that hold for arbitrary bytes: the functions behind `tests/corpus.rs` and the fuzz targets `radius_codec` and
 //! `radius_engines`. RFC 2865 §3.
 
 use std::collections::BTreeMap;
@@ -16,7 +16,7 @@ use keytoll_radius::protect::{MppeKeys, password};
 use keytoll_radius::server::{self, Server};
 use keytoll_radius::wire::{Attributes, Packet, PacketBuilder, VendorSpecific, eap_message};
 
-/// Reads a packet and everything inside; what can be read means the same after it was written and read again.
+/// Decodes a packet and its contents; anything decoded is the same after encoding and decoding again.
 pub(crate) fn check(bytes: &[u8]) -> bool {
     let Ok(packet) = Packet::read(bytes) else { return false };
     let secret = Secret::from(b"testing123".as_slice());
@@ -43,7 +43,7 @@ fn has_message_authenticator(packet: &Packet<'_>) -> bool {
     packet.attributes.at_most_one(AttributeType::MESSAGE_AUTHENTICATOR).is_ok_and(|value| value.is_some())
 }
 
-/// Reads what attributes hide inside; only that it ends matters.
+/// Decodes hidden values; only termination matters.
 fn walk(packet: &Packet<'_>, secret: &Secret) {
     let crypto = &mut Real::default();
     let under = Under { request: &packet.authenticator, secret };
@@ -67,16 +67,16 @@ fn walk(packet: &Packet<'_>, secret: &Secret) {
     }
 }
 
-/// Bytes as attributes of packets that prove to be from the right peer: whoever knows the secret may say anything, and
-/// neither engine may panic, keep anything for ever, or leave its owner without an end.
+/// Bytes as attributes of authenticated packets: with the secret a peer may send anything, and neither engine may panic, keep
+/// state for ever, or leave its owner without a result.
 pub(crate) fn check_engines(bytes: &[u8]) {
     let Some((&choice, attributes)) = bytes.split_first() else { return };
     as_request(choice, attributes);
     as_response(choice, attributes);
 }
 
-/// A packet with these attributes, its Message-Authenticator in front where it needs one; sealed by null crypto, under which
-/// all zeros are right.
+/// A packet with these attributes, with a leading Message-Authenticator if required; sealed by null crypto, under which all
+/// zeros are valid.
 fn packet(code: Code, identifier: u8, authenticator: [u8; 16], attributes: &[u8]) -> Vec<u8> {
     let room = attributes.len().min(Packet::LEN_MAX - 40);
     let length = u16::try_from(40 - 2 + room).expect("at most 4096");

@@ -1,4 +1,4 @@
-//! A client and a server talk, in good weather and bad: RFC 2865 §2, RFC 2866 §2, RFC 3579 §2, RFC 5080 §2.2.
+//! A client and a server over good and bad networks: RFC 2865 §2, RFC 2866 §2, RFC 3579 §2, RFC 5080 §2.2.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use proptest::prelude::*;
 
 const ONE: ConversationId = ConversationId(1);
 
-/// The good case, on the bench's usual terms.
+/// A successful authentication on the bench with its defaults.
 fn authenticated(bench: &mut Bench) {
     bench.authenticate(identity(1));
     bench.round_trip();
@@ -54,7 +54,7 @@ fn accepted_as_odysseus(request: &server::Request) -> Option<server::Command> {
     Some(server::Command::Accept { conversation, eap, msk: None, attributes })
 }
 
-/// RFC 2865 §5.1: the server's owner may know a better name than was asked with; then it is the only one.
+/// RFC 2865 §5.1: the server's owner may supply a better name than the requested one; then it is the only one.
 #[test]
 fn an_accept_has_one_user_name_at_most() {
     let accept = |user_name: &[u8], owner: Owner| {
@@ -126,7 +126,7 @@ fn an_eap_packet_of_many_attributes_arrives_whole() {
 }
 
 #[test]
-fn a_lost_response_is_repeated_from_the_cache() {
+fn a_lost_response_is_retransmitted_from_the_cache() {
     let mut bench = Bench::usual();
     bench.faults.insert(1, Fault::Lost);
     bench.authenticate(identity(1));
@@ -173,7 +173,7 @@ fn a_server_that_never_answers_is_given_up_after_30_seconds() {
 }
 
 #[test]
-fn a_report_nobody_takes_note_of_is_lost_and_no_failure() {
+fn an_unanswered_accounting_report_is_lost_but_no_failure() {
     let mut bench = Bench::usual();
     bench.faults = (0..100).map(|n| (n, Fault::Lost)).collect();
     bench.want(Command::Account(start(1)));
@@ -195,7 +195,7 @@ fn a_request_is_sent_no_more_often_than_configured() {
 }
 
 #[test]
-fn an_abandoned_request_is_not_repeated_and_its_answer_goes_nowhere() {
+fn an_abandoned_request_is_not_retransmitted_and_its_answer_is_ignored() {
     let mut bench = Bench::usual();
     bench.faults.insert(0, Fault::Lost);
     bench.authenticate(identity(1));
@@ -259,7 +259,7 @@ fn a_session_is_accounted() {
 }
 
 #[test]
-fn accounting_under_null_crypto_is_not_mistaken_for_repetition() {
+fn accounting_under_null_crypto_is_not_mistaken_for_retransmission() {
     let mut bench = Bench::usual().null();
     for n in 0..600 {
         bench.want(Command::Account(start(n)));
@@ -286,7 +286,7 @@ fn proxy_states_come_back_in_their_order() {
 }
 
 #[test]
-fn what_does_not_fit_a_packet_is_said_so_and_leaves_nothing() {
+fn a_request_that_does_not_fit_is_reported_and_leaves_no_state() {
     let mut bench = Bench::usual();
     let eap = Credential::Eap(vec![2; 4096]);
     bench.authenticate(client::Authenticate { credential: eap, ..identity(1) });
@@ -314,8 +314,8 @@ fn an_answer_that_does_not_fit_becomes_a_reject() {
     assert_eq!(bench.server.conversations(), 0);
 }
 
-/// RFC 2865 §5: 256 identifiers a port. Who has many requests outstanding, because they are answered slowly or not at all,
-/// leaves identifiers to others, and has his own back when the answers come.
+/// RFC 2865 §5: 256 identifiers per port. A peer with many outstanding requests, because answers are slow or missing, leaves
+/// identifiers to others, and gets its own back when the answers arrive.
 #[test]
 fn no_peer_holds_every_identifier() {
     let mut bench = Bench::usual();
@@ -329,7 +329,7 @@ fn no_peer_holds_every_identifier() {
     assert_eq!(bench.told, [refused(most)], "all of one /64");
     bench.authenticate(ask(1_000, "2001:db8:0:1::1"));
     assert_eq!((bench.told.len(), bench.client.outstanding()), (1, most as usize + 1));
-    // What nobody waits for any longer counts until its identifier is free.
+    // An abandoned request counts until its identifier is free.
     bench.want(Command::Abandon(ConversationId(0)));
     bench.authenticate(ask(2_000, "2001:db8::1"));
     assert_eq!(bench.told[1..], [refused(2_000)]);
@@ -352,7 +352,7 @@ fn no_station_holds_every_identifier() {
     assert_eq!((bench.told.len(), bench.client.outstanding()), (1, most as usize + 1));
 }
 
-/// Many peers that each ask little find as many identifiers as there are on all ports.
+/// Many peers with few requests each can use all identifiers on all ports.
 #[test]
 fn many_peers_use_every_port() {
     let mut bench = Bench::usual();
@@ -365,9 +365,9 @@ fn many_peers_use_every_port() {
     assert_eq!(bench.told, [Event::Failed(ConversationId(5_000), Reason::Busy)]);
 }
 
-/// RFC 3579 §2.2: the server says that it ignored the packet, with the request it still waits for an answer to.
+/// RFC 3579 §2.2: the server reports that it ignored the packet, with the request that is still outstanding.
 #[test]
-fn a_packet_that_was_ignored_is_answered_with_the_challenge_before() {
+fn an_ignored_packet_is_answered_with_the_previous_challenge() {
     let mut bench = Bench::usual();
     bench.owner = |request| {
         let conversation = request.conversation;
@@ -383,7 +383,7 @@ fn a_packet_that_was_ignored_is_answered_with_the_challenge_before() {
 }
 
 #[test]
-fn an_msk_that_is_too_short_lets_nobody_in() {
+fn an_msk_that_is_too_short_is_refused() {
     let mut bench = Bench::usual();
     bench.owner = |request| {
         let (conversation, msk) = (request.conversation, Some(Secret::new(vec![7; 63])));
@@ -395,7 +395,7 @@ fn an_msk_that_is_too_short_lets_nobody_in() {
 }
 
 #[test]
-fn an_accept_with_two_names_is_for_nobody() {
+fn an_accept_with_two_names_is_refused() {
     let mut bench = Bench::usual();
     bench.owner = |request| {
         let names = [b"nemo!", b"boss!"].map(|name| Attribute::fixed(AttributeType::USER_NAME, name));
@@ -410,7 +410,7 @@ fn an_accept_with_two_names_is_for_nobody() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Whatever is lost or repeated: no request is processed twice, both sides agree, and nothing is left.
+    /// Whatever is lost or duplicated: no request is processed twice, both sides agree, and no state is left.
     #[test]
     fn bad_weather(faults in proptest::collection::btree_map(0_usize..40, prop_oneof![Just(Fault::Lost), Just(Fault::Twice)], 0..30)) {
         let mut bench = Bench::usual();

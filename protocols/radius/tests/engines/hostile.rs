@@ -1,4 +1,4 @@
-//! Forged, cut, flipped, replayed and too many packets: RFC 2865 §3 and §8, RFC 3579 §4.3, RFC 5080 §2.2.2, and
+//! Forged, truncated, altered, replayed and too many packets: RFC 2865 §3 and §8, RFC 3579 §4.3, RFC 5080 §2.2.2, and
 //! Blast-RADIUS (CVE-2024-3596).
 
 use std::time::Duration;
@@ -12,7 +12,7 @@ use keytoll_radius::number::{AttributeType, Code};
 use keytoll_radius::server;
 use keytoll_radius::wire::{Attribute, Packet, PacketBuilder, Sealed};
 
-/// The client's first request, on its way.
+/// The client's first request, in transit.
 fn request() -> (Bench, Datagram) {
     let mut bench = Bench::usual();
     bench.authenticate(identity(1));
@@ -28,7 +28,7 @@ fn response() -> (Bench, Datagram) {
     (bench, datagram)
 }
 
-/// Every cut and every flipped bit of a datagram.
+/// Every truncation and every flipped bit of a datagram.
 fn damaged(datagram: &Datagram) -> impl Iterator<Item = Datagram> {
     let with = |bytes| Datagram { bytes, ..datagram.clone() };
     let length = datagram.bytes.len();
@@ -85,7 +85,7 @@ fn a_damaged_accounting_request_is_not_recorded() {
 }
 
 #[test]
-fn a_damaged_accounting_response_takes_note_of_nothing() {
+fn a_damaged_accounting_response_confirms_nothing() {
     let mut bench = Bench::usual();
     bench.want(client::Command::Account(start(1)));
     let request = bench.datagrams[0].clone();
@@ -131,7 +131,7 @@ fn an_unknown_client_gets_no_answer() {
 }
 
 #[test]
-fn responses_from_elsewhere_to_elsewhere_or_for_nothing_are_discarded() {
+fn responses_with_wrong_addresses_or_without_request_are_discarded() {
     let (mut bench, response) = response();
     let other = Socket::new("203.0.113.9".parse().unwrap(), 1812);
     let mut try_one = |change: &dyn Fn(&mut Datagram)| {
@@ -172,7 +172,7 @@ fn from_server(bench: &mut Bench, bytes: &[u8]) {
 }
 
 #[test]
-fn a_response_without_message_authenticator_is_not_believed() {
+fn a_response_without_message_authenticator_is_refused() {
     let (mut bench, _) = request();
     let forged = sealed(&bench, Code::ACCESS_ACCEPT, |packet| packet.eap_message(&SUCCESS));
     from_server(&mut bench, &forged.bytes);
@@ -180,7 +180,7 @@ fn a_response_without_message_authenticator_is_not_believed() {
 }
 
 #[test]
-fn a_request_without_message_authenticator_is_not_believed() {
+fn a_request_without_message_authenticator_is_refused() {
     let (mut bench, datagram) = request();
     let packet = PacketBuilder::new(Code::ACCESS_REQUEST, 9);
     let secret = Secret::from(SECRET);
@@ -210,7 +210,7 @@ fn the_message_authenticator_comes_first_in_every_access_packet() {
 }
 
 #[test]
-fn an_authentic_response_that_makes_no_sense_is_a_failure() {
+fn an_authentic_malformed_response_is_a_failure() {
     let nonsense: [fn(&mut PacketBuilder); 3] = [
         |_| {},
         |packet| packet.attribute(&Attribute::fixed(AttributeType::STATE, &[])),
@@ -233,7 +233,7 @@ fn an_authentic_response_that_makes_no_sense_is_a_failure() {
 }
 
 #[test]
-fn a_code_where_it_does_not_belong_is_discarded() {
+fn an_unexpected_code_is_discarded() {
     let (mut bench, datagram) = request();
     for code in 0..=u8::MAX {
         let mut bytes = datagram.bytes.clone();
@@ -255,7 +255,7 @@ fn a_code_where_it_does_not_belong_is_discarded() {
 }
 
 #[test]
-fn a_replayed_state_is_rejected_and_the_conversation_goes_on() {
+fn a_replayed_state_is_rejected_and_the_conversation_continues() {
     let mut bench = Bench::usual();
     bench.owner = |request| {
         let conversation = request.conversation;
@@ -284,7 +284,7 @@ fn a_replayed_state_is_rejected_and_the_conversation_goes_on() {
 }
 
 #[test]
-fn a_state_is_good_for_the_client_it_was_given_to() {
+fn a_state_is_valid_for_its_client_only() {
     let mut config = server_config();
     let other = "192.0.2.7".parse().unwrap();
     config.clients.insert(other, server::Client { secret: Secret::from(SECRET) });
@@ -300,7 +300,7 @@ fn a_state_is_good_for_the_client_it_was_given_to() {
     assert!(matches!(bench.told.last(), Some(Event::Accept(_))), "the thief disturbed nothing");
 }
 
-/// The bench's client, as if it could be made to say anything.
+/// The bench's client sends an arbitrary request.
 fn says(bench: &mut Bench, identifier: u8, write: impl FnOnce(&mut PacketBuilder)) {
     let mut packet = PacketBuilder::authentic(Code::ACCESS_REQUEST, identifier);
     write(&mut packet);
@@ -327,7 +327,7 @@ fn roles_are_not_reversed() {
 }
 
 #[test]
-fn requests_that_show_nothing_are_rejected_and_those_that_show_too_much_discarded() {
+fn requests_without_credentials_are_rejected_and_with_two_discarded() {
     let mut bench = Bench::usual();
     says(&mut bench, 1, |_| {});
     assert_eq!((bench.discards().last(), bench.datagrams.len()), (Some(&"no credential of a known kind"), 1));
@@ -355,7 +355,7 @@ fn challenge_for_ever(request: &server::Request) -> Option<server::Command> {
     Some(server::Command::Challenge { conversation: request.conversation, eap: CHALLENGE.to_vec() })
 }
 
-/// Begins a conversation and answers its first challenge.
+/// Starts a conversation and answers its first challenge.
 fn gone_on(bench: &mut Bench, conversation: u64) {
     bench.owner = challenge_for_ever;
     bench.authenticate(identity(conversation));
@@ -365,7 +365,7 @@ fn gone_on(bench: &mut Bench, conversation: u64) {
 }
 
 #[test]
-fn a_flood_of_conversations_is_bounded_and_leaves_those_that_have_gone_on() {
+fn a_flood_of_conversations_is_bounded_and_spares_those_under_way() {
     let mut config = server_config();
     config.conversations_max = 5;
     let mut bench = Bench::new(client_config(), config);
@@ -388,10 +388,10 @@ fn a_flood_of_conversations_is_bounded_and_leaves_those_that_have_gone_on() {
     assert_eq!(expired.count(), 98, "the owner may forget all others");
 }
 
-/// A conversation whose owner is still looking for an answer gives way, or grows too old: who repeats its request then is
-/// heard.
+/// A conversation whose owner is still looking for an answer is evicted, or grows too old: a retransmitted request is then
+/// processed.
 #[test]
-fn a_request_given_up_before_its_answer_may_be_repeated() {
+fn a_request_dropped_before_its_answer_may_be_retransmitted() {
     type GiveUp = fn(&mut Bench);
     let makes_room: GiveUp = |bench| {
         bench.authenticate(identity(2));
@@ -421,7 +421,7 @@ fn a_request_given_up_before_its_answer_may_be_repeated() {
 }
 
 #[test]
-fn where_all_have_gone_on_no_new_conversation_begins() {
+fn if_all_conversations_are_under_way_no_new_one_starts() {
     let mut config = server_config();
     config.conversations_max = 2;
     let mut bench = Bench::new(client_config(), config);
@@ -432,7 +432,7 @@ fn where_all_have_gone_on_no_new_conversation_begins() {
 }
 
 #[test]
-fn only_so_many_responses_are_kept_and_only_for_so_long() {
+fn stored_responses_are_limited_in_number_and_time() {
     let mut config = server_config();
     config.responses_max = 3;
     let mut bench = Bench::new(client_config(), config);
@@ -486,7 +486,7 @@ fn a_conversation_cannot_be_kept_alive_for_ever() {
 }
 
 #[test]
-fn a_verdict_that_comes_too_late_or_twice_is_ignored() {
+fn a_late_or_repeated_result_is_ignored() {
     let mut bench = Bench::usual();
     bench.owner = |_| None;
     bench.authenticate(identity(1));

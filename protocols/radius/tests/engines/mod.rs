@@ -1,4 +1,4 @@
-//! The two engines against each other, and each against whoever means them ill.
+//! The two engines against each other, and each against an attacker.
 #![allow(clippy::unwrap_used, reason = "helpers of tests are tests")]
 
 mod exchanges;

@@ -1,4 +1,4 @@
-//! A client, a server and the wire between them: what is lost and repeated, what is said, and what becomes of it.
+//! A client, a server and the link between them, with losses, duplicates and a record of what happened.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::net::{IpAddr, Ipv6Addr};
@@ -15,7 +15,7 @@ use keytoll_radius::wire::{Attributes, State};
 
 pub(crate) const SECRET: &[u8] = b"correct horse battery staple";
 
-/// One way between the two.
+/// One-way delay.
 pub(crate) const LATENCY: Duration = Duration::from_millis(10);
 
 pub(crate) fn gateway() -> IpAddr {
@@ -74,10 +74,10 @@ pub(crate) const SUCCESS: [u8; 4] = [3, 1, 0, 4];
 pub(crate) const FAILURE: [u8; 4] = [4, 1, 0, 4];
 pub(crate) const MSK: [u8; 64] = [0x5a; 64];
 
-/// What the owner of the server says to a request.
+/// The reaction of the server's owner to a request.
 pub(crate) type Owner = fn(&server::Request) -> Option<server::Command>;
 
-/// Challenges an identity and accepts what follows.
+/// Challenges an identity and accepts the response.
 pub(crate) fn challenge_then_accept(request: &server::Request) -> Option<server::Command> {
     let conversation = request.conversation;
     Some(if request.first {
@@ -88,7 +88,7 @@ pub(crate) fn challenge_then_accept(request: &server::Request) -> Option<server:
     })
 }
 
-/// What happens to a datagram on its way.
+/// A fault of a datagram.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fault {
     Lost,
@@ -138,7 +138,7 @@ impl Bench {
         self
     }
 
-    /// The client's owner wants something.
+    /// Executes a command of the client's owner.
     pub(crate) fn want(&mut self, command: client::Command) {
         self.client_input(Input::Command(command));
     }
@@ -147,7 +147,7 @@ impl Bench {
         self.want(client::Command::Authenticate(authenticate));
     }
 
-    /// Gives a datagram to whom it is for, now.
+    /// Delivers a datagram now.
     pub(crate) fn deliver(&mut self, datagram: &Datagram) {
         let Datagram { from, to, bytes, .. } = datagram;
         let (from, to) = (*from, *to);
@@ -212,7 +212,7 @@ impl Bench {
         self.wire.extend(std::iter::repeat_n((self.now + LATENCY, datagram), copies));
     }
 
-    /// Runs until nothing is on the wire and no deadline comes before `end`.
+    /// Runs until nothing is in flight and no deadline is before `end`.
     pub(crate) fn run_until(&mut self, end: Time) {
         loop {
             let arrival = self.wire.front().map(|(at, _)| *at);
@@ -230,7 +230,7 @@ impl Bench {
         }
     }
 
-    /// Runs for an hour, which is more than anything lasts.
+    /// Runs for an hour, which exceeds all timeouts.
     pub(crate) fn run(&mut self) {
         self.run_until(self.now + Duration::from_secs(3600));
     }
@@ -240,7 +240,7 @@ impl Bench {
         self.run_until(self.now + LATENCY * 2);
     }
 
-    /// Takes what was noted since the last time.
+    /// Takes what was recorded since the last time.
     pub(crate) fn ladder(&mut self) -> String {
         self.lines.drain(..).map(|line| line + "\n").collect()
     }
@@ -264,7 +264,7 @@ impl Bench {
     }
 }
 
-/// One input, and the facts that come of it.
+/// Handles one input; returns the resulting facts.
 pub(crate) fn step<E: Engine>(
     engine: &mut E,
     input: Input<'_, E::Command>,
@@ -295,7 +295,7 @@ fn short(name: &'static str) -> &'static str {
     }
 }
 
-/// Compares ladders, indentation and empty lines aside.
+/// Compares ladders, ignoring indentation and empty lines.
 pub(crate) fn check(found: &str, expected: &str) {
     let lines = |text: &str| -> Vec<String> {
         text.lines().map(|line| line.trim().to_owned()).filter(|line| !line.is_empty()).collect()

@@ -1,4 +1,4 @@
-//! Two ends, a wire of vectors between them, and certificates for both.
+//! Two ends, a link of vectors between them, and certificates for both.
 
 #![allow(dead_code, reason = "each test file uses its part of these helpers")]
 #![allow(clippy::unwrap_used, reason = "helpers of tests may panic like tests")]
@@ -51,7 +51,7 @@ impl World {
         Self { client, server, anchor, authority }
     }
 
-    /// Certificates whose issuer nobody presents.
+    /// Certificates whose issuer is not presented.
     pub(crate) fn below_an_unknown_authority(kind: KeyKind) -> Self {
         let mut world = Self::new(kind, 3);
         for side in [&mut world.client, &mut world.server] {
@@ -104,7 +104,7 @@ impl World {
     }
 }
 
-/// One side with what it is lent.
+/// One side with its environment.
 pub(crate) struct End<C = Provider> {
     pub(crate) session: Option<Session>,
     pub(crate) crypto: C,
@@ -113,7 +113,7 @@ pub(crate) struct End<C = Provider> {
     pub(crate) keys: Keys,
 }
 
-/// Keeps keys, if it wants them.
+/// Stores revealed keys, if it wants them.
 #[derive(Default)]
 pub(crate) struct Keys {
     pub(crate) wanted: bool,
@@ -183,14 +183,14 @@ pub(crate) fn null() -> Provider {
     Provider::Null(Null)
 }
 
-/// How a handshake went: the length of each flight, and what each side says.
+/// The result of a handshake: the length of each flight, and the outcome of each side.
 pub(crate) struct Outcome {
     pub(crate) flights: Vec<usize>,
     pub(crate) client: Result<(), Failure>,
     pub(crate) server: Result<(), Failure>,
 }
 
-/// Carries flights until both sides are silent.
+/// Carries flights until both sides have nothing to send.
 pub(crate) fn shake<A: Crypto, B: Crypto>(client: &mut End<A>, server: &mut End<B>) -> Outcome {
     let mut outcome = Outcome { flights: vec![], client: Ok(()), server: Ok(()) };
     for _ in 0..10 {
@@ -211,7 +211,7 @@ pub(crate) fn shake<A: Crypto, B: Crypto>(client: &mut End<A>, server: &mut End<
     panic!("the handshake does not end: {:?}", outcome.flights);
 }
 
-/// Both ends, fresh, with real crypto.
+/// Both ends, new, with real crypto.
 pub(crate) fn pair(client: &Config, server: &Config) -> (End, End) {
     (End::new(real(), "client", 1).client(client), End::new(real(), "server", 1).server(server))
 }

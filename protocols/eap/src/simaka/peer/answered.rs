@@ -1,4 +1,4 @@
-//! After our answer: identities for next time, result indications. Read RFC 4186 §6, §9.8, §9.9 and §10.18 first.
+//! The peer after its answer: identities for next time, result indications. Read RFC 4186 §6, §9.8, §9.9 and §10.18 first.
 
 use keytoll_engine::Ctx;
 
@@ -14,7 +14,7 @@ use super::{Keys, Next, Shared, State, Step};
 /// AT_NOTIFICATION "Success".
 const SUCCESS: u16 = 0x8000;
 
-/// The bit of AT_NOTIFICATION that says: before authentication, hence without AT_MAC.
+/// The P bit of AT_NOTIFICATION: sent before authentication, hence without AT_MAC.
 const BEFORE: u16 = 0x4000;
 
 /// Identities the server gave us.
@@ -25,7 +25,7 @@ pub(super) struct Given {
 }
 
 impl Given {
-    /// Those in the challenge of a full authentication.
+    /// The identities in the challenge of a full authentication.
     pub(super) fn read_full(
         message: &Message<'_>,
         keys: &MessageKeys,
@@ -37,7 +37,7 @@ impl Given {
         Ok(Self::of(&nested))
     }
 
-    /// Those in a decrypted AT_ENCR_DATA; what is too long to be an identity is left out.
+    /// The identities in a decrypted AT_ENCR_DATA; those that are too long are omitted.
     pub(super) fn of(nested: &Attributes<'_>) -> Self {
         let usable = |name: &&[u8]| !name.is_empty() && name.len() <= IDENTITY_BYTES_MAX;
         Self {
@@ -47,15 +47,15 @@ impl Given {
     }
 }
 
-/// The server has proven itself, and we have answered.
+/// The server is authenticated, and we have answered.
 #[derive(Debug)]
 pub(super) struct Answered {
     keys: MessageKeys,
     done: Keys,
     given: Given,
-    /// Of a fast re-authentication; notifications repeat it.
+    /// The counter of a fast re-authentication, which notifications repeat.
     counter: Option<u16>,
-    /// Both sides want a notification of the result.
+    /// Whether both sides use result indications.
     indicated: bool,
 }
 
@@ -70,7 +70,7 @@ impl Answered {
         Self { keys, done, given, counter, indicated }
     }
 
-    /// Sends our answer; without indications that was all.
+    /// Sends our answer; without indications that is the end.
     pub(super) fn settle(self, response: Vec<u8>, shared: &Shared) -> (State, Step) {
         if self.indicated {
             return (State::Answered(Box::new(self)), Step::Continue(response));
@@ -92,7 +92,7 @@ impl Answered {
     ) -> Next {
         message.attributes.only(&[kind::NOTIFICATION, kind::MAC])?;
         let code = message.attributes.notification().ok_or(Fault::Missing("AT_NOTIFICATION"))?;
-        // RFC 4186 §6.1: what is said after authentication is protected; what claims to be said before it means failure.
+        // RFC 4186 §6.1: notifications after authentication are protected; those marked as before it mean failure.
         if code & BEFORE != 0 {
             return notified_early(message, shared);
         }
@@ -103,7 +103,7 @@ impl Answered {
             .encrypted(&nested, &self.keys, &mut shared.rng, cx.crypto)
             .seal(&self.keys, &[], cx.crypto);
         match code {
-            // RFC 4186 §6.2: success may only be indicated if both sides wanted it.
+            // RFC 4186 §6.2: success may only be indicated if both sides requested it.
             SUCCESS if self.indicated => Ok(self.satisfied(response, shared)),
             SUCCESS => Err(Fault::Contradiction("AT_NOTIFICATION").into()),
             _ => Ok((State::Over, Step::Failed(response, reason::NOTIFIED))),
@@ -119,7 +119,7 @@ impl Answered {
     }
 }
 
-/// A notification before any authentication: it can only mean failure.
+/// A notification before any authentication, which can only mean failure.
 pub(super) fn notified_early(message: &Message<'_>, shared: &Shared) -> Next {
     message.attributes.only(&[kind::NOTIFICATION])?;
     match message.attributes.notification() {
@@ -135,7 +135,7 @@ pub(super) fn notified_early(message: &Message<'_>, shared: &Shared) -> Next {
 }
 
 impl Shared {
-    /// Whether both sides want to be told the result.
+    /// Whether both sides request result indications.
     pub(super) fn wants_indication(&self, attributes: &Attributes<'_>) -> bool {
         self.settings.result_indications && attributes.has(kind::RESULT_IND)
     }
@@ -146,7 +146,7 @@ impl Shared {
         id
     }
 
-    /// Keeps on the card what the server gave us; a pseudonym gets the card's realm.
+    /// Stores the server's identities on the card; a pseudonym gets the card's realm.
     fn keep(&self, given: Given, keys: &MessageKeys, counter: Option<u16>) {
         let mut card = self.card.lock();
         let realm = card.realm.clone();
@@ -171,7 +171,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_cannot_be_an_identity_is_not_kept() {
+    fn invalid_identities_are_not_stored() {
         let longest = [b'2'; IDENTITY_BYTES_MAX];
         let too_long = [b'2'; IDENTITY_BYTES_MAX + 1];
         for (name, is_kept) in [(&b""[..], false), (b"2a", true), (&longest, true), (&too_long, false)] {

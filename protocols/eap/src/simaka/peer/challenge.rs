@@ -15,7 +15,7 @@ use super::answered::{Answered, Given};
 use super::identity::Waiting;
 use super::{Keys, Next, Refusal, Shared, State, Step, UNABLE_TO_PROCESS};
 
-/// How often the peer sends AUTS in one conversation; a server that is in step after one needs no second.
+/// Maximum number of AUTS in one conversation; a resynchronised server needs only one.
 const RESYNCHRONISATIONS_MAX: u8 = 2;
 
 /// EAP-SIM's challenge.
@@ -79,7 +79,7 @@ pub(super) fn aka(
             .finish();
         return Ok((State::Waiting(wait), Step::Continue(response)));
     }
-    // RFC 9048 §4: a server that would rather run EAP-AKA′ is treated as one whose AUTN is wrong.
+    // RFC 9048 §4: a server that prefers EAP-AKA′ is treated like one with an invalid AUTN.
     if shared.flavour == Flavour::Aka && shared.settings.can_prime && attributes.bidding() == Some(true) {
         return Err(Refusal::reject(reason::BIDDING_DOWN));
     }
@@ -147,14 +147,14 @@ fn resynchronise(mut wait: Box<Waiting>, auts: [u8; 14], message: &Message<'_>, 
     let response =
         Builder::response(shared.flavour, message.identifier, subtype::AKA_SYNCHRONIZATION_FAILURE)
             .with(&Attribute::Auts(auts));
-    // RFC 9048 §3.2: AT_KDF is repeated as it came, in EAP-AKA′ alone.
+    // RFC 9048 §3.2: AT_KDF is repeated unchanged, in EAP-AKA′ only.
     let kdfs = message.attributes.kdfs();
     let response = kdfs.iter().fold(response, |response, &kdf| response.with(&Attribute::Kdf(kdf)));
     wait.kdfs = None;
     Ok((State::Waiting(wait), Step::Continue(response.finish())))
 }
 
-/// Whether the first function listed in AT_KDF is one we have; if not, whether another is, so that we ask for it.
+/// Whether the first function in AT_KDF is supported; if not, whether another is, so that we request it.
 fn agree_on_kdf(wait: &mut Waiting, attributes: &Attributes<'_>, shared: &Shared) -> Result<bool, Refusal> {
     let network = attributes.kdf_input().ok_or(Fault::Missing("AT_KDF_INPUT"))?;
     // RFC 9048 §3.1: if the device knows the network's name, a different one is an error.
@@ -163,7 +163,7 @@ fn agree_on_kdf(wait: &mut Waiting, attributes: &Attributes<'_>, shared: &Shared
     }
     let kdfs = attributes.kdfs();
     if let Some(before) = wait.kdfs.take() {
-        // RFC 9048 §3.2: the answer to our wish lists it first and then everything as before.
+        // RFC 9048 §3.2: the answer to our request lists it first and then everything as before.
         let expected = [&[KDF_CK_PRIME], &before[..]].concat();
         return if kdfs == expected { Ok(true) } else { Err(Refusal::reject(reason::NO_KDF)) };
     }

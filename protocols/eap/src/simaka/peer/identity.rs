@@ -1,4 +1,4 @@
-//! Saying who we are: SIM/Start and AKA-Identity, peer's side. Read RFC 4186 §4.2.2 to §4.2.5, RFC 4187 §4.1 first.
+//! Identity exchange of the peer: SIM/Start and AKA-Identity. Read RFC 4186 §4.2.2 to §4.2.5, RFC 4187 §4.1 first.
 
 use super::super::attribute::{Attribute, kind};
 use super::super::checkcode::Transcript;
@@ -7,29 +7,29 @@ use super::super::message::{Builder, Fault, Message};
 use super::super::{SIM_VERSION, reason};
 use super::{Next, Refusal, Shared, State, Step};
 
-/// Nothing has been proven yet.
+/// The state before anything is proved.
 #[derive(Debug, Default)]
 pub(super) struct Waiting {
-    /// What was asked for last.
+    /// The last request for an identity.
     asked: Option<Ask>,
     /// The AKA-Identity messages so far.
     pub(super) transcript: Transcript,
-    /// What SIM/Start agreed on.
+    /// The result of SIM/Start.
     pub(super) start: Option<Start>,
-    /// The functions AT_KDF listed when we asked for another of them.
+    /// The functions in AT_KDF when we requested another of them.
     pub(super) kdfs: Option<Vec<u16>>,
     /// Challenges we answered with AUTS.
     pub(super) resynchronised: u8,
 }
 
-/// What SIM/Start agreed on.
+/// The result of SIM/Start.
 #[derive(Debug, Clone)]
 pub(super) struct Start {
     pub(super) nonce_mt: [u8; 16],
     pub(super) versions: Vec<u8>,
 }
 
-/// What the server asks for, in the order in which it may.
+/// A server's request for an identity, in the order in which they may occur.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Ask {
     Any,
@@ -71,7 +71,7 @@ impl Waiting {
         let mut response = Builder::response(flavour, message.identifier, flavour.identity_subtype());
         if flavour == Flavour::Sim {
             let start = self.start(message, shared)?;
-            // RFC 4186 §9.2: with a fast re-authentication identity neither nonce nor version.
+            // RFC 4186 §9.2: with a fast re-authentication identity neither nonce nor version is sent.
             response = response
                 .with_if(!fast, &Attribute::NonceMt(start.nonce_mt))
                 .with_if(!fast, &Attribute::SelectedVersion(SIM_VERSION));
@@ -107,7 +107,7 @@ impl Shared {
     }
 }
 
-/// The one request among the three, if there is one.
+/// The identity request in the message, if there is one.
 fn asked(message: &Message<'_>) -> Result<Option<Ask>, Fault> {
     let kinds = [
         (kind::ANY_ID_REQ, Ask::Any),

@@ -6,7 +6,7 @@
 //!      '--fast re-authentication----------------------------'
 //! ```
 //!
-//! Whatever is wrong with a request is answered with Client-Error, and the conversation has failed.
+//! An invalid request is answered with Client-Error, and the conversation has failed.
 
 mod answered;
 mod challenge;
@@ -25,16 +25,16 @@ use super::keys::Session;
 use super::message::{Builder, Fault, Message};
 use super::reason;
 
-/// What a peer agrees to.
+/// The settings of a peer.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// EAP-SIM: the fewest challenges accepted, two or three (RFC 4186 §2, under "Security").
+    /// EAP-SIM: the minimum number of challenges, two or three (RFC 4186 §2, under "Security").
     pub challenges_min: usize,
-    /// Ask for protected result indications if the server offers them.
+    /// Request protected result indications if the server offers them.
     pub result_indications: bool,
-    /// EAP-AKA: this peer can do EAP-AKA′ too, so a server that would rather have it is being imitated.
+    /// EAP-AKA: this peer also supports EAP-AKA′, so it detects bidding down from a server that prefers it.
     pub can_prime: bool,
-    /// EAP-AKA′: the access network's name as the device knows it; none if it does not.
+    /// EAP-AKA′: the access network's name as the device knows it; `None` if it does not.
     pub network: Option<Vec<u8>>,
 }
 
@@ -54,22 +54,22 @@ impl SharedCard {
         Self(Arc::new(Mutex::new(card)))
     }
 
-    /// The identity to begin a conversation with.
+    /// The identity to start a conversation with.
     pub fn identity(&self, flavour: Flavour) -> Vec<u8> {
         self.lock().identity(flavour)
     }
 
-    /// As if the card had never been used: no pseudonym, no fast re-authentication; its sequence numbers stay.
+    /// Resets the card as if it had never been used: no pseudonym, no fast re-authentication; its sequence numbers stay.
     pub fn forget(&self) {
         self.lock().forget();
     }
 
-    /// As if the card had been in another network meanwhile, for so many authentications: its sequence numbers are ahead.
+    /// Simulates that the card was used for so many authentications in another network: its sequence numbers are ahead.
     pub fn used_elsewhere(&self, authentications: u64) {
         self.lock().advance(authentications);
     }
 
-    /// As if the card had seen more fast re-authentications than the server.
+    /// Simulates that the card has seen more fast re-authentications than the server.
     #[cfg(test)]
     pub(super) fn raise_counter(&self, flavour: Flavour) {
         let mut card = self.lock();
@@ -82,18 +82,18 @@ impl SharedCard {
     }
 }
 
-/// What the peer wants after a request.
+/// The reaction of the peer to a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Step {
-    /// Send this response; more is to come.
+    /// Send this response; more messages follow.
     Continue(Vec<u8>),
-    /// Send this response; the server is who it says, EAP-Success may come.
+    /// Send this response; the server is authenticated, EAP-Success may follow.
     Satisfied(Vec<u8>, Box<Keys>),
     /// Send this response; the conversation has failed.
     Failed(Vec<u8>, &'static str),
 }
 
-/// What a conversation ends with.
+/// The result of a conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Keys {
     /// The keys.
@@ -111,14 +111,14 @@ pub struct Peer {
     state: State,
 }
 
-/// What every wait needs.
+/// What all states share.
 #[derive(Debug)]
 struct Shared {
     flavour: Flavour,
     settings: Arc<Settings>,
     card: SharedCard,
     rng: Rng,
-    /// The identity as it was last sent, for the keys.
+    /// The identity as last sent, for key derivation.
     identity: Vec<u8>,
 }
 
@@ -131,7 +131,7 @@ enum State {
 
 type Next = Result<(State, Step), Refusal>;
 
-/// Why a request is refused, and how.
+/// Why and how a request is refused.
 #[derive(Debug)]
 struct Refusal {
     subtype: u8,
@@ -178,7 +178,7 @@ impl From<Fault> for Refusal {
 const UNABLE_TO_PROCESS: u16 = 0;
 
 impl Peer {
-    /// A conversation to come; `identity` is what the peer says in its EAP-Response/Identity.
+    /// A conversation to start; `identity` is that of the peer's EAP-Response/Identity.
     pub fn new(
         flavour: Flavour,
         settings: Arc<Settings>,
@@ -190,7 +190,7 @@ impl Peer {
         Self { shared, state: State::Waiting(Box::default()) }
     }
 
-    /// Takes a request, a whole EAP packet with this identifier.
+    /// Handles a request, a whole EAP packet with this identifier.
     pub fn on_request(&mut self, packet: &[u8], identifier: u8, cx: &mut Ctx<'_>) -> Step {
         let state = std::mem::replace(&mut self.state, State::Over);
         match route(state, packet, &mut self.shared, cx) {

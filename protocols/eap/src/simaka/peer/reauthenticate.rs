@@ -1,4 +1,4 @@
-//! Fast re-authentication, peer's side. Read RFC 4186 §5, §9.5 and §9.6 first.
+//! Fast re-authentication of the peer. Read RFC 4186 §5, §9.5 and §9.6 first.
 
 use keytoll_engine::Ctx;
 
@@ -10,7 +10,7 @@ use super::answered::{Answered, Given};
 use super::identity::Waiting;
 use super::{Keys, Next, Shared, State, Step};
 
-/// What the request says inside AT_ENCR_DATA.
+/// The contents of AT_ENCR_DATA in the request.
 struct Request {
     counter: u16,
     nonce_s: [u8; 16],
@@ -28,7 +28,7 @@ pub(super) fn on_request(
     message.verify(&known.keys, &[], cx.crypto)?;
     wait.transcript.verify(shared.flavour, &message.attributes, cx.crypto)?;
     let request = Request::read(message, &known, cx)?;
-    // RFC 4186 §5.3: each fast re-authentication identity is good for once.
+    // RFC 4186 §5.3: each fast re-authentication identity is valid once.
     shared.card.lock().forget_reauthentication(shared.flavour);
     let counter_too_small = request.counter < known.counter;
     let indicated = !counter_too_small && shared.wants_indication(&message.attributes);
@@ -91,7 +91,7 @@ impl Request {
 }
 
 impl Shared {
-    /// What the identity we last sent stands for, if it was one for fast re-authentication.
+    /// The state behind the identity that we last sent, if it was one for fast re-authentication.
     fn known(&self) -> Option<Reauthentication> {
         let card = self.card.lock();
         card.reauthentication(self.flavour).filter(|known| known.identity == self.identity).cloned()

@@ -1,4 +1,4 @@
-//! The challenge of EAP-AKA and EAP-AKA′, server's side. Read RFC 4187 §3, §9.3 to §9.6, RFC 9048 §3.1 to §3.3 first.
+//! The challenge of EAP-AKA and EAP-AKA′ on the server. Read RFC 4187 §3, §9.3 to §9.6, RFC 9048 §3.1 to §3.3 first.
 
 use keytoll_engine::Ctx;
 
@@ -13,7 +13,7 @@ use super::finish::{Fresh, Proven};
 use super::identify::Peer;
 use super::{Failure, Next, Shared, State, Success, Turn, no_vectors, same, session_id};
 
-/// The subscriber database was asked for a quintuplet.
+/// Waits for a quintuplet from the subscriber database.
 #[derive(Debug)]
 pub(super) struct AwaitVectors {
     peer: Peer,
@@ -26,12 +26,12 @@ pub(super) struct Challenged {
     peer: Peer,
     resynchronised: bool,
     vector: Quintuplet,
-    /// What AT_KDF listed.
+    /// The functions in AT_KDF.
     kdfs: Vec<u16>,
     proven: Proven,
 }
 
-/// The challenge that was out of step, and AUTS.
+/// The challenge that was out of sequence, and AUTS.
 type Auts = ([u8; 16], [u8; 14]);
 
 pub(super) fn ask_vectors(peer: Peer, resynchronise: Option<Auts>, shared: &Shared) -> (State, Turn) {
@@ -135,14 +135,14 @@ impl Challenged {
         // RFC 9048 §3.2: the peer of EAP-AKA′ repeats AT_KDF here.
         message.attributes.only(&[kind::AUTS, kind::KDF])?;
         let auts = message.attributes.auts().ok_or(Fault::Missing("AT_AUTS"))?;
-        // RFC 4187 §6.3.1: the number of attempts is left open; a database in step once is in step.
+        // RFC 4187 §6.3.1: the number of attempts is left open; a database that is synchronised once stays so.
         if self.resynchronised {
             return Err(Failure::Notify(reason::RESYNCHRONISATION));
         }
         Ok(ask_vectors(self.peer, Some((self.vector.rand, auts)), shared))
     }
 
-    /// RFC 9048 §3.2: the peer would rather have another function of those offered; it may say so once.
+    /// RFC 9048 §3.2: the peer requests another of the offered functions, which it may do once.
     fn on_kdf(self, message: &Message<'_>, shared: &mut Shared, cx: &mut Ctx<'_>) -> Next {
         message.attributes.only(&[kind::KDF])?;
         let offered = &shared.settings.kdfs;

@@ -1,4 +1,4 @@
-//! How conversations end: identities for next time, notifications. Read RFC 4186 §6, §9.8 and §9.9 first.
+//! The end of conversations: identities for next time, notifications. Read RFC 4186 §6, §9.8 and §9.9 first.
 
 use keytoll_engine::Ctx;
 
@@ -16,7 +16,7 @@ const GENERAL_FAILURE: u16 = 0x4000;
 /// AT_NOTIFICATION "Success".
 const SUCCESS: u16 = 0x8000;
 
-/// Identities given out for next time; they count from when the peer has proven itself.
+/// New identities for next time; valid once the peer is authenticated.
 #[derive(Debug)]
 pub(super) struct Fresh {
     pseudonym: Option<String>,
@@ -32,7 +32,7 @@ impl Fresh {
         Self { pseudonym: name, ..Self::draw_again(identity, counter, shared) }
     }
 
-    /// Those of a fast re-authentication.
+    /// The identities after a fast re-authentication.
     pub(super) fn draw_again(identity: &[u8], counter: u16, shared: &mut Shared) -> Self {
         let realm = String::from_utf8_lossy(split(identity).1).into_owned();
         let more = counter <= shared.settings.reauthentications_max;
@@ -59,13 +59,13 @@ impl Fresh {
     }
 }
 
-/// What holds once the peer's answer is right.
+/// What applies once the peer's answer is verified.
 #[derive(Debug)]
 pub(super) struct Proven {
     pub(super) keys: Keys,
     pub(super) success: Success,
     pub(super) fresh: Fresh,
-    /// Of a fast re-authentication; notifications repeat it.
+    /// The counter of a fast re-authentication, which notifications repeat.
     pub(super) counter: Option<u16>,
 }
 
@@ -100,7 +100,7 @@ pub(super) enum Notified {
     Failure(&'static str),
 }
 
-/// Tells the peer that it failed.
+/// Notifies the peer of a failure.
 pub(super) fn refuse(why: &'static str, shared: &Shared) -> (State, Turn) {
     let request = Builder::request(shared.flavour, shared.identifier, subtype::NOTIFICATION)
         .with(&Attribute::Notification(GENERAL_FAILURE))
@@ -109,7 +109,7 @@ pub(super) fn refuse(why: &'static str, shared: &Shared) -> (State, Turn) {
 }
 
 impl Notified {
-    /// RFC 4186 §6.2: whatever the peer answers, it does not change what was notified.
+    /// RFC 4186 §6.2: the peer's answer does not change the notified result.
     pub(super) fn on_response(self) -> Next {
         Ok(match self {
             Self::Success(success) => (State::Over, Turn::Done(success)),

@@ -1,7 +1,7 @@
-//! Finding out who the peer is: SIM/Start and AKA-Identity. Read RFC 4186 §4.2.2 to §4.2.4, RFC 4187 §4.1 first.
+//! Identification of the peer: SIM/Start and AKA-Identity. Read RFC 4186 §4.2.2 to §4.2.4, RFC 4187 §4.1 first.
 //!
-//! The server asks at most three times, each time for less privacy: any identity, one for full authentication, the
-//! permanent one.
+//! The server requests an identity at most three times, with decreasing privacy: any identity, one for full authentication,
+//! the permanent one.
 
 use keytoll_engine::Ctx;
 
@@ -14,25 +14,25 @@ use super::super::message::{Builder, Fault, Message};
 use super::super::{SIM_VERSION, SIM_VERSIONS, reason};
 use super::{Failure, Next, Shared, State, Turn, aka, expect_subtype, reauthenticate, sim};
 
-/// Who has been found out to be there.
+/// The identified peer.
 #[derive(Debug, Clone)]
 pub(super) struct Peer {
-    /// Whose permanent identity or pseudonym it is.
+    /// The subscriber with this permanent identity or pseudonym.
     pub(super) imsi: Imsi,
-    /// The identity as it was last sent, for the keys.
+    /// The identity as last sent, for key derivation.
     pub(super) identity: Vec<u8>,
     /// The identity messages so far.
     pub(super) transcript: Transcript,
 }
 
-/// What an identity says.
+/// The interpretation of an identity.
 enum Who {
     Again(Known),
     Full(Imsi),
     Nobody,
 }
 
-/// What is asked for.
+/// The kind of identity requested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Ask {
     Any,
@@ -44,14 +44,14 @@ enum Ask {
 #[derive(Debug)]
 pub(super) struct AwaitIdentity {
     ask: Option<Ask>,
-    /// Who it is if nothing was asked.
+    /// The subscriber if no identity was requested.
     known: Option<Imsi>,
-    /// The identity as it was last sent.
+    /// The identity as last sent.
     identity: Vec<u8>,
     transcript: Transcript,
 }
 
-/// Begins with the identity from outside the method.
+/// Starts with the identity from outside the method.
 pub(super) fn begin(identity: &[u8], shared: &mut Shared, cx: &mut Ctx<'_>) -> Next {
     let (transcript, identity) = (Transcript::default(), bounded(identity));
     if shared.settings.ask_identity {
@@ -64,7 +64,7 @@ pub(super) fn begin(identity: &[u8], shared: &mut Shared, cx: &mut Ctx<'_>) -> N
     }
 }
 
-/// Goes on to a full authentication of a known peer.
+/// Continues with a full authentication of a known peer.
 pub(super) fn full(peer: Peer, shared: &mut Shared) -> Next {
     match shared.flavour {
         Flavour::Sim => ask(None, Some(peer.imsi), peer.identity, peer.transcript, shared),
@@ -146,7 +146,7 @@ impl AwaitIdentity {
         let (ask, identity) = match (self.ask, message.attributes.identity()) {
             (Some(ask), Some(identity)) => (ask, identity),
             (Some(_), None) => return Err(Fault::Missing("AT_IDENTITY").into()),
-            // RFC 4186 §9.2: AT_IDENTITY only if it was asked for.
+            // RFC 4186 §9.2: AT_IDENTITY only if it was requested.
             (None, Some(_)) => return Err(Fault::Unexpected(kind::IDENTITY).into()),
             (None, None) => {
                 return Ok((self.known.map_or(Who::Nobody, Who::Full), self.identity.clone()));
@@ -159,7 +159,7 @@ impl AwaitIdentity {
     }
 }
 
-/// The peer of a full authentication is known: EAP-SIM's Start also brought its nonce.
+/// The peer of a full authentication is known: EAP-SIM's Start also contains its nonce.
 fn go_on(peer: Peer, message: &Message<'_>, shared: &mut Shared) -> Next {
     if shared.flavour != Flavour::Sim {
         return Ok(aka::ask_vectors(peer, None, shared));

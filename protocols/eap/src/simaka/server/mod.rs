@@ -7,7 +7,7 @@
 //!   any --error--> Notified --> failed
 //! ```
 //!
-//! Vectors come from outside: the conversation says what it needs and goes on when it is answered.
+//! Vectors come from outside: the conversation yields a request and continues when it is answered.
 
 mod aka;
 mod finish;
@@ -28,14 +28,14 @@ use super::keys::Session;
 use super::message::{Fault, Message};
 use super::reason;
 
-/// How a server runs its conversations.
+/// The settings of a server.
 #[derive(Debug, Clone)]
 pub struct Settings {
     /// GSM challenges of EAP-SIM: two or three.
     pub challenges: usize,
-    /// Ask for the identity inside the method even if the one outside it is known (RFC 4186 §4.2.2.2).
+    /// Request the identity inside the method even if the one outside it is known (RFC 4186 §4.2.2.2).
     pub ask_identity: bool,
-    /// Give out pseudonyms.
+    /// Assign pseudonyms.
     pub pseudonyms: bool,
     /// Fast re-authentications after a full authentication; 0 for none.
     pub reauthentications_max: u16,
@@ -43,9 +43,9 @@ pub struct Settings {
     pub result_indications: bool,
     /// EAP-AKA′: the access network's name in AT_KDF_INPUT.
     pub network: Vec<u8>,
-    /// EAP-AKA′: key derivation functions to offer, best first. We compute 1 alone; others are for testing peers.
+    /// EAP-AKA′: key derivation functions to offer, best first. Only 1 is implemented; others are for testing peers.
     pub kdfs: Vec<u16>,
-    /// EAP-AKA: tell the peer that this server would rather run EAP-AKA′ (RFC 9048 §4).
+    /// EAP-AKA: announce to the peer that this server prefers EAP-AKA′ (RFC 9048 §4).
     pub prefers_prime: bool,
 }
 
@@ -64,25 +64,25 @@ impl Default for Settings {
     }
 }
 
-/// What the server wants after one step.
+/// The server's reaction to an input.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Turn {
     /// Send this request and wait for its response.
     Request(Vec<u8>),
     /// Get these vectors and call [`Server::on_vectors`].
     Vectors(VectorRequest),
-    /// Nothing: the message was not for now.
+    /// Nothing: the message was not expected now.
     Ignore,
-    /// The peer is who it says.
+    /// The peer is authenticated.
     Done(Box<Success>),
-    /// It is not, or something went wrong.
+    /// Authentication failed, or something went wrong.
     Failed(&'static str),
 }
 
-/// What a conversation ends with.
+/// The result of a conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Success {
-    /// Who.
+    /// The subscriber.
     pub imsi: Imsi,
     /// The keys.
     pub session: Session,
@@ -99,7 +99,7 @@ pub struct Server {
     state: State,
 }
 
-/// What every wait needs.
+/// What all states share.
 #[derive(Debug)]
 struct Shared {
     flavour: Flavour,
@@ -112,7 +112,7 @@ struct Shared {
 
 #[derive(Debug)]
 enum State {
-    /// Not begun, or over.
+    /// Not started, or over.
     Over,
     Identity(identify::AwaitIdentity),
     SimVectors(sim::AwaitVectors),
@@ -128,7 +128,7 @@ type Next = Result<(State, Turn), Failure>;
 /// How a conversation fails.
 #[derive(Debug)]
 enum Failure {
-    /// The peer is told and answers first.
+    /// Notify the peer, which answers first.
     Notify(&'static str),
     /// At once.
     End(&'static str),
@@ -146,19 +146,19 @@ impl From<Fault> for Failure {
 }
 
 impl Server {
-    /// A conversation to come. Conversations of one server share `settings` and `book`.
+    /// A conversation to start. Conversations of one server share `settings` and `book`.
     pub fn new(flavour: Flavour, settings: Arc<Settings>, book: Book, rng: Rng) -> Self {
         Self { shared: Shared { flavour, settings, book, rng, identifier: 0 }, state: State::Over }
     }
 
-    /// Begins with the identity of the EAP-Response/Identity; `identifier` is for the request that comes of it.
+    /// Starts with the identity of the EAP-Response/Identity; `identifier` is for the resulting request.
     pub fn begin(&mut self, identity: &[u8], identifier: u8, cx: &mut Ctx<'_>) -> Turn {
         self.shared.identifier = identifier;
         let next = identify::begin(identity, &mut self.shared, cx);
         self.settle(next)
     }
 
-    /// Takes the response to the last request, a whole EAP packet.
+    /// Handles the response to the last request, a whole EAP packet.
     pub fn on_response(&mut self, packet: &[u8], identifier: u8, cx: &mut Ctx<'_>) -> Turn {
         self.shared.identifier = identifier;
         let next = match (std::mem::replace(&mut self.state, State::Over), &mut self.shared) {
@@ -171,7 +171,7 @@ impl Server {
         self.settle(next)
     }
 
-    /// Goes on with what was answered to [`Turn::Vectors`]; `identifier` is for the request that comes of it.
+    /// Continues with the answer to [`Turn::Vectors`]; `identifier` is for the resulting request.
     pub fn on_vectors(
         &mut self,
         vectors: Result<Vectors, NoVectors>,
@@ -229,7 +229,7 @@ fn expect_subtype(message: &Message<'_>, subtype: u8) -> Result<(), Fault> {
     if message.subtype == subtype { Ok(()) } else { Err(Fault::Subtype(message.subtype)) }
 }
 
-/// No vectors: which of the two reasons it is.
+/// The failure for missing vectors, by their reason.
 fn no_vectors(why: NoVectors) -> Failure {
     Failure::Notify(match why {
         NoVectors::UnknownSubscriber => reason::UNKNOWN_SUBSCRIBER,
@@ -250,7 +250,7 @@ fn mac_of(packet: &[u8]) -> &[u8] {
     &packet[packet.len() - 16..]
 }
 
-/// Whether two values are the same, in constant time.
+/// Whether two values are equal, in constant time.
 fn same(a: &Secret, b: &[u8]) -> bool {
     *a == Secret::from(b)
 }

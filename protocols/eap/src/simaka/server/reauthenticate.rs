@@ -1,4 +1,4 @@
-//! Fast re-authentication, server's side: no vectors, two messages. Read RFC 4186 §5, §9.5 and §9.6 first.
+//! Fast re-authentication on the server: no vectors, two messages. Read RFC 4186 §5, §9.5 and §9.6 first.
 
 use keytoll_engine::Ctx;
 

@@ -1,4 +1,4 @@
-//! EAP-SIM's challenge, server's side. Read RFC 4186 §3, §9.3 and §9.4 first.
+//! The challenge of EAP-SIM on the server. Read RFC 4186 §3, §9.3 and §9.4 first.
 
 use keytoll_crypto_api::Secret;
 use keytoll_engine::Ctx;
@@ -16,7 +16,7 @@ use super::finish::{Fresh, Proven};
 use super::identify::Peer;
 use super::{Failure, Next, Shared, State, Success, Turn, expect_subtype, no_vectors, session_id};
 
-/// The subscriber database was asked for triplets.
+/// Waits for triplets from the subscriber database.
 #[derive(Debug)]
 pub(super) struct AwaitVectors {
     peer: Peer,
@@ -87,7 +87,7 @@ impl Challenged {
     pub(super) fn on_response(self, message: &Message<'_>, shared: &mut Shared, cx: &mut Ctx<'_>) -> Next {
         expect_subtype(message, subtype::SIM_CHALLENGE)?;
         message.attributes.only(&[kind::MAC])?;
-        // RFC 4186 §9.4: the answers to the challenges are proven by AT_MAC alone.
+        // RFC 4186 §9.4: the answers to the challenges are proved by AT_MAC alone.
         let sres: Vec<&[u8]> = self.sres.iter().map(|sres| &sres[..]).collect();
         message.verify(&self.proven.keys, &sres, cx.crypto)?;
         Ok(self.proven.finish(message, shared, cx))

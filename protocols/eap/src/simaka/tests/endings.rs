@@ -1,10 +1,10 @@
-//! Conversations that take a turn or fail: each failure has a name on both sides.
+//! Conversations with detours and failures: each failure has a reason on both sides.
 
 use super::super::reason;
 use super::*;
 
 #[test]
-fn a_wrong_key_is_found_out_by_the_card() {
+fn a_wrong_key_is_detected_by_the_card() {
     for flavour in Flavour::ALL {
         let ended = Lab::of(flavour, milenage(0x11), milenage(0x99)).run();
         let (refusal, name) = match flavour {
@@ -18,7 +18,7 @@ fn a_wrong_key_is_found_out_by_the_card() {
 }
 
 #[test]
-fn a_card_ahead_of_the_database_brings_it_into_step() {
+fn a_card_ahead_of_the_database_resynchronises_it() {
     for flavour in [Flavour::Aka, Flavour::AkaPrime] {
         let mut lab = Lab::new(flavour);
         let ahead = Card::new(imsi(), "", milenage(0x11), Sqn::new(0x77_0000));
@@ -40,7 +40,7 @@ fn a_card_ahead_of_the_database_brings_it_into_step() {
 }
 
 #[test]
-fn an_unknown_subscriber_is_told_and_named() {
+fn an_unknown_subscriber_is_notified_and_reported() {
     for flavour in Flavour::ALL {
         let mut lab = Lab::new(flavour);
         lab.centre = AuthenticationCentre::new(Rng::named(6, "hss"));
@@ -49,7 +49,7 @@ fn an_unknown_subscriber_is_told_and_named() {
 }
 
 #[test]
-fn a_database_that_is_down_is_told_and_named() {
+fn an_unavailable_database_is_notified_and_reported() {
     for flavour in Flavour::ALL {
         let mut lab = Lab::new(flavour);
         lab.reachable = false;
@@ -72,7 +72,7 @@ fn a_gsm_card_cannot_do_aka() {
 }
 
 #[test]
-fn a_peer_may_want_three_challenges() {
+fn a_peer_may_require_three_challenges() {
     let mut lab = Lab::new(Flavour::Sim);
     (lab.peer.challenges_min, lab.server.challenges) = (3, 2);
     assert_eq!(lab.run().failed(), (reason::TOO_FEW_CHALLENGES, reason::TOO_FEW_CHALLENGES));
@@ -104,7 +104,7 @@ fn another_networks_name_is_refused() {
 }
 
 #[test]
-fn a_bid_down_to_aka_is_refused_by_who_can_do_better() {
+fn bidding_down_to_aka_is_refused_by_a_peer_with_aka_prime() {
     let mut lab = Lab::new(Flavour::Aka);
     lab.server.prefers_prime = true;
     lab.run().agreed();
@@ -114,7 +114,7 @@ fn a_bid_down_to_aka_is_refused_by_who_can_do_better() {
 }
 
 #[test]
-fn an_identity_that_says_nothing_ends_after_three_questions() {
+fn an_unknown_identity_ends_after_three_requests() {
     let mut lab = Lab::new(Flavour::Aka);
     let realm = "x".repeat(10);
     lab.card = SharedCard::new(Card::new(Imsi::parse("999999").unwrap(), &realm, milenage(1), Sqn::new(0)));

@@ -1,4 +1,4 @@
-//! Somebody in between who changes bits, and messages that do not belong where they come.
+//! A man in the middle who flips bits, and messages out of place.
 
 use super::super::attribute::{Attribute, kind};
 use super::super::message::{Builder, Message, PACKET_BYTES_MAX};
@@ -12,7 +12,7 @@ fn packets(flavour: Flavour) -> usize {
 }
 
 #[test]
-fn no_flipped_bit_in_a_challenge_or_its_answer_gets_anybody_in() {
+fn no_flipped_bit_in_a_challenge_or_its_answer_leads_to_success() {
     for flavour in Flavour::ALL {
         for number in packets(flavour) - 1..=packets(flavour) {
             // Subtype, reserved bytes and attributes; the layers below check the bytes before.
@@ -36,7 +36,7 @@ fn no_flipped_bit_in_a_challenge_or_its_answer_gets_anybody_in() {
 }
 
 #[test]
-fn a_message_of_another_subtype_fails_with_a_name() {
+fn a_message_of_another_subtype_fails_with_a_reason() {
     for flavour in Flavour::ALL {
         let mut lab = Lab::new(flavour);
         let identity = lab.card.identity(flavour);
@@ -89,7 +89,7 @@ fn a_changed_identity_message_is_found_by_the_checkcode() {
         lab.server.ask_identity = true;
         let identity = lab.card.identity(flavour);
         let ended = lab.run_through(identity, |n, mut packet| {
-            // AT_ANY_ID_REQ becomes AT_FULLAUTH_ID_REQ on its way.
+            // AT_ANY_ID_REQ becomes AT_FULLAUTH_ID_REQ in transit.
             if n == 3 {
                 packet[8] = 17;
             }
@@ -117,7 +117,7 @@ fn a_failure_that_is_notified_early_ends_it() {
 }
 
 #[test]
-fn success_cannot_be_notified_before_it_is_proven() {
+fn success_cannot_be_notified_before_authentication() {
     for flavour in Flavour::ALL {
         let mut lab = Lab::new(flavour);
         let identity = lab.card.identity(flavour);
@@ -133,9 +133,9 @@ fn success_cannot_be_notified_before_it_is_proven() {
     }
 }
 
-/// RFC 4186 §6.1: before authentication only failures with the P bit may be notified; each of both bits alone says that.
+/// RFC 4186 §6.1: before authentication only failures with the P bit may be notified; either bit alone means another time.
 #[test]
-fn what_claims_to_come_after_authentication_is_not_said_before_it() {
+fn notifications_for_after_authentication_are_refused_before_it() {
     for code in [0x0000, 0x0001, 0x8000, 0xc000] {
         let mut lab = Lab::new(Flavour::Aka);
         let identity = lab.card.identity(Flavour::Aka);
@@ -151,7 +151,7 @@ fn what_claims_to_come_after_authentication_is_not_said_before_it() {
     }
 }
 
-/// The value of an attribute of a packet, whose layout null cryptography leaves as it is.
+/// The value of an attribute of a packet; null cryptography leaves the layout unchanged.
 fn value(packet: &mut [u8], wanted: u8) -> &mut [u8] {
     let mut at = 8;
     while packet[at] != wanted {
@@ -161,9 +161,9 @@ fn value(packet: &mut [u8], wanted: u8) -> &mut [u8] {
     &mut packet[at + 4..end]
 }
 
-/// RFC 4187 §6.3: the MAC says that the peer has the keys, RES that it has the card; one without the other is nothing.
+/// RFC 4187 §6.3: the MAC proves that the peer has the keys, RES that it has the card; both are required.
 #[test]
-fn a_wrong_response_of_the_card_is_refused_however_right_its_mac_is() {
+fn a_wrong_response_of_the_card_is_refused_in_spite_of_a_valid_mac() {
     for flavour in [Flavour::Aka, Flavour::AkaPrime] {
         let mut lab = Lab::new(flavour);
         lab.world = World::null();
@@ -178,9 +178,9 @@ fn a_wrong_response_of_the_card_is_refused_however_right_its_mac_is() {
     }
 }
 
-/// RFC 4186 §9.8: after a fast re-authentication the notification repeats its counter, else it is an old one.
+/// RFC 4186 §9.8: after a fast re-authentication the notification repeats its counter, otherwise it is a replay.
 #[test]
-fn a_notification_of_another_counter_is_not_believed() {
+fn a_notification_with_another_counter_is_not_accepted() {
     for flavour in Flavour::ALL {
         let mut lab = Lab::new(flavour);
         lab.world = World::null();
@@ -189,7 +189,7 @@ fn a_notification_of_another_counter_is_not_believed() {
         let identity = lab.card.identity(flavour);
         let ended = lab.run_through(identity, |n, mut packet| {
             if n == 5 {
-                // AT_COUNTER is the first attribute inside: type, length, counter. Without cryptography all of it is bare.
+                // AT_COUNTER is the first attribute inside: type, length, counter. Null cryptography leaves it unencrypted.
                 let inside = value(&mut packet, kind::ENCR_DATA);
                 assert_eq!(inside[..4], [kind::COUNTER, 1, 0, 1]);
                 inside[3] = 2;
@@ -202,7 +202,7 @@ fn a_notification_of_another_counter_is_not_believed() {
 
 /// RFC 4186 §10.2: whole version numbers, at least one.
 #[test]
-fn a_list_of_versions_is_not_empty_and_not_cut() {
+fn a_list_of_versions_is_neither_empty_nor_truncated() {
     let list = |list: &[u8]| {
         let length = u16::try_from(list.len()).unwrap().to_be_bytes();
         let padding = vec![0; list.len().next_multiple_of(4) - list.len()];
@@ -222,13 +222,13 @@ fn a_list_of_versions_is_not_empty_and_not_cut() {
     }
 }
 
-/// RFC 4186 §8.1: attributes from 128 on may be skipped by whoever does not know them, those below not.
+/// RFC 4186 §8.1: unknown attributes from 128 on may be skipped, those below not.
 #[test]
-fn what_may_be_skipped_is_skipped() {
+fn skippable_attributes_are_skipped() {
     for (kind, gets_in) in [(127, false), (128, true), (200, true)] {
         let mut lab = Lab::new(Flavour::Aka);
         lab.server.ask_identity = true;
-        // Nothing says what the messages were, so that the checkcode does not tell of the change.
+        // Under null cryptography the checkcode does not detect the change.
         lab.world = World::null();
         let identity = lab.card.identity(Flavour::Aka);
         let ended = lab.run_through(identity, |n, mut packet| {
@@ -242,9 +242,9 @@ fn what_may_be_skipped_is_skipped() {
     }
 }
 
-/// A packet longer than any that RADIUS carries is refused by its length.
+/// A packet longer than RADIUS can carry is refused because of its length.
 #[test]
-fn the_longest_packet_is_read_and_no_longer_one() {
+fn the_longest_packet_is_accepted_and_no_longer_one() {
     let packet = |len: usize| {
         let length = u16::try_from(len).unwrap().to_be_bytes();
         let mut packet =
@@ -262,7 +262,7 @@ fn the_longest_packet_is_read_and_no_longer_one() {
     assert_eq!(read(PACKET_BYTES_MAX + 4), Err("Length"));
 }
 
-/// A conversation in which packet number n is another one.
+/// A conversation in which packet number n is replaced.
 fn replaced(lab: &mut Lab, number: usize, by: impl Fn(Vec<u8>) -> Vec<u8>) -> Ended {
     let identity = lab.card.identity(lab.flavour);
     lab.run_through(identity, |n, packet| if n == number { by(packet) } else { packet })
@@ -294,10 +294,10 @@ fn a_vector_for_another_access_is_rejected() {
     assert_eq!(step(0x80), (subtype::CLIENT_ERROR, reason::NETWORK_REJECTED), "only its MAC is wrong");
 }
 
-/// RFC 9048 §3.1, §3.2: a list without repetitions; a wish only for what was offered, not for what comes first anyway, and
-/// only once.
+/// RFC 9048 §3.1, §3.2: a list without repetitions; a request only for an offered function other than the first, and only
+/// once.
 #[test]
-fn key_derivations_are_not_negotiated_twice_or_out_of_the_blue() {
+fn key_derivations_are_negotiated_once_and_among_those_offered() {
     let challenge = |kdfs: Vec<u16>, number, by: &dyn Fn(Vec<u8>) -> Vec<u8>| {
         let mut lab = Lab::new(Flavour::AkaPrime);
         lab.world = World::null();
@@ -319,9 +319,9 @@ fn key_derivations_are_not_negotiated_twice_or_out_of_the_blue() {
     }
 }
 
-/// RFC 4187 §6.3.1: a database that is out of step after one AUTS is not one that a second helps, but the peer allows for it.
+/// RFC 4187 §6.3.1: a database that is out of sequence after one AUTS is not helped by a second, but the peer sends it.
 #[test]
-fn the_peer_sends_auts_twice_and_no_more() {
+fn the_peer_sends_auts_at_most_twice() {
     let mut lab = Lab::new(Flavour::Aka);
     let mut card = Card::new(imsi(), "", milenage(0x11), Sqn::new(0x77_0000));
     let crypto = &mut crate::simaka::testing::real();
@@ -357,9 +357,9 @@ fn the_peer_sends_auts_twice_and_no_more() {
     assert!(matches!(step, peer::Step::Failed(_, reason::RESYNCHRONISATION)), "{step:?}");
 }
 
-/// RFC 4186 §6.2: success may only be indicated if both sides wanted that.
+/// RFC 4186 §6.2: success may only be indicated if both sides requested it.
 #[test]
-fn success_is_not_notified_to_who_did_not_ask() {
+fn success_is_not_notified_without_request() {
     for (notified, wanted, answer) in
         [(0x8000, false, "Client-Error"), (0x8000, true, "Notification"), (0x0000, false, "Notification")]
     {
@@ -377,9 +377,9 @@ fn success_is_not_notified_to_who_did_not_ask() {
     }
 }
 
-/// What the server says of a proof that is wrong, and of messages that were not what it saw.
+/// The server's reasons for an invalid proof, and for messages that it has not seen.
 #[test]
-fn the_server_names_what_was_wrong_in_the_answer() {
+fn the_server_reports_what_was_wrong_in_the_answer() {
     for flavour in Flavour::ALL {
         let mut lab = Lab::new(flavour);
         let ended = replaced(&mut lab, packets(flavour), |mut packet| {
@@ -399,7 +399,7 @@ fn the_server_names_what_was_wrong_in_the_answer() {
 }
 
 #[test]
-fn the_peer_names_a_message_that_does_not_belong_there() {
+fn the_peer_reports_a_message_out_of_place() {
     let mut lab = Lab::new(Flavour::Aka);
     let ended = replaced(&mut lab, 3, |packet| {
         Builder::request(Flavour::Aka, packet[1], subtype::AKA_SYNCHRONIZATION_FAILURE).finish()
@@ -407,10 +407,10 @@ fn the_peer_names_a_message_that_does_not_belong_there() {
     assert_eq!(ended.failed().0, reason::UNEXPECTED);
 }
 
-/// RFC 9048 §4: the bid is for EAP-AKA alone, and only of servers that would rather have EAP-AKA′. RFC 4187 §10.13: the
-/// checkcode is in EAP-AKA and EAP-AKA′.
+/// RFC 9048 §4: AT_BIDDING only occurs in EAP-AKA, from servers that prefer EAP-AKA′. RFC 4187 §10.13: the checkcode occurs
+/// in EAP-AKA and EAP-AKA′.
 #[test]
-fn bids_and_checkcodes_are_where_they_belong() {
+fn bidding_and_checkcodes_occur_only_where_allowed() {
     for flavour in Flavour::ALL {
         for prefers_prime in [false, true] {
             let mut lab = Lab::new(flavour);

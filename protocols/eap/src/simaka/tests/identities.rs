@@ -1,4 +1,4 @@
-//! Who the peer says it is: permanent identities, pseudonyms, fast re-authentication, and being asked again.
+//! Identities of the peer: permanent ones, pseudonyms, fast re-authentication, and repeated requests.
 
 use super::super::attribute::kind;
 use super::super::identity::IDENTITY_BYTES_MAX;
@@ -6,7 +6,7 @@ use super::super::message::Message;
 use super::*;
 
 #[test]
-fn the_second_time_is_fast_and_the_counter_goes_on() {
+fn the_second_time_is_fast_and_the_counter_continues() {
     for flavour in Flavour::ALL {
         let mut lab = Lab::new(flavour);
         let mut seen = vec![lab.run().drew(full(flavour)).agreed().clone()];
@@ -20,7 +20,7 @@ fn the_second_time_is_fast_and_the_counter_goes_on() {
 }
 
 #[test]
-fn after_the_last_fast_one_a_pseudonym_leads_to_a_full_one() {
+fn after_the_last_fast_one_a_pseudonym_leads_to_a_full_authentication() {
     for flavour in Flavour::ALL {
         let mut lab = Lab::new(flavour);
         lab.server.reauthentications_max = 1;
@@ -34,7 +34,7 @@ fn after_the_last_fast_one_a_pseudonym_leads_to_a_full_one() {
 }
 
 #[test]
-fn a_server_that_forgot_asks_step_by_step() {
+fn a_server_that_lost_its_state_requests_identities_step_by_step() {
     for flavour in Flavour::ALL {
         let mut lab = Lab::new(flavour);
         lab.run().agreed();
@@ -76,7 +76,7 @@ fn a_counter_that_is_too_small_leads_to_a_full_authentication() {
 }
 
 #[test]
-fn a_fast_identity_is_good_for_once() {
+fn a_fast_identity_is_valid_once() {
     let mut lab = Lab::new(Flavour::Aka);
     lab.run().agreed();
     let identity = lab.card.identity(Flavour::Aka);
@@ -86,7 +86,7 @@ fn a_fast_identity_is_good_for_once() {
 }
 
 #[test]
-fn results_are_indicated_if_both_want_it() {
+fn results_are_indicated_if_both_request_it() {
     for flavour in Flavour::ALL {
         for wanted in [true, false] {
             let mut lab = Lab::new(flavour);
@@ -100,7 +100,7 @@ fn results_are_indicated_if_both_want_it() {
     }
 }
 
-/// RFC 4186 §9.2: who means to authenticate fast says neither nonce nor version.
+/// RFC 4186 §9.2: a peer that starts a fast re-authentication sends neither nonce nor version.
 #[test]
 fn a_fast_identity_comes_without_a_nonce() {
     let mut lab = Lab::new(Flavour::Sim);
@@ -121,7 +121,7 @@ fn a_fast_identity_comes_without_a_nonce() {
 }
 
 #[test]
-fn an_identity_may_be_as_long_as_it_may_be_and_no_longer() {
+fn an_identity_has_a_maximum_length() {
     for (len, gets_in) in [(IDENTITY_BYTES_MAX, true), (IDENTITY_BYTES_MAX + 1, false)] {
         let mut lab = Lab::new(Flavour::Aka);
         lab.server.ask_identity = true;
@@ -133,7 +133,7 @@ fn an_identity_may_be_as_long_as_it_may_be_and_no_longer() {
 }
 
 #[test]
-fn a_card_forgets_and_moves_on_as_it_is_told() {
+fn a_card_drops_state_and_advances_on_request() {
     let mut lab = Lab::new(Flavour::Aka);
     lab.run().drew(AKA_FULL).agreed();
     lab.card.forget();
@@ -145,7 +145,7 @@ fn a_card_forgets_and_moves_on_as_it_is_told() {
     ended.agreed();
 }
 
-/// Where several methods would do, the first letter of the identity says which card it is.
+/// If several methods are possible, the first character of the identity tells the kind of card.
 #[test]
 fn a_method_is_proposed_to_its_own_identities() {
     use crate::methods::{aka, aka_prime, sim};
