@@ -369,7 +369,10 @@ impl Book {
             }
         }
         let complete = |(number, mut building): (usize, Building)| {
-            building.entries.extend(joined.remove(&number).unwrap_or_default());
+            let others = joined.remove(&number).unwrap_or_default();
+            building.entries.reserve_exact(others.len());
+            building.entries.extend(others);
+            building.entries.shrink_to_fit();
             let owner = building.owner;
             let mut conversation = building.finish();
             if let Some(owner) = owner {

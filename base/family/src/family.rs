@@ -55,8 +55,8 @@ pub trait Family: Sync {
         None
     }
 
-    /// What the records say of a message on the wire, as far as its outside tells it. Protocols without messages of their own,
-    /// as ESP, have none.
+    /// What the records say of a message on the wire, as far as its outside tells it: the same that its sender records.
+    /// Protocols without messages of their own, as ESP, have none.
     ///
     /// # Errors
     /// What in the bytes is no message.

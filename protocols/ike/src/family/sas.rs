@@ -1,13 +1,14 @@
 //! IKE SAs: which conversation a message belongs to, and who of its ends is who.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use keytoll_engine::trace::Node;
 use keytoll_family::{Book, Dissected, Entry, Kind, Passed, Place};
 use keytoll_net::{Addr, Host};
 
-use super::Ike;
 use super::exchanges::{Alive, Life};
+use super::{Ike, Meaning};
 use crate::number::ExchangeType;
 use crate::v2::fragment::FRAGMENTS_MAX;
 
@@ -21,6 +22,8 @@ pub(super) struct Sas {
     sas: BTreeMap<u64, Sa>,
     /// The first IKE SA of each conversation.
     begun: BTreeMap<usize, First>,
+    /// What messages that say nothing have in common.
+    nothing: Arc<Meaning>,
 }
 
 /// The IKE SA that a conversation begins with.
@@ -157,9 +160,7 @@ impl Sas {
         let sa = &self.sas[&ike.spis.0];
         let (conversation, initiator) = (sa.conversation, sa.initiator);
         let from = if from_initiator { initiator } else { other(initiator) };
-        let mut kept = ike.clone();
-        kept.meaning.shrink();
-        dissected.content = Box::new(kept);
+        dissected.content = Box::new(self.kept(&ike));
         let entry = Entry { repeats, ..Entry::new(passed, dissected, (from, other(from))) };
         let place = book.push(conversation, entry);
         book.put_carried(place, ike.meaning.eap.as_deref(), repeats);
@@ -170,6 +171,16 @@ impl Sas {
         let (a, b) = (passed.datagram.from, passed.datagram.to);
         let (device, gateway) = if from == Node::Gw { (b, a) } else { (a, b) };
         book.meet(conversation, device, gateway);
+    }
+
+    /// What is kept of a message.
+    fn kept(&self, ike: &Ike) -> Ike {
+        let mut kept = ike.clone();
+        Arc::make_mut(&mut kept.meaning).shrink();
+        if kept.meaning == self.nothing {
+            kept.meaning = Arc::clone(&self.nothing);
+        }
+        kept
     }
 
     /// Finds or begins the IKE SA of a message, and tells whether the SA's initiator sent it.

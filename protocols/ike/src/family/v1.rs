@@ -1,5 +1,7 @@
 //! IKEv1 messages: RFC 2408 §3, RFC 2409 §5, RFC 2407 §4.6. With the key of the ISAKMP SA the encrypted ones are opened.
 
+use std::sync::Arc;
+
 use keytoll_crypto_api::Crypto;
 use keytoll_family::words::short_hex;
 use keytoll_family::{Dissected, Part, Passed};
@@ -98,7 +100,7 @@ impl IkeAnalyser {
 
 fn describe(payloads: &[Payload<'_>], ike: &mut Ike, dissected: &mut Dissected) {
     for payload in payloads {
-        ike.meaning.add1(payload);
+        Arc::make_mut(&mut ike.meaning).add1(payload);
         dissected.parts.push(part(payload));
     }
 }

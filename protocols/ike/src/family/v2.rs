@@ -1,5 +1,7 @@
 //! IKEv2 messages: RFC 7296 §3.1 and §3.14, RFC 7383 §2.5. With keys the Encrypted payload is opened, fragments put together.
 
+use std::sync::Arc;
+
 use keytoll_crypto_api::Crypto;
 use keytoll_family::{Dissected, Part, Passed, Unreadable, unreadable};
 use keytoll_net::wire::{DecodeError, Reader};
@@ -35,8 +37,8 @@ pub struct Ike {
     pub first_inside: Option<u8>,
     /// Whether what is inside is known.
     pub inside: Inside,
-    /// What the payloads say, as far as they are known.
-    pub meaning: Meaning,
+    /// What the payloads say, as far as they are known; of all messages that say nothing the same.
+    pub meaning: Arc<Meaning>,
 }
 
 /// What is known of what a message protects.
@@ -187,7 +189,7 @@ fn describe(
     crypto: &mut dyn Crypto,
 ) {
     for payload in payloads {
-        ike.meaning.add(payload);
+        Arc::make_mut(&mut ike.meaning).add(payload);
         dissected.parts.push(part(payload, seen, crypto));
     }
 }
@@ -215,7 +217,7 @@ fn ike_of(header: &Header) -> Ike {
         fragment: None,
         first_inside: None,
         inside: Inside::Plain,
-        meaning: Meaning::default(),
+        meaning: Arc::default(),
     }
 }
 
