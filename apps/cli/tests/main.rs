@@ -5,6 +5,7 @@ mod crypto;
 mod data;
 mod decode;
 mod ikev1_captures;
+mod knock;
 mod live;
 mod provenance;
 mod readme;

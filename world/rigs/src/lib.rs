@@ -7,6 +7,7 @@ mod eap;
 mod fault;
 pub mod ike;
 mod ipsec;
+mod knock;
 pub mod node;
 mod sites;
 
@@ -33,11 +34,11 @@ pub use keytoll_ike::IKE;
 pub use keytoll_radius::RADIUS;
 
 /// Every rig.
-pub static RIGS: &[&dyn Rig] = &[&IkeRig];
+pub static RIGS: &[&dyn Rig] = &[&IkeRig, &knock::KnockRig];
 
 /// Every family of protocols. Where two could know a packet, the first one does.
 pub static FAMILIES: Families =
-    &[&IkeFamily, &EspFamily, &RadiusFamily, &DiameterFamily, &EapFamily, &TlsFamily];
+    &[&IkeFamily, &EspFamily, &RadiusFamily, &DiameterFamily, &EapFamily, &TlsFamily, &keytoll_knock::Knock];
 
 /// The rig that runs a method.
 fn of(method: &Method) -> &'static dyn Rig {

@@ -2,6 +2,7 @@
 //! its file, a line in [`FAMILIES`] and, if it has options of its own, a field of [`Options`].
 
 pub mod ike;
+pub mod knock;
 
 use crate::catalogue::{Fault, Method};
 use crate::diagnostic::ScenarioError;
@@ -30,7 +31,7 @@ pub struct Family {
 }
 
 /// Every family, in the order of the catalogue.
-pub static FAMILIES: &[&Family] = &[&ike::FAMILY];
+pub static FAMILIES: &[&Family] = &[&ike::FAMILY, &knock::FAMILY];
 
 /// What a row can vary besides method, network, topology and suites.
 #[derive(Debug, Clone, PartialEq)]
