@@ -54,6 +54,32 @@ impl Source {
     }
 }
 
+/// The words of all identifiers in a line of code, in small letters: `IKE_SA_INIT` and `ikeSaInit` have three.
+pub fn words(code: &str) -> impl Iterator<Item = String> {
+    let identifiers = code.split(|char: char| !char.is_alphanumeric());
+    identifiers.flat_map(parts)
+}
+
+/// The words of an identifier without underscores: they begin at a capital after a small letter, and at the last capital of
+/// several before a small one.
+fn parts(identifier: &str) -> Vec<String> {
+    let chars: Vec<char> = identifier.chars().collect();
+    let begins = |at: usize| {
+        let before = at.checked_sub(1).map(|before| chars[before]);
+        let after = chars.get(at + 1).is_some_and(|next| next.is_lowercase());
+        chars[at].is_uppercase() && before.is_some_and(|before| !before.is_uppercase() || after)
+    };
+    let mut words = vec![String::new()];
+    for at in 0..chars.len() {
+        if begins(at) {
+            words.push(String::new());
+        }
+        words.last_mut().expect("there is one").extend(chars[at].to_lowercase());
+    }
+    words.retain(|word| !word.is_empty());
+    words
+}
+
 /// Where in the text the scanner is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {

@@ -1,5 +1,6 @@
 //! Every integration test of this crate as one program, so that it is linked once.
 
 mod dependencies;
+mod families;
 mod project;
 mod sources;
