@@ -13,6 +13,7 @@ use clap::builder::PossibleValuesParser;
 use clap::builder::styling::Styles;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use keytoll_analysis::study::{STUDIES, Study};
+use keytoll_scenario::catalogue::Method;
 use keytoll_scenario::plan::SAMPLES_MAX;
 use keytoll_scenario::{Overrides, Plan, Source};
 use keytoll_trace::Node;
@@ -318,8 +319,8 @@ impl ProfileArgs {
         let network = self.network.as_deref().unwrap_or("loopback");
         overrides.add("--network ", &format!("networks={network}"))?;
         let mut suites: Vec<&str> = self.suites.iter().map(String::as_str).collect();
-        if suites.is_empty() && self.method.starts_with("ikev1-") {
-            suites.extend(IKEV1_SUITES);
+        if let (true, Some(method)) = (suites.is_empty(), Method::named(&self.method)) {
+            suites.extend((method.family.profile_suites)(method));
         }
         if !suites.is_empty() {
             let quoted: Vec<String> = suites.iter().map(|suite| format!("{suite:?}")).collect();
@@ -331,9 +332,6 @@ impl ProfileArgs {
         Ok(Source::text("profile", "").plan(&overrides)?)
     }
 }
-
-/// The columns of paper 004, with the group that its Openswan offered first.
-const IKEV1_SUITES: [&str; 3] = ["3des-md5-modp1536", "aes128-md5-modp1536", "aes256-md5-modp1536"];
 
 /// How a plan is run, and what is kept of it.
 #[derive(Debug, Args)]

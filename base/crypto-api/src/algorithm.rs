@@ -567,7 +567,7 @@ pub enum SignatureScheme {
 impl SignatureScheme {
     /// All schemes that AUTH of IKEv2 can carry: RFC 7427, RFC 8420, and the older methods of RFC 7296 §3.8 and RFC 4754.
     /// SHA-1 occurs only among the older ones: RFC 8247 §3.2 forbids it with RFC 7427.
-    pub const OF_IKEV2: [Self; 14] = [
+    pub const NEGOTIABLE: [Self; 14] = [
         Self::RsaPss(Hash::Sha256),
         Self::RsaPss(Hash::Sha384),
         Self::RsaPss(Hash::Sha512),

@@ -418,7 +418,7 @@ fn options() -> impl Strategy<Value = Options> {
     let retransmission = (durations(1_000_000, 600_000_000_000), 1.0..=10.0_f64, 0..=100_u8)
         .prop_map(|(first, base, tries)| Retransmission { first, base, tries });
     let fault = option::of(prop::sample::select(&Fault::ALL[..]));
-    let signatures = option::of(prop::sample::subsequence(SignatureScheme::OF_IKEV2.to_vec(), 1..=2));
+    let signatures = option::of(prop::sample::subsequence(SignatureScheme::NEGOTIABLE.to_vec(), 1..=2));
     (security, life, retransmission, 0..3_u8, any::<bool>(), (tls(), signatures), (fault, traffic()))
         .prop_map(
             |(

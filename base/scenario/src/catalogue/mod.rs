@@ -101,7 +101,7 @@ impl List {
             Self::Topologies => Topology::ALL.into_iter().map(Topology::entry).collect(),
             Self::Groups => Group::ALL.iter().copied().map(groups::entry).collect(),
             Self::Suites => suites::entries(),
-            Self::Signatures => SignatureScheme::OF_IKEV2.into_iter().map(signatures::entry).collect(),
+            Self::Signatures => SignatureScheme::NEGOTIABLE.into_iter().map(signatures::entry).collect(),
             Self::Cpus => cpus::ALL.iter().map(cpus::Cpu::entry).collect(),
             Self::Faults => Fault::ALL.into_iter().map(Fault::entry).collect(),
             Self::Scenarios => scenarios::BUILTIN.iter().map(scenarios::Builtin::entry).collect(),

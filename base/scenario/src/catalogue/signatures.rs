@@ -16,7 +16,7 @@ pub struct Unfit {
 /// Refuses schemes of which a key of this kind cannot make every one.
 pub fn fit(schemes: &[SignatureScheme], kind: KeyKind) -> Result<(), Unfit> {
     let Some(unfit) = schemes.iter().find(|scheme| !scheme.fits(kind)) else { return Ok(()) };
-    let fitting = SignatureScheme::OF_IKEV2.into_iter().filter(|scheme| scheme.fits(kind));
+    let fitting = SignatureScheme::NEGOTIABLE.into_iter().filter(|scheme| scheme.fits(kind));
     let names: Vec<_> = fitting.map(|scheme| format!("`{scheme}`")).collect();
     Err(Unfit {
         message: format!("a key of kind `{kind}` makes no signature `{unfit}`"),

@@ -17,6 +17,7 @@ pub static FAMILY: Family = Family {
     settings: &[],
     check: |_, _, _| Ok(()),
     foreign_limits: &[],
+    profile_suites: |_| &[],
     advice: |_| None,
 };
 

@@ -26,6 +26,8 @@ pub struct Family {
     pub(crate) check: fn(&Settings, &'static Method, &Item) -> Result<(), ScenarioError>,
     /// What foreign daemons cannot do as its device or gateway.
     pub(crate) foreign_limits: &'static [Limit],
+    /// The suites that a profile of a method sets side by side, unless others are asked for; none: the usual one alone.
+    pub profile_suites: fn(&Method) -> &'static [&'static str],
     /// What a row of its methods says and should not, in one sentence.
     pub(crate) advice: fn(&RowPlan) -> Option<String>,
 }

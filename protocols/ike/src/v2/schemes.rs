@@ -57,7 +57,7 @@ impl fmt::Display for PeerHashes {
 /// We support no signature scheme that the peer can verify.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Clash {
-    /// Our schemes, as bits in the order of [`SignatureScheme::OF_IKEV2`].
+    /// Our schemes, as bits in the order of [`SignatureScheme::NEGOTIABLE`].
     ours: u16,
     /// The peer's.
     peer: PeerHashes,
@@ -65,7 +65,7 @@ pub struct Clash {
 
 impl fmt::Display for Clash {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let ours = SignatureScheme::OF_IKEV2.iter().enumerate().filter(|(at, _)| self.ours & 1 << at != 0);
+        let ours = SignatureScheme::NEGOTIABLE.iter().enumerate().filter(|(at, _)| self.ours & 1 << at != 0);
         let ours = listed(ours.map(|(_, scheme)| scheme.to_string()));
         write!(f, "we sign with {ours}; the peer announces {}", self.peer)
     }
@@ -106,7 +106,7 @@ pub(super) fn choose(
     let mut fitting = ours.iter().copied().filter(|scheme| scheme.fits(kind));
     let chosen = fitting.find(|scheme| peer.takes(*scheme));
     chosen.and_then(|scheme| Some((method(scheme)?, scheme))).ok_or_else(|| {
-        let all = SignatureScheme::OF_IKEV2.iter().enumerate();
+        let all = SignatureScheme::NEGOTIABLE.iter().enumerate();
         let bits = all.filter(|(_, scheme)| ours.contains(scheme)).fold(0, |bits, (at, _)| bits | 1 << at);
         Clash { ours: bits, peer }
     })
@@ -132,7 +132,7 @@ pub const fn method(scheme: SignatureScheme) -> Option<AuthMethod> {
 pub(super) fn of_old_method(wanted: AuthMethod) -> Option<SignatureScheme> {
     let old =
         |scheme: &SignatureScheme| method(*scheme) == Some(wanted) && wanted != AuthMethod::DIGITAL_SIGNATURE;
-    SignatureScheme::OF_IKEV2.into_iter().find(old)
+    SignatureScheme::NEGOTIABLE.into_iter().find(old)
 }
 
 #[cfg(test)]
@@ -197,7 +197,7 @@ mod tests {
                 assert!(scheme.fits(kind) && method(*scheme).is_some(), "{kind} {scheme}");
             }
         }
-        assert!(SignatureScheme::OF_IKEV2.into_iter().all(|scheme| method(scheme).is_some()));
+        assert!(SignatureScheme::NEGOTIABLE.into_iter().all(|scheme| method(scheme).is_some()));
     }
 
     #[test]

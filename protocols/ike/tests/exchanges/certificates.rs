@@ -70,7 +70,7 @@ fn naming(configs: (Config, Config), schemes: &[SignatureScheme]) -> (Config, Co
 
 /// The schemes of a key for peers that announce a hash, and for those that do not.
 fn old_schemes(kind: KeyKind) -> Vec<SignatureScheme> {
-    let of_key = SignatureScheme::OF_IKEV2.into_iter().filter(|scheme| scheme.fits(kind));
+    let of_key = SignatureScheme::NEGOTIABLE.into_iter().filter(|scheme| scheme.fits(kind));
     of_key.filter(|scheme| schemes::method(*scheme).is_some()).collect()
 }
 
@@ -82,7 +82,7 @@ fn every_scheme_of_every_key() {
         [KeyKind::Rsa1024, KeyKind::EcdsaP256, KeyKind::EcdsaP384, KeyKind::EcdsaP521, KeyKind::Ed25519]
     {
         let pki = Pki::new(kind, 1);
-        for scheme in SignatureScheme::OF_IKEV2.into_iter().filter(|scheme| scheme.fits(kind)) {
+        for scheme in SignatureScheme::NEGOTIABLE.into_iter().filter(|scheme| scheme.fits(kind)) {
             let (mut i, mut r) = naming(pki.configs(), &[scheme]);
             let is_old = schemes::method(scheme) != Some(AuthMethod::DIGITAL_SIGNATURE);
             (i.signature_hashes, r.signature_hashes) = (!is_old, !is_old);

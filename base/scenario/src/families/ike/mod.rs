@@ -29,8 +29,12 @@ pub static FAMILY: Family = Family {
     settings: options::SETTINGS,
     check: check::check,
     foreign_limits: foreign::LIMITS,
+    profile_suites: |method| if method.phase1().is_some() { &IKEV1_PROFILE_SUITES } else { &[] },
     advice: advice::of,
 };
+
+/// The columns of paper 004, with the group that its Openswan offered first.
+const IKEV1_PROFILE_SUITES: [&str; 3] = ["3des-md5-modp1536", "aes128-md5-modp1536", "aes256-md5-modp1536"];
 
 /// What IKE knows of a method besides what every family does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -15,7 +15,7 @@ pub(crate) fn ike_fit(suite: &Suite) -> Result<(), &'static str> {
 pub(crate) fn signatures(item: &Item) -> Result<Vec<SignatureScheme>, ScenarioError> {
     let scheme = |item: &Item| {
         let text = item.text("the name of a signature scheme")?;
-        let all = SignatureScheme::OF_IKEV2;
+        let all = SignatureScheme::NEGOTIABLE;
         let names: Vec<_> = all.iter().map(ToString::to_string).collect();
         let found = names.iter().position(|name| name == text).map(|at| all[at]);
         let names: Vec<_> = names.iter().map(String::as_str).collect();
