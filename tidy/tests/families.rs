@@ -58,6 +58,7 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     ("base/pki/src/purpose.rs", "RFC 4945 §5.1.3.12: certificates have a purpose of IKE's"),
     ("base/pki/src/trust.rs", "the same purpose"),
     ("world/rigs/src/credentials.rs", "the same purpose"),
+    ("base/trace/src/revealed.rs", "what Wireshark has tables of keys for"),
     ("results/analysis/src/study/", "the papers are about IKE"),
     ("results/report/src/example.rs", "an example of a run, for tests and schemas"),
 ];

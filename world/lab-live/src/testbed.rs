@@ -50,7 +50,7 @@ impl From<LiveError> for RunError {
 pub(super) fn sockets(spec: &NodeSpec) -> Result<Sockets, BindError> {
     let udp: Vec<_> = spec.datagrams.iter().filter_map(|addr| udp(*addr)).collect();
     let on_ip: Vec<_> = spec.datagrams.iter().filter_map(|addr| on_ip(*addr)).collect();
-    let sockets = Sockets::bind(&udp)?.on_ip(&on_ip)?;
+    let sockets = Sockets::bind(&udp)?.recognising(rigs::by_ports).on_ip(&on_ip)?;
     match &spec.streams {
         Some(streams) => sockets.streaming(Streaming::new(streams.protocol, streams.length), &streams.listen),
         None => Ok(sockets),

@@ -50,4 +50,5 @@ pub use route::{is_closed, local_towards};
 pub use sockets::Sockets;
 pub use streams::{MessageLength, Streaming};
 pub use tap::{NoTap, Seen, Tap};
+pub use udp::Recognise;
 pub use wake::Waker;

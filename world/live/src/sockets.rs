@@ -17,7 +17,7 @@ use crate::inbox::{Arrival, Inbox};
 use crate::interface::Interface;
 use crate::raw::{OnIp, Raw};
 use crate::streams::{Around, Guarded, Heard, Streaming, Streams};
-use crate::udp::Port;
+use crate::udp::{Port, Recognise};
 use crate::wake::Bell;
 use crate::{Waker, joined};
 
@@ -31,6 +31,8 @@ pub struct Sockets {
     /// Packets of this machine.
     interface: Option<Interface>,
     bell: Bell,
+    /// What received datagrams belong to, where nothing sent from here tells.
+    recognise: Recognise,
     /// What had something to read when it was last looked at: ports, and behind them raw sockets.
     readable: VecDeque<usize>,
     /// The datagrams in hand, all of this port or raw socket.
@@ -50,10 +52,17 @@ impl Sockets {
             streams: None,
             interface: None,
             bell,
+            recognise: |_, _, _| None,
             readable: VecDeque::new(),
             inbox: Inbox::new(),
             reading: 0,
         })
+    }
+
+    /// Tells what received datagrams belong to for captures and records, where nothing that was sent from here tells.
+    #[must_use]
+    pub fn recognising(self, recognise: Recognise) -> Self {
+        Self { recognise, ..self }
     }
 
     /// Speaks protocols directly on IP too, each at one address.
@@ -163,10 +172,10 @@ impl Sockets {
                 None => self.raw[port - self.ports.len()].receive(&mut self.inbox),
             }
         }
-        let Self { ports, raw, inbox, reading, streams, .. } = self;
+        let Self { ports, raw, inbox, reading, streams, recognise, .. } = self;
         if let Some((from, bytes)) = inbox.take() {
             let arrival = match ports.get(*reading) {
-                Some(port) => Some(datagram(port, from, bytes)),
+                Some(port) => Some(datagram(port, from, bytes, *recognise)),
                 None => packet(&raw[*reading - ports.len()], from, bytes),
             };
             return arrival.map(Heard::Message);
@@ -230,8 +239,8 @@ impl Sockets {
 }
 
 /// A datagram of UDP that has come.
-fn datagram<'a>(port: &Port, from: Socket, bytes: &'a [u8]) -> Arrival<'a> {
-    let (protocol, to) = (port.protocol(from, bytes), Addr::Udp(port.local()));
+fn datagram<'a>(port: &Port, from: Socket, bytes: &'a [u8], recognise: Recognise) -> Arrival<'a> {
+    let (protocol, to) = (port.protocol(from, bytes, recognise), Addr::Udp(port.local()));
     Arrival { from: Addr::Udp(from), to, protocol, bytes, is_shown: false }
 }
 

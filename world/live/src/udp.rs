@@ -18,10 +18,9 @@ use crate::inbox::Inbox;
 pub(crate) struct Port {
     socket: UdpSocket,
     local: Socket,
-    /// What was last sent from here: received datagrams do not say what they are.
-    spoken: Option<Protocol>,
-    /// IKE goes in and out without a marker: nothing but IKE does.
-    ike_alone: bool,
+    /// What was last sent from here, for received datagrams do not say what they are: behind a marker, and without one.
+    marked: Option<Protocol>,
+    bare: Option<Protocol>,
     /// Most datagrams that go together.
     longest: usize,
 }
@@ -36,7 +35,7 @@ impl Port {
         // Kernels that take trains (5.0) send them, too (4.18); others take them for one datagram.
         let longest = if datagrams::take_trains(socket.as_fd()).is_ok() { TRAIN } else { 1 };
         let local = Socket::from(socket.local_addr()?);
-        Ok(Self { local, socket, spoken: None, ike_alone: local.port == IKE_PORT, longest })
+        Ok(Self { local, socket, marked: None, bare: None, longest })
     }
 
     pub(crate) const fn local(&self) -> Socket {
@@ -48,20 +47,23 @@ impl Port {
         inbox.fill(&self.socket);
     }
 
-    /// What a received datagram belongs to, as far as ports and RFC 3948's marker tell.
-    pub(crate) fn protocol(&self, from: Socket, bytes: &[u8]) -> Option<Protocol> {
-        match self.spoken.or_else(|| well_known(self.local).or_else(|| well_known(from)))? {
-            IKE | Protocol::ESP if self.ike_alone || is_marked(bytes) => Some(IKE),
-            IKE | Protocol::ESP => Some(Protocol::ESP),
-            protocol => Some(protocol),
-        }
+    /// What a received datagram belongs to, as far as what was sent from here and RFC 3948's marker tell, else by its ports.
+    pub(crate) fn protocol(&self, from: Socket, bytes: &[u8], recognise: Recognise) -> Option<Protocol> {
+        let spoken = match (self.marked, self.bare) {
+            (Some(marked), _) if is_marked(bytes) => Some(marked),
+            // RFC 3948 §2.1: what has no marker where others have one is ESP.
+            (Some(_), bare) => bare.or(Some(Protocol::ESP)),
+            (None, Some(Protocol::ESP)) if is_marked(bytes) => None,
+            (None, bare) => bare,
+        };
+        spoken.or_else(|| recognise(from, self.local, bytes))
     }
 
     /// Sends datagrams that are all from here; gives for each what came of it, in order.
     pub(crate) fn send(&mut self, datagrams: &[Datagram], mut done: impl FnMut(&Datagram, io::Result<()>)) {
         if let Some(last) = datagrams.last() {
-            self.spoken = Some(last.protocol);
-            self.ike_alone |= last.protocol == IKE && !is_marked(&last.bytes);
+            let spoken = if is_marked(&last.bytes) { &mut self.marked } else { &mut self.bare };
+            *spoken = Some(last.protocol);
         }
         let (mut rest, mut longest) = (datagrams, self.longest);
         while let Some((first, others)) = rest.split_first() {
@@ -138,28 +140,16 @@ fn train(datagrams: &[Datagram], longest: usize) -> usize {
     count + usize::from(shorter.is_some_and(|next| (1..unit).contains(&next.bytes.len())))
 }
 
-/// RFC 3948 §2.2: where ESP may come too, four zeroes in place of its SPI mark IKE.
+/// Tells what a datagram belongs to by its sender, its receiver and what it carries.
+pub type Recognise = fn(Socket, Socket, &[u8]) -> Option<Protocol>;
+
+/// RFC 3948 §2.2: where ESP may come too, four zeroes in place of its SPI mark what is not ESP.
 fn is_marked(bytes: &[u8]) -> bool {
     bytes.starts_with(&[0; 4])
 }
 
 /// A datagram's length is two bytes (RFC 768), and so is that of its IPv4 packet.
 const TRAIN_BYTES_MAX: usize = 65_535 - 20 - 8;
-/// What ports and marker tell, by the names that captures know.
-const IKE: Protocol = Protocol::new(&"ike");
-const RADIUS: Protocol = Protocol::new(&"radius");
-/// RFC 7296 §2.
-const IKE_PORT: u16 = 500;
-
-const fn well_known(address: Socket) -> Option<Protocol> {
-    match address.port {
-        // RFC 7296 §2, RFC 3948 §2.1.
-        IKE_PORT | 4500 => Some(IKE),
-        // RFC 2865 §3, RFC 2866 §3.
-        1812 | 1813 => Some(RADIUS),
-        _ => None,
-    }
-}
 
 #[cfg(test)]
 mod tests {
@@ -173,6 +163,17 @@ mod tests {
     const BARE: &[u8] = &[1; 20];
     const MARKED: &[u8] = &[0, 0, 0, 0, 1, 1];
 
+    const ASKED: Protocol = Protocol::new(&"asked");
+    const KEYS: Protocol = Protocol::new(&"keys");
+
+    fn by_port(from: Socket, _: Socket, bytes: &[u8]) -> Option<Protocol> {
+        match from.port {
+            1812 => Some(ASKED),
+            4500 => Some(if is_marked(bytes) { KEYS } else { Protocol::ESP }),
+            _ => None,
+        }
+    }
+
     /// What it makes of datagrams from some port after it has sent one itself.
     fn takes(sent: Option<(Protocol, &[u8])>, from_port: u16) -> [Option<Protocol>; 2] {
         let mut port = Port::bind((HERE, 0).into()).expect("loopback is there");
@@ -180,18 +181,18 @@ mod tests {
             let (from, to, bytes) = (Addr::Udp(port.local()), Addr::udp(HERE, 9), bytes.to_vec());
             port.send(&[Datagram { protocol, from, to, bytes }], |_, _| ());
         }
-        [BARE, MARKED].map(|bytes| port.protocol(Socket::new(HERE, from_port), bytes))
+        [BARE, MARKED].map(|bytes| port.protocol(Socket::new(HERE, from_port), bytes, by_port))
     }
 
     #[test]
     fn a_datagram_is_known_by_ports_by_what_was_sent_and_by_the_marker() {
         assert_eq!(takes(None, 9), [None; 2]);
-        assert_eq!(takes(None, 1812), [Some(RADIUS); 2]);
-        assert_eq!(takes(None, 4500), [Some(Protocol::ESP), Some(IKE)]);
-        assert_eq!(takes(Some((RADIUS, BARE)), 9), [Some(RADIUS); 2]);
-        assert_eq!(takes(Some((IKE, BARE)), 9), [Some(IKE); 2]);
-        assert_eq!(takes(Some((IKE, MARKED)), 9), [Some(Protocol::ESP), Some(IKE)]);
-        assert_eq!(takes(Some((Protocol::ESP, BARE)), 9), [Some(Protocol::ESP), Some(IKE)]);
+        assert_eq!(takes(None, 1812), [Some(ASKED); 2]);
+        assert_eq!(takes(None, 4500), [Some(Protocol::ESP), Some(KEYS)]);
+        assert_eq!(takes(Some((ASKED, BARE)), 9), [Some(ASKED); 2]);
+        assert_eq!(takes(Some((KEYS, BARE)), 9), [Some(KEYS); 2]);
+        assert_eq!(takes(Some((KEYS, MARKED)), 9), [Some(Protocol::ESP), Some(KEYS)]);
+        assert_eq!(takes(Some((Protocol::ESP, BARE)), 4500), [Some(Protocol::ESP), Some(KEYS)]);
     }
 
     fn to(port: u16, length: usize) -> Datagram {

@@ -16,9 +16,12 @@ use std::collections::BTreeSet;
 use keytoll_crypto_api::Seed;
 use keytoll_diameter::family::DiameterFamily;
 use keytoll_eap::family::EapFamily;
+use keytoll_engine::trace::Protocol;
 use keytoll_esp::family::EspFamily;
-use keytoll_family::Families;
+use keytoll_family::recognise::Udp;
+use keytoll_family::{Families, Family};
 use keytoll_ike::family::IkeFamily;
+use keytoll_net::Socket;
 use keytoll_radius::family::RadiusFamily;
 use keytoll_rig::{Layout, Placement, Prepared, Rig, Setup, SharedSecret};
 use keytoll_scenario::catalogue::Method;
@@ -39,6 +42,13 @@ pub static RIGS: &[&dyn Rig] = &[&IkeRig, &knock::KnockRig];
 /// Every family of protocols. Where two could know a packet, the first one does.
 pub static FAMILIES: Families =
     &[&IkeFamily, &EspFamily, &RadiusFamily, &DiameterFamily, &EapFamily, &TlsFamily, &keytoll_knock::Knock];
+
+/// The protocol of a UDP datagram by its ports, as far as a family knows them.
+pub fn by_ports(from: Socket, to: Socket, payload: &[u8]) -> Option<Protocol> {
+    let udp = Udp { from, to, payload };
+    let known = |family: &&dyn Family| family.recogniser()?.by_port(&udp)?.ok();
+    FAMILIES.iter().find_map(known)
+}
 
 /// The rig that runs a method.
 fn of(method: &Method) -> &'static dyn Rig {

@@ -162,8 +162,8 @@ fn exchanges(conversation: &Conversation) -> BTreeMap<String, BTreeMap<&'static 
 #[derive(Serialize, JsonSchema)]
 struct About<'a> {
     /// The IKE suite chosen.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    ike_suite: Option<&'a str>,
+    #[serde(rename = "ike_suite", skip_serializing_if = "Option::is_none")]
+    suite: Option<&'a str>,
     /// The ESP suite chosen.
     #[serde(skip_serializing_if = "Option::is_none")]
     child_suite: Option<&'a str>,
@@ -188,7 +188,7 @@ impl<'a> About<'a> {
     fn of(conversation: &'a Conversation) -> Self {
         let about = &conversation.about;
         Self {
-            ike_suite: about.suite.as_deref(),
+            suite: about.suite.as_deref(),
             child_suite: about.child_suite.as_deref(),
             user: about.user.as_deref(),
             gateway: about.gateway.as_deref(),

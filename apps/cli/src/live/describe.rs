@@ -2,7 +2,6 @@
 
 use keytoll_rigs::node::{Blueprint, Place, Wanted};
 use keytoll_scenario::catalogue::EapMethod;
-use keytoll_scenario::families::ike::Phase1;
 use keytoll_scenario::node::{
     AaaPlan, BelievePlan, ConnectionPlan, DevicePlan, GatewayPlan, HssPlan, ProvePlan, VersionPlan,
 };
@@ -134,19 +133,12 @@ fn connection(plan: &ConnectionPlan) -> Vec<Line> {
         ("  ESP suites", if plan.childless { "none: childless".to_owned() } else { esp_suites.join(" ") }),
     ];
     if let VersionPlan::V1 { phase1, .. } = plan.version {
-        lines.insert(1, ("  speaks", format!("IKEv1, {}", mode(phase1))));
+        lines.insert(1, ("  speaks", format!("IKEv1, {}", phase1.described())));
     }
     lines.extend(
         plan.pool.map(|pool| ("  gives away", format!("{} addresses from {}", pool.size, pool.first))),
     );
     lines
-}
-
-const fn mode(phase1: Phase1) -> &'static str {
-    match phase1 {
-        Phase1::Main => "main mode",
-        Phase1::Aggressive => "aggressive mode, which shows identities to everybody",
-    }
 }
 
 const fn prove(plan: &ProvePlan) -> &'static str {

@@ -40,7 +40,7 @@ pub(crate) struct Told {
     pub(super) sentence: Option<String>,
     /// What was negotiated for the session, if there was one.
     #[serde(flatten)]
-    #[schemars(with = "Option<IkeSa>")]
+    #[schemars(with = "Option<Session>")]
     pub(super) session: Option<Described>,
     /// What was negotiated for traffic, if there was an SA for it.
     #[serde(flatten)]
@@ -72,17 +72,20 @@ impl Serialize for Described {
 
 /// What was negotiated for an IKE SA.
 #[derive(JsonSchema)]
+#[schemars(rename = "IkeSa")]
 #[expect(dead_code, reason = "it is what the schema says of an IKE SA, which describes itself")]
-struct IkeSa {
+struct Session {
     /// Who the gateway has proved to be; absent if nobody says.
     #[serde(skip_serializing_if = "Option::is_none")]
     peer: Option<String>,
     /// Where it is.
     remote: String,
     /// The suite.
-    ike_suite: String,
+    #[serde(rename = "ike_suite")]
+    suite: String,
     /// Ours and the peer's, in hexadecimal digits.
-    ike_spis: [String; 2],
+    #[serde(rename = "ike_spis")]
+    spis: [String; 2],
     /// Our inner address, if the gateway gave one.
     #[serde(skip_serializing_if = "Option::is_none")]
     address: Option<String>,

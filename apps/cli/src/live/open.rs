@@ -7,6 +7,7 @@ use keytoll_crypto_api::Seed;
 use keytoll_live::{Sockets, Streaming, local_towards};
 use keytoll_net::Socket;
 use keytoll_rigs::DIAMETER;
+use keytoll_rigs::by_ports;
 use keytoll_rigs::node::{Blueprint, Place, Wanted, diameter_length};
 use keytoll_scenario::node::{PEERS, Role};
 use keytoll_scenario::{NodeFile, NodePlan, Source};
@@ -81,7 +82,7 @@ pub(crate) fn bind(blueprint: &Blueprint, seed: &Seed) -> Result<(Sockets, Vec<S
     let secure = blueprint.secure(seed);
     let streaming = Streaming { expected, secure, ..Streaming::new(DIAMETER, diameter_length) };
     let sockets = Sockets::bind(&udp)
-        .and_then(|sockets| sockets.streaming(streaming, &tcp))
+        .and_then(|sockets| sockets.recognising(by_ports).streaming(streaming, &tcp))
         .map_err(|error| miette!("cannot {error}"))?;
     // Blueprints want them in the same order.
     let locals = [sockets.locals(), calls].concat();

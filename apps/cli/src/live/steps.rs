@@ -2,11 +2,10 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use keytoll_capture::observe::{Observer, message};
+use keytoll_capture::observe::Observer;
 use keytoll_engine::{Datagram, Time};
 use keytoll_live::{Seen, Tap};
 use keytoll_rigs::FAMILIES;
-use keytoll_rigs::IKE;
 use keytoll_trace::Protocol;
 
 /// More steps than this are not kept.
@@ -70,11 +69,9 @@ impl Steps {
 }
 
 impl Book {
-    /// On the NAT port IKE and ESP come together; what is no IKE message is ESP.
     fn step(&mut self, seen: &Seen<'_>, sent: bool) -> Step {
-        let Seen { at, from, to, bytes, .. } = *seen;
-        let is_ike = message(FAMILIES, IKE, bytes).is_some();
-        let protocol = if is_ike { IKE } else { Protocol::ESP };
+        let Seen { at, from, to, protocol, bytes } = *seen;
+        let protocol = protocol.unwrap_or(Protocol::ESP);
         let datagram = Datagram { protocol, from, to, bytes: bytes.to_vec() };
         let message = self.observer.sent(&datagram);
         Step {

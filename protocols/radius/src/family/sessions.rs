@@ -198,18 +198,18 @@ impl Sessions {
         book.wait_no_more(Node::Aaa, conversation);
     }
 
-    /// Joins each session to the IKE SA that it is for.
+    /// Joins each session to the conversation that it is for.
     pub(super) fn join(&mut self, book: &mut Book) {
         let mut taken = BTreeSet::new();
         let candidates = std::mem::take(&mut self.candidates);
         for (conversation, candidates) in candidates {
             let possible = candidates.possible.unwrap_or_default();
             // Of several, one that has no session yet, and of these the one that began to wait last.
-            let best = possible.iter().rev().find(|ike| !taken.contains(*ike)).or(possible.last());
-            let ike = candidates.certain.or(best.copied());
-            if let Some(ike) = ike.filter(|ike| *ike != conversation) {
-                taken.insert(ike);
-                book.join(conversation, ike);
+            let best = possible.iter().rev().find(|asker| !taken.contains(*asker)).or(possible.last());
+            let asker = candidates.certain.or(best.copied());
+            if let Some(asker) = asker.filter(|asker| *asker != conversation) {
+                taken.insert(asker);
+                book.join(conversation, asker);
             }
         }
     }

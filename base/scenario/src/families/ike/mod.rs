@@ -54,6 +54,16 @@ pub enum Phase1 {
     Aggressive,
 }
 
+impl Phase1 {
+    /// What people call it, and what they should know of it.
+    pub const fn described(self) -> &'static str {
+        match self {
+            Self::Main => "main mode",
+            Self::Aggressive => "aggressive mode, which shows identities to everybody",
+        }
+    }
+}
+
 /// How the device proves itself; the gateway does the same, but for EAP (RFC 7296 §2.15, §2.16; RFC 2409 §5.1, §5.4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Auth {
