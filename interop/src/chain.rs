@@ -3,8 +3,10 @@
 
 use std::fmt;
 
+use keytoll_scenario::catalogue::eap::Foreign;
+
 use crate::charon::Charon;
-use crate::eap::{Binding, Inside, Login, Method, Version};
+use crate::eap::{Binding, Login, Method, Version};
 use crate::eapol_test::Station;
 use crate::freeradius::FreeRadius;
 use crate::hostapd::Hostapd;
@@ -102,51 +104,52 @@ impl Chain {
     ];
 
     /// What is known to come of a method.
-    pub const fn outcome(self, method: Method) -> Outcome {
-        match (self, method) {
-            (Self::FreeRadius | Self::CharonGatewayFreeRadius, Method::Aka | Method::AkaPrime) => {
-                Outcome::NotOffered("FreeRADIUS 3 has neither EAP-AKA nor EAP-AKA'")
-            }
-            (
-                Self::CharonDevice | Self::CharonDeviceFreeRadius,
-                Method::Sim | Method::Aka | Method::AkaPrime,
-            ) => Outcome::NotOffered("Debian builds strongSwan without cards to ask"),
-            (Self::Hostapd, Method::Sim | Method::Aka | Method::AkaPrime) => {
-                Outcome::PassedWith("the vectors by hlr_auc_gw of build-wpa.sh, which Debian leaves out")
-            }
-            (Self::EapolTest, Method::Sim | Method::Aka | Method::AkaPrime) => {
+    pub fn outcome(self, method: Method) -> Outcome {
+        match self {
+            Self::FreeRadius | Self::CharonGatewayFreeRadius => with_freeradius(method),
+            Self::CharonDevice | Self::CharonDeviceFreeRadius => with_charon_device(method),
+            Self::Hostapd => with_hostapd(method),
+            Self::EapolTest if method.card().is_some() => {
                 Outcome::PassedWith("eapol_test of build-wpa.sh; Debian's own has no card simulators")
             }
-            (Self::CharonDevice | Self::CharonDeviceFreeRadius, Method::Peap(..)) => {
-                Outcome::NotOffered("Debian builds strongSwan without PEAP")
-            }
-            (Self::FreeRadius | Self::CharonGatewayFreeRadius, Method::Peap(Binding::Required, _)) => {
-                Outcome::NotOffered("FreeRADIUS 3 does not do Cryptobinding")
-            }
-            (Self::Hostapd, Method::Peap(Binding::Optional | Binding::Required, Version::Tls13)) => {
-                Outcome::Failed {
-                    words: "EAP-PEAP wrong cryptobinding",
-                    why: "hostapd 2.10 derives another tunnel key than RFC 9427 §2.4 wants",
-                }
-            }
-            (
-                Self::CharonDevice | Self::CharonDeviceFreeRadius,
-                Method::Ttls(Inside::Pap | Inside::MschapV2, _),
-            ) => Outcome::NotOffered("strongSwan does nothing but EAP inside TTLS"),
-            (Self::CharonDevice | Self::CharonDeviceFreeRadius, Method::Tls(Version::Tls13)) => {
-                Outcome::Failed {
-                    words: "received critical signal",
-                    why: "strongSwan 5.9.8 crashes on the success indication of RFC 9190 §2.5",
-                }
-            }
-            (Self::CharonDevice | Self::CharonDeviceFreeRadius, Method::Ttls(_, Version::Tls13)) => {
-                Outcome::Failed {
-                    words: "AUTHENTICATION_FAILED",
-                    why: "strongSwan 5.9.8 derives other keys than RFC 9427 §2.1 wants",
-                }
-            }
-            _ => Outcome::Passed,
+            Self::EapolTest | Self::CharonGateway => Outcome::Passed,
         }
+    }
+}
+
+fn with_freeradius(method: Method) -> Outcome {
+    match (method.eap.freeradius, method.binding) {
+        (Foreign::Lacks(refusal), _) => Outcome::NotOffered(refusal.message),
+        (_, Some(Binding::Required)) => Outcome::NotOffered("FreeRADIUS 3 does not do Cryptobinding"),
+        _ => Outcome::Passed,
+    }
+}
+
+fn with_hostapd(method: Method) -> Outcome {
+    match (method.binding, method.tls) {
+        _ if method.card().is_some() => {
+            Outcome::PassedWith("the vectors by hlr_auc_gw of build-wpa.sh, which Debian leaves out")
+        }
+        (Some(Binding::Optional | Binding::Required), Some(Version::Tls13)) => Outcome::Failed {
+            words: "EAP-PEAP wrong cryptobinding",
+            why: "hostapd 2.10 derives another tunnel key than RFC 9427 §2.4 wants",
+        },
+        _ => Outcome::Passed,
+    }
+}
+
+fn with_charon_device(method: Method) -> Outcome {
+    match (method.eap.strongswan, method.tls) {
+        (Foreign::Lacks(refusal), _) => Outcome::NotOffered(refusal.message),
+        (_, Some(Version::Tls13)) if method.has_certificate() => Outcome::Failed {
+            words: "received critical signal",
+            why: "strongSwan 5.9.8 crashes on the success indication of RFC 9190 §2.5",
+        },
+        (_, Some(Version::Tls13)) => Outcome::Failed {
+            words: "AUTHENTICATION_FAILED",
+            why: "strongSwan 5.9.8 derives other keys than RFC 9427 §2.1 wants",
+        },
+        _ => Outcome::Passed,
     }
 }
 
@@ -235,8 +238,8 @@ impl Setting<'_> {
 }
 
 /// RSA where both sides' certificates travel in EAP, and need fragments there; elsewhere what is quickly made.
-pub const fn key_kind(method: Method) -> KeyKind {
-    if matches!(method, Method::Tls(_)) { KeyKind::Rsa2048 } else { KeyKind::EcdsaP256 }
+pub fn key_kind(method: Method) -> KeyKind {
+    if method.has_certificate() { KeyKind::Rsa2048 } else { KeyKind::EcdsaP256 }
 }
 
 impl fmt::Display for Chain {

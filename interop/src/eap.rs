@@ -1,13 +1,14 @@
-//! What is tried in EAP: a method, and for those inside TLS its version. [`eap_rows!`](crate::eap_rows) is the one list
-//! of them; the node files of keytoll, the tests of every chain of peers and the table in `RESULTS.md` follow
-//! it.
+//! What is tried in EAP: a method of the catalogue, and for those inside TLS its version. [`eap_rows!`](crate::eap_rows) is the
+//! one list of what is tried; the tests of every chain of peers and the table in `RESULTS.md` follow it. What a method is called
+//! in node files and by foreign daemons, the catalogue says.
 
 use std::fmt;
-use std::str::FromStr;
 
 pub use keytoll_eap::methods::peap::Binding;
 use keytoll_eap::simaka::flavour::Flavour;
 use keytoll_eap::simaka::identity::{Imsi, permanent};
+use keytoll_scenario::catalogue::EapMethod;
+use keytoll_scenario::catalogue::eap::Proof;
 
 /// The user's identity, in IKE and in EAP.
 pub const USER: &str = "ue@lab";
@@ -45,7 +46,7 @@ pub struct Login {
 
 impl Login {
     /// With the right password; the gateway asks for the identity only if that of IKE will not do.
-    pub const fn new(method: Method) -> Self {
+    pub fn new(method: Method) -> Self {
         let asks_identity = method.card().is_some();
         let (proposed, password, sqn) = (method, PASSWORD, 0);
         Self { method, proposed, password, asks_identity, sqn, resumption: false, names: true }
@@ -79,27 +80,15 @@ pub fn subscriber() -> Imsi {
     Imsi::parse(IMSI).expect("a literal IMSI")
 }
 
-/// A method.
+/// A method, and how it is tried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Method {
-    /// MD5-Challenge.
-    Md5,
-    /// EAP-MSCHAPv2.
-    MschapV2,
-    /// Generic Token Card, here the password itself.
-    Gtc,
-    /// EAP-SIM.
-    Sim,
-    /// EAP-AKA.
-    Aka,
-    /// EAP-AKA′.
-    AkaPrime,
-    /// EAP-TLS, both sides with certificates.
-    Tls(Version),
-    /// EAP-TTLS, and what goes on inside.
-    Ttls(Inside, Version),
-    /// PEAPv0 with EAP-MSCHAPv2, and what both sides want of Cryptobinding.
-    Peap(Binding, Version),
+pub struct Method {
+    /// What the catalogue says of it.
+    pub eap: &'static EapMethod,
+    /// The version of TLS, if there is any.
+    pub tls: Option<Version>,
+    /// PEAP: what both sides want of Cryptobinding.
+    pub binding: Option<Binding>,
 }
 
 /// A version of TLS.
@@ -111,94 +100,107 @@ pub enum Version {
     Tls13,
 }
 
-/// What proves the user inside a tunnel.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Inside {
-    /// The password itself, as an attribute.
-    Pap,
-    /// MS-CHAP-V2, as attributes.
-    MschapV2,
-    /// EAP with MD5-Challenge.
-    EapMd5,
-    /// EAP with MSCHAPv2.
-    EapMschapV2,
-}
-
 /// Hands every row, as the name of a test and a [`Method`], to the macro `$each`, after `($more)`.
 #[macro_export]
 macro_rules! eap_rows {
     ($each:ident($($more:tt)*)) => {
         $each! { ($($more)*)
-            md5: Md5,
-            mschapv2: MschapV2,
-            gtc: Gtc,
-            sim: Sim,
-            aka: Aka,
-            aka_prime: AkaPrime,
-            tls_1_2: Tls(Version::Tls12),
-            tls_1_3: Tls(Version::Tls13),
-            ttls_pap_1_2: Ttls(Inside::Pap, Version::Tls12),
-            ttls_pap_1_3: Ttls(Inside::Pap, Version::Tls13),
-            ttls_mschapv2_1_2: Ttls(Inside::MschapV2, Version::Tls12),
-            ttls_mschapv2_1_3: Ttls(Inside::MschapV2, Version::Tls13),
-            ttls_eap_md5_1_2: Ttls(Inside::EapMd5, Version::Tls12),
-            ttls_eap_md5_1_3: Ttls(Inside::EapMd5, Version::Tls13),
-            ttls_eap_mschapv2_1_2: Ttls(Inside::EapMschapV2, Version::Tls12),
-            ttls_eap_mschapv2_1_3: Ttls(Inside::EapMschapV2, Version::Tls13),
-            peap_unbound_1_2: Peap(Binding::Off, Version::Tls12),
-            peap_unbound_1_3: Peap(Binding::Off, Version::Tls13),
-            peap_1_2: Peap(Binding::Optional, Version::Tls12),
-            peap_1_3: Peap(Binding::Optional, Version::Tls13),
-            peap_bound_1_2: Peap(Binding::Required, Version::Tls12),
-            peap_bound_1_3: Peap(Binding::Required, Version::Tls13),
+            md5: plain("md5"),
+            mschapv2: plain("mschapv2"),
+            gtc: plain("gtc"),
+            sim: plain("sim"),
+            aka: plain("aka"),
+            aka_prime: plain("aka-prime"),
+            tls_1_2: over(Version::Tls12, "tls"),
+            tls_1_3: over(Version::Tls13, "tls"),
+            ttls_pap_1_2: over(Version::Tls12, "ttls-pap"),
+            ttls_pap_1_3: over(Version::Tls13, "ttls-pap"),
+            ttls_mschapv2_1_2: over(Version::Tls12, "ttls-mschapv2"),
+            ttls_mschapv2_1_3: over(Version::Tls13, "ttls-mschapv2"),
+            ttls_eap_md5_1_2: over(Version::Tls12, "ttls-md5"),
+            ttls_eap_md5_1_3: over(Version::Tls13, "ttls-md5"),
+            ttls_eap_mschapv2_1_2: over(Version::Tls12, "ttls-eap-mschapv2"),
+            ttls_eap_mschapv2_1_3: over(Version::Tls13, "ttls-eap-mschapv2"),
+            peap_unbound_1_2: bound(Binding::Off, Version::Tls12, "peap-mschapv2"),
+            peap_unbound_1_3: bound(Binding::Off, Version::Tls13, "peap-mschapv2"),
+            peap_1_2: bound(Binding::Optional, Version::Tls12, "peap-mschapv2"),
+            peap_1_3: bound(Binding::Optional, Version::Tls13, "peap-mschapv2"),
+            peap_bound_1_2: bound(Binding::Required, Version::Tls12, "peap-mschapv2"),
+            peap_bound_1_3: bound(Binding::Required, Version::Tls13, "peap-mschapv2"),
+            peap_gtc_1_2: bound(Binding::Optional, Version::Tls12, "peap-gtc"),
+            peap_gtc_1_3: bound(Binding::Optional, Version::Tls13, "peap-gtc"),
         }
     };
 }
 
-macro_rules! as_constant {
-    (() $($name:ident: $method:ident $(($($part:expr),*))?,)*) => {
-        &[$(Method::$method $(($($part),*))?),*]
+macro_rules! as_list {
+    (() $($name:ident: $way:ident($($part:expr),*),)*) => {
+        vec![$(Method::$way($($part),*)),*]
     };
 }
 
 /// One test for each row; each calls `$run` with its method.
 #[macro_export]
 macro_rules! eap_tests {
-    (($run:expr) $($name:ident: $method:ident $(($($part:expr),*))?,)*) => { $(
+    (($run:expr) $($name:ident: $way:ident($($part:expr),*),)*) => { $(
         #[test]
         fn $name() {
             #[allow(unused_imports, reason = "rows without TLS need none of them")]
-            use $crate::eap::{Binding, Inside, Version};
-            ($run)($crate::eap::Method::$method $(($($part),*))?);
+            use $crate::eap::{Binding, Version};
+            ($run)($crate::eap::Method::$way($($part),*));
         }
     )* };
 }
 
 impl Method {
     /// All rows.
-    pub const ALL: &[Self] = eap_rows!(as_constant());
+    pub fn all() -> Vec<Self> {
+        eap_rows!(as_list())
+    }
 
-    /// The version of TLS, if there is any.
-    pub const fn tls(self) -> Option<Version> {
-        match self {
-            Self::Tls(version) | Self::Ttls(_, version) | Self::Peap(_, version) => Some(version),
-            _ => None,
-        }
+    /// A method without TLS.
+    ///
+    /// # Panics
+    /// If the catalogue has none of this name.
+    pub fn plain(name: &str) -> Self {
+        let eap = EapMethod::named(name).unwrap_or_else(|| panic!("there is no EAP method {name}"));
+        Self { eap, tls: None, binding: None }
+    }
+
+    /// A method inside TLS.
+    ///
+    /// # Panics
+    /// As [`Method::plain`].
+    pub fn over(version: Version, name: &str) -> Self {
+        Self { tls: Some(version), ..Self::plain(name) }
+    }
+
+    /// A method inside PEAP.
+    ///
+    /// # Panics
+    /// As [`Method::plain`].
+    pub fn bound(binding: Binding, version: Version, name: &str) -> Self {
+        Self { binding: Some(binding), ..Self::over(version, name) }
+    }
+
+    /// Whether a certificate proves the device.
+    pub fn has_certificate(self) -> bool {
+        self.eap.proof == Proof::Certificate
     }
 
     /// How it uses the subscriber's card, if it does.
-    pub const fn card(self) -> Option<Flavour> {
-        match self {
-            Self::Sim => Some(Flavour::Sim),
-            Self::Aka => Some(Flavour::Aka),
-            Self::AkaPrime => Some(Flavour::AkaPrime),
+    pub fn card(self) -> Option<Flavour> {
+        match self.eap.name {
+            "sim" => Some(Flavour::Sim),
+            "aka" => Some(Flavour::Aka),
+            "aka-prime" => Some(Flavour::AkaPrime),
             _ => None,
         }
     }
 
     /// Whether it leaves a key that RADIUS carries to the gateway.
-    pub const fn makes_key(self) -> bool {
-        !matches!(self, Self::Md5 | Self::Gtc)
+    pub fn makes_key(self) -> bool {
+        !matches!(self.eap.name, "md5" | "gtc")
     }
 }
 
@@ -211,30 +213,14 @@ impl fmt::Display for Version {
     }
 }
 
-impl fmt::Display for Inside {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Pap => "PAP",
-            Self::MschapV2 => "MSCHAPv2",
-            Self::EapMd5 => "EAP-MD5",
-            Self::EapMschapV2 => "EAP-MSCHAPv2",
-        })
-    }
-}
-
+/// `EAP-MD5`, `EAP-TTLS with PAP, TLS 1.2`, `PEAP with GTC, Cryptobinding optional, TLS 1.3`
 impl fmt::Display for Method {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Md5 => f.write_str("MD5"),
-            Self::MschapV2 => f.write_str("MSCHAPv2"),
-            Self::Gtc => f.write_str("GTC"),
-            Self::Sim => f.write_str("SIM"),
-            Self::Aka => f.write_str("AKA"),
-            Self::AkaPrime => f.write_str("AKA'"),
-            Self::Tls(version) => write!(f, "EAP-TLS, {version}"),
-            Self::Ttls(inside, version) => write!(f, "TTLS with {inside}, {version}"),
-            Self::Peap(binding, version) => write!(f, "PEAP, Cryptobinding {}, {version}", wanted(*binding)),
+        f.write_str(self.eap.title)?;
+        if let Some(binding) = self.binding {
+            write!(f, ", Cryptobinding {}", wanted(binding))?;
         }
+        self.tls.map_or(Ok(()), |version| write!(f, ", {version}"))
     }
 }
 
@@ -246,30 +232,28 @@ const fn wanted(binding: Binding) -> &'static str {
     }
 }
 
-/// A text that names no method.
-#[derive(Debug, thiserror::Error)]
-#[error("no EAP method is called {0:?}")]
-pub struct UnknownMethod(String);
-
-impl FromStr for Method {
-    type Err = UnknownMethod;
-
-    /// What [`fmt::Display`] writes.
-    fn from_str(text: &str) -> Result<Self, UnknownMethod> {
-        let found = Self::ALL.iter().copied().find(|method| method.to_string() == text);
-        found.ok_or_else(|| UnknownMethod(text.to_owned()))
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use keytoll_scenario::catalogue::EAP_METHODS;
+
     use super::*;
 
     #[test]
-    fn every_method_has_a_name_of_its_own() {
-        for &method in Method::ALL {
-            assert_eq!(method.to_string().parse::<Method>().unwrap(), method);
+    fn every_method_of_the_catalogue_is_tried() {
+        let rows = Method::all();
+        for eap in EAP_METHODS {
+            let tried: Vec<_> = rows.iter().filter(|row| row.eap == eap).collect();
+            assert!(!tried.is_empty(), "no row tries {eap:?}");
+            assert!(tried.iter().all(|row| row.tls.is_some() == eap.has_tls), "{tried:?}");
+            assert!(tried.iter().all(|row| row.card().is_some() == eap.has_card()), "{tried:?}");
         }
-        assert_eq!("EAP".parse::<Method>().unwrap_err().to_string(), "no EAP method is called \"EAP\"");
+    }
+
+    #[test]
+    fn every_row_has_a_title_of_its_own() {
+        let mut titles: Vec<_> = Method::all().iter().map(ToString::to_string).collect();
+        titles.sort();
+        titles.dedup();
+        assert_eq!(titles.len(), Method::all().len());
     }
 }

@@ -1,9 +1,12 @@
 //! wpa_supplicant's `eapol_test`: an EAP peer with its own RADIUS client, run from the gateway's place. Debian's own, but
 //! for cards the one that `interop/build-wpa.sh` builds, which has simulators of them.
 
+use std::fmt::Write;
 use std::fs;
 
-use crate::eap::{Binding, CARD_KEY, CARD_OPC, Inside, Login, Method, RADIUS_SECRET, Version};
+use keytoll_scenario::catalogue::eap::Words;
+
+use crate::eap::{Binding, CARD_KEY, CARD_OPC, Login, Method, RADIUS_SECRET, Version};
 use crate::lab::{Lab, Node};
 use crate::pki::Pki;
 use crate::run::{Trouble, finish};
@@ -66,36 +69,29 @@ impl<'a> Station<'a> {
     }
 }
 
+/// wpa_supplicant is of one source with hostapd, and has its names.
 fn method(method: Method, pki: &Pki) -> String {
-    match method {
-        Method::Md5 => "eap=MD5\n".into(),
-        Method::MschapV2 => "eap=MSCHAPV2\n".into(),
-        Method::Gtc => "eap=GTC\n".into(),
-        Method::Sim => "eap=SIM\n".into(),
-        Method::Aka => "eap=AKA\n".into(),
-        Method::AkaPrime => "eap=AKA'\n".into(),
-        Method::Tls(version) => format!(
-            "eap=TLS\n  client_cert=\"{}\"\n  private_key=\"{}\"\n  {}",
-            pki.certificate(Node::Ue).display(),
-            pki.key(Node::Ue).display(),
-            tunnel(version, "", pki)
-        ),
-        Method::Ttls(inside, version) => {
-            format!("eap=TTLS\n  phase2=\"{}\"\n  {}", phase2(inside), tunnel(version, "", pki))
-        }
-        Method::Peap(binding, version) => {
-            let options = format!(" peapver=0 crypto_binding={}", crypto_binding(binding));
-            format!("eap=PEAP\n  phase2=\"auth=MSCHAPV2\"\n  {}", tunnel(version, &options, pki))
-        }
+    let Words { own, inside } = method.eap.hostapd.words().expect("hostapd has every method");
+    let mut text = format!("eap={own}\n");
+    if method.has_certificate() {
+        let (certificate, key) = (pki.certificate(Node::Ue), pki.key(Node::Ue));
+        let (certificate, key) = (certificate.display(), key.display());
+        let _ = writeln!(text, "  client_cert=\"{certificate}\"\n  private_key=\"{key}\"");
+    } else if method.tls.is_some() {
+        let _ = writeln!(text, "  phase2=\"{}\"", phase2(method, inside));
     }
+    let options =
+        method.binding.map(|binding| format!(" peapver=0 crypto_binding={}", crypto_binding(binding)));
+    let tls = method.tls.map(|version| format!("  {}", tunnel(version, &options.unwrap_or_default(), pki)));
+    text + &tls.unwrap_or_default()
 }
 
-const fn phase2(inside: Inside) -> &'static str {
-    match inside {
-        Inside::Pap => "auth=PAP",
-        Inside::MschapV2 => "auth=MSCHAPV2",
-        Inside::EapMd5 => "autheap=MD5",
-        Inside::EapMschapV2 => "autheap=MSCHAPV2",
+/// Inside PEAP is nothing but EAP; inside TTLS EAP is one of several ways.
+fn phase2(method: Method, inside: &str) -> String {
+    match inside.strip_prefix("TTLS-") {
+        Some(attributes) => format!("auth={attributes}"),
+        None if method.binding.is_some() => format!("auth={inside}"),
+        None => format!("autheap={inside}"),
     }
 }
 

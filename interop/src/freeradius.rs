@@ -7,8 +7,9 @@ use keytoll_daemons::aaa::{Client, Methods, Tls};
 use keytoll_daemons::freeradius::{Config, Triplet, User};
 use keytoll_eap::simaka::milenage::Milenage;
 use keytoll_eap::simaka::vector;
+use keytoll_scenario::catalogue::eap::{Proof, Words};
 
-use crate::eap::{CARD_KEY, CARD_OPC, Inside, Login, Method, PASSWORD, RADIUS_SECRET, USER, Version};
+use crate::eap::{CARD_KEY, CARD_OPC, Login, Method, PASSWORD, RADIUS_SECRET, USER, Version};
 use crate::lab::{GW_TOWARDS_AAA, Lab, Node};
 use crate::pki::Pki;
 use crate::run::Trouble;
@@ -34,9 +35,9 @@ impl FreeRadius {
             listen: (Node::Aaa.outer(), 1812).into(),
             client: client(),
             methods: Methods {
-                proposed: eap_type(login.proposed),
-                allowed: eap_type(login.method),
-                inside: inner_type(login.method),
+                proposed: words(login.proposed).own,
+                allowed: words(login.method).own,
+                inside: words(login.method).inside,
             },
             tls: Some(tls(login, pki)),
             users: users(login),
@@ -65,7 +66,7 @@ pub(crate) fn tls(login: &Login, pki: &Pki) -> Tls {
         certificate: pki.certificate(Node::Aaa),
         key: pki.key(Node::Aaa),
         root: pki.root_certificate(),
-        is_1_3: login.method.tls() == Some(Version::Tls13),
+        is_1_3: login.method.tls == Some(Version::Tls13),
         fragment_bytes: 1024,
         resumption: login.resumption,
     }
@@ -74,7 +75,7 @@ pub(crate) fn tls(login: &Login, pki: &Pki) -> Tls {
 fn users(login: &Login) -> Vec<User> {
     let known = User::Password { name: USER.into(), password: PASSWORD.into() };
     let subscriber = || User::Sim { name: login.user(), triplets: [1, 2, 3].map(triplet) };
-    std::iter::once(known).chain((login.method == Method::Sim).then(subscriber)).collect()
+    std::iter::once(known).chain((login.method.eap.proof == Proof::Sim).then(subscriber)).collect()
 }
 
 /// rlm_eap_sim knows no key, only three triplets of the subscriber's.
@@ -85,25 +86,7 @@ fn triplet(n: u8) -> Triplet {
     Triplet { rand, sres: sres.to_vec(), kc: kc.to_vec() }
 }
 
-/// Its names of methods.
-const fn eap_type(method: Method) -> &'static str {
-    match method {
-        Method::Md5 => "md5",
-        Method::MschapV2 => "mschapv2",
-        Method::Gtc => "gtc",
-        Method::Sim => "sim",
-        // FreeRADIUS 3 has neither.
-        Method::Aka | Method::AkaPrime => "md5",
-        Method::Tls(_) => "tls",
-        Method::Ttls(..) => "ttls",
-        Method::Peap(..) => "peap",
-    }
-}
-
-/// What it proposes inside PEAP, and to a peer that begins with EAP inside TTLS.
-const fn inner_type(method: Method) -> &'static str {
-    match method {
-        Method::Ttls(Inside::EapMschapV2, _) | Method::Peap(..) => "mschapv2",
-        _ => "md5",
-    }
+/// What it calls a method. It proposes MD5 to whoever wants one that it has not got.
+fn words(method: Method) -> Words {
+    method.eap.freeradius.words().unwrap_or(Words { own: "md5", inside: "md5" })
 }

@@ -4,8 +4,9 @@ use std::ops::Deref;
 
 use keytoll_daemons::aaa::Methods;
 use keytoll_daemons::hostapd::{Config, Subscriber};
+use keytoll_scenario::catalogue::eap::Words;
 
-use crate::eap::{CARD_KEY, CARD_OPC, IMSI, Inside, Login, Method, PASSWORD};
+use crate::eap::{CARD_KEY, CARD_OPC, IMSI, Login, Method, PASSWORD};
 use crate::freeradius::{client, tls};
 use crate::lab::{Lab, Node};
 use crate::pki::Pki;
@@ -61,34 +62,7 @@ fn subscriber() -> Subscriber {
 }
 
 fn methods(login: &Login) -> Methods {
-    let inside = match login.method {
-        Method::Ttls(inside, _) => inner_type(inside),
-        Method::Peap(..) => "MSCHAPV2",
-        _ => "TTLS-PAP",
-    };
-    Methods { proposed: eap_type(login.proposed), allowed: eap_type(login.method), inside }
-}
-
-/// Its names of methods.
-const fn eap_type(method: Method) -> &'static str {
-    match method {
-        Method::Md5 => "MD5",
-        Method::MschapV2 => "MSCHAPV2",
-        Method::Gtc => "GTC",
-        Method::Sim => "SIM",
-        Method::Aka => "AKA",
-        Method::AkaPrime => "AKA'",
-        Method::Tls(_) => "TLS",
-        Method::Ttls(..) => "TTLS",
-        Method::Peap(..) => "PEAP",
-    }
-}
-
-const fn inner_type(inside: Inside) -> &'static str {
-    match inside {
-        Inside::Pap => "TTLS-PAP",
-        Inside::MschapV2 => "TTLS-MSCHAPV2",
-        Inside::EapMd5 => "MD5",
-        Inside::EapMschapV2 => "MSCHAPV2",
-    }
+    let words = |method: Method| method.eap.hostapd.words().expect("hostapd has every method");
+    let Words { own: allowed, inside } = words(login.method);
+    Methods { proposed: words(login.proposed).own, allowed, inside }
 }

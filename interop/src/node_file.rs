@@ -5,9 +5,7 @@ use std::net::IpAddr;
 
 use keytoll_daemons::charon::IkeVersion;
 
-use crate::eap::{
-    Binding, CARD_KEY, CARD_OPC, IMSI, Inside, Login, Method, PASSWORD, RADIUS_SECRET, REALM, Version,
-};
+use crate::eap::{Binding, CARD_KEY, CARD_OPC, IMSI, Login, Method, PASSWORD, RADIUS_SECRET, REALM, Version};
 use crate::lab::{GW_TOWARDS_AAA, Node, POOL};
 use crate::pki::Pki;
 use crate::swanctl::{Auth, Inner, Terms, peer_of};
@@ -135,13 +133,13 @@ fn eap(node: Node, login: &Login, pki: Option<&Pki>) -> String {
 }
 
 fn device_eap(login: &Login, pki: Option<&Pki>) -> String {
-    let mut text = format!("[eap]\nmethods = {:?}\n", name(login.method));
+    let mut text = format!("[eap]\nmethods = {:?}\n", login.method.eap.name);
     if login.method.card().is_some() {
         let _ = write!(text, "[card]\nrealm = {REALM:?}\nsqn = {}\n{}", login.sqn, subscriber());
     } else {
         let _ = writeln!(text, "identity = {:?}\npassword = {:?}", login.user(), login.password);
     }
-    if login.method.tls().is_some() {
+    if login.method.tls.is_some() {
         text += &tls(Node::Ue, &[login.method], login, pki);
         let _ = writeln!(text, "server_name = {:?}", Node::Aaa.id());
     }
@@ -150,7 +148,7 @@ fn device_eap(login: &Login, pki: Option<&Pki>) -> String {
 
 fn server_eap(login: &Login, pki: Option<&Pki>) -> String {
     let methods = [login.proposed, login.method];
-    let mut names = methods.map(name).to_vec();
+    let mut names = methods.map(|method| method.eap.name).to_vec();
     names.dedup();
     let mut text = format!(
         "role = \"aaa\"\nname = {:?}\nmethods = {names:?}\n[clients]\n\"{GW_TOWARDS_AAA}\" = {RADIUS_SECRET:?}\n\
@@ -158,7 +156,7 @@ fn server_eap(login: &Login, pki: Option<&Pki>) -> String {
         Node::Aaa.id(),
         login.user()
     );
-    if methods.iter().any(|method| method.tls().is_some()) {
+    if methods.iter().any(|method| method.tls.is_some()) {
         text += &tls(Node::Aaa, &methods, login, pki);
     }
     if methods.iter().any(|method| method.card().is_some()) {
@@ -173,14 +171,11 @@ fn subscriber() -> String {
 
 /// One version and no other, so that it is known which one was spoken.
 fn tls(node: Node, methods: &[Method], login: &Login, pki: Option<&Pki>) -> String {
-    let version = match methods.iter().find_map(|method| method.tls()) {
+    let version = match methods.iter().find_map(|method| method.tls) {
         Some(Version::Tls12) => "1.2",
         _ => "1.3",
     };
-    let binding = methods.iter().find_map(|method| match method {
-        Method::Peap(binding, _) => Some(*binding),
-        _ => None,
-    });
+    let binding = methods.iter().find_map(|method| method.binding);
     let credential = credential(node, pki).replace(", key", "\nkey");
     format!(
         "[tls]\nversions = {version:?}\nresumption = {}\ncryptobinding = {:?}\n{credential}\n{}\n",
@@ -192,22 +187,4 @@ fn tls(node: Node, methods: &[Method], login: &Login, pki: Option<&Pki>) -> Stri
         },
         roots(pki)
     )
-}
-
-/// What node files call a method.
-const fn name(method: Method) -> &'static str {
-    match method {
-        Method::Md5 => "md5",
-        Method::MschapV2 => "mschapv2",
-        Method::Gtc => "gtc",
-        Method::Sim => "sim",
-        Method::Aka => "aka",
-        Method::AkaPrime => "aka-prime",
-        Method::Tls(_) => "tls",
-        Method::Ttls(Inside::Pap, _) => "ttls-pap",
-        Method::Ttls(Inside::MschapV2, _) => "ttls-mschapv2",
-        Method::Ttls(Inside::EapMd5, _) => "ttls-md5",
-        Method::Ttls(Inside::EapMschapV2, _) => "ttls-eap-mschapv2",
-        Method::Peap(..) => "peap-mschapv2",
-    }
 }

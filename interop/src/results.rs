@@ -13,7 +13,7 @@ use crate::libreswan;
 
 /// EAP methods in chains of peers.
 pub fn eap_table() -> String {
-    table("method", Method::ALL, Chain::ALL, |method, chain| chain.outcome(*method))
+    table("method", &Method::all(), Chain::ALL, |method, chain| chain.outcome(*method))
 }
 
 /// IKEv2 in both directions.

@@ -9,7 +9,7 @@ use keytoll_daemons::charon::{
     Addresses, Child, Config, Credential, IkeVersion, Kind, Own, Peer, Radius, Secret,
 };
 
-use crate::eap::{Login, Method, RADIUS_SECRET, USER, Version};
+use crate::eap::{Login, RADIUS_SECRET, USER, Version};
 use crate::lab::{Node, POOL};
 use crate::pki::Pki;
 use crate::run::Trouble;
@@ -133,7 +133,7 @@ impl Terms {
             secrets: self.secrets(),
             files: pki.map_or(Ok(Vec::new()), |pki| self.files(node, pki))?,
             radius: login.map(|_| radius()),
-            is_tls_1_3: login.is_some_and(|login| login.method.tls() == Some(Version::Tls13)),
+            is_tls_1_3: login.is_some_and(|login| login.method.tls == Some(Version::Tls13)),
             more: self.charon.into(),
             daemon: self.daemon.into(),
             logs: true,
@@ -155,7 +155,7 @@ impl Terms {
             (Auth::Eap(login), Node::Ue) => Own::Eap {
                 identity: USER.into(),
                 server: Node::Aaa.id().into(),
-                certificate: matches!(login.method, Method::Tls(_)).then_some(file),
+                certificate: login.method.has_certificate().then_some(file),
             },
             _ => Own::Certificate { file },
         }

@@ -3,7 +3,7 @@
 //! first.
 
 use keytoll_interop::chain::Setting;
-use keytoll_interop::eap::{Binding, Inside, Login, Method, Version};
+use keytoll_interop::eap::{Binding, Login, Method, Version};
 use keytoll_interop::eapol_test::Station;
 use keytoll_interop::freeradius::FreeRadius;
 use keytoll_interop::hostapd::Hostapd;
@@ -49,11 +49,11 @@ fn come_back<S>(lab: &Lab, start: Start<S>, login: Login) -> Result<(), Trouble>
 #[test]
 fn freeradius_continues_what_ended_well() {
     for method in [
-        Method::Tls(Version::Tls12),
-        Method::Tls(Version::Tls13),
-        Method::Ttls(Inside::EapMschapV2, Version::Tls12),
-        Method::Peap(Binding::Optional, Version::Tls12),
-        Method::Peap(Binding::Optional, Version::Tls13),
+        Method::over(Version::Tls12, "tls"),
+        Method::over(Version::Tls13, "tls"),
+        Method::over(Version::Tls12, "ttls-eap-mschapv2"),
+        Method::bound(Binding::Optional, Version::Tls12, "peap-mschapv2"),
+        Method::bound(Binding::Optional, Version::Tls13, "peap-mschapv2"),
     ] {
         comes_back(FreeRadius::start, continuing(method), FREERADIUS_RESUMED);
     }
@@ -63,10 +63,10 @@ fn freeradius_continues_what_ended_well() {
 #[test]
 fn hostapd_continues_what_ended_well_with_tls_1_2() {
     for method in [
-        Method::Tls(Version::Tls12),
-        Method::Peap(Binding::Off, Version::Tls12),
-        Method::Peap(Binding::Optional, Version::Tls12),
-        Method::Peap(Binding::Required, Version::Tls12),
+        Method::over(Version::Tls12, "tls"),
+        Method::bound(Binding::Off, Version::Tls12, "peap-mschapv2"),
+        Method::bound(Binding::Optional, Version::Tls12, "peap-mschapv2"),
+        Method::bound(Binding::Required, Version::Tls12, "peap-mschapv2"),
     ] {
         comes_back(Hostapd::start, continuing(method).nameless(), OPENSSL_RESUMED);
     }
@@ -75,9 +75,9 @@ fn hostapd_continues_what_ended_well_with_tls_1_2() {
 #[test]
 fn hostapd_takes_cards_back_quickly() {
     for (method, words) in [
-        (Method::Sim, "EAP-SIM: START -> REAUTH"),
-        (Method::Aka, "EAP-AKA: IDENTITY -> REAUTH"),
-        (Method::AkaPrime, "EAP-AKA: IDENTITY -> REAUTH"),
+        (Method::plain("sim"), "EAP-SIM: START -> REAUTH"),
+        (Method::plain("aka"), "EAP-AKA: IDENTITY -> REAUTH"),
+        (Method::plain("aka-prime"), "EAP-AKA: IDENTITY -> REAUTH"),
     ] {
         comes_back(Hostapd::start, Login::new(method).nameless(), words);
     }
@@ -87,12 +87,12 @@ fn hostapd_takes_cards_back_quickly() {
 #[test]
 fn eapol_test_continues_what_ended_well() {
     for method in [
-        Method::Tls(Version::Tls12),
-        Method::Tls(Version::Tls13),
-        Method::Peap(Binding::Off, Version::Tls12),
-        Method::Peap(Binding::Optional, Version::Tls12),
-        Method::Peap(Binding::Required, Version::Tls12),
-        Method::Peap(Binding::Required, Version::Tls13),
+        Method::over(Version::Tls12, "tls"),
+        Method::over(Version::Tls13, "tls"),
+        Method::bound(Binding::Off, Version::Tls12, "peap-mschapv2"),
+        Method::bound(Binding::Optional, Version::Tls12, "peap-mschapv2"),
+        Method::bound(Binding::Required, Version::Tls12, "peap-mschapv2"),
+        Method::bound(Binding::Required, Version::Tls13, "peap-mschapv2"),
     ] {
         let Some(lab) = lab_or_skip() else { return };
         let told = station_comes_back(&lab, continuing(method))

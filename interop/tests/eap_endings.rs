@@ -3,17 +3,23 @@
 //! §2.21.2 first.
 
 use keytoll_interop::chain::{Chain, Setting};
-use keytoll_interop::eap::{Binding, Inside, Login, Method, Version};
+use keytoll_interop::eap::{Binding, Login, Method, Version};
 use keytoll_interop::eapol_test::Station;
 use keytoll_interop::hostapd::Hostapd;
 use keytoll_interop::{KeyKind, Lab, Node, Pki, Trouble, lab_or_skip};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_keytoll-under-test");
 
-const PEAP: [Method; 2] =
-    [Method::Peap(Binding::Optional, Version::Tls12), Method::Peap(Binding::Optional, Version::Tls13)];
+fn peap() -> [Method; 2] {
+    [
+        Method::bound(Binding::Optional, Version::Tls12, "peap-mschapv2"),
+        Method::bound(Binding::Optional, Version::Tls13, "peap-mschapv2"),
+    ]
+}
 
-const TLS: [Method; 2] = [Method::Tls(Version::Tls12), Method::Tls(Version::Tls13)];
+fn tls() -> [Method; 2] {
+    [Method::over(Version::Tls12, "tls"), Method::over(Version::Tls13, "tls")]
+}
 
 /// Who holds certificates of another authority with the same name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,22 +65,18 @@ fn wrong_password(chain: Chain, method: Method, said: &[(Node, &str)]) {
     refused(chain, login, Distrust::Nobody, said);
 }
 
-fn inside(inside: Inside, version: Version) -> Method {
-    Method::Ttls(inside, version)
-}
-
 const WRONG_PASSWORD: (Node, &str) = (Node::Aaa, "EAP wrong password");
 const REJECTED: (Node, &str) = (Node::Aaa, "Sent Access-Reject");
 
 #[test]
 fn freeradius_refuses_a_wrong_password() {
     for method in [
-        Method::Md5,
-        Method::MschapV2,
-        inside(Inside::Pap, Version::Tls13),
-        inside(Inside::EapMschapV2, Version::Tls12),
-        PEAP[0],
-        PEAP[1],
+        Method::plain("md5"),
+        Method::plain("mschapv2"),
+        Method::over(Version::Tls13, "ttls-pap"),
+        Method::over(Version::Tls12, "ttls-eap-mschapv2"),
+        peap()[0],
+        peap()[1],
     ] {
         wrong_password(Chain::FreeRadius, method, &[REJECTED, (Node::Ue, "refused why=\"EAP Failure\"")]);
     }
@@ -82,8 +84,10 @@ fn freeradius_refuses_a_wrong_password() {
 
 #[test]
 fn hostapd_refuses_a_wrong_password_and_mschapv2_says_so() {
-    wrong_password(Chain::Hostapd, Method::Md5, &[(Node::Ue, "refused why=\"EAP Failure\"")]);
-    for method in [Method::MschapV2, inside(Inside::EapMschapV2, Version::Tls13), PEAP[0], PEAP[1]] {
+    wrong_password(Chain::Hostapd, Method::plain("md5"), &[(Node::Ue, "refused why=\"EAP Failure\"")]);
+    for method in
+        [Method::plain("mschapv2"), Method::over(Version::Tls13, "ttls-eap-mschapv2"), peap()[0], peap()[1]]
+    {
         wrong_password(Chain::Hostapd, method, &[(Node::Ue, "refused why=\"EAP wrong password\"")]);
     }
 }
@@ -91,12 +95,12 @@ fn hostapd_refuses_a_wrong_password_and_mschapv2_says_so() {
 #[test]
 fn eapol_test_is_refused_with_a_wrong_password() {
     for method in [
-        Method::Md5,
-        Method::MschapV2,
-        inside(Inside::MschapV2, Version::Tls12),
-        inside(Inside::EapMschapV2, Version::Tls13),
-        PEAP[0],
-        PEAP[1],
+        Method::plain("md5"),
+        Method::plain("mschapv2"),
+        Method::over(Version::Tls12, "ttls-mschapv2"),
+        Method::over(Version::Tls13, "ttls-eap-mschapv2"),
+        peap()[0],
+        peap()[1],
     ] {
         wrong_password(Chain::EapolTest, method, &[WRONG_PASSWORD]);
     }
@@ -104,7 +108,7 @@ fn eapol_test_is_refused_with_a_wrong_password() {
 
 #[test]
 fn strongswan_is_refused_with_a_wrong_password() {
-    for method in [Method::Md5, inside(Inside::EapMd5, Version::Tls12)] {
+    for method in [Method::plain("md5"), Method::over(Version::Tls12, "ttls-md5")] {
         wrong_password(Chain::CharonDevice, method, &[WRONG_PASSWORD, (Node::Ue, "received EAP_FAILURE")]);
     }
 }
@@ -114,18 +118,18 @@ fn strongswan_is_refused_with_a_wrong_password() {
 fn strongswan_gives_up_and_the_gateway_agrees() {
     let agreed = "sent INFORMATIONAL response";
     let said = [(Node::Ue, "ERROR_AUTHENTICATION_FAILURE"), (Node::Gw, agreed)];
-    wrong_password(Chain::CharonDevice, Method::MschapV2, &said);
+    wrong_password(Chain::CharonDevice, Method::plain("mschapv2"), &said);
 }
 
 #[test]
 fn behind_strongswan_a_wrong_password_is_named() {
     let said = [WRONG_PASSWORD, (Node::Ue, "refused why=\"EAP wrong password\"")];
-    wrong_password(Chain::CharonGateway, Method::MschapV2, &said);
+    wrong_password(Chain::CharonGateway, Method::plain("mschapv2"), &said);
 }
 
 #[test]
 fn a_server_of_another_authority_is_refused_by_the_device() {
-    for method in TLS.into_iter().chain([inside(Inside::Pap, Version::Tls13)]).chain(PEAP) {
+    for method in tls().into_iter().chain([Method::over(Version::Tls13, "ttls-pap")]).chain(peap()) {
         let said = [REJECTED, (Node::Ue, "failed why=\"TLS bad certificate\"")];
         refused(Chain::FreeRadius, Login::new(method), Distrust::Server, &said);
         let said = [(Node::Ue, "failed why=\"TLS bad certificate\"")];
@@ -134,12 +138,12 @@ fn a_server_of_another_authority_is_refused_by_the_device() {
         refused(Chain::EapolTest, Login::new(method), Distrust::Server, &said);
     }
     let said = [(Node::Aaa, "failed why=\"TLS alert certificate_unknown\"")];
-    refused(Chain::CharonDevice, Login::new(TLS[0]), Distrust::Server, &said);
+    refused(Chain::CharonDevice, Login::new(tls()[0]), Distrust::Server, &said);
 }
 
 #[test]
 fn a_device_of_another_authority_is_refused_by_the_server() {
-    for method in TLS {
+    for method in tls() {
         refused(Chain::FreeRadius, Login::new(method), Distrust::Device, &[REJECTED]);
         let said = [(Node::Aaa, "local TLS alert: unknown CA"), (Node::Ue, "refused why=\"EAP Failure\"")];
         refused(Chain::Hostapd, Login::new(method), Distrust::Device, &said);
@@ -153,16 +157,16 @@ fn another_method_than_the_proposed_one_is_asked_for() {
     for chain in
         [Chain::FreeRadius, Chain::Hostapd, Chain::EapolTest, Chain::CharonDevice, Chain::CharonGateway]
     {
-        accepted(chain, Login { proposed: Method::Md5, ..Login::new(TLS[0]) });
-        accepted(chain, Login { proposed: TLS[0], ..Login::new(Method::MschapV2) });
+        accepted(chain, Login { proposed: Method::plain("md5"), ..Login::new(tls()[0]) });
+        accepted(chain, Login { proposed: tls()[0], ..Login::new(Method::plain("mschapv2")) });
         if !matches!(chain, Chain::CharonDevice) {
-            accepted(chain, Login { proposed: Method::Md5, ..Login::new(PEAP[0]) });
+            accepted(chain, Login { proposed: Method::plain("md5"), ..Login::new(peap()[0]) });
         }
     }
 }
 
 fn bound(binding: Binding, version: Version) -> Method {
-    Method::Peap(binding, version)
+    Method::bound(binding, version, "peap-mschapv2")
 }
 
 #[test]
@@ -208,7 +212,7 @@ fn hostapd_binds_tls_1_3_with_a_key_of_its_own() {
 /// The USIM has seen later sequence numbers than the network knows (TS 33.102 §6.3.5).
 #[test]
 fn a_card_ahead_of_the_network_is_caught_up_with() {
-    for method in [Method::Aka, Method::AkaPrime] {
+    for method in [Method::plain("aka"), Method::plain("aka-prime")] {
         let Some(lab) = lab_or_skip() else { return };
         let login = Login { sqn: 0x1000, ..Login::new(method) };
         authenticate(&lab, Chain::Hostapd, login, Distrust::Nobody)
@@ -222,7 +226,7 @@ fn a_card_ahead_of_the_network_is_caught_up_with() {
 /// it was given (RFC 4187 §5).
 #[test]
 fn a_card_comes_back_quickly() {
-    for method in [Method::Sim, Method::Aka, Method::AkaPrime] {
+    for method in [Method::plain("sim"), Method::plain("aka"), Method::plain("aka-prime")] {
         let Some(lab) = lab_or_skip() else { return };
         let pki = Pki::make(lab.shared_dir(), KeyKind::EcdsaP256).unwrap_or_else(|why| panic!("{why}"));
         let login = Login { sqn: 0x1000, ..Login::new(method) };
@@ -243,6 +247,6 @@ fn a_card_comes_back_quickly() {
 #[test]
 fn the_gateway_may_ask_for_the_identity() {
     for chain in [Chain::FreeRadius, Chain::CharonDevice, Chain::CharonGateway] {
-        accepted(chain, Login { asks_identity: true, ..Login::new(Method::MschapV2) });
+        accepted(chain, Login { asks_identity: true, ..Login::new(Method::plain("mschapv2")) });
     }
 }

@@ -206,6 +206,7 @@ const ALLOWED: &[Allowed] = &[
             "capture",
             "cli",
             "analysis",
+            "scenario",
         ],
         "interoperability runs the live world against foreign daemons and attackers that speak every protocol, and compares with the project's own statistics",
     ),

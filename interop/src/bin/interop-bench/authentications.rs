@@ -124,7 +124,7 @@ impl Stand {
 }
 
 fn login() -> Login {
-    Login::new(Method::Tls(Version::Tls12))
+    Login::new(Method::over(Version::Tls12, "tls"))
 }
 
 fn keytoll(lab: &Lab, _: &Pki) -> Result<Server> {
