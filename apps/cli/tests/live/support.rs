@@ -22,7 +22,12 @@ pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_keytoll");
 
 /// Runs to the end.
 pub(crate) fn keytoll(arguments: &[&str]) -> Output {
-    Command::new(PROGRAM).args(arguments).env_remove("KEYTOLL_LOG").output().unwrap()
+    keytoll_at(Path::new(PROGRAM), arguments)
+}
+
+/// The same with a program that was built otherwise.
+pub(crate) fn keytoll_at(program: &Path, arguments: &[&str]) -> Output {
+    Command::new(program).args(arguments).env_remove("KEYTOLL_LOG").output().unwrap()
 }
 
 /// A directory that goes away with its test.
@@ -75,9 +80,14 @@ pub(crate) struct Node {
 impl Node {
     /// Starts a verb with a node file and `--json`, and waits until it listens.
     pub(crate) fn start(dir: &Dir, arguments: &[&str]) -> Self {
+        Self::start_at(Path::new(PROGRAM), dir, arguments)
+    }
+
+    /// The same with a program that was built otherwise.
+    pub(crate) fn start_at(program: &Path, dir: &Dir, arguments: &[&str]) -> Self {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let log = dir.path(&format!("log-{}", COUNT.fetch_add(1, Ordering::Relaxed)));
-        let mut process = Command::new(PROGRAM)
+        let mut process = Command::new(program)
             .args(arguments)
             .arg("--json")
             .env_remove("KEYTOLL_LOG")
