@@ -402,6 +402,7 @@ pub(crate) fn up(
         subscriber,
     };
     env.emit(Event::Established(Box::new(established)));
+    child.reveal(env.cx.trace);
     env.emit(Event::ChildUp(core.id, Box::new(child)));
     let unused_after = env.shared.config.unused_after;
     State::Established(Box::new(Established { standing, r2, since: env.now(), unused_after }))

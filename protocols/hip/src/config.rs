@@ -148,6 +148,9 @@ impl Retransmission {
 pub struct Limits {
     /// Associations in any state.
     pub associations_max: usize,
+    /// R1s in a second to one address, in IPv6 to one /64: whoever is told to be the sender of I1s gets no more of them (RFC 7401
+    /// §6.7). None: as many as are asked for.
+    pub r1_per_second_max: Option<u32>,
     /// Associations of initiators whose subscription is not proved yet: a diet exchange with AKA alone has such.
     pub unproved_max: usize,
     /// Those of one address, in IPv6 of one /64.
@@ -160,6 +163,7 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             associations_max: 1 << 20,
+            r1_per_second_max: Some(1000),
             unproved_max: 4096,
             unproved_per_address_max: 64,
             unproved_lifetime: Duration::from_secs(30),

@@ -41,6 +41,7 @@ mod phase;
 mod protection;
 pub mod puzzle;
 mod responder;
+mod reveal;
 mod spki;
 #[cfg(test)]
 mod tests;

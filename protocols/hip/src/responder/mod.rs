@@ -10,6 +10,7 @@ mod base;
 pub(crate) mod diet;
 mod i2;
 mod r1;
+mod rate;
 mod unproved;
 
 pub(crate) use r1::Responder;

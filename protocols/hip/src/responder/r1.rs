@@ -16,6 +16,7 @@ use crate::number::{GroupId, NotifyType, PacketType, ParameterType};
 use crate::outgoing::{Outgoing, Route};
 use crate::protection::{self, Exchange};
 use crate::puzzle::{PuzzleFunction, Question};
+use crate::responder::rate::Rate;
 use crate::wire::header::{HEADER_LEN, RECEIVER_AT};
 use crate::wire::key_exchange::DiffieHellman;
 use crate::wire::parameter::PREFIX_LEN;
@@ -29,6 +30,7 @@ use crate::{offers, phase};
 pub(crate) struct Responder {
     secret: [u8; 32],
     puzzles: Puzzles,
+    rate: Rate,
     /// By identity and group: the R1s of this generation and of the one before.
     made: BTreeMap<(usize, GroupId), Vec<Made>>,
     /// #J of solutions that an association has come of, by their generation.
@@ -66,7 +68,8 @@ impl Responder {
             lifetime_log2_s: config.puzzle.lifetime_log2_s.min(24),
             ..config.puzzle
         };
-        Self { secret: rng.bytes(), puzzles, made: BTreeMap::new(), used: BTreeSet::new() }
+        let rate = Rate::new(rng.u64());
+        Self { secret: rng.bytes(), puzzles, rate, made: BTreeMap::new(), used: BTreeSet::new() }
     }
 
     /// Which generation it is now, counted from 1.
@@ -119,6 +122,10 @@ impl Responder {
 
     /// Sends R1.
     fn answer(&mut self, which: (usize, GroupId), (initiator, route): (Hit, Route), env: &mut Env<'_, '_>) {
+        let max = env.shared.config.limits.r1_per_second_max;
+        if max.is_some_and(|max| !self.rate.allows(route.remote.ip(), max, env.now())) {
+            return env.discard("too many I1s from there");
+        }
         let own = env.identity(which.0);
         let Some(made) = self.current(which, env) else { return env.discard("no R1 can be made") };
         let (mut packet, puzzle_at, generation) = (made.packet.clone(), made.puzzle_at, made.generation);

@@ -48,7 +48,8 @@ impl Unproved {
 }
 
 // RFC 8019 §4.2: whoever has one IPv6 address has a whole prefix of them, so that limits are for prefixes.
-fn origin(ip: IpAddr) -> IpAddr {
+/// Of whom an address is one of many.
+pub(crate) fn origin(ip: IpAddr) -> IpAddr {
     match ip.to_canonical() {
         IpAddr::V4(ip) => ip.into(),
         IpAddr::V6(ip) => Ipv6Addr::from_bits(ip.to_bits() & !u128::from(u64::MAX)).into(),

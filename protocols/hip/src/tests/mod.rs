@@ -1,6 +1,7 @@
 //! Two endpoints against each other: exchanges, changes, ends, a bad network and bad peers.
 
 mod aka;
+mod capture;
 mod exchanges;
 mod hostile;
 mod network;

@@ -1,0 +1,69 @@
+//! How many R1s an address gets: RFC 7401 §6.7 has a responder limit them, for anybody can send an I1 in another's name.
+
+use std::net::IpAddr;
+
+use keytoll_engine::Time;
+
+use crate::responder::unproved::origin;
+
+/// So many counters there are; two addresses that have one share it.
+const COUNTERS: usize = 4096;
+
+/// R1s of a second, counted by address. It grows with nobody.
+#[derive(Debug)]
+pub(crate) struct Rate {
+    /// The second, and how many there were in it.
+    counters: Box<[(u64, u32)]>,
+    /// So that nobody chooses with whom it shares a counter.
+    key: u64,
+}
+
+impl Rate {
+    pub(crate) fn new(key: u64) -> Self {
+        Self { counters: vec![(0, 0); COUNTERS].into(), key }
+    }
+
+    /// Counts one to this address, and says whether that is still within the limit.
+    pub(crate) fn allows(&mut self, to: Option<IpAddr>, max: u32, now: Time) -> bool {
+        let second = now.as_nanos() / 1_000_000_000;
+        let counter = &mut self.counters[self.place(to)];
+        if counter.0 != second {
+            *counter = (second, 0);
+        }
+        counter.1 = counter.1.saturating_add(1);
+        counter.1 <= max
+    }
+
+    fn place(&self, to: Option<IpAddr>) -> usize {
+        let number = match to.map(origin) {
+            Some(IpAddr::V4(ip)) => u64::from(ip.to_bits()),
+            Some(IpAddr::V6(ip)) => (ip.to_bits() >> 64) as u64,
+            None => 0,
+        };
+        // The finalizer of MurmurHash3, over a secret number and the address.
+        let mut mixed = number ^ self.key;
+        for factor in [0xff51_afd7_ed55_8ccd, 0xc4ce_b9fe_1a85_ec53] {
+            mixed = (mixed ^ (mixed >> 33)).wrapping_mul(factor);
+        }
+        (mixed >> 33) as usize % COUNTERS
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::Ipv4Addr;
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn an_address_gets_so_many_in_a_second_and_others_as_many() {
+        let mut rate = Rate::new(7);
+        let ip = |last| Some(IpAddr::V4(Ipv4Addr::new(192, 0, 2, last)));
+        let now = Time::ZERO + Duration::from_secs(5);
+        let allowed = (0..20).filter(|_| rate.allows(ip(1), 8, now)).count();
+        assert_eq!(allowed, 8);
+        assert!(rate.allows(ip(2), 8, now));
+        assert!(rate.allows(ip(1), 8, now + Duration::from_secs(1)));
+    }
+}
