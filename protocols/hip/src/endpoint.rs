@@ -59,6 +59,8 @@ pub(crate) struct Shared {
     pub(crate) rng: Rng,
     pub(crate) out: VecDeque<Output<Event>>,
     spis: FastMap<u32, ()>,
+    /// Those taken since an association left the table.
+    taken_now: Vec<u32>,
     next_id: u64,
 }
 
@@ -108,6 +110,7 @@ impl Shared {
         loop {
             let spi = u32::from_be_bytes(self.rng.bytes());
             if spi > 255 && self.spis.insert(spi, ()).is_none() {
+                self.taken_now.push(spi);
                 return spi;
             }
         }
@@ -134,6 +137,7 @@ impl Endpoint {
             rng,
             out: VecDeque::new(),
             spis: FastMap::default(),
+            taken_now: Vec::new(),
             next_id: 0,
         };
         Self {
@@ -306,6 +310,7 @@ impl Endpoint {
     ) {
         let Some(mut association) = self.associations.remove(&id) else { return };
         let is_up = association.state.is_up();
+        self.shared.taken_now.clear();
         self.lent = Some((id, association.filed, is_up, association.core.spis.clone()));
         handle(&mut association, &mut Env { shared: &mut self.shared, cx });
         self.lent = None;
@@ -343,8 +348,11 @@ impl Endpoint {
         self.unfile(key, id);
         self.timers.retain(|(_, timer)| *timer != id);
         self.unproved.remove(id);
-        spis.iter().for_each(|spi| self.shared.give_back(*spi));
+        let taken = std::mem::take(&mut self.shared.taken_now);
+        spis.iter().chain(&taken).for_each(|spi| self.shared.give_back(*spi));
         let id = AssociationId(id);
+        let is_said = |output: &Output<Event>| matches!(output, Output::Event(Event::Established(up)) if up.association == id);
+        let is_up = is_up || self.shared.out.iter().any(is_said);
         let event =
             if is_up { Event::Closed(id, Reason::Internal) } else { Event::Failed(id, Reason::Internal) };
         self.shared.out.push_back(Output::Event(event));

@@ -56,7 +56,7 @@ pub(crate) struct Standing {
     esp_suite: EspSuite,
     inbound_spi: u32,
     outbound_spi: u32,
-    /// SAs that were replaced, and until when they receive.
+    /// SAs that were replaced, the first one first, and until when they receive.
     retiring: Vec<(u32, Time)>,
     next_id: u32,
     /// The Update ID that the peer is to send next, and the answer to the one before.
@@ -65,6 +65,7 @@ pub(crate) struct Standing {
     outstanding: Option<Box<Outstanding>>,
     /// The peer's part of a rekeying.
     offered: Option<Box<rekey::Offered>>,
+    /// What waits to be said, one of each kind.
     tasks: VecDeque<Task>,
 }
 
@@ -81,8 +82,8 @@ pub(crate) enum Task {
     Verify(Addr),
 }
 
-/// So many tasks wait at the most.
-const TASKS_MAX: usize = 8;
+/// So many SAs that were replaced still receive: a peer that rekeys without end has no more of ours.
+const RETIRING_MAX: usize = 8;
 
 /// A key agreement of a base exchange, with what KEYMAT needs beside it.
 #[derive(Debug)]
@@ -158,6 +159,21 @@ impl Standing {
         self
     }
 
+    /// An SA was replaced, and receives for as long as the peer may send with it.
+    fn retire(&mut self, spi: u32, core: &mut Core, env: &mut Env<'_, '_>) {
+        if self.retiring.len() == RETIRING_MAX {
+            self.retire_first(core, env);
+        }
+        self.retiring.push((spi, env.now() + env.shared.config.retransmission.total()));
+    }
+
+    /// The SA that was replaced first receives no more.
+    fn retire_first(&mut self, core: &mut Core, env: &mut Env<'_, '_>) {
+        let (spi, _) = self.retiring.remove(0);
+        core.give_back(spi, env);
+        env.emit(Event::ChildDown(core.id, spi));
+    }
+
     /// All its SAs are gone.
     pub(crate) fn down(&self, core: &mut Core, env: &mut Env<'_, '_>) {
         let retiring = self.retiring.iter().map(|(spi, _)| *spi);
@@ -200,10 +216,8 @@ impl Established {
         if self.r2.as_ref().is_some_and(|(_, until)| *until <= now) {
             self.r2 = None;
         }
-        while let Some(at) = self.standing.retiring.iter().position(|(_, until)| *until <= now) {
-            let (spi, _) = self.standing.retiring.swap_remove(at);
-            core.give_back(spi, env);
-            env.emit(Event::ChildDown(core.id, spi));
+        while self.standing.retiring.first().is_some_and(|(_, until)| *until <= now) {
+            self.standing.retire_first(core, env);
         }
         if self.unused_at(core).is_some_and(|(at, _)| at <= now) {
             return closing::close(self, core, Reason::Unused, env);

@@ -100,9 +100,9 @@ impl Standing {
         };
         let old = std::mem::replace(&mut self.inbound_spi, spis.0);
         self.outbound_spi = spis.1;
-        self.retiring.push((old, env.now() + env.shared.config.retransmission.total()));
         child.reveal(env.cx.trace);
         env.emit(Event::ChildRekeyed { association: core.id, old, new: Box::new(child) });
+        self.retire(old, core, env);
     }
 
     fn draw_again(

@@ -7,7 +7,7 @@ use keytoll_net::Addr;
 use keytoll_net::wire::DecodeError;
 
 use super::rekey::Asked;
-use super::{Established, Standing, TASKS_MAX, Task, exchanged};
+use super::{Established, Standing, Task, exchanged};
 use crate::association::{Core, Fingerprint, Repeat, State};
 use crate::endpoint::Env;
 use crate::event::Event;
@@ -171,6 +171,10 @@ impl Standing {
             }
         }
         if let Some(ip) = heard.locator {
+            // RFC 8046 §5.3: an address that is not one host's is none.
+            if !is_of_one_host(ip) {
+                return Err("locator that is not one host's");
+            }
             self.queue(Task::Verify(moved(route.remote, ip)));
         }
         Ok(())
@@ -178,9 +182,9 @@ impl Standing {
 
     /// Puts off what is to be said.
     pub(super) fn queue(&mut self, task: Task) {
-        if self.tasks.len() < TASKS_MAX && !self.tasks.contains(&task) {
-            self.tasks.push_back(task);
-        }
+        // Of two addresses the later one counts.
+        self.tasks.retain(|other| std::mem::discriminant(other) != std::mem::discriminant(&task));
+        self.tasks.push_back(task);
     }
 
     /// Ends what is outstanding, if all is there.
@@ -311,6 +315,11 @@ impl Standing {
             Due::GiveUp => true,
         }
     }
+}
+
+fn is_of_one_host(ip: IpAddr) -> bool {
+    let is_broadcast = matches!(ip, IpAddr::V4(ip) if ip.is_broadcast());
+    !(ip.is_multicast() || ip.is_unspecified() || is_broadcast)
 }
 
 /// The same kind of address at another IP address.

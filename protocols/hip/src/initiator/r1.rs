@@ -121,7 +121,7 @@ impl<'a> R1<'a> {
             return Err("PUZZLE #I of another length".into());
         }
         // One in e^64 puzzles takes longer.
-        let tries_max = 1_u64 << (bits + 6).min(63);
+        let tries_max = 1_u64 << (u32::from(bits) + 6).min(63);
         let rng = &mut env.shared.rng;
         about(env.cx.crypto, "puzzle", |crypto| question.solve(tries_max, rng, crypto))
             .ok_or(Refusal::Fail(Reason::PuzzleTooHard))

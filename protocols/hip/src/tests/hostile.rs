@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use keytoll_crypto::Real;
 use keytoll_crypto_api::Rng;
-use keytoll_engine::{Datagram, Input};
+use keytoll_engine::{Datagram, Engine, Input};
 use proptest::prelude::*;
 
 use super::world::{A, B, World, base_pair, diet_pair, pretended_pair};
 use crate::config::Config;
-use crate::event::Reason;
+use crate::event::{Event, Reason};
 use crate::identity::DietVariant;
 use crate::number::{PacketType, ParameterType};
 use crate::puzzle::{PuzzleFunction, Question};
@@ -420,11 +420,19 @@ fn updates_and_closes_of_strangers_change_nothing() {
 #[test]
 fn a_panic_costs_one_association_and_its_owner_knows() {
     let mut world = World::new(base_pair(), 1);
-    world.handle(A, Input::Recover);
     world.initiate(A, B);
     world.run_a_while();
     world.handle(A, Input::Recover);
     world.assert_agreement(A, B);
+    let id = world.association(A);
+    world.crypto = Box::new(NoSignatures::default());
+    let rekey = |world: &mut World| world.command(A, crate::event::Command::Rekey(id));
+    let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| rekey(&mut world)));
+    assert!(panicked.is_err(), "an UPDATE is signed");
+    world.handle(A, Input::Recover);
+    assert_eq!(world.hosts[A].events.last(), Some(&Event::Closed(id, Reason::Internal)));
+    let kept = &world.hosts[A].engine;
+    assert_eq!((kept.association_count(), kept.spi_count(), kept.deadline()), (0, 0, None));
 }
 
 proptest! {

@@ -75,6 +75,29 @@ fn two_rekeyings_that_cross_are_one() {
     }
 }
 
+#[test]
+fn a_peer_that_rekeys_without_end_has_so_many_sas_and_no_more() {
+    let mut world = up(base_pair());
+    let id = world.association(A);
+    for _ in 0..20 {
+        world.command(A, Command::Rekey(id));
+        world.run(Duration::from_millis(100));
+    }
+    world.assert_agreement(A, B);
+    assert_eq!((world.hosts[B].engine.spi_count(), world.children(B).len()), (9, 9));
+}
+
+#[test]
+fn an_address_of_many_hosts_is_refused() {
+    let mut world = up(base_pair());
+    let (ours, theirs) = (world.association(A), world.association(B));
+    let many = Addr::Ip { ip: IpAddr::V4(Ipv4Addr::new(224, 0, 0, 1)), protocol: 139 };
+    world.command(A, Command::Readdress(ours, many));
+    world.run_a_while();
+    assert_eq!(world.discards(B), ["locator that is not one host's"]);
+    assert!(!world.hosts[B].events.contains(&Event::PeerMoved(theirs, many)));
+}
+
 fn elsewhere() -> Addr {
     Addr::Ip { ip: IpAddr::V4(Ipv4Addr::new(198, 51, 100, 7)), protocol: 139 }
 }
