@@ -5,8 +5,8 @@
 //! * [`wire`]: messages and payloads, read into borrowed views and written into one buffer.
 //! * [`config`], [`event`]: configuration, commands and events of an endpoint of either version.
 //! * [`Endpoint`]: both versions behind one port, for hosts.
-//! * [`v2`]: IKEv2.
-//! * [`v1`]: IKEv1, with its own messages.
+//! * [`v2`] is IKEv2,
+//!   [`v1`] IKEv1 with its own messages.
 
 mod certificates;
 pub mod config;

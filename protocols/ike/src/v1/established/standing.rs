@@ -92,7 +92,7 @@ impl Established {
     pub(super) fn settle(&mut self, core: &mut Core, env: &mut Env<'_, '_>) {
         match self.standing {
             Standing::Unconfirmed { replaces: None } if core.is_unconfirmed() => {
-                self.request_confirmation(core, env)
+                self.request_confirmation(core, env);
             }
             Standing::Unconfirmed { replaces: None } => self.stand_alone(core, env),
             // The answer confirms that the peer has it, too.
