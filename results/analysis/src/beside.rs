@@ -1,14 +1,14 @@
-//! Nodes of ours beside other makers' programs in the same place: of two rows that differ in one node's maker, what that
-//! node cost, and how long an authentication took.
+//! Comparison of our nodes with other makers' programs: for two rows that differ in one node's maker, the CPU time of that
+//! node, and the duration of an authentication.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::summary::SummaryRow;
 
-/// The words of a variant that say whose program a node is.
+/// The options in a variant that name the maker of a node.
 const MAKER_KEYS: [&str; 3] = ["ue", "gw", "aaa"];
-/// Whose it is if nothing is said.
+/// The maker if the option is absent.
 const OURS: &str = "keytoll";
 
 /// One node in two rows.
@@ -16,7 +16,7 @@ const OURS: &str = "keytoll";
 pub struct Beside {
     /// The method's name.
     pub method: String,
-    /// What else differs from the method's default, in both rows.
+    /// The other options that differ from the method's default, in both rows.
     pub variant: String,
     /// The network's name.
     pub network: String,
@@ -24,21 +24,21 @@ pub struct Beside {
     pub node: String,
     /// The other maker.
     pub maker: String,
-    /// Median CPU time of our node per authentication.
+    /// Median CPU time of our node per authentication, in nanoseconds.
     pub cpu_ns: f64,
-    /// Median CPU time of the other maker's.
+    /// Median CPU time of the other maker's, in nanoseconds.
     pub maker_cpu_ns: f64,
     /// `cpu_ns` ÷ `maker_cpu_ns`.
     pub cpu_ratio: f64,
     /// Median delay with our node.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delay_ms: Option<f64>,
-    /// Median delay with the other maker's.
+    /// Median delay with the other maker's, in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub maker_delay_ms: Option<f64>,
 }
 
-/// Every row with one node of another maker, beside the same row with only ours.
+/// Every row with one node of another maker, paired with the same row with only ours.
 pub fn beside(rows: &[SummaryRow]) -> Vec<Beside> {
     let pair = |row: &SummaryRow| {
         let (makers, variant) = makers(row);
@@ -49,7 +49,7 @@ pub fn beside(rows: &[SummaryRow]) -> Vec<Beside> {
     rows.iter().filter_map(pair).collect()
 }
 
-/// Whether a row has only nodes of ours, and is else as another whose variant is this but for its makers.
+/// Whether a row has only our nodes, and otherwise equals another row with this variant except for its makers.
 fn is_ours(row: &SummaryRow, other: &SummaryRow, variant: &str) -> bool {
     let is_comparable = row.setting() == other.setting() && row.method == other.method;
     is_comparable && matches!(makers(row), (makers, rest) if makers.is_empty() && rest == variant)
@@ -62,7 +62,7 @@ fn makers(row: &SummaryRow) -> (Vec<(&str, &str)>, String) {
     (foreign.collect(), variant.without(|word| maker(word).is_some()))
 }
 
-/// The node and its maker, if a word of a variant names one.
+/// The node and its maker, if an option of a variant names one.
 fn maker(word: &str) -> Option<(&str, &str)> {
     word.split_once('=').filter(|(key, _)| MAKER_KEYS.contains(key))
 }
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_stands_beside_the_one_that_differs_in_the_maker_alone() {
+    fn a_row_is_paired_with_the_one_that_differs_only_in_the_maker() {
         let rows = [
             row("psk", "mode=tunnel gw=keytoll", 200),
             row("psk", "mode=tunnel gw=strongswan", 1000),

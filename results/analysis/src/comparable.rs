@@ -1,10 +1,10 @@
-//! Which rows of a run may be compared: those of one [`Setting`], in which only the [`Subject`]s differ.
+//! Which rows of a run are comparable: those with the same [`Setting`], which differ only in their [`Subject`]s.
 
 use std::fmt;
 
 use crate::summary::{CAPTURED, SummaryRow};
 
-/// Where and how a row was measured. Rows may be compared if they have all of it in common.
+/// Where and how a row was measured. Rows are comparable if all of it is equal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Setting<'a> {
     /// The network's name.
@@ -17,7 +17,7 @@ pub struct Setting<'a> {
     pub crypto: &'a str,
 }
 
-/// `wifi-11g, raw, sim, real crypto`; nothing is known of the setting of a capture.
+/// `wifi-11g, raw, sim, real crypto`; the setting of a capture is unknown.
 impl fmt::Display for Setting<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { network, topology, world, crypto } = self;
@@ -28,12 +28,12 @@ impl fmt::Display for Setting<'_> {
     }
 }
 
-/// What is compared within a setting: a method, and what differs from its default.
+/// What is compared within a setting: a method, and its options that differ from the default.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Subject<'a> {
     /// The method's name in the catalogue.
     pub method: &'a str,
-    /// What differs from the method's default.
+    /// The options that differ from the method's default.
     pub variant: Variant<'a>,
 }
 
@@ -48,14 +48,14 @@ impl fmt::Display for Subject<'_> {
 }
 
 impl Subject<'_> {
-    /// Its name without some words of its variant, those that are said elsewhere.
+    /// Its name without some options of its variant that are given elsewhere.
     pub fn without(self, words: &[&str]) -> String {
         let variant = self.variant.without(|word| words.contains(&word));
         Subject { variant: Variant(&variant), ..self }.to_string()
     }
 }
 
-/// The words that say what differs from a method's default, like `chain=4,4 mode=transport`.
+/// The options that differ from a method's default, like `chain=4,4 mode=transport`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Variant<'a>(pub &'a str);
 
@@ -92,7 +92,7 @@ impl SummaryRow {
 /// Rows that may be compared.
 #[derive(Debug, Clone)]
 pub struct Group<'a> {
-    /// What they have in common.
+    /// Their common setting.
     pub setting: Setting<'a>,
     /// In the order of the run.
     pub rows: Vec<&'a SummaryRow>,
@@ -111,7 +111,7 @@ pub fn groups(rows: &[SummaryRow]) -> Vec<Group<'_>> {
     groups
 }
 
-/// The words that the variants of all rows have; a single row has nothing in common with others.
+/// The options that are in the variants of all rows; a single row shares none.
 pub fn shared(rows: &[SummaryRow]) -> Vec<&str> {
     let [first, others @ ..] = rows else { return Vec::new() };
     if others.is_empty() {
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn what_all_rows_share_is_left_out_of_their_names() {
+    fn shared_options_are_left_out_of_row_names() {
         let rows = [
             row("rsa", "chain=4,4 mode=tunnel", "n", "c"),
             row("psk", "mode=tunnel", "n", "c"),

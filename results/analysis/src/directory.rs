@@ -1,4 +1,4 @@
-//! A run directory, measured: `manifest.json`, `trace/` and `costs/` in, [`Findings`] out.
+//! Measuring a run directory: `manifest.json`, `trace/` and `costs/` in, [`Findings`] out.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -16,22 +16,22 @@ use crate::summary::{Summary, summarise};
 
 pub use keytoll_trace::listing::MANIFEST;
 
-/// Everything known of a run.
+/// All results of a run.
 #[derive(Debug, Clone)]
 pub struct Findings {
-    /// What was run, and on what.
+    /// The plan and the machine.
     pub manifest: Manifest,
     /// The statistics, in the order of the plan; an interrupted run has fewer rows than its manifest.
     pub rows: Vec<RowFindings>,
-    /// The public account of them.
+    /// Measurements besides the run.
     pub summary: Summary,
-    /// What was measured besides the run.
+    /// The comparison with a paper's results, if the run belongs to a study.
     pub supplement: Supplement,
     /// The same beside what a paper printed, if the run belongs to a study.
     pub study: Option<Account>,
 }
 
-/// What is known of a row.
+/// The results of a row.
 #[derive(Debug, Clone)]
 pub struct RowFindings {
     /// What was run.
@@ -48,7 +48,7 @@ impl Findings {
             .supplemented(Supplement::default())
     }
 
-    /// The same with what was measured besides the run.
+    /// Adds measurements besides the run.
     #[must_use]
     pub fn supplemented(self, supplement: Supplement) -> Self {
         let study = self.manifest.study.as_deref().and_then(Study::named);
@@ -66,7 +66,7 @@ pub enum DirectoryError {
     Open {
         /// The file.
         path: PathBuf,
-        /// What the operating system said.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// A manifest that cannot be used.
@@ -77,7 +77,7 @@ pub enum DirectoryError {
         /// Why.
         source: ManifestError,
     },
-    /// What was measured besides the run.
+    /// The measurements besides the run cannot be read.
     #[error("cannot use {}: {source}", path.display())]
     Supplement {
         /// The file.
@@ -85,7 +85,7 @@ pub enum DirectoryError {
         /// Why.
         source: SupplementError,
     },
-    /// A trace or cost file that cannot be read.
+    /// A trace or cost file cannot be read.
     #[error("cannot use {}: {source}", path.display())]
     Records {
         /// The file.
@@ -93,7 +93,7 @@ pub enum DirectoryError {
         /// Why.
         source: ReadError,
     },
-    /// A file that is not as long as it was when it was written, or not what was written.
+    /// A file's length or contents differ from the manifest.
     #[error("cannot use {}: {source}", path.display())]
     File {
         /// The file.
@@ -101,7 +101,7 @@ pub enum DirectoryError {
         /// Why.
         source: FileError,
     },
-    /// A run of which no traces were kept.
+    /// The traces of the run were not kept.
     #[error("{} has no traces to measure: it was run with --no-trace", .0.display())]
     Untraced(PathBuf),
     /// A complete run lacks a file.
@@ -112,7 +112,7 @@ pub enum DirectoryError {
         /// The file.
         file: String,
     },
-    /// The receiver of the samples gave up.
+    /// The receiver of the samples failed.
     #[error("cannot write the samples: {0}")]
     Sink(io::Error),
 }
@@ -120,7 +120,7 @@ pub enum DirectoryError {
 /// Reads the manifest of a run directory.
 ///
 /// # Errors
-/// When it cannot be opened, or is no manifest of this format.
+/// It cannot be opened, or is not a manifest of this format.
 pub fn manifest(directory: &Path) -> Result<Manifest, DirectoryError> {
     let path = directory.join(MANIFEST);
     let file = open(&path)?;
@@ -129,11 +129,11 @@ pub fn manifest(directory: &Path) -> Result<Manifest, DirectoryError> {
 
 /// Measures every row of a run directory; `sink` gets each authentication once, row by row.
 ///
-/// Every file must be as it was written. Only of a run that is going on or was killed, whose manifest does not say yet how
-/// long its files are, they may break off: what is whole is measured, and the run is not complete.
+/// Every file must be unchanged. Only for a run that is still going on or was killed, whose manifest does not list the lengths of
+/// its files yet, they may be truncated: their complete records are measured, and the run is marked as not complete.
 ///
 /// # Errors
-/// When a file cannot be read, or is not what was written.
+/// A file cannot be read, or has been changed.
 pub fn measure(
     directory: &Path,
     sink: &mut dyn FnMut(&ManifestRow, &Sample) -> io::Result<()>,
@@ -154,7 +154,7 @@ pub fn measure(
     Ok(Findings::new(manifest, rows).supplemented(supplement))
 }
 
-/// A run directory and what it says of itself.
+/// A run directory and its manifest.
 struct Run<'a> {
     directory: &'a Path,
     manifest: &'a Manifest,
@@ -166,7 +166,7 @@ impl Run<'_> {
         !self.manifest.complete && !self.manifest.is_sealed()
     }
 
-    /// Everything that cannot be computed again must be as long as it was. Who needs no captures may remove them.
+    /// Checks that everything that cannot be recomputed has its original length. Captures may have been removed.
     fn check_lengths(&self) -> Result<(), DirectoryError> {
         let is_measured = |file: &&RunFile| [".trace", ".costs"].iter().any(|end| file.path.ends_with(end));
         let is_kept = |file: &&RunFile| {
@@ -183,7 +183,7 @@ impl Run<'_> {
         DirectoryError::File { path: self.directory.join(file), source }
     }
 
-    /// Whether there is something of a row. Only a run that is not complete may lack one.
+    /// Whether there are records of a row. Only a run that is not complete may lack them.
     fn has_begun(&self, row: &ManifestRow) -> Result<bool, DirectoryError> {
         if self.may_break_off() {
             return Ok(self.is_readable::<Record>(&row.trace) && self.is_readable::<Cost>(&row.costs));
@@ -200,7 +200,7 @@ impl Run<'_> {
         }
     }
 
-    /// Whether a file that may break off is there and has its beginning.
+    /// Whether a possibly truncated file exists and has its beginning.
     fn is_readable<R: Recorded>(&self, file: &str) -> bool {
         let opened = regular::open(&self.directory.join(file));
         opened.is_ok_and(|file| {
@@ -228,7 +228,7 @@ impl Run<'_> {
         } else {
             meter.feed(records.by_ref(), costs.by_ref());
         }
-        // What was not asked for may be damaged all the same.
+        // Records that were not requested may be damaged all the same.
         records.by_ref().for_each(drop);
         costs.by_ref().for_each(drop);
         let tally = meter.finish();
@@ -238,7 +238,7 @@ impl Run<'_> {
         }
     }
 
-    /// What was measured besides the run; nothing, if there is no such file.
+    /// The measurements besides the run; empty if there is no such file.
     fn supplement(&self) -> Result<Supplement, DirectoryError> {
         let path = self.directory.join(SUPPLEMENT);
         if let Some(file) = self.manifest.file(SUPPLEMENT) {
@@ -256,9 +256,9 @@ impl Run<'_> {
 struct Source<R: Recorded> {
     path: PathBuf,
     reader: Reader<R, BufReader<File>>,
-    /// Whether it is no error that the file breaks off.
+    /// Whether truncation is no error.
     may_break_off: bool,
-    /// Whether it does.
+    /// Whether it is truncated.
     broke_off: bool,
     error: Option<DirectoryError>,
 }
@@ -291,14 +291,14 @@ impl<R: Recorded> Iterator for Source<R> {
     }
 }
 
-/// The records of a file that may break off, without those since its last authentication began: nobody knows how that one
-/// went on.
+/// The records of a possibly truncated file, without those since its last authentication started, whose outcome is
+/// unknown.
 struct Settled<'a> {
     source: &'a mut Source<Record>,
     newest: Option<u32>,
-    /// Those since the newest authentication began.
+    /// Records since the newest authentication started.
     held: VecDeque<Record>,
-    /// Those that can be told.
+    /// Records ready to be returned.
     told: VecDeque<Record>,
 }
 

@@ -1,4 +1,4 @@
-//! A map that keeps its order, for JSON objects in which `ue` comes before `gw`.
+//! A map with insertion order, for JSON objects in which `ue` comes before `gw`.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -8,7 +8,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::{Error, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// Values by name, in the order in which they were put in. A name occurs once.
+/// Values by name, in insertion order. Names are unique.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Named<T>(Vec<(String, T)>);
 
@@ -58,7 +58,7 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Named<T> {
     }
 }
 
-/// To a reader it is an object like any other, with a value of the same kind under every name.
+/// For a reader it is an ordinary object whose values are all of the same kind.
 impl<T: JsonSchema> JsonSchema for Named<T> {
     fn inline_schema() -> bool {
         true

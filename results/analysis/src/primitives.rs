@@ -1,6 +1,6 @@
-//! Statistics of single primitives, and what becomes of them: a table of costs, the tables of papers.
+//! Statistics of single primitives, and their uses: a table of costs, the tables of papers.
 //!
-//! No measurement is left out anywhere here: extremes and spread are those of everything that was measured.
+//! No measurement is excluded: extremes and spread are those of everything that was measured.
 
 mod costs;
 mod rsa_rc4_sha1;
@@ -28,14 +28,14 @@ pub const FORMAT: u32 = 1;
 pub struct Primitives {
     /// The version of this interface.
     pub format: u32,
-    /// Which keytoll measured, told what, when and on what machine; absent in what was written before this was noted.
+    /// Version, arguments, time and machine of the measurement; absent in files from before this was recorded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provenance: Option<Provenance>,
     /// The version of keytoll that measured.
     pub keytoll_version: String,
-    /// When, in seconds since 1970-01-01T00:00:00Z.
+    /// The time of the measurement, in seconds since 1970-01-01T00:00:00Z.
     pub measured_unix_s: u64,
-    /// What it ran on.
+    /// The machine.
     pub machine: Machine,
     /// The crypto library that computed.
     pub library: String,
@@ -43,29 +43,29 @@ pub struct Primitives {
     pub primitives: Vec<PrimitiveCost>,
 }
 
-/// What one primitive costs: CPU time of one operation.
+/// The cost of one primitive: CPU time of one operation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PrimitiveCost {
-    /// What kind of primitive.
+    /// The kind of primitive.
     pub family: String,
     /// The operation.
     pub operation: String,
     /// The algorithm.
     pub algorithm: String,
-    /// How long private exponents were, if there are any: `short` or `full`.
+    /// The length of private exponents, if there are any: `short` or `full`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exponents: Option<String>,
     /// That length in bits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exponent_bits: Option<u64>,
-    /// Bytes that one operation worked on, if its cost depends on them.
+    /// Bytes per operation, if its cost depends on them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes: Option<u64>,
     /// `weak`, `broken`, or empty.
     pub standing: String,
     /// How many measurements.
     pub n: u64,
-    /// Operations in each of them: the extremes and the deviation are of their means.
+    /// Operations per measurement: extremes and deviation are those of their means.
     pub batch: u32,
     /// Median, in nanoseconds.
     pub p50_ns: f64,
@@ -87,11 +87,11 @@ pub struct PrimitiveCost {
     /// Standard deviation of the sample, in nanoseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stddev_ns: Option<f64>,
-    /// The median in cycles of the core at the frequency it was seen running at.
+    /// The median in cycles of the core at its observed frequency.
     pub cycles: f64,
-    /// Operations a second on one core, of the median.
+    /// Operations per second on one core, from the median.
     pub operations_per_s: f64,
-    /// Bytes a second on one core, if the cost depends on them.
+    /// Bytes per second on one core, if the cost depends on them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bytes_per_s: Option<f64>,
 }
@@ -103,7 +103,7 @@ impl PrimitiveCost {
     }
 }
 
-/// Statistics of everything that was measured.
+/// Computes the statistics of all measurements.
 pub fn summarise(timings: &Timings) -> Primitives {
     let cost = |timing: &Timing| cost(timing, timings.machine.core_hz);
     Primitives {
@@ -211,7 +211,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn what_was_not_measured_is_left_out() {
+    fn unmeasured_primitives_are_left_out() {
         assert_eq!(summarise(&timings(vec![timing("hash", "sha1", None, &[])])).primitives, []);
     }
 }

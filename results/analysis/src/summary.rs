@@ -1,11 +1,11 @@
-//! `summary.json`: the public, versioned account of a run. Fields are only ever added.
+//! `summary.json`: the public, versioned results of a run. Fields are only ever added.
 //!
-//! What is not known is absent, never zero: a node that was not measured, the spread of a single sample,
-//! the delay of a row in which nothing was established.
+//! Unknown values are absent, never zero: a node that was not measured, the spread of a single sample,
+//! the delay of a row in which no authentication succeeded.
 //!
-//! `n` is every authentication of the row. Delays are over those established; links and CPU over all n, the failed ones
-//! included. Authentications during which the driver lost the CPU (`disturbed`) are left out of the
-//! CPU figures, and of the delays where computation is charged to virtual time; the `n` beside a mean says what remains.
+//! `n` counts all authentications of the row. Delays are over the successful ones; links and CPU over all n, failed ones
+//! included. Authentications during which the measuring process lost the CPU (`disturbed`) are excluded from the
+//! CPU figures, and from the delays where computation is charged to virtual time; the `n` beside a mean tells how many remain.
 
 mod file;
 mod traffic;
@@ -31,7 +31,7 @@ pub use traffic::{Measure, Times, TrafficNodeSummary, TrafficPackets, TrafficSum
 /// The format of [`Summary`].
 pub const FORMAT: u32 = 1;
 
-/// What a row of a capture has in place of network, topology, world and crypto, which nobody knows.
+/// The value of network, topology, world and crypto in a row of a capture, where they are unknown.
 pub const CAPTURED: &str = "captured";
 
 /// The whole run.
@@ -41,17 +41,17 @@ pub struct Summary {
     pub format: u32,
     /// The title of the scenario.
     pub title: String,
-    /// The seed as text: JavaScript loses the low bits of 64-bit numbers. Empty where nothing was drawn.
+    /// The seed as text, because JavaScript loses the low bits of 64-bit numbers. Empty if nothing was random.
     pub seed: String,
     /// False if the run was interrupted, or a row has fewer authentications than planned.
     pub complete: bool,
-    /// Which keytoll measured, told what, when and on what machine, as the run's `manifest.json` has it; absent in what was
-    /// written before this was noted.
+    /// Version, arguments, time and machine of the measurement, from the run's `manifest.json`; absent in files from before this
+    /// was recorded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provenance: Option<Provenance>,
     /// The rows, in the order of the plan.
     pub rows: Vec<SummaryRow>,
-    /// Our nodes beside other makers' programs in the same place; absent if there are none.
+    /// Our nodes compared with other makers' programs; absent if there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub beside: Vec<Beside>,
 }
@@ -61,7 +61,7 @@ pub struct Summary {
 pub struct SummaryRow {
     /// The method's name in the catalogue.
     pub method: String,
-    /// What differs from the method's default.
+    /// The options that differ from the method's default.
     pub variant: String,
     /// The network's name.
     pub network: String,
@@ -75,50 +75,51 @@ pub struct SummaryRow {
     pub n: u64,
     /// Those that ended with a usable SA.
     pub succeeded: u64,
-    /// The others by `node: reason`, the node being the one that found out.
+    /// The failed ones by `node: reason`, where the node is the one that detected the failure.
     pub failures: BTreeMap<String, u64>,
-    /// From the trigger until the device knew that it had failed, over those that did.
+    /// From the trigger until the device knew that it had failed, over the failed ones.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failed_after_ms: Option<Delay>,
-    /// From the trigger to a usable SA, over those that succeeded.
+    /// From the trigger to a usable SA, over the successful ones.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delay_ms: Option<Delay>,
-    /// Where the delay went, means over the same.
+    /// How the delay divides, as means over the same.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delay_split_ms: Option<DelaySplit>,
-    /// The same, medians of each part: they need not add up to the median of the delay.
+    /// The same as medians of each part: they need not add up to the median of the delay.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delay_split_p50_ms: Option<SplitMedians>,
-    /// For how long timers ran in those established that had to send again because a packet was lost; absent without any.
+    /// How long retransmission timers ran in successful authentications that retransmitted because a packet was lost; absent if there
+    /// are none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waited_for_lost_ms: Option<Delay>,
-    /// For how long nothing was under way and no node computed until a message was sent again, over all those established;
-    /// absent where that never was.
+    /// Time without datagrams in flight or computation until a retransmission, over all successful authentications; absent if there
+    /// was none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waiting_for_repeats_ms: Option<Delay>,
-    /// What went over each link, means over all n.
+    /// Traffic on each link, means over all n.
     pub links: Named<LinkMeans>,
-    /// What it cost each node, means over all n that were not disturbed.
+    /// CPU costs of each node, means over all n that were not disturbed.
     pub cpu: Named<Cpu>,
     /// Heap of each node.
     pub memory_bytes: Named<Memory>,
     /// From the trigger until the packet that caused it came back through the SA.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub first_packet_ms: Option<Delay>,
-    /// What was sent outside the authentication (deletes, liveness, rekeying, RADIUS accounting), means over all n.
+    /// Traffic outside the authentication (deletes, liveness, rekeying, RADIUS accounting), means over all n.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub after: Option<LinkMeans>,
-    /// Messages that arrived and could not be used, by `protocol: reason`, in all.
+    /// Discarded messages by `protocol: reason`, total.
     pub discards: BTreeMap<String, u64>,
-    /// Authentications during which the driver lost the CPU.
+    /// Authentications during which the measuring process lost the CPU.
     pub disturbed: u64,
     /// Whether computation takes virtual time.
     pub charged: bool,
-    /// Authentications that the plan asked for.
+    /// The planned number of authentications.
     pub planned: u64,
-    /// What a reader of this row should know.
+    /// Notes for readers of this row.
     pub notes: Vec<String>,
-    /// What users sent once the SAs were there; absent where nothing was to be sent.
+    /// User traffic after the SAs were set up; absent if none was configured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub traffic: Option<TrafficSummary>,
 }
@@ -167,7 +168,7 @@ impl Delay {
     }
 }
 
-/// A median and its distribution-free 95 % interval, which is not known below six values.
+/// A median and its distribution-free 95 % interval, which is unknown below six values.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Median {
     /// The median.
@@ -187,9 +188,9 @@ impl Median {
 /// Medians of the parts of the delay in milliseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SplitMedians {
-    /// Datagrams were under way.
+    /// Datagrams were in flight.
     pub network: f64,
-    /// Nodes were computing, and no datagram was under way.
+    /// Nodes were computing, and no datagram was in flight.
     pub computation: f64,
     /// Neither.
     pub waiting: f64,
@@ -198,9 +199,9 @@ pub struct SplitMedians {
 /// The parts of the delay in milliseconds; they add up to its mean.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DelaySplit {
-    /// Datagrams were under way.
+    /// Datagrams were in flight.
     pub network: f64,
-    /// Nodes were computing, and no datagram was under way.
+    /// Nodes were computing, and no datagram was in flight.
     pub computation: f64,
     /// Neither.
     pub waiting: f64,
@@ -208,22 +209,22 @@ pub struct DelaySplit {
     pub computation_by_node: Named<f64>,
 }
 
-/// Means per authentication of what went over a link.
+/// Traffic on a link, means per authentication.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LinkMeans {
-    /// Protocol messages, retransmissions apart.
+    /// Protocol messages, without retransmissions.
     pub messages: f64,
     /// IP packets after fragmentation, retransmissions included.
     pub packets: f64,
-    /// Bytes of these packets with all headers.
+    /// Bytes of these packets including all headers.
     pub bytes: f64,
     /// Messages sent again.
     pub retransmissions: f64,
-    /// Packets lost, damaged, or refused by a full queue.
+    /// Packets lost, damaged, or dropped by a full queue.
     pub lost_packets: f64,
 }
 
-/// What an authentication cost a node.
+/// The CPU cost of an authentication at a node.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Cpu {
     /// CPU time of this machine in nanoseconds, mean.
@@ -243,13 +244,13 @@ pub struct Cpu {
     /// Its 95th percentile.
     #[serde(default)]
     pub ns_p95: f64,
-    /// `ns` in cycles of the node's CPU profile; absent where its frequency is not known.
+    /// `ns` in cycles of the node's CPU profile; absent if its frequency is unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cycles: Option<f64>,
     /// `ns_p50` in such cycles.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cycles_p50: Option<f64>,
-    /// The part of `ns` spent in crypto operations; absent for other makers' programs, which do not tell.
+    /// The part of `ns` spent in crypto operations; absent for other makers' programs, which do not report it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub crypto_ns: Option<f64>,
     /// Median of the time spent in crypto operations.
@@ -261,9 +262,9 @@ pub struct Cpu {
     /// Its upper end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ns_ci95_high: Option<f64>,
-    /// How many authentications this is over.
+    /// The number of authentications.
     pub n: u64,
-    /// What a sampling profiler estimates; absent where computation is not charged to virtual time.
+    /// The estimate of a sampling profiler; absent where computation is not charged to virtual time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sampled: Option<SampledCpu>,
 }
@@ -282,7 +283,7 @@ impl Cpu {
 }
 
 /// Cycles of an authentication as a sampling profiler estimates them in virtual time. Equation (1) of Faigl 2009 (`keytoll list papers`):
-/// C = S · f_CPU ÷ (n · f_timer), S being how often the timer found the node computing.
+/// C = S · f_CPU ÷ (n · f_timer), where S is how often the timer found the node computing.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SampledCpu {
     /// C.
@@ -313,18 +314,18 @@ impl SampledCpu {
 /// Heap of a node in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Memory {
-    /// Highest use during initialisation and the first authentication.
+    /// Maximum use during initialisation and the first authentication.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub peak: Option<u64>,
-    /// What an idle SA pair keeps, mean; absent where it was not measured.
+    /// Memory of an idle SA pair, mean; absent if it was not measured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub idle_sa: Option<f64>,
-    /// The most memory that another maker's program has had, code included; absent for our own nodes.
+    /// Maximum resident memory of another maker's program, code included; absent for our own nodes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resident_max: Option<u64>,
 }
 
-/// Writes up a run: one row of the summary for each row of the manifest that has statistics.
+/// Summarises a run: one row of the summary for each row of the manifest that has statistics.
 pub fn summarise<'a>(
     manifest: &Manifest,
     rows: impl IntoIterator<Item = (&'a ManifestRow, &'a Tally)>,
@@ -341,12 +342,12 @@ pub fn summarise<'a>(
     }
 }
 
-/// Whether a row has as many authentications as were asked for.
+/// Whether a row has as many authentications as planned.
 fn is_whole(row: &SummaryRow) -> bool {
     row.n >= row.planned
 }
 
-/// Writes up one row.
+/// Summarises one row.
 pub fn summarise_row(row: &ManifestRow, tally: &Tally) -> SummaryRow {
     SummaryRow {
         method: row.method.clone(),
@@ -471,7 +472,7 @@ fn cpu(node: Node, costs: &NodeTally, row: &ManifestRow, tally: &Tally) -> Optio
     })
 }
 
-/// The profile's clock is not on record, but what it makes of these cycles is: the time that was charged.
+/// The profile's clock is not recorded, but follows from these cycles and the charged time.
 fn sampled(cycles: f64, profile: &ProfileTally) -> Option<SampledCpu> {
     let busy_ns = profile.busy_ns.mean().filter(|&busy_ns| busy_ns > 0.0)?;
     let (cpu_hz, timer_hz) = (cycles / (busy_ns * 1e-9), TIMER_HZ as f64);
@@ -501,7 +502,7 @@ fn discards(tally: &Tally) -> BTreeMap<String, u64> {
     tally.discards.iter().map(|((protocol, why), &count)| (named(*protocol, why), count)).collect()
 }
 
-/// The plan's notes, and what the measurement itself has to confess.
+/// The plan's notes, and those of the measurement itself.
 fn notes(row: &ManifestRow, tally: &Tally) -> Vec<String> {
     let confessions = [
         (tally.late_records, "records of authentications concluded before were not counted"),
@@ -523,7 +524,7 @@ fn notes(row: &ManifestRow, tally: &Tally) -> Vec<String> {
         .collect()
 }
 
-/// How many waited for a lost packet, and how long: what sets the mean and the percentiles apart from the median.
+/// How many waited for a lost packet, and how long, which separates the mean and the percentiles from the median.
 fn waited(tally: &Tally) -> Option<String> {
     let waited = delay(tally.times.get(&WAITED_FOR_LOST))?;
     let (n, of, seconds) = (waited.n, tally.established, waited.p50 / 1e3);
@@ -531,12 +532,12 @@ fn waited(tally: &Tally) -> Option<String> {
     Some(format!("waited for a lost packet: {n} of {of}, {how_long}"))
 }
 
-/// How many were disturbed, where any were.
+/// How many were disturbed, if any.
 fn disturbed(tally: &Tally) -> Option<String> {
     let (count, of) = (tally.disturbed, tally.n);
     (count > 0).then(|| format!("{DISTURBED}: {count} of {of}"))
 }
 
-/// What happened to authentications that are not in the CPU figures.
+/// Why authentications are not in the CPU figures.
 const DISTURBED: &str =
     "disturbed, for the driver lost the CPU meanwhile, and left out of the cpu figures and of charged delays";

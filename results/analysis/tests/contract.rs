@@ -1,4 +1,4 @@
-//! `summary.json` against the contract of the design: names, order, and what is absent.
+//! `summary.json` against its specification: names, order, and absent members.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -152,7 +152,7 @@ fn six_values_and_more_have_an_interval_of_the_median() {
 }
 
 #[test]
-fn what_is_not_known_is_absent() {
+fn unknown_values_are_absent() {
     let row = &summary(2)["rows"][0];
     assert_eq!(object(row, "links").len(), 1, "links that were not used");
     assert_eq!(object(row, "cpu").len(), 2, "nodes that were not measured");
@@ -171,7 +171,7 @@ fn one_sample_has_no_spread_and_none_has_no_delay() {
     assert_eq!((none["n"].as_u64(), object(none, "links").len()), (Some(0), 0));
 }
 
-/// A node that computes 0.4 ms of virtual time at 25 MHz: the timer finds it in about 400 of 1000 authentications.
+/// A node that computes 0.4 ms of virtual time at 25 MHz: the timer finds it computing in about 400 of 1000 authentications.
 #[test]
 fn a_sampling_profiler_estimates_what_was_charged() {
     let computed = |sample: u32| {

@@ -1,9 +1,9 @@
-//! What the records of one authentication say, once all of them are there.
+//! Evaluates the records of one authentication, once they are complete.
 //!
-//! The authentication begins with `Triggered` and ends with the device's `Usable`, `Failed` or `Refused`, whichever
-//! is first. What was handed to a link until then belongs to it, also if it arrives later; what is sent
-//! afterwards (deletes, liveness, rekeying) is counted apart. So is RADIUS accounting (RFC 2866) at any time: the gateway
-//! reports the session's beginning when it is done, which may be before or after the device is.
+//! The authentication starts with `Triggered` and ends with the device's `Usable`, `Failed` or `Refused`, whichever is first.
+//! Datagrams passed to a link until then belong to it, even if they arrive later; what is sent afterwards (deletes, liveness,
+//! rekeying) is counted separately. So is RADIUS accounting (RFC 2866) at any time: the gateway reports the session's start
+//! when it is done, which may be before or after the device is.
 
 use std::collections::BTreeMap;
 
@@ -15,12 +15,12 @@ use super::profiler::profile;
 use super::times::{Concluded, Times};
 use super::{LinkCount, Outcome, Sample, Split, Tally};
 
-/// Which links each protocol has been seen to take from each node.
+/// The link that each protocol was seen to use from each node.
 #[derive(Debug, Default)]
 pub(super) struct Routes(BTreeMap<(Protocol, Node), Link>);
 
 impl Routes {
-    /// Remembers the first link that a protocol takes at each of the link's ends.
+    /// Remembers the first link that a protocol uses at each of the link's ends.
     pub(super) fn learn(&mut self, fact: &Fact) {
         if let Fact::Carried { link, protocol, .. } = *fact {
             self.0.entry((protocol, link.0)).or_insert(link);
@@ -33,8 +33,8 @@ impl Routes {
     }
 }
 
-/// Measures one authentication from its records in order of time. None if nothing triggered it: then it is a
-/// leftover of another. Message kinds and reasons of discards go to the tally at once.
+/// Measures one authentication from its records in chronological order. `None` without a trigger: then it is a remainder of
+/// another one. Message kinds and reasons of discards go to the tally at once.
 pub(super) fn conclude(
     number: u32,
     records: &[Record],
@@ -82,16 +82,16 @@ pub(super) fn conclude(
     Some(sample)
 }
 
-/// For each message its datagram and for each datagram its message, by place in the records. A node hands its
-/// datagrams to the links in the order in which it sent the messages, but it may have reached its outcome
-/// in between: the pair tells that such a datagram is still part of the authentication.
+/// For each message its datagram and for each datagram its message, by index of the records. A node passes its datagrams to the
+/// links in the order in which it sent the messages, but may have reached its outcome in between: the pair shows that such a
+/// datagram is still part of the authentication.
 fn pairs(records: &[Record]) -> Vec<Option<usize>> {
     let mut pairs = vec![None; records.len()];
     let mut sent: Vec<(Node, Protocol, usize)> = Vec::new();
     for (at, record) in records.iter().enumerate() {
         match record.fact {
             Fact::Sent(ref message) => {
-                // What was sent at an earlier time and never reached a link never will.
+                // Messages that were sent earlier and have not reached a link never will.
                 sent.retain(|&(node, _, earlier)| {
                     node != record.node || records[earlier].at_ns == record.at_ns
                 });
@@ -109,7 +109,7 @@ fn pairs(records: &[Record]) -> Vec<Option<usize>> {
     pairs
 }
 
-/// The place that says when a record was decided on: for a datagram that of its message.
+/// The index that determines when a record was caused: for a datagram that of its message.
 fn sent_at(records: &[Record], pairs: &[Option<usize>], at: usize) -> usize {
     match records[at].fact {
         Fact::Carried { .. } => pairs[at].unwrap_or(at),
@@ -127,7 +127,7 @@ fn link_at(records: &[Record], place: Option<usize>) -> Option<Link> {
 /// From the trigger to the outcome.
 struct Span {
     start_ns: u64,
-    /// Place in the records and time of the outcome.
+    /// Index in the records and time of the outcome.
     end: Option<(usize, u64)>,
     outcome: Outcome,
 }
@@ -138,29 +138,29 @@ impl Span {
         let end = records.iter().position(is_end);
         let outcome = match end.map(|place| (&records[place], &records[..place])) {
             Some((Record { fact: Fact::Usable, .. }, _)) => Outcome::Established,
-            // What the device was told somebody else had found out before.
+            // The device was told of a failure that another node had detected before.
             Some((told @ Record { fact: Fact::Refused { .. }, .. }, before)) => {
                 first_found(before).or_else(|| failure(told)).unwrap_or(Outcome::Unfinished)
             }
             Some((found, _)) => failure(found).unwrap_or(Outcome::Unfinished),
-            // The device never said how it ended; if another node gave up, that is why.
+            // The device did not record an outcome; if another node gave up, that is the reason.
             None => first_found(records).unwrap_or(Outcome::Unfinished),
         };
         Some(Self { start_ns, end: end.map(|place| (place, records[place].at_ns)), outcome })
     }
 
-    /// Whether what happened at that place of the records is part of the authentication.
+    /// Whether the record at this index is part of the authentication.
     fn holds(&self, records: &[Record], place: usize) -> bool {
         let timely = records[place].at_ns >= self.start_ns && self.end.is_none_or(|(end, _)| place < end);
         timely && !is_accounting(&records[place])
     }
 
-    /// How long it took, if the device knows how it ended.
+    /// How long it took, if the device recorded an outcome.
     fn duration_ns(&self) -> Option<u64> {
         Some(self.end?.1.saturating_sub(self.start_ns))
     }
 
-    /// What can be said before messages are counted, and when something was done in the delay.
+    /// The part of the sample that does not depend on message counts, and when something was done within the delay.
     fn sample(&self, number: u32, records: &[Record], pairs: &[Option<usize>]) -> (Sample, Cover) {
         let delay_ns = self.duration_ns().filter(|_| self.outcome == Outcome::Established);
         let split = delay_ns.map(|delay_ns| split(records, pairs, self.start_ns, delay_ns));
@@ -185,18 +185,18 @@ impl Span {
     }
 }
 
-/// Whether it is a message that reports how much was used.
+/// Whether it is an accounting message.
 pub(super) fn is_accounting(record: &Record) -> bool {
     matches!(record.fact, Fact::Sent(Message { accounting: true, .. }))
 }
 
-/// Whether the device knows how it ended.
+/// Whether it is the device's outcome.
 pub(super) fn is_end(record: &Record) -> bool {
     record.node == Node::Ue
         && matches!(record.fact, Fact::Usable | Fact::Failed { .. } | Fact::Refused { .. })
 }
 
-/// What a node said of a failure, and which node that was.
+/// The failure that a node recorded, with the node.
 fn failure(record: &Record) -> Option<Outcome> {
     match &record.fact {
         Fact::Failed { why } | Fact::Refused { why } => {
@@ -206,14 +206,14 @@ fn failure(record: &Record) -> Option<Outcome> {
     }
 }
 
-/// What the first node said that found something wrong.
+/// The first failure that a node detected.
 fn first_found(records: &[Record]) -> Option<Outcome> {
     records.iter().find(|record| matches!(record.fact, Fact::Failed { .. })).and_then(failure)
 }
 
-/// Where the delay went. Time with a datagram under way is network, whatever is computed meanwhile: that
-/// computation delays nobody. In a lock-step exchange nothing overlaps, and the parts are plain sums. For
-/// accounting nobody waits. With the parts comes when a datagram was under way or a node computed.
+/// Divides the delay. Time with a datagram in flight counts as network, whatever is computed meanwhile, because that computation
+/// delays nothing. In a lock-step exchange nothing overlaps, and the parts are plain sums. Accounting delays nothing. Also
+/// returns when a datagram was in flight or a node computed.
 fn split(records: &[Record], pairs: &[Option<usize>], start_ns: u64, delay_ns: u64) -> (Split, Cover) {
     let clip = |at_ns: u64| at_ns.saturating_sub(start_ns).min(delay_ns);
     let mut cover = Cover::default();
@@ -236,8 +236,8 @@ fn split(records: &[Record], pairs: &[Option<usize>], start_ns: u64, delay_ns: u
     (split, cover)
 }
 
-/// Where to count: on the link if it is part of the authentication. A message that never reached a
-/// link (no route, too long) was not sent over any.
+/// The counter of a message: that of the link if it is part of the authentication. A message that never reached a link (no
+/// route, too long) was not sent over any.
 fn counter(sample: &mut Sample, inside: bool, link: Option<Link>) -> &mut LinkCount {
     match link {
         Some(link) if inside => sample.links.entry(link).or_default(),

@@ -1,4 +1,4 @@
-//! Disjoint spans of time, so that nanoseconds that two things share are counted once.
+//! Disjoint time spans, so that overlapping nanoseconds are counted once.
 
 /// A set of nanoseconds, as sorted spans that neither touch nor overlap.
 #[derive(Debug, Clone, Default)]
@@ -7,7 +7,7 @@ pub(super) struct Cover {
 }
 
 impl Cover {
-    /// Adds the nanoseconds from `start` until before `end` and says how many of them are new.
+    /// Adds the nanoseconds from `start` until before `end` and returns how many of them are new.
     pub(super) fn add(&mut self, start: u64, end: u64) -> u64 {
         if start >= end {
             return 0;

@@ -2,15 +2,15 @@
 
 use keytoll_trace::{Link, Message, Name, Node, Parts, Protocol};
 
-/// More kinds than this are not told apart: a row under attack or heavy loss could make new ones without end.
+/// Further kinds are not distinguished: a row under attack or heavy loss could create new ones endlessly.
 const KINDS_MAX: usize = 512;
 
 /// Whether a message belongs to an authentication or to the life of the SA after it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Part {
-    /// Between trigger and outcome, accounting apart.
+    /// Between trigger and outcome, without accounting.
     Authentication,
-    /// Outside that span: deletes, liveness, rekeying. accounting always.
+    /// Outside that span: deletes, liveness, rekeying; and all accounting.
     After,
 }
 
@@ -35,15 +35,15 @@ pub struct MessageKind {
     pub part: Part,
     /// The sender.
     pub from: Node,
-    /// The other end of the link; None if it never reached one.
+    /// The other end of the link; `None` if it never reached one.
     pub to: Option<Node>,
     /// The first such message.
     pub example: Message,
-    /// How many were sent, retransmissions not counted.
+    /// The number sent, without retransmissions.
     pub count: u64,
     /// How many of them were sent again.
     pub retransmissions: u64,
-    /// Their bytes without transport and IP headers, all fragments of a message added.
+    /// Their bytes without transport and IP headers; the fragments of a message are added up.
     pub bytes: u64,
 }
 
@@ -96,7 +96,7 @@ impl Messages {
         &self.kinds
     }
 
-    /// Messages of kinds beyond the number that is told apart.
+    /// Messages of kinds beyond the maximum number.
     pub fn left_out(&self) -> u64 {
         self.left_out
     }
@@ -130,7 +130,7 @@ impl Messages {
         known.map(|place| &mut self.kinds[place])
     }
 
-    /// The kind of the message that this is a later fragment of: only the first fragment names its payloads.
+    /// The kind of the message to which this later fragment belongs: only the first fragment names its payloads.
     fn whole_of(&mut self, from: Node, fragment: &Message) -> Option<&mut MessageKind> {
         let alike = |kind: &&mut MessageKind| {
             let whole = &kind.example;

@@ -6,9 +6,9 @@
 //! Cost ----/
 //! ```
 //!
-//! Only authentications in flight are held, so memory does not grow with the length of a run. An
-//! authentication is concluded `LINGER` samples after its outcome, when what was still in flight has
-//! long arrived; those that never end are concluded at the end of the row.
+//! Only authentications in progress are held, so memory does not grow with the length of a run. An
+//! authentication is concluded `LINGER` samples after its outcome, when all its datagrams have long arrived; those without
+//! outcome are concluded at the end of the row.
 
 mod conclude;
 mod cover;
@@ -31,10 +31,10 @@ pub use tally::{NodeTally, ProfileTally, Tally};
 pub use times::{Time, Times, TimesTally};
 pub use traffic::{Traffic, TrafficLink, TrafficNode, TrafficNodeTally, TrafficTally};
 
-/// An authentication with an outcome waits for this many later ones before it is concluded.
+/// An authentication with an outcome is concluded after this many later ones.
 const LINGER: u32 = 64;
 
-/// More authentications than this in flight at once: the oldest is concluded as unfinished.
+/// Beyond this many authentications in progress the oldest is concluded as unfinished.
 const OPEN_MAX: usize = 65_536;
 
 /// [`Samples`] keeps this many of the first authentications.
@@ -45,7 +45,7 @@ pub const KEPT_MAX: usize = 10_000;
 pub struct Samples {
     /// The first [`KEPT_MAX`], in the order in which they were concluded.
     pub kept: Vec<Sample>,
-    /// How many are only in the statistics.
+    /// The number that is only in the statistics.
     pub left_out: u64,
     /// Statistics over all of them.
     pub tally: Tally,
@@ -67,13 +67,13 @@ pub fn measure(records: impl IntoIterator<Item = Record>, costs: impl IntoIterat
     Samples { tally, ..samples }
 }
 
-/// Takes the records and costs of a row as they come and hands out authentications as they end.
+/// Processes the records and costs of a row as a stream and passes on authentications as they end.
 #[derive(Debug)]
 pub struct Meter<S> {
     open: BTreeMap<u32, Open>,
     /// The open authentications that have an outcome.
     ended: BTreeSet<u32>,
-    /// Authentications with a lower number are concluded, except those that have not ended.
+    /// Authentications with a lower number are concluded, except those without an outcome.
     closed_below: u32,
     newest: u32,
     routes: Routes,
@@ -82,7 +82,7 @@ pub struct Meter<S> {
     sink: S,
 }
 
-/// One authentication of which records may still come.
+/// An authentication that may get more records.
 #[derive(Debug, Default)]
 struct Open {
     records: Vec<Record>,
@@ -105,7 +105,7 @@ impl<S: FnMut(&Sample)> Meter<S> {
         }
     }
 
-    /// Takes whole streams, the costs of an authentication with its records.
+    /// Processes whole streams, with the costs of an authentication after its records.
     pub fn feed(&mut self, records: impl IntoIterator<Item = Record>, costs: impl IntoIterator<Item = Cost>) {
         let mut costs = costs.into_iter();
         let mut early = None;
@@ -149,7 +149,7 @@ impl<S: FnMut(&Sample)> Meter<S> {
         }
     }
 
-    /// Concludes what is still open and gives the statistics.
+    /// Concludes all open authentications and returns the statistics.
     pub fn finish(mut self) -> Tally {
         while let Some((&sample, _)) = self.open.first_key_value() {
             self.close(sample);
@@ -173,7 +173,7 @@ impl<S: FnMut(&Sample)> Meter<S> {
         }
     }
 
-    /// The open authentication of that number; None if it was concluded before.
+    /// The open authentication of that number; `None` if it was concluded before.
     fn open_mut(&mut self, sample: u32) -> Option<&mut Open> {
         if sample < self.closed_below && !self.open.contains_key(&sample) {
             return None;
@@ -183,7 +183,7 @@ impl<S: FnMut(&Sample)> Meter<S> {
         Some(self.open.entry(sample).or_insert_with(fresh))
     }
 
-    /// A later authentication begins: concludes those that have lingered long enough.
+    /// A later authentication starts: concludes those that have lingered long enough.
     fn advance(&mut self, sample: u32) {
         if sample <= self.newest {
             return;
@@ -215,7 +215,7 @@ impl<S: FnMut(&Sample)> Meter<S> {
         self.spare.push(open.records);
     }
 
-    /// Takes the costs that belong to `sample` and before; the first that does not waits in `early`.
+    /// Processes the costs up to and including `sample`; the first later one waits in `early`.
     fn costs_until(&mut self, sample: u32, costs: &mut impl Iterator<Item = Cost>, early: &mut Option<Cost>) {
         while let Some(cost) = early.take().or_else(|| costs.next()) {
             match cost {
@@ -229,7 +229,7 @@ impl<S: FnMut(&Sample)> Meter<S> {
     }
 }
 
-/// The authentication that a cost belongs to, unless it is the whole row's.
+/// The authentication that a cost belongs to, unless it concerns the whole row.
 const fn of_sample(cost: &Cost) -> Option<u32> {
     match cost {
         Cost::Sample(cost) => Some(cost.sample),
@@ -240,7 +240,7 @@ const fn of_sample(cost: &Cost) -> Option<u32> {
     }
 }
 
-/// What flows through an SA, or would have, is no part of an authentication and may be endless.
+/// User traffic is no part of an authentication and may be unlimited.
 fn is_traffic_of_users(fact: &Fact) -> bool {
     let protocol = match fact {
         Fact::Sent(message) => message.protocol,

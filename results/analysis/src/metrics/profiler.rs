@@ -1,6 +1,6 @@
-//! A sampling profiler in virtual time, as OProfile was in paper 000: a timer interrupts a node a thousand times a second,
-//! and what counts is how often it finds the node computing. Cheap to have on a real machine, and coarse: a computation
-//! between two interrupts is never seen.
+//! A sampling profiler in virtual time, like OProfile in paper 000: a timer interrupts a node a thousand times a second and
+//! counts how often the node is computing. On a real machine this is cheap and coarse: a computation between two interrupts is
+//! never seen.
 
 use std::collections::BTreeMap;
 
@@ -8,16 +8,16 @@ use keytoll_trace::{Fact, Node, Record};
 
 use super::sample::Profile;
 
-/// How often the timer interrupts: paper 000 §IV-A.
+/// The frequency of the timer: paper 000 §IV-A.
 pub const TIMER_HZ: u64 = 1000;
 
 const PERIOD_NS: u64 = 1_000_000_000 / TIMER_HZ;
 
-/// The golden section of a period. Triggers come in whole seconds; a timer in step with them would always see the first
-/// computation at the same place, so each authentication finds it that much further on, which fills a period evenly.
+/// The golden section of a period. Triggers occur at whole seconds; a synchronous timer would always sample the first
+/// computation at the same point, so each authentication shifts it by this amount, which fills a period evenly.
 const STEP_NS: u64 = 618_034;
 
-/// What the profiler sees of one authentication, until the packet that triggered it is back.
+/// The profiler's counts for one authentication, until the packet that triggered it has returned.
 pub(super) fn profile(number: u32, records: &[Record]) -> BTreeMap<Node, Profile> {
     let end_ns = end_ns(records).unwrap_or(u64::MAX);
     let phase_ns = u64::from(number) * STEP_NS % PERIOD_NS;
@@ -33,7 +33,7 @@ pub(super) fn profile(number: u32, records: &[Record]) -> BTreeMap<Node, Profile
     nodes
 }
 
-/// The first packet is part of what a node is charged for; without one it ends with the outcome.
+/// The first packet belongs to a node's charge; without one it ends with the outcome.
 fn end_ns(records: &[Record]) -> Option<u64> {
     let at = |wanted: fn(&Fact) -> bool| {
         let found = records.iter().find(|record| record.node == Node::Ue && wanted(&record.fact));
@@ -71,7 +71,7 @@ mod tests {
             at(3_900_000, Fact::Usable),
             computed(5_000_000, Node::Ue, 1),
             at(5_000_000, Fact::FirstPacket),
-            // The deletion, seconds later, is not the authentication's.
+            // The deletion, seconds later, is not part of the authentication.
             computed(9_000_000, Node::Ue, 4_000_000),
         ];
         let seen = profile(0, &records);

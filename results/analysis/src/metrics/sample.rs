@@ -6,41 +6,41 @@ use keytoll_trace::{ForeignCost, Link, Node, SampleCost};
 
 use super::{Times, Traffic};
 
-/// What one authentication took.
+/// The measurements of one authentication.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sample {
     /// Its number in the row.
     pub sample: u32,
-    /// When the trigger came, in virtual time since the start of the row.
+    /// When it was triggered, in virtual time since the start of the row.
     pub triggered_at_ns: u64,
     /// How it ended.
     pub outcome: Outcome,
-    /// How long it took, and how long what in it.
+    /// Its duration and parts of it.
     pub times: Times,
-    /// Where the delay went; None unless established.
+    /// How the delay divides; `None` unless it succeeded.
     pub split: Option<Split>,
-    /// What it sent over each link, from the trigger to the outcome, RADIUS accounting apart.
+    /// Traffic on each link, from the trigger to the outcome, without RADIUS accounting.
     pub links: BTreeMap<Link, LinkCount>,
     /// The same over all links.
     pub total: LinkCount,
-    /// What the sample sent outside that span: deletes, liveness, rekeying. RADIUS accounting always.
+    /// Traffic outside that span: deletes, liveness, rekeying; and all RADIUS accounting.
     pub after: LinkCount,
-    /// Messages that arrived and could not be used, at all nodes.
+    /// Discarded messages at all nodes.
     pub discards: u32,
-    /// Virtual time was charged for computation.
+    /// Whether virtual time was charged for computation.
     pub charged: bool,
-    /// The driver lost the CPU meanwhile: computation times are not to be used.
+    /// Whether the measuring process lost the CPU meanwhile, so that computation times are invalid.
     pub disturbed: bool,
-    /// What it cost each node on this machine; empty where nobody measured.
+    /// Costs of each node on this machine; empty if they were not measured.
     pub nodes: BTreeMap<Node, NodeCost>,
-    /// What each node computed in virtual time; empty where computation is not charged.
+    /// Computation of each node in virtual time; empty if computation is not charged.
     pub profiles: BTreeMap<Node, Profile>,
-    /// What users sent once the SAs were there; None where nothing was to be sent.
+    /// User traffic after the SAs were set up; `None` if none was configured.
     pub traffic: Option<Traffic>,
 }
 
 impl Sample {
-    /// Whether its delay says something: a disturbed computation that was charged to virtual time does not.
+    /// Whether its delay is valid: with a disturbed computation that was charged to virtual time it is not.
     pub fn delay_is_sound(&self) -> bool {
         !(self.disturbed && self.charged)
     }
@@ -51,12 +51,12 @@ impl Sample {
 pub enum Outcome {
     /// With a usable SA.
     Established,
-    /// Without one.
+    /// It failed.
     Failed {
-        /// The node that found out, and its name for it: `aaa: EAP wrong password`.
+        /// The node that detected the failure, and its reason: `aaa: EAP wrong password`.
         why: String,
     },
-    /// Not at all: the run stopped before.
+    /// The run ended before it did.
     Unfinished,
 }
 
@@ -70,7 +70,7 @@ impl Outcome {
         }
     }
 
-    /// Node and reason to group by, unless established.
+    /// Node and reason to group by, unless it succeeded.
     pub fn failure(&self) -> Option<&str> {
         match self {
             Self::Established => None,
@@ -80,14 +80,14 @@ impl Outcome {
     }
 }
 
-/// Where the delay of an authentication went. The parts add up to the delay to the nanosecond.
+/// How the delay of an authentication divides. The parts add up to the delay to the nanosecond.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Split {
-    /// At least one datagram of the authentication that will arrive was under way (queueing, serialisation, propagation).
+    /// At least one datagram that would arrive was in flight (queueing, serialisation, propagation).
     pub network_ns: u64,
-    /// None was, and a node was computing; per node. Of two at once the one that ended first counts.
+    /// None was, and a node was computing; per node. If two compute at once, the one that ended first counts.
     pub computation_ns: BTreeMap<Node, u64>,
-    /// Neither: timers ran, or a datagram that was going to be lost, damaged or a second copy was under way.
+    /// Neither: timers ran, or a datagram that was going to be lost, damaged or a duplicate was in flight.
     pub waiting_ns: u64,
 }
 
@@ -98,19 +98,19 @@ impl Split {
     }
 }
 
-/// What went over a link.
+/// Traffic on a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct LinkCount {
-    /// Protocol messages, fragments of one counted once, retransmissions not.
+    /// Protocol messages; fragments of one are counted once, retransmissions not at all.
     pub messages: u64,
-    /// IP packets after fragmentation, retransmissions and lost ones included; not those that a full queue refused
-    /// and not the copies that the network made.
+    /// IP packets after fragmentation, including retransmissions and lost ones, without those dropped by a full queue and
+    /// without duplicates made by the network.
     pub packets: u64,
     /// The bytes of these packets, IP headers included.
     pub bytes: u64,
     /// Messages sent again.
     pub retransmissions: u64,
-    /// Of `packets`, those lost or damaged, and those that a full queue refused.
+    /// Those of `packets` that were lost or damaged, and those dropped by a full queue.
     pub lost_packets: u64,
 }
 
@@ -125,27 +125,27 @@ impl LinkCount {
     }
 }
 
-/// What one authentication made a node compute in virtual time, until the packet that triggered it came back.
+/// A node's computation for one authentication in virtual time, until the packet that triggered it returned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Profile {
-    /// For how long it was busy.
+    /// How long it was busy.
     pub busy_ns: u64,
     /// How often a timer of [`TIMER_HZ`](super::TIMER_HZ) found it computing.
     pub hits: u64,
 }
 
-/// What one authentication cost one node on this machine.
+/// The cost of one authentication at one node on this machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NodeCost {
     /// CPU time.
     pub cpu_ns: u64,
-    /// The part of it spent in crypto operations; other makers' programs do not tell.
+    /// The part spent in crypto operations; other makers' programs do not report it.
     pub crypto_ns: Option<u64>,
-    /// Highest heap use of the node so far.
+    /// Maximum heap use of the node so far.
     pub heap_peak_bytes: Option<u64>,
     /// Heap that the idle SA pair keeps.
     pub idle_sa_bytes: Option<u64>,
-    /// The most memory that another maker's program has had, code included.
+    /// Maximum resident memory of another maker's program, code included.
     pub resident_max_bytes: Option<u64>,
 }
 

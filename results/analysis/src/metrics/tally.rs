@@ -1,4 +1,4 @@
-//! The statistics of a row: grows with its nodes, links and reasons, never with its length.
+//! The statistics of a row: their size depends on its nodes, links and reasons, never on its length.
 
 use std::collections::BTreeMap;
 
@@ -16,57 +16,57 @@ pub struct Tally {
     pub established: u64,
     /// The others, by reason.
     pub failures: BTreeMap<String, u64>,
-    /// Those during which the driver lost the CPU.
+    /// Those during which the measuring process lost the CPU.
     pub disturbed: u64,
     /// Whether computation was charged to virtual time.
     pub charged: bool,
-    /// How long they took, and how long what in them; those whose computation was disturbed and charged are left out.
+    /// Durations and parts of them, without authentications whose computation was disturbed and charged.
     pub times: TimesTally,
-    /// The computation part of their delays per node, summed.
+    /// The computation part of their delays per node, total.
     pub computation_by_node_ns: BTreeMap<Node, u64>,
-    /// What the authentications sent over each link, summed over all of them.
+    /// Traffic on each link, summed over all authentications.
     pub links: BTreeMap<Link, LinkCount>,
-    /// What they sent outside the authentication, summed.
+    /// Traffic outside the authentications, total.
     pub after: LinkCount,
-    /// What they cost each node.
+    /// Costs of each node.
     pub nodes: BTreeMap<Node, NodeTally>,
-    /// What they made each node compute in virtual time; empty where computation is not charged.
+    /// Computation of each node in virtual time; empty if computation is not charged.
     pub profiles: BTreeMap<Node, ProfileTally>,
-    /// What users sent; None where nothing was to be sent.
+    /// User traffic; `None` if none was configured.
     pub traffic: Option<TrafficTally>,
-    /// Frequency of the CPU profile that cycles are expressed in.
+    /// Frequency of the CPU profile in which cycles are expressed.
     pub profile_hz: BTreeMap<Node, f64>,
-    /// What arrived and could not be used, by protocol and reason.
+    /// Discarded messages, by protocol and reason.
     pub discards: BTreeMap<(Protocol, String), u64>,
     /// The crypto operations of the row.
     pub operations: Vec<OperationCost>,
     /// The kinds of messages of the row.
     pub messages: Messages,
-    /// Records and costs of authentications that had been concluded before; not counted anywhere else.
+    /// Records and costs of authentications that were already concluded; not counted elsewhere.
     pub late_records: u64,
-    /// Sample numbers with records that nothing triggered; not counted anywhere else.
+    /// Sample numbers with records but without a trigger; not counted elsewhere.
     pub without_trigger: u64,
 }
 
-/// What the authentications cost one node.
+/// Costs of the authentications at one node.
 #[derive(Debug, Clone, Default)]
 pub struct NodeTally {
     /// CPU time of those undisturbed.
     pub cpu_ns: Distribution,
-    /// The part of it spent in crypto operations.
+    /// The part spent in crypto operations.
     pub crypto_ns: Distribution,
-    /// Sample number and heap peak of the first authentication measured.
+    /// Sample number and heap peak of the first measured authentication.
     pub heap_peak_first: Option<(u32, u64)>,
     /// Heap that an idle SA pair keeps.
     pub idle_sa_bytes: Welford,
-    /// The most memory that another maker's program has had.
+    /// Maximum resident memory of another maker's program.
     pub resident_max_bytes: Option<u64>,
 }
 
-/// What the undisturbed authentications made one node compute in virtual time.
+/// Computation of the undisturbed authentications at one node in virtual time.
 #[derive(Debug, Clone, Default)]
 pub struct ProfileTally {
-    /// For how long it was busy.
+    /// How long it was busy.
     pub busy_ns: Welford,
     /// How often a timer found it computing.
     pub hits: Welford,

@@ -1,4 +1,4 @@
-//! Authentications small enough to work out by hand, and properties of those that are not.
+//! Authentications small enough to compute by hand, and properties of others.
 
 use keytoll_trace::{Fate, Link, Message, Name, OperationCost, Protocol, SampleCost};
 use proptest::prelude::*;
@@ -43,9 +43,9 @@ fn only(records: Vec<Record>) -> Sample {
     samples.kept.into_iter().next().unwrap()
 }
 
-/// Trigger at 100; the device computes 10, its request travels 1000; the gateway computes 50, its answer is lost;
-/// at 2000 the device repeats itself, travel 1000; the gateway repeats the answer at once, travel 900, in two
-/// packets, and a copy of it is made; the device computes 30 and is done at 3930.
+/// Trigger at 100; the device computes for 10, its request travels for 1000; the gateway computes for 50, its answer is lost;
+/// at 2000 the device retransmits, which travels for 1000; the gateway retransmits the answer at once, which travels for 900, in
+/// two packets, and is duplicated; the device computes for 30 and is done at 3930.
 fn worked_example() -> Vec<Record> {
     let request = sent(IKE, SA_INIT);
     let answer = Message { response: true, ..sent(IKE, Name::new(&"IKE_SA_INIT response")) };
@@ -108,8 +108,8 @@ fn the_kinds_of_messages_of_the_worked_example() {
 }
 
 #[test]
-fn what_was_sent_with_the_failure_belongs_to_it() {
-    // The device tells the gateway why it gives up: the datagram leaves after `Failed` is noted.
+fn messages_sent_with_the_failure_belong_to_it() {
+    // The device tells the gateway why it gives up: the datagram leaves after `Failed` is recorded.
     let sample = only(vec![
         at(0, Node::Ue, Fact::Triggered),
         at(50, Node::Ue, Fact::Sent(sent(IKE, INFORMATIONAL))),
@@ -163,8 +163,8 @@ fn each_protocol_counts_on_its_own_link() {
     assert_eq!(sample.links, BTreeMap::from([(UE_GW, refused), (GW_AAA, taken)]));
 }
 
-/// The gateway reports the session with its last answer; the server's answer to that may be sent before the device is
-/// done or after it. The device computes 30 of the 100 that the report is under way.
+/// The gateway reports the session with its last answer; the server's response to that may be sent before the device is
+/// done or after it. The device computes for 30 of the 100 during which the report is in flight.
 #[test]
 fn accounting_is_never_part_of_the_authentication() {
     let radius = |bytes| carried(GW_AAA, RADIUS, 1, bytes, 100, Fate::Delivered);
@@ -220,7 +220,7 @@ fn the_device_decides_on_the_outcome() {
 }
 
 #[test]
-fn who_was_told_is_not_who_found_out() {
+fn a_node_that_was_told_of_a_failure_did_not_detect_it() {
     let records = |found: &[(u64, Node, &'static str)], end| {
         let found = found.iter().map(|&(at_ns, node, why)| at(at_ns, node, Fact::Failed { why: why.into() }));
         let records = std::iter::once(at(0, Node::Ue, Fact::Triggered)).chain(found);
@@ -237,7 +237,7 @@ fn who_was_told_is_not_who_found_out() {
 }
 
 #[test]
-fn what_nothing_triggered_is_no_authentication() {
+fn records_without_a_trigger_are_no_authentication() {
     let samples = measure(vec![at(1, Node::Ue, Fact::Closed { why: "deleted".into() })], []);
     assert_eq!((samples.tally.n, samples.tally.without_trigger), (0, 1));
 }
@@ -285,7 +285,7 @@ fn disturbed_samples_are_not_in_the_cpu_figures_nor_in_charged_delays() {
 }
 
 #[test]
-fn a_long_row_holds_only_what_is_in_flight() {
+fn a_long_row_holds_only_authentications_in_progress() {
     let mut seen = Vec::new();
     let mut open_max = 0;
     let mut meter = Meter::new(|sample: &Sample| seen.push((sample.sample, sample.nodes.len())));
@@ -328,7 +328,7 @@ fn late_records_are_counted_as_late() {
 }
 
 #[test]
-fn rows_longer_than_what_is_kept_are_in_the_statistics() {
+fn samples_beyond_the_kept_ones_are_in_the_statistics() {
     let samples = measure(row(KEPT_MAX as u32 + 5, |_| 100, |_| false), []);
     assert_eq!((samples.kept.len(), samples.left_out, samples.tally.n), (KEPT_MAX, 5, KEPT_MAX as u64 + 5));
 }

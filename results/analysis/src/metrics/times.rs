@@ -1,4 +1,4 @@
-//! The times of an authentication, as one list: each is found when the authentication is concluded, stands in
+//! The times of an authentication, as one list: each is computed when the authentication is concluded, is in
 //! [`Sample::times`](super::Sample::times), and has its distribution over the row in [`Tally::times`](super::Tally::times).
 //!
 //! A further time is a file below this one and a line in `TIMES`; then a member of
@@ -17,38 +17,38 @@ pub use waiting_for_repeats::WAITING_FOR_REPEATS;
 /// A time of an authentication.
 #[derive(Debug, Clone, Copy)]
 pub struct Time {
-    /// What it is called in the list.
+    /// Its name in the list.
     name: &'static str,
-    /// In nanoseconds; None where there is no such time.
+    /// In nanoseconds; `None` if there is no such time.
     of: fn(&Concluded<'_>) -> Option<u64>,
 }
 
-/// An authentication of which all records are there.
+/// An authentication with complete records.
 pub(super) struct Concluded<'a> {
-    /// In order of time, those of other authentications and of users' traffic apart.
+    /// In chronological order, without those of other authentications and of user traffic.
     pub(super) records: &'a [Record],
-    /// When the trigger came.
+    /// When it was triggered.
     pub(super) start_ns: u64,
-    /// From the trigger until the device knew how it ended; None if it never did.
+    /// From the trigger until the device had an outcome; `None` without one.
     pub(super) duration_ns: Option<u64>,
     pub(super) outcome: &'a Outcome,
-    /// Where the delay went; None unless established.
+    /// How the delay divides; `None` unless it succeeded.
     pub(super) split: Option<&'a Split>,
-    /// When a datagram was under way or a node computed, counted from the trigger; nothing unless established.
+    /// When a datagram was in flight or a node computed, counted from the trigger; empty unless it succeeded.
     pub(super) busy: Cover,
-    /// What went over all links.
+    /// Traffic on all links.
     pub(super) total: LinkCount,
 }
 
-/// Every time, in no particular order.
+/// All times, in no particular order.
 const TIMES: [Time; 8] =
     [DELAY, FAILED_AFTER, FIRST_PACKET, NETWORK, COMPUTATION, WAITING, WAITED_FOR_LOST, WAITING_FOR_REPEATS];
 
-/// From the trigger to a usable SA at the initiator, of those established.
+/// From the trigger to a usable SA at the initiator, of successful authentications.
 pub const DELAY: Time =
     Time { name: "delay", of: |concluded| concluded.duration_ns.filter(|_| concluded.is_established()) };
 
-/// From the trigger until the device knew that it had failed, of those that did.
+/// From the trigger until the device knew that it had failed, of failed authentications.
 pub const FAILED_AFTER: Time = Time {
     name: "failed after",
     of: |concluded| concluded.duration_ns.filter(|_| !concluded.is_established()),
@@ -63,7 +63,7 @@ pub const FIRST_PACKET: Time = Time {
     },
 };
 
-/// The part of the delay in which a datagram that arrived was under way.
+/// The part of the delay in which a datagram that arrived was in flight.
 pub const NETWORK: Time = Time { name: "network", of: |concluded| Some(concluded.split?.network_ns) };
 
 /// The part in which none was, and a node was computing.
@@ -73,7 +73,7 @@ pub const COMPUTATION: Time =
 /// The part in which neither was.
 pub const WAITING: Time = Time { name: "waiting", of: |concluded| Some(concluded.split?.waiting_ns) };
 
-/// The same, of those that had to send again because a packet was lost.
+/// The same, of authentications that retransmitted because a packet was lost.
 pub const WAITED_FOR_LOST: Time = Time {
     name: "waited for lost",
     of: |concluded| {
@@ -105,7 +105,7 @@ impl Time {
 pub struct Times([Option<u64>; TIMES.len()]);
 
 impl Times {
-    /// One of them; None where there is no such time.
+    /// One of them; `None` if there is no such time.
     pub fn get(&self, time: &Time) -> Option<u64> {
         self.0[time.place()]
     }

@@ -1,4 +1,4 @@
-//! Traffic of users after an authentication: after one of them, and summed over a row.
+//! User traffic after an authentication: after one of them, and summed over a row.
 
 use std::collections::BTreeMap;
 
@@ -7,43 +7,43 @@ use keytoll_trace::{Fact, Link, Node, Protocol, Record, Spread, TrafficCost};
 use super::Tally;
 use crate::stats::{Distribution, Welford};
 
-/// The traffic of users after one authentication.
+/// The user traffic after one authentication.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Traffic {
     /// What each node sent and received: the device and the gateway.
     pub nodes: BTreeMap<Node, TrafficNode>,
     /// What each link carried, protected by IPsec or not.
     pub links: BTreeMap<Link, TrafficLink>,
-    /// Child and IKE SAs that were given new keys meanwhile.
+    /// The number of child and IKE SAs that were rekeyed meanwhile.
     pub rekeys: u64,
 }
 
-/// What one node sent and received, and what that cost it.
+/// Traffic and costs of one node.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct TrafficNode {
-    /// What it sent and received.
+    /// Its counters.
     pub told: keytoll_trace::Traffic,
-    /// For how long it was busy, in virtual time.
+    /// How long it was busy, in virtual time.
     pub busy_ns: u64,
-    /// What it cost on this machine.
+    /// Its cost on this machine.
     pub cost: Option<TrafficCost>,
 }
 
-/// What a link carried.
+/// Traffic on a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct TrafficLink {
-    /// IP packets after fragmentation, those lost included; not those that a full queue refused.
+    /// IP packets after fragmentation, including lost ones, without those dropped by a full queue.
     pub packets: u64,
     /// Their bytes, all headers included.
     pub bytes: u64,
-    /// Those lost or damaged, and those that a full queue refused.
+    /// Those lost or damaged, and those dropped by a full queue.
     pub lost_packets: u64,
-    /// Bytes of those that a full queue refused.
+    /// Bytes of those dropped by a full queue.
     pub refused_bytes: u64,
 }
 
 impl Traffic {
-    /// None if there was no traffic, or it did not come to its end. Discards go to the tally at once.
+    /// `None` if there was no traffic, or it did not finish. Discards go to the tally at once.
     pub(super) fn of(
         records: &[Record],
         costs: BTreeMap<Node, TrafficCost>,
@@ -64,7 +64,7 @@ impl Traffic {
         match &record.fact {
             Fact::Traffic(told) => self.nodes.entry(record.node).or_default().told = (**told).clone(),
             Fact::TrafficComputed { busy_ns } => {
-                // Servers compute, too, but users' packets do not pass them.
+                // Servers compute, too, but user traffic does not pass them.
                 self.nodes.entry(record.node).and_modify(|of| of.busy_ns = *busy_ns);
             }
             &Fact::TrafficCarried { link, packets, bytes, lost_packets, refused_bytes } => {
@@ -74,25 +74,25 @@ impl Traffic {
                 let key: (Protocol, String) = (*protocol, why.to_string());
                 *tally.discards.entry(key).or_default() += count;
             }
-            // After the stations have told what was, the SAs live on.
+            // The SAs live on after the stations have recorded their counters.
             Fact::Rekeyed { .. } if self.nodes.is_empty() => self.rekeys += 1,
             _ => {}
         }
     }
 
-    /// Data that arrived at a node, in bits per second: until its last byte, but not over less time than was sent for.
+    /// Data that arrived at a node, in bits per second: until its last byte, but at least over the sending time.
     pub fn goodput_bits_per_s(&self, node: Node) -> Option<f64> {
         let told = &self.nodes.get(&node)?.told;
         let elapsed_ns = told.duration_ns.max(told.last_arrival_ns).max(1);
         (told.payload_bytes > 0).then(|| told.payload_bytes as f64 * 8e9 / elapsed_ns as f64)
     }
 
-    /// Sums up something over both nodes.
+    /// Sums a counter over both nodes.
     fn sum(&self, of: fn(&keytoll_trace::Traffic) -> u64) -> u64 {
         self.nodes.values().map(|node| of(&node.told)).sum()
     }
 
-    /// Packets with data that sources sent.
+    /// Data packets that sources sent.
     pub fn sent(&self) -> u64 {
         self.sum(|told| told.data_packets_sent)
     }
@@ -102,7 +102,7 @@ impl Traffic {
         self.sum(|told| told.repeated_packets)
     }
 
-    /// Of these, those that did not arrive; of echoes, those without a reply.
+    /// Those that did not arrive; for echoes, those without a reply.
     pub fn lost(&self) -> u64 {
         self.sent().saturating_sub(self.sum(|told| told.data_packets_got))
     }
@@ -117,7 +117,7 @@ impl Traffic {
         self.sum(|told| told.out_packets)
     }
 
-    /// What the way put around each of these packets, in bytes: IPsec, outer headers and those of fragments.
+    /// Bytes added to each of these packets on the path: IPsec, outer headers and those of fragments.
     pub fn overhead_bytes(&self) -> Option<f64> {
         let wire: u64 = self.links.values().map(|link| link.bytes + link.refused_bytes).sum();
         let around = wire as f64 - self.sum(|told| told.out_bytes) as f64;
@@ -125,41 +125,41 @@ impl Traffic {
     }
 }
 
-/// The traffic of all authentications of a row.
+/// The user traffic of all authentications of a row.
 #[derive(Debug, Clone, Default)]
 pub struct TrafficTally {
-    /// Bits per second of data that arrived, by the node it arrived at.
+    /// Bits per second of received data, by receiving node.
     pub goodput: BTreeMap<Node, Welford>,
-    /// Packets with data that sources sent.
+    /// Data packets that sources sent.
     pub sent: Welford,
     /// Of these, those sent again.
     pub repeated: Welford,
-    /// Of these, those that did not arrive.
+    /// Those that did not arrive.
     pub lost: Welford,
-    /// How often a source gave up waiting for an acknowledgement.
+    /// The number of retransmission timeouts of sources.
     pub timeouts: Welford,
-    /// There and back, in nanoseconds, over all packets.
+    /// Round-trip time in nanoseconds, over all packets.
     pub round_trip_ns: Distribution,
-    /// One way, in nanoseconds, over all packets.
+    /// One-way delay in nanoseconds, over all packets.
     pub one_way_ns: Distribution,
     /// The longest time without new data, in nanoseconds.
     pub longest_gap_ns: Distribution,
-    /// What the way put around each packet, in bytes.
+    /// Bytes added to each packet on the path.
     pub overhead_bytes: Welford,
     /// Rekeyings meanwhile.
     pub rekeys: Welford,
-    /// What it cost each node.
+    /// Costs of each node.
     pub nodes: BTreeMap<Node, TrafficNodeTally>,
 }
 
-/// What traffic cost one node.
+/// Costs of traffic at one node.
 #[derive(Debug, Clone, Default)]
 pub struct TrafficNodeTally {
     /// CPU time of this machine per packet that either node sent, in picoseconds.
     pub cpu_ps_per_packet: Distribution,
-    /// The part of it spent in crypto operations.
+    /// The part spent in crypto operations.
     pub crypto_ns_per_packet: Welford,
-    /// Share of the time in which the node computed, in virtual time.
+    /// Share of time in which the node computed, in virtual time.
     pub busy_share: Welford,
 }
 

@@ -1,4 +1,4 @@
-//! A table of costs from primitives that were measured in several sizes: a straight line through their means.
+//! A table of costs from primitives measured at several sizes: a straight line through their means.
 
 use keytoll_trace::cost_table::{CostTable, OperationPrice};
 use keytoll_trace::primitive::{Timing, Timings};
@@ -6,7 +6,7 @@ use keytoll_trace::primitive::{Timing, Timings};
 use super::values;
 use crate::stats::{Line, Welford};
 
-/// The price of every operation and algorithm that was measured.
+/// The price of every measured operation and algorithm.
 pub fn table(timings: &Timings) -> CostTable {
     let Timings { keytoll_version, measured_unix_s, machine, library, .. } = timings;
     let mut table = CostTable::new(keytoll_version, *measured_unix_s, machine.clone(), library);
@@ -46,8 +46,8 @@ fn price(sizes: &[Timing]) -> Option<OperationPrice> {
     })
 }
 
-/// The line from the smallest to the largest size, never falling and never below zero: a short message must not be paid
-/// with the error of a long one.
+/// The line from the smallest to the largest size, never falling and never below zero: the error of a long message must not
+/// affect the price of a short one.
 fn line_through_ends(points: &[(f64, f64)]) -> Option<Line> {
     let (small, large) = (points.first()?, points.last()?);
     let line = Line::through(&[*small, *large])?;
@@ -55,7 +55,7 @@ fn line_through_ends(points: &[(f64, f64)]) -> Option<Line> {
     Some(Line { slope, intercept: (small.1 - slope * small.0).max(0.0) })
 }
 
-/// To picoseconds, in which the meter charges.
+/// Rounded to picoseconds, the meter's unit.
 fn rounded(ns: f64) -> f64 {
     (ns * 1000.0).round() / 1000.0
 }

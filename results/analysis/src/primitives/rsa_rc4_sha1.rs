@@ -5,7 +5,7 @@ use keytoll_trace::primitive::Timings;
 use super::{PrimitiveCost, summarise};
 use crate::study::{Basis, Figure, Line, Sheet, Table};
 
-/// Length of the input.
+/// Length of the input in bytes.
 pub const BYTES: usize = 114;
 /// How often.
 pub const OPERATIONS: u64 = 10_000;
@@ -20,7 +20,7 @@ struct Published {
     ratio: f64,
 }
 
-/// RC4 is one operation in both directions, and so measured once.
+/// RC4 is the same operation in both directions, and so measured once.
 const PUBLISHED: [Published; 5] = [
     Published {
         label: "RSA encrypt (public)",
@@ -41,7 +41,7 @@ const PUBLISHED: [Published; 5] = [
     Published { label: "SHA-1 digest", operation: "hash", algorithm: "sha1", seconds: 0.025, ratio: 1.25 },
 ];
 
-/// The paper's table with ours beside it.
+/// The paper's table with our measurements beside it.
 pub fn sheet(timings: &Timings) -> Sheet {
     let measured = summarise(timings);
     let of = |line: &Published| {
@@ -126,7 +126,7 @@ mod tests {
         assert_eq!(cells(3), [Some(5.0), Some(1.0), Some(20.0), Some(1.0)]);
     }
 
-    /// What the paper printed agrees with itself.
+    /// The printed numbers are consistent.
     #[test]
     fn published_ratios_follow_from_published_times() {
         for line in &PUBLISHED {

@@ -10,16 +10,16 @@ use super::Estimate;
 use super::lines::{Key, Run, Worked, weave};
 use super::skeleton::Skeleton;
 
-/// What was measured with one suite.
+/// The measurements with one suite.
 #[derive(Debug, Clone, Copy)]
 pub struct Measured<'a> {
     /// The suite.
     pub suite: &'a str,
-    /// The standing of its worst algorithm, empty if that is good.
+    /// The standing of its worst algorithm, empty if it is good.
     pub mark: &'a str,
     /// With every operation timed.
     pub timed: &'a [Cost],
-    /// Real and null cryptography side by side, if that was measured.
+    /// Real and null cryptography side by side, if measured.
     pub skeleton: Option<Beside<'a>>,
 }
 
@@ -43,47 +43,47 @@ pub struct Column {
     pub mark: String,
     /// Authentications measured.
     pub n: u64,
-    /// Every node that took part, in the order of the reports.
+    /// Every node with costs, in the order of the reports.
     pub nodes: Vec<NodeTotal>,
-    /// With and without cryptography; absent if that was not asked for.
+    /// With and without cryptography; absent if it was not requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub skeleton: Option<Skeleton>,
 }
 
-/// What an authentication costs a node.
+/// The cost of an authentication at a node.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct NodeTotal {
     /// The node.
     pub node: String,
-    /// All of it, in milliseconds.
+    /// The total, in milliseconds.
     pub total_ms: Estimate,
-    /// The crypto operations in it.
+    /// The part in crypto operations.
     pub crypto_ms: Estimate,
     /// The rest: parsing, state, memory, packets.
     pub rest_ms: Estimate,
-    /// The part of the total that is cryptography, 0 to 1, of medians.
+    /// The share of cryptography in the total, 0 to 1, of medians.
     pub crypto_share: f64,
-    /// The median of all of it in cycles of the core's own clock.
+    /// The median of the total in cycles of the core's own clock.
     pub total_cycles: f64,
 }
 
-/// What an operation costs with one suite.
+/// The cost of an operation with one suite.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Cell {
     /// The algorithm.
     pub algorithm: String,
-    /// How often it runs in a row, mean over the authentications.
+    /// How often it runs in sequence, mean over the authentications.
     pub count: f64,
-    /// What all of these cost together, in milliseconds.
+    /// Their cost together, in milliseconds.
     pub ms: Estimate,
     /// The median in cycles of the core's own clock.
     pub cycles: f64,
-    /// The part of the node's total, 0 to 1, of medians: parts need not add up to 1.
+    /// The share of the node's total, 0 to 1, of medians: shares need not add up to 1.
     pub share: f64,
 }
 
 impl Column {
-    /// Measures a suite: the column, and its lines for one node.
+    /// Evaluates a suite: the column, and its lines for one node.
     pub(super) fn of(node: Node, measured: &Measured<'_>) -> (Self, Vec<(Key, Cell)>) {
         let timed = Work::of(measured.timed);
         let column = Self {
@@ -103,7 +103,7 @@ impl Column {
     }
 }
 
-/// What every node did, authentication by authentication.
+/// The work of every node, authentication by authentication.
 #[derive(Debug, Default)]
 pub(super) struct Work {
     ms_per_tick: f64,
@@ -143,7 +143,7 @@ impl Work {
         ticks as f64 * self.ms_per_tick
     }
 
-    /// Milliseconds of something in each authentication at some nodes together.
+    /// Milliseconds of something in each authentication, summed over some nodes.
     pub(super) fn each_ms<'a>(
         &'a self,
         nodes: &'a [Node],
@@ -173,7 +173,7 @@ impl Work {
         self.hz.get(&node).map_or(0.0, |hz| ms / 1e3 * hz)
     }
 
-    /// The lines of a node in their order, each over all authentications: where one lacks an operation, it cost nothing.
+    /// The lines of a node in their order, each over all authentications: an absent operation cost nothing.
     fn cells(&self, node: Node) -> Vec<(Key, Cell)> {
         let mut keys = Vec::new();
         let samples: Vec<&Worked> = self.samples.iter().filter_map(|sample| sample.get(&node)).collect();

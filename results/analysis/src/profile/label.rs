@@ -1,22 +1,21 @@
-//! What the messages of an authentication are called. IKEv1's as paper 004 calls them: phase, side, place in the exchange.
+//! Labels of an authentication's messages. IKEv1's are those of paper 004: phase, side, position in the exchange.
 
 use std::collections::BTreeMap;
 
 use keytoll_trace::{Message, Name, Node, Protocol, StepCost, Stimulus};
 
-/// The names of what one step received and sent.
+/// The labels of the messages that one step received and sent.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Labels {
     pub(super) received: Option<String>,
     pub(super) sent: Option<String>,
 }
 
-/// Where a step neither received nor sent a message.
+/// The label of a step that neither received nor sent a message.
 const NO_MESSAGE: &str = "no message";
 
 impl Labels {
-    /// The message that an operation belongs to: one for reading to what was received, if anything was, another to what
-    /// was sent.
+    /// The message to which an operation belongs: for reading the received one, if there was any, otherwise the sent one.
     pub(super) fn message(&self, reading: bool) -> String {
         let (first, second) =
             if reading { (&self.received, &self.sent) } else { (&self.sent, &self.received) };
@@ -24,7 +23,7 @@ impl Labels {
     }
 }
 
-/// The names for each step of one authentication at one node, in their order.
+/// The labels for each step of one authentication at one node, in order.
 pub(super) fn labels(steps: &[&StepCost]) -> Vec<Labels> {
     let mut count = Count::default();
     let numbered: Vec<_> = steps.iter().map(|step| count.step(step)).collect();
@@ -38,7 +37,7 @@ pub(super) fn labels(steps: &[&StepCost]) -> Vec<Labels> {
         .collect()
 }
 
-/// A message and the how many-th of its kind it is, from 1.
+/// A message and its number among those of its kind, from 1.
 struct Numbered {
     kind: Kind,
     message: Message,
@@ -56,14 +55,14 @@ struct Count {
 }
 
 impl Count {
-    /// What a step received, and the first thing that it sent.
+    /// The received message of a step, and the first one that it sent.
     fn step(&mut self, step: &StepCost) -> (Option<Numbered>, Option<Numbered>) {
         let received = match &step.stimulus {
             Stimulus::Message(message) => Some(self.number(message, of_initiator(step.node, false))),
             Stimulus::Datagram(_) | Stimulus::Own => None,
         };
         let sent = step.sent.iter().map(|message| self.number(message, of_initiator(step.node, true)));
-        // All are counted, so none may be left to a lazy iterator.
+        // All are counted, so they must not be left to a lazy iterator.
         let sent: Vec<_> = sent.collect();
         (received, sent.into_iter().next())
     }
@@ -87,7 +86,7 @@ impl Count {
     }
 }
 
-/// In a series nothing in a message says whose it is. The device is the initiator.
+/// In a series a message does not show its sender's role. The device is the initiator.
 fn of_initiator(node: Node, sent: bool) -> bool {
     (node == Node::Ue) == sent
 }
@@ -99,7 +98,7 @@ impl Numbered {
             Some(series) => format!("{series}, {side}{}", self.place),
             None => self.plain(count),
         };
-        // RFC 7383 §2.5: fragments are numbered from 1, and each is opened for itself. The first stands for the message.
+        // RFC 7383 §2.5: fragments are numbered from 1, and each is decrypted separately. The first represents the message.
         if self.message.fragment > 1 { format!("{name}, fragment {}", self.message.fragment) } else { name }
     }
 

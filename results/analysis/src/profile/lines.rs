@@ -1,5 +1,5 @@
 //! From the steps of one authentication to runs of equal operations, and the order of runs that several authentications
-//! have in common.
+//! share.
 
 use std::collections::BTreeMap;
 
@@ -7,19 +7,19 @@ use keytoll_trace::{StepCost, StepOperation, Stimulus};
 
 use super::label::labels;
 
-/// What makes runs of different authentications, or with different suites, the same line.
+/// What identifies the same line in different authentications, or with different suites.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Key {
     pub(super) message: String,
     pub(super) phase: String,
     pub(super) operation: String,
-    /// What it was for, as the engine says.
+    /// Its purpose, as the engine reports it.
     pub(super) purpose: String,
-    /// The how many-th run of this operation for this message in this phase with this purpose.
+    /// The number of this run among those of the same operation, message, phase and purpose.
     occurrence: usize,
 }
 
-/// The same operation with the same algorithm, several times in a row.
+/// The same operation with the same algorithm, several times in sequence.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Run {
     pub(super) key: Key,
@@ -28,29 +28,29 @@ pub(super) struct Run {
     pub(super) ticks: u64,
 }
 
-/// What a node did in one authentication, step by step. IPsec traffic is not in it.
+/// The work of a node in one authentication, step by step, without IPsec traffic.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Worked {
     pub(super) runs: Vec<Run>,
-    /// Ticks of each step, by what it is called.
+    /// Ticks of each step, by its name.
     pub(super) steps: Vec<WorkedStep>,
 }
 
 /// One step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct WorkedStep {
-    /// What was received, or else what was sent.
+    /// The received message, or else the sent one.
     pub(super) name: String,
     pub(super) ticks: u64,
     /// Those of its operations.
     pub(super) crypto_ticks: u64,
 }
 
-/// A message with more runs than this, as those of TLS, gets one line for each kind of operation, where the first was.
+/// A message with more runs than this, as those of TLS, gets one line for each kind of operation, at the position of the first.
 const RUNS_MAX: usize = 10;
-/// What has to happen before the rest can be believed.
+/// The operations that must precede the use of a message.
 const OPENING: [&str; 3] = ["decrypt", "verify-mac", "verify"];
-/// The phase of IPsec traffic, which is no part of an authentication.
+/// The phase of IPsec traffic, which is not part of an authentication.
 const TRAFFIC: &str = "traffic";
 
 impl Worked {
@@ -91,17 +91,17 @@ fn split(step: &StepCost) -> (Vec<&StepOperation>, u64, u64) {
     (inside.clone(), ticks(&inside), ticks(&traffic))
 }
 
-/// What comes before the last opening operation serves to read what was received, what comes after it to answer.
+/// Operations up to the last opening one serve to read the received message, those after it to answer.
 fn halves<'a, 'b>(operations: &'b [&'a StepOperation]) -> [(bool, &'b [&'a StepOperation]); 2] {
     let last = operations.iter().rposition(|operation| OPENING.contains(&&*operation.operation));
     let (reading, answering) = operations.split_at(last.map_or(0, |last| last + 1));
     [(true, reading), (false, answering)]
 }
 
-/// How many runs of an operation there were, by message, phase, operation and purpose.
+/// The number of runs of an operation so far, by message, phase, operation and purpose.
 type Occurrences = BTreeMap<[String; 4], usize>;
 
-/// The runs of what belongs to one message of a step.
+/// The runs that belong to one message of a step.
 fn runs(message: &str, operations: &[&StepOperation], occurrences: &mut Occurrences) -> Vec<Run> {
     let mut groups: Vec<Vec<&StepOperation>> = Vec::new();
     for &operation in operations {
@@ -123,7 +123,7 @@ fn is_same(one: &StepOperation, other: &StepOperation) -> bool {
         && one.algorithm == other.algorithm
 }
 
-/// Groups of the same operation in the place of the first.
+/// Groups the same operation at the position of the first.
 fn gathered<'a>(groups: &[Vec<&'a StepOperation>]) -> Vec<Vec<&'a StepOperation>> {
     let mut gathered: Vec<Vec<&StepOperation>> = Vec::new();
     for group in groups {
@@ -149,7 +149,7 @@ fn run(message: &str, group: &[&StepOperation], occurrences: &mut Occurrences) -
     }
 }
 
-/// Puts keys into an order that has them already or not: a new one comes behind the one it follows.
+/// Merges keys into an existing order: a new one comes after the one that it follows.
 pub(super) fn weave<'a>(known: &mut Vec<Key>, keys: impl Iterator<Item = &'a Key>) {
     let mut at = 0;
     for key in keys {

@@ -1,10 +1,10 @@
-//! Where the time of a node goes in an authentication: every crypto operation in the order of the messages, and what is
-//! left of the node without them.
+//! Where the time of a node goes in an authentication: every crypto operation in the order of the messages, and the rest of
+//! the node.
 //!
 //! ```text
-//! Cost::Step --label--> which message an operation belongs to --lines--> runs of operations, sample by sample
-//!            --column--> one suite: lines with median and interval, totals of every node, and with a skeleton what
-//!                        cryptography costs by subtraction and by addition                        --> Profile
+//! Cost::Step --label--> message of each operation --lines--> runs of operations, sample by sample
+//!            --column--> one suite: lines with median and interval, totals of every node, and with a skeleton the cost of
+//!                        cryptography by subtraction and by addition                        --> Profile
 //! ```
 
 mod column;
@@ -33,7 +33,7 @@ pub const FORMAT: u32 = 1;
 pub struct Profile {
     /// The version of this interface.
     pub format: u32,
-    /// Which keytoll measured, told what, when and on what machine; absent in what was written before this was noted.
+    /// Version, arguments, time and machine of the measurement; absent in files from before this was recorded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provenance: Option<Provenance>,
     /// The method's name in the catalogue.
@@ -46,29 +46,29 @@ pub struct Profile {
     pub columns: Vec<Column>,
     /// The operations in the order of the messages.
     pub lines: Vec<Line>,
-    /// What a reader must know.
+    /// Notes for readers.
     pub notes: Vec<String>,
 }
 
-/// One operation, or the same several times in a row.
+/// One operation, or the same several times in sequence.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Line {
     /// The message that it belongs to.
     pub message: String,
     /// The operation, in words.
     pub operation: String,
-    /// What it is for: the key, payload or proof, in the words of the protocol, and the how many-th such line of its message
-    /// it is if there are several; empty if there is nothing to tell it from.
+    /// Its purpose: the key, payload or proof, in the protocol's terms, with a number if its message has several such lines; empty if
+    /// nothing distinguishes it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub purpose: String,
     /// The phase of the protocol.
     pub phase: String,
-    /// What it costs with each suite; none where it does not happen.
+    /// Its cost with each suite; `null` where it does not occur.
     pub cells: Vec<Option<Cell>>,
 }
 
 /// The median of `n` values and its distribution-free 95 % interval; beside it their mean, which a single disturbed value can
-/// move and nothing is judged by.
+/// shift and on which no verdict is based.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Estimate {
     /// Median.
@@ -111,7 +111,7 @@ impl Estimate {
     }
 }
 
-/// What a profile is about.
+/// The subject of a profile.
 #[derive(Debug, Clone, Copy)]
 pub struct Subject<'a> {
     /// The method's name in the catalogue.
@@ -123,7 +123,7 @@ pub struct Subject<'a> {
 }
 
 impl Profile {
-    /// Sets the columns side by side; their lines meet where message, operation and phase are the same.
+    /// Combines the columns; their lines match if message, operation and phase are equal.
     pub fn new(subject: Subject<'_>, measured: &[Measured<'_>], notes: Vec<String>) -> Self {
         let columns: Vec<(Column, Vec<(Key, Cell)>)> =
             measured.iter().map(|measured| Column::of(subject.node, measured)).collect();
@@ -153,7 +153,7 @@ impl Profile {
     }
 }
 
-/// What a line is for, and its place among those that would look the same.
+/// The purpose of a line, with its number among those that would look the same.
 fn purpose(key: &Key, keys: &[Key]) -> String {
     let looks = |key: &Key| (key.message.clone(), key.operation.clone(), key.purpose.clone());
     let same: Vec<&Key> = keys.iter().filter(|other| looks(other) == looks(key)).collect();

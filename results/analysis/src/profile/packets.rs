@@ -1,4 +1,4 @@
-//! What IPsec adds to an echo request and its answer, stage by stage: paper 004's Table 3 and Figures 4 and 5.
+//! The cost of IPsec for an echo request and its answer, stage by stage: paper 004's Table 3 and Figures 4 and 5.
 
 use keytoll_trace::provenance::Provenance;
 use keytoll_trace::{PacketCost, StageCost};
@@ -15,18 +15,18 @@ const FORMAT: u32 = 1;
 pub struct Packets {
     /// The version of this interface.
     pub format: u32,
-    /// Which keytoll measured, told what, when and on what machine; absent in what was written before this was noted.
+    /// Version, arguments, time and machine of the measurement; absent in files from before this was recorded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provenance: Option<Provenance>,
-    /// Length of the echo request and of its answer with their IP headers, before the tunnel is put around them.
+    /// Length of the echo request and of its answer with their IP headers, before encapsulation.
     pub packet_bytes: u16,
-    /// Frequency of the core that cycles are of.
+    /// Frequency of the core, to which cycles refer.
     pub core_hz: f64,
     /// Without IPsec, in microseconds.
     pub native_us: Estimate,
     /// One for each suite.
     pub columns: Vec<PacketColumn>,
-    /// What a reader must know.
+    /// Notes for readers.
     pub notes: Vec<String>,
 }
 
@@ -39,28 +39,28 @@ pub struct PacketColumn {
     pub mark: String,
     /// With cryptography.
     pub full: Processing,
-    /// Without it.
+    /// Without cryptography.
     pub skeleton: Processing,
-    /// What cryptography costs, full less skeleton packet by packet, in microseconds.
+    /// The cost of cryptography: full minus skeleton packet by packet, in microseconds.
     pub crypto_us: Estimate,
-    /// The part of what IPsec adds to the native processing that is cryptography, 0 to 1, of medians.
+    /// The share of cryptography in what IPsec adds to the native processing, 0 to 1, of medians.
     pub crypto_share: f64,
 }
 
-/// The time of a packet and its answer at the server, in microseconds.
+/// The processing time of a packet and its answer at the server, in microseconds.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Processing {
-    /// All of it.
+    /// The total.
     pub total_us: Estimate,
-    /// From the packet on the wire to the request.
+    /// From the received packet to the request.
     pub inbound_us: Estimate,
     /// From the request to the answer.
     pub echo_us: Estimate,
-    /// From the answer to the packet on the wire.
+    /// From the answer to the packet to send.
     pub outbound_us: Estimate,
-    /// The stages of the way in.
+    /// The inbound stages.
     pub inbound: Vec<Stage>,
-    /// The stages of the way out.
+    /// The outbound stages.
     pub outbound: Vec<Stage>,
 }
 
@@ -73,18 +73,18 @@ pub struct Stage {
     pub us: Estimate,
     /// The median in cycles of the core's own clock.
     pub cycles: f64,
-    /// The part of all stages of its way, 0 to 1, of medians.
+    /// The share of all stages of its direction, 0 to 1, of medians.
     pub share: f64,
 }
 
-/// What was measured.
+/// The measurements.
 #[derive(Debug, Clone, Copy)]
 pub struct MeasuredPackets<'a> {
     /// Length of the echo request with its IP header.
     pub packet_bytes: u16,
     /// Ticks of the cycle counter per second.
     pub ticks_hz: f64,
-    /// The frequency that the core ran at.
+    /// The frequency of the core.
     pub core_hz: f64,
     /// Without IPsec.
     pub native: &'a [PacketCost],
@@ -92,21 +92,21 @@ pub struct MeasuredPackets<'a> {
     pub suites: &'a [MeasuredSuite<'a>],
 }
 
-/// What was measured with one suite.
+/// The measurements with one suite.
 #[derive(Debug, Clone, Copy)]
 pub struct MeasuredSuite<'a> {
     /// The suite.
     pub suite: &'a str,
-    /// The standing of its worst algorithm, empty if that is good.
+    /// The standing of its worst algorithm, empty if it is good.
     pub mark: &'a str,
     /// With cryptography.
     pub full: &'a [PacketCost],
-    /// Without it.
+    /// Without cryptography.
     pub skeleton: &'a [PacketCost],
 }
 
 impl Packets {
-    /// Measures what was measured; None if there is no packet.
+    /// Evaluates the measurements; `None` without packets.
     pub fn new(measured: &MeasuredPackets<'_>, notes: Vec<String>) -> Option<Self> {
         let clock = Clock { us_per_tick: 1e6 / measured.ticks_hz, core_hz: measured.core_hz };
         let native_us = clock.estimate(measured.native, whole)?;
@@ -169,7 +169,7 @@ impl Clock {
         })
     }
 
-    /// Stages in the order in which they end first; what ends twice is one stage.
+    /// Stages in the order in which they end first; a stage that occurs twice is counted as one.
     fn stages(&self, costs: &[PacketCost], of: impl Fn(&PacketCost) -> &[StageCost]) -> Vec<Stage> {
         let mut names: Vec<&str> = Vec::new();
         for stage in costs.iter().flat_map(&of) {
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn totals_and_what_cryptography_is_of_them() {
+    fn totals_and_the_share_of_cryptography() {
         let full = [cost(100, 10, 90, 60), cost(110, 10, 100, 60)];
         let skeleton = [cost(40, 10, 30, 0), cost(42, 10, 32, 0)];
         let column = &packets(&full, &skeleton).unwrap().columns[0];
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn what_ends_twice_is_one_stage_and_shares_add_up() {
+    fn a_repeated_stage_is_one_and_shares_add_up() {
         let column = packets(&[cost(100, 10, 90, 60)], &[cost(40, 10, 30, 0)]).unwrap().columns.remove(0);
         let told: Vec<_> =
             column.full.inbound.iter().map(|stage| (&*stage.stage, stage.us.p50, stage.share)).collect();
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_packet_there_is_nothing_to_say() {
+    fn without_packets_there_is_no_profile() {
         assert_eq!(packets(&[], &[]), None);
     }
 }

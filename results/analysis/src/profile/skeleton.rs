@@ -1,5 +1,5 @@
-//! With and without cryptography: what is left when every primitive costs nothing, and whether what goes away with them is
-//! what they were metered to cost.
+//! With and without cryptography: what remains when every primitive costs nothing, and whether the difference equals the
+//! metered cost of the primitives.
 
 use std::collections::BTreeMap;
 
@@ -12,9 +12,9 @@ use super::column::{Beside, Work};
 use super::lines::Worked;
 use crate::stats::median95;
 
-/// Both ways to say what cryptography costs may differ by this part of the subtraction.
+/// The two costs of cryptography may differ by this part of the subtraction.
 const AGREEMENT: f64 = 0.10;
-/// So many steps are named where they differ.
+/// The number of steps that are listed where they differ.
 const CONTRIBUTIONS: usize = 5;
 
 /// The same authentications with and without cryptography, in milliseconds.
@@ -22,7 +22,7 @@ const CONTRIBUTIONS: usize = 5;
 pub struct Skeleton {
     /// At the node that the profile is about.
     pub node: Sides,
-    /// At all nodes together: messages go in lock-step, so this is what an authentication takes without a network.
+    /// At all nodes together: messages are exchanged in lock-step, so this is the duration of an authentication without a network.
     pub all: Sides,
     /// Where subtraction and addition differ at the node, the step with the largest difference first.
     pub contributions: Vec<Contribution>,
@@ -33,35 +33,35 @@ pub struct Skeleton {
 pub struct Sides {
     /// With cryptography.
     pub full_ms: Estimate,
-    /// Without it.
+    /// Without cryptography.
     pub skeleton_ms: Estimate,
-    /// What cryptography costs: full less skeleton, turn by turn.
+    /// The cost of cryptography: full minus skeleton, turn by turn.
     pub by_subtraction_ms: Estimate,
-    /// What cryptography costs: the metered operations together.
+    /// The cost of cryptography: the sum of the metered operations.
     pub by_addition_ms: Estimate,
-    /// By how much of the subtraction the addition is more (or less), of medians.
+    /// By how much the addition exceeds the subtraction (or is less), relative to the subtraction, of medians.
     pub difference: f64,
     /// Whether that is within 10 %.
     pub agrees: bool,
-    /// What the null operations cost that are still called.
+    /// The cost of the null operations, which are still called.
     pub skeleton_crypto_ms: Estimate,
-    /// The part of the skeleton that this is, 0 to 1.
+    /// Their share of the skeleton, 0 to 1.
     pub skeleton_crypto_share: f64,
 }
 
-/// How far one step is behind the difference.
+/// The contribution of one step to the difference.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Contribution {
-    /// What arrived, or what was sent.
+    /// The received message, or the sent one.
     pub step: String,
-    /// Full less skeleton, in milliseconds.
+    /// Full minus skeleton, in milliseconds.
     pub by_subtraction_ms: f64,
     /// Its metered operations.
     pub by_addition_ms: f64,
 }
 
 impl Contribution {
-    /// What the operations leave unexplained, in milliseconds: what cryptography costs the code around it.
+    /// What the operations do not explain, in milliseconds: the cost of cryptography in the code around it.
     pub fn unexplained_ms(&self) -> f64 {
         self.by_subtraction_ms - self.by_addition_ms
     }
@@ -84,7 +84,7 @@ impl Skeleton {
     }
 }
 
-/// What is compared.
+/// The series to compare.
 struct Three<'a> {
     timed: &'a Work,
     full: &'a Work,
@@ -132,7 +132,7 @@ impl Three<'_> {
     }
 }
 
-/// Median milliseconds of each step of a node, or of the operations in it; an authentication without the step took none.
+/// Median milliseconds of each step of a node, or of its operations; an authentication without the step counts as zero.
 fn step_medians(work: &Work, node: Node, crypto: bool) -> BTreeMap<String, f64> {
     let mut ticks: BTreeMap<String, Vec<u64>> = BTreeMap::new();
     for (place, sample) in work.samples.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! What profiles must say of steps that are written out here, with numbers that can be added up by hand.
+//! Profiles of hand-written steps, with numbers that can be added up by hand.
 
 use keytoll_trace::{Cost, Message, Name, Node, Protocol, StepCost, StepOperation, Stimulus};
 
@@ -106,7 +106,7 @@ fn told(profile: &Profile) -> Vec<(&str, &str, &str, f64, f64)> {
 }
 
 #[test]
-fn operations_stand_with_the_message_they_read_or_answer() {
+fn operations_belong_to_the_message_they_read_or_answer() {
     let costs: Vec<Cost> = std::iter::once(clock()).chain(handshake(400)).collect();
     let profile = of(Node::Gw, &[timed("one", &costs)]);
     assert_eq!(
@@ -137,7 +137,7 @@ fn totals_leave_ipsec_traffic_out_and_add_up() {
 }
 
 #[test]
-fn means_have_intervals_and_what_is_missing_cost_nothing() {
+fn means_have_intervals_and_missing_operations_cost_nothing() {
     let mut costs = vec![clock()];
     costs.extend(in_sample(0, &handshake(400)));
     costs.extend(in_sample(1, &handshake(600)));
@@ -178,7 +178,7 @@ fn no_two_lines_look_the_same() {
 }
 
 #[test]
-fn a_fragment_is_told_from_the_message() {
+fn a_fragment_is_distinguished_from_the_message() {
     let fragment = |number| Message { fragment: number, ..ike("IKE_AUTH", false, 1) };
     let decrypt = || vec![operation("auth", "decrypt", "aes128gcm16", 5)];
     let steps = [
@@ -192,7 +192,7 @@ fn a_fragment_is_told_from_the_message() {
 }
 
 #[test]
-fn suites_meet_in_their_lines_and_keep_their_own() {
+fn suites_share_common_lines_and_keep_their_own() {
     let one: Vec<Cost> = std::iter::once(clock()).chain(handshake(400)).collect();
     let mut other = one.clone();
     let Cost::Step(second) = &mut other[2] else { panic!("not a step") };
@@ -278,7 +278,7 @@ fn a_message_with_many_runs_has_one_line_for_each_kind() {
 }
 
 #[test]
-fn subtraction_and_addition_are_held_against_each_other() {
+fn subtraction_and_addition_are_compared() {
     let with = |ticks: [u64; 2], crypto: [u64; 2]| -> Vec<Cost> {
         let one = |kind, place: usize| {
             let operations = vec![operation("auth", "agree", "x25519", crypto[place])];

@@ -1,4 +1,4 @@
-//! Everything the summary says of one quantity, collected in bounded memory.
+//! All statistics of one quantity, collected in bounded memory.
 
 use super::{Interval, Quantiles, Welford, interval95};
 
@@ -26,7 +26,7 @@ impl Distribution {
         interval95(&self.moments)
     }
 
-    /// The distribution-free 95 % interval of the median; None below six values.
+    /// The distribution-free 95 % interval of the median; `None` below six values.
     pub fn median_interval95(&self) -> Option<Interval> {
         self.quantiles.median_interval95()
     }

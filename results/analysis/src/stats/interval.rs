@@ -11,7 +11,7 @@ pub struct Interval {
     pub high: f64,
 }
 
-/// The interval that holds the true mean in 95 of 100 such experiments; None below two values, where
+/// The interval that contains the true mean in 95 of 100 such experiments; `None` below two values, where
 /// the spread is unknown.
 pub fn interval95(values: &Welford) -> Option<Interval> {
     let (mean, stddev) = (values.mean()?, values.stddev()?);

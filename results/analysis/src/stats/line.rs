@@ -1,16 +1,16 @@
-//! A straight line through points by least squares, and how well two quantities go together.
+//! A straight line through points by least squares, and the correlation of two quantities.
 
 /// `y = intercept + slope · x`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Line {
     /// Of y per x.
     pub slope: f64,
-    /// y where x is zero.
+    /// y at x = 0.
     pub intercept: f64,
 }
 
 impl Line {
-    /// The line with the least squares of its distances in y; None if all x are the same.
+    /// The line with the least squares of its distances in y; `None` if all x are equal.
     pub fn through(points: &[(f64, f64)]) -> Option<Self> {
         let sums = Sums::of(points);
         let slope = sums.xy / sums.xx;
@@ -23,14 +23,14 @@ impl Line {
     }
 }
 
-/// Pearson's coefficient; None if one of the two does not vary.
+/// Pearson's coefficient; `None` if one of the two does not vary.
 pub fn correlation(points: &[(f64, f64)]) -> Option<f64> {
     let sums = Sums::of(points);
     let coefficient = sums.xy / (sums.xx * sums.yy).sqrt();
     coefficient.is_finite().then_some(coefficient)
 }
 
-/// Means, and sums of products of the distances from them.
+/// Means, and sums of products of the deviations from them.
 struct Sums {
     x: f64,
     y: f64,
@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_vary_has_neither() {
+    fn constants_have_neither() {
         assert_eq!(Line::through(&[(1.0, 2.0), (1.0, 3.0)]), None);
         assert_eq!(Line::through(&[]), None);
         assert_eq!(correlation(&[(1.0, 2.0), (2.0, 2.0)]), None);

@@ -1,4 +1,4 @@
-//! The arithmetic behind every number: sums that do not drift, quantiles, intervals.
+//! The statistics behind every number: stable sums, quantiles, intervals.
 
 mod distribution;
 mod interval;

@@ -1,5 +1,5 @@
-//! Quantiles: exact while there are few values, three digits from a histogram beyond.
-//! Read Hyndman & Fan, The American Statistician 50 (1996) 361: type 7, the one of NumPy, R and Excel; and David & Nagaraja,
+//! Quantiles: exact for few values, with three digits from a histogram for more.
+//! Read Hyndman & Fan, The American Statistician 50 (1996) 361: type 7, that of NumPy, R and Excel; and David & Nagaraja,
 //! Order Statistics (2003) §7.1, for the interval of the median.
 
 use std::f64::consts::LN_2;
@@ -8,10 +8,10 @@ use hdrhistogram::Histogram;
 
 use super::Interval;
 
-/// Up to this many values are kept as they are.
+/// Up to this many values are kept individually.
 const EXACT_MAX: usize = 10_000;
 
-/// The median of some values and its distribution-free 95 % interval, which is not known below six; None without values.
+/// The median of some values and its distribution-free 95 % interval, which is unknown below six; `None` without values.
 pub fn median95(values: impl IntoIterator<Item = f64>) -> Option<(f64, Option<Interval>)> {
     let mut sorted: Vec<f64> = values.into_iter().collect();
     sorted.sort_unstable_by(f64::total_cmp);
@@ -54,7 +54,7 @@ impl Quantiles {
         }
     }
 
-    /// The quantiles at `fractions` (0 to 1); None without values.
+    /// The quantiles at `fractions` (0 to 1); `None` without values.
     pub fn at<const N: usize>(&self, fractions: [f64; N]) -> Option<[f64; N]> {
         match &self.0 {
             Kept::Exact(values) if values.is_empty() => None,
@@ -69,7 +69,7 @@ impl Quantiles {
     }
 
     /// The distribution-free 95 % interval of the median: two of the values, equally many ranks from the least and from the
-    /// greatest. None below six values, of which even the extremes enclose the median less often.
+    /// greatest. `None` below six values, whose extremes enclose the median less often.
     pub fn median_interval95(&self) -> Option<Interval> {
         match &self.0 {
             Kept::Exact(values) => interval_of_median(&sorted(values)),
@@ -88,8 +88,8 @@ fn sorted(values: &[u64]) -> Vec<f64> {
     sorted.into_iter().map(|value| value as f64).collect()
 }
 
-/// The greatest rank at which the median lies, in 95 of 100 cases, between the value of this rank and the one as far from the
-/// greatest: that fewer of n tosses are heads happens in at most 2.5 of 100 cases.
+/// The greatest rank such that the median lies, in 95 of 100 cases, between the value of this rank and the one as far from the
+/// greatest: fewer heads in n tosses occur in at most 2.5 of 100 cases.
 fn median_rank95(n: u64) -> Option<u64> {
     if n > EXACT_MAX as u64 {
         return Some(((n as f64 - NORMAL_975 * (n as f64).sqrt()) / 2.0) as u64);
@@ -115,12 +115,12 @@ fn histogram_of(values: &[u64]) -> Histogram<u64> {
     histogram
 }
 
-/// The most that the buckets of a histogram can name: 292 years in nanoseconds.
+/// The maximum value of a histogram's buckets: 292 years in nanoseconds.
 const HISTOGRAM_MAX: u64 = i64::MAX as u64;
 
 fn record(histogram: &mut Histogram<u64>, value: u64) {
     if histogram.record(value.min(HISTOGRAM_MAX)).is_err() {
-        // It cannot grow that far where usize has 32 bits: the value counts as the greatest it can name.
+        // It cannot grow that far if usize has 32 bits: then the value counts as the maximum.
         histogram.saturating_record(value);
     }
 }
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn beyond_what_is_kept_the_ranks_go_on() {
+    fn beyond_the_kept_values_the_ranks_continue() {
         let exact = median_rank95(EXACT_MAX as u64).unwrap();
         assert!(median_rank95(EXACT_MAX as u64 + 2).unwrap().abs_diff(exact) <= 1);
         let interval = of((1..=100_000).map(|value| value * 1_000)).median_interval95().unwrap();

@@ -4,7 +4,7 @@
 //! function comes from its continued fraction (A&S 26.5.8) by Lentz's method.
 
 /// The t that a Student variable with `freedom` degrees of freedom exceeds in magnitude with
-/// probability `alpha` (0.05 for a 95 % interval). Good to 1e-9 relative for 1 ≤ ν ≤ 1e7.
+/// probability `alpha` (0.05 for a 95 % interval). Relative error at most 1e-9 for 1 ≤ ν ≤ 1e7.
 ///
 /// # Panics
 /// If `alpha` is not between 0 and 1 or `freedom` is below 1.

@@ -30,7 +30,7 @@ impl Welford {
         (self.n > 0).then_some(self.mean)
     }
 
-    /// The standard deviation of the sample (divisor n − 1); None below two values.
+    /// The standard deviation of the sample (divisor n − 1); `None` below two values.
     pub fn stddev(&self) -> Option<f64> {
         (self.n > 1).then(|| (self.squares / (self.n - 1) as f64).sqrt())
     }

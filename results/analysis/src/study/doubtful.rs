@@ -1,11 +1,11 @@
-//! Numbers that findings are judged by: medians, and what follows from several, each with the least and the most it may be.
-//! A case is decided only where the whole interval is on one side.
+//! Numbers with intervals, on which verdicts are based: medians, and numbers derived from several.
+//! A case is decided only if the whole interval is on one side.
 
 use super::{Evidence, Figure};
 use crate::summary::Median;
 
-/// A number that is not negative unless it is a difference, with the ends of its interval; both are the number itself where no
-/// interval is known.
+/// A number, not negative unless it is a difference, with the ends of its interval; both are the number itself if no interval is
+/// known.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Doubtful {
     pub(super) value: f64,
@@ -33,7 +33,7 @@ impl From<f64> for Doubtful {
 }
 
 impl Doubtful {
-    /// Its quotient by a number that is not negative: at the least the least by the most.
+    /// Its quotient by a number that is not negative: its lower end is that of this divided by the other's upper end.
     pub(super) fn per(self, other: Self) -> Self {
         Self { value: self.value / other.value, low: self.low / other.high, high: self.high / other.low }
     }
@@ -51,7 +51,7 @@ impl Doubtful {
         Self { value: self.value * factor, low: self.low * factor, high: self.high * factor }
     }
 
-    /// Whether it is greater; None if the intervals meet.
+    /// Whether it is greater; `None` if the intervals overlap.
     pub(super) fn exceeds(self, other: Self) -> Option<bool> {
         if self.low > other.high {
             Some(true)
@@ -62,7 +62,7 @@ impl Doubtful {
         }
     }
 
-    /// Whether it is at most that; None if the interval has the limit in it.
+    /// Whether it is at most `limit`; `None` if the interval contains the limit.
     pub(super) fn is_at_most(self, limit: f64) -> Option<bool> {
         if self.high <= limit {
             Some(true)
@@ -73,12 +73,12 @@ impl Doubtful {
         }
     }
 
-    /// Whether it is at least that; None if the interval has the limit in it.
+    /// Whether it is at least `limit`; `None` if the interval contains the limit.
     pub(super) fn is_at_least(self, limit: f64) -> Option<bool> {
         self.times(-1.0).turned().is_at_most(-limit)
     }
 
-    /// Whether it is no further than that from a number; None if the interval reaches over the edge.
+    /// Whether it is within `distance` of a number; `None` if the interval crosses the edge.
     pub(super) fn is_near(self, number: f64, distance: f64) -> Option<bool> {
         all([self.is_at_least(number - distance), self.is_at_most(number + distance)])
     }
@@ -94,7 +94,7 @@ impl Doubtful {
     }
 }
 
-/// Whether all are true: not if one is not, and None if one is in doubt.
+/// Whether all are true: false if one is false, otherwise `None` if one is undecided.
 pub(super) fn all(cases: impl IntoIterator<Item = Option<bool>>) -> Option<bool> {
     let mut known = Some(true);
     for case in cases {
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn what_follows_from_two_is_as_doubtful_as_both() {
+    fn derived_numbers_are_as_uncertain_as_both() {
         let (four, two) = (doubtful(3.0, 4.0, 6.0), doubtful(1.0, 2.0, 3.0));
         assert_eq!(four.per(two), doubtful(1.0, 2.0, 6.0));
         assert_eq!(four.less(two), doubtful(0.0, 2.0, 5.0));

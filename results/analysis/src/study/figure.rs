@@ -1,4 +1,4 @@
-//! A number that says where it is from.
+//! A number with its origin.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -16,29 +16,29 @@ pub struct Figure {
     /// Its upper end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub high: Option<f64>,
-    /// How the true number stands to it, where it is not the number itself.
+    /// How the true number relates to it, if it is not the number itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bound: Option<Bound>,
-    /// What it rests on.
+    /// Its origin.
     pub basis: Basis,
-    /// Where it was published, or how it was concluded.
+    /// Where it was published, or how it was derived.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
 }
 
-/// What a number rests on.
+/// The origin of a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Basis {
-    /// This run measured it.
+    /// Measured by this run.
     Measured,
-    /// A coarser instrument would have said so of this run.
+    /// An estimate of a coarser instrument for this run.
     Estimated,
-    /// The paper printed it.
+    /// Printed in the paper.
     Printed,
-    /// It follows from what was printed, or from a standard.
+    /// It follows from printed numbers, or from a standard.
     Derived,
-    /// It follows with assumptions that nobody printed.
+    /// It follows with assumptions that were not printed.
     Reconstructed,
 }
 
@@ -54,17 +54,17 @@ impl Basis {
         }
     }
 
-    /// Whether it was there before this run.
+    /// Whether it existed before this run.
     pub const fn is_published(self) -> bool {
         matches!(self, Self::Printed | Self::Derived | Self::Reconstructed)
     }
 }
 
-/// How a true number stands to the one given.
+/// How a true number relates to the given one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Bound {
-    /// It is near it.
+    /// It is close to it.
     About,
     /// It is greater.
     Above,
@@ -72,7 +72,7 @@ pub enum Bound {
     AtMost,
 }
 
-/// A published number as a study's table of data holds it.
+/// A published number in a study's data.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Published {
     pub(super) value: f64,
@@ -89,7 +89,7 @@ impl From<Published> for Figure {
 }
 
 impl Figure {
-    /// A number of this run, with half the width of its interval if that is known.
+    /// A number of this run, with half the width of its interval if known.
     pub(crate) fn of_run(basis: Basis, value: f64, half_width: Option<f64>) -> Self {
         let (low, high) = (half_width.map(|half| value - half), half_width.map(|half| value + half));
         Self { value, low, high, bound: None, basis, source: None }
@@ -106,8 +106,8 @@ impl Figure {
         Some((self.high? - self.low?) / 2.0)
     }
 
-    /// The mean of independent measurements of one thing, weighted by how many authentications are behind each: mean,
-    /// half the width of its interval, n.
+    /// The mean of independent measurements of one quantity, weighted by their numbers of authentications: mean, half the width
+    /// of its interval, n.
     pub(super) fn pooled(basis: Basis, parts: &[(f64, Option<f64>, u64)]) -> Option<Self> {
         let n = parts.iter().map(|part| part.2).sum::<u64>();
         if n == 0 {

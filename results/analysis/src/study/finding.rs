@@ -1,24 +1,24 @@
-//! A claim of a paper, judged by what was measured.
+//! A claim of a paper, judged by the measurements.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::summary::Median;
 
-/// A claim and what became of it.
+/// A claim and its verdict.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Finding {
-    /// A name to refer to it by.
+    /// Its name, for reference.
     pub name: String,
     /// What the paper says.
     pub claim: String,
-    /// Where it says so.
+    /// Where it is in the paper.
     pub source: String,
     /// How its words were made numbers.
     pub taken_as: String,
     /// Whether it holds.
     pub verdict: Verdict,
-    /// What decided it.
+    /// The numbers that decided.
     pub evidence: Vec<Evidence>,
 }
 
@@ -28,16 +28,16 @@ pub struct Finding {
 pub enum Verdict {
     /// Yes.
     Holds,
-    /// For some of what it speaks of.
+    /// For some of its cases.
     HoldsInPart,
     /// No.
     DoesNotHold,
-    /// What would decide it was not measured, or is in doubt.
+    /// The deciding quantity was not measured, or is uncertain.
     CannotBeJudged,
 }
 
 impl Verdict {
-    /// As it is shown.
+    /// Its text in output.
     pub const fn words(self) -> &'static str {
         match self {
             Self::Holds => "holds",
@@ -47,7 +47,7 @@ impl Verdict {
         }
     }
 
-    /// By cases of which some may be in doubt: these are neither for the claim nor against it.
+    /// From cases of which some may be undecided: these count neither for the claim nor against it.
     pub(super) fn of_doubtful(cases: &[Option<bool>]) -> Self {
         let count = |wanted| cases.iter().filter(|&&case| case == wanted).count();
         match (count(Some(true)), count(Some(false))) {
@@ -71,11 +71,11 @@ impl Verdict {
 /// A number that decided.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Evidence {
-    /// What it is.
+    /// The quantity.
     pub what: String,
     /// The number.
     pub value: f64,
-    /// Lower end of its 95 % interval, where one is known.
+    /// Lower end of its 95 % interval, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub low: Option<f64>,
     /// Its upper end.

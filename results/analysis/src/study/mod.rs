@@ -1,14 +1,14 @@
-//! Studies: what a paper measured, measured again, and set beside what the paper printed.
+//! Studies: measurements of a paper, repeated and compared with what the paper printed.
 //!
 //! ```text
 //! Material --tables--> figures, each beside the published one
-//!         --findings--> the paper's claims, each with a verdict and what decided it    --> Account
-//!         --notes--> what a reader must know of both
+//!         --findings--> the paper's claims, each with a verdict and its evidence    --> Account
+//!         --notes--> notes for readers of both
 //! ```
 //!
-//! The material is the summary of the run of its scenario, and what else a study [`Wants`]: profiles with and without
-//! cryptography, packets through a tunnel. A study is a folder here, its scenario in `scenarios/studies/`, and a line in [`STUDIES`]. What was published is data
-//! in that folder, each number with its source, and never becomes a measured one.
+//! The material is the summary of the scenario's run, and what else a study [`Wants`]: profiles with and without
+//! cryptography, packets through a tunnel. A study is a folder here, its scenario in `scenarios/studies/`, and a line in [`STUDIES`].
+//! Published numbers are data in that folder, each with its source, and never appear as measured ones.
 
 pub(crate) mod dh_groups;
 mod doubtful;
@@ -40,27 +40,27 @@ pub const FORMAT: u32 = 1;
 /// A paper's measurements, to be repeated.
 #[derive(Debug, Clone, Copy)]
 pub struct Study {
-    /// The name on the command line, and of its scenario.
+    /// Its name on the command line, and that of its scenario.
     pub name: &'static str,
-    /// What it is about, in a few words.
+    /// Its subject, in a few words.
     pub title: &'static str,
     /// The paper.
     pub source: &'static str,
     /// The scenario, a TOML text.
     pub scenario: &'static str,
-    /// What it wants besides the run of its scenario.
+    /// What it needs besides the run of its scenario.
     pub wants: Wants,
     tables: fn(&Material<'_>) -> Vec<Table>,
     findings: fn(&Material<'_>) -> Vec<Finding>,
     notes: fn(&Material<'_>) -> Vec<String>,
 }
 
-/// What a study is made from.
+/// The input of a study.
 #[derive(Debug, Clone, Copy)]
 pub struct Material<'a> {
     /// The run.
     pub summary: &'a Summary,
-    /// What was measured besides.
+    /// Measurements besides the run.
     pub supplement: &'a Supplement,
 }
 
@@ -70,7 +70,7 @@ impl Study {
         STUDIES.iter().find(|study| study.name == name)
     }
 
-    /// Sets what was measured beside what was published.
+    /// Compares the measurements with the published numbers.
     pub fn account(&self, material: &Material<'_>) -> Account {
         let summary = material.summary;
         Account {
@@ -88,28 +88,28 @@ impl Study {
     }
 }
 
-/// `study.json`: what came of a study. Fields are only ever added.
+/// `study.json`: the results of a study. Fields are only ever added.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Account {
     /// The version of this interface.
     pub format: u32,
     /// The name of the study.
     pub study: String,
-    /// What it is about.
+    /// Its subject.
     pub title: String,
     /// The paper.
     pub source: String,
-    /// How many authentications were measured.
+    /// The number of measured authentications.
     pub authentications: u64,
-    /// The seed as text: JavaScript loses the low bits of 64-bit numbers.
+    /// The seed as text, because JavaScript loses the low bits of 64-bit numbers.
     pub seed: String,
     /// False if the run was interrupted, or a row has fewer authentications than planned.
     pub complete: bool,
-    /// The paper's figures and tables, again.
+    /// The paper's figures and tables, repeated.
     pub tables: Vec<Table>,
     /// The paper's claims, judged.
     pub findings: Vec<Finding>,
-    /// What a reader must know.
+    /// Notes for readers.
     pub notes: Vec<String>,
 }
 
@@ -118,7 +118,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_unique_and_their_scenarios_say_them() {
+    fn names_are_unique_and_those_of_their_scenarios() {
         for study in STUDIES {
             assert_eq!(STUDIES.iter().filter(|other| other.name == study.name).count(), 1);
             assert!(Study::named(study.name).is_some_and(|found| found.title == study.title));

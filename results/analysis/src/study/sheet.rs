@@ -1,4 +1,4 @@
-//! A paper's table that needs no run: primitives alone decide.
+//! A paper's table that needs no run, only primitives.
 
 use keytoll_trace::provenance::Provenance;
 use schemars::JsonSchema;
@@ -6,10 +6,10 @@ use serde::{Deserialize, Serialize};
 
 use super::{Finding, Table};
 
-/// What was measured beside what was published.
+/// Measured numbers beside published ones.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Sheet {
-    /// What it is about.
+    /// Its subject.
     pub title: String,
     /// The paper.
     pub source: String,
@@ -17,9 +17,9 @@ pub struct Sheet {
     pub tables: Vec<Table>,
     /// Its claims, judged.
     pub findings: Vec<Finding>,
-    /// What a reader must know.
+    /// Notes for readers.
     pub notes: Vec<String>,
-    /// Which keytoll measured, told what, when and on what machine; absent in what was written before this was noted.
+    /// Version, arguments, time and machine of the measurement; absent in files from before this was recorded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provenance: Option<Provenance>,
 }

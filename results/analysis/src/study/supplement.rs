@@ -1,4 +1,4 @@
-//! What a study needs besides the authentications of its run: `supplement.json` in the run directory.
+//! Measurements of a study besides the authentications of its run: `supplement.json` in the run directory.
 
 use std::io::{Read, Write};
 
@@ -13,7 +13,7 @@ const FORMAT: u32 = 1;
 
 pub use keytoll_trace::listing::SUPPLEMENT as FILE;
 
-/// What was measured besides the run. Fields are only ever added.
+/// Measurements besides the run. Fields are only ever added.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Supplement {
     /// The version of this interface.
@@ -35,14 +35,14 @@ impl Default for Supplement {
     }
 }
 
-/// What of it a study wants.
+/// The parts that a study needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Wants {
     /// A profile of each method.
     pub profiles: bool,
-    /// Packets through a tunnel, with these suites for ESP; none if empty.
+    /// Packets through a tunnel, with these ESP suites; none if empty.
     pub esp_suites: &'static [&'static str],
-    /// So many key exchanges with every group.
+    /// The number of key exchanges with every group.
     pub exchanges: u64,
 }
 
@@ -65,7 +65,7 @@ pub enum SupplementError {
     /// Of another version.
     #[error("supplement of format {found}, this keytoll reads format {FORMAT}")]
     Format {
-        /// The format it says it has.
+        /// The format that it states.
         found: u32,
     },
 }
@@ -74,7 +74,7 @@ impl Supplement {
     /// Writes it as indented JSON with a final newline.
     ///
     /// # Errors
-    /// When it cannot be written.
+    /// It cannot be written.
     pub fn write(&self, mut out: impl Write) -> std::io::Result<()> {
         serde_json::to_writer_pretty(&mut out, self)?;
         writeln!(out)
@@ -83,7 +83,7 @@ impl Supplement {
     /// Reads it.
     ///
     /// # Errors
-    /// When it cannot be read, or is no supplement of this format.
+    /// It cannot be read, or is not a supplement of this format.
     pub fn read(input: impl Read) -> Result<Self, SupplementError> {
         let read: Self = serde_json::from_reader(input)?;
         match read.format {

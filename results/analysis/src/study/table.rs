@@ -1,4 +1,4 @@
-//! A figure of a paper as a table: what was measured in the first columns, what was published in the last ones.
+//! A figure of a paper as a table: measured numbers in the first columns, published ones in the last.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -12,7 +12,7 @@ pub struct Table {
     pub title: String,
     /// Of all its numbers.
     pub unit: String,
-    /// The names of the columns; the first one holds what a chart shows.
+    /// The names of the columns; the first one is shown in charts.
     pub columns: Vec<String>,
     /// From top to bottom.
     pub lines: Vec<Line>,
@@ -21,8 +21,8 @@ pub struct Table {
 /// One line of a table.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Line {
-    /// What it is about, in the paper's words.
+    /// Its subject, in the paper's words.
     pub label: String,
-    /// As many as there are columns; none where nothing is known.
+    /// As many as there are columns; `null` for unknown numbers.
     pub cells: Vec<Option<Figure>>,
 }

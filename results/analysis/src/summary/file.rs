@@ -1,4 +1,4 @@
-//! `summary.json` as a file: what is written is read back as it was.
+//! `summary.json` as a file: a written summary is read back unchanged.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use super::{FORMAT, Summary};
 
-/// No summary is longer: a row takes some ten thousand bytes.
+/// Larger files are refused: a row takes some ten thousand bytes.
 const BYTES_MAX: u64 = 1 << 28;
 
 /// Why a file cannot be read as a summary.
@@ -19,10 +19,10 @@ pub enum ReadError {
     File {
         /// The file.
         path: PathBuf,
-        /// What the operating system said.
+        /// The error of the operating system.
         source: io::Error,
     },
-    /// What is in it is no summary.
+    /// Its content is not a summary.
     #[error("cannot use {}: {source}", path.display())]
     Content {
         /// The file.
@@ -38,18 +38,18 @@ pub enum ContentError {
     /// It is not JSON.
     #[error("it is no JSON: {0}")]
     Json(serde_json::Error),
-    /// It is JSON of something else.
+    /// It is JSON of another kind.
     #[error("it is no summary of a run: it does not say its format")]
     Formatless,
     /// Its format is another.
     #[error("it is a summary of format {0}, and this keytoll reads format {FORMAT}")]
     Format(u64),
-    /// A member is missing, or not what it should be.
+    /// A member is missing or invalid.
     #[error("at `{member}`: {source}")]
     Member {
-        /// The way to it, like `rows[2].delay_ms.p50`; `.` is the whole.
+        /// Its path, like `rows[2].delay_ms.p50`; `.` is the whole document.
         member: String,
-        /// What is wrong with it.
+        /// The error.
         source: serde_json::Error,
     },
 }
@@ -57,7 +57,7 @@ pub enum ContentError {
 /// Writes a summary as indented JSON with a final newline.
 ///
 /// # Errors
-/// When it cannot be written.
+/// It cannot be written.
 pub fn write(summary: &Summary, mut out: impl Write) -> io::Result<()> {
     serde_json::to_writer_pretty(&mut out, summary)?;
     writeln!(out)
@@ -66,17 +66,17 @@ pub fn write(summary: &Summary, mut out: impl Write) -> io::Result<()> {
 /// Reads a `summary.json`, which must be a regular file.
 ///
 /// # Errors
-/// When it cannot be read, is longer than any summary, or is no summary of this format.
+/// It cannot be read, is too large, or is not a summary of this format.
 pub fn read(path: &Path) -> Result<Summary, ReadError> {
     let text = regular::read_text(path, BYTES_MAX)
         .map_err(|source| ReadError::File { path: path.to_owned(), source })?;
     parse(&text).map_err(|source| ReadError::Content { path: path.to_owned(), source })
 }
 
-/// Reads the text of a `summary.json`. Members that a later keytoll may have added are passed over.
+/// Parses a `summary.json`. Unknown members, which a later keytoll may have added, are ignored.
 ///
 /// # Errors
-/// When it is no summary of this format.
+/// It is not a summary of this format.
 pub fn parse(text: &str) -> Result<Summary, ContentError> {
     let head: Head = serde_json::from_str(text).map_err(ContentError::of_head)?;
     match head.format {
@@ -91,7 +91,7 @@ pub fn parse(text: &str) -> Result<Summary, ContentError> {
     })
 }
 
-/// What every version of the interface has.
+/// The part that every version of the interface has.
 #[derive(Deserialize)]
 struct Head {
     format: Option<u64>,
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn another_format_is_refused_in_a_sentence() {
+    fn another_format_is_refused_with_an_explanation() {
         let later = text(&empty()).replacen("\"format\": 1", "\"format\": 2", 1);
         assert_eq!(complaint(&later), "it is a summary of format 2, and this keytoll reads format 1");
         // Whatever else a later format has.
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_named_with_its_place() {
+    fn invalid_members_are_named_with_their_path() {
         let whole = Summary { rows: vec![SummaryRow::default(); 2], ..empty() };
         let value = serde_json::to_value(&whole).unwrap();
         let broken = |change: fn(&mut serde_json::Value)| {
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn members_that_were_added_later_are_passed_over() {
+    fn unknown_members_are_ignored() {
         let later = text(&empty()).replacen("\"title\"", "\"added\": [1, { \"deep\": null }], \"title\"", 1);
         assert_eq!(parse(&later).unwrap(), empty());
     }

@@ -1,4 +1,4 @@
-//! The object `traffic` of a row: what users sent through the SAs, or past them, after each authentication.
+//! The object `traffic` of a row: user traffic through the SAs, or outside them, after each authentication.
 
 use keytoll_trace::Node;
 use schemars::JsonSchema;
@@ -9,49 +9,49 @@ use crate::metrics::{TrafficNodeTally, TrafficTally};
 use crate::stats::{Distribution, Welford, interval95};
 use crate::summary::Median;
 
-/// What users sent. Means and intervals are over the authentications that were followed by traffic; a time of packets is
-/// over all packets of all of them.
+/// User traffic. Means and intervals are over the authentications with traffic; packet times are over all packets of all of
+/// them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TrafficSummary {
-    /// How many authentications were followed by traffic.
+    /// The number of authentications with traffic.
     pub n: u64,
-    /// New data that arrived, in Mbit/s: `up` at the gateway, `down` at the device (of echoes the replies' data).
-    /// Absent where none did.
+    /// New data that arrived, in Mbit/s: `up` at the gateway, `down` at the device (for echoes the replies' data).
+    /// Absent if none arrived.
     pub goodput_mbit_s: Named<Measure>,
     /// Packets with data, means.
     pub packets: TrafficPackets,
-    /// There and back: of echoes, and of bulk data until its acknowledgement.
+    /// Round-trip time: of echoes, and of bulk data until its acknowledgement.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub round_trip_ms: Option<Times>,
-    /// One way: of datagrams at a constant rate.
+    /// One-way delay of datagrams at a constant rate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub one_way_ms: Option<Times>,
     /// The longest time without new data, of each authentication's traffic.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub longest_gap_ms: Option<Times>,
-    /// What the way put around each packet, answers and acknowledgements included: ESP, outer headers, fragments'.
+    /// Bytes added to each packet on the path, answers and acknowledgements included: ESP, outer headers, fragments'.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub overhead_bytes: Option<f64>,
     /// Rekeyings meanwhile, mean.
     pub rekeys: f64,
-    /// What it cost the device and the gateway.
+    /// Costs of the device and the gateway.
     pub nodes: Named<TrafficNodeSummary>,
 }
 
 /// Packets with data, means.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TrafficPackets {
-    /// Sent by the sources, those sent again included.
+    /// Sent by the sources, including retransmissions.
     pub sent: f64,
     /// Of these, sent again.
     pub repeated: f64,
-    /// Of these, not arrived; of echoes, without a reply.
+    /// Of these, those that did not arrive; for echoes, those without a reply.
     pub lost: f64,
-    /// How often a source gave up waiting for an acknowledgement.
+    /// The number of retransmission timeouts of sources.
     pub timeouts: f64,
 }
 
-/// A mean over authentications, and of CPU time a median.
+/// A mean over authentications; for CPU time also a median.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Measure {
     /// Arithmetic mean.
@@ -80,7 +80,7 @@ pub struct Measure {
 }
 
 impl Measure {
-    /// The median with its interval, where there is one.
+    /// The median with its interval, if there is one.
     pub fn median(&self) -> Option<Median> {
         Some(Median { value: self.p50?, interval: self.p50_ci95_low.zip(self.p50_ci95_high) })
     }
@@ -116,7 +116,7 @@ impl Measure {
     }
 }
 
-/// Times of many packets in milliseconds. One depends on the next, so there is no interval of the mean.
+/// Times of many packets in milliseconds. They are not independent, so there is no interval of the mean.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Times {
     /// Arithmetic mean.
@@ -151,16 +151,16 @@ impl Times {
     }
 }
 
-/// What traffic cost one node.
+/// Costs of traffic at one node.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TrafficNodeSummary {
     /// CPU time of this machine per IP packet that either node sent, in nanoseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cpu_ns_per_packet: Option<Measure>,
-    /// The part of it spent in crypto operations.
+    /// The part spent in crypto operations.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub crypto_ns_per_packet: Option<f64>,
-    /// Share of the sources' time in which the node computed, in virtual time, with traffic and all else.
+    /// Share of the sources' time in which the node computed, in virtual time, with traffic and everything else.
     pub busy_share: f64,
 }
 
@@ -189,7 +189,7 @@ pub(super) fn traffic(tally: &TrafficTally) -> TrafficSummary {
     }
 }
 
-/// The ways, and where data arrives.
+/// The directions, and where data arrives.
 const WAYS: [(&str, Node); 2] = [("up", Node::Gw), ("down", Node::Ue)];
 
 fn goodput(tally: &TrafficTally, name: &str, node: Node) -> Option<(String, Measure)> {

@@ -1,22 +1,22 @@
-//! How long an authentication did nothing but wait until a message was sent again.
+//! How long an authentication only waited for retransmissions.
 //!
 //! ```text
-//! sent --- under way --- computed --- answer lost --- nothing --- nothing --- sent again
-//!      '-- network ----'-- computation --'-- waiting for the repeat -----------'
+//! sent --- in flight -- computed --- answer lost --- nothing --- nothing --- retransmitted
+//!      '-- network ----'-- computation --'-- waiting for the retransmission ---'
 //! ```
 //!
-//! Between a transmission of a message and the next of the same message its sender waits for what the message should have
-//! brought about. As long as something comes of it – a datagram that arrives is under way, a node computes – that is
-//! network or computation; what is left has been waiting in vain, for a packet that was lost or somebody who did not
-//! answer, until the retransmission timer ran out. Times that several such waits share are counted once. What has not
-//! been sent again before the end, and waits without repeats (of a server that answers late), are not counted.
+//! Between a transmission of a message and its next retransmission the sender waits for its effect. As long as there is one
+//! (a datagram that arrives is in flight, a node computes), that is network or computation; the rest is waiting, for a lost
+//! packet or a peer that did not answer, until the retransmission timer expired. Overlapping waits are counted once. Messages
+//! that were not retransmitted before the end, and waits without retransmissions (for a server that answers late), are not
+//! counted.
 
 use keytoll_trace::{Fact, Message, Node, Record};
 
 use super::super::conclude::is_accounting;
 use super::{Concluded, Time};
 
-/// The part of [`WAITING`](super::WAITING) that ended with a message sent again, of those established.
+/// The part of [`WAITING`](super::WAITING) that ended with a retransmission, of successful authentications.
 pub const WAITING_FOR_REPEATS: Time = Time { name: "waiting for repeats", of };
 
 fn of(concluded: &Concluded<'_>) -> Option<u64> {
@@ -28,7 +28,7 @@ fn of(concluded: &Concluded<'_>) -> Option<u64> {
     Some(waits.map(|(sent_ns, again_ns)| told.add(from_trigger(sent_ns), from_trigger(again_ns))).sum())
 }
 
-/// Of every message sent again, when it was sent before and when again. Nobody waits for accounting.
+/// For every retransmission, when the message was sent before and when again. Accounting delays nothing.
 fn repeats<'a>(records: impl Iterator<Item = &'a Record>) -> impl Iterator<Item = (u64, u64)> {
     let mut latest: Vec<(Node, &Message, u64)> = Vec::new();
     records.filter(|record| !is_accounting(record)).filter_map(move |record| {
@@ -44,7 +44,7 @@ fn repeats<'a>(records: impl Iterator<Item = &'a Record>) -> impl Iterator<Item 
     })
 }
 
-/// Whether two messages are the same, sent again or for the first time.
+/// Whether two messages are the same, retransmitted or not.
 fn is_repeat(one: &Message, other: &Message) -> bool {
     let first = |message: &Message| Message { retransmission: false, ..message.clone() };
     first(one) == first(other)
@@ -68,7 +68,7 @@ mod tests {
         Message { bytes: 200, retransmission, ..Message::new(Protocol::new(&"toy"), name) }
     }
 
-    /// A message, and the datagram of it that takes 100 ns.
+    /// A message, and its datagram, which takes 100 ns.
     fn sends(at_ns: u64, node: Node, message: Message, fate: Fate) -> [Record; 2] {
         let protocol = message.protocol;
         let carried = Fact::Carried { link: UE_GW, protocol, packets: 1, bytes: 228, transit_ns: 100, fate };
@@ -87,14 +87,14 @@ mod tests {
     }
 
     #[test]
-    fn without_a_repeat_nothing_was_waited_for() {
+    fn without_a_retransmission_there_is_no_wait() {
         let request = sends(0, Node::Ue, message(ONE, false), Fate::Delivered);
         let late = sends(500, Node::Gw, message(ONE, false), Fate::Delivered);
         assert_eq!(waited_ns([request, late], 600), 0, "the gateway answers late, and nobody asks again");
     }
 
     #[test]
-    fn a_lost_request_is_waited_for_from_its_sending_until_its_repeat() {
+    fn a_lost_request_counts_from_its_transmission_to_its_retransmission() {
         let lost = sends(10, Node::Ue, message(ONE, false), Fate::Lost);
         let lost_again = sends(1010, Node::Ue, message(ONE, true), Fate::Lost);
         let arrives = sends(3010, Node::Ue, message(ONE, true), Fate::Delivered);
@@ -102,8 +102,8 @@ mod tests {
     }
 
     #[test]
-    fn what_is_under_way_meanwhile_is_not_waiting() {
-        // The request arrives, its answer is lost on the way: 100 ns of the 1000 were of use.
+    fn datagrams_in_flight_meanwhile_are_not_waiting() {
+        // The request arrives, its answer is lost: 100 ns of the 1000 were not waiting.
         let arrives = sends(0, Node::Ue, message(ONE, false), Fate::Delivered);
         let lost = sends(100, Node::Gw, Message { response: true, ..message(ONE, false) }, Fate::Lost);
         let again = sends(1000, Node::Ue, message(ONE, true), Fate::Delivered);
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn two_who_wait_at_once_wait_once() {
+    fn overlapping_waits_count_once() {
         let both = [
             sends(0, Node::Ue, message(ONE, false), Fate::Lost),
             sends(200, Node::Gw, message(TWO, false), Fate::Lost),
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_established_has_no_such_time() {
+    fn failed_authentications_have_no_such_time() {
         let lost = sends(0, Node::Ue, message(ONE, false), Fate::Lost);
         let again = sends(1000, Node::Ue, message(ONE, true), Fate::Lost);
         let failed =

@@ -1,5 +1,5 @@
-//! Table 1: the time of a key exchange with each group. "One pair key exchange generation" may be the generation of a key
-//! pair, or of it and the shared secret; both are shown, and with exponents of both lengths.
+//! Table 1: the time of a key exchange with each group. "One pair key exchange generation" may mean the generation of a key
+//! pair, or of a key pair and the shared secret; both are shown, with exponents of both lengths.
 
 use keytoll_trace::primitive::Timings;
 
@@ -8,7 +8,7 @@ use crate::primitives::{PrimitiveCost, summarise};
 use crate::study::doubtful::{Doubtful, all};
 use crate::study::{Basis, Evidence, Figure, Finding, Line, Table, Verdict};
 
-/// What "one pair key exchange generation" may be.
+/// The possible meanings of "one pair key exchange generation".
 const READINGS: [(&str, &str); 2] =
     [("generate", "a key pair generated"), ("exchange", "a key pair generated and the secret agreed on")];
 
@@ -57,7 +57,7 @@ fn line(cost: &PrimitiveCost) -> Line {
     }
 }
 
-/// What the paper concludes from it.
+/// The paper's conclusions from it.
 pub(super) fn findings(timings: &Timings) -> Vec<Finding> {
     let measured = summarise(timings).primitives;
     vec![order(&measured), larger_is_slower(&measured), steadiest(&measured)]
@@ -77,7 +77,7 @@ fn cost<'a>(
     })
 }
 
-/// One case for each reading and length of exponents: the costs of some groups.
+/// One case for each meaning and length of exponents: the costs of some groups.
 fn cases<'a, const N: usize>(
     measured: &'a [PrimitiveCost],
     groups: [&str; N],
@@ -105,7 +105,7 @@ fn verdict<const N: usize>(
     Verdict::of_doubtful(&cases.iter().map(|(_, costs)| holds(costs)).collect::<Vec<_>>())
 }
 
-/// Whether one takes longer than another; None if their intervals meet.
+/// Whether one takes longer than another; `None` if their intervals overlap.
 fn is_slower(one: &PrimitiveCost, other: &PrimitiveCost) -> Option<bool> {
     Doubtful::from(one.median()).exceeds(other.median().into())
 }
@@ -161,7 +161,7 @@ fn steadiest(measured: &[PrimitiveCost]) -> Finding {
     claim.judged(verdict(&cases, is_least), evidence)
 }
 
-/// What a reader must know of it.
+/// Notes for readers.
 pub(super) fn notes(timings: &Timings) -> Vec<String> {
     let operations = timings.timings.first().map_or(0, |timing| timing.ns.len());
     vec![
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn each_group_stands_above_the_paper() {
+    fn each_group_is_listed_above_the_paper() {
         let tables = tables(&measured(2e5));
         let labels: Vec<_> = tables[1].lines.iter().map(|line| line.label.as_str()).collect();
         let expected = [
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn the_order_is_judged_for_every_reading_and_length() {
+    fn the_order_is_judged_for_every_meaning_and_length() {
         let verdicts =
             |ecp384_ns| findings(&measured(ecp384_ns)).into_iter().map(|it| it.verdict).collect::<Vec<_>>();
         assert_eq!(verdicts(5e4)[0], Verdict::Holds);

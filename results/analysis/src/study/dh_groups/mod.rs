@@ -1,4 +1,4 @@
-//! Paper 002: which Diffie-Hellman group suits IPsec with IKEv2. Read its §4; `reference/protocols.md` §4 says why its order
+//! Paper 002: which Diffie-Hellman group suits IPsec with IKEv2. Read its §4; `reference/protocols.md` §4 explains why its order
 //! of groups depends on the build of a library.
 
 mod exchange;
@@ -42,7 +42,7 @@ const SOURCE: &str = "S. Praptodiyono, M. Furqon, A. Maulana, I. H. Hasbullah, S
      Exchange Algorithms on IPSec Security Association Initiation (2018), §4: strongSwan; neither its machine nor its \
      library is told";
 
-/// Its Table 1 alone, which primitives decide.
+/// Its Table 1 alone, which needs only primitives.
 pub fn sheet(timings: &Timings) -> Sheet {
     Sheet {
         title: "Key exchange with each Diffie-Hellman group".to_owned(),
@@ -54,7 +54,7 @@ pub fn sheet(timings: &Timings) -> Sheet {
     }
 }
 
-/// How many key exchanges the paper timed.
+/// The number of key exchanges that the paper timed.
 pub const EXCHANGES: u64 = 10;
 
 /// A claim before it is judged.

@@ -1,4 +1,4 @@
-//! What the paper printed.
+//! The paper's printed numbers.
 
 use crate::study::{Basis, Figure};
 

@@ -1,5 +1,5 @@
-//! Table 2: throughput, plain and through IPsec set up with each group, with one key exchange at its beginning, and with a
-//! new one every two seconds.
+//! Table 2: throughput, plain and through IPsec set up with each group, with one key exchange at the beginning, and with
+//! rekeying every two seconds.
 
 use super::{Claim, published};
 use crate::study::{Basis, Evidence, Figure, Finding, Line, Table, Verdict};
@@ -7,7 +7,7 @@ use crate::summary::{Measure, Summary, SummaryRow};
 
 /// The row without IPsec.
 const PLAIN: &str = "plain";
-/// What the variant of a row with re-keying says after the group.
+/// The suffix of a row's variant with rekeying.
 const REKEYED: &str = ", re-keyed";
 
 /// Table 2.
@@ -35,7 +35,7 @@ pub(super) fn table(summary: &Summary) -> Table {
     }
 }
 
-/// What the paper concludes from it, and what is left of it.
+/// The paper's conclusions from it, and what remains of them.
 pub(super) fn findings(summary: &Summary) -> Vec<Finding> {
     vec![
         ipsec_costs(summary),
@@ -53,12 +53,12 @@ fn of<'a>(summary: &'a Summary, variant: &str) -> Option<&'a Measure> {
     summary.rows.iter().find(|row| row.variant == variant).and_then(goodput)
 }
 
-/// The paper's groups that were measured, set up once.
+/// The paper's measured groups, without rekeying.
 fn once(summary: &Summary) -> Vec<(&'static str, &Measure)> {
     published::GROUPS.iter().filter_map(|&group| Some((group, of(summary, group)?))).collect()
 }
 
-/// How much less than plain, in percent.
+/// The loss against plain, in per cent.
 fn loss(summary: &Summary, of_group: &Measure) -> Option<f64> {
     Some((1.0 - of_group.mean / of(summary, PLAIN)?.mean) * 100.0)
 }
@@ -84,7 +84,7 @@ fn ipsec_costs(summary: &Summary) -> Finding {
     claim.judged(Verdict::of_cases(slower, losses.len()), evidence)
 }
 
-/// How far from the paper's percentage a loss may be.
+/// The allowed distance of a loss from the paper's percentage, in points.
 const POINTS: f64 = 5.0;
 
 fn the_group_decides(summary: &Summary) -> Finding {
@@ -127,7 +127,7 @@ fn ecp384_is_fastest(summary: &Summary) -> Finding {
     claim.judged(Verdict::of_cases(faster, cases), evidence)
 }
 
-/// Not the paper's claim, but the only way in which a group can do what it says.
+/// Not the paper's claim, but the only way in which a group can have the claimed effect.
 fn rekeying_costs(summary: &Summary) -> Finding {
     let both = |&group: &&'static str| {
         let rekeyed = of(summary, &format!("{group}{REKEYED}"))?;
@@ -154,7 +154,7 @@ fn rekeying_costs(summary: &Summary) -> Finding {
     claim.judged(verdict, evidence.collect())
 }
 
-/// What a reader must know of it.
+/// Notes for readers.
 pub(super) fn notes() -> Vec<String> {
     vec![
         "A group makes keys when an SA is set up or re-keyed; the cipher that every packet goes through is the same for all \

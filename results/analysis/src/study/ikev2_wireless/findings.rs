@@ -1,5 +1,5 @@
-//! What the paper found, judged by what was measured. Delays are compared by their medians, and where computation took no
-//! time only what the messages and the network decide is judged.
+//! The paper's findings, judged by the measurements. Delays are compared by their medians; if computation took no time, only
+//! findings that depend on messages and the network are judged.
 
 use super::measured::Measured;
 use super::responder::Responder;
@@ -78,7 +78,7 @@ fn umts_follows_the_messages(measured: Measured<'_>) -> Finding {
     .judged(Verdict::of_cases(in_order, pairs.len()), delays.iter().map(named).collect())
 }
 
-/// Every two values, the earlier one first.
+/// All pairs of values, the earlier one first.
 fn pairs<T: Copy>(values: &[(Variant, T)]) -> impl Iterator<Item = (T, T)> {
     values
         .iter()
@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_measured_is_nothing_judged() {
+    fn without_measurements_nothing_is_judged() {
         let findings = findings(&summary(&[]));
         assert!(findings.iter().all(|finding| finding.verdict == Verdict::CannotBeJudged));
     }
@@ -344,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn some_of_the_pairs_are_a_part() {
+    fn some_of_the_pairs_hold_in_part() {
         let mut cells = AS_IN_THE_PAPER;
         cells[3].2 = [90.0, 4500.0];
         assert_eq!(verdict("tls-is-several-times-slower", &cells), Verdict::HoldsInPart);

@@ -1,10 +1,10 @@
-//! What the run measured of the paper's variants. Messages, bytes and cycles do not depend on the network, so both count.
+//! The run's measurements of the paper's variants. Messages, bytes and cycles do not depend on the network, so both count.
 
 use super::{Place, Variant};
 use crate::study::{Basis, Figure};
 use crate::summary::{Cpu, LinkMeans, Summary, SummaryRow};
 
-/// A summary, asked in the paper's words.
+/// A summary, queried in the paper's terms.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Measured<'a>(pub(super) &'a Summary);
 
@@ -14,7 +14,7 @@ impl<'a> Measured<'a> {
         self.0.rows.iter().find(|row| row.variant == variant.label && row.network == place.network())
     }
 
-    /// The same if computation took its time there: without it a delay says nothing of what computation is a part of.
+    /// The same if computation took time there: otherwise a delay does not include it.
     pub(super) fn charged_row(self, variant: Variant, place: Place) -> Option<&'a SummaryRow> {
         self.row(variant, place).filter(|row| row.charged)
     }
@@ -23,18 +23,18 @@ impl<'a> Measured<'a> {
         Place::ALL.into_iter().filter_map(move |place| self.row(variant, place))
     }
 
-    /// Half of the authentications are faster. Unlike the mean it does not mind a packet that is lost now and then, for
-    /// which IKE waits four seconds. Computation may have taken no time: this is for what the network decides.
+    /// The median. Unlike the mean it is robust against an occasional lost packet, for which IKE waits four seconds. Computation may
+    /// have taken no time: this is for what the network decides.
     pub(super) fn median_ms(self, variant: Variant, place: Place) -> Option<f64> {
         Some(self.row(variant, place)?.delay_ms?.p50)
     }
 
-    /// The same where computation is a part of it.
+    /// The same if computation is included.
     pub(super) fn charged_median_ms(self, variant: Variant, place: Place) -> Option<f64> {
         Some(self.charged_row(variant, place)?.delay_ms?.p50)
     }
 
-    /// A mean of what went over a link.
+    /// The mean of something on a link.
     pub(super) fn link(self, variant: Variant, link: &str, of: fn(&LinkMeans) -> f64) -> Option<Figure> {
         let parts = self.rows(variant).filter_map(|row| Some((of(row.links.get(link)?), None, row.n)));
         Figure::pooled(Basis::Measured, &parts.collect::<Vec<_>>())
@@ -45,7 +45,7 @@ impl<'a> Measured<'a> {
         Some(self.link(variant, "ue-gw", |means| means.messages)?.value)
     }
 
-    /// Millions of cycles of an authentication at a node, median, where cryptography was computed.
+    /// Millions of cycles of an authentication at a node, median, if cryptography was computed.
     pub(super) fn megacycles(self, variant: Variant, node: &str) -> Option<Figure> {
         Figure::pooled(Basis::Measured, &self.cpus(variant, node).filter_map(megacycles).collect::<Vec<_>>())
     }
@@ -55,7 +55,7 @@ impl<'a> Measured<'a> {
         Figure::pooled(Basis::Measured, &[megacycles(self.charged_row(variant, place)?.cpu.get(node)?)?])
     }
 
-    /// Those of both networks as the paper's profiler would have estimated it with equation (1).
+    /// Those of both networks as the paper's profiler would have estimated them with equation (1).
     pub(super) fn sampled_megacycles(self, variant: Variant, node: &str) -> Option<Figure> {
         let of = |cpu: &Cpu| {
             let sampled = cpu.sampled?;

@@ -33,7 +33,7 @@ struct Variant {
     kind: Kind,
 }
 
-/// The kinds of methods that the paper's remarks tell apart.
+/// The kinds of methods that the paper's remarks distinguish.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     /// No certificates: PSK, MD5, SIM.
@@ -86,7 +86,7 @@ impl Place {
         }
     }
 
-    /// As the paper calls it.
+    /// Its name in the paper.
     const fn name(self) -> &'static str {
         match self {
             Self::Wifi => "WiFi",

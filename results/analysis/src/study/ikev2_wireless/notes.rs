@@ -1,11 +1,11 @@
-//! What a reader must know: how the cycles were estimated, why counts differ, and where this is not the paper's testbed.
-//! A summary does not say which options ran: of these a note says only how the scenario is shipped.
+//! Notes for readers: how the cycles were estimated, why counts differ, and where this differs from the paper's testbed.
+//! A summary does not contain the options that ran: for these a note describes only the shipped scenario.
 
 use super::measured::Measured;
 use super::{VARIANTS, Variant, published};
 use crate::summary::Summary;
 
-/// All of it.
+/// All notes.
 pub(super) fn notes(summary: &Summary) -> Vec<String> {
     let measured = Measured(summary);
     let of_run = [uncharged(measured), message_counts(measured), vectors(measured)];
@@ -39,7 +39,7 @@ const TESTBED: [&str; 4] = [
      modp1024, and RSA-2048. What ran, any `--set` included, is the plan in manifest.json.",
 ];
 
-/// What nobody computed delays nothing.
+/// A note if computation was not charged.
 fn uncharged(measured: Measured<'_>) -> Option<String> {
     let free = measured.0.rows.iter().any(|row| !row.charged);
     free.then(|| UNCHARGED.to_owned())
@@ -48,7 +48,7 @@ fn uncharged(measured: Measured<'_>) -> Option<String> {
 const UNCHARGED: &str = "Computation took no time here (in some rows or all): their delays are the network's alone, and \
                          findings that computation has a part in are not judged by them.";
 
-/// Which methods had a server behind the AAA server.
+/// A note on methods with a server behind the AAA server.
 fn vectors(measured: Measured<'_>) -> Option<String> {
     let asks = |variant: &Variant| measured.link(*variant, "aaa-hss", |means| means.messages).is_some();
     let asking = VARIANTS.iter().filter(|variant| asks(variant)).map(|variant| variant.label);
@@ -59,7 +59,7 @@ fn vectors(measured: Measured<'_>) -> Option<String> {
 const VECTORS: &str = "the AAA server asks an HSS for the vectors, over Diameter. The wait is part of the delay and the \
                        messages are those of aaa-hss, but what the HSS computes is not among the AAA server's cycles.";
 
-/// Whether the counts are those of the arithmetic, and if not, by how many round trips they differ.
+/// A note on whether the counts are those of the arithmetic, and if not, by how many round trips they differ.
 fn message_counts(measured: Measured<'_>) -> Option<String> {
     let deviations = VARIANTS.iter().filter_map(|&variant| Deviation::of(measured, variant));
     let deviations = deviations.collect::<Vec<_>>();

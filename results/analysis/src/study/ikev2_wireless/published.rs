@@ -1,5 +1,5 @@
-//! What the paper printed, and what follows from it. The figures themselves are not at hand, only the text: where it gives
-//! bounds, these are what there is.
+//! The paper's printed numbers, and what follows from them. The figures themselves are not available, only the text: if it
+//! gives bounds, these are used.
 
 use super::{MD5, PEAP_2, PEAP_4, PSK, Place, SIM, TLS_2_2, TLS_4_4, TTLS_2, TTLS_4, Variant};
 use crate::study::figure::Published;
@@ -43,7 +43,7 @@ const DELAYS: [(Variant, Place, Published); 3] = [
     ),
 ];
 
-/// Round trips of an EAP method without its identity, and what that number rests on: protocols.md §2.2. TLS takes as many
+/// Round trips of an EAP method without its identity, and the origin of that number: protocols.md §2.2. TLS takes as many
 /// fragments as certificates.
 pub(super) fn rounds(variant: Variant) -> Option<(u32, Basis)> {
     ROUNDS.iter().find(|(of, ..)| *of == variant).map(|&(_, rounds, basis)| (rounds, basis))

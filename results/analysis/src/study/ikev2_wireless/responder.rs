@@ -1,18 +1,18 @@
-//! What the EAP methods made the responder compute, and whether that tells them apart at all.
+//! The responder's computation for the EAP methods, and whether the methods differ in it at all.
 //!
-//! A gateway that proves itself by a shared secret does nearly the same for all of them, and a few per cent are less than
-//! what a machine varies by from one row to the next. No interval within a row shows that, but a method's two rows do:
-//! what the gateway computes does not depend on the network.
+//! A gateway that authenticates with a shared secret does nearly the same for all of them, and a few per cent are less than
+//! a machine's variation from one row to the next. No interval within a row shows that, but a method's two rows do:
+//! the gateway's computation does not depend on the network.
 
 use super::measured::Measured;
 use super::{PSK, Place, VARIANTS, Variant};
 use crate::stats::correlation;
 use crate::study::Evidence;
 
-/// The methods differ clearly if they do so by this many times what is in doubt.
+/// The methods differ clearly if their spread is this many times the uncertainty.
 const CLEARLY: f64 = 2.0;
 
-/// The EAP methods of which both networks' rows are known. PSK is not among them: for it the gateway relays nothing, and
+/// The EAP methods with rows of both networks. PSK is not among them: for it the gateway relays nothing, and
 /// a single method far from all others correlates with anything.
 pub(super) struct Responder(Vec<Cost>);
 
@@ -22,7 +22,7 @@ struct Cost {
     cycles: f64,
     /// Width of the 95 % interval.
     interval: f64,
-    /// What the rows of the two networks differ by.
+    /// The difference between the rows of the two networks.
     networks: f64,
 }
 
@@ -32,7 +32,7 @@ impl Responder {
         Self(methods.filter_map(|variant| Cost::of(measured, variant)).collect())
     }
 
-    /// How well cycles and bytes go together, if the methods differ clearly in cycles.
+    /// The correlation of cycles and bytes, if the methods differ clearly in cycles.
     pub(super) fn correlation(&self) -> Option<f64> {
         let points = self.0.iter().map(|cost| (cost.bytes, cost.cycles)).collect::<Vec<_>>();
         let doubt = self.greatest(|cost| cost.interval.max(cost.networks));
@@ -40,7 +40,7 @@ impl Responder {
         if clear { correlation(&points) } else { None }
     }
 
-    /// What there is to say of the doubt, in per cent of the mean.
+    /// The numbers behind the uncertainty, in per cent of the mean.
     pub(super) fn evidence(&self) -> Vec<Evidence> {
         let mean = self.0.iter().map(|cost| cost.cycles).sum::<f64>() / self.0.len() as f64;
         let of = |what, cycles: f64| Evidence::new(what, 100.0 * cycles / mean, "%");
@@ -55,7 +55,7 @@ impl Responder {
         correlation.into_iter().chain(known.into_iter().flatten()).collect()
     }
 
-    /// From the method with the fewest cycles to the one with the most.
+    /// The difference between the methods with the fewest and the most cycles.
     fn spread(&self) -> f64 {
         self.greatest(|cost| cost.cycles) + self.greatest(|cost| -cost.cycles)
     }
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn neither_are_methods_whose_two_rows_differ_as_much() {
+    fn methods_whose_two_rows_differ_as_much_are_not_either() {
         let mut summary = run([10.0, 12.0, 24.0]);
         change(&mut summary, Some(Place::Umts), |cpu| {
             cpu.cycles_p50 = cpu.cycles_p50.map(|cycles| 1.5 * cycles);

@@ -49,7 +49,7 @@ fn bytes(measured: Measured<'_>) -> Table {
     links(measured, title, "bytes", |means| means.bytes, published::bytes)
 }
 
-/// For each link that was used, what was measured and what the paper has to say.
+/// For each link in use, the measured and the published numbers.
 fn links(
     measured: Measured<'_>,
     title: &str,
@@ -84,7 +84,7 @@ fn cycles_of(measured: Measured<'_>, figure: &str, role: &str, node: &str) -> Ta
     table(title, "Mcycles", &["measured", "estimate by (1)", "paper"], cells)
 }
 
-/// A line for every variant of which something is known.
+/// A line for every variant with known numbers.
 fn table(
     title: String,
     unit: &str,
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn measured_stands_beside_published() {
+    fn measured_is_beside_published() {
         let tables = tables(&summary(&[
             Cell("PSK", 4.0, [25.0, 700.0], [10.0, 11.0, 0.0]),
             Cell("TLS-4-4", 24.0, [170.0, 7900.0], [95.0, 26.0, 120.0]),
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn every_published_number_says_where_it_is_from_and_no_measured_one_does() {
+    fn only_published_numbers_have_a_source() {
         let figures = tables(&summary(&[Cell("PSK", 4.0, [25.0, 700.0], [10.0, 11.0, 0.0])]));
         let lines = figures.into_iter().flat_map(|table| table.lines);
         let figures = lines.flat_map(|line| line.cells).flatten().collect::<Vec<_>>();

@@ -1,4 +1,4 @@
-//! What the paper found, judged by the medians that were measured: a case that lies within their intervals is in doubt.
+//! The paper's findings, judged by measured medians: a case within their intervals is undecided.
 
 use super::measured::Measured;
 use super::published::{OPERATIONS, Phase, What};
@@ -42,7 +42,7 @@ impl Claim {
         Finding { name, claim, source, taken_as, verdict, evidence }
     }
 
-    /// Judged case by case: whether the claim is true of each, and a number for it.
+    /// Judged case by case: whether the claim is true for each, and a number for it.
     fn of_cases(self, cases: impl IntoIterator<Item = (Option<bool>, Evidence)>) -> Finding {
         let (cases, evidence): (Vec<Option<bool>>, Vec<Evidence>) = cases.into_iter().unzip();
         self.judged(Verdict::of_doubtful(&cases), evidence)
@@ -54,7 +54,7 @@ fn known<T>(of: impl Fn(Cipher) -> Option<T>) -> Vec<(Cipher, T)> {
     Cipher::ALL.into_iter().filter_map(|cipher| Some((cipher, of(cipher)?))).collect()
 }
 
-/// Milliseconds of a line of Table 1 in main mode with signatures; 0 if it does not happen.
+/// Milliseconds of a line of Table 1 in main mode with signatures; 0 if it does not occur.
 fn ms(measured: Measured<'_>, cipher: Cipher, what: What) -> Option<Doubtful> {
     measured.server_crypto_ms(Way::MainRsa, cipher)?;
     let found = measured.operation(Way::MainRsa, cipher, what);
@@ -277,7 +277,7 @@ fn us(stage: &Stage) -> Doubtful {
     stage.us.median().into()
 }
 
-/// The greatest stage of a way, and whether it is another than the one that is wanted.
+/// The most expensive stage of a direction, and whether it is not the expected one.
 fn greatest<'a>(
     processing: &'a Processing,
     inbound: bool,

@@ -1,4 +1,4 @@
-//! What was measured, asked for in the paper's words.
+//! The measurements, queried in the paper's terms.
 
 use super::published::{Operation, Phase, What};
 use super::{Cipher, Way};
@@ -18,7 +18,7 @@ pub(super) fn figure(estimate: Estimate, factor: f64) -> Figure {
     Figure::of_median(estimate.median().times(factor))
 }
 
-/// A number of this run that follows from medians.
+/// A number of this run that was derived from medians.
 pub(super) fn plain(value: f64) -> Figure {
     Figure::of_run(Basis::Measured, value, None)
 }
@@ -28,7 +28,7 @@ impl<'a> Measured<'a> {
         self.0.supplement.profiles.iter().find(|profile| profile.method == way.method())
     }
 
-    /// The column of a cipher, and where it is.
+    /// The column of a cipher, and its index.
     fn column(self, way: Way, cipher: Cipher) -> Option<(usize, &'a Column)> {
         let columns = self.profile(way)?.columns.iter().enumerate();
         { columns }.find(|(_, column)| column.suite.starts_with(cipher.prefix()))
@@ -48,7 +48,7 @@ impl<'a> Measured<'a> {
         Some(self.node(Way::MainRsa, cipher, CLIENT)?.crypto_ms)
     }
 
-    /// The part of both ends' time that is cryptography, in per cent.
+    /// The share of cryptography in both ends' time, in per cent.
     pub(super) fn crypto_percent(self, way: Way, cipher: Cipher) -> Option<f64> {
         let ends = [self.node(way, cipher, SERVER)?, self.node(way, cipher, CLIENT)?];
         let sum = |of: fn(&NodeTotal) -> Estimate| ends.iter().map(|node| of(node).p50).sum::<f64>();
@@ -71,7 +71,7 @@ impl<'a> Measured<'a> {
         let costs: Vec<Estimate> =
             lines.filter_map(|line| Some(line.cells.get(place)?.as_ref()?.ms)).collect();
         let value: f64 = (!costs.is_empty()).then(|| costs.iter().map(|ms| ms.p50).sum())?;
-        // The arms of independent intervals add up as their squares do.
+        // Half-widths of independent intervals add up in squares.
         let arm = |of: fn(&Estimate) -> Option<f64>| {
             costs.iter().map(|ms| Some((of(ms)? - ms.p50).powi(2))).sum::<Option<f64>>().map(f64::sqrt)
         };

@@ -1,5 +1,5 @@
-//! Paper 004: Shue, Shin, Gupta, Choi, "Analysis of IPSec Overheads for VPN Servers" (2005). Read its §4; what its tables do
-//! not say, and where they do not add up, is in `reference/protocols.md` §4.
+//! Paper 004: Shue, Shin, Gupta, Choi, "Analysis of IPSec Overheads for VPN Servers" (2005). Read its §4; what its tables
+//! leave out, and where they are inconsistent, is in `reference/protocols.md` §4.
 //!
 //! Openswan 2.3.1dr3 on Pentium 4s of 1.66 and 1.8 GHz, 25 trials: IKEv1 main and aggressive mode with RSA signatures and
 //! shared keys, and ESP in tunnel mode, with 3DES-192, AES-128 and AES-256 and HMAC-MD5.
@@ -37,7 +37,7 @@ enum Cipher {
 impl Cipher {
     const ALL: [Self; 3] = [Self::TripleDes192, Self::Aes128, Self::Aes256];
 
-    /// As the paper calls it.
+    /// Its name in the paper.
     const fn name(self) -> &'static str {
         match self {
             Self::TripleDes192 => "3DES192",

@@ -1,11 +1,11 @@
-//! What a reader must know of the paper and of this run.
+//! Notes on the paper and on this run.
 
 use super::measured::Measured;
 use super::published;
 use super::{Cipher, Way};
 use crate::study::Material;
 
-/// All of it.
+/// All notes.
 pub(super) fn notes(material: &Material<'_>) -> Vec<String> {
     let measured = Measured(material);
     let always = [
@@ -45,7 +45,7 @@ fn totals_do_not_add_up() -> String {
     )
 }
 
-/// What this run has not measured, so that nobody looks for it.
+/// A note on what this run has not measured.
 fn lacking(measured: Measured<'_>) -> Option<String> {
     let without = |way: &Way| measured.skeleton(*way, Cipher::TripleDes192).is_none();
     let ways: Vec<&str> = Way::ALL.iter().filter(|way| without(way)).map(|way| way.name()).collect();

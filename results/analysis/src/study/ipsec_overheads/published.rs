@@ -1,4 +1,4 @@
-//! What paper 004 printed, and what follows from it.
+//! Paper 004's printed numbers, and what follows from them.
 
 use super::{Cipher, Way};
 use crate::study::figure::Published;
@@ -17,7 +17,7 @@ const TABLE_2: &str = "Table 2";
 const TABLE_3: &str = "Table 3";
 const TEXT: &str = "§4.1";
 
-/// A line of Table 1: one of its rows, or several that this study cannot tell apart.
+/// A line of Table 1: one of its rows, or several that this study cannot distinguish.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Operation {
     pub(super) label: &'static str,
@@ -50,7 +50,7 @@ pub(super) enum Phase {
 }
 
 /// Table 1: the server, main mode with signatures. The paper labels the decryption and the signature verification R2; they
-/// belong to what was received as I3.
+/// belong to the message received as I3.
 pub(super) const OPERATIONS: [Operation; 11] = [
     Operation { label: "P1 D-H comp.", what: What::Agreement(Phase::One), rows: &[[17.59, 17.64, 17.55]] },
     Operation { label: "P1 IKE key gen.", what: What::Keys, rows: &[[0.18, 0.13, 0.13]] },
@@ -121,7 +121,7 @@ pub(super) fn total_ms(way: Way, cipher: Cipher) -> Published {
     }
 }
 
-/// The part of it that is cryptography, in per cent.
+/// The share of cryptography in it, in per cent.
 pub(super) const fn crypto_percent(way: Way) -> Published {
     let value = match way {
         Way::MainRsa | Way::AggressiveRsa => 60.0,
@@ -135,12 +135,12 @@ pub(super) fn skeleton_ms(cipher: Cipher) -> Published {
     printed([141.48, 141.16, 141.05][cipher.place()], TABLE_2)
 }
 
-/// What cryptography costs by Table 2.
+/// The cost of cryptography by Table 2.
 pub(super) fn by_subtraction_ms(cipher: Cipher) -> Published {
     derived(total_ms(Way::MainRsa, cipher).value - skeleton_ms(cipher).value, "Table 2, full less skeleton")
 }
 
-/// What it costs by Table 1 and the client's total.
+/// The cost by Table 1 and the client's total.
 pub(super) fn by_addition_ms(cipher: Cipher) -> Published {
     let both = operations_total_ms(cipher).value + client_crypto_ms(cipher).value;
     derived(both, "Table 1's total and the client's in §4.1")
@@ -161,12 +161,12 @@ pub(super) const fn esp_native_us() -> Published {
     printed(46.44, TABLE_3)
 }
 
-/// The part of what ESP adds that is cryptography, in per cent, as the text says.
+/// The share of cryptography in what ESP adds, in per cent, according to the text.
 pub(super) fn esp_crypto_percent(cipher: Cipher) -> Published {
     printed([55.0, 34.0, 37.0][cipher.place()], "§4.2")
 }
 
-/// The same from Table 3, which for AES is not what the text says.
+/// The same from Table 3, which for AES contradicts the text.
 pub(super) fn esp_crypto_percent_of_table(cipher: Cipher) -> Published {
     let full = esp_full_us(cipher).value;
     let share = (full - esp_skeleton_us().value) / (full - esp_native_us().value);
@@ -178,12 +178,12 @@ pub(super) const fn inbound_us() -> Published {
     printed(148.61, TEXT)
 }
 
-/// The part of the way in that decryption takes with 3DES192, in per cent.
+/// The share of decryption in inbound processing with 3DES192, in per cent.
 pub(super) const fn decryption_percent() -> Published {
     Published { value: 58.0, bound: Some(Bound::About), basis: Basis::Printed, source: TEXT }
 }
 
-/// The part of the way out that encryption takes with 3DES192, in per cent.
+/// The share of encryption in outbound processing with 3DES192, in per cent.
 pub(super) const fn encryption_percent() -> Published {
     printed(55.0, TEXT)
 }
@@ -204,7 +204,7 @@ mod tests {
 
     /// 373.82 − 214.99 = 158.83, twice 79.4; (117.59 + 107.27) ÷ 373.82 = 60 %.
     #[test]
-    fn what_the_text_concludes_follows_from_its_numbers() {
+    fn the_text_s_conclusions_follow_from_its_numbers() {
         let cipher = Cipher::TripleDes192;
         let gap = total_ms(Way::MainRsa, cipher).value - total_ms(Way::MainPsk, cipher).value;
         assert!((gap / 2.0 - 79.4).abs() < 0.1, "{gap}");

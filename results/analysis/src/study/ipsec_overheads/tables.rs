@@ -25,7 +25,7 @@ fn line(label: impl Into<String>, cells: impl IntoIterator<Item = Option<Figure>
     Line { label: label.into(), cells: cells.into_iter().collect() }
 }
 
-/// What was measured beside what was published.
+/// Measured numbers beside published ones.
 fn beside(label: impl Into<String>, measured: Option<Figure>, published: Published) -> Line {
     line(label, [measured, Some(published.into())])
 }
@@ -140,7 +140,7 @@ fn esp_shares(measured: Measured<'_>) -> Table {
     table("§4.2: cryptography as a part of what ESP adds", "%", &columns, each.into())
 }
 
-/// What Figure 4's text prints of it.
+/// The numbers that Figure 4's text prints.
 fn ciphering(measured: Measured<'_>) -> Table {
     let share = |stages: &[Stage], wanted: &str| {
         let found = stages.iter().find(|stage| stage.stage == wanted)?;
@@ -156,7 +156,7 @@ fn ciphering(measured: Measured<'_>) -> Table {
     table("Figure 4: what 3DES192 is of its way", "%", &BOTH, lines)
 }
 
-/// A way of a packet, and its stages.
+/// A direction of a packet, and its stages.
 type Direction = (&'static str, fn(&Processing) -> &[Stage]);
 
 /// Figure 5, which prints no numbers.

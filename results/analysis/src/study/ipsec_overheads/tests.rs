@@ -1,4 +1,4 @@
-//! The study over numbers that are written out here: as the paper's, and made wrong one at a time.
+//! The study over hand-written numbers: like the paper's, and made wrong one at a time.
 
 use super::published::{OPERATIONS, What};
 use super::*;
@@ -28,7 +28,7 @@ fn median(p50: f64) -> Estimate {
     Estimate { p50, p50_ci95_low: low, p50_ci95_high: high, mean: p50 * 7.0, ci95_half: None, n: 25 }
 }
 
-/// What the lines of a profile are called for a line of Table 1.
+/// The line of a profile for a line of Table 1.
 fn line_of(what: What) -> (&'static str, &'static str, &'static str) {
     use super::published::Phase::{One, Two};
     match what {
@@ -160,7 +160,7 @@ fn packets() -> Packets {
     }
 }
 
-/// What Openswan would have measured with keytoll.
+/// A supplement with the paper's numbers.
 fn as_the_papers() -> Supplement {
     Supplement { profiles: Way::ALL.map(profile).into(), packets: Some(packets()), ..Supplement::default() }
 }
@@ -169,7 +169,7 @@ fn found(supplement: &Supplement) -> Vec<Finding> {
     findings::findings(&Material { summary: &summary(), supplement })
 }
 
-/// The verdict on one of them after a change.
+/// The verdict on one finding after a change.
 fn verdict(name: &str, change: impl FnOnce(&mut Supplement)) -> Verdict {
     let mut supplement = as_the_papers();
     change(&mut supplement);
@@ -185,7 +185,7 @@ fn numbers_like_the_papers_confirm_it() {
 }
 
 #[test]
-fn nothing_measured_is_nothing_judged_and_said() {
+fn without_measurements_nothing_is_judged_and_a_note_says_so() {
     let supplement = Supplement::default();
     let findings = found(&supplement);
     assert!(findings.iter().all(|finding| finding.verdict == Verdict::CannotBeJudged), "{findings:#?}");
@@ -250,7 +250,7 @@ fn each_finding_can_fail() {
 }
 
 #[test]
-fn measured_stands_beside_published() {
+fn measured_is_beside_published() {
     let supplement = as_the_papers();
     let tables = tables::tables(&Material { summary: &summary(), supplement: &supplement });
     let first = &tables[0];
@@ -272,7 +272,7 @@ fn measured_stands_beside_published() {
 }
 
 #[test]
-fn every_published_number_says_where_it_is_from_and_no_measured_one_does() {
+fn only_published_numbers_have_a_source() {
     let supplement = as_the_papers();
     let tables = tables::tables(&Material { summary: &summary(), supplement: &supplement });
     for figure in tables.iter().flat_map(|table| &table.lines).flat_map(|line| &line.cells).flatten() {
@@ -286,7 +286,7 @@ fn every_published_number_says_where_it_is_from_and_no_measured_one_does() {
 }
 
 #[test]
-fn only_the_operations_of_a_phase_are_its() {
+fn only_the_operations_of_a_phase_belong_to_it() {
     let mut supplement = as_the_papers();
     let stray = Line {
         message: "INFORMATIONAL_V1 request".into(),
