@@ -1,16 +1,15 @@
-//! Tells the program which commit it is built from, if its sources lie in a repository of their own; a tarball has none, and
-//! neither has a machine without git. Only this crate is built again when that changes.
-
+//! Passes the commit of the sources to the program, if they are in a repository of their own: a tarball has none, and not every
+//! machine has git. Only this crate is rebuilt when the commit changes.
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What the program is made of besides its crates.
+/// Sources of the program besides its crates.
 const FILES: [&str; 3] = ["Cargo.toml", "Cargo.lock", "scenarios"];
 
-/// Where its crates are.
+/// The folders of its crates.
 const CRATES: [&str; 5] = ["apps", "base", "protocols", "results", "world"];
 
-/// What of a crate is in the program; its tests are not.
+/// The parts of a crate that are in the program; tests are not.
 const PARTS: [&str; 3] = ["Cargo.toml", "build.rs", "src"];
 
 fn main() {
@@ -31,7 +30,7 @@ fn main() {
     }
 }
 
-/// Everything that the program is made of, relative to the root. A change there, and nowhere else, makes a commit `-dirty`.
+/// All sources of the program, relative to the root. Only a change in these makes a commit `-dirty`.
 fn sources(root: &Path) -> Vec<PathBuf> {
     let mut sources: Vec<PathBuf> = FILES.map(PathBuf::from).to_vec();
     for group in CRATES {
@@ -44,11 +43,11 @@ fn sources(root: &Path) -> Vec<PathBuf> {
     sources
 }
 
-/// The directory that would be the root of one.
+/// The root directory of a repository.
 struct Repository(PathBuf);
 
 impl Repository {
-    /// The commit, with `-dirty` behind it if a source is not as it is there. None if somebody else's repository is around us.
+    /// The commit, with the suffix `-dirty` if a source is modified. `None` if the repository around us is another project's.
     fn commit(&self, sources: &[PathBuf]) -> Option<String> {
         let root = PathBuf::from(self.git(&["rev-parse", "--show-toplevel"])?);
         let is_ours = root.canonicalize().ok()? == self.0.canonicalize().ok()?;
@@ -59,8 +58,8 @@ impl Repository {
         Some(if is_clean { commit } else { format!("{commit}-dirty") })
     }
 
-    /// What changes when another commit is the current one: HEAD, which names a branch, and the branch, which is a file or a
-    /// line in another. A file that is not there would make cargo build again and again; the folder in which it will appear does not.
+    /// The files that change when another commit is checked out: HEAD, which names a branch, and the branch, which is a file or a
+    /// line in another. For a missing file cargo would rebuild every time; so its future folder is watched.
     fn heads(&self) -> Vec<PathBuf> {
         let path = |name: &str| Some(self.0.join(self.git(&["rev-parse", "--git-path", name])?));
         let branch = self.git(&["symbolic-ref", "--quiet", "HEAD"]).and_then(|branch| path(&branch));
@@ -69,7 +68,7 @@ impl Repository {
         heads.into_iter().flatten().filter(|path| path.exists()).collect()
     }
 
-    /// What git says here, whatever repository a hook that called us is about. It must not write: its index would change.
+    /// Output of git here, even if a hook of another repository called us. Git must not write: its index would change.
     fn git(&self, arguments: &[&str]) -> Option<String> {
         let mut git = Command::new("git");
         git.arg("--no-optional-locks").args(arguments).current_dir(&self.0);

@@ -32,22 +32,22 @@ use help::{
 };
 use number::whole;
 
-/// Measures what it costs to let somebody in: real protocols and real cryptography over emulated networks.
+/// Measures what network access authentication costs: real protocols and real cryptography over emulated networks.
 #[derive(Debug, Parser)]
 #[command(name = "keytoll", version = version::short(), long_version = version::long(), styles = Styles::plain(), disable_help_subcommand = true, after_help = KEYTOLL_HELP, max_term_width = 100)]
 pub(crate) struct Cli {
     /// Colour in messages.
     #[arg(long, global = true, value_enum, default_value_t = Color::Auto, value_name = "WHEN")]
     pub(crate) color: Color,
-    /// What to do.
+    /// The verb.
     #[command(subcommand)]
     pub(crate) verb: Verb,
 }
 
-/// When messages are coloured; `Auto`: if stderr is a terminal and NO_COLOR is not set.
+/// Whether messages are coloured; `Auto`: if stderr is a terminal and NO_COLOR is not set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Color {
-    // Documented here the values would take six lines in the help of every verb.
+    // Doc comments here would add six lines to the help of every verb.
     Auto,
     Never,
 }
@@ -58,40 +58,40 @@ pub(crate) enum Verb {
     /// Run a scenario and measure every authentication.
     #[command(after_help = RUN_HELP)]
     Run(RunArgs),
-    /// Measure again what a paper measured, and set it beside what it printed.
+    /// Repeat the measurements of a paper, and compare the results with the published ones.
     #[command(after_help = STUDY_HELP)]
     Study(StudyArgs),
-    /// Say where the time of a node goes, crypto operation by crypto operation.
+    /// Show where the CPU time of a node goes, crypto operation by crypto operation.
     #[command(after_help = PROFILE_HELP)]
     Profile(ProfileArgs),
-    /// Let devices in: IKEv2 on real sockets.
+    /// Run a VPN gateway: IKEv2 on real sockets.
     #[command(after_help = GATEWAY_HELP)]
     Gateway(ServeArgs),
-    /// Judge devices with EAP: RADIUS on real sockets.
+    /// Run an AAA server: RADIUS and EAP on real sockets.
     #[command(after_help = AAA_HELP)]
     Aaa(ServeArgs),
-    /// Hold subscribers' keys: Diameter on real sockets.
+    /// Run a server with the subscribers' keys: Diameter on real sockets.
     #[command(after_help = HSS_HELP)]
     Hss(ServeArgs),
-    /// Be one device that connects to a gateway, and say what it took.
+    /// Connect to a gateway as one device, and show how long it took.
     #[command(after_help = CONNECT_HELP)]
     Connect(ConnectArgs),
-    /// Say what a scenario would run or what a node would be, without running it.
+    /// Check a scenario or a node file, and show what it would run, without running it.
     #[command(after_help = CHECK_HELP)]
     Check(CheckArgs),
-    /// Show what scenarios can name, with sources.
+    /// List the names that scenarios can use, with sources.
     #[command(after_help = LIST_HELP)]
     List(ListArgs),
-    /// Print the JSON Schema of what a verb prints with --json, or of a file of a run.
+    /// Print the JSON Schema of a verb's --json output, or of a file of a run.
     #[command(after_help = SCHEMA_HELP)]
     Schema(SchemaArgs),
     /// Render the report of a run again.
     #[command(after_help = REPORT_HELP)]
     Report(ReportArgs),
-    /// Say what is in a capture, message by message.
+    /// Show the messages in a capture.
     #[command(after_help = DECODE_HELP)]
     Decode(DecodeArgs),
-    /// Be one node of a live run: `keytoll run` starts it.
+    /// Run one node of a live run; started by `keytoll run`.
     #[command(hide = true)]
     Node,
     /// Measure the authentications in a capture.
@@ -109,7 +109,7 @@ pub(crate) enum Verb {
 }
 
 impl Verb {
-    /// Whether it goes on until a signal ends it, which is no interruption then.
+    /// Whether it runs until a signal ends it, which is then no interruption.
     pub(crate) fn serves(&self) -> bool {
         match self {
             Self::Gateway(_) | Self::Aaa(_) | Self::Hss(_) | Self::Node => true,
@@ -119,7 +119,7 @@ impl Verb {
     }
 }
 
-/// Which scenario, and what to change in it.
+/// The scenario, and the changes to it.
 #[derive(Debug, Args)]
 pub(crate) struct ScenarioArgs {
     /// Name of a built-in scenario, or path of a file; `-` for standard input.
@@ -130,12 +130,12 @@ pub(crate) struct ScenarioArgs {
 }
 
 impl ScenarioArgs {
-    /// What is asked for, a scenario or the file of a node; `-` is standard input.
+    /// The source, a scenario or a node file; `-` is standard input.
     pub(crate) fn source(&self) -> Result<Source, Report> {
         Ok(Source::find(&self.scenario)?)
     }
 
-    /// The scenario with everything replaced that the command line replaces.
+    /// The scenario with the changes of the command line.
     pub(crate) fn plan(&self) -> Result<Plan, Report> {
         let source = self.source()?;
         if source.is_node() {
@@ -155,7 +155,7 @@ impl ScenarioArgs {
     }
 }
 
-/// What to change in a scenario.
+/// Changes to a scenario.
 #[derive(Debug, Args)]
 pub(crate) struct Changes {
     /// Seed of every random stream.
@@ -167,14 +167,14 @@ pub(crate) struct Changes {
     /// Replace a value of the scenario, like `options.mode=transport`; can be repeated.
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub(crate) sets: Vec<String>,
-    /// Compute for real (with AWS-LC, or the system's OpenSSL in builds with it), skip all cryptography, or charge what
-    /// a table says that it costs.
+    /// Use real cryptography (of AWS-LC, or of the system's OpenSSL in builds with it), none at all, or the costs of a
+    /// table.
     #[arg(long, value_parser = ["real", "openssl", "null", "table"])]
     pub(crate) crypto: Option<String>,
-    /// The table of `--crypto table`; `keytoll crypto --calibrate` writes one.
+    /// The table of `--crypto table`, as written by `keytoll crypto --calibrate`.
     #[arg(long, value_name = "FILE")]
     pub(crate) costs: Option<String>,
-    /// Simulate, or run every node on sockets in a process of its own.
+    /// Simulate, or run every node on real sockets in a process of its own.
     #[arg(long, value_parser = ["sim", "live"])]
     pub(crate) world: Option<String>,
     /// Private exponents of MODP groups: as short as is safe, or as long as the modulus.
@@ -190,7 +190,7 @@ impl Changes {
         !self.sets.is_empty() || self.samples.is_some() || switches.contains(&true)
     }
 
-    /// What a scenario says with these changes.
+    /// The plan of a scenario with these changes.
     pub(crate) fn plan(&self, source: &Source) -> Result<Plan, Report> {
         let mut overrides = Overrides::parse(&self.sets)?;
         let switches = [
@@ -270,24 +270,24 @@ pub(crate) struct ProfileArgs {
     /// Method of the catalogue, or `esp` for packets through a tunnel.
     #[arg(value_name = "METHOD")]
     pub(crate) method: String,
-    /// The node to look at: the device (ue), the gateway (gw), the AAA server, or the server with the subscribers' keys
+    /// The node to profile: the device (ue), the gateway (gw), the AAA server, or the server with the subscribers' keys
     /// (hss) [default: gw].
     #[arg(long, value_parser = ["ue", "gw", "aaa", "hss"])]
     pub(crate) node: Option<String>,
-    /// Suite of the IKE SA, or for ESP; can be repeated, each is a column [default: the catalogue's; of IKEv1
-    /// those of Shue 2005, for ESP those and two of today].
+    /// Suite of the IKE SA, or for ESP; can be repeated, each is a column [default: those of the catalogue; for IKEv1
+    /// those of Shue 2005; for ESP those and two current ones].
     #[arg(long = "suite", value_name = "SUITE")]
     pub(crate) suites: Vec<String>,
-    /// Network between device and gateway [default: loopback, which is none].
+    /// Network between device and gateway [default: loopback, without delay].
     #[arg(long, value_name = "NAME")]
     pub(crate) network: Option<String>,
-    /// Of `esp`: length of the echo request in bytes, IP header included [default: 736].
+    /// For `esp`: length of the echo request in bytes, IP header included [default: 736].
     #[arg(long, value_name = "BYTES", allow_negative_numbers = true, value_parser = whole::<u16>(0, u16::MAX.into()))]
     pub(crate) packet: Option<u16>,
-    /// Authentications measured of each column, or packets [default: 25, of packets 1000].
+    /// Authentications measured for each column, or packets [default: 25, or 1000 packets].
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole::<NonZeroU32>(1, u32::MAX.into()))]
     pub(crate) count: Option<NonZeroU32>,
-    /// Measure the same without cryptography beside it; `esp` always does.
+    /// Also measure without cryptography, for comparison; `esp` always does.
     #[arg(long)]
     pub(crate) skeleton: bool,
     /// Set a value as in a scenario, like `options.chain=4`; can be repeated.
@@ -296,7 +296,7 @@ pub(crate) struct ProfileArgs {
     /// Private exponents of MODP groups: as short as is safe, or as long as the modulus.
     #[arg(long, value_parser = ["short", "full"])]
     pub(crate) exponents: Option<String>,
-    /// Write a page with bars into this file, too.
+    /// Also write a page with bars into this file.
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
     /// Print JSON instead of tables.
@@ -333,31 +333,31 @@ impl ProfileArgs {
     }
 }
 
-/// How a plan is run, and what is kept of it.
+/// How a plan is run, and which results are kept.
 #[derive(Debug, Args)]
 pub(crate) struct Execution {
-    /// Directory for the results [default: runs/ and the name].
+    /// Directory for the results [default: runs/NAME].
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
     /// Rows measured at the same time [default: all cores].
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole::<NonZeroUsize>(1, usize::MAX as u64))]
     pub(crate) threads: Option<NonZeroUsize>,
-    /// Replace the earlier run there instead of keeping it beside the new one.
+    /// Replace the previous run instead of keeping it beside the new one.
     #[arg(long)]
     pub(crate) force: bool,
-    /// Keep no trace, only what is computed from it.
+    /// Keep no trace, only the results computed from it.
     #[arg(long)]
     pub(crate) no_trace: bool,
-    /// Write what every link carries into capture/ of the directory, with the keys that open it.
+    /// Write the packets of every link into capture/ of the directory, with the keys to decrypt them.
     #[arg(long)]
     pub(crate) pcap: bool,
-    /// Of every row capture the first N authentications only [default: all].
+    /// Capture only the first N authentications of every row [default: all].
     #[arg(long, value_name = "N", requires = "pcap", allow_negative_numbers = true, value_parser = whole::<u32>(0, u32::MAX.into()))]
     pub(crate) pcap_samples: Option<u32>,
 }
 
 impl Execution {
-    /// Whether anything is said of it.
+    /// Whether any of these is given.
     fn any(&self) -> bool {
         let Self { out, threads, force, no_trace, pcap, pcap_samples } = self;
         let switches = [*force, *no_trace, *pcap, threads.is_some(), pcap_samples.is_some()];
@@ -369,7 +369,7 @@ impl Execution {
         self.out.clone().unwrap_or_else(|| Path::new("runs").join(name))
     }
 
-    /// Of every row so many authentications are captured.
+    /// How many authentications of every row are captured.
     pub(crate) fn captured(&self) -> u32 {
         if self.pcap { self.pcap_samples.unwrap_or(u32::MAX) } else { 0 }
     }
@@ -399,7 +399,7 @@ impl CheckArgs {
         self.execution.out_dir(self.scenario.stem())
     }
 
-    /// Refuses what is said of a run where there is the file of a node.
+    /// Refuses options of a run for a node file.
     pub(crate) fn unchanged(&self) -> Result<(), Report> {
         if self.scenario.changes.any() || self.execution.any() {
             let message =
@@ -415,7 +415,7 @@ impl CheckArgs {
 pub(crate) struct ServeArgs {
     #[command(flatten)]
     pub(crate) node: NodeArgs,
-    /// Where to listen, instead of what the file says; needed for any address that is not loopback.
+    /// Listen there instead of the address in the file; required for any address other than loopback.
     #[arg(long, value_name = "ADDR[:PORT]", value_parser = listen)]
     pub(crate) listen: Option<Listen>,
 }
@@ -428,24 +428,24 @@ pub(crate) struct ConnectArgs {
     /// How often to connect.
     #[arg(long, value_name = "N", default_value = "1", conflicts_with_all = ["stay", "control"], allow_negative_numbers = true, value_parser = whole::<NonZeroU32>(1, u32::MAX.into()))]
     pub(crate) count: NonZeroU32,
-    /// From the end of one connection to the beginning of the next, like `200ms` or `1.5s`.
+    /// Time between the end of one connection and the start of the next, like `200ms` or `1.5s`.
     #[arg(long, value_name = "TIME", default_value = "1s", value_parser = duration)]
     pub(crate) interval: Duration,
-    /// How long one connection may take.
+    /// Timeout of one connection.
     #[arg(long, value_name = "TIME", default_value = "180s", value_parser = duration)]
     pub(crate) within: Duration,
-    /// Keep the SA until Ctrl-C, then close it.
+    /// Keep the SA until Ctrl-C, then delete it.
     #[arg(long)]
     pub(crate) stay: bool,
 }
 
-/// What all nodes on real sockets are told.
+/// Options of all nodes on real sockets.
 #[derive(Debug, Args)]
 pub(crate) struct NodeArgs {
     /// The node file.
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
-    /// Print JSON: a line for every event; of `connect` one document at the end.
+    /// Print JSON: a line for every event; for `connect` one document at the end.
     #[arg(long)]
     pub(crate) json: bool,
     /// Which log lines go to stderr: `error`, `warn`, `info`, `debug`, `trace`, or a filter like
@@ -456,12 +456,12 @@ pub(crate) struct NodeArgs {
     /// quit. Every event becomes a line of JSON on stdout.
     #[arg(long)]
     pub(crate) control: bool,
-    /// Write what passes the sockets into this file, for Wireshark, and beside it a directory with the keys that open it.
+    /// Write the packets of all sockets into this file, for Wireshark, and the keys into a directory beside it.
     #[arg(long, value_name = "PCAPNG")]
     pub(crate) pcap: Option<PathBuf>,
 }
 
-/// A word alone that is no level would be the name of a part of the program, of which the log says nothing then.
+/// A single word that is no level would be taken for a module, which would silence the log.
 fn log_filter(text: &str) -> Result<String, String> {
     let is_level = |word: &str| word.parse::<LevelFilter>().is_ok();
     let is_known = |part: &str| match part.rsplit_once('=') {
@@ -476,7 +476,7 @@ fn log_filter(text: &str) -> Result<String, String> {
     }
 }
 
-/// Where to listen.
+/// The listening address.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Listen {
     pub(crate) ip: IpAddr,
@@ -500,7 +500,7 @@ fn duration(text: &str) -> Result<Duration, String> {
 /// Arguments of `list`.
 #[derive(Debug, Args)]
 pub(crate) struct ListArgs {
-    /// Which list; all of them without it.
+    /// The list [default: all lists].
     #[arg(value_parser = ["methods", "networks", "topologies", "groups", "suites", "signatures", "cpus", "faults", "scenarios", "papers", OPTIONS_LIST, STUDIES_LIST, SCHEMAS_LIST])]
     pub(crate) list: Option<String>,
     /// Print JSON instead of tables.
@@ -526,12 +526,12 @@ pub(crate) struct ReportArgs {
     pub(crate) json: bool,
 }
 
-/// Which capture, and what opens it.
+/// The capture and its keys.
 #[derive(Debug, Args)]
 pub(crate) struct CaptureArgs {
     /// A pcap or pcapng file; `-` for standard input.
     pub(crate) capture: PathBuf,
-    /// Directory with key tables as Wireshark has them.
+    /// Directory with key tables in Wireshark's format.
     #[arg(long, value_name = "DIR")]
     pub(crate) keys: Option<PathBuf>,
 }
@@ -541,13 +541,13 @@ pub(crate) struct CaptureArgs {
 pub(crate) struct DecodeArgs {
     #[command(flatten)]
     pub(crate) from: CaptureArgs,
-    /// Only this conversation; can be repeated.
+    /// Show this conversation only; can be repeated.
     #[arg(long = "conversation", value_name = "N", allow_negative_numbers = true, value_parser = whole::<usize>(0, usize::MAX as u64))]
     pub(crate) conversations: Vec<usize>,
-    /// One line for each conversation instead of its ladder.
+    /// Print one line for each conversation instead of its ladder.
     #[arg(long)]
     pub(crate) list: bool,
-    /// Columns of the ladder [default: the terminal's, 100 where there is none].
+    /// Columns of the ladder [default: the terminal's, or 100 without one].
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole::<usize>(0, usize::MAX as u64))]
     pub(crate) width: Option<usize>,
     /// Print JSON instead of ladders.
@@ -560,10 +560,10 @@ pub(crate) struct DecodeArgs {
 pub(crate) struct MeasureArgs {
     #[command(flatten)]
     pub(crate) from: CaptureArgs,
-    /// Directory for the results; without it none are kept.
+    /// Directory for the results [default: none are kept].
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
-    /// Replace the earlier results there instead of keeping them beside the new ones.
+    /// Replace the previous results instead of keeping them beside the new ones.
     #[arg(long, requires = "out")]
     pub(crate) force: bool,
     /// Print summary.json instead of the table.
@@ -574,16 +574,16 @@ pub(crate) struct MeasureArgs {
 /// Arguments of `crypto`.
 #[derive(Debug, Args)]
 pub(crate) struct CryptoArgs {
-    /// What to measure: families, operations, algorithms; everything without it.
+    /// Families, operations or algorithms to measure [default: all].
     #[arg(value_name = "PRIMITIVE")]
     pub(crate) primitives: Vec<String>,
-    /// A paper's table instead: Table 4-1 of the RRKM thesis, or Table 1 of Praptodiyono 2018 (`keytoll list papers`).
+    /// Print a paper's table instead: Table 4-1 of the RRKM thesis, or Table 1 of Praptodiyono 2018 (`keytoll list papers`).
     #[arg(long, value_name = "TABLE", value_parser = [RSA_RC4_SHA1, DH_GROUPS], conflicts_with_all = ["primitives", "sizes", "calibrate"])]
     pub(crate) table: Option<String>,
-    /// Measure what every operation costs and write it into this file.
+    /// Measure the cost of every operation and write the table into this file.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["primitives", "sizes", "exponents", "json"])]
     pub(crate) calibrate: Option<PathBuf>,
-    /// Operations of each primitive [default: what fits into 60 ms; as many as the paper in its table].
+    /// Operations of each primitive [default: as many as fit into 60 ms; in a paper's table as many as in the paper].
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole::<NonZeroU32>(1, u32::MAX.into()))]
     pub(crate) count: Option<NonZeroU32>,
     /// Message length in bytes, up to 1 MiB; can be repeated [default: 64, 576 and 1400].
@@ -592,7 +592,7 @@ pub(crate) struct CryptoArgs {
     /// Private exponents of MODP groups: as short as is safe, or as long as the modulus.
     #[arg(long, value_parser = ["short", "full", "both"], default_value = "both")]
     pub(crate) exponents: String,
-    /// Compute with AWS-LC, or with the system's OpenSSL in builds with it.
+    /// Use the cryptography of AWS-LC, or of the system's OpenSSL in builds with it.
     #[arg(long, value_parser = ["real", "openssl"], default_value = "real")]
     pub(crate) crypto: String,
     /// Print JSON instead of tables.
@@ -615,7 +615,7 @@ pub(crate) struct CompletionsArgs {
 /// Arguments of `man`.
 #[derive(Debug, Args)]
 pub(crate) struct ManArgs {
-    /// Directory for the pages, made if it is not there.
+    /// Directory for the pages; created if missing.
     #[arg(value_name = "DIR")]
     pub(crate) dir: PathBuf,
 }

@@ -1,4 +1,4 @@
-//! What is said of captures: where they are, how large, and how Wireshark opens them.
+//! Messages about captures: their location, their size, and how to decrypt them in Wireshark.
 
 use std::path::{Path, PathBuf};
 use std::{fs, io};
@@ -10,7 +10,7 @@ use keytoll_rigs::FAMILIES;
 use keytoll_scenario::plan::CryptoMode;
 use keytoll_trace::output::rename_new;
 
-/// Of the captures of a run, which are in this directory now.
+/// The message about the captures of a run, which are now in this directory.
 pub(crate) fn note_of_run(taken: &Taken, directory: &Path, crypto: CryptoMode) -> String {
     let Taken { files, packets, bytes, unreadable } = taken;
     let Some(first) = files.first().and_then(|file| file.file_name()) else {
@@ -33,8 +33,8 @@ pub(crate) fn note_of_node(captured: &Captured, path: &Path) -> String {
     format!("{} datagrams in {}; open it with {opened}\n", captured.datagrams, path.display())
 }
 
-/// Moves an earlier capture of this name and its keys out of the way: `gw.pcapng` becomes `gw.1.pcapng`. Where it is then;
-/// none if there is nothing to keep.
+/// Renames an earlier capture of this name and its keys: `gw.pcapng` becomes `gw.1.pcapng`. Returns the new path, or `None` if
+/// there is no earlier one.
 pub(crate) fn set_aside(path: &Path) -> io::Result<Option<PathBuf>> {
     let keys = path.with_extension("keys");
     let has_packets = fs::symlink_metadata(path).is_ok_and(|found| found.is_file() && found.len() > 0);
@@ -48,13 +48,13 @@ pub(crate) fn set_aside(path: &Path) -> io::Result<Option<PathBuf>> {
     }
     if has_keys {
         rename_new(&keys, &keys_aside)?;
-        // Without it the profile still opens all but TLS.
+        // Should this fail, the profile still decrypts everything but TLS.
         let _ = std::path::absolute(&keys_aside).and_then(|path| keys::relocate(FAMILIES, &path, &path));
     }
     Ok(Some(if has_packets { aside } else { keys_aside }))
 }
 
-/// Names with the first number that is used for neither.
+/// Names with the first number that neither has.
 fn unused(path: &Path, keys: &Path) -> (PathBuf, PathBuf) {
     let numbered = |path: &Path, number: u64| {
         let mut name = path.file_stem().unwrap_or_default().to_owned();
@@ -71,7 +71,7 @@ fn unused(path: &Path, keys: &Path) -> (PathBuf, PathBuf) {
     free.next().expect("there are more numbers than files")
 }
 
-/// How to see inside, and what stays closed.
+/// How to decrypt them, and what cannot be decrypted.
 fn decrypted<'a>(capture: &Path, unreadable: impl Iterator<Item = &'a String>) -> String {
     let (keys, capture) = (capture.with_extension("keys"), capture.display());
     let how = format!("`WIRESHARK_CONFIG_DIR={} wireshark {capture}`", keys.display());
@@ -89,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_sentence_says_how_to_open_them() {
+    fn one_sentence_says_how_to_decrypt_them() {
         let files = ["runs/x.1.unfinished/capture/000.pcapng", "runs/x.1.unfinished/capture/001.pcapng"]
             .map(PathBuf::from)
             .into();
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stays_closed_is_said() {
+    fn undecryptable_packets_are_mentioned() {
         let captured = Captured { datagrams: 8, unreadable: vec!["IKE with chacha20poly1305".into()] };
         let note = note_of_node(&captured, Path::new("gw.pcapng"));
         assert!(

@@ -59,7 +59,7 @@ fn head(plan: &Plan) -> String {
     format!("{}{}", screen::paragraph(&plan.title), screen::paragraph(&how))
 }
 
-/// How long a row lasts at least. In the live world nobody waits for an interval.
+/// The least duration of a row. The live world does not wait for intervals.
 fn row_min(plan: &Plan) -> Option<Duration> {
     (plan.world == WorldKind::Sim).then(|| plan.interval.saturating_mul(plan.samples))
 }
@@ -80,7 +80,7 @@ fn row(row: &RowPlan) -> Vec<String> {
     ]
 }
 
-/// The suite has a column of its own.
+/// The variant without the suite, which has its own column.
 fn variant(row: &RowPlan) -> String {
     let words = row.variant.split(' ').filter(|word| !word.starts_with("suite="));
     words.collect::<Vec<_>>().join(" ")
@@ -90,7 +90,7 @@ fn names(suites: &[impl ToString]) -> Vec<String> {
     suites.iter().map(ToString::to_string).collect()
 }
 
-/// Every network once, by the name and the numbers it has.
+/// Every network once, with its name and its parameters.
 fn networks(plan: &Plan) -> String {
     let mut seen = Vec::new();
     for network in plan.rows.iter().map(|row| &row.network) {
@@ -123,7 +123,7 @@ pub(crate) struct Checked<'a> {
     samples: u32,
     /// Authentications in all.
     authentications: u64,
-    /// How long a row lasts at least, in seconds of virtual time: so many intervals. Absent in the live world.
+    /// The least duration of a row, in seconds of virtual time: as many intervals as samples. Absent in the live world.
     #[serde(skip_serializing_if = "Option::is_none")]
     row_s_min: Option<f64>,
     /// `real`, `openssl`, `null` or `table`.
@@ -134,9 +134,9 @@ pub(crate) struct Checked<'a> {
     world: &'static str,
     /// The CPU profile of each node.
     cpus: BTreeMap<&'static str, &'a str>,
-    /// In the order in which they would run.
+    /// In the order of execution.
     rows: Vec<CheckedRow<'a>>,
-    /// The resolved plan: a scenario file in which nothing is left to defaults.
+    /// The resolved plan: a scenario file without defaults.
     plan: String,
 }
 

@@ -1,4 +1,4 @@
-//! `keytoll completions`: scripts that let a shell complete our command line.
+//! `keytoll completions`: scripts with which a shell completes our command line.
 
 use std::process::ExitCode;
 

@@ -1,4 +1,4 @@
-//! `keytoll crypto`: single crypto operations, measured; a paper's table of them; a table of their costs.
+//! `keytoll crypto`: measures single crypto operations, repeats a paper's table of them, and writes cost tables.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -21,13 +21,13 @@ use crate::progress::{Counted, Progress};
 use crate::{interrupt, screen, version};
 use screen::{Page, Usage};
 
-/// Sizes through which the line of a cost goes; a packet and a TLS record lie between them.
+/// The two sizes that determine the cost line; packets and TLS records lie between them.
 const CALIBRATION_SIZES: [usize; 2] = [64, 4096];
 
-/// CPU time for each point of a calibration: there are several hundred of them.
+/// CPU time for each point of a calibration, of which there are several hundred.
 const CALIBRATION_TIME: Duration = Duration::from_millis(25);
 
-/// Measures what was asked for and shows it.
+/// Measures the chosen primitives and shows the results.
 pub(crate) fn crypto(args: &CryptoArgs) -> Result<ExitCode, Report> {
     match (&args.calibrate, args.table.as_deref()) {
         (Some(path), _) => calibrate(args, path),
@@ -72,7 +72,7 @@ fn paper(args: &CryptoArgs, table: &str) -> Result<ExitCode, Report> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Writes a cost table. An earlier one stays until the new one is whole.
+/// Writes a cost table. An earlier file is replaced only by a complete one.
 fn calibrate(args: &CryptoArgs, path: &Path) -> Result<ExitCode, Report> {
     let page = Page::open(Some(path))?;
     let ask = Ask { sizes: CALIBRATION_SIZES.to_vec(), every_scheme: true, ..Ask::default() };
@@ -91,7 +91,7 @@ fn calibrate(args: &CryptoArgs, path: &Path) -> Result<ExitCode, Report> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Paper 002's key exchanges, for its study; none if it was interrupted.
+/// Paper 002's key exchanges for its study; `None` if interrupted.
 pub(crate) fn exchanges(mode: CryptoMode, count: u64, stop: &AtomicBool) -> Result<Option<Timings>, Report> {
     let library = match mode {
         CryptoMode::OpenSsl => library("openssl")?,
@@ -102,7 +102,7 @@ pub(crate) fn exchanges(mode: CryptoMode, count: u64, stop: &AtomicBool) -> Resu
     Ok(watched(&chosen, library, effort, stop))
 }
 
-/// Measures everything, or until Ctrl-C, which leaves nothing.
+/// Measures everything; Ctrl-C ends it without results.
 fn timed(args: &CryptoArgs, chosen: &[Primitive], effort: Effort) -> Result<(Timings, Provenance), Report> {
     let (stop, library) = (interrupt::watch(|| {})?, library(&args.crypto)?);
     let mut provenance = version::program().measuring(Some(library.version()));
@@ -144,7 +144,7 @@ fn library(name: &str) -> Result<Library, Report> {
     }
 }
 
-/// What the words name, in the order of the catalogue; everything without words.
+/// The primitives that the words name, in the order of the catalogue; all of them without words.
 fn chosen(words: &[String], all: Vec<Primitive>) -> Result<Vec<Primitive>, Report> {
     let names = |word: &str| all.iter().any(|primitive| catalogue::is_named(primitive, word));
     if let Some(unknown) = words.iter().find(|word| !names(word)) {

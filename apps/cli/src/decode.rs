@@ -18,7 +18,7 @@ use miette::{Report, miette};
 use crate::args::{CaptureArgs, DecodeArgs};
 use crate::screen::{self, ENVIRONMENT, Usage, note, print, print_json};
 
-/// Prints what is in a capture.
+/// Prints the contents of a capture.
 pub(crate) fn decode(args: &DecodeArgs) -> Result<ExitCode, Report> {
     let decoded = read(&args.from)?;
     let chosen = chosen(&decoded, &args.conversations)?;
@@ -41,12 +41,12 @@ pub(crate) fn decode(args: &DecodeArgs) -> Result<ExitCode, Report> {
     Ok(whole(&decoded, ExitCode::SUCCESS))
 }
 
-/// The exit code of a verb that has shown what could be read: that of a damaged file, if it was not all.
+/// The exit code after the readable part was shown: that of a damaged file, if the file was not read to its end.
 pub(crate) fn whole(decoded: &Decoded, code: ExitCode) -> ExitCode {
     if decoded.error.is_some() { ENVIRONMENT.into() } else { code }
 }
 
-/// Reads a capture with its keys, and says on stderr what a reader should know of both.
+/// Reads a capture with its keys, and writes notes about both to stderr.
 pub(crate) fn read(from: &CaptureArgs) -> Result<Decoded, Report> {
     let keys = match &from.keys {
         Some(directory) => keys(directory)?,
@@ -107,7 +107,7 @@ fn warn(path: &Path, decoded: &Decoded) {
 
 type Chosen<'a> = Vec<(usize, &'a Conversation)>;
 
-/// The conversations asked for, with their numbers from 1; all of them if none is.
+/// The chosen conversations, with their numbers from 1; all of them without a choice.
 fn chosen<'a>(decoded: &'a Decoded, numbers: &[usize]) -> Result<Chosen<'a>, Report> {
     let count = decoded.conversations.len();
     if let Some(wrong) = numbers.iter().find(|number| !(1..=count).contains(*number)) {
@@ -127,7 +127,7 @@ fn list(chosen: &Chosen<'_>) -> String {
     screen::table(&rows.collect::<Vec<_>>()) + "\n"
 }
 
-/// What the whole capture comes to.
+/// The totals of the capture.
 fn summary(decoded: &Decoded) -> String {
     let of = |wanted: fn(&Outcome) -> bool| {
         decoded.conversations.iter().filter(|conversation| wanted(&conversation.judgement.outcome)).count()

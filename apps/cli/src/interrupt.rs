@@ -1,6 +1,6 @@
-//! Ctrl-C and SIGTERM: the first asks, the second ends the program. Either way the exit code is what a shell says of a program
-//! that the signal ended: 130 after Ctrl-C, 143 after SIGTERM. SIGHUP is the same, unless whoever started the program had it
-//! ignored, as `nohup` does.
+//! Ctrl-C and SIGTERM: the first signal requests an end, the second one ends the program. The exit code is the one that a
+//! shell uses for a program killed by the signal: 130 after Ctrl-C, 143 after SIGTERM. SIGHUP does the same, unless it was
+//! ignored at the start, as with `nohup`.
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -11,13 +11,13 @@ use miette::{Report, miette};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
-/// The signal that came first; 0 while there was none.
+/// The first signal; 0 as long as there was none.
 static SIGNAL: AtomicI32 = AtomicI32::new(0);
 
-/// What a shell adds to the number of a signal.
+/// A shell adds this to the number of the signal.
 const ENDED_BY_SIGNAL: i32 = 128;
 
-/// A flag that the first signal sets, after which it calls `then`; a second one ends the program at once.
+/// Returns a flag that the first signal sets before it calls `then`; a second signal ends the program at once.
 pub(crate) fn watch(then: impl Fn() + Send + 'static) -> Result<Arc<AtomicBool>, Report> {
     let stop = Arc::new(AtomicBool::new(false));
     let flag = Arc::clone(&stop);
@@ -36,7 +36,7 @@ pub(crate) fn watch(then: impl Fn() + Send + 'static) -> Result<Arc<AtomicBool>,
     Ok(stop)
 }
 
-/// Whether a signal was ignored when the program began: Linux tells it in `/proc/self/status`, a bit a signal.
+/// Whether a signal was ignored when the program started: Linux has a bit for each in `/proc/self/status`.
 fn is_ignored(signal: i32) -> bool {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
@@ -44,7 +44,7 @@ fn is_ignored(signal: i32) -> bool {
     mask & (1 << (signal - 1)) != 0
 }
 
-/// The exit code of a verb that a signal asked to end; none if there was no signal.
+/// The exit code of a verb that a signal ended; `None` without a signal.
 pub(crate) fn exit_code() -> Option<ExitCode> {
     let signal = SIGNAL.load(Ordering::SeqCst);
     let code = u8::try_from(ENDED_BY_SIGNAL + signal).ok();

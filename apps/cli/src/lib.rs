@@ -1,10 +1,9 @@
-//! `keytoll`: what does it cost to let somebody in? One verb per step from scenario to report, and one for each node that
-//! can stand on real sockets.
+//! `keytoll`: what does network access authentication cost? One verb per step from scenario to report, and one for each node
+//! that can run on real sockets.
 //!
-//! Data goes to stdout, everything else to stderr. Exit codes: 0 done, 1 measured but an authentication failed that
-//! should not have or succeeded in spite of a fault, 2 the command line or the scenario is wrong, or a file that either names is
-//! missing, unreadable or not of its kind, 3 a file of its kind is damaged or the environment does not let us, 130 Ctrl-C,
-//! 143 SIGTERM.
+//! Data goes to stdout, everything else to stderr. Exit codes: 0 done; 1 measured, but an authentication failed unexpectedly or
+//! succeeded in spite of a fault; 2 the command line or the scenario is wrong, or a file that either names is missing,
+//! unreadable or not of its kind; 3 a file is damaged, or the environment prevents it; 130 Ctrl-C; 143 SIGTERM.
 
 mod args;
 mod capture;
@@ -37,9 +36,9 @@ use args::{Cli, Verb};
 #[global_allocator]
 static HEAP: keytoll_native::heap::TaggedHeap = keytoll_native::heap::TaggedHeap;
 
-/// Does what the command line says.
+/// Runs the verb of the command line.
 pub fn main() -> ExitCode {
-    // Before the first call of the crypto library and before the first thread; without it only its heap is not counted.
+    // This must precede the first call of the crypto library and the first thread. If it fails, only that heap is not counted.
     let counted = keytoll_native::heap::install_crypto_heap();
     debug_assert!(counted.is_ok(), "main has called nothing yet");
     let cli = Cli::parse();

@@ -14,7 +14,7 @@ use crate::args::ListArgs;
 use crate::schema::{Published, SCHEMAS};
 use crate::screen;
 
-/// The lists that are not the catalogue's.
+/// The name of the list of studies, which is not part of the catalogue.
 pub(crate) const STUDIES_LIST: &str = "studies";
 pub(crate) const SCHEMAS_LIST: &str = "schemas";
 pub(crate) const OPTIONS_LIST: &str = "options";
@@ -33,10 +33,10 @@ pub(crate) fn list(args: &ListArgs) -> Result<ExitCode, Report> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The name of a list and what is in it.
+/// The name of a list and its entries.
 type Named = (&'static str, Box<dyn Fn() -> Vec<Listed>>);
 
-/// Those of the catalogue, the options, the studies, and the schemas.
+/// The lists of the catalogue, the options, the studies, and the schemas.
 fn lists() -> impl Iterator<Item = Named> {
     let entries = |list: List| move || list.entries().into_iter().map(Listed::from).collect();
     let of_catalogue = move |list: List| -> Named { (list.name(), Box::new(entries(list))) };
@@ -73,7 +73,7 @@ impl From<OptionEntry> for Listed {
     }
 }
 
-/// What scenarios, and some verbs, can name: each list by its name. Fields are only ever added.
+/// The names that scenarios and some verbs accept, list by list. Fields are only ever added.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Lists(BTreeMap<&'static str, Vec<Listed>>);
 
@@ -82,25 +82,25 @@ pub(crate) struct Lists(BTreeMap<&'static str, Vec<Listed>>);
 struct Listed {
     /// The name.
     name: String,
-    /// What it is.
+    /// A description.
     summary: String,
-    /// Where it is from.
+    /// The source.
     source: String,
-    /// `weak` or `broken`; of a network, how well its numbers are founded; empty if there is nothing to say.
+    /// `weak` or `broken`; for a network, how well its parameters are founded; empty otherwise.
     standing: &'static str,
-    /// Of an option: what it may be, and where it counts.
+    /// For an option: its values and methods.
     #[serde(flatten)]
     option: Option<Of>,
 }
 
-/// What only options have.
+/// Members that only options have.
 #[derive(Serialize, JsonSchema)]
 struct Of {
-    /// What it may be: words as they are written, ranges with ` to `, and forms in capitals.
+    /// Its possible values: literal words, ranges with ` to `, and forms in capitals.
     values: &'static [&'static str],
-    /// What it is without being named.
+    /// Its default.
     default: String,
-    /// The methods that it makes a difference to.
+    /// The methods that it affects.
     methods: Vec<&'static str>,
     #[serde(skip)]
     effect: String,
@@ -128,7 +128,7 @@ fn cells(Listed { name, summary, standing, .. }: &Listed) -> Vec<String> {
     vec![name.clone(), (*standing).to_owned(), summary.clone()]
 }
 
-/// Where it is from; of an option its values, its default, and the methods that it makes a difference to.
+/// The source; for an option its values, its default, and the methods that it affects.
 fn origin(entry: &Listed) -> String {
     match &entry.option {
         Some(Of { values, default, effect, .. }) => {

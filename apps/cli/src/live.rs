@@ -1,5 +1,5 @@
-//! The verbs on real sockets: `keytoll gateway`, `aaa` and `hss` serve until they are told to stop, `keytoll connect` is
-//! a device that connects and says what it took.
+//! The verbs on real sockets: `keytoll gateway`, `aaa` and `hss` serve until they are stopped; `keytoll connect` is a device
+//! that connects and shows how long it took.
 //!
 //! ```text
 //!   node file --open.rs--> host on sockets --node.rs--> events --happening.rs--> log on stderr, JSON on stdout
@@ -7,7 +7,6 @@
 //!                                              datagrams --steps.rs--> connect.rs --> outcome.rs
 //! ```
 
-mod books;
 mod connect;
 mod control;
 mod describe;
@@ -18,6 +17,7 @@ mod node;
 mod open;
 mod outcome;
 mod refusals;
+mod sessions;
 mod steps;
 mod tun;
 
@@ -31,7 +31,7 @@ pub(crate) use document::Document as Connected;
 
 use crate::args::{Color, ConnectArgs, ServeArgs};
 
-/// Is a node until somebody says stop.
+/// Runs a node until it is stopped.
 pub(crate) fn serve(args: &ServeArgs, role: Role, color: Color) -> Result<ExitCode, Report> {
     log::install(args.node.log.as_deref().unwrap_or("info"), color)?;
     let plan = open::read(&args.node.file, role, args.listen)?;
@@ -44,7 +44,7 @@ pub(crate) fn serve(args: &ServeArgs, role: Role, color: Color) -> Result<ExitCo
 
 /// Is a device that connects.
 pub(crate) fn connect(args: &ConnectArgs, color: Color) -> Result<ExitCode, Report> {
-    // What it is about stands on stdout already.
+    // The events are on stdout already.
     log::install(args.node.log.as_deref().unwrap_or("warn"), color)?;
     connect::connect(args)
 }

@@ -1,4 +1,4 @@
-//! `keytoll man`: manual pages of the program and of each verb, made of what `--help` says.
+//! `keytoll man`: manual pages of the program and of each verb, generated from the text of `--help`.
 
 use std::fs;
 use std::io::{self, Write};
@@ -14,13 +14,13 @@ use miette::Report;
 use crate::args::{Cli, ManArgs};
 use crate::screen;
 
-/// What stands at the foot of a page.
+/// The footer of a page.
 const SOURCE: &str = concat!("keytoll ", env!("CARGO_PKG_VERSION"));
 
-/// How the help of a verb begins what it says of exit codes.
+/// The start of the sentence about exit codes in the help of a verb.
 const EXIT_CODE: &str = "Exit code";
 
-/// Writes the pages into a directory, which is made if it is not there.
+/// Writes the pages into a directory, which is created if missing.
 pub(crate) fn man(args: &ManArgs) -> Result<ExitCode, Report> {
     let dir = &args.dir;
     fs::create_dir_all(dir).map_err(|error| screen::unwritable(dir, &error))?;
@@ -59,13 +59,13 @@ fn page(man: &Man, command: &Command, out: &mut impl Write) -> io::Result<()> {
     see_also(command).to_writer(out)
 }
 
-/// What the help of a verb says below its options.
+/// The text below the options in the help of a verb.
 struct Help<'a> {
     /// Command lines.
     examples: Vec<&'a str>,
-    /// Which files it reads and writes.
+    /// The files that it reads and writes.
     prose: &'a str,
-    /// `Exit code: 0 done, …`, if there are others than of every program.
+    /// `Exit code: 0 done, …`, if the verb has codes of its own.
     exit: &'a str,
 }
 
@@ -105,7 +105,7 @@ fn paragraph(text: &str) -> Roff {
     roff
 }
 
-/// A verb leads back to the program; the page of the program names the verbs itself.
+/// A verb refers to the program; the page of the program lists the verbs itself.
 fn see_also(command: &Command) -> Roff {
     let mut roff = Roff::new();
     if !command.has_subcommands() {

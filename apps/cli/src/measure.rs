@@ -1,4 +1,4 @@
-//! `keytoll measure`: the facts of a capture through the metrics of a run.
+//! `keytoll measure`: applies the metrics of a run to the facts of a capture.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -24,8 +24,8 @@ use crate::decode::{read, whole};
 use crate::run::{begin, note_place, show, told};
 use crate::version;
 
-/// What ended before it showed its method counts with those that began as it did, if these have one method and suite: a
-/// device that gets no answer is the same device.
+/// A conversation that ended before its method was known counts among those that began alike, if all of these have one method
+/// and suite: a device without an answer is the same device.
 fn gather(rows: &mut BTreeMap<Method, Vec<&Conversation>>) {
     let unknown: Vec<Method> = rows.keys().filter(|method| !method.is_known).cloned().collect();
     for begun in unknown {
@@ -41,7 +41,7 @@ fn gather(rows: &mut BTreeMap<Method, Vec<&Conversation>>) {
 /// Exit code when nothing succeeded.
 const FAILED: u8 = 1;
 
-/// Measures a capture and shows what came of it.
+/// Measures a capture and shows the results.
 pub(crate) fn measure(args: &MeasureArgs) -> Result<ExitCode, Report> {
     let decoded = read(&args.from)?;
     let rows = Rows::of(&args.from.capture, &decoded);
@@ -95,14 +95,14 @@ impl Rows {
         Findings::new(self.manifest, measured)
     }
 
-    /// Writes a run directory, which `keytoll report` can read again, and measures that.
+    /// Writes a run directory, which `keytoll report` can read, and measures it.
     fn keep(self, out: &Path, replaces: bool) -> Result<(Findings, Published), Report> {
         let manifest = Manifest { complete: false, ..self.manifest.clone() };
         let directory = begin(out, manifest, replaces)?;
         match self.fill(&directory) {
             Ok(findings) => Ok((findings, directory.publish().map_err(told)?)),
             Err(report) => {
-                // The capture is still there to be measured again.
+                // The capture can be measured again.
                 let _ = directory.give_up();
                 Err(report)
             }
@@ -139,7 +139,7 @@ fn manifest(capture: &Path, rows: Vec<ManifestRow>, complete: bool) -> Manifest 
         provenance: version::program().reading_a_capture(machine),
         title: name.into_owned(),
         study: None,
-        // Nothing here was drawn.
+        // A capture has no seed.
         seed: String::new(),
         plan: String::new(),
         complete,
@@ -165,7 +165,7 @@ fn row(index: u32, method: &Method, conversations: &[&Conversation]) -> Manifest
     }
 }
 
-/// What a reader of a captured row should know.
+/// Notes about a captured row.
 fn notes(conversations: &[&Conversation]) -> Vec<String> {
     let mut notes = Vec::new();
     let said = |conversation: &&Conversation| conversation.entries.iter().any(|entry| entry.fate.is_some());

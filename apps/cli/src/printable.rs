@@ -1,11 +1,11 @@
-//! What others wrote, fit to be shown: an IMSI, a user's name, an identity or an error text from the wire may hold
-//! anything, newlines that begin a log line of their own and escape sequences that command a terminal among it. Everything
-//! that the program shows passes here, in `screen` and in the log.
+//! Untrusted text, made safe to print: an IMSI, a user name, an identity or an error text from the network may contain anything,
+//! including newlines that would forge a log line and escape sequences of terminals. Everything that the program prints passes
+//! through here, in `screen` and in the log.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-/// As part of one line: nothing in it ends the line, commands the terminal, or turns what stands beside it around.
+/// Text for a part of one line: no line ends, no escape sequences, no change of direction.
 pub(crate) fn line(text: &str) -> Cow<'_, str> {
     escaped(
         text,
@@ -16,7 +16,7 @@ pub(crate) fn line(text: &str) -> Cow<'_, str> {
     )
 }
 
-/// As the value of a field, `key=value`, in a line of them: in quotes if it could be taken for another field.
+/// Text for the value of a field, `key=value`, in a line of fields: quoted if it could be taken for another field.
 pub(crate) fn value(text: &str) -> Cow<'_, str> {
     let is_plain = |char: char| !char.is_whitespace() && !matches!(char, '"' | '=' | '\\');
     if !text.is_empty() && text.chars().all(is_plain) {
@@ -34,7 +34,7 @@ pub(crate) fn block(text: &str) -> Cow<'_, str> {
     })
 }
 
-/// As a block of lines in colours of ours: what sets a colour stays.
+/// Text for a block of lines in our own colours: sequences that set a colour remain.
 pub(crate) fn colored(text: &str) -> String {
     let mut parts = text.split('\u{1b}');
     let mut shown = block(parts.next().unwrap_or_default()).into_owned();
@@ -45,7 +45,7 @@ pub(crate) fn colored(text: &str) -> String {
     shown
 }
 
-/// As JSON, whose strings may say every character by its number: what serde leaves as it is and terminals obey.
+/// JSON text in which characters that serde leaves as they are but terminals interpret are escaped.
 // RFC 8259 §7: any character may be escaped.
 pub(crate) fn json(text: &str) -> Cow<'_, str> {
     let is_unfit = |char: char| (char.is_control() && char >= '\u{7f}') || is_invisible(char);
@@ -54,14 +54,14 @@ pub(crate) fn json(text: &str) -> Cow<'_, str> {
     })
 }
 
-/// Whether a sequence, after its ESC, does no more than set a colour: `[…m`.
+/// Whether a sequence, after its ESC, only sets a colour: `[…m`.
 fn is_color(after: &str) -> bool {
     let Some(sequence) = after.strip_prefix('[') else { return false };
     let end = sequence.find(|char: char| !matches!(char, '0'..='9' | ';'));
     end.is_some_and(|end| sequence[end..].starts_with('m'))
 }
 
-/// Ends lines, joins or reverses what stands beside it, and shows nothing.
+/// Whether a character ends lines, joins or reverses the text around it, without being visible.
 const fn is_invisible(char: char) -> bool {
     matches!(
         char,
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn of_sequences_colours_stay() {
+    fn only_colour_sequences_remain() {
         let text = "\u{1b}[1;31mwrong\u{1b}[0m \u{1b}[2J\u{1b}]0;t\u{7}\u{1b}[3";
         assert_eq!(colored(text), "\u{1b}[1;31mwrong\u{1b}[0m \\u{1b}[2J\\u{1b}]0;t\\u{7}\\u{1b}[3");
     }

@@ -1,4 +1,4 @@
-//! `keytoll profile`: where the time of a node goes in an authentication, operation by operation.
+//! `keytoll profile`: where the CPU time of a node goes in an authentication, operation by operation.
 
 pub(crate) mod packets;
 
@@ -17,13 +17,13 @@ use crate::progress::{Counted, Progress};
 use crate::screen::{Page, Usage, interrupted, note_interruption, width, written};
 use crate::{interrupt, version};
 
-/// As many as in paper 004.
+/// The number in paper 004.
 const AUTHENTICATIONS: u32 = 25;
 
 /// Exit code when an authentication failed.
 const FAILED: u8 = 1;
 
-/// Profiles a method and shows what came of it.
+/// Profiles a method and shows the results.
 pub(crate) fn profile(args: &ProfileArgs) -> Result<ExitCode, Report> {
     if args.method == packets::ESP {
         return packets::profile(args);
@@ -56,7 +56,7 @@ pub(crate) fn profile(args: &ProfileArgs) -> Result<ExitCode, Report> {
     Ok(if failed { ExitCode::from(FAILED) } else { ExitCode::SUCCESS })
 }
 
-/// The plan of the command line, whose every row must have the node that is asked for.
+/// The plan of the command line; every row must have the profiled node.
 fn plan(args: &ProfileArgs) -> Result<Plan, Report> {
     let plan = args.plan()?;
     let is_there = |row: &RowPlan| row.method.nodes.contains(&args.node());
@@ -74,17 +74,17 @@ pub(crate) struct Plans {
 }
 
 impl Plans {
-    /// The rows of a plan with cryptography, and what is left of them without.
+    /// The rows of a plan with cryptography, and the same without.
     pub(crate) fn new(real: Plan) -> Self {
         Self { null: Plan { crypto: CryptoMode::Null, ..real.clone() }, real }
     }
 
-    /// Who is about to measure, and where.
+    /// The provenance of the measurement.
     fn provenance(&self) -> Provenance {
         version::program().measuring(keytoll_lab::library(self.real.crypto))
     }
 
-    /// Profiles every row in turns; for each row what [`Plans::subjects`] has for it.
+    /// Profiles every row in turns; returns for each row a profile of each of [`Plans::subjects`].
     pub(crate) fn measure(
         &self,
         count: u32,
@@ -103,14 +103,14 @@ impl Plans {
         Ok(profiles.chunks(each).map(<[_]>::to_vec).collect())
     }
 
-    /// What is measured of a row: real and timed; for the skeleton also real, null, and null and timed.
+    /// The ways to run a row: real and timed; for the skeleton also real, null, and null and timed.
     fn subjects(&self, row: usize, skeleton: bool) -> Vec<keytoll_lab::Subject<'_>> {
         let of = |plan, timed| keytoll_lab::Subject { plan, row: &plan.rows[row], timed };
         let beside = [of(&self.real, false), of(&self.null, false), of(&self.null, true)];
         std::iter::once(of(&self.real, true)).chain(beside.into_iter().filter(|_| skeleton)).collect()
     }
 
-    /// One for each method, its rows side by side.
+    /// One profile for each method, with its rows side by side.
     pub(crate) fn profiles(&self, node: Node, measured: &[Vec<keytoll_lab::Profile>]) -> Vec<Profile> {
         let rows: Vec<Row<'_>> = self.real.rows.iter().zip(measured).collect();
         rows.chunk_by(|(one, _), (other, _)| one.method == other.method)
@@ -119,7 +119,7 @@ impl Plans {
     }
 }
 
-/// A row of the plan, and what was measured of it.
+/// A row of the plan, and its profiles.
 type Row<'a> = (&'a RowPlan, &'a Vec<keytoll_lab::Profile>);
 
 fn of_method(node: Node, rows: &[Row<'_>]) -> Profile {
@@ -134,7 +134,7 @@ fn of_method(node: Node, rows: &[Row<'_>]) -> Profile {
     Profile::new(subject, &columns, notes(&profiles))
 }
 
-/// Suites as they are offered for the IKE SA; the method where there are none to tell columns apart.
+/// The suites offered for the IKE SA; the method where there are none.
 fn suite(row: &RowPlan) -> String {
     if row.suites.is_empty() {
         return row.method.name().to_owned();
@@ -154,7 +154,7 @@ fn measured<'a>(row: &RowPlan, suite: &'a str, profiles: &'a [keytoll_lab::Profi
     Measured { suite, mark: row.standing().mark(), timed: &profiles[0].costs, skeleton }
 }
 
-/// What a reader must know.
+/// Notes for the reader.
 fn notes(profiles: &[&keytoll_lab::Profile]) -> Vec<String> {
     let sum = |of: fn(&keytoll_lab::Profile) -> u32| profiles.iter().map(|profile| of(profile)).sum::<u32>();
     let (failed, disturbed, repeated) =

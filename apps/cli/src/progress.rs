@@ -1,4 +1,4 @@
-//! How far a measurement is, on stderr: a bar on a terminal, elsewhere a line every ten seconds; and a warning where it would
+//! Progress of a measurement, on stderr: a bar on a terminal, otherwise a line every ten seconds; with a warning if it will
 //! take hours.
 
 use std::fmt;
@@ -11,22 +11,22 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
 use crate::screen;
 
-/// How often it is looked at.
+/// The interval of checks.
 const LOOK_UP: Duration = Duration::from_secs(1);
-/// How many looks there are to a line.
+/// How many checks there are to a line.
 const LOOKS_PER_LINE: u32 = 10;
-/// After so many looks the pace is known well enough to warn.
+/// After so many checks the pace is known well enough to warn.
 const LOOKS_BEFORE_WARNING: u32 = 3;
-/// Nobody is warned of less.
+/// The least remaining time that causes a warning.
 pub(crate) const LONG: Duration = Duration::from_secs(3600);
 
-/// A measurement under way; it is over when this is dropped.
+/// A measurement in progress; it ends when this is dropped.
 pub(crate) struct Progress {
     bar: ProgressBar,
     watch: Option<(Sender<()>, JoinHandle<()>)>,
 }
 
-/// What is counted, and the switch that asks for less of it.
+/// What is counted, and the option that reduces it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Counted {
     pub(crate) length: u64,
@@ -35,7 +35,7 @@ pub(crate) struct Counted {
 }
 
 impl Progress {
-    /// Begins to tell.
+    /// Starts the display.
     pub(crate) fn begin(counted: Counted) -> Self {
         let is_terminal = io::stderr().is_terminal();
         let bar = if is_terminal { drawn(counted) } else { hidden(counted) };
@@ -45,7 +45,7 @@ impl Progress {
         Self { bar, watch: Some((sender, thread)) }
     }
 
-    /// One more is done.
+    /// Counts one more.
     pub(crate) fn tick(&self) {
         self.bar.inc(1);
     }
@@ -55,7 +55,7 @@ impl Drop for Progress {
     fn drop(&mut self) {
         if let Some((sender, thread)) = self.watch.take() {
             drop(sender);
-            // It has nothing to give back.
+            // The thread returns nothing.
             let _ = thread.join();
         }
         self.bar.finish_and_clear();
@@ -66,12 +66,12 @@ fn hidden(counted: Counted) -> ProgressBar {
     ProgressBar::with_draw_target(Some(counted.length), ProgressDrawTarget::hidden())
 }
 
-/// It is there before the first of many is done.
+/// The bar, visible before the first of many is done.
 fn drawn(counted: Counted) -> ProgressBar {
     let bar = ProgressBar::with_draw_target(Some(counted.length), ProgressDrawTarget::stderr());
     let template = format!("{{bar:40}} {{pos}}/{{len}} {}, {{rest}}", counted.of);
     let style = ProgressStyle::with_template(&template).expect("a literal template");
-    // Nobody is left to tell when stderr is closed.
+    // A closed stderr is no error.
     let rest = |state: &ProgressState, out: &mut dyn fmt::Write| {
         let _ = out.write_str(&rest(state.pos(), state.eta()));
     };
@@ -81,12 +81,12 @@ fn drawn(counted: Counted) -> ProgressBar {
     bar
 }
 
-/// Before the first is done keys are made, which may take a while.
+/// The remaining time. Before the first is done keys are generated, which may take a while.
 fn rest(done: u64, left: Duration) -> String {
     if done == 0 { "preparing".to_owned() } else { format!("about {} left", about(left)) }
 }
 
-/// Says how far it is until the other side of the channel is gone.
+/// Displays the progress until the other side of the channel is dropped.
 fn tell(bar: &ProgressBar, counted: Counted, has_lines: bool, ended: &Receiver<()>) {
     let (mut looks, mut is_warned) = (0_u32, false);
     while ended.recv_timeout(LOOK_UP) == Err(RecvTimeoutError::Timeout) {
@@ -103,7 +103,7 @@ fn tell(bar: &ProgressBar, counted: Counted, has_lines: bool, ended: &Receiver<(
     }
 }
 
-/// What is left at the pace until now; none while nothing is done.
+/// The remaining time at the pace so far; `None` as long as nothing is done.
 fn left(elapsed: Duration, done: u64, length: u64) -> Option<Duration> {
     let nanos = elapsed.as_nanos().saturating_mul(length.saturating_sub(done).into());
     let nanos = nanos.checked_div(u128::from(done))?;
@@ -135,7 +135,7 @@ mod tests {
     const COUNTED: Counted = Counted { length: 1_000_000_000, of: "authentications", switch: "--samples" };
 
     #[test]
-    fn a_line_says_how_many_are_done_and_what_is_left() {
+    fn a_line_has_the_count_and_the_remaining_time() {
         let after = left(Duration::from_secs(10), 10_000, COUNTED.length);
         assert_eq!(line(COUNTED, 10_000, after), "10000 of 1000000000 authentications, about 11 days left\n");
         assert_eq!(left(Duration::from_secs(10), 0, 5), None);
@@ -144,13 +144,13 @@ mod tests {
     }
 
     #[test]
-    fn a_bar_says_what_is_left_once_that_is_known() {
+    fn a_bar_has_the_remaining_time_once_known() {
         assert_eq!(rest(0, Duration::ZERO), "preparing");
         assert_eq!(rest(1, Duration::from_secs(300)), "about 5 min left");
     }
 
     #[test]
-    fn durations_are_told_in_a_fitting_unit() {
+    fn durations_are_printed_in_a_fitting_unit() {
         let told = [0, 119, 120, 7_199, 7_200, 172_800, 70_000_000].map(|s| about(Duration::from_secs(s)));
         assert_eq!(told, ["0 s", "119 s", "2 min", "119 min", "2 hours", "2 days", "2 years"]);
     }

@@ -1,5 +1,5 @@
-//! Whether a plan can be run here, and about how much work it is. `keytoll check` says so; `keytoll run` and `keytoll study`
-//! begin nothing before.
+//! Whether a plan can run here, and about how much work it is. `keytoll check` reports it; `keytoll run` and `keytoll study`
+//! start only after these checks.
 
 use std::path::Path;
 use std::time::Duration;
@@ -14,13 +14,13 @@ use crate::progress::{LONG, about};
 use crate::run::told;
 use crate::screen;
 
-/// A run of fewer authentications begins without a rehearsal.
+/// A run of fewer authentications starts without a rehearsal.
 const MANY: u64 = 100_000;
 
-/// What a line of samples.csv takes, in bytes: seen of the quickstart scenario.
+/// Length of a line of samples.csv in bytes, as observed with the quickstart scenario.
 const SAMPLE_LINE_BYTES: u64 = 500;
 
-/// Refuses what cannot run here, by the same sentences before every verb.
+/// Refuses a plan that cannot run here, with the same messages for every verb.
 fn refuse(plan: &Plan, out: &Path) -> Result<(), Report> {
     let refused = match plan.world {
         WorldKind::Sim => keytoll_lab::refuse(plan),
@@ -30,7 +30,7 @@ fn refuse(plan: &Plan, out: &Path) -> Result<(), Report> {
     Directory::refuse(out).map_err(told)
 }
 
-/// Refuses what cannot run, and what its disk cannot hold; warns of what takes hours.
+/// Refuses a plan that cannot run or does not fit on the disk; warns of one that takes hours.
 pub(crate) fn begin(plan: &Plan, out: &Path, execution: &Execution) -> Result<(), Report> {
     refuse(plan, out)?;
     if plan.authentications() < MANY {
@@ -45,7 +45,7 @@ pub(crate) fn begin(plan: &Plan, out: &Path, execution: &Execution) -> Result<()
     Ok(())
 }
 
-/// The same for who only asks: refuses, and says in any case how much work it would be.
+/// The same for `check`, which in any case reports how much work it would be.
 pub(crate) fn ask(plan: &Plan, out: &Path, execution: &Execution) -> Result<String, Report> {
     refuse(plan, out)?;
     let Some(work) = rehearse(plan) else {
@@ -57,12 +57,12 @@ pub(crate) fn ask(plan: &Plan, out: &Path, execution: &Execution) -> Result<Stri
     Ok(estimate.sentence())
 }
 
-/// What a run would come to, as far as a rehearsal tells.
+/// The estimated work of a run, according to a rehearsal.
 struct Estimate {
     work: Work,
     threads: usize,
     time: Duration,
-    /// What it leaves on the disk.
+    /// Bytes on the disk.
     bytes: u64,
 }
 
@@ -74,7 +74,7 @@ impl Estimate {
         Self { threads, time: work.time(threads), bytes, work }
     }
 
-    /// Refuses what there is no room for.
+    /// Refuses a run that does not fit on the disk.
     fn room(&self, out: &Path) -> Result<(), Report> {
         let Some(free) = free_bytes(out).filter(|free| *free < self.bytes) else { return Ok(()) };
         Err(miette!(
@@ -96,7 +96,7 @@ impl Estimate {
         )
     }
 
-    /// Where the figures are from.
+    /// The basis of the estimate.
     fn basis(&self) -> String {
         let Work { rehearsed, machine, has_traffic, .. } = &self.work;
         let rows = if *rehearsed == 1 { "one row".to_owned() } else { format!("{rehearsed} rows") };
@@ -117,7 +117,7 @@ impl Estimate {
     }
 }
 
-/// A size in the largest unit of which there is at least one, as far as an estimate goes.
+/// An estimated size in the largest unit of which there is at least one.
 fn size(bytes: u64) -> String {
     const UNITS: [(u64, &str); 4] =
         [(1_000_000_000_000, "TB"), (1_000_000_000, "GB"), (1_000_000, "MB"), (1_000, "kB")];
@@ -130,13 +130,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sizes_are_told_in_a_fitting_unit() {
+    fn sizes_are_printed_in_a_fitting_unit() {
         let told = [0, 999, 1_000, 1_500_000, 47_000_000_000, 3_000_000_000_001].map(size);
         assert_eq!(told, ["0 B", "999 B", "1 kB", "2 MB", "47 GB", "4 TB"]);
     }
 
     #[test]
-    fn what_the_disk_cannot_hold_is_refused_with_a_way_out() {
+    fn a_run_that_does_not_fit_on_the_disk_is_refused_with_advice() {
         let work = Work { authentications: 7, each_bytes: u64::MAX / 8, ..Work::default() };
         let estimate = Estimate { threads: 1, time: work.time(1), bytes: work.bytes(), work };
         let refused = estimate.room(Path::new(".")).unwrap_err();

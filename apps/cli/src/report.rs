@@ -1,4 +1,4 @@
-//! `keytoll report`: the files and the table of a run directory, made again from its traces.
+//! `keytoll report`: generates the files and the table of a run directory again from its traces.
 
 use std::process::ExitCode;
 
@@ -11,7 +11,7 @@ use crate::args::ReportArgs;
 use crate::run::show;
 use crate::screen::Usage;
 
-/// Measures the traces of a run directory again and writes everything that is computed from them.
+/// Measures the traces of a run directory again and writes all files computed from them.
 pub(crate) fn report(args: &ReportArgs) -> Result<ExitCode, Report> {
     let dir = &args.dir;
     if !dir.join("manifest.json").is_file() {
@@ -23,7 +23,7 @@ pub(crate) fn report(args: &ReportArgs) -> Result<ExitCode, Report> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What is not ours is the user's mistake; what was ours and is damaged is not.
+/// A directory that is no run is the user's mistake; a damaged run is not.
 fn told(error: RenderError) -> Report {
     match error {
         RenderError::Measure(DirectoryError::Manifest { path, source: ManifestError::Foreign }) => {

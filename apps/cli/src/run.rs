@@ -22,10 +22,10 @@ use crate::progress::{Counted, Progress};
 use crate::screen::Usage;
 use crate::{capture, interrupt, ready, screen, version};
 
-/// Exit code when a row has no authentication that succeeded, one that should not have, or fewer than planned.
+/// Exit code when a row has no successful authentication, an unexpected one, or fewer than planned.
 const FAILED: u8 = 1;
 
-/// Runs a scenario and shows what came of it.
+/// Runs a scenario and shows the results.
 pub(crate) fn run(args: &RunArgs) -> Result<ExitCode, Report> {
     let (plan, out) = (args.scenario.plan()?, args.out_dir());
     ready::begin(&plan, &out, &args.execution)?;
@@ -37,7 +37,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode, Report> {
     Ok(verdict(&plan, &findings, &stop))
 }
 
-/// Runs the scenario of a study and shows what came of it beside what the paper printed.
+/// Runs the scenario of a study and compares the results with the paper.
 pub(crate) fn study(args: &StudyArgs) -> Result<ExitCode, Report> {
     let study = args.study();
     let source = Source::text(&format!("scenarios/studies/{}.toml", study.name), study.scenario);
@@ -64,13 +64,13 @@ pub(crate) fn study(args: &StudyArgs) -> Result<ExitCode, Report> {
 struct Run<'a> {
     plan: &'a Plan,
     execution: &'a Execution,
-    /// What is to be measured besides.
+    /// Further measurements of the study.
     wants: Wants,
     stop: &'a AtomicBool,
 }
 
 impl Run<'_> {
-    /// Runs the plan and leaves all its files where the user wants them.
+    /// Runs the plan and leaves all its files in the user's directory.
     fn keep(&self, out: &Path) -> Result<(Findings, Published), Report> {
         let manifest = keytoll_lab::manifest(self.plan, &version::program());
         let manifest = Manifest { traced: !self.execution.no_trace, ..manifest };
@@ -93,7 +93,7 @@ impl Run<'_> {
         Ok((findings, published))
     }
 
-    /// Writes the traces, then measures them from the files.
+    /// Writes the traces, then measures the files.
     fn trace(&self, directory: &Directory) -> Result<(Findings, Option<Taken>), Report> {
         let (whole, taken) = self.capture(directory, directory)?;
         let (supplement, path) = (self.supplement()?, directory.path().join(SUPPLEMENT));
@@ -106,7 +106,7 @@ impl Run<'_> {
         Ok((findings, taken))
     }
 
-    /// Measures while it runs and keeps no trace.
+    /// Measures during the run and keeps no trace.
     fn stream(&self, directory: &Directory) -> Result<(Findings, Option<Taken>), Report> {
         let rows = streaming::Rows::new(directory, self.plan.rows.len());
         let (whole, taken) = self.capture(&rows, directory)?;
@@ -117,7 +117,7 @@ impl Run<'_> {
         Ok((findings, taken))
     }
 
-    /// A run is complete if nothing of it is missing.
+    /// Marks a run as ended; it is complete if nothing is missing.
     fn end(&self, directory: &Directory, whole: bool) -> Result<(), Report> {
         let is_complete = whole && !self.stop.load(Ordering::Relaxed);
         if is_complete { directory.complete() } else { directory.incomplete() }.map_err(told)
@@ -130,7 +130,7 @@ impl Run<'_> {
         supplement::measure(self.wants, self.plan, self.stop)
     }
 
-    /// Runs all rows, and captures them if that was asked for; false if one is not whole.
+    /// Runs all rows, and captures them on request; returns false if a row is incomplete.
     fn capture(
         &self,
         keepers: &impl Keepers,
@@ -145,7 +145,7 @@ impl Run<'_> {
         Ok((whole, Some(captures.taken())))
     }
 
-    /// Runs all rows under a progress bar; false if one is not whole.
+    /// Runs all rows under a progress bar; returns false if a row is incomplete.
     fn drive(&self, keepers: &impl Keepers) -> Result<bool, Report> {
         let length = self.plan.authentications();
         let progress = Progress::begin(Counted { length, of: "authentications", switch: "--samples" });
@@ -170,12 +170,12 @@ impl Run<'_> {
     }
 }
 
-/// Begins a run directory; what is in the way is the user's to move.
+/// Creates a run directory; an existing file in its place is the user's to move.
 pub(crate) fn begin(out: &Path, manifest: Manifest, replaces: bool) -> Result<Directory, Report> {
     Directory::create(out, manifest, replaces).map_err(told)
 }
 
-/// Why a run cannot go on, and what to do if we know.
+/// The reason why a run cannot go on, with advice where we have any.
 pub(crate) fn told(error: RunError) -> Report {
     match error {
         RunError::Place(PlaceError::Occupied { what, hint }) => Usage::hint(what, hint).into(),
@@ -195,7 +195,7 @@ pub(crate) fn show(findings: &Findings, json: bool) -> Result<(), Report> {
     }
 }
 
-/// Says where the results are, and where earlier ones.
+/// Prints where the results are, and where the earlier ones.
 pub(crate) fn note_place(published: &Published) {
     let Published { home, place, hidden, earlier, strangers } = published;
     let (name, place) = (home.file_name().unwrap_or_default().display(), place.display());
@@ -213,8 +213,8 @@ pub(crate) fn note_place(published: &Published) {
     screen::note(&text);
 }
 
-/// A row in which nothing succeeded is not what a scenario is for, unless it asks for a fault; then nothing may. Nor is one
-/// in which authentications are missing or have no end.
+/// A row without any success is a failure, unless the scenario injects a fault; then any success is one. So is a row in which
+/// authentications are missing or unfinished.
 fn verdict(plan: &Plan, findings: &Findings, stop: &AtomicBool) -> ExitCode {
     let is_short = !findings.summary.complete && !stop.load(Ordering::Relaxed);
     let unexpected = findings.rows.iter().any(|RowFindings { row, tally }| {

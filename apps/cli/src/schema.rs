@@ -1,7 +1,7 @@
-//! `keytoll schema`: what every `--json` prints and what the JSON and CSV files of a run hold, as JSON Schema.
+//! `keytoll schema`: JSON Schemas of every `--json` output and of the JSON and CSV files of a run.
 //!
-//! They are made of the very types that are written, and of their documentation, and are closed: a member that no schema has is
-//! an error. `docs/schema/` has them as files, which a test compares.
+//! They are generated from the serialized types and their documentation, and are closed: an unknown member is an error.
+//! `docs/schema/` has them as files, which a test compares.
 
 mod events;
 
@@ -25,12 +25,12 @@ use crate::list::Lists;
 use crate::live::{Connected, Described};
 use crate::screen;
 
-/// A schema that has a name.
+/// A schema with its name.
 pub(crate) struct Published {
     pub(crate) name: &'static str,
-    /// What it is about.
+    /// Its subject.
     pub(crate) about: &'static str,
-    /// Who writes what it is about, and where to.
+    /// The verb that writes the subject, and where to.
     pub(crate) printed_by: &'static str,
     make: fn() -> Schema,
 }
@@ -105,12 +105,12 @@ pub(crate) fn schema(args: &SchemaArgs) -> Result<ExitCode, Report> {
 }
 
 fn root<T: JsonSchema>() -> Schema {
-    // As it is written: what is left out when it is not known is not required.
+    // Serialized, an unknown value is left out; so it is not required.
     let settings = SchemaSettings::draft2020_12().for_serialize();
     finished(settings.into_generator().into_root_schema_for::<T>())
 }
 
-/// A line of a CSV file as an object: every cell is a text, and one that is empty is a member that is absent.
+/// A line of a CSV file as an object: every cell is a text, and an empty one is an absent member.
 fn line(columns: Vec<FileColumn>) -> Schema {
     let member = |FileColumn { name, unit, meaning }| match unit {
         "" => (name, json!({ "type": "string", "description": meaning })),
@@ -127,7 +127,7 @@ fn line(columns: Vec<FileColumn>) -> Schema {
     }))
 }
 
-/// A number as it is written in a cell.
+/// The form of a number in a cell.
 const NUMBER: &str = r"^[0-9]+(\.[0-9]+)?$";
 
 fn finished(mut schema: Schema) -> Schema {
@@ -135,7 +135,7 @@ fn finished(mut schema: Schema) -> Schema {
     schema
 }
 
-/// An object whose members are named has no others, and one that may be absent is never null.
+/// Closes an object whose members are named, and excludes null from optional members.
 fn close(schema: &mut Schema) {
     let required = schema.get("required").cloned().unwrap_or_default();
     let is_required = |name: &str| required.as_array().is_some_and(|all| all.iter().any(|one| one == name));
@@ -146,7 +146,7 @@ fn close(schema: &mut Schema) {
     }
 }
 
-/// Takes null from what a member may be: from the list of its types, or from the schemas of which it has one.
+/// Removes null from the types of a member, or from its alternative schemas.
 fn without_null(member: &mut Value) {
     if let Some(types) = member.get_mut("type").filter(|types| types.is_array()) {
         let others = types.as_array().into_iter().flatten().find(|name| *name != "null").cloned();

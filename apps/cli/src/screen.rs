@@ -1,4 +1,4 @@
-//! What the verbs have in common on the screen: tables on stdout, errors on stderr.
+//! Output shared by all verbs: tables on stdout, errors on stderr.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -19,10 +19,10 @@ use crate::printable;
 /// The command line or the scenario is wrong.
 const WRONG: u8 = 2;
 
-/// A file is damaged, or the environment does not let us.
+/// A file is damaged, or the environment prevents the run.
 pub(crate) const ENVIRONMENT: u8 = 3;
 
-/// An argument that names nothing we can use.
+/// An argument that we cannot use.
 #[derive(Debug, thiserror::Error)]
 #[error("{message}")]
 pub(crate) struct Usage {
@@ -31,12 +31,12 @@ pub(crate) struct Usage {
 }
 
 impl Usage {
-    /// What is wrong, and what to do instead.
+    /// An error with advice.
     pub(crate) fn hint(message: String, hint: &'static str) -> Self {
         Self { message, hint: hint.into() }
     }
 
-    /// The same with a hint that depends on what was written.
+    /// The same with advice that depends on the argument.
     pub(crate) fn because(message: String, hint: String) -> Self {
         Self { message, hint: hint.into() }
     }
@@ -48,7 +48,7 @@ impl Diagnostic for Usage {
     }
 }
 
-/// Shows why a verb did not do its work, and says it in an exit code.
+/// Prints why a verb failed, and returns its exit code.
 pub(crate) fn fail(report: &Report, color: Color) -> ExitCode {
     let mut text = String::new();
     let handler = GraphicalReportHandler::new_themed(theme(color))
@@ -58,7 +58,7 @@ pub(crate) fn fail(report: &Report, color: Color) -> ExitCode {
     if drawn.is_err() {
         text = format!("{report}\n");
     }
-    // Nobody is left to tell when stderr is closed.
+    // A closed stderr is no error.
     let _ = io::stderr().write_all(printable::colored(&text).as_bytes());
     let is_wrong = report.is::<ScenarioError>() || report.is::<Usage>();
     ExitCode::from(if is_wrong { WRONG } else { ENVIRONMENT })
@@ -70,10 +70,10 @@ fn theme(color: Color) -> GraphicalTheme {
     if colored { GraphicalTheme::unicode() } else { GraphicalTheme::unicode_nocolor() }
 }
 
-/// As many columns have lines where there is no terminal.
+/// The width without a terminal.
 const WIDTH: usize = 100;
 
-/// How many columns a line may have: what `COLUMNS` says, else what the terminal has.
+/// The width of a line in columns: `COLUMNS` if set, otherwise the terminal's.
 pub(crate) fn width() -> usize {
     let told = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
     let terminal = || io::stdout().is_terminal().then(terminal_size::terminal_size).flatten();
@@ -81,7 +81,7 @@ pub(crate) fn width() -> usize {
     told.filter(|&columns| columns > 0).or_else(columns).unwrap_or(WIDTH)
 }
 
-/// Writes data to stdout. A reader that has gone (`| head`) is no error.
+/// Writes data to stdout. A closed pipe (`| head`) is no error.
 pub(crate) fn print(text: &str) -> Result<(), Report> {
     let mut out = io::stdout().lock();
     match out.write_all(printable::block(text).as_bytes()).and_then(|()| out.flush()) {
@@ -92,22 +92,22 @@ pub(crate) fn print(text: &str) -> Result<(), Report> {
     }
 }
 
-/// Prints what somebody writes.
+/// Prints the output of a writer.
 pub(crate) fn written(write: impl FnOnce(&mut Vec<u8>) -> io::Result<()>) -> Result<(), Report> {
     let mut text = Vec::new();
     write(&mut text).map_err(|error| miette!("{error}"))?;
     print(&String::from_utf8_lossy(&text))
 }
 
-/// A file that is asked for and begun before anything is measured, because one that cannot be written should not be found out
-/// after half a minute. Until it has its contents, an earlier one stays.
+/// A requested file, created before the measurement, so that an unwritable one is noticed at once. An earlier file is replaced
+/// only by the complete one.
 pub(crate) struct Page {
     path: PathBuf,
     output: Output,
 }
 
 impl Page {
-    /// Begins the file, if there is to be one.
+    /// Creates the file, if one is requested.
     pub(crate) fn open(path: Option<&Path>) -> Result<Option<Self>, Report> {
         let open = |path: &Path| match Output::create(path) {
             Ok(output) => Ok(Self { path: path.to_owned(), output }),
@@ -116,13 +116,13 @@ impl Page {
         path.map(open).transpose()
     }
 
-    /// Fills it, and puts it into its place.
+    /// Writes the contents and moves the file to its place.
     pub(crate) fn write(mut self, write: impl FnOnce(&mut Output) -> io::Result<()>) -> Result<(), Report> {
         let written = write(&mut self.output).and_then(|()| self.output.finish());
         written.map_err(|error| unwritable(&self.path, &error))
     }
 
-    /// The same, unless somebody wanted an end: what lacks something does not replace what is whole.
+    /// The same, unless interrupted: an incomplete file must not replace a complete one.
     pub(crate) fn write_unless(
         self,
         stop: &AtomicBool,
@@ -141,27 +141,26 @@ pub(crate) fn unwritable(path: &Path, error: &io::Error) -> Report {
     miette!("cannot write `{}`: {error}", path.display())
 }
 
-/// Says something on stderr that is not data.
+/// Prints a message on stderr.
 pub(crate) fn note(text: &str) {
-    // Nobody is left to tell when stderr is closed.
+    // A closed stderr is no error.
     let _ = io::stderr().write_all(printable::block(text).as_bytes());
 }
 
-/// Says on stderr that there is less than was asked for, if somebody wanted an end.
+/// Notes on stderr that there is less than requested, if interrupted.
 pub(crate) fn note_interruption(stop: &AtomicBool) {
     if stop.load(Ordering::Relaxed) {
         note("interrupted: what was measured until then is shown\n");
     }
 }
 
-/// What a reader must know of figures if somebody wanted an end while they were measured.
+/// The note for figures of an interrupted measurement.
 pub(crate) fn interrupted(stop: &AtomicBool) -> Option<String> {
     let text = "The measurement was interrupted and is not complete: the counts say how much there is of it.";
     stop.load(Ordering::Relaxed).then(|| text.to_owned())
 }
 
-/// JSON as people can read it, with a newline at its end. It is written while it is made: however long, it is never there
-/// as a whole.
+/// Indented JSON with a final newline. It is written while it is serialized, so that it is never in memory as a whole.
 pub(crate) fn print_json(value: &impl Serialize) -> Result<(), Report> {
     let mut lines = Lines { out: BufWriter::new(io::stdout().lock()), line: Vec::new() };
     let written = serde_json::to_writer_pretty(&mut lines, value).map_err(io::Error::from);
@@ -173,7 +172,7 @@ pub(crate) fn print_json(value: &impl Serialize) -> Result<(), Report> {
     }
 }
 
-/// Passes JSON on line by line, fit to be shown. JSON has its line ends between its strings.
+/// Passes JSON on line by line, made safe to print. JSON has line ends only between its strings.
 struct Lines<W> {
     out: W,
     line: Vec<u8>,
@@ -196,8 +195,8 @@ impl<W: Write> Write for Lines<W> {
     }
 }
 
-/// Rows of cells, aligned in columns two spaces apart and indented. A column that is empty everywhere is left out. Where it
-/// is too wide for the screen, the last column is broken below itself, or else everything behind the first.
+/// Rows of cells, aligned in columns two spaces apart and indented. Empty columns are left out. Where it is too wide for the
+/// screen, the last column wraps below itself, or else everything after the first.
 pub(crate) fn table(rows: &[Vec<String>]) -> String {
     self::rows(rows).concat()
 }
@@ -207,8 +206,7 @@ pub(crate) fn rows(rows: &[Vec<String>]) -> Vec<String> {
     fitted(rows, width())
 }
 
-/// Rows whose many columns all hold words, under their heads: what does not fit beside the first `fixed` of them stands below,
-/// behind these.
+/// Rows of many text columns, with their heads: columns that do not fit beside the first `fixed` ones stand below, after these.
 pub(crate) fn folded(heads: &[&str], rows: impl Iterator<Item = Vec<String>>, fixed: usize) -> String {
     let blanks = " ".repeat(INDENT);
     let first = heads.first().map_or_else(String::new, |head| format!("{blanks}{head}"));
@@ -225,12 +223,12 @@ pub(crate) fn folded(heads: &[&str], rows: impl Iterator<Item = Vec<String>>, fi
     String::from_utf8_lossy(&text).into_owned()
 }
 
-/// A text in lines that fit, continued lines indented.
+/// A text wrapped into lines, continued lines indented.
 pub(crate) fn paragraph(text: &str) -> String {
     textwrap::fill(text, textwrap::Options::new(width()).subsequent_indent("  ").break_words(false)) + "\n"
 }
 
-/// What stands below a row, further indented.
+/// A text below a row, further indented.
 pub(crate) fn below(text: &str) -> String {
     let (first, next) = (" ".repeat(3 * INDENT), " ".repeat(4 * INDENT));
     let options = textwrap::Options::new(width()).initial_indent(&first).subsequent_indent(&next);
@@ -252,10 +250,10 @@ fn fitted(rows: &[Vec<String>], width: usize) -> Vec<String> {
 
 /// Blanks before every row.
 const INDENT: usize = 2;
-/// A last column that has less room is no column any more.
+/// The least width of the last column.
 const LAST_MIN: usize = 20;
 
-/// The cells of columns that are not empty everywhere.
+/// The cells of the columns that are not empty.
 fn used(rows: &[Vec<String>]) -> Vec<Vec<String>> {
     let is_used = |column: usize| rows.iter().any(|row| row.get(column).is_some_and(|cell| !cell.is_empty()));
     let of_row = |row: &Vec<String>| {
@@ -264,7 +262,7 @@ fn used(rows: &[Vec<String>]) -> Vec<Vec<String>> {
     rows.iter().map(of_row).collect()
 }
 
-/// A row in columns, `room` for the last.
+/// A row in columns; the last one has the width `room`.
 fn line(row: &[String], widths: &[usize], room: usize) -> String {
     let last = widths.len().saturating_sub(1);
     let cells = row.iter().zip(widths).take(last).map(|(cell, &width)| format!("{cell:width$}  "));
@@ -300,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_wide_is_broken_and_never_cut() {
+    fn wide_text_wraps_and_is_never_cut() {
         let rows = [["umts", "384 kbit/s down, 64 kbit/s up; 120 ms; loss 0.2 %"], ["lo", "no limit"]];
         let rows = rows.map(|row| row.map(str::to_owned).to_vec());
         let beside =

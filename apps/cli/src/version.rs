@@ -1,17 +1,17 @@
-//! Which keytoll this is: what `keytoll --version` prints, and what a run notes of the program that measured.
+//! The version: output of `keytoll --version`, and part of a run's provenance.
 
 use std::sync::LazyLock;
 
 use keytoll_lab::{Program, libraries};
 use keytoll_trace::provenance::shortened;
 
-/// The commit of the sources, if they were built in their repository; `build.rs` asks.
+/// The commit of the sources, if they were built in their repository; `build.rs` finds it.
 const COMMIT: Option<&str> = option_env!("KEYTOLL_COMMIT");
 
-/// `release` or `debug`, which is not cargo's word for the profile but for whether it optimizes.
+/// `release` or `debug`: whether it is optimized, not cargo's profile.
 const BUILD: &str = env!("KEYTOLL_BUILD");
 
-/// This program as it was called.
+/// This program with its command line.
 pub(crate) fn program() -> Program {
     let command = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
     Program { commit: COMMIT.map(str::to_owned), build: BUILD.to_owned(), command }
@@ -26,7 +26,7 @@ pub(crate) fn short() -> &'static str {
     &TEXT
 }
 
-/// The same, and the crypto libraries in this build.
+/// The same with the crypto libraries of this build.
 pub(crate) fn long() -> &'static str {
     static TEXT: LazyLock<String> = LazyLock::new(|| {
         let libraries = libraries().into_iter().map(|library| format!("\n{library}"));

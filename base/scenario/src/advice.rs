@@ -1,11 +1,11 @@
-//! What a scenario may say and should not: rows that measure what nobody should run. `node/advice.rs` has the same for nodes.
+//! Warnings about valid scenarios: rows with settings that nobody should deploy. `node/advice.rs` has those about nodes.
 
 use std::collections::BTreeSet;
 
 use crate::plan::Plan;
 
 impl Plan {
-    /// One sentence each; none for a study, which repeats what a paper did and says so in its notes.
+    /// One sentence each; empty for a study, which repeats a paper's settings and says so in its notes.
     pub fn advice(&self) -> Vec<String> {
         if self.study.is_some() {
             return Vec::new();
@@ -25,7 +25,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shared_key_before_a_password_is_named_once_a_method() {
+    fn a_shared_key_before_a_password_is_named_once_per_method() {
         let open = "methods=ikev2-eap-md5,ikev2-eap-mschapv2,ikev2-eap-ttls-md5,ikev2-eap-aka,ikev2-psk";
         let open = open.replace("methods=", "methods=[\"").replace(',', "\",\"") + "\"]";
         let networks = "networks=[\"lte\", \"loopback\"]";
@@ -37,7 +37,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_built_in_needs_no_advice() {
+    fn builtin_scenarios_need_no_advice() {
         for builtin in crate::catalogue::scenarios::BUILTIN {
             let plan = crate::builtin(builtin.name).unwrap();
             assert_eq!(plan.advice(), [""; 0], "{}", builtin.name);

@@ -1,4 +1,4 @@
-//! What is wrong with a scenario, where, and what would be right: one sentence, the line, a hint.
+//! Errors of scenarios: one sentence, the line, and a hint.
 
 use std::fmt;
 use std::ops::Range;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use miette::{Diagnostic, LabeledSpan, NamedSource, SourceCode};
 
-/// Why there is no plan. Printed by itself it is one sentence; as a [`Diagnostic`] it shows the line and a hint.
+/// Why there is no plan. `Display` prints one sentence; as a [`Diagnostic`] it also shows the line and a hint.
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("{}", .0.message)]
 pub struct ScenarioError(Box<Inner>);
@@ -26,18 +26,18 @@ struct Place {
 }
 
 impl ScenarioError {
-    /// An error that no line can be blamed for.
+    /// An error without a line.
     pub(crate) fn nowhere(message: impl Into<String>) -> Self {
         Self(Box::new(Inner { message: message.into(), hint: None, place: None }))
     }
 
-    /// What to do instead.
+    /// Adds advice.
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.0.hint = Some(hint.into());
         self
     }
 
-    /// Name of the source, line and column, both from 1.
+    /// The name of the source, line and column, both from 1.
     pub fn location(&self) -> Option<(&str, usize, usize)> {
         let spot = &self.0.place.as_ref()?.spot;
         let before = spot.text.text.get(..spot.span.start)?;
@@ -46,7 +46,7 @@ impl ScenarioError {
         Some((&spot.text.name, line, before[line_start..].chars().count() + 1))
     }
 
-    /// What to do instead, if there is something to say.
+    /// The advice, if there is any.
     pub fn advice(&self) -> Option<&str> {
         self.0.hint.as_deref()
     }
@@ -68,14 +68,14 @@ impl Diagnostic for ScenarioError {
     }
 }
 
-/// A text with the name people know it by.
+/// A text with a name for error messages.
 #[derive(Debug)]
 pub(crate) struct Text {
     /// Path, name of a built-in scenario, or `command line`.
     pub(crate) name: String,
-    /// All of it.
+    /// The whole text.
     pub(crate) text: Arc<str>,
-    /// The same as it may be shown: with asterisks in the place of secrets, byte for byte.
+    /// The text as error messages show it: secrets are replaced by asterisks, byte for byte.
     pub(crate) shown: Arc<str>,
 }
 
@@ -95,12 +95,12 @@ pub(crate) struct Spot {
 }
 
 impl Spot {
-    /// The start of the text, for what is missing in all of it.
+    /// The start of the text, for missing keys.
     pub(crate) fn start(&self) -> Self {
         Self { text: Arc::clone(&self.text), span: 0..0 }
     }
 
-    /// An error here; the label stands under the line.
+    /// An error at this place; the label stands under the line.
     pub(crate) fn error(&self, message: impl Into<String>, label: impl Into<String>) -> ScenarioError {
         let source = NamedSource::new(&self.text.name, Arc::clone(&self.text.shown));
         let place = Place { spot: self.clone(), source, label: label.into() };
@@ -113,7 +113,7 @@ impl Spot {
     }
 }
 
-/// "did you mean `a`? allowed: `a`, `b`", or how to write several.
+/// "did you mean `a`? allowed: `a`, `b`", or how to write several values.
 pub(crate) fn choice(name: &str, allowed: &[&str]) -> String {
     let list = allowed.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
     match nearest(name, allowed) {
@@ -123,11 +123,11 @@ pub(crate) fn choice(name: &str, allowed: &[&str]) -> String {
     }
 }
 
-/// The name that a typing error or two away from `name`, if there is one.
+/// The allowed name closest to `name`, within a typing error or two.
 pub fn nearest<'a>(name: &str, allowed: &[&'a str]) -> Option<&'a str> {
     let distance = |other: &str| strsim::damerau_levenshtein(&name.to_lowercase(), &other.to_lowercase());
     let best = allowed.iter().copied().min_by_key(|other| distance(other))?;
-    // A third of the letters may be wrong; more is another word.
+    // At most a third of the letters may differ.
     (distance(best) <= name.chars().count().max(3) / 3).then_some(best)
 }
 
@@ -136,7 +136,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_nearest_name_is_found_and_far_ones_are_not() {
+    fn only_near_names_are_found() {
         let names = ["ikev2-psk", "ikev2-rsa2048", "ikev2-ecdsa-p256"];
         assert_eq!(nearest("ikev2-pks", &names), Some("ikev2-psk"));
         assert_eq!(nearest("IKEv2-RSA-2048", &names), Some("ikev2-rsa2048"));

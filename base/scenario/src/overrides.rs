@@ -1,4 +1,4 @@
-//! `--set key=value`: changes to a scenario from the command line, judged as if they stood in the file.
+//! `--set key=value`: changes to a scenario from the command line, checked like the file itself.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use crate::diagnostic::{ScenarioError, Spot, Text};
 use crate::resolve::TITLE_CHARS_MAX;
 use crate::tree::{self, Item, Table, Value};
 
-/// Values that replace those of a scenario, each once, in the order they were given.
+/// Values that replace those of a scenario, each key once, in the order given.
 #[derive(Debug, Clone, Default)]
 pub struct Overrides(Vec<Override>);
 
@@ -17,7 +17,10 @@ struct Override {
 }
 
 impl Overrides {
-    /// Reads arguments of `--set`: `samples=5`, `options.mode=transport`, `networks=["lte", "wifi-11g"]`.
+    /// Parses arguments of `--set`: `samples=5`, `options.mode=transport`, `networks=["lte", "wifi-11g"]`.
+    ///
+    /// # Errors
+    /// When an argument is not `key=value`, or a key is given twice.
     pub fn parse<S: AsRef<str>>(arguments: &[S]) -> Result<Self, ScenarioError> {
         let mut overrides = Self::default();
         for argument in arguments {
@@ -26,7 +29,10 @@ impl Overrides {
         Ok(overrides)
     }
 
-    /// Adds `key=value`; `prefix` is what stood before it on the command line.
+    /// Adds `key=value`; `prefix` is the text before it on the command line.
+    ///
+    /// # Errors
+    /// When the argument is not `key=value`, or the key is given already.
     pub fn add(&mut self, prefix: &str, argument: &str) -> Result<(), ScenarioError> {
         let line = format!("{prefix}{argument}");
         let text = Arc::new(Text::new("command line", &line));
@@ -53,7 +59,7 @@ impl Overrides {
         self.0.iter().try_for_each(|one| document.set(&one.path, one.item.clone()))
     }
 
-    /// A title that was true before, with what has changed behind it: `WiFi and UMTS, with networks = lte`.
+    /// The title with the changes appended, lest it mislead: `WiFi and UMTS, with networks = lte`.
     pub(crate) fn retitled(&self, title: String) -> String {
         let is = |one: &Override, key: &str| one.path[0].0 == key;
         if self.0.iter().any(|one| is(one, "title")) {
@@ -77,17 +83,17 @@ impl Overrides {
     }
 }
 
-/// Keys that every summary tells by themselves.
+/// Keys that every summary shows anyway.
 const TOLD_ELSEWHERE: [&str; 7] = ["title", "study", "seed", "samples", "crypto", "costs", "world"];
 
 impl Override {
-    /// The value as it was written, without its quotes.
+    /// The value as written, without quotes.
     fn text(&self) -> &str {
         self.item.spot.text.text[self.item.spot.span.clone()].trim().trim_matches(['"', '\''])
     }
 }
 
-/// Whether one of two paths is the beginning of the other, or both are the same.
+/// Whether one of two paths is a prefix of the other.
 fn meet(one: &[(String, Spot)], other: &[(String, Spot)]) -> bool {
     one.iter().zip(other).all(|((one, _), (other, _))| one == other)
 }
@@ -100,7 +106,7 @@ fn dotted(path: &[(String, Spot)]) -> String {
     path.iter().map(|(key, _)| key.as_str()).collect::<Vec<_>>().join(".")
 }
 
-/// The dotted keys between two places.
+/// The dotted keys between two offsets.
 fn path(text: &Arc<Text>, mut start: usize, end: usize) -> Result<Vec<(String, Spot)>, ScenarioError> {
     let mut path = Vec::new();
     for key in text.text[start..end].split('.') {

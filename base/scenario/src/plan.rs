@@ -1,7 +1,7 @@
-//! The plan of a run: everything a scenario says, resolved, owned, and in units that cannot be mistaken.
+//! The plan of a run: a scenario with everything resolved, owned, and with units in names and types.
 //!
-//! A plan names nothing that has to be looked up again: networks carry their numbers, suites their algorithms. It can
-//! be printed as a scenario file ([`Plan::to_toml`]) that reads back as the same plan.
+//! A plan needs no further lookups: networks have their parameters, suites their algorithms. It can be printed as a scenario
+//! file ([`Plan::to_toml`]) that parses to the same plan.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -21,22 +21,22 @@ pub use crate::options::traffic::{Traffic, TrafficDirection, TrafficKind};
 /// Most authentications of a row.
 pub const SAMPLES_MAX: u64 = 1_000_000_000;
 
-/// What to run.
+/// The plan of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plan {
-    /// One line on what it is about.
+    /// A title of one line.
     pub title: String,
-    /// The study of a paper that it is made for, by its name.
+    /// The name of the study it belongs to.
     pub study: Option<String>,
     /// Seed of every random stream.
     pub seed: u64,
     /// Authentications per row.
     pub samples: u32,
-    /// Time from the trigger of one authentication to the trigger of the next, while the last one lasted no longer.
+    /// Time between the triggers of two authentications, unless the first lasts longer.
     pub interval: Duration,
-    /// Who computes.
+    /// The crypto provider.
     pub crypto: CryptoMode,
-    /// The file with what operations cost, where a table is charged; relative to where keytoll is started.
+    /// The cost table of `crypto = "table"`; the path is relative to the working directory.
     pub costs: Option<String>,
     /// How long MODP exponents are.
     pub exponents: Exponents,
@@ -60,22 +60,22 @@ impl Plan {
 pub struct RowPlan {
     /// How the device and the gateway authenticate each other.
     pub method: &'static Method,
-    /// What distinguishes the row from others of the same method and network: `chain=4,4`; often empty.
+    /// The difference from other rows of the same method and network: `chain=4,4`; often empty.
     pub variant: String,
     /// The link between device and gateway.
     pub network: Network,
     /// Which nodes there are.
     pub topology: Topology,
-    /// Suites offered for the SA under which the nodes negotiate, in order of preference; none of a method without such an SA.
+    /// Suites offered for the IKE SA, in order of preference; empty for a method without one.
     pub suites: Vec<Suite>,
-    /// Suites offered for ESP, in order of preference; none of a method without IPsec.
+    /// Suites offered for ESP, in order of preference; empty for a method without IPsec.
     pub esp_suites: Vec<Suite>,
     /// Everything else.
     pub options: Options,
 }
 
 impl RowPlan {
-    /// The standing of the worst algorithm in it, for the mark that goes with its name wherever it is shown.
+    /// The standing of its worst algorithm, for the mark beside its name.
     pub fn standing(&self) -> Standing {
         let key = self.options.key_kind(self.method).map(KeyKind::standing);
         let suites = self.suites.iter().chain(&self.esp_suites).map(suites::standing);
@@ -83,16 +83,16 @@ impl RowPlan {
     }
 }
 
-/// Which provider stands behind the crypto door.
+/// The crypto provider.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum CryptoMode {
     /// Computes, with AWS-LC.
     Real,
-    /// Computes, with the system's OpenSSL: the library that strongSwan and FreeRADIUS call. Only in builds with it.
+    /// Real cryptography of the system's OpenSSL, which strongSwan and FreeRADIUS use. Only in builds with it.
     OpenSsl,
-    /// Costs nothing, lengths and agreement stay true.
+    /// No cryptography: lengths are right and both sides agree.
     Null,
-    /// As null, and every operation is charged what a table says that it costs: the same on every machine.
+    /// As null, with the cost of every operation charged from a table: the same on every machine.
     Table,
 }
 
@@ -110,13 +110,13 @@ impl CryptoMode {
         }
     }
 
-    /// Whether anything is computed; else every key is as good as another.
+    /// Whether anything is computed; otherwise every key is accepted.
     pub const fn computes(self) -> bool {
         matches!(self, Self::Real | Self::OpenSsl)
     }
 }
 
-/// How long the private exponents of MODP groups are.
+/// The length of the private exponents of MODP groups.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Exponents {
     /// Twice the group's strength, as libraries do today.
@@ -138,12 +138,12 @@ impl Exponents {
     }
 }
 
-/// Where the hosts live.
+/// Where the hosts run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum WorldKind {
-    /// Virtual time, every node in one process.
+    /// In virtual time, all nodes in one process.
     Sim,
-    /// Sockets and the real clock, every node a process of its own.
+    /// On real sockets and the real clock, each node in a process of its own.
     Live,
 }
 
@@ -165,9 +165,9 @@ impl WorldKind {
 pub struct CpuProfile {
     /// The name in the catalogue, or the scenario's own.
     pub name: String,
-    /// Clock frequency in Hz; none: the machine keytoll runs on, unscaled.
+    /// Clock frequency in Hz; `None`: this machine's, unscaled.
     pub hz: Option<f64>,
-    /// How many inputs the node can handle at a time.
+    /// How many inputs the node can handle at the same time.
     pub cores: u16,
 }
 
@@ -180,9 +180,9 @@ pub struct Network {
     pub down: Direction,
     /// From the device to the gateway.
     pub up: Direction,
-    /// Longest IP packet, header included.
+    /// The MTU in bytes.
     pub mtu_bytes: u16,
-    /// Where the numbers come from.
+    /// The source of the parameters.
     pub source: String,
     /// How well founded they are.
     pub basis: Basis,
@@ -191,30 +191,30 @@ pub struct Network {
 /// One direction of a link.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Direction {
-    /// One-way delay without serialisation.
+    /// One-way delay without serialization.
     pub delay: Duration,
-    /// Standard deviation of the delay (normal distribution, as netem's).
+    /// Standard deviation of the delay (normal distribution, as of netem).
     pub jitter: Duration,
-    /// Serialisation rate; none: no limit.
+    /// Rate in bits per second; `None`: unlimited.
     pub rate_bits_per_s: Option<u64>,
-    /// What the sender may have waiting for the link; more is dropped.
+    /// Length of the sender's queue in bytes; excess packets are dropped.
     pub queue_bytes_max: u64,
-    /// What happens to its packets besides.
+    /// Loss, reordering and the like.
     pub impairments: Impairments,
 }
 
-/// How well founded the numbers of a network are.
+/// How well founded the parameters of a network are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Basis {
     /// Printed in a paper or published with a tool.
     Printed,
-    /// Fitted so that a paper's figures come out.
+    /// Fitted to the figures of a paper.
     Calibrated,
-    /// Concluded from measurements that others published.
+    /// Derived from published measurements of others.
     Derived,
-    /// What such networks typically do; no one measurement behind it.
+    /// Typical of such networks, without a particular measurement.
     Typical,
-    /// Nobody measured it.
+    /// Not measured by anybody.
     Hypothetical,
     /// Given by the scenario.
     Custom,

@@ -1,4 +1,4 @@
-//! A plan as a scenario file, with every row written out; reading it gives the same plan.
+//! Prints a plan as a scenario file, with every row written out; parsing it gives the same plan.
 
 use std::fmt::{self, Write};
 
@@ -10,7 +10,7 @@ use crate::resolve::cpu::HOST;
 use crate::resolve::network::{UNLIMITED, printed};
 
 impl Plan {
-    /// The plan as a scenario file in which nothing that makes a difference is left to a default.
+    /// A scenario file without any relevant default.
     pub fn to_toml(&self) -> String {
         let mut text = String::new();
         write_plan(&mut text, self).expect("a String takes everything");
@@ -39,7 +39,7 @@ fn write_plan(out: &mut String, plan: &Plan) -> fmt::Result {
     plan.rows.iter().try_for_each(|row| write_row(out, row))
 }
 
-/// TOML's integers end at 2^63; larger seeds stand in a string.
+/// A seed; TOML's integers end at 2^63, larger ones are strings.
 fn seed(seed: u64) -> String {
     i64::try_from(seed).map_or_else(|_| format!("\"{seed}\""), |seed| seed.to_string())
 }
@@ -89,7 +89,7 @@ fn rate(bits_per_s: Option<u64>) -> String {
     bits_per_s.map_or_else(|| UNLIMITED.to_owned(), quantity::rate)
 }
 
-/// A string in quotes, with what needs escaping escaped.
+/// A quoted and escaped string.
 fn string(text: &str) -> String {
     toml::Value::from(text).to_string()
 }

@@ -1,9 +1,9 @@
-//! Quantities with units, `20 ms`, `384 kbit/s`, `0.1 %`, read and printed exactly: decimal arithmetic, no floats.
+//! Quantities with units, `20 ms`, `384 kbit/s`, `0.1 %`, parsed and printed exactly: decimal arithmetic, no floats.
 
 use std::fmt;
 use std::time::Duration;
 
-/// A chance, in parts per billion so that it can be compared and printed exactly.
+/// A probability, in parts per billion, so that it can be compared and printed exactly.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Probability(u32);
 
@@ -13,7 +13,7 @@ impl Probability {
     /// Always.
     pub const ONE: Self = Self(1_000_000_000);
 
-    /// So many parts per billion; more than a billion is [`Self::ONE`].
+    /// A probability in parts per billion; more than a billion gives [`Self::ONE`].
     pub const fn from_parts_per_billion(parts: u32) -> Self {
         if parts > Self::ONE.0 { Self::ONE } else { Self(parts) }
     }
@@ -29,7 +29,7 @@ impl Probability {
     }
 }
 
-/// What a quantity measures, with the units it may be given in.
+/// The kind of a quantity, with its units.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// In nanoseconds.
@@ -44,11 +44,11 @@ pub(crate) enum Kind {
     Frequency,
 }
 
-/// A unit and how many base units it is.
+/// A unit and its size in base units.
 type Unit = (&'static str, u64);
 
 impl Kind {
-    /// The units, smallest first; those that are no power of ten are read but not printed.
+    /// The units, smallest first; those that are not powers of ten are parsed but not printed.
     const fn units(self) -> &'static [Unit] {
         match self {
             Self::Duration => &[
@@ -68,7 +68,7 @@ impl Kind {
         }
     }
 
-    /// What to call it in a sentence.
+    /// Its name in error messages.
     pub(crate) const fn noun(self) -> &'static str {
         match self {
             Self::Duration => "a duration",
@@ -96,7 +96,7 @@ impl Kind {
     }
 }
 
-/// Why a text is no quantity of its kind.
+/// Why a text is not a quantity of its kind.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum QuantityError {
     /// It does not start with a decimal number.
@@ -105,9 +105,9 @@ pub(crate) enum QuantityError {
     NoUnit,
     /// The unit is not one of the kind's.
     UnknownUnit(String),
-    /// It is no whole number of the smallest unit.
+    /// It is not a whole number of the smallest unit.
     TooFine(&'static str),
-    /// It does not fit.
+    /// It is out of range.
     TooLarge,
 }
 
@@ -123,12 +123,15 @@ impl fmt::Display for QuantityError {
     }
 }
 
-/// Reads a duration, `200 ms`; what is wrong with it is a sentence.
+/// Parses a duration, `200 ms`.
+///
+/// # Errors
+/// With a sentence on what is wrong.
 pub fn parse_duration(text: &str) -> Result<Duration, String> {
     read(Kind::Duration, text).map(Duration::from_nanos).map_err(|error| error.to_string())
 }
 
-/// Reads a quantity into the base unit of its kind.
+/// Parses a quantity into the base unit of its kind.
 pub(crate) fn read(kind: Kind, text: &str) -> Result<u64, QuantityError> {
     let text = text.trim();
     let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
@@ -170,7 +173,7 @@ const fn finest(kind: Kind) -> &'static str {
     }
 }
 
-/// Prints base units in the largest decimal unit that leaves a number of at least one; sizes without decimals.
+/// Prints base units in the largest decimal unit in which the number is at least one; sizes without decimals.
 pub(crate) fn print(kind: Kind, value: u64) -> String {
     let decimal = kind.units().iter().filter(|(_, scale)| is_decimal(*scale));
     let whole = |scale: u64| kind != Kind::Size || value.is_multiple_of(scale);
@@ -189,17 +192,17 @@ const fn is_decimal(scale: u64) -> bool {
     10_u64.pow(scale.ilog10()) == scale
 }
 
-/// A duration as scenarios write it; what is longer than 584 years is cut.
+/// A duration in the syntax of scenarios, at most 584 years.
 pub fn duration(value: Duration) -> String {
     print(Kind::Duration, u64::try_from(value.as_nanos()).unwrap_or(u64::MAX))
 }
 
-/// A rate as scenarios write it.
+/// A rate in the syntax of scenarios.
 pub fn rate(bits_per_s: u64) -> String {
     print(Kind::Rate, bits_per_s)
 }
 
-/// A size as scenarios write it.
+/// A size in the syntax of scenarios.
 pub fn size(bytes: u64) -> String {
     print(Kind::Size, bytes)
 }
@@ -220,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn quantities_are_read_exactly() {
+    fn quantities_are_parsed_exactly() {
         check(Kind::Duration, "20 ms", Ok(20_000_000));
         check(Kind::Duration, "1.5ms", Ok(1_500_000));
         check(Kind::Duration, "8 s", Ok(8_000_000_000));
@@ -234,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_quantity_says_why() {
+    fn invalid_quantities_are_explained() {
         use QuantityError::{NoNumber, NoUnit, TooFine, TooLarge, UnknownUnit};
         check(Kind::Duration, "", Err(NoNumber));
         check(Kind::Duration, "ms", Err(NoNumber));
@@ -251,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn quantities_print_in_the_unit_people_use() {
+    fn quantities_print_in_the_usual_unit() {
         assert_eq!(print(Kind::Duration, 1_500_000), "1.5 ms");
         assert_eq!(print(Kind::Duration, 0), "0 ns");
         assert_eq!(print(Kind::Duration, 90_000_000_000), "90 s");

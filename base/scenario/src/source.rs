@@ -1,4 +1,4 @@
-//! Where scenarios come from: a file, the ones built in, or a text at hand.
+//! Sources of scenarios: a file, a built-in one, or a text.
 
 use std::fs::File;
 use std::io::{self, Error, ErrorKind, Read};
@@ -12,19 +12,19 @@ use crate::overrides::Overrides;
 use crate::plan::Plan;
 use crate::{node, resolve, tree};
 
-/// No scenario is longer: ten thousand rows written out are shorter. A device or a capture given by mistake is not read
-/// to its end, which may never come.
+/// The limit on the length of a scenario: ten thousand rows are shorter. A device or a capture given by mistake is not read to
+/// its end, which may never come.
 const BYTES_MAX: u64 = 4 << 20;
 
-/// Standard input in place of a file.
+/// The argument for standard input.
 const STDIN: &str = "-";
 
-/// A scenario's text, not yet looked at.
+/// The text of a scenario, not yet parsed.
 #[derive(Debug, Clone)]
 pub struct Source(Arc<Text>);
 
 impl Source {
-    /// A text at hand; the name is what errors call it.
+    /// A text; errors use the name.
     pub fn text(name: &str, text: &str) -> Self {
         Self(Arc::new(Text::new(name, text)))
     }
@@ -35,7 +35,7 @@ impl Source {
         Self::bytes(&path.display().to_string(), bytes)
     }
 
-    /// What standard input has until its end.
+    /// Standard input until its end.
     fn stdin() -> Result<Self, ScenarioError> {
         let path = Path::new("standard input");
         let bytes = beginning(io::stdin().lock()).map_err(|error| unreadable(path, &error))?;
@@ -55,7 +55,10 @@ impl Source {
         Ok(Self::text(name, &text))
     }
 
-    /// One of the scenarios that come with keytoll.
+    /// A built-in scenario.
+    ///
+    /// # Errors
+    /// When there is none with this name.
     pub fn builtin(name: &str) -> Result<Self, ScenarioError> {
         let found = BUILTIN.iter().find(|builtin| builtin.name == name);
         let names = || BUILTIN.iter().map(|builtin| builtin.name).collect::<Vec<_>>();
@@ -65,7 +68,10 @@ impl Source {
         Ok(Self::text(&format!("scenarios/{name}.toml"), builtin.text))
     }
 
-    /// A built-in scenario if one has this name, else the file; `-` is standard input.
+    /// The built-in scenario of this name, or else the file; `-` is standard input.
+    ///
+    /// # Errors
+    /// When there is neither, or the file cannot be read.
     pub fn find(argument: &str) -> Result<Self, ScenarioError> {
         if argument == STDIN {
             return Self::stdin();
@@ -83,7 +89,7 @@ impl Source {
         }
     }
 
-    /// Whether it says what one node is, not what is to be run.
+    /// Whether it is a node file, not a scenario.
     pub fn is_node(&self) -> bool {
         tree::document(&self.0)
             .map_or_else(|_| node::looks_like_node(&self.0.text), |read| node::is_node(&read))
@@ -100,7 +106,10 @@ impl Source {
         node::read(&self.0)
     }
 
-    /// Resolves it, with some values replaced.
+    /// Resolves the plan, with some values replaced.
+    ///
+    /// # Errors
+    /// When it is not a valid scenario.
     pub fn plan(&self, overrides: &Overrides) -> Result<Plan, ScenarioError> {
         let mut document = tree::document(&self.0)?;
         overrides.apply(&mut document)?;
@@ -109,14 +118,14 @@ impl Source {
     }
 }
 
-/// All of it, or as much as shows that it is too long.
+/// The whole input, or a beginning that exceeds the limit.
 fn beginning(from: impl Read) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     from.take(BYTES_MAX + 1).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
-/// What to do about a file that is not there.
+/// Adds advice about a missing file.
 fn advised(path: &Path, error: ScenarioError, hint: &str) -> ScenarioError {
     if path.exists() { error } else { error.hint(hint) }
 }

@@ -1,6 +1,6 @@
-//! A TOML document in which every key and value knows its place, and readers that blame that place.
+//! A TOML document in which every key and value has its place, and readers whose errors refer to that place.
 //!
-//! Overrides from the command line are put into the same tree, so that they are judged like the file itself.
+//! Overrides from the command line are inserted into the same tree, so that they are checked like the file itself.
 
 use std::ops::{Range, RangeInclusive};
 use std::sync::Arc;
@@ -11,10 +11,10 @@ use toml::de::{DeArray, DeTable, DeValue};
 use crate::diagnostic::{ScenarioError, Spot, Text, choice};
 use crate::quantity::{self, Kind, QuantityError};
 
-/// A value and where it stands.
+/// A value and its place.
 #[derive(Debug, Clone)]
 pub(crate) struct Item {
-    /// The key it stands under, for sentences.
+    /// Its key, for error messages.
     pub(crate) name: String,
     pub(crate) spot: Spot,
     pub(crate) value: Value,
@@ -32,7 +32,7 @@ pub(crate) enum Value {
     Date,
 }
 
-/// A table; entries in the order of the text.
+/// A table, in the order of the text.
 #[derive(Debug, Clone)]
 pub(crate) struct Table {
     pub(crate) spot: Spot,
@@ -54,14 +54,14 @@ pub(crate) fn document(text: &Arc<Text>) -> Result<Table, ScenarioError> {
     place.table(table.span(), table.get_ref())
 }
 
-/// Reads one value, for `key`, that begins at `offset` and goes to the end of the text.
+/// Parses one value, for `key`, from `offset` to the end of the text.
 pub(crate) fn value(text: &Arc<Text>, key: &str, offset: usize) -> Result<Item, ScenarioError> {
     let place = Origin { text, offset };
     let value = DeValue::parse(&text.text[offset..]).map_err(|error| place.syntax(&error))?;
     place.item(key, &value)
 }
 
-/// Where the text that is being parsed stands.
+/// The place of the parsed text.
 struct Origin<'a> {
     text: &'a Arc<Text>,
     offset: usize,
@@ -125,7 +125,7 @@ impl Origin<'_> {
     }
 }
 
-/// The last character that can be seen.
+/// The last visible character.
 fn end_of(text: &str) -> Range<usize> {
     let end = text.trim_end().len();
     let start = text[..end].char_indices().next_back().map_or(0, |(start, _)| start);
@@ -142,7 +142,7 @@ fn float(spot: &Spot, digits: &str) -> Result<f64, ScenarioError> {
 }
 
 impl Value {
-    /// What to call it in a sentence.
+    /// Its name in error messages.
     const fn noun(&self) -> &'static str {
         match self {
             Self::Text(_) => "a string",
@@ -157,7 +157,7 @@ impl Value {
 }
 
 impl Item {
-    /// An error that this is not what was expected.
+    /// An error about an unexpected type or value.
     pub(crate) fn wrong(&self, expected: &str) -> ScenarioError {
         let noun = self.value.noun();
         let message = format!("`{}` must be {expected}, not {noun}", self.name);
@@ -215,7 +215,7 @@ impl Item {
         fitting.ok_or_else(|| self.out_of_range(&value.to_string(), &range.start(), &range.end()))
     }
 
-    /// A decimal number between two others.
+    /// A decimal number in a range.
     pub(crate) fn number(&self, range: &RangeInclusive<f64>) -> Result<f64, ScenarioError> {
         let value = match &self.value {
             Value::Float(value) => *value,
@@ -226,7 +226,7 @@ impl Item {
         fitting.ok_or_else(|| self.out_of_range(&value.to_string(), range.start(), range.end()))
     }
 
-    /// A quantity with a unit, between two others, in the base unit of its kind.
+    /// A quantity with a unit, in a range, in the base unit of its kind.
     pub(crate) fn quantity(&self, kind: Kind, range: RangeInclusive<u64>) -> Result<u64, ScenarioError> {
         let expected = format!("{} like `\"{}\"`", kind.noun(), kind.example());
         let text = self.text(&expected)?;
@@ -280,7 +280,7 @@ impl Table {
         self.entries.iter().find(|entry| entry.key == key)
     }
 
-    /// The value of a key, or what it is without the key.
+    /// The value of a key, or a default.
     pub(crate) fn or<'a, T>(
         &'a self,
         key: &str,
@@ -290,7 +290,7 @@ impl Table {
         self.get(key).map_or(Ok(default), read)
     }
 
-    /// The value of a key that must be there; `what` is what it is part of.
+    /// The value of a required key; `what` is the table's name.
     pub(crate) fn need(&self, key: &str, what: &str) -> Result<&Item, ScenarioError> {
         self.get(key)
             .ok_or_else(|| self.spot.error(format!("{what} without `{key}`"), format!("`{key}` is missing")))
@@ -305,7 +305,7 @@ impl Table {
         })
     }
 
-    /// Puts a value under a path of keys, making tables on the way.
+    /// Inserts a value under a path of keys, with missing tables.
     pub(crate) fn set(&mut self, path: &[(String, Spot)], item: Item) -> Result<(), ScenarioError> {
         let [(key, key_spot), rest @ ..] = path else {
             return Ok(());
@@ -326,7 +326,7 @@ impl Table {
     }
 }
 
-/// The item inside a table for every key of the path.
+/// The item nested in a table for every key of the path.
 fn nest(path: &[(String, Spot)], item: Item) -> Item {
     path.iter().rev().fold(item, |item, (key, spot)| {
         let entry = Entry { key: key.clone(), key_spot: spot.clone(), item };

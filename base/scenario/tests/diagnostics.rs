@@ -1,4 +1,4 @@
-//! What people see when a scenario is wrong: one sentence, the line, what is allowed. Snapshots of the whole screen.
+//! Error messages of wrong scenarios: one sentence, the line, the allowed values. Snapshots of the whole screen.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -7,7 +7,7 @@ use std::path::Path;
 use keytoll_scenario::{Overrides, ScenarioError, Source, parse, read};
 use miette::{GraphicalReportHandler, GraphicalTheme};
 
-/// The error as the command line shows it, without colour.
+/// The error as on the command line, without colour.
 fn screen(error: &ScenarioError) -> String {
     let mut out = String::new();
     let handler = GraphicalReportHandler::new_themed(GraphicalTheme::unicode_nocolor())
@@ -21,7 +21,7 @@ fn wrong(text: &str) -> String {
     screen(&parse("mine.toml", text).unwrap_err())
 }
 
-/// A good scenario with something after it.
+/// A valid scenario with additional lines.
 fn good_with(more: &str) -> String {
     format!("methods = [\"ikev2-psk\"]\nnetworks = [\"wifi-11g\"]\n{more}\n")
 }

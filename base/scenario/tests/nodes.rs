@@ -1,4 +1,4 @@
-//! Node files: those that come with keytoll are good, and no text at all makes the reader panic or tell a secret.
+//! Node files: the examples are valid, and no text makes the reader panic or print a secret.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -44,7 +44,7 @@ const TLS: &str = "[tls]\nroots = \"root.crt\"\nserver_name = \"aaa\"\ncertifica
 const CARD: &str = "[card]\nimsi = \"001010000000001\"\nrealm = \"lab\"\nk = \"00112233445566778899aabbccddeeff\"\n\
                     opc = \"00112233445566778899aabbccddeeff\"\n";
 
-/// RFC 5998 §4: with EAP alone the method has to prove the gateway.
+// RFC 5998 §4: with EAP alone the method must authenticate the gateway.
 #[test]
 fn no_password_is_shown_to_a_gateway_that_proves_nothing() {
     let more = format!("{TLS}{CARD}state = \"card\"\n");
@@ -128,7 +128,7 @@ fn the_pool_is_what_a_network_has_for_hosts() {
     assert_eq!(pool("0.0.0.0/0"), ("0.0.0.1".to_owned(), u32::MAX - 1));
 }
 
-/// The message of the mistake in a connection of a device with these lines more.
+/// The error message for a device's connection with these additional lines.
 fn mistake(lines: &str) -> String {
     let head = "role = \"device\"\ngateway = \"127.0.0.1\"\n[connection]\nidentity = \"ue\"\n";
     let error = Source::text("node.toml", &format!("{head}{lines}\n")).node().unwrap_err();
@@ -200,7 +200,7 @@ const SECRETS: [&str; 5] = [
     "981d464c7c52eb6e5036234984ad0bcf",
 ];
 
-/// Reads, and looks at what is shown if that fails.
+/// Parses, and checks what an error message would show.
 fn check(text: &str) {
     let Err(error) = Source::text("node.toml", text).node() else { return };
     let mut shown = String::new();
@@ -230,7 +230,7 @@ fn neither_a_missing_quote_nor_a_mistyped_key_shows_a_secret() {
     }
 }
 
-/// The nearest place at or before `at` that is not inside a character: the comments of examples have a `§`.
+/// The nearest offset at or before `at` that is a character boundary: the comments of examples have a `§`.
 fn boundary(text: &str, at: usize) -> usize {
     (0..=at.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).expect("0 is one")
 }
@@ -257,7 +257,7 @@ proptest! {
     }
 }
 
-/// A mistake anywhere in a file is shown, with the lines around it, but not the secrets on them.
+/// A mistake anywhere in a file is shown with the lines around it, without their secrets.
 #[test]
 fn no_mistake_shows_a_secret() {
     for (path, text) in examples() {

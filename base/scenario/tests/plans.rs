@@ -1,4 +1,4 @@
-//! Plans as scenarios make them, and as they print and read back.
+//! Plans of scenarios, printed and parsed again.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -52,7 +52,7 @@ fn the_quickstart_is_what_the_readme_promises() {
     let plan = builtin("quickstart").unwrap();
     let mut methods: Vec<_> = plan.rows.iter().map(|row| row.method).collect();
     methods.dedup();
-    // Of EAP methods with the same credential, in TLS or not, one may stand for the others.
+    // Of EAP methods with the same credential, in TLS or not, one may represent the others.
     let credential = |method: &Method| method.eap().map(|eap| (eap.proof, eap.has_tls));
     for method in Method::all().filter(|method| method.phase1().is_none() && !methods.contains(method)) {
         let stands_for_it =
@@ -254,7 +254,7 @@ fn every_entry_of_the_catalogue_has_a_source() {
     }
 }
 
-/// Whole multiples of a unit, so that most of them print short, and some nanoseconds.
+/// Multiples of a unit, most of which print short, and some nanoseconds.
 fn durations(nanos_min: u64, nanos_max: u64) -> impl Strategy<Value = Duration> {
     (nanos_min..=nanos_max).prop_map(Duration::from_nanos)
 }
@@ -277,7 +277,7 @@ fn directions() -> impl Strategy<Value = Direction> {
     )
 }
 
-/// As a scenario says them: everything by itself, and loss in bursts as well.
+/// All impairments, including loss in bursts.
 fn impairments() -> impl Strategy<Value = Impairments> {
     let bursts = prop::collection::vec(chances(), 4);
     (chances(), chances(), chances(), chances(), option::of(bursts)).prop_map(
@@ -373,7 +373,7 @@ fn traffic() -> impl Strategy<Value = Traffic> {
     )
 }
 
-/// Without signatures that its keys cannot make.
+/// Removes signatures that its keys cannot make.
 fn signing(mut row: RowPlan) -> RowPlan {
     let kind = row.options.key_kind(row.method);
     let fits = |schemes: &[SignatureScheme]| kind.is_some_and(|kind| signatures::fit(schemes, kind).is_ok());
@@ -381,7 +381,7 @@ fn signing(mut row: RowPlan) -> RowPlan {
     row
 }
 
-/// Without what cannot flow: past no SA, or endlessly.
+/// Removes impossible traffic: outside a missing SA, or endless.
 fn flowing(mut row: RowPlan) -> RowPlan {
     let rates = [&row.network.up, &row.network.down].map(|way| way.rate_bits_per_s);
     let traffic = &mut row.options.traffic;
@@ -393,7 +393,7 @@ fn flowing(mut row: RowPlan) -> RowPlan {
     row
 }
 
-/// Every SA has its successor before it ends.
+/// Limits with which every SA is rekeyed before it expires.
 fn sa_limits() -> impl Strategy<Value = SaLimits> {
     let pair = || (option::of(10_000..1_u64 << 40), option::of(1_u64 << 40..1 << 50));
     (pair(), pair(), 32..=4096_u32).prop_map(|(bytes, packets, replay_window)| SaLimits {
@@ -486,7 +486,7 @@ fn row_plans() -> impl Strategy<Value = RowPlan> {
                 suites.retain(|suite| !suite.encryption.is_aead());
                 suites.push(Suite::ike("aes256-sha384-ecp384").unwrap());
             }
-            // Without a child no suite is offered for it.
+            // A childless SA offers no suite for a child.
             let usual = || vec![Suite::esp(DEFAULT_ESP).unwrap()];
             let esp_suites = if options.ike.childless { usual() } else { esp_suites };
             let signs_itself = method.has_chain() && options.certificates.chain.responder == 1;
@@ -529,7 +529,7 @@ fn plans() -> impl Strategy<Value = Plan> {
         )| {
             let noticed = |fault: &Fault| crypto.computes() || !fault.is_wrong_key();
             rows.iter_mut().for_each(|row| row.options.fault = row.options.fault.filter(noticed));
-            // What makes a difference to no row is refused.
+            // Options without effect on any row are refused.
             let asks = |node: &Node| rows.iter().any(|row| row.method.nodes.contains(node));
             let cpus = [(Node::Ue, ue), (Node::Gw, gw), (Node::Aaa, aaa), (Node::Hss, hss)];
             let cpus = cpus.map(|(node, cpu)| (node, if asks(&node) { cpu } else { CpuProfile::default() }));

@@ -250,7 +250,7 @@ pub struct Cpu {
     /// `ns_p50` in such cycles.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cycles_p50: Option<f64>,
-    /// The part of `ns` spent in crypto operations; absent for other makers' programs, which do not report it.
+    /// The part of `ns` spent in crypto operations; absent for foreign daemons, which do not report it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub crypto_ns: Option<f64>,
     /// Median of the time spent in crypto operations.

@@ -1,6 +1,6 @@
 //! Stacked horizontal bars with whiskers, as a list that a browser lays out: labels wrap, and text keeps its size however
-//! narrow the page is. Colours and patterns are classes of the page's style sheet; every class has both, so that nothing
-//! depends on colour alone.
+//! narrow the page is. Colours and patterns are classes of the page's style sheet; every part has both, so that the chart
+//! can be read without colour.
 
 use std::io::{self, Write};
 
@@ -9,13 +9,13 @@ use crate::number::plain;
 
 /// A bar chart: all bars share one scale that begins at zero.
 pub(crate) struct Chart<'a> {
-    /// What it shows, with its unit.
+    /// The title, with the unit.
     pub(crate) title: &'a str,
     /// The unit of all values.
     pub(crate) unit: &'a str,
-    /// The classes of the parts, each with what it stands for.
+    /// The classes of the parts, each with its meaning.
     pub(crate) key: &'a [(&'a str, &'a str)],
-    /// What the whiskers span.
+    /// The meaning of the whiskers.
     pub(crate) whiskers: &'a str,
     /// From top to bottom.
     pub(crate) bars: Vec<Bar<'a>>,
@@ -23,13 +23,13 @@ pub(crate) struct Chart<'a> {
 
 /// One bar.
 pub(crate) struct Bar<'a> {
-    /// Left of it, or above it on a narrow page.
+    /// The label, left of the bar, or above it on a narrow page.
     pub(crate) label: String,
     /// Its parts from left to right: class, name and value.
     pub(crate) parts: Vec<(&'static str, &'a str, f64)>,
-    /// What the whisker spans.
+    /// The ends of the whisker.
     pub(crate) interval: Option<(f64, f64)>,
-    /// Right of it.
+    /// The text right of the bar.
     pub(crate) text: String,
 }
 
@@ -39,11 +39,11 @@ impl Bar<'_> {
     }
 }
 
-/// A whisker that is longer than the longest bar so many times over goes on beyond the chart: it must not make all bars short.
+/// A whisker longer than this many times the longest bar is cut off at the edge, lest it make all bars short.
 const BEYOND: f64 = 2.0;
 
 impl Chart<'_> {
-    /// Writes the `<figure>` element; nothing if there is nothing to show.
+    /// Writes the `<figure>` element; nothing if there are no bars.
     pub(crate) fn write(&self, out: &mut impl Write) -> io::Result<()> {
         let longest = self.bars.iter().map(Bar::sum).fold(0.0, f64::max);
         if longest <= 0.0 {
@@ -76,7 +76,7 @@ impl Chart<'_> {
         write!(out, r#"<li class="axis" aria-hidden="true"><span class="plot">"#)?;
         for tick in scale.ticks() {
             let left = scale.percent(tick);
-            // A number at the very end stands before its place, not across the edge of the page.
+            // A number at the right edge stands left of its tick, lest it leave the page.
             let before = if left > 96.0 { ";translate:-100%" } else { "" };
             write!(out, r#"<i style="left:{left:.3}%{before}">{}</i>"#, plain(tick))?;
         }
@@ -113,12 +113,12 @@ struct Scale {
 }
 
 impl Scale {
-    /// The place of a value, or its length, in per cent of the plot.
+    /// The position or the length of a value, in per cent of the plot.
     fn percent(&self, value: f64) -> f64 {
         100.0 * value / self.end
     }
 
-    /// From one tick to the next: a round value, four to nine of which are within the scale.
+    /// The distance of two ticks: a round value, four to nine of which are within the scale.
     fn step(&self) -> f64 {
         let decade = 10_f64.powf((self.end / 4.0).log10().floor());
         let step = [5.0, 2.0, 1.0].map(|step| step * decade).into_iter().find(|step| step * 4.0 <= self.end);
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn a_label_is_never_cut_and_its_bar_is_told_in_words() {
+    fn a_label_is_never_cut_and_its_bar_has_a_text() {
         let label = "ikev2-eap-tls suite=aes256gcm16-prfsha512-ecp521 chain=4,4 rekey_every=2s".repeat(3);
         let text = shown(vec![bar(&label, 2.0)]);
         assert!(text.contains(&format!(r#"<span class="label">{label}</span>"#)), "{text}");
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_to_show_is_no_figure() {
+    fn a_chart_without_bars_writes_nothing() {
         assert_eq!(shown(Vec::new()), "");
         assert_eq!(shown(vec![Bar { interval: None, ..bar("none", 0.0) }]), "");
     }

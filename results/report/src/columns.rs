@@ -1,8 +1,8 @@
-//! The columns of all tables of a run, each in one place: what stands above it, what its numbers are numbers of, what it is,
-//! where a cell comes from and how it is printed. The screen, the page and the CSV files only lay them out, and
-//! `docs/columns.md` and the schemas of the CSV files are made of them.
+//! The columns of all tables of a run, each defined once: its head, its unit, its meaning, the source of a cell and its
+//! format. The screen, the page and the CSV files only lay them out; `docs/columns.md` and the schemas of the CSV files are
+//! generated from them.
 //!
-//! A file here has the columns about one thing, those of the CSV file and those of the table side by side.
+//! Each file here has the columns of one subject, those of the CSV file and those of the table side by side.
 
 pub(crate) mod authentication;
 pub(crate) mod beside;
@@ -18,19 +18,19 @@ use crate::number::{known, plain, ranged, uncertain};
 /// A column.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Column<Of> {
-    /// What stands above it.
+    /// The head.
     pub(crate) head: &'static str,
-    /// What its numbers are numbers of; empty where they are none, or names.
+    /// The unit; empty for names and numbers without unit.
     pub(crate) unit: &'static str,
-    /// What it is; empty where its head says so.
+    /// The meaning; empty where the head suffices.
     pub(crate) meaning: &'static str,
-    /// Where a cell comes from.
+    /// Computes a cell.
     pub(crate) of: Of,
-    /// What stands above it on the screen, if that is shorter.
+    /// The head on the screen, if it is shorter.
     short: Option<&'static str>,
-    /// Whether the screen has no room for it.
+    /// Whether only the page shows it, for the screen is too narrow.
     is_wide: bool,
-    /// Whether most runs have nothing in it, so that it is explained below the tables of those only that have.
+    /// Whether it is empty in most runs; if so, it is explained below the tables only where it is not.
     pub(crate) is_rare: bool,
 }
 
@@ -43,33 +43,33 @@ pub(crate) const fn column<Of: Copy>(
     Column { head, unit, meaning, of, short: None, is_wide: false, is_rare: false }
 }
 
-/// A column that has another head on the screen.
+/// A column with a shorter head on the screen.
 const fn short<Of: Copy>(head: &'static str, column: Column<Of>) -> Column<Of> {
     Column { short: Some(head), ..column }
 }
 
-/// A column that the page alone has room for.
+/// A column that only the page shows.
 const fn wide<Of: Copy>(column: Column<Of>) -> Column<Of> {
     Column { is_wide: true, ..column }
 }
 
-/// A column that most runs have nothing in.
+/// A column that is empty in most runs.
 const fn rare<Of: Copy>(column: Column<Of>) -> Column<Of> {
     Column { is_rare: true, ..column }
 }
 
-/// What stands in a cell.
+/// The content of a cell.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Value {
-    /// Nothing is to be said there.
+    /// Not applicable.
     Nothing,
-    /// Something that is not known, or was not measured.
+    /// Not known, or not measured.
     Unknown,
     /// A name, or numbers with words.
     Text(String),
-    /// What was counted.
+    /// A count.
     Whole(u64),
-    /// What was measured.
+    /// A measured value.
     Number(f64),
     /// A median and its interval.
     Median(Median),
@@ -78,7 +78,7 @@ pub(crate) enum Value {
 }
 
 impl Value {
-    /// For people: as many digits as they deserve, and a dash for what is not known.
+    /// Formatted for people: rounded to significant digits, with a dash for unknown values.
     pub(crate) fn shown(&self) -> String {
         match self {
             Self::Nothing => String::new(),
@@ -91,7 +91,7 @@ impl Value {
         }
     }
 
-    /// For programs: every digit, and nothing for what is not known.
+    /// Formatted for programs: with every digit, and empty for unknown values.
     pub(crate) fn written(&self) -> String {
         match self {
             Self::Nothing | Self::Unknown => String::new(),
@@ -142,16 +142,16 @@ impl<T: Into<Self>> From<Option<T>> for Value {
 /// A cell of a table of a run, from a row of the summary and a line of it, counted from 0.
 pub(crate) type OfLine = fn(&SummaryRow, usize) -> Value;
 
-/// A table of a run, in which every row of the summary has some lines.
+/// A table of a run: each row of the summary has some lines in it.
 #[derive(Debug)]
 pub(crate) struct Table {
-    /// What it is about.
+    /// The title.
     pub(crate) title: &'static str,
-    /// Its columns, behind the one that says of which row a line is.
+    /// The columns, without the first, which is the label of the row.
     pub(crate) columns: &'static [Column<OfLine>],
-    /// How many lines a row has; none where it has nothing to say.
+    /// How many lines a row has; may be none.
     pub(crate) lines: fn(&SummaryRow) -> usize,
-    /// What a reader must know of it.
+    /// The note below the table.
     pub(crate) note: &'static str,
 }
 
@@ -159,7 +159,7 @@ pub(crate) struct Table {
 pub(crate) const TABLES: [&Table; 5] =
     [&authentication::DELAY, &links::MESSAGES, &nodes::CPU, &nodes::MEMORY, &traffic::TRAFFIC];
 
-/// Where a table is laid out.
+/// The medium of a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Medium {
     /// At most a hundred columns of text.
@@ -173,19 +173,19 @@ impl Medium {
         self == Self::Page || !column.is_wide
     }
 
-    /// What stands above a column.
+    /// The head of a column in this medium.
     pub(crate) fn head<Of>(self, column: &Column<Of>) -> &'static str {
         column.short.filter(|_| self == Self::Screen).unwrap_or(column.head)
     }
 }
 
 impl Table {
-    /// Whether any row has something to say.
+    /// Whether any row has a value in this column.
     pub(crate) fn is_told<'a>(&self, rows: impl IntoIterator<Item = &'a SummaryRow>) -> bool {
         rows.into_iter().any(|row| (self.lines)(row) > 0)
     }
 
-    /// The columns that only some runs have something in, if this is one of them.
+    /// The columns that are empty in most runs but not in this one.
     pub(crate) fn rare<'a>(
         &self,
         rows: &'a [SummaryRow],
@@ -194,14 +194,13 @@ impl Table {
         self.columns.iter().filter(|column| column.is_rare).filter(is_told)
     }
 
-    /// A cell; nothing where the row has fewer lines.
+    /// A cell; empty where the row has fewer lines.
     fn cell(&self, column: &Column<OfLine>, row: &SummaryRow, line: usize) -> Value {
         if line < (self.lines)(row) { (column.of)(row, line) } else { Value::Nothing }
     }
 }
 
-/// The columns of tables side by side, each with its table. What several of them begin with, like the node that a line is
-/// about, stands once.
+/// The columns of tables side by side, each with its table. Leading columns that they share, like the node, appear once.
 fn side_by_side(tables: &[&'static Table], medium: Medium) -> Vec<(&'static Table, &'static Column<OfLine>)> {
     let mut all: Vec<(&Table, &Column<OfLine>)> = Vec::new();
     for &table in tables {
@@ -230,7 +229,7 @@ pub(crate) fn lines(tables: &[&'static Table], row: &SummaryRow, medium: Medium)
     (0..count).map(line).collect()
 }
 
-/// What the heads of the tables mean, where they do not say so.
+/// The heads of the tables with their meanings, where they have any.
 pub(crate) fn meanings() -> impl Iterator<Item = (&'static str, &'static str)> {
     let columns = TABLES.into_iter().flat_map(|table| table.columns);
     columns.map(|column| (column.head, column.meaning)).filter(|(_, meaning)| !meaning.is_empty())

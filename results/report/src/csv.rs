@@ -1,4 +1,4 @@
-//! The CSV files. Units are in the names of the columns; what is not known is an empty cell, never a zero.
+//! The CSV files. Units are in the names of the columns; an unknown value is an empty cell, never a zero.
 //!
 //! Every file begins with the same columns, which name the row of the run. Columns are only ever added, at the end.
 
@@ -27,7 +27,7 @@ const LINKS: [Link; 6] = [
     Link(Node::Aaa, Node::Ap),
 ];
 
-/// Columns of `samples.csv` that are about one thing.
+/// Columns of `samples.csv` about one subject.
 enum Part {
     Row,
     Sample(&'static [Column<OfSample>]),
@@ -45,7 +45,7 @@ fn parts() -> impl Iterator<Item = Part> {
 }
 
 impl Part {
-    /// What its columns are.
+    /// The documentation of its columns.
     fn documented(&self) -> Vec<FileColumn> {
         match self {
             Self::Row => documented("", &IDENTITY),
@@ -72,7 +72,7 @@ fn cells<Of: Copy>(columns: &[Column<Of>], value: impl Fn(Of) -> Value) -> Vec<V
     columns.iter().map(|column| value(column.of)).collect()
 }
 
-/// `samples.csv`: a line for each authentication, written as they come.
+/// `samples.csv`: a line for each authentication, in order of their conclusion.
 #[derive(Debug)]
 pub struct Samples<W: Write>(csv::Writer<W>);
 
@@ -96,10 +96,10 @@ impl<W: Write> Samples<W> {
         Ok(self.0.write_record(cells.map(|cell| cell.written()))?)
     }
 
-    /// Flushes.
+    /// Flushes the file.
     ///
     /// # Errors
-    /// When what was written cannot be flushed.
+    /// When the buffered lines cannot be written.
     pub fn finish(mut self) -> io::Result<()> {
         self.0.flush()
     }

@@ -24,20 +24,20 @@ pub enum RenderError {
     Write {
         /// The file.
         path: PathBuf,
-        /// What the operating system said.
+        /// The error of the operating system.
         source: io::Error,
     },
 }
 
-/// Measures a run directory and writes all its files, those that were there replaced; nothing is written if it cannot be
-/// measured. A manifest that says how long the files are says it of the new ones then.
+/// Measures a run directory and writes all its files, replacing existing ones; nothing is written if it cannot be measured.
+/// If the manifest lists the lengths of the files, these are updated.
 ///
 /// # Errors
 /// When the traces cannot be measured, or a file cannot be written.
 pub fn render(directory: &Path) -> Result<Findings, RenderError> {
     let path = directory.join("samples.csv");
     let because = |source| RenderError::Write { path: path.clone(), source };
-    // A directory that is not ours gets no file, not even for a moment.
+    // A directory without a valid manifest must get no file at all.
     keytoll_analysis::directory::manifest(directory)?;
     let mut output = Output::create_in_run(&path).map_err(because)?;
     let mut samples = csv::Samples::new(&mut output).map_err(because)?;
@@ -49,10 +49,10 @@ pub fn render(directory: &Path) -> Result<Findings, RenderError> {
     Ok(findings)
 }
 
-/// Writes the files that need no single authentications: all but `samples.csv`.
+/// Writes the files that do not need the single authentications: all but `samples.csv`.
 ///
 /// # Errors
-/// When one cannot be written.
+/// When a file cannot be written.
 pub fn write(directory: &Path, findings: &Findings) -> Result<(), RenderError> {
     file(directory, "operations.csv", |out| csv::operations(findings, out))?;
     file(directory, "messages.csv", |out| csv::messages(findings, out))?;
@@ -66,7 +66,7 @@ pub fn write(directory: &Path, findings: &Findings) -> Result<(), RenderError> {
     file(directory, "report.html", |out| html::write(findings, out))
 }
 
-/// Says in a manifest that has ended how long the files are now that were written again.
+/// Updates the lengths of the rewritten files in the manifest of a complete run.
 fn list_again(directory: &Path, manifest: &Manifest) -> Result<(), RenderError> {
     if !manifest.is_sealed() {
         return Ok(());

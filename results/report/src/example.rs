@@ -44,7 +44,7 @@ fn rows() -> Vec<ManifestRow> {
     rows.map(|((method, variant, network, _, _), index)| row(index, method, variant, network)).collect()
 }
 
-/// What is found of them.
+/// The findings of the example.
 pub(crate) fn findings() -> Findings {
     let (rows, samples) = measured();
     let found =

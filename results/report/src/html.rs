@@ -1,5 +1,5 @@
 //! One self-contained page: the tables, the delays and the CPU time as bars, the machine and the plan.
-//! No script, nothing loaded from elsewhere; readable in light and dark, and as narrow as a telephone.
+//! It has no script and loads nothing; it is readable in light and dark mode, and on a telephone.
 
 mod profile;
 mod study;
@@ -95,7 +95,7 @@ fn section(group: &Group<'_>, shared: &[&str], out: &mut impl Write) -> io::Resu
     GROUP_TABLES.into_iter().try_for_each(|table| group_table(group, table, out))
 }
 
-/// What the whiskers of a run's charts span.
+/// The meaning of the whiskers in a run's charts.
 const SPREAD: &str = "5th to 95th percentile";
 
 fn delay_chart(group: &Group<'_>, out: &mut impl Write) -> io::Result<()> {
@@ -144,7 +144,7 @@ fn cpu_bars(row: &SummaryRow) -> impl Iterator<Item = Bar<'static>> {
     })
 }
 
-/// The tables of a group, each with its caption, what its first column is of, and whose columns it has.
+/// The tables of a group, each with its caption, the head of its first column, and the tables that its columns are from.
 const GROUP_TABLES: [(&str, &str, &[&Table]); 3] = [
     ("Delay, and what went over each link", "method", &[&authentication::DELAY, &links::MESSAGES]),
     ("CPU time and memory of each node", "method", &[&nodes::CPU, &nodes::MEMORY]),
@@ -172,7 +172,7 @@ fn group_table(
     table(caption, &heads, lines.into_iter(), out)
 }
 
-/// The columns of a table that have something in them.
+/// The columns of a table that are not empty.
 fn without_empty<'a>(heads: &[&'a str], lines: &[Vec<String>]) -> (Vec<&'a str>, Vec<Vec<String>>) {
     let is_told = |place: &usize| lines.iter().any(|line| !line[*place].is_empty());
     let told: Vec<usize> = (0..heads.len()).filter(is_told).collect();
@@ -193,7 +193,7 @@ fn table(
     writeln!(out, "</div>")
 }
 
-/// A table of words, which are broken where the page is too narrow for them.
+/// A table of text, which wraps where the page is too narrow.
 fn text_table(
     caption: &str,
     head: &[&str],
@@ -204,7 +204,8 @@ fn text_table(
     body(&escaped(caption), head, lines, out)
 }
 
-/// Everything within `<table>`, and its end. The first cell of a line heads it, and those after it whose first cell is empty.
+/// The inside of `<table>` and its end tag. The first cell of a line is its head, also for the lines after it whose first cell
+/// is empty.
 fn body(
     caption: &str,
     head: &[&str],
@@ -229,7 +230,7 @@ fn body(
     writeln!(out, "</tbody></table>")
 }
 
-/// One line; `rows` is how many its first cell heads, if it heads any.
+/// One line; `rows` is how many lines its first cell is the head of, if it is one.
 fn table_row(line: &[String], rows: Option<usize>, out: &mut impl Write) -> io::Result<()> {
     let Some((first, cells)) = line.split_first() else { return Ok(()) };
     write!(out, "<tr>")?;
@@ -242,7 +243,7 @@ fn table_row(line: &[String], rows: Option<usize>, out: &mut impl Write) -> io::
     writeln!(out, "</tr>")
 }
 
-/// A word, with what it means if it is short for something.
+/// A word, with an explanation if it is an abbreviation.
 fn explained(word: &str) -> String {
     match words::meaning(word) {
         Some(meaning) => format!(r#"<abbr title="{}">{}</abbr>"#, escaped(meaning), escaped(word)),
@@ -250,7 +251,7 @@ fn explained(word: &str) -> String {
     }
 }
 
-/// The words of a page that not everybody knows.
+/// The abbreviations of a page.
 fn glossary(words: Option<String>, out: &mut impl Write) -> io::Result<()> {
     words.map_or(Ok(()), |words| writeln!(out, r#"<p class="words">{}</p>"#, escaped(&words)))
 }
@@ -262,13 +263,13 @@ fn failures(summary: &Summary, out: &mut impl Write) -> io::Result<()> {
     }
     writeln!(out, "<h2>Not established</h2>")?;
     let lines = failed.iter().flat_map(|row| failure_lines(row));
-    table("Authentications that came to nothing, by reason", &FAILURE_HEAD, lines, out)
+    table("Authentications that were not established, by reason", &FAILURE_HEAD, lines, out)
 }
 
 const FAILURE_HEAD: [&str; 6] =
     ["method", "network", "failed/n", "found by: why", "after ms", "discarded meanwhile"];
 
-/// One line per reason; the first says how long it took, and what arrived that nobody could use.
+/// One line per reason; the first one has the time until the failure and the discarded messages.
 fn failure_lines(row: &SummaryRow) -> Vec<Vec<String>> {
     let after = row.failed_after_ms.map(|delay| ranged(delay.median()));
     let mut of_row = [row.subject().to_string(), row.network.clone(), after.unwrap_or_else(|| known(None))];
@@ -342,14 +343,14 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn it_needs_nothing_from_elsewhere() {
+    fn the_page_loads_nothing() {
         let page = page();
         for word in ["http:", "https:", "<script", "src=", "@import", "url("] {
             assert!(!page.contains(word), "{word}");
         }
     }
 
-    /// That every element of a page is closed, in order.
+    /// Asserts that every element of a page is closed, in order.
     pub(crate) fn assert_closed(page: &str) {
         let mut open = Vec::new();
         for tag in page.split('<').skip(1).map(|rest| rest.split('>').next().unwrap()) {
@@ -368,7 +369,7 @@ pub(crate) mod tests {
         assert_closed(&page_of_a_study());
     }
 
-    /// That every table has a caption, and every head says whose it is.
+    /// Asserts that every table has a caption, and that every head has a scope.
     pub(crate) fn assert_headed(page: &str) {
         let tables = page.matches("<table").count();
         assert!(tables > 0);
@@ -392,7 +393,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn short_words_are_explained_where_they_stand() {
+    fn abbreviations_are_explained_where_they_stand() {
         let page = page();
         for text in
             ["<abbr title=\"nothing but the named network", ">raw</abbr>", "ue: the device (user equipment)"]
@@ -402,13 +403,13 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn what_the_plan_says_is_text_not_markup() {
+    fn the_plan_is_escaped() {
         let page = page();
         assert!(page.contains("example &lt;one&gt;") && !page.contains("<one>"));
     }
 
     #[test]
-    fn it_says_where_its_figures_come_from() {
+    fn the_page_has_the_provenance_of_its_figures() {
         let page = page();
         for text in
             ["0.1.0 (1b27e3e1c1f1-dirty)", "keytoll run &lt;one&gt;.toml", "0.25, 0.50, 0.75", "bench"]

@@ -1,9 +1,9 @@
-//! Tables and paragraphs in a fixed number of columns. A number is never cut: what does not fit beside the first columns stands
-//! below, and where not even one column fits, every line becomes a paragraph.
+//! Tables and paragraphs in a fixed number of columns. A number is never cut: columns that do not fit beside the first ones
+//! stand below, and where not even one fits, every line becomes a paragraph.
 
 use std::io::{self, Write};
 
-/// Head of a column, and whether it is aligned to the right.
+/// The head of a column, and whether it is right-aligned.
 pub type Head<'a> = (&'a str, bool);
 
 /// Nothing is laid out for less.
@@ -12,14 +12,14 @@ pub const WIDTH_MIN: usize = 40;
 /// A line of a table: its cells, or a text across all columns.
 #[derive(Debug, Clone)]
 pub enum Line {
-    /// One for each column.
+    /// One cell for each column.
     Cells(Vec<String>),
     /// Across all of them.
     Text(String),
 }
 
-/// Writes a table under its heads, columns as wide as their widest cell and two blanks apart. What does not fit beside the
-/// first `fixed` columns is a table of its own below, which begins with them, too. Others that are empty are left out.
+/// Writes a table. Columns are as wide as their widest cell, with two blanks between them. Columns that do not fit beside the
+/// first `fixed` ones form a table of their own below, which begins with these, too. Empty columns are left out.
 ///
 /// # Errors
 /// When it cannot be written.
@@ -63,7 +63,7 @@ fn taken(widths: &[usize], columns: &[usize]) -> usize {
     columns.iter().map(|&column| widths[column]).sum::<usize>() + blanks
 }
 
-/// Which columns stand beside each other.
+/// The columns that stand beside each other.
 fn folds(widths: &[usize], fixed: usize, width: usize) -> Vec<Vec<usize>> {
     let first: Vec<usize> = (0..fixed.min(widths.len())).collect();
     let mut folds = vec![first.clone()];
@@ -78,7 +78,7 @@ fn folds(widths: &[usize], fixed: usize, width: usize) -> Vec<Vec<usize>> {
     folds
 }
 
-/// Each line as a paragraph: its first cells, then every other one behind the head of its column.
+/// Each line as a paragraph: the first cells, then each further one after the head of its column.
 fn paragraphs(
     head: &[Head<'_>],
     fixed: usize,
@@ -108,7 +108,7 @@ fn paragraph(head: &[Head<'_>], fixed: usize, cells: &[String]) -> String {
 }
 
 impl Line {
-    /// These cells of it.
+    /// Selects these columns.
     fn only(&self, columns: &[usize]) -> Self {
         match self {
             Self::Cells(cells) => {
@@ -148,7 +148,7 @@ fn aligned(head: &[Head<'_>], widths: &[usize], cells: &[String]) -> String {
     cells.collect::<Vec<_>>().join("  ")
 }
 
-/// At most `width` characters, the cut marked.
+/// Cuts to at most `width` characters, marked by an ellipsis.
 fn fitted(text: &str, width: usize) -> String {
     if text.chars().count() <= width {
         return text.to_owned();
@@ -156,7 +156,7 @@ fn fitted(text: &str, width: usize) -> String {
     text.chars().take(width - 1).chain(['…']).collect()
 }
 
-/// Breaks a text into lines that fit, at blanks, continued lines indented. Only a word longer than a line is cut.
+/// Wraps a text at blanks, with continued lines indented. Only a word longer than a line is cut.
 ///
 /// # Errors
 /// When it cannot be written.
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn where_no_column_fits_a_line_is_a_paragraph() {
+    fn a_line_becomes_a_paragraph_where_no_column_fits() {
         let head = [("message", false), ("algorithm", false), ("µs", true), ("share", true)];
         let cells = ["  IKE_AUTH request", "rsa2048-pkcs1-sha256", "46.12 [45.90, 46.31]", "10.4 %"];
         let text = shown(&head, 2, &cells, 44);

@@ -1,11 +1,11 @@
-//! Findings as people and programs read them. Nothing is computed here: every number comes from
-//! `keytoll-analysis`, and is only rounded and laid out.
+//! Output of findings for people and programs. Nothing is computed here: every number is from `keytoll-analysis`, and is only
+//! rounded and laid out.
 //!
-//! * `columns` has the columns of all tables of a run; what follows lays them out.
+//! * `columns` defines the columns of all tables of a run.
 //! * [`terminal`] is the table on the screen, [`html`] the page with the bars.
 //! * [`csv`] are the files with a line for each authentication, each operation, each kind of message.
 //! * [`study`] shows what was measured beside what a paper printed, on the screen and as `study.json`.
-//! * [`profile`] shows where the time of a node goes, operation by operation, [`packets`] where that of a packet goes.
+//! * [`profile`] shows where the CPU time of a node goes, [`packets`] where that of a packet goes.
 //! * [`primitives`] is the table of crypto operations.
 //! * [`directory`] writes all files of a run directory from its traces.
 

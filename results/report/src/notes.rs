@@ -1,11 +1,11 @@
-//! What stands below the tables of a run: what a reader must know of the columns, and of this run.
+//! The notes below the tables of a run: explanations of rare columns, and peculiarities of this run.
 
 use keytoll_analysis::comparable::shared;
 use keytoll_analysis::summary::{CAPTURED, Summary, SummaryRow};
 
 use crate::columns::{TABLES, Table};
 
-/// All of it, a paragraph each.
+/// All notes, a paragraph each.
 pub(crate) fn notes(summary: &Summary) -> Vec<String> {
     let rows = &summary.rows;
     let told = TABLES.into_iter().filter(|table| table.is_told(rows));
@@ -19,14 +19,14 @@ pub(crate) fn notes(summary: &Summary) -> Vec<String> {
     told.flat_map(of_table).chain(charged).chain(gathered(summary)).collect()
 }
 
-/// What arrived in a row and could not be used: `50 radius: unknown client`.
+/// The discarded messages of a row: `50 radius: unknown client`.
 pub(crate) fn discards(row: &SummaryRow) -> Option<String> {
     let each = row.discards.iter().map(|(why, count)| format!("{count} {why}"));
     (!row.discards.is_empty()).then(|| each.collect::<Vec<_>>().join(", "))
 }
 
-/// The notes of all rows, each told once with the rows it is about, unless those are all. What follows a colon differs
-/// from row to row.
+/// The notes of all rows. Each appears once with the rows it concerns, unless these are all of them. The part after a colon
+/// differs from row to row.
 fn gathered(summary: &Summary) -> Vec<String> {
     let shared = shared(&summary.rows);
     let mut told: Vec<(&str, Vec<String>)> = Vec::new();
@@ -73,7 +73,7 @@ mod tests {
     use crate::example;
 
     #[test]
-    fn a_note_is_told_once_for_all_its_rows() {
+    fn a_note_appears_once_for_all_its_rows() {
         let mut summary = example::findings().summary;
         summary.rows.iter_mut().for_each(|row| row.notes.clear());
         summary.rows[0].notes = vec!["weak algorithms".into(), "smoothed: 2 of 30".into()];
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn what_differs_from_row_to_row_is_told_for_each_of_them() {
+    fn the_part_after_the_colon_appears_for_each_row() {
         let mut summary = example::findings().summary;
         summary.rows.truncate(2);
         summary.rows[0].notes = vec!["weak algorithms".into(), "disturbed: 2 of 30".into()];

@@ -1,8 +1,8 @@
-//! Numbers as they are shown: as many digits as they deserve.
+//! Numbers for people, rounded to significant digits.
 
 use keytoll_analysis::summary::Median;
 
-/// A value with three to four significant digits, whole numbers as they are.
+/// A value with three to four significant digits; whole numbers are not rounded.
 pub(crate) fn plain(value: f64) -> String {
     if value.fract() == 0.0 && value.abs() < 1e12 {
         return format!("{value:.0}");
@@ -57,13 +57,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn as_many_digits_as_they_deserve() {
+    fn values_are_rounded_to_significant_digits() {
         let shown = [0.0, 4.0, 0.12345, 6.1234, 123.456, 12345.6].map(plain);
         assert_eq!(shown, ["0", "4", "0.123", "6.12", "123.5", "12346"]);
     }
 
     #[test]
-    fn the_doubt_decides_on_the_digits() {
+    fn the_interval_decides_on_the_digits() {
         assert_eq!(uncertain(6.12345, Some(0.04567)), "6.123 ± 0.046");
         assert_eq!(uncertain(6123.45, Some(45.67)), "6123 ± 46");
         assert_eq!(uncertain(6123.47, Some(4.567)), "6123.5 ± 4.6");

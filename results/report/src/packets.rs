@@ -1,5 +1,5 @@
-//! A profile of IPsec traffic on the screen and as JSON: paper 004's Table 3, its Figure 5 as a table, its Figure 4 as bars
-//! that need no colour.
+//! A profile of IPsec traffic on the screen and as JSON: paper 004's Table 3, its Figure 5 as a table, its Figure 4 as bars,
+//! readable without colour.
 
 use std::io::{self, Write};
 
@@ -8,7 +8,7 @@ use keytoll_analysis::profile::{Estimate, PacketColumn, Packets, Processing, Sta
 use crate::layout::{Head, Line, WIDTH_MIN, table, wrapped};
 use crate::number::{plain, ranged};
 
-/// No line is longer, however wide the screen is.
+/// The longest line, however wide the screen is.
 const WIDTH_MAX: usize = 100;
 
 /// Writes a profile as JSON: indented, with a final newline.
@@ -20,7 +20,7 @@ pub fn write_json(packets: &Packets, mut out: impl Write) -> io::Result<()> {
     writeln!(out)
 }
 
-/// Writes a profile as it is shown on a screen of so many columns.
+/// Writes a profile for a screen of so many columns.
 ///
 /// # Errors
 /// When it cannot be written.
@@ -36,7 +36,7 @@ pub fn write(packets: &Packets, width: usize, mut out: impl Write) -> io::Result
     packets.notes.iter().try_for_each(|note| wrapped(note, width, &mut out))
 }
 
-/// What was measured, in a sentence.
+/// One sentence about what was measured.
 pub(crate) fn headline(packets: &Packets) -> String {
     let Packets { packet_bytes, native_us, .. } = packets;
     format!(
@@ -89,7 +89,7 @@ fn totals(packets: &Packets, width: usize, out: &mut impl Write) -> io::Result<(
     table(&head, 1, &packets.columns.iter().map(line).collect::<Vec<_>>(), width, out)
 }
 
-/// Figure 5: stages of every suite side by side; full, and the skeleton of the first suite.
+/// Figure 5: the stages of every suite side by side, and the skeleton of the first suite.
 fn stages(
     packets: &Packets,
     (way, of): (&str, fn(&Processing) -> &[Stage]),
@@ -113,11 +113,11 @@ fn stages(
     table(&head, 1, &of(&first.full).iter().map(line).collect::<Vec<_>>(), width, out)
 }
 
-/// Columns of the longest bar, and what stands left of it.
+/// Width of the longest bar, in columns.
 const BARS: std::ops::RangeInclusive<usize> = 10..=40;
 const BESIDE_BARS: usize = 60;
 
-/// Figure 4, for the first suite: from top to bottom what happens to a request and to its answer.
+/// Figure 4 for the first suite: the stages of a request and its reply, from top to bottom.
 fn bars(column: &PacketColumn, core_hz: f64, width: usize, out: &mut impl Write) -> io::Result<()> {
     let PacketColumn { full, .. } = column;
     let room = width.saturating_sub(BESIDE_BARS).clamp(*BARS.start(), *BARS.end()) as f64;

@@ -1,4 +1,4 @@
-//! What primitives cost, on the screen: a table for each family, at most 120 columns, readable without colour.
+//! Costs of primitives on the screen: a table for each kind, at most 120 columns wide, readable without colour.
 
 use std::io::{self, Write};
 
@@ -7,7 +7,7 @@ use keytoll_analysis::primitives::{PrimitiveCost, Primitives};
 use crate::layout::{Head, Line, WIDTH_MIN, table, wrapped};
 use crate::number::{known, plain, ranged};
 
-/// No line is longer, however wide the screen is.
+/// The longest line, however wide the screen is.
 const WIDTH_MAX: usize = 120;
 
 const HEAD: [Head<'_>; 13] = [
@@ -78,7 +78,7 @@ fn cells(cost: &PrimitiveCost) -> Vec<String> {
     ]
 }
 
-/// With the length of its exponents and its mark.
+/// The algorithm with the length of its exponents and its mark.
 fn algorithm(cost: &PrimitiveCost) -> String {
     let exponents = cost.exponents.as_ref().zip(cost.exponent_bits);
     let exponents = exponents.map(|(name, bits)| format!(" {name} {bits}"));

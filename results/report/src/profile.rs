@@ -1,5 +1,5 @@
-//! A profile on the screen and as JSON: the operations of a node message by message, its totals, and what is left of it
-//! without cryptography. At most 100 columns, readable without colour, every number with its unit and its doubt.
+//! A profile on the screen and as JSON: the operations of a node message by message, its totals, and its cost without
+//! cryptography. It is at most 100 columns wide and readable without colour; every number has its unit and its interval.
 
 use std::io::{self, Write};
 
@@ -11,7 +11,7 @@ use crate::layout::{Head, Line, WIDTH_MIN, table, wrapped};
 use crate::number::{counted, plain, ranged};
 use crate::words;
 
-/// No line is longer, however wide the screen is.
+/// The longest line, however wide the screen is.
 pub const WIDTH_MAX: usize = 100;
 
 /// Writes a profile as JSON: indented, with a final newline.
@@ -23,7 +23,7 @@ pub fn write_json(profile: &Profile, mut out: impl Write) -> io::Result<()> {
     writeln!(out)
 }
 
-/// Writes a profile as it is shown on a screen of so many columns.
+/// Writes a profile for a screen of so many columns.
 ///
 /// # Errors
 /// When it cannot be written.
@@ -64,7 +64,7 @@ fn kilocycles(cycles: f64) -> String {
     plain(cycles / 1e3)
 }
 
-/// Times are shown in milliseconds if the node takes many of them, else in microseconds.
+/// The unit of times: milliseconds if the node takes many of them, microseconds otherwise.
 struct Unit {
     name: &'static str,
     per_ms: f64,
@@ -86,7 +86,7 @@ impl Unit {
 
 const MANY_MS: f64 = 100.0;
 
-/// One suite: everything in one table.
+/// One suite: a single table.
 fn alone(profile: &Profile, column: &Column, width: usize, out: &mut impl Write) -> io::Result<()> {
     let unit = Unit::of(profile);
     writeln!(out)?;
@@ -116,7 +116,7 @@ fn alone(profile: &Profile, column: &Column, width: usize, out: &mut impl Write)
     table(&head, 1, &under_messages(operations).chain(totals).collect::<Vec<_>>(), width, out)
 }
 
-/// What is done, and what for.
+/// The operation and its purpose.
 pub(crate) fn operation(line: &Operation) -> String {
     match line.purpose.as_str() {
         "" => line.operation.clone(),
@@ -124,7 +124,7 @@ pub(crate) fn operation(line: &Operation) -> String {
     }
 }
 
-/// Lines, each message above those that belong to it.
+/// The lines, grouped under the message they belong to.
 fn under_messages<'a>(lines: impl Iterator<Item = (&'a str, Line)>) -> impl Iterator<Item = Line> {
     let mut above = "";
     lines.flat_map(move |(message, line)| {
@@ -133,7 +133,7 @@ fn under_messages<'a>(lines: impl Iterator<Item = (&'a str, Line)>) -> impl Iter
     })
 }
 
-/// One of the last lines of a table: what it is, and of what.
+/// A line of totals: its label and its value.
 pub(crate) type TotalsLine = (&'static str, fn(&NodeTotal) -> &Estimate);
 
 /// The last lines of a table.
@@ -162,7 +162,7 @@ fn side_by_side(profile: &Profile, width: usize, out: &mut impl Write) -> io::Re
     suites_table(profile, |cell| share(cell.cycles, cell.share), of_node, width, out)
 }
 
-/// What a suite is called at the head of a column.
+/// The head of a suite's column.
 fn sign(place: usize) -> String {
     format!("[{}]", place + 1)
 }
@@ -196,7 +196,7 @@ fn suites_table(
     table(&head, fixed.len(), &under_messages(operations).chain(totals).collect::<Vec<_>>(), width, out)
 }
 
-/// Every node's totals: who else has work, and how much of it is cryptography.
+/// The totals of every node, with the share of cryptography.
 fn others(profile: &Profile, width: usize, out: &mut impl Write) -> io::Result<()> {
     let unit = Unit::of(profile);
     writeln!(out, "\nEvery node, {}", unit.name)?;
@@ -214,7 +214,7 @@ fn others(profile: &Profile, width: usize, out: &mut impl Write) -> io::Result<(
     table(&head, 1, &profile.columns.iter().flat_map(of_column).collect::<Vec<_>>(), width, out)
 }
 
-/// Paper 004's Table 2, with what it lets conclude.
+/// Paper 004's Table 2, with the comparison of both methods.
 fn skeletons(profile: &Profile, width: usize, out: &mut impl Write) -> io::Result<()> {
     let unit = Unit::of(profile);
     let measured: Vec<(usize, &Skeleton)> = (0..)
@@ -252,7 +252,7 @@ const fn all(skeleton: &Skeleton) -> &Sides {
     &skeleton.all
 }
 
-/// A line of full and skeleton: what it is, and how to show it.
+/// A line about full and skeleton: its label and its value.
 type SidesLine = (&'static str, fn(&Unit, &Sides) -> String);
 
 /// The lines of full and skeleton.
@@ -267,7 +267,7 @@ const SIDES: [SidesLine; 8] = [
     ("  share of the skeleton", |_, sides| format!("{:.2} %", sides.skeleton_crypto_share * 100.0)),
 ];
 
-/// Where the two ways differ.
+/// Where addition and subtraction differ.
 fn differences(
     suite: &str,
     skeleton: &Skeleton,
@@ -424,7 +424,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn many_milliseconds_are_shown_as_such() {
+    fn long_times_are_in_milliseconds() {
         let shown = shown(&profile(vec![column("aes128-sha1-modp4096", "weak", 250.0)]));
         assert!(shown.contains("Every node, ms") && shown.contains("250.000 [249.988, 250.018]"), "{shown}");
     }

@@ -1,14 +1,14 @@
-//! Where figures come from, for people: a sentence below the tables, a table at the end of the page.
+//! The provenance of figures, for people: a sentence below the tables, a table at the end of the page.
 
 use keytoll_analysis::summary::{CAPTURED, Summary};
 use keytoll_analysis::trace::provenance::{Load, Provenance};
 
 use crate::number::plain;
 
-/// What stands for what nobody noted, or could find out.
+/// Stands for a value that was not recorded.
 const UNKNOWN: &str = "not noted";
 
-/// Everything there is, name by name.
+/// All values with their names.
 pub(crate) fn lines(provenance: &Provenance) -> Vec<(&'static str, String)> {
     let machine = &provenance.machine;
     let known = |text: &Option<String>| text.clone().unwrap_or_else(|| UNKNOWN.to_owned());
@@ -36,7 +36,7 @@ fn averages(load: Load) -> String {
     format!("{:.2}, {:.2}, {:.2}", load.over_1_min, load.over_5_min, load.over_15_min)
 }
 
-/// In a sentence what figures must come with to be compared.
+/// One sentence with what is needed to compare figures.
 pub(crate) fn sentence(provenance: &Provenance) -> String {
     let machine = &provenance.machine;
     let mut parts = vec![format!("keytoll {}", provenance.version())];

@@ -1,5 +1,5 @@
 //! A study on the screen and as `study.json`: the paper's figures as tables, its claims with their verdicts, the notes.
-//! At most 80 columns, readable without colour; every published number says what it rests on.
+//! It is at most 80 columns wide and readable without colour; every published number has its source.
 
 use std::io::{self, Write};
 
@@ -9,7 +9,7 @@ use keytoll_analysis::summary::Median;
 use crate::layout::{Head, Line, WIDTH_MIN, table, wrapped};
 use crate::number::{plain, ranged};
 
-/// No line is longer, however wide the screen is.
+/// The longest line, however wide the screen is.
 const WIDTH_MAX: usize = 80;
 
 /// Writes `study.json`: indented, with a final newline.
@@ -21,7 +21,7 @@ pub fn write_json(account: &Account, mut out: impl Write) -> io::Result<()> {
     writeln!(out)
 }
 
-/// Writes a study as it is shown on a screen of so many columns.
+/// Writes a study for a screen of so many columns.
 ///
 /// # Errors
 /// When it cannot be written.
@@ -35,7 +35,7 @@ pub fn write(account: &Account, width: usize, mut out: impl Write) -> io::Result
     body(&account.tables, &account.findings, &account.notes, width, &mut out)
 }
 
-/// Writes a paper's table that needed no run.
+/// Writes a paper's table that needs no run.
 ///
 /// # Errors
 /// When it cannot be written.
@@ -68,7 +68,7 @@ pub(crate) const LEGEND: &str = "In brackets the 95 % interval of what this run 
      distributed. What the paper says is marked: printed by it, derived (follows from what it printed), or reconstructed \
      (follows with assumptions that it does not print).";
 
-/// What was measured, and how often.
+/// The title, how many authentications, and the seed.
 pub(crate) fn headline(account: &Account) -> String {
     let Account { title, authentications, seed, .. } = account;
     format!("{title}: {authentications} authentications, seed {seed}")
@@ -100,7 +100,7 @@ pub(crate) fn cells(table: &Table) -> impl Iterator<Item = (&str, Vec<String>)> 
     })
 }
 
-/// A number of this run with its doubt, a published one with what it rests on.
+/// A number of this run with its interval, a published one with its source.
 pub(crate) fn figure(figure: &Figure) -> String {
     if !figure.basis.is_published() {
         return ranged(Median { value: figure.value, interval: figure.low.zip(figure.high) });
@@ -122,7 +122,7 @@ fn judged(finding: &Finding, width: usize, out: &mut impl Write) -> io::Result<(
     if evidence.is_empty() { Ok(()) } else { wrapped(&format!("  Here: {evidence}."), width, out) }
 }
 
-/// What decided, in one line.
+/// The evidence, in one line.
 pub(crate) fn evidence(finding: &Finding) -> String {
     let one = |Evidence { what, value, low, high, unit }: &Evidence| {
         let number = ranged(Median { value: *value, interval: low.zip(*high) });

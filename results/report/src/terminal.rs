@@ -1,4 +1,4 @@
-//! The tables of a run on the screen: at most 100 columns, readable without colour, every number with its unit and its doubt.
+//! The tables of a run on the screen: at most 100 columns, readable without colour, every number with its unit and its interval.
 
 use std::io::{self, Write};
 
@@ -14,10 +14,10 @@ use crate::number::{counted, ranged};
 use crate::provenance::{self, seed};
 use crate::words;
 
-/// No line is longer, however wide the screen is.
+/// The longest line, however wide the screen is.
 pub const WIDTH_MAX: usize = 100;
 
-/// Labels have as much room beside the numbers, or the numbers are folded.
+/// The least width of labels; numbers are folded if it is not left.
 const LABEL_MIN: usize = 20;
 
 /// Writes the tables of a run for a screen of so many columns.
@@ -46,16 +46,16 @@ fn headline(summary: &Summary, width: usize, out: &mut impl Write) -> io::Result
     words::of_run(summary).map_or(Ok(()), |words| wrapped(&words, width, out))
 }
 
-/// The rows of all tables, and how they are shown.
+/// The rows of all tables, and their layout.
 #[derive(Clone, Copy)]
 struct Shape<'a> {
     groups: &'a [Group<'a>],
-    /// What the headings say of all rows.
+    /// The words that all rows share, which stand in the headings.
     shared: &'a [&'a str],
     width: usize,
 }
 
-/// What stands above columns of the screen, the first being the one of labels; names stand left, numbers right.
+/// The heads of columns on the screen, the first being the label; names are left-aligned, numbers right-aligned.
 fn heads<Of: 'static>(columns: impl Iterator<Item = &'static Column<Of>>) -> Vec<Head<'static>> {
     let head = |column: &'static Column<Of>| (Medium::Screen.head(column), !column.unit.is_empty());
     std::iter::once(("", false)).chain(columns.map(head)).collect()
@@ -78,18 +78,18 @@ fn section(
         }
     }
     writeln!(out, "\n{}", shown.title)?;
-    // Where a label has a second column that says of what a line is, both stand before every fold.
+    // The second column of a label, such as the node, stands before every fold, too.
     let fixed = if head.get(1).is_some_and(|(_, right)| !right) { 2 } else { 1 };
     table(&head, fixed, &lines, width, out)
 }
 
-/// The setting of a group, and the words that all rows of the run have.
+/// The setting of a group, and the words that all rows of the run share.
 pub(crate) fn heading(group: &Group<'_>, shared: &[&str]) -> String {
     let common = shared.iter().map(|word| format!(", {word}"));
     group.setting.to_string() + &common.collect::<String>()
 }
 
-/// How much room the other columns leave for labels, two blanks between columns. One without anything in it is left out.
+/// The width that the other columns leave for labels. Empty columns are left out.
 fn label_max(head: &[Head<'_>], rows: impl Iterator<Item = Vec<String>>, width: usize) -> usize {
     let mut widths = vec![0; head.len() - 1];
     for cells in rows {
@@ -102,7 +102,7 @@ fn label_max(head: &[Head<'_>], rows: impl Iterator<Item = Vec<String>>, width: 
     width.saturating_sub(others).max(LABEL_MIN)
 }
 
-/// The lines of a row behind its label; a label that is too long stands alone.
+/// The lines of a row after its label; a label that is too long has a line of its own.
 fn labelled(label: &str, cells: Vec<Vec<String>>, label_max: usize) -> Vec<Line> {
     let label = format!("  {label}");
     let alone = label.chars().count() > label_max;
@@ -117,7 +117,7 @@ fn labelled(label: &str, cells: Vec<Vec<String>>, label_max: usize) -> Vec<Line>
     lines
 }
 
-/// Our nodes beside other makers' programs.
+/// Our nodes compared with foreign daemons.
 fn beside(summary: &Summary, shared: &[&str], width: usize, out: &mut impl Write) -> io::Result<()> {
     if summary.beside.is_empty() {
         return Ok(());
@@ -130,7 +130,7 @@ fn beside(summary: &Summary, shared: &[&str], width: usize, out: &mut impl Write
     };
     let lines: Vec<_> = summary.beside.iter().map(cells).collect();
     writeln!(out)?;
-    wrapped("Beside other makers' programs: the same node in the same place, ours ÷ theirs", width, out)?;
+    wrapped("Beside foreign daemons: the same node in the same setting, ours ÷ theirs", width, out)?;
     table(&heads(BESIDE.iter()), 2, &lines, width, out)
 }
 
@@ -144,7 +144,7 @@ fn failures(summary: &Summary, width: usize, out: &mut impl Write) -> io::Result
     failed.into_iter().try_for_each(|row| failures_of(row, width, out))
 }
 
-/// The row, then each reason, then what arrived that nobody could use: it often says more.
+/// The row, then each reason, then the discarded messages, which often explain it.
 fn failures_of(row: &SummaryRow, width: usize, out: &mut impl Write) -> io::Result<()> {
     let after = row.failed_after_ms.map(|delay| ranged(delay.median()));
     let after = after.map_or_else(String::new, |after| format!(", after {after} ms"));
@@ -183,14 +183,14 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_run_says_so() {
+    fn an_empty_run_is_reported_as_such() {
         let summary = Summary { rows: Vec::new(), complete: false, ..example::findings().summary };
         let text = shown(&summary);
         assert!(text.contains("0 authentications") && text.contains("not complete"), "{text}");
     }
 
     #[test]
-    fn a_median_comes_with_its_interval_and_says_who_waited() {
+    fn a_median_has_its_interval_and_waiting_rows_are_noted() {
         let mut summary = example::findings().summary;
         let delay = summary.rows[0].delay_ms.as_mut().unwrap();
         (delay.p50, delay.p50_ci95_low, delay.p50_ci95_high) = (12.28, Some(11.9), Some(13.1));

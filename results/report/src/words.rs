@@ -1,12 +1,12 @@
-//! What the short words of tables and headings mean: said below the first line on the screen, and on the page wherever one
-//! of them stands.
+//! The meaning of abbreviations in tables and headings: below the first line on the screen, and on the page wherever they
+//! stand.
 
 use keytoll_analysis::profile::Profile;
 use keytoll_analysis::summary::{Summary, SummaryRow};
 
 use crate::columns;
 
-/// A word as tables and headings have it, and what it means.
+/// An abbreviation, and its meaning.
 type Word = (&'static str, &'static str);
 
 /// Nodes, in the order of the reports.
@@ -25,14 +25,14 @@ const TOPOLOGIES: [Word; 4] = [
     ("flat", "10 ms more to a gateway at the edge, 30 ms from there to the AAA server"),
 ];
 
-/// What the time is that passes.
+/// The worlds.
 const WORLDS: [Word; 3] = [
     ("sim", "emulated links in virtual time"),
     ("live", "real sockets and the real clock"),
-    ("captured", "packets that somebody else sent"),
+    ("captured", "packets of a capture from elsewhere"),
 ];
 
-/// Heads of the columns of profiles; those of a run have their meanings themselves.
+/// Heads of the columns of profiles; the columns of a run have their own meanings.
 const HEADS: [Word; 5] = [
     ("kcycles", "thousands of cycles of the median"),
     ("times", "how often in one authentication"),
@@ -47,12 +47,12 @@ fn all() -> impl Iterator<Item = Word> {
     own.copied().chain(columns::meanings())
 }
 
-/// What a word means, if it is one of them.
+/// The meaning of an abbreviation.
 pub(crate) fn meaning(word: &str) -> Option<&'static str> {
     all().find(|(known, _)| *known == word).map(|(_, meaning)| meaning)
 }
 
-/// The words of a run's headings and nodes.
+/// The abbreviations in a run's headings and nodes.
 pub(crate) fn of_run(summary: &Summary) -> Option<String> {
     let rows = &summary.rows;
     let any = |is: &dyn Fn(&SummaryRow) -> bool| rows.iter().any(is);
@@ -67,12 +67,12 @@ pub(crate) fn of_run(summary: &Summary) -> Option<String> {
     sentence(nodes.chain(topologies).chain(worlds))
 }
 
-/// Whether a link ends at a node: `ue-gw` at `ue` and `gw`.
+/// Whether a node is an end of a link: `ue-gw` has the ends `ue` and `gw`.
 fn is_end(link: &str, node: &str) -> bool {
     link.split('-').any(|end| end == node)
 }
 
-/// The words of a profile: its nodes, and its topology.
+/// The abbreviations of a profile: its nodes and its topology.
 pub(crate) fn of_profile(profile: &Profile) -> Option<String> {
     let nodes = || profile.columns.iter().flat_map(|column| &column.nodes);
     let known = NODES.iter().filter(|(name, _)| nodes().any(|node| node.node == *name));

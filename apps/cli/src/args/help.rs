@@ -1,9 +1,9 @@
-//! What stands below the options in the help of a verb: an example, which files it reads and writes, its exit codes.
+//! The text below the options in the help of a verb: an example, the files it reads and writes, its exit codes.
 
 pub(super) const KEYTOLL_HELP: &str = "\
-Exit code of every verb: 0 done; 1 measured, but an authentication ended as it should not have; 2 the \
+Exit code of every verb: 0 done; 1 measured, but an authentication ended unexpectedly; 2 the \
 command line or the scenario is wrong, or a file that either names is missing, cannot be read or is not of \
-its kind; 3 a file that is of its kind is damaged or cut short, or the environment does not let us; 130 \
+its kind; 3 a file that is of its kind is damaged or cut short, or the environment prevents it; 130 \
 Ctrl-C; 143 SIGTERM.";
 
 pub(super) const RUN_HELP: &str = "\
@@ -13,10 +13,10 @@ Example:
 Reads a scenario: one that `keytoll list scenarios` shows, or a TOML file. Writes manifest.json, trace/, \
 costs/, samples.csv, operations.csv, messages.csv, summary.json and report.html into the directory of \
 --out; without it into runs/ and the scenario's name; with --pcap also capture/ for Wireshark. The table \
-goes to stdout. DIR becomes a link to DIR.1; another run makes DIR.2 and leads the link there, once it is \
-whole. What keytoll did not write is never removed, and refused in the place of a run.
-Exit code: 0 done, 1 an authentication failed that should not have, or succeeded in spite of a `fault`, \
-2 the scenario or DIR is wrong, 3 the environment does not let us, 130 Ctrl-C, 143 SIGTERM: what was \
+goes to stdout. DIR becomes a link to DIR.1; another run creates DIR.2 and redirects the link to it, once it is \
+complete. Files that keytoll did not write are never removed; DIR is refused if it is one of them.
+Exit code: 0 done, 1 an authentication failed unexpectedly, or succeeded in spite of a `fault`, \
+2 the scenario or DIR is wrong, 3 the environment prevents it, 130 Ctrl-C, 143 SIGTERM: what was \
 measured until then is kept.";
 
 pub(super) const STUDY_HELP: &str = "\
@@ -25,9 +25,9 @@ Example:
 
 Runs the scenario of a study; `keytoll list studies` shows them. Writes what `keytoll run` writes and \
 study.json into the directory of --out; without it into runs/ and the study's name. The paper's figures \
-as tables, and whether what it found holds here, go to stdout. Earlier runs are kept as `keytoll run` keeps them.
-Exit code: 0 done, 1 an authentication failed that should not have, 2 the command line or DIR is wrong, \
-3 the environment does not let us, 130 Ctrl-C, 143 SIGTERM: what was measured until then is kept.";
+as tables, and whether its findings hold here, go to stdout. Earlier runs are kept as `keytoll run` keeps them.
+Exit code: 0 done, 1 an authentication failed unexpectedly, 2 the command line or DIR is wrong, \
+3 the environment prevents it, 130 Ctrl-C, 143 SIGTERM: what was measured until then is kept.";
 
 pub(super) const PROFILE_HELP: &str = "\
 Example:
@@ -35,21 +35,21 @@ Example:
 
 Runs authentications of a method (`keytoll list methods`) between nodes in one process, the suites and \
 real and null cryptography in turns, and prints each crypto operation of a node in the order of the \
-messages: how often, milliseconds with 95 % interval, cycles, share; then what is left of the node. With \
---skeleton also the node with all cryptography left out, and what cryptography costs by subtraction and \
-by addition. `keytoll profile esp --packet 736` does so for a packet through a tunnel, stage by stage. \
+messages: how often, milliseconds with 95 % interval, cycles, share; then the rest of the node. With \
+--skeleton also the node without cryptography, and the cost of cryptography by subtraction and \
+by addition. `keytoll profile esp --packet 736` does the same for a packet through a tunnel, stage by stage. \
 Writes no files but that of --html.
-Exit code: 0 done, 1 an authentication failed, 2 the command line is wrong, 3 the environment does not \
-let us, 130 Ctrl-C, 143 SIGTERM: what was measured until then is shown.";
+Exit code: 0 done, 1 an authentication failed, 2 the command line is wrong, 3 the environment prevents it, \
+130 Ctrl-C, 143 SIGTERM: what was measured until then is shown.";
 
 pub(super) const CHECK_HELP: &str = "\
 Example:
   keytoll check quickstart --set networks=lte
 
 Reads a scenario: one that `keytoll list scenarios` shows, or a TOML file; or the file of a node for \
-`keytoll gateway`, `aaa`, `hss` or `connect`. Says no to what `keytoll run` would refuse with the same options, \
-and tells on stderr about how much work it would be. Writes no files.
-Exit code: 0 it can be run, 2 it is wrong, 3 the environment does not let us.";
+`keytoll gateway`, `aaa`, `hss` or `connect`. Refuses what `keytoll run` would refuse with the same options, \
+and estimates on stderr how much work it would be. Writes no files.
+Exit code: 0 it can be run, 2 it is wrong, 3 the environment prevents it.";
 
 pub(super) const GATEWAY_HELP: &str = "\
 Example:
@@ -57,9 +57,8 @@ Example:
 
 Reads a node file with `role = \"gateway\"`; scenarios/live/README.md has every key. Listens on loopback \
 unless --listen says otherwise. Logs go to stderr; with --json a line for every event goes to stdout. \
-SIGTERM or Ctrl-C closes every SA, a second one ends at once.
-Exit code: 0 ended when told to, 2 the node file or the command line is wrong, 3 the environment does \
-not let us.";
+SIGTERM or Ctrl-C deletes every SA, a second one ends at once.
+Exit code: 0 ended by a signal, 2 the node file or the command line is wrong, 3 the environment prevents it.";
 
 pub(super) const AAA_HELP: &str = "\
 Example:
@@ -68,8 +67,7 @@ Example:
 Reads a node file with `role = \"aaa\"`; scenarios/live/README.md has every key. Listens on loopback \
 unless --listen says otherwise. Logs go to stderr; with --json a line for every event goes to stdout. \
 SIGTERM or Ctrl-C lets conversations end, a second one ends at once.
-Exit code: 0 ended when told to, 2 the node file or the command line is wrong, 3 the environment does \
-not let us.";
+Exit code: 0 ended by a signal, 2 the node file or the command line is wrong, 3 the environment prevents it.";
 
 pub(super) const HSS_HELP: &str = "\
 Example:
@@ -78,8 +76,7 @@ Example:
 Reads a node file with `role = \"hss\"`; scenarios/live/README.md has every key. Listens on loopback \
 unless --listen says otherwise. Logs go to stderr; with --json a line for every event goes to stdout. \
 SIGTERM or Ctrl-C ends it.
-Exit code: 0 ended when told to, 2 the node file or the command line is wrong, 3 the environment does \
-not let us.";
+Exit code: 0 ended by a signal, 2 the node file or the command line is wrong, 3 the environment prevents it.";
 
 pub(super) const CONNECT_HELP: &str = "\
 Example:
@@ -89,31 +86,31 @@ Reads a node file with `role = \"device\"`; scenarios/live/README.md has every k
 an echo request through it, and closes it; prints what was negotiated and every message with its time. \
 Logs go to stderr.
 Exit code: 0 connected, and the echo came back if there is a `ping`; 1 it did not; 2 the node file or \
-the command line is wrong; 3 the environment does not let us; 130 Ctrl-C, 143 SIGTERM before the end.";
+the command line is wrong; 3 the environment prevents it; 130 Ctrl-C, 143 SIGTERM before the end.";
 
 pub(super) const LIST_HELP: &str = "\
 Example:
   keytoll list networks
 
-Reads and writes no files. What is marked `weak` or `broken` is measured but never offered by default; a \
-network's mark says how well its numbers are founded.";
+Reads and writes no files. Algorithms marked `weak` or `broken` are measured but never offered by default; a \
+network's mark says how well its parameters are founded.";
 
 pub(super) const SCHEMA_HELP: &str = "\
 Example:
   keytoll schema summary
 
-`keytoll list schemas` says what each is about and what prints it. A schema is that of this version: a later \
-one may have more members, of the same format none fewer. Reads and writes no files.";
+`keytoll list schemas` shows the subject of each and the verb that prints it. A later version may add members to a \
+format, and never removes any. Reads and writes no files.";
 
 pub(super) const REPORT_HELP: &str = "\
 Example:
   keytoll report runs/first
 
 Reads manifest.json, trace/ and costs/ of a directory that `keytoll run` wrote; writes samples.csv, \
-operations.csv, messages.csv, summary.json and report.html there, and the table to stdout. A file that \
-was cut off or has changed since it was written is named, and nothing is written; of a run that was \
-killed what is whole is shown.
-Exit code: 0 done, 2 it is no run directory, 3 a file is damaged, or the environment does not let us.";
+operations.csv, messages.csv, summary.json and report.html there, and the table to stdout. If a file \
+was cut off or has changed since it was written, it is named and nothing is written; of a run that was \
+killed the complete part is shown.
+Exit code: 0 done, 2 it is no run directory, 3 a file is damaged, or the environment prevents it.";
 
 pub(super) const DECODE_HELP: &str = "\
 Example:
@@ -124,10 +121,10 @@ ikev1_decryption_table, esp_sa and the RADIUS secret in preferences, as `keytoll
 Wireshark write them. Links: Ethernet with and without VLAN tags, raw IP, loopback, Linux cooked; \
 protocols: IKE, ESP, EAPOL, RADIUS, Diameter over TCP and SCTP, EAP in IKE, EAPOL and RADIUS. \
 Writes no files. Prints each conversation as a ladder: one rail for each of UE, GW (in EAPOL the \
-authenticator), AAA and HSS, one arrow for each message with its time, bytes and packets, what it \
-carries, repetitions and failures.
+authenticator), AAA and HSS, one arrow for each message with its time, bytes and packets, its \
+payloads, retransmissions and failures.
 Exit code: 0 done, also if authentications failed; 2 it is no capture, or there are no such keys; 3 it is \
-damaged or cut short, and this is what could be read, or the environment does not let us.";
+damaged or cut short, and the readable part was shown, or the environment prevents it.";
 
 pub(super) const MEASURE_HELP: &str = "\
 Example:
@@ -135,11 +132,11 @@ Example:
 
 Reads what `keytoll decode` reads. Prints the table of `keytoll run` for what was captured: messages, \
 packets, bytes and retransmissions of each link, and delays from the first packet to the last answer; a \
-capture knows nothing of CPU and memory. With --out writes manifest.json, trace/, costs/, samples.csv, \
+capture has no data on CPU and memory. With --out writes manifest.json, trace/, costs/, samples.csv, \
 operations.csv, messages.csv, summary.json and report.html into a directory, and keeps earlier ones as \
 `keytoll run` does.
 Exit code: 0 done, 1 no authentication in it succeeded; 2 it is no capture, or there are no such keys; 3 \
-it is damaged or cut short, and this is what could be read, or the environment does not let us.";
+it is damaged or cut short, and the readable part was shown, or the environment prevents it.";
 
 pub(super) const CRYPTO_HELP: &str = "\
 Examples:
@@ -149,10 +146,10 @@ Examples:
 
 PRIMITIVE names a family (groups, signatures, rsa-encryption, ciphers, integrity, traffic, prfs, hashes, \
 kernels), an operation (generate, agree, sign, encrypt, …) or an algorithm (x25519, aes128gcm16, …); \
-parts between slashes must all fit. Without any, everything is measured, in about half a minute. \
+all parts between slashes must match. Without any, everything is measured, in about half a minute. \
 --calibrate writes a cost table for `keytoll run --crypto table --costs FILE`; otherwise no files are \
-written, and an earlier FILE stays until the new one is whole. The table goes to stdout.
-Exit code: 0 done, 2 the command line is wrong, 3 the environment does not let us, 130 Ctrl-C, 143 \
+written, and an earlier FILE is replaced only by a complete one. The table goes to stdout.
+Exit code: 0 done, 2 the command line is wrong, 3 the environment prevents it, 130 Ctrl-C, 143 \
 SIGTERM.";
 
 pub(super) const COMPLETIONS_HELP: &str = "\
@@ -167,5 +164,5 @@ Example:
   keytoll man ~/.local/share/man/man1
 
 Writes keytoll.1, keytoll-run.1 and so on; those of an earlier version are replaced. `man keytoll-run` shows \
-one, `man -l DIR/keytoll-run.1` also where man does not look.
-Exit code: 0 done, 2 the command line is wrong, 3 the environment does not let us.";
+one, `man -l DIR/keytoll-run.1` also outside man's search path.
+Exit code: 0 done, 2 the command line is wrong, 3 the environment prevents it.";

@@ -1,4 +1,4 @@
-//! Whole numbers on the command line: whoever gives another one is told the range.
+//! Whole numbers on the command line; the error message has the valid range.
 
 use std::str::FromStr;
 
@@ -16,7 +16,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_in_the_range_are_taken_and_others_are_told_it() {
+    fn numbers_outside_the_range_are_refused_with_the_range() {
         let parse = whole::<u16>(1, 700);
         assert_eq!([parse("1"), parse("+7"), parse("700")], [Ok(1), Ok(7), Ok(700)]);
         for text in ["", "0", "-1", "701", "1.5", "many", "99999999999999999999999"] {

@@ -1,4 +1,4 @@
-//! What command lines mean.
+//! Tests of command lines.
 
 use super::*;
 use clap::CommandFactory;
@@ -10,7 +10,7 @@ fn the_command_line_is_consistent() {
 }
 
 #[test]
-fn every_list_of_the_catalogue_can_be_asked_for() {
+fn every_list_of_the_catalogue_can_be_requested() {
     for list in List::ALL.map(List::name).into_iter().chain([STUDIES_LIST]) {
         assert!(Cli::try_parse_from(["keytoll", "list", list]).is_ok(), "{list}");
     }
@@ -28,7 +28,7 @@ fn results_go_to_a_directory_named_as_the_scenario() {
 }
 
 #[test]
-fn switches_reach_the_plan_and_stand_beside_no_set_of_the_same() {
+fn switches_change_the_plan_and_exclude_a_set_of_the_same_key() {
     let plan = |line: &str| {
         let Verb::Run(args) = Cli::try_parse_from(line.split(' ')).unwrap().verb else { panic!("not run") };
         args.scenario.plan()

@@ -1,5 +1,5 @@
-//! `keytoll decode --json`: format 1. Fields are only ever added; what is not known is absent. `keytoll schema decode` prints
-//! what is here as a schema.
+//! `keytoll decode --json`: format 1. Fields are only ever added; an unknown value is absent. `keytoll schema decode` prints the
+//! schema.
 
 use std::collections::BTreeMap;
 
@@ -11,25 +11,25 @@ use serde::{Serialize, Serializer};
 
 use super::Chosen;
 
-/// What is in a capture. Fields are only ever added.
+/// The contents of a capture. Fields are only ever added.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Document<'a> {
     /// 1.
     format: u32,
     /// Frames read.
     frames: u64,
-    /// When the first of them was captured, in seconds since 1970-01-01T00:00:00Z.
+    /// When its first packet was captured, in seconds since 1970-01-01T00:00:00Z.
     #[serde(skip_serializing_if = "Option::is_none")]
     begins_s: Option<f64>,
-    /// Packets that are about no authentication, by what they are.
+    /// Packets that belong to no authentication, by kind.
     not_looked_into: BTreeMap<&'a str, u64>,
-    /// Who said what to whom, in the order in which they began.
+    /// The conversations, in order of their first packets.
     #[schemars(with = "Vec<Told<'static>>")]
     conversations: Conversations<'a>,
 }
 
 impl<'a> Document<'a> {
-    /// Of what was decoded, these conversations.
+    /// The chosen conversations of a decoded capture.
     pub(super) fn of(decoded: &'a Decoded, chosen: &'a Chosen<'a>) -> Self {
         Self {
             format: 1,
@@ -41,7 +41,7 @@ impl<'a> Document<'a> {
     }
 }
 
-/// Conversations that are made one by one while they are written: however many, they are never there as a whole.
+/// Conversations that are built one by one during serialization, so that they are never in memory as a whole.
 struct Conversations<'a>(&'a Chosen<'a>);
 
 impl Serialize for Conversations<'_> {
@@ -50,7 +50,7 @@ impl Serialize for Conversations<'_> {
     }
 }
 
-/// A conversation: an IKE SA and everything that belongs to it, or what belongs to none.
+/// A conversation: an IKE SA and everything that belongs to it, or messages without one.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "Conversation")]
 struct Told<'a> {
@@ -61,25 +61,25 @@ struct Told<'a> {
     /// The initiator's SPI of the first IKE SA, in hexadecimal digits.
     #[serde(skip_serializing_if = "Option::is_none")]
     spi_i: Option<String>,
-    /// The responder's; zeros if it has not answered.
+    /// The responder's SPI; zeros if it has not answered.
     #[serde(skip_serializing_if = "Option::is_none")]
     spi_r: Option<String>,
-    /// What tells conversations of other protocols from each other, by name.
+    /// The identifiers of conversations of other protocols, by name.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     ids: BTreeMap<&'static str, &'a str>,
-    /// What it is about, for people.
+    /// A title, for people.
     title: String,
     /// When it began, in seconds since 1970-01-01T00:00:00Z.
     begins_s: f64,
-    /// What it came to.
+    /// The outcome.
     outcome: End,
     /// The addresses of each role.
     hosts: BTreeMap<&'static str, Vec<String>>,
-    /// What was negotiated, and with whom.
+    /// What was negotiated, and with which peer.
     about: About<'a>,
-    /// What went over each link.
+    /// The totals of each link.
     links: Vec<LinkTotal>,
-    /// What became of each kind of exchange, as `phase_1` and `quick_mode` of IKEv1, by name: `established`, `refused`,
+    /// The outcomes of each kind of exchange, such as `phase_1` and `quick_mode` of IKEv1, by name: `established`, `refused`,
     /// `unanswered`, `unseen`.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     exchanges: BTreeMap<String, BTreeMap<&'static str, u32>>,
@@ -88,7 +88,7 @@ struct Told<'a> {
     messages: Messages<'a>,
 }
 
-/// What has a field of its own.
+/// The identifiers that have fields of their own.
 const SPIS: [&str; 2] = ["spi_i", "spi_r"];
 
 impl<'a> Told<'a> {
@@ -119,22 +119,22 @@ impl<'a> Told<'a> {
     }
 }
 
-/// What a conversation came to.
+/// The outcome of a conversation.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "Outcome")]
 struct End {
     /// `established`, `failed`, `unanswered` or `unknown`.
     name: &'static str,
-    /// The role that said no.
+    /// The role that refused.
     #[serde(skip_serializing_if = "Option::is_none")]
     by: Option<&'static str>,
     /// Why it failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     why: Option<String>,
-    /// The message that decided, counted from 0.
+    /// The decisive message, counted from 0.
     #[serde(skip_serializing_if = "Option::is_none")]
     message: Option<usize>,
-    /// How long after the first message that was.
+    /// Time of that message after the first one.
     #[serde(skip_serializing_if = "Option::is_none")]
     after_ms: Option<f64>,
 }
@@ -158,7 +158,7 @@ fn exchanges(conversation: &Conversation) -> BTreeMap<String, BTreeMap<&'static 
     exchanges.map(|(name, ends)| (name.replace(' ', "_"), ends.named().into_iter().collect())).collect()
 }
 
-/// What is known of a conversation from its messages.
+/// Information about a conversation from its messages.
 #[derive(Serialize, JsonSchema)]
 struct About<'a> {
     /// The IKE suite chosen.
@@ -167,13 +167,13 @@ struct About<'a> {
     /// The ESP suite chosen.
     #[serde(skip_serializing_if = "Option::is_none")]
     child_suite: Option<&'a str>,
-    /// Who the initiator says it is; the RADIUS user if IKE's is not known.
+    /// The initiator's identity; the RADIUS user if IKE's is not known.
     #[serde(skip_serializing_if = "Option::is_none")]
     user: Option<&'a str>,
-    /// Who the responder says it is.
+    /// The responder's identity.
     #[serde(skip_serializing_if = "Option::is_none")]
     gateway: Option<&'a str>,
-    /// The EAP method that came last.
+    /// The last EAP method.
     #[serde(skip_serializing_if = "Option::is_none")]
     eap_method: Option<&'a str>,
     /// How the initiator proved itself.
@@ -199,7 +199,7 @@ impl<'a> About<'a> {
     }
 }
 
-/// What one protocol sent over one link.
+/// The messages of one protocol over one link.
 #[derive(Serialize, JsonSchema)]
 struct LinkTotal {
     /// `ue-gw`, `gw-aaa`, …
@@ -229,7 +229,7 @@ fn links(conversation: &Conversation) -> Vec<LinkTotal> {
     counts.iter().map(link).collect()
 }
 
-/// Messages that are made one by one while they are written.
+/// Messages that are built one by one during serialization.
 struct Messages<'a> {
     entries: &'a [Entry],
     start_ns: u64,
@@ -245,7 +245,7 @@ impl Serialize for Messages<'_> {
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "Message")]
 struct Said<'a> {
-    /// When its last packet passed, since the first message.
+    /// Time of its last packet after the first message.
     at_ms: f64,
     /// The frame of that packet in the capture.
     frame: u64,
@@ -253,41 +253,41 @@ struct Said<'a> {
     from: &'static str,
     /// The role that it was sent to.
     to: &'static str,
-    /// Where it came from: an IP address with its port, of EAPOL a MAC address.
+    /// Source: an IP address with its port; for EAPOL a MAC address.
     #[serde(skip_serializing_if = "Option::is_none")]
     from_address: Option<String>,
-    /// Where it went; cooked captures of EAPOL do not say.
+    /// Destination; absent in cooked captures of EAPOL.
     #[serde(skip_serializing_if = "Option::is_none")]
     to_address: Option<String>,
     /// `ike`, `radius`, …
     protocol: &'static str,
     /// `IKE_AUTH request 1`.
     name: &'a str,
-    /// What it carries, in order.
+    /// Its payloads, in order.
     parts: Vec<PartOf<'a>>,
     /// IP packets.
     packets: u64,
     /// Their bytes, IP headers included.
     bytes: u64,
-    /// The frame of the message that it repeats.
+    /// The frame of the message that it retransmits.
     #[serde(skip_serializing_if = "Option::is_none")]
     repeats_frame: Option<u64>,
-    /// Of an answer: how long after the question it came.
+    /// For an answer: its time after the question.
     #[serde(skip_serializing_if = "Option::is_none")]
     answers_after_ms: Option<f64>,
-    /// True of a question that nobody answered.
+    /// True for a question without an answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     unanswered: Option<bool>,
-    /// What in it says that something failed.
+    /// The part of it that reports a failure.
     #[serde(skip_serializing_if = "Option::is_none")]
     failure: Option<&'a str>,
-    /// What else a reader should know.
+    /// Remarks for the reader.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     remarks: &'a [String],
-    /// Of ESP packets in a row: how many more there were.
+    /// For consecutive ESP packets: how many more there were.
     #[serde(skip_serializing_if = "Option::is_none")]
     more: Option<u64>,
-    /// What became of it, where the capture says so: `delivered`, `lost`, …
+    /// Its fate, if the capture has it: `delivered`, `lost`, …
     #[serde(skip_serializing_if = "Option::is_none")]
     fate: Option<String>,
 }
@@ -296,9 +296,9 @@ struct Said<'a> {
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "Part")]
 struct PartOf<'a> {
-    /// What it is.
+    /// Its name.
     name: &'a str,
-    /// What it says; may be empty.
+    /// Its contents; may be empty.
     detail: &'a str,
 }
 

@@ -1,4 +1,4 @@
-//! `keytoll connect`: one device, once or several times, and what came of it.
+//! `keytoll connect`: one device that connects once or several times, and the outcome.
 
 use std::net::SocketAddr;
 use std::process::ExitCode;
@@ -20,16 +20,16 @@ use super::steps::Steps;
 use crate::args::ConnectArgs;
 use crate::screen;
 
-/// Not every attempt led to an SA that works.
+/// Exit code if an attempt did not result in a working SA.
 const FAILED: u8 = 1;
-/// RFC 7296 §3.10.1: nothing of what we offered is acceptable.
+/// RFC 7296 §3.10.1: no proposal of ours is acceptable.
 const NO_PROPOSAL_CHOSEN: &str = "NO_PROPOSAL_CHOSEN";
-/// How long the answer to an echo request may take.
+/// Timeout of an echo request.
 const ECHO_PATIENCE: Duration = Duration::from_secs(5);
-/// After so long without any answer it is asked whether the gateway's port is closed.
+/// After so long without any answer, check whether the gateway's port is closed.
 const SILENCE: Duration = Duration::from_secs(1);
 
-/// Connects, says what it took, and disconnects.
+/// Connects, shows how long it took, and disconnects.
 pub(crate) fn connect(args: &ConnectArgs) -> Result<ExitCode, Report> {
     let plan = open::read(&args.node.file, Role::Device, None)?;
     let NodePlan::Device(device) = &plan else { unreachable!("the role was just checked") };
@@ -47,7 +47,7 @@ pub(crate) fn connect(args: &ConnectArgs) -> Result<ExitCode, Report> {
     Ok(if outcome.is_good() { ExitCode::SUCCESS } else { ExitCode::from(FAILED) })
 }
 
-/// RFC 7296 §2.4: ICMP alone, which anybody can forge, does not prove that the other side has failed: the attempt goes on.
+/// RFC 7296 §2.4: ICMP alone can be forged and does not prove that the peer has failed: the attempt continues.
 fn tell_if_closed(gateway: SocketAddr) {
     if keytoll_live::is_closed(gateway).unwrap_or(false) {
         screen::note(&format!(
@@ -64,12 +64,12 @@ struct Caller<'a> {
     steps: Steps,
     device: &'a DevicePlan,
     within: Duration,
-    /// Whether it was asked after the gateway's port.
+    /// Whether the gateway's port was checked.
     has_probed: bool,
 }
 
 impl Caller<'_> {
-    /// Connects and disconnects as often as is wanted.
+    /// Connects and disconnects as often as requested.
     fn repeat(&mut self, args: &ConnectArgs) -> Result<Outcome, Report> {
         let mut outcome = Outcome::of(self.device);
         for number in 0..args.count.get() {
@@ -87,7 +87,7 @@ impl Caller<'_> {
                 screen::print(&outcome.text_of_last(args.count.get() > 1))?;
             }
             if goes_on {
-                // The device still tries: what came next would be this attempt's end, not another one.
+                // The device still tries: the next outcome would belong to this attempt.
                 break;
             }
         }
@@ -95,7 +95,7 @@ impl Caller<'_> {
         Ok(outcome)
     }
 
-    /// Connects once and stays until somebody says stop.
+    /// Connects once and stays until it is stopped.
     fn stay(&mut self, args: &ConnectArgs) -> Result<Outcome, Report> {
         let mut outcome = Outcome::of(self.device);
         outcome.add(self.attempt());
@@ -118,7 +118,7 @@ impl Caller<'_> {
         }
     }
 
-    /// Sends an echo request that finds no SA, and follows what comes of it.
+    /// Triggers an SA with an echo request, and follows the attempt.
     fn attempt(&mut self) -> Attempt {
         self.steps.take();
         self.node.facts.begin();
@@ -139,7 +139,7 @@ impl Caller<'_> {
         attempt
     }
 
-    /// Once, when nothing has answered for a while, looks whether the gateway's port is closed.
+    /// Checks once, after some silence, whether the gateway's port is closed.
     fn probe(&mut self, silent_until: Time) {
         if self.has_probed || self.node.now() < silent_until {
             return;
@@ -147,7 +147,7 @@ impl Caller<'_> {
         self.has_probed = true;
         if !self.steps.has_answer() {
             let gateway = self.device.gateway;
-            // It waits for news, and what comes in meanwhile is to be handled at its time.
+            // The check blocks, and packets must be handled meanwhile.
             thread::spawn(move || tell_if_closed(gateway));
         }
     }
@@ -173,7 +173,7 @@ impl Caller<'_> {
             Event::Established(established) => attempt.established = Some(established),
             Event::ChildUp(child) => attempt.child = Some(child),
             Event::Usable => {
-                // Without an SA for traffic nothing can be echoed.
+                // Without a child SA there is no echo.
                 attempt.done = self.device.ping.is_none() || self.device.connection.childless;
                 *end = self.node.now() + ECHO_PATIENCE;
             }
@@ -192,7 +192,7 @@ impl Caller<'_> {
         }
     }
 
-    /// EAP knows more of why it failed than what carries it.
+    /// EAP knows the reason of a failure better than its carrier.
     fn failure(&self, why: &Reason, child: bool) -> Trouble {
         let known = self.node.facts.failure.clone();
         let (why, refused) =

@@ -1,4 +1,4 @@
-//! `--control`: commands on stdin, one a line, for whoever tests with us.
+//! `--control`: commands on stdin, one a line, for tests of other implementations.
 
 use std::io;
 use std::sync::mpsc::{Receiver, channel};
@@ -7,12 +7,12 @@ use std::thread;
 use keytoll_hosts::Order;
 use keytoll_live::Waker;
 
-use super::books::Books;
+use super::sessions::Sessions;
 
-/// Bytes of an echo request after its header, as ping sends them.
+/// Bytes of an echo request after its header, as of ping.
 pub(crate) const ECHO_BYTES: usize = 56;
 
-/// What a line of stdin asks for.
+/// A command.
 #[derive(Debug)]
 pub(crate) enum Request {
     /// The host is to do something.
@@ -23,7 +23,7 @@ pub(crate) enum Request {
     Refused(String),
 }
 
-/// Lines of stdin as they come; its end is one that says `quit`.
+/// Lines of stdin as they arrive; its end counts as `quit`.
 pub(crate) fn lines(waker: Waker) -> Receiver<String> {
     let (sender, lines) = channel();
     thread::spawn(move || {
@@ -38,13 +38,13 @@ pub(crate) fn lines(waker: Waker) -> Receiver<String> {
     lines
 }
 
-/// What a line means, now that there are these SAs.
-pub(crate) fn request(line: &str, books: &Books) -> Request {
+/// Parses a line, given the SAs that exist.
+pub(crate) fn request(line: &str, sessions: &Sessions) -> Request {
     let about = |order: Option<Order>| match order {
         Some(order) => Request::Host(order),
         None => Request::Refused(format!("no SA to {line}")),
     };
-    let (session, child) = (books.newest(), books.newest_child());
+    let (session, child) = (sessions.newest(), sessions.newest_child());
     match line.trim() {
         "echo" => Request::Host(Order::Echo { payload_bytes: ECHO_BYTES }),
         "rekey-ike" => about(session.map(Order::Rekey)),

@@ -1,4 +1,4 @@
-//! `keytoll check` of a node file: what the node would be, with everything opened that it names, but nothing bound.
+//! `keytoll check` of a node file: describes the node, with all files opened that it names, but no socket bound.
 
 use keytoll_rigs::node::{Blueprint, Place, Wanted};
 use keytoll_scenario::catalogue::EapMethod;
@@ -12,30 +12,30 @@ use serde::Serialize;
 
 use crate::screen;
 
-/// What a node file makes. Fields are only ever added.
+/// The description of a node file. Fields are only ever added.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Described {
     /// `gateway`, `device`, `aaa` or `hss`.
     role: &'static str,
-    /// The verb of keytoll that takes it.
+    /// The verb that accepts it.
     verb: &'static str,
-    /// What it would be, for people; one may occur several times.
+    /// The description, for people; a subject may occur several times.
     says: Vec<Says>,
 }
 
 /// A line of the description.
 #[derive(Serialize, JsonSchema)]
 struct Says {
-    /// What it is about.
+    /// The subject.
     what: &'static str,
     /// How that is.
     how: String,
 }
 
-/// A line of the description: what, and how it is.
+/// A line of the description: subject and description.
 type Line = (&'static str, String);
 
-/// Says what a node would be; JSON if that is wanted.
+/// Prints a description of the node, as JSON on request.
 pub(crate) fn describe(source: &Source, as_json: bool) -> Result<(), Report> {
     let NodeFile { plan, warnings } = source.node()?;
     let blueprint = Blueprint::draw(&plan)?;

@@ -1,4 +1,4 @@
-//! What `keytoll connect --json` prints; `keytoll schema connect` prints it as a schema.
+//! The output of `keytoll connect --json`; `keytoll schema connect` prints its schema.
 
 use keytoll_hosts::described::Fields;
 use schemars::JsonSchema;
@@ -6,18 +6,18 @@ use serde::{Serialize, Serializer};
 
 use super::happening::value;
 
-/// Attempts to connect to a gateway. Fields are only ever added; what is not known is absent.
+/// Attempts to connect to a gateway. Fields are only ever added; an unknown value is absent.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Document<'a> {
     /// 1.
     pub(super) format: u32,
     /// The gateway's address and port.
     pub(super) gateway: &'a str,
-    /// How we prove who we are.
+    /// Our authentication method.
     pub(super) auth: &'a str,
-    /// How the gateway proves who it is.
+    /// The gateway's authentication method.
     pub(super) peer_auth: &'a str,
-    /// How many attempts led to an SA that works.
+    /// How many attempts resulted in a working SA.
     pub(super) succeeded: usize,
     /// Each attempt.
     pub(super) attempts: Vec<Told>,
@@ -29,29 +29,29 @@ pub(crate) struct Document<'a> {
 pub(crate) struct Told {
     /// `connected` or `failed`.
     pub(super) outcome: &'static str,
-    /// Why it failed.
+    /// The reason of a failure.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) failure: Option<String>,
-    /// What is most likely wrong.
+    /// The likely cause.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) likely: Option<String>,
-    /// What went wrong, for people.
+    /// A description of the failure, for people.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) sentence: Option<String>,
-    /// What was negotiated for the session, if there was one.
+    /// The negotiated parameters of the session, if there was one.
     #[serde(flatten)]
     #[schemars(with = "Option<Session>")]
     pub(super) session: Option<Described>,
-    /// What was negotiated for traffic, if there was an SA for it.
+    /// The negotiated parameters of the child SA, if there was one.
     #[serde(flatten)]
     pub(super) child: Option<ChildSa>,
-    /// Until there was an SA that can be used.
+    /// Time until there was a usable SA.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) delay_ms: Option<f64>,
     /// Until the echo reply.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) first_packet_ms: Option<f64>,
-    /// Messages of IKE, retransmissions apart.
+    /// IKE messages, without retransmissions.
     pub(super) messages: usize,
     /// Their bytes, without UDP and IP headers.
     pub(super) bytes: usize,
@@ -61,7 +61,7 @@ pub(crate) struct Told {
     pub(super) steps: Vec<Passed>,
 }
 
-/// What a family of protocols tells of a session, as it says it.
+/// A session as its protocol family describes it.
 pub(crate) struct Described(pub(super) Fields);
 
 impl Serialize for Described {
@@ -70,41 +70,41 @@ impl Serialize for Described {
     }
 }
 
-/// What was negotiated for an IKE SA.
+/// The negotiated parameters of an IKE SA.
 #[derive(JsonSchema)]
 #[schemars(rename = "IkeSa")]
 #[expect(dead_code, reason = "it is what the schema says of an IKE SA, which describes itself")]
 struct Session {
-    /// Who the gateway has proved to be; absent if nobody says.
+    /// The authenticated identity of the gateway; absent if not known.
     #[serde(skip_serializing_if = "Option::is_none")]
     peer: Option<String>,
-    /// Where it is.
+    /// Its address and port.
     remote: String,
     /// The suite.
     #[serde(rename = "ike_suite")]
     suite: String,
-    /// Ours and the peer's, in hexadecimal digits.
+    /// Our SPI and the peer's, in hexadecimal digits.
     #[serde(rename = "ike_spis")]
     spis: [String; 2],
-    /// Our inner address, if the gateway gave one.
+    /// Our inner address, if the gateway assigned one.
     #[serde(skip_serializing_if = "Option::is_none")]
     address: Option<String>,
-    /// For how long the gateway says that we are authenticated.
+    /// Authentication lifetime according to the gateway.
     #[serde(skip_serializing_if = "Option::is_none")]
     auth_lifetime_s: Option<u64>,
 }
 
-/// What was negotiated for traffic.
+/// The negotiated parameters of a child SA.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct ChildSa {
     /// The suite.
     pub(super) esp_suite: String,
-    /// Of what we receive and of what we send, in hexadecimal digits.
+    /// The SPIs of received and of sent packets, in hexadecimal digits.
     pub(super) esp_spis: [String; 2],
     /// Our side of the traffic.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) local: Option<String>,
-    /// The other side of it.
+    /// The remote traffic selector.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) remote_traffic: Option<String>,
 }
@@ -119,10 +119,10 @@ pub(crate) struct Passed {
     pub(super) direction: &'static str,
     /// `IKE_AUTH request`, `ESP packet`.
     pub(super) message: String,
-    /// The message id of IKE; null of ESP.
+    /// The message ID of IKE; null for ESP.
     pub(super) id: Option<u32>,
     /// Without UDP and IP headers.
     pub(super) bytes: usize,
-    /// Whether it passed before, byte for byte.
+    /// Whether it is a byte-for-byte retransmission.
     pub(super) retransmission: bool,
 }

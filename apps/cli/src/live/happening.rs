@@ -1,4 +1,4 @@
-//! What happened, for people and for programs: a name and some fields, as a line of the log or of JSON.
+//! Events for people and for programs: a name and some fields, as a line of the log or of JSON.
 
 use std::fmt;
 
@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 
 use crate::printable;
 
-/// Something that happened.
+/// A named event with fields.
 #[derive(Debug)]
 pub(crate) struct Happening {
     name: &'static str,
@@ -24,19 +24,19 @@ impl Happening {
         Self { name, fields: Vec::new() }
     }
 
-    /// With one more field; none is left out.
+    /// Adds a field; an absent value is left out.
     pub(crate) fn with(mut self, key: &'static str, value: impl Into<Option<Value>>) -> Self {
         self.fields.extend(value.into().map(|value| (key, value)));
         self
     }
 
-    /// With the fields that a family of protocols knows of it.
+    /// Adds the fields of a protocol family's description.
     fn described(mut self, fields: Fields) -> Self {
         self.fields.extend(fields.into_iter().map(|(key, value)| (key, self::value(value))));
         self
     }
 
-    /// With a session, if there is one.
+    /// Adds a session, if there is one.
     fn session(self, naming: Naming, session: impl Into<Option<SessionId>>) -> Self {
         self.with(naming.field, session.into().map(|session| shown((naming.text)(session))))
     }
@@ -46,7 +46,7 @@ impl Happening {
         Self::new("proposal-refused").with("why", shown(why))
     }
 
-    /// What a host tells whose sessions are called so; none if it is its own affair.
+    /// The event of a host, whose sessions have these names; `None` for internal ones.
     pub(crate) fn of(event: &Event, naming: Naming) -> Option<Self> {
         Some(match event {
             Event::Usable => Self::new("usable"),
@@ -79,17 +79,17 @@ impl Happening {
                     Err(refusal) => answered.with("why", Value::from(refusal.to_string())),
                 }
             }
-            // Only a simulated world has such traffic.
+            // Only a simulated world has generated traffic.
             Event::TrafficEnded => return None,
         })
     }
 
-    /// Whether an event is one that somebody should look into.
+    /// Whether an event deserves a warning.
     pub(crate) fn is_bad_news(event: &Event) -> bool {
         event.is_failure() || matches!(event, Event::Rejected { .. } | Event::ProposalRefused { .. })
     }
 
-    /// Whether somebody should look into it.
+    /// Whether it deserves a warning.
     pub(crate) fn is_bad(&self) -> bool {
         matches!(self.name, "failed" | "child-failed" | "proposal-refused" | "rejected" | "refused")
     }
@@ -120,7 +120,7 @@ pub(crate) fn millis(at: Time) -> Value {
     json!((at.as_nanos() / 1000) as f64 / 1000.0)
 }
 
-/// A name that should be text and may be anything.
+/// A name that should be text but may be anything.
 fn text(name: &[u8]) -> Value {
     Value::from(name.escape_ascii().to_string())
 }
@@ -135,7 +135,7 @@ pub(crate) fn address(address: Addr) -> Value {
     Value::from(address.to_string())
 }
 
-/// An identity, an address, a suite: whatever has a text.
+/// Anything with a text form: an identity, an address, a suite.
 pub(crate) fn shown(value: impl fmt::Display) -> Value {
     Value::from(value.to_string())
 }
@@ -165,7 +165,7 @@ fn ended(name: &'static str, naming: Naming, session: SessionId, why: &Reason) -
     Happening::new(name).session(naming, session).with("why", shown(why))
 }
 
-/// With the peer, of whom nothing is proved, and what is most likely wrong.
+/// Adds the unauthenticated identity of the peer, and the likely cause.
 fn of_failure(failure: &Failure, naming: Naming) -> Happening {
     Happening::new("failed")
         .session(naming, failure.session)
@@ -180,9 +180,9 @@ mod tests {
 
     use super::*;
 
-    /// A user may be called anything, and programs read the log.
+    /// User names may be anything, and programs read the log.
     #[test]
-    fn no_value_makes_a_field_of_its_own() {
+    fn no_value_can_forge_a_field() {
         let line = |name: &str| Happening::new("accepted").with("user", shown(name)).to_string();
         assert_eq!(line("ue@lab.example.org"), "accepted user=ue@lab.example.org");
         assert_eq!(line("x peer=boss address=10.0.0.1"), r#"accepted user="x peer=boss address=10.0.0.1""#);
@@ -196,9 +196,9 @@ mod tests {
     const NAMING: Naming =
         Naming { field: "spi", old_field: "old_spi", text: |session| format!("{:016x}", session.0) };
 
-    /// Who is not let in may call itself anything, too.
+    /// An unauthenticated peer may claim any name, too.
     #[test]
-    fn whoever_is_not_let_in_is_named_with_what_is_most_likely_wrong() {
+    fn a_refused_peer_is_named_with_the_likely_cause() {
         let known = Fields::new()
             .with("remote", described::Value::shown("192.0.2.7:500"))
             .with("claimed", described::Value::shown("fqdn:#780a"));
@@ -226,9 +226,9 @@ mod tests {
         );
     }
 
-    /// What an HSS, an AAA server and a gateway are told by others, and log.
+    /// Untrusted text in the logs of an HSS, an AAA server and a gateway.
     #[test]
-    fn nothing_that_others_say_begins_a_line_of_the_log() {
+    fn untrusted_text_cannot_forge_a_line_of_the_log() {
         let foreign = "001\n2026-01-01 INFO keytoll: accepted user=boss\u{1b}[2J";
         let answered = Event::Answered { imsi: foreign.to_owned(), outcome: Ok(1) };
         let rejected = Event::Rejected { name: foreign.into(), why: "EAP unknown user" };

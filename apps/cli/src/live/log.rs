@@ -1,5 +1,5 @@
-//! Logs: facts and events as `tracing` sees them, on stderr. A flood of useless datagrams becomes a few lines and a
-//! count; nothing that a fact or an event says is secret.
+//! Logs: facts and events through `tracing`, on stderr. A flood of useless datagrams becomes a few lines and a count; facts and
+//! events contain no secrets.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -16,10 +16,10 @@ use tracing_subscriber::EnvFilter;
 use crate::args::Color;
 use crate::screen::Usage;
 
-/// The log's name for what engines note.
+/// The log target of facts.
 const FACT: &str = "fact";
 
-/// Sends logs to stderr, those that the filter lets through.
+/// Sends logs that pass the filter to stderr.
 pub(crate) fn install(filter: &str, color: Color) -> Result<(), Report> {
     let filter = EnvFilter::try_new(filter).map_err(|error| {
         let message = format!("`--log {filter}` is no filter: {error}");
@@ -29,32 +29,32 @@ pub(crate) fn install(filter: &str, color: Color) -> Result<(), Report> {
         color == Color::Auto && std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
     let log =
         tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(colored);
-    // A second log in one process has nothing to add.
+    // A second log in one process is not needed.
     let _ = log.try_init();
     Ok(())
 }
 
-/// When what an authentication is measured by happened.
+/// The times by which an authentication is measured.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Milestones {
     /// Traffic wanted an SA.
     pub(crate) triggered: Option<Time>,
-    /// There was one.
+    /// A usable SA.
     pub(crate) usable: Option<Time>,
-    /// The first packet through it was answered.
+    /// The answer to the first packet through it.
     pub(crate) first_packet: Option<Time>,
 }
 
-/// Why an authentication came to nothing, as the engine that knows best has it.
+/// Why an authentication failed, according to the innermost engine.
 #[derive(Debug, Clone)]
 pub(crate) struct Failure {
-    /// A name that results are grouped by.
+    /// A short reason, by which results are grouped.
     pub(crate) why: Cow<'static, str>,
-    /// Whether the other side said so.
+    /// Whether the peer refused.
     pub(crate) refused: bool,
 }
 
-/// Takes facts, logs them, and remembers what a summary needs.
+/// Receives facts, logs them, and remembers what the summary needs.
 pub(crate) struct Facts {
     clock: Clock,
     discards: Discards,
@@ -75,7 +75,7 @@ impl Facts {
         (self.milestones, self.failure) = (Milestones::default(), None);
     }
 
-    /// Says how many discards were not logged, if it is time.
+    /// Logs the number of suppressed discards, once a second.
     pub(crate) fn flush(&mut self) {
         self.discards.flush(self.clock.now());
     }
@@ -140,16 +140,16 @@ fn sent(message: &Message) {
     );
 }
 
-/// So many discards for one reason are logged in a second; the rest is counted.
+/// Logged discards per reason and second; further ones are counted.
 const LINES_PER_SECOND: u64 = 5;
-/// So many reasons are told apart in a second.
+/// Distinct reasons per second.
 const REASONS_MAX: usize = 64;
 const SECOND: std::time::Duration = std::time::Duration::from_secs(1);
 
-/// What was thrown away, and how much of it the log leaves out.
+/// Discarded messages, and how many of them are not logged.
 #[derive(Debug, Default)]
 struct Discards {
-    /// When the second in which these were counted ends.
+    /// The end of the current second.
     until: Time,
     counts: BTreeMap<(Protocol, Cow<'static, str>), u64>,
 }
@@ -183,8 +183,8 @@ impl Discards {
     }
 }
 
-/// What most likely is wrong where people have to do something about it. RFC 2865 §3 and RFC 3579 §3.2: only who has another
-/// secret makes other authenticators.
+/// The likely cause where an administrator has to act. RFC 2865 §3 and RFC 3579 §3.2: a wrong authenticator means another
+/// shared secret.
 fn likely(protocol: Protocol, why: &str) -> Option<&'static str> {
     let is_of_secret = ["wrong authenticator", "wrong Message-Authenticator"].contains(&why);
     (protocol == RADIUS && is_of_secret)

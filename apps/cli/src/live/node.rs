@@ -1,4 +1,4 @@
-//! A running node: a host on its sockets, what it tells on its way to the screen, and what it is told.
+//! A running node: a host on its sockets, its events, and its commands.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -19,48 +19,48 @@ use miette::{Report, miette};
 use serde_json::Value;
 use tracing::{error, info, warn};
 
-use super::books::Books;
 use super::control::{self, Request};
 use super::happening::{Happening, shown};
 use super::log::Facts;
 use super::open;
 use super::refusals::Refusals;
+use super::sessions::Sessions;
 use super::tun::Tun;
 use crate::args::NodeArgs;
 use crate::{capture, interrupt, printable, screen};
 
-/// How long a node looks at nothing but its sockets.
+/// The longest wait for sockets alone.
 const LOOK_UP: Duration = Duration::from_secs(1);
-/// How often a node that ends looks whether all is answered.
+/// How often a terminating node checks whether everything is answered.
 const ANSWER_LOOK_UP: Duration = Duration::from_millis(5);
-/// How often the clock of this machine and the files of revocation lists are looked at.
+/// How often the clock of this machine and the revocation lists are checked.
 const RENEW_EVERY: Duration = Duration::from_secs(2);
-/// How long SAs may take to be closed in the end.
+/// Timeout of the deletion of SAs at the end.
 const FAREWELL: Duration = Duration::from_secs(3);
 
 /// A node at work.
 pub(crate) struct Node {
     pub(crate) driver: Driver<Box<dyn Host>, Real>,
     pub(crate) facts: Facts,
-    pub(crate) books: Books,
+    pub(crate) sessions: Sessions,
     refusals: Refusals,
     role: Role,
-    /// Whether every event is a line on stdout.
+    /// Whether every event is printed on stdout.
     tells: bool,
     stop: Arc<AtomicBool>,
     lines: Option<Receiver<String>>,
     quit: bool,
-    /// Whom it trusts, and when that is looked at again.
+    /// The trust anchors, and when they are checked again.
     trusts: Trusts,
     renew_at: Time,
-    /// The interface of this machine into the SAs, if there is one.
+    /// The TUN interface, if there is one.
     tun: Option<Tun>,
-    /// Of everything that passes, and where it is.
+    /// The capture of all sockets, and its file.
     capture: Option<(Capture, PathBuf)>,
 }
 
 impl Node {
-    /// Opens what the plan names, binds, and watches for signals.
+    /// Opens the files of the plan, binds the sockets, and registers signals.
     pub(crate) fn start(plan: &NodePlan, args: &NodeArgs, tap: impl Tap + 'static) -> Result<Self, Report> {
         let blueprint = Blueprint::draw(plan)?;
         let seed = os_seed().map_err(|error| miette!("the system gives no random numbers: {error}"))?;
@@ -87,7 +87,7 @@ impl Node {
             driver,
             facts: Facts::new(clock, capture.clone()),
             capture: capture.zip(args.pcap.clone()),
-            books: Books::new(args.control),
+            sessions: Sessions::new(args.control),
             refusals: Refusals::default(),
             role: plan.role(),
             tells: args.control || (args.json && plan.role() != Role::Device),
@@ -102,22 +102,22 @@ impl Node {
         Ok(node)
     }
 
-    /// Whether somebody said that it is to end.
+    /// Whether it shall end.
     pub(crate) fn is_to_end(&self) -> bool {
         self.quit || self.stop.load(Ordering::Relaxed)
     }
 
-    /// Serves until somebody says stop.
+    /// Serves until it is stopped.
     pub(crate) fn serve(&mut self) {
         while !self.is_to_end() {
-            // Everything is told before the next line is read: what a line is about may just have come up.
+            // All events are printed before the next command, which may refer to an SA that has just come up.
             if self.next_event(LOOK_UP).is_none() {
                 self.obey();
             }
         }
     }
 
-    /// The next event, which was logged and noted; none if there is none for so long, or somebody rang.
+    /// The next event, logged and recorded; `None` after the time limit, or when woken up.
     pub(crate) fn next_event(&mut self, limit: Duration) -> Option<Event> {
         self.renew_trusts();
         let event = self.driver.next_event(limit, &mut self.facts);
@@ -136,12 +136,12 @@ impl Node {
             self.capture.iter().for_each(|(capture, _)| capture.flush());
             return None;
         };
-        self.books.note(&event);
+        self.sessions.note(&event);
         if let Some(Err(why)) = self.tun.as_mut().map(|tun| tun.note(&event)) {
-            // The SAs are there all the same; whoever looks at the interface should know why it has no address.
+            // The SAs work nevertheless; the warning explains why the interface has no address.
             warn!(target: "keytoll", "{}", printable::line(&why.to_string()));
         }
-        // A busy gateway at `--log warn` is not to write what nobody reads; what is bad is a warning.
+        // A busy gateway at `--log warn` must not format unused events; bad ones are warnings.
         let is_heard = self.tells
             || tracing::enabled!(target: "keytoll", tracing::Level::INFO)
             || Happening::is_bad_news(&event);
@@ -151,7 +151,7 @@ impl Node {
         Some(event)
     }
 
-    /// What is told of an event, if anything is.
+    /// The printed form of an event, if it has one.
     fn happening(&mut self, event: &Event) -> Option<Happening> {
         let (now, naming) = (self.driver.now(), self.driver.engine().naming());
         match event {
@@ -162,7 +162,7 @@ impl Node {
         }
     }
 
-    /// Sets the calendar of certificates by this machine's clock, and reads revocation lists again that have changed.
+    /// Sets the time of certificate checks by this machine's clock, and reloads changed revocation lists.
     fn renew_trusts(&mut self) {
         let now = self.driver.now();
         if now < self.renew_at {
@@ -186,11 +186,11 @@ impl Node {
         self.driver.now()
     }
 
-    /// Does what a line of stdin says, if there is one.
+    /// Executes a command of stdin, if there is one.
     fn obey(&mut self) {
         let Some(lines) = &self.lines else { return };
         match lines.try_recv() {
-            Ok(line) => match control::request(&line, &self.books) {
+            Ok(line) => match control::request(&line, &self.sessions) {
                 Request::Host(order) => self.ask(order),
                 Request::Quit => self.quit = true,
                 Request::Refused(why) => self.tell(&Happening::new("refused").with("why", Value::from(why))),
@@ -200,7 +200,7 @@ impl Node {
         }
     }
 
-    /// Ends in good order: nobody new is let in, every SA is closed, conversations may end; but not for long.
+    /// Ends gracefully: refuses new peers, deletes every SA, lets conversations end, all within a time limit.
     pub(crate) fn drain(&mut self) {
         let open = self.open_count();
         self.tell(&Happening::new("draining").with("open", Value::from(open)));
@@ -211,7 +211,7 @@ impl Node {
         self.tell(&Happening::new("stopped").with("open", Value::from(self.open_count())));
     }
 
-    /// Ends the capture, if there is one, and says how to open it.
+    /// Ends the capture, if there is one, and prints how to decrypt it.
     pub(crate) fn end_capture(&self) -> Result<(), Report> {
         let Some((capture, path)) = &self.capture else { return Ok(()) };
         let captured = capture.finish().map_err(|error| cannot_capture(path, &error))?;
@@ -219,14 +219,14 @@ impl Node {
         Ok(())
     }
 
-    /// Closes every SA, also those that come up meanwhile; waits for the answers, but not for long.
+    /// Deletes every SA, including those established meanwhile; waits for the answers within a time limit.
     pub(crate) fn close_all(&mut self) {
-        for session in self.books.sessions().collect::<Vec<_>>() {
+        for session in self.sessions.sessions().collect::<Vec<_>>() {
             self.close(session);
         }
         let end = self.now() + FAREWELL;
         while self.open_count() > 0 && self.now() < end {
-            // An answer is no event.
+            // An answer is not an event.
             if let Some(Event::Established(established)) = self.next_event(ANSWER_LOOK_UP) {
                 self.close(established.session);
             }
@@ -237,12 +237,12 @@ impl Node {
         self.ask(Order::Close(session));
     }
 
-    /// Sessions that are up, and conversations that are not over.
+    /// Established sessions and unfinished conversations.
     fn open_count(&self) -> usize {
-        self.books.sessions().len() + self.driver.engine().under_way_count()
+        self.sessions.sessions().len() + self.driver.engine().under_way_count()
     }
 
-    /// Logs what happened, and prints it if that is wanted.
+    /// Logs an event, and prints it on request.
     fn tell(&mut self, happening: &Happening) {
         if happening.is_bad() {
             warn!(target: "keytoll", "{happening}");
@@ -251,13 +251,13 @@ impl Node {
         }
         if self.tells {
             let line = happening.json(self.role, self.now());
-            // Nobody reads on; the log still has it.
+            // The reader has closed the pipe; the log remains.
             let _ = screen::print(&printable::json(&format!("{line}\n")));
         }
     }
 }
 
-/// Says where keytoll made a mistake. What the mistake was about may be secret.
+/// Logs the place of a panic. Its message may contain secrets and is left out.
 fn mistaken(Panics { count, place, from }: &Panics) {
     let about = from.map_or_else(String::new, |from| format!(" over a datagram from {from}"));
     error!(
@@ -267,7 +267,7 @@ fn mistaken(Panics { count, place, from }: &Panics) {
     );
 }
 
-/// Begins a capture, with the secret that opens RADIUS. Wireshark takes one: an AAA server's is that of its first client.
+/// Starts a capture, with the RADIUS secret. Wireshark accepts only one: for an AAA server that of its first client.
 fn begin_capture(path: &Path, plan: &NodePlan, args: &NodeArgs, clock: &Clock) -> Result<Capture, Report> {
     let (verb, file) = (plan.role().verb(), args.file.display());
     let comment = format!("keytoll {verb} {file}");

@@ -1,4 +1,4 @@
-//! From a node file to bound sockets: what it says, where it may listen, what stands in the way.
+//! From a node file to bound sockets: reads it, checks the listening address, reports obstacles.
 
 use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
@@ -16,7 +16,7 @@ use miette::{Report, miette};
 use crate::args::Listen;
 use crate::screen::{self, Usage};
 
-/// Reads the file of a node with this role; warnings go to stderr.
+/// Reads a node file of this role; warnings go to stderr.
 pub(crate) fn read(path: &Path, role: Role, listen: Option<Listen>) -> Result<NodePlan, Report> {
     let NodeFile { mut plan, warnings } = Source::node_file(path)?;
     if plan.role() != role {
@@ -40,7 +40,7 @@ pub(crate) fn read(path: &Path, role: Role, listen: Option<Listen>) -> Result<No
     Ok(plan)
 }
 
-/// Loopback, unless the command line itself says otherwise.
+/// Restricts it to loopback, unless the command line has another address.
 fn settle(plan: &mut NodePlan, listen: Option<Listen>) -> Result<(), Report> {
     let (ip, port) = match plan {
         NodePlan::Gateway(plan) => (&mut plan.listen, &mut plan.endpoint.ports.0),
@@ -68,7 +68,7 @@ fn settle(plan: &mut NodePlan, listen: Option<Listen>) -> Result<(), Report> {
     }
 }
 
-/// What is bound, and where in the order that the blueprint wants.
+/// Binds the sockets, in the order of the blueprint.
 pub(crate) fn bind(blueprint: &Blueprint, seed: &Seed) -> Result<(Sockets, Vec<Socket>), Report> {
     let (mut udp, mut tcp, mut calls) = (Vec::new(), Vec::new(), Vec::new());
     for wanted in blueprint.sockets() {
@@ -84,7 +84,7 @@ pub(crate) fn bind(blueprint: &Blueprint, seed: &Seed) -> Result<(Sockets, Vec<S
     let sockets = Sockets::bind(&udp)
         .and_then(|sockets| sockets.recognising(by_ports).streaming(streaming, &tcp))
         .map_err(|error| miette!("cannot {error}"))?;
-    // Blueprints want them in the same order.
+    // Blueprints expect them in this order.
     let locals = [sockets.locals(), calls].concat();
     Ok((sockets, locals))
 }

@@ -1,4 +1,4 @@
-//! What `keytoll connect` says: what was negotiated, every message with its time, and how it ended.
+//! The output of `keytoll connect`: the negotiated parameters, every message with its time, and the outcome.
 
 use std::borrow::Cow;
 use std::fmt::Write;
@@ -14,27 +14,27 @@ use super::log::Milestones;
 use super::steps::Step;
 use crate::screen;
 
-/// Why an attempt came to nothing.
+/// Why an attempt failed.
 #[derive(Debug, Clone)]
 pub(crate) enum Trouble {
-    /// Authentication failed, or was refused; or the SA for traffic was.
+    /// Authentication failed or was refused, or the child SA was refused.
     Failed {
         why: Cow<'static, str>,
         refused: bool,
         child: bool,
-        /// What we offered, if nothing of it was acceptable.
+        /// Our proposal, if nothing in it was acceptable.
         offered: Option<String>,
     },
-    /// It took too long.
+    /// It timed out.
     Late(Duration),
-    /// The SA is there, but nobody answered.
+    /// The SA is established, but the echo request got no answer.
     NoEcho(Duration),
-    /// Somebody said stop.
+    /// It was interrupted.
     Interrupted,
 }
 
 impl Trouble {
-    /// The gateway does not tell what it accepts, except to its own log.
+    /// The gateway reports what it accepts only in its own log.
     fn sentence(&self) -> String {
         let offered = match self {
             Self::Failed { offered: Some(offered), .. } => {
@@ -79,12 +79,12 @@ pub(crate) struct Attempt {
     pub(crate) steps: Vec<Step>,
     pub(crate) done: bool,
     pub(crate) trouble: Option<Trouble>,
-    /// What is most likely wrong.
+    /// The likely cause.
     pub(crate) likely: Option<&'static str>,
 }
 
 impl Attempt {
-    /// Whether it has led to this session.
+    /// Whether it resulted in this session.
     pub(crate) fn is_under(&self, session: SessionId) -> bool {
         self.established.as_ref().is_some_and(|established| established.session == session)
     }
@@ -94,7 +94,7 @@ impl Attempt {
         self.established.iter_mut().filter(|own| own.session == old).for_each(|own| own.session = new);
     }
 
-    /// What went wrong, and what that most likely is about.
+    /// A description of the failure with its likely cause.
     fn sentence(&self) -> Option<String> {
         let trouble = self.trouble.as_ref()?.sentence();
         Some(self.likely.map_or(trouble.clone(), |likely| format!("{trouble} (most likely {likely})")))
@@ -117,7 +117,7 @@ impl Attempt {
         self.steps.iter().filter(|step| step.again && step.sent).count()
     }
 
-    /// IKE messages, those that were repeated left out.
+    /// IKE messages, without retransmissions.
     fn messages(&self) -> impl Iterator<Item = &Step> {
         self.steps.iter().filter(|step| step.id.is_some() && !step.again)
     }
@@ -127,7 +127,7 @@ impl Attempt {
     }
 }
 
-/// With three decimals: finer is noise.
+/// With three decimals.
 fn millis(duration: Duration) -> f64 {
     duration.as_micros() as f64 / 1000.0
 }
@@ -159,12 +159,12 @@ impl Outcome {
         self.attempts.push(attempt);
     }
 
-    /// Whether every attempt led to an SA that works, and there was one.
+    /// Whether every attempt resulted in a working SA, and there was at least one.
     pub(crate) fn is_good(&self) -> bool {
         !self.attempts.is_empty() && self.attempts.iter().all(|attempt| attempt.done)
     }
 
-    /// The last attempt; of `many` only the first in full.
+    /// The last attempt; with `many` only the first one in full.
     pub(crate) fn text_of_last(&self, many: bool) -> String {
         let Some(attempt) = self.attempts.last() else { return String::new() };
         if many && self.attempts.len() > 1 {
@@ -215,7 +215,7 @@ impl Outcome {
         format!("connected to the gateway at {}\n{}\n", self.gateway, screen::table(&rows))
     }
 
-    /// As one document.
+    /// The JSON document.
     pub(crate) fn document(&self) -> Document<'_> {
         Document {
             format: 1,
@@ -246,7 +246,7 @@ fn spread(values: &[f64]) -> Option<(f64, f64, f64)> {
     Some((min, mean, max))
 }
 
-/// Each message with when it passed and how long after the one before it.
+/// Each message with its time and its distance to the previous one.
 fn steps(attempt: &Attempt) -> String {
     let heading = ["at ms", "after ms", "bytes", "", "message", ""].map(str::to_owned).to_vec();
     let mut before = attempt.milestones.triggered.unwrap_or(attempt.begun);
@@ -267,7 +267,7 @@ fn steps(attempt: &Attempt) -> String {
     screen::table(&std::iter::once(heading).chain(lines).collect::<Vec<_>>()) + "\n"
 }
 
-/// How it ended, in one line.
+/// The outcome, in one line.
 fn end_of(attempt: &Attempt) -> String {
     let counts = format!(
         "{} messages, {} bytes, {} retransmissions",

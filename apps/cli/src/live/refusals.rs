@@ -1,5 +1,5 @@
-//! Refused proposals on their way to the log. Strangers cause as many as they like: one of an address is told in a while, of few
-//! addresses, and the others are counted.
+//! Refused proposals on their way to the log. Strangers can cause any number of them: the log has one per address and period, for
+//! a limited number of addresses; the others are counted.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -10,26 +10,26 @@ use serde_json::Value;
 
 use super::happening::{Happening, shown};
 
-/// How long a while is.
+/// The length of a period.
 const WHILE: Duration = Duration::from_secs(10);
-/// So many addresses are told apart in a while.
+/// Distinct addresses in a period.
 const ADDRESSES_MAX: usize = 16;
 
-/// What was refused lately.
+/// The proposals refused in the current period.
 #[derive(Debug, Default)]
 pub(crate) struct Refusals {
-    /// When the while ends in which these were counted.
+    /// The end of the period.
     until: Time,
-    /// What was not told, by address; of these one each was.
+    /// Refusals that were not logged, by address; one of each was.
     left_out: BTreeMap<Host, u64>,
-    /// What was not told of further addresses.
+    /// Refusals that were not logged, of further addresses.
     further: u64,
-    /// Why the last one was refused.
+    /// The reason of the last one.
     why: &'static str,
 }
 
 impl Refusals {
-    /// What is to be told of a proposal from this address that was refused, if it is.
+    /// The event for a refused proposal from this address, unless it is suppressed.
     pub(crate) fn note(
         &mut self,
         now: Time,
@@ -53,12 +53,12 @@ impl Refusals {
         None
     }
 
-    /// What is to be told of those that were not, if it is time.
+    /// The events for suppressed refusals, at the end of the period.
     pub(crate) fn flush(&mut self, now: Time) -> Vec<Happening> {
         if now < self.until { Vec::new() } else { self.rest() }
     }
 
-    /// The same whenever it is.
+    /// The same at any time.
     pub(crate) fn rest(&mut self) -> Vec<Happening> {
         let Self { left_out, further, why, .. } = std::mem::take(self);
         let of_address = left_out.into_iter().filter(|(_, count)| *count > 0);
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn one_of_an_address_is_told_and_the_others_are_counted() {
+    fn one_per_address_is_logged_and_the_others_are_counted() {
         let mut refusals = Refusals::default();
         assert!(note(&mut refusals, 1, 0x7f00_0001) && note(&mut refusals, 2, 0x7f00_0002));
         assert!((0..1000).all(|_| !note(&mut refusals, 3, 0x7f00_0001)));
@@ -102,7 +102,7 @@ mod tests {
         assert!(note(&mut refusals, 12, 0x7f00_0001), "the while is over");
     }
 
-    /// Whoever forges addresses gets few lines, and takes no memory.
+    /// Forged addresses cause few lines and take no memory.
     #[test]
     fn a_flood_from_everywhere_is_counted() {
         let mut refusals = Refusals::default();

@@ -1,4 +1,4 @@
-//! Every message of a connection with its time, as it passes the sockets.
+//! Every message of a connection with its time, as seen at the sockets.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -8,7 +8,7 @@ use keytoll_live::{Seen, Tap};
 use keytoll_rigs::FAMILIES;
 use keytoll_trace::Protocol;
 
-/// More steps than this are not kept.
+/// The greatest number of steps that are kept.
 const STEPS_MAX: usize = 10_000;
 
 /// A message that passed.
@@ -28,7 +28,7 @@ pub(crate) struct Step {
     pub(crate) again: bool,
 }
 
-/// The steps since the last beginning.
+/// The steps since the start of the attempt.
 #[derive(Debug)]
 struct Book {
     observer: Observer,
@@ -53,7 +53,7 @@ impl Steps {
         std::mem::take(&mut book.steps)
     }
 
-    /// Whether anything has come in since.
+    /// Whether any message was received since.
     pub(crate) fn has_answer(&self) -> bool {
         let book = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         book.steps.iter().any(|step| !step.sent)

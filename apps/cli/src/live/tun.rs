@@ -1,4 +1,4 @@
-//! The interface of a node: made before the node begins, addressed when its address is known.
+//! The TUN interface of a node: created before the node starts, configured when its address is known.
 
 use std::net::IpAddr;
 
@@ -9,18 +9,18 @@ use keytoll_scenario::NodePlan;
 use keytoll_scenario::node::TunPlan;
 use miette::{Report, miette};
 
-/// An interface that may still want its address.
+/// An interface that may not have its address yet.
 pub(crate) struct Tun {
     plan: TunPlan,
-    /// The peer, where it is outside the tunnel, if that is known beforehand.
+    /// The outer address of the peer, if it is known beforehand.
     peer: Option<IpAddr>,
-    /// The address that the gateway gave.
+    /// The address that the gateway assigned.
     assigned: Option<IpAddr>,
     is_routed: bool,
 }
 
 impl Tun {
-    /// Makes the interface that the plan wants, if it wants one.
+    /// Creates the interface, if the plan has one.
     pub(crate) fn open(plan: &NodePlan) -> Result<Option<(Self, Interface)>, Report> {
         let (plan, peer) = match plan {
             NodePlan::Gateway(plan) => (plan.tun.clone(), None),
@@ -37,7 +37,7 @@ impl Tun {
         Ok(Some((tun, interface)))
     }
 
-    /// Takes the address that the gateway gave, if the plan has none of its own.
+    /// Takes the address that the gateway assigned, if the plan has none.
     pub(crate) fn note(&mut self, event: &Event) -> Result<(), Report> {
         let Event::Established(established) = event else { return Ok(()) };
         let Some(address) = established.address.filter(|_| self.plan.address.is_none()) else {
@@ -46,7 +46,7 @@ impl Tun {
         if self.assigned == Some(address) {
             return Ok(());
         }
-        // What the gateway says must not take a host or network of this machine out of its reach.
+        // An assigned address must not make a host or network of this machine unreachable.
         interface::check_free(&self.plan.name, address).map_err(|error| miette!("{error}"))?;
         let alone = |address: IpAddr| if address.is_ipv4() { 32 } else { 128 };
         assign(&self.plan.name, address, alone(address)).map_err(|error| miette!("{error}"))?;
@@ -56,7 +56,7 @@ impl Tun {
         self.routes().map_err(|error| miette!("{error}"))
     }
 
-    /// Routes the plan's networks here, once: they stay when the address changes.
+    /// Routes the plan's networks to the interface, once: the routes remain when the address changes.
     fn routes(&mut self) -> Result<(), InterfaceError> {
         if std::mem::replace(&mut self.is_routed, true) {
             return Ok(());
@@ -64,11 +64,11 @@ impl Tun {
         self.plan.routes.iter().try_for_each(|network| self.route(&network.to_string()))
     }
 
-    /// Routes a network here, unless the peer itself is in it and has no better way.
+    /// Routes a network to the interface, unless the peer itself is in it and has no more specific route.
     fn route(&self, network: &str) -> Result<(), InterfaceError> {
         interface::route(&self.plan.name, network)?;
         self.check_way().inspect_err(|_| {
-            // The error is the one to tell; that the route is gone already is none.
+            // The first error is returned; a route that is gone already is none.
             let _ = interface::unroute(&self.plan.name, network);
         })
     }

@@ -1,4 +1,4 @@
-//! `keytoll profile esp`: where the time of a packet goes at the end of a tunnel.
+//! `keytoll profile esp`: where the CPU time of a packet goes at the end of a tunnel.
 
 use std::num::NonZeroU32;
 use std::process::ExitCode;
@@ -18,17 +18,17 @@ use crate::progress::{Counted, Progress};
 use crate::screen::{Page, Usage, interrupted, note_interruption, width, written};
 use crate::{interrupt, version};
 
-/// The name in place of a method.
+/// The word in place of a method.
 pub(super) const ESP: &str = "esp";
 
 /// Paper 004 pings with as many.
 pub(crate) const PACKET: u16 = 736;
-/// A packet takes microseconds, so there can be more of them than of the paper's 25.
+/// A packet takes microseconds, so more than the paper's 25 are affordable.
 pub(crate) const PACKETS: u32 = 1000;
-/// Those of paper 004, and two that are used today.
+/// The suites of paper 004, and two current ones.
 const SUITES: [&str; 5] = ["3des-md5", "aes128-md5", "aes256-md5", "aes128gcm16", "chacha20poly1305"];
 
-/// Profiles packets and shows what came of it.
+/// Profiles packets and shows the results.
 pub(super) fn profile(args: &ProfileArgs) -> Result<ExitCode, Report> {
     without_method(args)?;
     let (packet_bytes, suites) = (length(args)?, suites_of(args)?);
@@ -49,7 +49,7 @@ pub(super) fn profile(args: &ProfileArgs) -> Result<ExitCode, Report> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Arguments that only authentications have.
+/// Refuses arguments that only authentications have.
 fn without_method(args: &ProfileArgs) -> Result<(), Report> {
     let given = [
         ("--node", args.node.is_some()),
@@ -82,7 +82,7 @@ fn suites_of(args: &ProfileArgs) -> Result<Vec<Suite>, Report> {
     names.into_iter().map(suite).collect()
 }
 
-/// A suite for ESP that this build can compute.
+/// A suite for ESP that this build supports.
 pub(crate) fn suite(name: &str) -> Result<Suite, Report> {
     let suite = Suite::esp(name).map_err(|error| {
         let message = format!("`{name}` is no suite for ESP: {error}");
@@ -136,7 +136,7 @@ pub(crate) fn measure(
         .ok_or_else(|| miette!("interrupted before anything was measured"))
 }
 
-/// What a reader must know.
+/// Notes for the reader.
 fn notes(repeated: u32, disturbed: u32) -> Vec<String> {
     let ways = "Native is the echo alone: IP and ICMP read, checked and written. Skeleton is the same tunnel with null \
                 cryptography; initialization vectors are drawn in both, which is part of `header`. An AEAD does integrity in \

@@ -1,4 +1,4 @@
-//! A run without trace: every record is measured as it comes and forgotten, so memory does not grow with the run.
+//! A run without trace: every record is measured at once and dropped, so that memory does not grow with the run.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -7,7 +7,7 @@ use keytoll_analysis::{Findings, RowFindings};
 use keytoll_lab::{Cost, Directory, Keeper, Keepers, Record, Recorder, RowEnd, RunError};
 use keytoll_scenario::plan::RowPlan;
 
-/// What takes samples that nobody keeps one by one.
+/// A consumer of samples that are not kept.
 type Forget = fn(&Sample);
 
 /// Measures one row.
@@ -36,7 +36,7 @@ impl<'a> Rows<'a> {
         Self { directory, tallies: Mutex::new((0..count).map(|_| None).collect()) }
     }
 
-    /// The findings of the rows that were measured.
+    /// The findings of the measured rows.
     pub(super) fn findings(self) -> Findings {
         let manifest = self.directory.manifest();
         let tallies = self.tallies.into_inner().unwrap_or_else(PoisonError::into_inner);

@@ -1,4 +1,4 @@
-//! What a study wants besides its run.
+//! The measurements of a study besides its run.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -10,8 +10,7 @@ use miette::Report;
 use crate::crypto;
 use crate::profile::{Plans, packets};
 
-/// Measures it, or what can be measured until somebody wants an end. Without cryptography that costs something there is nothing
-/// to profile.
+/// Measures them, or as many as are possible before an interruption. Without real cryptography there is nothing to profile.
 pub(super) fn measure(wants: Wants, plan: &Plan, stop: &AtomicBool) -> Result<Supplement, Report> {
     let mut supplement = Supplement::default();
     let goes_on = || plan.crypto.computes() && !stop.load(Ordering::Relaxed);

@@ -1,9 +1,9 @@
-//! The schema of an event of a node: events are made of names and fields (`live/happening.rs`), not of types.
+//! The schema of an event of a node: events consist of names and fields (`live/happening.rs`), not of types.
 
 use schemars::{Schema, json_schema};
 use serde_json::{Map, Value, json};
 
-/// An event: its name, the fields that it always has, those that it has where they are known.
+/// An event: its name, its required fields, its optional fields.
 type Event = (&'static str, &'static [&'static str], &'static [&'static str]);
 
 const EVENTS: [Event; 18] = [
@@ -35,7 +35,7 @@ const EVENTS: [Event; 18] = [
     ("refused", &["why"], &[]),
 ];
 
-/// A field, what it means, and whether it is something else than text.
+/// A field, its meaning, and its type if it is not text.
 type Field = (&'static str, &'static str, Option<&'static str>);
 
 const FIELDS: [Field; 25] = [
@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_field_is_described_and_every_description_needed() {
+    fn every_field_is_described_and_every_description_used() {
         let used = EVENTS.iter().flat_map(|(_, always, known)| always.iter().chain(*known));
         let used: std::collections::BTreeSet<&str> = used.copied().chain(["at_ms"]).collect();
         assert_eq!(used, FIELDS.iter().map(|(name, ..)| *name).collect());

@@ -1,4 +1,4 @@
-//! `role = "aaa"`: a RADIUS server with EAP behind it.
+//! `role = "aaa"`: a RADIUS server with an EAP server.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -19,25 +19,25 @@ use crate::tree::{Item, Table};
 /// An AAA server.
 #[derive(Debug, Clone)]
 pub struct AaaPlan {
-    /// Where it listens.
+    /// The listening address.
     pub listen: IpAddr,
-    /// For Access-Requests, and for Accounting-Requests.
+    /// The ports for authentication and for accounting.
     pub ports: (u16, u16),
-    /// What it is called in MD5 and MSCHAPv2, and in Diameter.
+    /// Its name in MD5 and MSCHAPv2, and in Diameter.
     pub name: String,
-    /// Who may ask, and the secret shared with each.
+    /// The RADIUS clients, and the secret shared with each.
     pub clients: Vec<(IpAddr, Secret)>,
-    /// What it proposes, in this order.
+    /// The EAP methods it proposes, in this order.
     pub methods: Vec<&'static EapMethod>,
     /// Users with a password.
     pub users: Vec<(String, Secret)>,
-    /// TLS, for methods with it.
+    /// TLS, for methods that use it.
     pub tls: Option<Placed<TlsPlan>>,
     /// Subscribers of its own.
     pub subscribers: Vec<SubscriberPlan>,
-    /// Who knows other subscribers.
+    /// The HSS of other subscribers.
     pub hss: Option<HssAccessPlan>,
-    /// Give cards pseudonyms.
+    /// Whether it assigns pseudonyms to SIM and AKA peers.
     pub pseudonyms: bool,
     /// Fast re-authentications after a full one.
     pub fast_reauth: u16,
@@ -47,18 +47,18 @@ pub struct AaaPlan {
     pub access_network: String,
 }
 
-/// The HSS as the AAA server asks it.
+/// Access to an HSS.
 #[derive(Debug, Clone)]
 pub struct HssAccessPlan {
-    /// Where it listens.
+    /// The address of the HSS.
     pub server: SocketAddr,
-    /// The address questions come from; none: whichever leads there.
+    /// The local address; `None`: chosen by the routing table.
     pub local: Option<IpAddr>,
     /// Our realm, and its.
     pub realm: String,
-    /// For how many authentications vectors are asked at a time.
+    /// For how many authentications vectors are requested at a time.
     pub batch: u8,
-    /// What secures Diameter; none: nothing does.
+    /// TLS around Diameter; `None`: no protection.
     pub tls: Option<Placed<PeerTlsPlan>>,
 }
 
@@ -106,7 +106,7 @@ pub(super) fn read(document: &Table, files: &mut Files) -> Result<AaaPlan, Scena
     Ok(plan)
 }
 
-/// Every method has what it judges by.
+/// Checks that every method has its credentials.
 fn check(document: &Table, item: &Item, plan: &AaaPlan) -> Result<(), ScenarioError> {
     if let (Some(hss), false) = (document.entry("hss"), plan.subscribers.is_empty()) {
         let message = "an AAA server has subscribers of its own or asks an HSS, not both";
@@ -140,7 +140,7 @@ fn check_tls(plan: &AaaPlan, tls: &Placed<TlsPlan>) -> Result<(), ScenarioError>
     Ok(())
 }
 
-/// Addresses, and the secret of each.
+/// The clients with their secrets.
 fn clients(item: &Item, files: &mut Files) -> Result<Vec<(IpAddr, Secret)>, ScenarioError> {
     let entries = item.table()?.entries.iter();
     let client = |entry: &crate::tree::Entry| {

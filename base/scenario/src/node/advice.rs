@@ -1,4 +1,4 @@
-//! What a node file may say and should not: settings that do what they say and give something away by it.
+//! Warnings about valid node files: settings that weaken security.
 
 use super::{BelievePlan, ConnectionPlan, DevicePlan, NodePlan, ProvePlan};
 use crate::catalogue::eap::Proof;
@@ -14,7 +14,7 @@ pub(super) fn of(plan: &NodePlan) -> Vec<String> {
     }
 }
 
-// RFC 7296 §2.16: the responder proves itself with a signature, so that no other initiator can play it.
+// RFC 7296 §2.16: with a signature of the responder no other initiator can impersonate it.
 fn shared_key_before_eap(connection: &ConnectionPlan) -> Option<String> {
     let is_open = matches!((&connection.prove, &connection.believe), (ProvePlan::Psk(_), BelievePlan::Eap));
     is_open.then(|| {

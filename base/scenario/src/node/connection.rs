@@ -1,4 +1,4 @@
-//! `[connection]`: with whom IKE is spoken and on what terms; and what is true of a whole IKE endpoint.
+//! `[connection]`: the peers of IKE and the parameters agreed with them; and the settings of a whole IKE endpoint.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -19,38 +19,38 @@ use crate::quantity::Kind;
 use crate::resolve::values::{NEVER, esp_suites, fragmentation, rekey, suites, wait, whole_seconds};
 use crate::tree::{Item, Table, Value};
 
-/// How we prove who we are.
+/// How we authenticate to the peer.
 #[derive(Debug, Clone)]
 pub enum ProvePlan {
     /// With a shared key.
     Psk(Secret),
     /// With a certificate.
     Certificate(CertificatePlan),
-    /// With a private key whose public half the peer has.
+    /// With a private key whose public key the peer has.
     RawKey(Placed<PathBuf>),
-    /// Device: with EAP. Gateway: with nothing but the key that EAP makes (RFC 5998).
+    /// Device: with EAP. Gateway: only with the key that EAP exports (RFC 5998).
     Eap,
 }
 
-/// What convinces us of the peer.
+/// How the peer authenticates to us.
 #[derive(Debug, Clone)]
 pub enum BelievePlan {
-    /// A shared key: of its own, or the one for everybody else.
+    /// A shared key: one for each identity, or one for all.
     Psk {
         /// For identities without their own.
         any: Option<Secret>,
         /// By identity.
         by_identity: Vec<(Placed<String>, Secret)>,
     },
-    /// A certificate with a path to these.
+    /// A certificate with a path to one of these roots.
     Roots(RootsPlan),
-    /// A signature by the key whose public half this is.
+    /// A signature that this public key verifies.
     RawKey(Placed<PathBuf>),
-    /// Gateway: EAP, judged by the AAA server. Device: the key that EAP makes is the gateway's only proof.
+    /// Gateway: EAP, verified by the AAA server. Device: the key that EAP exports is the gateway's only proof.
     Eap,
 }
 
-/// Files of a certificate, its intermediates after it, and of its key.
+/// The files of a certificate followed by its intermediates, and of its key.
 #[derive(Debug, Clone)]
 pub struct CertificatePlan {
     /// PEM or DER.
@@ -59,16 +59,16 @@ pub struct CertificatePlan {
     pub key: Placed<PathBuf>,
 }
 
-/// Files of certificates that are trusted, and of revocation lists.
+/// Files of trusted certificates, and of revocation lists.
 #[derive(Debug, Clone)]
 pub struct RootsPlan {
     /// PEM or DER.
     pub roots: Placed<PathBuf>,
-    /// PEM or DER; empty: nobody is asked whether a certificate was revoked.
+    /// PEM or DER; empty: no revocation checks.
     pub lists: Vec<Placed<PathBuf>>,
 }
 
-/// Which IKE, and what only that version wants to know.
+/// The IKE version, and its specific settings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum VersionPlan {
     /// IKEv2.
@@ -77,27 +77,27 @@ pub enum VersionPlan {
     V1 {
         /// The exchange of phase 1.
         phase1: Phase1,
-        /// Of the ISAKMP SA; the responder's holds if it is shorter.
+        /// Lifetime of the ISAKMP SA; the responder's applies if it is shorter.
         lifetime: Duration,
-        /// Of the IPsec SAs; the responder's holds if it is shorter.
+        /// Lifetime of the IPsec SAs; the responder's applies if it is shorter.
         child_lifetime: Duration,
     },
 }
 
-/// Terms with one kind of peer.
+/// The settings for one kind of peer.
 #[derive(Debug, Clone)]
 pub struct ConnectionPlan {
     /// For logs.
     pub name: String,
     /// Which IKE.
     pub version: VersionPlan,
-    /// Who we say we are; none: whom the card or the EAP user says.
+    /// Our identity; `None`: that of the card or the EAP user.
     pub identity: Option<Placed<String>>,
-    /// Whom we expect; none: anybody we believe.
+    /// The identity of the peer; `None`: any authenticated one.
     pub peer: Option<Placed<String>>,
     /// How we prove ourselves.
     pub prove: ProvePlan,
-    /// Signatures we make with our key, best first; none: what is usual for the key.
+    /// Our signature schemes, best first; `None`: the usual ones of the key.
     pub signatures: Option<Placed<Vec<SignatureScheme>>>,
     /// How the peer must.
     pub believe: BelievePlan,
@@ -109,21 +109,21 @@ pub struct ConnectionPlan {
     pub mode: Mode,
     /// No SA for traffic (RFC 6023).
     pub childless: bool,
-    /// What we send from; empty: our own addresses.
+    /// Local traffic selectors; empty: our own addresses.
     pub local: Vec<IpNetwork>,
-    /// What we send to; empty: the peer's address, or with a virtual address anything.
+    /// Remote traffic selectors; empty: the peer's address, or any with a virtual address.
     pub remote: Vec<IpNetwork>,
     /// Device: ask for an inner address.
     pub virtual_address: bool,
-    /// Gateway: inner addresses to give away.
+    /// Gateway: the pool of inner addresses.
     pub pool: Option<PoolPlan>,
-    /// Gateway: the device must prove itself again within this (RFC 4478).
+    /// Gateway: the device must reauthenticate within this time (RFC 4478).
     pub auth_lifetime: Option<Duration>,
-    /// Replace the keys of the IKE SA after this.
+    /// Time after which the IKE SA is rekeyed.
     pub rekey_ike: Option<Duration>,
-    /// Replace the keys of child SAs after this.
+    /// Time after which child SAs are rekeyed.
     pub rekey_child: Option<Duration>,
-    /// Ask a silent peer whether it lives after this (RFC 7296 §2.4).
+    /// Silence after which the peer's liveness is checked (RFC 7296 §2.4).
     pub liveness: Option<Duration>,
 }
 
@@ -147,44 +147,44 @@ impl Encapsulation {
     }
 }
 
-/// What is true of every connection of an endpoint.
+/// The settings of an endpoint, for all its connections.
 #[derive(Debug, Clone)]
 pub struct EndpointPlan {
-    /// Our ports for IKE, and for IKE and ESP behind a NAT; 0: whichever is free.
+    /// Our ports for IKE, and for IKE and ESP behind a NAT; 0: any free one.
     pub ports: (u16, u16),
     /// When cookies are demanded.
     pub cookies: CookiePolicy,
     /// Half-open SAs held at most.
     pub half_open_max: u32,
-    /// SAs for traffic under one IKE SA at most.
+    /// Limit of child SAs under one IKE SA.
     pub children_max: u32,
-    /// IKE SAs of one peer at most.
+    /// Limit of IKE SAs of one peer.
     pub ike_sas_max: u32,
-    /// Longest IP packet of a fragmented message; none: no fragments.
+    /// The longest IP packet of a fragmented message, in bytes; `None`: no fragmentation.
     pub fragment_bytes: Option<u16>,
     /// Timers of requests.
     pub retransmission: Retransmission,
     /// When ESP travels in UDP.
     pub encapsulation: Encapsulation,
-    /// Behind a NAT: how long nothing is sent before the NAT is reminded of us; none: it is not.
+    /// Behind a NAT: silence after which a keepalive is sent; `None`: never.
     pub nat_keepalive: Option<Duration>,
-    /// How much the SAs for traffic may carry.
+    /// Limits of the child SAs.
     pub sa_limits: SaLimits,
 }
 
-/// SAs for traffic that a peer may have under one IKE SA, unless a file says otherwise.
+/// The default limit of child SAs under one IKE SA.
 const CHILDREN_MAX: u32 = 64;
 
-/// RFC 3948 §4: 20 seconds is what it recommends.
+// RFC 3948 §4: the recommended interval is 20 seconds.
 const NAT_KEEPALIVE: Duration = Duration::from_secs(20);
 
-/// After so much silence a peer with an inner address is asked whether it lives, unless a file says otherwise.
+/// The default silence after which the liveness of a peer with an inner address is checked.
 const POOL_LIVENESS: Duration = Duration::from_secs(120);
 
-/// IKE SAs that a peer may have, unless a file says otherwise: one in use and one that takes its place, on two machines.
+/// The default limit of IKE SAs of a peer: one in use and its successor, on two machines.
 const IKE_SAS_MAX: u32 = 4;
 
-/// The keys of an endpoint, beside those of its role.
+/// The keys of an endpoint, besides those of its role.
 pub(super) const ENDPOINT_KEYS: &[&str] = &[
     "port",
     "nat_port",
@@ -205,7 +205,7 @@ pub(super) const ENDPOINT_KEYS: &[&str] = &[
     "replay_window",
 ];
 
-/// The endpoint, with these ports unless the document says others.
+/// Parses the endpoint, with these default ports.
 pub(super) fn endpoint(
     document: &Table,
     (port, nat_port): (u16, u16),
@@ -261,7 +261,7 @@ const KEYS: &[&str] = &[
     "liveness",
 ];
 
-/// The keys that mean something to one side only.
+/// The keys that only one role has.
 const fn keys_of(role: Role) -> &'static [&'static str] {
     match role {
         Role::Gateway => &["pool", "auth_lifetime"],
@@ -303,7 +303,7 @@ pub(super) fn read(item: &Item, role: Role, files: &mut Files) -> Result<Connect
     Ok(plan)
 }
 
-/// `version = 1`, and the keys that mean something to IKEv1 only.
+/// `version = 1`, and the keys of IKEv1.
 fn version(table: &Table) -> Result<VersionPlan, ScenarioError> {
     if table.or("version", 2, |item| item.integer(1..=2))? == 2 {
         let of_v1 = ["aggressive", "lifetime", "child_lifetime"];
@@ -319,14 +319,14 @@ fn version(table: &Table) -> Result<VersionPlan, ScenarioError> {
     Ok(VersionPlan::V1 {
         phase1: if aggressive { Phase1::Aggressive } else { Phase1::Main },
         lifetime: table.or("lifetime", A_DAY, whole_seconds)?,
-        // RFC 2407 §4.5: without a lifetime of its own an IPsec SA lives for eight hours.
+        // RFC 2407 §4.5: the default lifetime of an IPsec SA is eight hours.
         child_lifetime: table.or("child_lifetime", A_DAY / 3, whole_seconds)?,
     })
 }
 
 const A_DAY: Duration = Duration::from_secs(86_400);
 
-/// What the version has no word for.
+/// Refuses settings that the version does not support.
 fn check_version(plan: &ConnectionPlan, role: Role, table: &Table) -> Result<(), ScenarioError> {
     if plan.version == VersionPlan::V2 {
         return Ok(());
@@ -349,7 +349,7 @@ fn check_version(plan: &ConnectionPlan, role: Role, table: &Table) -> Result<(),
             "both sides of IKEv1 prove themselves alike: with a key or with signatures",
         );
     }
-    // RFC 2409 §5.5: quick mode has one identity for each side; a gateway may be asked for any of several.
+    // RFC 2409 §5.5: quick mode has one identity for each side; a gateway accepts any of several.
     let many =
         [("local", &plan.local), ("remote", &plan.remote)].into_iter().find(|(_, side)| side.len() > 1);
     if let (Some((key, _)), Role::Device) = (many, role) {
@@ -367,7 +367,7 @@ fn check_version(plan: &ConnectionPlan, role: Role, table: &Table) -> Result<(),
     blame("suites").and_then(|()| blame("esp_suites"))
 }
 
-/// A certificate says whose it is, a bare key does not.
+/// A certificate contains its identity, a raw public key does not.
 fn check_owner(plan: &ConnectionPlan, table: &Table) -> Result<(), ScenarioError> {
     match (&plan.believe, &plan.peer, table.entry("peer_auth")) {
         (BelievePlan::RawKey(_), None, Some(entry)) => {
@@ -426,7 +426,7 @@ fn placed_text(item: &Item) -> Result<Placed<String>, ScenarioError> {
     item.text("an identity in a string").map(|text| Placed::new(text.to_owned(), item))
 }
 
-/// `"never"`, or from a second to an hour.
+/// `"never"`, or from one second to one hour.
 fn keepalive(item: &Item) -> Result<Option<Duration>, ScenarioError> {
     if matches!(&item.value, Value::Text(word) if word == NEVER) {
         return Ok(None);
@@ -435,7 +435,7 @@ fn keepalive(item: &Item) -> Result<Option<Duration>, ScenarioError> {
     Ok(Some(Duration::from_nanos(nanos)))
 }
 
-/// Whoever is gone must not keep an inner address for ever.
+/// A device that has disappeared must not keep an inner address for ever.
 fn usual_liveness(table: &Table) -> Option<Duration> {
     table.get("pool").map(|_| POOL_LIVENESS)
 }
@@ -446,7 +446,7 @@ fn liveness(item: &Item) -> Result<Option<Duration>, ScenarioError> {
     Ok(Some(Duration::from_nanos(nanos)))
 }
 
-/// `{ psk = … }`, `{ certificate = …, key = … }`, `{ key = … }`, or what stands for EAP in this role.
+/// `{ psk = … }`, `{ certificate = …, key = … }`, `{ key = … }`, or the word for EAP of this role.
 fn prove(item: &Item, role: Role, files: &mut Files) -> Result<ProvePlan, ScenarioError> {
     let word = if role == Role::Gateway { "eap-only" } else { "eap" };
     let Value::Table(table) = &item.value else {
@@ -460,7 +460,7 @@ fn prove(item: &Item, role: Role, files: &mut Files) -> Result<ProvePlan, Scenar
     }
 }
 
-/// The one word that is no table.
+/// The only value that is a word instead of a table.
 fn eap_word(item: &Item, word: &str, one: &str, other: &str) -> Result<(), ScenarioError> {
     if item.text("a table or a word")? == word {
         return Ok(());
@@ -469,8 +469,8 @@ fn eap_word(item: &Item, word: &str, one: &str, other: &str) -> Result<(), Scena
     Err(error.hint(format!("`{one}`, `{other}` or `\"{word}\"`")))
 }
 
-/// `{ psk = … }`, `{ psks = { identity = … } }`, `{ roots = … }`, `{ public_key = … }`, or what stands for EAP. Who shares a key with the
-/// peer need not say it twice.
+/// `{ psk = … }`, `{ psks = { identity = … } }`, `{ roots = … }`, `{ public_key = … }`, or the word for EAP. A key shared with the
+/// peer need not be repeated.
 fn believe(
     connection: &Table,
     prove: &ProvePlan,

@@ -1,4 +1,4 @@
-//! `role = "device"`: an IKE initiator, with what it proves itself by.
+//! `role = "device"`: an IKE initiator, with its credentials.
 
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
@@ -24,17 +24,17 @@ pub struct DevicePlan {
     pub gateway: SocketAddr,
     /// The gateway's port for IKE and ESP behind a NAT.
     pub gateway_nat_port: u16,
-    /// Our address; none: whichever leads there.
+    /// Our address; `None`: chosen by the routing table.
     pub local: Option<IpAddr>,
     /// Our IKE endpoint.
     pub endpoint: EndpointPlan,
     /// The terms.
     pub connection: ConnectionPlan,
-    /// Our own address inside the tunnel, if we bring one along.
+    /// Our own address inside the tunnel, if it is not assigned.
     pub inner: Option<IpAddr>,
-    /// Whom to send an echo request, if anybody.
+    /// The destination of an echo request.
     pub ping: Option<IpAddr>,
-    /// The interface through which this machine uses the SAs, if it does.
+    /// The TUN interface, if there is one.
     pub tun: Option<TunPlan>,
     /// How we prove ourselves with EAP.
     pub eap: Option<EapPlan>,
@@ -43,30 +43,30 @@ pub struct DevicePlan {
 /// EAP of a device.
 #[derive(Debug, Clone)]
 pub struct EapPlan {
-    /// Methods it agrees to.
+    /// EAP methods it accepts.
     pub methods: Vec<&'static EapMethod>,
-    /// Who it says it is; none: whom its card says.
+    /// The EAP identity; `None`: that of the card.
     pub identity: Option<String>,
-    /// The user inside a tunnel; the identity otherwise.
+    /// The user inside a tunnel; otherwise the identity.
     pub user: Option<String>,
     /// The password.
     pub password: Option<Secret>,
-    /// TLS, for methods with it.
+    /// TLS, for methods that use it.
     pub tls: Option<Placed<TlsPlan>>,
-    /// The card, for methods with it.
+    /// The card, for methods that use it.
     pub card: Option<CardPlan>,
 }
 
 /// A device's card.
 #[derive(Debug, Clone)]
 pub struct CardPlan {
-    /// Whose it is.
+    /// The subscriber.
     pub subscriber: SubscriberPlan,
     /// The home network's realm.
     pub realm: String,
-    /// The access network's name for AKA′; none: whatever the server says.
+    /// The access network's name for AKA′; `None`: any.
     pub access_network: Option<String>,
-    /// Where the card keeps its sequence numbers; none: nowhere.
+    /// The file for sequence numbers; `None`: they are not kept.
     pub state: Option<Placed<PathBuf>>,
 }
 
@@ -104,7 +104,7 @@ pub(super) fn read(document: &Table, files: &mut Files) -> Result<DevicePlan, Sc
     Ok(plan)
 }
 
-/// Somebody must say who the device is, and EAP alone proves a gateway only to a device that speaks EAP.
+/// The device needs an identity, and EAP authenticates a gateway only to a device that uses EAP.
 fn check(plan: &DevicePlan, item: &Item) -> Result<(), ScenarioError> {
     let connection = &plan.connection;
     if connection.identity.is_none() && plan.eap.is_none() {
@@ -119,7 +119,7 @@ fn check(plan: &DevicePlan, item: &Item) -> Result<(), ScenarioError> {
     Ok(())
 }
 
-/// What EAP takes, if the connection proves us with it.
+/// The EAP settings, if the connection uses EAP.
 fn eap(
     document: &Table,
     connection_item: &Item,
@@ -150,7 +150,7 @@ fn eap(
     Ok(Some(plan))
 }
 
-/// A gateway that EAP alone proves must be proved by it.
+/// A gateway authenticated by EAP alone needs a method that authenticates it.
 fn check_eap_only(plan: &EapPlan, connection: &Item) -> Result<(), ScenarioError> {
     let Some(unsafe_one) = plan.methods.iter().find(|method| !method.proves_server()) else { return Ok(()) };
     let message = format!(
@@ -163,7 +163,7 @@ fn check_eap_only(plan: &EapPlan, connection: &Item) -> Result<(), ScenarioError
     ))
 }
 
-/// Every method has what it proves the device with.
+/// Checks that every method has its credentials.
 fn check_eap(plan: &EapPlan, item: &Item) -> Result<(), ScenarioError> {
     let refused = |method: &EapMethod, lacks: &str| {
         let message = format!("EAP method `{}` needs {lacks}", method.name);
@@ -188,7 +188,7 @@ fn check_eap(plan: &EapPlan, item: &Item) -> Result<(), ScenarioError> {
     plan.tls.iter().try_for_each(|tls| check_tls(plan, tls))
 }
 
-/// RFC 5216 §5.2: a trusted certificate that names another server is somebody else's.
+// RFC 5216 §5.2: a trusted certificate of another server must be refused.
 fn check_tls(plan: &EapPlan, tls: &Placed<TlsPlan>) -> Result<(), ScenarioError> {
     let lacks = |lacks: &str| {
         Err(tls.error(format!("a device's `[tls]` needs {lacks}"), format!("{lacks} is missing")))

@@ -1,4 +1,4 @@
-//! EAP methods as the files of devices and AAA servers name them, and the TLS inside some of them.
+//! EAP methods in the files of devices and AAA servers, and the TLS inside some of them.
 
 use super::Placed;
 use super::connection::{CertificatePlan, RootsPlan, certificate, roots};
@@ -9,22 +9,22 @@ use crate::plan::{Tls, TlsVersion};
 use crate::resolve::values::{eap_fragment, tls_version};
 use crate::tree::{Item, Table};
 
-/// What PEAP does about the peers of its tunnel and of the method inside being the same.
+/// How PEAP uses cryptobinding, which proves that the tunnel and the inner method have the same peers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cryptobinding {
     /// Nothing.
     Off,
-    /// Prove it if the other side does.
+    /// Use it if the peer does.
     Optional,
     /// Insist.
     Required,
 }
 
 impl Cryptobinding {
-    /// Every one.
+    /// All values.
     pub const ALL: [Self; 3] = [Self::Off, Self::Optional, Self::Required];
 
-    /// As node files write it.
+    /// The name in node files.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Off => "off",
@@ -39,15 +39,15 @@ impl Cryptobinding {
 pub struct TlsPlan {
     /// Our certificate and key.
     pub credential: Option<CertificatePlan>,
-    /// Whose certificates we believe.
+    /// The trust anchors.
     pub roots: Option<RootsPlan>,
-    /// Device: the name in the server's certificate.
+    /// Device: the expected name in the server's certificate.
     pub server_name: Option<String>,
     /// The versions spoken, from and to.
     pub versions: (TlsVersion, TlsVersion),
-    /// TLS messages travel in pieces of so many bytes.
+    /// The length of EAP-TLS fragments in bytes.
     pub fragment_bytes: u16,
-    /// Whether a conversation may continue an earlier one.
+    /// Whether TLS sessions may be resumed.
     pub resumption: bool,
     /// Of PEAP.
     pub cryptobinding: Cryptobinding,
@@ -65,7 +65,7 @@ const KEYS: &[&str] = &[
     "cryptobinding",
 ];
 
-/// One method or several, in order.
+/// One method, or several in order of preference.
 pub(super) fn methods(item: &Item) -> Result<Vec<&'static EapMethod>, ScenarioError> {
     item.some_elements("method")?.iter().map(method).collect()
 }
@@ -74,7 +74,7 @@ fn method(item: &Item) -> Result<&'static EapMethod, ScenarioError> {
     item.pick("EAP method", &EAP_METHODS.iter().collect::<Vec<_>>(), |method| method.name)
 }
 
-/// `[tls]`, which must be there for methods with TLS.
+/// `[tls]`, required for methods with TLS.
 pub(super) fn tls(
     document: &Table,
     methods: &[&EapMethod],

@@ -1,5 +1,5 @@
-//! Secrets and files that a node file names. A secret may stand in the document, in a file of its own or in the
-//! environment; a file with a secret that others may read deserves a warning.
+//! Secrets and files that a node file names. A secret is in the document, in a file of its own or in the environment; there
+//! is a warning about a secret file that others may read.
 
 use std::io::Read;
 use std::os::unix::fs::PermissionsExt;
@@ -11,12 +11,12 @@ use super::Placed;
 use crate::diagnostic::ScenarioError;
 use crate::tree::{Item, Table, Value};
 
-/// No secret is longer.
+/// The limit on the length of a secret.
 const SECRET_BYTES_MAX: u64 = 4096;
 /// Group and others.
 const NOT_OWNER: u32 = 0o077;
 
-/// Where the document stands, and what is to be said about the files it names.
+/// The directory of the document, and warnings about the files it names.
 #[derive(Debug)]
 pub(crate) struct Files {
     directory: PathBuf,
@@ -28,7 +28,7 @@ impl Files {
         Self { directory: directory.to_owned(), warnings: Vec::new() }
     }
 
-    /// Says something that is not wrong but should be known.
+    /// Adds a warning.
     pub(crate) fn warn(&mut self, warning: String) {
         self.warnings.push(warning);
     }
@@ -50,7 +50,7 @@ impl Files {
         Ok(path)
     }
 
-    /// What cannot be looked at here is refused where it is opened.
+    /// A file whose mode cannot be read is refused when it is opened.
     fn warn_if_open(&mut self, path: &Path) {
         let Ok(metadata) = std::fs::metadata(path) else { return };
         let mode = metadata.permissions().mode() & 0o777;
@@ -90,7 +90,7 @@ impl Files {
         }
     }
 
-    /// The file's first line; what editors put at the end of a line is no part of the secret.
+    /// The first line of a file, without the line end that editors add.
     fn of_file(&mut self, item: &Item) -> Result<Secret, ScenarioError> {
         let path = self.private(item)?;
         let shown = path.value.display();

@@ -1,4 +1,4 @@
-//! `role = "gateway"`: an IKE responder, with the RADIUS server that judges devices with EAP.
+//! `role = "gateway"`: an IKE responder, with the RADIUS server for devices that use EAP.
 
 use std::net::{IpAddr, SocketAddr};
 use std::ops::RangeInclusive;
@@ -16,38 +16,38 @@ use crate::tree::{Item, Table};
 /// A gateway.
 #[derive(Debug, Clone)]
 pub struct GatewayPlan {
-    /// Where it listens.
+    /// The listening address.
     pub listen: IpAddr,
     /// Its IKE endpoint.
     pub endpoint: EndpointPlan,
-    /// Whom it lets in, in this order.
+    /// The connections it accepts, in this order.
     pub connections: Vec<ConnectionPlan>,
     /// Addresses behind it that answer echo requests.
     pub inner: Vec<IpAddr>,
-    /// The interface through which this machine uses the SAs, if it does.
+    /// The TUN interface, if there is one.
     pub tun: Option<TunPlan>,
-    /// Who judges devices with EAP.
+    /// The RADIUS server for devices that use EAP.
     pub radius: Option<RadiusPlan>,
 }
 
-/// A RADIUS server as its client sees it.
+/// Access to a RADIUS server.
 #[derive(Debug, Clone)]
 pub struct RadiusPlan {
-    /// Where Access-Requests go.
+    /// The destination of Access-Requests.
     pub server: SocketAddr,
-    /// The port where Accounting-Requests go.
+    /// The destination port of Accounting-Requests.
     pub accounting_port: u16,
-    /// What both share.
+    /// The shared secret.
     pub secret: Secret,
-    /// The address requests come from; none: whichever leads there.
+    /// The local address; `None`: chosen by the routing table.
     pub local: Option<Placed<IpAddr>>,
-    /// Source ports, 256 outstanding requests each; none: eight that are free.
+    /// Source ports, for 256 outstanding requests each; `None`: eight free ones.
     pub ports: Option<RangeInclusive<u16>>,
     /// NAS-Identifier.
     pub identifier: String,
-    /// Ask the device for its EAP identity instead of passing on that of IKE.
+    /// Whether to request the EAP identity from the device instead of using that of IKE.
     pub asks_identity: bool,
-    /// Report the beginnings and ends of sessions.
+    /// Whether to send accounting requests.
     pub accounting: bool,
 }
 
@@ -120,7 +120,7 @@ fn ports(item: &Item) -> Result<RangeInclusive<u16>, ScenarioError> {
     })
 }
 
-/// RFC 2865 §5.32: an attribute's value has 1 to 253 bytes.
+// RFC 2865 §5.32: the value of an attribute has 1 to 253 bytes.
 fn identifier(item: &Item) -> Result<String, ScenarioError> {
     let text = item.text("a string")?;
     if (1..=253).contains(&text.len()) {

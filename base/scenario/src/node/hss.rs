@@ -1,4 +1,4 @@
-//! `role = "hss"`: who holds the subscribers' keys, behind Diameter.
+//! `role = "hss"`: a Diameter server with the subscribers' keys.
 
 use std::net::IpAddr;
 
@@ -13,7 +13,7 @@ use crate::tree::Table;
 /// An HSS.
 #[derive(Debug, Clone)]
 pub struct HssPlan {
-    /// Where it listens.
+    /// The listening address.
     pub listen: IpAddr,
     /// For Diameter.
     pub port: u16,
@@ -21,9 +21,9 @@ pub struct HssPlan {
     pub name: String,
     /// Its realm.
     pub realm: String,
-    /// Who may ask, by address; none: anybody, which only loopback allows.
+    /// The allowed peers by address; `None`: any, which is possible on loopback only.
     pub peers: Option<Vec<IpAddr>>,
-    /// What secures Diameter; none: nothing does.
+    /// TLS around Diameter; `None`: no protection.
     pub tls: Option<Placed<PeerTlsPlan>>,
     /// Its subscribers.
     pub subscribers: Vec<SubscriberPlan>,
@@ -31,7 +31,7 @@ pub struct HssPlan {
 
 const KEYS: &[&str] = &[ROLE, "listen", "port", "name", "realm", "peers", "tls", "subscriber"];
 
-/// What to do about an HSS that would answer anybody.
+/// Advice about an HSS that accepts any peer.
 pub const PEERS: &str = "`peers = [\"the address of the AAA server\"]`";
 
 pub(super) fn read(document: &Table, files: &mut Files) -> Result<HssPlan, ScenarioError> {

@@ -1,4 +1,4 @@
-//! A node file as it may be shown when something is wrong with it: what could be a secret is asterisks.
+//! A node file for error messages, with possible secrets replaced by asterisks.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use crate::tree::{self, Item, Table, Value};
 /// Keys whose value is a secret, or a table of secrets.
 const SECRET_KEYS: &[&str] =
     &["psk", "psks", "secret", "password", "clients", "users", "k", "op", "opc", "hex"];
-/// Keys whose value may be shown. What stands under any other key, a mistyped one above all, may be a secret.
+/// Keys whose value may be shown. The value of any other key, in particular of a mistyped one, may be a secret.
 const SHOWN_KEYS: &[&str] = &[
     "role",
     "listen",
@@ -87,11 +87,10 @@ const SHOWN_KEYS: &[&str] = &[
     "file",
     "env",
 ];
-/// Keys under which something stands that leads to a secret and is none.
+/// Keys whose value refers to a secret without being one.
 const REFERENCES: &[&str] = &["file", "env"];
 
-/// The text with asterisks in the place of its secrets, for whoever shows it. Of a document that cannot be read only keys
-/// and headings are shown.
+/// The text with asterisks in place of its secrets. If the document cannot be parsed, only keys and headings are shown.
 pub(super) fn without_secrets(text: &Arc<Text>) -> Arc<Text> {
     let mut shown = text.text.to_string().into_bytes();
     match tree::document(text) {
@@ -120,14 +119,14 @@ fn mask(item: &Item, is_secret: bool, shown: &mut [u8]) {
     }
 }
 
-/// Everything but the quotes; the length stays, so that places stay where they are.
+/// Replaces everything but the quotes; the length stays the same, so that offsets remain valid.
 fn asterisks(place: Option<&mut [u8]>) {
     for byte in place.into_iter().flatten().filter(|byte| !matches!(byte, b'"' | b'\'' | b'\n' | b'\r')) {
         *byte = b'*';
     }
 }
 
-/// Whatever stands behind the first `=` of a line, and every line that is neither that nor a heading.
+/// Masks the text after the first `=` of a line, and every line that is neither an assignment nor a heading.
 fn mask_values(shown: &mut [u8]) {
     for line in shown.split_mut(|byte| *byte == b'\n') {
         let from = match line.iter().position(|byte| *byte == b'=') {
@@ -156,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn secrets_are_asterisks_and_the_rest_stays() {
+    fn only_secrets_are_masked() {
         let text = "role = 'b'\n[connection]\nauth = { psk = \"sec'ret\" }\nk = { file = 'f' }\n[users]\n'ue' = \"päss\"\n";
         let expected = "role = 'b'\n[connection]\nauth = { psk = \"***'***\" }\nk = { file = 'f' }\n[users]\n'ue' = \"*****\"\n";
         assert_eq!(shown(text), expected);
@@ -164,12 +163,12 @@ mod tests {
     }
 
     #[test]
-    fn a_mistyped_key_hides_its_value() {
+    fn the_value_of_a_mistyped_key_is_masked() {
         assert_eq!(shown("pasword = 'x1'\n[userz]\nue = 'y1'\n"), "pasword = '**'\n[userz]\nue = '**'\n");
     }
 
     #[test]
-    fn of_what_cannot_be_read_no_value_is_shown() {
+    fn no_value_of_an_unparsable_document_is_shown() {
         assert_eq!(shown("psk = \"secret\nb = 'c' d\n"), "psk = \"******\nb = '*' *\n");
         assert_eq!(shown("[a]\npsk = hunter2\n"), "[a]\npsk = *******\n");
         let lines = "k = \"\"\"\nse cret\n[sec ret]\n\"\"\" x\n";

@@ -1,12 +1,12 @@
-//! Node files: what one node on real sockets is, one document a node. TOML in, a resolved [`NodePlan`] out.
+//! Node files: the description of one node on real sockets. Parses TOML into a resolved [`NodePlan`].
 //!
 //! ```text
 //!   role = "gateway" | "device" | "aaa" | "hss"  -->  gateway.rs, device.rs, aaa.rs, hss.rs
 //!   secrets: "text", { file = … }, { env = … }, { hex = … }         files.rs
 //! ```
 //!
-//! Paths are relative to the document. Certificates, keys and identities stay names here, with the place they stand at
-//! ([`Placed`]): whoever opens them can blame that place.
+//! Paths are relative to the document. Certificates, keys and identities remain names here, with their places ([`Placed`]), so that
+//! errors on opening them can refer to these.
 
 mod aaa;
 mod advice;
@@ -44,10 +44,10 @@ use crate::diagnostic::{ScenarioError, Text};
 use crate::tree::{self, Table};
 use files::Files;
 
-/// What a node is.
+/// The description of a node.
 #[derive(Debug, Clone)]
 pub enum NodePlan {
-    /// Answers IKE, and asks a RADIUS server.
+    /// An IKE responder, with access to a RADIUS server.
     Gateway(Box<GatewayPlan>),
     /// Begins IKE.
     Device(Box<DevicePlan>),
@@ -58,7 +58,7 @@ pub enum NodePlan {
 }
 
 impl NodePlan {
-    /// What it is called in `role = …`.
+    /// Its role.
     pub const fn role(&self) -> Role {
         match self {
             Self::Gateway(_) => Role::Gateway,
@@ -86,7 +86,7 @@ impl Role {
     /// Every role.
     pub const ALL: [Self; 4] = [Self::Gateway, Self::Device, Self::Aaa, Self::Hss];
 
-    /// As node files write it.
+    /// The name in node files.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Gateway => "gateway",
@@ -108,16 +108,16 @@ impl Role {
 /// A node file that was read.
 #[derive(Debug, Clone)]
 pub struct NodeFile {
-    /// What it says.
+    /// The plan.
     pub plan: NodePlan,
-    /// What is not wrong but should not be: one sentence each.
+    /// Warnings: one sentence each.
     pub warnings: Vec<String>,
 }
 
-/// The key that makes a document a node file.
+/// The key that distinguishes a node file.
 const ROLE: &str = "role";
 
-/// Keys that only scenarios have, one of which every scenario has.
+/// Keys that only scenarios have; every scenario has one of them.
 const SCENARIO: [&str; 2] = ["methods", "row"];
 
 /// Whether the document is a node file, not a scenario.
@@ -125,13 +125,13 @@ pub(crate) fn is_node(document: &Table) -> bool {
     document.get(ROLE).is_some()
 }
 
-/// Whether a document that is not TOML was meant as a node file, whose secrets must not be shown: no scenario has a role.
+/// Whether an unparsable document was meant as a node file, whose secrets must not be shown: no scenario has a role.
 pub(crate) fn looks_like_node(text: &str) -> bool {
     let key = |line: &str| line.split_once('=').map(|(key, _)| key.trim() == ROLE);
     text.lines().filter_map(key).any(|is_role| is_role)
 }
 
-/// Reads a node file; paths in it are relative to where it stands.
+/// Parses a node file; paths in it are relative to its directory.
 pub(crate) fn read(text: &std::sync::Arc<Text>) -> Result<NodeFile, ScenarioError> {
     let text = &masked::without_secrets(text);
     let mut document = tree::document(text)?;

@@ -1,4 +1,4 @@
-//! Addresses, ports and networks as node files write them: `127.0.0.1`, `127.0.0.1:1812`, `10.98.3.0/24`.
+//! Addresses, ports and networks in node files: `127.0.0.1`, `127.0.0.1:1812`, `10.98.3.0/24`.
 
 use std::fmt;
 use std::io;
@@ -8,10 +8,10 @@ use super::files::Files;
 use crate::diagnostic::ScenarioError;
 use crate::tree::{Item, Table};
 
-/// Where a node is if its file does not say.
+/// The default address of a node.
 pub(crate) const LOOPBACK: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 
-/// Addresses with a common beginning.
+/// An IP prefix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct IpNetwork {
     /// Its first address.
@@ -26,7 +26,7 @@ impl fmt::Display for IpNetwork {
     }
 }
 
-/// Inner addresses to give away.
+/// A pool of inner addresses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PoolPlan {
     /// The first one.
@@ -47,8 +47,8 @@ pub(crate) fn addresses(item: &Item) -> Result<Vec<IpAddr>, ScenarioError> {
     item.elements().iter().map(address).collect()
 }
 
-/// Where somebody else is: an address or a name, which may have a port. Of a name with several addresses the first of IPv4 is
-/// taken, as nodes are there unless they say otherwise, and that is told.
+/// The address of a peer: an address or a name, with an optional port. Of the addresses of a name the first IPv4 one is used,
+/// for nodes listen there by default, and a warning says so.
 pub(crate) fn socket(item: &Item, port: u16, files: &mut Files) -> Result<SocketAddr, ScenarioError> {
     let text = item.text("an address")?;
     let alone = || text.parse().map(|ip| SocketAddr::new(ip, port));
@@ -81,7 +81,7 @@ fn resolved(text: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
         _ => (text, port),
     };
     let is_name = |c: char| c.is_ascii_alphanumeric() || "-._".contains(c);
-    // What looks like an address and is none is not asked for in the DNS.
+    // A malformed address is not looked up in the DNS.
     if name.is_empty() || !name.chars().all(is_name) || !name.contains(|c: char| c.is_ascii_alphabetic()) {
         return Err(no_name());
     }
@@ -93,12 +93,12 @@ fn no_name() -> io::Error {
     io::Error::other("not written like one")
 }
 
-/// A port of ours under a key; 0 is any that is free.
+/// A local port under a key; 0 means any free one.
 pub(crate) fn own_port(table: &Table, key: &str, default: u16) -> Result<u16, ScenarioError> {
     table.or(key, default, |item| item.integer(0..=65_535).map(|port| port as u16))
 }
 
-/// A port of somebody else under a key.
+/// The port of a peer under a key.
 pub(crate) fn port(table: &Table, key: &str, default: u16) -> Result<u16, ScenarioError> {
     table.or(key, default, |item| item.integer(1..=65_535).map(|port| port as u16))
 }
@@ -124,7 +124,7 @@ pub(crate) fn networks(item: &Item) -> Result<Vec<IpNetwork>, ScenarioError> {
     item.elements().iter().map(network).collect()
 }
 
-/// The hosts of a network; the first and the last of an IPv4 network are none.
+/// The hosts of a network, without the first and last address of an IPv4 network.
 pub(crate) fn pool(item: &Item) -> Result<PoolPlan, ScenarioError> {
     let IpNetwork { address, length } = network(item)?;
     let longest = if address.is_ipv4() { 32 } else { 128 };

@@ -8,7 +8,7 @@ use crate::diagnostic::ScenarioError;
 use crate::plan::TlsVersion;
 use crate::tree::{Item, Table};
 
-/// RFC 6733 §2.1: the port of Diameter in TLS.
+// RFC 6733 §2.1: the port of Diameter over TLS.
 pub(super) const PORT: u16 = 5658;
 
 /// TLS between Diameter peers.
@@ -16,9 +16,9 @@ pub(super) const PORT: u16 = 5658;
 pub struct PeerTlsPlan {
     /// Our certificate and key.
     pub credential: CertificatePlan,
-    /// Whose certificates we believe.
+    /// The trust anchors.
     pub roots: RootsPlan,
-    /// Whom of those: the Diameter identities of our peers, each the name of a host in its certificate.
+    /// The Diameter identities of our peers, which are host names in their certificates.
     pub peer_names: Vec<String>,
     /// The versions spoken, from and to.
     pub versions: (TlsVersion, TlsVersion),
@@ -26,7 +26,7 @@ pub struct PeerTlsPlan {
 
 const KEYS: &[&str] = &["certificate", "key", "roots", "crls", "peer_names", "versions"];
 
-/// `tls` in this table, if it is there.
+/// `tls` in this table, if present.
 pub(super) fn peer_tls(
     table: &Table,
     files: &mut Files,

@@ -1,4 +1,4 @@
-//! A value and the place of the document that says it, so that whoever finds it unusable can blame that place.
+//! A value with its place in the document, so that later errors can refer to it.
 
 use std::fmt;
 
@@ -18,14 +18,14 @@ impl<T> Placed<T> {
         Self { value, spot: item.spot.clone() }
     }
 
-    /// An error here: one sentence, and what to write under the line.
+    /// An error at this place: one sentence, and the label under the line.
     pub fn error(&self, message: impl Into<String>, label: impl Into<String>) -> ScenarioError {
         self.spot.error(message, label)
     }
 }
 
 impl<T: fmt::Debug> fmt::Debug for Placed<T> {
-    /// Without the document: there may be secrets in it.
+    /// The document is left out: it may contain secrets.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.value.fmt(f)
     }

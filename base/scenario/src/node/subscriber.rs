@@ -18,11 +18,11 @@ pub struct SubscriberPlan {
     pub operator: OperatorKey,
     /// The network's authentication management field.
     pub amf: [u8; 2],
-    /// The last sequence number used; on a card, the highest it has seen.
+    /// The last sequence number used; on a card the highest one received.
     pub sqn: u64,
 }
 
-/// What an operator adds to MILENAGE, of 16 bytes.
+/// The operator's MILENAGE value of 16 bytes.
 #[derive(Debug, Clone)]
 pub enum OperatorKey {
     /// For all its subscribers.
@@ -37,11 +37,11 @@ const SQN_MAX: u64 = (1 << 48) - 1;
 /// Every subscriber of the database.
 pub(super) fn all(document: &Table, files: &mut Files) -> Result<Vec<SubscriberPlan>, ScenarioError> {
     let Some(item) = document.get("subscriber") else { return Ok(Vec::new()) };
-    // TS 33.402 §6.2: AKA′ wants the separation bit of the AMF. The first sequence number is 32, index 0 of block 1.
+    // TS 33.402 §6.2: AKA′ requires the separation bit of the AMF. The first sequence number is 32, index 0 of block 1.
     item.elements().iter().map(|item| read(item, &["amf"], 32, files)).collect()
 }
 
-/// A subscriber; `more` are further keys it may have.
+/// A subscriber; `more` are further allowed keys.
 pub(super) fn read(
     item: &Item,
     more: &[&str],

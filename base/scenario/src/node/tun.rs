@@ -9,21 +9,21 @@ use crate::tree::{Item, Table};
 /// A network interface of a node.
 #[derive(Debug, Clone)]
 pub struct TunPlan {
-    /// What it is called.
+    /// Its name.
     pub name: String,
-    /// Its address and how many bits of it are its network's; none: what the gateway assigns, all bits.
+    /// Its address and prefix length; `None`: the address that the gateway assigns.
     pub address: Option<(IpAddr, u8)>,
     /// The longest packet.
     pub mtu_bytes: u16,
-    /// What this machine sends through it besides its own network.
+    /// Networks routed through it besides its own.
     pub routes: Vec<IpNetwork>,
 }
 
-/// What any suite leaves of 1500 bytes: IPv6 (40), UDP (8), SPI and sequence number (8), an IV (16), padding and its
+/// What every suite leaves of 1500 bytes: IPv6 (40), UDP (8), SPI and sequence number (8), an IV (16), padding with its
 /// length and the next header (17), an ICV (32).
 const MTU_BYTES: u16 = 1500 - 40 - 8 - 8 - 16 - 17 - 32;
 
-/// The key and the table under it, if there is one.
+/// The table `[tun]`, if present.
 pub(super) fn read(document: &Table) -> Result<Option<TunPlan>, ScenarioError> {
     let Some(item) = document.get("tun") else { return Ok(None) };
     let table = item.table()?;
@@ -36,7 +36,7 @@ pub(super) fn read(document: &Table) -> Result<Option<TunPlan>, ScenarioError> {
     }))
 }
 
-/// IFNAMSIZ is 16, with the zero at the end.
+/// A name; IFNAMSIZ is 16 with the final zero.
 fn name(item: &Item) -> Result<String, ScenarioError> {
     let text = item.text("the name of an interface")?;
     let is_fit = (1..=15).contains(&text.len())

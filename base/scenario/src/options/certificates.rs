@@ -1,4 +1,4 @@
-//! Options of the certificates that are shown, in IKE or in TLS.
+//! Options of the certificates in IKE or in TLS.
 
 use super::settings::{Settings, value_of};
 use super::{BOOLEAN, Setting, field};
@@ -7,12 +7,12 @@ use crate::catalogue::{Fault, Method};
 use crate::diagnostic::ScenarioError;
 use crate::tree::Item;
 
-/// What a row can vary of certificates.
+/// The options of certificates.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Options {
-    /// How long the chains are; only for methods with certificates.
+    /// The length of the chains; only for methods with certificates.
     pub chain: Chain,
-    /// Whether whoever is shown a certificate asks its issuers' revocation lists, which it has.
+    /// Whether certificates are checked against revocation lists, which both sides have.
     pub crls: bool,
 }
 
@@ -55,7 +55,7 @@ pub(crate) static SETTINGS: &[Setting] = &[
     .of(&SIGNATURES),
 ];
 
-/// `4` for both, or `[2, 4]` for device and gateway. Paper 000 has chains of two and four; longer ones are not made.
+/// `4` for both, or `[2, 4]` for device and gateway. Paper 000 has chains of two and four.
 fn chain(item: &Item) -> Result<Chain, ScenarioError> {
     let length = |item: &Item| item.integer(1..=4).map(|length| length as u8);
     match item.elements() {
@@ -67,7 +67,7 @@ fn chain(item: &Item) -> Result<Chain, ScenarioError> {
     }
 }
 
-/// Refuses what is said of certificates that nobody shows.
+/// Refuses certificate options without effect.
 pub(super) fn check(settings: &Settings, method: &Method, blame: &Item) -> Result<(), ScenarioError> {
     let options = &settings.options;
     let refuse = |key: &str, why: &str, hint: &'static str| {
@@ -77,7 +77,7 @@ pub(super) fn check(settings: &Settings, method: &Method, blame: &Item) -> Resul
     if options.certificates.crls && !options.shows_certificates(method) {
         return refuse(CRLS, "here: nobody shows a certificate", "leave it out");
     }
-    // RFC 5280 §6.3: lists are of issuers, and who trusts a certificate as itself asks none.
+    // RFC 5280 §6.3: revocation lists are of issuers; a self-signed anchor is not checked.
     let signs_itself = method.has_chain() && options.certificates.chain.responder == 1;
     if options.fault == Some(Fault::RevokedCertificate) && signs_itself {
         let why = "with a certificate that signs itself";

@@ -6,20 +6,20 @@ use crate::catalogue::facet::{CARD, EAP, SIM};
 use crate::diagnostic::ScenarioError;
 use crate::tree::Item;
 
-/// What a row can vary of EAP.
+/// The options of EAP.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Options {
-    /// Whether the gateway asks for the EAP identity over the air; otherwise IKE's is passed on (RFC 7296 §2.16).
+    /// Whether the gateway requests the EAP identity over the air; otherwise IKE's is used (RFC 7296 §2.16).
     pub asks_identity: bool,
-    /// For how many authentications the AAA server asks vectors of the HSS at a time, and keeps what it does not need.
+    /// For how many authentications the AAA server requests vectors of the HSS at a time; it stores spare ones.
     pub vector_batch: u8,
     /// How many GSM challenges EAP-SIM takes, two or three.
     pub triplets: u8,
-    /// Whether the AAA server gives out pseudonyms.
+    /// Whether the AAA server assigns pseudonyms.
     pub pseudonyms: bool,
     /// How many fast re-authentications it allows after a full authentication (RFC 4186 §5, RFC 4187 §5).
     pub fast_reauth: u16,
-    /// Whether the gateway tells the AAA server of sessions' beginnings and ends (RFC 2866).
+    /// Whether the gateway sends accounting requests to the AAA server (RFC 2866).
     pub accounting: bool,
 }
 
@@ -95,7 +95,7 @@ pub(crate) static SETTINGS: &[Setting] = &[
     .of(&EAP),
 ];
 
-/// What the card is called by next must be what the AAA server hears.
+/// The identity of the card must reach the AAA server.
 pub(super) fn check(settings: &Settings, blame: &Item) -> Result<(), ScenarioError> {
     let Options { asks_identity, pseudonyms, fast_reauth, .. } = settings.options.eap;
     if asks_identity || !(pseudonyms || fast_reauth > 0) {

@@ -1,5 +1,4 @@
-//! Keys of `[options]` that make no difference to any row. One that is named is refused, for who named it expects something
-//! of it.
+//! Keys of `[options]` without effect on any row. They are refused, for the user expects an effect.
 
 use super::Setting;
 use crate::diagnostic::ScenarioError;
@@ -7,7 +6,7 @@ use crate::families::setting;
 use crate::plan::RowPlan;
 use crate::tree::{Entry, Table};
 
-/// Refuses the first key of a table of options that makes a difference to none of these rows.
+/// Refuses the first key of a table of options without effect on any of these rows.
 pub(crate) fn check(table: &Table, rows: &[RowPlan]) -> Result<(), ScenarioError> {
     let moves = |key: &str, row: &RowPlan| {
         setting(key).is_some_and(|setting| setting.moves(&row.options, row.method))
@@ -27,7 +26,7 @@ fn refusal(entry: &Entry, rows: &[RowPlan]) -> ScenarioError {
     entry.key_spot.error(format!("`{key}` means nothing {to}"), "makes no difference here").hint(hint)
 }
 
-/// The one method of some rows, or that there are several.
+/// The one method of some rows, or a word for several.
 fn methods(rows: &[RowPlan]) -> String {
     let mut names: Vec<_> = rows.iter().map(|row| row.method.name()).collect();
     names.dedup();
@@ -37,7 +36,7 @@ fn methods(rows: &[RowPlan]) -> String {
     }
 }
 
-/// The methods to which it makes a difference.
+/// The methods that it affects.
 fn for_others(setting: &Setting) -> String {
     format!("leave it out: it is for {}", crate::catalogue::options::entry(setting).effect)
 }

@@ -1,5 +1,5 @@
-//! Options of the SAs for traffic: what they protect, how much they may carry, how wide their anti-replay window is. The last
-//! two have the same keys in node files. RFC 4301 §4.4.2.1, RFC 4303 §3.4.3.
+//! Options of child SAs: their mode, their lifetimes, their anti-replay window. The latter two have the same keys in node files.
+//! RFC 4301 §4.4.2.1, RFC 4303 §3.4.3.
 
 use std::time::Duration;
 
@@ -11,12 +11,12 @@ use crate::quantity::{self, Kind};
 use crate::resolve::values::{NEVER, esp_suites, rekey};
 use crate::tree::{Item, Table, Value};
 
-/// What a row can vary of the SAs for traffic, besides their suites.
+/// The options of child SAs, besides their suites.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Options {
-    /// What ESP protects.
+    /// The mode of ESP.
     pub mode: Mode,
-    /// When an SA is given new keys; none: never.
+    /// Time after which an SA is rekeyed; `None`: never.
     pub rekey_after: Option<Duration>,
     /// How much an SA may carry.
     pub limits: SaLimits,
@@ -28,7 +28,7 @@ impl Default for Options {
     }
 }
 
-/// What ESP protects.
+/// The mode of ESP.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Mode {
     /// Whole IP packets.
@@ -50,18 +50,18 @@ impl Mode {
     }
 }
 
-/// How much a pair of SAs for traffic may carry, each half by itself; and its anti-replay window.
+/// The limits of a pair of child SAs, for each direction separately; and their anti-replay window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SaLimits {
-    /// A successor is asked for after so many bytes of what is protected; none: never.
+    /// Bytes after which the SA is rekeyed; `None`: never.
     pub rekey_bytes: Option<u64>,
-    /// A successor is asked for after so many packets; none: never.
+    /// Packets after which the SA is rekeyed; `None`: never.
     pub rekey_packets: Option<u64>,
-    /// Nothing passes after so many bytes; none: no end.
+    /// Bytes after which the SA expires; `None`: never.
     pub life_bytes: Option<u64>,
-    /// Nothing passes after so many packets; none: no end.
+    /// Packets after which the SA expires; `None`: never.
     pub life_packets: Option<u64>,
-    /// Packets of the anti-replay window, 32 to 4096.
+    /// Size of the anti-replay window in packets, 32 to 4096.
     pub replay_window: u32,
 }
 
@@ -92,7 +92,7 @@ pub(crate) static SETTINGS: &[Setting] = &[
         "suites offered for traffic, in order of preference",
         field!(esp_suites, esp_suites, |suites| list(suites)),
     ),
-    // RFC 6023: without a child there is no SA for traffic. An address inside is still asked for, and wants tunnel mode.
+    // RFC 6023: a childless SA has no child SA. An inner address is requested nevertheless, and requires tunnel mode.
     Setting::new(
         "mode",
         &["transport", "tunnel"],
@@ -143,7 +143,7 @@ pub(crate) static SETTINGS: &[Setting] = &[
 
 const CHILDLESS: &str = "with `childless = true`";
 
-/// An option of the child SA, which there must be.
+/// An option of the child SA, which must exist.
 const fn of_child(
     key: &'static str,
     values: &'static [&'static str],
@@ -171,7 +171,7 @@ fn packets(item: &Item) -> Result<Option<u64>, ScenarioError> {
     }
 }
 
-/// RFC 4303 §3.4.3: a window of 32 packets must be supported, and more may be.
+// RFC 4303 §3.4.3: a window of 32 packets must be supported; larger ones may be.
 fn window(item: &Item) -> Result<u32, ScenarioError> {
     item.integer(32..=4096).map(|packets| packets as u32)
 }
@@ -187,7 +187,7 @@ fn print_packets(limit: &Option<u64>) -> String {
 }
 
 impl SaLimits {
-    /// What a table says.
+    /// Parses the limits of a table.
     pub(crate) fn read(table: &Table) -> Result<Self, ScenarioError> {
         let limits = Self {
             rekey_bytes: table.or(REKEY_BYTES, None, bytes)?,
@@ -201,7 +201,7 @@ impl SaLimits {
         Ok(limits)
     }
 
-    /// Refuses SAs that end, in bytes or packets, before their successors are asked for in the same unit.
+    /// Refuses SAs that expire before they are rekeyed, in the same unit.
     pub(crate) fn check<'a>(&self, at: impl Fn(&str) -> Option<&'a Item>) -> Result<(), ScenarioError> {
         for (rekey, life, [rekey_key, life_key]) in self.units() {
             let (Some(rekey), Some(life)) = (rekey, life) else { continue };
@@ -214,8 +214,7 @@ impl SaLimits {
         Ok(())
     }
 
-    /// Refuses SAs that end without anybody asking for their successors before: a scenario may want to see that, a node of
-    /// one's own never does.
+    /// Refuses SAs that expire without being rekeyed before: a scenario may do so deliberately, a node never does.
     fn check_successors(&self, table: &Table) -> Result<(), ScenarioError> {
         let alone = self.units().into_iter().find(|(rekey, life, _)| life.is_some() && rekey.is_none());
         let Some((_, _, [rekey_key, life_key])) = alone else { return Ok(()) };
@@ -228,7 +227,7 @@ impl SaLimits {
         }
     }
 
-    /// For each unit, when a successor is asked for, when the SA ends, and the keys that say so.
+    /// For each unit the rekeying limit, the expiry limit, and their keys.
     const fn units(&self) -> [(Option<u64>, Option<u64>, [&'static str; 2]); 2] {
         [
             (self.rekey_bytes, self.life_bytes, [REKEY_BYTES, LIFE_BYTES]),

@@ -1,7 +1,7 @@
-//! The keys of `[options]`. An entry says everything about one: what it is, what it may be, how it is read and printed, for
-//! which methods and beside which other options it makes a difference, and which methods cannot have it. From the entries
-//! come the parser of `[options]`, `[sweep]` and `--set`, the refusal of what makes no difference, the variants' names, the
-//! printed plan and `keytoll list options`.
+//! The keys of `[options]`. An entry defines everything about a key: its meaning, its values, how it is parsed and printed, the
+//! methods and other options with which it has an effect, and the methods that cannot have it. The parser of `[options]`,
+//! `[sweep]` and `--set`, the refusal of keys without effect, the names of variants, the printed plan and `keytoll list options`
+//! are all derived from the entries.
 
 pub mod certificates;
 pub mod eap;
@@ -27,38 +27,37 @@ use settings::Settings;
 #[derive(Clone, Copy)]
 pub(crate) struct Setting {
     pub(crate) key: &'static str,
-    /// What it may be: words as they are written, ranges with ` to `, and forms in capitals. A test holds them against the
-    /// parser.
+    /// Its possible values: literal words, ranges with ` to `, and forms in capitals. A test compares them with the parser.
     pub(crate) values: &'static [&'static str],
-    /// What it is, in a few words.
+    /// Its meaning, in a few words.
     pub(crate) about: &'static str,
-    /// Where its value is, how it is read and printed.
+    /// Its field, with parser and printer.
     pub(crate) field: &'static dyn Field,
-    /// What a method needs for it to mean something; none: every method has it.
+    /// The facet that a method needs for it; `None`: every method has it.
     of: Option<&'static Facet>,
-    /// Of those the ones that cannot have it.
+    /// The methods with that facet that cannot have it.
     pub(crate) exception: Option<Exception>,
-    /// What the other options must be like for it to make a difference.
+    /// The condition on other options under which it has an effect.
     need: Option<Need>,
 }
 
-/// Methods that cannot have an option, though they are told of it together with others that can.
+/// Methods that cannot have an option although similar methods can.
 #[derive(Clone, Copy)]
 pub(crate) struct Exception {
     of: &'static Facet,
-    /// Whether the value asks for what they cannot do; another is taken for the default.
+    /// Whether the value is one that they cannot have; another value is replaced by the default.
     asks: fn(&Options) -> bool,
     /// Why they cannot.
     pub(crate) message: &'static str,
-    /// What to do.
+    /// Advice.
     pub(crate) hint: &'static str,
 }
 
-/// What the other options of a row must be like for an option to make a difference.
+/// The condition on the other options of a row under which an option has an effect.
 #[derive(Clone, Copy)]
 struct Need {
     is_met: fn(&Options, &Method) -> bool,
-    /// How it is when it is not met, behind "means nothing".
+    /// Completes the error "means nothing …" when the condition is not met.
     unmet: &'static str,
 }
 
@@ -73,12 +72,12 @@ impl Setting {
         Self { key, values, about, field, of: None, exception: None, need: None }
     }
 
-    /// The same for methods with a facet only.
+    /// Restricts it to methods with a facet.
     pub(crate) const fn of(self, facet: &'static Facet) -> Self {
         Self { of: Some(facet), ..self }
     }
 
-    /// The same without methods that cannot have it, and why they cannot.
+    /// Excludes methods that cannot have it, with the reason.
     pub(crate) const fn but_for(
         self,
         of: &'static Facet,
@@ -89,27 +88,27 @@ impl Setting {
         Self { exception: Some(Exception { of, asks, message, hint }), ..self }
     }
 
-    /// The same beside certain other options only; `unmet` is how it is otherwise, behind "means nothing".
+    /// Restricts it to a condition on other options; `unmet` completes the error "means nothing …".
     pub(crate) const fn needs(self, is_met: fn(&Options, &Method) -> bool, unmet: &'static str) -> Self {
         Self { need: Some(Need { is_met, unmet }), ..self }
     }
 
-    /// Whether a method is told of it: it makes a difference, or is refused.
+    /// Whether a method has it or refuses it.
     pub(crate) fn tells(&self, method: &Method) -> bool {
         self.of.is_none_or(|facet| method.has(facet))
     }
 
-    /// Whether it makes a difference to a method at all.
+    /// Whether a method has it.
     pub(crate) fn concerns(&self, method: &Method) -> bool {
         self.tells(method) && self.exception_of(method).is_none()
     }
 
-    /// Whether it makes a difference to a row.
+    /// Whether it has an effect on a row.
     pub(crate) fn moves(&self, options: &Options, method: &Method) -> bool {
         self.concerns(method) && self.unmet(options, method).is_none()
     }
 
-    /// Why it makes none to a row whose method it concerns.
+    /// Why it has no effect on a row whose method has it.
     fn unmet(&self, options: &Options, method: &Method) -> Option<&'static str> {
         self.need.filter(|need| !(need.is_met)(options, method)).map(|need| need.unmet)
     }
@@ -118,19 +117,19 @@ impl Setting {
         self.exception.filter(|exception| method.has(exception.of))
     }
 
-    /// Why the method cannot have what the options ask for.
+    /// Why the method cannot have the requested value.
     pub(crate) fn refused(&self, options: &Options, method: &Method) -> Option<Exception> {
         self.exception_of(method).filter(|exception| (exception.asks)(options))
     }
 }
 
-/// Where the value of an option is, how it is read and printed, whatever its type.
+/// The field of an option, with parser and printer, for any type.
 pub(crate) trait Field: Sync {
-    /// Puts what an item says into the settings.
+    /// Parses an item into the settings.
     fn read(&self, settings: &mut Settings, item: &Item) -> Result<(), ScenarioError>;
     /// As a TOML value.
     fn print(&self, settings: &Settings) -> String;
-    /// Makes it what it is in other settings.
+    /// Copies the value from other settings.
     fn copy(&self, to: &mut Settings, from: &Settings);
 }
 
@@ -170,10 +169,10 @@ macro_rules! field {
 }
 pub(crate) use field;
 
-/// What a switch may be.
+/// The values of a switch.
 pub(crate) const BOOLEAN: &[&str] = &["true", "false"];
 
-/// A text as TOML writes it.
+/// A text as a TOML string.
 pub(crate) fn quoted(text: &str) -> String {
     format!("\"{text}\"")
 }

@@ -1,4 +1,4 @@
-//! Options of all nodes of a row: the version of IP between them, whose programs they are, what is wrong on purpose.
+//! Options of all nodes of a row: the IP version between them, their makers, and deliberate faults.
 
 use keytoll_engine::trace::Node;
 
@@ -10,7 +10,7 @@ use crate::diagnostic::ScenarioError;
 use crate::plan::Network;
 use crate::tree::Item;
 
-/// Whose program a node is.
+/// The project whose program a node runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum Maker {
     /// Our own engines.
@@ -25,9 +25,9 @@ pub enum Maker {
 }
 
 impl Maker {
-    /// Who makes programs that can be a device or a gateway.
+    /// Makers of devices and gateways.
     pub const OF_ENDS: [Self; 2] = [Self::Keytoll, Self::StrongSwan];
-    /// Who makes programs that can be an AAA server.
+    /// Makers of AAA servers.
     pub const OF_AAA: [Self; 3] = [Self::Keytoll, Self::FreeRadius, Self::Hostapd];
 
     /// The name used in scenarios and files.
@@ -40,13 +40,13 @@ impl Maker {
         }
     }
 
-    /// Whether it is somebody else's.
+    /// Whether it is a foreign daemon's.
     pub fn is_foreign(self) -> bool {
         self != Self::Keytoll
     }
 }
 
-/// Whose programs the nodes of a row are. The HSS is ours, and there if the AAA server is.
+/// The makers of the nodes of a row. The HSS is ours; it exists if the AAA server is ours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Makers {
     /// The device's.
@@ -58,7 +58,7 @@ pub struct Makers {
 }
 
 impl Makers {
-    /// Whose program a node is.
+    /// The maker of a node.
     pub const fn of(self, node: Node) -> Maker {
         match node {
             Node::Ue => self.ue,
@@ -68,14 +68,14 @@ impl Makers {
         }
     }
 
-    /// The first that is somebody else's.
+    /// The first foreign maker.
     pub fn foreign(self) -> Option<Maker> {
         [self.ue, self.gw, self.aaa].into_iter().find(|maker| maker.is_foreign())
     }
 }
 
 pub(crate) const FAULT: &str = "fault";
-/// What it is called that nothing is wrong.
+/// The word for no fault.
 const NO_FAULT: &str = "none";
 
 /// Every key, in the order in which it is printed.
@@ -147,7 +147,7 @@ pub(super) fn check_fault(settings: &Settings, method: &Method, blame: &Item) ->
     Err(value_of(blame, FAULT).spot.error(message, "this fault").hint(needs))
 }
 
-/// RFC 8200 §5: every IPv6 link has an MTU of at least 1280 bytes.
+// RFC 8200 §5: every IPv6 link has an MTU of at least 1280 bytes.
 pub(super) fn check_mtu(
     settings: &Settings,
     (network_item, network): (&Item, &Network),

@@ -1,5 +1,5 @@
-//! Options and suites of a row while it is being resolved: what a table says of them, what is left of it for a method, and
-//! what does not go together.
+//! Options and suites of a row during resolution: parsing them, reducing them to those with an effect, and refusing
+//! contradictions.
 
 use keytoll_crypto_api::suite::Suite;
 
@@ -12,14 +12,14 @@ use crate::plan::Network;
 use crate::resolve::makers;
 use crate::tree::Item;
 
-/// The option of the suites of the SA under which the nodes negotiate, for which a scenario has `suites` as well.
+/// The option of the IKE SA's suites, for which a scenario also has `suites`.
 pub(crate) const SUITE: &str = "suite";
 
-/// Options and suites of a row while it is being resolved.
+/// Options and suites of a row during resolution.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Settings {
     pub(crate) options: Options,
-    /// None: what is usual for the method.
+    /// `None`: the method's default.
     pub(crate) suites: Option<Vec<Suite>>,
     pub(crate) esp_suites: Vec<Suite>,
 }
@@ -32,7 +32,7 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// With the values of an `[options]` table.
+    /// Applies an `[options]` table.
     pub(crate) fn changed_by(mut self, item: Option<&Item>) -> Result<Self, ScenarioError> {
         let Some(item) = item else {
             return Ok(self);
@@ -49,8 +49,8 @@ impl Settings {
         setting(key).map_or(Ok(()), |setting| setting.field.read(self, item))
     }
 
-    /// With the default for everything that makes no difference, so that rows that do not differ are equal: to the method
-    /// first, and then beside the other options.
+    /// Resets everything without effect to the default, so that equal rows compare equal: first by the method, then by the other
+    /// options.
     pub(crate) fn fitted_to(mut self, method: &Method) -> Self {
         let default = Self::default();
         for setting in settings() {
@@ -66,20 +66,19 @@ impl Settings {
         self
     }
 
-    /// The suites of the SA under which the nodes negotiate, the usual one if nobody asked for others; none of a method without such
-    /// an SA.
+    /// The suites of the IKE SA, by default the usual ones; empty for a method without one.
     pub(crate) fn suites(&self, method: &Method) -> Vec<Suite> {
         let parse = |suite| Suite::ike(suite).expect("a test parses the suite of every method");
         let usual = || method.suite.map(parse).into_iter().collect();
         self.suites.clone().unwrap_or_else(usual)
     }
 
-    /// The suites of the SAs for traffic; none of a method without IPsec.
+    /// The suites of child SAs; empty for a method without IPsec.
     pub(crate) fn esp_suites(&self, method: &Method) -> Vec<Suite> {
         if method.has(&facet::IPSEC) { self.esp_suites.clone() } else { Vec::new() }
     }
 
-    /// Refuses what does not go together.
+    /// Refuses contradictions.
     pub(crate) fn check(
         &self,
         method: &'static Method,
@@ -97,7 +96,7 @@ impl Settings {
         makers::check(&self.options, method, blame)
     }
 
-    /// Refuses what the method cannot have.
+    /// Refuses values that the method cannot have.
     fn check_refused(&self, method: &Method, blame: &Item) -> Result<(), ScenarioError> {
         let refused = |setting: &super::Setting| Some((setting.key, setting.refused(&self.options, method)?));
         let Some((key, why)) = settings().find_map(refused) else { return Ok(()) };
@@ -105,7 +104,7 @@ impl Settings {
         Err(value_of(blame, key).spot.error(why.message, label).hint(why.hint))
     }
 
-    /// What differs from the default, and what was swept: `chain=4,4 suite=…`.
+    /// The differences from the default, and the swept options: `chain=4,4 suite=…`.
     pub(crate) fn variant(&self, swept: &[&str]) -> String {
         let default = Self::default();
         let named = settings().filter(|setting| {
@@ -117,20 +116,19 @@ impl Settings {
 }
 
 impl Options {
-    /// With the default for everything that makes no difference to the method or beside the other options, so that rows that
-    /// do not differ are equal.
+    /// Resets everything without effect on the method or beside the other options to the default, so that equal rows compare equal.
     #[must_use]
     pub fn fitted_to(self, method: &Method) -> Self {
         Settings { options: self, ..Settings::default() }.fitted_to(method).options
     }
 }
 
-/// The value of a key if the item is a table that has it, else the item itself.
+/// The value of a key if the item is a table that has it, otherwise the item itself.
 pub(crate) fn value_of<'a>(item: &'a Item, key: &str) -> &'a Item {
     item.table().ok().and_then(|table| table.get(key)).unwrap_or(item)
 }
 
-/// A TOML value without its punctuation: `["a", "b"]` is `a,b`.
+/// A TOML value without punctuation: `["a", "b"]` is `a,b`.
 fn plain(mut toml: String) -> String {
     toml.retain(|c| !"[]\" ".contains(c));
     toml

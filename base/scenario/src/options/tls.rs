@@ -11,23 +11,23 @@ use crate::tree::Item;
 /// TLS inside EAP.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Tls {
-    /// The version both sides come to.
+    /// The version that both sides support.
     pub version: TlsVersion,
-    /// The kind of the keys in the certificates of both sides; those of IKE are the method's.
+    /// The kind of the keys in the certificates of both sides; for IKE the method determines it.
     pub key: KeyKind,
-    /// The longest EAP packet; longer messages of TLS go in fragments (RFC 5216 §2.1.5).
+    /// The longest EAP packet in bytes; longer TLS messages are fragmented (RFC 5216 §2.1.5).
     pub fragment_bytes: u16,
-    /// Whether later authentications of a row continue the first one's session (RFC 5216 §2.1.2, RFC 9190 §2.1.3).
+    /// Whether later authentications of a row resume the first one's session (RFC 5216 §2.1.2, RFC 9190 §2.1.3).
     pub resumption: bool,
 }
 
 impl Tls {
-    /// Kinds of keys that deployed certificates for TLS have.
+    /// Kinds of keys in deployed certificates for TLS.
     pub const KEYS: [KeyKind; 3] = [KeyKind::Rsa2048, KeyKind::Rsa3072, KeyKind::EcdsaP256];
 }
 
 impl Default for Tls {
-    /// What both sides offer first today; 1024 bytes is FreeRADIUS' `fragment_size`.
+    /// What current software offers first; 1024 bytes is FreeRADIUS' `fragment_size`.
     fn default() -> Self {
         Self { version: TlsVersion::Tls13, key: KeyKind::Rsa2048, fragment_bytes: 1024, resumption: false }
     }

@@ -1,4 +1,4 @@
-//! `traffic` and the keys that go with it: what users send once the SAs are there.
+//! `traffic` and its keys: user traffic after the SAs are established.
 
 use std::time::Duration;
 
@@ -9,24 +9,24 @@ use crate::plan::{Network, Plan, WorldKind};
 use crate::quantity::{self, Kind};
 use crate::tree::{Item, Table, Value};
 
-/// What users send through the SAs after each authentication, or past them.
+/// User traffic through the SAs after each authentication, or outside them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Traffic {
-    /// What kind; none: nothing is sent.
+    /// Its kind; `None`: no traffic.
     pub kind: Option<TrafficKind>,
-    /// For how long it is sent.
+    /// Its duration.
     pub duration: Duration,
-    /// Length of its IP packets; none: the longest that go unfragmented, or a `ping`'s.
+    /// Length of its IP packets in bytes; `None`: the longest unfragmented ones, or those of `ping`.
     pub packet_bytes: Option<u16>,
-    /// Which way; echoes are answered the other way, bulk data is acknowledged.
+    /// Its direction; echoes are answered and bulk data is acknowledged in the other direction.
     pub direction: TrafficDirection,
-    /// Bits of IP packets a second; only for constant traffic.
+    /// Bits of IP packets per second; only for constant traffic.
     pub rate_bits_per_s: u64,
-    /// From one echo request to the next.
+    /// Time from one echo request to the next.
     pub interval: Duration,
-    /// The most bulk data that may be on its way.
+    /// The window of bulk data in bytes.
     pub window_bytes: u32,
-    /// Whether it goes through the child SA; otherwise past IPsec, for comparison.
+    /// Whether it goes through the child SA; otherwise outside IPsec, for comparison.
     pub protected: bool,
 }
 
@@ -52,7 +52,7 @@ pub enum TrafficKind {
     Echo,
     /// UDP datagrams at a constant rate.
     Constant,
-    /// As much as a TCP-like window allows.
+    /// As much as a window like that of TCP allows.
     Bulk,
 }
 
@@ -70,7 +70,7 @@ impl TrafficKind {
     }
 }
 
-/// Which way traffic flows.
+/// The direction of traffic.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TrafficDirection {
     /// From the device.
@@ -99,17 +99,17 @@ impl TrafficDirection {
         self != Self::Down
     }
 
-    /// Whether the gateway is one.
+    /// Whether the gateway sends.
     pub fn is_down(self) -> bool {
         self != Self::Up
     }
 }
 
-/// What it is called that nothing is sent, or that IPsec is not used.
+/// The word for no traffic, or no IPsec.
 const NONE: &str = "none";
-/// What it is called that it is.
+/// The word for protection by ESP.
 const ESP: &str = "esp";
-/// The longest packets that go unfragmented.
+/// The word for the longest unfragmented packets.
 const PATH: &str = "path";
 /// Headers of IPv6 and TCP and some data.
 const BULK_PACKET_BYTES_MIN: u16 = 128;
@@ -198,7 +198,7 @@ fn interval(item: &Item) -> Result<Duration, ScenarioError> {
     item.quantity(Kind::Duration, 10_000..=60_000_000_000).map(Duration::from_nanos)
 }
 
-/// `"path"`, or the length of an IP packet: 64 bytes hold every header.
+/// `"path"`, or the length of an IP packet: 64 bytes suffice for every header.
 fn packet(item: &Item) -> Result<Option<u16>, ScenarioError> {
     const BYTES: std::ops::RangeInclusive<u64> = 64..=65_000;
     match &item.value {
@@ -218,7 +218,7 @@ fn rate(item: &Item) -> Result<u64, ScenarioError> {
     item.quantity(Kind::Rate, 1_000..=10_000_000_000)
 }
 
-/// Up to what TCP's window can say (RFC 7323 §2.3).
+// RFC 7323 §2.3: the largest window of TCP.
 fn window(item: &Item) -> Result<u32, ScenarioError> {
     item.quantity(Kind::Size, 4_096..=1 << 30).map(|bytes| bytes as u32)
 }
@@ -232,7 +232,7 @@ const fn ipsec_name(protected: bool) -> &'static str {
     if protected { ESP } else { NONE }
 }
 
-/// Refuses what cannot flow.
+/// Refuses impossible traffic.
 pub(super) fn check(
     options: &Options,
     blame: &Item,
@@ -264,7 +264,7 @@ pub(super) fn check(
     Ok(())
 }
 
-/// A scenario's traffic is made in virtual time.
+/// Traffic of scenarios exists in virtual time only.
 pub(crate) fn check_world(document: &Table, plan: &Plan) -> Result<(), ScenarioError> {
     if plan.world == WorldKind::Sim || plan.rows.iter().all(|row| row.options.traffic.kind.is_none()) {
         return Ok(());

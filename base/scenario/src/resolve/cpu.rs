@@ -1,4 +1,4 @@
-//! `[cpus]`: a processor for a node, by name or in numbers.
+//! `[cpus]`: the processor of a node, by name or by parameters.
 
 use std::collections::BTreeMap;
 
@@ -13,10 +13,10 @@ use crate::tree::{Item, Table, Value};
 /// From 1 kHz to 1 THz.
 const HZ: std::ops::RangeInclusive<u64> = 1_000..=1_000_000_000_000;
 
-/// What a frequency is called that is not scaled.
+/// The word for this machine, unscaled.
 pub(crate) const HOST: &str = "host";
 
-/// The processor of every node there can be; the host where nothing is said.
+/// The processor of every node; by default this machine.
 pub(super) fn resolve(item: Option<&Item>) -> Result<BTreeMap<Node, CpuProfile>, ScenarioError> {
     let mut cpus = nodes().map(|node| (node, CpuProfile::default())).collect::<BTreeMap<_, _>>();
     let Some(item) = item else {
@@ -54,7 +54,7 @@ fn names() -> Vec<&'static str> {
     cpus::ALL.iter().map(|cpu| cpu.name).collect()
 }
 
-/// A name alone is looked up; a name with a frequency is the scenario's own.
+/// A name alone is looked up in the catalogue; a name with a frequency defines a processor.
 fn custom(table: &Table) -> Result<CpuProfile, ScenarioError> {
     table.only("a cpu", &["name", "frequency", "cores"])?;
     let Some(name_item) = table.get("name") else {

@@ -1,5 +1,5 @@
-//! Other makers' programs in a row: what they cannot do, and what the world they run in must be like. Each refusal says
-//! who cannot do what; what was tried is in `interop/RESULTS.md`.
+//! Foreign daemons in a row: their limits, and the world they need. Each refusal names the daemon and the missing feature; the
+//! experiments are in `interop/RESULTS.md`.
 
 use crate::catalogue::Method;
 use crate::catalogue::eap::Refusal;
@@ -7,7 +7,7 @@ use crate::diagnostic::ScenarioError;
 use crate::plan::{CpuProfile, CryptoMode, Maker, Options, Plan, TlsVersion, WorldKind};
 use crate::tree::{Item, Table};
 
-/// Refuses what a program cannot do.
+/// Refuses options that a program does not support.
 pub(crate) fn check(options: &Options, method: &Method, blame: &Item) -> Result<(), ScenarioError> {
     let refusal = device(options, method)
         .or_else(|| limits(options, method, method.family.foreign_limits))
@@ -18,13 +18,13 @@ pub(crate) fn check(options: &Options, method: &Method, blame: &Item) -> Result<
     Err(blame.spot.error(message, label).hint(hint))
 }
 
-/// What a strongSwan device lacks of EAP.
+/// Missing EAP features of a strongSwan device.
 fn device(options: &Options, method: &Method) -> Option<Refusal> {
     let is_strongswan = options.makers.ue == Maker::StrongSwan;
     method.eap().filter(|_| is_strongswan)?.strongswan.refusal(is_tls_1_3(options))
 }
 
-/// What a foreign AAA server lacks.
+/// Missing features of a foreign AAA server.
 fn aaa(options: &Options, method: &Method) -> Option<Refusal> {
     let (maker, eap) = (options.makers.aaa, method.eap()?);
     let words = match maker {
@@ -39,12 +39,12 @@ fn is_tls_1_3(options: &Options) -> bool {
     options.tls.version == TlsVersion::Tls13
 }
 
-/// Something that a program cannot do.
+/// A missing feature of a program.
 pub(crate) struct Limit {
-    /// Whether a row asks for it.
+    /// Whether a row requires it.
     pub(crate) is_asked: fn(&Options, &Method) -> bool,
     pub(crate) message: &'static str,
-    /// What to do.
+    /// Advice.
     pub(crate) hint: &'static str,
 }
 
@@ -77,7 +77,7 @@ const OF_EVERYBODY: &[Limit] = &[
     },
 ];
 
-/// Refuses a world that a row cannot live in.
+/// Refuses a world in which a row cannot run.
 pub(super) fn check_world(document: &Table, plan: &Plan) -> Result<(), ScenarioError> {
     let error = |key: &str, message: String, hint: &'static str| {
         let spot = document.get(key).map_or_else(|| document.spot.start(), |item| item.spot.clone());

@@ -1,4 +1,4 @@
-//! From a document to a plan: names become numbers, products become rows, everything is checked on the way.
+//! From a document to a plan: resolves names to parameters, multiplies products into rows, and checks everything.
 //!
 //! ```text
 //!   methods x networks x topologies x sweep --.
@@ -25,7 +25,7 @@ use crate::quantity::Kind;
 use crate::tree::{Item, Table};
 use sweep::Variation;
 
-/// The keys that make rows by multiplication, which explicit rows exclude.
+/// The keys whose values are multiplied into rows; explicit rows exclude them.
 const PRODUCT_KEYS: &[&str] = &["methods", "networks", "topologies", "suites", "sweep"];
 
 /// The keys of a row.
@@ -34,7 +34,7 @@ const ROW_KEYS: &[&str] = &["method", "network", "topology", "variant", "options
 /// More rows than this are a mistake in a sweep.
 const ROWS_MAX: usize = 10_000;
 
-/// A title is one line.
+/// The limit on the length of a title.
 pub(crate) const TITLE_CHARS_MAX: usize = 200;
 
 /// Resolves a scenario.
@@ -65,8 +65,8 @@ pub(crate) fn plan(document: &Table, name: &str) -> Result<Plan, ScenarioError> 
     Ok(plan)
 }
 
-/// Null crypto takes every key for the right one, so a wrong one would not be noticed; a table must be there, and is of no
-/// use elsewhere.
+/// Null crypto accepts every key, so that a wrong key would not be noticed; a cost table is required with `table` and refused
+/// otherwise.
 fn check_crypto(document: &Table, plan: &Plan) -> Result<(), ScenarioError> {
     check_costs(document, plan)?;
     let faults = plan.rows.iter().filter_map(|row| row.options.fault);
@@ -96,7 +96,7 @@ fn check_costs(document: &Table, plan: &Plan) -> Result<(), ScenarioError> {
     }
 }
 
-/// Without a title a scenario is called as its file.
+/// The title; by default the name of the file.
 fn title(document: &Table, name: &str) -> Result<String, ScenarioError> {
     let stem =
         Path::new(name).file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
@@ -117,7 +117,7 @@ fn label(item: &Item, chars_max: usize) -> Result<String, ScenarioError> {
     Ok(text.to_owned())
 }
 
-/// Seeds beyond TOML's integers may stand in a string.
+/// A seed; those beyond TOML's integers are strings.
 fn seed(item: &Item) -> Result<u64, ScenarioError> {
     match item.text("an integer").ok().map(str::parse) {
         Some(Ok(seed)) => Ok(seed),
@@ -152,13 +152,13 @@ fn rows(document: &Table) -> Result<Vec<RowPlan>, ScenarioError> {
     Ok(rows)
 }
 
-/// What is said of all rows must make a difference to one.
+/// Options of all rows must have an effect on one of them.
 fn check_options(document: &Table, rows: &[RowPlan]) -> Result<(), ScenarioError> {
     let tables = ["options", "sweep"].into_iter().filter_map(|key| document.get(key));
     tables.map(Item::table).try_for_each(|table| idle::check(table?, rows))
 }
 
-/// Refuses a row that is there already.
+/// Refuses a duplicate row.
 fn different(tables: &[&Table], rows: &[RowPlan]) -> Result<(), ScenarioError> {
     let again = (1..rows.len()).find(|&later| rows[..later].contains(&rows[later]));
     again.map_or(Ok(()), |later| {
@@ -187,7 +187,7 @@ fn explicit(row: &Table, base: &Settings) -> Result<RowPlan, ScenarioError> {
     Ok(plan)
 }
 
-/// Every method over every network in every topology with every variation, in the order written.
+/// Every method over every network in every topology with every variation, in the order of the file.
 fn product(document: &Table, base: &Settings) -> Result<Vec<RowPlan>, ScenarioError> {
     let methods = each(document, "methods", "method", method)?;
     let networks = each(document, "networks", "network", |item| Ok((item, network::resolve(item)?)))?;
@@ -211,7 +211,7 @@ fn product(document: &Table, base: &Settings) -> Result<Vec<RowPlan>, ScenarioEr
     Ok(rows)
 }
 
-/// Refuses a name that stands twice in a list: its rows would be there twice.
+/// Refuses a duplicate name in a list, which would make duplicate rows.
 fn once<'a>(
     document: &Table,
     key: &str,
@@ -231,7 +231,7 @@ fn once<'a>(
     Ok(())
 }
 
-/// Adds a row for every variation that makes a difference to the method.
+/// Adds a row for every variation that differs for the method.
 fn multiply(
     rows: &mut Vec<RowPlan>,
     method: &'static Method,
@@ -245,7 +245,7 @@ fn multiply(
         settings.check(method, variation.blame.unwrap_or(item), (item, network))?;
         let variant = settings.variant(&variation.swept_for(method));
         let row = row_plan(method, network.clone(), topology, variant, settings);
-        // Chain lengths do not distinguish methods without certificates: such a row would be there twice.
+        // Chain lengths do not distinguish methods without certificates: such rows would be duplicates.
         if !rows[first..].contains(&row) {
             rows.push(row);
         }
@@ -265,7 +265,7 @@ fn row_plan(
     RowPlan { method, variant, network, topology, suites, esp_suites, options }
 }
 
-/// The elements of a list that must be there.
+/// The elements of a required list.
 fn each<'a, T>(
     document: &'a Table,
     key: &str,

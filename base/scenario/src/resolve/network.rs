@@ -1,7 +1,7 @@
-//! A network: a name of the catalogue, or a table with numbers of its own on top of a preset or of an ideal link.
+//! A network: a name of the catalogue, or a table with parameters that modify a preset or an ideal link.
 //!
-//! Every number of a direction can be given for both (`delay`) or for one (`delay_down`, `delay_up`); rates always are
-//! for one (`down`, `up`). What is lost, and what happens to packets besides, is in `catalogue/impairments.rs`.
+//! Every parameter of a direction can be given for both (`delay`) or for one (`delay_down`, `delay_up`); rates are always for
+//! one (`down`, `up`). Loss and other impairments are in `catalogue/impairments.rs`.
 
 use std::time::Duration;
 
@@ -12,14 +12,14 @@ use crate::plan::{Basis, Direction, Network};
 use crate::quantity::{self, Kind, Probability};
 use crate::tree::{Item, Table, Value};
 
-/// A number of a direction: how it is read, and printed.
+/// A parameter of a direction, with parser and printer.
 struct Property {
     key: &'static str,
     read: fn(&mut Direction, &Item) -> Result<(), ScenarioError>,
     print: fn(&Direction) -> String,
 }
 
-/// The numbers that have a key for both directions and one for each, besides those of impairments.
+/// The parameters that have a key for both directions and one for each, besides those of impairments.
 const PROPERTIES: &[Property] = &[
     Property { key: "delay", read: |d, item| set(&mut d.delay, delay(item)), print: |d| quoted(d.delay) },
     Property { key: "jitter", read: |d, item| set(&mut d.jitter, delay(item)), print: |d| quoted(d.jitter) },
@@ -33,10 +33,10 @@ const PROPERTIES: &[Property] = &[
 /// The keys of a network besides those of [`PROPERTIES`] and of impairments.
 const KEYS: &[&str] = &["name", "base", "down", "up", "mtu", "source", "basis"];
 
-/// Shorter queues could not hold one packet.
+/// A shorter queue could not hold one packet.
 const QUEUE_BYTES: std::ops::RangeInclusive<u64> = 1500..=1_000_000_000_000;
 
-/// RFC 791 §3.1: every IPv4 host accepts 576 bytes.
+// RFC 791 §3.1: every IPv4 host accepts 576 bytes.
 const MTU_BYTES: std::ops::RangeInclusive<u64> = 576..=65_535;
 
 /// How a missing limit is written.
@@ -78,14 +78,14 @@ fn keys() -> Vec<String> {
     KEYS.iter().map(|key| (*key).to_owned()).chain(both).chain(each).collect()
 }
 
-/// The keys that stand for both directions, in the order in which they are printed: the queue behind what it loses.
+/// The keys for both directions, in printing order: the queue after its loss.
 fn of_directions() -> impl Iterator<Item = &'static str> {
     let [times @ .., queue] = PROPERTIES else { unreachable!("there are properties") };
     let impairments = IMPAIRMENTS.iter().map(|impairment| impairment.key);
     times.iter().map(|property| property.key).chain(impairments).chain([queue.key])
 }
 
-/// Every number of a direction with its key, as TOML values.
+/// Every parameter of a direction with its key, as TOML values.
 pub(crate) fn printed(direction: &Direction) -> impl Iterator<Item = (&'static str, String)> {
     of_directions().map(|key| {
         let property = PROPERTIES.iter().find(|property| property.key == key);
@@ -95,7 +95,7 @@ pub(crate) fn printed(direction: &Direction) -> impl Iterator<Item = (&'static s
     })
 }
 
-/// The preset to start from, or an ideal link.
+/// The preset, or an ideal link.
 fn base(item: Option<&Item>) -> Result<Network, ScenarioError> {
     let Some(item) = item else {
         return Ok(Network {
@@ -128,7 +128,7 @@ fn properties(network: &mut Network, table: &Table) -> Result<(), ScenarioError>
     Ok(())
 }
 
-/// Reads a number of a direction, or an impairment.
+/// Parses a parameter of a direction, or an impairment.
 fn change(direction: &mut Direction, key: &str, item: &Item) -> Result<(), ScenarioError> {
     if let Some(property) = PROPERTIES.iter().find(|property| property.key == key) {
         return (property.read)(direction, item);
@@ -173,7 +173,7 @@ fn rate(item: &Item) -> Result<Option<u64>, ScenarioError> {
     }
 }
 
-/// At most a minute: IKE gives up sooner.
+/// At most a minute: IKE times out earlier.
 fn delay(item: &Item) -> Result<Duration, ScenarioError> {
     item.quantity(Kind::Duration, 0..=60_000_000_000).map(Duration::from_nanos)
 }

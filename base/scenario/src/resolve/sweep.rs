@@ -9,7 +9,7 @@ use crate::tree::{Item, Table, Value};
 /// One combination of a sweep.
 pub(super) struct Variation<'a> {
     pub(super) settings: Settings,
-    /// What to show if the combination is refused.
+    /// The place of an error in the combination.
     pub(super) blame: Option<&'a Item>,
     swept: Vec<&'static str>,
 }
@@ -50,7 +50,7 @@ pub(super) fn variations<'a>(
     Ok(variations)
 }
 
-/// What is swept has no value besides.
+/// Refuses a swept key that also has a single value.
 fn alone(key: &str, places: &[Option<&Item>]) -> Result<(), ScenarioError> {
     let named = places.iter().flatten().find_map(|item| item.table().ok()?.entry(key));
     named.map(|entry| &entry.key_spot).map_or(Ok(()), |spot| {

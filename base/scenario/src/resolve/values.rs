@@ -1,4 +1,4 @@
-//! Readers of values that scenarios and node files have in common: suites, waits, sizes.
+//! Parsers shared by scenarios and node files: suites, waits, sizes.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use crate::plan::TlsVersion;
 use crate::quantity::Kind;
 use crate::tree::{Item, Value};
 
-/// What a switched-off rekeying is called.
+/// The word for no rekeying.
 pub(crate) const NEVER: &str = "never";
 
 /// One suite or several, in order of preference.
@@ -58,7 +58,7 @@ pub(crate) fn fragmentation(item: &Item) -> Result<Option<u16>, ScenarioError> {
     }
 }
 
-/// `"1.2"`, or `1.2` as one writes it on a command line.
+/// `"1.2"`, or `1.2` as on a command line.
 pub(crate) fn tls_version(item: &Item) -> Result<TlsVersion, ScenarioError> {
     if let Value::Float(number) = item.value
         && let Some(version) =
@@ -69,7 +69,7 @@ pub(crate) fn tls_version(item: &Item) -> Result<TlsVersion, ScenarioError> {
     item.pick("version of TLS", &TlsVersion::ALL, TlsVersion::name)
 }
 
-/// A number of bytes, or a size. Less would take more rounds than a conversation may have, more no RADIUS packet.
+/// A number of bytes, or a size. Smaller fragments would need too many round trips, larger ones do not fit into RADIUS packets.
 pub(crate) fn eap_fragment(item: &Item) -> Result<u16, ScenarioError> {
     const BYTES: std::ops::RangeInclusive<u64> = 256..=3500;
     let bytes = match &item.value {
@@ -79,7 +79,7 @@ pub(crate) fn eap_fragment(item: &Item) -> Result<u16, ScenarioError> {
     bytes.map(|bytes| bytes as u16)
 }
 
-/// RFC 4478 §3: AUTH_LIFETIME counts seconds, in 32 bits.
+// RFC 4478 §3: AUTH_LIFETIME counts seconds, in 32 bits.
 pub(crate) fn whole_seconds(item: &Item) -> Result<Duration, ScenarioError> {
     const SECOND: u64 = 1_000_000_000;
     let nanos = item.quantity(Kind::Duration, SECOND..=u64::from(u32::MAX) * SECOND)?;

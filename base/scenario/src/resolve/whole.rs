@@ -1,4 +1,4 @@
-//! Keys of the whole scenario that make a difference to none of its rows. Their defaults may be written out.
+//! Keys of the whole scenario without effect on any row. Their defaults may be written out.
 
 use keytoll_crypto_api::algorithm::Group;
 use keytoll_crypto_api::suite::Suite;
@@ -28,7 +28,7 @@ fn exponents(document: &Table, plan: &Plan) -> Result<(), ScenarioError> {
     }
 }
 
-/// A processor needs a node that somebody asks.
+/// A processor needs a node that takes part.
 fn cpus(document: &Table, plan: &Plan) -> Result<(), ScenarioError> {
     let Some(item) = document.get("cpus") else { return Ok(()) };
     let table = item.table()?;

@@ -1,4 +1,4 @@
-//! Columns of an authentication: the row of the run it belongs to, how it ended, how long it took.
+//! Columns of an authentication: the row of the run, the outcome, the times.
 
 use keytoll_analysis::Sample;
 use keytoll_analysis::metrics::times::{
@@ -14,7 +14,7 @@ pub(crate) type OfRow = fn(&ManifestRow) -> Value;
 /// A cell of an authentication.
 pub(crate) type OfSample = fn(&Sample) -> Value;
 
-/// What names the row of the run, in every CSV file.
+/// The columns that identify the row of the run, in every CSV file.
 pub(crate) const IDENTITY: [Column<OfRow>; 6] = [
     column("method", "", "the method's name in the catalogue", |row| row.method.as_str().into()),
     column("variant", "", "what differs from the method's default; empty for the default itself", |row| {
@@ -28,16 +28,16 @@ pub(crate) const IDENTITY: [Column<OfRow>; 6] = [
     }),
 ];
 
-/// An authentication in `samples.csv`.
+/// The columns of an authentication in `samples.csv`.
 pub(crate) const SAMPLE: [Column<OfSample>; 21] = [
     column("sample", "", "the authentication's number in the row, from 0", |sample| {
         u64::from(sample.sample).into()
     }),
-    column("triggered_at_ns", "ns", "when its trigger came, since the start of the row", |sample| {
+    column("triggered_at_ns", "ns", "time of its trigger, since the start of the row", |sample| {
         sample.triggered_at_ns.into()
     }),
     column("outcome", "", "`established`, `failed` or `unfinished`", |sample| sample.outcome.name().into()),
-    column("failure", "", "the node that found out, and why; empty if established", |sample| {
+    column("failure", "", "the node that noticed, and the reason; empty if established", |sample| {
         sample.outcome.failure().into()
     }),
     column("delay_ns", "ns", "from the trigger to a usable SA at the device", |sample| {
@@ -58,15 +58,15 @@ pub(crate) const SAMPLE: [Column<OfSample>; 21] = [
         "the part of the delay in which a datagram that arrived was under way",
         |sample| sample.times.get(&NETWORK).into(),
     ),
-    column("computation_ns", "ns", "the part in which none was, and a node was computing", |sample| {
-        sample.times.get(&COMPUTATION).into()
-    }),
     column(
-        "waiting_ns",
+        "computation_ns",
         "ns",
-        "the part in which neither was: timers ran, or a datagram was lost",
-        |sample| sample.times.get(&WAITING).into(),
+        "the part in which a node computed and no datagram was under way",
+        |sample| sample.times.get(&COMPUTATION).into(),
     ),
+    column("waiting_ns", "ns", "the rest: timers ran, or a datagram was lost", |sample| {
+        sample.times.get(&WAITING).into()
+    }),
     column(
         "messages",
         "messages",
@@ -82,7 +82,7 @@ pub(crate) const SAMPLE: [Column<OfSample>; 21] = [
     column("bytes", "bytes", "bytes of these packets, IP headers included", |sample| {
         sample.total.bytes.into()
     }),
-    column("retransmissions", "messages", "messages sent again", |sample| {
+    column("retransmissions", "messages", "retransmitted messages", |sample| {
         sample.total.retransmissions.into()
     }),
     column(
@@ -113,15 +113,15 @@ pub(crate) const SAMPLE: [Column<OfSample>; 21] = [
     ),
 ];
 
-/// The same, at the end of `samples.csv`, where columns are added.
+/// Further columns of an authentication, at the end of `samples.csv`, where columns are added.
 pub(crate) const SAMPLE_ADDED: [Column<OfSample>; 1] = [column(
     "waiting_for_repeats_ns",
     "ns",
-    "the part of `waiting_ns` that ended with a message sent again, for a packet was lost or nobody had answered",
+    "the part of `waiting_ns` that ended with a retransmission, after a loss or without an answer",
     |sample| sample.times.get(&WAITING_FOR_REPEATS).into(),
 )];
 
-/// How many were established, and how long they took.
+/// How many authentications were established, and how long they took.
 pub(crate) const DELAY: Table = Table {
     title: "Delay",
     columns: &DELAY_COLUMNS,

@@ -1,13 +1,13 @@
-//! Columns of our nodes beside other makers' programs.
+//! Columns that compare our nodes with foreign daemons.
 
 use keytoll_analysis::beside::Beside;
 
 use super::{Column, Value, column};
 
-/// A cell of a node of ours and another maker's.
+/// A cell about a node of ours and a foreign daemon.
 pub(crate) type OfPair = fn(&Beside) -> Value;
 
-/// A node of ours beside another maker's, on the screen.
+/// A node of ours beside a foreign daemon, on the screen.
 pub(crate) const BESIDE: [Column<OfPair>; 7] = [
     column("node", "", "", |pair| pair.node.as_str().into()),
     column("cpu µs", "µs", "", |pair| (pair.cpu_ns / 1e3).into()),

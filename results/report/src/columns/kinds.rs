@@ -1,4 +1,4 @@
-//! Columns of what a row has several kinds of: crypto operations and messages, a line of a CSV file for each.
+//! Columns of crypto operations and of kinds of messages, with a line of a CSV file for each.
 
 use keytoll_analysis::RowFindings;
 use keytoll_analysis::metrics::MessageKind;
@@ -6,10 +6,10 @@ use keytoll_analysis::trace::{Node, OperationCost};
 
 use super::{Column, Value, column};
 
-/// A cell of an operation of a row.
+/// A cell about an operation of a row.
 pub(crate) type OfOperation = fn(&RowFindings, &OperationCost) -> Value;
 
-/// A crypto operation of a row, in `operations.csv`.
+/// The columns of a crypto operation of a row, in `operations.csv`.
 pub(crate) const OPERATIONS: [Column<OfOperation>; 8] = [
     column("node", "", "the node that computed", |_, operation| operation.node.name().into()),
     column("phase", "", "the phase of the protocol, like `ike-sa-init`", |_, operation| {
@@ -29,10 +29,10 @@ pub(crate) const OPERATIONS: [Column<OfOperation>; 8] = [
     column("authentications", "authentications", "authentications of the row", |row, _| row.tally.n.into()),
 ];
 
-/// A cell of a kind of message of a row: the place of its first appearance, and the kind.
+/// A cell about a kind of message of a row: its number in order of first appearance, and the kind.
 pub(crate) type OfMessage = fn(&RowFindings, u64, &MessageKind) -> Value;
 
-/// A kind of message of a row, in `messages.csv`.
+/// The columns of a kind of message of a row, in `messages.csv`.
 pub(crate) const MESSAGES: [Column<OfMessage>; 11] = [
     column("order", "", "the place of its first appearance, from 1", |_, order, _| order.into()),
     column("message", "", "the kind of message, like `IKE_AUTH request`", |_, _, kind| kind.name().into()),
@@ -54,7 +54,7 @@ pub(crate) const MESSAGES: [Column<OfMessage>; 11] = [
         "mean length of a message, without headers of lower layers",
         |_, _, kind| kind.bytes_mean().map(|bytes| format!("{bytes:.1}")).into(),
     ),
-    column("retransmissions", "messages", "how often one was sent again", |_, _, kind| {
+    column("retransmissions", "messages", "retransmissions of this kind", |_, _, kind| {
         kind.retransmissions.into()
     }),
     column("part", "", "`authentication`, or `after` for what is outside it", |_, _, kind| {

@@ -1,14 +1,14 @@
-//! Columns of what went over a link.
+//! Columns of the traffic on a link.
 
 use keytoll_analysis::metrics::LinkCount;
 use keytoll_analysis::summary::{LinkMeans, SummaryRow};
 
 use super::{Column, OfLine, Table, Value, column, wide};
 
-/// A cell of an authentication on a link.
+/// A cell about an authentication on a link.
 pub(crate) type OfLink = fn(&LinkCount) -> Value;
 
-/// An authentication on each link in `samples.csv`, behind `ue_gw_` and the like.
+/// The columns of an authentication on each link in `samples.csv`, with prefixes like `ue_gw_`.
 pub(crate) const LINK: [Column<OfLink>; 4] = [
     column("messages", "messages", "protocol messages over this link, retransmissions apart", |count| {
         count.messages.into()
@@ -23,7 +23,7 @@ pub(crate) const LINK: [Column<OfLink>; 4] = [
     column("retransmissions", "messages", "messages sent again", |count| count.retransmissions.into()),
 ];
 
-/// What went over each link.
+/// The messages on each link.
 pub(crate) const MESSAGES: Table = Table {
     title: "Messages",
     columns: &MESSAGE_COLUMNS,
@@ -43,7 +43,7 @@ const MESSAGE_COLUMNS: [Column<OfLine>; 6] = [
     column("bytes", "bytes", "bytes of these packets, headers included, mean", |row, line| {
         mean(row, line, |means| means.bytes)
     }),
-    column("retr", "messages", "messages sent again, mean", |row, line| {
+    column("retr", "messages", "retransmitted messages, mean", |row, line| {
         mean(row, line, |means| means.retransmissions)
     }),
     wide(column(

@@ -1,22 +1,19 @@
-//! Columns of what an authentication costs a node: CPU time and memory.
+//! Columns of an authentication's cost at a node: CPU time and memory.
 
 use keytoll_analysis::metrics::NodeCost;
 use keytoll_analysis::summary::{Cpu, Memory, SummaryRow};
 
 use super::{Column, OfLine, Table, Value, column, short, wide};
 
-/// A cell of an authentication at a node.
+/// A cell about an authentication at a node.
 pub(crate) type OfNode = fn(&NodeCost) -> Value;
 
-/// An authentication at each node in `samples.csv`, behind `ue_` and the like.
+/// The columns of an authentication at each node in `samples.csv`, with prefixes like `ue_`.
 pub(crate) const NODE: [Column<OfNode>; 4] = [
     column("cpu_ns", "ns", "CPU time of this machine that the node took", |cost| cost.cpu_ns.into()),
-    column(
-        "crypto_ns",
-        "ns",
-        "the part of it in crypto operations; other makers' programs do not tell",
-        |cost| cost.crypto_ns.into(),
-    ),
+    column("crypto_ns", "ns", "the part of it in crypto operations; not known of foreign daemons", |cost| {
+        cost.crypto_ns.into()
+    }),
     column("heap_peak_bytes", "bytes", "highest heap use of the node so far", |cost| {
         cost.heap_peak_bytes.into()
     }),

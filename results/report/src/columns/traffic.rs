@@ -1,4 +1,4 @@
-//! Columns of what users sent once the SAs were there.
+//! Columns of user traffic after the authentication.
 
 use keytoll_analysis::metrics::Traffic;
 use keytoll_analysis::summary::{SummaryRow, Times, TrafficNodeSummary, TrafficSummary};
@@ -7,10 +7,10 @@ use keytoll_analysis::trace::Node;
 use super::{Column, OfLine, Table, Value, column};
 use crate::number::known;
 
-/// A cell of the traffic after an authentication.
+/// A cell about the traffic after an authentication.
 pub(crate) type OfTraffic = fn(&Traffic) -> Value;
 
-/// What users sent after an authentication, in `samples.csv`.
+/// The columns of the traffic after an authentication, in `samples.csv`.
 pub(crate) const SAMPLE: [Column<OfTraffic>; 7] = [
     column(
         "traffic_up_bits_per_s",
@@ -49,7 +49,7 @@ fn goodput(traffic: &Traffic, node: Node) -> Value {
     traffic.goodput_bits_per_s(node).map(|bits| bits as u64).into()
 }
 
-/// A line for each node and each way.
+/// A line for each node and each direction.
 pub(crate) const TRAFFIC: Table = Table {
     title: "Traffic",
     columns: &COLUMNS,
@@ -108,12 +108,12 @@ fn of(row: &SummaryRow, of: impl FnOnce(&TrafficSummary) -> Value) -> Value {
     row.traffic.as_ref().map_or(Value::Nothing, of)
 }
 
-/// What is said once a row.
+/// A value that stands in the first line of a row only.
 fn once(row: &SummaryRow, line: usize, what: impl FnOnce(&TrafficSummary) -> Value) -> Value {
     if line == 0 { of(row, what) } else { Value::Nothing }
 }
 
-/// Nothing is to be said of a way or a node that is not there.
+/// A cell that is empty where the direction or the node does not exist.
 fn told(text: Option<impl Into<Value>>) -> Value {
     text.map_or(Value::Nothing, Into::into)
 }

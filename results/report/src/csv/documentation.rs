@@ -1,5 +1,5 @@
-//! What stands in the CSV files: their columns as data, and as `docs/columns.md`. Both are made of the columns that are
-//! written, so that none is without.
+//! The documentation of the CSV files: their columns as data, and as `docs/columns.md`. Both are generated from the column
+//! definitions, so that they are complete.
 
 use std::fmt::Write;
 
@@ -14,9 +14,9 @@ use crate::columns::{links, nodes, traffic};
 pub struct FileColumn {
     /// Its name.
     pub name: String,
-    /// What its numbers are numbers of; empty where they are none, or names.
+    /// The unit; empty for names and numbers without unit.
     pub unit: &'static str,
-    /// What it is.
+    /// The meaning.
     pub meaning: &'static str,
 }
 
@@ -35,7 +35,7 @@ pub fn message_columns() -> Vec<FileColumn> {
     documented("", &IDENTITY).into_iter().chain(documented("", &MESSAGES)).collect()
 }
 
-/// Columns, with something before the name of each.
+/// Columns, with a prefix for the name of each.
 pub(super) fn documented<Of>(before: &str, columns: &[Column<Of>]) -> Vec<FileColumn> {
     let documented = |column: &Column<Of>| {
         let name = format!("{before}{}", column.head);
@@ -44,10 +44,10 @@ pub(super) fn documented<Of>(before: &str, columns: &[Column<Of>]) -> Vec<FileCo
     columns.iter().map(documented).collect()
 }
 
-/// What stands for the link in a name.
+/// The placeholder of the link in a name.
 const ANY_LINK: &str = "LINK_";
 
-/// What stands for the node in a name.
+/// The placeholder of the node in a name.
 const ANY_NODE: &str = "NODE_";
 
 const HEAD: &str = "# Columns of the CSV files\n
@@ -55,7 +55,7 @@ An empty cell is not known, or was not measured; it is never a zero. Columns are
 two ends of a link (`ue_gw`, `gw_aaa`, `aaa_hss`, `gw_hss`, `ue_ap`, `aaa_ap`), `NODE` for a node (`ue`, `gw`, `aaa`, `hss`, `ap`).
 Made of `results/report/src/columns/`: `UPDATE_COLUMNS=1 cargo test -p keytoll-report columns`.\n";
 
-/// All of it, for people.
+/// All of it as Markdown.
 pub fn markdown() -> String {
     let samples = [
         documented("", &SAMPLE),
@@ -108,7 +108,7 @@ mod tests {
         }
     }
 
-    /// What is measured in a unit has it in its name; what is counted has the name of what is counted, or `count`.
+    /// The name of a measured value has its unit; that of a counted one has what is counted, or `count`.
     #[test]
     fn units_are_in_the_names() {
         for FileColumn { name, unit, .. } in

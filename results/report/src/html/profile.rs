@@ -1,5 +1,5 @@
-//! A profile as a page: the operations of a node as bars in the order of the messages, the skeleton beside the whole, and for
-//! packets the stages stacked as in paper 004's Figure 4.
+//! A profile as a page: the operations of a node as bars in the order of the messages, the skeleton beside the full run, and
+//! for packets the stages stacked as in paper 004's Figure 4.
 
 use std::io::{self, Write};
 
@@ -62,14 +62,14 @@ fn text(of: &Estimate) -> String {
     ranged(of.median())
 }
 
-/// What the whiskers of a profile span.
+/// The meaning of the whiskers of a profile.
 const INTERVAL: &str = "95 % interval of the median";
 
 fn percent(share: f64) -> String {
     format!("{:.1} %", share * 100.0)
 }
 
-/// One suite: its operations, then the whole with its skeleton.
+/// One suite: its operations, then the full run with its skeleton.
 fn section(profile: &Profile, place: usize, column: &Column, out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "<h2>{}</h2>", escaped(&profile_screen::suite(column)))?;
     let title = format!("Operations of {} in the order of the messages, µs", profile.node);
@@ -127,7 +127,7 @@ fn whole_bar(label: &str, class: &'static str, time: Median) -> Bar<'static> {
     }
 }
 
-/// Paper 004's Table 2 as bars: the whole, what is left without cryptography, and the two ways to say what it costs.
+/// Paper 004's Table 2 as bars: full, skeleton, and the cost of cryptography by both methods.
 fn beside(profile: &Profile, skeleton: &Skeleton, out: &mut impl Write) -> io::Result<()> {
     let title = format!("Full and skeleton at {}, µs", profile.node);
     let sides = &skeleton.node;
@@ -155,7 +155,7 @@ fn nodes(profile: &Profile, out: &mut impl Write) -> io::Result<()> {
     table("What an authentication costs each node", &head, lines, out)
 }
 
-/// What a stage is, for its colour; those of one kind have the same both ways.
+/// The colour class of a stage; stages of one kind have the same in both directions.
 fn class(stage: &str) -> &'static str {
     match stage {
         "decrypt" | "encrypt" => "crypto",
@@ -176,7 +176,7 @@ const STAGES: [(&str, &str); 6] = [
     ("rest", "replay check"),
 ];
 
-/// Figure 4 for every suite: both ways, full and skeleton.
+/// Figure 4 for every suite: both directions, full and skeleton.
 fn stages(packets: &Packets, out: &mut impl Write) -> io::Result<()> {
     for (way, of) in WAYS {
         let title = format!("{way}, stage by stage, ns");
@@ -191,7 +191,7 @@ fn stages(packets: &Packets, out: &mut impl Write) -> io::Result<()> {
     Ok(())
 }
 
-/// A way of a packet: its name, and its stages.
+/// A direction of a packet: its name, and its stages.
 type Way = (&'static str, fn(&Processing) -> &[Stage]);
 
 const WAYS: [Way; 2] =
@@ -263,7 +263,7 @@ mod tests {
         let (one, two) = (profile_screen::tests::with_skeleton(), profile_screen::tests::without_skeleton());
         let bars = |page: &str| page.matches(r#"<i class="interval"#).count();
         let page = whole(|out| profiles(std::slice::from_ref(&one), out));
-        // Four operations and the rest; full, skeleton and what cryptography costs in two ways.
+        // Four operations and the rest; full, skeleton and the cost of cryptography by two methods.
         assert_eq!(bars(&page), 5 + 4);
         assert!(page.contains("crypto by subtraction") && page.contains("A note on how it was measured."));
         let both = whole(|out| profiles(&[one, two], out));

@@ -32,7 +32,7 @@ fn findings(account: &Account, out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "</dl>")
 }
 
-/// The first column as bars, what the paper says of the same below it, and all columns as a table.
+/// The first column as bars, the paper's values below it, and all columns as a table.
 fn figures(shown: &Table, out: &mut impl Write) -> io::Result<()> {
     let title = title(shown);
     let bars = if is_one_scale(shown) { beside(shown) } else { measured(shown) };
@@ -49,7 +49,7 @@ const KEY: [(&str, &str); 2] = [("measured", "this run"), ("published", "the pap
 
 const OUT_OF_SCALE: &str = " (the paper's are far out of this scale, and in the table below)";
 
-/// The paper's greatest number is at most this many times ours, or ours its, or one of them would be no bar at all.
+/// The greatest ratio of the paper's greatest number to ours, or inversely; beyond it one of them would have no visible bar.
 const SCALE: f64 = 20.0;
 
 fn is_one_scale(shown: &Table) -> bool {
@@ -64,7 +64,7 @@ fn is_one_scale(shown: &Table) -> bool {
     theirs <= SCALE * ours && ours <= SCALE * theirs.max(f64::MIN_POSITIVE) || theirs == 0.0 || ours == 0.0
 }
 
-/// What a chart shows of a line: its first cell, and the first that was published.
+/// The bar of a line: its first cell, and the first published one.
 fn charted(line: &Line) -> [Option<&Figure>; 2] {
     let first = line.cells.first().and_then(Option::as_ref);
     let mut others = line.cells.iter().skip(1).flatten();

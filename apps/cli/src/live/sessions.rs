@@ -1,21 +1,21 @@
-//! Which sessions and SAs there are, from what a host tells.
+//! The sessions and SAs that exist, according to the events of a host.
 
 use std::collections::BTreeMap;
 
 use keytoll_hosts::{Child, Event, SessionId};
 
-/// Sessions, and for whoever gives orders their child SAs, newest last. A gateway has thousands.
+/// The sessions and, if there are commands, their child SAs, newest last. A gateway has thousands of sessions.
 #[derive(Debug)]
-pub(crate) struct Books {
-    /// Each with a number, the newest with the greatest.
+pub(crate) struct Sessions {
+    /// Each with a number; the newest has the greatest.
     sessions: BTreeMap<SessionId, u64>,
     next: u64,
-    /// None if nobody asks for them.
+    /// `None` if they are not needed.
     children: Option<Vec<Child>>,
 }
 
-impl Books {
-    /// Empty ones, with or without room for children.
+impl Sessions {
+    /// An empty table, with or without child SAs.
     pub(crate) fn new(with_children: bool) -> Self {
         Self { sessions: BTreeMap::new(), next: 0, children: with_children.then(Vec::new) }
     }
