@@ -30,6 +30,9 @@ impl Source {
     }
 
     /// A file.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
     pub fn file(path: &Path) -> Result<Self, ScenarioError> {
         let bytes = File::open(path).and_then(beginning).map_err(|error| unreadable(path, &error))?;
         Self::bytes(&path.display().to_string(), bytes)
@@ -96,12 +99,18 @@ impl Source {
     }
 
     /// Reads and resolves a node file.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
     pub fn node_file(path: &Path) -> Result<NodeFile, ScenarioError> {
         let source = Self::file(path);
         source.map_err(|error| advised(path, error, "`scenarios/live` has examples of node files"))?.node()
     }
 
     /// Resolves a node file.
+    ///
+    /// # Errors
+    /// When it is not a valid node file.
     pub fn node(&self) -> Result<NodeFile, ScenarioError> {
         node::read(&self.0)
     }

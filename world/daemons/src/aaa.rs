@@ -1,9 +1,9 @@
-//! What every AAA server is told, whichever program it is.
+//! The configuration that all AAA servers share.
 
 use std::net::IpAddr;
 use std::path::PathBuf;
 
-/// A RADIUS client, and what it shares with the server.
+/// A RADIUS client, and its shared secret.
 #[derive(Clone)]
 pub struct Client {
     /// Its address.
@@ -19,13 +19,13 @@ pub struct Tls {
     pub certificate: PathBuf,
     /// Its key, PEM.
     pub key: PathBuf,
-    /// Who may have signed the device's certificate, PEM.
+    /// The trust anchor of the device's certificate, PEM.
     pub root: PathBuf,
     /// TLS 1.3 (RFC 9190), otherwise 1.2.
     pub is_1_3: bool,
     /// The longest EAP packet.
     pub fragment_bytes: u16,
-    /// Whether a conversation may continue an earlier one.
+    /// Whether sessions may be resumed.
     pub resumption: bool,
 }
 
@@ -35,13 +35,13 @@ impl std::fmt::Debug for Client {
     }
 }
 
-/// What a server's methods are called in its own words.
+/// The methods of a server in its own syntax.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Methods {
-    /// What it proposes first.
+    /// The method that it proposes first.
     pub proposed: &'static str,
-    /// What the user may use.
+    /// The methods that the user may use.
     pub allowed: &'static str,
-    /// What it proposes inside a tunnel.
+    /// The method that it proposes inside a tunnel.
     pub inside: &'static str,
 }

@@ -1,4 +1,4 @@
-//! One strongSwan daemon in one place: started without systemd, asked through `swanctl`, killed on drop.
+//! One strongSwan daemon: started without systemd, controlled through `swanctl`, killed on drop.
 
 use std::fs;
 use std::net::IpAddr;
@@ -16,11 +16,11 @@ use crate::status::{self, IkeSa};
 use crate::swanctl::{strongswan_conf, swanctl_conf};
 use crate::vici::Vici;
 
-/// How long the daemon may take to answer after its start.
+/// Timeout of the daemon's start.
 const START_LIMIT: Duration = Duration::from_secs(20);
 
-/// How long SAs may take to become what they should: two retransmissions (4 s and 7.2 s) can be part of it, because
-/// strongSwan 5.9.8 drops a response while it works on a request with the same message ID ("already processing").
+/// Timeout of changes of SAs, which may include two retransmissions (4 s and 7.2 s), because strongSwan 5.9.8 drops a response
+/// while it processes a request with the same message ID ("already processing").
 const SA_LIMIT: Duration = Duration::from_secs(30);
 
 /// Which IKE a daemon speaks.
@@ -31,7 +31,7 @@ pub enum IkeVersion {
     V2,
     /// RFC 2409, identities protected.
     V1Main,
-    /// RFC 2409, three messages. With a shared key anybody may then try passwords offline.
+    /// RFC 2409, three messages. With a shared key it allows offline attacks on the password.
     V1Aggressive,
 }
 
@@ -40,23 +40,23 @@ pub enum IkeVersion {
 pub enum Own {
     /// With the shared key.
     Psk,
-    /// With a certificate, by its file's name among [`Config::files`].
+    /// With a certificate, by the name of its file in [`Config::files`].
     Certificate {
         /// The name.
         file: String,
     },
-    /// With a key pair whose public half the peer has: the public half's file among [`Config::files`].
+    /// With a key pair whose public key the peer has, by the name of the public key's file in [`Config::files`].
     RawKey {
         /// The name.
         file: String,
     },
     /// With EAP.
     Eap {
-        /// Whom it says it is in EAP.
+        /// Its EAP identity.
         identity: String,
         /// The AAA server's name in its certificate.
         server: String,
-        /// What it shows in EAP-TLS.
+        /// Its certificate for EAP-TLS.
         certificate: Option<String>,
     },
 }
@@ -68,26 +68,26 @@ pub enum Peer {
     Psk,
     /// With a certificate.
     Certificate,
-    /// With the private half of a key whose public half is this file among [`Config::files`].
+    /// With the private key of this public key file in [`Config::files`].
     RawKey {
         /// The name.
         file: String,
     },
-    /// With EAP, to the AAA server behind us.
+    /// With EAP, verified by the AAA server.
     Radius {
-        /// Whether the daemon asks for EAP's identity; otherwise it passes on IKE's.
+        /// Whether the daemon requests the EAP identity; otherwise it uses IKE's.
         asks_identity: bool,
     },
 }
 
-/// Whose inner addresses there are.
+/// The assignment of inner addresses.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Addresses {
     /// Both sides bring their own.
     Own,
-    /// It asks for one, of the kind that this one is.
+    /// It requests one of this kind.
     Asks(IpAddr),
-    /// It gives them, from this range.
+    /// It assigns them from this range.
     Gives(String),
 }
 
@@ -96,7 +96,7 @@ pub enum Addresses {
 pub struct Child {
     /// Its name.
     pub name: String,
-    /// Our selectors in strongSwan's words.
+    /// Our traffic selectors in strongSwan's syntax.
     pub local: String,
     /// The peer's.
     pub remote: String,
@@ -111,7 +111,7 @@ pub enum Secret {
     Psk(Vec<u8>),
     /// Somebody's password in EAP.
     Password {
-        /// Whose.
+        /// The identity of its owner.
         identity: String,
         /// The password.
         password: Vec<u8>,
@@ -123,7 +123,7 @@ pub enum Secret {
 pub struct Radius {
     /// Its address.
     pub address: IpAddr,
-    /// What both share.
+    /// The shared secret.
     pub secret: String,
     /// Whether sessions are reported.
     pub accounting: bool,
@@ -144,7 +144,7 @@ impl std::fmt::Debug for Radius {
 /// A certificate or key that the daemon loads.
 #[derive(Clone)]
 pub struct Credential {
-    /// What it is.
+    /// Its kind.
     pub kind: Kind,
     /// The file's name.
     pub name: String,
@@ -158,12 +158,12 @@ impl std::fmt::Debug for Credential {
     }
 }
 
-/// What a file is.
+/// The kind of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// A certificate of its own.
     Certificate,
-    /// One that it trusts, or an intermediate one.
+    /// A trust anchor, or an intermediate certificate.
     Authority,
     /// A private key.
     Key,
@@ -174,7 +174,7 @@ pub enum Kind {
 impl Kind {
     const ALL: [Self; 4] = [Self::Certificate, Self::Authority, Self::Key, Self::PublicKey];
 
-    /// The directory that strongSwan wants it in.
+    /// The directory in which strongSwan expects it.
     const fn folder(self) -> &'static str {
         match self {
             Self::Certificate => "x509",
@@ -185,38 +185,38 @@ impl Kind {
     }
 }
 
-/// What one daemon is told.
+/// The configuration of one daemon.
 #[derive(Debug, Clone)]
 pub struct Config {
     /// Which IKE.
     pub version: IkeVersion,
     /// Its address.
     pub local: IpAddr,
-    /// Whom it connects to; none: it answers anybody.
+    /// The peer it connects to; `None`: it only responds.
     pub remote: Option<IpAddr>,
-    /// IKE proposals in strongSwan's words.
+    /// IKE proposals in strongSwan's syntax.
     pub ike: String,
-    /// ESP proposals in strongSwan's words.
+    /// ESP proposals in strongSwan's syntax.
     pub esp: String,
-    /// How it proves itself.
+    /// How it authenticates.
     pub own: Own,
-    /// Signatures by certificates, of its own and of its peer, in strongSwan's words; empty: whatever fits.
+    /// Signature schemes of certificates, its own and its peer's, in strongSwan's syntax; empty: any.
     pub signatures: &'static str,
-    /// Who it says it is.
+    /// Its identity.
     pub own_id: String,
     /// How its peer proves itself.
     pub peer: Peer,
-    /// Who that must be.
+    /// The required identity of the peer.
     pub peer_id: String,
     /// Inner addresses.
     pub addresses: Addresses,
-    /// The children it may have.
+    /// Its child SAs.
     pub children: Vec<Child>,
     /// Keys and passwords.
     pub secrets: Vec<Secret>,
     /// Certificates and private keys.
     pub files: Vec<Credential>,
-    /// The AAA server behind it.
+    /// The AAA server it uses.
     pub radius: Option<Radius>,
     /// Whether EAP's TLS may be 1.3.
     pub is_tls_1_3: bool,
@@ -224,7 +224,7 @@ pub struct Config {
     pub more: String,
     /// More lines for the daemon.
     pub daemon: String,
-    /// Whether it logs what it does: [`Charon::log`] wants it, and it costs time.
+    /// Whether it writes a log, which [`Charon::log`] needs and which takes time.
     pub logs: bool,
 }
 
@@ -236,18 +236,24 @@ pub struct Charon {
 }
 
 impl Charon {
-    /// That everything it needs is there.
+    /// Checks that all its programs are installed.
+    ///
+    /// # Errors
+    /// The first one that is missing.
     pub fn check() -> Result<(), Trouble> {
         check(&[CHARON, SWANCTL, LIBIPSEC, EAP_RADIUS, UNSHARE, SETPRIV])?;
         check_tun()
     }
 
-    /// Writes its configuration into `dir`, starts it, waits until it answers, and loads connections and credentials.
+    /// Writes its configuration into `dir`, starts it, waits until it responds, and loads connections and credentials.
+    ///
+    /// # Errors
+    /// When a file cannot be written, it does not start, or it refuses the configuration.
     pub fn start(place: &Place, dir: &Path, config: &Config) -> Result<Self, Trouble> {
         Self::check()?;
         configure(dir, config)?;
         let mut command = place.command("unshare");
-        // charon wants a /run of its own for its sockets and lock files; the private mount hides the machine's.
+        // charon needs its own /run for its sockets and lock files; the private mount hides the machine's.
         command.args(["-m", "sh", "-c", "mount -t tmpfs tmpfs /run && exec /usr/sbin/charon-systemd"]);
         command.env("STRONGSWAN_CONF", dir.join("strongswan.conf"));
         let process = Process::start("charon", command, dir.join("stdout"))?;
@@ -259,22 +265,34 @@ impl Charon {
         Ok(charon)
     }
 
-    /// Sets up the child `net` and its IKE SA; fails with strongSwan's own words.
+    /// Sets up the child `net` and its IKE SA.
+    ///
+    /// # Errors
+    /// With strongSwan's message when it fails.
     pub fn initiate(&self) -> Result<String, Trouble> {
         self.initiate_child("net")
     }
 
     /// Sets up this child, and an IKE SA if there is none.
+    ///
+    /// # Errors
+    /// With strongSwan's message when it fails.
     pub fn initiate_child(&self, name: &str) -> Result<String, Trouble> {
         self.swanctl(&format!("--initiate --child {name} --timeout 20"))
     }
 
     /// Sets up the IKE SA alone.
+    ///
+    /// # Errors
+    /// With strongSwan's message when it fails.
     pub fn initiate_ike(&self) -> Result<String, Trouble> {
         self.swanctl("--initiate --ike c --timeout 20")
     }
 
-    /// A connection for commands that must not wait for `swanctl` to start.
+    /// A connection for commands that must not wait for the start of `swanctl`.
+    ///
+    /// # Errors
+    /// When charon does not accept it.
     pub fn vici(&self) -> Result<Vici, Trouble> {
         let socket = self.dir.join("vici");
         Vici::connect(&socket)
@@ -282,37 +300,52 @@ impl Charon {
     }
 
     /// Waits until its log contains `words`.
+    ///
+    /// # Errors
+    /// After a timeout, with the end of the log.
     pub fn await_log(&self, words: &str) -> Result<(), Trouble> {
         self.await_line(words, |line| line.contains(words))
     }
 
     /// Waits until its log has such a line.
+    ///
+    /// # Errors
+    /// After a timeout, with the end of the log.
     pub fn await_line(&self, what: &str, is_it: impl Fn(&str) -> bool) -> Result<(), Trouble> {
         let ready = || self.log().lines().any(&is_it).then_some(());
         wait_for(what, Duration::from_secs(10), ready, || self.last_words())
     }
 
     /// Deletes the IKE SA and waits for the peer's answer.
+    ///
+    /// # Errors
+    /// With strongSwan's message when it fails.
     pub fn terminate(&self) -> Result<String, Trouble> {
         self.swanctl("--terminate --ike c --timeout 20")
     }
 
     /// Rekeys the CHILD SA, or with `ike` the IKE SA itself.
+    ///
+    /// # Errors
+    /// With strongSwan's message when it fails.
     pub fn rekey(&self, ike: bool) -> Result<String, Trouble> {
         self.swanctl(if ike { "--rekey --ike c" } else { "--rekey --child net" })
     }
 
-    /// Rekeys the IKE SA while the daemon is held still and `meanwhile` happens: afterwards it finds its own wish and
-    /// whatever has arrived waiting side by side.
+    /// Rekeys the IKE SA while the daemon is stopped and `meanwhile` happens: afterwards it finds its own rekeying command and the
+    /// received messages at the same time.
+    ///
+    /// # Errors
+    /// Those of `meanwhile`, and when the daemon cannot be stopped.
     pub fn rekey_ike_after(&self, meanwhile: impl FnOnce() -> Result<(), Trouble>) -> Result<(), Trouble> {
         self.signal("STOP")?;
         thread::scope(|scope| {
             let rekey = scope.spawn(|| self.rekey(true));
             let happened = meanwhile();
-            // Both the request and the wish need a moment to get there.
+            // Both the request and the command need a moment to arrive.
             thread::sleep(Duration::from_millis(100));
             self.signal("CONT")?;
-            // Refused when the other side's rekeying has come first.
+            // Refused when the peer's rekeying was first.
             let _ = rekey.join();
             happened
         })
@@ -322,23 +355,29 @@ impl Charon {
         finish(Command::new("sh").args(["-c", &format!("kill -{name} {}", self.process.id())])).map(drop)
     }
 
-    /// The SAs it has.
+    /// Its SAs.
+    ///
+    /// # Errors
+    /// When `swanctl` fails.
     pub fn list_sas(&self) -> Result<Vec<IkeSa>, Trouble> {
         Ok(status::read(&self.swanctl("--list-sas --raw")?))
     }
 
-    /// Waits until its SAs are as wished; gives them.
+    /// Waits until its SAs satisfy a condition, and returns them.
+    ///
+    /// # Errors
+    /// After a timeout, with the SAs.
     pub fn await_sas(&self, what: &str, wished: impl Fn(&[IkeSa]) -> bool) -> Result<Vec<IkeSa>, Trouble> {
         let ready = || self.list_sas().ok().filter(|sas| wished(sas));
         wait_for(what, SA_LIMIT, ready, || format!("{:?}\n{}", self.list_sas(), self.last_words()))
     }
 
-    /// Everything it logged.
+    /// Its log.
     pub fn log(&self) -> String {
         fs::read_to_string(self.dir.join("charon.log")).unwrap_or_default()
     }
 
-    /// What it has used so far; nothing if it has ended.
+    /// Its resource usage so far; `None` if it has ended.
     pub fn usage(&self) -> Option<Usage> {
         self.process.usage()
     }
@@ -347,7 +386,7 @@ impl Charon {
         swanctl(&self.dir, arguments)
     }
 
-    /// The end of what it printed and logged, for the message of a failed test.
+    /// The end of its output and log, for the message of a failed test.
     fn last_words(&self) -> String {
         end_of(&format!("{}{}", self.process.output(), self.log()))
     }

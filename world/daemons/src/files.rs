@@ -1,4 +1,4 @@
-//! Files that only we may read: configurations hold keys and passwords.
+//! Files with mode 0600: configurations contain keys and passwords.
 
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::Write;
@@ -7,19 +7,19 @@ use std::path::Path;
 
 use crate::run::Trouble;
 
-/// Makes a directory with mode 0700, and those above it that are not there.
+/// Creates a directory with mode 0700, with missing parents.
 pub(crate) fn directory(path: &Path) -> Result<(), Trouble> {
     let made = DirBuilder::new().recursive(true).mode(0o700).create(path);
     made.map_err(|source| Trouble::File { what: format!("make {}", path.display()), source })
 }
 
-/// Makes a directory with mode 0700 that was not there: one that somebody else put in its place is refused.
+/// Creates a new directory with mode 0700; an existing one is refused.
 pub(crate) fn new_directory(path: &Path) -> Result<(), Trouble> {
     let made = DirBuilder::new().mode(0o700).create(path);
     made.map_err(|source| Trouble::File { what: format!("make {}", path.display()), source })
 }
 
-/// Opens an empty file with mode 0600.
+/// Creates an empty file with mode 0600.
 pub(crate) fn create(path: &Path) -> Result<File, Trouble> {
     let opened = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path);
     opened.map_err(|source| Trouble::File { what: format!("write {}", path.display()), source })

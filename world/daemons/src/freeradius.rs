@@ -1,7 +1,7 @@
-//! One FreeRADIUS as the AAA server: a complete configuration of its own, in the foreground, killed on drop.
+//! One FreeRADIUS as the AAA server: with a complete configuration of its own, in the foreground, killed on drop.
 //!
-//! Its grammar wants one item a line in `authorize` and `authenticate`. See radiusd.conf(5), and `mods-available/eap` of
-//! the package for the module's options.
+//! Its syntax requires one item a line in `authorize` and `authenticate`. See radiusd.conf(5), and `mods-available/eap` of
+//! the package for the options of the module.
 
 use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
@@ -14,10 +14,10 @@ use crate::process::{Process, Usage};
 use crate::program::{FREERADIUS, SETPRIV, check};
 use crate::run::Trouble;
 
-/// How long it may take to start.
+/// Timeout of its start.
 const START_LIMIT: Duration = Duration::from_secs(20);
 
-/// A GSM triplet, which is all that rlm_eap_sim knows of a subscriber.
+/// A GSM triplet, which is all that rlm_eap_sim has of a subscriber.
 #[derive(Clone)]
 pub struct Triplet {
     /// The challenge.
@@ -34,7 +34,7 @@ impl std::fmt::Debug for Triplet {
     }
 }
 
-/// Who may come in.
+/// A user.
 #[derive(Clone)]
 pub enum User {
     /// With a password.
@@ -51,7 +51,7 @@ pub enum User {
         /// Three vectors, the same each time.
         triplets: [Triplet; 3],
     },
-    /// With a certificate: the name alone is known.
+    /// With a certificate: only the name is known.
     Certificate {
         /// The name.
         name: String,
@@ -64,20 +64,20 @@ impl std::fmt::Debug for User {
     }
 }
 
-/// What a server is told.
+/// The configuration of a server.
 #[derive(Debug, Clone)]
 pub struct Config {
-    /// Where it listens.
+    /// The listening address.
     pub listen: SocketAddr,
-    /// Who may ask.
+    /// Its RADIUS client.
     pub client: Client,
     /// Its methods: `md5`, `mschapv2`, `tls`, `ttls`, `peap`, `sim`, …
     pub methods: Methods,
-    /// TLS inside EAP; none: methods without.
+    /// TLS inside EAP; `None`: only methods without TLS.
     pub tls: Option<Tls>,
-    /// Who may come in.
+    /// The users.
     pub users: Vec<User>,
-    /// Whether it tells everything it does, as [`FreeRadius::log`]; that costs time.
+    /// Whether it writes a debug log, for [`FreeRadius::log`]; that takes time.
     pub logs: bool,
 }
 
@@ -88,12 +88,18 @@ pub struct FreeRadius {
 }
 
 impl FreeRadius {
-    /// That it is there.
+    /// Checks that it is installed.
+    ///
+    /// # Errors
+    /// When it is not.
     pub fn check() -> Result<(), Trouble> {
         check(&[FREERADIUS, SETPRIV])
     }
 
     /// Writes its configuration into `dir`, starts it, and waits until it listens.
+    ///
+    /// # Errors
+    /// When a file cannot be written, or it does not start.
     pub fn start(place: &Place, dir: &Path, config: &Config) -> Result<Self, Trouble> {
         Self::check()?;
         files::write(&dir.join("radiusd.conf"), radiusd_conf(dir, config))?;
@@ -108,12 +114,12 @@ impl FreeRadius {
         Ok(Self { process })
     }
 
-    /// Everything it told.
+    /// Its log.
     pub fn log(&self) -> String {
         self.process.output()
     }
 
-    /// What it has used so far; nothing if it has ended.
+    /// Its resource usage so far; `None` if it has ended.
     pub fn usage(&self) -> Option<Usage> {
         self.process.usage()
     }
@@ -243,7 +249,7 @@ fn tunnels(dir: &Path, tls: &Tls, inside: &str) -> String {
     )
 }
 
-/// The same for what comes from outside and for what comes out of a tunnel.
+/// A virtual server, the same for outer requests and for those inside a tunnel.
 fn server(listen: SocketAddr) -> String {
     format!(
         "server lab {{

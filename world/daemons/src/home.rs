@@ -1,9 +1,8 @@
-//! A private directory and the network namespaces that belong to it, and how both go away again.
+//! A private directory and its network namespaces, and their removal.
 //!
-//! They go away through one door, whether we end well, by Ctrl-C, by a panic or by `kill -9`: a reaper, a shell of its own
-//! that waits until the pipe to it closes. What even that could not remove (a machine that was switched off, a reaper
-//! that was killed) is swept by the next [`Home`]: names tell process id and start time of whoever made them, and a file in
-//! the directory says that it is ours.
+//! They are removed in one way, whether we end normally, by Ctrl-C, by a panic or by `kill -9`: by a reaper, a separate shell that
+//! waits until the pipe to it closes. Leftovers (after a power failure, or of a killed reaper) are removed by the next [`Home`]:
+//! names contain process ID and start time of their creator, and a file in the directory marks it as ours.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -18,15 +17,15 @@ use crate::place::Place;
 use crate::process::start_time;
 use crate::run::{Trouble, finish, line, words};
 
-/// What all names begin with.
+/// The prefix of all names.
 const PREFIX: &str = "keytoll-";
-/// The file in a home that says that it is to go away with us.
+/// The file that marks a directory as one to be removed.
 const MARKER: &str = ".keytoll-home";
-/// Where the kernel keeps the names of namespaces.
+/// Where the kernel has the names of namespaces.
 const NAMESPACES: &str = "/run/netns";
 
-/// Waits for the end of its input, then removes the namespaces of home `$1` and, with `$3`, the directory `$2`. Programs
-/// that are dying may still write there for a moment.
+/// Waits for the end of its input, then removes the namespaces of home `$1` and, with `$3`, the directory `$2`. Terminating
+/// programs may still write there for a moment.
 const REAPER: &str = r#"
 cat >/dev/null
 for namespace in /run/netns/"$1"-*; do
@@ -35,7 +34,7 @@ done
 [ -z "$3" ] || rm -rf -- "$2" || { sleep 1; rm -rf -- "$2"; }
 "#;
 
-/// A directory that only we may read, and what belongs to it.
+/// A private directory with its namespaces.
 #[derive(Debug)]
 pub struct Home {
     name: String,
@@ -46,12 +45,18 @@ pub struct Home {
 static COUNT: AtomicU32 = AtomicU32::new(0);
 
 impl Home {
-    /// Sweeps what dead processes left, and makes a new home in the directory for temporary files.
+    /// Removes leftovers of dead processes, and creates a new home in the directory for temporary files.
+    ///
+    /// # Errors
+    /// When the directory or the reaper cannot be created.
     pub fn new() -> Result<Self, Trouble> {
         Self::with(true)
     }
 
-    /// The same, but the directory stays for whoever wants to look into it.
+    /// The same, but the directory is kept for inspection.
+    ///
+    /// # Errors
+    /// When the directory or the reaper cannot be created.
     pub fn kept() -> Result<Self, Trouble> {
         Self::with(false)
     }
@@ -64,14 +69,14 @@ impl Home {
         Self::at(name, removes)
     }
 
-    /// Names can be guessed, and configurations with secrets go there: the directory must be our own making.
+    /// Names can be guessed, and the directory will contain secrets: it must not exist before.
     fn at(name: String, removes: bool) -> Result<Self, Trouble> {
         let dir = env::temp_dir().join(&name);
         files::new_directory(&dir)?;
         if removes {
             files::write(&dir.join(MARKER), "a directory of keytoll, removed when its process has ended\n")?;
         }
-        // From here on whatever is made goes away if the rest fails.
+        // From here on everything is removed if the rest fails.
         Ok(Self { reaper: reaper(&name, &dir, removes)?, name, dir })
     }
 
@@ -80,14 +85,20 @@ impl Home {
         &self.dir
     }
 
-    /// A directory in it, made if it is not there.
+    /// A directory in it, created if missing.
+    ///
+    /// # Errors
+    /// When it cannot be created.
     pub fn folder(&self, name: &str) -> Result<PathBuf, Trouble> {
         let folder = self.dir.join(name);
         files::directory(&folder)?;
         Ok(folder)
     }
 
-    /// A new network namespace with nothing but its loopback.
+    /// Creates a network namespace with only a loopback interface.
+    ///
+    /// # Errors
+    /// When it cannot be created.
     pub fn namespace(&self, name: &str) -> Result<Place, Trouble> {
         let place = self.place(name);
         if let Place::Namespace(name) = &place {
@@ -97,7 +108,7 @@ impl Home {
         Ok(place)
     }
 
-    /// The namespace of this name, made or not.
+    /// The namespace of this name, which may not exist.
     pub fn place(&self, name: &str) -> Place {
         Place::Namespace(format!("{}-{name}", self.name))
     }
@@ -105,7 +116,7 @@ impl Home {
 
 impl Drop for Home {
     fn drop(&mut self) {
-        // The end of its input is what it waits for.
+        // It waits for the end of its input.
         drop(self.reaper.stdin.take());
         let _ = self.reaper.wait();
     }
@@ -114,12 +125,15 @@ impl Drop for Home {
 fn reaper(name: &str, dir: &Path, removes: bool) -> Result<Child, Trouble> {
     let mut command = Command::new("sh");
     command.args(["-c", REAPER, "keytoll-reaper", name]).arg(dir).arg(if removes { "remove" } else { "" });
-    // In a group of its own, so that Ctrl-C does not end it before its work begins.
+    // In a process group of its own, so that Ctrl-C does not end it too early.
     command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).process_group(0);
     command.spawn().map_err(|source| Trouble::Start { command: line(&command), source })
 }
 
-/// Whether network namespaces can be made here.
+/// Checks whether network namespaces can be created here.
+///
+/// # Errors
+/// When they cannot.
 pub fn may_make_namespaces() -> Result<(), Trouble> {
     if is_root() {
         return Ok(());
@@ -136,7 +150,7 @@ fn own_uid() -> Option<u32> {
     fs::metadata("/proc/self").ok().map(|own| own.uid())
 }
 
-/// Removes what homes of dead processes left. Best effort: what cannot be removed stays.
+/// Removes leftovers of dead processes as far as possible.
 fn sweep() {
     let ours = own_uid();
     let is_ours = |path: &Path| fs::symlink_metadata(path).is_ok_and(|found| Some(found.uid()) == ours);
@@ -150,7 +164,7 @@ fn sweep() {
     }
 }
 
-/// What there is of dead processes.
+/// The leftovers of dead processes.
 fn left_in(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok);
     entries
@@ -172,7 +186,7 @@ impl Maker {
     }
 }
 
-/// The maker in the name of a directory or a namespace.
+/// The creator in the name of a directory or a namespace.
 fn maker(name: &str) -> Option<Maker> {
     let mut parts = name.strip_prefix(PREFIX)?.split('-');
     let (id, began) = (parts.next()?.parse().ok()?, parts.next()?.parse().ok()?);
@@ -187,7 +201,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_home_is_private_and_goes_away() {
+    fn a_home_is_private_and_is_removed() {
         let home = Home::new().unwrap();
         let dir = home.dir().to_owned();
         assert_eq!(fs::metadata(&dir).unwrap().permissions().mode() & 0o777, 0o700);
@@ -199,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn a_directory_that_somebody_else_made_is_no_home() {
+    fn an_existing_directory_is_no_home() {
         let name = format!("{PREFIX}planted-{}", process::id());
         let planted = env::temp_dir().join(&name);
         files::directory(&planted).unwrap();
@@ -214,11 +228,11 @@ mod tests {
     }
 
     #[test]
-    fn what_the_dead_left_is_swept_and_what_lives_stays() {
+    fn only_leftovers_of_dead_processes_are_removed() {
         let living = Home::new().unwrap();
         let dead = env::temp_dir().join(format!("{PREFIX}{}-{}-0", u32::MAX, 1));
         let strange = env::temp_dir().join(format!("{PREFIX}strange-{}", process::id()));
-        // Somebody's own, whatever it is called; or one that was to be kept.
+        // One without a marker is another program's or was to be kept.
         let unmarked = env::temp_dir().join(format!("{PREFIX}{}-{}-1", u32::MAX, process::id()));
         for dir in [&dead, &strange, &unmarked] {
             files::directory(dir).unwrap();
@@ -232,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn names_tell_their_maker() {
+    fn names_contain_their_creator() {
         assert_eq!(maker("keytoll-17-4711-0-ue"), Some(Maker { id: 17, began: 4711 }));
         assert_eq!(maker("keytoll-17-4711-0"), Some(Maker { id: 17, began: 4711 }));
         for strange in ["keytoll-17", "keytoll-ue-1-1", "lab-17-1-0", "keytoll-secrets-17"] {

@@ -1,8 +1,8 @@
-//! One hostapd as the AAA server, without any radio, and behind it hlr_auc_gw, which knows the subscriber's key. Both in
-//! the foreground, ended on drop.
+//! One hostapd as the AAA server, without any radio, and hlr_auc_gw, which has the subscriber's key. Both run in the foreground
+//! and are killed on drop.
 //!
-//! The first method of a user's line is proposed first; lines for what goes on inside a tunnel end in `[2]`. See
-//! hostapd's `hostapd.conf` and `hostapd.eap_user`, and `hlr_auc_gw.milenage_db`.
+//! The first method of a user's line is proposed first; lines for methods inside a tunnel end in `[2]`. See hostapd's
+//! `hostapd.conf` and `hostapd.eap_user`, and `hlr_auc_gw.milenage_db`.
 
 use std::path::Path;
 use std::time::Duration;
@@ -14,19 +14,19 @@ use crate::process::{Process, Usage};
 use crate::program::{self, HOSTAPD, SETPRIV, check};
 use crate::run::Trouble;
 
-/// How long either may take to start.
+/// Timeout of the start of either.
 const START_LIMIT: Duration = Duration::from_secs(20);
 
 /// A subscriber.
 #[derive(Clone)]
 pub struct Subscriber {
-    /// Who.
+    /// The IMSI.
     pub imsi: String,
     /// K.
     pub key: u128,
     /// OPc.
     pub opc: u128,
-    /// The authentication management field; EAP-AKA′ wants its separation bit (TS 33.402 §6.2).
+    /// The authentication management field; EAP-AKA′ requires its separation bit (TS 33.402 §6.2).
     pub amf: [u8; 2],
     /// The highest sequence number used so far.
     pub sqn: u64,
@@ -38,26 +38,26 @@ impl std::fmt::Debug for Subscriber {
     }
 }
 
-/// What a server is told.
+/// The configuration of a server.
 #[derive(Clone)]
 pub struct Config {
     /// The UDP port it listens on, at every address of its place.
     pub port: u16,
-    /// Who may ask.
+    /// Its RADIUS client.
     pub client: Client,
     /// Its methods: `MD5`, `MSCHAPV2`, `TLS`, `TTLS`, `PEAP`, `SIM`, `AKA`, `AKA'`, …
     pub methods: Methods,
-    /// Who may come in.
+    /// The user.
     pub user: String,
     /// The user's password.
     pub password: String,
-    /// The user's card; without one hlr_auc_gw is not needed.
+    /// The user's card; `None`: hlr_auc_gw is not needed.
     pub subscriber: Option<Subscriber>,
-    /// Whether the user comes back under other names.
+    /// Whether the user returns with pseudonyms.
     pub has_pseudonyms: bool,
-    /// TLS inside EAP; none: methods without.
+    /// TLS inside EAP; `None`: only methods without TLS.
     pub tls: Option<Tls>,
-    /// Whether it tells everything it does; that costs time.
+    /// Whether it writes a debug log; that takes time.
     pub logs: bool,
 }
 
@@ -75,13 +75,19 @@ pub struct Hostapd {
 }
 
 impl Hostapd {
-    /// That everything it needs is there, with a source of vectors or without.
+    /// Checks that all its programs are installed, with or without hlr_auc_gw.
+    ///
+    /// # Errors
+    /// The first one that is missing.
     pub fn check(with_subscribers: bool) -> Result<(), Trouble> {
         check(&[HOSTAPD, SETPRIV])?;
         if with_subscribers { program::subscribers().map(drop) } else { Ok(()) }
     }
 
     /// Writes its configuration into `dir`, starts it, and waits until it listens.
+    ///
+    /// # Errors
+    /// When a file cannot be written, or a program does not start.
     pub fn start(place: &Place, dir: &Path, config: &Config) -> Result<Self, Trouble> {
         Self::check(config.subscriber.is_some())?;
         files::write(&dir.join("hostapd.conf"), hostapd_conf(dir, config))?;
@@ -100,12 +106,12 @@ impl Hostapd {
         Ok(Self { process, subscribers })
     }
 
-    /// Everything it told.
+    /// Its log.
     pub fn log(&self) -> String {
         self.process.output()
     }
 
-    /// What it and its source of vectors have used so far; nothing if either has ended.
+    /// The resource usage of both programs so far; `None` if either has ended.
     pub fn usage(&self) -> Option<Usage> {
         let own = self.process.usage()?;
         let Some(subscribers) = &self.subscribers else { return Some(own) };
@@ -129,7 +135,7 @@ fn centre(place: &Place, dir: &Path, subscriber: &Subscriber) -> Result<Process,
 fn users(config: &Config) -> String {
     let Config { user, password, methods, .. } = config;
     let Methods { proposed, allowed, inside } = methods;
-    // Whoever comes back with a card has another name then.
+    // A returning card has another identity.
     let others = if config.has_pseudonyms { format!("*\t{allowed}\n") } else { String::new() };
     let list = if proposed == allowed { (*proposed).to_owned() } else { format!("{proposed},{allowed}") };
     format!("\"{user}\"\t{list}\t\"{password}\"\n\"{user}\"\t{inside}\t\"{password}\"\t[2]\n{others}")
@@ -159,7 +165,7 @@ radius_server_auth_port={port}
 }
 
 fn tunnels(tls: &Tls) -> String {
-    // 2.10 leaves TLS 1.3 out unless asked for.
+    // Version 2.10 disables TLS 1.3 by default.
     let versions = if tls.is_1_3 { "[ENABLE-TLSv1.3][DISABLE-TLSv1.2]" } else { "[DISABLE-TLSv1.3]" };
     format!(
         "ca_cert={root}

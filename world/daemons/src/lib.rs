@@ -1,5 +1,5 @@
-//! Other people's programs in our places: strongSwan's charon, libreswan's pluto, FreeRADIUS and hostapd, started with a configuration that
-//! is written for them, watched, measured and stopped. Nothing of the machine's own configuration is read or touched.
+//! Foreign daemons: strongSwan's charon, libreswan's pluto, FreeRADIUS and hostapd, started with generated configurations,
+//! monitored, measured and stopped. The machine's own configuration is neither read nor changed.
 //!
 //! ```text
 //!   Home: a private directory --+-- Place: a network namespace, or the machine itself
@@ -7,12 +7,12 @@
 //!                               '-- Charon, Pluto, FreeRadius, Hostapd: files there, one Process each
 //! ```
 //!
-//! What is started dies with the thread that started it (PR_SET_PDEATHSIG), and what a [`Home`] made goes away with it,
+//! Every program is killed with the thread that started it (PR_SET_PDEATHSIG), and everything that a [`Home`] created is removed,
 //! however we end: a reaper, a process of its own, waits for the end of a pipe that only we hold.
 //!
-//! strongSwan runs without systemd, and with its own ESP in user space (`kernel-libipsec`): real packets pass through
-//! real SAs whatever the kernel has. The price is that ESP always travels in UDP port 4500 (RFC 3948), so the IKE peer
-//! has to float there (RFC 7296 §2.23).
+//! strongSwan runs without systemd, and with its own ESP in user space (`kernel-libipsec`), so that packets pass through
+//! real SAs independent of the kernel. Therefore ESP is always encapsulated in UDP port 4500 (RFC 3948), and the IKE peer
+//! has to change to that port (RFC 7296 §2.23).
 
 #![allow(
     clippy::disallowed_methods,

@@ -1,4 +1,4 @@
-//! Where a program runs: the machine itself, or a network namespace with cables to others.
+//! Where a program runs: on the machine itself, or in a network namespace with virtual cables to others.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -17,10 +17,10 @@ pub enum Place {
 }
 
 impl Place {
-    /// A command in this place, in a process group of its own, that dies with the thread that started it.
+    /// A command in this place, in a process group of its own, that is killed with the thread that started it.
     ///
-    /// Every program in the chain replaces the one before it, so the child's process id is the program's own. In a group
-    /// of its own it does not get the terminal's Ctrl-C, which is for us to act upon.
+    /// Every program in the chain replaces the previous one, so the child's process ID is the program's own. In a group of its own it
+    /// does not receive the terminal's Ctrl-C, which we handle ourselves.
     pub fn command(&self, program: &str) -> Command {
         let mut command = words("setpriv --pdeathsig KILL");
         if let Self::Namespace(name) = self {
@@ -30,19 +30,28 @@ impl Place {
         command
     }
 
-    /// Gives a device here an address; one of IPv6 is usable at once.
+    /// Assigns an address to a device; an IPv6 one is usable at once.
+    ///
+    /// # Errors
+    /// When `ip` fails.
     pub fn assign(&self, device: &str, address: IpAddr, prefix: u8) -> Result<(), Trouble> {
-        // RFC 4862 §5.4: nobody else is on the cable, so no second is spent on asking.
+        // RFC 4862 §5.4: there is no other host on the cable, so duplicate address detection is skipped.
         let at_once = if address.is_ipv6() { " nodad" } else { "" };
         self.ip(&format!("addr add {address}/{prefix} dev {device}{at_once}"))
     }
 
     /// Switches a device here on.
+    ///
+    /// # Errors
+    /// When `ip` fails.
     pub fn up(&self, device: &str) -> Result<(), Trouble> {
         self.ip(&format!("link set {device} up"))
     }
 
     /// Runs `ip` on this place.
+    ///
+    /// # Errors
+    /// When `ip` fails.
     pub fn ip(&self, arguments: &str) -> Result<(), Trouble> {
         let mut command = match self {
             Self::Machine => words("ip"),
@@ -61,7 +70,10 @@ impl fmt::Display for Place {
     }
 }
 
-/// Joins two namespaces by a cable between a device in each; both are switched on.
+/// Connects two namespaces by a virtual cable between a device in each, and brings both up.
+///
+/// # Errors
+/// When `ip` fails.
 pub fn cable(a: (&Place, &str), b: (&Place, &str)) -> Result<(), Trouble> {
     let (Place::Namespace(left), Place::Namespace(right)) = (a.0, b.0) else {
         return Err(Trouble::NotAllowed(
@@ -80,7 +92,7 @@ mod tests {
     use crate::run::line;
 
     #[test]
-    fn a_command_is_run_where_it_belongs_and_dies_with_us() {
+    fn a_command_runs_in_its_place_and_is_killed_with_us() {
         let there = Place::Namespace("n".into()).command("true");
         assert_eq!(line(&there), "setpriv --pdeathsig KILL ip netns exec n true");
         assert_eq!(line(&Place::Machine.command("true")), "setpriv --pdeathsig KILL true");

@@ -1,6 +1,6 @@
-//! One pluto, the IKE daemon of libreswan, in one place: unpacked, not installed, on a kernel without ESP, told what to do
-//! through `whack`, killed on drop. Its SAs never reach the kernel; their keys are written down for whoever compares them
-//! ([`Pluto::sas`], `interop/libreswan/no-esp.c`). Read ipsec.conf(5) and pluto(8).
+//! One pluto, the IKE daemon of libreswan: unpacked, not installed, on a kernel without ESP, controlled through `whack`, killed on
+//! drop. Its SAs never reach the kernel; their keys are logged for comparison ([`Pluto::sas`], `interop/libreswan/no-esp.c`). Read
+//! ipsec.conf(5) and pluto(8).
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -14,30 +14,30 @@ use crate::process::{Process, end_of};
 use crate::program::{self, CERTUTIL, OPENSSL, PK12UTIL, SETPRIV, UNSHARE, check};
 use crate::run::{Trouble, finish, wait_for};
 
-/// How long it may take to listen, its own tests of its cryptography included.
+/// Timeout of its start, including its cryptographic self-tests.
 const START_LIMIT: Duration = Duration::from_secs(20);
-/// How long something awaited may take: two retransmissions can be part of it.
+/// Timeout of awaited changes, which may include two retransmissions.
 const LIMIT: Duration = Duration::from_secs(20);
 
-/// The files of a certificate, its key, and what it trusts.
+/// The files of a certificate, its key, and its trust anchor.
 #[derive(Debug, Clone)]
 pub struct Certificate {
-    /// The end entity's certificate, intermediate ones after it, in PEM.
+    /// The end entity's certificate followed by intermediate ones, in PEM.
     pub certificate: PathBuf,
     /// Its key, in PEM.
     pub key: PathBuf,
-    /// The authority that is trusted, in PEM.
+    /// The trust anchor, in PEM.
     pub root: PathBuf,
 }
 
-/// What one daemon is told.
+/// The configuration of one daemon.
 #[derive(Debug, Clone)]
 pub struct Config {
     /// The lines of connection `c` in `ipsec.conf`, one setting each; its own certificate is called `own`.
     pub connection: Vec<String>,
     /// The shared key.
     pub secret: String,
-    /// What it proves itself with, if not with the key.
+    /// Its certificate, unless it uses the key.
     pub certificate: Option<Certificate>,
 }
 
@@ -59,20 +59,26 @@ pub struct Pluto {
 }
 
 impl Pluto {
-    /// That everything it needs is there.
+    /// Checks that all its programs are installed.
+    ///
+    /// # Errors
+    /// The first one that is missing.
     pub fn check() -> Result<(), Trouble> {
         check(&[CERTUTIL, PK12UTIL, OPENSSL, UNSHARE, SETPRIV])?;
         program::libreswan().map(drop)
     }
 
     /// Writes its configuration into `dir`, starts it, waits until it listens, and loads the connection.
+    ///
+    /// # Errors
+    /// When a file cannot be written, it does not start, or it refuses the connection.
     pub fn start(place: &Place, dir: &Path, config: &Config) -> Result<Self, Trouble> {
         Self::check()?;
         let unpacked = program::libreswan()?;
         let libexec = unpacked.join("usr/libexec/ipsec");
         configure(dir, config)?;
         let mut command = place.command("unshare");
-        // pluto looks for its helpers where the package would have put them; the private mount is for it alone.
+        // pluto looks for its helpers where the package installs them; the private mount is only for it.
         let script = "mount -t tmpfs none /usr/libexec && mkdir /usr/libexec/ipsec && \
                       mount --bind \"$0\" /usr/libexec/ipsec && LD_PRELOAD=\"$1\" exec /usr/libexec/ipsec/pluto \
                       --nofork --stderrlog --no-dnssec --config \"$2/ipsec.conf\" --secretsfile \"$2/ipsec.secrets\" \
@@ -99,18 +105,27 @@ impl Pluto {
         self.await_log("added IKE")
     }
 
-    /// Sets up the connection; whether that works is for the log to say.
+    /// Initiates the connection; the log has the outcome.
+    ///
+    /// # Errors
+    /// When `whack` fails.
     pub fn initiate(&self) -> Result<(), Trouble> {
         self.whack("--initiate --asynchronous --name c")
     }
 
-    /// Gives the IKE SA or its child new keys.
+    /// Rekeys the IKE SA or its child.
+    ///
+    /// # Errors
+    /// When `whack` fails.
     pub fn rekey(&self, is_ike: bool) -> Result<(), Trouble> {
         let what = if is_ike { "--rekey-ike" } else { "--rekey-ipsec" };
         self.whack(&format!("{what} --asynchronous --name c"))
     }
 
-    /// Closes the IKE SA and its children.
+    /// Deletes the IKE SA and its children.
+    ///
+    /// # Errors
+    /// When `whack` fails.
     pub fn terminate(&self) -> Result<(), Trouble> {
         self.whack("--terminate --name c")
     }
@@ -125,12 +140,15 @@ impl Pluto {
         self.dir.join("run/pluto.ctl")
     }
 
-    /// Everything it logged.
+    /// Its log.
     pub fn log(&self) -> String {
         self.process.output()
     }
 
-    /// Waits until its log has these words.
+    /// Waits until its log contains these words.
+    ///
+    /// # Errors
+    /// After a timeout, with the end of the log.
     pub fn await_log(&self, words: &str) -> Result<(), Trouble> {
         let logged = || self.log().contains(words).then_some(());
         wait_for(&format!("{words:?} in pluto's log"), LIMIT, logged, || end_of(&self.log()))
@@ -164,7 +182,7 @@ fn configure(dir: &Path, config: &Config) -> Result<(), Trouble> {
     config.certificate.as_ref().map_or(Ok(()), |files| import(dir, &database, files))
 }
 
-/// NSS reads keys from PKCS #12 alone.
+/// NSS imports keys only from PKCS #12.
 fn import(dir: &Path, database: &str, files: &Certificate) -> Result<(), Trouble> {
     let bundle = dir.join("own.p12");
     let mut export = Command::new(OPENSSL.path);
@@ -180,7 +198,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keys_that_were_written_down_are_read() {
+    fn logged_keys_are_parsed() {
         let keys = |encryption: &str, integrity: &str| SaKeys {
             encryption: encryption.to_owned(),
             integrity: integrity.to_owned(),

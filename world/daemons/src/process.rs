@@ -1,5 +1,5 @@
-//! One running program: its output in a file, its readiness awaited, its CPU time and memory read from /proc, killed on
-//! drop. Read proc(5) on `/proc/PID/task/TID/schedstat`, `/proc/PID/stat` and `/proc/PID/status`.
+//! One running program: its output goes to a file, its readiness is awaited, its CPU time and memory are read from /proc, and it is
+//! killed on drop. Read proc(5) on `/proc/PID/task/TID/schedstat`, `/proc/PID/stat` and `/proc/PID/status`.
 
 use std::fs;
 use std::ops::Add;
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use crate::files;
 use crate::run::{Trouble, line, pause};
 
-/// Of what a program printed, so many lines are its last words.
+/// How many lines of a program's output are shown in errors.
 const LAST_WORDS_LINES: usize = 60;
 
 /// A program that runs.
@@ -22,21 +22,21 @@ pub struct Process {
     output: PathBuf,
 }
 
-/// What a program has used.
+/// The resource usage of a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Usage {
-    /// CPU time of all its threads that still run, as the scheduler counted it, in nanoseconds.
+    /// CPU time of all its running threads, as counted by the scheduler, in nanoseconds.
     pub cpu_ns: u64,
-    /// What it has in memory now.
+    /// Its current resident memory.
     pub resident_bytes: u64,
-    /// The most that it had.
+    /// Its greatest resident memory.
     pub resident_max_bytes: u64,
 }
 
 impl Add for Usage {
     type Output = Self;
 
-    /// What two programs have used together.
+    /// The sum of two programs.
     fn add(self, other: Self) -> Self {
         Self {
             cpu_ns: self.cpu_ns + other.cpu_ns,
@@ -48,6 +48,9 @@ impl Add for Usage {
 
 impl Process {
     /// Starts it; both its outputs go to a file.
+    ///
+    /// # Errors
+    /// When it cannot be started.
     pub fn start(name: &'static str, mut command: Command, output: PathBuf) -> Result<Self, Trouble> {
         let file = files::create(&output)?;
         let second = file
@@ -58,7 +61,10 @@ impl Process {
         Ok(Self { name, child, output })
     }
 
-    /// Waits until `ready` gives something; one that ends before has failed.
+    /// Waits until `ready` returns a value.
+    ///
+    /// # Errors
+    /// When the program ends before, or after a timeout.
     pub fn await_ready<T>(
         &mut self,
         limit: Duration,
@@ -79,7 +85,7 @@ impl Process {
         }
     }
 
-    /// Whether it runs no more.
+    /// Whether it has ended.
     pub fn has_ended(&mut self) -> bool {
         !matches!(self.child.try_wait(), Ok(None))
     }
@@ -89,17 +95,17 @@ impl Process {
         self.child.id()
     }
 
-    /// Everything it printed.
+    /// Its output.
     pub fn output(&self) -> String {
         fs::read_to_string(&self.output).unwrap_or_default()
     }
 
-    /// The end of what it printed.
+    /// The end of its output.
     pub fn last_words(&self) -> String {
         end_of(&self.output())
     }
 
-    /// What it has used so far; nothing if it has ended.
+    /// Its resource usage so far; `None` if it has ended.
     pub fn usage(&self) -> Option<Usage> {
         usage(self.id())
     }
@@ -108,7 +114,7 @@ impl Process {
 impl Drop for Process {
     fn drop(&mut self) {
         if thread::panicking() {
-            // Straight to the terminal or the test's report: the file is gone in a moment.
+            // Printed directly, for the file will be removed.
             let _ = std::io::Write::write_all(&mut std::io::stderr(), self.last_words().as_bytes());
         }
         let _ = self.child.kill();
@@ -122,7 +128,7 @@ pub(crate) fn end_of(text: &str) -> String {
     lines[lines.len().saturating_sub(LAST_WORDS_LINES)..].join("\n")
 }
 
-/// What a process has used so far.
+/// The resource usage of a process so far; `None` if it has ended.
 pub fn usage(id: u32) -> Option<Usage> {
     let folder = PathBuf::from(format!("/proc/{id}"));
     let status = fs::read_to_string(folder.join("status")).ok()?;
@@ -133,7 +139,7 @@ pub fn usage(id: u32) -> Option<Usage> {
     })
 }
 
-/// The first number of each thread's schedstat is its time on a CPU; none where the kernel keeps none.
+/// The first number of each thread's schedstat is its CPU time; `None` if the kernel does not count it.
 fn cpu_ns(process: &Path) -> Option<u64> {
     let threads = fs::read_dir(process.join("task")).ok()?.filter_map(Result::ok);
     let of_thread = |path: PathBuf| -> Option<u64> {
@@ -149,10 +155,10 @@ fn bytes(status: &str, key: &str) -> u64 {
     line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok()).map_or(0, |kib| kib * 1024)
 }
 
-/// When a process began, in ticks since the machine did; none if there is no such process.
+/// The start time of a process, in ticks since boot; `None` if there is no such process.
 pub(crate) fn start_time(id: u32) -> Option<u64> {
     let stat = fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
-    // The second field is the program's name in parentheses and may hold anything; the start time is the 22nd.
+    // The second field is the program's name in parentheses and may contain anything; the start time is the 22nd.
     stat.rsplit_once(')')?.1.split_whitespace().nth(19)?.parse().ok()
 }
 
@@ -169,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn readiness_is_awaited_and_an_early_end_is_told() {
+    fn readiness_is_awaited_and_an_early_end_is_an_error() {
         let home = Home::new().unwrap();
         let limit = Duration::from_secs(10);
         let mut good = started("echo ready; sleep 60", &home);
@@ -203,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_started_dies_with_the_thread_that_started_it() {
+    fn a_program_is_killed_with_the_thread_that_started_it() {
         let home = Home::new().unwrap();
         let id = thread::scope(|scope| {
             let started = scope.spawn(|| {
@@ -234,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn we_began_some_time_ago() {
+    fn our_own_start_time_is_in_the_past() {
         assert!(start_time(std::process::id()).unwrap() > 0);
         assert_eq!(start_time(u32::MAX), None);
     }

@@ -1,22 +1,22 @@
-//! The programs, where they are, and what brings them: a missing one is one sentence, before anything has been started.
+//! The programs, their paths and packages: a missing one is reported in one sentence, before anything is started.
 
 use std::env;
 use std::path::{Path, PathBuf};
 
 use crate::run::Trouble;
 
-/// A program, or a part of one, that must be there.
+/// A required program, or a part of one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Program {
-    /// Where it is installed.
+    /// Its path.
     pub path: &'static str,
-    /// The Debian package that brings it.
+    /// Its Debian package.
     pub package: &'static str,
 }
 
 /// strongSwan's IKE daemon, without the starter.
 pub const CHARON: Program = Program { path: "/usr/sbin/charon-systemd", package: "charon-systemd" };
-/// What talks to it.
+/// Its control program.
 pub const SWANCTL: Program = Program { path: "/usr/sbin/swanctl", package: "strongswan-swanctl" };
 /// ESP in user space.
 pub const LIBIPSEC: Program = Program {
@@ -32,11 +32,11 @@ pub const EAP_RADIUS: Program = Program {
 pub const FREERADIUS: Program = Program { path: "/usr/sbin/freeradius", package: "freeradius" };
 /// hostapd.
 pub const HOSTAPD: Program = Program { path: "/usr/sbin/hostapd", package: "hostapd" };
-/// Makes a program die with whoever started it.
+/// Kills a program with the thread that started it.
 pub const SETPRIV: Program = Program { path: "/usr/bin/setpriv", package: "util-linux" };
-/// Gives charon a /run of its own.
+/// Gives charon its own /run.
 pub const UNSHARE: Program = Program { path: "/usr/bin/unshare", package: "util-linux" };
-/// Makes libreswan's certificate databases.
+/// Creates libreswan's certificate databases.
 pub const CERTUTIL: Program = Program { path: "/usr/bin/certutil", package: "libnss3-tools" };
 /// Puts keys into them.
 pub const PK12UTIL: Program = Program { path: "/usr/bin/pk12util", package: "libnss3-tools" };
@@ -49,7 +49,10 @@ pub const IP: Program = Program { path: "/usr/sbin/ip", package: "iproute2" };
 const SUBSCRIBERS: &str = "hlr_auc_gw";
 
 impl Program {
-    /// That it is there; otherwise what to install.
+    /// Checks that it is installed.
+    ///
+    /// # Errors
+    /// When it is not, with its package.
     pub fn check(self) -> Result<(), Trouble> {
         if Path::new(self.path).exists() {
             return Ok(());
@@ -60,11 +63,17 @@ impl Program {
 }
 
 /// That all of them are there.
+///
+/// # Errors
+/// The first one that is missing.
 pub fn check(programs: &[Program]) -> Result<(), Trouble> {
     programs.iter().try_for_each(|program| program.check())
 }
 
-/// That user-space ESP has its device.
+/// Checks that ESP in user space has its device.
+///
+/// # Errors
+/// When it is missing.
 pub fn check_tun() -> Result<(), Trouble> {
     if Path::new("/dev/net/tun").exists() {
         return Ok(());
@@ -72,7 +81,10 @@ pub fn check_tun() -> Result<(), Trouble> {
     Err(Trouble::NotAllowed("/dev/net/tun is missing, and strongSwan's user-space ESP needs it"))
 }
 
-/// Where `hlr_auc_gw` is: named by `KEYTOLL_HLR_AUC_GW`, beside our own program's build, or in the path.
+/// The path of `hlr_auc_gw`: that of `KEYTOLL_HLR_AUC_GW`, one beside our own program's build, or one in the search path.
+///
+/// # Errors
+/// When there is none.
 pub fn subscribers() -> Result<PathBuf, Trouble> {
     let path = env::var_os("PATH").unwrap_or_default();
     let installed = env::split_paths(&path).map(|folder| folder.join(SUBSCRIBERS)).collect::<Vec<_>>();
@@ -83,7 +95,10 @@ pub fn subscribers() -> Result<PathBuf, Trouble> {
     found.ok_or_else(|| not_installed(SUBSCRIBERS, remedy))
 }
 
-/// Where libreswan is unpacked: named by `KEYTOLL_LIBRESWAN`, or beside our own program's build.
+/// The path of libreswan: that of `KEYTOLL_LIBRESWAN`, or one beside our own program's build.
+///
+/// # Errors
+/// When there is none.
 pub fn libreswan() -> Result<PathBuf, Trouble> {
     let built = beside_our_build(Path::new("libreswan"));
     let found = named("KEYTOLL_LIBRESWAN").chain(built).find(|folder| folder.join("no-esp.so").is_file());
@@ -96,7 +111,7 @@ fn named(variable: &str) -> impl Iterator<Item = PathBuf> {
     env::var_os(variable).map(PathBuf::from).into_iter()
 }
 
-/// The folders above our own program, as a build lays them out.
+/// The ancestors of our own program's directory, as in a build.
 fn beside_our_build(file: &Path) -> Vec<PathBuf> {
     let program = env::current_exe().unwrap_or_default();
     program.ancestors().skip(1).take(3).map(|folder| folder.join(file)).collect()
@@ -111,7 +126,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_missing_is_named_with_its_package() {
+    fn a_missing_program_is_named_with_its_package() {
         let absent = Program { path: "/no/such/charon", package: "charon-systemd" };
         let said = check(&[absent]).unwrap_err().to_string();
         assert_eq!(said, "/no/such/charon is missing: install it with `apt-get install charon-systemd`");

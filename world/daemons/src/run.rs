@@ -1,17 +1,17 @@
-//! Running other programs: one function that runs to the end, one that waits for something to become true.
+//! Runs other programs: one function that waits for the end, one that waits for a condition.
 
 use std::io;
 use std::process::{Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// What can go wrong with a foreign program.
+/// Why a foreign program could not be used.
 #[derive(Debug, thiserror::Error)]
 pub enum Trouble {
-    /// It cannot even be started.
+    /// It cannot be started.
     #[error("start `{command}`: {source}")]
     Start {
-        /// What was to be run.
+        /// The command.
         command: String,
         /// Why not.
         source: io::Error,
@@ -19,34 +19,34 @@ pub enum Trouble {
     /// It ended with an error.
     #[error("run `{command}`: {output}")]
     Failed {
-        /// What was run.
+        /// The command.
         command: String,
-        /// What it printed.
+        /// Its output.
         output: String,
     },
-    /// It ended although it was to go on.
+    /// It ended unexpectedly.
     #[error("{name} ended at once: {output}")]
     Ended {
         /// Which program.
         name: &'static str,
-        /// The end of what it printed.
+        /// The end of its output.
         output: String,
     },
-    /// It is not there.
+    /// It is not installed.
     #[error("{path} is missing: {remedy}")]
     NotInstalled {
-        /// Where it was looked for.
+        /// The expected path.
         path: String,
-        /// How to get it.
+        /// How to install it.
         remedy: String,
     },
-    /// What it takes is not allowed to us here.
+    /// We lack the privileges.
     #[error("{0}")]
     NotAllowed(&'static str),
     /// Something did not happen in time.
     #[error("{what} not within {limit:?}: {detail}")]
     Late {
-        /// What was awaited.
+        /// The awaited condition.
         what: String,
         /// How long.
         limit: Duration,
@@ -56,20 +56,23 @@ pub enum Trouble {
     /// A file could not be read or written.
     #[error("{what}: {source}")]
     File {
-        /// Which, and what was to be done with it.
+        /// The file, and the attempted operation.
         what: String,
         /// Why not.
         source: io::Error,
     },
 }
 
-/// The words of a command as one line, for messages.
+/// The command as one line, for messages.
 pub fn line(command: &Command) -> String {
     let words = std::iter::once(command.get_program()).chain(command.get_args());
     words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
 }
 
-/// Runs to the end; gives what was printed on stdout, or both streams if it failed.
+/// Runs a command to its end; returns its stdout.
+///
+/// # Errors
+/// When it cannot be started, or fails; with both outputs.
 pub fn finish(command: &mut Command) -> Result<String, Trouble> {
     let output = command
         .stdin(Stdio::null())
@@ -94,7 +97,10 @@ pub fn words(text: &str) -> Command {
     command
 }
 
-/// Asks every 20 ms until `ready` gives something; after `limit` fails with `detail`'s words.
+/// Calls `ready` every 20 ms until it returns a value.
+///
+/// # Errors
+/// After `limit`, with the text of `detail`.
 pub fn wait_for<T>(
     what: &str,
     limit: Duration,

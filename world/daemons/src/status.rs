@@ -1,5 +1,4 @@
-//! What `swanctl --list-sas --raw` says, reduced to what a test asks: which SAs there are, in which state, and how many
-//! bytes went through.
+//! Parses the output of `swanctl --list-sas --raw`, reduced to what tests need: the SAs, their states, and their byte counters.
 //!
 //! One line for each IKE SA: `list-sa event {c {uniqueid=1 … state=ESTABLISHED … child-sas {net-1 {… state=INSTALLED
 //! … bytes-in=252 … bytes-out=252 …}}}}`.
@@ -24,7 +23,7 @@ pub struct ChildSa {
     pub bytes_out: u64,
 }
 
-/// Reads the output of `--list-sas --raw`.
+/// Parses the output of `--list-sas --raw`.
 pub fn read(raw: &str) -> Vec<IkeSa> {
     raw.lines().filter(|line| line.starts_with("list-sa event {")).filter_map(ike_sa).collect()
 }
@@ -53,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reads_an_established_sa_with_its_child() {
+    fn an_established_sa_with_its_child_is_parsed() {
         let raw = "list-sa event {c {uniqueid=1 version=2 state=ESTABLISHED local-id=CN=a b tasks-active=[x y] \
                    child-sas {net-1 {name=net uniqueid=1 state=INSTALLED mode=TUNNEL bytes-in=252 packets-in=3 \
                    bytes-out=84 local-ts=[10.98.2.0/24]}}}}\nlist-sas reply {}\n";

@@ -1,17 +1,17 @@
-//! The two files strongSwan reads: `strongswan.conf` for the daemon, `swanctl.conf` for what it shall agree to. One
-//! connection `c` with children by name. See swanctl.conf(5) and strongswan.conf(5).
+//! The two files of strongSwan: `strongswan.conf` for the daemon, `swanctl.conf` for its connections. There is one connection `c`
+//! with named children. See swanctl.conf(5) and strongswan.conf(5).
 
 use std::net::IpAddr;
 use std::path::Path;
 
 use crate::charon::{Addresses, Config, IkeVersion, Own, Peer, Secret};
 
-/// Plugins of Debian's packages that IKEv2 needs; an explicit list keeps the machine's own /etc/strongswan.d out.
-/// `kernel-libipsec` stands before `kernel-netlink`: the first that can do a thing does it.
+/// Plugins of Debian's packages that IKEv2 needs; an explicit list ignores the machine's own /etc/strongswan.d.
+/// `kernel-libipsec` precedes `kernel-netlink`: the first plugin that provides a feature is used.
 const PLUGINS: &str = "aesni aes sha2 sha1 md5 mgf1 random nonce x509 constraints pubkey pkcs1 pkcs8 pem openssl gmp \
     curve25519 chapoly xcbc cmac hmac kdf ctr ccm gcm drbg kernel-libipsec kernel-netlink socket-default vici";
 
-/// Plugins that EAP needs as well: MSCHAPv2 wants MD4 and DES.
+/// Further plugins for EAP: MSCHAPv2 needs MD4 and DES.
 const EAP_PLUGINS: &str = "md4 des eap-identity eap-md5 eap-mschapv2 eap-gtc eap-tls eap-ttls eap-radius";
 
 /// `swanctl.conf`.
@@ -74,7 +74,7 @@ fn pools(addresses: &Addresses) -> String {
     }
 }
 
-/// How a key proves somebody: with signatures of IKE's own, whatever those of certificates are.
+/// Authentication by a key: with IKE's own signatures, independent of those of certificates.
 fn by_key(config: &Config) -> String {
     if config.signatures.is_empty() { "pubkey".into() } else { format!("ike:{}", config.signatures) }
 }
@@ -121,7 +121,7 @@ fn secrets(secrets: &[Secret]) -> String {
     secrets.iter().enumerate().map(section).collect::<Vec<_>>().join("\n  ")
 }
 
-/// A secret as strongSwan reads it: text in quotes, else hexadecimal.
+/// A secret in strongSwan's syntax: quoted text, or hexadecimal digits.
 fn word(secret: &[u8]) -> String {
     let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_.".contains(byte);
     match std::str::from_utf8(secret) {
@@ -133,7 +133,7 @@ fn word(secret: &[u8]) -> String {
     }
 }
 
-/// `strongswan.conf` for a daemon that keeps everything it writes in `dir`.
+/// `strongswan.conf` for a daemon that writes all its files into `dir`.
 pub(crate) fn strongswan_conf(config: &Config, dir: &Path) -> String {
     let dir = dir.display();
     format!(
@@ -154,7 +154,7 @@ charon-systemd {{ journal {{ default = -1 }} }}
 ",
         eap_plugins = if uses_eap(config) { EAP_PLUGINS } else { "" },
         tls = if config.is_tls_1_3 { "tls { version_max = 1.3 }" } else { "" },
-        // Without it a responder refuses aggressive mode with a shared key, whose hash it would show to anybody.
+        // Without it a responder refuses aggressive mode with a shared key, whose hash it would reveal to anybody.
         aggressive = match config.version {
             IkeVersion::V1Aggressive => "i_dont_care_about_security_and_use_aggressive_mode_psk = yes",
             IkeVersion::V1Main | IkeVersion::V2 => "",
@@ -199,7 +199,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn secrets_that_could_be_misread_are_hexadecimal() {
+    fn ambiguous_secrets_are_hexadecimal() {
         assert_eq!(word(b"lab-shared-secret"), "\"lab-shared-secret\"");
         assert_eq!(word(b"0xyz"), "0x3078797a");
         assert_eq!(word(&[0xff, 0, b'"']), "0xff0022");

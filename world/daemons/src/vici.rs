@@ -1,5 +1,5 @@
-//! A client of charon's own control protocol, for what must not wait for a program to start: initiating and terminating
-//! SAs. Read `src/libcharon/plugins/vici/README.md` of strongSwan's source.
+//! A client of charon's control protocol, for commands that must not wait for a program to start: initiating and deleting SAs. Read
+//! `src/libcharon/plugins/vici/README.md` of strongSwan's source.
 
 use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;
@@ -11,9 +11,9 @@ const REQUEST: u8 = 0;
 const RESPONSE: u8 = 1;
 /// Element types of a message.
 const KEY_VALUE: u8 = 3;
-/// Longer packets are none of charon's; its own limit is 512 KiB.
+/// The limit on the length of a packet; charon's own is 512 KiB.
 const PACKET_BYTES_MAX: u32 = 512 * 1024;
-/// How long a command may take: an IKE SA that fails has been retransmitted for minutes.
+/// Timeout of a command: an IKE SA that fails is retransmitted for minutes.
 const PATIENCE: Duration = Duration::from_secs(600);
 
 /// An open connection.
@@ -24,13 +24,19 @@ pub struct Vici {
 
 impl Vici {
     /// Connects to a daemon's socket.
+    ///
+    /// # Errors
+    /// When charon does not accept the connection.
     pub fn connect(socket: &Path) -> io::Result<Self> {
         let stream = UnixStream::connect(socket)?;
         stream.set_read_timeout(Some(PATIENCE))?;
         Ok(Self { stream })
     }
 
-    /// Runs a command and waits for its end; an error if charon says that it failed, in its own words.
+    /// Runs a command and waits for its end.
+    ///
+    /// # Errors
+    /// With charon's message when it fails.
     pub fn run(&mut self, command: &str, arguments: &[(&str, &str)]) -> io::Result<()> {
         let mut packet = vec![REQUEST];
         push_short(&mut packet, command);
@@ -66,7 +72,7 @@ fn push_short(packet: &mut Vec<u8>, name: &str) {
     packet.extend(&name.as_bytes()[..usize::from(length)]);
 }
 
-/// What a response says: `success` is `yes`, or else `errmsg` says why not.
+/// The result in a response: `success` is `yes`, or else `errmsg` has the reason.
 fn verdict(packet: &[u8]) -> io::Result<()> {
     let malformed = || io::Error::other("vici: a response that cannot be read");
     let Some((&RESPONSE, body)) = packet.split_first() else {
@@ -112,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn success_and_failure_in_charons_words() {
+    fn success_and_failure_have_charons_message() {
         verdict(&response(&[("success", "yes")])).unwrap();
         let failed = verdict(&response(&[("success", "no"), ("errmsg", "CHILD_SA config 'x' not found")]));
         assert_eq!(failed.unwrap_err().to_string(), "CHILD_SA config 'x' not found");
@@ -120,10 +126,10 @@ mod tests {
     }
 
     #[test]
-    fn a_response_cut_short_anywhere_is_refused() {
+    fn a_truncated_response_is_refused() {
         let whole = response(&[("success", "yes"), ("errmsg", "")]);
         for end in 0..whole.len() {
-            // Cut between two values it is a shorter response.
+            // Truncated between two values it is a shorter valid response.
             if end != 15 {
                 assert!(verdict(&whole[..end]).is_err(), "{end}");
             }
@@ -131,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn a_command_is_what_the_protocol_says() {
+    fn a_command_is_encoded_as_specified() {
         let (ours, mut theirs) = UnixStream::pair().unwrap();
         let reader = std::thread::spawn(move || {
             let mut request = vec![0; 4 + 10 + 1 + 6 + 2 + 3];

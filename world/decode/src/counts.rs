@@ -1,13 +1,13 @@
-//! What went over each link, counted as a run counts it: messages without repetitions, packets and bytes with them, copies
-//! that the network made not at all.
+//! Counts of each link, by the rules of a run: messages without retransmissions, packets and bytes with them, neither with copies
+//! made by the network.
 
 use keytoll_engine::trace::{Fate, Link, Protocol};
 use keytoll_family::Entry;
 
-/// What went over a link.
+/// The counts of a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Count {
-    /// Protocol messages, fragments of one counted once.
+    /// Protocol messages; a fragmented one counts once.
     pub messages: u64,
     /// IP packets.
     pub packets: u64,
@@ -17,7 +17,7 @@ pub struct Count {
     pub retransmissions: u64,
 }
 
-/// Counts by link and protocol: links in their order, the protocols of a link as they first came.
+/// Counts by link and protocol: links in their order, protocols in order of first appearance.
 pub fn of<'a>(entries: impl IntoIterator<Item = &'a Entry>) -> Vec<((Link, Protocol), Count)> {
     let mut counts = Vec::new();
     for entry in entries.into_iter().filter(|entry| !entry.is_copy()) {
@@ -27,7 +27,7 @@ pub fn of<'a>(entries: impl IntoIterator<Item = &'a Entry>) -> Vec<((Link, Proto
             count.messages += u64::from(!sent.is_retransmission());
             count.retransmissions += u64::from(sent.is_retransmission());
         }
-        // What a full queue refuses is never on the wire.
+        // A packet dropped by a full queue was never on the wire.
         if !matches!(entry.fate, Some((Fate::QueueFull, _))) {
             count.packets += entry.packets;
             count.bytes += entry.wire_bytes;

@@ -1,4 +1,4 @@
-//! A whole capture: read, put into words, told conversation by conversation.
+//! Decodes a whole capture into conversations.
 
 use std::io::BufRead;
 
@@ -9,29 +9,29 @@ use crate::read::{Capture, ReadError};
 use crate::tables::Keys;
 use crate::tracker::Tracker;
 
-/// What a capture holds.
+/// The contents of a capture.
 #[derive(Debug)]
 pub struct Decoded {
-    /// The conversations, in the order in which they began.
+    /// The conversations, in order of their first messages.
     pub conversations: Vec<Conversation>,
     /// Frames read.
     pub frames: u64,
-    /// When the first of them was captured, in nanoseconds; none if there is none.
+    /// When the first of them was captured, in nanoseconds; `None` without any.
     pub begins_ns: Option<u64>,
     /// Packets that are of no use here.
     pub skipped: Skipped,
-    /// Messages that were too many to keep.
+    /// Messages beyond the limit, which were not kept.
     pub left_out: u64,
-    /// Messages and packets that the keys have opened.
+    /// Messages and packets that were decrypted.
     pub opened: u64,
-    /// Why reading ended before the file did.
+    /// Why reading ended before the end of the file.
     pub error: Option<ReadError>,
 }
 
-/// Reads a capture to its end, or as far as it can be read.
+/// Reads a capture to its end, or to the first error.
 ///
 /// # Errors
-/// If it is no capture.
+/// When it is not a capture.
 pub fn decode(input: impl BufRead, keys: Keys) -> Result<Decoded, ReadError> {
     let mut packets = Packets::new(keys.families());
     let mut tracker = Tracker::new(keys);

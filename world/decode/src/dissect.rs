@@ -1,5 +1,5 @@
-//! From the bytes of a message to what it says, in the words of its standard: its family puts it into words, and what the capture
-//! lacks is added.
+//! From the bytes of a message to a description in the terms of its standard: its family dissects it, and values that only the
+//! capture lacks are added.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ use keytoll_family::{Analyser, Book, Cut, Dissected, Families, Passed};
 use crate::icmp;
 use crate::tables::Keys;
 
-/// Puts messages into words. It remembers what spans several: fragments, replay windows.
+/// Dissects messages. It keeps the state that spans several: fragments, replay windows.
 pub struct Dissector {
     families: Families,
     analysers: Vec<Option<Box<dyn Analyser>>>,
@@ -24,13 +24,13 @@ impl fmt::Debug for Dissector {
 }
 
 impl Dissector {
-    /// One that opens what these keys open.
+    /// A dissector with these keys.
     pub fn new(keys: Keys) -> Self {
         let (families, analysers) = keys.into_parts();
         Self { families, analysers, crypto: Real::default() }
     }
 
-    /// Puts a datagram into words; none if it is of no interest.
+    /// Dissects a datagram; `None` if it is of no interest.
     pub fn dissect(&mut self, passed: &Passed) -> Option<Dissected> {
         let mut dissected = match self.place(passed.datagram.protocol) {
             Some(place) => self.analysers[place].as_mut()?.dissect(passed, &mut self.crypto),
@@ -40,7 +40,7 @@ impl Dissector {
         Some(dissected)
     }
 
-    /// Puts a message where it belongs.
+    /// Adds a message to its conversation.
     pub(crate) fn file(
         &mut self,
         passed: &Passed,
@@ -57,12 +57,12 @@ impl Dissector {
         }
     }
 
-    /// The families that it knows.
+    /// The families that it supports.
     pub(crate) const fn families(&self) -> Families {
         self.families
     }
 
-    /// What follows each family, by its place in the list.
+    /// The analysers of the families, by their position in the list.
     pub(crate) fn analysers(&mut self) -> &mut [Option<Box<dyn Analyser>>] {
         &mut self.analysers
     }

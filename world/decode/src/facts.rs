@@ -1,25 +1,25 @@
-//! A conversation as the facts that a run would have left of it, so that the same metrics measure both.
+//! A conversation as the facts of a run, so that the same metrics apply to both.
 //!
-//! What a capture cannot know is left out: computation, memory, and what happened at an end without a packet. The clock
-//! starts with the first packet, not with what triggered it, and stops when the last answer passed; where the capture says
-//! how long packets were under way, when it arrived, or when the first ESP packet left, whichever is later.
+//! A capture lacks computation, memory, and events at an end without a packet. The clock
+//! starts with the first packet, not with its trigger, and stops when the last answer passed; where the capture has the transit
+//! times of packets, it stops when that answer arrived or when the first ESP packet left, whichever is later.
 
 use std::borrow::Cow;
 
 use keytoll_engine::trace::{Fact, Fate, Link, Node, Record};
 use keytoll_family::{Conversation, Entry, Outcome};
 
-/// What a device calls it when nobody answers.
+/// The reason that a device reports when there is no answer.
 const TIMEOUT: &str = "timeout";
 
-/// The facts of a conversation as authentication number `sample`, times counted from `begins_ns`.
+/// The facts of a conversation as authentication number `sample`, with times after `begins_ns`.
 pub fn records(conversation: &Conversation, sample: u32, begins_ns: u64) -> Vec<Record> {
     let at = |ns: u64| ns.saturating_sub(begins_ns);
     let record = |ns: u64, node, fact| Record { at_ns: at(ns), node, sample, fact };
     let Some(first) = conversation.entries.first() else { return Vec::new() };
     let mut records = vec![record(first.first_ns, Node::Ue, Fact::Triggered)];
     let end = end(conversation);
-    // Of what happens at one time the end comes after the message that it is about: metrics keep the order.
+    // At equal times the outcome follows the message it depends on: metrics rely on the order.
     let told_at = match conversation.judgement.outcome {
         Outcome::Unanswered(_) => conversation.entries.len().checked_sub(1),
         _ => conversation.judgement.outcome.place(),
@@ -37,7 +37,7 @@ pub fn records(conversation: &Conversation, sample: u32, begins_ns: u64) -> Vec<
     records
 }
 
-/// What was sent and carried.
+/// Facts about sent and carried packets.
 fn facts(entry: &Entry) -> Vec<Fact> {
     let (fate, transit) = entry.fate.unwrap_or((Fate::Delivered, std::time::Duration::ZERO));
     let sent = entry.sent.as_ref().filter(|_| !entry.is_copy()).map(|sent| Fact::Sent(sent.message()));
@@ -52,7 +52,7 @@ fn facts(entry: &Entry) -> Vec<Fact> {
     sent.into_iter().chain([carried]).collect()
 }
 
-/// What each end came to know, and when.
+/// The outcome at each end, with its time.
 fn end(conversation: &Conversation) -> Vec<(u64, Node, Fact)> {
     let entries = &conversation.entries;
     let why = |why: &str| -> Cow<'static, str> { why.to_owned().into() };
@@ -70,7 +70,7 @@ fn end(conversation: &Conversation) -> Vec<(u64, Node, Fact)> {
                 (told_ns, Node::Ue, Fact::Refused { why: why(name) }),
             ]
         }
-        // Somebody who asked once may have had no time left in the capture.
+        // After a single request the capture may have ended too early.
         Outcome::Unanswered(at) if entries[*at].repeats.is_some() => {
             vec![(gives_up_ns(conversation), Node::Ue, Fact::Failed { why: TIMEOUT.into() })]
         }
@@ -78,23 +78,22 @@ fn end(conversation: &Conversation) -> Vec<(u64, Node, Fact)> {
     }
 }
 
-/// A device that gets no answer gives up some time after the last that was said for it, which is all a capture shows.
+/// A device without an answer times out after its last message, which is all that a capture shows.
 fn gives_up_ns(conversation: &Conversation) -> u64 {
     let spoken = conversation.entries.iter().rfind(|entry| entry.content.sets_up());
     spoken.map_or(0, |entry| entry.first_ns)
 }
 
-/// When a message arrives, as far as the capture tells.
+/// When a message arrives, as far as the capture shows.
 fn arrives_ns(entry: &Entry) -> u64 {
     let transit = entry.fate.map_or(0, |(_, transit)| u64::try_from(transit.as_nanos()).unwrap_or(u64::MAX));
     entry.at_ns.saturating_add(transit)
 }
 
-/// When the device can use the SA. In captures that say how long packets travel, the packet that waited for the SA leaves at
-/// that moment.
+/// When the device can use the SA. In captures with transit times, the packet that waited for the SA is sent at that moment.
 fn usable_ns(conversation: &Conversation, at: usize) -> u64 {
     let answer = &conversation.entries[at];
-    // RFC 2409 §5.5: the device says the last word of quick mode, and waits for nothing.
+    // RFC 2409 §5.5: the device sends the last message of quick mode, and waits for nothing.
     let is_own = answer.ends.0 == Node::Ue;
     let arrived_ns = if is_own { answer.first_ns } else { arrives_ns(answer) };
     let left_ns = answer.fate.and_then(|_| {
@@ -105,8 +104,8 @@ fn usable_ns(conversation: &Conversation, at: usize) -> u64 {
     left_ns.map_or(arrived_ns, |left_ns| left_ns.max(arrived_ns))
 }
 
-/// When the answer to the packet that waited arrives; none where the capture does not say how long packets travel, for then
-/// nobody knows what the first ESP packet waited for.
+/// When the answer to the packet that waited arrives; `None` in captures without transit times, where it is unknown what the first
+/// ESP packet waited for.
 fn first_packet(conversation: &Conversation) -> Option<u64> {
     let Outcome::Established(at) = conversation.judgement.outcome else { return None };
     let later = conversation.entries[at..].iter();

@@ -8,17 +8,17 @@ use crate::packets::quoted;
 /// An ICMP error.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Icmp {
-    /// Who sent the packet that it is about.
+    /// The source of the packet that it quotes.
     pub about_from: Addr,
     /// Whereto.
     pub about_to: Addr,
-    /// What is wrong.
+    /// The error.
     pub why: String,
 }
 
 impl Content for Icmp {}
 
-/// An error that quotes a UDP packet, or one of a family's own IP protocol; everything else is of no interest.
+/// An error that quotes a UDP packet, or one of a family's own IP protocol; `None` for any other.
 pub(crate) fn dissect(families: Families, passed: &Passed) -> Option<Dissected> {
     let bytes = &passed.datagram.bytes[..];
     let &[kind, code, _, _, _, _, m0, m1] = bytes.first_chunk()?;

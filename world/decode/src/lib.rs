@@ -1,10 +1,10 @@
-//! Reads captures: any capture file back into messages, conversations and facts, with the keys that Wireshark would read it with.
+//! Reads captures: converts a capture file into messages, conversations and facts, with keys in Wireshark's formats.
 //!
-//! * [`read`] reads capture files, [`packets`] makes datagrams of what is in them.
-//! * [`dissect`] puts them into words with the keys of [`tables`], [`tracker`] says what belongs together and what it came to.
-//! * [`ladder`] draws conversations, [`counts`] counts what went over each link, [`facts`] makes records of them.
+//! * [`read`] reads capture files, [`packets`] extracts datagrams from them.
+//! * [`dissect`] describes them with the keys of [`tables`], [`tracker`] assigns them to conversations and judges these.
+//! * [`ladder`] draws conversations, [`counts`] counts the packets of each link, [`facts`] converts them to records.
 //!
-//! What a protocol's packets look like, its family says ([`keytoll_family::Family`]); here none is known by name.
+//! Only the protocol families know their packets ([`keytoll_family::Family`]); this crate knows none by name.
 
 pub mod counts;
 pub mod decode;

@@ -1,5 +1,5 @@
-//! From captured frames to the datagrams that the ends exchanged: links, IP with its fragments, UDP, TCP streams, SCTP, other IP
-//! protocols; and to the PDUs of stations on a LAN. Which of them are of use, the families say.
+//! From captured frames to the datagrams that the ends exchanged: links, IP fragments, UDP, TCP streams, SCTP, other IP
+//! protocols; and to the PDUs of stations on a LAN. The families decide which of them are of interest.
 //!
 //! ```text
 //!   Frame --link--> IP packet --fragments--> whole packet --UDP, IP protocols, ICMP--> Passed
@@ -7,8 +7,7 @@
 //!         '-------> PDU of a LAN --> Passed
 //! ```
 //!
-//! What is not understood is counted by its name ([`Skipped`]), and what is kept while waiting for the rest of something
-//! is bounded.
+//! Other packets are counted by kind ([`Skipped`]), and reassembly buffers are limited.
 
 mod fragments;
 mod lan;
@@ -33,7 +32,7 @@ use repeats::Repeats;
 use sctp::Sctp;
 use streams::Streams;
 
-/// Packets of no use here, by what they are.
+/// Packets of no interest, by kind.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Skipped(BTreeMap<String, u64>);
 
@@ -61,13 +60,13 @@ impl Skipped {
     }
 }
 
-/// A frame's place in the capture, which what is made of it keeps.
+/// The position of a frame in the capture.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Origin {
     at_ns: u64,
     frame: u64,
     comment: Option<String>,
-    /// Where it was captured, and whether it was about to leave.
+    /// The interface where it was captured, and its direction.
     point: (u32, u32),
 }
 
@@ -85,7 +84,7 @@ struct IpPacket {
     cut: Option<Cut>,
 }
 
-/// What a frame is part of.
+/// What a frame is a part of.
 enum Part {
     /// Perhaps a whole packet.
     Ip(Option<IpPacket>),
@@ -93,7 +92,7 @@ enum Part {
     Lan(Passed),
 }
 
-/// Turns frames into datagrams and PDUs of LANs.
+/// Converts frames into datagrams and PDUs of LANs.
 pub struct Packets {
     families: Families,
     recognisers: Vec<Box<dyn Recogniser>>,
@@ -118,7 +117,7 @@ impl Packets {
         }
     }
 
-    /// Takes the next frame and gives what it completes.
+    /// Takes the next frame and returns the packets it completes.
     pub fn take(&mut self, frame: &Frame) -> Vec<Passed> {
         let whole = match self.part(frame) {
             Ok(Part::Lan(pdu)) => return vec![pdu],
@@ -132,13 +131,13 @@ impl Packets {
         given_up.into_iter().chain(whole).flat_map(|packet| self.transport(packet)).collect()
     }
 
-    /// Gives what still waits for its other fragments; there will be no more frames.
+    /// Returns incomplete packets after the last frame.
     pub fn finish(&mut self) -> Vec<Passed> {
         let given_up = self.fragments.given_up(u64::MAX);
         given_up.into_iter().flat_map(|packet| self.transport(packet)).collect()
     }
 
-    /// What could not be used so far.
+    /// The skipped packets so far.
     pub const fn skipped(&self) -> &Skipped {
         &self.skipped
     }
@@ -161,7 +160,7 @@ impl Packets {
         }
     }
 
-    /// Where a frame stands, unless what it carries was seen elsewhere before.
+    /// The position of a frame, unless its contents were captured on another interface before.
     fn origin(&mut self, frame: &Frame, direction: u32, digest: u64) -> Result<Origin, String> {
         let point = (frame.interface, direction);
         if self.repeats.is_repeat(digest, frame.at_ns, point) {
@@ -217,7 +216,7 @@ impl Packets {
         }
     }
 
-    /// The protocol of a datagram, or what it is instead.
+    /// The protocol of a datagram, or its kind if it is of no interest.
     fn recognise(&mut self, udp: &Udp<'_>, is_cut: bool) -> Result<Protocol, String> {
         let by_port = self.recognisers.iter_mut().find_map(|known| known.by_port(udp));
         by_port.unwrap_or_else(|| {
@@ -235,8 +234,8 @@ impl Packets {
     }
 }
 
-/// The ends of the UDP datagram, or of the packet of a family's IP protocol, that an ICMP error quotes, perhaps cut short behind
-/// its first eight bytes.
+/// The ends of the UDP datagram, or of the packet of a family's IP protocol, that an ICMP error quotes, possibly only its first
+/// eight bytes.
 pub(crate) fn quoted(families: Families, v4: bool, bytes: &[u8]) -> Option<(Addr, Addr)> {
     let version = if v4 { Version::V4 } else { Version::V6 };
     let piece = Piece::read(version, bytes).ok()?;
@@ -255,10 +254,10 @@ pub(crate) fn quoted(families: Families, v4: bool, bytes: &[u8]) -> Option<(Addr
     }
 }
 
-/// A UDP datagram, perhaps one that was cut short.
+/// A UDP datagram, possibly truncated.
 struct UdpDatagram {
     ports: (u16, u16),
-    /// Where the payload ends.
+    /// The end of the payload.
     end: usize,
 }
 
@@ -266,7 +265,7 @@ impl UdpDatagram {
     fn read(packet: &IpPacket) -> Option<Self> {
         let header = udp::Header::read(&packet.payload).ok()?;
         let length = usize::from(header.length);
-        // RFC 2675 §4: 0 stands for what IP says.
+        // RFC 2675 §4: 0 means the length according to IP.
         let length = if length == 0 { packet.payload.len() } else { length };
         let whole = (udp::HEADER..=packet.payload.len()).contains(&length);
         let end = if packet.cut.is_some() { length.min(packet.payload.len()) } else { length };
@@ -276,14 +275,14 @@ impl UdpDatagram {
 }
 
 impl IpPacket {
-    /// What it carries, where nothing stands between it and IP.
+    /// Its payload, directly on IP.
     fn on_ip(self, protocol: Protocol) -> Passed {
         let number = self.protocol;
         let [from, to] = [self.source, self.destination].map(|ip| Addr::Ip { ip, protocol: number });
         self.passed(protocol, from, to)
     }
 
-    /// What it carries, now that the headers of transport are off.
+    /// Its payload, after the transport headers.
     fn passed(self, protocol: Protocol, from: Addr, to: Addr) -> Passed {
         Passed {
             first_ns: self.first_ns,
@@ -299,7 +298,7 @@ impl IpPacket {
     }
 }
 
-/// What an IP protocol that is not looked into is called.
+/// The name of an IP protocol that is not decoded.
 fn protocol_name(protocol: u8) -> String {
     match protocol {
         2 => "IGMP".to_owned(),

@@ -1,8 +1,8 @@
-//! Reads capture files, packet after packet: pcap (draft-ietf-opsawg-pcap) and pcapng (draft-ietf-opsawg-pcapng), of either
+//! Reads capture files, packet by packet: pcap (draft-ietf-opsawg-pcap) and pcapng (draft-ietf-opsawg-pcapng), of either
 //! byte order and any resolution of time.
 //!
-//! A file is hostile until it was read: lengths are checked before anything is allocated, what cannot be read is an error
-//! that names the field and its offset in the file, and what came before it stays usable.
+//! Files are untrusted: lengths are checked before any allocation, an error has the field and its offset in the file, and the
+//! packets before it remain usable.
 
 mod pcap;
 mod pcapng;
@@ -13,38 +13,38 @@ use std::io::{self, BufRead};
 pub use source::Problem;
 use source::Source;
 
-/// Longest packet accepted, in bytes; tcpdump's largest snap length is a quarter of it.
+/// The longest accepted packet in bytes; tcpdump's largest snap length is a quarter of it.
 pub const FRAME_BYTES_MAX: usize = 1 << 20;
 
 /// Bytes as they were captured.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Frame {
-    /// Counted from 1, as Wireshark does.
+    /// Its number from 1, as in Wireshark.
     pub number: u64,
-    /// When, in nanoseconds since 1970 or since whatever the writer counts from.
+    /// Its time, in nanoseconds since 1970 or since the epoch of the writer.
     pub at_ns: u64,
-    /// How the bytes begin: a LINKTYPE_ value.
+    /// Its LINKTYPE_ value.
     pub link_type: u16,
-    /// Where it was captured: the number of the interface in the file.
+    /// Its interface: a number in the file.
     pub interface: u32,
-    /// The bytes, perhaps fewer than there were.
+    /// Its bytes, possibly truncated.
     pub bytes: Vec<u8>,
     /// How many there were.
     pub original_bytes: u32,
-    /// What the file says about it.
+    /// Its comment.
     pub comment: Option<String>,
 }
 
-/// Why a capture cannot be read, or not further.
+/// Why a capture cannot be read (further).
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
-    /// The operating system said no.
+    /// An error of the operating system.
     #[error("{0}")]
     Io(#[from] io::Error),
-    /// It is something else.
+    /// It is not a capture.
     #[error("not a capture file: it begins with {found}")]
     NotACapture {
-        /// What stands where pcap and pcapng have their magic number.
+        /// The bytes in place of the magic number of pcap or pcapng.
         found: String,
     },
     /// A field that cannot be.
@@ -54,19 +54,19 @@ pub enum ReadError {
         field: &'static str,
         /// Its offset from the start of the file.
         offset: u64,
-        /// What is wrong with it.
+        /// The problem.
         problem: Problem,
     },
 }
 
 impl ReadError {
-    /// Whether the file just ends too early, as captures do whose writer was killed.
+    /// Whether the file is truncated, as after a killed capture.
     pub fn is_cut_short(&self) -> bool {
         matches!(self, Self::Malformed { problem: Problem::EndOfFile, .. })
     }
 }
 
-/// The packets of a capture file. After an error there are no more.
+/// The packets of a capture file, up to the first error.
 #[derive(Debug)]
 pub struct Capture<R> {
     source: Source<R>,
@@ -82,7 +82,10 @@ enum Format {
 }
 
 impl<R: BufRead> Capture<R> {
-    /// Begins to read: looks at the magic number and, in pcap, the file's header.
+    /// Starts reading: checks the magic number and, in pcap, the file's header.
+    ///
+    /// # Errors
+    /// When it is not a capture.
     pub fn new(input: R) -> Result<Self, ReadError> {
         let mut source = Source::new(input);
         let magic = source.magic()?;
@@ -120,7 +123,7 @@ impl<R: BufRead> Iterator for Capture<R> {
     }
 }
 
-/// What a file begins with, and what that is if people often try it.
+/// The first bytes of a file, and its format if it is a common one.
 fn found(magic: [u8; 4]) -> String {
     let hex = magic.map(|byte| format!("{byte:02x}")).join(" ");
     match magic {

@@ -1,7 +1,7 @@
-//! Reads the key tables that Wireshark reads, whoever wrote them: `KeyTables`, strongSwan's save-keys plugin, a person. The
-//! formats are each family's own.
+//! Reads key tables in Wireshark's formats, of any origin: `KeyTables`, strongSwan's save-keys plugin, a person. Each family has
+//! its own formats.
 //!
-//! A table is plain text from somewhere: a line that cannot be used is counted, not fatal, and no key is ever shown.
+//! Tables are untrusted text: an unusable line is counted, not fatal, and keys are never printed.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -11,12 +11,12 @@ use std::path::{Path, PathBuf};
 
 use keytoll_family::{Analyser, Families, Tables};
 
-/// A longer table is refused, in bytes.
+/// The limit on the length of a table, in bytes.
 const TABLE_BYTES_MAX: u64 = 512 << 20;
-/// The file of a profile that holds what nodes share.
+/// The file of a profile with shared secrets.
 const PREFERENCES_FILE: &str = "preferences";
 
-/// Keys that a capture can be read with, each with the family that opens with it.
+/// The keys for a capture, each with its family.
 pub struct Keys {
     families: Families,
     analysers: Vec<Option<Box<dyn Analyser>>>,
@@ -40,26 +40,26 @@ pub enum TablesError {
         /// Their names.
         files: Vec<&'static str>,
     },
-    /// A file that is there and cannot be read.
+    /// A file cannot be read.
     #[error("cannot read {}: {source}", path.display())]
     Io {
         /// The file.
         path: PathBuf,
-        /// What the operating system said.
+        /// The error of the operating system.
         source: io::Error,
     },
 }
 
 impl Keys {
-    /// None, for captures with packets of these families.
+    /// No keys, for captures with packets of these families.
     pub fn none(families: Families) -> Self {
         Self::of(families, Tables::default())
     }
 
-    /// Reads the tables of a directory, those that are there.
+    /// Reads the tables of a directory, if they exist.
     ///
     /// # Errors
-    /// If none is there, or one cannot be read.
+    /// When none exists, or one cannot be read.
     pub fn read(families: Families, directory: &Path) -> Result<Self, TablesError> {
         let tables = families.iter().flat_map(|family| family.key_tables());
         let files = tables.filter(|table| table.is_read).map(|table| table.file);
@@ -79,12 +79,12 @@ impl Keys {
         Self { families, analysers, unusable: tables.unusable() }
     }
 
-    /// Lines that could not be used: damaged, or of algorithms that we do not have.
+    /// Unusable lines: damaged, or with unknown algorithms.
     pub const fn unusable(&self) -> u64 {
         self.unusable
     }
 
-    /// How many keys there are that open something.
+    /// The number of keys.
     pub fn count(&self) -> usize {
         self.analysers.iter().flatten().map(|analyser| analyser.keys()).sum()
     }
@@ -99,7 +99,7 @@ impl Keys {
     }
 }
 
-/// A file's text, if it is there; what is not UTF-8 in it is in lines that cannot be used.
+/// The text of a file, if it exists; lines that are not UTF-8 are unusable.
 fn text(path: &Path) -> Result<Option<String>, TablesError> {
     let failed = |source| TablesError::Io { path: path.to_owned(), source };
     match fs::metadata(path) {

@@ -1,9 +1,9 @@
-//! Who says what to whom, and what it comes to: messages become conversations.
+//! Assigns messages to conversations, and judges their outcomes.
 //!
 //! ```text
 //!   Passed --Dissector--> Dissected --its family's analyser--> Book --finish--> conversations
 //!                                                 finish: those that belong to others join them; outcomes
-//! ```
+//!                                                 finish: merges related conversations; outcomes
 
 use std::collections::BTreeMap;
 
@@ -16,19 +16,19 @@ use crate::dissect::Dissector;
 use crate::icmp::Icmp;
 use crate::tables::Keys;
 
-/// Gathers conversations.
+/// Collects conversations.
 #[derive(Debug)]
 pub struct Tracker {
     dissector: Dissector,
     observer: Observer,
     book: Book,
-    /// The frame in which each message passed first, by its digest.
+    /// The first frame of each message, by its digest.
     originals: BTreeMap<u64, u64>,
     opened: u64,
 }
 
 impl Tracker {
-    /// One that opens what these keys open.
+    /// A tracker with these keys.
     pub fn new(keys: Keys) -> Self {
         let dissector = Dissector::new(keys);
         let families = dissector.families();
@@ -55,7 +55,7 @@ impl Tracker {
         }
     }
 
-    /// Messages that were not kept because there were too many.
+    /// Messages beyond the limit, which were not kept.
     pub const fn left_out(&self) -> u64 {
         self.book.left_out()
     }
@@ -65,7 +65,7 @@ impl Tracker {
         self.opened
     }
 
-    /// The conversations, in the order in which they began.
+    /// The conversations, in order of their first messages.
     pub fn finish(self) -> Vec<Conversation> {
         let Self { mut dissector, mut book, originals, observer, .. } = self;
         drop((originals, observer));
@@ -78,7 +78,7 @@ impl Tracker {
         })
     }
 
-    /// The frame of the message that this one repeats; what is new is remembered as long as the observer does.
+    /// The frame of the message that this one retransmits; a new one is remembered as long as by the observer.
     fn original(&mut self, passed: &Passed, is_repeat: bool) -> Option<u64> {
         if passed.datagram.protocol.is_traffic() {
             return None;
@@ -93,12 +93,12 @@ impl Tracker {
         None
     }
 
-    /// An ICMP error goes to the conversation of the packet that it quotes.
+    /// An ICMP error belongs to the conversation of the packet that it quotes.
     fn add_icmp(&mut self, passed: &Passed, dissected: Dissected) {
         let Some(icmp) = dissected.content.of::<Icmp>() else { return };
         let (from, to) = (icmp.about_from, icmp.about_to);
         let known = self.book.between(from.host(), to.host()).map(|conversation| {
-            // It tells the sender of what it quotes; whoever sends it, in the ladder it comes from the other side.
+            // It is for the sender of the quoted packet; in the ladder it comes from the other side, whoever sent it.
             let is_gateway = self.book.is_gateway(conversation, from.host());
             (conversation, if is_gateway { (Node::Ue, Node::Gw) } else { (Node::Gw, Node::Ue) })
         });

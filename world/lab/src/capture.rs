@@ -1,5 +1,5 @@
-//! Captures of a run: for every row `capture/NNN.pcapng`, and beside it `capture/NNN.keys`, a Wireshark profile that opens
-//! it. In a live run every node that is ours captures its own sockets: `capture/NNN.gw.pcapng`.
+//! Captures of a run: for every row `capture/NNN.pcapng`, with a Wireshark profile `capture/NNN.keys` that decrypts it. In a live
+//! run every node of ours captures its own sockets: `capture/NNN.gw.pcapng`.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -19,7 +19,7 @@ use crate::keeper::Keeper;
 use crate::row::{RowEnd, row_seed};
 use crate::run::{Keepers, RunError};
 
-/// Keeps what other keepers keep, and captures.
+/// Forwards records to another keeper, and captures.
 #[derive(Debug)]
 pub struct Captures<'a, K> {
     inner: &'a K,
@@ -29,21 +29,24 @@ pub struct Captures<'a, K> {
     taken: Mutex<Taken>,
 }
 
-/// What was captured.
+/// The captures of a run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Taken {
-    /// Files: one a row, or in a live run one for each node of a row that is ours.
+    /// The files: one per row, or in a live run one per node of ours.
     pub files: BTreeSet<PathBuf>,
-    /// IP packets in all of them; in a live run datagrams.
+    /// IP packets in all files; in a live run datagrams.
     pub packets: u64,
     /// The length of all of them.
     pub bytes: u64,
-    /// What Wireshark cannot decrypt of it.
+    /// Protocols in it that Wireshark cannot decrypt.
     pub unreadable: BTreeSet<String>,
 }
 
 impl<'a, K> Captures<'a, K> {
     /// Captures the first authentications of every row into the directory `capture` of a run's directory.
+    ///
+    /// # Errors
+    /// When the directory cannot be created.
     pub fn new(inner: &'a K, plan: &'a Plan, run: &Path, samples_max: u32) -> Result<Self, RunError> {
         let directory = run.join("capture");
         fs::create_dir_all(&directory)
@@ -51,7 +54,7 @@ impl<'a, K> Captures<'a, K> {
         Ok(Self { inner, plan, directory, samples_max, taken: Mutex::default() })
     }
 
-    /// What was captured so far.
+    /// The captures so far.
     pub fn taken(&self) -> Taken {
         self.taken.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -110,7 +113,7 @@ impl<'a, K> Captures<'a, K> {
     }
 }
 
-/// Which row of which run it is, for whoever opens a capture.
+/// The row and the run, for the reader of a capture.
 pub fn title(plan: &Plan, row: &RowPlan) -> String {
     let variant = if row.variant.is_empty() { String::new() } else { format!(" {}", row.variant) };
     format!(
@@ -125,7 +128,7 @@ pub fn title(plan: &Plan, row: &RowPlan) -> String {
     )
 }
 
-/// What a reader of a simulated capture must know.
+/// Note for the reader of a simulated capture.
 const VIRTUAL: &str = "Times are virtual; a packet is seen where its sender hands it to the link, and its comment says what \
                        becomes of it. TCP connections are open from the start.";
 
@@ -155,7 +158,7 @@ impl<K: Keepers> Keepers for Captures<'_, K> {
     }
 }
 
-/// Captures one row, and keeps what another keeper keeps.
+/// Captures one row, and forwards its records to another keeper.
 #[derive(Debug)]
 pub struct Capturing<K> {
     inner: K,
@@ -167,12 +170,12 @@ pub struct Capturing<K> {
 struct Capture {
     path: PathBuf,
     writer: Writer<BufWriter<File>>,
-    /// None with null crypto, which leaves nothing to decrypt.
+    /// `None` with null crypto, which encrypts nothing.
     tables: Option<KeyTables>,
     remarks: Remarks,
     samples_max: u32,
     packets: u64,
-    /// The first one; nothing is written after it.
+    /// The first error; nothing is written after it.
     error: Option<io::Error>,
 }
 
@@ -231,10 +234,10 @@ impl<K: Keeper> Keeper for Capturing<K> {
 pub struct Seized {
     /// The file.
     pub path: PathBuf,
-    /// What is in it: IP packets, in a live run datagrams.
+    /// IP packets in it, in a live run datagrams.
     pub packets: u64,
-    /// How long it is.
+    /// Its length.
     pub bytes: u64,
-    /// What of it Wireshark cannot decrypt.
+    /// Protocols in it that Wireshark cannot decrypt.
     pub unreadable: Vec<String>,
 }

@@ -1,4 +1,4 @@
-//! The cost table of a plan with `crypto = "table"`: read, and turned into the prices of the meters.
+//! The cost table of a plan with `crypto = "table"`: parsed, and converted into the prices of the meters.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -9,14 +9,14 @@ use keytoll_crypto::prices::UnknownOperation;
 use keytoll_scenario::plan::{CryptoMode, Plan};
 use keytoll_trace::cost_table::{CostTable, CostTableError};
 
-/// What operations cost on a machine that may be another one.
+/// The costs of operations, possibly of another machine.
 #[derive(Debug, Clone)]
 pub(crate) struct Costs {
     pub(crate) path: PathBuf,
     pub(crate) prices: Arc<Prices>,
     /// The frequency of the machine's cores.
     pub(crate) core_hz: f64,
-    /// Which machine and library, for people.
+    /// The machine and the library, for people.
     pub(crate) origin: String,
 }
 
@@ -29,23 +29,23 @@ pub enum CostsError {
     /// The file is none.
     #[error("`{path}` {source}")]
     Unusable {
-        /// Which one.
+        /// The file.
         path: PathBuf,
         /// Why.
         source: CostTableError,
     },
-    /// It prices something that is not there.
+    /// It has a price of an unknown operation.
     #[error("`{path}` was made by another keytoll: {source}")]
     Unknown {
-        /// Which one.
+        /// The file.
         path: PathBuf,
-        /// What.
+        /// The operation.
         source: UnknownOperation,
     },
 }
 
 impl Costs {
-    /// Those of a plan; none unless it charges by a table.
+    /// The table of a plan; `None` unless the plan has one.
     pub(crate) fn of(plan: &Plan) -> Result<Option<Self>, CostsError> {
         match (plan.crypto, &plan.costs) {
             (CryptoMode::Table, Some(path)) => Self::read(Path::new(path), plan.exponents.name()).map(Some),

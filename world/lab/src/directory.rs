@@ -1,5 +1,5 @@
-//! The run directory: `manifest.json`, `trace/NNN.trace`, `costs/NNN.costs`, built beside its place and moved there when it
-//! has ended; `place` says how, and what may be in the way.
+//! The run directory: `manifest.json`, `trace/NNN.trace`, `costs/NNN.costs`, built under a temporary name beside its place and
+//! renamed when the run has ended; see `place` for the names, and for what is refused.
 
 mod place;
 
@@ -24,55 +24,55 @@ use crate::run::{Keepers, RunError};
 pub use place::PlaceError;
 use place::{Earlier, Identity, Occupant, Place};
 
-/// A run directory being filled.
+/// A run directory under construction.
 #[derive(Debug)]
 pub struct Directory {
     place: Place,
-    /// Where it is being built.
+    /// Its temporary path.
     path: PathBuf,
-    /// Where it will be.
+    /// Its final path.
     home: PathBuf,
-    /// The run that is removed when this one is whole: the one that was there when this one began.
+    /// The run to be removed when this one is complete: the one that existed when this one started.
     replaces: Option<Identity>,
     manifest: Mutex<Manifest>,
-    /// Of each row that has ended. Which of them were slow is known when all have.
+    /// The pace of each row that has ended. Slow rows are known only when all have ended.
     paces: Mutex<Vec<(usize, Pace)>>,
     /// Whether anything was measured.
     has_rows: AtomicBool,
 }
 
-/// A run that is where it stays.
+/// A run at its final path.
 #[derive(Debug)]
 pub struct Published {
     /// Its directory.
     pub home: PathBuf,
     /// The path that its user named.
     pub place: PathBuf,
-    /// Why that path does not lead to it; none if it does.
+    /// Why the user's path does not lead to it; `None` if it does.
     pub hidden: Option<String>,
-    /// The run that was in the place before, if it is still there, and where.
+    /// The previous run, if it still exists.
     pub earlier: Option<PathBuf>,
-    /// What lies in it that keytoll did not write, for which an earlier run was kept that was to be replaced.
+    /// Files in the previous run that keytoll did not write, because of which it was not replaced.
     pub strangers: Vec<PathBuf>,
 }
 
 impl Published {
-    /// The path to tell a user.
+    /// The path to print.
     pub fn path(&self) -> &Path {
         if self.hidden.is_some() { &self.home } else { &self.place }
     }
 }
 
 impl Directory {
-    /// Begins a run whose results are wanted at `path`. An earlier run there stays until this one has ended, and after that as
-    /// well unless `replaces`, this one is whole, and no other has taken the place meanwhile.
+    /// Starts a run whose results are wanted at `path`. A previous run there is kept until this one has ended, and after that unless
+    /// `replaces` is set, this run is complete, and no other run has taken the place meanwhile.
     ///
     /// # Errors
-    /// When there is something at `path` that is no run of ours, or the operating system lets us write nothing beside it.
+    /// When `path` exists and is not a run of keytoll, or when nothing can be written beside it.
     pub fn create(path: &Path, manifest: Manifest, replaces: bool) -> Result<Self, RunError> {
         Self::refuse(path)?;
         let place = Place::of(path)?;
-        // A run that has the place itself gets the number before ours when it has to leave.
+        // If the place is itself a run, that run gets the number before ours when it is moved.
         let occupant = place.occupant()?;
         let leave = matches!(occupant, Occupant::Run(_));
         let replaces = occupant.earlier().filter(|_| replaces).map(|earlier| earlier.identity);
@@ -84,10 +84,10 @@ impl Directory {
         Ok(directory)
     }
 
-    /// Says whether a run can have this place, and changes nothing there.
+    /// Checks whether a run can have this place, without changing anything.
     ///
     /// # Errors
-    /// What [`Directory::create`] would refuse.
+    /// Those of [`Directory::create`].
     pub fn refuse(path: &Path) -> Result<(), RunError> {
         let place = Place::of(path)?;
         place.occupant()?;
@@ -103,24 +103,24 @@ impl Directory {
         self.write_manifest()
     }
 
-    /// Where it is being built.
+    /// Its temporary path.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// What is known of it so far.
+    /// The manifest so far.
     pub fn manifest(&self) -> Manifest {
         self.lock().clone()
     }
 
-    /// Notes how a row has ended, and that there is something to keep of it.
+    /// Records the end of a row.
     pub fn ended(&self, index: usize, end: RowEnd) {
         self.has_rows.fetch_or(end.samples > 0, Ordering::Relaxed);
         self.lock().rows[index].notes.extend(end.absence());
         self.paces.lock().unwrap_or_else(PoisonError::into_inner).push((index, end.pace));
     }
 
-    /// Says that the run went to its end.
+    /// Marks the run as complete.
     ///
     /// # Errors
     /// When the manifest cannot be written.
@@ -129,7 +129,7 @@ impl Directory {
         self.end_manifest()
     }
 
-    /// Keeps what is known of a run that is not complete: whoever measures it reads that from its manifest.
+    /// Saves the manifest of an incomplete run, from which it can be measured.
     ///
     /// # Errors
     /// When the manifest cannot be written.
@@ -146,11 +146,10 @@ impl Directory {
         self.write_manifest()
     }
 
-    /// Puts the run where it stays, and lets its place lead to it unless a whole run would have to make room for one that is
-    /// not.
+    /// Moves the run to its final path and redirects the link to it, unless an incomplete run would hide a complete one.
     ///
     /// # Errors
-    /// When the run cannot be moved: it stays where it was built then.
+    /// When the run cannot be moved; it then keeps its temporary path.
     pub fn publish(self) -> Result<Published, RunError> {
         self.seal()?;
         let failed = |source| RunError::Unmoved { path: self.path.clone(), home: self.home.clone(), source };
@@ -162,10 +161,10 @@ impl Directory {
         Ok(published)
     }
 
-    /// Ends a run that cannot go on: what it has measured is kept, and where; nothing is left of one that has nothing.
+    /// Ends a failed run: returns the path of its measurements, or removes it if there are none.
     pub fn give_up(self) -> Option<PathBuf> {
         if !self.has_rows.load(Ordering::Relaxed) {
-            // What cannot be removed has a name that says what it is.
+            // A directory that cannot be removed has a name that explains it.
             let _ = self.remove();
             return None;
         }
@@ -173,7 +172,7 @@ impl Directory {
         Some(self.publish().map_or(unfinished, |published| published.home))
     }
 
-    /// Lets the place lead to the new run, and removes the earlier one if that is wanted; or says why it does not.
+    /// Redirects the link to the new run, and removes the previous one on request; or returns why not.
     fn show(&self, published: &mut Published) -> Result<(), String> {
         let occupant = self.place.occupant().map_err(|error| error.to_string())?;
         let is_real = matches!(occupant, Occupant::Run(_));
@@ -197,14 +196,14 @@ impl Directory {
         Ok(())
     }
 
-    /// Whether an earlier run may go: it is the one that was to go, and this one is whole and on the disk.
+    /// Whether the previous run may be removed: it is the expected one, and this one is complete and on the disk.
     fn may_replace(&self, earlier: &Earlier) -> bool {
         let manifest = self.lock();
         let is_settled = || listing::settle(&self.home, &manifest.files).and_then(|()| self.place.settle());
         self.replaces.as_ref() == Some(&earlier.identity) && manifest.complete && is_settled().is_ok()
     }
 
-    /// Says in the manifest how long every file is.
+    /// Writes the lengths of all files into the manifest.
     fn seal(&self) -> Result<(), RunError> {
         self.relocate(&self.path, &self.home);
         let files = listing::list(&self.path);
@@ -212,7 +211,8 @@ impl Directory {
         self.write_manifest()
     }
 
-    /// Tells the Wireshark profiles of a run in `path` that they will be in `home`. One that cannot be told opens what it can.
+    /// Updates the paths in the Wireshark profiles of a run that moves from `path` to `home`. A profile that cannot be updated
+    /// decrypts the rest.
     fn relocate(&self, path: &Path, home: &Path) {
         let home = std::path::absolute(home).unwrap_or_else(|_| home.to_owned());
         if !fs::symlink_metadata(path.join("capture")).is_ok_and(|found| found.is_dir()) {
@@ -226,7 +226,7 @@ impl Directory {
         }
     }
 
-    /// Removes what was built.
+    /// Removes the directory.
     fn remove(&self) -> io::Result<()> {
         listing::remove_unfinished(&self.path)
     }
@@ -242,7 +242,7 @@ impl Directory {
     }
 }
 
-/// Removes a run whose every file is as keytoll wrote it; else what is not, and nothing is removed.
+/// Removes a run if every file is as keytoll wrote it; otherwise returns the others, and removes nothing.
 fn replace(earlier: &Earlier) -> io::Result<Vec<PathBuf>> {
     let files = match &earlier.manifest {
         Some(manifest) if manifest.is_sealed() => &manifest.files,
@@ -283,7 +283,7 @@ impl Keepers for Directory {
     }
 }
 
-/// The table of contents of a plan that this program is about to run.
+/// The manifest of a plan that this program is about to run.
 pub fn manifest(plan: &Plan, program: &Program) -> Manifest {
     Manifest {
         kind: KIND.to_owned(),
@@ -350,9 +350,9 @@ mod tests {
         directory
     }
 
-    /// What a machine lost before it was on the disk must not be missed when the earlier run is gone.
+    /// After a power failure the new run must be on the disk if the previous one is gone.
     #[test]
-    fn an_earlier_run_goes_when_all_of_the_new_one_is_there() {
+    fn the_previous_run_is_removed_only_after_the_new_one_is_on_the_disk() {
         let scratch = std::env::temp_dir().join(format!("keytoll-settle-{}", std::process::id()));
         let place = scratch.join("run");
         let first = begun(&place, false).publish().unwrap().home;
@@ -372,16 +372,16 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_that_lost_its_cpu_is_told() {
+    fn a_preempted_thread_is_reported() {
         let end = RowEnd { samples: 30, smoothed: 2, away_ns: 1_000, charged_ns: 3_000, ..RowEnd::default() };
         let note = "disturbed, for the driver lost the CPU meanwhile, which is not charged: 2 of 30, 25 % of the time";
         assert_eq!(end.absence().as_deref(), Some(note));
         assert_eq!(RowEnd::default().absence(), None);
     }
 
-    /// The first row has nothing to be compared with until others have been measured.
+    /// The first row can be compared only when others have been measured.
     #[test]
-    fn a_row_that_was_slow_from_the_beginning_is_told_in_the_end() {
+    fn a_row_that_was_slow_from_the_start_is_reported_at_the_end() {
         let scratch = std::env::temp_dir().join(format!("keytoll-pace-{}", std::process::id()));
         let plan =
             keytoll_scenario::parse("two", "methods = 'ikev2-psk'\nnetworks = ['lte', 'dsl']").unwrap();

@@ -1,10 +1,10 @@
-//! How much a node computes: cycle counts around every `handle`, heap booked to the node, both per authentication.
+//! CPU time and heap of each node: cycle counts around every `handle`, heap by tag, both per authentication.
 //!
-//! A thread that loses its CPU in the middle of a step would charge its absence to the node. The clock of the thread stands
-//! still meanwhile, so that the absence is known and is not charged. What is left may still be too much: caches are cold
-//! after it, and a step can be slowed down in other ways. Steps that do the same cryptographic work cost about the same, so
-//! each is held against the median of the last ones of its kind; one that took far longer is charged that median. Either way
-//! the authentication counts as smoothed. Nothing is left out, so nothing is selected: delays, messages and CPU are about the
+//! A thread that is preempted in the middle of a step would charge the interruption to the node. The CPU clock of the thread stops
+//! meanwhile, so that the interruption is known and not charged. The rest may still be too much: caches are cold afterwards, and
+//! there are other disturbances. Steps with the same cryptographic work cost about the same, so each is compared with the median of
+//! the last steps of its kind; one that took far longer is charged that median. Either way the authentication counts as smoothed.
+//! No authentication is left out, so that delays, messages and CPU time are of the same ones.
 //! same authentications.
 
 use std::collections::BTreeMap;
@@ -17,20 +17,20 @@ use keytoll_trace::Fact;
 
 use crate::steps::Steps;
 
-/// A step may take this many times the median of its kind, and [`SLACK_NS`] more, before it is smoothed.
+/// A step that takes longer than this many times the median of its kind, plus [`SLACK_NS`], is smoothed.
 const FACTOR: u64 = 2;
-/// Interrupts and cache misses stay below it; losing the CPU costs more.
+/// Interrupts and cache misses take less, preemption takes more.
 const SLACK_NS: f64 = 20_000.0;
-/// The thread's clock costs less to read, and is off by less.
+/// Reading the thread's clock takes less, and it is more accurate.
 const AWAY_NS_MIN: u64 = 2_000;
 
-/// What the ticks of a meter are.
+/// The unit of a meter's ticks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Ruler {
     /// Of this machine's cycle counter.
     #[default]
     Counter,
-    /// Picoseconds that a table says.
+    /// Picoseconds of a cost table.
     Table,
 }
 
@@ -44,7 +44,7 @@ impl Ruler {
     }
 }
 
-/// What one node computed.
+/// The computation of one node.
 #[derive(Debug, Clone, Copy, Default)]
 struct Account {
     /// Virtual nanoseconds per host nanosecond.
@@ -54,14 +54,14 @@ struct Account {
     spent: Step,
 }
 
-/// What one step took.
+/// The cost of one step.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct Step {
     ticks: u64,
     crypto_ticks: u64,
 }
 
-/// A step that has begun.
+/// A step in progress.
 #[derive(Debug, Clone, Copy, Default)]
 struct Begun {
     ticks: u64,
@@ -80,8 +80,8 @@ struct History {
 }
 
 impl Step {
-    /// What it took without an absence of the thread. Which part of it the absence fell into is not known: as much is left of
-    /// cryptography as there usually is in a step of its kind.
+    /// The cost without a preemption. It is unknown which part it interrupted, so cryptography gets its usual share in steps of this
+    /// kind.
     fn without(self, away_ticks: u64, usual: Self) -> Self {
         let ticks = self.ticks.saturating_sub(away_ticks);
         let like = if usual.ticks > 0 { usual } else { self };
@@ -92,16 +92,16 @@ impl Step {
 
 impl History {
     const LEN: usize = 15;
-    /// Fewer say nothing about what is usual.
+    /// The least number of steps for a median.
     const ENOUGH: usize = 3;
 
-    /// What to charge for a step, and whether that is not what it took.
+    /// The charged cost of a step, and whether it was smoothed.
     fn judge(&mut self, step: Step, slack_ticks: u64) -> (Step, bool) {
         let unusual = self.seen >= Self::ENOUGH && step.ticks > FACTOR * self.median.ticks + slack_ticks;
         let charged = if unusual { self.median } else { step };
         self.last[self.seen % Self::LEN] = step;
         self.seen += 1;
-        // The median moves slowly: while little is known after every step, then once a round.
+        // The median moves slowly: it is updated after every step at first, later once a round.
         if self.seen <= Self::LEN || self.seen.is_multiple_of(Self::LEN) {
             self.median = self.middle();
         }
@@ -120,20 +120,20 @@ impl History {
 #[derive(Debug)]
 pub(crate) struct Gauge {
     accounts: Vec<Account>,
-    /// By node and by the work a step did.
+    /// By node and by the work of a step.
     histories: BTreeMap<(u32, u64), History>,
     begun: Begun,
     role: Option<heap::Guard>,
     empty_ticks: u64,
     slack_ticks: u64,
     smoothed: bool,
-    /// How long the thread was without its CPU in steps of this sample.
+    /// How long the thread was preempted in steps of this sample.
     away_ns: u64,
     steps: Steps,
     ruler: Ruler,
 }
 
-/// The heap role of a node; role 0 is the driver's own.
+/// The heap tag of a node; 0 is the driver's own.
 pub(crate) fn role(node: NodeIndex) -> u8 {
     u8::try_from(node.number() + 1).unwrap_or(u8::MAX)
 }
@@ -154,22 +154,22 @@ impl Gauge {
         }
     }
 
-    /// Charges what the meters' table says, and nothing of what this machine does.
+    /// Charges the costs of the meters' table, and no measured time.
     pub(crate) const fn charge_table(&mut self) {
         self.ruler = Ruler::Table;
     }
 
-    /// What the meters' ticks are.
+    /// The unit of the meters' ticks.
     pub(crate) const fn ruler(&self) -> Ruler {
         self.ruler
     }
 
-    /// Every step by itself, if anybody wants them.
+    /// The single steps, if they are recorded.
     pub(crate) const fn steps_mut(&mut self) -> &mut Steps {
         &mut self.steps
     }
 
-    /// Opens the account of the next node: `scale` is host frequency ÷ profile frequency.
+    /// Adds a node; `scale` is host frequency ÷ profile frequency.
     pub(crate) fn add_node(&mut self, scale: f64, charged: bool) {
         self.accounts.push(Account { scale, charged, spent: Step::default() });
     }
@@ -180,12 +180,12 @@ impl Gauge {
         (self.smoothed, self.away_ns) = (false, 0);
     }
 
-    /// Whether a step of this sample was not charged what it took by the clock on the wall.
+    /// Whether a step of this sample was not charged its measured time.
     pub(crate) const fn was_smoothed(&self) -> bool {
         self.smoothed
     }
 
-    /// How long the thread was without its CPU in steps of this sample.
+    /// How long the thread was preempted in steps of this sample.
     pub(crate) const fn away_ns(&self) -> u64 {
         self.away_ns
     }
@@ -201,7 +201,7 @@ impl Gauge {
         self.ruler.ns(judged.map(|account| account.spent.ticks).sum()) as u64
     }
 
-    /// What a step is charged by its kind, and without what the thread was away for.
+    /// The charged cost of a step, according to its kind and without preemption.
     fn judge(&mut self, kind: (u32, u64), step: Step, away_ns: u64) -> Step {
         let history = self.histories.entry(kind).or_default();
         let is_away = away_ns >= AWAY_NS_MIN;

@@ -1,11 +1,11 @@
-//! Where a row's records go: files, memory, or nowhere.
+//! Destinations of a row's records: files, memory, or none.
 
 use std::io::{self, Write};
 
 use keytoll_sim::Recorder;
 use keytoll_trace::{Cost, Record, file};
 
-/// Takes everything a row leaves behind.
+/// Receives all records of a row.
 pub trait Keeper: Recorder {
     /// Keeps a cost.
     fn cost(&mut self, cost: Cost);
@@ -53,11 +53,17 @@ pub struct Files<W: Write> {
 
 impl<W: Write> Files<W> {
     /// Begins both files.
+    ///
+    /// # Errors
+    /// When a header cannot be written.
     pub fn new(records: W, costs: W) -> io::Result<Self> {
         Ok(Self { records: file::Writer::new(records)?, costs: file::Writer::new(costs)?, error: None })
     }
 
-    /// Flushes; the first error there was.
+    /// Flushes both files.
+    ///
+    /// # Errors
+    /// The first error of any write.
     pub fn finish(self) -> io::Result<()> {
         if let Some(error) = self.error {
             return Err(error);

@@ -1,11 +1,11 @@
-//! From a plan to the facts it leaves: builds the hosts of every row, drives them in the simulator, keeps the trace.
+//! From a plan to its facts: builds the hosts of every row, runs them in the simulator, writes the trace.
 //!
 //! ```text
 //!   Plan --> credentials (keys, certificates, once) --> row 0 --> trace/000.trace, costs/000.costs
 //!                                                  '--> row 1 --> ...        rows in parallel, a thread each
 //! ```
 //!
-//! A row lives on one thread from its first allocation to its last fact, so that its heap and its CPU time are its own.
+//! A row stays on one thread from its first allocation to its last fact, so that its heap and CPU time can be attributed.
 
 pub mod capture;
 mod costs;

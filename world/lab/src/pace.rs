@@ -1,6 +1,6 @@
-//! How fast the CPU computes while a row is measured. A core that another thread of the same core, another guest of the
-//! machine or a lower frequency slows down counts its full time all the same: no clock tells. A known piece of work does, if
-//! it is like what is measured: multiplications of long numbers, most of what public-key cryptography is.
+//! The speed of the CPU during a row. A core slowed down by a sibling thread, another guest or a lower frequency counts its full
+//! time, and no clock shows it. A known workload does if it is similar to the measured one: multiplications of long numbers, which
+//! dominate public-key cryptography.
 
 use std::hint::black_box;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,17 +9,17 @@ use keytoll_native::clock;
 
 /// 64-bit words of a number.
 const WORDS: usize = 8;
-/// Multiplications of a look, which takes some microseconds.
+/// Multiplications of a probe, which takes some microseconds.
 const ROUNDS: usize = 60;
-/// Of so many looks the quickest counts: the others may have been interrupted.
+/// The fastest of so many probes counts: the others may have been interrupted.
 const LOOKS: usize = 3;
-/// Faster than this is as fast as ever, in percent.
+/// At least this speed is normal, in percent.
 const USUAL_PERCENT: u64 = 90;
 
-/// The quickest look of this process, in ticks.
+/// The fastest probe of this process, in ticks.
 static QUICKEST: AtomicU64 = AtomicU64::new(u64::MAX);
 
-/// The pace of one row.
+/// The speed during one row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Pace {
     ticks: u64,
@@ -27,7 +27,7 @@ pub(crate) struct Pace {
 }
 
 impl Pace {
-    /// Looks how fast it goes right now.
+    /// Probes the current speed.
     pub(crate) fn look(&mut self) {
         let ticks = (0..LOOKS).map(|_| multiply()).min().unwrap_or(0);
         QUICKEST.fetch_min(ticks, Ordering::Relaxed);
@@ -38,14 +38,14 @@ impl Pace {
         (self.ticks, self.looks) = (self.ticks.saturating_add(ticks), self.looks + 1);
     }
 
-    /// What a reader must know of it, judged by the quickest look until now: to be asked when all rows have been measured, for
-    /// the first ones may have been the slow ones.
+    /// A note for the reader if the row was slow, relative to the fastest probe so far: to be called when all rows have been
+    /// measured, for the first rows may have been slow.
     pub(crate) fn note(self) -> Option<String> {
         let percent = self.percent_of(QUICKEST.load(Ordering::Relaxed))?;
         Some(format!("slowed down, in percent of the quickest that this CPU was seen computing: {percent} %"))
     }
 
-    /// How fast it went on average, in percent of a look; none if that is as usual.
+    /// The mean speed, in percent of the fastest probe; `None` if it is normal.
     fn percent_of(self, quickest: u64) -> Option<u64> {
         let percent = (quickest.saturating_mul(self.looks).saturating_mul(100)).checked_div(self.ticks)?;
         (percent < USUAL_PERCENT).then_some(percent)
@@ -86,7 +86,7 @@ pub(crate) mod tests {
     pub(crate) const SLOW: Pace = Pace { ticks: 1 << 50, looks: 1 };
 
     #[test]
-    fn a_slow_row_is_told_in_percent_of_the_quickest() {
+    fn a_slow_row_is_reported_in_percent_of_the_fastest() {
         let pace = |ticks: &[u64]| {
             let mut pace = Pace::default();
             ticks.iter().for_each(|ticks| pace.add(*ticks));
@@ -98,7 +98,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_look_takes_microseconds_and_the_product_is_right() {
+    fn a_probe_takes_microseconds_and_the_product_is_right() {
         let mut number = [0; WORDS];
         (number[0], number[1]) = (u64::MAX, 3);
         // (2^64 · 3 + 2^64 - 1)^2 = 2^128 · 16 - 2^65 · 4 + 1

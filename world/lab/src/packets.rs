@@ -1,13 +1,13 @@
-//! Profiles of IPsec traffic, as paper 004 made them: an echo request arrives at a server through a tunnel, is answered,
-//! and the answer leaves through the tunnel. With cryptography, with null cryptography, and without IPsec.
+//! Profiles of IPsec traffic like those of paper 004: an echo request arrives at a server through a tunnel, and the reply leaves
+//! through the tunnel; with cryptography, with null cryptography, and without IPsec.
 //!
 //! ```text
 //!   client: request -> Ipsec::outbound --> server: Ipsec::inbound_packet -> echo -> Ipsec::outbound --> client: checked
 //!                                                  '------------- measured -------------'
 //! ```
 //!
-//! All ways take turns in one run. Before every packet that is measured a few go the same way unmeasured, so that each
-//! finds its code and its keys in the caches as a server under load does.
+//! All ways take turns in one run. A few unmeasured packets precede every measured one, so that it finds its code and its keys in
+//! the caches as on a busy server.
 
 use std::borrow::Cow;
 use std::net::{IpAddr, Ipv4Addr};
@@ -30,34 +30,34 @@ use keytoll_trace::{PacketCost, StageCost};
 
 use crate::row::Stop;
 
-/// How the packets of a profile go.
+/// The processing of the packets of a profile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Way {
     /// Without IPsec.
     Native,
-    /// Through a tunnel that costs no cryptography.
+    /// Through a tunnel with null cryptography.
     Skeleton(Suite),
     /// Through a tunnel.
     Full(Suite),
 }
 
-/// What was measured of one way.
+/// The measurements of one way.
 #[derive(Debug, Clone, Default)]
 pub struct Packets {
     /// Each packet.
     pub costs: Vec<PacketCost>,
-    /// During how many of them the thread lost its CPU.
+    /// How many of them were disturbed by preemption.
     pub disturbed: u32,
-    /// How many were measured again because of that.
+    /// How many were measured again because of it.
     pub repeated: u32,
 }
 
 /// Shortest and longest echo request, IP header included: headers alone, and what a tunnel carries over 65 kB of IP.
 pub const PACKET_BYTES: std::ops::RangeInclusive<u16> = 28..=65_000;
 
-/// Packets before each one that is measured.
+/// Unmeasured packets before each measured one.
 const REHEARSALS: u32 = 8;
-/// A packet during which the thread was away for longer is measured again. Reading the clocks takes less.
+/// A packet with a longer preemption is measured again. Reading the clocks takes less.
 const AWAY_NS_MAX: u64 = 5_000;
 /// How often at most.
 const AGAIN_MAX: u32 = 25;
@@ -92,7 +92,7 @@ pub fn profile_packets(
 }
 
 impl Packets {
-    /// One packet more: the first one that was not disturbed, or the least disturbed one.
+    /// Measures one more packet: the first undisturbed one, or the least disturbed one.
     fn take(&mut self, ends: &mut Ends) {
         let (mut best, mut best_away_ns) = ends.measured();
         for _ in 0..AGAIN_MAX {
@@ -128,7 +128,7 @@ fn request(packet_bytes: u16) -> Vec<u8> {
     packet.write().expect("both addresses are IPv4 and the length was checked")
 }
 
-/// The server's own work: reads the request and writes the answer, with room around it.
+/// The server's own work: reads the request and writes the reply into a buffer with headroom.
 fn answer<'a>(request: &[u8], room: &'a mut [u8]) -> Frame<'a> {
     let ip::Packet { source, destination, protocol, payload } =
         ip::Packet::read(request).expect("the request is an IP packet");
@@ -145,9 +145,9 @@ fn answer<'a>(request: &[u8], room: &'a mut [u8]) -> Frame<'a> {
 struct Ends {
     tunnel: Option<[End; 2]>,
     request: Vec<u8>,
-    /// What the client expects.
+    /// The reply that the client expects.
     reply: Vec<u8>,
-    /// Where packets lie.
+    /// Packet buffers.
     inbound: Vec<u8>,
     outbound: Vec<u8>,
     empty_ticks: u64,
@@ -180,7 +180,7 @@ impl Ends {
         }
     }
 
-    /// One packet as a whole and one stage by stage, after some that are not measured; and how long the thread was away.
+    /// Measures one packet as a whole and one stage by stage, after unmeasured ones; also the duration of preemptions.
     fn measured(&mut self) -> (PacketCost, u64) {
         (0..REHEARSALS).for_each(|_| _ = self.exchange(&mut ()));
         let (ticks, cpu_ns) = (clock::ticks(), clock::thread_cpu_ns());
@@ -193,7 +193,7 @@ impl Ends {
         (PacketCost { inbound_ticks, echo_ticks, outbound_ticks, inbound, outbound }, away_ns)
     }
 
-    /// A request and its answer; the ticks of the way in, of the echo and of the way out at the server.
+    /// A request and its reply; the ticks of inbound processing, echo and outbound processing at the server.
     fn exchange(&mut self, probe: &mut impl Clocked) -> [u64; 3] {
         let spans = match &mut self.tunnel {
             None => {
@@ -271,7 +271,7 @@ impl End {
     }
 }
 
-/// The key for what one end receives.
+/// The key of the packets that one end receives.
 fn key(suite: Suite, end: usize) -> TrafficKey {
     let mut rng = Rng::named(1, &format!("profile/esp/key/{end}"));
     let mut secret = |len: usize| {
@@ -284,7 +284,7 @@ fn key(suite: Suite, end: usize) -> TrafficKey {
     TrafficKey::new(encryption, integrity, encryption_key, secret(integrity.map_or(0, Integrity::key_len)))
 }
 
-/// A probe that is told when the way in and the way out begin.
+/// A probe that is notified when inbound and outbound processing start.
 trait Clocked: Probe {
     /// A packet arrives.
     fn begin(&mut self) {}
@@ -299,7 +299,7 @@ struct Watch {
     empty_ticks: u64,
     last: u64,
     stages: Vec<(Stage, u64)>,
-    /// How many of them belong to the way in.
+    /// How many of them are inbound.
     inbound: usize,
 }
 
@@ -330,7 +330,7 @@ impl Probe for Watch {
     fn ended(&mut self, stage: Stage) {
         let now = clock::ticks();
         self.stages.push((stage, (now - self.last).saturating_sub(self.empty_ticks)));
-        // Putting it down belongs to no stage.
+        // Storing the value belongs to no stage.
         self.last = clock::ticks();
     }
 }
@@ -348,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn every_way_answers_and_tells_its_stages() {
+    fn every_way_replies_and_has_stages() {
         let suites = ["3des-md5", "aes256-md5", "aes128gcm16", "chacha20poly1305"].map(suite);
         let ways: Vec<Way> = std::iter::once(Way::Native)
             .chain(suites.iter().flat_map(|&suite| [Way::Skeleton(suite), Way::Full(suite)]))

@@ -1,8 +1,7 @@
-//! Profiles: rows authenticate in turns, and every step of every node is kept.
+//! Profiles: rows authenticate in turns, and every step of every node is recorded.
 //!
-//! What is compared is measured in one run: authentication after authentication, each row has its turn, the first one
-//! another every time. An authentication during which the thread lost its CPU says nothing of what it costs, so it is
-//! made again; one that is lost again and again is kept and counted.
+//! All compared rows are measured in one run: for each authentication every row has its turn, starting with another row every time.
+//! An authentication disturbed by preemption is repeated; if all repetitions are disturbed, one is kept and counted.
 
 use std::sync::atomic::Ordering;
 
@@ -14,39 +13,42 @@ use keytoll_trace::Cost;
 use crate::row::{Profiled, Row, Stop};
 use crate::run::{RunError, supported};
 
-/// An authentication during which the thread was away for longer is made again. Reading the clocks takes less.
+/// An authentication with a longer preemption is repeated. Reading the clocks takes less.
 const AWAY_NS_MAX: u64 = 20_000;
 
-/// How often one is made again at most.
+/// The limit on repetitions of an authentication.
 const AGAIN_MAX: u32 = 25;
 
-/// What is measured.
+/// A row to profile.
 #[derive(Debug, Clone, Copy)]
 pub struct Subject<'a> {
     /// The plan of the row.
     pub plan: &'a Plan,
     /// The row.
     pub row: &'a RowPlan,
-    /// Whether each operation is timed and kept. Without it the clock is read around whole steps alone.
+    /// Whether each operation is timed and recorded. Otherwise only whole steps are timed.
     pub timed: bool,
 }
 
-/// What was measured of a row.
+/// The measurements of a row.
 #[derive(Debug, Clone, Default)]
 pub struct Profile {
     /// The clocks, and the steps of each authentication.
     pub costs: Vec<Cost>,
-    /// How many authentications are in it.
+    /// The number of authentications.
     pub samples: u32,
     /// How many failed and are not.
     pub failed: u32,
-    /// During how many that are in it the thread lost its CPU.
+    /// How many of them were disturbed by preemption.
     pub disturbed: u32,
     /// How many were made again.
     pub repeated: u32,
 }
 
 /// Profiles rows, `count` authentications each, on this thread; `progress` is called after each authentication.
+///
+/// # Errors
+/// When this build lacks an algorithm of a plan, or credentials cannot be made.
 pub fn profile(
     subjects: &[Subject<'_>],
     count: u32,
@@ -59,7 +61,7 @@ pub fn profile(
         turns.push(Turns::new(subject, &mut known)?);
     }
     for round in 0..count {
-        // Nobody is always the first, nor always behind the same one.
+        // The order rotates, so that no row is always first or always follows the same one.
         for place in 0..turns.len() {
             if stop.load(Ordering::Relaxed) {
                 return Ok(turns.into_iter().map(|turns| turns.profile).collect());
@@ -79,7 +81,7 @@ struct Turns {
 }
 
 impl Turns {
-    /// `known` are the credentials of plans that were seen before.
+    /// `known` are the credentials of earlier plans.
     fn new<'a>(subject: &Subject<'a>, known: &mut Vec<(&'a Plan, Credentials)>) -> Result<Self, RunError> {
         let Subject { plan, row, timed } = *subject;
         supported(plan)?;
@@ -93,7 +95,7 @@ impl Turns {
         Ok(Self { row, profile })
     }
 
-    /// One authentication more.
+    /// Measures one more authentication.
     fn take(&mut self, sample: u32) {
         let Some(Profiled { steps, away_ns }) = self.quietest(sample) else {
             self.profile.failed += 1;
@@ -104,7 +106,7 @@ impl Turns {
         self.profile.costs.extend(steps.into_iter().map(Cost::Step));
     }
 
-    /// The first authentication that was not disturbed, or the least disturbed one.
+    /// The first undisturbed authentication, or the least disturbed one.
     fn quietest(&mut self, sample: u32) -> Option<Profiled> {
         let mut best = self.row.profiled(sample)?;
         for _ in 0..AGAIN_MAX {

@@ -1,4 +1,4 @@
-//! Where a run comes from: this machine and this build, when a run begins and when it ends.
+//! The provenance of a run: the machine and the build, when a run starts and when it ends.
 
 use keytoll_native::{clock, machine as native};
 use keytoll_scenario::plan::{CryptoMode, Plan};
@@ -6,10 +6,10 @@ use keytoll_trace::manifest::Machine;
 use keytoll_trace::provenance::{Load, Provenance};
 use keytoll_trace::utc;
 
-/// What only the program knows of itself.
+/// Information that only the program has.
 #[derive(Debug, Clone, Default)]
 pub struct Program {
-    /// The commit that it was built from, with `-dirty` behind it if that is not all; none if nobody knows.
+    /// The commit of the build, with the suffix `-dirty` for modified sources; `None` if unknown.
     pub commit: Option<String>,
     /// `release` or `debug`.
     pub build: String,
@@ -18,7 +18,7 @@ pub struct Program {
 }
 
 impl Program {
-    /// What is known of figures that it makes of somebody else's capture: not when and where they arose.
+    /// The provenance of figures from a capture of others, without time and place.
     pub fn reading_a_capture(&self, machine: Machine) -> Provenance {
         Provenance {
             keytoll_commit: self.commit.clone(),
@@ -29,21 +29,21 @@ impl Program {
         }
     }
 
-    /// The same of a plan that is about to run here.
+    /// The provenance of a run that is about to start here.
     pub(crate) fn running(&self, plan: &Plan) -> Provenance {
         self.measuring(library(plan.crypto))
     }
 
-    /// The same of a measurement that is about to begin here, by a library that computes.
+    /// The provenance of a measurement that is about to start here, with this crypto library.
     pub fn measuring(&self, crypto_library: Option<String>) -> Provenance {
         let load_at_begin = load();
         Provenance { crypto_library, load_at_begin, ..self.reading_a_capture(machine()) }
     }
 }
 
-/// Notes that a measurement has ended.
+/// Records the end of a measurement.
 pub fn end(provenance: &mut Provenance) {
-    // Where nothing was measured, nobody asks how busy it was.
+    // Without a measurement the load is irrelevant.
     let load = provenance.load_at_begin.and_then(|_| load());
     provenance.end(clock::unix_seconds(), load);
 }
@@ -66,12 +66,12 @@ pub fn machine() -> Machine {
     }
 }
 
-/// The crypto libraries of this build, each with its version.
+/// The crypto libraries of this build, with their versions.
 pub fn libraries() -> Vec<String> {
     [CryptoMode::Real, CryptoMode::OpenSsl].into_iter().filter_map(library).collect()
 }
 
-/// The one that computes, if one does.
+/// The crypto library of this mode, if it uses one.
 pub fn library(crypto: CryptoMode) -> Option<String> {
     match crypto {
         CryptoMode::Real => Some(keytoll_native::awslc::version().to_owned()),
@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_run_says_whose_code_computed_and_how_busy_the_machine_was() {
+    fn a_run_records_its_crypto_library_and_the_load() {
         let plan = |crypto| {
             let text = format!("methods = 'ikev2-psk'\nnetworks = 'loopback'\ncrypto = '{crypto}'\n");
             keytoll_scenario::Source::text("x", &text).plan(&keytoll_scenario::Overrides::default()).unwrap()
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_capture_nobody_knows_how_busy_its_machine_was() {
+    fn a_capture_has_no_load() {
         let mut read = Program::default().reading_a_capture(Machine::default());
         end(&mut read);
         assert!(read.load_at_end.is_none() && read.ended_at.is_some() && read.crypto_library.is_none());

@@ -1,9 +1,9 @@
-//! The crypto of a node, as the plan wants it.
+//! The crypto provider of a node, according to the plan.
 
 use keytoll_crypto::{Exponents, Metered, Null, Provider, Real};
 use keytoll_scenario::plan::{CryptoMode, Plan};
 
-/// The crypto of a node, counted, and timed where it costs something.
+/// The crypto provider of a node with a meter, which also times operations that cost anything.
 pub fn metered(plan: &Plan) -> Metered<Provider> {
     match plan.crypto {
         CryptoMode::Real | CryptoMode::OpenSsl => Metered::new(provider(plan)),

@@ -1,6 +1,6 @@
-//! A run before it begins: each row authenticates once or twice without cryptography, which takes a fraction of a
-//! millisecond. That tells how much it would leave on the disk and how long the driver takes here; what the cryptography
-//! takes is charged by a table that was measured once, on the machine that it names.
+//! Estimates a run before it starts: each row authenticates once or twice without cryptography, which takes a fraction of a
+//! millisecond. This shows the size of the traces and the driver's time; the time of cryptography is taken from a table that was
+//! measured once, on the machine named in it.
 
 use std::cell::Cell;
 use std::fs;
@@ -26,34 +26,34 @@ use crate::keeper::{Discard, Files, Keeper};
 use crate::row::{Row, Stop};
 use crate::run::{RunError, priced as all_priced};
 
-/// What `keytoll crypto --calibrate` wrote on the machine that is named in it.
+/// The output of `keytoll crypto --calibrate` on the machine named in it.
 const REFERENCE: &str = include_str!("rehearsal/reference.json");
 
-/// Nobody waits longer for an estimate; rows that are not reached are taken for like the others.
+/// The time limit of an estimate; the remaining rows are assumed to be like the others.
 const LONGEST: Duration = Duration::from_millis(400);
 
-/// Authentications of a rehearsal: the first one finds cold caches.
+/// Authentications per row: the first one has cold caches.
 const SAMPLES: u32 = 2;
 
-/// How much work a plan is, as far as it can be told before.
+/// The estimated work of a plan.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Work {
     /// Authentications in all.
     pub authentications: u64,
-    /// What one takes this thread, with cryptography, mean of all rows.
+    /// Mean time of one authentication on this thread, with cryptography.
     pub each: Duration,
-    /// Bytes that one leaves in the traces, mean of all rows.
+    /// Mean length of one authentication in the traces, in bytes.
     pub each_bytes: u64,
     /// How many rows were rehearsed.
     pub rehearsed: usize,
-    /// The machine whose cryptography it is; none where none is computed.
+    /// The machine of the cost table; `None` without cryptography.
     pub machine: Option<String>,
-    /// Users send something besides, which is not in it.
+    /// Whether there is user traffic, which is not included.
     pub has_traffic: bool,
 }
 
 impl Work {
-    /// All of it on so many threads.
+    /// The total time on so many threads.
     pub fn time(&self, threads: usize) -> Duration {
         let nanos = self.each.as_nanos().saturating_mul(self.authentications.into()) / threads.max(1) as u128;
         Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
@@ -65,7 +65,7 @@ impl Work {
     }
 }
 
-/// Rehearses a plan. None in the live world, which goes by the real clock.
+/// Estimates a plan. `None` in the live world, which runs on the real clock.
 pub fn rehearse(plan: &Plan) -> Option<Work> {
     if plan.world == WorldKind::Live {
         return None;
@@ -93,7 +93,7 @@ pub fn rehearse(plan: &Plan) -> Option<Work> {
     })
 }
 
-/// Refuses a cost table that lacks something that a row needs.
+/// Refuses a cost table that lacks an operation of a row.
 pub(crate) fn priced(plan: &Plan, costs: &Costs) -> Result<(), RunError> {
     let rehearsal = Rehearsal::new(plan);
     let mut known: Vec<&RowPlan> = Vec::new();
@@ -110,12 +110,12 @@ pub(crate) fn priced(plan: &Plan, costs: &Costs) -> Result<(), RunError> {
     Ok(())
 }
 
-/// What decides which operations there are: not the link.
+/// The parameters that determine the operations: not the link.
 fn computed(row: &RowPlan) -> (&Method, &[Suite], &[Suite], &Options) {
     (row.method, &row.suites, &row.esp_suites, &row.options)
 }
 
-/// How much room is left on the disk of a place that need not be there yet.
+/// The free space on the disk of a path that need not exist yet.
 pub fn free_bytes(path: &Path) -> Option<u64> {
     let path = std::path::absolute(path).ok()?;
     let there = path.ancestors().find(|path| fs::metadata(path).is_ok())?;
@@ -131,17 +131,17 @@ fn reference(exponents: &str) -> (Arc<Prices>, String) {
     (Arc::new(prices), format!("{}, {}", table.machine.cpu, table.measured))
 }
 
-/// A plan without cryptography and without what users send, and its credentials.
+/// A plan without cryptography and user traffic, and its credentials.
 struct Rehearsal {
     plan: Plan,
     credentials: Credentials,
 }
 
-/// What a rehearsal took, and left.
+/// The cost of a rehearsal.
 struct Took {
     /// The driver, on this machine.
     driver_ns: u64,
-    /// What the cryptography of all nodes would have taken.
+    /// The time that the cryptography of all nodes would have taken.
     charged_ns: u64,
     bytes: u64,
 }
@@ -173,10 +173,10 @@ impl Rehearsal {
     }
 }
 
-/// Keeps nothing but what it would have come to.
+/// Keeps no records, only their sums.
 struct Rehearsed {
     files: Files<Counted>,
-    /// What the nodes were charged.
+    /// The charged time of the nodes.
     cpu_ns: u64,
 }
 
@@ -195,7 +195,7 @@ impl Keeper for Rehearsed {
     }
 }
 
-/// Counts what is written.
+/// Counts the bytes written.
 #[derive(Debug, Clone, Default)]
 struct Counted(Rc<Cell<u64>>);
 
@@ -220,7 +220,7 @@ mod tests {
         Source::builtin("quickstart").unwrap().plan(&Overrides::parse(changes).unwrap()).unwrap()
     }
 
-    /// A plan of one row, and what is charged for each authentication of it.
+    /// The charged time of each authentication of a plan with one row.
     fn charged(method: &str, crypto: &str) -> Duration {
         let changes =
             [format!("methods={method}"), "networks=loopback".to_owned(), format!("crypto={crypto}")];
@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn all_of_it_is_the_sum_of_each() {
+    fn the_total_is_the_sum_of_all_authentications() {
         let work =
             Work { authentications: 1000, each: Duration::from_millis(3), each_bytes: 7, ..Work::default() };
         assert_eq!(
@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn a_place_that_is_not_there_yet_has_the_room_of_the_one_above() {
+    fn a_missing_directory_has_the_free_space_of_its_parent() {
         let room = |path: &str| free_bytes(Path::new(path)).map(|bytes| bytes >> 30);
         assert!(room(".").is_some() && room("no/such/place") == room("."));
     }

@@ -23,38 +23,38 @@ use crate::traffic::{DRAIN_MAX, Sieve, Traffic};
 
 /// Bytes after the echo header: `ping`'s default.
 pub const ECHO_BYTES: usize = 56;
-/// Authentications before the first one that is kept, where computation is measured: caches, branch predictors and the
-/// crypto library's own tables must have seen the code.
+/// Unrecorded authentications before the first one, where computation is measured: caches, branch predictors and the crypto
+/// library's own tables must be warm.
 pub const WARM_UP: u32 = 3;
-/// Longest virtual time an authentication may take; IKE's own timers give up long before.
+/// The limit of virtual time for an authentication; IKE times out much earlier.
 const PATIENCE: Duration = Duration::from_secs(3600);
-/// How long the answer to the last deletion may take before the next authentication begins: the slowest preset's round
-/// trip and a half.
+/// Timeout of the answer to the last DELETE before the next authentication: one and a half round trips of the slowest preset.
 const ANSWER_PATIENCE: Duration = Duration::from_secs(2);
-/// How long the device waits for the echo once the SA is there; a lost echo is not repeated.
+/// Timeout of the echo reply once the SA is up; a lost echo request is not retransmitted.
 pub const ECHO_PATIENCE: Duration = Duration::from_secs(5);
 
-/// Set to end a run early; what was measured is kept.
+/// Ends a run early when set; measurements so far are kept.
 pub type Stop = AtomicBool;
 
 /// How a row ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct RowEnd {
-    /// Authentications that are on record.
+    /// Recorded authentications.
     pub samples: u32,
-    /// Of these, ones with a step that was not charged all that it took: the thread had lost its CPU.
+    /// How many of them have a step that was not charged its measured time, because the thread was preempted.
     pub smoothed: u32,
-    /// For how long it was away in steps of all, in nanoseconds.
+    /// How long the thread was preempted in all steps, in nanoseconds.
     pub away_ns: u64,
-    /// What was charged for the steps of all, in nanoseconds.
+    /// The charged time of all steps, in nanoseconds.
     pub charged_ns: u64,
     /// How fast the CPU computed.
     pub(crate) pace: Pace,
-    /// Of these, failed ones.
+    /// How many of them failed.
     pub failed: u32,
-    /// Of these, ones that the device never said the end of.
+    /// How many of them the device never reported an outcome for.
     pub unfinished: u32,
-    /// Ones that could not begin, for the device was still busy with the one before, or had its SA; they are on no record.
+    /// Authentications that could not start, because the device was still busy with the previous one or had its SA; they are not
+    /// recorded.
     pub not_begun: u32,
     /// Ended early.
     pub stopped: bool,
@@ -63,42 +63,42 @@ pub struct RowEnd {
 /// A row that can run.
 pub struct Row {
     world: World<Box<dyn Host>, Metered<Provider>, Gauge>,
-    /// The node that begins authentications.
+    /// The node that initiates.
     initiator: NodeIndex,
-    /// Between which nodes users send, the initiator first.
+    /// The ends of user traffic, the initiator first.
     users: [NodeIndex; 2],
-    /// Every node, with its heap before it was built.
+    /// Every node, with the heap before it was built.
     nodes: Vec<(NodeIndex, Node, i64)>,
     samples: u32,
     interval: Duration,
     /// Whether computation takes virtual time.
     charged: bool,
     goal: Goal,
-    /// Some nodes connect to others before the first authentication.
+    /// Whether nodes connect to each other before the first authentication.
     has_connections: bool,
     /// Which nodes hold SAs.
     sa_holders: Vec<Node>,
     /// The device has an SA now.
     open: bool,
-    /// An authentication has no end yet, though nobody waits for it any more.
+    /// Whether an authentication has not ended although its time limit is over.
     under_way: bool,
     setup: Box<dyn Setup>,
     core_hz: f64,
-    /// What users send once the SAs are there.
+    /// User traffic after the SAs are established.
     traffic: Option<Traffic>,
-    /// Who is told of every event of every host.
+    /// Receives every event of every host.
     watcher: Option<Watcher>,
 }
 
-/// Sees what hosts tell, before the row does.
+/// Receives the events of hosts before the row does.
 pub type Watcher = Box<dyn FnMut(Time, Node, &Event)>;
 
 /// One authentication of a profile.
 #[derive(Debug)]
 pub(crate) struct Profiled {
-    /// What each node did.
+    /// The steps of each node.
     pub(crate) steps: Vec<StepCost>,
-    /// How long the thread was without its CPU meanwhile.
+    /// How long the thread was preempted.
     pub(crate) away_ns: u64,
 }
 
@@ -107,9 +107,9 @@ pub(crate) struct Profiled {
 enum End {
     Done,
     Failed,
-    /// The device has not said how it ended.
+    /// The device did not report an outcome.
     Unfinished,
-    /// There was an SA already, or the one before was still under way.
+    /// There was an SA already, or the previous authentication was in progress.
     NotBegun,
 }
 
@@ -129,7 +129,7 @@ impl RowEnd {
         self.charged_ns += meter.charged_ns();
     }
 
-    /// What a reader must know if the thread lost its CPU: how often, and for how much of the time.
+    /// A note for the reader if the thread was preempted: how often, and for which share of the time.
     pub(crate) fn absence(self) -> Option<String> {
         let Self { smoothed, samples, away_ns, charged_ns, .. } = self;
         let share = away_ns as f64 / (away_ns + charged_ns).max(1) as f64;
@@ -142,12 +142,12 @@ impl RowEnd {
         })
     }
 
-    /// Whether every authentication that was planned began, and ended in success or in a failure that was told.
+    /// Whether every planned authentication started, and was reported as a success or a failure.
     pub const fn is_whole(&self) -> bool {
         !self.stopped && self.unfinished == 0 && self.not_begun == 0
     }
 
-    /// What a reader must know of authentications that are missing or have no end; nothing if the row is whole, or was only
+    /// Notes for the reader about authentications that are missing or unfinished; none if the row is complete or was only
     /// interrupted.
     pub fn shortfalls(self) -> impl Iterator<Item = String> {
         let waited_s = PATIENCE.as_secs();
@@ -195,12 +195,12 @@ impl Row {
         }
     }
 
-    /// From now on tells this of every event of every host.
+    /// Passes every event of every host to a watcher from now on.
     pub fn watch(&mut self, watcher: Watcher) {
         self.watcher = Some(watcher);
     }
 
-    /// Lets time pass, and nobody begins anything.
+    /// Lets time pass without new authentications.
     pub fn pass(&mut self, time: Duration, keeper: &mut dyn Keeper) {
         let until = self.world.now() + time;
         while let Some((_, node, event)) = self.next_event(until, keeper) {
@@ -219,8 +219,8 @@ impl Row {
         Some((at, node, event))
     }
 
-    /// Runs every authentication of the row; `progress` is called after each. One that was begun is brought to its end
-    /// before the row stops, so that no half of it is on record.
+    /// Runs every authentication of the row; `progress` is called after each. A started authentication is finished before the row
+    /// stops, so that none is recorded partially.
     pub fn run(&mut self, keeper: &mut dyn Keeper, progress: &dyn Fn(), stop: &Stop) -> RowEnd {
         keeper.cost(self.clock());
         self.connect();
@@ -253,7 +253,7 @@ impl Row {
         end
     }
 
-    /// Charges what a table says: to virtual time, and in the books.
+    /// Charges the prices of a table, in virtual time and in the costs.
     pub fn charge(&mut self, prices: &Arc<Prices>) {
         self.world.meter_mut().charge_table();
         for &(node, ..) in &self.nodes {
@@ -261,7 +261,7 @@ impl Row {
         }
     }
 
-    /// Operation and algorithm of the first one that the table had no price for.
+    /// Operation and algorithm of the first one without a price.
     pub(crate) fn unpriced(&self) -> Option<(String, String)> {
         self.nodes.iter().find_map(|&(node, ..)| self.world.crypto(node).unpriced())
     }
@@ -271,7 +271,7 @@ impl Row {
         self.nodes.iter().map(|&(node, name, _)| (name, &**self.world.host(node)))
     }
 
-    /// Lets the nodes connect to each other, once and before the first trigger: no authentication is to pay for it.
+    /// Lets the nodes connect to each other before the first trigger, so that no authentication includes it.
     fn connect(&mut self) {
         if self.has_connections {
             self.rest(&mut Discard);
@@ -284,13 +284,13 @@ impl Row {
         self.forget();
     }
 
-    /// An authentication that leaves nothing on record.
+    /// An unrecorded authentication.
     fn rehearse(&mut self) {
         self.authenticate(&mut Discard);
         self.rest(&mut Discard);
     }
 
-    /// The first authentication on record is a whole one, as with null crypto.
+    /// Resets the hosts, so that the first recorded authentication is a full one, as with null crypto.
     fn forget(&mut self) {
         self.setup.forget();
         for &(node, ..) in &self.nodes {
@@ -325,7 +325,7 @@ impl Row {
         end
     }
 
-    /// From the echo that triggers the SA until it comes back, or the authentication fails.
+    /// From the echo request that triggers the SA until its reply, or the failure of the authentication.
     fn authenticate(&mut self, keeper: &mut dyn Keeper) -> End {
         self.setup.before_authentication();
         if self.open {
@@ -342,7 +342,7 @@ impl Row {
             match event {
                 Event::EchoReply => return End::Done,
                 Event::Usable if self.goal == Goal::Sa => return End::Done,
-                // A lost echo is not repeated.
+                // A lost echo request is not retransmitted.
                 Event::Usable => (until, silent) = (self.world.now() + ECHO_PATIENCE, End::Done),
                 event if event.is_failure() => return End::Failed,
                 _ => {}
@@ -350,7 +350,7 @@ impl Row {
         }
     }
 
-    /// Traffic of users from its beginning until all that was sent has arrived, and its costs.
+    /// User traffic from its start until all sent packets have arrived, and its costs.
     fn carry(&mut self, traffic: &Traffic, sample: u32, keeper: &mut dyn Keeper) {
         let Some(source) = self.world.host(self.users[0]).source() else { return };
         let stations = traffic.stations(source);
@@ -386,7 +386,7 @@ impl Row {
         }
     }
 
-    /// Both stations tell what was, once they have worked off what waited for them.
+    /// Both stations report their counters, once their queues are empty.
     fn end_traffic(&mut self, recorder: &mut dyn Recorder) {
         let nodes = self.users;
         nodes.iter().for_each(|&node| self.world.command(node, Order::TrafficEnd));
@@ -400,7 +400,7 @@ impl Row {
         }
     }
 
-    /// Keeps track of whether the device has an SA, and of an end that comes late.
+    /// Tracks whether the device has an SA, and a late outcome.
     fn note(&mut self, event: &Event) {
         match event {
             Event::Usable => (self.open, self.under_way) = (true, false),
@@ -410,7 +410,7 @@ impl Row {
         }
     }
 
-    /// Lets the SA reach the end of its lifetime, its deletion be answered, and the next trigger come.
+    /// Waits for the end of the SA's lifetime, the answer to its DELETE, and the next trigger.
     fn rest(&mut self, keeper: &mut dyn Keeper) {
         let end = self.world.now() + PATIENCE;
         let mut quiet_from = self.world.now();
@@ -436,8 +436,7 @@ impl Row {
         Time::from_nanos((self.world.now().as_nanos() / interval + 1) * interval)
     }
 
-    /// Makes it ready to be profiled: connected and warm, and from now on every step is noted; with `timed` every
-    /// operation in it, too, and how long it took.
+    /// Prepares a profile: connects and warms up, and records every step from now on; with `timed` also every operation and its time.
     pub(crate) fn begin_profile(&mut self, timed: bool) {
         self.connect();
         for &(node, ..) in &self.nodes {
@@ -451,7 +450,7 @@ impl Row {
         self.warm_up();
     }
 
-    /// One authentication for a profile, a rehearsal right before it; None if it failed, or the SA before it did not end.
+    /// One authentication for a profile, directly after a rehearsal; `None` if it failed, or the previous SA did not end.
     pub(crate) fn profiled(&mut self, sample: u32) -> Option<Profiled> {
         self.rehearse();
         if self.open {
@@ -469,7 +468,7 @@ impl Row {
         (end == End::Done).then_some(Profiled { steps, away_ns })
     }
 
-    /// Every step since the notes were cleared, node by node.
+    /// Every recorded step, node by node.
     fn steps(&mut self, sample: u32) -> Vec<StepCost> {
         let steps = std::mem::take(self.world.meter_mut().steps_mut());
         let of = |&(node, name, _): &(NodeIndex, Node, i64)| {
@@ -480,7 +479,7 @@ impl Row {
         costs
     }
 
-    /// The clocks that the costs of this row are told by.
+    /// The clocks of this row's costs.
     pub(crate) fn clock(&self) -> Cost {
         Cost::Clock {
             ticks_hz: clock::ticks_hz(),
@@ -516,7 +515,7 @@ struct Builder<'a> {
 }
 
 impl Builder<'_> {
-    /// Joins two nodes as the layout says.
+    /// Connects two nodes according to the layout.
     fn join(&mut self, link: &LinkSpec) {
         let nodes = link.ends.map(|end| {
             let node = self.index(end.node);
@@ -532,7 +531,7 @@ impl Builder<'_> {
         named.expect("a layout names only nodes that it has").0
     }
 
-    /// Builds a node under its own heap role.
+    /// Builds a node under its own heap tag.
     fn node(&mut self, name: Node, host: impl FnOnce() -> Box<dyn Host>) {
         let role = u8::try_from(self.nodes.len() + 1).expect("a topology has a handful of nodes");
         heap::reset_peak(role);
@@ -551,7 +550,7 @@ impl Builder<'_> {
     }
 }
 
-/// A row's root of randomness depends on what the row is, not on where it stands: adding a row changes no other.
+/// A row's root seed depends on the row itself, not on its position, so that an additional row changes no other.
 pub fn row_seed(plan: &Plan, row: &RowPlan) -> Seed {
     let name =
         format!("row/{}/{}/{}/{}", row.method.name(), row.variant, row.network.name, row.topology.name());

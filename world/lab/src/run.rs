@@ -19,23 +19,23 @@ use crate::keeper::Keeper;
 use crate::rehearsal;
 use crate::row::{Row, RowEnd, Stop};
 
-/// Where the rows of a run leave what happened.
+/// The keepers of a run's rows.
 pub trait Keepers: Sync {
-    /// What keeps one row.
+    /// The keeper of one row.
     type Keeper: Keeper;
 
     /// Begins a row.
     fn begin(&self, index: usize, row: &RowPlan) -> Result<Self::Keeper, RunError>;
 
-    /// Something that a reader of a row must know; whoever keeps no rows for readers need not take it.
+    /// Receives a note for the reader of a row; ignored by default.
     fn note(&self, _index: usize, _note: &str) {}
 
-    /// Where the nodes of a live run capture what passes their sockets, and of how many authentications.
+    /// Where the nodes of a live run write their captures, and of how many authentications.
     fn capturing(&self) -> Option<(&Path, u32)> {
         None
     }
 
-    /// What a node of a live run has captured.
+    /// Receives the capture of a node of a live run.
     fn captured(&self, _captured: Seized) {}
 
     /// A row has ended.
@@ -48,12 +48,12 @@ pub enum RunError {
     /// A file or directory of the run.
     #[error("cannot write `{path}`: {source}")]
     Write {
-        /// Which one.
+        /// The path.
         path: std::path::PathBuf,
-        /// What the operating system said.
+        /// The error of the operating system.
         source: std::io::Error,
     },
-    /// The crypto library this keytoll was built with lacks an algorithm of a row.
+    /// This build lacks an algorithm of a row.
     #[error("row {row} asks for {algorithm}, which this build cannot compute")]
     Unsupported {
         /// The method's name.
@@ -61,46 +61,49 @@ pub enum RunError {
         /// The algorithm's name.
         algorithm: &'static str,
     },
-    /// The plan wants OpenSSL, and this build has none.
+    /// The plan requires OpenSSL, which this build lacks.
     #[error("`crypto = \"openssl\"` needs a keytoll built with `--features ossl`")]
     NoOpenSsl,
     /// A cost table that cannot be used.
     #[error(transparent)]
     Costs(#[from] CostsError),
-    /// A cost table that lacks something.
+    /// A cost table lacks an operation.
     #[error("the cost table `{path}` has no `{operation} {algorithm}`, which {row} needs; calibrate again")]
     Unpriced {
         /// The table.
         path: std::path::PathBuf,
         /// The method's name.
         row: &'static str,
-        /// The operation as the table would call it.
+        /// The operation in the syntax of the table.
         operation: String,
         /// The algorithm.
         algorithm: String,
     },
-    /// A world other than the simulator in which the run cannot begin or go on.
+    /// The run cannot start or continue in a world other than the simulator.
     #[error(transparent)]
     World(Box<dyn Error + Send + Sync>),
-    /// The place where the run is to be.
+    /// The directory of the run cannot be used.
     #[error(transparent)]
     Place(#[from] PlaceError),
-    /// The run has ended, and is still where it was built.
+    /// The run has ended, but could not be moved from its temporary path.
     #[error("the run is in `{path}`, and cannot be moved to `{home}`: {source}")]
     Unmoved {
-        /// Where it is.
+        /// The temporary path.
         path: std::path::PathBuf,
-        /// Where it should be.
+        /// The final path.
         home: std::path::PathBuf,
-        /// What the operating system said.
+        /// The error of the operating system.
         source: std::io::Error,
     },
 }
 
-/// Runs every row of a plan in the simulator on up to `threads` threads; gives how each ended, in the order of the plan.
+/// Runs every row of a plan in the simulator on up to `threads` threads; returns how each ended, in the order of the plan.
 ///
-/// Rows are independent: each has its own hosts, links and random streams, and lives on one thread. With deterministic
-/// crypto what it leaves behind does not depend on how many threads there are.
+/// Rows are independent: each has its own hosts, links and random streams, and stays on one thread. With deterministic
+/// crypto the results do not depend on the number of threads.
+///
+/// # Errors
+/// When the plan cannot run here, or a record cannot be written.
 pub fn run<K: Keepers>(
     plan: &Plan,
     threads: usize,
@@ -135,11 +138,11 @@ pub fn run<K: Keepers>(
     Ok(work.ends.into_inner().unwrap_or_else(PoisonError::into_inner))
 }
 
-/// Refuses a plan that cannot run here: algorithms that this build lacks, a cost table that is not there, is none or lacks
-/// something. Nothing is written, and no key is made.
+/// Refuses a plan that cannot run here: because this build lacks an algorithm, or the cost table is missing, invalid or incomplete.
+/// Nothing is written, and no key is generated.
 ///
 /// # Errors
-/// Whatever [`run`] would fail with before its first authentication.
+/// Those of [`run`] before its first authentication.
 pub fn refuse(plan: &Plan) -> Result<(), RunError> {
     supported(plan)?;
     match Costs::of(plan)? {
@@ -148,10 +151,10 @@ pub fn refuse(plan: &Plan) -> Result<(), RunError> {
     }
 }
 
-/// Every algorithm of the plan must be there before the first row runs; null crypto pretends them all.
+/// Checks that this build has every algorithm of the plan; null crypto has all of them.
 ///
 /// # Errors
-/// The first one that this build lacks.
+/// The first missing algorithm.
 pub fn supported(plan: &Plan) -> Result<(), RunError> {
     let check: fn(&Suite) -> Result<(), Unsupported> = match plan.crypto {
         CryptoMode::Null | CryptoMode::Table => return Ok(()),
@@ -170,7 +173,7 @@ pub fn supported(plan: &Plan) -> Result<(), RunError> {
     Ok(())
 }
 
-/// The table must have had a price for everything that a row did.
+/// Checks that the table had a price for every operation of a row.
 pub(crate) fn priced(costs: &Costs, row: &RowPlan, built: &Row) -> Result<(), RunError> {
     built.unpriced().map_or(Ok(()), |(operation, algorithm)| {
         let path = costs.path.clone();
@@ -178,7 +181,7 @@ pub(crate) fn priced(costs: &Costs, row: &RowPlan, built: &Row) -> Result<(), Ru
     })
 }
 
-/// What the threads of a run share.
+/// The state shared by the threads of a run.
 struct Work<'a, K> {
     plan: &'a Plan,
     credentials: Credentials,
@@ -193,7 +196,7 @@ struct Work<'a, K> {
 }
 
 impl<K: Keepers> Work<'_, K> {
-    /// Runs rows until none is left, the run is stopped, or another thread failed.
+    /// Runs rows until none remain, the run is stopped, or another thread failed.
     fn take_rows(&self) -> Result<(), RunError> {
         while !self.stop.load(Ordering::Relaxed) && !self.failed.load(Ordering::Relaxed) {
             let index = self.next.fetch_add(1, Ordering::Relaxed);

@@ -1,4 +1,4 @@
-//! No secret of the laboratory is in anything that a run leaves behind, nor in what its hosts look like in a log.
+//! Tests that no secret of the laboratory is in the files of a run, nor in the debug output of its hosts.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -12,7 +12,7 @@ use keytoll_scenario::{Overrides, Source};
 use crate::row::row_seed;
 use crate::{Captures, Credentials, Directory, Memory, Program, Row, Stop, manifest, run};
 
-/// Every way to write a secret down that a careless line of code has.
+/// The likely textual forms of a secret.
 fn spellings(secret: &[u8]) -> Vec<Vec<u8>> {
     let hex: String = secret.iter().map(|byte| format!("{byte:02x}")).collect();
     let debug = format!("{secret:?}");
@@ -27,12 +27,12 @@ fn holds(haystack: &[u8], secret: &[u8]) -> bool {
     spellings(secret).iter().any(found)
 }
 
-/// What a row must not tell.
+/// The secrets of a row.
 fn secrets(seed: &Seed) -> Vec<(&'static str, Secret)> {
     RIGS.iter().flat_map(|rig| rig.secrets(seed)).collect()
 }
 
-/// What rigs call the password of a row.
+/// The name that rigs use for the password of a row.
 const PASSWORD: &str = "password";
 
 fn check(place: &str, haystack: &[u8], plan: &Plan, row: &RowPlan) {
@@ -45,7 +45,7 @@ fn check_but(may_show: &dyn Fn(&str) -> bool, place: &str, haystack: &[u8], plan
     }
 }
 
-/// Every method with a secret; null crypto would not use them.
+/// Every method with a secret; null crypto would not use it.
 fn plan() -> Plan {
     let named = |method: &Method| method.eap().is_some() || method.is_psk();
     let methods: Vec<_> = Method::all().filter(|method| named(method)).map(Method::name).collect();
@@ -67,7 +67,7 @@ fn files(directory: &Path) -> Vec<PathBuf> {
 }
 
 #[test]
-fn no_file_of_a_run_shows_a_secret() {
+fn no_file_of_a_run_contains_a_secret() {
     let plan = plan();
     let path = std::env::temp_dir().join(format!("keytoll-secrets-{}", std::process::id()));
     let directory = Directory::create(&path.join("run"), manifest(&plan, &Program::default()), false)
@@ -90,14 +90,14 @@ fn no_file_of_a_run_shows_a_secret() {
     ] {
         assert!(has(name), "{name} is among {files:?}");
     }
-    // Who asks for a capture gets the keys of its sessions, and the RADIUS secret; they lie apart from it.
+    // A capture with keys has the keys of its sessions and the RADIUS secret, in separate files.
     let is_key_table =
         |file: &&PathBuf| file.parent().is_some_and(|parent| parent.extension() == Some("keys".as_ref()));
     let is_capture = |file: &PathBuf| file.extension() == Some("pcapng".as_ref());
     for file in files.iter().filter(|file| !is_key_table(file)) {
         let bytes = std::fs::read(file).expect("it was just written");
         for row in &plan.rows {
-            // A capture of RADIUS has the password that the method itself sends in the clear, and no other secret.
+            // A capture of RADIUS has the password of methods that send it in the clear, and no other secret.
             let may_show = |name: &str| name == PASSWORD && is_capture(file) && shows_password(row);
             check_but(&may_show, &file.display().to_string(), &bytes, &plan, row);
         }
@@ -106,7 +106,7 @@ fn no_file_of_a_run_shows_a_secret() {
 }
 
 #[test]
-fn no_host_shows_a_secret_in_a_log() {
+fn no_host_prints_a_secret_in_a_log() {
     let plan = plan();
     let credentials = Credentials::prepare(&plan);
     for planned in &plan.rows {

@@ -1,4 +1,4 @@
-//! The steps of an authentication, for a profile: what arrived at a node, what it computed, what it sent.
+//! The steps of an authentication, for a profile: the input of a node, its operations, its output.
 
 use keytoll_capture::observe;
 use keytoll_crypto::{Metered, Row};
@@ -6,7 +6,7 @@ use keytoll_rigs::FAMILIES;
 use keytoll_sim::NodeIndex;
 use keytoll_trace::{Fact, Message, Node, StepCost, StepOperation, Stimulus};
 
-/// Takes notes of steps while they are wanted.
+/// Records steps while enabled.
 #[derive(Debug, Default)]
 pub(crate) struct Steps {
     wanted: bool,
@@ -14,11 +14,11 @@ pub(crate) struct Steps {
     taken: Vec<Taken>,
 }
 
-/// A step that has begun.
+/// A step in progress.
 #[derive(Debug)]
 struct Begun {
     stimulus: Stimulus,
-    /// How many operations the node's journal had before it.
+    /// The length of the node's journal of operations before it.
     operations: usize,
 }
 
@@ -27,7 +27,7 @@ struct Begun {
 struct Taken {
     node: NodeIndex,
     begun: Begun,
-    /// Where in the journal its operations end.
+    /// The end of its operations in the journal.
     operations_end: usize,
     sent: Vec<Message>,
     ticks: u64,
@@ -44,14 +44,14 @@ impl Steps {
         self.taken.clear();
     }
 
-    /// Before a step, outside the time that is measured.
+    /// Called before a step, outside the measured time.
     pub(crate) fn begin<C>(&mut self, crypto: &Metered<C>, stimulus: keytoll_sim::Stimulus<'_>) {
         if self.wanted {
             self.begun = Some(Begun { stimulus: named(stimulus), operations: crypto.journal_len() });
         }
     }
 
-    /// After it.
+    /// Called after a step.
     pub(crate) fn end<C>(&mut self, node: NodeIndex, crypto: &Metered<C>, noted: &[Fact], ticks: u64) {
         let Some(begun) = self.begun.take() else { return };
         let sent = noted.iter().filter_map(|fact| match fact {
@@ -63,7 +63,7 @@ impl Steps {
         self.taken.push(Taken { node, begun, operations_end, sent, ticks: ticks.saturating_sub(own) });
     }
 
-    /// The steps of one node, which the crypto provider's journal belongs to.
+    /// The steps of one node, with the journal of its crypto provider.
     pub(crate) fn of<'a, C>(
         &'a self,
         (index, node): (NodeIndex, Node),

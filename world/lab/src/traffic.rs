@@ -1,7 +1,7 @@
-//! Traffic of users after an authentication: both stations begin, the link drains, both tell what was.
+//! User traffic after an authentication: both stations start, the links drain, both report their counters.
 //!
-//! A fact for every packet would fill disks, so what links carry and nodes compute meanwhile is summed up here, and so is
-//! what they discard. Everything else, such as a rekeying, is recorded as always.
+//! A fact for every packet would fill disks, so the packets on links, the computation of nodes and the discards are summed up here.
+//! All other facts, such as a rekeying, are recorded as usual.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -16,7 +16,7 @@ use keytoll_scenario::plan::{RowPlan, TrafficKind};
 use keytoll_sim::{Passing, Recorder};
 use keytoll_trace::Record;
 
-/// What is under way when the sources fall silent may take this many times [`QUIET`] to arrive.
+/// After the sources stop, packets may take this many times [`QUIET`] to arrive.
 pub(crate) const DRAIN_MAX: u32 = 600;
 
 /// The traffic of a row.
@@ -28,14 +28,14 @@ pub(crate) struct Traffic {
     pub(crate) duration: Duration,
     packet_bytes: Option<usize>,
     protected: bool,
-    /// Past the SAs: the outer addresses.
+    /// Outside the SAs: the outer addresses.
     outer: [IpAddr; 2],
     target: IpAddr,
     mtu_bytes: usize,
 }
 
 impl Traffic {
-    /// What the plan asks for, if anything.
+    /// The traffic of the plan, if any.
     pub(crate) fn of(row: &RowPlan, users: Users) -> Option<Self> {
         let plan = row.options.traffic;
         let kind = match plan.kind? {
@@ -55,7 +55,7 @@ impl Traffic {
         })
     }
 
-    /// The stations of the device, whose address inside is `device`, and of the gateway.
+    /// The stations of the device, whose inner address is `device`, and of the gateway.
     pub(crate) fn stations(&self, device: IpAddr) -> [Config; 2] {
         let [local, remote] = if self.protected { [device, self.target] } else { self.outer };
         let station = |sends, local, remote| Config {
@@ -72,17 +72,17 @@ impl Traffic {
     }
 }
 
-/// A recorder that keeps no fact of a single packet.
+/// A recorder that drops facts about single packets.
 pub(crate) struct Sieve<'a> {
     recorder: &'a mut dyn Recorder,
     links: BTreeMap<Link, Carried>,
     busy_ns: BTreeMap<Node, u64>,
     discarded: BTreeMap<(Node, Protocol, Cow<'static, str>), u64>,
-    /// When the last packet that was handed to a link arrives.
+    /// When the last packet on a link arrives.
     arrives: Time,
 }
 
-/// What a link carried.
+/// The totals of a link.
 #[derive(Debug, Clone, Copy, Default)]
 struct Carried {
     packets: u64,
@@ -97,12 +97,12 @@ impl<'a> Sieve<'a> {
         Self { recorder, links, busy_ns, discarded, arrives: Time::ZERO }
     }
 
-    /// When the last packet of users that a link has taken so far arrives.
+    /// When the last user packet on a link arrives.
     pub(crate) const fn arrives(&self) -> Time {
         self.arrives
     }
 
-    /// Tells the sums.
+    /// Records the totals.
     pub(crate) fn finish(self, now: Time, sample: u32) {
         let Self { recorder, links, busy_ns, discarded, .. } = self;
         let mut tell = |node, fact| recorder.record(Record { at_ns: now.as_nanos(), node, sample, fact });

@@ -1,4 +1,4 @@
-//! Every primitive behind the crypto door, by family, operation and algorithm, in the order of the lists.
+//! All primitives of the `Crypto` trait, by family, operation and algorithm, in the order of the lists.
 
 use std::iter::once;
 
@@ -9,52 +9,52 @@ use keytoll_crypto_api::algorithm::{
 
 use crate::Library;
 
-/// One operation of the door with one algorithm.
+/// An operation of the `Crypto` trait with one algorithm.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Operation {
     /// A fresh key pair.
     Generate(Group),
     /// The shared secret.
     Agree(Group),
-    /// Both of them: what one side computes in a key exchange.
+    /// Both: what one side computes in a key exchange.
     Exchange(Group),
     /// A signature made.
     Sign(KeyKind, SignatureScheme),
-    /// A signature checked, the public key parsed anew.
+    /// A signature verified, including parsing of the public key.
     Verify(KeyKind, SignatureScheme),
-    /// RSAES-PKCS1-v1_5 with the public key, parsed anew.
+    /// RSAES-PKCS1-v1_5 with the public key, including its parsing.
     RsaEncrypt(KeyKind),
     /// RSAES-PKCS1-v1_5 with the private key.
     RsaDecrypt(KeyKind),
-    /// A message encrypted, its key expanded anew, as IKE does.
+    /// A message encrypted, including key expansion, as in IKE.
     Encrypt(Encryption),
-    /// A message decrypted, its key expanded anew.
+    /// A message decrypted, including key expansion.
     Decrypt(Encryption),
-    /// An integrity check value made, its key set up anew.
+    /// An integrity check value computed, including key setup.
     Mac(Integrity),
-    /// One checked.
+    /// An integrity check value verified, including key setup.
     VerifyMac(Integrity),
-    /// A packet encrypted, its key expanded before, as ESP does.
+    /// A packet encrypted with an expanded key, as in ESP.
     EncryptTraffic(Encryption),
-    /// A packet decrypted, its key expanded before.
+    /// A packet decrypted with an expanded key.
     DecryptTraffic(Encryption),
-    /// An integrity check value made, its key set up before.
+    /// An integrity check value computed with a prepared key.
     MacTraffic(Integrity),
-    /// One checked.
+    /// An integrity check value verified with a prepared key.
     VerifyTraffic(Integrity),
     /// A pseudo-random function.
     Prf(Prf),
     /// A digest.
     Hash(Hash),
-    /// One step of SHA-1.
+    /// One application of the compression function of SHA-1.
     Compress,
-    /// One block enciphered under a fresh key.
+    /// One block encrypted under a new key.
     Block(BlockCipher),
-    /// A message under a fresh key of a stream cipher.
+    /// A message encrypted under a new key of a stream cipher.
     Stream(StreamCipher),
 }
 
-/// What kind of primitive.
+/// A family of primitives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Family {
     /// Key agreement.
@@ -67,13 +67,13 @@ pub enum Family {
     Ciphers,
     /// Integrity checks.
     Integrity,
-    /// Both with the keys of an SA that carries traffic.
+    /// Ciphers and integrity with the keys of a child SA.
     Traffic,
     /// Pseudo-random functions.
     Prfs,
     /// Hashes.
     Hashes,
-    /// Ciphers block by block, and stream ciphers.
+    /// Block ciphers by the block, and stream ciphers.
     Kernels,
 }
 
@@ -108,7 +108,7 @@ impl Family {
 }
 
 impl Operation {
-    /// What kind of primitive it is.
+    /// Its family.
     pub const fn family(self) -> Family {
         match self {
             Self::Generate(_) | Self::Agree(_) | Self::Exchange(_) => Family::Groups,
@@ -126,7 +126,7 @@ impl Operation {
         }
     }
 
-    /// The operation as the meter calls it; `exchange` is two of the meter's.
+    /// The meter's name of the operation; `exchange` is two of the meter's.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Generate(_) => "generate",
@@ -152,7 +152,7 @@ impl Operation {
         }
     }
 
-    /// The algorithm as the meter calls it.
+    /// The meter's name of the algorithm.
     pub fn algorithm(self) -> String {
         match self {
             Self::Generate(group) | Self::Agree(group) | Self::Exchange(group) => group.name().to_owned(),
@@ -174,12 +174,12 @@ impl Operation {
         }
     }
 
-    /// How much trust the algorithm deserves.
+    /// The standing of the algorithm.
     pub fn standing(self) -> Standing {
         match self {
             Self::Generate(group) | Self::Agree(group) | Self::Exchange(group) => group.standing(),
             Self::Sign(kind, scheme) | Self::Verify(kind, scheme) => kind.standing().max(of_scheme(scheme)),
-            // RFC 8017 §7.2: RSAES-PKCS1-v1_5 is there for existing applications only.
+            // RFC 8017 §7.2: RSAES-PKCS1-v1_5 exists for existing applications only.
             Self::RsaEncrypt(kind) | Self::RsaDecrypt(kind) => kind.standing().max(Standing::Weak),
             Self::Encrypt(encryption)
             | Self::Decrypt(encryption)
@@ -197,7 +197,7 @@ impl Operation {
         }
     }
 
-    /// The group, if it is about one.
+    /// The group, if it has one.
     pub const fn group(self) -> Option<Group> {
         match self {
             Self::Generate(group) | Self::Agree(group) | Self::Exchange(group) => Some(group),
@@ -205,7 +205,7 @@ impl Operation {
         }
     }
 
-    /// Whether its cost is told by message length. A signature's is, too, but hardly.
+    /// Whether its cost depends on the length of the message. That of a signature hardly does.
     pub const fn is_bulk(self) -> bool {
         matches!(
             self,
@@ -224,7 +224,7 @@ impl Operation {
     }
 }
 
-/// As the meter writes it: `rsa2048-pkcs1-sha256`, `ecdsa-p256-sha256`, `ecdsa-p256-raw-sha256`, `ed25519`.
+/// In the meter's syntax: `rsa2048-pkcs1-sha256`, `ecdsa-p256-sha256`, `ecdsa-p256-raw-sha256`, `ed25519`.
 fn signature(kind: KeyKind, scheme: SignatureScheme) -> String {
     match scheme {
         SignatureScheme::RsaPkcs1(hash) => format!("{kind}-pkcs1-{hash}"),
@@ -246,7 +246,7 @@ const fn of_scheme(scheme: SignatureScheme) -> Standing {
     }
 }
 
-/// RFC 6151 and RFC 6150 for MD5 and MD4, RFC 9155 §1 for SHA-1: collisions are made in practice.
+// RFC 6151, RFC 6150 (MD5, MD4) and RFC 9155 §1: collisions are practical; so they are for SHA-1.
 const fn of_hash(hash: Hash) -> Standing {
     match hash {
         Hash::Md4 | Hash::Md5 | Hash::Sha1 => Standing::Broken,
@@ -254,16 +254,16 @@ const fn of_hash(hash: Hash) -> Standing {
     }
 }
 
-/// An operation in one size.
+/// An operation with its parameters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Primitive {
-    /// Which one.
+    /// The operation.
     pub operation: Operation,
-    /// How long private exponents are, for MODP groups.
+    /// The length of private exponents, for MODP groups.
     pub exponents: Option<Exponents>,
-    /// Length of the message; rounded up to whole blocks for ciphers that need them.
+    /// Length of the message in bytes; for block ciphers rounded up to whole blocks.
     pub bytes: usize,
-    /// Whether that length is measured beside others.
+    /// Whether several lengths are measured.
     pub sized: bool,
 }
 
@@ -274,13 +274,13 @@ pub struct Ask {
     pub sizes: Vec<usize>,
     /// Lengths of private MODP exponents.
     pub exponents: Vec<Exponents>,
-    /// Every padding and hash that the meter tells apart under signatures, instead of each key's usual ones; and two
-    /// message lengths, so that the hash can be told from the rest.
+    /// Whether to list every padding and hash of signatures that the meter distinguishes, instead of each key's usual ones; and two
+    /// message lengths, so that the cost of the hash can be separated.
     pub every_scheme: bool,
 }
 
 impl Default for Ask {
-    /// A short message, RFC 791's smallest largest packet, and a full packet; both lengths of exponents.
+    /// A short message, the largest packet that every IPv4 host accepts, and a full packet; both lengths of exponents.
     fn default() -> Self {
         Self {
             sizes: vec![64, 576, 1400],
@@ -290,9 +290,9 @@ impl Default for Ask {
     }
 }
 
-/// Message length of what is not bulk.
+/// Message length of operations that are not bulk.
 const MESSAGE: usize = 64;
-/// A message whose hashing is seen beside a signature.
+/// A message whose hashing takes a noticeable part of a signature.
 const LONG_MESSAGE: usize = 8192;
 
 /// The name of an exponent length in scenarios and on the command line.
@@ -409,8 +409,8 @@ fn variants(operation: Operation, ask: &Ask) -> Vec<Primitive> {
     }
 }
 
-/// Whether a word names it: its family, operation or algorithm, or the first part of its algorithm's name. Parts between
-/// slashes must all name it: `sign/rsa2048`.
+/// Whether a word matches it: its family, operation or algorithm, or the first part of its algorithm's name. All parts between
+/// slashes must match: `sign/rsa2048`.
 pub fn is_named(primitive: &Primitive, word: &str) -> bool {
     let (operation, algorithm) = (primitive.operation, primitive.operation.algorithm());
     let begins = |part: &str| {
@@ -419,7 +419,7 @@ pub fn is_named(primitive: &Primitive, word: &str) -> bool {
     word.split('/').all(|part| part == operation.family().name() || part == operation.name() || begins(part))
 }
 
-/// Every word that names something: families, operations, algorithms.
+/// Every word that matches something: families, operations, algorithms.
 pub fn names() -> Vec<String> {
     let all = all(
         &Ask { sizes: vec![0], exponents: vec![Exponents::Short], every_scheme: false },
@@ -474,7 +474,7 @@ mod tests {
 
     /// The cost table is looked up by the meter's names.
     #[test]
-    fn the_meter_calls_every_primitive_as_the_catalogue_does() {
+    fn the_meter_and_the_catalogue_have_the_same_names() {
         let ask = Ask { every_scheme: true, ..Ask::default() };
         for primitive in all(&ask, Library::default()) {
             let (operation, algorithm) = (primitive.operation.name(), primitive.operation.algorithm());

@@ -1,12 +1,12 @@
-//! How long single primitives take, measured through the same door that the protocols use.
+//! The cost of single primitives, measured through the same `Crypto` trait that the protocols use.
 //!
 //! ```text
 //! Ask --catalogue--> Primitive --workload--> what to repeat --stopwatch--> CPU time of each measurement
 //! ```
 //!
-//! * [`catalogue`] lists every primitive the door has, and finds them by name.
-//! * `workload` makes keys and messages, so that only the primitive is left to repeat.
-//! * `stopwatch` warms up and measures; what it makes of an interruption is nothing: every measurement is kept.
+//! * [`catalogue`] lists all primitives of the trait, and finds them by name.
+//! * `workload` prepares keys and messages, so that only the primitive is repeated.
+//! * `stopwatch` warms up and measures; no measurement is discarded.
 
 pub mod catalogue;
 mod stopwatch;
@@ -25,7 +25,7 @@ pub use stopwatch::Effort;
 use stopwatch::Stopwatch;
 use workload::Workloads;
 
-/// Whose code computes.
+/// The crypto library.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Library {
     /// AWS-LC.
@@ -37,7 +37,7 @@ pub enum Library {
 }
 
 impl Library {
-    /// Its name, with its version where it tells one.
+    /// Its name, with its version if it has one.
     pub fn version(self) -> String {
         match self {
             Self::AwsLc => keytoll_native::awslc::version().to_owned(),
@@ -46,7 +46,7 @@ impl Library {
         }
     }
 
-    /// Whether it can do this.
+    /// Whether it supports this operation.
     pub fn has(self, operation: Operation) -> bool {
         match self {
             Self::AwsLc => match operation {
@@ -69,7 +69,7 @@ impl Library {
     }
 }
 
-/// Measures every primitive in turn on this thread; `progress` is called after each. None if it was stopped.
+/// Measures every primitive in turn on this thread; `progress` is called after each. `None` if stopped.
 pub fn measure(
     primitives: &[Primitive],
     library: Library,

@@ -1,8 +1,8 @@
 //! Repeats a workload under the thread's CPU clock.
 //!
-//! The clock stands still while another thread has the CPU, so nothing has to be thrown away, and nothing is. Reading it
-//! is a system call of a few hundred nanoseconds, which is subtracted, as is the usual time of undoing an operation; what
-//! is shorter than [`SHORTEST_NS`] is repeated in batches as long, and then each measurement is the mean of a batch.
+//! That clock stops while another thread has the CPU, so no measurement needs to be discarded. Reading it
+//! is a system call of a few hundred nanoseconds, which is subtracted, as is the usual time of undoing an operation. Operations
+//! shorter than [`SHORTEST_NS`] are repeated in batches of about that length, and each measurement is the mean of a batch.
 
 use std::time::Duration;
 
@@ -10,21 +10,21 @@ use keytoll_native::clock;
 
 use crate::workload::Workload;
 
-/// Below this a measurement is too near to the clock's own price.
+/// The shortest measurement to which the cost of reading the clock is negligible.
 const SHORTEST_NS: u64 = 50_000;
-/// Operations in the batch that tells how short a short one is.
+/// Operations in the batch that determines the length of a short operation.
 const TRIAL: u32 = 200;
-/// Caches and branch predictors have seen the code after this.
+/// After this time caches and branch predictors are warm.
 const WARM_UP_NS: u64 = 1_000_000;
-/// Fewer measurements say too little of the spread.
+/// Fewer measurements do not show the spread.
 const MEASUREMENTS_MIN: u64 = 10;
-/// More say nothing new.
+/// More measurements add no information.
 const MEASUREMENTS_MAX: u64 = 1_000;
 
 /// How much to measure.
 #[derive(Debug, Clone, Copy)]
 pub struct Effort {
-    /// So many operations of each primitive; as many as fit into the time without it.
+    /// Operations of each primitive; `None`: as many as fit into the time.
     pub operations: Option<u64>,
     /// CPU time for each primitive, if ten measurements do not take longer.
     pub time: Duration,
@@ -39,7 +39,7 @@ impl Default for Effort {
 /// Measures workloads.
 pub(crate) struct Stopwatch {
     effort: Effort,
-    /// What reading the clock twice with nothing in between says.
+    /// The time between two readings of the clock with nothing in between.
     empty_ns: u64,
 }
 
@@ -57,10 +57,10 @@ impl Stopwatch {
         Self { effort, empty_ns: spans[spans.len() / 2] }
     }
 
-    /// Operations in a measurement, and nanoseconds of one operation in every measurement.
+    /// Operations per measurement, and nanoseconds per operation in every measurement.
     pub(crate) fn time(&self, workload: &mut Workload<'_>) -> (u32, Vec<f64>) {
         let once_ns = match warm_up(&mut workload.run).saturating_sub(self.empty_ns) {
-            // As short as the clock's own price: one reading says nothing, and a batch planned on it would take for ever.
+            // As short as reading the clock: a single reading is meaningless, and a batch planned with it would take for ever.
             short if short < self.empty_ns => self.span(&mut workload.run, TRIAL) / u64::from(TRIAL),
             once_ns => once_ns,
         };
@@ -84,7 +84,7 @@ impl Stopwatch {
     }
 }
 
-/// Runs for a while; the shortest time of one run.
+/// Runs for a while; returns the shortest time of one run.
 fn warm_up(run: &mut dyn FnMut()) -> u64 {
     let begun = clock::thread_cpu_ns();
     let mut shortest = u64::MAX;
@@ -100,7 +100,7 @@ fn warm_up(run: &mut dyn FnMut()) -> u64 {
 }
 
 impl Effort {
-    /// Operations in a measurement, and how many measurements.
+    /// Operations per measurement, and the number of measurements.
     fn plan(self, once_ns: u64) -> (u32, u64) {
         let once_ns = once_ns.max(1);
         let long_enough = SHORTEST_NS.div_ceil(once_ns);

@@ -1,4 +1,4 @@
-//! What is repeated under the stopwatch: everything that a primitive needs is made beforehand.
+//! The repeated work: everything that a primitive needs is prepared beforehand.
 
 use std::collections::BTreeMap;
 use std::hint::black_box;
@@ -12,18 +12,18 @@ use keytoll_crypto_api::{Crypto, Rng, Secret, SigningKey, TrafficKey};
 use crate::Library;
 use crate::catalogue::{Operation, Primitive};
 
-/// RFC 6229 begins with keys of 40 bits; WEP and paper 001 have 64.
+// RFC 6229 §2: the shortest test keys have 40 bits; WEP and paper 001 use 64.
 const RC4_KEY_LEN: usize = 8;
 
 /// One primitive, ready to be repeated.
 pub(crate) struct Workload<'a> {
     /// Runs it once.
     pub(crate) run: Box<dyn FnMut() + 'a>,
-    /// Undoes what it did, where it must be undone; it is part of `run`, and its time is subtracted.
+    /// Undoes its effect, where necessary; it is part of `run`, and its time is subtracted.
     pub(crate) undo: Option<Box<dyn FnMut() + 'a>>,
 }
 
-/// Makes workloads; signature keys are made once.
+/// Creates workloads; signature keys are generated once.
 pub(crate) struct Workloads {
     library: Library,
     keys: BTreeMap<KeyKind, SigningKey>,
@@ -78,7 +78,7 @@ impl Workloads {
         Workload { run, undo: None }
     }
 
-    /// A key in the library that is measured.
+    /// A key of the measured library.
     fn key(&mut self, kind: KeyKind) -> SigningKey {
         let library = self.library;
         let make = || adopted(library, keys::generate(kind, &mut Rng::named(1, kind.name())));
@@ -86,7 +86,7 @@ impl Workloads {
     }
 }
 
-/// The key in the library that computes.
+/// The key converted for the measured library.
 fn adopted(library: Library, key: SigningKey) -> SigningKey {
     match library {
         Library::AwsLc => key,
@@ -154,7 +154,7 @@ fn encrypt(mut provider: Provider, algorithm: Encryption, mut data: Vec<u8>) -> 
     Box::new(move || provider.encrypt(algorithm, &key, &iv, &[], black_box(&mut data), &mut tag))
 }
 
-/// Where there is no tag, what was decrypted can be decrypted again; else the ciphertext must be put back.
+/// Without a tag the plaintext can be decrypted again; otherwise the ciphertext must be restored.
 fn decrypt(mut provider: Provider, algorithm: Encryption, message: Vec<u8>) -> Workload<'static> {
     let (key, iv) = (vec![3; algorithm.key_len()], vec![5; algorithm.iv_len()]);
     let (mut ciphertext, mut tag) = (message, vec![0; algorithm.tag_len()]);
@@ -175,7 +175,7 @@ fn decrypt(mut provider: Provider, algorithm: Encryption, message: Vec<u8>) -> W
     Workload { run: Box::new(run), undo: Some(Box::new(undo)) }
 }
 
-/// The key of an SA that carries traffic.
+/// The key of a child SA.
 fn traffic_key(encryption: Encryption, integrity: Option<Integrity>) -> TrafficKey {
     let secret = |len| Secret::new(vec![3; len]);
     TrafficKey::new(
@@ -186,7 +186,7 @@ fn traffic_key(encryption: Encryption, integrity: Option<Integrity>) -> TrafficK
     )
 }
 
-/// Packets until a provider keeps the key expanded.
+/// Packets until a provider keeps the expanded key.
 const EXPANDING: usize = 3;
 
 fn encrypt_traffic(mut provider: Provider, algorithm: Encryption, mut data: Vec<u8>) -> Box<dyn FnMut()> {

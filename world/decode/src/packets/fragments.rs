@@ -1,5 +1,5 @@
-//! IP fragments put together again: RFC 791 §3.2, RFC 8200 §4.5, RFC 5722. What is kept is bounded; what never becomes
-//! whole is given up with what there is, because that a fragment went missing is what somebody may be looking for.
+//! IP reassembly: RFC 791 §3.2, RFC 8200 §4.5, RFC 5722. Buffers are limited; incomplete packets are
+//! returned as far as they go, because a missing fragment may be what the reader is looking for.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -7,19 +7,19 @@ use std::net::IpAddr;
 use super::{Cut, IpPacket, Origin};
 use keytoll_net::ip::Piece;
 
-/// RFC 8200 §4.5: fragments that are not complete after 60 s are given up.
+// RFC 8200 §4.5: reassembly is abandoned after 60 s.
 const PATIENCE_NS: u64 = 60_000_000_000;
-/// More packets in pieces at once: the oldest is given up.
+/// The limit on packets in reassembly; beyond it the oldest is abandoned.
 const OPEN_MAX: usize = 256;
-/// More pieces of one packet are refused: 64 KiB in the smallest fragments that IPv4 links make.
+/// The limit on fragments of a packet: 64 KiB in the smallest fragments of IPv4 links.
 const PIECES_MAX: usize = 1400;
-/// The longest payload that the length fields of both IP versions can say.
+/// The longest payload that both IP versions allow.
 const PAYLOAD_BYTES_MAX: usize = 65_535;
 
-/// What tells packets in pieces apart.
+/// Identifies a packet in reassembly.
 type Key = (IpAddr, IpAddr, u8, u32);
 
-/// Packets of which not all fragments were seen.
+/// Packets in reassembly.
 #[derive(Debug, Default)]
 pub(super) struct Fragments {
     open: BTreeMap<Key, Open>,
@@ -30,7 +30,7 @@ struct Open {
     first_ns: u64,
     last: Origin,
     pieces: BTreeMap<usize, Vec<u8>>,
-    /// Bytes of the whole payload, once the last fragment was there.
+    /// The length of the payload, once the last fragment was received.
     total: Option<usize>,
     packets: u16,
     wire_bytes: u32,
@@ -40,7 +40,7 @@ struct Open {
 }
 
 impl Fragments {
-    /// Takes an IP packet and gives the whole one, if it is one or completes one.
+    /// Takes an IP packet; returns the whole packet if it is or completes one.
     pub(super) fn add(&mut self, piece: &Piece<'_>, origin: Origin) -> Option<IpPacket> {
         if !piece.is_fragment() {
             return Some(whole(piece, origin));
@@ -54,7 +54,7 @@ impl Fragments {
         None
     }
 
-    /// Gives up what has waited too long, or is too much.
+    /// Abandons packets after the timeout or beyond the limit.
     pub(super) fn given_up(&mut self, now_ns: u64) -> Vec<IpPacket> {
         let mut given_up = Vec::new();
         while let Some(key) = self.overdue(now_ns) {
@@ -114,7 +114,7 @@ impl Open {
             self.contradicts |= self.total.is_some_and(|total| total != end);
             self.total = Some(end);
         }
-        // RFC 5722 §4: overlapping fragments are not put together; the same one twice is no contradiction.
+        // RFC 5722 §4: packets with overlapping fragments are abandoned; an identical copy is no overlap.
         match self.pieces.insert(piece.offset, piece.payload.to_vec()) {
             Some(before) if before != piece.payload => self.contradicts = true,
             _ => {}
@@ -125,7 +125,7 @@ impl Open {
         self.total.is_some_and(|total| self.contiguous() >= total) && !self.contradicts && !self.missing
     }
 
-    /// How many bytes there are without a gap or an overlap.
+    /// The length without a gap or an overlap.
     fn contiguous(&self) -> usize {
         let mut end = 0;
         for (&offset, bytes) in &self.pieces {
@@ -137,7 +137,7 @@ impl Open {
         end
     }
 
-    /// The payload as far as it goes without a gap.
+    /// The payload up to the first gap.
     fn give(self, (source, destination, protocol, _): Key, cut: Option<Cut>) -> IpPacket {
         let end = self.contiguous();
         let mut payload = Vec::with_capacity(end);

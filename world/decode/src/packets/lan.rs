@@ -1,4 +1,4 @@
-//! PDUs as they passed on a LAN: they are below IP. Stations have MAC addresses, and may say everything to a group address.
+//! PDUs of a LAN, below IP. Stations have MAC addresses, and may send everything to a group address.
 
 use keytoll_engine::Datagram;
 use keytoll_family::{Cut, OnLan, Passed};
@@ -11,9 +11,9 @@ use crate::passage;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Lan<'a> {
     pub(super) ether_type: u16,
-    /// None where the link layer has no such addresses.
+    /// `None` if the link layer has no such addresses.
     pub(super) from: Option<[u8; 6]>,
-    /// None where the link layer of the capture does not keep it.
+    /// `None` if the link layer of the capture does not record it.
     pub(super) to: Option<[u8; 6]>,
     pub(super) pdu: &'a [u8],
     /// As in [`super::link::Network`].
@@ -21,7 +21,7 @@ pub(super) struct Lan<'a> {
 }
 
 impl Lan<'_> {
-    /// The PDU of a family, or what it is if that is of no use here.
+    /// The PDU of a family, or its kind if it is of no interest.
     pub(super) fn take(&self, known: &OnLan, origin: Origin, cut: Option<Cut>) -> Result<Passed, String> {
         let from = self.from.ok_or_else(|| format!("{} of a link without addresses", known.name))?;
         let length = (known.length)(self.pdu)?;

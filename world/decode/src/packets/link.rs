@@ -1,11 +1,11 @@
-//! Link layers: where in a frame the IP packet or the PDU of a LAN is. The LINKTYPE_ values are tcpdump.org's registry.
+//! Link layers: find the IP packet or the PDU of a LAN in a frame. The LINKTYPE_ values are those of tcpdump.org's registry.
 
 use keytoll_net::ip::Version;
 
 use super::lan::Lan;
 use crate::read::Frame;
 
-/// What is in a frame.
+/// The contents of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Carried<'a> {
     Ip(Network<'a>),
@@ -17,7 +17,7 @@ pub(super) enum Carried<'a> {
 pub(super) struct Network<'a> {
     pub(super) version: Version,
     pub(super) packet: &'a [u8],
-    /// What the link layer says of where the packet was going; part of the point of capture.
+    /// The direction according to the link layer; part of the point of capture.
     pub(super) direction: u32,
 }
 
@@ -29,10 +29,10 @@ const LINKTYPE_IPV4: u16 = 228;
 const LINKTYPE_IPV6: u16 = 229;
 const LINKTYPE_LINUX_SLL2: u16 = 276;
 
-/// More VLAN tags than this are not looked behind.
+/// The limit on VLAN tags.
 const VLAN_TAGS_MAX: usize = 4;
 
-/// What the link layer says of a frame's way.
+/// The direction of a frame according to the link layer.
 #[derive(Debug, Clone, Copy, Default)]
 struct Way {
     direction: u32,
@@ -47,13 +47,13 @@ impl Way {
     }
 }
 
-/// What a frame carries, or what there is instead.
+/// The contents of a frame, or its kind if it has none.
 pub(super) fn carried(frame: &Frame) -> Result<Carried<'_>, String> {
     let bytes = &frame.bytes[..];
     let short = || "link header cut short".to_owned();
     match frame.link_type {
         LINKTYPE_ETHERNET => ethernet(bytes).ok_or_else(short)?,
-        // RAW has three numbers: everybody's, and what BSDs call it.
+        // RAW has three numbers: the common one, and those of BSDs.
         12 | 14 | 101 => raw(bytes),
         LINKTYPE_IPV4 => Ok(ip(Version::V4, bytes)),
         LINKTYPE_IPV6 => Ok(ip(Version::V6, bytes)),
@@ -91,7 +91,7 @@ fn of_ether_type(ether_type: u16, packet: &[u8], way: Way) -> Result<Carried<'_>
         0x86dd => Version::V6,
         0x0806 => return Err("ARP".to_owned()),
         0x88cc => return Err("LLDP".to_owned()),
-        // IEEE 802.3 §3.2.6: up to 1500 it is a length.
+        // IEEE 802.3 §3.2.6: values up to 1500 are a length.
         0..=1500 => return Err("802.2 LLC".to_owned()),
         other => return Ok(Carried::Lan(way.lan(other, packet))),
     };
@@ -106,8 +106,8 @@ fn raw(packet: &[u8]) -> Result<Carried<'_>, String> {
     }
 }
 
-/// The address family in the byte order of the machine that captured (LOOP: in network order); no family needs two bytes,
-/// so the order need not be known.
+/// The address family in the byte order of the capturing machine (LOOP: in network order); no family needs two bytes, so
+/// the order need not be known.
 fn family<'a>((family, packet): (&[u8; 4], &'a [u8])) -> Result<Carried<'a>, String> {
     let value = u32::from_be_bytes(*family).min(u32::from_le_bytes(*family));
     match value {

@@ -1,15 +1,15 @@
-//! The place that a user names for a run, what is there already, and the numbered directories beside it.
+//! The path that a user names for a run, its current content, and the numbered directories beside it.
 //!
 //! ```text
 //!   runs/quickstart               a symbolic link to the latest run, quickstart.2
 //!   runs/quickstart.1             an earlier run
 //!   runs/quickstart.2
-//!   runs/quickstart.3.unfinished  a run that is going on, or was killed
+//!   runs/quickstart.3.unfinished  a run in progress, or a killed one
 //! ```
 //!
-//! A run is built in its `unfinished` directory, which reserves its number, and has its name when it has ended. The link is
-//! replaced by a rename, so that at any moment the place leads to a whole run. Nothing that was there is ever overwritten:
-//! what is neither a run of ours nor a link of ours to one is refused before the run begins.
+//! A run is built in its `unfinished` directory, which reserves its number, and is renamed when it has ended. The link is
+//! replaced by a rename, so that the path leads to a complete run at any moment. Existing content is never overwritten:
+//! anything that is neither a run of keytoll nor a link to one is refused before the run starts.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
@@ -24,31 +24,31 @@ use keytoll_trace::regular;
 use nix::errno::Errno;
 use nix::unistd::{AccessFlags, access};
 
-/// What the name of a directory ends with while its run is going on.
+/// The suffix of a directory whose run is in progress.
 const UNFINISHED: &str = ".unfinished";
 
 /// Why a run cannot have a place.
 #[derive(Debug, thiserror::Error)]
 pub enum PlaceError {
-    /// Something is there that must stay.
+    /// The place has content that must stay.
     #[error("{what}")]
     Occupied {
-        /// What, and where.
+        /// The content and its path.
         what: String,
-        /// What to do.
+        /// Advice.
         hint: &'static str,
     },
-    /// The operating system does not let us.
+    /// The operating system reports an error.
     #[error("`{}` cannot be used for a run: {source}", path.display())]
     Unusable {
-        /// Where.
+        /// The path.
         path: PathBuf,
-        /// What it said.
+        /// The error.
         source: io::Error,
     },
 }
 
-/// Where a run is to be found.
+/// The user's path of a run.
 #[derive(Debug, Clone)]
 pub(super) struct Place {
     /// The directory of the link and of the numbered directories.
@@ -56,14 +56,14 @@ pub(super) struct Place {
     name: OsString,
 }
 
-/// What is in the place.
+/// The content of the place.
 #[derive(Debug)]
 pub(super) enum Occupant {
     /// Nothing, or an empty directory.
     Nothing,
-    /// A run in a directory of this very name.
+    /// A run in a directory of this name.
     Run(Earlier),
-    /// A link of ours, and the run that it leads to if that is still there.
+    /// A link of keytoll, and its target if that exists.
     Link(Option<Earlier>),
 }
 
@@ -71,18 +71,18 @@ pub(super) enum Occupant {
 #[derive(Debug)]
 pub(super) struct Earlier {
     pub(super) path: PathBuf,
-    /// Which directory that is, whatever has its path by now.
+    /// The identity of its directory, independent of its path.
     pub(super) identity: Identity,
-    /// None if another version of keytoll wrote it.
+    /// `None` if another version of keytoll wrote it.
     pub(super) manifest: Option<Manifest>,
 }
 
-/// Tells a run from another that has its place later: the path that it had, and device and number of its directory.
+/// Distinguishes a run from a later one in the same place: the original path, and device and inode of its directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Identity(PathBuf, u64, u64);
 
 impl Earlier {
-    /// The run of a directory; none if it holds no manifest of ours, or is a link.
+    /// The run in a directory; `None` without a manifest of keytoll, or for a link.
     fn at(path: &Path) -> Option<Self> {
         let found = fs::symlink_metadata(path).ok().filter(fs::Metadata::is_dir)?;
         let manifest = match Manifest::read(regular::open(&path.join(MANIFEST)).ok()?) {
@@ -94,14 +94,14 @@ impl Earlier {
         Some(Self { path: path.to_owned(), identity, manifest })
     }
 
-    /// Whether it went to its end. What another version wrote is taken for whole.
+    /// Whether it is complete. A run of another version is assumed to be.
     pub(super) fn is_whole(&self) -> bool {
         self.manifest.as_ref().is_none_or(|manifest| manifest.complete)
     }
 }
 
 impl Occupant {
-    /// The run that is shown in the place.
+    /// The run at the place.
     pub(super) fn earlier(self) -> Option<Earlier> {
         match self {
             Self::Nothing => None,
@@ -122,7 +122,7 @@ impl Place {
         Ok(Self { parent: parent.to_owned(), name: name.to_owned() })
     }
 
-    /// The path as its user knows it.
+    /// The path as the user gave it.
     pub(super) fn path(&self) -> PathBuf {
         if self.parent == Path::new(".") { PathBuf::from(&self.name) } else { self.parent.join(&self.name) }
     }
@@ -131,7 +131,7 @@ impl Place {
         self.path().with_file_name(name.as_ref())
     }
 
-    /// What is there. Everything that a run may not take the place of is an error.
+    /// The content of the place. Anything that a run may not replace is an error.
     pub(super) fn occupant(&self) -> Result<Occupant, PlaceError> {
         let path = self.path();
         let found = match fs::symlink_metadata(&path) {
@@ -151,7 +151,7 @@ impl Place {
         self.empty(&found).map(|()| Occupant::Nothing)
     }
 
-    /// A link is ours if it leads to a numbered directory beside it, which is a run if it is there.
+    /// A link is keytoll's if it leads to a numbered directory beside it, which is a run if it exists.
     fn link(&self) -> Result<Occupant, PlaceError> {
         let target = fs::read_link(self.path()).map_err(|error| self.unusable(error))?;
         let foreign = || {
@@ -167,7 +167,7 @@ impl Place {
         }
     }
 
-    /// An empty directory may be replaced, unless somebody is in it or it is the root of a file system.
+    /// An empty directory may be replaced, unless it is a working directory or the root of a file system.
     fn empty(&self, found: &fs::Metadata) -> Result<(), PlaceError> {
         let path = self.path();
         let mut entries = fs::read_dir(&path).map_err(|error| self.unusable(error))?;
@@ -192,7 +192,7 @@ impl Place {
         Ok(())
     }
 
-    /// Whether a directory can be made beside the place: in the nearest one above that is there.
+    /// Whether a directory can be created beside the place: in its nearest existing ancestor.
     pub(super) fn writable(&self) -> Result<(), PlaceError> {
         let above =
             self.parent.ancestors().map(|path| if path == Path::new("") { Path::new(".") } else { path });
@@ -216,7 +216,7 @@ impl Place {
         PlaceError::Unusable { path: self.path(), source }
     }
 
-    /// A new directory for a run, and what it will be called. With `leave` a number stays free before it.
+    /// Creates a directory for a run; returns it with its final path. With `leave` a number before it remains free.
     pub(super) fn claim(&self, leave: bool) -> Result<(PathBuf, PathBuf), PlaceError> {
         fs::create_dir_all(&self.parent).map_err(|error| self.unusable(error))?;
         let highest = self.highest().map_err(|error| self.unusable(error))?;
@@ -226,7 +226,7 @@ impl Place {
             match fs::create_dir(&building) {
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(self.unusable(error)),
-                // A run may have ended since we looked.
+                // A run may have ended since then.
                 Ok(()) if fs::symlink_metadata(&home).is_ok() => {
                     fs::remove_dir(&building).map_err(|error| self.unusable(error))?;
                 }
@@ -236,7 +236,7 @@ impl Place {
         Err(self.refused("has no number left"))
     }
 
-    /// The highest number that a directory beside the place has, in use or not; 0 if there is none.
+    /// The highest number of a directory beside the place; 0 if there is none.
     fn highest(&self) -> io::Result<u64> {
         let mut highest = 0;
         for entry in fs::read_dir(&self.parent)? {
@@ -261,7 +261,7 @@ impl Place {
         number.parse().ok().filter(|_| is_plain)
     }
 
-    /// Nobody else changes the place while this is held. On a file system that knows no locks nobody is kept out.
+    /// Locks the place. A file system without locks excludes nobody.
     pub(super) fn lock(&self) -> io::Result<File> {
         let parent = File::open(&self.parent)?;
         match parent.lock() {
@@ -270,12 +270,12 @@ impl Place {
         }
     }
 
-    /// Puts on the disk what the directories beside the place are called.
+    /// Flushes the names of the directories beside the place to the disk.
     pub(super) fn settle(&self) -> io::Result<()> {
         sync_folder(&self.parent)
     }
 
-    /// Moves a run from the place itself to a number; where it is then.
+    /// Moves a run from the place to a number; returns its new path.
     pub(super) fn set_aside(&self, before: &Path) -> io::Result<PathBuf> {
         let left_free =
             before.file_name().and_then(|name| self.number_of(name)).map_or(1, |number| number - 1);
@@ -290,11 +290,11 @@ impl Place {
         Ok(aside)
     }
 
-    /// Lets the place lead to a run beside it.
+    /// Redirects the place to a run beside it.
     pub(super) fn lead_to(&self, home: &Path) -> io::Result<()> {
         let place = self.path();
         if fs::symlink_metadata(&place).is_ok_and(|found| found.is_dir()) {
-            // It was empty before the run began, and is removed only if it still is.
+            // It was empty before the run started, and is removed only if it still is.
             fs::remove_dir(&place)?;
         }
         let link = unused_name(&place, "link")?;
@@ -303,7 +303,7 @@ impl Place {
     }
 }
 
-/// NFS locks no directory (EBADF), or nothing at all if its server keeps no locks (ENOLCK).
+/// NFS does not lock directories (EBADF), or anything if its server has no locks (ENOLCK).
 fn knows_no_locks(error: &io::Error) -> bool {
     let known = [Errno::EBADF, Errno::ENOLCK, Errno::EOPNOTSUPP];
     error.kind() == io::ErrorKind::Unsupported
@@ -315,7 +315,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_system_without_locks_keeps_nobody_out() {
+    fn a_file_system_without_locks_excludes_nobody() {
         let from = |errno: Errno| io::Error::from_raw_os_error(errno as i32);
         for errno in [Errno::EBADF, Errno::ENOLCK, Errno::EOPNOTSUPP, Errno::ENOSYS] {
             assert!(knows_no_locks(&from(errno)), "{errno}");
