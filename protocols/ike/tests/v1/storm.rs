@@ -11,6 +11,7 @@ use std::time::Duration;
 use keytoll_crypto::{Null, Real};
 use keytoll_crypto_api::{Crypto, Rng};
 use keytoll_ike::config::{Config, Phase1, Reauthenticate, V1, Version};
+use keytoll_ike::event::Command;
 
 use super::configs::{certificates, psk, raw_keys};
 use crate::support::lab::{both, brisk, esp, ike, seconds};
@@ -20,14 +21,14 @@ const SEEDS: u64 = 4000;
 const REAL_SEEDS: u64 = 100;
 const LOSS: f64 = 0.25;
 const RENEWAL_SEEDS: u64 = 8000;
-/// All retransmissions, and as long as a replaced SA receives.
-const SOON: Duration = seconds(200);
+/// All retransmissions, and as long as a replaced SA receives, which is as long again.
+const SOON: Duration = seconds(350);
 const LIFETIME: Duration = seconds(900);
 const CHILD_LIFETIME: Duration = seconds(500);
 /// Both lifetimes, the responder's grace, and the last retransmissions.
 const CALM: Duration = seconds(2000);
-/// Longer than a replaced SA is kept.
-const REPLACED: Duration = seconds(70);
+/// Longer than a replaced child is kept: as long as the peer may ask for the last message of quick mode.
+const REPLACED: Duration = seconds(180);
 
 /// A message is sent once, retransmitted by its timer, and again on demand.
 const SENDINGS_MAX: usize = 1 + 5 + 16;
@@ -163,11 +164,12 @@ fn conversation(
         }
     });
     storm::calm(&mut bench, CALM);
-    // A side that cannot know that the other one has closed a replaced child keeps it for a minute.
+    // A side that does not hear the other one on a new child keeps the old one for all retransmissions.
     let agree = |bench: &mut Bench| bench.disagreement_of_books().is_none();
     let in_the_end = (0..REPLACED.as_secs()).any(|_| {
         agree(&mut bench) || {
             bench.run_for(seconds(1));
+            hear(&mut bench);
             false
         }
     });
@@ -175,6 +177,17 @@ fn conversation(
     storm::assert_named(&mut bench, &FAILURES);
     assert_repetitions_end(&bench);
     storm::close(&mut bench);
+}
+
+/// ESP passes through every child that both have, so that nobody keeps what these have replaced.
+fn hear(bench: &mut Bench) {
+    let (i, r) = (bench.i.books.all_children(), bench.r.books.all_children());
+    let pairs = i.iter().flat_map(|(sa_i, i)| r.iter().map(move |(sa_r, r)| ((*sa_i, i), (*sa_r, r))));
+    let heard: Vec<_> = pairs
+        .filter(|((_, i), (_, r))| i.inbound_spi == r.outbound_spi)
+        .flat_map(|((sa_i, i), (sa_r, r))| [(Side::I, sa_i, i.inbound_spi), (Side::R, sa_r, r.inbound_spi)])
+        .collect();
+    heard.into_iter().for_each(|(side, sa, spi)| bench.command(side, Command::ChildHeard(sa, spi)));
 }
 
 fn assert_repetitions_end(bench: &Bench) {
