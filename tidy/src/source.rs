@@ -70,11 +70,11 @@ fn parts(identifier: &str) -> Vec<String> {
         chars[at].is_uppercase() && before.is_some_and(|before| !before.is_uppercase() || after)
     };
     let mut words = vec![String::new()];
-    for at in 0..chars.len() {
+    for (at, char) in chars.iter().enumerate() {
         if begins(at) {
             words.push(String::new());
         }
-        words.last_mut().expect("there is one").extend(chars[at].to_lowercase());
+        words.last_mut().expect("there is one").extend(char.to_lowercase());
     }
     words.retain(|word| !word.is_empty());
     words
