@@ -208,3 +208,21 @@ impl Method {
         !self.is_known && known.is_known && begins_alike
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_did_not_show_its_method_may_have_been_one_that_begins_alike() {
+        let method = |is_known, mode| {
+            let (name, suite, opening) = (String::new(), String::new(), Opening { protocol: "a", mode });
+            Method { name, suite, is_known, opening }
+        };
+        let known = method(true, Some("main"));
+        assert!(method(false, None).may_become(&known) && method(false, Some("main")).may_become(&known));
+        assert!(!method(false, Some("other")).may_become(&known) && !known.may_become(&known));
+        let other = Method { opening: Opening::of("b"), ..known.clone() };
+        assert!(!method(false, None).may_become(&other));
+    }
+}

@@ -235,3 +235,25 @@ impl Entry {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_that_is_kept_comes_back_whole() {
+        let message = Message {
+            id: 7,
+            bytes: 300,
+            retransmission: true,
+            fragment: 2,
+            series: Some(Name::new(&"P1")),
+            parts: [Name::new(&"SA"), Name::new(&"KE")].into_iter().collect(),
+            ..Message::new(Protocol::new(&"x"), Name::new(&"hello"))
+        };
+        let mut sent = Sent::new(&message);
+        assert_eq!(sent.message(), message);
+        sent.set_retransmission(false);
+        assert_eq!(sent.message(), Message { retransmission: false, ..message });
+    }
+}

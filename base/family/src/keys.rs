@@ -93,3 +93,39 @@ pub fn unhex(text: &str) -> Option<Vec<u8>> {
     });
     pairs.collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hexadecimal_goes_both_ways_and_nonsense_is_refused() {
+        assert_eq!(
+            (hex(&[0, 0xab]), unhex("0x00ab"), unhex("00AB")),
+            ("00ab".into(), Some(vec![0, 0xab]), Some(vec![0, 0xab]))
+        );
+        assert_eq!((unhex("abc"), unhex("zz"), unhex("")), (None, None, Some(Vec::new())));
+    }
+
+    #[test]
+    fn a_secret_that_a_line_does_not_hold_whole_is_not_typed() {
+        assert_eq!(typed(b"a secret"), Some("a secret"));
+        for secret in [&b""[..], b" padded", b"two\nlines", b"\xff", "ä".as_bytes()] {
+            assert_eq!(typed(secret), None, "{secret:?}");
+        }
+    }
+
+    #[test]
+    fn lines_that_are_of_no_use_are_counted() {
+        let text = "# comment\n\n\"1\", 2\nthree\n".to_owned();
+        let mut tables = Tables::new(BTreeMap::from([("table".to_owned(), text)]));
+        let mut found = Vec::new();
+        tables.each_line("table", |fields| {
+            let &[first, second] = fields else { return None };
+            found.push((first.to_owned(), second.to_owned()));
+            Some(())
+        });
+        tables.each_line("another", |_| None);
+        assert_eq!((found, tables.unusable()), (vec![("1".to_owned(), "2".to_owned())], 1));
+    }
+}
