@@ -1,4 +1,4 @@
-//! The conversations of a capture while they are gathered, and where families meet.
+//! The conversations of a capture under construction, and the state that families share.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -13,27 +13,27 @@ use crate::family::{Families, Family, Flow};
 use crate::passed::Passed;
 use crate::words::Dissected;
 
-/// More conversations are not told apart; what would begin another is counted.
+/// The limit on conversations; messages that would start another one are counted.
 const CONVERSATIONS_MAX: usize = 100_000;
-/// More messages are not kept; they are counted.
+/// The limit on messages that are kept; further ones are counted.
 pub const ENTRIES_MAX: usize = 250_000;
-/// More words, or longer ones, are kept with each message that says them.
+/// The limit on the number and length of shared texts; others are stored with each message.
 const WORDS_MAX: usize = 4096;
 const WORDS_BYTES_MAX: usize = 256;
-/// Packets of traffic in a row that are kept one by one; the others are only summed up.
+/// Consecutive packets of traffic that are kept; further ones are only summed up.
 const TRAFFIC_SHOWN: usize = 4;
-/// More ports of one host are not remembered.
+/// The limit on the ports of one host.
 const PORTS_MAX: usize = 16;
-/// More SPIs of traffic are not remembered.
+/// The limit on the SPIs of traffic.
 const SPIS_MAX: usize = 65_536;
-/// More carried packets are not remembered.
+/// The limit on carried packets.
 const CARRIED_MAX: usize = 65_536;
-/// A longer carried packet is told apart by its beginning.
+/// Longer carried packets are identified by their beginning.
 const CARRIED_KEY_BYTES: usize = 64;
-/// More addresses of one role are not listed.
+/// The limit on the addresses of one role.
 const ADDRS_MAX: usize = 16;
 
-/// Where an entry is: conversation and place.
+/// The position of an entry: conversation and index.
 pub type Place = (usize, usize);
 
 /// The conversations so far.
@@ -41,22 +41,22 @@ pub struct Book {
     conversations: Vec<Building>,
     entries: usize,
     left_out: u64,
-    /// Which family begins conversations now, by its place in the list.
+    /// The family that starts conversations now, by its position in the list.
     owner: Option<usize>,
-    /// The family whose packets the others carry.
+    /// The family whose packets others carry.
     carried: Option<&'static dyn Family>,
-    /// Words that messages have in common.
+    /// Texts that messages share.
     words: BTreeSet<Arc<str>>,
-    /// What records of messages have in common.
+    /// Records that messages share.
     shapes: BTreeSet<Arc<Shape>>,
     hosts: Hosts,
-    /// Which conversation has set up an SA, by the receiver's address and SPI.
+    /// The conversation that has set up an SA, by the receiver's address and SPI.
     spis: BTreeMap<(Host, u32), usize>,
-    /// In which conversation a carried packet passed.
+    /// The conversation in which a carried packet passed.
     passing: BTreeMap<Vec<u8>, usize>,
-    /// Conversations that wait for a role's answer, and where it was asked.
+    /// Conversations that wait for a role's answer, with the address of the request.
     waiting: BTreeMap<Node, BTreeMap<usize, Addr>>,
-    /// Whom a conversation that waits for a server is about.
+    /// The user of a conversation that waits for a server.
     users: BTreeMap<usize, String>,
 }
 
@@ -76,19 +76,19 @@ struct Building {
     joined: Option<usize>,
 }
 
-/// Who of two hosts is who.
+/// The roles of hosts.
 #[derive(Debug, Default)]
 struct Hosts {
     /// The latest conversation between two hosts.
     pairs: BTreeMap<(Host, Host), usize>,
     /// The gateway's address of a conversation.
     gateways: BTreeMap<usize, Host>,
-    /// The device's ports of a conversation of which both ends have one address, as on loopback.
+    /// The device's ports of a conversation whose ends have the same address, as on loopback.
     device_ports: BTreeMap<usize, BTreeSet<Option<u16>>>,
 }
 
 impl Book {
-    /// An empty one, for conversations of these families.
+    /// An empty book, for conversations of these families.
     pub fn new(families: Families) -> Self {
         Self {
             conversations: Vec::new(),
@@ -106,24 +106,24 @@ impl Book {
         }
     }
 
-    /// Says which family, by its place in the list, files what comes next.
+    /// Sets the family, by its position in the list, that files the next message.
     pub const fn open_for(&mut self, family: usize) {
         self.owner = Some(family);
     }
 
-    /// Whether there is no place for another message; it is counted.
+    /// Whether the limit on messages is reached; if so, the message is counted.
     pub fn is_full(&mut self) -> bool {
         let is_full = self.entries >= ENTRIES_MAX;
         self.left_out += u64::from(is_full);
         is_full
     }
 
-    /// Messages that were not kept because there were too many.
+    /// Messages beyond the limit, which were not kept.
     pub const fn left_out(&self) -> u64 {
         self.left_out
     }
 
-    /// Begins a conversation; none if there are too many.
+    /// Starts a conversation; `None` beyond the limit.
     pub fn begin(&mut self, kind: Kind) -> Option<usize> {
         if self.conversations.len() >= CONVERSATIONS_MAX {
             self.left_out += 1;
@@ -139,7 +139,7 @@ impl Book {
         self.conversations.len()
     }
 
-    /// The messages of a conversation, in the order in which they passed.
+    /// The messages of a conversation, in order of time.
     pub fn entries(&self, conversation: usize) -> &[Entry] {
         &self.conversations[conversation].entries
     }
@@ -171,8 +171,8 @@ impl Book {
         (conversation, entries.len() - 1)
     }
 
-    /// Appends a packet of traffic, or adds it to the run that it continues, if the run is long enough already; `name` is what
-    /// the sum is called.
+    /// Appends a packet of traffic, or adds it to the run that it continues, if that is long enough; `name` is the name of
+    /// the sum.
     pub fn push_traffic(&mut self, conversation: usize, entry: Entry, name: &str) {
         let entries = &mut self.conversations[conversation].entries;
         let run = entries.iter().rev().take(TRAFFIC_SHOWN + 2);
@@ -181,7 +181,7 @@ impl Book {
             self.push(conversation, entry);
             return;
         }
-        // One sum for each direction.
+        // There is one sum for each direction.
         let summed = run.clone().position(|summed| summed.more > 0 && summed.ends == entry.ends);
         match summed {
             Some(back) => {
@@ -196,7 +196,7 @@ impl Book {
         }
     }
 
-    /// Files a message that cannot be read, in the conversation `known` or in one of its own.
+    /// Files an undecodable message in the conversation `known`, or in one of its own.
     pub fn push_unreadable(
         &mut self,
         passed: &Passed,
@@ -209,7 +209,7 @@ impl Book {
         }
     }
 
-    /// Words that were seen before are kept once.
+    /// Stores equal texts once.
     fn share(&mut self, words: &mut Arc<str>) {
         if let Some(known) = self.words.get(&**words) {
             *words = Arc::clone(known);
@@ -226,7 +226,7 @@ impl Book {
         }
     }
 
-    /// The words of a carried packet go into the message that carries it; one that is repeated was put into words before.
+    /// Puts the description of a carried packet into its message; a retransmitted one was described before.
     pub fn put_carried(&mut self, place: Place, packet: Option<&[u8]>, repeats: Option<u64>) {
         let (Some(packet), Some(family)) = (packet, self.carried) else { return };
         let Some(mut fresh) = family.flow() else { return };
@@ -237,7 +237,7 @@ impl Book {
         self.entry_mut(place).put_words(words);
     }
 
-    /// The answer to a question: how long it took, and that the question was answered.
+    /// Records an answer: its delay, and that the question was answered.
     pub fn answer(&mut self, questions: &[Place], answer: Place) {
         let Some(&first) = questions.first().filter(|_| self.entry(answer).arrives()) else { return };
         let asked_ns = self.entry(first).first_ns;
@@ -248,12 +248,12 @@ impl Book {
         }
     }
 
-    /// Joins a conversation to another one, at the end.
+    /// Merges a conversation into another one, at the end.
     pub fn join(&mut self, conversation: usize, other: usize) {
         self.conversations[conversation].joined = Some(other);
     }
 
-    /// Turns the ends of a conversation's messages: who was taken for the device is the gateway.
+    /// Swaps the ends of a conversation's messages: the supposed device is the gateway.
     pub fn turn(&mut self, conversation: usize) {
         for entry in &mut self.conversations[conversation].entries {
             entry.ends = (entry.ends.1, entry.ends.0);
@@ -261,9 +261,9 @@ impl Book {
     }
 }
 
-/// Who is who, and who waits for whom.
+/// Roles of hosts, and conversations that wait for a server.
 impl Book {
-    /// A message of a conversation passes between two ends, of which one is the device.
+    /// A message of a conversation passes between two ends, the first of which is the device.
     pub fn meet(&mut self, conversation: usize, device: Addr, gateway: Addr) {
         self.meet_hosts(conversation, device.host(), gateway.host());
         if device.host() == gateway.host() {
@@ -274,7 +274,7 @@ impl Book {
         }
     }
 
-    /// The same where nobody knows at which ports.
+    /// The same without known ports.
     pub fn meet_hosts(&mut self, conversation: usize, device: Host, gateway: Host) {
         self.hosts.pairs.insert((device.min(gateway), device.max(gateway)), conversation);
         self.hosts.gateways.insert(conversation, gateway);
@@ -290,7 +290,7 @@ impl Book {
         self.hosts.gateways.get(&conversation) == Some(&host)
     }
 
-    /// Whether the gateway sent what went this way.
+    /// Whether a packet with these ends is from the gateway.
     pub fn is_from_gateway(&self, conversation: usize, from: Addr, to: Addr) -> bool {
         match self.hosts.device_ports.get(&conversation).filter(|_| from.host() == to.host()) {
             Some(ports) => ports.contains(&to.port()),
@@ -298,66 +298,66 @@ impl Book {
         }
     }
 
-    /// A conversation sets up an SA on which this host receives under this SPI.
+    /// Announces an SA of a conversation on which this host receives under this SPI.
     pub fn expect_traffic(&mut self, receiver: Host, spi: u32, conversation: usize) {
         if self.spis.len() < SPIS_MAX {
             self.spis.insert((receiver, spi), conversation);
         }
     }
 
-    /// The conversation that has set up the SA on which this host receives under this SPI.
+    /// The conversation of the SA on which this host receives under this SPI.
     pub fn traffic_of(&self, receiver: Host, spi: u32) -> Option<usize> {
         self.spis.get(&(receiver, spi)).copied()
     }
 
-    /// Notes in which conversation a device's carried packet passes; the gateway will ask a server about it.
+    /// Records the conversation of a device's carried packet, which the gateway will forward to a server.
     pub fn pass_carried(&mut self, packet: &[u8], conversation: usize) {
         if self.passing.len() < CARRIED_MAX {
             self.passing.insert(carried_key(packet).to_vec(), conversation);
         }
     }
 
-    /// In which conversation a carried packet passed last.
+    /// The conversation in which a carried packet passed last.
     pub fn who_passed(&self, packet: &[u8]) -> Option<usize> {
         self.passing.get(carried_key(packet)).copied()
     }
 
-    /// A conversation waits for an answer of `role`, which was asked at this address.
+    /// A conversation waits for an answer of `role`, whose request went to this address.
     pub fn wait(&mut self, role: Node, conversation: usize, at: Addr) {
         self.waiting.entry(role).or_default().insert(conversation, at);
     }
 
-    /// A conversation waits no more for `role`.
+    /// A conversation no longer waits for `role`.
     pub fn wait_no_more(&mut self, role: Node, conversation: usize) {
         if let Some(waiting) = self.waiting.get_mut(&role) {
             waiting.remove(&conversation);
         }
     }
 
-    /// The conversations that wait for `role`, and where it was asked, in the order in which they began.
+    /// The conversations that wait for `role`, with the address of the request, oldest first.
     pub fn waiting(&self, role: Node) -> impl DoubleEndedIterator<Item = (usize, Addr)> {
         self.waiting.get(&role).into_iter().flatten().map(|(&conversation, &at)| (conversation, at))
     }
 
-    /// Whom a conversation that waits for a server is about.
+    /// Sets the user of a conversation that waits for a server.
     pub fn name_user(&mut self, conversation: usize, user: &str) {
         self.users.insert(conversation, user.to_owned());
     }
 
-    /// Whom a conversation that waits for a server is about, if it says so.
+    /// The user of a conversation that waits for a server, if known.
     pub fn user(&self, conversation: usize) -> Option<&str> {
         self.users.get(&conversation).map(String::as_str)
     }
 }
 
-/// What tells carried packets apart.
+/// Identifies a carried packet.
 fn carried_key(packet: &[u8]) -> &[u8] {
     &packet[..packet.len().min(CARRIED_KEY_BYTES)]
 }
 
 /// The end of a capture.
 impl Book {
-    /// The conversations, in the order in which they began, each judged by the family with this place in the list.
+    /// The conversations, oldest first, each judged by the family with this position in the list.
     pub fn finish(mut self, judge: impl Fn(usize, usize, &Conversation) -> Judgement) -> Vec<Conversation> {
         self.shorten_joins();
         let mut joined: BTreeMap<usize, Vec<Entry>> = BTreeMap::new();
@@ -385,7 +385,7 @@ impl Book {
         conversations
     }
 
-    /// What joined a conversation joins what that joins.
+    /// Resolves chains of merged conversations.
     fn shorten_joins(&mut self) {
         for conversation in 0..self.conversations.len() {
             let next = self.conversations[conversation].joined;
@@ -403,7 +403,7 @@ impl Building {
         let mut hosts: BTreeMap<Node, Vec<Addr>> = BTreeMap::new();
         for entry in &self.entries {
             entry.content.tell(entry, &mut about);
-            // The method that is run last counts.
+            // The last method counts.
             about.inner_method = entry.method.clone().or(about.inner_method);
             for (node, addr) in [(entry.ends.0, Some(entry.addrs.0)), (entry.ends.1, entry.addrs.1)] {
                 let addrs = hosts.entry(node).or_default();
@@ -415,7 +415,7 @@ impl Building {
     }
 }
 
-/// IEEE 802 §8.2.2: the first bit on the wire tells groups, such as 01:80:c2:00:00:03 of 802.1X, from stations.
+// IEEE 802 §8.2.2: the first transmitted bit distinguishes groups, such as 01:80:c2:00:00:03 of 802.1X, from stations.
 const fn is_individual(addr: Addr) -> bool {
     match addr {
         Addr::Mac(station) => station[0] & 1 == 0,

@@ -1,4 +1,4 @@
-//! Conversations: what belongs together, and what it came to.
+//! Conversations: messages that belong together, and their outcome.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -11,18 +11,18 @@ use keytoll_trace::Node;
 use crate::entry::Entry;
 use crate::family::InnerMethod;
 
-/// What a conversation is about.
+/// The kind of a conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Kind {
     /// `ikev2`, for programs.
     pub name: Cow<'static, str>,
     /// `IKEv2`, for people.
     pub title: Cow<'static, str>,
-    /// What stands before the suite that was chosen: `IKE`.
+    /// The label of the chosen suite: `IKE`.
     pub suite_of: &'static str,
-    /// What people say of one that succeeded: `established`, `accepted`.
+    /// The word for a success: `established`, `accepted`.
     pub success: &'static str,
-    /// Whether one that is whole says what it came to, so that a capture without that lacks something.
+    /// Whether a complete conversation shows its outcome, so that a capture without it is incomplete.
     pub has_end: bool,
 }
 
@@ -36,7 +36,7 @@ impl Kind {
         Self { name, title, suite_of: "", success: "established", has_end: true }
     }
 
-    /// What belongs to no authentication.
+    /// A conversation that is no authentication.
     #[must_use]
     pub const fn without_end(mut self) -> Self {
         self.has_end = false;
@@ -47,68 +47,68 @@ impl Kind {
 /// A conversation.
 #[derive(Debug)]
 pub struct Conversation {
-    /// What it is about.
+    /// Its kind.
     pub kind: Kind,
     /// Its messages in order of time.
     pub entries: Vec<Entry>,
-    /// Each role's addresses, in the order they appear.
+    /// The addresses of each role, in order of appearance.
     pub hosts: BTreeMap<Node, Vec<Addr>>,
-    /// What is known of it.
+    /// Information from its messages.
     pub about: About,
-    /// What its family says of it.
+    /// The judgement of its family.
     pub judgement: Judgement,
 }
 
 impl Conversation {
-    /// The messages that can decide. What comes later decides nothing: the longest authentications have a hundred messages, and
-    /// a flood must not cost more than it is long.
+    /// The messages that can decide the outcome. Later ones cannot: the longest authentications have a hundred messages, and the cost of
+    /// a flood must remain linear.
     pub fn deciding(&self) -> &[Entry] {
         const DECIDING_MAX: usize = 10_000;
         &self.entries[..self.entries.len().min(DECIDING_MAX)]
     }
 }
 
-/// What a family says of a conversation once it is whole.
+/// The judgement of a complete conversation by its family.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Judgement {
-    /// What it came to.
+    /// Its outcome.
     pub outcome: Outcome,
-    /// Its method; none of what is no authentication.
+    /// Its method; `None` if it is no authentication.
     pub method: Option<Method>,
-    /// What tells it from others.
+    /// Its identifiers.
     pub ids: Ids,
-    /// What became of each kind of exchange, where a conversation has several: `phase 1`, `quick mode`.
+    /// The outcomes of each kind of exchange, where a conversation has several: `phase 1`, `quick mode`.
     pub exchanges: Vec<(&'static str, Ends)>,
-    /// How what could not be opened was judged, if that was so.
+    /// How undecryptable messages were judged, if there were any.
     pub caution: Option<&'static str>,
 }
 
-/// What tells a conversation from others: SPIs, cookies, host identities.
+/// The identifiers of a conversation: SPIs, cookies, host identities.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Ids {
-    /// What they are, for people: `SPIs`.
+    /// Their label, for people: `SPIs`.
     pub label: &'static str,
     /// Each with its name for programs: `spi_i`.
     pub ids: Vec<(&'static str, String)>,
 }
 
-/// What a conversation came to.
+/// The outcome of a conversation.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Outcome {
-    /// Both ends were satisfied: with the message at this place.
+    /// Success, with the message at this index.
     Established(usize),
     /// Somebody was not.
     Failed {
-        /// Who found out.
+        /// The node that noticed the failure.
         by: Node,
-        /// Why, in the words of the standard.
+        /// The reason, in the terms of the standard.
         why: String,
-        /// The message that says so.
+        /// The index of the decisive message.
         at: usize,
     },
-    /// A question was not answered any more.
+    /// The last question, at this index, got no answer.
     Unanswered(usize),
-    /// The capture does not show how it ended.
+    /// The capture does not show the end.
     #[default]
     Unknown,
 }
@@ -123,16 +123,16 @@ impl Outcome {
     }
 }
 
-/// What became of the exchanges of one kind, as far as a capture shows.
+/// The outcomes of the exchanges of one kind, as far as a capture shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Ends {
-    /// All of its messages were said.
+    /// Complete ones.
     pub established: u32,
-    /// Somebody said no.
+    /// Refused ones.
     pub refused: u32,
-    /// Somebody asked again, and nobody answered.
+    /// Ones whose retransmitted request got no answer.
     pub unanswered: u32,
-    /// The capture does not show it, or only by messages that could not be opened.
+    /// Ones that the capture does not show, or only in undecryptable messages.
     pub unseen: u32,
 }
 
@@ -148,60 +148,60 @@ impl Ends {
     }
 }
 
-/// What is known of a conversation, gathered from its messages.
+/// Information about a conversation from its messages.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct About {
-    /// The suite chosen for the exchange itself.
+    /// The chosen suite of the exchange itself.
     pub suite: Option<String>,
     /// The suite chosen for traffic.
     pub child_suite: Option<String>,
-    /// Who the initiator says it is; the user that a server is asked about if that is not known; who the supplicant says it is.
+    /// The identity of the initiator; if not known, the user in requests to a server; the identity of a supplicant.
     pub user: Option<String>,
-    /// Who the responder says it is.
+    /// The identity of the responder.
     pub gateway: Option<String>,
-    /// The inner method that came last.
+    /// The last inner method.
     pub inner_method: Option<Arc<InnerMethod>>,
     /// How the initiator proved itself.
     pub auth_method: Option<String>,
     /// The device's inner address.
     pub address: Option<IpAddr>,
-    /// Implementations that named themselves, by role.
+    /// The implementations that identified themselves, by role.
     pub vendors: BTreeMap<Node, &'static str>,
-    /// Whether protected messages could not be opened.
+    /// Whether there are undecryptable messages.
     pub sealed: bool,
 }
 
-/// How an authentication begins, which is all that is known of one that ended before it showed its method.
+/// The start of an authentication, which is all that is known if it ended early.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Opening {
     /// The protocol, with its version.
     pub protocol: &'static str,
-    /// In which of the protocol's ways, if there are several and the capture shows it.
+    /// The mode of the protocol, if there are several and the capture shows it.
     pub mode: Option<&'static str>,
 }
 
 impl Opening {
-    /// In the only way.
+    /// A protocol with a single mode.
     pub const fn of(protocol: &'static str) -> Self {
         Self { protocol, mode: None }
     }
 }
 
-/// The method of an authentication, by the name of the catalogue where it has one, and the suite that was chosen.
+/// The method of an authentication, by its name in the catalogue if it has one, and the chosen suite.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Method {
-    /// `ikev2-eap-tls`; of what did not get as far as to show it, only the protocol.
+    /// `ikev2-eap-tls`; only the protocol if the authentication ended before its method was known.
     pub name: String,
     /// The suite; empty if none was chosen.
     pub suite: String,
-    /// Whether it got as far as to show its method.
+    /// Whether the method is known.
     pub is_known: bool,
-    /// How it began.
+    /// Its start.
     pub opening: Opening,
 }
 
 impl Method {
-    /// Whether an authentication that did not show its method may have been one of this method: they begin alike.
+    /// Whether an authentication of unknown method may have been of this method: they start alike.
     pub fn may_become(&self, known: &Self) -> bool {
         let (own, other) = (self.opening, known.opening);
         let begins_alike = own.protocol == other.protocol && (own.mode.is_none() || own.mode == other.mode);

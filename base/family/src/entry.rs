@@ -13,19 +13,19 @@ use crate::family::{InnerMethod, Words};
 use crate::passed::{Passed, arrives};
 use crate::words::{Dissected, Part, PartKind};
 
-/// What a family keeps of a message, and what the others may ask of it.
+/// The state that a family keeps of a message, and its properties for other families.
 pub trait Content: Any + fmt::Debug {
-    /// Whether a key has opened it.
+    /// Whether it was decrypted.
     fn is_opened(&self) -> bool {
         false
     }
 
-    /// Whether it is said to set something up: a device that gives up does so some time after the last such message.
+    /// Whether it belongs to a set-up: a device times out some time after the last such message.
     fn sets_up(&self) -> bool {
         true
     }
 
-    /// What it says to, or as, a server that decides who may have access.
+    /// Its meaning in a conversation with an access server.
     fn access(&self) -> Option<Access> {
         None
     }
@@ -35,29 +35,29 @@ pub trait Content: Any + fmt::Debug {
         None
     }
 
-    /// Adds what it tells of its conversation. It is asked in order of time.
+    /// Adds its information about the conversation. Called in order of time.
     fn tell(&self, _entry: &Entry, _about: &mut About) {}
 }
 
 impl dyn Content {
-    /// The content of a family, if it is that family's.
+    /// The content of a family, if it is of that family.
     pub fn of<T: Content>(&self) -> Option<&T> {
         (self as &dyn Any).downcast_ref()
     }
 }
 
-/// What is said between who asks for a user's access and the server that decides.
+/// The steps between a client and the server that decides about a user's access.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
     /// Somebody asks.
     Requested,
-    /// The server says yes.
+    /// The server accepts.
     Accepted,
-    /// The server says no, in this word of its standard.
+    /// The server rejects, with this term of its standard.
     Rejected(&'static str),
 }
 
-/// A message as the records of a run would have it. What many messages have in common is kept once.
+/// A message as a run records it. What many messages have in common is stored once.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sent {
     shape: Arc<Shape>,
@@ -111,17 +111,17 @@ impl Sent {
         self.bytes
     }
 
-    /// Which fragment it is, counted from 1; 0 if it is whole.
+    /// The number of the fragment, from 1; 0 for a whole message.
     pub const fn fragment(&self) -> u16 {
         self.fragment
     }
 
-    /// Whether it was sent before.
+    /// Whether it is a retransmission.
     pub const fn is_retransmission(&self) -> bool {
         self.retransmission
     }
 
-    /// Says whether it was sent before.
+    /// Sets whether it is a retransmission.
     pub const fn set_retransmission(&mut self, retransmission: bool) {
         self.retransmission = retransmission;
     }
@@ -136,48 +136,48 @@ impl Sent {
 pub struct Entry {
     /// When its first packet was captured, in nanoseconds.
     pub first_ns: u64,
-    /// When its last one was.
+    /// When its last packet was captured.
     pub at_ns: u64,
     /// The frame of its last packet.
     pub frame: u64,
     /// IP packets, or frames of a LAN.
     pub packets: u64,
-    /// Their bytes, headers of IP included.
+    /// Their bytes, with IP headers.
     pub wire_bytes: u64,
     /// The roles of its ends.
     pub ends: (Node, Node),
-    /// Their addresses; cooked captures of a LAN keep no receiver.
+    /// Their addresses; cooked captures of a LAN lack the receiver.
     pub addrs: (Addr, Option<Addr>),
     /// Its protocol.
     pub protocol: Protocol,
-    /// `IKE_AUTH request 1`; the same words of many messages are kept once.
+    /// `IKE_AUTH request 1`; equal names are stored once.
     pub name: Arc<str>,
-    /// What it carries.
+    /// Its payloads.
     pub parts: Vec<Part>,
-    /// The method that the packet in it runs, if the server of that method speaks.
+    /// The method of the packet in it, if the server of that method sends it.
     pub method: Option<Arc<InnerMethod>>,
-    /// What in it says that something failed.
+    /// The part of it that reports a failure.
     pub failure: Option<String>,
-    /// What else a reader should know.
+    /// Remarks for the reader.
     pub remarks: Vec<String>,
-    /// As the records of a run would have it.
+    /// As a run records it.
     pub sent: Option<Sent>,
-    /// What its family keeps of it.
+    /// The state of its family.
     pub content: Box<dyn Content>,
-    /// The frame of the message that this one repeats.
+    /// The frame of the message that it retransmits.
     pub repeats: Option<u64>,
-    /// Of an answer: how long after the question; its first transmission.
+    /// For an answer: its delay after the first transmission of the question.
     pub answers_after_ns: Option<u64>,
-    /// A question that nobody answered.
+    /// A question without an answer.
     pub unanswered: bool,
-    /// Of a run of traffic: how many more packets there were after the ones shown.
+    /// For a run of traffic: how many more packets there were.
     pub more: u64,
-    /// What became of it, and how long it took, where the capture says so.
+    /// Its fate and transit time, if the capture has them.
     pub fate: Option<(Fate, Duration)>,
 }
 
 impl Entry {
-    /// A message that passed, between these roles.
+    /// A message between these roles.
     pub fn new(passed: &Passed, dissected: Dissected, ends: (Node, Node)) -> Self {
         let Dissected { name, parts, failure, remarks, sent, content } = dissected;
         Self {
@@ -204,27 +204,27 @@ impl Entry {
         }
     }
 
-    /// A second copy that the network made: nobody sent it.
+    /// Whether it is a copy made by the network.
     pub const fn is_copy(&self) -> bool {
         matches!(self.fate, Some((Fate::Duplicate, _)))
     }
 
-    /// Whether it never arrives, as far as the capture says.
+    /// Whether it is lost, as far as the capture shows.
     pub const fn is_lost(&self) -> bool {
         matches!(self.fate, Some((Fate::Lost | Fate::QueueFull, _)))
     }
 
-    /// Whether it arrives as it was sent, as far as the capture says.
+    /// Whether it arrives unchanged, as far as the capture shows.
     pub const fn arrives(&self) -> bool {
         arrives(self.fate)
     }
 
-    /// Whether it is traffic that the SAs are for.
+    /// Whether it is user traffic of the SAs.
     pub fn is_traffic(&self) -> bool {
         self.content.spi().is_some()
     }
 
-    /// Gives the part that stands for a packet of another protocol its words.
+    /// Fills the part that represents a carried packet.
     pub(crate) fn put_words(&mut self, words: Words) {
         let Words { protocol, line, failure, method } = words;
         self.method = method;

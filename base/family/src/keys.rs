@@ -1,20 +1,20 @@
-//! Tables of keys as Wireshark reads them: how a family writes a key down, and how it finds it again.
+//! Key tables in Wireshark's formats: how a family writes its keys, and reads them.
 
 use std::collections::BTreeMap;
 
-/// A table of keys, a file in a directory that is a Wireshark profile.
+/// A key table, a file of a Wireshark profile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KeyTable {
     /// Its name.
     pub file: &'static str,
-    /// The preference that says where it is, for a table that Wireshark does not look for by itself.
+    /// The preference with its path, for a table that Wireshark does not find by itself.
     pub preference: Option<&'static str>,
-    /// Whether keytoll opens anything with it.
+    /// Whether keytoll reads it.
     pub is_read: bool,
 }
 
 impl KeyTable {
-    /// A table that Wireshark looks for by itself, and that keytoll reads.
+    /// A table that Wireshark finds by itself, and that keytoll reads.
     pub const fn new(file: &'static str) -> Self {
         Self { file, preference: None, is_read: true }
     }
@@ -23,22 +23,22 @@ impl KeyTable {
 /// A key, written down.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeyLine {
-    /// What the key is for, without the key: both ends of a conversation tell the same.
+    /// Identifies the key without revealing it: both ends of a conversation report the same.
     pub of: String,
     /// The file of the table.
     pub table: &'static str,
-    /// The line, or what it is that Wireshark cannot decrypt, with the names of its algorithms.
+    /// The line, or the algorithms that Wireshark cannot decrypt.
     pub line: Result<String, String>,
 }
 
-/// The texts of key tables, as somebody has written them.
+/// The texts of key tables, of any origin.
 #[derive(Debug, Default)]
 pub struct Tables {
     texts: BTreeMap<String, String>,
     unusable: u64,
 }
 
-/// More lines of a table are not read.
+/// The limit on the lines of a table.
 const LINES_MAX: usize = 1_000_000;
 
 impl Tables {
@@ -47,29 +47,29 @@ impl Tables {
         Self { texts, unusable: 0 }
     }
 
-    /// The text of a file, if it is there.
+    /// The text of a file, if it exists.
     pub fn text(&self, file: &str) -> Option<&str> {
         self.texts.get(file).map(String::as_str)
     }
 
-    /// Gives every line of a table to `add`, its fields without quotes, and counts those that it cannot use.
+    /// Passes every line of a table to `add`, split into unquoted fields, and counts those that it cannot use.
     pub fn each_line(&mut self, file: &str, mut add: impl FnMut(&[&str]) -> Option<()>) {
         let text = self.texts.get(file).map_or("", String::as_str);
         let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
         for line in lines.take(LINES_MAX) {
-            // None of the values can have a comma inside its quotes.
+            // No value has a comma inside its quotes.
             let fields: Vec<&str> = line.split(',').map(|field| field.trim().trim_matches('"')).collect();
             self.unusable += u64::from(add(&fields).is_none());
         }
     }
 
-    /// Lines that could not be used: damaged, or of algorithms that we do not have.
+    /// Unusable lines: damaged, or with unknown algorithms.
     pub const fn unusable(&self) -> u64 {
         self.unusable
     }
 }
 
-/// A secret as a line of the preferences holds it whole, if it can be typed.
+/// A secret in the syntax of the preferences, if it is printable.
 pub fn typed(secret: &[u8]) -> Option<&str> {
     let is_printable = |byte: u8| byte == b' ' || byte.is_ascii_graphic();
     let text = std::str::from_utf8(secret).ok()?;

@@ -1,5 +1,5 @@
-//! The contract of a protocol family as captures and observers see it: how its packets are recognised, what its messages are
-//! called, which of them belong together and what they come to, and how the keys that it reveals are written down.
+//! The contract of a protocol family for captures and observers: how its packets are recognised, the names of its messages, which
+//! of them belong together, their outcome, and the format of its keys.
 //!
 //! ```text
 //!   Frame --Recogniser, Framing, …--> Passed --Analyser::dissect--> Dissected --Analyser::file--> Book of conversations
@@ -9,12 +9,12 @@
 //! A protocol crate implements [`Family`] in its `family.rs` and has a line in `FAMILIES` of `world/rigs`. A family with
 //! requests and responses and nothing else to tell implements [`Simple`], and [`simple::Requests`] is its analyser.
 //!
-//! Families do not know each other. Where they meet they meet in the [`Book`]:
+//! Families do not know each other. They share the [`Book`]:
 //!
-//! * packets that one carries and another asks a server about, as EAP in IKE and in RADIUS ([`Book::pass_carried`]);
-//! * who waits for whom, which tells whose question a server is asked ([`Book::wait`]);
-//! * which conversation has set up an SA, by the SPI of its packets ([`Book::expect_traffic`]);
-//! * who of two hosts is the device ([`Book::meet`]).
+//! * packets that one family carries and another forwards to a server, such as EAP in IKE and in RADIUS ([`Book::pass_carried`]);
+//! * conversations that wait for a server, to which its messages belong ([`Book::wait`]);
+//! * the conversation that has set up an SA, by the SPI of its packets ([`Book::expect_traffic`]);
+//! * which of two hosts is the device ([`Book::meet`]).
 
 pub mod book;
 pub mod conversation;

@@ -1,17 +1,17 @@
-//! How the packets of a family are found among others: by the port, the number or the type that a standard gives them, and
-//! elsewhere by what they look like, because laboratories use any port.
+//! How the packets of a family are recognised: by their registered port, number or type, and otherwise by their contents,
+//! because laboratories use any port.
 
 use keytoll_net::Socket;
 use keytoll_trace::Protocol;
 
-/// A UDP datagram that somebody may know.
+/// A UDP datagram to be recognised.
 #[derive(Debug, Clone, Copy)]
 pub struct Udp<'a> {
     /// The sender.
     pub from: Socket,
     /// The receiver.
     pub to: Socket,
-    /// What it carries.
+    /// Its payload.
     pub payload: &'a [u8],
 }
 
@@ -22,13 +22,13 @@ impl Udp<'_> {
     }
 }
 
-/// Tells the UDP datagrams of a family from others. It may learn ports from what it sees.
+/// Recognises the UDP datagrams of a family. It may learn ports.
 pub trait Recogniser {
-    /// The protocol of a datagram to or from a port of the family, or in words what it is that is of no use; none of ports
-    /// that are not the family's.
+    /// The protocol of a datagram to or from a port of the family, or the kind of one that is of no interest; `None` for other
+    /// ports.
     fn by_port(&mut self, udp: &Udp<'_>) -> Option<Result<Protocol, String>>;
 
-    /// The protocol of a datagram at any other ports, if it can be nothing else. All of the datagram is there.
+    /// The protocol of a datagram at any other ports, if its contents are unambiguous. The datagram is complete.
     fn by_looks(&mut self, udp: &Udp<'_>) -> Option<Protocol>;
 }
 
@@ -39,7 +39,7 @@ pub struct ByPort {
     pub protocol: Protocol,
     /// Its ports.
     pub ports: &'static [u16],
-    /// Whether a payload at other ports can be nothing else.
+    /// Whether a payload at other ports is unambiguous.
     pub looks_like: fn(&[u8]) -> bool,
 }
 
@@ -56,32 +56,32 @@ impl Recogniser for ByPort {
 /// Messages of a protocol in TCP streams.
 #[derive(Debug, Clone, Copy)]
 pub struct Framing {
-    /// The protocol, as people write it.
+    /// The protocol's name.
     pub name: &'static str,
     /// The protocol.
     pub protocol: Protocol,
     /// Its ports.
     pub ports: &'static [u16],
-    /// So many bytes tell whether a message begins, and how long it is.
+    /// How many bytes suffice to recognise a message and its length.
     pub header_len: usize,
-    /// At ports that are not the protocol's, so many are needed to be sure.
+    /// How many bytes are needed at other ports than the protocol's.
     pub sure_len: usize,
-    /// Whether bytes, [`Self::header_len`] of them at least, begin a message.
+    /// Whether bytes, at least [`Self::header_len`], start a message.
     pub begins: fn(&[u8]) -> bool,
-    /// Whether bytes can be nothing else than the beginning of a message; they may be fewer than [`Self::sure_len`].
+    /// Whether bytes unambiguously start a message; there may be fewer than [`Self::sure_len`].
     pub is_surely: fn(&[u8]) -> bool,
-    /// The length of a message that has begun.
+    /// The length of a message.
     pub length: fn(&[u8]) -> usize,
 }
 
-/// Messages of a protocol in SCTP associations: a DATA chunk, or several in a row.
+/// Messages of a protocol in SCTP associations: one DATA chunk, or several consecutive ones.
 #[derive(Debug, Clone, Copy)]
 pub struct Chunks {
     /// The protocol.
     pub protocol: Protocol,
     /// The payload protocol identifier.
     pub ppid: u32,
-    /// That of messages inside DTLS, which cannot be read, and what these are called.
+    /// The identifier and name of messages inside DTLS, which cannot be decrypted.
     pub sealed: Option<(u32, &'static str)>,
     /// No message is longer.
     pub bytes_max: usize,
@@ -90,12 +90,12 @@ pub struct Chunks {
 /// PDUs of a protocol directly in the frames of a LAN.
 #[derive(Debug, Clone, Copy)]
 pub struct OnLan {
-    /// The protocol, as people write it.
+    /// The protocol's name.
     pub name: &'static str,
     /// The protocol.
     pub protocol: Protocol,
     /// The EtherType.
     pub ether_type: u16,
-    /// The length of a PDU, which the padding of a short frame may follow; in words what it is if that is of no use.
+    /// The length of a PDU, which may be followed by padding; or its kind if it is of no interest.
     pub length: fn(&[u8]) -> Result<usize, String>,
 }

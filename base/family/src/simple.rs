@@ -1,5 +1,5 @@
-//! Families with requests and responses, or with messages that answer each other in turn, and nothing else to tell: what each
-//! message says of itself is enough to put conversations together.
+//! Families with requests and responses, or with alternating messages, in which each message identifies its conversation by
+//! itself.
 
 use std::collections::BTreeMap;
 
@@ -14,55 +14,55 @@ use crate::family::Analyser;
 use crate::passed::Passed;
 use crate::words::{Dissected, Part, unreadable};
 
-/// A family of which every message says by itself where it belongs.
+/// A family in which every message identifies its conversation by itself.
 ///
 /// ```text
 ///   fn analyser(&self, _: &mut Tables) -> Option<Box<dyn Analyser>> { Some(Box::new(simple::Requests::of(&Knock))) }
 /// ```
 pub trait Simple: Sync {
-    /// What its conversations are about.
+    /// The kind of its conversations.
     fn kind(&self) -> Kind;
 
     /// The name of the method in the catalogue.
     fn method(&self) -> &'static str;
 
-    /// Reads a message.
+    /// Decodes a message.
     ///
     /// # Errors
-    /// What in the bytes is no message.
+    /// When the bytes are not a message.
     fn read(&self, bytes: &[u8]) -> Result<Said, DecodeError>;
 }
 
-/// What a message says.
+/// A decoded message.
 #[derive(Debug, Clone)]
 pub struct Said {
     /// `I1`, `knock 7`.
     pub name: String,
-    /// What it carries, in order.
+    /// Its payloads, in order.
     pub parts: Vec<Part>,
-    /// What in it says that something failed.
+    /// The part of it that reports a failure.
     pub failure: Option<String>,
-    /// As the records of a run would have it.
+    /// As a run records it.
     pub sent: Message,
-    /// Who sends it, and to whom.
+    /// The roles of sender and receiver.
     pub ends: (Node, Node),
-    /// What messages of one conversation between two hosts have in common, as a nonce or an identity; may be empty.
+    /// Identifies a conversation between two hosts, such as a nonce or an identity; may be empty.
     pub conversation: Vec<u8>,
-    /// It begins a conversation, unless the same message was sent before.
+    /// Whether it starts a conversation, unless it is a retransmission.
     pub begins: bool,
     /// The question that it answers, by a number of the family's own.
     pub answers: Option<u32>,
     /// The question that it asks.
     pub asks: Option<u32>,
-    /// What the conversation has come to with it; of several the first counts.
+    /// The outcome of the conversation with it; the first one counts.
     pub end: Option<End>,
-    /// Who the device says it is.
+    /// The identity of the device.
     pub user: Option<String>,
     /// The suite that was chosen.
     pub suite: Option<String>,
-    /// The suite that was chosen for traffic.
+    /// The chosen suite for traffic.
     pub child_suite: Option<String>,
-    /// What tells the conversation from others, for people and by name for programs.
+    /// Identifiers of the conversation, for people and for programs.
     pub ids: Ids,
     /// The SPI under which its sender will receive traffic.
     pub spi: Option<u32>,
@@ -96,7 +96,7 @@ impl Said {
 pub enum End {
     /// Both ends are satisfied.
     Established,
-    /// The sender is not: why, in the words of the standard.
+    /// The sender fails: the reason, in the terms of the standard.
     Failed(String),
 }
 
@@ -118,14 +118,14 @@ impl Content for Kept {
     }
 }
 
-/// What tells conversations apart: the two hosts, and what their messages have in common.
+/// Identifies a conversation: the two hosts, and the key in its messages.
 type Key = (Host, Host, Vec<u8>);
 
 /// The analyser of a simple family.
 pub struct Requests {
     family: &'static dyn Simple,
     latest: BTreeMap<Key, usize>,
-    /// Questions that wait, by conversation and number: every transmission.
+    /// Outstanding questions, by conversation and number: every transmission.
     open: BTreeMap<(usize, u32), Vec<Place>>,
 }
 

@@ -1,5 +1,4 @@
-//! Messages in the words of their standard: a name, the parts they carry, and what of it somebody who looks for a fault would
-//! want to see.
+//! Decoded messages in the terms of their standard: a name, payloads, and remarks that help to find a fault.
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,25 +7,25 @@ use keytoll_trace::Message;
 
 use crate::entry::Content;
 
-/// A message in words.
+/// A decoded message.
 #[derive(Debug)]
 pub struct Dissected {
     /// `IKE_AUTH request 1`.
     pub name: String,
-    /// What it carries, in order.
+    /// Its payloads, in order.
     pub parts: Vec<Part>,
-    /// What in it says that something failed.
+    /// The part of it that reports a failure.
     pub failure: Option<String>,
-    /// What else a reader should know: damage, missing keys, NAT.
+    /// Remarks for the reader: damage, missing keys, NAT.
     pub remarks: Vec<String>,
-    /// As the records of a run would have it; none for what is no message.
+    /// As a run records it; `None` if it is not a message.
     pub sent: Option<Message>,
-    /// What its family has to know of it to file it, and to judge the conversation.
+    /// The state with which its family files it and judges the conversation.
     pub content: Box<dyn Content>,
 }
 
 impl Dissected {
-    /// A message of which only the name and the content are there.
+    /// A message with only a name and a content.
     pub fn bare(name: impl Into<String>, content: impl Content) -> Self {
         Self {
             name: name.into(),
@@ -39,13 +38,13 @@ impl Dissected {
     }
 }
 
-/// The content of a message that cannot be read; its ports say what it should be.
+/// The content of an undecodable message, whose protocol follows from its ports.
 #[derive(Debug)]
 pub struct Unreadable;
 
 impl Content for Unreadable {}
 
-/// A message of `protocol`, as people write it, that cannot be read.
+/// An undecodable message of a protocol with this name.
 pub fn unreadable(protocol: &str, error: &impl fmt::Display) -> Dissected {
     let remarks = vec![format!("MALFORMED: {error}")];
     Dissected { remarks, ..Dissected::bare(format!("unreadable {protocol}"), Unreadable) }
@@ -54,35 +53,35 @@ pub fn unreadable(protocol: &str, error: &impl fmt::Display) -> Dissected {
 /// One payload, attribute or the like.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Part {
-    /// What it is for the conversation.
+    /// Its function in the conversation.
     pub kind: PartKind,
-    /// What it is called. The same words of many messages are kept once, as those of `detail`.
+    /// Its name. Equal texts of many messages are stored once, also in `detail`.
     pub name: Arc<str>,
-    /// What it says; may be empty.
+    /// Its contents; may be empty.
     pub detail: Arc<str>,
 }
 
-/// What a part is for the conversation that its message belongs to.
+/// The function of a part in its conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PartKind {
-    /// A packet of another protocol, as EAP. The conversation puts it into words, because its messages may span packets.
+    /// A packet of another protocol, such as EAP. The conversation decodes it, because its messages may span packets.
     Carried,
     /// Anything else, which is only shown.
     Other,
 }
 
 impl Part {
-    /// A part that says something.
+    /// A part with contents.
     pub fn new(name: impl Into<Arc<str>>, detail: impl Into<Arc<str>>) -> Self {
         Self { kind: PartKind::Other, name: name.into(), detail: detail.into() }
     }
 
-    /// A packet of the protocol `name` that the message carries; empty until the conversation has put it into words.
+    /// A packet of the protocol `name` that the message carries; empty until the conversation has decoded it.
     pub fn carried(name: impl Into<Arc<str>>, words: impl Into<Arc<str>>) -> Self {
         Self { kind: PartKind::Carried, ..Self::new(name, words) }
     }
 
-    /// A part whose presence says it all.
+    /// A part without contents.
     pub fn bare(name: impl Into<Arc<str>>) -> Self {
         Self::new(name, "")
     }
@@ -93,19 +92,19 @@ impl fmt::Display for Part {
         let Self { kind, name, detail } = self;
         match kind {
             _ if detail.is_empty() => f.write_str(name),
-            // The words of a packet say themselves of which protocol it is.
+            // The description of a packet includes its protocol.
             PartKind::Carried => f.write_str(detail),
             PartKind::Other => write!(f, "{name}({detail})"),
         }
     }
 }
 
-/// Text that somebody on the network chose, safe and short enough for a terminal.
+/// Untrusted text, made safe and short enough for a terminal.
 pub fn printable(bytes: &[u8]) -> String {
     printable_within(bytes, 64)
 }
 
-/// The same, of which so many characters are short enough.
+/// The same with this limit on its characters.
 pub fn printable_within(bytes: &[u8], len_max: usize) -> String {
     let text = String::from_utf8_lossy(bytes);
     let mut shown: String = text
@@ -119,7 +118,7 @@ pub fn printable_within(bytes: &[u8], len_max: usize) -> String {
     shown
 }
 
-/// Neither joins nor reverses what stands beside it.
+/// Whether a character neither joins nor reverses the text around it.
 const fn is_plain(char: char) -> bool {
     !matches!(char, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fffd}')
 }
@@ -136,7 +135,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_on_the_network_cannot_write_to_the_terminal() {
+    fn untrusted_names_cannot_control_the_terminal() {
         assert_eq!(printable(b"a\x1b[2J\n\xff\xe2\x80\xaeb"), "a?[2J???b");
         assert_eq!(printable(&[b'x'; 100]), format!("{}...", "x".repeat(64)));
     }

@@ -1,4 +1,4 @@
-//! The layout of a row: its nodes, the links between them, where each listens, and what an authentication is to achieve.
+//! The layout of a row: its nodes, the links between them, their listening sockets, and the goal of an authentication.
 
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
@@ -9,29 +9,29 @@ use keytoll_net::{Addr, Host};
 use keytoll_scenario::plan::Maker;
 use keytoll_sim::LinkConfig;
 
-/// The nodes of a row and what joins them.
+/// The nodes and links of a row.
 #[derive(Debug, Clone)]
 pub struct Layout {
-    /// Every node, in the order in which they are built and told of.
+    /// All nodes, in the order in which they are built and reported.
     pub nodes: Vec<NodeSpec>,
     /// Every link.
     pub links: Vec<LinkSpec>,
-    /// The node that begins an authentication.
+    /// The node that initiates an authentication.
     pub initiator: Node,
-    /// What it achieves if it succeeds.
+    /// Its goal.
     pub goal: Goal,
-    /// Between whom users send.
+    /// The ends of user traffic.
     pub users: Users,
-    /// How long the end of an SA takes at most on real links: its answer, or the way of a message that nobody answers.
+    /// The longest time that the teardown of an SA takes on real links: the answer to a DELETE, or its transit if there is none.
     pub closing_max: Duration,
 }
 
-/// What ends an authentication that succeeds.
+/// The event that ends a successful authentication.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Goal {
     /// The initiator has an SA.
     Sa,
-    /// An echo request of the initiator was answered through its SA.
+    /// The reply to an echo request of the initiator through its SA.
     Echo,
 }
 
@@ -40,15 +40,15 @@ pub enum Goal {
 pub struct NodeSpec {
     /// Its name.
     pub node: Node,
-    /// Whose program it is.
+    /// The maker of its program.
     pub maker: Maker,
-    /// Whether an authentication leaves an SA in it.
+    /// Whether an authentication establishes an SA in it.
     pub holds_sas: bool,
-    /// Addresses that it has besides those of its links.
+    /// Addresses besides those of its links.
     pub inner: Vec<IpAddr>,
-    /// Where it takes datagrams: at ports of UDP, or directly on IP.
+    /// Where it receives datagrams: UDP ports, or IP protocols.
     pub datagrams: Vec<Addr>,
-    /// How it speaks over TCP, if it does.
+    /// Its TCP streams, if it has any.
     pub streams: Option<Streams>,
 }
 
@@ -57,9 +57,9 @@ pub struct NodeSpec {
 pub struct Streams {
     /// Which.
     pub protocol: Protocol,
-    /// How long a message is that begins with these bytes.
+    /// The length of a message that starts with these bytes.
     pub length: fn([u8; 4]) -> Result<usize, DecodeError>,
-    /// Where it takes connections.
+    /// Its listening sockets.
     pub listen: Vec<SocketAddr>,
 }
 
@@ -68,12 +68,11 @@ pub struct Streams {
 pub struct LinkSpec {
     /// Both ends, in the order of the link's name.
     pub ends: [End; 2],
-    /// What happens on it, from the first end to the second and back.
+    /// Its parameters, from the first end to the second and back.
     pub config: LinkConfig,
-    /// What it carries, where a packet does not tell.
+    /// The protocol on it, where packets do not show it.
     pub protocol: Protocol,
-    /// The length of the prefix that the addresses of both ends have in common; none: each end only knows the way to the
-    /// other one.
+    /// The length of the prefix that the addresses of both ends share; `None`: each end only has a route to the other one.
     pub prefix_bits: Option<u8>,
 }
 
@@ -86,14 +85,14 @@ pub struct End {
     pub host: Host,
 }
 
-/// Between whom users send.
+/// The ends of user traffic.
 #[derive(Debug, Clone, Copy)]
 pub struct Users {
     /// The two nodes, the initiator first.
     pub nodes: [Node; 2],
     /// Their addresses outside of SAs.
     pub outer: [IpAddr; 2],
-    /// Whom the initiator reaches through its SA.
+    /// The address that the initiator reaches through its SA.
     pub target: IpAddr,
 }
 
@@ -108,18 +107,18 @@ impl Layout {
         self.links.iter().find(|spec| spec.link() == link)
     }
 
-    /// Whose address it is.
+    /// The node with this address.
     pub fn owner(&self, host: Host) -> Option<Node> {
         let mut ends = self.links.iter().flat_map(|link| link.ends);
         ends.find(|end| end.host == host).map(|end| end.node)
     }
 
-    /// Whether a program at this node is not ours.
+    /// Whether a node runs a foreign daemon.
     pub fn is_foreign(&self, node: Node) -> bool {
         self.node(node).is_some_and(|spec| spec.maker.is_foreign())
     }
 
-    /// Whether an authentication leaves an SA in a node.
+    /// Whether an authentication establishes an SA in a node.
     pub fn holds_sas(&self, node: Node) -> bool {
         self.node(node).is_some_and(|spec| spec.holds_sas)
     }
@@ -143,7 +142,7 @@ impl LinkSpec {
         Link::between(self.ends[0].node, self.ends[1].node)
     }
 
-    /// Our end and the peer's, if a node is at one.
+    /// Our end and the peer's, if the node is one of them.
     pub fn seen_from(&self, node: Node) -> Option<[End; 2]> {
         let [a, b] = self.ends;
         match (a.node == node, b.node == node) {

@@ -5,9 +5,9 @@
 //!   plan -----------Rig::prepare---> keys and certificates, once --Prepared::set_up--> Setup --host--> Host of each node
 //! ```
 //!
-//! Whoever drives a rig knows neither its nodes nor its protocols: it builds the nodes that the [`Layout`] names, joins
-//! them as it says, has the initiator begin and waits for the [`Goal`]. Where the nodes are is the driver's to say
-//! ([`Placement`]); which addresses they have there is the rig's.
+//! The driver of a rig knows neither its nodes nor its protocols: it builds the nodes of the [`Layout`], connects them
+//! accordingly, makes the initiator start and waits for the [`Goal`]. The driver decides where the nodes run ([`Placement`]), the
+//! rig which addresses they have there.
 
 mod layout;
 mod link;
@@ -25,34 +25,34 @@ pub use layout::{End, Goal, Layout, LinkSpec, NodeSpec, Streams, Users};
 pub use link::{link, wire};
 pub use placement::Placement;
 
-/// As long as links carry something of users within this time, their traffic is not over.
+/// User traffic is over when no link has carried any for this time.
 pub const QUIET: Duration = Duration::from_secs(1);
 
 /// One access technology.
 pub trait Rig: Sync {
-    /// Whether it runs a method.
+    /// Whether it supports a method.
     fn runs(&self, method: &Method) -> bool;
 
-    /// The ports that standards give its protocols. Each is another where [`Placement::port`] says so.
+    /// The standard ports of its protocols, which [`Placement::port`] may replace.
     fn standard_ports(&self) -> &'static [u16];
 
-    /// The nodes of a row and what joins them.
+    /// The nodes and links of a row.
     fn layout(&self, row: &RowPlan, placement: &Placement) -> Layout;
 
-    /// What nodes of a row share that a reader of a capture needs; `seed` is the row's.
+    /// Secrets that nodes of a row share and that decrypt its capture; `seed` is the row's.
     fn shared_secrets(&self, row: &RowPlan, seed: &Seed) -> Vec<SharedSecret>;
 
-    /// Everything secret in a row with its name, for whoever proves that nothing tells it; `seed` is the row's.
+    /// All secrets of a row with their names, for tests that none is revealed; `seed` is the row's.
     fn secrets(&self, seed: &Seed) -> Vec<(&'static str, Secret)>;
 
-    /// Makes the keys and certificates of all rows that it runs.
+    /// Generates the keys and certificates of all rows that it supports.
     fn prepare(&self, plan: &Plan) -> Box<dyn Prepared>;
 }
 
-/// A secret between the two ends of a link.
+/// A secret shared by the two ends of a link.
 #[derive(Debug)]
 pub struct SharedSecret {
-    /// Whose it is.
+    /// The link.
     pub link: Link,
     /// The secret.
     pub secret: Secret,
@@ -60,11 +60,11 @@ pub struct SharedSecret {
 
 /// A rig with the keys and certificates of a plan.
 pub trait Prepared: Send + Sync {
-    /// Sets up a row; `seed` is the row's root of randomness, on which everything in it depends.
+    /// Sets up a row; everything random in it depends on `seed`, the row's root seed.
     fn set_up(&self, row: &RowPlan, placement: &Placement, seed: &Seed) -> Box<dyn Setup>;
 }
 
-/// A row that is set up. Setups of the same row are the same, wherever each of its hosts runs.
+/// A prepared row. Setups of the same row are equal, wherever each of its hosts runs.
 pub trait Setup {
     /// The host at a node, at most once each.
     ///
@@ -72,9 +72,9 @@ pub trait Setup {
     /// If the layout of the row has no such node.
     fn host(&mut self, node: Node) -> Box<dyn Host>;
 
-    /// What happens elsewhere before the initiator begins an authentication.
+    /// Called before each authentication, for events outside the nodes.
     fn before_authentication(&self);
 
-    /// Forgets what one authentication leaves to the next, outside the hosts.
+    /// Resets the state that one authentication leaves to the next, outside the hosts.
     fn forget(&self);
 }

@@ -1,11 +1,11 @@
-//! Links as a plan describes them.
+//! Links of a plan.
 
 use std::time::Duration;
 
 use keytoll_scenario::plan::{self, Network};
 use keytoll_sim::{Direction, LinkConfig};
 
-/// The link of a network with the wire behind it, device first.
+/// The link of a network followed by a wire, device first.
 pub fn link(network: &Network, wire: Duration) -> LinkConfig {
     let with_wire = |way: Direction| Direction { delay: way.delay + wire, ..way };
     LinkConfig {

@@ -1,29 +1,29 @@
-//! Where the nodes of a row are: documentation prefixes in the simulator and in network namespaces, a corner of
-//! 127.0.0.0/8 where neither is to be had.
+//! Where the nodes of a row run: at documentation prefixes in the simulator and in network namespaces, or in a part of 127.0.0.0/8
+//! without these.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
 
 use serde::{Deserialize, Serialize};
 
-/// Where the nodes of a row are.
+/// Where the nodes of a row run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Placement {
-    /// In the simulator, at the laboratory's addresses.
+    /// In the simulator, at the addresses of the laboratory.
     Simulator,
-    /// In network namespaces, at the laboratory's addresses.
+    /// In network namespaces, at the addresses of the laboratory.
     Namespaces,
-    /// On the machine's own loopback, at 127.a.b.1 and the next ones. IPv4: IPv6 has one loopback address only.
+    /// On the loopback interface, at consecutive addresses from 127.a.b.1. IPv4 only: IPv6 has a single loopback address.
     Loopback {
         /// The bytes a and b.
         net: [u8; 2],
-        /// The ports in place of the standard ones.
+        /// Replacements of standard ports.
         ports: BTreeMap<u16, u16>,
     },
 }
 
 impl Placement {
-    /// The address of somebody who has that one in the laboratory, and on the loopback that place from 1.
+    /// The address of the node with this address in the laboratory, and with this number, from 1, on the loopback.
     pub fn address(&self, laboratory: IpAddr, place: u8) -> IpAddr {
         match *self {
             Self::Simulator | Self::Namespaces => laboratory,
@@ -31,7 +31,7 @@ impl Placement {
         }
     }
 
-    /// The port of a protocol that has that one by its standard.
+    /// The port of a protocol with this standard port.
     pub fn port(&self, standard: u16) -> u16 {
         match self {
             Self::Simulator | Self::Namespaces => standard,
@@ -39,12 +39,12 @@ impl Placement {
         }
     }
 
-    /// Whether the nodes have real sockets, none of which carries packets directly on IP.
+    /// Whether the nodes have real sockets, none of which is a raw one.
     pub const fn is_live(&self) -> bool {
         !matches!(self, Self::Simulator)
     }
 
-    /// Whether the nodes are on the machine's own loopback.
+    /// Whether the nodes are on the loopback interface.
     pub const fn is_loopback(&self) -> bool {
         matches!(self, Self::Loopback { .. })
     }

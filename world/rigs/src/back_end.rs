@@ -1,5 +1,5 @@
-//! What stands behind a node that lets others authenticate: the AAA server, reached by RADIUS, and the HSS behind it,
-//! reached by Diameter. Every rig with EAP has the same.
+//! The back end of an authenticator: the AAA server, reached by RADIUS, and the HSS, reached by Diameter. All rigs with EAP share
+//! it.
 
 use std::net::SocketAddr;
 
@@ -21,7 +21,7 @@ use crate::eap::{self, Ends, Memories};
 use crate::fault;
 use crate::sites::Sites;
 
-/// Which nodes a row has behind its authenticator. Foreign AAA servers bring their own vectors.
+/// The nodes of a row's back end. Foreign AAA servers generate their own vectors.
 fn present(row: &RowPlan) -> &'static [Node] {
     let own = !row.options.makers.aaa.is_foreign();
     match (row.method.eap(), row.method.has_card() && own) {
@@ -31,7 +31,7 @@ fn present(row: &RowPlan) -> &'static [Node] {
     }
 }
 
-/// The nodes of a row behind its authenticator.
+/// The nodes of a row's back end.
 pub(crate) fn nodes(row: &RowPlan, sites: &Sites) -> impl Iterator<Item = NodeSpec> {
     present(row).iter().map(move |&node| match node {
         Node::Hss => hss(sites),
@@ -66,13 +66,13 @@ fn diameter(listen: Vec<SocketAddr>) -> Streams {
     Streams { protocol: DIAMETER, length: keytoll_diameter::wire::message::length, listen }
 }
 
-/// Where an authenticator takes the answers of the AAA server, if its row has one.
+/// Where an authenticator receives the answers of the AAA server, if its row has one.
 pub(crate) fn client_sockets(row: &RowPlan, sites: &Sites) -> impl Iterator<Item = Addr> {
     let ports = row.method.eap().map(|_| eap::RADIUS_CLIENT_PORTS);
     ports.into_iter().flatten().map(|port| Addr::udp(sites.core, port))
 }
 
-/// The links of a row behind its authenticator.
+/// The links of a row's back end.
 pub(crate) fn links(row: &RowPlan, authenticator: Node, sites: &Sites) -> impl Iterator<Item = LinkSpec> {
     present(row).iter().map(move |&node| match node {
         Node::Hss => LinkSpec {
@@ -90,22 +90,22 @@ pub(crate) fn links(row: &RowPlan, authenticator: Node, sites: &Sites) -> impl I
     })
 }
 
-/// What authenticator and AAA server share.
+/// The secret shared by authenticator and AAA server.
 pub(crate) fn shared_secrets(row: &RowPlan, authenticator: Node, seed: &Seed) -> Vec<SharedSecret> {
     let link = Link::between(authenticator, Node::Aaa);
     row.method.eap().map(|_| SharedSecret { link, secret: eap::secret(seed) }).into_iter().collect()
 }
 
-/// What devices and the back end of a row know that nobody else does.
+/// The secrets of a row's devices and back end.
 #[derive(Debug)]
 pub struct Secrets {
     /// Of the user with a password.
     pub password: Secret,
     /// The subscriber's key on the card.
     pub key: [u8; 16],
-    /// The operator's code, derived for the subscriber.
+    /// The operator's code OPc of the subscriber.
     pub opc: [u8; 16],
-    /// Between authenticator and AAA server.
+    /// The secret of authenticator and AAA server.
     pub radius: Secret,
 }
 
@@ -117,7 +117,7 @@ pub fn imsi() -> Imsi {
     eap::imsi()
 }
 
-/// What a method of EAP asks of the device's card, if it needs one.
+/// The kind of card that an EAP method needs, if any.
 pub fn card(method: &EapMethod) -> Option<Flavour> {
     eap::method(method).card
 }
@@ -126,7 +126,7 @@ pub fn card(method: &EapMethod) -> Option<Flavour> {
 pub const AMF: [u8; 2] = eap::AMF;
 
 impl Secrets {
-    /// Those of a row, whose seed it is.
+    /// The secrets of a row with this seed.
     pub fn of(seed: &Seed) -> Self {
         let [key, opc] = eap::subscriber_keys(seed);
         Self { password: eap::password_of(seed), key, opc, radius: eap::secret(seed) }
@@ -148,7 +148,7 @@ impl Secrets {
 pub(crate) struct BackEnd {
     ends: Option<Ends>,
     memories: Memories,
-    /// A card that is used elsewhere between authentications.
+    /// A card that is also used elsewhere between authentications.
     travelling_card: Option<SharedCard>,
 }
 
@@ -185,12 +185,12 @@ impl BackEnd {
         }
     }
 
-    /// What happens elsewhere before an authentication begins.
+    /// Simulates the use of a card elsewhere before an authentication starts.
     pub(crate) fn before_authentication(&self) {
         self.travelling_card.iter().for_each(fault::travel);
     }
 
-    /// Forgets what could be continued.
+    /// Discards sessions that could be resumed.
     pub(crate) fn forget(&self) {
         self.memories.forget();
     }

@@ -1,4 +1,4 @@
-//! Keys and certificates of a plan: made once, before any row runs, and shared by all of them.
+//! Keys and certificates of a plan: generated once, before any row runs, and shared by all rows.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,16 +13,16 @@ use keytoll_scenario::plan::{Chain, CryptoMode, Plan, RowPlan};
 
 use crate::fault;
 
-/// Who the device says it is.
+/// The identity of the device.
 pub const UE_ID: &str = "ue@lab";
-/// Who the gateway says it is.
+/// The identity of the gateway.
 pub const GW_ID: &str = "gw.lab";
-/// Who the AAA server says it is.
+/// The identity of the AAA server.
 pub const AAA_ID: &str = "aaa.lab";
 
 /// 2026-01-01 to 2036-01-01.
 const VALIDITY: Validity = Validity { from_unix_seconds: 1_767_225_600, until_unix_seconds: 2_082_758_400 };
-/// The laboratory's calendar stands at 2026-06-01, so that certificates of one seed are judged alike for ever.
+/// The fixed date of certificate checks, 2026-06-01, so that certificates of one seed are always judged alike.
 const TODAY_UNIX_SECONDS: u64 = 1_780_272_000;
 
 /// The certificates of every row of a plan.
@@ -31,7 +31,7 @@ pub(crate) struct Credentials {
     sets: Arc<BTreeMap<Set, Certificates>>,
 }
 
-/// What certificates have in common.
+/// The parameters of certificates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Set {
     pub(crate) purpose: Purpose,
@@ -39,13 +39,13 @@ pub(crate) struct Set {
     /// Lengths of the chains: the device's, and the server's.
     pub(crate) initiator: u8,
     pub(crate) responder: u8,
-    /// Whether both sides have the lists of their issuers and ask them.
+    /// Whether both sides have the revocation lists of their issuers and check them.
     pub(crate) crls: bool,
-    /// What is wrong with the server's.
+    /// The fault of the server's certificate.
     pub(crate) fault: Option<Fault>,
 }
 
-/// Who shows the certificates to whom.
+/// The use of the certificates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Purpose {
     /// Device and gateway, in IKE.
@@ -54,7 +54,7 @@ pub(crate) enum Purpose {
     Tls,
 }
 
-/// The certificates of both sides, and what each side trusts.
+/// The certificates and trust anchors of both sides.
 pub struct Certificates {
     /// The device's.
     pub ue: Credential,
@@ -62,14 +62,14 @@ pub struct Certificates {
     pub gw: Credential,
     pub(crate) ue_trusts: Arc<dyn Trust>,
     pub(crate) gw_trusts: Arc<dyn Trust>,
-    /// Who signed the device's certificate, as DER for programs that are not ours.
+    /// The trust anchor of the device's certificate, as DER for foreign daemons.
     pub ue_anchor: Vec<u8>,
-    /// Who signed the server's.
+    /// The trust anchor of the server's certificate.
     pub gw_anchor: Vec<u8>,
 }
 
 impl Credentials {
-    /// Makes the keys and certificates that the rows of a plan need in TLS, and those of `own` that a row needs besides.
+    /// Generates the keys and certificates that the rows of a plan need in TLS, and those that `own` returns for a row.
     pub(crate) fn prepare(plan: &Plan, own: fn(&RowPlan) -> Option<Set>) -> Self {
         let mut sets = BTreeMap::new();
         for key in plan.rows.iter().flat_map(|row| [own(row), tls_set(row)]).flatten() {
@@ -130,7 +130,7 @@ impl Certificates {
         let (gw, mut ue_trusts, gw_anchor) =
             issue(past.as_mut().unwrap_or(&mut authority), server, server_id, responder);
         if fault == Some(Fault::UnknownCa) {
-            // A certificate that signs itself is an authority of its own, and of another name.
+            // A self-signed certificate is an authority of its own, with another name.
             (_, ue_trusts, _) = issue(&mut authority, "another authority", device_id, 1);
         }
         let mut lists = |authority: &Authority, revoked: Option<&Credential>| {
@@ -147,7 +147,7 @@ impl Certificates {
     }
 }
 
-/// The lists of all issuers, which hold as long as their certificates.
+/// The revocation lists of all issuers, valid as long as their certificates.
 fn revocation_lists(
     authority: &Authority,
     revoked: Option<&Credential>,
@@ -158,7 +158,7 @@ fn revocation_lists(
     lists.iter().map(|der| RevocationList::read(der).expect("the authority's own list parses")).collect()
 }
 
-/// Certificates are issued by AWS-LC even where OpenSSL is to be measured: the keys are made with it.
+/// Certificates are issued by AWS-LC even if OpenSSL is measured: the keys are generated with it.
 fn issuing_provider(plan: &Plan) -> Provider {
     match plan.crypto {
         CryptoMode::Null | CryptoMode::Table => Provider::Null(Null),
@@ -176,7 +176,7 @@ fn adopted(plan: &Plan, credential: Credential) -> Credential {
     Credential { key, ..credential }
 }
 
-/// The credential as it is: there is one library.
+/// The unchanged credential: there is only one library.
 #[cfg(not(feature = "ossl"))]
 fn adopted(_plan: &Plan, credential: Credential) -> Credential {
     credential

@@ -33,7 +33,7 @@ use crate::sites::Sites;
 
 /// The laboratory's subscriber; 001 and 01 are the test network of TS 23.122.
 pub(crate) const IMSI: &str = "001010000000001";
-/// AT_KDF_INPUT of access that is not 3GPP's (TS 24.302 §8.1.1).
+/// AT_KDF_INPUT of non-3GPP access (TS 24.302 §8.1.1).
 const ACCESS_NETWORK: &[u8] = b"WLAN";
 
 /// Both ends of EAP.
@@ -41,15 +41,15 @@ pub(crate) struct Ends {
     pub(crate) device: EapCredentials,
     pub(crate) server: Arc<ServerConfig>,
     pub(crate) subscribers: Option<AuthenticationCentre>,
-    /// TLS of both sides, for methods with it.
+    /// TLS of both sides, for methods that use it.
     pub(crate) tunnels: Option<Both>,
     /// The device's card, if it has one.
     pub(crate) card: Option<SharedCard>,
-    /// What the AAA server remembers of cards.
+    /// The AAA server's data about cards.
     pub(crate) book: Option<Book>,
 }
 
-/// What both ends remember from one authentication to the next.
+/// The state that both ends keep from one authentication to the next.
 #[derive(Default)]
 pub(crate) struct Memories {
     tunnels: Option<Both>,
@@ -63,7 +63,7 @@ impl Memories {
         Self { tunnels: ends.tunnels.clone(), card: ends.card.clone(), book: ends.book.clone() }
     }
 
-    /// Begins anew with nothing that could be continued.
+    /// Discards everything that could be resumed.
     pub(crate) fn forget(&self) {
         self.tunnels.iter().for_each(Both::forget);
         self.card.iter().for_each(SharedCard::forget);
@@ -115,12 +115,12 @@ impl Ends {
 /// The invariant behind every method that the laboratory makes.
 const EVERY_PART: &str = "the laboratory has whatever a method of the catalogue needs";
 
-/// How a method of the catalogue is made.
+/// The constructor of a method of the catalogue.
 pub(crate) fn method(eap: &EapMethod) -> &'static Method {
     methods::named(eap.name).expect("a test finds every method of the catalogue among the methods")
 }
 
-/// What the laboratory's methods are made of, on both sides.
+/// The parts of the laboratory's methods, on both sides.
 struct Laboratory<'a> {
     row: &'a RowPlan,
     password: Secret,
@@ -181,7 +181,7 @@ impl<'a> Laboratory<'a> {
     }
 }
 
-/// [`IMSI`] as the methods know it.
+/// [`IMSI`] as the type that methods use.
 pub(crate) fn imsi() -> Imsi {
     Imsi::parse(IMSI).expect("a literal IMSI")
 }
@@ -191,14 +191,14 @@ fn algorithm(seed: &Seed) -> Algorithm {
     Algorithm::Milenage(Milenage::with_opc(&key, &opc))
 }
 
-/// Who knows the laboratory's subscriber.
+/// The authentication centre of the laboratory's subscriber.
 fn centre(seed: &Seed) -> AuthenticationCentre {
     let mut centre = AuthenticationCentre::new(seed.stream("centre"));
     centre.insert(imsi(), Subscriber { algorithm: algorithm(seed), amf: AMF, sqn: Sqn::new(32) });
     centre
 }
 
-/// The authentication management field of the laboratory's vectors: TS 33.402 §6.2 wants the separation bit.
+/// The authentication management field of the laboratory's vectors: TS 33.402 §6.2 requires the separation bit.
 pub(crate) const AMF: [u8; 2] = [0x80, 0];
 
 /// Ki and OPc of the laboratory's subscriber.
@@ -212,7 +212,7 @@ pub(crate) fn password_of(seed: &Seed) -> Secret {
     Secret::from(format!("{:016x}", seed.stream("password").u64()).as_bytes())
 }
 
-/// TLS of both sides; the client shows a certificate if it is to prove itself with one.
+/// TLS of both sides; with `mutual` the client has a certificate.
 fn tunnels(tls: &Tls, certificates: &Certificates, mutual: bool) -> Both {
     let newest = match tls.version {
         TlsVersion::Tls12 => Version::Tls12,
@@ -234,17 +234,17 @@ fn tunnels(tls: &Tls, certificates: &Certificates, mutual: bool) -> Both {
     Both { client: tls_client(&client).expect(usable), server: tls_server(&server).expect(usable) }
 }
 
-/// Whether a certificate is the AAA server's: RFC 5216 §5.2 lets the device know its name.
+/// Whether a certificate is the AAA server's, whose name the device checks according to RFC 5216 §5.2.
 fn is_aaa(peer: &PeerCertificate) -> bool {
     peer.alternatives.contains(&AlternativeName::Dns(AAA_ID.to_owned()))
 }
 
-/// Where RADIUS requests come from.
+/// Source ports of RADIUS requests.
 pub(crate) const RADIUS_CLIENT_PORTS: RangeInclusive<u16> = 49_152..=49_155;
-/// Where the AAA server's Diameter connection comes from.
+/// Source port of the AAA server's Diameter connection.
 const DIAMETER_CLIENT_PORT: u16 = 40_000;
 
-/// How the gateway reaches the AAA server.
+/// The gateway's access to the AAA server.
 pub(crate) fn access((row, sites): (&RowPlan, &Sites), seed: &Seed) -> AaaAccess {
     let authentication = Socket::new(sites.aaa, sites.ports.radius);
     let accounting = authentication.at_port(sites.ports.accounting);
@@ -283,8 +283,7 @@ fn hss_access(row: &RowPlan, sites: &Sites) -> HssAccess {
     let local = Socket::new(sites.aaa, DIAMETER_CLIENT_PORT);
     let server = Socket::new(sites.hss, sites.ports.diameter);
     let mut diameter = diameter::Config::new(local, server, name("aaa.lab"), REALM.to_owned());
-    // The laboratory's connection is never idle between two authentications: whether a watchdog falls into one of them
-    // is not what a row is about.
+    // The laboratory's connection is never idle between two authentications; a watchdog would fall into some of them by chance.
     diameter.watchdog = None;
     HssAccess { diameter, batch: row.options.eap.vector_batch, kept_max: SUBSCRIBERS_KEPT_MAX }
 }
@@ -301,11 +300,11 @@ fn name(host: &str) -> Name {
 
 /// The realm of AAA server and HSS.
 const REALM: &str = "lab";
-/// Of so many subscribers the AAA server keeps vectors; the laboratory has one.
+/// The limit on subscribers whose vectors the AAA server stores; the laboratory has one.
 const SUBSCRIBERS_KEPT_MAX: usize = 1024;
 
-/// What gateway and AAA server share: hexadecimal digits, because Wireshark and other
-/// makers' programs take only what can be typed.
+/// The secret of gateway and AAA server, in hexadecimal digits, because Wireshark and foreign daemons accept only printable
+/// ones.
 pub(crate) fn secret(seed: &Seed) -> Secret {
     let bytes = seed.stream("radius").bytes::<16>();
     Secret::new(bytes.iter().flat_map(|byte| format!("{byte:02x}").into_bytes()).collect())
@@ -317,7 +316,7 @@ mod tests {
 
     use super::*;
 
-    /// What the catalogue says of a method is what is made.
+    /// Methods are built according to the catalogue.
     #[test]
     fn the_catalogue_and_the_methods_are_one_list() {
         for eap in EAP_METHODS {

@@ -1,5 +1,5 @@
-//! What is wrong on purpose: a row's fault, turned into a change of credentials, configuration or links. Everything else
-//! of the laboratory is built as if nothing were wrong, and asks here at the few places where something can be.
+//! Deliberate faults: changes of a row's credentials, configuration or links. The rest of the laboratory is built without regard to
+//! faults, and calls these functions where there can be one.
 
 use std::sync::Arc;
 
@@ -16,19 +16,19 @@ use keytoll_sim::{LinkConfig, Loss};
 use crate::credentials::Credentials;
 use crate::eap::Ends;
 
-/// 2016-01-01 to 2026-01-01: over when the laboratory's calendar begins.
+/// 2016-01-01 to 2026-01-01: before the date of certificate checks.
 const PAST: Validity = Validity { from_unix_seconds: 1_451_606_400, until_unix_seconds: 1_767_225_600 };
-/// Whose certificate a server shows that is not its own.
+/// The name in another server's certificate.
 const SOMEBODY_ELSE: &str = "somebody-else.lab";
-/// How many authentications a card went through elsewhere, between two of ours.
+/// Authentications of a card elsewhere, between two of ours.
 const AUTHENTICATIONS_ELSEWHERE: u64 = 1024;
 
-/// The seed that the device's shared key comes from.
+/// The seed of the device's shared key.
 pub(crate) fn seed_of_device(row: &RowPlan, seed: &Seed) -> Seed {
     wrong_if(row.options.fault == Some(Fault::WrongPsk), seed)
 }
 
-/// The seed that the gateway's RADIUS secret comes from.
+/// The seed of the gateway's RADIUS secret.
 pub(crate) fn seed_of_gateway(row: &RowPlan, seed: &Seed) -> Seed {
     wrong_if(row.options.fault == Some(Fault::RadiusWrongSecret), seed)
 }
@@ -37,7 +37,7 @@ fn wrong_if(wrong: bool, seed: &Seed) -> Seed {
     if wrong { Seed::from_bytes(seed.stream("wrong").bytes()) } else { seed.clone() }
 }
 
-/// Both ends of EAP. A device with a wrong secret is one that was made for another AAA server.
+/// Both ends of EAP. A device with a wrong secret is one with the secret of another AAA server.
 pub(crate) fn ends(row: &RowPlan, eap: &EapMethod, credentials: &Credentials, seed: &Seed) -> Ends {
     let mut ends = Ends::of(row, eap, credentials, seed);
     match row.options.fault {
@@ -95,22 +95,22 @@ pub(crate) fn travelling_card(row: &RowPlan, ends: Option<&Ends>) -> Option<Shar
     ends.and_then(|ends| ends.card.clone()).filter(|_| travels)
 }
 
-/// The card comes back ahead of what the subscriber database knows.
+/// Advances the card's sequence number beyond that of the subscriber database.
 pub(crate) fn travel(card: &SharedCard) {
     card.used_elsewhere(AUTHENTICATIONS_ELSEWHERE);
 }
 
-/// What is wrong with the certificate that the device is shown.
+/// The fault of the server's certificate.
 pub(crate) fn of_certificate(row: &RowPlan) -> Option<Fault> {
     row.options.fault.filter(|fault| fault.is_of_certificate())
 }
 
-/// When the certificate that the device is shown was valid, if it is not any more.
+/// The validity of an expired server certificate.
 pub(crate) fn past_validity(fault: Option<Fault>) -> Option<Validity> {
     (fault == Some(Fault::ExpiredCertificate)).then_some(PAST)
 }
 
-/// The name in the certificate that the device is shown.
+/// The name in the server's certificate.
 pub(crate) fn name_in_certificate(fault: Option<Fault>, right: &str) -> String {
     if fault == Some(Fault::WrongName) { SOMEBODY_ELSE.to_owned() } else { right.to_owned() }
 }

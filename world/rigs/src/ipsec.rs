@@ -1,10 +1,10 @@
-//! IPsec as a plan wants it, for every technology whose SAs carry ESP.
+//! IPsec settings of a plan, for every technology whose SAs use ESP.
 
 use keytoll_esp::lifetime::{Lifetime, Limit};
 use keytoll_hosts::SaLimits;
 use keytoll_scenario::plan;
 
-/// What SAs for traffic may carry, as hosts say it.
+/// Converts the limits of child SAs.
 pub(crate) fn sa_limits(limits: plan::SaLimits) -> SaLimits {
     let limit = |bytes: Option<u64>, packets: Option<u64>| Limit {
         bytes: bytes.unwrap_or(u64::MAX),

@@ -1,5 +1,5 @@
-//! The access technologies: one folder and one line in [`RIGS`] each, and a line in [`FAMILIES`] for each family of protocols
-//! that they speak. What several of them share stands beside them: certificates, EAP, the AAA server and the HSS behind it.
+//! The access technologies: one folder and one line in [`RIGS`] each, and a line in [`FAMILIES`] for each of their protocol
+//! families. Shared code is beside them: certificates, EAP, and the back end of AAA server and HSS.
 
 pub mod back_end;
 mod credentials;
@@ -31,7 +31,7 @@ use keytoll_tls::family::TlsFamily;
 use ike::IkeRig;
 
 pub use credentials::{AAA_ID, Certificates, GW_ID, UE_ID};
-/// The protocols of the messages that facts name.
+/// The protocols of the messages in facts.
 pub use keytoll_diameter::DIAMETER;
 pub use keytoll_ike::IKE;
 pub use keytoll_radius::RADIUS;
@@ -39,11 +39,11 @@ pub use keytoll_radius::RADIUS;
 /// Every rig.
 pub static RIGS: &[&dyn Rig] = &[&IkeRig, &knock::KnockRig];
 
-/// Every family of protocols. Where two could know a packet, the first one does.
+/// All protocol families. If several recognise a packet, the first one applies.
 pub static FAMILIES: Families =
     &[&IkeFamily, &EspFamily, &RadiusFamily, &DiameterFamily, &EapFamily, &TlsFamily, &keytoll_knock::Knock];
 
-/// The protocol of a UDP datagram by its ports, as far as a family knows them.
+/// The protocol of a UDP datagram by its ports, if a family knows them.
 pub fn by_ports(from: Socket, to: Socket, payload: &[u8]) -> Option<Protocol> {
     let udp = Udp { from, to, payload };
     let known = |family: &&dyn Family| family.recogniser()?.by_port(&udp)?.ok();
@@ -55,7 +55,7 @@ fn of(method: &Method) -> &'static dyn Rig {
     RIGS.iter().copied().find(|rig| rig.runs(method)).expect("every method of the catalogue has a rig")
 }
 
-/// The ports that standards give the protocols of all rigs.
+/// The standard ports of the protocols of all rigs.
 pub fn standard_ports() -> BTreeSet<u16> {
     RIGS.iter().copied().flat_map(Rig::standard_ports).copied().collect()
 }
@@ -65,16 +65,16 @@ pub fn layout(row: &RowPlan, placement: &Placement) -> Layout {
     of(row.method).layout(row, placement)
 }
 
-/// What nodes of a row share that a reader of a capture needs.
+/// Secrets that nodes of a row share and that decrypt its capture.
 pub fn shared_secrets(row: &RowPlan, seed: &Seed) -> Vec<SharedSecret> {
     of(row.method).shared_secrets(row, seed)
 }
 
-/// The keys and certificates of a plan: made once, before any row runs, and shared by all of them.
+/// The keys and certificates of a plan: generated once, before any row runs, and shared by all rows.
 pub struct Credentials(Vec<(&'static dyn Rig, Box<dyn Prepared>)>);
 
 impl Credentials {
-    /// Makes what the rows of a plan need. RSA keys take a prime search each.
+    /// Generates what the rows of a plan need. RSA keys need a prime search each.
     pub fn prepare(plan: &Plan) -> Self {
         let is_wanted = |rig: &&dyn Rig| plan.rows.iter().any(|row| rig.runs(row.method));
         Self(RIGS.iter().copied().filter(is_wanted).map(|rig| (rig, rig.prepare(plan))).collect())

@@ -1,4 +1,4 @@
-//! Who has which address and port behind whoever asks for authentications: the AAA server, and the HSS behind it.
+//! The addresses and ports of an authenticator's back end: AAA server and HSS.
 
 use std::net::IpAddr;
 
@@ -7,17 +7,17 @@ use keytoll_rig::Placement;
 /// The addresses and ports of the nodes behind an authenticator.
 #[derive(Debug, Clone)]
 pub struct Sites {
-    /// The authenticator's address on the AAA server's side. Between them IPv4, as in paper 000.
+    /// The authenticator's address on the side of the AAA server. It is IPv4, as in paper 000.
     pub core: IpAddr,
     /// The AAA server.
     pub aaa: IpAddr,
     /// The HSS.
     pub hss: IpAddr,
-    /// Where their protocols listen.
+    /// The listening ports.
     pub ports: Ports,
 }
 
-/// Where the protocols of AAA listen.
+/// The listening ports of the AAA protocols.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ports {
     /// RADIUS.
@@ -32,7 +32,7 @@ pub struct Ports {
 pub(crate) const STANDARD_PORTS: [u16; 3] = [1812, 1813, 3868];
 
 impl Sites {
-    /// The laboratory's are of RFC 5737; on the loopback they have places 3 to 5.
+    /// Addresses of RFC 5737 in the laboratory; on the loopback the numbers 3 to 5.
     pub(crate) fn of(placement: &Placement) -> Self {
         let at = |text: &str, place| placement.address(text.parse().expect("a literal address"), place);
         let [radius, accounting, diameter] = STANDARD_PORTS.map(|port| placement.port(port));

@@ -36,7 +36,7 @@ pub(super) fn device(
 ) -> Device {
     let (prove, believe) = credentials.of_device(row, &row_secret(&fault::seed_of_device(row, seed)));
     let mut connection = connection((row, sites), prove, believe);
-    // RFC 7296 §2.16: the gateway may take IKE's identity for EAP's, so they are the same.
+    // RFC 7296 §2.16: the gateway may use IKE's identity as EAP's, so they are equal.
     connection.local_id = match ends {
         Some(ends) => identity(&String::from_utf8_lossy(&ends.device.identity.now())),
         None => identity(UE_ID),
@@ -66,12 +66,12 @@ pub(super) fn gateway((row, sites): (&RowPlan, &Sites), credentials: &Credential
     connection.local_id = identity(GW_ID);
     connection.remote_id = row.method.eap().is_none().then(|| identity(UE_ID));
     connection.auth_lifetime = Some(match row.options.makers.ue.is_foreign() {
-        // strongSwan authenticates again at once if less is left than its own margin.
+        // strongSwan reauthenticates at once if the remaining time is less than its own margin.
         true => A_DAY,
         false => lifetime(&row.options),
     });
     connection.pool = row.options.ike.virtual_address.then_some(sites.pool);
-    // RFC 7296 §2.9: what lies behind the gateway is part of the selectors only if the device lives inside, too.
+    // RFC 7296 §2.9: networks behind the gateway are in the selectors only if the device has an inner address, too.
     if let (true, Some(child)) = (row.options.ike.virtual_address, connection.child.as_mut()) {
         child.local = vec![TrafficSelector::host(sites.inner)];
         child.remote.clear();
@@ -92,7 +92,7 @@ pub(super) fn gateway((row, sites): (&RowPlan, &Sites), credentials: &Credential
     Gateway::new(config, seed, "gw").with_limits(sa_limits(row.options.ipsec.limits))
 }
 
-/// With traffic of users the lifetime begins when that ends. RFC 4478 §3: whole seconds.
+// RFC 4478 §3: whole seconds. With user traffic the lifetime starts at its end.
 fn lifetime(options: &plan::Options) -> Duration {
     let traffic = options.traffic;
     let sending = traffic.kind.map_or(Duration::ZERO, |_| traffic.duration + QUIET);
@@ -140,7 +140,7 @@ fn child(row: &RowPlan, sites: &Sites) -> ChildConfig {
     }
 }
 
-/// Which IKE, and for how long its SAs live: the gateway's word counts if both are ours.
+/// The IKE version and the lifetimes of its SAs: the gateway's apply if both are ours.
 fn version(row: &RowPlan) -> Version {
     let Some(phase1) = row.method.phase1() else { return Version::V2 };
     let lifetime =
@@ -149,13 +149,13 @@ fn version(row: &RowPlan) -> Version {
     Version::V1(V1 { lifetime, child_bytes_max, ..V1::new(exchange(phase1)) })
 }
 
-/// RFC 2409 §5.5: quick mode with a group agrees a key of its own, and with one group only.
+// RFC 2409 §5.5: quick mode with a group performs a key exchange of its own, with one group only.
 pub fn esp_suites(row: &RowPlan) -> Vec<Suite> {
     let group = row.suites.first().and_then(|suite| suite.group).filter(|_| row.options.ike.pfs);
     row.esp_suites.iter().map(|suite| Suite { group: suite.group.or(group), ..*suite }).collect()
 }
 
-/// With an assigned address the device asks for everything and lets the gateway narrow it.
+/// With an assigned address the device proposes everything and lets the gateway narrow it.
 fn any_remote(sites: &Sites) -> Vec<TrafficSelector> {
     vec![if sites.inner.is_ipv6() { TrafficSelector::ANY_IPV6 } else { TrafficSelector::ANY_IPV4 }]
 }

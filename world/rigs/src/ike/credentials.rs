@@ -16,7 +16,7 @@ use crate::fault;
 pub struct Credentials(credentials::Credentials);
 
 impl Credentials {
-    /// Makes what the rows of a plan need. RSA keys take a prime search each.
+    /// Generates what the rows of a plan need. RSA keys need a prime search each.
     pub fn prepare(plan: &Plan) -> Self {
         Self(credentials::Credentials::prepare(plan, ike_set))
     }
@@ -31,12 +31,12 @@ impl Credentials {
         self.0.tls(row)
     }
 
-    /// Those that EAP shares with every rig.
+    /// The credentials that all rigs with EAP share.
     pub(super) const fn shared(&self) -> &credentials::Credentials {
         &self.0
     }
 
-    /// How the device proves itself, and whom it believes.
+    /// The device's authentication, and the one it requires.
     pub(crate) fn of_device(&self, row: &RowPlan, psk: &Secret) -> (Prove, Believe) {
         let (prove, believe) = match self.of(row) {
             None => (Prove::Psk(psk.clone()), Believe::psk(psk.clone())),
@@ -52,7 +52,7 @@ impl Credentials {
         }
     }
 
-    /// How the gateway proves itself, and whom it believes.
+    /// The gateway's authentication, and the one it requires.
     pub(crate) fn of_gateway(&self, row: &RowPlan, psk: &Secret) -> (Prove, Believe) {
         let (prove, believe) = match self.of(row) {
             None => (Prove::Psk(psk.clone()), Believe::psk(psk.clone())),
@@ -69,16 +69,16 @@ impl Credentials {
     }
 }
 
-/// With our key, known by hand to a peer whose own we know: the certificates are left out.
+/// Raw public keys, known to the peer: the certificates are left out.
 fn raw_keys(own: &Credential, peer: &Credential) -> (Prove, Believe) {
     (Prove::RawKey(own.key.clone()), Believe::RawKey(Arc::clone(&peer.key.spki)))
 }
 
-/// The certificates that a row needs in IKE, or just their keys. With EAP only the gateway's are used, under a root of its own.
+/// The certificates or keys that a row needs in IKE. With EAP only the gateway has one, under a root of its own.
 fn ike_set(row: &RowPlan) -> Option<Set> {
     let Chain { initiator, responder } = row.options.certificates.chain;
     let kind = row.options.key_kind(row.method).filter(|_| row.options.has_ike_signatures(row.method))?;
-    // Where TLS shows certificates, too, those are the ones that something may be wrong with.
+    // If TLS has certificates, too, the fault is in those.
     let fault = fault::of_certificate(row).filter(|_| !row.method.has_tls());
     let (initiator, responder) = if row.method.eap().is_none() { (initiator, responder) } else { (2, 2) };
     Some(Set {

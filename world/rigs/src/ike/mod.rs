@@ -1,4 +1,4 @@
-//! The rig of IKE: a device and a gateway, and with EAP an AAA server and perhaps an HSS behind the gateway.
+//! The rig of IKE: a device and a gateway, and with EAP an AAA server and possibly an HSS behind the gateway.
 //!
 //! ```text
 //!   UE --access network, topology's wire-- GW --wire, RADIUS-- AAA --wire, Diameter-- HSS
@@ -30,9 +30,9 @@ pub use build::{esp_suites, row_secret};
 pub use credentials::Credentials;
 pub use sites::Sites;
 
-/// How long the other side may take to answer a deletion: it has said it three times by then (4 s and 7.2 s apart).
+/// How long the answer to a DELETE may take: until then it was sent three times (after 4 s and 7.2 s more).
 const ANSWERED_MAX: Duration = Duration::from_secs(12);
-/// The same where nobody answers (RFC 2408 §5.15): time for the deletion to get across the slowest of the networks.
+/// The same without an answer (RFC 2408 §5.15): the DELETE's transit over the slowest network.
 const UNANSWERED_MAX: Duration = Duration::from_millis(500);
 
 /// The rig of IKE.
@@ -114,7 +114,7 @@ impl Prepared for Credentials {
     }
 }
 
-/// A row with what stands behind its gateway.
+/// A row with its back end.
 struct Built {
     row: RowPlan,
     sites: Sites,

@@ -1,4 +1,4 @@
-//! Who has which address and port in a row of IKE.
+//! The addresses and ports in a row of IKE.
 
 use std::net::IpAddr;
 
@@ -13,13 +13,13 @@ use crate::sites;
 pub struct Sites {
     /// The device.
     pub ue: IpAddr,
-    /// The gateway, on the device's side.
+    /// The gateway's address on the device's side.
     pub gw: IpAddr,
     /// The gateway's address behind the tunnel.
     pub inner: IpAddr,
-    /// What the gateway assigns.
+    /// The pool of the gateway.
     pub pool: Pool,
-    /// The inner address of a device to which nobody assigns one.
+    /// The inner address of a device without an assigned one.
     pub brought: IpAddr,
     /// IKE, on both sides.
     pub(crate) port: u16,
@@ -27,7 +27,7 @@ pub struct Sites {
     pub(crate) nat_port: u16,
     /// The AAA server and the HSS.
     pub back_end: sites::Sites,
-    /// Whether ESP always goes in UDP: the live world has no raw sockets.
+    /// Whether ESP is always encapsulated in UDP: the live world has no raw sockets.
     pub(crate) encapsulated: bool,
 }
 
@@ -35,7 +35,7 @@ pub struct Sites {
 const PORT: u16 = 500;
 const NAT_PORT: u16 = 4500;
 
-/// The ports of IKE and of what is behind the gateway.
+/// The ports of IKE and of the back end.
 pub(crate) const STANDARD_PORTS: [u16; 5] = {
     let [radius, accounting, diameter] = sites::STANDARD_PORTS;
     [PORT, NAT_PORT, radius, accounting, diameter]
@@ -64,14 +64,13 @@ impl Sites {
         }
     }
 
-    /// Whom the device pings: the gateway, or with an inner address the gateway's inner side.
+    /// The destination of the device's echo request: the gateway, or with an inner address the gateway's inner one.
     pub(crate) fn target(&self, row: &RowPlan) -> IpAddr {
         let is_inside = row.options.ike.virtual_address || self.inner_of_device(row).is_some();
         if is_inside { self.inner } else { self.gw }
     }
 
-    /// The inner address that the device brings along where IKEv1 has none to assign: foreign daemons' ESP in user space
-    /// wants one.
+    /// The inner address of a device that IKEv1 does not assign: foreign daemons' ESP in user space needs one.
     pub fn inner_of_device(&self, row: &RowPlan) -> Option<IpAddr> {
         let wanted = row.method.phase1().is_some() && row.options.makers.foreign().is_some();
         wanted.then_some(self.brought)

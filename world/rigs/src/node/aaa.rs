@@ -19,9 +19,9 @@ use super::subscribers::Records;
 use super::trusts::Drawn;
 use super::{Place, Role, Wanted, eap};
 
-/// RFC 6733 §2.1; what the AAA server calls its end of the stream.
+// RFC 6733 §2.1: the port of the AAA server's end of the stream.
 const DIAMETER_PORT: u16 = 3868;
-/// Of so many subscribers the AAA server keeps vectors.
+/// The limit on subscribers whose vectors the AAA server stores.
 const SUBSCRIBERS_KEPT_MAX: usize = 100_000;
 
 /// An AAA server without addresses.

@@ -1,11 +1,11 @@
-//! What a card keeps from one run of the program to the next: the sequence numbers it has accepted, in a file that only
-//! its owner can read. Read 3GPP TS 33.102 §6.3.3 and Annex C.2 first.
+//! The state of a card between runs of the program: the sequence numbers it has accepted, in a file with mode 0600. Read 3GPP TS
+//! 33.102 §6.3.3 and Annex C.2 first.
 //!
 //!   keytoll card 1, IMSI 001010000000001
 //!   SEQ under IND 0, 1, … 31, in 11 hexadecimal digits, one a line
 //!
 //! The file is locked from the first challenge on, for a card is in one device at a time, and always has the same
-//! length: what is written replaces what was there.
+//! length: each write replaces the whole content.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _, Seek as _, Write as _};
@@ -20,7 +20,7 @@ use keytoll_scenario::ScenarioError;
 use keytoll_scenario::node::Placed;
 use keytoll_trace::listing::sync_folder;
 
-/// No card writes more.
+/// The limit on the length of a file.
 const LENGTH_MAX: u64 = 1024;
 
 /// A card's file.
@@ -33,14 +33,14 @@ pub(super) struct CardState {
 
 #[derive(Debug)]
 enum Held {
-    /// As it was read; none: there was no file.
+    /// Its content; `None`: there was no file.
     Read(Option<Box<Window>>),
     /// Locked.
     Open(File),
 }
 
 impl CardState {
-    /// The file of a card, and what it has accepted: `start` if there is no file yet.
+    /// Opens the file of a card; `start` applies if there is no file yet.
     pub(super) fn open(
         path: &Placed<PathBuf>,
         imsi: Imsi,
@@ -54,7 +54,7 @@ impl CardState {
         Ok((found.unwrap_or(start), Self { path: path.value.clone(), imsi, held }))
     }
 
-    /// Locks the file, which must be as it was read: another program may have used the card.
+    /// Locks the file, which must be unchanged: another program may have used the card.
     fn lock(&self, read: Option<&Window>) -> io::Result<File> {
         let mut options = OpenOptions::new();
         let mut file =
@@ -71,7 +71,7 @@ impl CardState {
         let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
         if let Held::Read(read) = &*held {
             let file = self.lock(read.as_deref())?;
-            // A new file is not kept before its name is: a card that forgot what it accepted would accept it again.
+            // A new file is durable only with its directory entry: a card that lost its state would accept challenges again.
             let folder = self.path.parent().filter(|folder| *folder != Path::new(""));
             sync_folder(folder.unwrap_or(Path::new(".")))?;
             *held = Held::Open(file);
@@ -97,7 +97,7 @@ fn load(path: &Path, imsi: Imsi) -> io::Result<Option<Window>> {
     }
 }
 
-/// What a file says; none if it is empty, as it is between its making and the first challenge.
+/// The content of a file; `None` if it is empty, as before the first challenge.
 fn contents(file: &mut File, imsi: Imsi) -> io::Result<Option<Window>> {
     let mut found = String::new();
     file.take(LENGTH_MAX + 1).read_to_string(&mut found)?;
@@ -138,7 +138,7 @@ mod tests {
         Imsi::parse("001010000000001").unwrap()
     }
 
-    /// A path where no file is.
+    /// A path without a file.
     fn fresh(name: &str) -> PathBuf {
         let path = std::env::temp_dir().join(format!("keytoll-card-{}-{name}", std::process::id()));
         let _ = std::fs::remove_file(&path);
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_kept_is_found_again_and_is_its_owners() {
+    fn state_is_restored_and_the_file_is_private() {
         let path = fresh("kept");
         let card = read(&path).unwrap();
         for sqn in [33, 66, 1 << 30] {
@@ -171,7 +171,7 @@ mod tests {
         assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
     }
 
-    /// Two programs with one card would each take the challenges that the other has seen.
+    /// Two programs with one card would each accept the challenges of the other.
     #[test]
     fn a_card_is_in_one_device_at_a_time() {
         let path = fresh("one");
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_state_of_this_card_is_refused() {
+    fn a_file_that_is_no_state_of_this_card_is_refused() {
         let path = fresh("wrong");
         let good = text(&accepted(33), imsi());
         for cut in 1..good.len() {

@@ -29,7 +29,7 @@ pub(super) struct Blueprint {
 impl Blueprint {
     pub(super) fn draw(plan: &DevicePlan, trusts: &Drawn) -> Result<Self, ScenarioError> {
         let eap = plan.eap.as_ref().map(|plan| eap::peer(plan, trusts)).transpose()?;
-        // RFC 7296 §2.16: the gateway may take IKE's identity for EAP's, so they are the same unless the plan says otherwise.
+        // RFC 7296 §2.16: the gateway may use IKE's identity as EAP's, so they are equal unless the plan has another one.
         let claimed = eap.as_ref().map(|eap| Identity::of_name(&eap.identity.now()));
         let connection = ike::connection(&plan.connection, claimed, trusts)?;
         let mut ike = ike::endpoint(&plan.endpoint, vec![connection]);

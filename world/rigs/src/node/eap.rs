@@ -1,4 +1,4 @@
-//! EAP of devices and AAA servers: what their methods are made of, from a node file.
+//! EAP of devices and AAA servers: the parts of their methods, from a node file.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ use super::trusts::Drawn;
 use super::{files, subscribers};
 use crate::eap::method;
 
-/// How a device proves itself.
+/// The credentials of a device.
 pub(super) fn peer(plan: &EapPlan, trusts: &Drawn) -> Result<EapCredentials, ScenarioError> {
     let device = Device {
         plan,
@@ -43,7 +43,7 @@ pub(super) fn peer(plan: &EapPlan, trusts: &Drawn) -> Result<EapCredentials, Sce
     Ok(EapCredentials { config, identity: device.identity() })
 }
 
-/// What the methods of a device are made of.
+/// The parts of a device's methods.
 struct Device<'a> {
     plan: &'a EapPlan,
     trusts: &'a Drawn,
@@ -80,11 +80,11 @@ impl Device<'_> {
         of_tls(self.plan.tls.as_ref())
     }
 
-    /// The device shows its certificate only where that is its proof.
+    /// The device has a certificate only where the method authenticates it by one.
     fn tunnels(&self, eap: &EapMethod) -> Result<TlsParts, ScenarioError> {
         let plan = self.tls();
         let expected = plan.server_name.clone().expect("the reader wants the server's name");
-        // RFC 5216 §5.2: a trusted certificate that names another server is somebody else's.
+        // RFC 5216 §5.2: a trusted certificate of another server must be refused.
         let name: Arc<NameCheck> =
             Arc::new(move |peer| peer.alternatives.contains(&AlternativeName::Dns(expected.clone())));
         let credential =
@@ -97,7 +97,7 @@ impl Device<'_> {
     }
 }
 
-/// What an AAA server proposes, in order.
+/// The methods that an AAA server proposes, in order.
 pub(super) fn server(plan: &AaaPlan, trusts: &Drawn) -> Result<Arc<ServerConfig>, ScenarioError> {
     let users = plan.users.iter().map(|(name, password)| (name.clone().into_bytes(), password.clone()));
     let users: Arc<dyn Passwords> = Arc::new(users.collect::<BTreeMap<_, _>>());
@@ -107,7 +107,7 @@ pub(super) fn server(plan: &AaaPlan, trusts: &Drawn) -> Result<Arc<ServerConfig>
     Ok(Arc::new(ServerConfig { methods, limits: Limits::default() }))
 }
 
-/// What the methods of an AAA server are made of.
+/// The parts of an AAA server's methods.
 struct Proposer<'a> {
     plan: &'a AaaPlan,
     trusts: &'a Drawn,
@@ -142,7 +142,7 @@ impl Proposer<'_> {
         of_tls(self.plan.tls.as_ref())
     }
 
-    /// The server asks for a certificate only where that is the device's proof.
+    /// The server requests a certificate only where the method authenticates the device by one.
     fn tunnels(&self, method: &Method) -> Result<TlsParts, ScenarioError> {
         let plan = self.tls();
         let is_proof = EapMethod::named(method.name).is_some_and(is_mutual);
@@ -166,7 +166,7 @@ fn all(methods: &[&'static EapMethod]) -> Vec<&'static Method> {
     methods.iter().map(|eap| method(eap)).collect()
 }
 
-/// Whether the device's certificate is its proof.
+/// Whether the device is authenticated by its certificate.
 fn is_mutual(eap: &EapMethod) -> bool {
     eap.proof == Proof::Certificate
 }
@@ -184,7 +184,7 @@ const fn binding(plan: &TlsPlan) -> Binding {
     }
 }
 
-/// What both sides have in common.
+/// The settings that both sides share.
 fn common(plan: &TlsPlan) -> Config {
     let (oldest, newest) = versions(plan.versions);
     Config { oldest, newest, resumption: plan.resumption, ..Config::new() }

@@ -1,5 +1,4 @@
-//! Certificates and keys of the files that a node file names. Whatever is wrong with one is said with the
-//! line that names it.
+//! Certificates and keys in the files that a node file names. An error about one refers to the line that names it.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -12,7 +11,7 @@ use keytoll_pki::{describe, pem};
 use keytoll_scenario::ScenarioError;
 use keytoll_scenario::node::{CertificatePlan, Placed};
 
-/// A certificate with what leads to its root, and its key.
+/// A certificate with its chain, and its key.
 pub(super) fn credential(plan: &CertificatePlan) -> Result<Credential, ScenarioError> {
     let (of_certificate, of_key) = (&plan.certificate, &plan.key);
     let chain = certificates(of_certificate)?;
@@ -49,7 +48,7 @@ pub(super) fn certificates(path: &Placed<PathBuf>) -> Result<Vec<Vec<u8>>, Scena
     pem::load_certificates(&path.value).map_err(|error| path.error(format!("cannot {error}"), "this file"))
 }
 
-/// An identity, as strongSwan would write it.
+/// An identity in strongSwan's syntax.
 pub(super) fn identity(text: &Placed<String>) -> Result<Identity, ScenarioError> {
     text.value
         .parse()

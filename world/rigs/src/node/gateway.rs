@@ -30,7 +30,7 @@ impl Blueprint {
         let connections = plan.connections.iter();
         let connections = connections.map(|connection| ike::connection(connection, None, trusts));
         let mut connections = connections.collect::<Result<Vec<_>, _>>()?;
-        // What answers behind the gateway is what devices with an inner address want to reach.
+        // Devices with an inner address are to reach the addresses behind the gateway.
         for connection in connections.iter_mut().filter(|connection| connection.pool.is_some()) {
             if let Some(child) = connection.child.as_mut().filter(|child| child.local.is_empty()) {
                 child.local = plan.inner.iter().copied().map(TrafficSelector::host).collect();
@@ -68,11 +68,11 @@ impl Role for Blueprint {
     }
 }
 
-/// RADIUS requests come from so many ports unless the plan says which: each has 256 identifiers (RFC 2865 §2.5), which
-/// devices that prove themselves at the same time share.
+// RFC 2865 §2.5: each port has 256 identifiers, which devices that authenticate at the same time share. This is the default number
+// of source ports of RADIUS requests.
 const FREE_PORTS: usize = 8;
 
-/// `locals` are as many as the plan's ports.
+/// `locals` has as many as the plan's ports.
 fn access(plan: RadiusPlan, locals: &[Socket]) -> AaaAccess {
     let authentication = Socket::from(plan.server);
     let radius = Config {

@@ -124,7 +124,7 @@ const fn selector(network: &IpNetwork) -> TrafficSelector {
 
 /// The endpoint around connections, as yet without ports.
 pub(super) fn endpoint(plan: &EndpointPlan, mut connections: Vec<Connection>) -> Config {
-    // IKEv1 says to the peer what its IPsec SAs may carry.
+    // IKEv1 negotiates the limits of its IPsec SAs with the peer.
     for connection in &mut connections {
         if let Version::V1(wishes) = &mut connection.version {
             wishes.child_bytes_max = plan.sa_limits.life_bytes;
@@ -147,7 +147,7 @@ pub(super) fn endpoint(plan: &EndpointPlan, mut connections: Vec<Connection>) ->
     config
 }
 
-/// No address has more than an eighth of the places, and nobody any of them for more than 30 seconds.
+/// No address has more than an eighth of the places, or any of them for more than 30 seconds.
 pub(crate) fn half_open(cookies: CookiePolicy, max: usize) -> HalfOpen {
     HalfOpen {
         cookies_from: match cookies {

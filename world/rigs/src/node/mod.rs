@@ -1,8 +1,8 @@
-//! From a node file to a host: files are opened, identities read, methods made; then, when its sockets are bound and
+//! From a node file to a host: files are opened, identities parsed, methods built; then, when its sockets are bound and
 //! their ports known, the host itself.
 //!
 //! ```text
-//!   NodePlan --draw--> Blueprint --sockets()--> bound by whoever drives it --build(locals)--> Host
+//!   NodePlan --draw--> Blueprint --sockets()--> bound by its driver --build(locals)--> Host
 //! ```
 
 mod aaa;
@@ -25,7 +25,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use keytoll_crypto_api::Seed;
-/// What cuts a stream of Diameter into messages.
+/// The length of a Diameter message in a stream.
 pub use keytoll_diameter::wire::message::length as diameter_length;
 use keytoll_engine::channel::Secure;
 use keytoll_hosts::Host;
@@ -36,24 +36,24 @@ use trusts::Drawn;
 
 pub use trusts::Trusts;
 
-/// A node of which only its addresses are still open.
+/// A node whose sockets are not bound yet.
 #[derive(Debug)]
 pub struct Blueprint {
     role: Box<dyn Role>,
     trusts: Trusts,
 }
 
-/// What a node is: a role of some family.
+/// A role of some family.
 trait Role: fmt::Debug {
     /// The sockets that it needs.
     fn sockets(&self) -> Vec<Wanted>;
 
-    /// Who is expected to call it; none: anybody.
+    /// The peers that may connect to it; `None`: any.
     fn expected(&self) -> Option<BTreeSet<IpAddr>> {
         None
     }
 
-    /// What secures its streams; none: nothing does.
+    /// TLS of its streams; `None`: no protection.
     fn tls(&self) -> Option<&Settings> {
         None
     }
@@ -67,18 +67,18 @@ trait Role: fmt::Debug {
 pub enum Wanted {
     /// For datagrams.
     Udp(Place),
-    /// That others connect to, for Diameter.
+    /// A listening socket for Diameter.
     Listen(SocketAddr),
-    /// That connects to another when there is something to say, in Diameter. Its port is only a name.
+    /// A socket that connects on demand, for Diameter. Its port only identifies it.
     Call(Place),
 }
 
-/// Where a socket is to be.
+/// The address of a socket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
     /// Here.
     At(SocketAddr),
-    /// At this port of whichever address of ours leads to the other one.
+    /// Our address on the route to the first one, with this port.
     Towards(SocketAddr, u16),
 }
 
@@ -86,7 +86,7 @@ impl Blueprint {
     /// Opens everything that a plan names.
     ///
     /// # Errors
-    /// What cannot be used, and where the node file says it.
+    /// When a file or value cannot be used, with its place in the node file.
     pub fn draw(plan: &NodePlan) -> Result<Self, ScenarioError> {
         let trusts = Drawn::default();
         let role: Box<dyn Role> = match plan {
@@ -98,22 +98,22 @@ impl Blueprint {
         Ok(Self { role, trusts: trusts.finish() })
     }
 
-    /// Whom it trusts, for whoever keeps that current while the node runs.
+    /// Its trust anchors, which the driver keeps up to date while the node runs.
     pub fn trusts(&self) -> Trusts {
         self.trusts.clone()
     }
 
-    /// The sockets it needs, in the order in which [`Self::build`] is told where they are.
+    /// The sockets it needs, in the order of the addresses for [`Self::build`].
     pub fn sockets(&self) -> Vec<Wanted> {
         self.role.sockets()
     }
 
-    /// Who is expected to call it; none: anybody.
+    /// The peers that may connect to it; `None`: any.
     pub fn expected(&self) -> Option<BTreeSet<IpAddr>> {
         self.role.expected()
     }
 
-    /// What secures its streams; none: nothing does.
+    /// TLS of its streams; `None`: no protection.
     pub fn secure(&self, seed: &Seed) -> Option<Arc<dyn Secure>> {
         self.role.tls().map(|settings| settings.with_seed(seed))
     }
@@ -121,7 +121,7 @@ impl Blueprint {
     /// The host, with its sockets at these addresses.
     ///
     /// # Panics
-    /// If there are not as many as were wanted.
+    /// If there are not as many as sockets.
     pub fn build(self, locals: &[Socket], seed: &Seed) -> Box<dyn Host> {
         assert_eq!(locals.len(), self.sockets().len(), "every socket that was wanted is bound");
         self.role.build(locals, seed)

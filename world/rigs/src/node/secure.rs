@@ -1,4 +1,4 @@
-//! TLS around the Diameter of a node: from the files of a plan to a channel a stream. Read RFC 6733 §13.1 first.
+//! TLS around the Diameter of a node: from the files of a plan to a channel per stream. Read RFC 6733 §13.1 first.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -15,10 +15,10 @@ use keytoll_tls::{Client, Config, ConfigError, Failure, NameCheck, Server, Sessi
 use super::trusts::Drawn;
 use super::{eap, files};
 
-/// What a session takes at a time.
+/// The longest input of a session at a time.
 const PIECE_BYTES: usize = 16 << 10;
 
-/// One side's settings, as yet without randomness.
+/// One side's settings, without randomness.
 #[derive(Debug, Clone)]
 pub(super) struct Settings {
     side: Side,
@@ -32,7 +32,7 @@ enum Side {
     Server(Server),
 }
 
-/// Settings of who calls; `name` is what it calls itself.
+/// The client's settings; `name` is its own name.
 pub(super) fn client(
     plan: &Placed<PeerTlsPlan>,
     name: &str,
@@ -42,7 +42,7 @@ pub(super) fn client(
     settings(plan, made.map(Side::Client))
 }
 
-/// Settings of who is called; `name` is what it calls itself.
+/// The server's settings; `name` is its own name.
 pub(super) fn server(
     plan: &Placed<PeerTlsPlan>,
     name: &str,
@@ -58,7 +58,7 @@ fn settings(plan: &Placed<PeerTlsPlan>, side: Result<Side, ConfigError>) -> Resu
     Ok(Settings { side, peer_names: plan.value.peer_names.clone().into() })
 }
 
-// RFC 6733 §13.1: both sides prove themselves with certificates.
+// RFC 6733 §13.1: both sides authenticate with certificates.
 fn config(
     placed: &Placed<PeerTlsPlan>,
     name: &str,
@@ -91,7 +91,7 @@ fn config(
     })
 }
 
-/// Which of these names a certificate proves. RFC 4343 §3: they are the same in capitals.
+/// The names that a certificate contains. RFC 4343 §3: names are case-insensitive.
 fn proved(peer: &PeerCertificate, names: &[String]) -> Vec<String> {
     let is_there = |name: &&String| {
         peer.alternatives.iter().any(|alternative| {
@@ -129,7 +129,7 @@ impl Secure for Tls {
     }
 }
 
-/// As tables and logs name it.
+/// The name in tables and logs.
 fn named(failure: Failure) -> Broken {
     failure.name().into()
 }

@@ -15,7 +15,7 @@ use keytoll_scenario::node::{CardPlan, OperatorKey, SubscriberPlan};
 
 use super::card_state::CardState;
 
-/// Subscribers with good IMSIs.
+/// Subscribers with valid IMSIs.
 pub(super) struct Records(Vec<(Imsi, SubscriberPlan)>);
 
 impl Records {
@@ -27,7 +27,7 @@ impl Records {
         self.0.is_empty()
     }
 
-    /// The authentication centre that knows them.
+    /// Their authentication centre.
     pub(super) fn centre(self, seed: &Seed) -> AuthenticationCentre {
         let mut centre = AuthenticationCentre::new(seed.stream("centre"));
         for (imsi, plan) in self.0 {

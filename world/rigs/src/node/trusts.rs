@@ -1,4 +1,4 @@
-//! Whom a node trusts: anchors from files, and the revocation lists beside them, which are read again when their files
+//! The trust anchors of a node: certificates from files, and their revocation lists, which are reloaded when their files
 //! change.
 
 use std::cell::RefCell;
@@ -21,18 +21,18 @@ use super::files;
 #[derive(Debug, Clone, Default)]
 pub struct Trusts(Vec<Trusted>);
 
-/// What was read, and from where.
+/// Trust anchors with their files.
 #[derive(Debug, Clone)]
 struct Trusted {
     anchors: Arc<Anchors>,
-    /// What makes it the same as another: the certificates, and what they vouch for.
+    /// Its identity: the certificates, and their purpose.
     roots: (Vec<Vec<u8>>, Purpose),
     lists: Vec<Placed<PathBuf>>,
-    /// What the files of the lists were when they were read.
+    /// The stamps of the list files when they were read.
     seen: Vec<Option<Stamp>>,
 }
 
-/// A file as it was: device and number, length, and when it was changed in seconds and nanoseconds.
+/// The stamp of a file: device and inode, length, and time of its last change in seconds and nanoseconds.
 type Stamp = (u64, u64, u64, i64, i64);
 
 /// Anchors as they are drawn.
@@ -40,8 +40,8 @@ type Stamp = (u64, u64, u64, i64, i64);
 pub(super) struct Drawn(RefCell<Trusts>);
 
 impl Drawn {
-    /// Whoever has a path to the certificates of a file and is on none of the lists. What is believed twice is the same, so
-    /// that a peer is one under all connections that believe it.
+    /// Trusts certificates with a path to those of a file that are not revoked. Equal trust is shared, so
+    /// that a peer is the same under all connections with it.
     pub(super) fn trust(&self, plan: &RootsPlan, purpose: Purpose) -> Result<Arc<dyn Trust>, ScenarioError> {
         let roots = files::certificates(&plan.roots)?;
         if let Some(known) = self.0.borrow().known(&roots, purpose, &plan.lists) {
@@ -76,8 +76,8 @@ impl Trusts {
         self.0.iter().find(is_same).map(|known| Arc::clone(&known.anchors))
     }
 
-    /// Sets the calendar by this machine's, and reads revocation lists again whose files have changed. What was read, or
-    /// why it was not: then the lists before stay, until they expire.
+    /// Sets the date of certificate checks, and reloads changed revocation lists. Returns the reloaded ones, or
+    /// why they could not be: then the previous lists remain until they expire.
     pub fn renew(&mut self, now: Time) -> Vec<Result<String, String>> {
         let zero = unix_seconds().saturating_sub(now.since(Time::ZERO).as_secs());
         self.0.iter().for_each(|trusted| trusted.anchors.renew_calendar(zero));
@@ -125,7 +125,7 @@ mod tests {
 
     use super::*;
 
-    /// A peer is one under all connections that believe the same, which `Believe` tells by what they share.
+    /// A peer is the same under all connections with equal trust, which `Believe` compares by identity.
     #[test]
     fn the_same_certificates_for_the_same_purpose_are_one_trust() {
         let crypto = &mut Real::default();
