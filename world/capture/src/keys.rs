@@ -1,13 +1,13 @@
-//! Key tables as Wireshark reads them: a directory that is a whole Wireshark profile, beside the capture that it opens.
+//! Key tables in Wireshark's formats: a directory that is a complete Wireshark profile, beside the capture that it decrypts.
 //!
 //! ```text
-//!   ikev2_decryption_table, esp_sa, tls.keys, …   the tables of each family, which writes their lines itself
-//!   decode_as_entries                             ports that are not the standards'
-//!   preferences                                   which switches all on, and holds the secret that nodes share
+//!   ikev2_decryption_table, esp_sa, tls.keys, …   the tables of each family, in its own format
+//!   decode_as_entries                             non-standard ports
+//!   preferences                                   enables decryption, and has the shared secret of nodes
 //! ```
 //!
-//! Every line is written as the key is told, so that a process that is killed leaves what it had. The capture itself
-//! holds no secret: who gives it away keeps this directory.
+//! Every line is written at once, so that a killed process leaves all keys so far. The capture itself contains no secrets, so it can
+//! be published without this directory.
 
 mod ports;
 mod secrets;
@@ -26,7 +26,7 @@ use keytoll_trace::{Protocol, Revealed, regular};
 use ports::Ports;
 use secrets::SecretDirectory;
 
-/// Keys that both ends of a conversation in one process tell are written once, if these many others came between at most.
+/// Keys that both ends of a conversation in one process report are written once, if at most this many others are in between.
 const REMEMBERED_MAX: usize = 1024;
 
 /// The key tables of a capture.
@@ -35,7 +35,7 @@ pub struct KeyTables {
     directory: PathBuf,
     place: SecretDirectory,
     tables: BTreeMap<&'static str, File>,
-    /// What the latest keys are for.
+    /// The purposes of the latest keys.
     remembered: VecDeque<String>,
     unreadable: BTreeSet<String>,
     ports: Ports,
@@ -48,10 +48,10 @@ impl fmt::Debug for KeyTables {
 }
 
 impl KeyTables {
-    /// Makes the directory with empty tables of these families in it, in place of older ones; only its owner enters it.
+    /// Creates the directory, with mode 0700 and empty tables of these families, replacing older ones.
     ///
     /// # Errors
-    /// What the operating system refuses, and a symbolic link or the directory of another user in its place.
+    /// Those of the operating system, and a symbolic link or the directory of another user in its place.
     pub fn create(families: Families, directory: &Path) -> io::Result<Self> {
         let place = SecretDirectory::open(directory)?;
         let files = all_tables(families).map(|table| Ok((table.file, place.create(table.file)?)));
@@ -68,16 +68,16 @@ impl KeyTables {
         Ok(tables)
     }
 
-    /// Where they are.
+    /// Their path.
     pub fn directory(&self) -> &Path {
         &self.directory
     }
 
-    /// The secret that clients and servers share: Wireshark checks and decrypts with it, if it can be typed. With any other
-    /// nothing is written.
+    /// Writes the secret that clients and servers share, with which Wireshark verifies and decrypts, if it is printable. Any other secret
+    /// is left out.
     ///
     /// # Errors
-    /// What the operating system refuses.
+    /// Those of the operating system.
     pub fn share(&mut self, secret: &[u8]) -> io::Result<()> {
         let lines = self.families.iter().filter_map(|family| family.shared_secret(secret));
         let lines: Result<Vec<_>, String> = lines.collect();
@@ -90,10 +90,10 @@ impl KeyTables {
         }
     }
 
-    /// Writes down what was told.
+    /// Writes a revealed key.
     ///
     /// # Errors
-    /// What the operating system refuses.
+    /// Those of the operating system.
     pub fn reveal(&mut self, revealed: &Revealed) -> io::Result<()> {
         let Some(key) = self.families.iter().find_map(|family| family.key_line(revealed)) else {
             return Ok(());
@@ -111,13 +111,13 @@ impl KeyTables {
         }
     }
 
-    /// Notes what travels between two addresses, if Wireshark would not know it by either.
+    /// Records the protocol between two addresses, if Wireshark does not recognise it by its ports.
     pub fn name_ports(&mut self, protocol: Protocol, ends: [Addr; 2], bytes: &[u8]) -> io::Result<()> {
         let Some(family) = family::of(self.families, protocol) else { return Ok(()) };
         self.ports.name(family.wireshark(protocol, bytes), ends)
     }
 
-    /// What the Wireshark of Debian 12 cannot decrypt of what was told, with the names of its algorithms.
+    /// The algorithms of revealed keys that the Wireshark of Debian 12 cannot decrypt.
     pub fn unreadable(&self) -> impl Iterator<Item = &str> {
         self.unreadable.iter().map(String::as_str)
     }
@@ -131,7 +131,7 @@ impl KeyTables {
         true
     }
 
-    /// The profile's switches: decrypt, and check what can be checked.
+    /// The preferences: decrypt, and verify whatever is possible.
     fn write_preferences(&self, secrets: &[String]) -> io::Result<()> {
         let mut file = self.place.create(PREFERENCES_FILE)?;
         for (preference, table) in placed_tables(self.families) {
@@ -148,7 +148,7 @@ impl KeyTables {
     }
 }
 
-/// Tells the profile in a directory that it will be at `destination`: Wireshark finds the keys of TLS by their whole path.
+/// Updates the profile in a directory that will move to `destination`: Wireshark finds the keys of TLS by their full path.
 ///
 /// # Errors
 /// When the preferences cannot be read or written, or the directory is a symbolic link or another user's.
@@ -171,7 +171,7 @@ pub fn relocate(families: Families, directory: &Path, destination: &Path) -> io:
 const PREFERENCES_BYTES_MAX: u64 = 1 << 20;
 /// Of a profile.
 const PREFERENCES_FILE: &str = "preferences";
-/// What is checked whatever the family.
+/// The checks enabled for all families.
 const PREFERENCES: [&str; 3] =
     ["ip.check_checksum: TRUE", "udp.check_checksum: TRUE", "tcp.check_checksum: TRUE"];
 
@@ -180,7 +180,7 @@ fn all_tables(families: Families) -> impl Iterator<Item = &'static KeyTable> {
     families.iter().flat_map(|family| family.key_tables())
 }
 
-/// The tables that a preference names by their whole path, and the preference.
+/// The tables that a preference names by their full path, and the preference.
 fn placed_tables(families: Families) -> impl Iterator<Item = (&'static str, &'static str)> {
     all_tables(families).filter_map(|table| Some((table.preference?, table.file)))
 }

@@ -1,9 +1,9 @@
-//! Writes captures: pcapng files of every link with the key tables that Wireshark reads.
+//! Writes captures: pcapng files of every link, with key tables for Wireshark.
 //!
-//! * [`Writer`] writes the packets of datagrams as they pass.
-//! * [`KeyTables`] writes what engines reveal, a directory that is a Wireshark profile.
-//! * [`remarks`] says of packets what only the sender knows, [`passage`] what the link did with them.
-//! * [`observe`] tells the facts of datagrams that pass.
+//! * [`Writer`] writes the packets of datagrams.
+//! * [`KeyTables`] writes revealed keys into a Wireshark profile.
+//! * [`remarks`] describes packets with the knowledge of their sender, [`passage`] their fate on the link.
+//! * [`observe`] derives facts from datagrams.
 
 pub mod keys;
 pub mod observe;

@@ -1,5 +1,4 @@
-//! What a datagram says to somebody who only watches: the facts that its sender would have left, for senders that leave
-//! none. How a message is read, its family says.
+//! Derives facts from datagrams, for senders that record none. Each family decodes its own messages.
 //!
 //! ```text
 //!   Datagram --message()--> trace::Message --Observer, which remembers what it saw--> Fact::Sent, Fact::Carried
@@ -14,10 +13,10 @@ use keytoll_engine::trace::{Fact, Fate, Link, Message, Protocol};
 use keytoll_family::{Families, family};
 use keytoll_net::OnWire;
 
-/// More messages than this are not remembered; the oldest is forgotten first.
+/// The limit on remembered messages; the oldest is dropped first.
 const MEMORY_MAX: usize = 65_536;
 
-/// Watches datagrams go by and tells repeated messages from new ones. What it keeps is bounded.
+/// Observes datagrams and distinguishes retransmissions from new messages. Its memory is limited.
 pub struct Observer {
     families: Families,
     seen: BTreeSet<u64>,
@@ -31,14 +30,13 @@ impl fmt::Debug for Observer {
 }
 
 impl Observer {
-    /// One that knows the messages of these families.
+    /// An observer of the messages of these families.
     pub const fn new(families: Families) -> Self {
         Self { families, seen: BTreeSet::new(), order: VecDeque::new() }
     }
 
-    /// The facts of a datagram that its sender hands to `link`: what was sent, if it is a message of a protocol that knows
-    /// messages, and what was carried. How long it takes and whether it arrives is not known here: `transit_ns` is 0 and
-    /// the fate `Delivered`.
+    /// The facts of a datagram that its sender passes to `link`: the sent message, if the protocol has messages, and the carried
+    /// packet. Transit time and fate are unknown here: `transit_ns` is 0 and the fate `Delivered`.
     pub fn observe(&mut self, datagram: &Datagram, link: Link, mtu_bytes: u16) -> Vec<Fact> {
         let sent = self.sent(datagram).map(Fact::Sent);
         let carried =
@@ -55,13 +53,13 @@ impl Observer {
         sent.into_iter().chain(carried).collect()
     }
 
-    /// The message of a datagram, if it can be read, and whether the same was sent before.
+    /// The message of a datagram, if it can be decoded, and whether it is a retransmission.
     pub fn sent(&mut self, datagram: &Datagram) -> Option<Message> {
         let message = message(self.families, datagram.protocol, &datagram.bytes)?;
         Some(Message { retransmission: self.is_known(datagram), ..message })
     }
 
-    /// Whether the same bytes took the same way before; if not, they are remembered.
+    /// Whether the same bytes had the same source and destination before; if not, they are remembered.
     fn is_known(&mut self, datagram: &Datagram) -> bool {
         let digest = digest(self.families, datagram);
         if !self.seen.insert(digest) {
@@ -76,7 +74,7 @@ impl Observer {
     }
 }
 
-/// What tells a message from others, and not from the same one sent again.
+/// A digest that is equal for a message and its retransmissions only.
 pub fn digest(families: Families, datagram: &Datagram) -> u64 {
     let mut hasher = DefaultHasher::new();
     match family::of(families, datagram.protocol) {
@@ -86,8 +84,8 @@ pub fn digest(families: Families, datagram: &Datagram) -> u64 {
     hasher.finish()
 }
 
-/// What the records say of a message on the wire, as far as its outside tells it; none of what is no message of a family, and
-/// of protocols without messages of their own (ESP, ICMP).
+/// The record of a message, as far as its unencrypted part shows; `None` if it is no message of a family, and for
+/// protocols without messages (ESP, ICMP).
 pub fn message(families: Families, protocol: Protocol, bytes: &[u8]) -> Option<Message> {
     family::of(families, protocol)?.message(protocol, bytes).ok()
 }
@@ -150,12 +148,12 @@ mod tests {
         };
         assert_eq!(facts, [Fact::Sent(message.clone()), carried]);
         assert_eq!(sent(&mut Observer::new(FAMILIES), &marked), message);
-        // RFC 3947 §4: said again at another port it is the same message.
+        // RFC 3947 §4: a retransmission to another port is the same message.
         assert_eq!(sent(&mut observer, &marked), Message { retransmission: true, ..message });
     }
 
     #[test]
-    fn the_same_bytes_again_are_a_retransmission_other_bytes_are_not() {
+    fn only_the_same_bytes_are_a_retransmission() {
         let mut observer = Observer::new(FAMILIES);
         let message = |nonce| datagram(IKE, Addr::udp, sa_init(nonce));
         let seen = [1, 1, 2, 1, 2].map(|nonce| sent(&mut observer, &message(nonce)).retransmission);
@@ -163,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn a_diameter_request_sent_again_differs_by_one_flag() {
+    fn a_retransmitted_diameter_request_differs_by_one_flag() {
         let mut observer = Observer::new(FAMILIES);
         let request = |flags, hop_by_hop| {
             let header = keytoll_diameter::wire::Header {
@@ -182,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_message_is_carried_all_the_same() {
+    fn a_datagram_that_is_no_message_is_carried_nevertheless() {
         let esp = datagram(Protocol::ESP, Addr::udp, vec![1; 100]);
         let facts = Observer::new(FAMILIES).observe(&esp, LINK, 1500);
         assert!(matches!(facts[..], [Fact::Carried { packets: 1, bytes: 128, .. }]), "{facts:?}");

@@ -1,4 +1,4 @@
-//! What a link did with a packet, as the packet's comment in a capture says it: written and read here alone.
+//! The fate of a packet on its link, as a part of the packet's comment in a capture: written and parsed only here.
 //!
 //! ```text
 //!   , arrives after 12.5ms
@@ -11,8 +11,8 @@ use std::time::Duration;
 
 use keytoll_trace::Fate;
 
-/// The words for each fate, in the order in which they are looked for: some contain others. After all but the last stands
-/// the time on the link.
+/// The words for each fate, in the order of the search: some contain others. All but the last are followed by the transit
+/// time.
 const WORDS: [(Fate, &str); 5] = [
     (Fate::Duplicate, ", a copy that the link made, arrives after "),
     (Fate::Corrupted, ", CORRUPTED on its way, arrives after "),
@@ -21,12 +21,12 @@ const WORDS: [(Fate, &str); 5] = [
     (Fate::QueueFull, ", DROPPED: the queue is full"),
 ];
 
-/// What became of a packet, to be put behind what else its comment says.
+/// The fate of a packet, to be appended to its comment.
 #[derive(Debug, Clone, Copy)]
 pub struct Passage {
-    /// Whether it arrives.
+    /// The fate.
     pub fate: Fate,
-    /// How long it is on the link; of no matter to what never leaves the queue.
+    /// The transit time; irrelevant if the queue dropped it.
     pub transit: Duration,
 }
 
@@ -38,7 +38,7 @@ impl fmt::Display for Passage {
     }
 }
 
-/// What became of a packet and after how long; none if its comment is not ours.
+/// The fate and transit time of a packet; `None` if its comment is not ours.
 pub fn fate(comment: &str) -> Option<(Fate, Duration)> {
     WORDS.iter().find_map(|(fate, words)| {
         let (_, rest) = comment.rsplit_once(words)?;
@@ -47,10 +47,10 @@ pub fn fate(comment: &str) -> Option<(Fate, Duration)> {
     })
 }
 
-/// Units of time, the longest first, with the decimal places that a nanosecond is away from them.
+/// Units of time, the longest first, with the decimal places of a nanosecond in each.
 const UNITS: [(&str, u32); 4] = [("s", 9), ("ms", 6), ("µs", 3), ("ns", 0)];
 
-/// Writes a time exactly, in the longest unit of which it has one: `1.25ms`.
+/// Writes a time exactly, in the longest unit in which it is at least one: `1.25ms`.
 fn write_time(time: Duration, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     let ns = time.as_nanos();
     let fits = |(_, places): &&(&str, u32)| ns >= 10_u128.pow(*places);
@@ -64,7 +64,7 @@ fn write_time(time: Duration, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     f.write_str(unit)
 }
 
-/// Reads what [`write_time`] has written.
+/// Parses the output of [`write_time`].
 fn time(text: &str) -> Option<Duration> {
     let unit_at = text.find(|char: char| !char.is_ascii_digit() && char != '.')?;
     let (number, unit) = text.split_at(unit_at);
@@ -84,7 +84,7 @@ mod tests {
     const FATES: [Fate; 5] = [Fate::Delivered, Fate::Lost, Fate::Corrupted, Fate::Duplicate, Fate::QueueFull];
 
     #[test]
-    fn what_was_written_of_a_packet_is_read_again() {
+    fn a_passage_is_parsed_as_written() {
         let times = [0, 7, 999, 12_000, 1_234_567, 59_999_999_999, 60_000_000_000];
         for fate in FATES {
             for transit in times.map(Duration::from_nanos) {
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn times_are_written_as_they_always_were() {
+    fn times_keep_their_format() {
         let written = |ns| {
             let transit = Duration::from_nanos(ns);
             Passage { fate: Fate::Lost, transit }.to_string()
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn other_comments_say_nothing() {
+    fn other_comments_have_no_fate() {
         for other in [
             "",
             "arrives",

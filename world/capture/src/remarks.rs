@@ -1,5 +1,4 @@
-//! What a capture says of a packet beyond its bytes: which message it is, of which authentication, whether it was sent
-//! before, and what becomes of it.
+//! Comments on the packets of a capture: the message, its authentication, whether it is a retransmission, and its fate.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt::Write as _;
@@ -9,37 +8,37 @@ use keytoll_trace::{Fact, Fate, Message, Node, Protocol};
 
 use crate::passage::Passage;
 
-/// Messages of a node that have not passed yet; more are not waited for.
+/// The limit on messages of a node that have not passed a link yet.
 const WAITING_MAX: usize = 64;
 
-/// Follows the facts of a run, so that datagrams can be told from each other.
+/// Follows the facts of a run to identify datagrams.
 #[derive(Debug, Default)]
 pub struct Remarks {
     senders: BTreeMap<Node, Sender>,
 }
 
-/// What a node has sent.
+/// The sent messages of a node.
 #[derive(Debug, Default)]
 struct Sender {
-    /// What it noted as sent and has not passed a link yet, oldest first.
+    /// Messages recorded as sent that have not passed a link yet, oldest first.
     waiting: VecDeque<Message>,
-    /// Since it last noted anything, something of it has passed.
+    /// Whether a datagram has passed since the last record.
     passing: bool,
 }
 
 impl Remarks {
-    /// Takes a fact of a node. Messages come as [`Fact::Sent`] before their datagrams pass.
+    /// Takes a fact of a node. [`Fact::Sent`] precedes the datagrams of its message.
     pub fn note(&mut self, node: Node, fact: &Fact) {
         let Fact::Sent(message) = fact else { return };
         let sender = self.senders.entry(node).or_default();
-        // What did not pass with the rest had no way to go.
+        // Messages that did not pass with the others had no route.
         if std::mem::take(&mut sender.passing) || sender.waiting.len() >= WAITING_MAX {
             sender.waiting.clear();
         }
         sender.waiting.push_back(message.clone());
     }
 
-    /// What is known of a datagram that passes.
+    /// The comment on a datagram.
     pub fn remark(
         &mut self,
         node: Node,
@@ -52,12 +51,12 @@ impl Remarks {
         format!("authentication {sample}, {named}{}", Passage { fate, transit })
     }
 
-    /// A copy is named after the protocol only.
+    /// A copy is identified by its protocol only.
     fn named(&mut self, node: Node, protocol: Protocol, fate: Fate) -> String {
         if fate == Fate::Duplicate { protocol.name().to_owned() } else { self.name(node, protocol) }
     }
 
-    /// The oldest message of this protocol, which is the one that passes; if there is none, the protocol.
+    /// The oldest waiting message of this protocol, which is the one that passes; without one, the protocol.
     pub fn name(&mut self, node: Node, protocol: Protocol) -> String {
         let anonymous = || protocol.name().to_owned();
         let Some(sender) = self.senders.get_mut(&node) else { return anonymous() };
@@ -126,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn what_never_passed_names_nothing_later() {
+    fn a_message_that_never_passed_names_no_later_packet() {
         let mut remarks = Remarks::default();
         remarks.note(Node::Ue, &sent(RADIUS, Name::new(&"Access-Request"), 0, false));
         remarks.note(Node::Ue, &sent(IKE, Name::new(&"IKE_SA_INIT request"), 0, false));
@@ -137,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn a_copy_takes_no_name_from_a_message_that_is_still_to_pass() {
+    fn a_copy_takes_no_name_of_a_waiting_message() {
         let mut remarks = Remarks::default();
         remarks.note(Node::Ue, &sent(IKE, Name::new(&"IKE_SA_INIT request"), 0, false));
         assert!(remark(&mut remarks, IKE, Fate::Duplicate).contains(", ike, a copy"));

@@ -1,13 +1,13 @@
 //! Writes a capture: a pcapng file with an interface for every link, streamed as datagrams pass.
 //!
 //! ```text
-//!   section header (comment: what was run)
+//!   section header (comment: the run)
 //!   interface description (name: the link)          when its first datagram passes
-//!   enhanced packet (comment: what is known of it)  as many as IP makes of a datagram
+//!   enhanced packet (comment: the remarks)          one for each IP packet of a datagram
 //! ```
 //!
-//! A packet is seen where its sender hands it to the link, before the link's queue, delay and loss: what never arrives is
-//! there, and its comment says so.
+//! A packet is captured when its sender passes it to the link, before the link's queue, delay and loss: lost packets are included,
+//! and marked in their comments.
 
 mod packets;
 mod pcapng;
@@ -21,27 +21,27 @@ use keytoll_net::Addr;
 use packets::Packets;
 use pcapng::Block;
 
-/// A datagram where it is seen.
+/// A captured datagram.
 #[derive(Debug, Clone, Copy)]
 pub struct Seen<'a> {
-    /// When, in nanoseconds since 1970 or since the beginning of virtual time.
+    /// Its time, in nanoseconds since 1970 or since the start of virtual time.
     pub at_ns: u64,
     /// The name of the link, `ue-gw`.
     pub link: &'a str,
-    /// The longest IP packet on it; longer ones are fragments.
+    /// The MTU of the link in bytes; longer packets are fragmented.
     pub mtu_bytes: u16,
     /// The sender.
     pub from: Addr,
     /// The receiver.
     pub to: Addr,
-    /// What is behind the headers that the addresses stand for.
+    /// The payload after the headers that the addresses determine.
     pub bytes: &'a [u8],
-    /// What is known of it beyond its bytes; may be empty.
+    /// The comment; may be empty.
     pub comment: &'a str,
 }
 
 impl<'a> Seen<'a> {
-    /// A datagram on a link that takes it whole.
+    /// A datagram on a link that needs no fragmentation.
     pub fn of(datagram: &'a Datagram, link: &'a str) -> Self {
         let Datagram { from, to, ref bytes, .. } = *datagram;
         Self { at_ns: 0, link, mtu_bytes: u16::MAX, from, to, bytes, comment: "" }
@@ -57,14 +57,20 @@ pub struct Writer<W: Write> {
 }
 
 impl<W: Write> Writer<W> {
-    /// Begins a capture; `comment` says of what. The caller chooses the buffering of `out`.
+    /// Starts a capture; `comment` describes it. The caller chooses the buffering of `out`.
+    ///
+    /// # Errors
+    /// When the header cannot be written.
     pub fn new(mut out: W, comment: &str) -> io::Result<Self> {
         let application = concat!("keytoll ", env!("CARGO_PKG_VERSION"));
         Block::section(application, comment).write(&mut out)?;
         Ok(Self { out, interfaces: BTreeMap::new(), packets: Packets::default() })
     }
 
-    /// Writes the packets of a datagram; gives how many.
+    /// Writes the packets of a datagram; returns their number.
+    ///
+    /// # Errors
+    /// When they cannot be written.
     pub fn datagram(&mut self, seen: &Seen<'_>) -> io::Result<usize> {
         let interface = self.interface(seen.link)?;
         let packets = self.packets.of(seen);
@@ -76,18 +82,24 @@ impl<W: Write> Writer<W> {
         Ok(count)
     }
 
-    /// Hands everything on to the operating system, for whoever reads along.
+    /// Passes everything to the operating system, for concurrent readers.
+    ///
+    /// # Errors
+    /// When it cannot be written.
     pub fn flush(&mut self) -> io::Result<()> {
         self.out.flush()
     }
 
-    /// Flushes and gives the underlying writer back.
+    /// Flushes and returns the underlying writer.
+    ///
+    /// # Errors
+    /// When the rest cannot be written.
     pub fn finish(mut self) -> io::Result<W> {
         self.out.flush()?;
         Ok(self.out)
     }
 
-    /// The number of a link's interface, which is announced when it is first used.
+    /// The number of a link's interface, which is declared at its first use.
     fn interface(&mut self, link: &str) -> io::Result<u32> {
         if let Some(&number) = self.interfaces.get(link) {
             return Ok(number);
@@ -101,7 +113,7 @@ impl<W: Write> Writer<W> {
 
 const DESCRIPTION: &str = "packets as their senders hand them to the link";
 
-/// The comment of one packet of several.
+/// The comment of one of several packets.
 fn numbered(comment: &str, index: usize, count: usize) -> String {
     match (count, comment) {
         (0 | 1, comment) => comment.to_owned(),

@@ -1,4 +1,4 @@
-//! Opening sockets exactly where they were asked for, and saying what to do when that fails.
+//! Opens sockets exactly at the requested addresses, with advice when that fails.
 
 use std::fmt;
 use std::io::{self, ErrorKind};
@@ -8,13 +8,13 @@ use keytoll_net::Addr;
 use nix::sys::socket::{setsockopt, sockopt};
 use socket2::{Domain, Socket, Type};
 
-/// What the kernel may hold for a socket; it takes as much of it as it allows.
+/// The requested socket buffer; the kernel may grant less.
 const BUFFER_BYTES: usize = 8 << 20;
 
-/// A local address that cannot be used. Its text says what to do.
+/// A local address that cannot be used. Its message has advice.
 #[derive(Debug, thiserror::Error)]
 pub struct BindError {
-    /// Which; its kind says whether for UDP, for TCP or directly on IP.
+    /// The address, whose kind shows whether it is for UDP, for TCP or directly on IP.
     pub local: Addr,
     /// Why.
     pub source: io::Error,
@@ -74,7 +74,7 @@ fn described(local: Addr) -> String {
     }
 }
 
-/// Who usually has a port.
+/// The usual owner of a port.
 const fn holder(port: u16) -> &'static str {
     match port {
         500 | 4500 => ", perhaps by another IKE daemon such as strongSwan's charon",
@@ -88,7 +88,7 @@ const fn holder(port: u16) -> &'static str {
 pub(crate) fn udp(address: SocketAddr) -> io::Result<UdpSocket> {
     let socket = Socket::new(Domain::for_address(address), Type::DGRAM, None)?;
     only_what_was_named(&socket, address)?;
-    // Only the system's administrator may go beyond the system's limit; a smaller buffer than asked for still works.
+    // Only a privileged process may exceed the system's limit; a smaller buffer still works.
     if setsockopt(&socket, sockopt::RcvBufForce, &BUFFER_BYTES).is_err() {
         let _ = socket.set_recv_buffer_size(BUFFER_BYTES);
     }
@@ -116,7 +116,7 @@ const BACKLOG: i32 = 128;
 pub(crate) fn tcp(address: SocketAddr) -> io::Result<TcpListener> {
     let socket = Socket::new(Domain::for_address(address), Type::STREAM, None)?;
     only_what_was_named(&socket, address)?;
-    // Who starts again need not wait until the connections of before are forgotten.
+    // A restarted server need not wait for the end of TIME-WAIT.
     socket.set_reuse_address(true)?;
     socket.bind(&address.into())?;
     socket.listen(BACKLOG)?;

@@ -1,9 +1,9 @@
-//! Captures what passes the sockets of a node, with the keys that its engine tells: `FILE` and, beside it, the profile
+//! Captures the packets of a node's sockets, with the keys that its engine reveals: `FILE` and, beside it, the profile
 //! `FILE` with the extension `keys`.
 //!
-//! It is a [`Tap`] and listens to the trace, two sides of one thing: [`Capture`] can be cloned. Headers of IP and UDP or
-//! TCP are made of the sockets' addresses: fragments and what TCP says by itself are not there. Of a secured stream it has what
-//! passed, sealed, and the profile the keys.
+//! It is a [`Tap`] and also receives the trace; clones of [`Capture`] share one file. Headers of IP and UDP or TCP are generated
+//! from the sockets' addresses: fragments and TCP's own segments are missing. Of a TLS stream it has the encrypted records, and the
+//! profile has the keys.
 
 use std::fs::File;
 use std::io::{self, BufWriter};
@@ -19,21 +19,21 @@ use keytoll_family::Families;
 
 use crate::{Clock, Seen, Tap};
 
-/// Whoever reads along sees what passed this long ago.
+/// The delay after which packets are visible to concurrent readers.
 const FLUSH_AFTER: Duration = Duration::from_millis(200);
-/// The remarks tell nodes apart, and here is only one.
+/// Remarks are per node, and here is only one.
 const THIS_NODE: Node = Node::Ue;
 
-/// A capture of a live node; clones write the same one.
+/// A capture of a live node; clones write the same file.
 #[derive(Debug, Clone)]
 pub struct Capture(Arc<Mutex<Inner>>);
 
-/// What was captured, and what of it Wireshark cannot decrypt.
+/// The results of a capture.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Captured {
     /// Datagrams, and messages on streams.
     pub datagrams: u64,
-    /// What Wireshark cannot decrypt.
+    /// Algorithms in it that Wireshark cannot decrypt.
     pub unreadable: Vec<String>,
 }
 
@@ -43,20 +43,20 @@ struct Inner {
     tables: KeyTables,
     remarks: Remarks,
     interface: String,
-    /// What to add to the clock's time to have nanoseconds since 1970.
+    /// The offset from the clock's time to nanoseconds since 1970.
     offset_ns: u64,
     flushed: Time,
     datagrams: u64,
     paused: bool,
-    /// The first one; nothing is written after it.
+    /// The first error; nothing is written after it.
     error: Option<io::Error>,
 }
 
 impl Capture {
-    /// Begins a capture of these families at an interface of this name; `comment` says of what.
+    /// Starts a capture of these families at an interface of this name; `comment` describes it.
     ///
     /// # Errors
-    /// The operating system does not let us write there.
+    /// When the files cannot be created.
     pub fn create(
         families: Families,
         path: &Path,
@@ -80,24 +80,24 @@ impl Capture {
         }))))
     }
 
-    /// From now on nothing is written, neither what passes nor keys, or everything again.
+    /// Pauses or resumes writing of packets and keys.
     pub fn pause(&self, paused: bool) {
         self.lock().paused = paused;
     }
 
-    /// Tells the tables the secret that RADIUS client and server share.
+    /// Writes the secret that RADIUS client and server share.
     pub fn share(&self, secret: &[u8]) {
         let mut inner = self.lock();
         let result = inner.tables.share(secret);
         inner.note(result);
     }
 
-    /// Takes a fact of the engine; packets are named after those about what was sent.
+    /// Takes a fact of the engine; packets are named after the preceding facts about sent messages.
     pub fn record(&self, fact: &Fact) {
         self.lock().remarks.note(THIS_NODE, fact);
     }
 
-    /// Takes keys of the engine, which tells them to a trace that wants them.
+    /// Takes keys that the engine reveals.
     pub fn reveal(&self, revealed: &Revealed) {
         let mut inner = self.lock();
         if !inner.paused {
@@ -106,22 +106,22 @@ impl Capture {
         }
     }
 
-    /// Writes what waits to be written, for whoever reads along while nothing passes.
+    /// Flushes pending packets, for concurrent readers.
     pub fn flush(&self) {
         let mut inner = self.lock();
         let result = inner.writer.flush();
         inner.note(result);
     }
 
-    /// Both the trace and this capture hear what an engine says.
+    /// A trace that passes everything to both `trace` and this capture.
     pub fn beside<'t>(&'t self, trace: &'t mut dyn Trace) -> Beside<'t> {
         Beside { capture: self, trace }
     }
 
-    /// Writes everything that is not written yet.
+    /// Flushes the capture and ends it.
     ///
     /// # Errors
-    /// The first one since it began.
+    /// The first error since its start.
     pub fn finish(&self) -> io::Result<Captured> {
         let mut inner = self.lock();
         if let Some(error) = inner.error.take() {
@@ -189,7 +189,7 @@ impl Inner {
     }
 }
 
-/// A trace with a capture beside it that wants keys.
+/// A trace combined with a capture that wants keys.
 pub struct Beside<'t> {
     capture: &'t Capture,
     trace: &'t mut dyn Trace,

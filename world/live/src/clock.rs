@@ -1,4 +1,4 @@
-//! The real clock as engines know time, and the operating system's randomness as the root of their streams.
+//! The real clock in the engines' type of time, and random seeds from the operating system.
 
 use std::io;
 
@@ -18,13 +18,13 @@ impl Clock {
         Self::at(clock::monotonic_ns())
     }
 
-    /// A clock that began at this moment of the machine's CLOCK_MONOTONIC: processes that are told the same origin see
-    /// the same time, so that what they note can be merged.
+    /// A clock with this origin on the machine's CLOCK_MONOTONIC: processes with the same origin have the same time, so that their
+    /// records can be merged.
     pub const fn at(origin_ns: u64) -> Self {
         Self { origin_ns }
     }
 
-    /// When it began, on the machine's CLOCK_MONOTONIC.
+    /// Its origin on the machine's CLOCK_MONOTONIC.
     pub const fn origin_ns(&self) -> u64 {
         self.origin_ns
     }
@@ -35,7 +35,10 @@ impl Clock {
     }
 }
 
-/// A root for random streams that nobody can guess.
+/// An unpredictable root seed for random streams.
+///
+/// # Errors
+/// When the operating system has no randomness.
 pub fn os_seed() -> io::Result<Seed> {
     let mut bytes = [0; 32];
     clock::os_random(&mut bytes)?;

@@ -1,4 +1,4 @@
-//! Drives one engine: hands it what arrives, what is commanded and the ticks it asked for; sends what it says.
+//! Drives one engine: passes it received datagrams, commands and ticks; sends its output.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -25,28 +25,28 @@ pub struct Driver<E: Engine, C> {
     tap: Box<dyn Tap>,
     emulator: Emulator,
     events: VecDeque<E::Event>,
-    /// What the engine has just said and is not sent yet.
+    /// Output of the engine that is not sent yet.
     outbox: Vec<Datagram>,
-    /// A packet of this machine, perhaps a large one.
+    /// A packet of this machine, possibly a large one.
     inner: Vec<u8>,
-    /// Streams that the engine has just wanted closed, each from our address to the peer's.
+    /// Streams that the engine has just closed, each from our address to the peer's.
     closing: Vec<(Addr, Addr)>,
     /// Packets for this machine.
     arrived: Vec<Vec<u8>>,
-    /// Why there is no interface any more, until somebody asks.
+    /// Why the interface is gone, until that is queried.
     interface_lost: Option<io::Error>,
     guard: Guard,
-    /// No tick comes before: the last one was not handled to its end, and may be due still.
+    /// The earliest next tick: the previous one was not handled completely, and may still be due.
     no_tick_before: Time,
 }
 
-/// Packets of this machine that are sealed before the sockets are looked at again.
+/// Packets of this machine that are encrypted before the sockets are checked again.
 const INNER_BATCH: usize = 64;
-/// How often a flood is taken from when the time is over.
+/// How often packets of a flood are read after the time limit.
 const TURNS_MAX: usize = 32;
-/// Packets for this machine that are opened before they arrive there together.
+/// Packets for this machine that are decrypted before they are delivered together.
 const ARRIVED_BATCH: usize = 128;
-/// How long an engine whose tick ended in a panic waits for the next one.
+/// How long an engine whose tick panicked waits for the next one.
 const TICK_PAUSE: Duration = Duration::from_secs(1);
 /// No IP packet is longer; and what the kernel puts in front of it.
 const INNER_BYTES_MAX: usize = 65_535 + 64;

@@ -1,4 +1,4 @@
-//! Ports that are not the standards', for Wireshark's "Decode As": it knows a protocol by its port.
+//! Non-standard ports for Wireshark's "Decode As", because it recognises a protocol by its port.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -6,10 +6,10 @@ use std::io::{self, Write};
 
 use keytoll_net::Addr;
 
-/// Ports that are named; more are no longer told.
+/// The limit on named ports.
 const NAMED_MAX: usize = 256;
 
-/// The table, and what stands in it.
+/// The table and its entries.
 #[derive(Debug)]
 pub(super) struct Ports {
     out: File,
@@ -21,7 +21,7 @@ impl Ports {
         Self { out, named: BTreeSet::new() }
     }
 
-    /// Names both ports for Wireshark's dissector, unless one of them is where it looks for the protocol by itself.
+    /// Names both ports for Wireshark's dissector, unless one of them is standard.
     pub(super) fn name(
         &mut self,
         dissector: Option<(&'static str, &'static [u16])>,

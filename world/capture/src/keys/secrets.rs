@@ -1,8 +1,7 @@
-//! Files with secrets in a directory that is ours alone, whoever may write beside it.
+//! Files with secrets in a directory with mode 0700, safe against other users with access to its parent.
 //!
-//! The directory is opened once and looked at as it was opened: a symbolic link, somebody else's directory and one that
-//! others may enter are not used. Files are made anew in it, never opened: what lay there under the name, be it a link to
-//! another place, is removed first.
+//! The directory is opened once and checked as opened: symbolic links, directories of other users and accessible ones are refused.
+//! Files are always created, never opened: an existing file or link of the same name is removed first.
 
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
 use std::io::{self, ErrorKind};
@@ -15,12 +14,12 @@ const SECRET_FILE: u32 = 0o600;
 /// Only the owner enters.
 const SECRET_DIRECTORY: u32 = 0o700;
 
-/// A directory, held open so that it stays the same.
+/// A directory, held open so that it cannot be exchanged.
 #[derive(Debug)]
 pub(super) struct SecretDirectory(File);
 
 impl SecretDirectory {
-    /// Makes it, or takes the one that is there if it is ours; then nobody else enters it any more.
+    /// Creates it, or takes an existing one of ours and sets its mode to 0700.
     pub(super) fn open(path: &Path) -> io::Result<Self> {
         if let Some(parent) = path.parent() {
             fs::create_dir_all(parent)?;
@@ -34,7 +33,7 @@ impl SecretDirectory {
         Ok(directory)
     }
 
-    /// Takes one that is there, if it is ours.
+    /// Takes an existing one of ours.
     pub(super) fn existing(path: &Path) -> io::Result<Self> {
         let named = fs::symlink_metadata(path)?;
         if !named.is_dir() {
@@ -51,7 +50,7 @@ impl SecretDirectory {
         Ok(Self(directory))
     }
 
-    /// An empty file that only its owner reads, in place of whatever had its name.
+    /// Creates an empty file with mode 0600, replacing whatever had its name.
     pub(super) fn create(&self, name: &str) -> io::Result<File> {
         let path = self.path(name);
         match fs::remove_file(&path) {
@@ -64,7 +63,7 @@ impl SecretDirectory {
         Ok(file)
     }
 
-    /// A place in the directory that is held open, wherever its name leads by now.
+    /// A path in the directory that is held open, wherever its name leads now.
     pub(super) fn path(&self, name: &str) -> PathBuf {
         Path::new("/proc/self/fd").join(self.0.as_raw_fd().to_string()).join(name)
     }
@@ -75,7 +74,7 @@ fn refused(path: &Path, why: &str) -> io::Error {
     io::Error::new(ErrorKind::PermissionDenied, message)
 }
 
-/// Who we are: the kernel says whose this process is.
+/// Our user ID, as the kernel reports it for this process.
 fn own_user() -> io::Result<u32> {
     fs::metadata("/proc/self").map(|process| process.uid())
 }
@@ -106,7 +105,7 @@ mod tests {
         let error = SecretDirectory::open(&keys).unwrap_err();
         assert!(error.to_string().ends_with("is no directory, so no keys are written there"), "{error}");
         assert_eq!(fs::read_dir(&elsewhere).unwrap().count(), 0);
-        // Nor through a link that leads nowhere yet, nor over a file.
+        // Neither are a dangling link and a file.
         for wrong in [scratch.join("nowhere.keys"), scratch.join("file.keys")] {
             if wrong.ends_with("file.keys") {
                 fs::write(&wrong, "").unwrap();
@@ -120,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_in_place_of_a_file_is_replaced_and_what_it_led_to_stays() {
+    fn a_link_in_place_of_a_file_is_replaced_and_its_target_remains() {
         let scratch = scratch("file");
         let (victim, keys) = (scratch.join("victim"), scratch.join("run.keys"));
         fs::write(&victim, "precious").unwrap();
@@ -153,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn files_stay_in_the_directory_that_was_looked_at() {
+    fn files_stay_in_the_checked_directory() {
         let scratch = scratch("moved");
         let (keys, moved) = (scratch.join("run.keys"), scratch.join("moved"));
         let directory = SecretDirectory::open(&keys).unwrap();
@@ -166,7 +165,7 @@ mod tests {
 
     #[test]
     fn the_directory_of_another_user_is_refused() {
-        // Only root can give a directory away; others have nobody else's to try.
+        // Only root can give a directory to another user.
         let scratch = scratch("owner");
         let keys = scratch.join("run.keys");
         fs::create_dir(&keys).unwrap();

@@ -1,4 +1,4 @@
-//! The tables on disk: what they say, who may read them, and what is left out.
+//! The tables on disk: their contents, their modes, and what is left out.
 
 use keytoll_rigs::FAMILIES;
 use keytoll_trace::revealed::{Algorithms, Key, Sealing};
@@ -81,7 +81,7 @@ fn lines_are_as_wireshark_writes_them() {
 }
 
 #[test]
-fn a_key_that_both_ends_tell_is_written_once() {
+fn a_key_that_both_ends_reveal_is_written_once() {
     let scratch = Scratch::new("once");
     let (first, second) = (esp(1, "aes128", Some("sha1")), esp(2, "aes128", Some("sha1")));
     tables(&scratch, &[first.clone(), second.clone(), first, second]);
@@ -89,7 +89,7 @@ fn a_key_that_both_ends_tell_is_written_once() {
 }
 
 #[test]
-fn what_is_remembered_has_a_limit() {
+fn the_memory_of_keys_is_limited() {
     let scratch = Scratch::new("limit");
     let mut tables = KeyTables::create(FAMILIES, &scratch.0).unwrap();
     (0..3000).for_each(|spi| tables.reveal(&esp(spi, "aes128", Some("sha1"))).unwrap());
@@ -97,7 +97,7 @@ fn what_is_remembered_has_a_limit() {
 }
 
 #[test]
-fn what_wireshark_cannot_decrypt_is_said_and_left_out() {
+fn algorithms_that_wireshark_cannot_decrypt_are_reported_and_left_out() {
     let scratch = Scratch::new("unreadable");
     let tables = tables(
         &scratch,
@@ -110,7 +110,7 @@ fn what_wireshark_cannot_decrypt_is_said_and_left_out() {
 }
 
 #[test]
-fn nobody_else_may_read_them() {
+fn only_the_owner_may_read_them() {
     let scratch = Scratch::new("mode");
     fs::create_dir_all(&scratch.0).unwrap();
     fs::write(scratch.0.join("tls.keys"), "older, and readable by all").unwrap();
@@ -134,9 +134,9 @@ fn a_secret_that_would_break_the_preferences_is_left_out() {
     assert_eq!(tables.unreadable().count(), 1);
 }
 
-/// A profile of an earlier run, which somebody else may have prepared.
+/// A profile of an earlier run, possibly prepared by an attacker.
 #[test]
-fn a_profile_that_is_a_link_or_holds_one_is_told_nothing() {
+fn a_profile_that_is_or_contains_a_link_is_not_updated() {
     let scratch = Scratch::new("relocate");
     let at = |name: &str| scratch.0.join(name);
     let preferences = |name: &str| at(name).join("preferences");

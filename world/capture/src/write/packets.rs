@@ -1,8 +1,8 @@
-//! From a datagram to the IP packets that carry it: headers with true lengths and checksums, cut as the link's MTU cuts.
+//! From a datagram to its IP packets: headers with correct lengths and checksums, fragmented according to the link's MTU.
 //! Read RFC 791 §3.1 and §3.2, RFC 8200 §3, §4.5 and §8.1, RFC 768, RFC 9293 §3.1 first.
 //!
-//! A message over TCP is one or more segments of a connection whose numbers go on from message to message in both
-//! directions. Its opening and the acknowledgements that carry nothing are not there: the simulator does not send them.
+//! A message over TCP is one or more segments of a connection with continuous sequence numbers in both directions. The handshake and
+//! pure acknowledgements are missing: the simulator does not send them.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -13,16 +13,16 @@ use keytoll_net::{Addr, Socket, udp};
 
 use super::Seen;
 
-/// RFC 791 §3.2: every link carries 68 bytes unfragmented.
+// RFC 791 §3.2: every link carries 68 bytes unfragmented.
 const MTU_BYTES_MIN: usize = 68;
-/// Directions of TCP connections that are remembered; beyond that all are forgotten and their numbers begin anew.
+/// The limit on directions of TCP connections; beyond it all are dropped and numbers start anew.
 const STREAMS_MAX: usize = 1 << 16;
 
-/// Makes packets of datagrams and numbers them.
+/// Builds and numbers the packets of datagrams.
 #[derive(Debug, Default)]
 pub(super) struct Packets {
-    /// The identification of the last datagram. Both IP versions want it to differ between datagrams that are under way
-    /// together (RFC 6864 §4.2, RFC 8200 §4.5).
+    /// The identification of the last datagram, which must differ between datagrams in transit at the same time
+    /// (RFC 6864 §4.2, RFC 8200 §4.5).
     identification: u32,
     /// The next sequence number of every direction of a connection.
     streams: BTreeMap<(Socket, Socket), u32>,
@@ -45,7 +45,7 @@ impl Packets {
             (Addr::Ip { ip: from, .. }, Addr::Ip { ip: to, protocol }) => {
                 self.fragments((from, to), protocol, datagram.bytes, mtu)
             }
-            // Nobody of ours speaks SCTP, and what is below IP is no IP packet.
+            // No node of ours uses SCTP, and frames below IP are no IP packets.
             _ => Vec::new(),
         }
     }
@@ -75,7 +75,7 @@ impl Packets {
         *self.streams.entry((from, to)).or_insert(1)
     }
 
-    /// An IP payload in as many fragments as it needs.
+    /// The fragments of an IP payload.
     fn fragments(
         &mut self,
         ends: (IpAddr, IpAddr),
@@ -107,7 +107,7 @@ impl Packets {
     }
 }
 
-/// A packet; none if the addresses are of different versions or it is too long.
+/// A packet; `None` if the addresses are of different versions or it is too long.
 fn packet(fields: &Fields, payload: &[u8]) -> Option<Vec<u8>> {
     let mut packet = vec![0; fields.header_bytes() + payload.len()];
     packet[fields.header_bytes()..].copy_from_slice(payload);
@@ -165,7 +165,7 @@ mod tests {
     const V4: [&str; 2] = ["192.0.2.2", "192.0.2.1"];
     const V6: [&str; 2] = ["2001:db8::2", "2001:db8::1"];
 
-    /// Puts the fragments of one datagram together again, as RFC 791 §3.2 and RFC 8200 §4.5 tell the receiver to.
+    /// Reassembles the fragments of one datagram, according to RFC 791 §3.2 and RFC 8200 §4.5.
     fn reassembled(packets: &[Vec<u8>]) -> Vec<u8> {
         let mut payload = Vec::new();
         for packet in packets {
@@ -189,7 +189,7 @@ mod tests {
         ) {
             let at = [udp_at, tcp_at, esp_at][kind];
             let datagram = datagram(if v6 { V6 } else { V4 }, at, bytes);
-            // RFC 8200 §5: IPv6 needs links of 1280 bytes.
+            // RFC 8200 §5: IPv6 requires links of at least 1280 bytes.
             let mtu = if v6 { mtu.max(1280) } else { mtu };
             // A TCP segment without data says nothing that a message would.
             prop_assume!(kind != 1 || !datagram.bytes.is_empty());
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn segments_number_what_they_carry_and_acknowledge_what_came() {
+    fn segments_have_sequence_and_acknowledgement_numbers() {
         let mut packets = Packets::default();
         let numbers =
             |packet: &[u8]| [24, 28].map(|at| u32::from_be_bytes(packet[at..at + 4].try_into().unwrap()));
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn what_ip_cannot_carry_makes_no_packet() {
+    fn a_datagram_that_ip_cannot_carry_makes_no_packet() {
         for ip in [V4, V6] {
             assert!(packets(&datagram(ip, udp_at, vec![0; 65_530]), 1500).is_empty());
         }

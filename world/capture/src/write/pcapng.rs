@@ -10,7 +10,7 @@ const SECTION_HEADER: u32 = 0x0a0d_0d0a;
 const INTERFACE_DESCRIPTION: u32 = 1;
 const ENHANCED_PACKET: u32 = 6;
 
-/// Tells in which order the bytes of numbers stand.
+/// Shows the byte order of numbers.
 const BYTE_ORDER_MAGIC: u32 = 0x1a2b_3c4d;
 
 /// LINKTYPE_RAW: a packet begins with its IPv4 or IPv6 header.
@@ -25,7 +25,7 @@ const INTERFACE_TIME_RESOLUTION: u16 = 9;
 /// if_tsresol: timestamps count 10⁻⁹ s.
 const NANOSECONDS: u8 = 9;
 
-/// Longest text of an option; what is longer is cut off.
+/// Longest text of an option; longer ones are truncated.
 const TEXT_BYTES_MAX: usize = 32 << 10;
 
 /// A block being put together.
@@ -55,7 +55,7 @@ impl Block {
         block
     }
 
-    /// Announces an interface; the first one has number 0.
+    /// Declares an interface; the first one has number 0.
     pub(super) fn interface(name: &str, description: &str) -> Self {
         let mut block = Self::new(INTERFACE_DESCRIPTION);
         block.u16(LINKTYPE_RAW);
@@ -135,7 +135,7 @@ mod tests {
         out
     }
 
-    /// The example of an Enhanced Packet Block written out by hand from the draft's §4.3.
+    /// An Enhanced Packet Block encoded by hand according to the draft's §4.3.
     #[test]
     fn a_packet_as_the_draft_draws_it() {
         let bytes = written(Block::packet(2, 0x1_0000_0003, &[0x45, 1, 2, 3, 4], "hi!!!"));
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn an_endless_comment_is_cut_off_between_characters() {
+    fn a_long_comment_is_truncated_between_characters() {
         let bytes = written(Block::packet(0, 0, &[], &"ä".repeat(40_000)));
         assert!(bytes.len() < TEXT_BYTES_MAX + 64);
         assert!(std::str::from_utf8(&bytes[32..32 + TEXT_BYTES_MAX]).is_ok());

@@ -149,7 +149,7 @@ fn version(row: &RowPlan) -> Version {
     Version::V1(V1 { lifetime, child_bytes_max, ..V1::new(exchange(phase1)) })
 }
 
-// RFC 2409 §5.5: quick mode with a group performs a key exchange of its own, with one group only.
+/// RFC 2409 §5.5: quick mode with a group performs a key exchange of its own, with one group only.
 pub fn esp_suites(row: &RowPlan) -> Vec<Suite> {
     let group = row.suites.first().and_then(|suite| suite.group).filter(|_| row.options.ike.pfs);
     row.esp_suites.iter().map(|suite| Suite { group: suite.group.or(group), ..*suite }).collect()
