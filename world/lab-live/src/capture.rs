@@ -1,4 +1,4 @@
-//! Captures of a live run: what passes the sockets of each node that is ours, `capture/NNN.gw.pcapng`.
+//! Captures of a live run: the packets of the sockets of each node of ours, `capture/NNN.gw.pcapng`.
 
 use std::path::{Path, PathBuf};
 use std::{fs, io};
@@ -11,7 +11,7 @@ use keytoll_rigs::{self as rigs, FAMILIES};
 use keytoll_scenario::plan::{Plan, RowPlan};
 use keytoll_trace::{Node, Trace};
 
-/// What passes the sockets of one node of a live run.
+/// The capture of one node of a live run.
 pub(crate) struct NodeCapture {
     capture: keytoll_live::Capture,
     path: PathBuf,
@@ -19,7 +19,7 @@ pub(crate) struct NodeCapture {
 }
 
 impl NodeCapture {
-    /// Begins the capture of a node in a row; nothing is written yet, the warm-up comes first.
+    /// Creates the capture of a node in a row; nothing is written during the warm-up.
     pub(crate) fn create(
         directory: &Path,
         (plan, row, index): (&Plan, &RowPlan, usize),
@@ -37,22 +37,22 @@ impl NodeCapture {
         Ok(Self { capture, path, samples_max: u32::MAX })
     }
 
-    /// Keeps the first authentications only.
+    /// Limits it to the first authentications.
     pub(crate) fn of_samples(self, samples_max: u32) -> Self {
         Self { samples_max, ..self }
     }
 
-    /// What sees the datagrams.
+    /// The tap for datagrams.
     pub(crate) fn tap(&self) -> keytoll_live::Capture {
         self.capture.clone()
     }
 
-    /// What hears the host beside its trace.
+    /// A trace that passes everything to both `trace` and the capture.
     pub(crate) fn beside<'t>(&'t self, trace: &'t mut dyn Trace) -> Beside<'t> {
         self.capture.beside(trace)
     }
 
-    /// What passes from now on belongs to this authentication; none: to the warm-up.
+    /// Assigns the following packets to this authentication; `None`: to the warm-up.
     pub(crate) fn begin(&self, sample: Option<u32>) {
         self.capture.pause(sample.is_none_or(|sample| sample >= self.samples_max));
     }

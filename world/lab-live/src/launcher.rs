@@ -24,12 +24,12 @@ use super::message::{Ask, Operation, Spent, Tell};
 use super::process::Process;
 use super::testbed::{LiveError, Testbed};
 
-/// Between two looks at whether foreign daemons have come to rest.
+/// The interval of checks whether foreign daemons are idle.
 const LOOK: Duration = Duration::from_millis(2);
 /// Some never do.
 const LOOKS_MAX: u32 = 100;
 
-/// What is true of every live row.
+/// Note about all live rows.
 const NOTE: &str = "Live world, every node a process of its own on this machine; cpu is that of the node's thread, system \
                     calls, the emulation of its links and the notes it takes of datagrams included. The device closes its SA as soon as it is measured";
 const NOTE_ESP: &str = "ESP travels in UDP";
@@ -39,20 +39,20 @@ const NOTE_LOOPBACK: &str = "Live on 127.0.0.0/8, with IPv4 and ports of the sys
 const NOTE_CAPTURED: &str =
     "Captured while it was measured: cpu, heap and delays contain the writing of the captures";
 
-/// Refuses a plan that cannot run here: algorithms that this build lacks, foreign daemons that are not installed.
+/// Refuses a plan that cannot run here: because this build lacks an algorithm, or a foreign daemon is not installed.
 ///
 /// # Errors
-/// Whatever [`run`] would fail with before its first authentication.
+/// Those of [`run`] before its first authentication.
 pub fn refuse(plan: &Plan) -> Result<(), RunError> {
     supported(plan)?;
     plan.rows.iter().try_for_each(foreign::check).map_err(LiveError::from)?;
     Ok(())
 }
 
-/// Runs every row of a plan, one after the other; gives how each ended, in the order of the plan.
+/// Runs every row of a plan, one after the other; returns how each ended, in the order of the plan.
 ///
 /// # Errors
-/// What stands in the way of the run, or of keeping what it leaves.
+/// When the run cannot start or continue, or its results cannot be written.
 pub fn run<K: Keepers>(
     plan: &Plan,
     keepers: &K,
@@ -78,26 +78,26 @@ pub fn run<K: Keepers>(
     Ok(ends)
 }
 
-/// Our processes may be started elsewhere.
+/// Our processes may have another working directory.
 fn absolute(path: &Path) -> PathBuf {
     path.canonicalize().unwrap_or_else(|_| path.to_owned())
 }
 
-/// The nodes that are ours in some row.
+/// The nodes of ours in any row.
 fn ours(plan: &Plan, placement: &Placement) -> BTreeSet<Node> {
     let of_row = |row| rigs::layout(row, placement).nodes.into_iter();
     let own = plan.rows.iter().flat_map(of_row).filter(|spec| !spec.maker.is_foreign());
     own.map(|spec| spec.node).collect()
 }
 
-/// What a reader of a row must know.
+/// Notes for the reader of a row.
 fn notes(row: &RowPlan, placement: &Placement) -> impl Iterator<Item = &'static str> {
     let loopback = placement.is_loopback().then_some(NOTE_LOOPBACK);
     let esp = row.method.has(&IPSEC).then_some(NOTE_ESP);
     [NOTE].into_iter().chain(esp).chain(loopback).chain(foreign::notes(row))
 }
 
-/// What all rows have in common.
+/// The state that all rows share.
 struct Launcher<'a, K> {
     plan: &'a Plan,
     foreign: Foreign,
@@ -126,7 +126,7 @@ impl<K: Keepers> Launcher<'_, K> {
         Ok(end)
     }
 
-    /// All nodes of a row: first those that only answer, last the one that begins.
+    /// Starts all nodes of a row: the initiator last.
     fn start<'p>(
         &self,
         processes: &'p mut [Process],
@@ -179,7 +179,7 @@ impl<K: Keepers> Launcher<'_, K> {
         Ok(end)
     }
 
-    /// Puts together what all processes noted.
+    /// Merges the logs of all processes.
     fn keep(
         &self,
         index: usize,
@@ -213,17 +213,17 @@ struct RowNodes<'p> {
     layout: Layout,
     processes: Vec<&'p mut Process>,
     daemons: Vec<(Node, Box<dyn Daemon>)>,
-    /// The daemon that begins, if that node is not ours.
+    /// The foreign daemon that initiates, if that node is not ours.
     initiator: Option<Box<dyn Initiator>>,
     origin_ns: u64,
-    /// What we note ourselves of that daemon.
+    /// Our own log of that daemon.
     lines: Vec<Line>,
-    /// With the authentication that each belongs to.
+    /// With the number of their authentications.
     costs: Vec<(u32, Cost)>,
 }
 
 impl RowNodes<'_> {
-    /// One authentication from an idle beginning to an idle end; whether there was an SA.
+    /// One authentication, from idle to idle nodes; returns whether an SA was established.
     fn authenticate(&mut self, sample: Option<u32>) -> Result<bool, LiveError> {
         self.all(&Ask::Begin(sample))?;
         let before = self.at_rest()?;
@@ -238,12 +238,12 @@ impl RowNodes<'_> {
         Ok(established)
     }
 
-    /// Asks all of ours for the same, and waits until all have done it.
+    /// Sends the same request to all processes, and waits until all have answered.
     fn all(&mut self, ask: &Ask) -> Result<(), LiveError> {
         self.processes.iter_mut().try_for_each(|process| process.done(ask))
     }
 
-    /// Our initiator wants to reach the other side.
+    /// Makes our initiator reach for the other side.
     fn go(&mut self) -> Result<bool, LiveError> {
         let initiator = self.own_initiator()?;
         initiator.ask(&Ask::Go)?;
@@ -254,7 +254,7 @@ impl RowNodes<'_> {
         }
     }
 
-    /// The process of the node that begins.
+    /// The process of the initiator.
     fn own_initiator(&mut self) -> Result<&mut Process, LiveError> {
         let begins = self.processes.iter_mut().find(|process| process.node() == self.layout.initiator);
         begins
@@ -262,7 +262,7 @@ impl RowNodes<'_> {
             .ok_or_else(|| LiveError::Notes("a row whose initiator nobody is".to_owned()))
     }
 
-    /// A foreign daemon is told to set up an SA, and tells when it has one.
+    /// Makes a foreign daemon set up an SA, and waits for the result.
     fn initiate(&mut self, sample: Option<u32>) -> Result<bool, LiveError> {
         let Some(initiator) = &mut self.initiator else { return Ok(false) };
         let begun_ns = clock::monotonic_ns();
@@ -282,7 +282,7 @@ impl RowNodes<'_> {
         Ok(established)
     }
 
-    /// What the authentication has cost each of ours.
+    /// The cost of the authentication at each of our nodes.
     fn spent(&mut self) -> Result<Vec<(Node, Spent)>, LiveError> {
         let each = |process: &mut &mut Process| {
             process.ask(&Ask::Spent)?;
@@ -294,7 +294,7 @@ impl RowNodes<'_> {
         self.processes.iter_mut().map(each).collect()
     }
 
-    /// The CPU time of each foreign daemon, once none of them is busy any more.
+    /// The CPU time of each foreign daemon, once all are idle.
     fn at_rest(&self) -> Result<Vec<Usage>, LiveError> {
         let mut seen = self.usages()?;
         for _ in 0..LOOKS_MAX {
@@ -344,7 +344,7 @@ impl RowNodes<'_> {
         }
     }
 
-    /// The device closes its SA, and everybody comes to rest.
+    /// The device deletes its SA, and all nodes become idle.
     fn close(&mut self) -> Result<(), LiveError> {
         match &mut self.initiator {
             Some(initiator) => initiator.terminate(),
@@ -353,7 +353,7 @@ impl RowNodes<'_> {
         self.at_rest().map(drop)
     }
 
-    /// Ends the notes of all of ours; keeps what their crypto cost.
+    /// Ends the logs of all processes, and keeps their crypto costs.
     fn end(&mut self, keeper: &mut impl Keeper, captured: impl Fn(Seized)) -> Result<(), LiveError> {
         for process in &mut self.processes {
             process.ask(&Ask::End)?;

@@ -1,15 +1,15 @@
-//! The live world: the nodes of a row in processes of their own, on sockets and the real clock, some of them perhaps
-//! foreign daemons.
+//! The live world: the nodes of a row run in processes of their own, on real sockets and the real clock; some may be foreign
+//! daemons.
 //!
 //! ```text
 //!   launcher --asks, one JSON line each--> keytoll node (ue), keytoll node (gw), ...
 //!       |   <-------------- tells -------
 //!       '--starts, watches--> foreign daemons: charon, FreeRADIUS, hostapd
-//!   every process notes lines by CLOCK_MONOTONIC --> files --merge--> the row's trace and costs
+//!   every process logs lines by CLOCK_MONOTONIC --> files --merge--> the row's trace and costs
 //! ```
 //!
-//! The launcher measures nothing of our own nodes: each reads the CPU clock of its thread, its heap and its crypto. Of
-//! foreign daemons it reads /proc, and what they sent is seen by our node at the other end of the link.
+//! The launcher does not measure our own nodes: each reads the CPU clock of its thread, its heap and its crypto costs. For
+//! foreign daemons it reads /proc, and our node at the other end of the link records their packets.
 
 #![allow(
     clippy::disallowed_methods,

@@ -1,5 +1,5 @@
-//! What a process notes while it runs: facts, and enough of every datagram to find out at the end how long it was under way.
-//! Lines of an authentication stay in memory until the next begins, so that writing them costs no measured time.
+//! The log of a process: facts, and a digest of every datagram, from which the transit time is computed at the end.
+//! Lines of an authentication stay in memory until the next one starts, so that writing them takes no measured time.
 
 use std::fs::File;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -20,19 +20,19 @@ use keytoll_trace::{Fact, Fate, Link, Node, stored};
 pub(super) struct Line {
     pub(super) sample: u32,
     pub(super) at_ns: u64,
-    /// Where it happened, which is not always where it was seen.
+    /// The node where it happened, which may differ from the one that saw it.
     pub(super) node: Node,
     pub(super) what: What,
 }
 
-/// What is in a line.
+/// The content of a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum What {
     /// Something happened.
     Fact(Fact),
-    /// A datagram with this digest left, as the fact says, which does not know yet how long that took.
+    /// A datagram with this digest was sent, according to the fact, which lacks the transit time.
     Sent(u64, Fact),
-    /// A datagram with this digest arrived.
+    /// A datagram with this digest was received.
     Received(u64),
 }
 
@@ -43,7 +43,7 @@ impl Recorded for Line {
     const MAGIC: &'static str = "keytoll lines";
 }
 
-/// The notes of one node in one row.
+/// The log of one node in one row.
 #[derive(Clone)]
 pub(super) struct Log(Arc<Mutex<Notes>>);
 
@@ -51,14 +51,14 @@ struct Notes {
     node: Node,
     sample: Option<u32>,
     lines: Vec<Line>,
-    /// Until it is finished.
+    /// `None` when finished.
     file: Option<Writer<Line, BufWriter<File>>>,
     layout: Layout,
     observer: Observer,
     handled: u64,
-    /// Links that the emulator tells of itself.
+    /// Emulated links, which record their own facts.
     emulated: Vec<Path>,
-    /// Whose datagram the emulator has in hand.
+    /// The sender of the datagram in the emulator.
     sender: Option<Node>,
 }
 
@@ -81,7 +81,7 @@ impl Log {
         act(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Writes what there is, and notes for this authentication from now on.
+    /// Writes pending lines, and assigns the following ones to this authentication.
     pub(super) fn begin(&self, sample: Option<u32>) -> io::Result<()> {
         self.with(|notes| {
             notes.sample = sample;
@@ -91,7 +91,7 @@ impl Log {
         })
     }
 
-    /// Writes what there is and ends the file.
+    /// Writes pending lines and ends the file.
     pub(super) fn finish(&self) -> io::Result<()> {
         self.begin(None)?;
         match self.with(|notes| notes.file.take()) {
@@ -108,12 +108,12 @@ impl Log {
         });
     }
 
-    /// How many datagrams the host has taken in.
+    /// How many datagrams the host has processed.
     pub(super) fn handled_count(&self) -> u64 {
         self.with(|notes| notes.handled)
     }
 
-    /// A fact of the driver: what the emulator carries is its sender's.
+    /// A fact of the driver: those of the emulator belong to the sender.
     pub(super) fn driven(&self, at: Time, fact: Fact) {
         self.with(|notes| {
             let node = notes.sender.filter(|_| matches!(fact, Fact::Carried { .. })).unwrap_or(notes.node);
@@ -134,7 +134,7 @@ impl Notes {
         }
     }
 
-    /// The link to another node, and the longest packet on it.
+    /// The link to another node, and its MTU in bytes.
     fn link(&self, peer: Node) -> Option<(Link, u16)> {
         let link = Link::between(self.node, peer);
         self.layout.link(link).map(|spec| (link, spec.config.mtu_bytes))
@@ -154,7 +154,7 @@ impl Notes {
         }
     }
 
-    /// What came from one of ours is in its own notes; of others we note what they would have.
+    /// Datagrams of our own nodes are in their logs; those of others are logged in their place.
     fn received(&mut self, seen: &Seen<'_>) {
         let (Some(from), Some(datagram)) = (self.layout.owner(seen.from.host()), datagram(seen)) else {
             return;
@@ -195,7 +195,7 @@ fn carried(datagram: &Datagram, link: Link, mtu_bytes: u16) -> Option<Fact> {
     Some(Fact::Carried { link, protocol, packets, bytes, transit_ns, fate })
 }
 
-/// Tells datagrams apart, and finds one again at its other end.
+/// Identifies a datagram at both ends.
 fn digest(datagram: &Datagram) -> u64 {
     let mut hasher = DefaultHasher::new();
     (datagram.from, datagram.to, &datagram.bytes).hash(&mut hasher);

@@ -1,12 +1,12 @@
-//! The row's links in front of real sockets. Each of our nodes emulates what it sends, and what it receives from a node
-//! that is not ours; a link that adds nothing is not emulated, and how long it takes is measured.
+//! The emulated links of a row in front of real sockets. Each node of ours emulates the links of its own datagrams, and of those
+//! from foreign daemons; a link without effect is not emulated, and its transit time is measured.
 
 use keytoll_live::Path;
 use keytoll_rig::{End, Layout, LinkSpec};
 use keytoll_sim::Direction;
 use keytoll_trace::Node;
 
-/// The links of a node that have something to emulate.
+/// The links of a node that are emulated.
 pub(super) fn paths(node: Node, layout: &Layout) -> Vec<Path> {
     let path = |link: &LinkSpec| link.seen_from(node).map(|[own, peer]| path(layout, link, own, peer));
     let is_felt = |path: &Path| path.outbound.is_some() || path.inbound.is_some();
@@ -27,7 +27,7 @@ fn path(layout: &Layout, link: &LinkSpec, own: End, peer: End) -> Path {
     }
 }
 
-/// Whether a link does anything to what it carries.
+/// Whether a link has any effect.
 fn is_felt(way: &Direction) -> bool {
     let ideal = Direction::default();
     *way != Direction { queue_bytes_max: way.queue_bytes_max, ..ideal }

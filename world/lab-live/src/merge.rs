@@ -1,5 +1,5 @@
-//! From the notes of all processes to the records of a row, authentication by authentication in the order of time. What
-//! left one of our nodes and arrived at another was under way in between.
+//! Merges the logs of all processes into the records of a row, authentication by authentication in order of time. The transit time
+//! of a datagram is the difference between the logs of both ends.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -12,7 +12,7 @@ use keytoll_trace::{Fact, Name, Record};
 
 use super::line::{Line, What};
 
-/// Notes of one process, by authentication.
+/// The log of one process, by authentication.
 pub(super) struct Notes {
     lines: Peekable<Box<dyn Iterator<Item = Result<Line, ReadError>>>>,
 }
@@ -45,7 +45,7 @@ impl Notes {
 pub(super) fn sample(notes: &mut [Notes], sample: u32) -> Result<Vec<Record>, ReadError> {
     let mut lines = Vec::new();
     notes.iter_mut().try_for_each(|notes| notes.take(sample, &mut lines))?;
-    // Of one process the lines are in order, and stay so.
+    // The lines of one process are in order, and the sort is stable.
     lines.sort_by_key(|line| line.at_ns);
     Ok(records(lines))
 }
@@ -74,8 +74,8 @@ fn records(lines: Vec<Line>) -> Vec<Record> {
     records
 }
 
-/// A device that is not ours may tell of its SA before it has sent the negotiation's last message, of this name. It is usable
-/// when that is sent.
+/// A foreign device may report its SA before it has sent the last message of the negotiation, which has this name. The SA is usable
+/// when that message is sent.
 pub(super) fn usable_after(name: Name, records: &mut [Record]) {
     let Some(told) = records.iter().position(|record| record.fact == Fact::Usable) else { return };
     let device = records[told].node;
@@ -84,7 +84,7 @@ pub(super) fn usable_after(name: Name, records: &mut [Record]) {
     };
     if let Some(sent) = records.iter().rposition(is_last).filter(|&sent| sent > told) {
         records[told].at_ns = records[sent].at_ns;
-        // After the message and the packets that it was in, which were noted with it.
+        // After the message and its packets, which have the same time.
         let same_moment = records[sent..].iter().take_while(|record| record.at_ns == records[sent].at_ns);
         let end = sent + same_moment.count();
         records[told..end].rotate_left(1);
@@ -150,7 +150,7 @@ mod tests {
         let order: Vec<_> =
             records.iter().map(|record| (record.at_ns, record.fact == Fact::Usable)).collect();
         assert_eq!(order, [(5, false), (12, false), (12, false), (12, true), (90, false)]);
-        // What was sent before is no reason to wait.
+        // Earlier messages are no reason to wait.
         let mut early = told(12);
         early.remove(2);
         let before = early.clone();

@@ -1,4 +1,4 @@
-//! What the parent asks of a node's process, and what that tells: one JSON line each.
+//! The requests of the launcher to a node's process, and its answers: one JSON line each.
 
 use std::path::PathBuf;
 
@@ -7,44 +7,44 @@ use keytoll_rig::Placement;
 use keytoll_trace::Node;
 use serde::{Deserialize, Serialize};
 
-/// The first line: who the process is.
+/// The first line: the node of the process.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Start {
-    /// The plan as a scenario file, seed and so all secrets included: it never touches a disk.
+    /// The plan as a scenario file, including its seed and therefore all secrets: it is never written to a disk.
     pub(super) plan: String,
     pub(super) node: Node,
-    /// When time began, on CLOCK_MONOTONIC.
+    /// The origin of time, on CLOCK_MONOTONIC.
     pub(super) origin_ns: u64,
     pub(super) placement: Placement,
-    /// Where the lines of each row go.
+    /// The directory of the logs of each row.
     pub(super) dir: PathBuf,
-    /// Where captures go, and how many authentications of each row they hold.
+    /// The directory of captures, and how many authentications of each row they contain.
     pub(super) captures: Option<(PathBuf, u32)>,
 }
 
-/// What is asked.
+/// A request.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub(super) enum Ask {
     /// Become the node of this row.
     Row(usize),
-    /// What is noted from now on belongs to this authentication; none: to the warm-up, which is not kept.
+    /// Start of an authentication; `None`: of the warm-up, which is not recorded.
     Begin(Option<u32>),
-    /// Device: want to reach the gateway.
+    /// Device: reach for the gateway.
     Go,
-    /// Say what the authentication has cost.
+    /// Report the cost of the authentication.
     Spent,
     /// Device: close the SA.
     Close,
-    /// Forget what could be continued, and what was counted.
+    /// Discard sessions that could be resumed, and counters.
     Forget,
     /// The row is over.
     End,
 }
 
-/// What is told.
+/// An answer.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum Tell {
-    /// What was asked has been done.
+    /// The request is done.
     Ready,
     /// Device: the echo came back.
     Done,
