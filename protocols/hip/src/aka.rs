@@ -344,7 +344,7 @@ impl AwaitsVector {
                 push_challenge(&mut builder, &vector.challenge, &mut self.proved.protection, env)?;
                 let own = env.identity(core.identity);
                 self.proved.protection.finish(&mut builder, &own, env.cx.crypto);
-                Some((to, builder.outgoing(true, 0)))
+                Some((to, builder.outgoing(false, 0)))
             }
         }
     }

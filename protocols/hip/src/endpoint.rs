@@ -191,7 +191,8 @@ impl Endpoint {
             PacketType::I2 => self.on_i2(packet, route, cx),
             _ => {
                 let (local, peer) = (packet.header.receiver, packet.header.sender);
-                let Some(id) = self.find(local, peer, route) else {
+                let opens = packet.header.packet_type == PacketType::R1;
+                let Some(id) = self.find((local, peer), opens, route) else {
                     return cx.discard(HIP, "no such association");
                 };
                 self.with(id, cx, |association, env| association.on_packet(packet, route, env));
@@ -199,11 +200,13 @@ impl Endpoint {
         }
     }
 
-    /// The association between these two, or one in opportunistic mode with whoever is there.
-    fn find(&self, local: Hit, peer: Hit, route: Route) -> Option<u64> {
-        let opportunistic = Key { local, peer: Hit::NULL, at: route.remote.ip() };
-        let found = self.by_hits.get(&Key::new(local, peer)).or_else(|| self.by_hits.get(&opportunistic));
-        found.copied()
+    // RFC 7401 §4.1.8: in opportunistic mode the first R1 from there tells the peer's HIT, also if there is an association with
+    // that host already.
+    /// The association between these two, or one in opportunistic mode with whoever is there; for an R1 that one first.
+    fn find(&self, (local, peer): (Hit, Hit), opens: bool, route: Route) -> Option<u64> {
+        let opportunistic = self.by_hits.get(&Key { local, peer: Hit::NULL, at: route.remote.ip() });
+        let known = self.by_hits.get(&Key::new(local, peer));
+        if opens { opportunistic.or(known).copied() } else { known.or(opportunistic).copied() }
     }
 
     fn on_command(&mut self, command: Command, cx: &mut Ctx<'_>) {
@@ -254,7 +257,7 @@ impl Endpoint {
     pub(crate) fn replace(&mut self, association: Box<Association>, cx: &mut Ctx<'_>) {
         let key = association.key();
         if let Some(&old) = self.by_hits.get(&key) {
-            self.with(old, cx, |association, env| association.give_up(Reason::Replaced, env));
+            self.end(old, cx);
         }
         self.keep(association);
     }
@@ -314,7 +317,19 @@ impl Endpoint {
         self.lent = Some((id, association.filed, is_up, association.core.spis.clone()));
         handle(&mut association, &mut Env { shared: &mut self.shared, cx });
         self.lent = None;
+        // One in opportunistic mode has learnt with whom it is: another one with that host is over.
+        let other = self.by_hits.get(&association.key()).copied().filter(|other| *other != id);
+        if let Some(other) = other.filter(|_| association.key() != association.filed) {
+            self.end(other, cx);
+        }
         self.keep(association);
+    }
+
+    /// An association is over because another one takes its place.
+    fn end(&mut self, id: u64, cx: &mut Ctx<'_>) {
+        let Some(mut association) = self.associations.remove(&id) else { return };
+        association.give_up(Reason::Replaced, &mut Env { shared: &mut self.shared, cx });
+        self.forget(&association);
     }
 
     /// Puts an association into the tables that begins with this.

@@ -3,7 +3,8 @@
 //!
 //! * [`wire`] reads and writes packets; [`number`] has the numbers that IANA registers.
 //! * [`identity`] and [`hit`] are who a host is; [`puzzle`] and [`keymat`] compute what both sides must agree on.
-//! * [`config`] and [`event`] are what an [`Endpoint`] is told, and what it tells; [`names`] is what traces call it.
+//! * [`config`] and [`event`] are what an [`Endpoint`] is told, and what it tells; [`names`] is what traces call it, [`family`] what
+//!   captures make of it.
 //! * [`aka`] is the diet exchange in which a subscription is proved, too.
 //!
 //! ```text
@@ -29,6 +30,7 @@ mod endpoint;
 mod esp;
 mod established;
 pub mod event;
+pub mod family;
 pub mod hit;
 pub mod identity;
 mod initiator;

@@ -3,6 +3,7 @@
 mod aka;
 mod capture;
 mod exchanges;
+mod family;
 mod hostile;
 mod network;
 mod updates;

@@ -1,0 +1,129 @@
+//! HIP as captures and observers know it: RFC 7401, on IP and in UDP (RFC 9028).
+
+mod associations;
+mod words;
+
+use keytoll_crypto_api::Crypto;
+use keytoll_engine::trace::{Message, Node, Protocol};
+use keytoll_family::{
+    Analyser, Book, Conversation, Dissected, Family, Judgement, Passed, Recogniser, Tables, Udp,
+};
+use keytoll_net::wire::DecodeError;
+
+use crate::names::{self, HIP};
+use crate::number::{PacketType, ParameterType};
+use crate::outgoing::UDP_MARKER;
+use crate::wire::packet::IP_PROTOCOL;
+use crate::wire::{Leniency, Packet};
+
+pub use words::Hip;
+
+/// HIP, all of its exchanges.
+#[derive(Debug)]
+pub struct HipFamily;
+
+/// RFC 9028 §5.1: HIP and ESP behind NAT.
+const PORT: u16 = 10_500;
+/// What others send is shown as it is.
+const LENIENCY: Leniency = Leniency { any_order: true };
+
+impl Family for HipFamily {
+    fn protocols(&self) -> &'static [Protocol] {
+        &[HIP]
+    }
+
+    fn recogniser(&self) -> Option<Box<dyn Recogniser>> {
+        Some(Box::new(Ports))
+    }
+
+    fn ip_protocols(&self) -> &'static [(u8, Protocol)] {
+        &[(IP_PROTOCOL, HIP)]
+    }
+
+    fn message(&self, _: Protocol, bytes: &[u8]) -> Result<Message, DecodeError> {
+        Packet::read(without_marker(bytes), LENIENCY).map(|packet| message(&packet))
+    }
+
+    fn analyser(&self, _: &mut Tables) -> Option<Box<dyn Analyser>> {
+        Some(Box::new(HipAnalyser::default()))
+    }
+}
+
+/// The packet behind the zeros that stand before it in UDP.
+fn without_marker(bytes: &[u8]) -> &[u8] {
+    bytes.strip_prefix(&UDP_MARKER).unwrap_or(bytes)
+}
+
+/// What the records say of a packet.
+fn message(packet: &Packet<'_>) -> Message {
+    let number = |kind| {
+        let contents = packet.find(kind)?.bytes();
+        contents.first_chunk().map(|id| u32::from_be_bytes(*id))
+    };
+    let (seq, ack) = (number(ParameterType::SEQ), number(ParameterType::ACK));
+    let response = match packet.header.packet_type {
+        PacketType::UPDATE => seq.is_none(),
+        packet_type => matches!(
+            packet_type,
+            PacketType::R1 | PacketType::R2 | PacketType::CLOSE_ACK | PacketType::NOTIFY
+        ),
+    };
+    Message {
+        id: seq.or(ack).unwrap_or(0),
+        bytes: u32::try_from(packet.bytes.len()).unwrap_or(u32::MAX),
+        parts: packet.parameters().iter().map(|parameter| names::parameter(parameter.kind)).collect(),
+        ..names::message(packet.header.packet_type, response)
+    }
+}
+
+/// Tells HIP in UDP from the ESP that goes through the same port.
+struct Ports;
+
+impl Recogniser for Ports {
+    fn by_port(&mut self, udp: &Udp<'_>) -> Option<Result<Protocol, String>> {
+        if !udp.is_at(PORT) {
+            return None;
+        }
+        // RFC 9028 §5.1: where HIP has its zeros, ESP has an SPI.
+        Some(match udp.payload {
+            payload if payload.starts_with(&UDP_MARKER) => Ok(HIP),
+            payload if payload.len() >= 8 => Ok(Protocol::ESP),
+            _ => Err("UDP port 10500, too short".to_owned()),
+        })
+    }
+
+    fn by_looks(&mut self, udp: &Udp<'_>) -> Option<Protocol> {
+        let packet = udp.payload.strip_prefix(&UDP_MARKER)?;
+        let packet = Packet::read(packet, Leniency::default()).ok()?;
+        let is_known = PacketType::ALL.contains(&packet.header.packet_type);
+        (is_known && packet.header.sender.is_orchid()).then_some(HIP)
+    }
+}
+
+/// Follows HIP.
+#[derive(Default)]
+struct HipAnalyser(associations::Associations);
+
+impl Analyser for HipAnalyser {
+    fn dissect(&mut self, passed: &Passed, _: &mut dyn Crypto) -> Dissected {
+        words::dissect(&passed.datagram)
+    }
+
+    fn file(
+        &mut self,
+        passed: &Passed,
+        dissected: Dissected,
+        repeats: Option<u64>,
+        book: &mut Book,
+        _: &mut dyn Crypto,
+    ) {
+        match dissected.content.of::<Hip>().cloned() {
+            Some(hip) => self.0.file(passed, dissected, &hip, repeats, book),
+            None => book.push_unreadable(passed, dissected, (Node::Ue, Node::Gw), None),
+        }
+    }
+
+    fn judge(&self, _: usize, conversation: &Conversation) -> Judgement {
+        associations::judge(conversation)
+    }
+}
