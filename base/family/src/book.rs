@@ -388,10 +388,13 @@ impl Book {
     /// Resolves chains of merged conversations.
     fn shorten_joins(&mut self) {
         for conversation in 0..self.conversations.len() {
-            let next = self.conversations[conversation].joined;
-            if let Some(last) = next.and_then(|next| self.conversations[next].joined) {
-                self.conversations[conversation].joined = Some(last);
+            let mut joined = self.conversations[conversation].joined;
+            // No chain is longer than there are conversations; one that ends nowhere is cut.
+            for _ in 0..self.conversations.len() {
+                let Some(next) = joined.and_then(|next| self.conversations[next].joined) else { break };
+                joined = Some(next);
             }
+            self.conversations[conversation].joined = joined.filter(|last| *last != conversation);
         }
     }
 }

@@ -146,7 +146,7 @@ impl Peer {
         if bytes.len() > self.config.limits.packet_bytes_max {
             return Err("EAP packet over the size limit".into());
         }
-        match Packet::read(bytes).map_err(|error| error.to_string())? {
+        match Packet::read(bytes).map_err(|error| error.field)? {
             Packet::Request(request) => self.on_request(&request, rng, cx),
             Packet::Success(identifier) => self.on_success(identifier),
             Packet::Failure(identifier) => self.on_failure(identifier),

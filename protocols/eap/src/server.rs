@@ -171,7 +171,7 @@ impl Server {
         if bytes.len() > self.config.limits.packet_bytes_max {
             return Err("EAP packet over the size limit".into());
         }
-        match Packet::read(bytes).map_err(|error| error.to_string())? {
+        match Packet::read(bytes).map_err(|error| error.field)? {
             Packet::Response(response) => self.on_response(&response, rng, cx),
             // RFC 3748 §4: the server accepts only responses.
             _ => Err("EAP packet that is no response at the server".into()),

@@ -73,6 +73,9 @@ impl<T: JsonSchema> JsonSchema for Named<T> {
     }
 }
 
+/// More names than any object of ours has: they are searched one by one.
+const NAMES_MAX: usize = 1024;
+
 struct InOrder<T>(PhantomData<T>);
 
 impl<'de, T: Deserialize<'de>> Visitor<'de> for InOrder<T> {
@@ -88,6 +91,9 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for InOrder<T> {
             if values.get(&name).is_some() {
                 return Err(A::Error::custom(format_args!("`{name}` is there twice")));
             }
+            if values.0.len() >= NAMES_MAX {
+                return Err(A::Error::custom(format_args!("more than {NAMES_MAX} names")));
+            }
             values.0.push((name, value));
         }
         Ok(values)
@@ -97,6 +103,16 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for InOrder<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_object_with_more_names_than_any_of_ours_is_refused() {
+        let object = |count: usize| {
+            let names: Vec<_> = (0..count).map(|name| format!("\"{name}\":0")).collect();
+            serde_json::from_str::<Named<u32>>(&format!("{{{}}}", names.join(",")))
+        };
+        assert_eq!(object(NAMES_MAX).unwrap().names().count(), NAMES_MAX);
+        assert!(object(NAMES_MAX + 1).unwrap_err().to_string().contains("more than 1024 names"));
+    }
 
     #[test]
     fn order_survives_json() {

@@ -5,11 +5,11 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::fs;
-use std::io;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use keytoll_family::{Analyser, Families, Tables};
+use keytoll_trace::regular;
 
 /// The limit on the length of a table, in bytes.
 const TABLE_BYTES_MAX: u64 = 512 << 20;
@@ -102,13 +102,14 @@ impl Keys {
 /// The text of a file, if it exists; lines that are not UTF-8 are unusable.
 fn text(path: &Path) -> Result<Option<String>, TablesError> {
     let failed = |source| TablesError::Io { path: path.to_owned(), source };
-    match fs::metadata(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(failed(error)),
-        Ok(file) if file.len() > TABLE_BYTES_MAX => Err(failed(io::ErrorKind::FileTooLarge.into())),
-        Ok(_) => {
-            let bytes = fs::read(path).map_err(failed)?;
-            Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
-        }
+    let file = match regular::open(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        file => file.map_err(failed)?,
+    };
+    let mut bytes = Vec::new();
+    file.take(TABLE_BYTES_MAX + 1).read_to_end(&mut bytes).map_err(failed)?;
+    if bytes.len() as u64 > TABLE_BYTES_MAX {
+        return Err(failed(io::ErrorKind::FileTooLarge.into()));
     }
+    Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
 }

@@ -72,24 +72,20 @@ impl<W: Write> Files<W> {
         self.costs.finish()?;
         Ok(())
     }
-
-    fn note(&mut self, result: io::Result<()>) {
-        if let Err(error) = result {
-            self.error.get_or_insert(error);
-        }
-    }
 }
 
 impl<W: Write> Recorder for Files<W> {
     fn record(&mut self, record: Record) {
-        let result = self.records.write(&record);
-        self.note(result);
+        if self.error.is_none() {
+            self.error = self.records.write(&record).err();
+        }
     }
 }
 
 impl<W: Write> Keeper for Files<W> {
     fn cost(&mut self, cost: Cost) {
-        let result = self.costs.write(&cost);
-        self.note(result);
+        if self.error.is_none() {
+            self.error = self.costs.write(&cost).err();
+        }
     }
 }

@@ -7,6 +7,7 @@ use std::net::SocketAddr;
 use std::os::fd::AsFd;
 use std::time::Duration;
 
+use keytoll_engine::trace::Protocol;
 use keytoll_engine::{Datagram, Time};
 use keytoll_native::tun;
 use keytoll_net::{Addr, Socket};
@@ -16,7 +17,7 @@ use crate::bind::BindError;
 use crate::inbox::{Arrival, Inbox};
 use crate::interface::Interface;
 use crate::raw::{OnIp, Raw};
-use crate::streams::{Around, Guarded, Heard, Streaming, Streams};
+use crate::streams::{Around, Guarded, Heard, News, Streaming, Streams};
 use crate::udp::{Port, Recognise};
 use crate::wake::Bell;
 use crate::{Waker, joined};
@@ -163,6 +164,20 @@ impl Sockets {
 
     /// The next of what had come at the last wait.
     pub(crate) fn next(&mut self, guarded: &mut Guarded<'_, '_>) -> Option<Heard<'_>> {
+        self.refill();
+        let Self { ports, raw, inbox, reading, streams, recognise, .. } = self;
+        if let Some((from, bytes)) = inbox.take() {
+            let heard = match ports.get(*reading) {
+                Some(port) => Heard::Message(datagram(port, from, bytes, *recognise)),
+                None => packet(&raw[*reading - ports.len()], from, bytes),
+            };
+            return Some(heard);
+        }
+        streams.as_mut()?.next(guarded)
+    }
+
+    /// Takes what has come to the next port or raw socket, if nothing is in hand.
+    fn refill(&mut self) {
         while self.inbox.is_empty()
             && let Some(port) = self.readable.pop_front()
         {
@@ -172,15 +187,6 @@ impl Sockets {
                 None => self.raw[port - self.ports.len()].receive(&mut self.inbox),
             }
         }
-        let Self { ports, raw, inbox, reading, streams, recognise, .. } = self;
-        if let Some((from, bytes)) = inbox.take() {
-            let arrival = match ports.get(*reading) {
-                Some(port) => Some(datagram(port, from, bytes, *recognise)),
-                None => packet(&raw[*reading - ports.len()], from, bytes),
-            };
-            return arrival.map(Heard::Message);
-        }
-        streams.as_mut()?.next(guarded)
     }
 
     /// Sends each through the socket of its own local address; says for each what came of it, but for what a secured stream
@@ -245,10 +251,16 @@ fn datagram<'a>(port: &Port, from: Socket, bytes: &'a [u8], recognise: Recognise
 }
 
 /// One that has come directly on IP.
-fn packet<'a>(raw: &Raw, from: Socket, packet: &'a [u8]) -> Option<Arrival<'a>> {
-    let (from, bytes) = raw.read(from, packet)?;
+fn packet<'a>(raw: &Raw, from: Socket, packet: &'a [u8]) -> Heard<'a> {
     let local = raw.local();
-    Some(Arrival { from, to: local.addr(), protocol: local.protocol, bytes, is_shown: false })
+    let (to, protocol) = (local.addr(), local.protocol);
+    match raw.read(from, packet) {
+        Some((from, bytes)) => Heard::Message(Arrival { from, to, protocol, bytes, is_shown: false }),
+        None => Heard::News(News::Discarded {
+            protocol: protocol.unwrap_or(Protocol::IP),
+            why: "live: an IP header that cannot be read".to_owned(),
+        }),
+    }
 }
 
 fn no_raw_socket() -> io::Result<()> {

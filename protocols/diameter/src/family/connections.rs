@@ -48,12 +48,14 @@ impl Connections {
             }
             places.push(place);
         } else {
-            let places = self.open.get(&(to, from, hop)).cloned().unwrap_or_default();
+            let places = self.open.get(&(to, from, hop)).map_or(&[][..], Vec::as_slice);
             let known = places.first().map(|place| place.0);
             let Some(conversation) = known.or_else(|| book.begin(kind())) else { return };
             let ends = (Node::Hss, self.client(conversation));
             let place = book.push(conversation, Entry { repeats, ..Entry::new(passed, dissected, ends) });
-            book.answer(&places, place);
+            // Every copy of the question is answered once, and a copy of the answer answers the first of them.
+            let is_open = places.first().is_some_and(|&question| book.entry(question).unanswered);
+            book.answer(if is_open { places } else { places.get(..1).unwrap_or_default() }, place);
         }
     }
 
@@ -92,14 +94,18 @@ fn kind() -> Kind {
     Kind::of("diameter", "Diameter").without_end()
 }
 
+/// More conversations that wait are not looked at.
+const CANDIDATES_MAX: usize = 1024;
+
 /// Whose vectors are asked for, and who asks: the server that somebody waits for, else the gateway.
 fn for_whom(from: Addr, diameter: &Diameter, book: &Book) -> Option<(usize, Node)> {
     let wanted = diameter.user.as_deref().filter(|wanted| !wanted.is_empty());
     let is_named = |(conversation, _): &(usize, Addr)| {
         book.user(*conversation).zip(wanted).is_some_and(|(user, wanted)| user.contains(wanted))
     };
-    let by_name = book.waiting(Node::Aaa).rev().find(is_named);
-    let by_host = || book.waiting(Node::Aaa).rev().find(|(_, server)| server.host() == from.host());
+    let waiting = || book.waiting(Node::Aaa).rev().take(CANDIDATES_MAX);
+    let by_name = waiting().find(is_named);
+    let by_host = || waiting().find(|(_, server)| server.host() == from.host());
     let asked = by_name.or_else(by_host).or_else(|| book.waiting(Node::Aaa).next_back());
     let by_time = || book.waiting(Node::Gw).next_back().map(|(whose, _)| (whose, Node::Gw));
     asked.map(|(whose, _)| (whose, Node::Aaa)).or_else(by_time)

@@ -176,11 +176,11 @@ impl Sessions {
     ) {
         let (from, to) = (passed.datagram.from, passed.datagram.to);
         let question = self.open.get(&(to, from, radius.identifier));
-        let question = question.map(|question| (question.places.clone(), question.authenticator));
-        let known = question.as_ref().and_then(|(places, _)| places.first()).map(|place| place.0);
+        let first = question.and_then(|question| question.places.first()).copied();
+        let known = first.map(|place| place.0);
         let Some(conversation) = known.or_else(|| book.begin(kind())) else { return };
-        match &question {
-            Some((_, request)) => dissected.remarks.extend(check.response(radius, request)),
+        match question {
+            Some(question) => dissected.remarks.extend(check.response(radius, &question.authenticator)),
             None => dissected.remarks.push("answers nothing that is in this capture".to_owned()),
         }
         let entry = Entry { repeats, ..Entry::new(passed, dissected, (Node::Aaa, Node::Gw)) };
@@ -190,10 +190,9 @@ impl Sessions {
             self.states.insert((from, state.clone()), conversation);
         }
         // The question stays, because its answer may come again.
-        let places = question.map(|(places, _)| places).unwrap_or_default();
-        let is_first = places.first().is_some_and(|&question| book.entry(question).unanswered);
-        if is_first {
-            book.answer(&places, place);
+        let is_first = first.is_some_and(|first| book.entry(first).unanswered);
+        if let Some(question) = self.open.get(&(to, from, radius.identifier)).filter(|_| is_first) {
+            book.answer(&question.places, place);
         }
         book.wait_no_more(Node::Aaa, conversation);
     }

@@ -19,6 +19,7 @@ use super::super::doubt::end_as_told;
 use super::super::endpoint::Env;
 use super::super::replacement::Action;
 use super::super::sa::{Core, State};
+use super::child::Child;
 use super::{Established, Handover};
 use crate::event::{self, Event, Reason};
 
@@ -193,11 +194,22 @@ impl Established {
     ) {
         self.standing = Standing::Announced { replaced: Some(old) };
         self.children.extend(handover.children);
+        self.limit_children(core, env);
         for rekeys in handover.offers {
             match rekeys {
                 Some(spi) => self.rekey_child(spi, core, env),
                 None => self.offer(None, core, env),
             }
+        }
+    }
+
+    /// Closes the oldest children of those that are too many, replaced ones first: an SA may have taken over those of several.
+    fn limit_children(&mut self, core: &Core, env: &mut Env<'_, '_>) {
+        let max = env.shared.config.children_max.saturating_mul(2);
+        while self.children.len() > max {
+            let replaced = self.children.iter().find(|child| child.is_replaced());
+            let Some(spi) = replaced.or(self.children.first()).map(Child::inbound_spi) else { return };
+            self.delete_child(spi, core, env);
         }
     }
 
