@@ -185,7 +185,8 @@ impl Established {
                 && is_repeated
             {
                 let given_up = env.now() + env.shared.config.retransmission.total();
-                self.predecessors(spi).for_each(|child| child.is_in_use(given_up));
+                // The peer has closed what came before that one, or asks for its own last message.
+                self.predecessors(spi).last().into_iter().for_each(|child| child.is_in_use(given_up));
             }
             return;
         }
