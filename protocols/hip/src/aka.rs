@@ -164,7 +164,7 @@ impl AwaitsCard {
         let protection = &mut self.proved.protection;
         protection.push_encrypted(&mut builder, hidden, &mut env.shared.rng, env.cx.crypto)?;
         protection.finish(&mut builder, &env.identity(core.identity), env.cx.crypto);
-        Some(builder.outgoing(false, self.ids.0))
+        builder.fitting(false, self.ids.0)
     }
 }
 
@@ -344,7 +344,7 @@ impl AwaitsVector {
                 push_challenge(&mut builder, &vector.challenge, &mut self.proved.protection, env)?;
                 let own = env.identity(core.identity);
                 self.proved.protection.finish(&mut builder, &own, env.cx.crypto);
-                Some((to, builder.outgoing(false, 0)))
+                Some((to, builder.fitting(false, 0)?))
             }
         }
     }
@@ -451,5 +451,5 @@ fn write_result(
     let hidden = (ParameterType::AKA_RESULT, &[BELIEVED][..]);
     protection.push_encrypted(&mut builder, hidden, &mut env.shared.rng, env.cx.crypto)?;
     protection.finish(&mut builder, &env.identity(core.identity), env.cx.crypto);
-    Some(builder.outgoing(true, id))
+    builder.fitting(true, id)
 }

@@ -38,6 +38,8 @@ pub(crate) struct Core {
     pub(crate) local: Hit,
     /// The peer's HIT; in opportunistic mode none until R1 has come.
     pub(crate) peer: Hit,
+    /// The owner has not said who the peer is.
+    pub(crate) is_opportunistic: bool,
     pub(crate) initiator: bool,
     pub(crate) route: Route,
     /// SPIs that are ours to give back.

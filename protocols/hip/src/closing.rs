@@ -65,7 +65,10 @@ fn acknowledge(
     let mut builder = Builder::new(PacketType::CLOSE_ACK, core.local, core.peer);
     builder.parameter(ParameterType::ECHO_RESPONSE_SIGNED, |w| w.bytes(nonce.bytes()));
     protection.finish(&mut builder, &env.identity(core.identity), env.cx.crypto);
-    let answer = builder.outgoing(true, 0);
+    let Some(answer) = builder.fitting(true, 0) else {
+        env.discard("ECHO_REQUEST_SIGNED too long to be answered");
+        return None;
+    };
     env.transmit(core.route, &answer, false);
     Some(answer)
 }

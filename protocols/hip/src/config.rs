@@ -58,7 +58,7 @@ impl Config {
             rekey_with_new_keys: false,
             retransmission: Retransmission::default(),
             limits: Limits::default(),
-            unused_after: None,
+            unused_after: Some(Duration::from_secs(15 * 60)),
             aka: Aka::None,
             leniency: Leniency::default(),
         }
@@ -91,6 +91,9 @@ pub struct Puzzles {
     pub difficulty_bits: u8,
     /// Initiator: harder ones are not solved.
     pub difficulty_bits_max: u8,
+    /// Initiator: of puzzles in an R1 that anybody can have made, in a diet exchange or in opportunistic mode, harder ones than
+    /// these are not solved either.
+    pub unproved_difficulty_bits_max: u8,
     /// Responder: R1 and puzzle are made anew after 2^this seconds, and solutions accepted for as long again.
     pub lifetime_log2_s: u8,
     /// Responder: solutions are remembered for their lifetime, so that none is used twice; more are not, the oldest are
@@ -101,14 +104,22 @@ pub struct Puzzles {
 impl Puzzles {
     /// 2^24 hashes take seconds.
     pub const BITS_MAX: u8 = 24;
+
+    /// The hardest puzzle that an initiator solves; never more than [`Puzzles::BITS_MAX`].
+    pub(crate) fn solved_bits_max(&self, has_known_sender: bool) -> u8 {
+        let max = self.difficulty_bits_max.min(Self::BITS_MAX);
+        if has_known_sender { max } else { max.min(self.unproved_difficulty_bits_max) }
+    }
 }
 
 impl Default for Puzzles {
-    /// RFC 7401 §4.1.1 leaves the numbers open: 128 s are those of its examples, K 10 is a millisecond of SHA-256.
+    /// RFC 7401 §4.1.1 leaves the numbers open: 128 s are those of its examples, K 10 is a millisecond of SHA-256, K 16 a tenth of a
+    /// second of CMAC.
     fn default() -> Self {
         Self {
             difficulty_bits: 10,
             difficulty_bits_max: Self::BITS_MAX,
+            unproved_difficulty_bits_max: 16,
             lifetime_log2_s: 7,
             solutions_max: 65_536,
         }
@@ -148,6 +159,8 @@ impl Retransmission {
 pub struct Limits {
     /// Associations in any state.
     pub associations_max: usize,
+    /// Those that one address has begun, in IPv6 one /64.
+    pub per_address_max: usize,
     /// R1s in a second to one address, in IPv6 to one /64: whoever is told to be the sender of I1s gets no more of them (RFC 7401
     /// §6.7). None: as many as are asked for.
     pub r1_per_second_max: Option<u32>,
@@ -163,6 +176,7 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             associations_max: 1 << 20,
+            per_address_max: 4096,
             r1_per_second_max: Some(1000),
             unproved_max: 4096,
             unproved_per_address_max: 64,

@@ -19,7 +19,7 @@ use crate::initiator;
 use crate::names::HIP;
 use crate::number::{PacketType, ParameterType};
 use crate::outgoing::{Outgoing, Route, UDP_MARKER};
-use crate::responder::{Responder, Unproved};
+use crate::responder::{Origins, Responder};
 use crate::wire::Packet;
 
 /// A HIP endpoint, initiator and responder at once.
@@ -31,7 +31,10 @@ pub struct Endpoint {
     pub(crate) by_hits: BTreeMap<Key, u64>,
     timers: BTreeSet<(Time, u64)>,
     pub(crate) responder: Responder,
-    pub(crate) unproved: Unproved,
+    /// Those of initiators whose subscription is not proved yet.
+    pub(crate) unproved: Origins,
+    /// Those that peers have begun.
+    pub(crate) begun_by_peers: Origins,
     /// The association that is out of the table, and the SPIs that go with it.
     lent: Option<(u64, Key, bool, Vec<u32>)>,
 }
@@ -146,7 +149,8 @@ impl Endpoint {
             by_hits: BTreeMap::new(),
             timers: BTreeSet::new(),
             responder,
-            unproved: Unproved::default(),
+            unproved: Origins::default(),
+            begun_by_peers: Origins::default(),
             lent: None,
         }
     }
@@ -279,8 +283,20 @@ impl Endpoint {
             self.timers.extend(wanted.map(|at| (at, id)));
             association.armed = wanted;
         }
-        self.unproved.note(&association);
+        self.count(&association);
         self.associations.insert(id, association);
+    }
+
+    /// Counts an association that goes into the tables.
+    fn count(&mut self, association: &Association) {
+        let (id, at) = (association.core.id.0, association.core.route.remote.ip());
+        if !association.core.initiator {
+            self.begun_by_peers.insert(id, at);
+        }
+        match association.state {
+            State::AwaitsVector(_) | State::AwaitsResponse(_) => self.unproved.insert(id, at),
+            _ => self.unproved.remove(id),
+        }
     }
 
     fn unfile(&mut self, key: Key, id: u64) {
@@ -302,6 +318,7 @@ impl Endpoint {
         self.disarm(association);
         association.core.spis.iter().for_each(|spi| self.shared.give_back(*spi));
         self.unproved.remove(id);
+        self.begun_by_peers.remove(id);
     }
 
     /// Lets an association handle something, and puts it back unless it is gone.
@@ -363,6 +380,7 @@ impl Endpoint {
         self.unfile(key, id);
         self.timers.retain(|(_, timer)| *timer != id);
         self.unproved.remove(id);
+        self.begun_by_peers.remove(id);
         let taken = std::mem::take(&mut self.shared.taken_now);
         spis.iter().chain(&taken).for_each(|spi| self.shared.give_back(*spi));
         let id = AssociationId(id);

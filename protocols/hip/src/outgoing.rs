@@ -62,6 +62,10 @@ impl Outgoing {
 pub(crate) struct Retry {
     sent: u32,
     at: Time,
+    /// When it is given up, whatever is heard meanwhile.
+    until: Time,
+    /// It was put off since it was sent last.
+    is_postponed: bool,
 }
 
 /// What the timer says.
@@ -75,7 +79,7 @@ pub(crate) enum Due {
 impl Retry {
     /// Of a packet that is sent now for the first time.
     pub(crate) fn begin(now: Time, timers: &Retransmission) -> Self {
-        Self { sent: 1, at: now + timers.wait(1) }
+        Self { sent: 1, at: now + timers.wait(1), until: now + timers.total(), is_postponed: false }
     }
 
     /// When to look again.
@@ -88,16 +92,26 @@ impl Retry {
         if now < self.at {
             return Due::NotYet;
         }
-        if self.sent > timers.tries {
+        if self.sent > timers.tries || now >= self.until {
             return Due::GiveUp;
         }
         self.sent += 1;
-        self.at = now + timers.wait(self.sent);
+        self.at = self.until.min(now + timers.wait(self.sent));
+        self.is_postponed = false;
         Due::Again
     }
 
-    /// Puts the next time off, but never beyond this from now.
+    /// Puts the next time off until so long from now: once after each time that it was sent, and never beyond the end.
     pub(crate) fn postpone(&mut self, now: Time, wait: Duration) {
-        self.at = self.at.max(now + wait);
+        if !self.is_postponed {
+            self.is_postponed = true;
+            self.at = self.until.min(self.at.max(now + wait));
+        }
+    }
+
+    /// Ends no later than another one, whose place it takes.
+    pub(crate) fn ends_with(&mut self, other: &Self) {
+        self.until = self.until.min(other.until);
+        self.at = self.at.min(self.until);
     }
 }

@@ -253,13 +253,31 @@ impl Standing {
         }
     }
 
+    /// An UPDATE. What the peer wants to have echoed is left out if there is no room for it.
     fn write(
+        &self,
+        said: (Option<(u32, &Matter)>, Option<EspInfo>),
+        answering: Option<Answering<'_>>,
+        core: &Core,
+        env: &mut Env<'_, '_>,
+    ) -> Outgoing {
+        let response = said.0.is_none();
+        let id = said.0.map(|(id, _)| id).or(answering.map(|answering| answering.id)).unwrap_or(0);
+        if let Some(packet) = self.build(said, answering, core, env).fitting(response, id) {
+            return packet;
+        }
+        env.discard("ECHO_REQUEST_SIGNED too long to be answered");
+        let without = answering.map(|answering| Answering { echo: None, ..answering });
+        self.build(said, without, core, env).outgoing(response, id)
+    }
+
+    fn build(
         &self,
         (said, info): (Option<(u32, &Matter)>, Option<EspInfo>),
         answering: Option<Answering<'_>>,
         core: &Core,
         env: &mut Env<'_, '_>,
-    ) -> Outgoing {
+    ) -> Builder {
         let mut builder = Builder::new(PacketType::UPDATE, core.local, core.peer);
         let matter = said.map(|(_, matter)| matter);
         if let Some(info) = info {
@@ -285,8 +303,7 @@ impl Standing {
             builder.parameter(ParameterType::ECHO_RESPONSE_SIGNED, |w| w.bytes(echo));
         }
         self.protection.finish(&mut builder, &env.identity(core.identity), env.cx.crypto);
-        let id = said.map(|(id, _)| id).or(answering.map(|answering| answering.id)).unwrap_or(0);
-        builder.outgoing(said.is_none(), id)
+        builder
     }
 
     const fn locator(&self, address: IpAddr) -> Locator {

@@ -9,7 +9,7 @@ use crate::established::{KeyAgreement, Standing};
 use crate::event::Reason;
 use crate::initiator::Refusal;
 use crate::initiator::i2::{self, I2Sent, Proved};
-use crate::initiator::r1::{Choice, R1, generation};
+use crate::initiator::r1::{Choice, ECHO_TOO_LONG, R1, generation};
 use crate::keymat::{HipKeys, Keymat};
 use crate::number::{ParameterType, Rhash};
 use crate::offers;
@@ -43,8 +43,7 @@ pub(crate) fn send_i2(
     let keys = HipKeys::draw(&mut keymat, lengths, core.local, core.peer, crypto)
         .ok_or(Refusal::Fail(Reason::Internal))?;
     let mut protection = Protection::new(Exchange::Base(rhash), choice.cipher, keys, Counters::default());
-    let i2 = write_i2(r1, choice, (&agreement, keymat.drawn()), &mut protection, core, env)
-        .ok_or(Refusal::Fail(Reason::Internal))?;
+    let i2 = write_i2(r1, choice, (&agreement, keymat.drawn()), &mut protection, core, env)?;
     let secrets = Secrets { keymat, agreement, host_id: r1.host_id.to_vec() };
     Ok(I2Sent {
         wait: Wait::send(i2, core.route, env),
@@ -53,6 +52,7 @@ pub(crate) fn send_i2(
         peer: r1.peer.clone(),
         esp_suite: choice.esp_suite,
         spi: choice.spi,
+        has_started_over: false,
         secrets: i2::Secrets::Base(Box::new(secrets)),
     })
 }
@@ -86,7 +86,7 @@ fn write_i2(
     protection: &mut Protection,
     core: &Core,
     env: &mut Env<'_, '_>,
-) -> Option<Outgoing> {
+) -> Result<Outgoing, Refusal> {
     let own = env.identity(core.identity);
     let mut builder = r1.begin_i2(core, choice, keymat_index);
     builder.parameter(ParameterType::DIFFIE_HELLMAN, |w| agreement.exchanged().write(w));
@@ -95,7 +95,8 @@ fn write_i2(
         let mut contents = Writer::default();
         own.host_id().write(&mut contents);
         let hidden = (ParameterType::HOST_ID, contents.as_slice());
-        protection.push_encrypted(&mut builder, hidden, &mut env.shared.rng, env.cx.crypto)?;
+        let sealed = protection.push_encrypted(&mut builder, hidden, &mut env.shared.rng, env.cx.crypto);
+        sealed.ok_or(Refusal::Fail(Reason::Internal))?;
     } else {
         builder.parameter(ParameterType::HOST_ID, |w| own.host_id().write(w));
     }
@@ -103,8 +104,8 @@ fn write_i2(
     offers::push_transports(&mut builder);
     offers::push_esp_suites(&mut builder, &[choice.esp_suite]);
     protection.finish(&mut builder, &own, env.cx.crypto);
-    r1.push_unsigned_echoes(&mut builder);
-    Some(builder.outgoing(false, 0))
+    r1.push_unsigned_echoes(&mut builder, env);
+    builder.fitting(false, 0).ok_or(Refusal::Discard(ECHO_TOO_LONG))
 }
 
 /// Whether an R2 is the responder's.

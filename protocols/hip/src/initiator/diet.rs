@@ -1,6 +1,6 @@
 //! The initiator of a diet exchange: I2 and R2. draft-ietf-hip-dex-24 §5.3.3, §5.3.4, §6.6, §6.8.
 
-use keytoll_crypto_api::about;
+use keytoll_crypto_api::{Secret, about};
 
 use crate::aka::{self, AwaitsCard};
 use crate::association::{Core, State, Wait, up};
@@ -12,7 +12,7 @@ use crate::event::Reason;
 use crate::identity::{DietVariant, IdentityKey, PeerIdentity};
 use crate::initiator::Refusal;
 use crate::initiator::i2::{self, I2Sent, Proved};
-use crate::initiator::r1::{Choice, R1, generation};
+use crate::initiator::r1::{Choice, ECHO_TOO_LONG, R1, generation};
 use crate::keymat::HipKeys;
 use crate::number::{GroupId, ParameterType};
 use crate::offers;
@@ -34,14 +34,14 @@ pub(crate) struct Secrets {
 pub(crate) fn send_i2(
     r1: &R1<'_>,
     variant: DietVariant,
-    choice: &Choice,
+    (choice, shared): (&Choice, Secret),
     core: &Core,
     env: &mut Env<'_, '_>,
 ) -> Result<I2Sent, Refusal> {
     let keys = DietKeys {
         variant,
         random: r1.puzzle.random.to_vec(),
-        shared: agree(r1, core, env)?,
+        shared,
         nonce: match variant {
             DietVariant::Draft24 => env.shared.rng.bytes::<NONCE_LEN>().to_vec(),
             DietVariant::Prototype => Vec::new(),
@@ -56,8 +56,7 @@ pub(crate) fn send_i2(
     let counters = Counters::of(exchange, [r1.puzzle.random, &choice.solution]);
     let mut protection = Protection::new(exchange, choice.cipher, hip, counters);
     let secrets = Secrets { keys, key: env.shared.rng.bytes(), lists: diet_keys::lists(r1.packet, variant) };
-    let i2 =
-        write_i2(r1, choice, &secrets, &mut protection, core, env).ok_or(Refusal::Fail(Reason::Internal))?;
+    let i2 = write_i2(r1, choice, &secrets, &mut protection, core, env)?;
     Ok(I2Sent {
         wait: Wait::send(i2, core.route, env),
         generation: generation(r1.packet)?,
@@ -65,12 +64,13 @@ pub(crate) fn send_i2(
         peer: r1.peer.clone(),
         esp_suite: choice.esp_suite,
         spi: choice.spi,
+        has_started_over: false,
         secrets: i2::Secrets::Diet(Box::new(secrets)),
     })
 }
 
 /// Kij of both static keys, which must be of one group.
-fn agree(r1: &R1<'_>, core: &Core, env: &mut Env<'_, '_>) -> Result<keytoll_crypto_api::Secret, Refusal> {
+pub(crate) fn agree(r1: &R1<'_>, core: &Core, env: &mut Env<'_, '_>) -> Result<Secret, Refusal> {
     let own = env.identity(core.identity);
     let (IdentityKey::Agreeing(ours), PeerIdentity::Agreeing { group, public }) = (own.key(), &r1.peer)
     else {
@@ -92,23 +92,24 @@ fn write_i2(
     protection: &mut Protection,
     core: &Core,
     env: &mut Env<'_, '_>,
-) -> Option<Outgoing> {
+) -> Result<Outgoing, Refusal> {
     let own = env.identity(core.identity);
     let mut builder = r1.begin_i2(core, choice, 0);
     offers::push_ciphers(&mut builder, &[choice.cipher]);
     if let Aka::Subscriber(name) = &env.shared.config.aka {
         let hidden = (ParameterType::AKA_ID, &name[..]);
-        protection.push_encrypted(&mut builder, hidden, &mut env.shared.rng, env.cx.crypto)?;
+        let sealed = protection.push_encrypted(&mut builder, hidden, &mut env.shared.rng, env.cx.crypto);
+        sealed.ok_or(Refusal::Fail(Reason::Internal))?;
     }
-    push_key(&mut builder, &secrets.key, protection, env)?;
+    push_key(&mut builder, &secrets.key, protection, env).ok_or(Refusal::Fail(Reason::Internal))?;
     push_nonce(&mut builder, &secrets.keys.nonce);
     builder.parameter(ParameterType::HOST_ID, |w| own.host_id().write(w));
     r1.push_signed_echo(&mut builder);
     offers::push_transports(&mut builder);
     offers::push_esp_suites(&mut builder, &[choice.esp_suite]);
     protection.finish(&mut builder, &own, env.cx.crypto);
-    r1.push_unsigned_echoes(&mut builder);
-    Some(builder.outgoing(false, 0))
+    r1.push_unsigned_echoes(&mut builder, env);
+    builder.fitting(false, 0).ok_or(Refusal::Discard(ECHO_TOO_LONG))
 }
 
 /// Adds ENCRYPTED_KEY.

@@ -26,7 +26,17 @@ pub(crate) fn start(
 ) -> Box<Association> {
     env.cx.crypto.enter(phase::R1);
     let heard = env.now();
-    let core = Core { id, identity, local, peer, initiator: true, route, spis: Vec::new(), heard };
+    let core = Core {
+        id,
+        identity,
+        local,
+        peer,
+        is_opportunistic: peer == Hit::NULL,
+        initiator: true,
+        route,
+        spis: Vec::new(),
+        heard,
+    };
     let mut builder = Builder::new(PacketType::I1, local, peer);
     offers::push_groups(&mut builder, &offers::groups(&env.identity(identity), &env.shared.config));
     let wait = Wait::send(builder.outgoing(false, 0), route, env);

@@ -22,6 +22,8 @@ pub(crate) struct I2Sent {
     /// The SPI that we receive on.
     pub(crate) spi: u32,
     pub(crate) secrets: Secrets,
+    /// An R1 of a later generation has been looked at.
+    pub(crate) has_started_over: bool,
 }
 
 /// What only one of the exchanges remembers.
@@ -45,9 +47,9 @@ pub(crate) fn peer_spi(packet: &Packet<'_>) -> Result<u32, Doubt> {
 impl I2Sent {
     // RFC 7401 §6.8: a system in I2-SENT may start over for an R1 of a later generation; the one before was a replayed one,
     // or is used up.
-    /// One more R1.
+    /// One more R1. Each costs us a puzzle: those that anybody can make, of a diet exchange or in opportunistic mode, one alone.
     pub(crate) fn on_r1(
-        self: Box<Self>,
+        mut self: Box<Self>,
         core: &mut Core,
         packet: &Packet<'_>,
         env: &mut Env<'_, '_>,
@@ -56,9 +58,17 @@ impl I2Sent {
             env.discard("R1 of no later generation");
             return State::I2Sent(self);
         }
+        let has_known_sender = !self.protection.exchange.is_diet() && !core.is_opportunistic;
+        if self.has_started_over && !has_known_sender {
+            env.discard("R1 after starting over");
+            return State::I2Sent(self);
+        }
+        self.has_started_over = true;
         match r1::answer(core, packet, env) {
-            Ok(next) => {
+            Ok(mut next) => {
                 core.give_back(self.spi, env);
+                next.has_started_over = true;
+                next.wait.retry.ends_with(&self.wait.retry);
                 State::I2Sent(Box::new(next))
             }
             Err(_) => {

@@ -4,6 +4,7 @@ use keytoll_crypto_api::about;
 use keytoll_net::wire::DecodeError;
 
 use crate::association::Core;
+use crate::config::Puzzles;
 use crate::endpoint::Env;
 use crate::event::Reason;
 use crate::hit::Hit;
@@ -12,13 +13,17 @@ use crate::initiator::{I2Sent, Refusal, base, diet};
 use crate::number::{Cipher, EspSuite, GroupId, HitSuite, ParameterType};
 use crate::offers::{self, Offer};
 use crate::phase;
-use crate::protection::{self, Exchange};
+use crate::protection::{self, Doubt, Exchange};
 use crate::puzzle::{PuzzleFunction, Question};
 use crate::wire::puzzle::{Puzzle, R1Counter};
 use crate::wire::{Builder, HostId, Packet, Parameter, lists};
 
 /// More unsigned echo requests are not answered: each box on the way may add one.
 const ECHOES_MAX: usize = 4;
+/// Octets of a signed echo request: RFC 7401 §5.2.20 leaves it open, and a longer one leaves I2 no room beside keys and signature.
+const SIGNED_ECHO_LEN_MAX: usize = 512;
+/// The words of traces for an R1 that wants more echoed than I2 has room for.
+pub(crate) const ECHO_TOO_LONG: Doubt = "ECHO_REQUEST_SIGNED too long to be answered";
 
 /// An R1 that was understood.
 #[derive(Debug)]
@@ -68,6 +73,10 @@ impl<'a> R1<'a> {
         let puzzle = packet.one(ParameterType::PUZZLE, "PUZZLE")?;
         let counter = packet.find(ParameterType::R1_COUNTER).copied();
         generation(packet)?;
+        let echo = packet.find(ParameterType::ECHO_REQUEST_SIGNED);
+        if echo.is_some_and(|echo| echo.bytes().len() > SIGNED_ECHO_LEN_MAX) {
+            return Err(ECHO_TOO_LONG.into());
+        }
         Ok(Self {
             packet,
             exchange: Exchange::of(suite, variant),
@@ -89,7 +98,8 @@ impl<'a> R1<'a> {
         if self.exchange.is_diet() != (own.suite() == HitSuite::EcdhFold) {
             return Err(Refusal::Fail(Reason::UnsupportedHitSuite));
         }
-        if self.puzzle.difficulty_bits > env.shared.config.puzzle.difficulty_bits_max {
+        let has_known_sender = !self.exchange.is_diet() && !core.is_opportunistic;
+        if self.puzzle.difficulty_bits > env.shared.config.puzzle.solved_bits_max(has_known_sender) {
             return Err(Refusal::Fail(Reason::PuzzleTooHard));
         }
         let chosen = Offer::read(self.packet)?.choose(self.exchange, &env.shared.config);
@@ -121,7 +131,7 @@ impl<'a> R1<'a> {
             return Err("PUZZLE #I of another length".into());
         }
         // One in e^64 puzzles takes longer.
-        let tries_max = 1_u64 << (u32::from(bits) + 6).min(63);
+        let tries_max = 1_u64 << (u32::from(bits.min(Puzzles::BITS_MAX)) + 6);
         let rng = &mut env.shared.rng;
         about(env.cx.crypto, "puzzle", |crypto| question.solve(tries_max, rng, crypto))
             .ok_or(Refusal::Fail(Reason::PuzzleTooHard))
@@ -156,11 +166,15 @@ impl<'a> R1<'a> {
         }
     }
 
-    /// The answers to unsigned echo requests.
-    pub(crate) fn push_unsigned_echoes(&self, builder: &mut Builder) {
+    /// The answers to unsigned echo requests, which come last in I2; those for which there is no room are left out.
+    pub(crate) fn push_unsigned_echoes(&self, builder: &mut Builder, env: &mut Env<'_, '_>) {
         let requests = self.packet.parameters().iter();
         let requests = requests.filter(|parameter| parameter.kind == ParameterType::ECHO_REQUEST_UNSIGNED);
         for request in requests.take(ECHOES_MAX) {
+            if !builder.has_room(request.bytes().len()) {
+                env.discard("ECHO_REQUEST_UNSIGNED too long to be answered");
+                continue;
+            }
             builder.parameter(ParameterType::ECHO_RESPONSE_UNSIGNED, |w| w.bytes(request.bytes()));
         }
     }
@@ -193,13 +207,18 @@ pub(crate) fn answer(
     let was = core.peer;
     core.peer = packet.header.sender;
     let spi = core.take_spi(env);
-    let sent = r1.solve(core, env).and_then(|solution| {
-        let choice = Choice { cipher, esp_suite, solution, spi };
-        match r1.exchange {
-            Exchange::Base(rhash) => base::send_i2(&r1, rhash, &choice, core, env),
-            Exchange::Diet(variant) => diet::send_i2(&r1, variant, &choice, core, env),
+    let choose = |solution| Choice { cipher, esp_suite, solution, spi };
+    let sent = match r1.exchange {
+        Exchange::Base(rhash) => {
+            let solution = r1.solve(core, env);
+            solution.and_then(|solution| base::send_i2(&r1, rhash, &choose(solution), core, env))
         }
-    });
+        // Nothing proves this R1: what could speak against it comes before the work that it asks for.
+        Exchange::Diet(variant) => diet::agree(&r1, core, env).and_then(|shared| {
+            let choice = choose(r1.solve(core, env)?);
+            diet::send_i2(&r1, variant, (&choice, shared), core, env)
+        }),
+    };
     sent.map_err(|refusal| {
         core.peer = was;
         core.give_back(spi, env);

@@ -166,5 +166,5 @@ pub(crate) fn write_r2(
         offers::push_transports(&mut builder);
     }
     proved.protection.finish(&mut builder, &own, env.cx.crypto);
-    Some(builder.outgoing(true, 0))
+    builder.fitting(true, 0)
 }

@@ -1,5 +1,7 @@
 //! I2, and the R2 that answers it. RFC 7401 §6.9, draft-ietf-hip-dex-24 §6.7.
 
+use std::net::IpAddr;
+
 use keytoll_engine::{Ctx, Time};
 
 use crate::association::{Association, Core, Fingerprint, Repeat, State};
@@ -138,13 +140,23 @@ impl Endpoint {
         }
         let exchange = Exchange::of(suite, env.shared.config.variant);
         let solved = self.responder.check(packet, (exchange, route.remote), &mut env)?;
-        let limits = &env.shared.config.limits;
-        let is_full = self.associations.len() >= limits.associations_max
-            && !self.by_hits.contains_key(&Key::new(responder, initiator));
-        if is_full || (exchange.is_diet() && !self.unproved.has_room(route.remote.ip(), limits)) {
+        if !self.has_room((responder, initiator), (exchange, route.remote.ip())) {
             return Err("RESPONDER_BUSY_PLEASE_RETRY");
         }
         Ok(Asked { index, exchange, initiator, responder, solved })
+    }
+
+    /// Whether the limits leave a place for an association that is begun from there.
+    fn has_room(&self, (local, peer): (Hit, Hit), (exchange, at): (Exchange, Option<IpAddr>)) -> bool {
+        let limits = &self.shared.config.limits;
+        let old = self.by_hits.get(&Key::new(local, peer));
+        let is_full = self.associations.len() >= limits.associations_max && old.is_none();
+        // One that takes the place of another one from there is no more than that.
+        let replaces = old.is_some_and(|old| self.begun_by_peers.is_of(*old, at));
+        let has_share = self.begun_by_peers.count_of(at) < limits.per_address_max || replaces;
+        let can_prove = self.unproved.count() < limits.unproved_max
+            && self.unproved.count_of(at) < limits.unproved_per_address_max;
+        !is_full && has_share && (can_prove || !exchange.is_diet())
     }
 
     /// Sends R2; an association between the same two ends ends, or becomes this one if it was on its way.
@@ -163,6 +175,7 @@ impl Endpoint {
             identity: asked.index,
             local: asked.responder,
             peer: asked.initiator,
+            is_opportunistic: false,
             initiator: false,
             route,
             spis: Vec::new(),

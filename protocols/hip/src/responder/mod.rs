@@ -9,9 +9,9 @@
 mod base;
 pub(crate) mod diet;
 mod i2;
+mod origins;
 mod r1;
 mod rate;
-mod unproved;
 
+pub(crate) use origins::Origins;
 pub(crate) use r1::Responder;
-pub(crate) use unproved::Unproved;

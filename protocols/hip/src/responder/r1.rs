@@ -231,7 +231,7 @@ impl Made {
         }
         push_rest(&mut builder, exchange, &own, &config);
         protection::sign_r1(&mut builder, &own, env.cx.crypto);
-        Some(Self { generation, packet: builder.outgoing(true, 0), puzzle_at, key })
+        Some(Self { generation, packet: builder.fitting(true, 0)?, puzzle_at, key })
     }
 }
 

@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use keytoll_engine::Time;
 
-use crate::responder::unproved::origin;
+use crate::responder::origins::origin;
 
 /// So many counters there are; two addresses that have one share it.
 const COUNTERS: usize = 4096;

@@ -127,16 +127,16 @@ impl keytoll_crypto_api::Crypto for NoSignatures {
     }
 }
 
-fn read(datagram: &Datagram) -> Packet<'_> {
+pub(super) fn read(datagram: &Datagram) -> Packet<'_> {
     Packet::read(&datagram.bytes, Leniency::default()).unwrap()
 }
 
-fn sum(datagram: &mut Datagram) {
+pub(super) fn sum(datagram: &mut Datagram) {
     put_checksum(&mut datagram.bytes, (datagram.from.ip().unwrap(), datagram.to.ip().unwrap()));
 }
 
 /// Where a parameter's contents are in a packet.
-fn contents(datagram: &Datagram, kind: ParameterType) -> std::ops::Range<usize> {
+pub(super) fn contents(datagram: &Datagram, kind: ParameterType) -> std::ops::Range<usize> {
     let packet = read(datagram);
     let parameter = packet.find(kind).unwrap();
     let begin = parameter.begins + 4;
@@ -144,7 +144,7 @@ fn contents(datagram: &Datagram, kind: ParameterType) -> std::ops::Range<usize> 
 }
 
 /// The exchange stops before a packet of this type arrives, which is given.
-fn stopped_before(configs: [Config; 2], packet_type: PacketType) -> (World, Datagram) {
+pub(super) fn stopped_before(configs: [Config; 2], packet_type: PacketType) -> (World, Datagram) {
     let mut world = World::new(configs, 1);
     world.fate =
         Box::new(

@@ -5,6 +5,7 @@ mod capture;
 mod exchanges;
 mod family;
 mod hostile;
+mod limits;
 mod network;
 mod updates;
 mod world;

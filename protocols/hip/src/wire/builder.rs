@@ -8,7 +8,7 @@ use keytoll_net::wire::Writer;
 
 use super::header::{CHECKSUM_AT, Header, LENGTH_AT, PACKET_LEN_MAX};
 use super::packet::{IP_PROTOCOL, Scope};
-use super::parameter::write_parameter;
+use super::parameter::{total_len, write_parameter};
 use crate::hit::Hit;
 use crate::names;
 use crate::number::{PacketType, ParameterType};
@@ -59,21 +59,33 @@ impl Builder {
         self
     }
 
-    /// The packet with its names: as a response or not, and with the id of its exchange.
-    pub(crate) fn outgoing(self, response: bool, id: u32) -> Outgoing {
-        let (packet_type, parts) = (self.packet_type, self.parts);
-        Outgoing { packet_type, parts, response, id, bytes: self.finish() }
+    /// Whether a parameter with so many octets of contents still fits into the packet.
+    pub(crate) const fn has_room(&self, len: usize) -> bool {
+        self.w.len() + total_len(len) <= PACKET_LEN_MAX
     }
 
-    /// The packet, its checksum zero, as UDP carries it (RFC 9028 §5.1).
+    /// The packet with its names: as a response or not, and with the id of its exchange.
     ///
     /// # Panics
-    /// If it is longer than [`PACKET_LEN_MAX`].
-    pub fn finish(self) -> Vec<u8> {
+    /// If it is longer than [`PACKET_LEN_MAX`]: for packets that repeat nothing of the peer's, and so have lengths of our own.
+    pub(crate) fn outgoing(self, response: bool, id: u32) -> Outgoing {
+        self.fitting(response, id).expect("packets of ours are shorter than a length field can say")
+    }
+
+    /// The same of a packet whose length others decide, too; none if it has become too long.
+    pub(crate) fn fitting(self, response: bool, id: u32) -> Option<Outgoing> {
+        let (packet_type, parts) = (self.packet_type, self.parts);
+        Some(Outgoing { packet_type, parts, response, id, bytes: self.finish()? })
+    }
+
+    /// The packet, its checksum zero, as UDP carries it (RFC 9028 §5.1); none if it is longer than [`PACKET_LEN_MAX`].
+    pub fn finish(self) -> Option<Vec<u8>> {
         let mut bytes = self.w.finish();
-        assert!(bytes.len() <= PACKET_LEN_MAX, "packets of ours are shorter than a length field can say");
-        bytes[LENGTH_AT] = u8::try_from(bytes.len() / 8 - 1).expect("the length was just compared");
-        bytes
+        if bytes.len() > PACKET_LEN_MAX {
+            return None;
+        }
+        bytes[LENGTH_AT] = u8::try_from(bytes.len() / 8 - 1).ok()?;
+        Some(bytes)
     }
 }
 

@@ -159,7 +159,7 @@ mod tests {
         let hit = |last: u128| Hit((0x2001_0020_u128 << 96 | last).to_be_bytes());
         let mut builder = Builder::new(PacketType::I1, hit(1), hit(2));
         builder.parameter(ParameterType::DH_GROUP_LIST, |w| w.bytes(&[3, 4, 8]));
-        let mut bytes = builder.finish();
+        let mut bytes = builder.finish().unwrap();
         let v6 = |last: u128| Ipv6Addr::from(0x2001_0db8_u128 << 96 | last).into();
         let v4 = |last| Ipv4Addr::new(192, 0, 2, last).into();
         for (addresses, checksum) in [((v6(1), v6(2)), 0x1a5e), ((v4(1), v4(2)), 0xf1ce)] {
@@ -173,7 +173,7 @@ mod tests {
     }
 
     fn packet(kinds: &[u16]) -> Vec<u8> {
-        let mut bytes = Builder::new(PacketType::I1, Hit([1; 16]), Hit([2; 16])).finish();
+        let mut bytes = Builder::new(PacketType::I1, Hit([1; 16]), Hit([2; 16])).finish().unwrap();
         for kind in kinds {
             bytes.extend_from_slice(&kind.to_be_bytes());
             bytes.extend_from_slice(&[0, 4, 1, 2, 3, 4]);

@@ -1,39 +1,37 @@
-//! Associations of initiators whose subscription is not proved yet: how many there are, and from where.
+//! Of which addresses associations are, so that no address has more than its share.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv6Addr};
 
-use crate::association::{Association, State};
-use crate::config::Limits;
-
-/// Who has not proved a subscription yet.
+/// Associations, counted by the address that they are of.
 #[derive(Debug, Default)]
-pub(crate) struct Unproved {
+pub(crate) struct Origins {
     of: BTreeMap<u64, Option<IpAddr>>,
     by_origin: BTreeMap<Option<IpAddr>, usize>,
 }
 
-impl Unproved {
+impl Origins {
     pub(crate) fn count(&self) -> usize {
         self.of.len()
     }
 
-    /// Whether there is a place for one more from there.
-    pub(crate) fn has_room(&self, ip: Option<IpAddr>, limits: &Limits) -> bool {
-        let taken = self.by_origin.get(&ip.map(origin)).copied().unwrap_or(0);
-        self.of.len() < limits.unproved_max && taken < limits.unproved_per_address_max
+    /// How many are of this address.
+    pub(crate) fn count_of(&self, ip: Option<IpAddr>) -> usize {
+        self.by_origin.get(&ip.map(origin)).copied().unwrap_or(0)
     }
 
-    /// An association goes into its table.
-    pub(crate) fn note(&mut self, association: &Association) {
-        let id = association.core.id.0;
-        if !matches!(association.state, State::AwaitsVector(_) | State::AwaitsResponse(_)) {
-            return self.remove(id);
-        }
-        let origin = association.core.route.remote.ip().map(origin);
-        if self.of.insert(id, origin).is_none() {
+    /// Whether this association is counted with this address.
+    pub(crate) fn is_of(&self, id: u64, ip: Option<IpAddr>) -> bool {
+        self.of.get(&id) == Some(&ip.map(origin))
+    }
+
+    /// Counts an association; one that has moved stays with the address it began at.
+    pub(crate) fn insert(&mut self, id: u64, ip: Option<IpAddr>) {
+        let origin = ip.map(origin);
+        self.of.entry(id).or_insert_with(|| {
             *self.by_origin.entry(origin).or_default() += 1;
-        }
+            origin
+        });
     }
 
     pub(crate) fn remove(&mut self, id: u64) {
