@@ -385,16 +385,23 @@ impl Book {
         conversations
     }
 
-    /// Resolves chains of merged conversations.
+    /// Resolves chains of merged conversations: each is merged into the last of its chain. A chain that leads back to itself ends
+    /// where it began to repeat. Every conversation is visited twice at most, however long the chains are.
     fn shorten_joins(&mut self) {
-        for conversation in 0..self.conversations.len() {
-            let mut joined = self.conversations[conversation].joined;
-            // No chain is longer than there are conversations; one that ends nowhere is cut.
-            for _ in 0..self.conversations.len() {
-                let Some(next) = joined.and_then(|next| self.conversations[next].joined) else { break };
-                joined = Some(next);
+        let mut visited = vec![false; self.conversations.len()];
+        for first in 0..self.conversations.len() {
+            let (mut last, mut chain) = (first, Vec::new());
+            while let Some(next) = self.conversations[last].joined.filter(|_| !visited[last]) {
+                visited[last] = true;
+                chain.push(last);
+                last = next;
             }
-            self.conversations[conversation].joined = joined.filter(|last| *last != conversation);
+            // What was visited before is merged into its last one already, unless it is part of this very chain.
+            let root =
+                if chain.contains(&last) { last } else { self.conversations[last].joined.unwrap_or(last) };
+            for link in chain {
+                self.conversations[link].joined = Some(root).filter(|root| *root != link);
+            }
         }
     }
 }
@@ -423,5 +430,41 @@ const fn is_individual(addr: Addr) -> bool {
     match addr {
         Addr::Mac(station) => station[0] & 1 == 0,
         _ => true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Where each of so many conversations is merged into, with these joins.
+    fn merged(count: usize, joins: impl IntoIterator<Item = (usize, usize)>) -> Vec<Option<usize>> {
+        let mut book = Book::new(&[]);
+        (0..count).for_each(|_| _ = book.begin(Kind::of("test", "Test")));
+        joins.into_iter().for_each(|(conversation, other)| book.join(conversation, other));
+        book.shorten_joins();
+        book.conversations.iter().map(|conversation| conversation.joined).collect()
+    }
+
+    #[test]
+    fn a_chain_of_merged_conversations_ends_in_its_last_whatever_their_order() {
+        assert_eq!(merged(4, [(0, 1), (1, 3), (3, 2)]), [Some(2), Some(2), None, Some(2)]);
+        assert_eq!(merged(4, [(3, 2), (2, 1), (1, 0)]), [None, Some(0), Some(0), Some(0)]);
+        assert_eq!(merged(3, [(0, 2), (1, 2)]), [Some(2), Some(2), None]);
+    }
+
+    #[test]
+    fn a_chain_without_an_end_keeps_one_of_its_conversations() {
+        assert_eq!(merged(3, [(0, 1), (1, 0), (2, 1)]), [None, Some(0), Some(0)]);
+        assert_eq!(merged(1, [(0, 0)]), [None]);
+    }
+
+    #[test]
+    fn long_chains_are_shortened_in_one_pass() {
+        let last = CONVERSATIONS_MAX - 1;
+        let upwards = merged(CONVERSATIONS_MAX, (0..last).map(|at| (at, at + 1)));
+        assert!(upwards[..last].iter().all(|joined| *joined == Some(last)));
+        let downwards = merged(CONVERSATIONS_MAX, (0..last).map(|at| (at + 1, at)));
+        assert!(downwards[1..].iter().all(|joined| *joined == Some(0)));
     }
 }

@@ -113,3 +113,29 @@ fn text(path: &Path) -> Result<Option<String>, TablesError> {
     }
     Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+    use std::{env, fs, process};
+
+    use keytoll_rigs::FAMILIES;
+
+    use super::*;
+
+    /// A directory from somebody else may lead anywhere: to a device that never ends, to a file of the reader's.
+    #[test]
+    #[allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+    fn a_table_that_is_no_regular_file_is_refused() {
+        let directory = env::temp_dir().join(format!("keytoll-tables-{}", process::id()));
+        fs::create_dir_all(&directory).unwrap();
+        let table = directory.join("esp_sa");
+        symlink("/dev/zero", &table).unwrap();
+        let refused = Keys::read(FAMILIES, &directory);
+        assert!(matches!(&refused, Err(TablesError::Io { path, .. }) if *path == table), "{refused:?}");
+        fs::remove_file(&table).unwrap();
+        fs::write(&table, "").unwrap();
+        assert_eq!(Keys::read(FAMILIES, &directory).unwrap().count(), 0);
+        fs::remove_dir_all(&directory).unwrap();
+    }
+}

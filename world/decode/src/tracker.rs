@@ -2,8 +2,8 @@
 //!
 //! ```text
 //!   Passed --Dissector--> Dissected --its family's analyser--> Book --finish--> conversations
-//!                                                 finish: those that belong to others join them; outcomes
 //!                                                 finish: merges related conversations; outcomes
+//! ```
 
 use std::collections::BTreeMap;
 
