@@ -331,6 +331,37 @@ fn children_that_we_request_are_limited_too() {
     assert_eq!(bench.r.books.all_children().len(), 1, "and the last one lives on");
 }
 
+/// An ISAKMP SA that takes over those of several others has no more children than one that has requested them itself.
+#[test]
+fn children_that_are_taken_over_are_limited_too() {
+    let (mut i, mut r) = psk(Phase1::Main);
+    (i.children_max, r.children_max) = (1000, 4);
+    let mut bench = quiet((i, r)).established();
+    for _ in 0..2 {
+        let sa = *bench.r.books.sas().last().unwrap();
+        for _ in 0..10 {
+            let child = newest_child(&bench);
+            bench.command(Side::R, Command::RekeyChild(sa, child));
+            bench.settle();
+        }
+        bench.initiate();
+        bench.settle();
+    }
+    let before = bench.r.books.all_children().len();
+    assert!(before > 8, "{before} children under several SAs");
+    // Phase 1 of one more, under which the initiator says nothing.
+    bench.initiate();
+    while let Some((side, datagram)) = bench.intercept() {
+        if datagram.bytes[18] != 32 {
+            bench.deliver(side, &datagram);
+        }
+    }
+    bench.cut.insert(Side::I, true);
+    bench.run_for(seconds(8));
+    assert_eq!(bench.r.books.sa_count(), 1);
+    assert_eq!(bench.r.books.all_children().len(), 8);
+}
+
 /// A retransmitted message 2 means that the peer lacks message 3, but not after it was heard on the new child.
 #[test]
 fn old_children_end_however_often_message_2_is_retransmitted() {
