@@ -11,7 +11,6 @@ use std::time::Duration;
 use keytoll_crypto::{Null, Real};
 use keytoll_crypto_api::{Crypto, Rng};
 use keytoll_ike::config::{Config, Phase1, Reauthenticate, V1, Version};
-use keytoll_ike::event::Command;
 
 use super::configs::{certificates, psk, raw_keys};
 use crate::support::lab::{both, brisk, esp, ike, seconds};
@@ -169,7 +168,6 @@ fn conversation(
     let in_the_end = (0..REPLACED.as_secs()).any(|_| {
         agree(&mut bench) || {
             bench.run_for(seconds(1));
-            hear(&mut bench);
             false
         }
     });
@@ -177,17 +175,6 @@ fn conversation(
     storm::assert_named(&mut bench, &FAILURES);
     assert_repetitions_end(&bench);
     storm::close(&mut bench);
-}
-
-/// ESP passes through every child that both have, so that nobody keeps what these have replaced.
-fn hear(bench: &mut Bench) {
-    let (i, r) = (bench.i.books.all_children(), bench.r.books.all_children());
-    let pairs = i.iter().flat_map(|(sa_i, i)| r.iter().map(move |(sa_r, r)| ((*sa_i, i), (*sa_r, r))));
-    let heard: Vec<_> = pairs
-        .filter(|((_, i), (_, r))| i.inbound_spi == r.outbound_spi)
-        .flat_map(|((sa_i, i), (sa_r, r))| [(Side::I, sa_i, i.inbound_spi), (Side::R, sa_r, r.inbound_spi)])
-        .collect();
-    heard.into_iter().for_each(|(side, sa, spi)| bench.command(side, Command::ChildHeard(sa, spi)));
 }
 
 fn assert_repetitions_end(bench: &Bench) {
