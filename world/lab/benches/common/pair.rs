@@ -1,4 +1,5 @@
-//! Two IKEv2 endpoints that hand each other their datagrams: no network, no host, no meter, no trace.
+//! Two endpoints that hand each other their datagrams: no network, no host, no meter, no trace. Here those of IKEv2; what other
+//! protocols share with it is [`Side`].
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -12,6 +13,41 @@ use keytoll_native::heap;
 
 /// Longer than any timer of an SA that was closed.
 const UNTIL_FORGOTTEN: Duration = Duration::from_secs(3600);
+
+/// One of two endpoints, with what answers for its owner.
+pub(crate) trait Side {
+    /// The endpoint.
+    type Engine: Engine;
+
+    fn endpoint(&mut self) -> &mut Self::Engine;
+
+    fn handle(&mut self, input: Input<'_, <Self::Engine as Engine>::Command>, now: Time);
+
+    /// What the endpoint tells its owner.
+    fn note(&mut self, event: <Self::Engine as Engine>::Event, now: Time);
+}
+
+/// Hands datagrams from one to the other until neither has more to say.
+pub(crate) fn settle<S: Side>(one: &mut S, other: &mut S, now: Time) {
+    while pass(one, other, now) | pass(other, one, now) {}
+}
+
+/// Hands over everything `from` has to say; whether there were datagrams.
+fn pass<S: Side>(from: &mut S, to: &mut S, now: Time) -> bool {
+    let mut passed = false;
+    while let Some(output) = from.endpoint().poll() {
+        match output {
+            Output::Datagram(datagram) => {
+                let (from, bytes) = (datagram.from, &datagram.bytes[..]);
+                to.handle(Input::Datagram { from, to: datagram.to, bytes }, now);
+                passed = true;
+            }
+            Output::Event(event) => from.note(event, now),
+            Output::Inner(_) | Output::Close { .. } => unreachable!("these protocols speak datagrams"),
+        }
+    }
+    passed
+}
 
 /// Two endpoints, the initiator first.
 pub(crate) struct Pair<C> {
@@ -37,13 +73,21 @@ impl<C: Crypto> Seat<C> {
         let endpoint = Endpoint::new(config, Rng::named(1, stream));
         Self { endpoint, crypto, heap_role, established: Vec::new(), children: Vec::new() }
     }
+}
+
+impl<C: Crypto> Side for Seat<C> {
+    type Engine = Endpoint;
+
+    fn endpoint(&mut self) -> &mut Endpoint {
+        &mut self.endpoint
+    }
 
     fn handle(&mut self, input: Input<'_, Command>, now: Time) {
         let _booked = heap::enter(self.heap_role);
         self.endpoint.handle(input, &mut Ctx { now, crypto: &mut self.crypto, trace: &mut NoTrace });
     }
 
-    fn note(&mut self, event: Event) {
+    fn note(&mut self, event: Event, _: Time) {
         let _booked = heap::enter(self.heap_role);
         match event {
             Event::Established(up) => self.established.push(up.sa),
@@ -101,24 +145,6 @@ impl<C: Crypto> Pair<C> {
     }
 
     fn settle(&mut self) {
-        let Self { now, initiator, responder, .. } = self;
-        while pass(initiator, responder, *now) | pass(responder, initiator, *now) {}
+        settle(&mut self.initiator, &mut self.responder, self.now);
     }
-}
-
-/// Hands over everything `from` has to say; whether there were datagrams.
-fn pass<C: Crypto>(from: &mut Seat<C>, to: &mut Seat<C>, now: Time) -> bool {
-    let mut passed = false;
-    while let Some(output) = from.endpoint.poll() {
-        match output {
-            Output::Datagram(datagram) => {
-                let (from, bytes) = (datagram.from, &datagram.bytes[..]);
-                to.handle(Input::Datagram { from, to: datagram.to, bytes }, now);
-                passed = true;
-            }
-            Output::Event(event) => from.note(event),
-            Output::Inner(_) | Output::Close { .. } => unreachable!("IKE speaks datagrams"),
-        }
-    }
-    passed
 }

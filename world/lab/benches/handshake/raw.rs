@@ -1,26 +1,31 @@
 //! The bare primitives of the crypto library, without provider, door, meter or protocol.
 //!
-//! Counted: hashes, HMAC, AES-GCM with its key schedule, key agreement, signing and checking, over the very bytes of
-//! the handshake. Not counted: random draws, reading keys and certificates, comparing, wiping, and results on the heap
+//! Counted: hashes, HMAC, AES with its key schedule as a block cipher, in CMAC and in GCM, key agreement, signing and checking,
+//! over the very bytes of the handshake. Not counted: random draws, reading keys and certificates, comparing, wiping, and results on the heap
 //! (but for signatures, which the library's wrapper returns in a vector).
 
 use std::hint::black_box;
 
 use keytoll_crypto_api::SigningKey;
-use keytoll_crypto_api::algorithm::{Encryption, Group, Hash, SignatureScheme};
+use keytoll_crypto_api::algorithm::{Encryption, Group, Hash, Prf, SignatureScheme};
+use keytoll_hip::puzzle::PuzzleFunction;
 use keytoll_native::awslc::aead::{self, Aead};
+use keytoll_native::awslc::aes::{BLOCK, EncryptKey};
 use keytoll_native::awslc::ec::Curve;
-use keytoll_native::awslc::hash::{Md, Name, Running, Sha1, Sha256};
+use keytoll_native::awslc::hash::{Md, Name, Running, Sha1, Sha256, Sha384};
 use keytoll_native::awslc::key::{Padding, PrivateKey, PublicKey};
 use keytoll_native::awslc::x25519;
 
 /// Length of the tag of AES-GCM.
 const TAG: usize = 16;
+/// How much of a message goes through CBC at once.
+const LONGEST_CBC: usize = 32 * BLOCK;
 
 /// One operation of a handshake with the arguments it had, ready to run again.
 pub(crate) enum Primitive {
-    Sha1(Vec<u8>),
-    HmacSha256 { key: Vec<u8>, message: Vec<u8> },
+    Hash(Hash, Vec<u8>),
+    Prf { algorithm: Prf, key: Vec<u8>, message: Vec<u8> },
+    Block { key: Vec<u8>, block: [u8; BLOCK] },
     Seal(Sealing),
     Open(Sealing, [u8; TAG]),
     X25519Public([u8; 32]),
@@ -92,8 +97,9 @@ impl Primitive {
     /// What it is called in the table.
     pub(crate) const fn name(&self) -> &'static str {
         match self {
-            Self::Sha1(_) => "SHA-1",
-            Self::HmacSha256 { .. } => "HMAC-SHA-256",
+            Self::Hash(algorithm, _) => algorithm.name(),
+            Self::Prf { algorithm, .. } => algorithm.name(),
+            Self::Block { .. } => "AES",
             Self::Seal(_) | Self::Open(..) => "AES-GCM",
             Self::X25519Public(_) | Self::X25519(..) => "X25519",
             Self::P256Public(_) | Self::P256(..) => "ECDH P-256",
@@ -108,12 +114,10 @@ impl Primitive {
     /// If it does not succeed as it did in the handshake.
     pub(crate) fn run(&mut self) {
         let good = match self {
-            Self::Sha1(message) => {
-                black_box(digest::<Sha1, 20>(&[message]));
-                true
-            }
-            Self::HmacSha256 { key, message } => {
-                black_box(hmac_sha256(key, message));
+            Self::Hash(algorithm, message) => hash(*algorithm, &[message]),
+            Self::Prf { algorithm, key, message } => prf(*algorithm, key, message),
+            Self::Block { key, block } => {
+                EncryptKey::new(key).block(black_box(block));
                 true
             }
             Self::Seal(sealing) => sealing.seal(),
@@ -137,16 +141,79 @@ fn digest<H: Md, const LEN: usize>(parts: &[&[u8]]) -> [u8; LEN] {
     digest
 }
 
+/// Whether the benchmark knows this hash, which it has computed.
+fn hash(algorithm: Hash, parts: &[&[u8]]) -> bool {
+    match algorithm {
+        Hash::Sha1 => drop(black_box(digest::<Sha1, 20>(parts))),
+        Hash::Sha256 => drop(black_box(digest::<Sha256, 32>(parts))),
+        Hash::Sha384 => drop(black_box(digest::<Sha384, 48>(parts))),
+        _ => return false,
+    }
+    true
+}
+
+/// Whether the benchmark knows this function, which it has computed.
+fn prf(algorithm: Prf, key: &[u8], message: &[u8]) -> bool {
+    match algorithm {
+        Prf::HmacSha256 => drop(black_box(hmac::<Sha256, 32>(key, message))),
+        Prf::HmacSha384 => drop(black_box(hmac::<Sha384, 48>(key, message))),
+        Prf::AesCmac128 => drop(black_box(cmac(key, message))),
+        _ => return false,
+    }
+    true
+}
+
+/// One trial of a puzzle: `message` is the HITs and #J.
+pub(crate) fn trial(function: PuzzleFunction, random: &[u8], message: &[u8]) {
+    let known = match function {
+        PuzzleFunction::Rhash(rhash) => hash(rhash.hash(), &[random, message]),
+        PuzzleFunction::Cmac => prf(Prf::AesCmac128, random, message),
+    };
+    assert!(known, "the puzzles of the benchmark");
+}
+
 /// RFC 2104 §2: H(K ⊕ opad, H(K ⊕ ipad, text)).
-fn hmac_sha256(key: &[u8], message: &[u8]) -> [u8; 32] {
-    let mut pad = [0; Sha256::BLOCK];
+fn hmac<H: Md, const LEN: usize>(key: &[u8], message: &[u8]) -> [u8; LEN] {
+    let mut pad = [0; Sha384::BLOCK];
+    let pad = &mut pad[..H::BLOCK];
     if key.len() > pad.len() {
-        pad[..32].copy_from_slice(&digest::<Sha256, 32>(&[key]));
+        pad[..LEN].copy_from_slice(&digest::<H, LEN>(&[key]));
     } else {
         pad[..key.len()].copy_from_slice(key);
     }
-    let inner = digest::<Sha256, 32>(&[&pad.map(|byte| byte ^ 0x36), message]);
-    digest::<Sha256, 32>(&[&pad.map(|byte| byte ^ 0x5c), &inner])
+    pad.iter_mut().for_each(|byte| *byte ^= 0x36);
+    let inner = digest::<H, LEN>(&[pad, message]);
+    pad.iter_mut().for_each(|byte| *byte ^= 0x36 ^ 0x5c);
+    digest::<H, LEN>(&[pad, &inner])
+}
+
+/// RFC 4493 §2.4, and RFC 4615 §3 for keys of another length.
+fn cmac(key: &[u8], message: &[u8]) -> [u8; BLOCK] {
+    if key.len() != BLOCK {
+        return cmac(&cmac(&[0; BLOCK], key), message);
+    }
+    let key = EncryptKey::new(key);
+    let mut mask = [0; BLOCK];
+    key.block(&mut mask);
+    mask = doubled(mask);
+    let (whole, end) = message.split_at(message.len().saturating_sub(1) / BLOCK * BLOCK);
+    let mut last = [0; BLOCK];
+    last[..end.len()].copy_from_slice(end);
+    if end.len() < BLOCK {
+        last[end.len()] = 0x80;
+        mask = doubled(mask);
+    }
+    let mut state = [0; BLOCK];
+    whole.chunks(LONGEST_CBC).for_each(|part| key.cbc_mac(&mut state, part, &mut [0; LONGEST_CBC]));
+    state.iter_mut().zip(last).zip(mask).for_each(|((byte, last), mask)| *byte ^= last ^ mask);
+    key.block(&mut state);
+    state
+}
+
+/// RFC 4493 §2.3: multiplication by x in GF(2^128).
+fn doubled(block: [u8; BLOCK]) -> [u8; BLOCK] {
+    let number = u128::from_be_bytes(block);
+    ((number << 1) ^ ((number >> 127) * 0x87)).to_be_bytes()
 }
 
 fn sign(key: &SigningKey, scheme: SignatureScheme, message: &[u8]) -> Option<Vec<u8>> {
@@ -154,7 +221,9 @@ fn sign(key: &SigningKey, scheme: SignatureScheme, message: &[u8]) -> Option<Vec
     let digest = digest::<Sha256, 32>(&[message]);
     match scheme {
         SignatureScheme::RsaPkcs1(Hash::Sha256) => key.sign_rsa(Padding::Pkcs1, Name::Sha256, &digest),
+        SignatureScheme::RsaPss(Hash::Sha256) => key.sign_rsa(Padding::Pss, Name::Sha256, &digest),
         SignatureScheme::EcdsaDer(Hash::Sha256) => key.sign_ecdsa_der(&digest),
+        SignatureScheme::EcdsaRaw(Hash::Sha256) => key.sign_ecdsa_raw(&digest),
         _ => None,
     }
 }
@@ -165,7 +234,11 @@ fn verify(key: &PublicKey, scheme: SignatureScheme, message: &[u8], signature: &
         SignatureScheme::RsaPkcs1(Hash::Sha256) => {
             key.verify_rsa(Padding::Pkcs1, Name::Sha256, &digest, signature)
         }
+        SignatureScheme::RsaPss(Hash::Sha256) => {
+            key.verify_rsa(Padding::Pss, Name::Sha256, &digest, signature)
+        }
         SignatureScheme::EcdsaDer(Hash::Sha256) => key.verify_ecdsa_der(&digest, signature),
+        SignatureScheme::EcdsaRaw(Hash::Sha256) => key.verify_ecdsa_raw(&digest, signature),
         _ => false,
     }
 }

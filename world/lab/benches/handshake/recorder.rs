@@ -36,8 +36,7 @@ impl Crypto for Recorder {
     }
 
     fn hash(&mut self, algorithm: Hash, parts: &[&[u8]]) -> Digest {
-        assert_eq!(algorithm, Hash::Sha1, "NAT detection is the only one that hashes");
-        self.keep(Primitive::Sha1(parts.concat()));
+        self.keep(Primitive::Hash(algorithm, parts.concat()));
         self.real.hash(algorithm, parts)
     }
 
@@ -45,8 +44,10 @@ impl Crypto for Recorder {
         unreachable!("no handshake of the benchmark steps through SHA-1")
     }
 
-    fn block(&mut self, cipher: BlockCipher, _key: &[u8], _block: &mut [u8]) {
-        unreachable!("no suite of the benchmark uses {cipher} by itself")
+    fn block(&mut self, cipher: BlockCipher, key: &[u8], block: &mut [u8]) {
+        let input = <[u8; 16]>::try_from(&*block).expect("AES is the only one of the benchmark");
+        self.keep(Primitive::Block { key: key.to_vec(), block: input });
+        self.real.block(cipher, key, block);
     }
 
     fn stream(&mut self, cipher: StreamCipher, _key: &[u8], _data: &mut [u8]) {
@@ -54,8 +55,7 @@ impl Crypto for Recorder {
     }
 
     fn prf(&mut self, algorithm: Prf, key: &[u8], parts: &[&[u8]]) -> Digest {
-        assert_eq!(algorithm, Prf::HmacSha256, "the PRF of the benchmark's suites");
-        self.keep(Primitive::HmacSha256 { key: key.to_vec(), message: parts.concat() });
+        self.keep(Primitive::Prf { algorithm, key: key.to_vec(), message: parts.concat() });
         self.real.prf(algorithm, key, parts)
     }
 
