@@ -32,6 +32,6 @@ pub use entry::{Access, Content, Entry, Sent};
 pub use family::{Analyser, Families, Family, Flow, InnerMethod, Words};
 pub use keys::{KeyLine, KeyTable, Tables};
 pub use passed::{Cut, Passed};
-pub use recognise::{ByPort, Chunks, Framing, OnLan, Recogniser, Udp};
+pub use recognise::{ByPort, Chunks, Framing, LearntPorts, OnLan, Recogniser, Udp};
 pub use simple::Simple;
 pub use words::{Dissected, Part, PartKind, Unreadable, unreadable};

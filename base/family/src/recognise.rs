@@ -1,6 +1,8 @@
 //! How the packets of a family are recognised: by their registered port, number or type, and otherwise by their contents,
 //! because laboratories use any port.
 
+use std::collections::BTreeSet;
+
 use keytoll_net::Socket;
 use keytoll_trace::Protocol;
 
@@ -30,6 +32,27 @@ pub trait Recogniser {
 
     /// The protocol of a datagram at any other ports, if its contents are unambiguous. The datagram is complete.
     fn by_looks(&mut self, udp: &Udp<'_>) -> Option<Protocol>;
+}
+
+/// More ports than this are not learnt.
+const LEARNT_MAX: usize = 4096;
+
+/// Ports, none of them registered, at which a protocol was recognised by its looks: what else passes there is of its family, too.
+#[derive(Debug, Default)]
+pub struct LearntPorts(BTreeSet<Socket>);
+
+impl LearntPorts {
+    /// Whether a datagram comes from or goes to one of them.
+    pub fn has(&self, udp: &Udp<'_>) -> bool {
+        self.0.contains(&udp.from) || self.0.contains(&udp.to)
+    }
+
+    /// Learns both ends of a datagram.
+    pub fn learn(&mut self, udp: &Udp<'_>) {
+        if self.0.len() < LEARNT_MAX {
+            self.0.extend([udp.from, udp.to]);
+        }
+    }
 }
 
 /// One protocol at registered ports.

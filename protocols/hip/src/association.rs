@@ -14,7 +14,7 @@ use crate::event::{self, Answer, AssociationId, ChildSa, Event, Reason, Refused,
 use crate::hit::Hit;
 use crate::initiator::{I1Sent, I2Sent};
 use crate::number::{NotifyType, PacketType, ParameterType};
-use crate::outgoing::{Due, Outgoing, Retry, Route};
+use crate::outgoing::{Due, Outgoing, Retry, Route, notify};
 use crate::wire::Packet;
 use crate::wire::update::Notification;
 
@@ -210,12 +210,16 @@ impl Association {
 
     /// By what packets find it.
     pub(crate) fn key(&self) -> Key {
-        let at = if self.core.peer == Hit::NULL { self.core.route.remote.ip() } else { None };
+        let at = (self.core.peer == Hit::NULL).then_some(self.core.route.remote);
         Key { local: self.core.local, peer: self.core.peer, at }
     }
 
     /// A packet other than I1 and I2 that names both its ends.
     pub(crate) fn on_packet(&mut self, packet: &Packet<'_>, route: Route, env: &mut Env<'_, '_>) {
+        // RFC 9028 §4.7.1: what begins in UDP stays in UDP.
+        if route.remote.ip_protocol() != self.core.route.remote.ip_protocol() {
+            return env.discard("association of another transport");
+        }
         if packet.header.packet_type == PacketType::NOTIFY {
             return self.on_notify(packet, env);
         }
@@ -249,6 +253,10 @@ impl Association {
         let Ok(notification) = parameter.and_then(|parameter| Notification::read(parameter.contents)) else {
             return env.discard("malformed NOTIFICATION");
         };
+        // RFC 9028 §4.10: that one is for the NATs on its way.
+        if notification.kind == NotifyType::NAT_KEEPALIVE {
+            return;
+        }
         env.emit(Event::Notified(self.core.id, notification.kind));
         if self.is_refused(packet, &notification, env) {
             self.state = self.core.fails(Reason::Refused(notification.kind), env);
@@ -360,6 +368,14 @@ impl Association {
             sa.r2 = None;
             State::Established(sa)
         });
+    }
+
+    // RFC 9028 §5.3: nobody acts on it, so it is signed by nobody: a gateway would sign for every peer every few seconds.
+    /// Keeps NATs between us and the peer awake.
+    pub(crate) fn on_keep_alive(&self, env: &mut Env<'_, '_>) {
+        if self.state.is_up() {
+            notify((self.core.local, self.core.peer), NotifyType::NAT_KEEPALIVE, self.core.route, env);
+        }
     }
 
     pub(crate) fn on_close(&mut self, reason: Reason, env: &mut Env<'_, '_>) {

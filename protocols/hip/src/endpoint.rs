@@ -1,7 +1,6 @@
 //! All associations of a host: routes packets by their two HITs, keeps the tables and the timers. Read RFC 7401 §4.4 first.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::net::IpAddr;
 use std::sync::Arc;
 
 use keytoll_crypto_api::Rng;
@@ -12,13 +11,14 @@ use keytoll_net::Addr;
 
 use crate::association::{Association, State};
 use crate::config::Config;
+use crate::encapsulation::hip_in_udp;
 use crate::event::{AssociationId, Command, Event, Reason};
 use crate::hit::Hit;
 use crate::identity::HostIdentity;
 use crate::initiator;
 use crate::names::HIP;
 use crate::number::{PacketType, ParameterType};
-use crate::outgoing::{Outgoing, Route, UDP_MARKER};
+use crate::outgoing::{Outgoing, Route};
 use crate::responder::{Origins, Responder};
 use crate::wire::Packet;
 
@@ -45,7 +45,7 @@ pub(crate) struct Key {
     pub(crate) local: Hit,
     pub(crate) peer: Hit,
     /// In opportunistic mode, where the peer is.
-    pub(crate) at: Option<IpAddr>,
+    pub(crate) at: Option<Addr>,
 }
 
 impl Key {
@@ -170,14 +170,23 @@ impl Endpoint {
         self.shared.spis.len()
     }
 
+    // RFC 9028 §4.10: both sides keep NATs awake between them, whether there are any or not.
+    /// The path that must not be silent for long, from us to the peer, if an association in UDP is up.
+    pub fn path_to_keep(&self, id: AssociationId) -> Option<(Addr, Addr)> {
+        let association = self.associations.get(&id.0).filter(|association| association.state.is_up())?;
+        let Route { local, remote } = association.core.route;
+        remote.udp_port().map(|_| (local, remote))
+    }
+
     fn on_datagram(&mut self, from: Addr, to: Addr, bytes: &[u8], cx: &mut Ctx<'_>) {
         let in_udp = to.udp_port().is_some();
-        let stripped = if in_udp { bytes.strip_prefix(&UDP_MARKER) } else { Some(bytes) };
-        let Some(bytes) = stripped else { return cx.discard(HIP, "no zero SPI before the packet") };
+        let packet = if in_udp { hip_in_udp(bytes) } else { Some(bytes) };
+        let Some(bytes) = packet else { return cx.discard(HIP, "no zero SPI before the packet") };
         let packet = match Packet::read(bytes, self.shared.config.leniency) {
             Ok(packet) => packet,
             Err(error) => return cx.discard(HIP, error.field),
         };
+        // RFC 9028 §5.1: in UDP the checksum is zero. What another one would say, UDP's own checksum says already.
         if let (false, Some(source), Some(destination)) = (in_udp, from.ip(), to.ip())
             && !packet.has_checksum((source, destination))
         {
@@ -208,7 +217,7 @@ impl Endpoint {
     // that host already.
     /// The association between these two, or one in opportunistic mode with whoever is there; for an R1 that one first.
     fn find(&self, (local, peer): (Hit, Hit), opens: bool, route: Route) -> Option<u64> {
-        let opportunistic = self.by_hits.get(&Key { local, peer: Hit::NULL, at: route.remote.ip() });
+        let opportunistic = self.by_hits.get(&Key { local, peer: Hit::NULL, at: Some(route.remote) });
         let known = self.by_hits.get(&Key::new(local, peer));
         if opens { opportunistic.or(known).copied() } else { known.or(opportunistic).copied() }
     }
@@ -224,6 +233,7 @@ impl Endpoint {
                 self.with(id.0, cx, |association, env| association.on_readdress(local, env));
             }
             Command::Heard(id) => self.with(id.0, cx, Association::on_heard),
+            Command::KeepAlive(id) => self.with(id.0, cx, |association, env| association.on_keep_alive(env)),
             Command::Close(id) => {
                 self.with(id.0, cx, |association, env| association.on_close(Reason::Closed, env));
             }

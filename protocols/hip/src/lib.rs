@@ -5,7 +5,7 @@
 //! * [`identity`] and [`hit`] are who a host is; [`puzzle`] and [`keymat`] compute what both sides must agree on.
 //! * [`config`] and [`event`] are what an [`Endpoint`] is told, and what it tells; [`names`] is what traces call it, [`family`] what
 //!   captures make of it.
-//! * [`aka`] is the diet exchange in which a subscription is proved, too.
+//! * [`aka`] is the diet exchange in which a subscription is proved, too; [`encapsulation`] is all of it in UDP.
 //!
 //! ```text
 //!   initiator   I1Sent --R1--> I2Sent --R2--> Established
@@ -26,6 +26,7 @@ mod closing;
 pub mod config;
 mod cshake;
 mod diet_keys;
+pub mod encapsulation;
 mod endpoint;
 mod esp;
 mod established;

@@ -382,13 +382,13 @@ pub struct NotifyType(pub u16);
 /// Declares message types of NOTIFICATION with their names.
 macro_rules! notifications {
     ($($name:ident = $number:literal),+ $(,)?) => {
-        #[expect(missing_docs, reason = "RFC 7401 §5.2.19 has their meaning under the same names")]
+        #[expect(missing_docs, reason = "RFC 7401 §5.2.19 and RFC 9028 §5.3, §5.10 have their meaning under the same names")]
         impl NotifyType {
             $(pub const $name: Self = Self($number);)+
         }
 
         impl NotifyType {
-            /// The name of RFC 7401 §5.2.19; none of an unknown one.
+            /// The name of its standard; none of an unknown one.
             pub const fn name(self) -> Option<&'static str> {
                 match self.0 {
                     $($number => Some(stringify!($name)),)+
@@ -421,5 +421,9 @@ notifications! {
     INVALID_HIT = 40,
     BLOCKED_BY_POLICY = 42,
     RESPONDER_BUSY_PLEASE_RETRY = 44,
+    NO_VALID_NAT_TRAVERSAL_MODE_PARAMETER = 60,
+    CONNECTIVITY_CHECKS_FAILED = 61,
+    MESSAGE_NOT_RELAYED = 62,
     I2_ACKNOWLEDGEMENT = 16384,
+    NAT_KEEPALIVE = 16385,
 }

@@ -7,9 +7,14 @@ use keytoll_engine::{Datagram, Time};
 use keytoll_net::Addr;
 
 use crate::config::Retransmission;
+use crate::encapsulation::encapsulated;
+use crate::endpoint::Env;
+use crate::hit::Hit;
 use crate::names::{self, HIP};
-use crate::number::PacketType;
+use crate::number::{NotifyType, PacketType, ParameterType};
+use crate::wire::Builder;
 use crate::wire::builder::put_checksum;
+use crate::wire::update::Notification;
 
 /// Between which addresses packets go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,9 +33,6 @@ pub(crate) struct Outgoing {
     pub(crate) bytes: Vec<u8>,
 }
 
-/// RFC 9028 §5.1: in UDP a HIP packet follows 32 zero bits, where ESP has its SPI.
-pub(crate) const UDP_MARKER: [u8; 4] = [0; 4];
-
 impl Outgoing {
     /// The fact that it is sent.
     pub(crate) fn fact(&self, retransmission: bool) -> Message {
@@ -43,6 +45,7 @@ impl Outgoing {
         }
     }
 
+    // RFC 9028 §5.1: in UDP the checksum is zero, for NATs change the addresses that it covers and do not know it.
     /// As it goes between these addresses.
     pub(crate) fn datagram(&self, route: Route) -> Datagram {
         let bytes = match (route.local.ip(), route.remote.ip()) {
@@ -51,10 +54,18 @@ impl Outgoing {
                 put_checksum(&mut bytes, (from, to));
                 bytes
             }
-            _ => [&UDP_MARKER, &self.bytes[..]].concat(),
+            _ => encapsulated(&self.bytes),
         };
         Datagram { protocol: HIP, from: route.local, to: route.remote, bytes }
     }
+}
+
+/// Tells a host something that it must not believe.
+pub(crate) fn notify((from, to): (Hit, Hit), kind: NotifyType, route: Route, env: &mut Env<'_, '_>) {
+    let mut builder = Builder::new(PacketType::NOTIFY, from, to);
+    let notification = Notification { kind, data: &[] };
+    builder.parameter(ParameterType::NOTIFICATION, |w| notification.write(w));
+    env.transmit(route, &builder.outgoing(true, 0), false);
 }
 
 /// When a packet without answer is sent again.

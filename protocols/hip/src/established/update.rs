@@ -175,7 +175,7 @@ impl Standing {
             if !is_of_one_host(ip) {
                 return Err("locator that is not one host's");
             }
-            self.queue(Task::Verify(moved(route.remote, ip)));
+            self.queue(Task::Verify(announced(route.remote, ip)));
         }
         Ok(())
     }
@@ -339,11 +339,11 @@ fn is_of_one_host(ip: IpAddr) -> bool {
     !(ip.is_multicast() || ip.is_unspecified() || is_broadcast)
 }
 
-/// The same kind of address at another IP address.
-fn moved(from: Addr, ip: IpAddr) -> Addr {
+/// Where a host is that says it is at this IP address.
+// RFC 8046 §3.2.1: in UDP a host may be behind a NAT, and does not know where others see it: they see it where its UPDATE is from.
+fn announced(from: Addr, ip: IpAddr) -> Addr {
     match from {
-        Addr::Udp(socket) => Addr::udp(ip, socket.port),
         Addr::Ip { protocol, .. } => Addr::Ip { ip, protocol },
-        other => other,
+        in_udp => in_udp,
     }
 }

@@ -6,13 +6,13 @@ mod words;
 use keytoll_crypto_api::Crypto;
 use keytoll_engine::trace::{Message, Node, Protocol};
 use keytoll_family::{
-    Analyser, Book, Conversation, Dissected, Family, Judgement, Passed, Recogniser, Tables, Udp,
+    Analyser, Book, Conversation, Dissected, Family, Judgement, LearntPorts, Passed, Recogniser, Tables, Udp,
 };
 use keytoll_net::wire::DecodeError;
 
+use crate::encapsulation::{PORT, hip_in_udp};
 use crate::names::{self, HIP};
 use crate::number::{PacketType, ParameterType};
-use crate::outgoing::UDP_MARKER;
 use crate::wire::packet::IP_PROTOCOL;
 use crate::wire::{Leniency, Packet};
 
@@ -22,8 +22,6 @@ pub use words::Hip;
 #[derive(Debug)]
 pub struct HipFamily;
 
-/// RFC 9028 §5.1: HIP and ESP behind NAT.
-const PORT: u16 = 10_500;
 /// What others send is shown as it is.
 const LENIENCY: Leniency = Leniency { any_order: true };
 
@@ -33,7 +31,7 @@ impl Family for HipFamily {
     }
 
     fn recogniser(&self) -> Option<Box<dyn Recogniser>> {
-        Some(Box::new(Ports))
+        Some(Box::new(Ports::default()))
     }
 
     fn ip_protocols(&self) -> &'static [(u8, Protocol)] {
@@ -51,7 +49,7 @@ impl Family for HipFamily {
 
 /// The packet behind the zeros that stand before it in UDP.
 fn without_marker(bytes: &[u8]) -> &[u8] {
-    bytes.strip_prefix(&UDP_MARKER).unwrap_or(bytes)
+    hip_in_udp(bytes).unwrap_or(bytes)
 }
 
 /// What the records say of a packet.
@@ -76,27 +74,31 @@ fn message(packet: &Packet<'_>) -> Message {
     }
 }
 
-/// Tells HIP in UDP from the ESP that goes through the same port.
-struct Ports;
+/// Tells HIP in UDP from the ESP that goes through the same ports.
+#[derive(Debug, Default)]
+struct Ports(LearntPorts);
 
 impl Recogniser for Ports {
     fn by_port(&mut self, udp: &Udp<'_>) -> Option<Result<Protocol, String>> {
-        if !udp.is_at(PORT) {
+        if !udp.is_at(PORT) && !self.0.has(udp) {
             return None;
         }
         // RFC 9028 §5.1: where HIP has its zeros, ESP has an SPI.
         Some(match udp.payload {
-            payload if payload.starts_with(&UDP_MARKER) => Ok(HIP),
+            payload if hip_in_udp(payload).is_some() => Ok(HIP),
             payload if payload.len() >= 8 => Ok(Protocol::ESP),
-            _ => Err("UDP port 10500, too short".to_owned()),
+            _ => Err("UDP port of HIP, too short".to_owned()),
         })
     }
 
     fn by_looks(&mut self, udp: &Udp<'_>) -> Option<Protocol> {
-        let packet = udp.payload.strip_prefix(&UDP_MARKER)?;
-        let packet = Packet::read(packet, Leniency::default()).ok()?;
+        let packet = Packet::read(hip_in_udp(udp.payload)?, Leniency::default()).ok()?;
         let is_known = PacketType::ALL.contains(&packet.header.packet_type);
-        (is_known && packet.header.sender.is_orchid()).then_some(HIP)
+        let is_hip = is_known && packet.header.sender.is_orchid();
+        is_hip.then(|| {
+            self.0.learn(udp);
+            HIP
+        })
     }
 }
 

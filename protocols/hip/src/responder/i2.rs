@@ -11,10 +11,10 @@ use crate::hit::Hit;
 use crate::identity::PeerIdentity;
 use crate::initiator::r1::hit_of;
 use crate::number::{HitSuite, NotifyType};
-use crate::outgoing::{Outgoing, Route};
+use crate::outgoing::{Outgoing, Route, notify};
 use crate::phase;
 use crate::protection::{Doubt, Exchange};
-use crate::responder::r1::{Solved, notify};
+use crate::responder::r1::Solved;
 use crate::responder::{base, diet};
 use crate::wire::{HostId, Packet};
 

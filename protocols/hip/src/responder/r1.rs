@@ -13,7 +13,7 @@ use crate::endpoint::{Endpoint, Env, Key};
 use crate::hit::Hit;
 use crate::identity::{HostIdentity, IdentityKey};
 use crate::number::{GroupId, NotifyType, PacketType, ParameterType};
-use crate::outgoing::{Outgoing, Route};
+use crate::outgoing::{Outgoing, Route, notify};
 use crate::protection::{self, Exchange};
 use crate::puzzle::{PuzzleFunction, Question};
 use crate::responder::rate::Rate;
@@ -21,7 +21,6 @@ use crate::wire::header::{HEADER_LEN, RECEIVER_AT};
 use crate::wire::key_exchange::DiffieHellman;
 use crate::wire::parameter::PREFIX_LEN;
 use crate::wire::puzzle::{OPAQUE_AT, Puzzle, R1Counter, RANDOM_AT, Solution};
-use crate::wire::update::Notification;
 use crate::wire::{Builder, Packet, lists};
 use crate::{offers, phase};
 
@@ -296,12 +295,4 @@ fn identity_for(sender: Hit, receiver: Hit, env: &Env<'_, '_>) -> Option<usize> 
         let is_diet = suite.rhash().is_none();
         identities.iter().position(|identity| identity.suite().rhash().is_none() == is_diet)
     })
-}
-
-/// Tells a host something that it must not believe.
-pub(crate) fn notify((from, to): (Hit, Hit), kind: NotifyType, route: Route, env: &mut Env<'_, '_>) {
-    let mut builder = Builder::new(PacketType::NOTIFY, from, to);
-    let notification = Notification { kind, data: &[] };
-    builder.parameter(ParameterType::NOTIFICATION, |w| notification.write(w));
-    env.transmit(route, &builder.outgoing(true, 0), false);
 }

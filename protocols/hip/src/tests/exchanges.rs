@@ -4,14 +4,12 @@ use std::collections::BTreeSet;
 
 use keytoll_crypto_api::algorithm::{Group, KeyKind};
 use keytoll_engine::trace::Fact;
-use keytoll_net::Addr;
 
 use super::world::{A, B, World, address, agreeing, base_pair, config, diet_pair, pretended_pair, signing};
 use crate::config::{Admits, Config};
 use crate::event::{Command, Event, Reason};
 use crate::identity::DietVariant;
 use crate::number::{Cipher, EspSuite, NotifyType};
-use crate::outgoing::UDP_MARKER;
 
 fn check(configs: [Config; 2]) -> World {
     let mut world = World::new(configs, 1);
@@ -95,20 +93,6 @@ fn whoever_knows_only_an_address_learns_the_hit() {
         world.assert_agreement(A, B);
         assert_eq!((world.children(A).len(), world.children(B).len()), (1, 1));
     }
-}
-
-#[test]
-fn in_udp_a_packet_follows_zeros_and_has_no_checksum() {
-    let mut world = World::new(base_pair(), 1);
-    let at = |host| Addr::udp(address(host).ip().unwrap(), 10_500);
-    for host in [A, B] {
-        world.moved.insert(at(host), host);
-    }
-    let peer = Some(world.hosts[B].hit);
-    world.command(A, Command::Initiate { identity: 0, peer, local: at(A), remote: at(B) });
-    world.run_a_while();
-    world.assert_agreement(A, B);
-    assert!(world.sent.iter().all(|sent| sent.bytes.starts_with(&UDP_MARKER) && sent.bytes[8..10] == [0; 2]));
 }
 
 #[test]

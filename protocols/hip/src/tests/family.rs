@@ -173,6 +173,12 @@ fn in_udp_zeros_tell_hip_from_esp() {
     let udp = |port, payload| Udp { from: at(port), to: at(port), payload };
     assert_eq!(ports.by_port(&udp(10_500, &i1)), Some(Ok(HIP)));
     assert_eq!(ports.by_port(&udp(10_500, &[1; 40])), Some(Ok(keytoll_engine::trace::Protocol::ESP)));
-    assert_eq!((ports.by_port(&udp(500, &i1)), ports.by_looks(&udp(500, &i1))), (None, Some(HIP)));
     assert_eq!(ports.by_looks(&udp(500, &i1[..44])), None);
+    assert_eq!((ports.by_port(&udp(500, &i1)), ports.by_looks(&udp(500, &i1))), (None, Some(HIP)));
+    assert_eq!(
+        ports.by_port(&udp(500, &[1; 40])),
+        Some(Ok(keytoll_engine::trace::Protocol::ESP)),
+        "it is learnt"
+    );
+    assert!(matches!(ports.by_port(&udp(500, &[0xff])), Some(Err(_))));
 }

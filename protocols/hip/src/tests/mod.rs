@@ -2,6 +2,7 @@
 
 mod aka;
 mod capture;
+mod encapsulation;
 mod exchanges;
 mod family;
 mod hostile;

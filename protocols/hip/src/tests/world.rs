@@ -12,6 +12,7 @@ use keytoll_engine::{Ctx, Datagram, Engine, Input, Output, Time};
 use keytoll_net::Addr;
 
 use crate::config::{Config, Puzzles, Retransmission};
+use crate::encapsulation::hip_in_udp;
 use crate::event::{Answer, AssociationId, ChildSa, Command, Event, Reason, Refused, Vector};
 use crate::identity::{DietVariant, HostIdentity};
 use crate::number::PacketType;
@@ -229,7 +230,10 @@ impl World {
         let mut lines = Vec::new();
         for datagram in &self.sent {
             let from = if self.host_at(datagram.from) == Some(A) { "a" } else { "b" };
-            lines.push(format!("{from} {}", PacketType(datagram.bytes[2]).name().unwrap_or(&"?")));
+            lines.push(format!(
+                "{from} {}",
+                PacketType(hip_in_udp(&datagram.bytes).unwrap_or(&datagram.bytes)[2]).name().unwrap_or(&"?")
+            ));
         }
         lines.join(", ")
     }

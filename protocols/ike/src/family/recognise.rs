@@ -1,11 +1,9 @@
 //! Which UDP datagrams are IKE, and which are the ESP that goes through the same ports: by the registered ones, and elsewhere by
 //! what they look like.
 
-use std::collections::BTreeSet;
-
 use keytoll_engine::trace::Protocol;
-use keytoll_family::{Recogniser, Udp};
-use keytoll_net::{Socket, wire::Reader};
+use keytoll_family::{LearntPorts, Recogniser, Udp};
+use keytoll_net::wire::Reader;
 
 use super::NON_ESP_MARKER;
 use crate::IKE;
@@ -15,19 +13,16 @@ const PORT: u16 = 500;
 /// RFC 7296 §2.23: IKE and ESP behind NAT.
 const NAT_PORT: u16 = 4500;
 
-/// More ports than this are not remembered as being used for NAT traversal.
-const LEARNT_MAX: usize = 4096;
-
 /// What was learnt about ports.
 #[derive(Debug, Default)]
 pub(super) struct Ports {
     /// Where marked IKE messages were seen, so that what has no marker there is ESP.
-    nat: BTreeSet<Socket>,
+    nat: LearntPorts,
 }
 
 impl Recogniser for Ports {
     fn by_port(&mut self, udp: &Udp<'_>) -> Option<Result<Protocol, String>> {
-        if udp.is_at(NAT_PORT) || self.nat.contains(&udp.from) || self.nat.contains(&udp.to) {
+        if udp.is_at(NAT_PORT) || self.nat.has(udp) {
             return Some(behind_nat(udp.payload));
         }
         udp.is_at(PORT).then_some(Ok(IKE))
@@ -38,9 +33,7 @@ impl Recogniser for Ports {
             return Some(IKE);
         }
         udp.payload.strip_prefix(&NON_ESP_MARKER).filter(|message| is_ike(message))?;
-        if self.nat.len() < LEARNT_MAX {
-            self.nat.extend([udp.from, udp.to]);
-        }
+        self.nat.learn(udp);
         Some(IKE)
     }
 }
