@@ -16,11 +16,12 @@ use ends::{BATCH, Ends};
 use keytoll_crypto::{Metered, Null, Provider, Real};
 use keytoll_crypto_api::algorithm::{Encryption, Integrity};
 use keytoll_crypto_api::{Crypto, Rng};
+use keytoll_esp::sad::{Headers, OuterHeader};
 use keytoll_esp::selector::{Addresses, Selector, Selectors};
 use keytoll_esp::spd::{Action, Policy, Spd};
-use keytoll_esp::{Ipsec, PairConfig};
+use keytoll_esp::{Ipsec, Mode, PairConfig};
 use keytoll_native::awslc::aead::{Aead, Key};
-use support::{INNER, datagram, ip, key, pair};
+use support::{HITS, INNER, beet, datagram, ip, key, pair};
 
 fn main() {
     divan::main();
@@ -58,6 +59,28 @@ fn counted<const LENGTH: usize>(bencher: Bencher<'_, '_>) {
 #[divan::bench(consts = LENGTHS)]
 fn skeleton<const LENGTH: usize>(bencher: Bencher<'_, '_>) {
     run_one(bencher, Encryption::Aes128Gcm16, LENGTH, Null);
+}
+
+/// IPv6 packets in each mode, with the headers in front of ESP written and read here.
+#[divan::bench(consts = LENGTHS, args = ["tunnel", "transport", "beet"])]
+fn headers<const LENGTH: usize>(bencher: Bencher<'_, '_>, mode: &str) {
+    let key = key(Encryption::Aes128Gcm16, None);
+    let ends = [0, 1].map(|end| {
+        let mut pair = beet(end, &key);
+        pair.path.headers = Headers::Here(OuterHeader::default());
+        match mode {
+            "tunnel" => pair.mode = Mode::Tunnel,
+            "transport" => pair.mode = Mode::Transport,
+            _ => {}
+        }
+        let mut ipsec = Ipsec::default();
+        ipsec.install(pair);
+        ipsec
+    });
+    let packets = [datagram(HITS[0], HITS[1], LENGTH)];
+    let bencher = bencher.counter(BytesCount::new(BATCH * LENGTH)).counter(ItemsCount::new(BATCH));
+    let mut ends = Ends::with_headers(ends, &packets, Real::default());
+    bencher.bench_local(|| ends.pass());
 }
 
 /// Flows of one SA between two networks, in turn; behind policies for other networks.

@@ -53,7 +53,7 @@ pub enum Dropped {
     /// Both: RFC 4301 §4.4.2.1: a hard lifetime has passed.
     #[error("the SA's lifetime is over")]
     Lifetime,
-    /// Outbound: with ESP around it the packet would be longer than IP allows.
+    /// Both: with its headers the packet would be longer than IP or its buffer allows.
     #[error("packet too long")]
     TooLong,
 }

@@ -1,12 +1,13 @@
-//! The headers in front of ESP: RFC 4301 §5.1.2 and RFC 6040 (tunnels), RFC 4303 §3.1.1 (transport), RFC 3948 (UDP).
+//! The headers in front of ESP: RFC 4301 §5.1.2 and RFC 6040 (tunnels), RFC 4303 §3.1.1 (transport), RFC 7402 §B.1.4 (BEET),
+//! RFC 3948 (UDP).
 
 use std::net::IpAddr;
 
-use keytoll_net::ip::{self, Fragment, Header, protocol};
+use keytoll_net::ip::{self, Fragment, HEADER_V6, Header, protocol};
 use keytoll_net::wire::{Problem, Reader};
 use keytoll_net::{Addr, udp};
 
-use crate::sad::{DontFragment, OuterHeader, Path};
+use crate::sad::{DontFragment, Ends, OuterHeader, Path};
 use crate::{Dropped, Frame};
 
 /// RFC 3168 §5: the codepoint of a packet whose ends do not speak ECN.
@@ -17,19 +18,69 @@ const CE: u8 = 3;
 /// What the outer header takes over from the inner packet.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Inner {
-    /// DSCP and ECN.
-    class: u8,
+    copied: Copied,
     dont_fragment: bool,
 }
 
-impl From<&Header> for Inner {
-    fn from(header: &Header) -> Self {
-        Self { class: header.class, dont_fragment: header.dont_fragment }
+/// Fields that one header takes over from another.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Copied {
+    /// DSCP and ECN.
+    class: u8,
+    /// TTL or hop limit.
+    hops: u8,
+    /// Of IPv6.
+    flow_label: u32,
+}
+
+impl Inner {
+    /// Of a packet in a tunnel.
+    // RFC 6040 §4.1: normal mode copies both bits of ECN, RFC 4301 §5.1.2 the DSCP.
+    pub(crate) const fn tunnelled(header: &Header, outer: OuterHeader) -> Self {
+        let copied = Copied { class: header.class, hops: outer.hop_limit, flow_label: 0 };
+        Self { copied, dont_fragment: header.dont_fragment }
+    }
+
+    /// Of a packet whose IPv6 header is replaced.
+    // RFC 7402 §B.1.5: it is recommended to copy all fields but the addresses. A packet of IPv6 must not be fragmented.
+    pub(crate) fn replaced(packet: &[u8]) -> Self {
+        Self { copied: Copied::of(packet), dont_fragment: true }
     }
 }
 
-/// Puts the tunnel's headers in front of the ESP packet in the frame; `number` tells its fragments from other packets'.
-pub(crate) fn tunnel(
+impl Copied {
+    /// Of a packet of either family.
+    pub(crate) fn of(packet: &[u8]) -> Self {
+        let first = packet.first_chunk().copied().map_or(0, u32::from_be_bytes);
+        let byte = |at: usize| packet.get(at).copied().unwrap_or_default();
+        if first >> 28 == 4 {
+            Self { class: byte(1), hops: byte(8), flow_label: 0 }
+        } else {
+            Self { class: (first >> 20) as u8, hops: byte(7), flow_label: first & 0xf_ffff }
+        }
+    }
+}
+
+/// RFC 7402 §B.1.7: the number of the pseudo-header in front of a payload whose inner IPv4 header has options.
+pub(crate) const BEET_OPTIONS: u8 = 94;
+
+/// Puts the inner header in front of a payload that arrived in a bound end-to-end tunnel.
+// RFC 7402 §B.1.6: it is recommended to copy all fields but the addresses from the outer header. ECN is among them, so
+// marks of congestion pass.
+pub(crate) fn bind(
+    frame: &mut Frame<'_>,
+    ends: Ends,
+    protocol: u8,
+    Copied { class, hops, flow_label }: Copied,
+) -> Result<(), Dropped> {
+    let addresses = (ends.remote.into(), ends.local.into());
+    let fields = ip::Fields { class, hops, flow_label, ..ip::Fields::new(addresses, protocol) };
+    frame.grow_front(HEADER_V6).ok_or(Dropped::TooLong)?;
+    fields.write(frame.bytes_mut()).ok_or(Dropped::TooLong)
+}
+
+/// Puts the outer headers in front of the ESP packet in the frame; `number` tells its fragments from other packets'.
+pub(crate) fn enclose(
     frame: &mut Frame<'_>,
     path: &Path,
     outer: OuterHeader,
@@ -44,10 +95,11 @@ pub(crate) fn tunnel(
         DontFragment::Set => true,
         DontFragment::Clear => false,
     };
+    let Copied { class, hops, flow_label } = inner.copied;
     let fields = ip::Fields {
-        // RFC 6040 §4.1: normal mode copies both bits of ECN, RFC 4301 §5.1.2 the DSCP.
-        class: inner.class,
-        hops: outer.hop_limit,
+        class,
+        hops,
+        flow_label,
         // RFC 6864 §4.1: of a packet that is never fragmented the identification means nothing.
         identification: if dont_fragment { 0 } else { number.into() },
         dont_fragment,

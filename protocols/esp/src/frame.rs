@@ -92,6 +92,19 @@ impl<'a> Frame<'a> {
         self.end += behind;
     }
 
+    /// Grows in front by bytes whose values are up to the caller, and moves the packet if there is no room in front of it;
+    /// nothing happens, and that is the answer, if its buffer is too short.
+    #[inline]
+    pub(crate) fn grow_front(&mut self, bytes: usize) -> Option<()> {
+        if !self.has_room(bytes, 0) {
+            let end = (self.buffer.len() >= bytes + self.len()).then_some(bytes + self.len())?;
+            self.buffer.copy_within(self.range(), bytes);
+            (self.start, self.end) = (bytes, end);
+        }
+        self.start -= bytes;
+        Some(())
+    }
+
     /// Cuts bytes off the front; all of them if there are fewer.
     #[inline]
     pub(crate) fn skip(&mut self, front: usize) {

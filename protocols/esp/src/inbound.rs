@@ -31,6 +31,11 @@ impl Inbound {
         Self { spi, key, layout, window, usage }
     }
 
+    /// A fresh SA of the same SPI and key with extended sequence numbers.
+    pub(crate) fn extended(&self) -> Self {
+        Self::with(self.spi, self.key.clone(), true, Window::default(), Lifetime::NONE)
+    }
+
     /// The SPI we chose.
     pub const fn spi(&self) -> u32 {
         self.spi

@@ -15,13 +15,13 @@ use keytoll_net::Addr;
 use keytoll_net::wire::{Problem, Reader};
 
 use crate::cache::Cache;
-use crate::encapsulation::{self, Inner, Saved};
+use crate::encapsulation::{self, BEET_OPTIONS, Copied, Inner, Saved};
 use crate::lifetime::Limit;
-use crate::sad::{Headers, Mode, Pair, PairConfig, Path, Place, Sad};
+use crate::sad::{Contents, Ends, Headers, Pair, PairConfig, Path, Place, Sad};
 use crate::selector::{Flow, version_of};
 use crate::spd::{Action, Spd};
 use crate::{Counters, Dropped, Frame, Probe, Stage, nat};
-use keytoll_net::ip::{self, Fragment, Header, protocol};
+use keytoll_net::ip::{self, Fragment, HEADER_V6, Header, extension, protocol};
 
 /// The IPsec of a host.
 #[derive(Debug, Default)]
@@ -49,8 +49,10 @@ pub struct Arrived {
     pub spi: u32,
     /// What it is.
     pub flow: Flow,
-    /// Bytes of IP header at the front of the frame: none in transport mode, if a socket has kept it.
+    /// Bytes of IP header at the front of the frame: none in transport and BEET mode, if a socket has kept it.
     pub header_len: usize,
+    /// What is behind them: the protocol number of the payload, or of an extension header in front of it.
+    pub next_header: u8,
 }
 
 /// What the key exchange should know. A pair is named by the SPI that we receive on.
@@ -80,6 +82,16 @@ struct Outer {
     to: Addr,
     /// RFC 3168's field of the outer header; zero if a socket has kept it.
     ecn: u8,
+}
+
+/// What is kept of the headers in front of ESP until it is opened.
+enum Kept<'a> {
+    /// A socket has them, or nobody asks for them.
+    Nothing,
+    /// All: they go in front of what was inside.
+    Headers(Saved, &'a Header),
+    /// What the header that replaces them has of them.
+    Fields(Copied),
 }
 
 impl Ipsec {
@@ -131,9 +143,9 @@ impl Ipsec {
         let pair = self.sad.for_destination(destination)?;
         let outer = pair.path.remote.header_bytes();
         let payload = pair.outbound.room_bytes(mtu_bytes.saturating_sub(outer));
-        Some(match pair.mode {
-            Mode::Tunnel => payload,
-            Mode::Transport => payload + ip::header_bytes(destination),
+        Some(match pair.contents {
+            Contents::Packet => payload,
+            Contents::Payload(_) | Contents::Bound(_) => payload + ip::header_bytes(destination),
         })
     }
 
@@ -298,13 +310,16 @@ impl Ipsec {
         let spi = spi(&frame.bytes()[esp_at..])?;
         let pair = self.sad.by_spi(spi).ok_or(Dropped::UnknownSpi)?;
         probe.ended(Stage::SaLookup);
-        let saved = match carrier {
-            Some((header, _)) if pair.mode == Mode::Transport => Some((Saved::take(frame, header)?, header)),
-            _ => None,
+        let (kept, taken) = match (carrier, &pair.contents) {
+            (Some((header, _)), Contents::Payload(_)) => {
+                (Kept::Headers(Saved::take(frame, header)?, header), header.header_len)
+            }
+            (Some(_), Contents::Bound(_)) => (Kept::Fields(Copied::of(frame.bytes())), 0),
+            (Some(_), Contents::Packet) | (None, _) => (Kept::Nothing, 0),
         };
-        frame.skip(esp_at - saved.as_ref().map_or(0, |(_, header)| header.header_len));
+        frame.skip(esp_at - taken);
         let highest = pair.inbound.highest();
-        let opened = open(pair, frame, outer, saved, crypto, probe);
+        let opened = open(pair, frame, outer, kept, crypto, probe);
         let wants = pair.inbound.take_soft();
         let ended = opened.as_ref().is_err_and(|&why| pair.ends(why));
         if opened.is_ok() {
@@ -370,17 +385,17 @@ fn seal<P: Probe>(
     probe: &mut P,
 ) -> Result<(), Dropped> {
     let Pair { path, outbound, .. } = pair;
-    match pair.mode {
-        Mode::Tunnel => {
+    match &pair.contents {
+        Contents::Packet => {
             let next_header = if header.is_v4 { protocol::IPV4 } else { protocol::IPV6 };
             outbound.seal(frame, next_header, rng, crypto, probe)?;
             if let Headers::Here(outer) = path.headers {
-                let inner = Inner::from(header);
+                let inner = Inner::tunnelled(header, outer);
                 // RFC 6864 §4.2: what may be fragmented has a number that does not come back soon.
-                encapsulation::tunnel(frame, path, outer, inner, outbound.sequence() as u16)?;
+                encapsulation::enclose(frame, path, outer, inner, outbound.sequence() as u16)?;
             }
         }
-        Mode::Transport => {
+        Contents::Payload(_) => {
             // RFC 4303 §3.3.4: in transport mode ESP is applied to whole packets only.
             if header.fragment != Fragment::Whole {
                 return Err(Dropped::Fragment);
@@ -391,9 +406,32 @@ fn seal<P: Probe>(
                 saved.put(frame, encapsulation::protocol(path), Some(path))?;
             }
         }
+        Contents::Bound(ends) => {
+            check_bound(**ends, header)?;
+            let (inner, next_header) = (Inner::replaced(frame.bytes()), frame.bytes()[NEXT_HEADER_AT]);
+            // RFC 7402 §B.1.5: what is behind the IP header is wrapped, extension headers included.
+            frame.skip(HEADER_V6);
+            outbound.seal(frame, next_header, rng, crypto, probe)?;
+            if let Headers::Here(outer) = path.headers {
+                encapsulation::enclose(frame, path, outer, inner, outbound.sequence() as u16)?;
+            }
+        }
     }
     probe.ended(Stage::Encapsulate);
     Ok(())
+}
+
+/// RFC 8200 §3: where a fixed header names what is behind it.
+const NEXT_HEADER_AT: usize = 6;
+
+/// Whether a packet may leave through a bound end-to-end tunnel.
+// RFC 7402 §B.1.5: its addresses are exactly those of the SA. RFC 4303 §3.3.4: it is whole, as in transport mode.
+#[inline]
+fn check_bound(Ends { local, remote }: Ends, header: &Header) -> Result<(), Dropped> {
+    if header.is_v4 || (header.source, header.destination) != (local.to_bits(), remote.to_bits()) {
+        return Err(Dropped::NoSa);
+    }
+    if header.fragment == Fragment::Whole { Ok(()) } else { Err(Dropped::Fragment) }
 }
 
 #[inline]
@@ -401,39 +439,49 @@ fn open<P: Probe>(
     pair: &mut Pair,
     frame: &mut Frame<'_>,
     outer: Outer,
-    saved: Option<(Saved, &Header)>,
+    kept: Kept<'_>,
     crypto: &mut dyn Crypto,
     probe: &mut P,
 ) -> Result<Arrived, Dropped> {
     let packet = frame.range();
     let next_header = pair.inbound.open(frame, crypto, probe)?;
-    let arrived = match pair.mode {
-        Mode::Tunnel => leave_tunnel(frame, next_header, outer.ecn),
-        Mode::Transport => {
+    let came = match &pair.contents {
+        Contents::Packet => leave_tunnel(frame, next_header, outer.ecn),
+        Contents::Payload(original) => {
             // RFC 3948 §3.1.2: only in UDP is there a NAT that ESP survives.
             let Some(ends) = outer.from.ip().zip(outer.to.ip()) else { return Err(Dropped::Selectors) };
             if pair.path.is_in_udp() {
-                nat::mend(frame.bytes_mut(), next_header, ends, pair.original.as_deref().copied());
+                nat::mend(frame.bytes_mut(), next_header, ends, original.as_deref().copied());
             }
-            leave_transport(frame, next_header, ends, saved)
+            leave_transport(frame, next_header, ends, kept)
         }
+        Contents::Bound(ends) => leave_bound(frame, next_header, **ends, &kept),
     };
     probe.ended(Stage::Decapsulate);
-    let checked = arrived.and_then(|(flow, header_len)| {
+    let checked = came.and_then(|Came { flow, header_len, next_header }| {
         // RFC 4301 §5.2: what comes out must be what the SA is for.
-        let covered = pair.covers(&flow);
-        covered.then_some(Arrived { spi: pair.inbound.spi(), flow, header_len }).ok_or(Dropped::Selectors)
+        let arrived = Arrived { spi: pair.inbound.spi(), flow, header_len, next_header };
+        pair.covers(&flow).then_some(arrived).ok_or(Dropped::Selectors)
     });
     probe.ended(Stage::SelectorCheck);
     if checked.is_err() {
-        // All that was decrypted, padding and what hides the length included; and headers put back in front of it.
-        frame.wipe(frame.range().start.min(packet.start)..packet.end);
+        // All that was decrypted, padding and what hides the length included; and headers put in front of it, which may
+        // have moved it.
+        let left = frame.range();
+        frame.wipe(left.start.min(packet.start)..left.end.max(packet.end));
     }
     checked
 }
 
+/// What came out of ESP, before it is known whether the SA is for it.
+struct Came {
+    flow: Flow,
+    header_len: usize,
+    next_header: u8,
+}
+
 #[inline]
-fn leave_tunnel(frame: &mut Frame<'_>, next_header: u8, ecn: u8) -> Result<(Flow, usize), Dropped> {
+fn leave_tunnel(frame: &mut Frame<'_>, next_header: u8, ecn: u8) -> Result<Came, Dropped> {
     let version = version_of(next_header).ok_or(Dropped::NextHeader)?;
     let (header, flow) = Flow::of(frame.bytes()).map_err(Dropped::Malformed)?;
     if frame.bytes()[0] >> 4 != version {
@@ -446,17 +494,32 @@ fn leave_tunnel(frame: &mut Frame<'_>, next_header: u8, ecn: u8) -> Result<(Flow
     if ecn != inner_ecn {
         ip::set_ecn(frame.bytes_mut(), ecn);
     }
-    Ok((flow, header.header_len))
+    Ok(Came { flow, header_len: header.header_len, next_header: header.protocol })
 }
 
 fn leave_transport(
     frame: &mut Frame<'_>,
     next_header: u8,
     (source, destination): (IpAddr, IpAddr),
-    saved: Option<(Saved, &Header)>,
-) -> Result<(Flow, usize), Dropped> {
+    kept: Kept<'_>,
+) -> Result<Came, Dropped> {
     let flow = Flow::of_payload(source, destination, next_header, frame.bytes());
-    let Some((saved, header)) = saved else { return Ok((flow, 0)) };
+    let Kept::Headers(saved, header) = kept else { return Ok(Came { flow, header_len: 0, next_header }) };
     saved.put(frame, next_header, None)?;
-    Ok((flow, header.header_len))
+    Ok(Came { flow, header_len: header.header_len, next_header })
+}
+
+// RFC 7402 §B.1.6: that ESP has proved the packet says whose it is; where it came from says nothing.
+fn leave_bound(frame: &mut Frame<'_>, next_header: u8, ends: Ends, kept: &Kept<'_>) -> Result<Came, Dropped> {
+    // RFC 7402 §B.1.7: only in front of what had an IPv4 header.
+    if next_header == BEET_OPTIONS {
+        return Err(Dropped::NextHeader);
+    }
+    let flow = Flow::of_payload(ends.remote.into(), ends.local.into(), next_header, frame.bytes());
+    if flow.protocol() == extension::FRAGMENT {
+        return Err(Dropped::Fragment);
+    }
+    let &Kept::Fields(copied) = kept else { return Ok(Came { flow, header_len: 0, next_header }) };
+    encapsulation::bind(frame, ends, next_header, copied)?;
+    Ok(Came { flow, header_len: HEADER_V6, next_header })
 }

@@ -7,6 +7,7 @@
 //!     '--------- Counters   what was dropped, and why
 //! ```
 //!
+//! Modes are tunnel and transport of RFC 4301 and the bound end-to-end tunnel (BEET) of RFC 7402, which HIP uses.
 //! AH (RFC 4302) stands beside, in [`ah`]: no key exchange here negotiates it.
 //!
 //! [`Ipsec`] processes whole IP packets, or what sockets gave of them; [`Outbound`] and [`Inbound`] are ESP alone, for who

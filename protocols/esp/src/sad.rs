@@ -3,7 +3,7 @@
 //! A packet that leaves finds its pair by the peer's address, where a pair is for one peer, else among the pairs for whole
 //! networks; the newest that is ready wins. A packet that arrives finds it by its SPI.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv6Addr};
 use std::num::NonZeroU32;
 
 use keytoll_crypto_api::TrafficKey;
@@ -16,13 +16,21 @@ use crate::selector::{Flow, Selectors};
 use crate::spis::Spis;
 use crate::{Dropped, Inbound, Original, Outbound};
 
-/// Tunnel or transport: RFC 4301 §4.1.
+/// Tunnel or transport, RFC 4301 §4.1, or a bound end-to-end tunnel, RFC 7402 appendix B.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
     /// Whole IP packets travel inside.
     Tunnel,
     /// Only what is behind the IP header does.
     Transport,
+    /// The same, but the IP header in front of it is replaced: inside the hosts it has the inner addresses, which are never
+    /// sent, and on the way the outer ones. HIP has HITs inside; IPv4 addresses (LSIs) are not supported.
+    Beet {
+        /// Our inner address.
+        local: Ipv6Addr,
+        /// The peer's.
+        remote: Ipv6Addr,
+    },
 }
 
 /// Between which addresses ESP travels, on IP itself or in UDP (RFC 3948), and who writes the headers in front of it.
@@ -61,7 +69,7 @@ pub enum Headers {
     Here(OuterHeader),
 }
 
-/// RFC 4301 §5.1.2: what of the outer header is not copied from the inner one.
+/// RFC 4301 §5.1.2: what of the outer header is not copied from the inner one. In BEET mode the hop limit is, too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OuterHeader {
     /// TTL or hop limit.
@@ -110,7 +118,7 @@ pub struct PairConfig {
     pub outbound_key: TrafficKey,
     /// Extended sequence numbers.
     pub esn: bool,
-    /// Tunnel or transport.
+    /// Tunnel, transport or BEET.
     pub mode: Mode,
     /// What it is for.
     pub selectors: Selectors,
@@ -128,16 +136,43 @@ pub struct PairConfig {
     pub start: Start,
 }
 
+/// What ESP packets of a pair carry.
+#[derive(Debug)]
+pub(crate) enum Contents {
+    /// Whole IP packets.
+    Packet,
+    /// What is behind an IP header, and the addresses that its checksums count if a NAT has changed them.
+    Payload(Option<Box<Original>>),
+    /// What is behind the IPv6 header between these two.
+    Bound(Box<Ends>),
+}
+
+/// The inner addresses of a bound end-to-end tunnel.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Ends {
+    pub(crate) local: Ipv6Addr,
+    pub(crate) remote: Ipv6Addr,
+}
+
+impl Contents {
+    fn of(mode: Mode, original: Option<Original>) -> Self {
+        match mode {
+            Mode::Tunnel => Self::Packet,
+            Mode::Transport => Self::Payload(original.map(Box::new)),
+            Mode::Beet { local, remote } => Self::Bound(Box::new(Ends { local, remote })),
+        }
+    }
+}
+
 /// A pair of SAs.
 #[derive(Debug)]
 pub(crate) struct Pair {
     pub(crate) inbound: Inbound,
     pub(crate) outbound: Outbound,
-    pub(crate) mode: Mode,
+    pub(crate) contents: Contents,
     pub(crate) selectors: Selectors,
     pub(crate) path: Path,
     pub(crate) follows_peer: bool,
-    pub(crate) original: Option<Box<Original>>,
     /// The flow of the last packet that came out of it and was what the SA is for.
     covered: Option<Flow>,
     /// It may carry what leaves.
@@ -153,11 +188,10 @@ impl Pair {
         Self {
             inbound: Inbound::with(inbound_spi, config.inbound_key, esn, window, lifetime),
             outbound: Outbound::with(outbound_spi, config.outbound_key, esn, lifetime),
-            mode: config.mode,
+            contents: Contents::of(config.mode, config.original),
             selectors: config.selectors,
             path: config.path,
             follows_peer: config.follows_peer,
-            original: config.original.map(Box::new),
             covered: None,
             is_ready: config.start == Start::Now,
             is_end_told: false,

@@ -100,12 +100,10 @@ impl Flow {
 
     /// With what the payload tells.
     #[inline(always)]
-    fn with(self, mut payload: &[u8]) -> Self {
-        let (family, mut protocol) = (self.rest.get() & Self::IPV4, self.protocol());
-        while protocol == extension::DESTINATION && family == 0 {
-            let Some((next, rest)) = after_options(payload) else { break };
-            (protocol, payload) = (next, rest);
-        }
+    fn with(self, payload: &[u8]) -> Self {
+        let (family, protocol) = (self.rest.get() & Self::IPV4, self.protocol());
+        let (protocol, payload) =
+            if family == 0 { behind_extensions(protocol, payload) } else { (protocol, payload) };
         let ports = ports(protocol, payload).map_or(0, |ports| Self::PORTS | u64::from(ports));
         Self { rest: Self::THERE | family | u64::from(protocol) << 32 | ports, ..self }
     }
@@ -117,10 +115,29 @@ const fn mix(sum: u64, word: u64) -> u64 {
     z ^ (z >> 29)
 }
 
-/// RFC 8200 §4.6:  Next Header(1) Hdr Ext Len(1) Options(*)
-fn after_options(payload: &[u8]) -> Option<(u8, &[u8])> {
-    let &[next, len, ..] = payload else { return None };
-    Some((next, payload.get(8 + usize::from(len) * 8..)?))
+/// What follows all extension headers of IPv6 at the front of a payload, as far as they are not those of fragments.
+#[inline]
+pub(crate) fn behind_extensions(mut protocol: u8, mut payload: &[u8]) -> (u8, &[u8]) {
+    while let Some((next, rest)) = behind_extension(protocol, payload) {
+        (protocol, payload) = (next, rest);
+    }
+    (protocol, payload)
+}
+
+/// What follows an extension header at the front of a payload, unless it is that of a fragment.
+///
+/// RFC 8200 §4.3, §4.4, §4.6: Next Header(1) Hdr Ext Len(1), then 6 + 8 × length bytes; §4.5: a Fragment header has 8 bytes.
+#[inline]
+fn behind_extension(protocol: u8, payload: &[u8]) -> Option<(u8, &[u8])> {
+    let len = match (protocol, payload) {
+        (extension::HOP_BY_HOP | extension::ROUTING | extension::DESTINATION, [_, len, ..]) => {
+            8 + usize::from(*len) * 8
+        }
+        // RFC 6946 §2: one with offset zero and without more fragments stands in front of a whole packet.
+        (extension::FRAGMENT, [_, _, 0, offset, ..]) if offset & !6 == 0 => 8,
+        _ => return None,
+    };
+    Some((*payload.first()?, payload.get(len..)?))
 }
 
 /// Source and destination port, together.

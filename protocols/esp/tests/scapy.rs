@@ -12,7 +12,7 @@ use keytoll_esp::sad::{Headers, Mode, OuterHeader, Path, Start};
 use keytoll_esp::selector::{Addresses, Selectors};
 use keytoll_esp::{Dropped, Frame, Inbound, PairConfig, ah};
 use keytoll_net::{Addr, ip::Header};
-use support::{Host, Room};
+use support::{HITS, Host, Room, beet, hex};
 
 /// A line of the file.
 struct Line {
@@ -31,7 +31,7 @@ impl Line {
         else {
             panic!("nine fields: {line}")
         };
-        let secret = |hex| Secret::new(bytes(hex));
+        let secret = |digits| Secret::new(hex(digits));
         let encryption = Encryption::named(encryption).unwrap_or(Encryption::Null);
         let high: Option<u64> = high.parse().ok();
         Self {
@@ -39,8 +39,8 @@ impl Line {
             key: TrafficKey::new(encryption, Integrity::named(integrity), secret(key), secret(integrity_key)),
             high,
             sequence: high.unwrap_or(0) << 32 | sequence.parse::<u64>().expect("a number"),
-            before: bytes(before),
-            after: bytes(after),
+            before: hex(before),
+            after: hex(after),
         }
     }
 
@@ -58,11 +58,6 @@ impl Line {
             self.high
         )
     }
-}
-
-fn bytes(hex: &str) -> Vec<u8> {
-    let pairs = hex.as_bytes().chunks(2).filter(|pair| pair.len() == 2);
-    pairs.map(|pair| u8::from_str_radix(std::str::from_utf8(pair).expect("hex"), 16).expect("hex")).collect()
 }
 
 fn header(packet: &[u8]) -> Header {
@@ -122,6 +117,34 @@ fn ip_packets_come_back_as_they_were() {
             host.receive_packet(&line.after).unwrap_or_else(|why| panic!("{}: {why}", line.name()));
         assert_eq!(packet, line.before, "{}", line.name());
         assert_eq!((arrived.flow.protocol(), arrived.flow.ports()), (6, Some((45012, 80))));
+    }
+}
+
+/// RFC 7402 §B.1.2: what scapy made in transport mode is a packet of BEET mode, and its payload is between the HITs.
+#[test]
+fn transport_mode_comes_out_between_hits() {
+    let lines: Vec<_> = lines(false).into_iter().filter(|line| !line.is_tunnel()).collect();
+    assert!(lines.len() > 30, "{}", lines.len());
+    for line in lines {
+        let outer = header(&line.after);
+        let at = |ip| Addr::Ip { ip, protocol: 50 };
+        let headers = Headers::Here(OuterHeader::default());
+        let path = Path { local: at(outer.destination()), remote: at(outer.source()), headers };
+        let mut host = Host::with(PairConfig { inbound_spi: 0x222, path, ..beet(1, &line.key) });
+        // Extended sequence numbers do not begin at the first one here.
+        if line.high.is_some() {
+            continue;
+        }
+        let (arrived, packet) =
+            host.receive_packet(&line.after).unwrap_or_else(|why| panic!("{}: {why}", line.name()));
+        let payload = &line.before[header(&line.before).header_len..];
+        assert_eq!((arrived.header_len, &packet[40..]), (40, payload), "{}", line.name());
+        let inner = header(&packet);
+        assert_eq!([inner.source(), inner.destination()], HITS.map(support::ip));
+        assert_eq!(
+            (inner.class, packet[7], inner.protocol),
+            (outer.class, line.after[if outer.is_v4 { 8 } else { 7 }], 6)
+        );
     }
 }
 
@@ -209,14 +232,14 @@ impl<'a> Route<'a> {
         let &[name, integrity, key, sequence, before, sent, arrived] = &fields[..] else {
             panic!("seven fields: {line}")
         };
-        let [none, key] = [Secret::default(), Secret::new(bytes(key))];
+        let [none, key] = [Secret::default(), Secret::new(hex(key))];
         Self {
             name,
             key: TrafficKey::new(Encryption::Null, Integrity::named(integrity), none, key),
             sequence: sequence.parse().expect("a number"),
-            before: bytes(before),
-            sent: bytes(sent),
-            arrived: bytes(arrived),
+            before: hex(before),
+            sent: hex(sent),
+            arrived: hex(arrived),
         }
     }
 

@@ -56,9 +56,9 @@ pub struct Delivered {
     pub source: IpAddr,
     /// The receiver.
     pub destination: IpAddr,
-    /// The protocol number of the payload.
+    /// The protocol number of the payload, or of an extension header in front of it.
     pub protocol: u8,
-    /// Header and payload; in transport mode the payload alone.
+    /// Header and payload; in transport and BEET mode the payload alone.
     bytes: Vec<u8>,
     header_len: usize,
 }
@@ -219,9 +219,9 @@ impl SaTable {
 }
 
 fn delivered(arrived: &Arrived, bytes: Vec<u8>) -> Delivered {
-    let &Arrived { flow, header_len, .. } = arrived;
+    let &Arrived { flow, header_len, next_header: protocol, .. } = arrived;
     let (source, destination) = (flow.source(), flow.destination());
-    Delivered { source, destination, protocol: flow.protocol(), bytes, header_len }
+    Delivered { source, destination, protocol, bytes, header_len }
 }
 
 /// Shortens a buffer to the packet in it.

@@ -25,6 +25,8 @@ pub struct Fields {
     pub protocol: u8,
     /// DSCP and ECN: type of service or traffic class.
     pub class: u8,
+    /// IPv6: the flow label, of 20 bits.
+    pub flow_label: u32,
     /// TTL or hop limit.
     pub hops: u8,
     /// The identification, the same in all fragments of a packet; IPv4 uses its low half, whole IPv6 packets have none.
@@ -36,10 +38,19 @@ pub struct Fields {
 }
 
 impl Fields {
-    /// A whole packet of class 0 with hop limit 64 and, in IPv4, DF set.
+    /// A whole packet of class 0 without a flow label, with hop limit 64 and, in IPv4, DF set.
     pub const fn new((source, destination): (IpAddr, IpAddr), protocol: u8) -> Self {
-        let (class, hops, identification) = (0, 64, 0);
-        Self { source, destination, protocol, class, hops, identification, dont_fragment: true, part: None }
+        Self {
+            source,
+            destination,
+            protocol,
+            class: 0,
+            flow_label: 0,
+            hops: 64,
+            identification: 0,
+            dont_fragment: true,
+            part: None,
+        }
     }
 
     /// Bytes of the header, including IPv6's Fragment header.
@@ -64,7 +75,7 @@ impl Fields {
             }
             (IpAddr::V6(source), IpAddr::V6(destination)) => {
                 let head = packet.get_mut(..self.header_bytes())?;
-                let first = 6 << 28 | u32::from(self.class) << 20;
+                let first = 6 << 28 | u32::from(self.class) << 20 | self.flow_label & 0xf_ffff;
                 head[..4].copy_from_slice(&first.to_be_bytes());
                 head[4..6].copy_from_slice(&u16::try_from(length - HEADER_V6).ok()?.to_be_bytes());
                 head[6] = self.protocol;

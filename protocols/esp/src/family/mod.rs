@@ -12,6 +12,7 @@ use keytoll_family::{
 };
 use keytoll_net::ip::protocol;
 
+use crate::selector::behind_extensions;
 use crate::{Dropped, Frame, Inbound};
 
 /// ESP, whoever has set it up.
@@ -79,7 +80,39 @@ const OPEN_MAX: usize = 4096;
 /// Follows ESP: its keys, and of each SA the replay window.
 struct EspAnalyser {
     keys: keys::Keys,
-    inbound: BTreeMap<(IpAddr, u32), Inbound>,
+    inbound: BTreeMap<(IpAddr, u32), Sa>,
+}
+
+/// One direction of an SA.
+struct Sa {
+    inbound: Inbound,
+    /// Whether a packet has shown that it is opened rightly.
+    is_proved: bool,
+}
+
+impl Sa {
+    // RFC 4303 §2.2.1: no packet says whether its sequence number has a half that is not sent; HIP always has it (RFC 7402
+    // §3.3.6), and the table of keys does not tell. A capture that has the first packet of an SA has zero there.
+    fn open(&mut self, bytes: &[u8], crypto: &mut dyn Crypto) -> Result<String, Dropped> {
+        let opened = open(&mut self.inbound, bytes, crypto);
+        if self.is_proved || opened != Err(Dropped::Integrity) {
+            self.is_proved |= opened.is_ok();
+            return opened;
+        }
+        let mut extended = self.inbound.extended();
+        let opened = open(&mut extended, bytes, crypto);
+        if opened.is_ok() {
+            *self = Self { inbound: extended, is_proved: true };
+        }
+        opened
+    }
+}
+
+/// What is inside a packet.
+fn open(inbound: &mut Inbound, bytes: &[u8], crypto: &mut dyn Crypto) -> Result<String, Dropped> {
+    let mut bytes = bytes.to_vec();
+    let mut frame = Frame::whole(&mut bytes);
+    inbound.open(&mut frame, crypto, &mut ()).map(|next_header| inner(next_header, frame.bytes()))
 }
 
 impl Analyser for EspAnalyser {
@@ -142,29 +175,28 @@ impl EspAnalyser {
         if passed.cut.is_some() {
             return (None, None);
         }
-        let mut bytes = passed.datagram.bytes.clone();
-        let mut frame = Frame::whole(&mut bytes);
-        match sa.open(&mut frame, crypto, &mut ()) {
-            Ok(next_header) => (Some(inner(next_header, frame.bytes())), None),
+        match sa.open(&passed.datagram.bytes, crypto) {
+            Ok(inner) => (Some(inner), None),
             Err(Dropped::Dummy) => (Some("dummy".to_owned()), None),
             Err(why) => (None, Some(format!("NOT OPENED: {why}"))),
         }
     }
 
     /// The SA of this SPI towards this host, if there are keys for it.
-    fn inbound(&mut self, to: IpAddr, spi: u32) -> Option<&mut Inbound> {
+    fn inbound(&mut self, to: IpAddr, spi: u32) -> Option<&mut Sa> {
         if !self.inbound.contains_key(&(to, spi)) {
             let key = self.keys.of(to, spi)?.clone();
             if self.inbound.len() >= OPEN_MAX {
                 self.inbound.pop_first();
             }
-            self.inbound.insert((to, spi), Inbound::new(spi, key));
+            self.inbound.insert((to, spi), Sa { inbound: Inbound::new(spi, key), is_proved: false });
         }
         self.inbound.get_mut(&(to, spi))
     }
 }
 
-/// RFC 4303 §2.6: Next Header is an IP protocol number; 4 and 41 are tunnels.
+/// RFC 4303 §2.6: Next Header is an IP protocol number; 4 and 41 are tunnels, all others transport mode or BEET mode, which
+/// look the same.
 fn inner(next_header: u8, payload: &[u8]) -> String {
     match next_header {
         4 => payload
@@ -172,10 +204,15 @@ fn inner(next_header: u8, payload: &[u8]) -> String {
             .map_or_else(|| "IPv4".to_owned(), |protocol| protocol_of(*protocol, tail_v4(payload))),
         41 => payload.get(6).map_or_else(
             || "IPv6".to_owned(),
-            |protocol| protocol_of(*protocol, payload.get(40..).unwrap_or_default()),
+            |protocol| of_ipv6(*protocol, payload.get(40..).unwrap_or_default()),
         ),
-        other => protocol_of(other, payload),
+        other => of_ipv6(other, payload),
     }
+}
+
+fn of_ipv6(protocol: u8, payload: &[u8]) -> String {
+    let (protocol, payload) = behind_extensions(protocol, payload);
+    protocol_of(protocol, payload)
 }
 
 fn tail_v4(packet: &[u8]) -> &[u8] {
@@ -191,5 +228,56 @@ fn protocol_of(protocol: u8, payload: &[u8]) -> String {
         (6, _) => "TCP".to_owned(),
         (17, _) => "UDP".to_owned(),
         (other, _) => format!("IP protocol {other}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use keytoll_crypto::Real;
+    use keytoll_crypto_api::algorithm::{Encryption, Integrity};
+    use keytoll_crypto_api::{Rng, Secret, TrafficKey};
+
+    use super::*;
+    use crate::{HEADROOM, Outbound, TAILROOM};
+
+    /// With extended sequence numbers and without, with an AEAD and without.
+    #[test]
+    fn packets_are_opened_whatever_of_their_numbers_is_not_sent() {
+        for (encryption, integrity) in
+            [(Encryption::Aes128Gcm16, None), (Encryption::Aes128Cbc, Some(Integrity::HmacSha256_128))]
+        {
+            let secret = |len| Secret::new(vec![7; len]);
+            let integrity_key = secret(integrity.map_or(0, Integrity::key_len));
+            let key = TrafficKey::new(encryption, integrity, secret(encryption.key_len()), integrity_key);
+            for esn in [false, true] {
+                let mut out = Outbound::with(9, key.clone(), esn, crate::lifetime::Lifetime::NONE);
+                let mut sa = Sa { inbound: Inbound::new(9, key.clone()), is_proved: false };
+                let (mut rng, mut crypto) = (Rng::named(1, "esp"), Real::default());
+                let mut seal = || {
+                    let mut buffer = [0; HEADROOM + 8 + TAILROOM];
+                    buffer[HEADROOM] = 128;
+                    let mut frame = Frame::new(&mut buffer, HEADROOM..HEADROOM + 8);
+                    out.seal(&mut frame, 58, &mut rng, &mut Real::default(), &mut ()).expect("it is new");
+                    frame.bytes().to_vec()
+                };
+                let mut damaged = seal();
+                damaged[20] ^= 1;
+                assert_eq!(sa.open(&damaged, &mut crypto), Err(Dropped::Integrity));
+                for _ in 0..3 {
+                    assert_eq!(sa.open(&seal(), &mut crypto).as_deref(), Ok("ICMP echo request"));
+                }
+                assert_eq!(sa.open(&damaged, &mut crypto), Err(Dropped::Integrity), "{encryption} {esn}");
+            }
+        }
+    }
+
+    /// RFC 7402 §B.1.2: extension headers of a packet in BEET mode are behind ESP.
+    #[test]
+    fn what_is_inside_is_found_behind_extension_headers() {
+        let options = [58, 0, 1, 4, 0, 0, 0, 0, 129, 0];
+        assert_eq!(inner(60, &options), "ICMP echo reply");
+        let tunnelled = [&[0x60, 0, 0, 0, 0, 10, 60, 64][..], &[0; 32], &options].concat();
+        assert_eq!(inner(41, &tunnelled), "ICMP echo reply");
+        assert_eq!([inner(17, &[]), inner(60, &[]), inner(41, &[])], ["UDP", "IP protocol 60", "IPv6"]);
     }
 }

@@ -2,7 +2,7 @@
 
 #![allow(dead_code, reason = "each test uses what it needs")]
 
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv6Addr};
 
 use keytoll_crypto::Real;
 use keytoll_crypto_api::algorithm::{Encryption, Integrity};
@@ -17,6 +17,10 @@ use keytoll_net::Addr;
 pub(crate) const OUTER: [&str; 2] = ["192.0.2.1", "192.0.2.2"];
 /// Inner addresses of the two ends.
 pub(crate) const INNER: [&str; 2] = ["10.0.0.1", "10.0.0.2"];
+
+/// Inner addresses of the two ends in BEET mode.
+pub(crate) const HITS: [&str; 2] =
+    ["2001:21:1122:3344:5566:7788:99aa:bbcc", "2001:21:ddee:ff00:1357:9bdf:2468:ace0"];
 
 /// An address from its text.
 pub(crate) fn ip(text: &str) -> IpAddr {
@@ -54,6 +58,21 @@ pub(crate) fn pair(end: usize, key: &TrafficKey) -> PairConfig {
         lifetime: Lifetime::NONE,
         start: Start::Now,
     }
+}
+
+/// A pair of SAs of end 0 or 1, in BEET mode between the HITs, in frames without outer headers.
+pub(crate) fn beet(end: usize, key: &TrafficKey) -> PairConfig {
+    let hit = |end: usize| HITS[end].parse().expect("an IPv6 address");
+    let (local, remote) = (hit(end), hit(1 - end));
+    let one = |hit: Ipv6Addr| Addresses::one(hit.into());
+    let selectors = Selectors::between(one(local), one(remote));
+    PairConfig { mode: Mode::Beet { local, remote }, selectors, ..pair(end, key) }
+}
+
+/// Bytes from their hexadecimal digits.
+pub(crate) fn hex(digits: &str) -> Vec<u8> {
+    let pairs = digits.as_bytes().chunks(2).filter(|pair| pair.len() == 2);
+    pairs.map(|pair| u8::from_str_radix(std::str::from_utf8(pair).expect("hex"), 16).expect("hex")).collect()
 }
 
 /// A UDP datagram of so many bytes of IP between two addresses of the same family.
