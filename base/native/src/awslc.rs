@@ -31,6 +31,19 @@ pub fn version() -> &'static str {
     text.rsplit_once("; ").map_or(text, |(_, name)| name.trim_end_matches(')'))
 }
 
+/// Allocates what the library keeps for the calling thread: its random generator and its error queue. Otherwise the first
+/// operations that need them do, and 20 kB are charged to whoever is first.
+pub fn prepare_thread() {
+    let mut byte = 0_u8;
+    // SAFETY: the pointer is valid for writing one byte; the other two work on the calling thread's own queue, with a file name
+    // that lives as long as the program.
+    unsafe {
+        aws_lc_sys::RAND_bytes(&raw mut byte, 1);
+        aws_lc_sys::ERR_put_error(aws_lc_sys::ERR_LIB_USER, 0, 0, c"".as_ptr(), 0);
+        aws_lc_sys::ERR_clear_error();
+    }
+}
+
 /// Compares two secrets in constant time; lengths are public.
 pub fn const_time_eq(a: &[u8], b: &[u8]) -> bool {
     // SAFETY: both pointers are valid for `a.len()` bytes, which the first operand has checked to be equal.

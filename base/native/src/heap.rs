@@ -12,7 +12,7 @@
 //! AWS-LC allocates with malloc(3) unless told otherwise; after [`install_crypto_heap`] its blocks are counted as well.
 //! Three things remain outside: mimalloc's own overhead, memory of the system's OpenSSL (feature `ossl`), and thread
 //! stacks. What AWS-LC keeps per thread (its random generator, its error queue) is charged to the role that first needs
-//! it, so warm a thread up under a role of its own before measuring others.
+//! it, so call [`crate::awslc::prepare_thread`] under a role of its own before measuring others.
 
 use std::alloc::{GlobalAlloc, Layout};
 use std::cell::Cell;

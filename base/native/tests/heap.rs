@@ -170,6 +170,20 @@ fn the_crypto_library_is_in_the_books() {
 }
 
 #[test]
+fn what_the_library_keeps_for_a_thread_is_there_after_its_preparation() {
+    let grown = std::thread::spawn(|| {
+        let ours = enter(15);
+        keytoll_native::awslc::prepare_thread();
+        drop(ours);
+        let _role = enter(16);
+        keytoll_native::awslc::prepare_thread();
+        (live(15), live(16))
+    });
+    let (prepared, again) = grown.join().unwrap();
+    assert!(prepared > 1000 && again == 0, "{prepared}, then {again}");
+}
+
+#[test]
 fn blocks_from_before_the_routing_can_be_grown_and_freed() {
     let early = EARLY.swap(std::ptr::null_mut(), std::sync::atomic::Ordering::Relaxed);
     let _role = enter(14);

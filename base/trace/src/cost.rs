@@ -82,7 +82,8 @@ pub struct SampleCost {
     pub cpu_ns: u64,
     /// The part of it spent in crypto operations.
     pub crypto_ns: u64,
-    /// Highest heap use of the node so far minus what it held before it was built, in bytes.
+    /// Highest heap use of the node so far minus what it held before it was built, in bytes; of the first authentication, until
+    /// the end of the node's very first one, which may have been a rehearsal.
     pub heap_peak_bytes: u64,
     /// Heap that the established SA pair keeps, in bytes; None where it was not measured.
     pub idle_sa_bytes: Option<u64>,

@@ -14,7 +14,7 @@ use keytoll_engine::{Ctx, Deadline, Engine, Input, Output, Time};
 use keytoll_hosts::{Event, Host, Order, SessionId};
 use keytoll_lab::{ECHO_BYTES, ECHO_PATIENCE, metered, row_seed};
 use keytoll_live::{Clock, Driver, Emulator, Waker};
-use keytoll_native::{clock, heap};
+use keytoll_native::{awslc, clock, heap};
 use keytoll_rig::{Goal, Setup};
 use keytoll_rigs::{self as rigs, Credentials};
 use keytoll_scenario::Plan;
@@ -127,6 +127,7 @@ impl Process {
         let emulator = Emulator::new(&paths, &seed);
         let file = dir.join(format!("{index:03}.lines"));
         let log = Log::create(&file, node, layout.clone(), paths)?;
+        awslc::prepare_thread();
         heap::reset_peak(ROLE);
         let heap_before = heap::live(ROLE);
         let role = heap::enter(ROLE);

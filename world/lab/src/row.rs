@@ -69,6 +69,8 @@ pub struct Row {
     users: [NodeIndex; 2],
     /// Every node, with the heap before it was built.
     nodes: Vec<(NodeIndex, Node, i64)>,
+    /// The most heap of each node until the end of its first authentication, which may have been a rehearsal.
+    first_peaks: Option<Vec<i64>>,
     samples: u32,
     interval: Duration,
     /// Whether computation takes virtual time.
@@ -192,6 +194,7 @@ impl Row {
             watcher: None,
             world: builder.world,
             nodes: builder.nodes,
+            first_peaks: None,
         }
     }
 
@@ -287,6 +290,7 @@ impl Row {
     /// An unrecorded authentication.
     fn rehearse(&mut self) {
         self.authenticate(&mut Discard);
+        self.first_peaks.get_or_insert_with(|| peaks(&self.nodes));
         self.rest(&mut Discard);
     }
 
@@ -308,9 +312,12 @@ impl Row {
         self.world.meter_mut().begin_sample();
         let end = self.authenticate(keeper);
         self.under_way = end == End::Unfinished;
-        for (&(node, name, before), live) in self.nodes.iter().zip(live) {
+        let so_far = peaks(&self.nodes);
+        let first = self.first_peaks.get_or_insert_with(|| so_far.clone());
+        // The rehearsals after the first authentication leave memory behind that is not the first one's.
+        let peaks = if sample == 0 { first } else { &so_far };
+        for ((&(node, name, _), live), &peak) in self.nodes.iter().zip(live).zip(peaks) {
             let grown = heap::live(role(node)) - live;
-            let peak = heap::peak(role(node)) - before;
             keeper.cost(Cost::Sample(SampleCost {
                 sample,
                 node: name,
@@ -503,6 +510,11 @@ impl Row {
             }
         }
     }
+}
+
+/// The most heap of each node so far.
+fn peaks(nodes: &[(NodeIndex, Node, i64)]) -> Vec<i64> {
+    nodes.iter().map(|&(node, _, before)| heap::peak(role(node)) - before).collect()
 }
 
 /// What building the nodes of a row needs.

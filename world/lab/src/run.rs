@@ -8,7 +8,7 @@ use std::thread;
 
 use keytoll_crypto::{Real, Unsupported};
 use keytoll_crypto_api::suite::Suite;
-use keytoll_native::clock;
+use keytoll_native::{awslc, clock};
 use keytoll_rigs::Credentials;
 use keytoll_scenario::plan::{CryptoMode, Plan, RowPlan};
 
@@ -198,6 +198,9 @@ struct Work<'a, K> {
 impl<K: Keepers> Work<'_, K> {
     /// Runs rows until none remain, the run is stopped, or another thread failed.
     fn take_rows(&self) -> Result<(), RunError> {
+        if self.plan.crypto.computes() {
+            awslc::prepare_thread();
+        }
         while !self.stop.load(Ordering::Relaxed) && !self.failed.load(Ordering::Relaxed) {
             let index = self.next.fetch_add(1, Ordering::Relaxed);
             let Some(row) = self.plan.rows.get(index) else { break };

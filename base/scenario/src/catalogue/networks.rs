@@ -64,7 +64,7 @@ const PRESETS: &[Preset] = &[
         jitter_us: 8 * K,
         loss_ppm: 1000,
         basis: Basis::Calibrated,
-        source: "Faigl 2012: HSDPA 7.2 down, UMTS 384 kbit/s up",
+        source: "Faigl 2012: HSDPA 7.2 Mbit/s down, UMTS 384 kbit/s up; 110 ms in a round trip of HIP DEX",
     },
     Preset {
         name: "umts-r99-384",

@@ -64,14 +64,24 @@ impl Topology {
         }
     }
 
+    /// One-way delay between gateway and HSS, for methods whose gateway asks it without an AAA server.
+    pub const fn gw_hss(self) -> Duration {
+        match self {
+            Self::Raw => Duration::from_micros(100),
+            Self::Centralized => Duration::from_millis(5),
+            Self::Distributed => Duration::from_millis(15),
+            Self::Flat => Duration::from_millis(30),
+        }
+    }
+
     const fn summary(self) -> &'static str {
         match self {
             Self::Raw => {
-                "device (UE) to gateway (GW) by the scenario's network alone; GW--AAA 0.1, AAA--HSS 0.1 ms"
+                "device (UE) to gateway (GW) by the scenario's network alone; GW--AAA, GW--HSS and AAA--HSS 0.1 ms"
             }
-            Self::Centralized => "UE--GW 30 ms more than the network; GW--AAA 5, AAA--HSS 5 ms",
-            Self::Distributed => "UE--GW 15 ms more than the network; GW--AAA 15, AAA--HSS 5 ms",
-            Self::Flat => "UE--GW 10 ms more than the network; GW--AAA 30, AAA--HSS 5 ms",
+            Self::Centralized => "UE--GW 30 ms more than the network; GW--AAA and GW--HSS 5, AAA--HSS 5 ms",
+            Self::Distributed => "UE--GW 15 ms more than the network; GW--AAA and GW--HSS 15, AAA--HSS 5 ms",
+            Self::Flat => "UE--GW 10 ms more than the network; GW--AAA and GW--HSS 30, AAA--HSS 5 ms",
         }
     }
 
