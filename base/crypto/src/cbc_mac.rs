@@ -10,6 +10,8 @@ type Block = [u8; BLOCK];
 
 /// How much of the message is given to the library at once, in bytes.
 const STRIDE: usize = 32 * BLOCK;
+/// Up to so many bytes are chained block by block, which needs no room for a ciphertext that nobody reads.
+const FEW: usize = 4 * BLOCK;
 
 /// A key with the masks of its last block.
 pub(crate) struct MaskedKey {
@@ -31,8 +33,8 @@ impl MaskedKey {
     /// The masks of AES-CMAC, from a 16-byte key, RFC 4493 §2.3.
     pub(crate) fn cmac(key: &[u8]) -> Self {
         let chain = EncryptKey::new(key);
-        let whole = doubled(encrypted(&chain, [0; BLOCK]));
-        Self { padded: doubled(whole), whole, chain }
+        let [whole, padded] = cmac_masks(&chain);
+        Self { chain, whole, padded }
     }
 
     /// The MAC of the parts.
@@ -55,7 +57,12 @@ pub(crate) fn xcbc(key: &[u8], parts: &[&[u8]]) -> Digest {
 
 /// AES-CMAC with a 16-byte key, RFC 4493 §2.4.
 pub(crate) fn cmac(key: &[u8], parts: &[&[u8]]) -> Digest {
-    MaskedKey::cmac(key).mac(parts)
+    let chain = EncryptKey::new(key);
+    let [mut whole, mut padded] = cmac_masks(&chain);
+    let digest = masked(CbcMac::new(&chain), parts, &whole, &padded);
+    wipe(&mut whole);
+    wipe(&mut padded);
+    digest
 }
 
 /// AES-XCBC-PRF-128.
@@ -97,6 +104,18 @@ fn masked(mut chain: CbcMac<'_>, parts: &[&[u8]], whole: &Block, padded: &Block)
 fn encrypted(key: &EncryptKey, mut block: Block) -> Block {
     key.block(&mut block);
     block
+}
+
+/// RFC 4493 §2.3: the masks of a complete and of a padded last block.
+fn cmac_masks(key: &EncryptKey) -> [Block; 2] {
+    let whole = doubled(encrypted(key, [0; BLOCK]));
+    [whole, doubled(whole)]
+}
+
+/// One step of CBC.
+fn chain(key: &EncryptKey, state: &mut Block, block: &Block) {
+    state.iter_mut().zip(block).for_each(|(state, byte)| *state ^= byte);
+    key.block(state);
 }
 
 /// RFC 4493 §2.3: multiplication by x in GF(2^128).
@@ -151,12 +170,15 @@ impl<'a> CbcMac<'a> {
     }
 
     fn absorb_last(&mut self) {
-        self.state.iter_mut().zip(&self.last).for_each(|(state, byte)| *state ^= byte);
-        self.key.block(&mut self.state);
+        chain(self.key, &mut self.state, &self.last);
         self.fill = 0;
     }
 
     fn absorb(&mut self, blocks: &[u8]) {
+        if blocks.len() <= FEW {
+            let (blocks, _) = blocks.as_chunks();
+            return blocks.iter().for_each(|block| chain(self.key, &mut self.state, block));
+        }
         let mut scratch = [0; STRIDE];
         for stride in blocks.chunks(STRIDE) {
             self.key.cbc_mac(&mut self.state, stride, &mut scratch);

@@ -142,7 +142,7 @@ impl AwaitsCard {
             return core.fails(Reason::Internal, env);
         };
         if answer.response == Response::Reject {
-            env.transmit(core.route, &packet, false);
+            env.transmit_once(core.route, packet);
             return core.fails(Reason::AkaFailed, env);
         }
         let wait = Wait::send(packet, core.route, env);
@@ -356,7 +356,7 @@ fn refuse(protection: &Protection, core: &Core, env: &mut Env<'_, '_>) {
     let notification = Notification { kind: NotifyType::AUTHENTICATION_FAILED, data: &[] };
     builder.parameter(ParameterType::NOTIFICATION, |w| notification.write(w));
     protection.finish(&mut builder, &env.identity(core.identity), env.cx.crypto);
-    env.transmit(core.route, &builder.outgoing(true, 0), false);
+    env.transmit_once(core.route, builder.outgoing(true, 0));
 }
 
 /// Responder: the challenge is sent.

@@ -29,7 +29,7 @@ pub(crate) struct DietKeys {
 impl DietKeys {
     /// Of the Master Key SA.
     pub(crate) fn master(&self, hits: [Hit; 2], crypto: &mut dyn Crypto) -> Keymat {
-        Keymat::diet(&self.random, &[&self.shared, &self.nonce], hits, crypto)
+        Keymat::diet(&self.random, [&self.shared, &self.nonce, &[], &[], &[]], hits, crypto)
     }
 
     /// Of the Pair-wise Key SA: from our own and the peer's value, and from what AKA has agreed, if it has.
@@ -44,11 +44,10 @@ impl DietKeys {
         let hits = [own, peer];
         match self.variant {
             DietVariant::Draft24 => {
-                let material: [&[u8]; 5] = [&self.shared, &self.nonce, low, high, aka];
-                Keymat::diet(&self.random, &material, hits, crypto)
+                Keymat::diet(&self.random, [&self.shared, &self.nonce, low, high, aka], hits, crypto)
             }
             // Both values are random, and the prototypes saw no need for more.
-            DietVariant::Prototype => Keymat::diet(&self.random, &[low, high, aka], hits, crypto),
+            DietVariant::Prototype => Keymat::diet(&self.random, [&[], &[], low, high, aka], hits, crypto),
         }
     }
 }
@@ -69,5 +68,5 @@ pub(crate) const fn repeated(variant: DietVariant) -> &'static [ParameterType] {
 /// These lists of a packet behind one another, with their type and padding.
 pub(crate) fn lists(packet: &Packet<'_>, variant: DietVariant) -> Vec<u8> {
     let found = repeated(variant).iter().filter_map(|kind| packet.find(*kind));
-    found.flat_map(|parameter| &packet.bytes[parameter.begins..parameter.ends]).copied().collect()
+    found.map(|parameter| &packet.bytes[parameter.begins..parameter.ends]).collect::<Vec<_>>().concat()
 }

@@ -94,8 +94,17 @@ impl Env<'_, '_> {
         self.cx.discard(HIP, why);
     }
 
-    /// Sends a packet and leaves the fact.
+    /// Sends a packet that is kept for another time, and leaves the fact.
     pub(crate) fn transmit(&mut self, route: Route, packet: &Outgoing, again: bool) {
+        self.send(route, packet.clone(), again);
+    }
+
+    /// Sends a packet that nobody will send again, and leaves the fact.
+    pub(crate) fn transmit_once(&mut self, route: Route, packet: Outgoing) {
+        self.send(route, packet, false);
+    }
+
+    fn send(&mut self, route: Route, packet: Outgoing, again: bool) {
         self.cx.trace.record(Fact::Sent(packet.fact(again)));
         self.shared.out.push_back(Output::Datagram(packet.datagram(route)));
     }

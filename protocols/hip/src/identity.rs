@@ -188,13 +188,18 @@ impl PeerIdentity {
         (public.len() == group.public_len()).then(|| Self::Agreeing { group, public: public.to_vec() })
     }
 
-    /// Checks a signature of its.
+    /// Checks a signature of its over these parts.
     ///
     /// # Errors
     /// If it is wrong, or the identity is one that does not sign.
-    pub fn verify(&self, signed: &[u8], signature: &[u8], crypto: &mut dyn Crypto) -> Result<(), Rejected> {
+    pub fn verify(
+        &self,
+        signed: &[&[u8]],
+        signature: &[u8],
+        crypto: &mut dyn Crypto,
+    ) -> Result<(), Rejected> {
         match self {
-            Self::Verifying { spki, scheme, .. } => crypto.verify(spki, *scheme, &[signed], signature),
+            Self::Verifying { spki, scheme, .. } => crypto.verify(spki, *scheme, signed, signature),
             Self::Agreeing { .. } => Err(Rejected),
         }
     }
@@ -218,8 +223,8 @@ mod tests {
             let IdentityKey::Signing(key, scheme) = identity.key() else { panic!("{kind} signs") };
             let signature = crypto.sign(key, *scheme, &[b"packet"]);
             let peer = PeerIdentity::of(&identity.host_id()).unwrap();
-            assert_eq!(peer.verify(b"packet", &signature, crypto), Ok(()), "{kind}");
-            assert_eq!(peer.verify(b"pocket", &signature, crypto), Err(Rejected), "{kind}");
+            assert_eq!(peer.verify(&[b"packet"], &signature, crypto), Ok(()), "{kind}");
+            assert_eq!(peer.verify(&[b"pocket"], &signature, crypto), Err(Rejected), "{kind}");
             assert_eq!(identity.hit().suite(), Some(identity.suite()));
         }
         let other = keys::generate(KeyKind::EcdsaP521, &mut Rng::named(1, "p521"));

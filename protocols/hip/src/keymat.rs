@@ -4,7 +4,7 @@
 //!   KEYMAT = T(1) ‖ T(2) ‖ …,   T(n) = PRF(PRK, T(n−1) ‖ info ‖ n)
 
 use keytoll_crypto_api::algorithm::Prf;
-use keytoll_crypto_api::{Crypto, Secret};
+use keytoll_crypto_api::{Crypto, Digest, Secret};
 
 use crate::hit::Hit;
 use crate::number::{Cipher, Rhash};
@@ -17,12 +17,12 @@ const BLOCKS_MAX: u8 = u8::MAX;
 pub struct Keymat {
     prf: Prf,
     /// PRK, what the extraction gave.
-    extracted: Secret,
+    extracted: Digest,
     hits: [Hit; 2],
     /// What stands between HITs and counter.
     label: &'static [u8],
     /// T(n) of the last block that was made.
-    last: Secret,
+    last: Digest,
     /// n of that block.
     counter: u8,
     /// Octets of that block that are not drawn yet.
@@ -36,22 +36,21 @@ impl Keymat {
     /// Of a base exchange.
     pub fn base(rhash: Rhash, shared: &[u8], salt: &[u8], hits: [Hit; 2], crypto: &mut dyn Crypto) -> Self {
         let prf = rhash.hmac();
-        Self::new(prf, &crypto.prf(prf, salt, &[shared]), hits, &[])
+        Self::new(prf, crypto.prf(prf, salt, &[shared]), hits, &[])
     }
 
-    /// Of a diet exchange: CKDF of the parts of IKM, keyed with #I (draft-ietf-hip-dex-24 §6.3).
-    pub fn diet(random: &[u8], material: &[&[u8]], hits: [Hit; 2], crypto: &mut dyn Crypto) -> Self {
+    /// Of a diet exchange: CKDF of the parts of IKM, some of which may be empty, keyed with #I (draft-ietf-hip-dex-24 §6.3).
+    pub fn diet(random: &[u8], material: [&[u8]; 5], hits: [Hit; 2], crypto: &mut dyn Crypto) -> Self {
         let [low, high] = hits[0].sorted(hits[1]);
-        let parts: Vec<&[u8]> =
-            material.iter().copied().chain([&low.0[..], &high.0, b"CKDF-Extract"]).collect();
+        let [shared, nonce, one, other, aka] = material;
+        let parts = [shared, nonce, one, other, aka, &low.0, &high.0, b"CKDF-Extract"];
         let extracted = crypto.prf(Prf::AesCmac128, random, &parts);
-        Self::new(Prf::AesCmac128, &extracted, hits, b"CKDF-Expand")
+        Self::new(Prf::AesCmac128, extracted, hits, b"CKDF-Expand")
     }
 
-    fn new(prf: Prf, extracted: &[u8], hits: [Hit; 2], label: &'static [u8]) -> Self {
+    fn new(prf: Prf, extracted: Digest, hits: [Hit; 2], label: &'static [u8]) -> Self {
         let hits = hits[0].sorted(hits[1]);
-        let (extracted, last) = (Secret::from(extracted), Secret::default());
-        Self { prf, extracted, hits, label, last, counter: 0, left: 0, drawn: 0 }
+        Self { prf, extracted, hits, label, last: Digest::zeroed(0), counter: 0, left: 0, drawn: 0 }
     }
 
     /// How many octets are drawn: where the next key begins.
@@ -90,7 +89,7 @@ impl Keymat {
         let [low, high] = &self.hits;
         let parts: [&[u8]; 5] = [&self.last, &low.0, &high.0, self.label, &[self.counter]];
         let block = crypto.prf(self.prf, &self.extracted, &parts);
-        (self.last, self.left) = (Secret::from(&*block), block.len());
+        (self.left, self.last) = (block.len(), block);
         Some(())
     }
 }
@@ -240,7 +239,7 @@ mod tests {
             Hit(0x2001_0024_18bb_916c_ef66_0475_a853_498d_u128.to_be_bytes()),
             Hit(0x2001_0024_31dc_4bac_f0e0_c33e_765e_0f1d_u128.to_be_bytes()),
         ];
-        let mut keymat = Keymat::diet(&random, &[&shared], hits, crypto);
+        let mut keymat = Keymat::diet(&random, [&shared, &[], &[], &[], &[]], hits, crypto);
         assert_eq!(keymat.extracted[..], hex("a200ac76bca2bd85a7eadf8227bce128"));
         let drawn = "fb79845e4b92f8f47de11dd38bed40e68c25b4ff083986ff11a470fc2511008509f05263a9c4d3f01de10bb9c9c49f7e\
                      455b327e62e49d7b4716c494b1e5ca84";

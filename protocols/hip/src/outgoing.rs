@@ -47,15 +47,14 @@ impl Outgoing {
 
     // RFC 9028 §5.1: in UDP the checksum is zero, for NATs change the addresses that it covers and do not know it.
     /// As it goes between these addresses.
-    pub(crate) fn datagram(&self, route: Route) -> Datagram {
-        let bytes = match (route.local.ip(), route.remote.ip()) {
+    pub(crate) fn datagram(self, route: Route) -> Datagram {
+        let mut bytes = self.bytes;
+        match (route.local.ip(), route.remote.ip()) {
             (Some(from), Some(to)) if route.remote.udp_port().is_none() => {
-                let mut bytes = self.bytes.clone();
                 put_checksum(&mut bytes, (from, to));
-                bytes
             }
-            _ => encapsulated(&self.bytes),
-        };
+            _ => bytes = encapsulated(&bytes),
+        }
         Datagram { protocol: HIP, from: route.local, to: route.remote, bytes }
     }
 }
@@ -65,7 +64,7 @@ pub(crate) fn notify((from, to): (Hit, Hit), kind: NotifyType, route: Route, env
     let mut builder = Builder::new(PacketType::NOTIFY, from, to);
     let notification = Notification { kind, data: &[] };
     builder.parameter(ParameterType::NOTIFICATION, |w| notification.write(w));
-    env.transmit(route, &builder.outgoing(true, 0), false);
+    env.transmit_once(route, builder.outgoing(true, 0));
 }
 
 /// When a packet without answer is sent again.

@@ -95,7 +95,7 @@ impl Protection {
     pub(crate) fn finish(&self, builder: &mut Builder, own: &HostIdentity, crypto: &mut dyn Crypto) {
         let scope = builder.scope();
         let mac = about(crypto, "HIP_MAC", |crypto| {
-            crypto.prf(self.exchange.mac(), &self.keys.outbound.integrity, &[scope.bytes()])
+            crypto.prf(self.exchange.mac(), &self.keys.outbound.integrity, &scope.parts())
         });
         builder.parameter(self.exchange.mac_parameter(), |w| w.bytes(&mac));
         sign(builder, ParameterType::HIP_SIGNATURE, own, crypto);
@@ -104,9 +104,10 @@ impl Protection {
     // RFC 7401 §6.4.1: HIP_MAC_2 is computed as if the responder's HOST_ID were at the end of R2.
     /// Ends R2 of a base exchange.
     pub(crate) fn finish_r2(&self, builder: &mut Builder, own: &HostIdentity, crypto: &mut dyn Crypto) {
-        let scope = builder.scope().and(&host_id_parameter(own));
+        let host_id = host_id_parameter(own);
+        let scope = builder.scope().and(&host_id);
         let mac = about(crypto, "HIP_MAC_2", |crypto| {
-            crypto.prf(self.exchange.mac(), &self.keys.outbound.integrity, &[scope.bytes()])
+            crypto.prf(self.exchange.mac(), &self.keys.outbound.integrity, &scope.parts())
         });
         builder.parameter(ParameterType::HIP_MAC_2, |w| w.bytes(&mac));
         sign(builder, ParameterType::HIP_SIGNATURE, own, crypto);
@@ -150,7 +151,7 @@ impl Protection {
             scope = scope.and(and);
         }
         let mac = about(crypto, "HIP_MAC", |crypto| {
-            crypto.prf(self.exchange.mac(), &self.keys.inbound.integrity, &[scope.bytes()])
+            crypto.prf(self.exchange.mac(), &self.keys.inbound.integrity, &scope.parts())
         });
         if mac.matches(parameter.bytes()) { Ok(()) } else { Err("HIP_MAC_FAILED") }
     }
@@ -281,7 +282,7 @@ pub(crate) fn host_id_parameter(own: &HostIdentity) -> Vec<u8> {
 fn sign(builder: &mut Builder, kind: ParameterType, own: &HostIdentity, crypto: &mut dyn Crypto) {
     let IdentityKey::Signing(key, scheme) = own.key() else { return };
     let scope = builder.scope();
-    let bytes = about(crypto, "HIP_SIGNATURE", |crypto| crypto.sign(key, *scheme, &[scope.bytes()]));
+    let bytes = about(crypto, "HIP_SIGNATURE", |crypto| crypto.sign(key, *scheme, &scope.parts()));
     builder.parameter(kind, |w| Signature { algorithm: own.algorithm(), bytes: &bytes }.write(w));
 }
 
@@ -307,14 +308,14 @@ pub(crate) fn check_r1(
         packet.one(ParameterType::HIP_SIGNATURE_2, "HIP_SIGNATURE_2").map_err(|_| "no HIP_SIGNATURE_2")?;
     let puzzle = packet.one(ParameterType::PUZZLE, "PUZZLE").map_err(|_| "no PUZZLE")?;
     let contents = puzzle.begins + crate::wire::parameter::PREFIX_LEN;
-    let variable = (contents + crate::wire::puzzle::OPAQUE_AT, contents + puzzle.bytes().len());
-    let scope = packet.scope(parameter.begins).without_puzzle(Some(variable));
+    let (opaque, end) = (contents + crate::wire::puzzle::OPAQUE_AT, contents + puzzle.bytes().len());
+    let scope = packet.scope(parameter.begins).without_puzzle(opaque, end);
     verify(parameter.contents, &scope, peer, crypto)
 }
 
 fn verify(
     contents: keytoll_net::wire::Reader<'_>,
-    scope: &crate::wire::Scope,
+    scope: &crate::wire::Scope<'_>,
     peer: &PeerIdentity,
     crypto: &mut dyn Crypto,
 ) -> Result<(), Doubt> {
@@ -322,7 +323,7 @@ fn verify(
     if !matches!(peer, PeerIdentity::Verifying { algorithm, .. } if *algorithm == signature.algorithm) {
         return Err("signature of another algorithm");
     }
-    about(crypto, "HIP_SIGNATURE", |crypto| peer.verify(scope.bytes(), signature.bytes, crypto))
+    about(crypto, "HIP_SIGNATURE", |crypto| peer.verify(&scope.parts(), signature.bytes, crypto))
         .map_err(|_| "AUTHENTICATION_FAILED")
 }
 

@@ -134,7 +134,7 @@ impl Responder {
         let puzzle = &mut packet.bytes[puzzle_at..];
         puzzle[OPAQUE_AT..RANDOM_AT].copy_from_slice(&opaque(generation));
         puzzle[RANDOM_AT..RANDOM_AT + random.len()].copy_from_slice(&random);
-        env.transmit(route, &packet, false);
+        env.transmit_once(route, packet);
     }
 
     // RFC 7401 §6.9: the puzzle was ours, is not too old, and is solved; a solution counts once.

@@ -58,10 +58,10 @@ fn assert_signature(packet: &Packet<'_>, kind: ParameterType, peer: &PeerIdentit
     if packet.header.packet_type == PacketType::R1 {
         let puzzle = packet.one(ParameterType::PUZZLE, "PUZZLE").unwrap();
         let begin = puzzle.begins + PREFIX_LEN;
-        scope = scope.without_puzzle(Some((begin + OPAQUE_AT, begin + puzzle.bytes().len())));
+        scope = scope.without_puzzle(begin + OPAQUE_AT, begin + puzzle.bytes().len());
     }
     let signature = Signature::read(parameter.contents).unwrap();
-    assert_eq!(peer.verify(scope.bytes(), signature.bytes, &mut Real::default()), Ok(()));
+    assert_eq!(peer.verify(&scope.parts(), signature.bytes, &mut Real::default()), Ok(()));
 }
 
 #[test]

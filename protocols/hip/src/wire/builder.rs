@@ -7,7 +7,7 @@ use keytoll_net::transport_checksum;
 use keytoll_net::wire::Writer;
 
 use super::header::{CHECKSUM_AT, Header, LENGTH_AT, PACKET_LEN_MAX};
-use super::packet::{IP_PROTOCOL, Scope};
+use super::packet::{IP_PROTOCOL, Scope, scope};
 use super::parameter::{total_len, write_parameter};
 use crate::hit::Hit;
 use crate::names;
@@ -44,8 +44,8 @@ impl Builder {
     }
 
     /// What a MAC or signature that is added next covers.
-    pub fn scope(&self) -> Scope {
-        Scope::of(self.w.as_slice(), self.w.len())
+    pub fn scope(&self) -> Scope<'_> {
+        scope(self.w.as_slice(), self.w.len())
     }
 
     /// Where the next parameter begins.

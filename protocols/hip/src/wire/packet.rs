@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use keytoll_net::transport_checksum;
 use keytoll_net::wire::{DecodeError, Problem, Reader};
 
-use super::header::{CHECKSUM_AT, Header};
+use super::header::{CHECKSUM_AT, HEADER_LEN, Header, LENGTH_AT, PACKET_LEN_MAX, RECEIVER_AT};
 use super::parameter::Parameter;
 use crate::number::ParameterType;
 
@@ -13,6 +13,8 @@ use crate::number::ParameterType;
 pub const IP_PROTOCOL: u8 = 139;
 /// More parameters in one packet are not read: 2048 octets have room for 251 of the shortest ones, the longest packet of ours has 16.
 const PARAMETERS_MAX: usize = 64;
+/// Room for those that packets usually have.
+const PARAMETERS_USUAL: usize = 16;
 
 /// What a reader overlooks that RFC 7401 forbids; nothing by default. A capture of others may want it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -38,7 +40,7 @@ impl<'a> Packet<'a> {
     /// If header or parameters are cut short, or the parameters are not in order.
     pub fn read(bytes: &'a [u8], leniency: Leniency) -> Result<Self, DecodeError> {
         let (header, mut rest) = Header::read(&mut Reader::new(bytes))?;
-        let mut parameters: Vec<Parameter<'a>> = Vec::new();
+        let mut parameters: Vec<Parameter<'a>> = Vec::with_capacity(PARAMETERS_USUAL);
         while !rest.is_empty() {
             let at = rest;
             let parameter = Parameter::read(&mut rest)?;
@@ -92,53 +94,74 @@ impl<'a> Packet<'a> {
     }
 
     /// The packet up to a parameter, as MACs and signatures see it: the length ends there and the checksum is zero.
-    pub fn scope(&self, end: usize) -> Scope {
-        Scope::of(self.bytes, end)
+    pub fn scope(&self, end: usize) -> Scope<'a> {
+        scope(self.bytes, end)
     }
 }
 
-/// What a MAC or a signature covers, RFC 7401 §6.4.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Scope(Vec<u8>);
+/// The first `end` octets of a packet, as MACs and signatures see them.
+///
+/// # Panics
+/// If there is no whole header: packets that were read have one, and those of ours begin with it.
+pub(super) fn scope(bytes: &[u8], end: usize) -> Scope<'_> {
+    let (header, rest) = bytes.split_first_chunk().expect("every packet begins with its header");
+    Scope::of(header, rest, end)
+}
 
-impl Scope {
-    /// The first `end` octets of a packet.
-    pub fn of(bytes: &[u8], end: usize) -> Self {
-        let mut covered = bytes[..end.min(bytes.len())].to_vec();
-        covered[CHECKSUM_AT..CHECKSUM_AT + 2].fill(0);
-        let mut scope = Self(covered);
+/// What a MAC or a signature covers, RFC 7401 §6.4: the packet up to a parameter, except that the header says another length and
+/// no checksum. It is computed with in pieces, none of which is copied but the header.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Scope<'a> {
+    header: [u8; HEADER_LEN],
+    /// What follows the header: up to what is cleared, zeros in its place, what comes after, and what is added at the end.
+    rest: [&'a [u8]; 4],
+}
+
+/// In place of what is cleared.
+static ZEROS: [u8; PACKET_LEN_MAX] = [0; PACKET_LEN_MAX];
+
+impl<'a> Scope<'a> {
+    /// The first `end` octets of a packet, which has its header at least.
+    fn of(header: &[u8; HEADER_LEN], rest: &'a [u8], end: usize) -> Self {
+        let rest = &rest[..end.saturating_sub(HEADER_LEN).min(rest.len())];
+        let mut scope = Self { header: *header, rest: [rest, &[], &[], &[]] };
+        scope.header[CHECKSUM_AT..CHECKSUM_AT + 2].fill(0);
         scope.measure();
         scope
     }
 
     /// Adds a parameter that is not in the packet: HIP_MAC_2's HOST_ID.
     #[must_use]
-    pub fn and(mut self, parameter: &[u8]) -> Self {
-        self.0.extend_from_slice(parameter);
+    pub fn and(mut self, parameter: &'a [u8]) -> Self {
+        self.rest[3] = parameter;
         self.measure();
         self
     }
 
     // RFC 7401 §6.4.2: HIP_SIGNATURE_2 covers neither the receiver's HIT nor the puzzle's Opaque and #I, which differ from
     // one initiator to the next while R1 is signed once.
-    /// Clears what a precomputed R1 does not know yet: `puzzle` is where Opaque begins and #I ends.
+    /// Clears what a precomputed R1 does not know yet: between these places of the packet Opaque begins and #I ends.
     #[must_use]
-    pub fn without_puzzle(mut self, puzzle: Option<(usize, usize)>) -> Self {
-        self.0[super::header::RECEIVER_AT..super::header::HEADER_LEN].fill(0);
-        if let Some(random) = puzzle.and_then(|(begin, end)| self.0.get_mut(begin..end)) {
-            random.fill(0);
+    pub fn without_puzzle(mut self, begin: usize, end: usize) -> Self {
+        self.header[RECEIVER_AT..].fill(0);
+        let whole = self.rest[0];
+        let (begin, end) = (begin.saturating_sub(HEADER_LEN), end.saturating_sub(HEADER_LEN));
+        let cleared = whole.get(begin..end).and_then(|puzzle| ZEROS.get(..puzzle.len()));
+        if let Some(cleared) = cleared {
+            self.rest = [&whole[..begin], cleared, &whole[end..], self.rest[3]];
         }
         self
     }
 
     fn measure(&mut self) {
-        let units = (self.0.len() / 8).saturating_sub(1);
-        self.0[super::header::LENGTH_AT] = u8::try_from(units).unwrap_or(u8::MAX);
+        let len = HEADER_LEN + self.rest.iter().map(|part| part.len()).sum::<usize>();
+        self.header[LENGTH_AT] = u8::try_from(len / 8 - 1).unwrap_or(u8::MAX);
     }
 
-    /// What is covered, as it is computed with.
-    pub fn bytes(&self) -> &[u8] {
-        &self.0
+    /// What is covered, piece by piece.
+    pub fn parts(&self) -> [&[u8]; 5] {
+        let [before, cleared, after, added] = self.rest;
+        [&self.header, before, cleared, after, added]
     }
 }
 
@@ -178,7 +201,7 @@ mod tests {
             bytes.extend_from_slice(&kind.to_be_bytes());
             bytes.extend_from_slice(&[0, 4, 1, 2, 3, 4]);
         }
-        bytes[super::super::header::LENGTH_AT] = u8::try_from(bytes.len() / 8 - 1).unwrap();
+        bytes[LENGTH_AT] = u8::try_from(bytes.len() / 8 - 1).unwrap();
         bytes
     }
 
@@ -218,12 +241,12 @@ mod tests {
     #[test]
     fn a_signature_of_r1_covers_neither_receiver_nor_puzzle() {
         let bytes = packet(&[257]);
-        let scope = Scope::of(&bytes, bytes.len()).without_puzzle(Some((46, 48)));
-        assert_eq!(bytes.len(), 48);
-        assert_eq!(scope.bytes()[24..40], [0; 16]);
-        assert_eq!(scope.bytes()[44..48], [1, 2, 0, 0]);
-        let extended = Scope::of(&bytes, 40).and(&[9; 8]);
-        assert_eq!((extended.bytes().len(), extended.bytes()[1]), (48, 5));
+        let covered = scope(&bytes, bytes.len()).without_puzzle(46, 48).parts().concat();
+        assert_eq!((bytes.len(), covered.len()), (48, 48));
+        assert_eq!(covered[24..40], [0; 16]);
+        assert_eq!(covered[44..], [1, 2, 0, 0]);
+        let extended = scope(&bytes, 40).and(&[9; 8]).parts().concat();
+        assert_eq!((extended.len(), extended[1]), (48, 5));
     }
 
     proptest! {

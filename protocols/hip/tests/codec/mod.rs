@@ -25,7 +25,7 @@ pub(crate) fn check(bytes: &[u8]) -> bool {
     let _ = packet.has_checksum(ADDRESSES);
     packet.parameters().iter().for_each(|parameter| {
         check_parameter(parameter);
-        assert!(!packet.scope(parameter.begins).bytes().is_empty());
+        assert_eq!(packet.scope(parameter.begins).parts().concat().len(), parameter.begins);
     });
     let Ok(packet) = strict else { return false };
     check_rebuilt(&packet);
