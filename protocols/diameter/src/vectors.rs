@@ -23,6 +23,15 @@ pub struct Request {
     pub resynchronisation: Option<[u8; 30]>,
 }
 
+// TS 29.273 §8.2.3.11, TS 29.272 §7.3.15: RAND, then AUTS.
+/// What a card that was out of sequence says, for [`Request::resynchronisation`].
+pub fn resynchronisation(rand: &[u8; 16], auts: &[u8; 14]) -> [u8; 30] {
+    let mut both = [0; 30];
+    both[..16].copy_from_slice(rand);
+    both[16..].copy_from_slice(auts);
+    both
+}
+
 /// Kinds of vectors.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Wanted {

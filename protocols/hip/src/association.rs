@@ -45,7 +45,7 @@ pub(crate) struct Core {
     pub(crate) route: Route,
     /// SPIs that are ours to give back.
     pub(crate) spis: Vec<u32>,
-    /// When the peer was last heard, or its traffic.
+    /// When it came up, or when the peer's traffic was last heard.
     pub(crate) heard: Time,
 }
 

@@ -31,6 +31,8 @@ pub struct Config {
     pub encrypt_host_id: bool,
     /// A rekeying makes a new key agreement; in the diet exchange there is none.
     pub rekey_with_new_keys: bool,
+    /// The SAs get new keys after this time; none: only when it is asked for. Of both sides, the first one begins.
+    pub rekey_after: Option<Duration>,
     /// Timers of packets that want an answer.
     pub retransmission: Retransmission,
     /// What is held at the most.
@@ -56,6 +58,7 @@ impl Config {
             puzzle: Puzzles::default(),
             encrypt_host_id: false,
             rekey_with_new_keys: false,
+            rekey_after: None,
             retransmission: Retransmission::default(),
             limits: Limits::default(),
             unused_after: Some(Duration::from_secs(15 * 60)),

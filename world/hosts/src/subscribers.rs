@@ -5,14 +5,16 @@ use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 
 use keytoll_crypto_api::Rng;
-use keytoll_diameter::client::{self, Client};
-use keytoll_diameter::vectors::VECTORS_MAX;
+use keytoll_diameter::client;
+use keytoll_diameter::vectors::{VECTORS_MAX, resynchronisation};
 use keytoll_diameter::{Refusal, Request, Vector, Wanted};
 use keytoll_eap::simaka::centre::{AuthenticationCentre, VectorRequest, Wanted as OfCentre};
 use keytoll_eap::simaka::vector::{Quintuplet, Triplet};
 use keytoll_eap::{Answer, Question};
-use keytoll_engine::{Ctx, Deadline, Engine, Input, Output, Time};
+use keytoll_engine::{Ctx, Deadline, Input, Output};
 use keytoll_net::Addr;
+
+use crate::HssClient;
 
 /// Where the AAA server gets vectors.
 #[derive(Default)]
@@ -93,12 +95,12 @@ impl VectorSource {
 
     /// Whether a datagram to this address is for this source.
     pub(crate) fn owns(&self, to: Addr) -> bool {
-        matches!((self, to), (Self::Hss(source), Addr::Tcp(to)) if to.port == source.port)
+        matches!(self, Self::Hss(source) if source.client.owns(to))
     }
 
     pub(crate) fn handle(&mut self, input: Input<'_, client::Command>, cx: &mut Ctx<'_>) {
         if let Self::Hss(source) = self {
-            source.handle(input, cx);
+            source.client.handle(input, cx);
         }
     }
 
@@ -113,7 +115,7 @@ impl VectorSource {
     pub(crate) fn deadline(&self) -> Option<Deadline> {
         match self {
             Self::Nobody | Self::Own(_) => None,
-            Self::Hss(source) => source.deadline(),
+            Self::Hss(source) => source.client.deadline(),
         }
     }
 }
@@ -128,10 +130,7 @@ pub(crate) struct Answered {
 
 /// Outstanding questions to the HSS, and unused vectors.
 pub(crate) struct HssSource {
-    client: Client,
-    port: u16,
-    /// Whether it has connected once; later it connects with the next request.
-    has_connected: bool,
+    client: HssClient,
     batch: u32,
     waiting: BTreeMap<u64, Need>,
     store: VectorStore,
@@ -149,9 +148,7 @@ struct Need {
 impl HssSource {
     fn new(access: HssAccess, rng: &mut Rng) -> Self {
         Self {
-            port: access.diameter.local.port,
-            has_connected: false,
-            client: Client::new(access.diameter, rng),
+            client: HssClient::new(access.diameter, rng),
             batch: access.batch.max(1).into(),
             waiting: BTreeMap::new(),
             store: VectorStore { most: access.kept_max, ..VectorStore::default() },
@@ -170,20 +167,8 @@ impl HssSource {
         }
         request.count = (request.count * self.batch).min(VECTORS_MAX);
         self.waiting.insert(id, need);
-        self.handle(Input::Command(client::Command::Ask { id, request }), cx);
+        self.client.ask(id, request, cx);
         None
-    }
-
-    fn handle(&mut self, input: Input<'_, client::Command>, cx: &mut Ctx<'_>) {
-        if !std::mem::replace(&mut self.has_connected, true) {
-            self.client.handle(Input::Command(client::Command::Connect), cx);
-        }
-        self.client.handle(input, cx);
-    }
-
-    fn deadline(&self) -> Option<Deadline> {
-        let connect = Deadline { at: Time::ZERO, why: "diameter connect" };
-        if self.has_connected { self.client.deadline() } else { Some(connect) }
     }
 
     fn poll<E>(&mut self) -> Option<Result<Answered, Output<E>>> {
@@ -228,12 +213,7 @@ fn translate(question: &Question) -> Option<(Request, Need)> {
         OfCentre::Bound { count, network } => (Wanted::AkaPrime(network), count),
     };
     let imsi = imsi.as_str().to_owned();
-    let resynchronisation = resynchronise.map(|(rand, auts)| {
-        let mut both = [0; 30];
-        both[..16].copy_from_slice(&rand);
-        both[16..].copy_from_slice(&auts);
-        both
-    });
+    let resynchronisation = resynchronise.map(|(rand, auts)| resynchronisation(&rand, &auts));
     let need = Need {
         key: (imsi.clone(), wanted.clone()),
         count,

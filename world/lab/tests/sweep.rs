@@ -24,6 +24,7 @@ use keytoll_hosts::{Child, Event, Host, SessionId};
 use keytoll_lab::{Cost, Credentials, Keeper, Record, Recorder, Row, Stop};
 use keytoll_scenario::catalogue::eap::Proof;
 use keytoll_scenario::catalogue::{Fault, Method};
+use keytoll_scenario::families::hip;
 use keytoll_scenario::plan::{Options, Plan, RowPlan};
 use keytoll_scenario::{Overrides, Source, families, options};
 use keytoll_trace::{Fact, Node};
@@ -71,12 +72,47 @@ impl Variant {
     }
 
     fn is_short_lived(&self) -> bool {
-        self.options.contains("reauth_lifetime")
+        self.options.contains("reauth_lifetime") || self.options.contains("unused_after")
     }
 }
 
 /// Every set of options that changes what a method's nodes say to each other.
 fn variants(method: &'static Method) -> Vec<Variant> {
+    let own = if method.own::<hip::Exchange>().is_some() { of_hip(method) } else { of_ike(method) };
+    let faults = Fault::ALL.into_iter().filter(|fault| fault.concerns(method) && !fault.is_wrong_key());
+    own.into_iter()
+        .map(|(name, options)| Variant::new(name, options))
+        .chain(faults.map(Variant::fault))
+        .chain([
+            Variant::computing("table", Duration::from_millis(5)),
+            // A message takes longer than the peer waits before it repeats its own.
+            Variant::computing("table-slow", Duration::from_millis(900)),
+        ])
+        .collect()
+}
+
+fn of_hip(method: &'static Method) -> Vec<(&'static str, &'static str)> {
+    let mut all = vec![
+        ("plain", ""),
+        ("brief", "unused_after = \"5 s\""),
+        ("ipv4", "ipv6 = false"),
+        ("easy", "puzzle_bits = 0"),
+        ("rekey-child", "rekey_child = \"60 s\""),
+    ];
+    match method.own::<hip::Exchange>() {
+        Some(hip::Exchange::Base) => all.extend([
+            ("encrypted", "encrypt_host_id = true"),
+            ("rekey-new", "rekey_child = \"60 s\"\nrekey_with_new_keys = true"),
+        ]),
+        Some(hip::Exchange::DietAka) => {
+            all.extend([("prototype", "dex = \"prototype\""), ("umts", "aka = \"umts\"")]);
+        }
+        _ => all.push(("prototype", "dex = \"prototype\"")),
+    }
+    all
+}
+
+fn of_ike(method: &'static Method) -> Vec<(&'static str, &'static str)> {
     let name = method.name();
     let eap = method.eap();
     let mut all =
@@ -123,16 +159,7 @@ fn variants(method: &'static Method) -> Vec<Variant> {
             ("resumption", "resumption = true"),
         ]);
     }
-    let faults = Fault::ALL.into_iter().filter(|fault| fault.concerns(method) && !fault.is_wrong_key());
-    all.into_iter()
-        .map(|(name, options)| Variant::new(name, options))
-        .chain(faults.map(Variant::fault))
-        .chain([
-            Variant::computing("table", Duration::from_millis(5)),
-            // A message takes longer than the peer waits before it repeats its own.
-            Variant::computing("table-slow", Duration::from_millis(900)),
-        ])
-        .collect()
+    all
 }
 
 /// Every field with whether it differs from the default. No field can be left out: an option that is new does not compile
@@ -147,7 +174,7 @@ macro_rules! differing {
 
 /// Every option of a row, and whether the row changes it.
 fn differences(row: &RowPlan) -> impl Iterator<Item = (&'static str, bool)> {
-    let Options { ike, certificates, ipsec, eap, tls, ipv6, makers, fault, traffic } = &row.options;
+    let Options { ike, hip, certificates, ipsec, eap, tls, ipv6, makers, fault, traffic } = &row.options;
     let ike = differing!(
         "ike.",
         families::ike::Options {
@@ -168,6 +195,22 @@ fn differences(row: &RowPlan) -> impl Iterator<Item = (&'static str, bool)> {
         },
         ike
     );
+    let hip = differing!(
+        "hip.",
+        families::hip::Options {
+            host_identity,
+            groups,
+            ciphers,
+            dex,
+            aka,
+            puzzle_bits,
+            encrypt_host_id,
+            rekey_with_new_keys,
+            unused_after,
+            retransmission,
+        },
+        hip
+    );
     let certificates =
         differing!("certificates.", options::certificates::Options { chain, crls }, certificates);
     let ipsec = differing!("ipsec.", options::ipsec::Options { mode, rekey_after, limits }, ipsec);
@@ -184,14 +227,18 @@ fn differences(row: &RowPlan) -> impl Iterator<Item = (&'static str, bool)> {
         ("fault", *fault != default.fault),
         ("traffic", *traffic != default.traffic),
     ];
-    [ike, certificates, ipsec, eap, tls].into_iter().flatten().chain(whole)
+    [ike, hip, certificates, ipsec, eap, tls].into_iter().flatten().chain(whole)
 }
 
 /// They change what messages hold, or what is carried afterwards, but not which messages there are; or whose programs speak.
-const NOT_SWEPT: [&str; 10] = [
+const NOT_SWEPT: [&str; 14] = [
     "ike.signatures",
     "ike.rsa_bits",
     "ike.gateway_key",
+    "hip.host_identity",
+    "hip.groups",
+    "hip.ciphers",
+    "hip.retransmission",
     "certificates.crls",
     "ike.half_open_max",
     "ipsec.limits",
@@ -278,7 +325,11 @@ fn the_sweep_has_thousands_of_seeds_and_every_weather() {
 
 /// All seeds of a method and a set of options; each is a row.
 fn plan(method: &'static Method, variant: &Variant, seeds: &[u64]) -> Result<Plan, String> {
-    let lifetime = if variant.is_short_lived() { "" } else { "reauth_lifetime = \"600 s\"\n" };
+    let lifetime = match method.own::<hip::Exchange>() {
+        _ if variant.is_short_lived() => "",
+        Some(_) => "unused_after = \"600 s\"\n",
+        None => "reauth_lifetime = \"600 s\"\n",
+    };
     let networks: String = seeds.iter().map(|&seed| Weather::of(method, variant, seed).to_string()).collect();
     let crypto = if variant.operation_ns.is_some() {
         "crypto = \"table\"\ncosts = \"flat\""

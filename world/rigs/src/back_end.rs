@@ -51,7 +51,8 @@ fn aaa(maker: Maker, sites: &Sites) -> NodeSpec {
     }
 }
 
-fn hss(sites: &Sites) -> NodeSpec {
+/// The HSS.
+pub(crate) fn hss(sites: &Sites) -> NodeSpec {
     NodeSpec {
         node: Node::Hss,
         maker: Maker::Keytoll,
@@ -62,7 +63,8 @@ fn hss(sites: &Sites) -> NodeSpec {
     }
 }
 
-fn diameter(listen: Vec<SocketAddr>) -> Streams {
+/// Diameter over TCP.
+pub(crate) fn diameter(listen: Vec<SocketAddr>) -> Streams {
     Streams { protocol: DIAMETER, length: keytoll_diameter::wire::message::length, listen }
 }
 
@@ -157,7 +159,7 @@ impl BackEnd {
     pub(crate) fn of(row: &RowPlan, credentials: &Credentials, seed: &Seed) -> Self {
         let ends = row.method.eap().map(|kind| fault::ends(row, kind, credentials, seed));
         Self {
-            travelling_card: fault::travelling_card(row, ends.as_ref()),
+            travelling_card: fault::travelling_card(row, ends.as_ref().and_then(|ends| ends.card.as_ref())),
             memories: ends.as_ref().map(Memories::of).unwrap_or_default(),
             ends,
         }

@@ -102,10 +102,7 @@ impl Certificates {
     fn make(plan: &Plan, set: Set) -> Self {
         let Set { purpose, kind, initiator, responder, fault, .. } = set;
         let mut crypto = issuing_provider(plan);
-        let mut make_key: fn(KeyKind, &mut Rng) -> SigningKey = match plan.crypto {
-            CryptoMode::Real | CryptoMode::OpenSsl => keys::generate,
-            CryptoMode::Null | CryptoMode::Table => keys::generate_null,
-        };
+        let mut make_key = make_key(plan);
         let seed = Seed::from(plan.seed);
         let mut authority = Authority::new(kind, VALIDITY, &seed, &mut make_key, &mut crypto);
         let mut past = fault::past_validity(fault)
@@ -116,7 +113,7 @@ impl Certificates {
                 Request { name, alternatives: &alternatives, kind, chain_length: usize::from(length) };
             let credential = authority.issue(&request, &mut make_key, &mut crypto);
             let anchor = authority.anchor_for(&credential);
-            let credential = adopted(plan, credential);
+            let credential = Credential { key: adopted(plan, credential.key), ..credential };
             let anchors = Anchors::new([&anchor[..]], TODAY_UNIX_SECONDS, &mut crypto);
             (credential, Arc::new(anchors.expect("the authority's own certificate parses")), anchor)
         };
@@ -166,18 +163,24 @@ fn issuing_provider(plan: &Plan) -> Provider {
     }
 }
 
-/// The credential with its key in the library that will sign.
+/// A key in the library that will sign.
 #[cfg(feature = "ossl")]
-fn adopted(plan: &Plan, credential: Credential) -> Credential {
-    if plan.crypto != CryptoMode::OpenSsl {
-        return credential;
+pub(crate) fn adopted(plan: &Plan, key: SigningKey) -> SigningKey {
+    match plan.crypto {
+        CryptoMode::OpenSsl => {
+            keytoll_crypto::Ossl::adopt(&key).expect("both libraries know every kind of key")
+        }
+        CryptoMode::Real | CryptoMode::Null | CryptoMode::Table => key,
     }
-    let key = keytoll_crypto::Ossl::adopt(&credential.key).expect("both libraries know every kind of key");
-    Credential { key, ..credential }
 }
 
-/// The unchanged credential: there is only one library.
+/// The unchanged key: there is only one library.
 #[cfg(not(feature = "ossl"))]
-fn adopted(_plan: &Plan, credential: Credential) -> Credential {
-    credential
+pub(crate) fn adopted(_plan: &Plan, key: SigningKey) -> SigningKey {
+    key
+}
+
+/// What makes a signing key for the provider of a plan.
+pub(crate) fn make_key(plan: &Plan) -> fn(KeyKind, &mut Rng) -> SigningKey {
+    if plan.crypto.computes() { keys::generate } else { keys::generate_null }
 }

@@ -1,6 +1,7 @@
 //! Both ends of EAP for a row: the device's credentials, the AAA server's methods, and the HSS's subscribers.
 
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
@@ -135,9 +136,7 @@ impl<'a> Laboratory<'a> {
         Self {
             row,
             password: password_of(seed),
-            card: eap
-                .has_card()
-                .then(|| SharedCard::new(Card::new(imsi(), "lab", algorithm(seed), Sqn::new(0)))),
+            card: eap.has_card().then(|| card(seed)),
             book: Book::new(BookLimits::default()),
             tunnels: eap.has_tls.then(|| both(credentials.tls(row).expect("made for this row"))),
         }
@@ -191,8 +190,13 @@ fn algorithm(seed: &Seed) -> Algorithm {
     Algorithm::Milenage(Milenage::with_opc(&key, &opc))
 }
 
+/// The card of the laboratory's subscriber.
+pub(crate) fn card(seed: &Seed) -> SharedCard {
+    SharedCard::new(Card::new(imsi(), "lab", algorithm(seed), Sqn::new(0)))
+}
+
 /// The authentication centre of the laboratory's subscriber.
-fn centre(seed: &Seed) -> AuthenticationCentre {
+pub(crate) fn centre(seed: &Seed) -> AuthenticationCentre {
     let mut centre = AuthenticationCentre::new(seed.stream("centre"));
     centre.insert(imsi(), Subscriber { algorithm: algorithm(seed), amf: AMF, sqn: Sqn::new(32) });
     centre
@@ -241,7 +245,7 @@ fn is_aaa(peer: &PeerCertificate) -> bool {
 
 /// Source ports of RADIUS requests.
 pub(crate) const RADIUS_CLIENT_PORTS: RangeInclusive<u16> = 49_152..=49_155;
-/// Source port of the AAA server's Diameter connection.
+/// Source port of Diameter connections.
 const DIAMETER_CLIENT_PORT: u16 = 40_000;
 
 /// The gateway's access to the AAA server.
@@ -279,12 +283,18 @@ pub(crate) fn aaa((row, sites): (&RowPlan, &Sites), ends: &Ends, seed: &Seed) ->
     }
 }
 
-fn hss_access(row: &RowPlan, sites: &Sites) -> HssAccess {
-    let local = Socket::new(sites.aaa, DIAMETER_CLIENT_PORT);
+/// The connection of a node at this address to the HSS.
+pub(crate) fn diameter((at, host): (IpAddr, &str), sites: &Sites) -> diameter::Config {
+    let local = Socket::new(at, DIAMETER_CLIENT_PORT);
     let server = Socket::new(sites.hss, sites.ports.diameter);
-    let mut diameter = diameter::Config::new(local, server, name("aaa.lab"), REALM.to_owned());
+    let mut diameter = diameter::Config::new(local, server, name(host), REALM.to_owned());
     // The laboratory's connection is never idle between two authentications; a watchdog would fall into some of them by chance.
     diameter.watchdog = None;
+    diameter
+}
+
+fn hss_access(row: &RowPlan, sites: &Sites) -> HssAccess {
+    let diameter = diameter((sites.aaa, AAA_ID), sites);
     HssAccess { diameter, batch: row.options.eap.vector_batch, kept_max: SUBSCRIBERS_KEPT_MAX }
 }
 

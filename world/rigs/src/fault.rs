@@ -28,6 +28,11 @@ pub(crate) fn seed_of_device(row: &RowPlan, seed: &Seed) -> Seed {
     wrong_if(row.options.fault == Some(Fault::WrongPsk), seed)
 }
 
+/// The seed of the device's card, for a protocol that asks it without EAP.
+pub(crate) fn seed_of_card(row: &RowPlan, seed: &Seed) -> Seed {
+    wrong_if(row.options.fault == Some(Fault::WrongSimKey), seed)
+}
+
 /// The seed of the gateway's RADIUS secret.
 pub(crate) fn seed_of_gateway(row: &RowPlan, seed: &Seed) -> Seed {
     wrong_if(row.options.fault == Some(Fault::RadiusWrongSecret), seed)
@@ -90,9 +95,8 @@ pub(crate) fn hss(row: &RowPlan, mut config: HssConfig, seed: &Seed) -> HssConfi
 }
 
 /// The device's card, if it is used elsewhere between authentications.
-pub(crate) fn travelling_card(row: &RowPlan, ends: Option<&Ends>) -> Option<SharedCard> {
-    let travels = row.options.fault == Some(Fault::SqnOutOfRange);
-    ends.and_then(|ends| ends.card.clone()).filter(|_| travels)
+pub(crate) fn travelling_card(row: &RowPlan, card: Option<&SharedCard>) -> Option<SharedCard> {
+    card.filter(|_| row.options.fault == Some(Fault::SqnOutOfRange)).cloned()
 }
 
 /// Advances the card's sequence number beyond that of the subscriber database.

@@ -5,10 +5,12 @@ pub mod back_end;
 mod credentials;
 mod eap;
 mod fault;
+pub mod hip;
 pub mod ike;
 mod ipsec;
 mod knock;
 pub mod node;
+mod provider;
 mod sites;
 
 use std::collections::BTreeSet;
@@ -20,6 +22,7 @@ use keytoll_engine::trace::Protocol;
 use keytoll_esp::family::EspFamily;
 use keytoll_family::recognise::Udp;
 use keytoll_family::{Families, Family};
+use keytoll_hip::family::HipFamily;
 use keytoll_ike::family::IkeFamily;
 use keytoll_net::Socket;
 use keytoll_radius::family::RadiusFamily;
@@ -35,13 +38,22 @@ pub use credentials::{AAA_ID, Certificates, GW_ID, UE_ID};
 pub use keytoll_diameter::DIAMETER;
 pub use keytoll_ike::IKE;
 pub use keytoll_radius::RADIUS;
+pub use provider::provider;
 
 /// Every rig.
-pub static RIGS: &[&dyn Rig] = &[&IkeRig, &knock::KnockRig];
+pub static RIGS: &[&dyn Rig] = &[&IkeRig, &hip::HipRig, &knock::KnockRig];
 
 /// All protocol families. If several recognise a packet, the first one applies.
-pub static FAMILIES: Families =
-    &[&IkeFamily, &EspFamily, &RadiusFamily, &DiameterFamily, &EapFamily, &TlsFamily, &keytoll_knock::Knock];
+pub static FAMILIES: Families = &[
+    &IkeFamily,
+    &HipFamily,
+    &EspFamily,
+    &RadiusFamily,
+    &DiameterFamily,
+    &EapFamily,
+    &TlsFamily,
+    &keytoll_knock::Knock,
+];
 
 /// The protocol of a UDP datagram by its ports, if a family knows them.
 pub fn by_ports(from: Socket, to: Socket, payload: &[u8]) -> Option<Protocol> {

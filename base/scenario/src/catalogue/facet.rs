@@ -26,6 +26,8 @@ pub static PASSWORD: Facet = Facet { whom: "methods with a password", noun: "a p
 pub static TLS: Facet = Facet { whom: "methods with TLS", noun: "TLS" };
 /// The device has a SIM or USIM, and the HSS is asked for vectors.
 pub static CARD: Facet = Facet { whom: "methods with a card", noun: "a SIM" };
+/// The card answers inside EAP, to an AAA server.
+pub static EAP_CARD: Facet = Facet { whom: "EAP methods with a card", noun: "EAP and a SIM" };
 /// The card counts authentications (3GPP TS 33.102 §6.3).
 pub static USIM: Facet = Facet { whom: "methods with a USIM", noun: "a USIM" };
 /// GSM challenges, two or three of them (RFC 4186).
@@ -33,6 +35,9 @@ pub static SIM: Facet = Facet { whom: "EAP-SIM", noun: "GSM challenges" };
 /// Other makers' programs can be its device and gateway.
 pub static FOREIGN_ENDS: Facet =
     Facet { whom: "methods that foreign daemons speak", noun: "foreign daemons that speak it" };
+/// Tunnel mode or transport mode is agreed on for its SAs.
+pub static ESP_MODES: Facet =
+    Facet { whom: "methods that agree on ESP's mode", noun: "a choice between tunnel and transport mode" };
 /// A pair of IPsec SAs for traffic comes of it.
 pub static IPSEC: Facet = Facet { whom: "methods with IPsec", noun: "IPsec" };
 

@@ -18,6 +18,7 @@ pub static FAMILY: Family = Family {
     check: |_, _, _| Ok(()),
     foreign_limits: &[],
     profile_suites: |_| &[],
+    key_kind: |_, _| None,
     advice: |_| None,
 };
 

@@ -1,8 +1,11 @@
 //! Families of protocols, one file each: its methods, its options, and what of them does not go together. A family more is
 //! its file, a line in [`FAMILIES`] and, if it has options of its own, a field of [`Options`].
 
+pub mod hip;
 pub mod ike;
 pub mod knock;
+
+use keytoll_crypto_api::algorithm::KeyKind;
 
 use crate::catalogue::{Fault, Method};
 use crate::diagnostic::ScenarioError;
@@ -28,18 +31,22 @@ pub struct Family {
     pub(crate) foreign_limits: &'static [Limit],
     /// The suites that a profile of a method sets side by side, unless others are asked for; none: the usual one alone.
     pub profile_suites: fn(&Method) -> &'static [&'static str],
+    /// The kind of the keys that sign in its own exchange; none without signatures.
+    pub(crate) key_kind: fn(&Options, &Method) -> Option<KeyKind>,
     /// What a row of its methods says and should not, in one sentence.
     pub(crate) advice: fn(&RowPlan) -> Option<String>,
 }
 
 /// Every family, in the order of the catalogue.
-pub static FAMILIES: &[&Family] = &[&ike::FAMILY, &knock::FAMILY];
+pub static FAMILIES: &[&Family] = &[&ike::FAMILY, &hip::FAMILY, &knock::FAMILY];
 
 /// What a row can vary besides method, network, topology and suites.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Options {
     /// How IKE SAs are set up, kept and proved.
     pub ike: ike::Options,
+    /// How associations of HIP are set up and kept.
+    pub hip: hip::Options,
     /// The certificates that are shown, in whatever protocol.
     pub certificates: certificates::Options,
     /// The SAs for traffic.
@@ -62,6 +69,7 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             ike: ike::Options::default(),
+            hip: hip::Options::default(),
             certificates: certificates::Options::default(),
             ipsec: ipsec::Options::default(),
             eap: eap::Options::default(),
@@ -71,6 +79,13 @@ impl Default for Options {
             fault: None,
             traffic: traffic::Traffic::default(),
         }
+    }
+}
+
+impl Options {
+    /// The kind of the keys that sign in a method's own exchange; none without signatures.
+    pub fn key_kind(&self, method: &Method) -> Option<KeyKind> {
+        (method.family.key_kind)(self, method)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::settings::Settings;
 use super::{BOOLEAN, Setting, field};
-use crate::catalogue::facet::{CARD, EAP, SIM};
+use crate::catalogue::facet::{EAP, EAP_CARD, SIM};
 use crate::diagnostic::ScenarioError;
 use crate::tree::Item;
 
@@ -56,7 +56,7 @@ pub(crate) static SETTINGS: &[Setting] = &[
             ToString::to_string
         ),
     )
-    .of(&CARD),
+    .of(&EAP_CARD),
     Setting::new(
         "triplets",
         &["2 to 3"],
@@ -74,7 +74,7 @@ pub(crate) static SETTINGS: &[Setting] = &[
         "the AAA server gives out pseudonyms",
         field!(options.eap.pseudonyms, Item::boolean, ToString::to_string),
     )
-    .of(&CARD),
+    .of(&EAP_CARD),
     Setting::new(
         "fast_reauth",
         &["0 to 65535"],
@@ -85,7 +85,7 @@ pub(crate) static SETTINGS: &[Setting] = &[
             ToString::to_string
         ),
     )
-    .of(&CARD),
+    .of(&EAP_CARD),
     Setting::new(
         "accounting",
         BOOLEAN,

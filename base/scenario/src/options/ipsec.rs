@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use super::{Setting, field, list, print_rekey, quoted};
-use crate::catalogue::facet::IPSEC;
+use crate::catalogue::facet::{ESP_MODES, IPSEC};
 use crate::diagnostic::ScenarioError;
 use crate::families;
 use crate::quantity::{self, Kind};
@@ -25,6 +25,14 @@ pub struct Options {
 impl Default for Options {
     fn default() -> Self {
         Self { mode: Mode::Transport, rekey_after: None, limits: SaLimits::default() }
+    }
+}
+
+impl Options {
+    /// Whether anything gives SAs new keys.
+    pub(crate) const fn is_rekeyed(&self) -> bool {
+        let SaLimits { rekey_bytes, rekey_packets, .. } = self.limits;
+        self.rekey_after.is_some() || rekey_bytes.is_some() || rekey_packets.is_some()
     }
 }
 
@@ -101,7 +109,7 @@ pub(crate) static SETTINGS: &[Setting] = &[
             mode.name()
         )),
     )
-    .of(&IPSEC)
+    .of(&ESP_MODES)
     .needs(|options, _| options.has_traffic_sa() || options.has_inner_address(), CHILDLESS),
     of_child(
         "rekey_child",

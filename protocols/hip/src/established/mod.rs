@@ -67,6 +67,8 @@ pub(crate) struct Standing {
     offered: Option<Box<rekey::Offered>>,
     /// What waits to be said, one of each kind.
     tasks: VecDeque<Task>,
+    /// When the SAs are to get new keys.
+    rekey_at: Option<Time>,
 }
 
 /// What is to be said in an UPDATE.
@@ -141,6 +143,7 @@ impl Standing {
             outstanding: None,
             offered: None,
             tasks: VecDeque::new(),
+            rekey_at: rekey_at(env),
         };
         Some((standing, child))
     }
@@ -204,7 +207,8 @@ impl Established {
             standing.outstanding.as_ref().map(|outstanding| (outstanding.retry.at(), "UPDATE again"));
         let retiring = standing.retiring.iter().map(|(_, at)| (*at, "old SA"));
         let r2 = self.r2.as_ref().map(|(_, until)| (*until, "R2 again"));
-        retiring.chain(outstanding).chain(r2).chain(unused).min()
+        let rekey = standing.rekey_at.map(|at| (at, "rekey"));
+        retiring.chain(outstanding).chain(r2).chain(unused).chain(rekey).min()
     }
 
     fn unused_at(&self, core: &Core) -> Option<(Time, &'static str)> {
@@ -226,6 +230,14 @@ impl Established {
         if self.standing.is_given_up(core, env) {
             return closing::close(self, core, Reason::Timeout, env);
         }
+        if self.standing.rekey_at.take_if(|at| *at <= now).is_some() {
+            return self.on_task(Task::Rekey, core, env);
+        }
         State::Established(self)
     }
+}
+
+/// When SAs that are new now are to get other keys.
+pub(crate) fn rekey_at(env: &Env<'_, '_>) -> Option<Time> {
+    env.shared.config.rekey_after.map(|after| env.now() + after)
 }

@@ -2,7 +2,7 @@
 
 use keytoll_crypto_api::{KeyPair, about};
 
-use super::{KeyAgreement, Standing};
+use super::{KeyAgreement, Standing, rekey_at};
 use crate::association::Core;
 use crate::endpoint::Env;
 use crate::esp;
@@ -100,6 +100,7 @@ impl Standing {
         };
         let old = std::mem::replace(&mut self.inbound_spi, spis.0);
         self.outbound_spi = spis.1;
+        self.rekey_at = rekey_at(env);
         child.reveal(env.cx.trace);
         env.emit(Event::ChildRekeyed { association: core.id, old, new: Box::new(child) });
         self.retire(old, core, env);

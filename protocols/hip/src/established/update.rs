@@ -112,8 +112,7 @@ impl Established {
             env.discard(doubt);
             return State::Established(self);
         }
-        core.heard = env.now();
-        // RFC 7401 §4.4.3: an UPDATE ends R2-SENT.
+        // RFC 7401 §4.4.3: an UPDATE ends R2-SENT. It carries no data: new keys alone do not keep an association in use.
         self.r2 = None;
         let heard = Heard::read(packet).map_err(|error| error.field);
         let done = heard.and_then(|heard| self.standing.hear(&heard, (packet, route), core, env));

@@ -42,6 +42,22 @@ fn keys_are_replaced_in_three_packets() {
     }
 }
 
+/// And what carries nothing but them is not kept for it.
+#[test]
+fn keys_are_replaced_by_the_clock() {
+    let [a, b] = base_pair();
+    let timed = Config { rekey_after: Some(Duration::from_secs(10)), ..a };
+    let [timed, b] = [timed, b].map(|it| Config { unused_after: Some(Duration::from_secs(35)), ..it });
+    let mut world = up([timed, b]);
+    let before = world.child(B).inbound_spi;
+    world.run(Duration::from_secs(30));
+    assert_eq!(world.sent.len(), 2 * 3, "{}", world.ladder());
+    world.assert_agreement(A, B);
+    assert_ne!(world.child(B).inbound_spi, before);
+    world.run(Duration::from_secs(120));
+    world.assert_nothing_is_kept();
+}
+
 #[test]
 fn one_side_alone_may_want_new_keys() {
     let [a, b] = base_pair();

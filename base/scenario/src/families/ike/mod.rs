@@ -15,7 +15,8 @@ use keytoll_engine::trace::Node;
 use super::Family;
 use crate::catalogue::eap::Proof;
 use crate::catalogue::facet::{
-    CARD, CERTIFICATES, EAP, FOREIGN_ENDS, Facet, IPSEC, PASSWORD, SHARED_KEY, SIGNATURES, SIM, TLS, USIM,
+    CARD, CERTIFICATES, EAP, EAP_CARD, ESP_MODES, FOREIGN_ENDS, Facet, IPSEC, PASSWORD, SHARED_KEY,
+    SIGNATURES, SIM, TLS, USIM,
 };
 use crate::catalogue::suites::{DEFAULT_IKE, DEFAULT_IKEV1};
 use crate::catalogue::{EAP_METHODS, EapMethod, Method};
@@ -30,6 +31,7 @@ pub static FAMILY: Family = Family {
     check: check::check,
     foreign_limits: foreign::LIMITS,
     profile_suites: |method| if method.phase1().is_some() { &IKEV1_PROFILE_SUITES } else { &[] },
+    key_kind: options::key_kind,
     advice: advice::of,
 };
 
@@ -138,7 +140,7 @@ fn ikev2_psk() -> Method {
         source: "RFC 7296 §2.15".to_owned(),
         family: &FAMILY,
         nodes: &[Node::Ue, Node::Gw],
-        facets: vec![&IKE, &IPSEC, &FOREIGN_ENDS, &IKEV2, &SHARED_KEY],
+        facets: vec![&IKE, &IPSEC, &ESP_MODES, &FOREIGN_ENDS, &IKEV2, &SHARED_KEY],
         eap: None,
         key: None,
         suite: Some(DEFAULT_IKE),
@@ -153,7 +155,16 @@ fn signing(key: KeyKind, name: &'static str, of_key: &str, source: &str) -> Meth
         name,
         summary: format!("IKEv2, certificates, {of_key}"),
         source: source.to_owned(),
-        facets: vec![&IKE, &IPSEC, &FOREIGN_ENDS, &IKEV2, &SIGNATURES, &IKEV2_SIGNATURES, &CERTIFICATES],
+        facets: vec![
+            &IKE,
+            &IPSEC,
+            &ESP_MODES,
+            &FOREIGN_ENDS,
+            &IKEV2,
+            &SIGNATURES,
+            &IKEV2_SIGNATURES,
+            &CERTIFICATES,
+        ],
         key: Some(key),
         own: &SIGNATURE,
         ..ikev2_psk()
@@ -163,15 +174,24 @@ fn signing(key: KeyKind, name: &'static str, of_key: &str, source: &str) -> Meth
 /// The device proves itself with EAP, the gateway with an RSA-2048 certificate (RFC 7296 §2.16).
 fn with_eap(eap: &'static EapMethod) -> Method {
     let remark = if eap.remark.is_empty() { String::new() } else { format!(", {}", eap.remark) };
-    let mut facets =
-        vec![&IKE, &IPSEC, &FOREIGN_ENDS, &IKEV2, &SIGNATURES, &IKEV2_SIGNATURES, &EAP, &IKEV2_EAP];
+    let mut facets = vec![
+        &IKE,
+        &IPSEC,
+        &ESP_MODES,
+        &FOREIGN_ENDS,
+        &IKEV2,
+        &SIGNATURES,
+        &IKEV2_SIGNATURES,
+        &EAP,
+        &IKEV2_EAP,
+    ];
     if eap.has_tls {
         facets.extend([&CERTIFICATES, &TLS]);
     }
     let of_proof: &[&Facet] = match eap.proof {
         Proof::Password => &[&PASSWORD],
-        Proof::Sim => &[&CARD, &SIM],
-        Proof::Usim => &[&CARD, &USIM],
+        Proof::Sim => &[&CARD, &EAP_CARD, &SIM],
+        Proof::Usim => &[&CARD, &EAP_CARD, &USIM],
         Proof::Certificate => &[],
     };
     facets.extend(of_proof);
@@ -197,7 +217,7 @@ fn ikev1_psk(name: &'static str, summary: &str, own: &'static Exchange, standing
         name,
         summary: summary.to_owned(),
         source: "RFC 2409 §5.4".to_owned(),
-        facets: vec![&IKE, &IPSEC, &FOREIGN_ENDS, &IKEV1, &SHARED_KEY],
+        facets: vec![&IKE, &IPSEC, &ESP_MODES, &FOREIGN_ENDS, &IKEV1, &SHARED_KEY],
         suite: Some(DEFAULT_IKEV1),
         standing,
         own,
@@ -209,7 +229,7 @@ fn ikev1_psk(name: &'static str, summary: &str, own: &'static Exchange, standing
 fn ikev1_rsa(name: &'static str, mode: &str, own: &'static Exchange) -> Method {
     Method {
         source: "RFC 2409 §5.1".to_owned(),
-        facets: vec![&IKE, &IPSEC, &FOREIGN_ENDS, &IKEV1, &SIGNATURES, &IKEV1_RSA, &CERTIFICATES],
+        facets: vec![&IKE, &IPSEC, &ESP_MODES, &FOREIGN_ENDS, &IKEV1, &SIGNATURES, &IKEV1_RSA, &CERTIFICATES],
         key: Some(KeyKind::Rsa2048),
         ..ikev1_psk(
             name,

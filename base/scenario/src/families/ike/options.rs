@@ -288,18 +288,18 @@ fn rsa_length(kind: KeyKind) -> usize {
     kind.rsa_bits().expect("only RSA keys can be set")
 }
 
-impl families::Options {
-    /// The kind of the keys that sign in IKE; none without signatures.
-    pub fn key_kind(&self, method: &Method) -> Option<KeyKind> {
-        if method.has(&IKEV1_RSA) {
-            return Some(self.ike.rsa_bits);
-        }
-        if method.has(&IKEV2_EAP) {
-            return Some(self.ike.gateway_key);
-        }
-        method.key
+/// The kind of the keys that sign in IKE; none without signatures.
+pub(super) fn key_kind(options: &families::Options, method: &Method) -> Option<KeyKind> {
+    if method.has(&IKEV1_RSA) {
+        return Some(options.ike.rsa_bits);
     }
+    if method.has(&IKEV2_EAP) {
+        return Some(options.ike.gateway_key);
+    }
+    method.key
+}
 
+impl families::Options {
     /// Whether an SA for traffic is set up (RFC 6023: an IKE SA can be childless).
     pub const fn has_traffic_sa(&self) -> bool {
         !self.ike.childless

@@ -15,11 +15,11 @@ mod reauthenticate;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use keytoll_crypto_api::Rng;
+use keytoll_crypto_api::{Crypto, Rng};
 use keytoll_engine::Ctx;
 
 use super::attribute::Attribute;
-use super::card::Card;
+use super::card::{Answer, Card, Refused};
 use super::flavour::{Flavour, subtype};
 use super::keys::Session;
 use super::message::{Builder, Fault, Message};
@@ -67,6 +67,14 @@ impl SharedCard {
     /// Simulates that the card was used for so many authentications in another network: its sequence numbers are ahead.
     pub fn used_elsewhere(&self, authentications: u64) {
         self.lock().advance(authentications);
+    }
+
+    /// Verifies AUTN and answers, for a protocol that asks the card without EAP.
+    ///
+    /// # Errors
+    /// The [`Refused`] reason.
+    pub fn umts(&self, rand: &[u8; 16], autn: &[u8; 16], crypto: &mut dyn Crypto) -> Result<Answer, Refused> {
+        self.lock().umts(rand, autn, crypto)
     }
 
     /// Simulates that the card has seen more fast re-authentications than the server.

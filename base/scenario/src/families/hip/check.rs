@@ -1,0 +1,42 @@
+//! What does not go together in HIP, refused with a sentence each.
+
+use keytoll_crypto_api::algorithm::{Encryption, Integrity};
+use keytoll_crypto_api::suite::Suite;
+
+use crate::catalogue::Method;
+use crate::diagnostic::ScenarioError;
+use crate::options::ipsec::ESP_SUITE;
+use crate::options::settings::{Settings, value_of};
+use crate::tree::Item;
+
+/// The suites of ESP that HIP can negotiate (RFC 7402 §5.1.2).
+pub const ESP_SUITES: [(Encryption, Option<Integrity>); 8] = [
+    (Encryption::Aes128Gcm16, None),
+    (Encryption::Aes128Gcm8, None),
+    (Encryption::Aes128Ccm16, None),
+    (Encryption::Aes128Ccm8, None),
+    (Encryption::Aes128Gmac, None),
+    (Encryption::Aes128Cbc, Some(Integrity::HmacSha256_128)),
+    (Encryption::Aes256Cbc, Some(Integrity::HmacSha256_128)),
+    (Encryption::Null, Some(Integrity::HmacSha256_128)),
+];
+/// RFC 7402 §5.1.2: an ESP_TRANSFORM has at most six suites.
+const SUITES_MAX: usize = 6;
+
+/// Refuses settings of a row.
+pub(super) fn check(settings: &Settings, _: &'static Method, blame: &Item) -> Result<(), ScenarioError> {
+    let at = || value_of(blame, ESP_SUITE);
+    if settings.esp_suites.len() > SUITES_MAX {
+        return Err(at().spot.error("HIP offers six suites of ESP at most", "more than six"));
+    }
+    let Some(strange) = settings.esp_suites.iter().find(|suite| !is_of_hip(suite)) else { return Ok(()) };
+    let message = format!("HIP has no number for the ESP suite `{strange}`");
+    let hint = "`aes128gcm16`, `aes128gcm8`, `aes128ccm16`, `aes128ccm8`, `aes128-sha256`, `aes256-sha256` and the like \
+                (RFC 7402 §5.1.2)";
+    Err(at().spot.error(message, "this suite").hint(hint))
+}
+
+fn is_of_hip(suite: &Suite) -> bool {
+    let is_plain = suite.group.is_none() && !suite.esn;
+    is_plain && ESP_SUITES.contains(&(suite.encryption, suite.integrity))
+}

@@ -1,0 +1,84 @@
+//! The Host Identities of all rows of a plan: generated once, before any row runs.
+
+use std::collections::BTreeMap;
+
+use keytoll_crypto::{Provider, Real};
+use keytoll_crypto_api::algorithm::{Group, KeyKind};
+use keytoll_crypto_api::{Crypto, Seed};
+use keytoll_hip::HostIdentity;
+use keytoll_hip::identity::DietVariant;
+use keytoll_scenario::families::hip::{Dex, Exchange};
+use keytoll_scenario::plan::{Plan, RowPlan};
+
+use crate::credentials::{adopted, make_key};
+use crate::provider;
+
+/// What a pair of identities is made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Kind {
+    /// Keys that sign.
+    Base(KeyKind),
+    /// Keys that agree.
+    Diet(Dex),
+}
+
+impl Kind {
+    fn of(row: &RowPlan) -> Option<Self> {
+        let options = &row.options.hip;
+        Some(match row.method.own::<Exchange>()? {
+            Exchange::Base => Self::Base(options.host_identity),
+            Exchange::Diet | Exchange::DietAka => Self::Diet(options.dex),
+        })
+    }
+}
+
+/// The identities of a plan: of each kind the device's and the gateway's.
+#[derive(Clone)]
+pub(super) struct Identities(BTreeMap<Kind, [HostIdentity; 2]>);
+
+impl Identities {
+    /// Generates what the rows of a plan need. RSA keys need a prime search each.
+    pub(super) fn prepare(plan: &Plan) -> Self {
+        let kinds = plan.rows.iter().filter_map(Kind::of);
+        let mut made = BTreeMap::new();
+        for kind in kinds {
+            made.entry(kind).or_insert_with(|| ["ue", "gw"].map(|name| make(plan, kind, name)));
+        }
+        Self(made)
+    }
+
+    /// Those of a row.
+    pub(super) fn of(&self, row: &RowPlan) -> [HostIdentity; 2] {
+        let kind = Kind::of(row).and_then(|kind| self.0.get(&kind));
+        kind.expect("prepared for the plan of this row").clone()
+    }
+}
+
+/// An identity of the seed of a plan.
+fn make(plan: &Plan, kind: Kind, name: &str) -> HostIdentity {
+    let rng = &mut Seed::from(plan.seed).stream(&format!("hip/{name}"));
+    match kind {
+        // Keys that only pretend have HITs that are computed without a hash, too.
+        Kind::Base(kind) => {
+            HostIdentity::signing(adopted(plan, make_key(plan)(kind, rng)), &mut provider(plan))
+        }
+        Kind::Diet(dex) => {
+            let (group, variant) = of_dex(dex);
+            HostIdentity::agreeing(agreeing(plan).generate(group, rng), variant)
+        }
+    }
+    .expect("HIP has a Host Identity for every kind of the catalogue")
+}
+
+/// The group of the static keys of a text of the diet exchange, and the text.
+pub(super) const fn of_dex(dex: Dex) -> (Group, DietVariant) {
+    match dex {
+        Dex::Draft24 => (Group::X25519, DietVariant::Draft24),
+        Dex::Prototype => (Group::Ecp256, DietVariant::Prototype),
+    }
+}
+
+/// Who makes static keys: HITs are made of them, so they are real ones even where nothing is computed with them.
+fn agreeing(plan: &Plan) -> Provider {
+    if plan.crypto.computes() { provider(plan) } else { Provider::Real(Real::default()) }
+}

@@ -1,0 +1,54 @@
+//! The addresses and ports in a row of HIP.
+
+use std::net::IpAddr;
+
+use keytoll_hip::wire::packet::IP_PROTOCOL;
+use keytoll_net::Addr;
+use keytoll_net::ip::protocol::ESP;
+use keytoll_rig::Placement;
+use keytoll_scenario::plan::RowPlan;
+
+use crate::sites;
+
+/// RFC 9028 §4: HIP and ESP in UDP.
+const PORT: u16 = 10_500;
+
+/// The ports of HIP and of the HSS.
+pub(super) const STANDARD_PORTS: [u16; 2] = [PORT, sites::STANDARD_PORTS[2]];
+
+/// The addresses and ports of a row's nodes.
+#[derive(Debug, Clone)]
+pub(super) struct Sites {
+    pub(super) ue: IpAddr,
+    pub(super) gw: IpAddr,
+    /// The port of HIP in UDP; none: HIP is on IP.
+    port: Option<u16>,
+    /// The gateway's address on the other side, and the HSS.
+    pub(super) back_end: sites::Sites,
+}
+
+impl Sites {
+    /// Those of a row, of RFC 3849 and RFC 5737 in the laboratory. On the loopback interface there are no raw sockets.
+    pub(super) fn of(row: &RowPlan, placement: &Placement) -> Self {
+        let is_ipv6 = row.options.ipv6 && !placement.is_loopback();
+        let [ue, gw] = if is_ipv6 { ["2001:db8:1::2", "2001:db8:1::1"] } else { ["192.0.2.2", "192.0.2.1"] }
+            .map(|text| text.parse().expect("a literal address"));
+        Self {
+            ue: placement.address(ue, 1),
+            gw: placement.address(gw, 2),
+            port: placement.is_loopback().then(|| placement.port(PORT)),
+            back_end: sites::Sites::of(placement),
+        }
+    }
+
+    /// Where a node has its HIP.
+    pub(super) fn signalling(&self, ip: IpAddr) -> Addr {
+        self.port.map_or(Addr::Ip { ip, protocol: IP_PROTOCOL }, |port| Addr::udp(ip, port))
+    }
+
+    /// Where a node has its HIP, and its ESP.
+    pub(super) fn sockets(&self, ip: IpAddr) -> [Addr; 2] {
+        let signalling = self.signalling(ip);
+        [signalling, if self.port.is_some() { signalling } else { Addr::Ip { ip, protocol: ESP } }]
+    }
+}
