@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use keytoll_crypto_api::algorithm::{KeyKind, Standing};
+use keytoll_crypto_api::algorithm::{Group, KeyKind, Standing};
 use keytoll_crypto_api::suite::Suite;
 use keytoll_engine::trace::Node;
 
@@ -75,11 +75,20 @@ pub struct RowPlan {
 }
 
 impl RowPlan {
+    /// The groups for key agreement that it offers, of its suites and of its method's own exchange.
+    pub fn groups(&self) -> impl Iterator<Item = Group> {
+        let suites = self.suites.iter().chain(&self.esp_suites);
+        suites
+            .filter_map(|suite| suite.group)
+            .chain((self.method.family.groups)(&self.options, self.method).iter().copied())
+    }
+
     /// The standing of its worst algorithm, for the mark beside its name.
     pub fn standing(&self) -> Standing {
         let key = self.options.key_kind(self.method).map(KeyKind::standing);
         let suites = self.suites.iter().chain(&self.esp_suites).map(suites::standing);
-        suites.chain(key).chain([self.method.standing]).max().unwrap_or(Standing::Good)
+        let groups = self.groups().map(Group::standing);
+        suites.chain(groups).chain(key).chain([self.method.standing]).max().unwrap_or(Standing::Good)
     }
 }
 

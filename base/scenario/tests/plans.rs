@@ -11,6 +11,7 @@ use keytoll_engine::trace::Node;
 use keytoll_scenario::catalogue::scenarios::BUILTIN;
 use keytoll_scenario::catalogue::suites::{DEFAULT_ESP, DEFAULT_IKEV1};
 use keytoll_scenario::catalogue::{Fault, Impairments, List, Method, Topology, networks, signatures};
+use keytoll_scenario::families::hip;
 use keytoll_scenario::families::ike;
 use keytoll_scenario::families::ike::{CookiePolicy, GatewayAuth, Retransmission};
 use keytoll_scenario::plan::{
@@ -54,7 +55,8 @@ fn the_quickstart_is_what_the_readme_promises() {
     methods.dedup();
     // Of EAP methods with the same credential, in TLS or not, one may represent the others.
     let credential = |method: &Method| method.eap().map(|eap| (eap.proof, eap.has_tls));
-    for method in Method::all().filter(|method| method.phase1().is_none() && !methods.contains(method)) {
+    let is_ikev2 = |method: &&Method| method.own::<ike::Exchange>().is_some() && method.phase1().is_none();
+    for method in Method::all().filter(is_ikev2).filter(|method| !methods.contains(method)) {
         let stands_for_it =
             |other: &&'static Method| method.eap().is_some() && credential(other) == credential(method);
         assert!(methods.iter().any(stands_for_it), "{}", method.name());
@@ -218,8 +220,9 @@ fn other_makers_programs_are_swept_named_and_printed() {
 fn every_name_in_the_catalogue_works_in_a_scenario() {
     let names =
         |list: List| list.entries().into_iter().map(|entry| format!("{:?}", entry.name)).collect::<Vec<_>>();
-    let (of_v1, of_v2): (Vec<_>, Vec<_>) =
-        names(List::Methods).into_iter().partition(|name| name.starts_with("\"ikev1-"));
+    let (of_ike, others): (Vec<_>, Vec<_>) =
+        names(List::Methods).into_iter().partition(|name| name.contains("ike"));
+    let (of_v1, of_v2): (Vec<_>, Vec<_>) = of_ike.into_iter().partition(|name| name.starts_with("\"ikev1-"));
     let all_suites = names(List::Suites);
     let legacy = [DEFAULT_IKEV1, "aes128-sha1-prfsha1-modp1024", "3des-md5-prfmd5-modp1024"];
     let legacy = legacy.map(|name| format!("{name:?}")).to_vec();
@@ -234,6 +237,8 @@ fn every_name_in_the_catalogue_works_in_a_scenario() {
         let plan = parse("all", &text).unwrap();
         assert_eq!(plan.rows.len(), methods.len() * names(List::Networks).len() * suites.len());
     }
+    let text = format!("methods = [{}]\nnetworks = 'lte'", others.join(", "));
+    assert_eq!(parse("others", &text).unwrap().rows.len(), others.len());
     for topology in names(List::Topologies) {
         parse("topology", &format!("methods='ikev2-psk'\nnetworks='lte'\ntopologies = {topology}")).unwrap();
     }
@@ -446,7 +451,19 @@ fn options() -> impl Strategy<Value = Options> {
                     virtual_address: mode == 1,
                     retransmission,
                 };
-                let mut options = Options { ike, tls, ipv6, fault, traffic, ..Options::default() };
+                let hip = hip::Options {
+                    host_identity: if mode == 1 { KeyKind::Ed25519 } else { KeyKind::Rsa1024 },
+                    groups: hip::GROUPS[usize::from(mode)..].to_vec(),
+                    ciphers: hip::Cipher::ALL[usize::from(mode % 2)..].to_vec(),
+                    dex: hip::Dex::ALL[usize::from(mode % 2)],
+                    aka: hip::Aka::ALL[usize::from(mode % 2)],
+                    puzzle_bits: mode * 12,
+                    encrypt_host_id: mode == 1,
+                    rekey_with_new_keys: mode == 2,
+                    unused_after: Duration::from_secs(u64::from(life.0).min(31_536_000)),
+                    retransmission: hip::Retransmission { first: retransmission.first, tries: mode },
+                };
+                let mut options = Options { ike, hip, tls, ipv6, fault, traffic, ..Options::default() };
                 options.certificates.chain = Chain { initiator, responder };
                 options.ipsec.mode = if mode == 0 { Mode::Transport } else { Mode::Tunnel };
                 (options.ipsec.rekey_after, options.ipsec.limits) = (life.2, life.4);
@@ -489,6 +506,8 @@ fn row_plans() -> impl Strategy<Value = RowPlan> {
             // A childless SA offers no suite for a child.
             let usual = || vec![Suite::esp(DEFAULT_ESP).unwrap()];
             let esp_suites = if options.ike.childless { usual() } else { esp_suites };
+            let is_of_hip = method.own::<hip::Exchange>().is_some();
+            let (suites, esp_suites) = if is_of_hip { (Vec::new(), usual()) } else { (suites, esp_suites) };
             let signs_itself = method.has_chain() && options.certificates.chain.responder == 1;
             let is_of_list = |fault| fault == Fault::RevokedCertificate;
             let can_have =
@@ -506,8 +525,7 @@ fn cpus() -> impl Strategy<Value = CpuProfile> {
 }
 
 fn has_modp(row: &RowPlan) -> bool {
-    let suites = row.suites.iter().chain(&row.esp_suites);
-    suites.filter_map(|suite| suite.group).any(Group::is_modp)
+    row.groups().any(Group::is_modp)
 }
 
 fn plans() -> impl Strategy<Value = Plan> {

@@ -19,6 +19,7 @@ pub static FAMILY: Family = Family {
     foreign_limits: &[],
     profile_suites: |_| &[],
     key_kind: |_, _| None,
+    groups: |_, _| &[],
     advice: |_| None,
 };
 

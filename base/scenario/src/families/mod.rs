@@ -5,7 +5,7 @@ pub mod hip;
 pub mod ike;
 pub mod knock;
 
-use keytoll_crypto_api::algorithm::KeyKind;
+use keytoll_crypto_api::algorithm::{Group, KeyKind};
 
 use crate::catalogue::{Fault, Method};
 use crate::diagnostic::ScenarioError;
@@ -33,6 +33,8 @@ pub struct Family {
     pub profile_suites: fn(&Method) -> &'static [&'static str],
     /// The kind of the keys that sign in its own exchange; none without signatures.
     pub(crate) key_kind: fn(&Options, &Method) -> Option<KeyKind>,
+    /// The groups of its own exchange, where its suites have none.
+    pub(crate) groups: for<'a> fn(&'a Options, &Method) -> &'a [Group],
     /// What a row of its methods says and should not, in one sentence.
     pub(crate) advice: fn(&RowPlan) -> Option<String>,
 }

@@ -1,7 +1,6 @@
 //! Keys of the whole scenario without effect on any row. Their defaults may be written out.
 
 use keytoll_crypto_api::algorithm::Group;
-use keytoll_crypto_api::suite::Suite;
 use keytoll_engine::trace::Node;
 
 use crate::diagnostic::ScenarioError;
@@ -16,8 +15,7 @@ pub(super) fn check(document: &Table, plan: &Plan) -> Result<(), ScenarioError> 
 
 /// Only MODP groups leave a choice.
 fn exponents(document: &Table, plan: &Plan) -> Result<(), ScenarioError> {
-    let has_modp = |suite: &Suite| suite.group.is_some_and(Group::is_modp);
-    let agrees = |row: &RowPlan| row.suites.iter().chain(&row.esp_suites).any(has_modp);
+    let agrees = |row: &RowPlan| row.groups().any(Group::is_modp);
     match document.entry("exponents") {
         Some(entry) if plan.exponents != Exponents::Short && !plan.rows.iter().any(agrees) => {
             let message = "`exponents` means nothing without a MODP group".to_owned();

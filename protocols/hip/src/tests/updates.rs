@@ -50,7 +50,7 @@ fn keys_are_replaced_by_the_clock() {
     let [timed, b] = [timed, b].map(|it| Config { unused_after: Some(Duration::from_secs(35)), ..it });
     let mut world = up([timed, b]);
     let before = world.child(B).inbound_spi;
-    world.run(Duration::from_secs(30));
+    world.run(Duration::from_secs(25));
     assert_eq!(world.sent.len(), 2 * 3, "{}", world.ladder());
     world.assert_agreement(A, B);
     assert_ne!(world.child(B).inbound_spi, before);

@@ -9,9 +9,9 @@ use keytoll_eap::simaka::centre::Subscriber;
 use keytoll_eap::simaka::identity::Imsi;
 use keytoll_eap::simaka::milenage::Milenage;
 use keytoll_eap::simaka::sqn::Sqn;
-use keytoll_engine::Datagram;
 use keytoll_engine::trace::NoTrace;
-use keytoll_net::{Addr, Socket};
+use keytoll_engine::{Datagram, Engine, Time};
+use keytoll_net::Socket;
 
 use super::*;
 use crate::hss::{Hss, HssConfig};

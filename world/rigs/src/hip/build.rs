@@ -100,9 +100,5 @@ mod tests {
         assert!(catalogue::ESP_SUITES.iter().all(|suite| suites.contains(&Some(*suite))));
         assert_eq!(suites.len(), catalogue::ESP_SUITES.len());
         assert!(catalogue::GROUPS.iter().all(|group| keytoll_hip::number::GroupId::of(*group).is_some()));
-        assert_eq!(
-            Some(&Exchange::Base),
-            keytoll_scenario::catalogue::Method::named("hip-bex").and_then(|it| it.own())
-        );
     }
 }

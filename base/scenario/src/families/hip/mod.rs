@@ -25,6 +25,7 @@ pub static FAMILY: Family = Family {
     foreign_limits: &[],
     profile_suites: |_| &[],
     key_kind: |options, method| method.has(&HIP_BASE).then_some(options.hip.host_identity),
+    groups: |options, method| if method.has(&HIP_BASE) { &options.hip.groups } else { &[] },
     advice: |_| None,
 };
 

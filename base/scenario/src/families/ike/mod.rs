@@ -32,6 +32,7 @@ pub static FAMILY: Family = Family {
     foreign_limits: foreign::LIMITS,
     profile_suites: |method| if method.phase1().is_some() { &IKEV1_PROFILE_SUITES } else { &[] },
     key_kind: options::key_kind,
+    groups: |_, _| &[],
     advice: advice::of,
 };
 
