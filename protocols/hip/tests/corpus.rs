@@ -30,9 +30,20 @@ fn the_corpus_of_the_codec() {
     assert!(files >= 10, "only {files} files in the corpus");
 }
 
+/// A whole exchange brings an association up.
+fn assert_whole(name: &str, up: usize) {
+    assert!(up == 1 || !name.ends_with("-whole"), "{name} is an exchange with an end");
+}
+
 #[test]
 fn the_corpus_of_the_responder() {
-    let files = replay("hip_responder", |_, bytes| responder::run(bytes));
+    let files = replay("hip_responder", |name, bytes| assert_whole(name, responder::run(bytes)));
+    assert!(files >= 10, "only {files} files in the corpus");
+}
+
+#[test]
+fn the_corpus_of_the_responder_of_the_diet_exchange() {
+    let files = replay("hip_diet_responder", |name, bytes| assert_whole(name, responder::run_diet(bytes)));
     assert!(files >= 10, "only {files} files in the corpus");
 }
 
@@ -41,10 +52,11 @@ proptest! {
     fn any_bytes(bytes: Vec<u8>) {
         codec::check(&bytes);
         responder::run(&bytes);
+        responder::run_diet(&bytes);
     }
 
     #[test]
-    fn any_steps(exchange in 0_u8..3, packets in 0_u8..8, steps in prop::collection::vec((0_u8..5, any::<[u8; 3]>()), 0..12)) {
+    fn any_steps(exchange in 0_u8..3, packets in 0_u8..64, steps in prop::collection::vec((0_u8..5, any::<[u8; 3]>()), 0..12)) {
         let mut input = vec![exchange, packets];
         for (step, rest) in steps {
             let len = [0, 3, 0, 0, 1][usize::from(step)];
@@ -52,5 +64,6 @@ proptest! {
             input.extend_from_slice(if step == 0 { &[0, 0] } else { &rest[..len] });
         }
         responder::run(&input);
+        responder::run_diet(&input);
     }
 }

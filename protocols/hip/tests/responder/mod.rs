@@ -1,9 +1,13 @@
-//! Any bytes as what a responder lives through: the fuzz target `hip_responder`, and the test that replays its corpus.
+//! Any bytes as what a responder lives through: the fuzz targets `hip_responder` and `hip_diet_responder`, and the test that
+//! replays their corpora.
 //!
 //! Null cryptography, so that the bytes can forge everything. The format:
 //!
-//!   Exchange(1) Packets(1) Step(*)     exchange: 0 base, 1 diet of draft 24, 2 diet of the prototypes; and so many packets of a
-//!                                      true exchange have been delivered
+//!   Exchange(1) Packets(1) Step(*)     exchange: 0 base, 1 diet of draft 24, 2 diet of the prototypes; for `hip_diet_responder`
+//!                                      0 diet of draft 24, 1 diet of the prototypes, 2 diet of draft 24 with AKA.
+//!                                      The lowest three bits of packets: so many of a true exchange have been delivered. The
+//!                                      next two: the card 0 answers, 1 wants another challenge first, 2 does not believe the
+//!                                      network, 3 answers wrongly. The next one: the HSS has no vector.
 //!   0 Length(2) Bytes(*)               a packet to the responder, with the right checksum
 //!   1 At(2) Value(1)                   the last packet that the initiator sent, with one octet changed
 //!   2                                  the next packet of the true exchange is delivered
@@ -17,12 +21,13 @@ use std::net::{IpAddr, Ipv4Addr};
 
 use keytoll_crypto::{Null, Real, keys};
 use keytoll_crypto_api::algorithm::{Group, KeyKind};
-use keytoll_crypto_api::{Crypto, Rng};
+use keytoll_crypto_api::{Crypto, Rng, Secret};
 use keytoll_engine::trace::NoTrace;
 use keytoll_engine::{Ctx, Datagram, Engine, Input, Output, Time};
-use keytoll_hip::config::{Config, Limits};
-use keytoll_hip::event::{AssociationId, Command, Event};
+use keytoll_hip::config::{Aka, Config, Limits};
+use keytoll_hip::event::{Answer, AssociationId, Command, Event, Refused, Vector};
 use keytoll_hip::identity::DietVariant;
+use keytoll_hip::wire::aka::{Challenge, Response};
 use keytoll_hip::wire::builder::put_checksum;
 use keytoll_hip::wire::header::HEADER_LEN;
 use keytoll_hip::{Endpoint, HostIdentity};
@@ -39,29 +44,68 @@ fn at(ip: IpAddr) -> Addr {
     Addr::Ip { ip, protocol: 139 }
 }
 
-fn config(exchange: u8, name: &str) -> Config {
+/// What both hosts speak.
+#[derive(Clone, Copy)]
+enum Exchange {
+    Base,
+    Draft24,
+    Prototype,
+    Aka,
+}
+
+fn config(exchange: Exchange, name: &str) -> Config {
     let rng = &mut Rng::named(7, name);
-    let (identity, variant) = match exchange % 3 {
-        0 => {
+    let mut agreeing = |group, variant| {
+        let key = Real::default().generate(group, &mut *rng);
+        (HostIdentity::agreeing(key, variant), variant)
+    };
+    let (identity, variant) = match exchange {
+        Exchange::Draft24 | Exchange::Aka => agreeing(Group::X25519, DietVariant::Draft24),
+        Exchange::Prototype => agreeing(Group::Ecp256, DietVariant::Prototype),
+        Exchange::Base => {
             let key = keys::generate_null(KeyKind::EcdsaP256, rng);
             (HostIdentity::signing(key, &mut Null), DietVariant::default())
         }
-        which => {
-            let (group, variant) = match which {
-                1 => (Group::X25519, DietVariant::Draft24),
-                _ => (Group::Ecp256, DietVariant::Prototype),
-            };
-            (HostIdentity::agreeing(Real::default().generate(group, rng), variant), variant)
-        }
+    };
+    let aka = match (exchange, name) {
+        (Exchange::Aka, "a") => Aka::Subscriber(b"001010000000001".to_vec()),
+        (Exchange::Aka, _) => Aka::Required,
+        _ => Aka::None,
     };
     let limits = Limits { associations_max: ASSOCIATIONS_MAX, ..Limits::default() };
-    Config { variant, limits, ..Config::new(vec![identity.expect("a kind that HIP has")]) }
+    Config { variant, limits, aka, ..Config::new(vec![identity.expect("a kind that HIP has")]) }
+}
+
+/// What card and HSS do, bit by bit.
+#[derive(Clone, Copy)]
+struct Subscription(u8);
+
+impl Subscription {
+    fn vector(self, is_second: bool) -> Result<Box<Vector>, Refused> {
+        if self.0 & 4 != 0 {
+            return Err(Refused);
+        }
+        let challenge = Challenge { rand: [if is_second { 2 } else { 1 }; 16], autn: [9; 16] };
+        let (expected, key) = (Secret::from(&[7; 8][..]), Secret::from(&[5; 32][..]));
+        Ok(Box::new(Vector { challenge, expected, key }))
+    }
+
+    fn answer(self, challenge: Challenge) -> Box<Answer> {
+        let response = match self.0 & 3 {
+            1 if challenge.rand[0] == 1 => Response::Auts([3; 14]),
+            2 => Response::Reject,
+            3 => Response::Res(vec![8; 8]),
+            _ => Response::Res(vec![7; 8]),
+        };
+        Box::new(Answer { response, key: Secret::from(&[5; 32][..]) })
+    }
 }
 
 /// Two hosts, and the packets between them that wait for their delivery.
 struct World {
     initiator: Endpoint,
     responder: Endpoint,
+    subscription: Subscription,
     now: Time,
     waiting: VecDeque<Datagram>,
     /// The last packet that the initiator sent.
@@ -71,12 +115,13 @@ struct World {
 }
 
 impl World {
-    fn new(exchange: u8) -> Self {
+    fn new(exchange: Exchange, subscription: Subscription) -> Self {
         let [initiator, responder] = ["a", "b"].map(|name| config(exchange, name));
         let peer = Some(responder.identities[0].hit());
         let mut world = Self {
             initiator: Endpoint::new(initiator, Rng::named(1, "a/hip")),
             responder: Endpoint::new(responder, Rng::named(1, "b/hip")),
+            subscription,
             now: Time::ZERO,
             waiting: VecDeque::new(),
             last: None,
@@ -94,7 +139,7 @@ impl World {
         for output in outputs {
             match output {
                 Output::Datagram(datagram) => self.send(host, datagram),
-                Output::Event(event) if host == RESPONDER => self.note(&event),
+                Output::Event(event) => self.note(host, &event),
                 _ => {}
             }
         }
@@ -111,12 +156,22 @@ impl World {
         }
     }
 
-    fn note(&mut self, event: &Event) {
+    fn note(&mut self, host: IpAddr, event: &Event) {
         match event {
-            Event::Established(established) => {
+            Event::VectorWanted { association, resynchronise, .. } => {
+                let vector = self.subscription.vector(resynchronise.is_some());
+                self.handle(host, Input::Command(Command::Vector(*association, vector)));
+            }
+            Event::Challenged(association, challenge) => {
+                let answer = self.subscription.answer(*challenge);
+                self.handle(host, Input::Command(Command::Answer(*association, answer)));
+            }
+            Event::Established(established) if host == RESPONDER => {
                 assert!(self.up.insert(established.association), "an association is established once");
             }
-            Event::Closed(id, _) => assert!(self.up.remove(id), "what was not up is not closed"),
+            Event::Closed(id, _) if host == RESPONDER => {
+                assert!(self.up.remove(id), "what was not up is not closed");
+            }
             _ => {}
         }
     }
@@ -191,14 +246,25 @@ impl World {
     }
 }
 
-/// Runs an input.
-pub(crate) fn run(bytes: &[u8]) {
+/// Runs an input of a responder of any exchange; says how many associations were up before its owner closed them.
+pub(crate) fn run(bytes: &[u8]) -> usize {
+    run_one_of([Exchange::Base, Exchange::Draft24, Exchange::Prototype], bytes)
+}
+
+/// The same of the diet exchange, with AKA and without.
+pub(crate) fn run_diet(bytes: &[u8]) -> usize {
+    run_one_of([Exchange::Draft24, Exchange::Prototype, Exchange::Aka], bytes)
+}
+
+fn run_one_of(exchanges: [Exchange; 3], bytes: &[u8]) -> usize {
     let mut r = Reader::new(bytes);
-    let (Ok(exchange), Ok(packets)) = (r.u8("exchange"), r.u8("packets")) else { return };
-    let mut world = World::new(exchange);
+    let (Ok(exchange), Ok(packets)) = (r.u8("exchange"), r.u8("packets")) else { return 0 };
+    let mut world = World::new(exchanges[usize::from(exchange) % 3], Subscription(packets >> 3));
     for _ in 0..packets % 8 {
         world.deliver();
     }
     while world.step(&mut r).is_some() {}
+    let up = world.up.len();
     world.end();
+    up
 }
