@@ -7,8 +7,8 @@ use keytoll_crypto_api::algorithm::Group;
 
 use crate::hit::Hit;
 use crate::identity::{DietVariant, HostIdentity};
+use crate::leniency::Leniency;
 use crate::number::{Cipher, EspSuite};
-use crate::wire::Leniency;
 
 /// Everything about one endpoint.
 #[derive(Debug, Clone)]

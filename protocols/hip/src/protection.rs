@@ -8,6 +8,7 @@ use keytoll_net::wire::DecodeError;
 use crate::identity::{DietVariant, HostIdentity, IdentityKey, PeerIdentity};
 use crate::keymat::HipKeys;
 use crate::number::{Cipher, HitSuite, ParameterType, Rhash};
+use crate::puzzle::PuzzleFunction;
 use crate::wire::encrypted::Encrypted;
 use crate::wire::parameter::write_parameter;
 use crate::wire::signature::Signature;
@@ -33,6 +34,13 @@ impl Exchange {
         match self {
             Self::Base(rhash) => rhash.hmac(),
             Self::Diet(_) => Prf::AesCmac128,
+        }
+    }
+
+    pub(crate) const fn puzzle(self) -> PuzzleFunction {
+        match self {
+            Self::Base(rhash) => PuzzleFunction::Rhash(rhash),
+            Self::Diet(_) => PuzzleFunction::Cmac,
         }
     }
 
@@ -102,15 +110,20 @@ impl Protection {
     }
 
     // RFC 7401 §6.4.1: HIP_MAC_2 is computed as if the responder's HOST_ID were at the end of R2.
-    /// Ends R2 of a base exchange.
-    pub(crate) fn finish_r2(&self, builder: &mut Builder, own: &HostIdentity, crypto: &mut dyn Crypto) {
+    /// Ends R2 of a base exchange; `kind` is the type of its signature.
+    pub(crate) fn finish_r2(
+        &self,
+        builder: &mut Builder,
+        (own, kind): (&HostIdentity, ParameterType),
+        crypto: &mut dyn Crypto,
+    ) {
         let host_id = host_id_parameter(own);
         let scope = builder.scope().and(&host_id);
         let mac = about(crypto, "HIP_MAC_2", |crypto| {
             crypto.prf(self.exchange.mac(), &self.keys.outbound.integrity, &scope.parts())
         });
         builder.parameter(ParameterType::HIP_MAC_2, |w| w.bytes(&mac));
-        sign(builder, ParameterType::HIP_SIGNATURE, own, crypto);
+        sign(builder, kind, own, crypto);
     }
 
     /// Checks HIP_MAC and, in the base exchange, HIP_SIGNATURE.
@@ -124,18 +137,18 @@ impl Protection {
         if self.exchange.is_diet() {
             return Ok(());
         }
-        check_signature(packet, peer, crypto)
+        check_signature(packet, ParameterType::HIP_SIGNATURE, peer, crypto)
     }
 
-    /// Checks HIP_MAC_2 and HIP_SIGNATURE of an R2, `host_id` being the responder's parameter.
+    /// Checks HIP_MAC_2 and the signature of an R2, of type `kind`, `host_id` being the responder's parameter.
     pub(crate) fn check_r2(
         &self,
         packet: &Packet<'_>,
-        (peer, host_id): (&PeerIdentity, &[u8]),
+        (peer, host_id, kind): (&PeerIdentity, &[u8], ParameterType),
         crypto: &mut dyn Crypto,
     ) -> Result<(), Doubt> {
         self.check_mac(packet, ParameterType::HIP_MAC_2, host_id, crypto)?;
-        check_signature(packet, peer, crypto)
+        check_signature(packet, kind, peer, crypto)
     }
 
     fn check_mac(
@@ -291,9 +304,13 @@ pub(crate) fn sign_r1(builder: &mut Builder, own: &HostIdentity, crypto: &mut dy
     sign(builder, ParameterType::HIP_SIGNATURE_2, own, crypto);
 }
 
-fn check_signature(packet: &Packet<'_>, peer: &PeerIdentity, crypto: &mut dyn Crypto) -> Result<(), Doubt> {
-    let parameter =
-        packet.one(ParameterType::HIP_SIGNATURE, "HIP_SIGNATURE").map_err(|_| "no HIP_SIGNATURE")?;
+fn check_signature(
+    packet: &Packet<'_>,
+    kind: ParameterType,
+    peer: &PeerIdentity,
+    crypto: &mut dyn Crypto,
+) -> Result<(), Doubt> {
+    let parameter = packet.one(kind, "HIP_SIGNATURE").map_err(|_| "no HIP_SIGNATURE")?;
     let scope = packet.scope(parameter.begins);
     verify(parameter.contents, &scope, peer, crypto)
 }

@@ -25,6 +25,7 @@ use crate::event::{ChildSa, Event, Reason};
 use crate::hit::Hit;
 use crate::identity::PeerIdentity;
 use crate::keymat::Keymat;
+use crate::leniency::Leniency;
 use crate::number::{EspSuite, GroupId, Rhash};
 use crate::protection::Protection;
 use crate::wire::key_exchange::DiffieHellman;
@@ -100,10 +101,15 @@ pub(crate) struct KeyAgreement {
 
 impl KeyAgreement {
     /// KEYMAT; none if the group rejects the peer's public value.
-    pub(crate) fn keymat(&self, hits: [Hit; 2], crypto: &mut dyn Crypto) -> Option<Keymat> {
+    pub(crate) fn keymat(
+        &self,
+        hits: [Hit; 2],
+        leniency: Leniency,
+        crypto: &mut dyn Crypto,
+    ) -> Option<Keymat> {
         let shared =
             about(crypto, "key agreement", |crypto| crypto.agree(&self.ours.private, &self.theirs)).ok()?;
-        Some(Keymat::base(self.rhash, &shared, &self.salt, hits, crypto))
+        Some(Keymat::base(self.rhash, leniency.kij(&shared), &self.salt, hits, crypto))
     }
 
     /// Our half, as DIFFIE_HELLMAN has it.

@@ -129,7 +129,8 @@ impl Standing {
             ours: ours.unwrap_or_else(|| before.ours.clone()),
             theirs: theirs.unwrap_or_else(|| before.theirs.clone()),
         };
-        let mut keymat = agreement.keymat([core.local, core.peer], crypto)?;
+        let leniency = env.shared.config.leniency;
+        let mut keymat = agreement.keymat([core.local, core.peer], leniency, crypto)?;
         let child = esp::draw(&mut keymat, self.esp_suite, spis, core, crypto)?;
         (self.keymat, self.agreement) = (keymat, Some(Box::new(agreement)));
         Some(child)

@@ -11,10 +11,11 @@ use keytoll_family::{
 use keytoll_net::wire::DecodeError;
 
 use crate::encapsulation::{PORT, hip_in_udp};
+use crate::leniency::Leniency;
 use crate::names::{self, HIP};
 use crate::number::{PacketType, ParameterType};
+use crate::wire::Packet;
 use crate::wire::packet::IP_PROTOCOL;
-use crate::wire::{Leniency, Packet};
 
 pub use words::Hip;
 
@@ -23,7 +24,7 @@ pub use words::Hip;
 pub struct HipFamily;
 
 /// What others send is shown as it is.
-const LENIENCY: Leniency = Leniency { any_order: true };
+const LENIENCY: Leniency = Leniency { any_order: true, ..Leniency::NONE };
 
 impl Family for HipFamily {
     fn protocols(&self) -> &'static [Protocol] {

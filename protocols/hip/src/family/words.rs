@@ -7,13 +7,14 @@ use keytoll_net::wire::{DecodeError, Reader};
 
 use super::{LENIENCY, message, without_marker};
 use crate::hit::Hit;
+use crate::leniency::Leniency;
 use crate::number::{Cipher, EspSuite, GroupId, HitSuite, NotifyType, PacketType, ParameterType};
 use crate::wire::esp::EspInfo;
 use crate::wire::host_id::HostIdAlgorithm;
 use crate::wire::key_exchange::DiffieHellman;
 use crate::wire::puzzle::{Puzzle, R1Counter, Solution};
 use crate::wire::update::{Notification, read_ack, read_locators, read_seq};
-use crate::wire::{HostId, Leniency, Packet, Parameter, lists};
+use crate::wire::{HostId, Packet, Parameter, lists};
 
 /// A HIP packet as its conversation sees it.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -36,13 +36,16 @@ pub(crate) fn send_i2(
     env: &mut Env<'_, '_>,
 ) -> Result<I2Sent, Refusal> {
     let agreement = agree(r1, rhash, &choice.solution, core, env)?;
+    let leniency = env.shared.config.leniency;
     let crypto = &mut *env.cx.crypto;
-    let mut keymat =
-        agreement.keymat([core.local, core.peer], crypto).ok_or("public value that its group rejects")?;
+    let mut keymat = agreement
+        .keymat([core.local, core.peer], leniency, crypto)
+        .ok_or("public value that its group rejects")?;
     let lengths = HipKeys::lengths(choice.cipher, rhash.hmac());
     let keys = HipKeys::draw(&mut keymat, lengths, core.local, core.peer, crypto)
         .ok_or(Refusal::Fail(Reason::Internal))?;
-    let mut protection = Protection::new(Exchange::Base(rhash), choice.cipher, keys, Counters::default());
+    let (exchange, keys) = (Exchange::Base(rhash), leniency.keys(keys));
+    let mut protection = Protection::new(exchange, choice.cipher, keys, Counters::default());
     let i2 = write_i2(r1, choice, (&agreement, keymat.drawn()), &mut protection, core, env)?;
     let secrets = Secrets { keymat, agreement, host_id: r1.host_id.to_vec() };
     Ok(I2Sent {
@@ -115,7 +118,8 @@ pub(crate) fn check_r2(
     packet: &Packet<'_>,
     env: &mut Env<'_, '_>,
 ) -> Result<(), Doubt> {
-    sent.protection.check_r2(packet, (&sent.peer, &secrets.host_id), env.cx.crypto)
+    let kind = env.shared.config.leniency.r2_signature();
+    sent.protection.check_r2(packet, (&sent.peer, &secrets.host_id, kind), env.cx.crypto)
 }
 
 /// The association is up.

@@ -14,7 +14,7 @@ use crate::number::{Cipher, EspSuite, GroupId, HitSuite, ParameterType};
 use crate::offers::{self, Offer};
 use crate::phase;
 use crate::protection::{self, Doubt, Exchange};
-use crate::puzzle::{PuzzleFunction, Question};
+use crate::puzzle::Question;
 use crate::wire::puzzle::{Puzzle, R1Counter};
 use crate::wire::{Builder, HostId, Packet, Parameter, lists};
 
@@ -117,15 +117,13 @@ impl<'a> R1<'a> {
     /// #J.
     fn solve(&self, core: &Core, env: &mut Env<'_, '_>) -> Result<Vec<u8>, Refusal> {
         let bits = self.puzzle.difficulty_bits;
+        let (initiator, responder) = env.shared.config.leniency.hashed(core.local, core.peer);
         let question = Question {
-            function: match self.exchange {
-                Exchange::Base(rhash) => PuzzleFunction::Rhash(rhash),
-                Exchange::Diet(_) => PuzzleFunction::Cmac,
-            },
+            function: self.exchange.puzzle(),
             difficulty_bits: bits,
             random: self.puzzle.random,
-            initiator: core.local,
-            responder: core.peer,
+            initiator,
+            responder,
         };
         if self.puzzle.random.len() != question.function.len() {
             return Err("PUZZLE #I of another length".into());

@@ -42,7 +42,9 @@ pub(crate) fn verify(
         offer.chosen(exchange, &env.shared.config).ok_or("INVALID_HIP_CIPHER_CHOSEN")?;
     let agreement = agreement(asked, rhash, responder, packet)?;
     let hits = [asked.responder, asked.initiator];
-    let mut keymat = agreement.keymat(hits, env.cx.crypto).ok_or("public value that its group rejects")?;
+    let leniency = env.shared.config.leniency;
+    let keymat = agreement.keymat(hits, leniency, env.cx.crypto);
+    let mut keymat = keymat.ok_or("public value that its group rejects")?;
     let mut protection = protect(&mut keymat, (exchange, cipher), hits, env)?;
     let peer = identity(asked, packet, &mut protection, env)?;
     protection.check(packet, &peer, env.cx.crypto)?;
@@ -58,6 +60,7 @@ fn protect(
 ) -> Result<Protection, Doubt> {
     let lengths = HipKeys::lengths(cipher, exchange.mac());
     let keys = HipKeys::draw(keymat, lengths, own, peer, env.cx.crypto).ok_or("keying material used up")?;
+    let keys = env.shared.config.leniency.keys(keys);
     Ok(Protection::new(exchange, cipher, keys, Counters::default()))
 }
 
@@ -106,7 +109,8 @@ impl Accepted {
         let keymat_index = u16::try_from(self.keymat.drawn()).unwrap_or(u16::MAX);
         let info = EspInfo { keymat_index, old_spi: 0, new_spi: spi };
         builder.parameter(ParameterType::ESP_INFO, |w| info.write(w));
-        self.protection.finish_r2(&mut builder, &own, env.cx.crypto);
+        let kind = env.shared.config.leniency.r2_signature();
+        self.protection.finish_r2(&mut builder, (&own, kind), env.cx.crypto);
         let r2 = builder.outgoing(true, 0);
         env.transmit(core.route, &r2, false);
         let keys = (self.keymat, Some(Box::new(self.agreement)));

@@ -15,7 +15,7 @@ use crate::identity::{HostIdentity, IdentityKey};
 use crate::number::{GroupId, NotifyType, PacketType, ParameterType};
 use crate::outgoing::{Outgoing, Route, notify};
 use crate::protection::{self, Exchange};
-use crate::puzzle::{PuzzleFunction, Question};
+use crate::puzzle::Question;
 use crate::responder::rate::Rate;
 use crate::wire::header::{HEADER_LEN, RECEIVER_AT};
 use crate::wire::key_exchange::DiffieHellman;
@@ -162,11 +162,9 @@ impl Responder {
         if self.used.contains(&(generation, solved.solution.clone())) {
             return Err("solution used before");
         }
+        let (initiator, responder) = env.shared.config.leniency.hashed(initiator, responder);
         let question = Question {
-            function: match exchange {
-                Exchange::Base(rhash) => PuzzleFunction::Rhash(rhash),
-                Exchange::Diet(_) => PuzzleFunction::Cmac,
-            },
+            function: exchange.puzzle(),
             difficulty_bits: self.puzzles.difficulty_bits,
             random: solution.random,
             initiator,

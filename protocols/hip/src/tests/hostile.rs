@@ -11,10 +11,11 @@ use super::world::{A, B, World, base_pair, diet_pair, pretended_pair};
 use crate::config::Config;
 use crate::event::{Event, Reason};
 use crate::identity::DietVariant;
+use crate::leniency::Leniency;
 use crate::number::{PacketType, ParameterType};
 use crate::puzzle::{PuzzleFunction, Question};
+use crate::wire::Packet;
 use crate::wire::builder::put_checksum;
-use crate::wire::{Leniency, Packet};
 
 /// A provider that signs nothing and agrees on nothing: what a flood of I1 must not ask for.
 #[derive(Debug, Default)]

@@ -6,6 +6,7 @@ mod encapsulation;
 mod exchanges;
 mod family;
 mod hostile;
+mod leniencies;
 mod limits;
 mod network;
 mod updates;

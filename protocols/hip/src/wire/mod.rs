@@ -18,5 +18,5 @@ pub mod update;
 pub use builder::Builder;
 pub use header::Header;
 pub use host_id::HostId;
-pub use packet::{Leniency, Packet, Scope};
+pub use packet::{Packet, Scope};
 pub use parameter::Parameter;

@@ -7,6 +7,7 @@ use keytoll_net::wire::{DecodeError, Problem, Reader};
 
 use super::header::{CHECKSUM_AT, HEADER_LEN, Header, LENGTH_AT, PACKET_LEN_MAX, RECEIVER_AT};
 use super::parameter::Parameter;
+use crate::leniency::Leniency;
 use crate::number::ParameterType;
 
 /// IP protocol number of HIP.
@@ -15,13 +16,6 @@ pub const IP_PROTOCOL: u8 = 139;
 const PARAMETERS_MAX: usize = 64;
 /// Room for those that packets usually have.
 const PARAMETERS_USUAL: usize = 16;
-
-/// What a reader overlooks that RFC 7401 forbids; nothing by default. A capture of others may want it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Leniency {
-    /// Parameters that are not in ascending order of their types.
-    pub any_order: bool,
-}
 
 /// A packet that was read: its parameters are whole and in order.
 #[derive(Debug, Clone)]
@@ -210,7 +204,7 @@ mod tests {
         let bytes = packet(&[511, 257]);
         let error = Packet::read(&bytes, Leniency::default()).unwrap_err();
         assert_eq!((error.field, error.offset), ("HIP parameter type", 48));
-        let lenient = Packet::read(&bytes, Leniency { any_order: true }).unwrap();
+        let lenient = Packet::read(&bytes, Leniency { any_order: true, ..Leniency::NONE }).unwrap();
         assert_eq!(lenient.find(ParameterType::PUZZLE).unwrap().bytes(), [1, 2, 3, 4]);
     }
 
@@ -253,12 +247,12 @@ mod tests {
         /// What anybody sends is read or refused.
         #[test]
         fn nothing_makes_the_reader_panic(bytes in proptest::collection::vec(any::<u8>(), 0..300), any_order: bool) {
-            let _ = Packet::read(&bytes, Leniency { any_order });
+            let _ = Packet::read(&bytes, Leniency { any_order, ..Leniency::NONE });
             let mut framed = packet(&[]);
             framed.extend_from_slice(&bytes);
             framed.truncate(framed.len() / 8 * 8);
             framed[1] = u8::try_from(framed.len() / 8 - 1).unwrap();
-            let _ = Packet::read(&framed, Leniency { any_order });
+            let _ = Packet::read(&framed, Leniency { any_order, ..Leniency::NONE });
         }
 
         #[test]

@@ -1,0 +1,96 @@
+//! Each leniency: two hosts that both have it agree, and one that keeps the rule does not agree with one that departs from it.
+
+use std::time::Duration;
+
+use super::world::*;
+use crate::config::{Config, Puzzles};
+use crate::event::Reason;
+use crate::leniency::Leniency;
+
+/// Long enough that every host has given up.
+const ALL_TRIES: Duration = Duration::from_secs(60);
+
+/// Two hosts of which the first and the second are lenient in these things.
+fn world(leniencies: [Leniency; 2], seed: u64) -> World {
+    let [a, b] = base_pair();
+    let harder = |config: Config, leniency| {
+        let puzzle = Puzzles { difficulty_bits: 12, ..config.puzzle };
+        Config { leniency, puzzle, ..config }
+    };
+    World::new([harder(a, leniencies[0]), harder(b, leniencies[1])], seed)
+}
+
+/// What the two say of each other's packets: first those of the initiator, then of the responder.
+fn said(leniencies: [Leniency; 2]) -> [Vec<String>; 2] {
+    let mut world = world(leniencies, 1);
+    world.initiate(A, B);
+    world.run(ALL_TRIES);
+    if world.failures(A).is_empty() {
+        world.assert_agreement(A, B);
+    }
+    [A, B].map(|host| {
+        let mut words: Vec<String> = world.discards(host).into_iter().map(str::to_owned).collect();
+        words.dedup();
+        words
+    })
+}
+
+/// Both lenient; the initiator alone; the responder alone, with what the strict one says.
+fn check(leniency: Leniency, strict_responder: &str, strict_initiator: &str) {
+    assert_eq!(Leniency::default(), Leniency::NONE);
+    let nothing: [Vec<String>; 2] = Default::default();
+    assert_eq!(said([leniency; 2]), nothing, "{leniency:?}");
+    let [_, responder] = said([leniency, Leniency::NONE]);
+    let [initiator, _] = said([Leniency::NONE, leniency]);
+    let complaints = [responder.join(", "), initiator.join(", ")];
+    assert_eq!(complaints, [strict_responder, strict_initiator], "{leniency:?}");
+}
+
+#[test]
+fn a_puzzle_over_swapped_hits() {
+    let leniency = Leniency { swapped_puzzle: true, ..Leniency::NONE };
+    check(leniency, "puzzle not solved", "");
+}
+
+#[test]
+fn integrity_keys_the_other_way_round() {
+    let leniency = Leniency { swapped_integrity_keys: true, ..Leniency::NONE };
+    check(leniency, "HIP_MAC_FAILED", "");
+}
+
+#[test]
+fn r2_with_the_signature_of_r1() {
+    let leniency = Leniency { r2_with_signature_2: true, ..Leniency::NONE };
+    check(leniency, "", "no HIP_SIGNATURE");
+}
+
+#[test]
+fn a_reader_of_any_order_writes_in_the_right_one() {
+    let leniency = Leniency { any_order: true, ..Leniency::NONE };
+    check(leniency, "", "");
+}
+
+/// One exchange in 256 has a Kij that begins with a zero: until then nobody notices.
+#[test]
+fn a_kij_without_its_zeros() {
+    let leniency = Leniency { short_kij: true, ..Leniency::NONE };
+    let fails = |leniencies, seed| {
+        let mut world = world(leniencies, seed);
+        world.initiate(A, B);
+        world.run_a_while();
+        world.discards(B) == ["HIP_MAC_FAILED"]
+    };
+    let seed = (0..4000).find(|seed| fails([leniency, Leniency::NONE], *seed)).expect("one in 256");
+    assert!(fails([Leniency::NONE, leniency], seed));
+    assert!(!fails([leniency; 2], seed) && !fails([Leniency::NONE; 2], seed));
+}
+
+/// Whom nobody answers as it expects gives up.
+#[test]
+fn a_lenient_initiator_gives_up_on_a_strict_responder() {
+    let mut world = world([Leniency { swapped_integrity_keys: true, ..Leniency::NONE }, Leniency::NONE], 1);
+    world.initiate(A, B);
+    world.run(ALL_TRIES);
+    assert!(matches!(world.failures(A)[..], [Reason::Refused(_)]));
+    world.assert_nothing_is_kept();
+}
