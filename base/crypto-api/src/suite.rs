@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use keytoll_trace::revealed::Algorithms;
+
 use crate::algorithm::{Encryption, Group, Integrity, Prf};
 
 /// A combination of algorithms for an IKE SA or, without a PRF, for an IPsec SA.
@@ -17,6 +19,12 @@ pub struct Suite {
     pub group: Option<Group>,
     /// Extended sequence numbers (IPsec suites).
     pub esn: bool,
+}
+
+impl From<&Suite> for Algorithms {
+    fn from(suite: &Suite) -> Self {
+        Self { encryption: suite.encryption.name(), integrity: suite.integrity.map(Integrity::name) }
+    }
 }
 
 /// Why a string is not a suite.

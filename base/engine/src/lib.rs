@@ -13,6 +13,7 @@ pub mod channel;
 pub mod datagram;
 pub mod engine;
 pub mod map;
+pub mod sa;
 
 pub use datagram::Datagram;
 pub use engine::{Ctx, Deadline, Engine, Input, Output};

@@ -2,9 +2,10 @@
 
 use keytoll_crypto_api::algorithm::Integrity;
 use keytoll_crypto_api::{Crypto, Secret};
+use keytoll_engine::sa::{SaKeys, SaPair};
 
 use crate::association::Core;
-use crate::event::{ChildKeys, ChildSa};
+use crate::event::ChildSa;
 use crate::keymat::Keymat;
 use crate::number::EspSuite;
 
@@ -22,16 +23,12 @@ pub(crate) fn draw(
         (suite.encryption.key_len(), suite.integrity.map_or(0, Integrity::key_len));
     let mut direction = || {
         let encryption: Secret = keymat.draw(encryption_len, crypto)?;
-        Some(ChildKeys { encryption, integrity: keymat.draw(integrity_len, crypto)? })
+        Some(SaKeys { encryption, integrity: keymat.draw(integrity_len, crypto)? })
     };
     let (greater, lower) = (direction()?, direction()?);
     let (outbound, inbound) = if core.local > core.peer { (greater, lower) } else { (lower, greater) };
     Some(ChildSa {
-        inbound_spi,
-        outbound_spi,
-        suite,
-        inbound,
-        outbound,
+        pair: SaPair { inbound_spi, outbound_spi, suite, inbound, outbound },
         local: core.local,
         remote: core.peer,
         local_at: core.route.local,

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use keytoll_crypto_api::Secret;
-use keytoll_crypto_api::suite::Suite;
+use keytoll_engine::sa::SaPair;
 use keytoll_net::Addr;
 
 use crate::hit::Hit;
@@ -131,16 +131,8 @@ pub struct Established {
 /// A pair of ESP SAs in BEET mode, with keys (RFC 7402 §3.1).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChildSa {
-    /// SPI we receive on.
-    pub inbound_spi: u32,
-    /// SPI the peer receives on.
-    pub outbound_spi: u32,
-    /// Algorithms.
-    pub suite: Suite,
-    /// Keys for what we receive.
-    pub inbound: ChildKeys,
-    /// Keys for what we send.
-    pub outbound: ChildKeys,
+    /// SPIs, algorithms and keys.
+    pub pair: SaPair,
     /// The inner address of ours.
     pub local: Hit,
     /// The inner address of the peer's.
@@ -149,15 +141,6 @@ pub struct ChildSa {
     pub local_at: Addr,
     /// The peer's outer address.
     pub remote_at: Addr,
-}
-
-/// The keys of one direction.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ChildKeys {
-    /// Encryption key with salt.
-    pub encryption: Secret,
-    /// Integrity key; empty with an AEAD.
-    pub integrity: Secret,
 }
 
 /// Why something ended or did not begin; [`Reason::name`] is what analysis groups by.

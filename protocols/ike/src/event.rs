@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use keytoll_crypto_api::Secret;
 use keytoll_crypto_api::suite::Suite;
+use keytoll_engine::sa::SaPair;
 use keytoll_net::Socket;
 
 use crate::config::Mode;
@@ -152,18 +153,10 @@ pub struct Established {
 /// A pair of child SAs, with keys.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChildSa {
-    /// SPI we receive on.
-    pub inbound_spi: u32,
-    /// SPI the peer receives on.
-    pub outbound_spi: u32,
-    /// Algorithms.
-    pub suite: Suite,
+    /// SPIs, algorithms and keys.
+    pub pair: SaPair,
     /// Tunnel or transport.
     pub mode: Mode,
-    /// Inbound keys.
-    pub inbound: ChildKeys,
-    /// Outbound keys.
-    pub outbound: ChildKeys,
     /// Our side of the traffic.
     pub local: Vec<TrafficSelector>,
     /// The peer's side.
@@ -176,15 +169,6 @@ pub struct ChildSa {
     pub peer_ready: bool,
     /// The negotiated traffic limit in bytes; in IKEv2 each side has its own.
     pub bytes_max: Option<u64>,
-}
-
-/// The keys of one direction.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ChildKeys {
-    /// Encryption key with salt.
-    pub encryption: Secret,
-    /// Integrity key; empty with an AEAD.
-    pub integrity: Secret,
 }
 
 /// Why something ended or failed to start; analysis groups by [`Reason::name`].

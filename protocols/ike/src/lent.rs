@@ -63,7 +63,7 @@ impl Lent {
             match event {
                 Event::Established(established) => is_up |= established.sa == lost,
                 Event::ChildUp(sa, new) | Event::ChildRekeyed { sa, new, .. } if *sa == lost => {
-                    left.insert(new.inbound_spi);
+                    left.insert(new.pair.inbound_spi);
                 }
                 Event::ChildDown(_, spi) => {
                     left.remove(spi);

@@ -33,7 +33,7 @@ pub mod wire;
 
 pub use config::{Config, Mode};
 pub use endpoint::Endpoint;
-pub use event::{ChildKeys, ChildSa, Command, Eap, Event, Reason, SaId};
+pub use event::{ChildSa, Command, Eap, Event, Reason, SaId};
 pub use names::IKE;
 pub use refused::{Acceptable, Offered, RefusedProposal};
 pub use unproved::{Likely, Unproved};

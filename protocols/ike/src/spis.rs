@@ -47,7 +47,7 @@ impl Spis {
     pub(crate) fn note(&self, event: &Event) {
         match event {
             Event::ChildUp(_, new) | Event::ChildRekeyed { new, .. } => {
-                self.taken().insert(new.inbound_spi, Use::Up);
+                self.taken().insert(new.pair.inbound_spi, Use::Up);
             }
             Event::ChildDown(_, spi) => {
                 self.taken().remove(spi);

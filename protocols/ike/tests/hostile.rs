@@ -42,7 +42,7 @@ const STEPS: [fn(&mut Bench); 8] = [
 
 fn of_child(bench: &mut Bench, side: Side, command: fn(keytoll_ike::SaId, u32) -> Command) {
     let children = bench.seat(side).books.all_children();
-    if let Some((sa, spi)) = children.first().map(|(sa, child)| (*sa, child.inbound_spi)) {
+    if let Some((sa, spi)) = children.first().map(|(sa, child)| (*sa, child.pair.inbound_spi)) {
         bench.command(side, command(sa, spi));
     }
 }

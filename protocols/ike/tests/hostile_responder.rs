@@ -49,8 +49,8 @@ fn conversation() -> Vec<(u8, Vec<u8>)> {
     let wishes: [fn(&mut Bench) -> Command; 6] = [
         |bench| Command::CreateChild(bench.sa(Side::I)),
         |bench| Command::Probe(bench.sa(Side::I)),
-        |bench| Command::RekeyChild(bench.sa(Side::I), bench.i.books.all_children()[0].1.inbound_spi),
-        |bench| Command::DeleteChild(bench.sa(Side::I), bench.i.books.all_children()[0].1.inbound_spi),
+        |bench| Command::RekeyChild(bench.sa(Side::I), bench.i.books.all_children()[0].1.pair.inbound_spi),
+        |bench| Command::DeleteChild(bench.sa(Side::I), bench.i.books.all_children()[0].1.pair.inbound_spi),
         |bench| Command::RekeyIke(bench.sa(Side::I)),
         |bench| Command::Delete(bench.sa(Side::I)),
     ];

@@ -85,7 +85,7 @@ fn a_peer_with_the_group_key_does_not_inherit_from_one_with_its_own_key() {
     bench.cut.insert(Side::I, false);
     bench.run_for(seconds(10));
     let children = bench.r.books.all_children();
-    assert!(children.iter().any(|(sa, kept)| (*sa, kept.inbound_spi) == (genuine, child)));
+    assert!(children.iter().any(|(sa, kept)| (*sa, kept.pair.inbound_spi) == (genuine, child)));
 }
 
 /// Delivers all datagrams except quick mode.
@@ -298,7 +298,7 @@ fn a_child_on_which_the_peer_is_heard_is_not_deleted_because_of_it() {
     bench.cut.insert(Side::R, true);
     bench.command(Side::R, Command::ChildHeard(sa, used));
     bench.run_for(seconds(7));
-    assert!(bench.r.books.all_children().iter().any(|(_, child)| child.inbound_spi == used));
+    assert!(bench.r.books.all_children().iter().any(|(_, child)| child.pair.inbound_spi == used));
 }
 
 #[test]

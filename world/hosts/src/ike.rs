@@ -2,13 +2,12 @@
 
 use std::net::IpAddr;
 
+use keytoll_esp::PairConfig;
 use keytoll_esp::lifetime::Lifetime;
-use keytoll_esp::replay::Window;
-use keytoll_esp::sad::{Headers, Path, Start};
+use keytoll_esp::sad::Start;
 use keytoll_esp::selector::{Addresses, Ports, Selector, Selectors};
-use keytoll_esp::{PairConfig, TrafficKey};
 use keytoll_ike::config::Mode;
-use keytoll_ike::event::{ChildKeys, ChildSa, Command, Established, Event, Reason, SaId};
+use keytoll_ike::event::{ChildSa, Command, Established, Event, Reason, SaId};
 use keytoll_ike::wire::{self, Identity, TrafficSelector};
 use keytoll_ike::{Endpoint, Likely, RefusedProposal, Unproved};
 use keytoll_net::Addr;
@@ -17,6 +16,7 @@ use keytoll_net::ip::protocol::ESP;
 use crate::described::{Described, Details, Fields, Value};
 use crate::event::{self, Child, Failure, Naming, SessionId};
 use crate::host::Order;
+use crate::ipsec;
 use crate::keepalive::Keepalives;
 
 /// IKE SAs are identified by our SPI.
@@ -101,9 +101,9 @@ pub(crate) fn child(sa: SaId, child: &ChildSa) -> Child {
     let first = |side: &[TrafficSelector]| side.first().and_then(selector);
     Child {
         session: sa.into(),
-        inbound_spi: child.inbound_spi,
-        outbound_spi: child.outbound_spi,
-        suite: child.suite,
+        inbound_spi: child.pair.inbound_spi,
+        outbound_spi: child.pair.outbound_spi,
+        suite: child.pair.suite,
         local: first(&child.local),
         remote: first(&child.remote),
         encapsulated: child.encapsulation.is_some(),
@@ -112,32 +112,21 @@ pub(crate) fn child(sa: SaId, child: &ChildSa) -> Child {
 
 /// The configuration of IPsec for a child SA between two outer addresses.
 pub(crate) fn pair(child: ChildSa, local: IpAddr, remote: IpAddr) -> PairConfig {
-    let key = |keys: ChildKeys| {
-        TrafficKey::new(child.suite.encryption, child.suite.integrity, keys.encryption, keys.integrity)
-    };
     let on_ip = |ip| Addr::Ip { ip, protocol: ESP };
-    let (local, remote) = match child.encapsulation {
+    let path = match child.encapsulation {
         Some((local, remote)) => (Addr::Udp(local), Addr::Udp(remote)),
         None => (on_ip(local), on_ip(remote)),
     };
+    let mode = match child.mode {
+        Mode::Tunnel => keytoll_esp::Mode::Tunnel,
+        Mode::Transport => keytoll_esp::Mode::Transport,
+    };
+    let selectors = Selectors { local: side(&child.local), remote: side(&child.remote) };
     PairConfig {
-        inbound_spi: child.inbound_spi,
-        outbound_spi: child.outbound_spi,
-        inbound_key: key(child.inbound),
-        outbound_key: key(child.outbound),
-        esn: child.suite.esn,
-        mode: match child.mode {
-            Mode::Tunnel => keytoll_esp::Mode::Tunnel,
-            Mode::Transport => keytoll_esp::Mode::Transport,
-        },
-        selectors: Selectors { local: side(&child.local), remote: side(&child.remote) },
-        path: Path { local, remote, headers: Headers::Socket },
         follows_peer: child.encapsulation.is_some() && child.peer_may_move,
-        // IKE does not report them: checksums are recomputed.
-        original: None,
-        replay_window: Window::SIZE_DEFAULT,
         lifetime: child.bytes_max.map_or(Lifetime::NONE, |bytes| Lifetime::NONE.within_bytes(bytes)),
         start: if child.peer_ready { Start::Now } else { Start::WhenHeard },
+        ..ipsec::configured(child.pair, mode, selectors, path)
     }
 }
 

@@ -2,19 +2,22 @@
 
 use std::collections::{BTreeSet, VecDeque};
 use std::fmt;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv6Addr};
 use std::ops::Range;
 use std::time::Duration;
 
 use keytoll_crypto_api::{Phase, Rng};
 use keytoll_engine::map::FastMap;
+use keytoll_engine::sa::SaPair;
 use keytoll_engine::trace::Protocol;
 use keytoll_engine::{Ctx, Datagram, Deadline, Time};
 use keytoll_esp::lifetime::Lifetime;
 use keytoll_esp::replay::Window;
-use keytoll_esp::sad::Path;
-use keytoll_esp::{Arrived, Event, Frame, HEADROOM, Ipsec, PairConfig, Sent, TAILROOM};
+use keytoll_esp::sad::{Headers, Path, Start};
+use keytoll_esp::selector::{Addresses, Selectors};
+use keytoll_esp::{Arrived, Event, Frame, HEADROOM, Ipsec, Mode, PairConfig, Sent, TAILROOM};
 use keytoll_net::Addr;
+use keytoll_net::ip::protocol::ESP;
 
 use crate::event::SessionId;
 use crate::ip;
@@ -32,6 +35,49 @@ impl Default for SaLimits {
     fn default() -> Self {
         Self { lifetime: Lifetime::NONE, replay_window: Window::SIZE_DEFAULT }
     }
+}
+
+/// What ESP makes of a pair that a key exchange has negotiated, between two outer addresses: it may be used at once, sockets
+/// write the headers, and the limits are set when it is installed.
+pub fn configured(
+    pair: SaPair,
+    mode: Mode,
+    selectors: Selectors,
+    (local, remote): (Addr, Addr),
+) -> PairConfig {
+    let SaPair { inbound_spi, outbound_spi, suite, .. } = pair;
+    let (inbound_key, outbound_key) = pair.into_keys();
+    PairConfig {
+        inbound_spi,
+        outbound_spi,
+        inbound_key,
+        outbound_key,
+        esn: suite.esn,
+        mode,
+        selectors,
+        path: Path { local, remote, headers: Headers::Socket },
+        follows_peer: false,
+        // No key exchange reports them: checksums are recomputed.
+        original: None,
+        replay_window: Window::SIZE_DEFAULT,
+        lifetime: Lifetime::NONE,
+        start: Start::Now,
+    }
+}
+
+/// The same in BEET mode, for everything between two inner addresses; where the key exchange travels in UDP, ESP does, too.
+pub fn bound(
+    pair: SaPair,
+    (local, remote): (Ipv6Addr, Ipv6Addr),
+    (local_at, remote_at): (Addr, Addr),
+) -> PairConfig {
+    let one = |inner: Ipv6Addr| Addresses::one(inner.into());
+    let at = |outer: Addr| match (outer, outer.ip()) {
+        (Addr::Ip { .. }, Some(ip)) => Addr::Ip { ip, protocol: ESP },
+        _ => outer,
+    };
+    let selectors = Selectors::between(one(local), one(remote));
+    configured(pair, Mode::Beet { local, remote }, selectors, (at(local_at), at(remote_at)))
 }
 
 /// The SAs for traffic of a host.

@@ -195,7 +195,7 @@ impl Handshake {
                     self.initiator.send(&datagram)?;
                     self.good.push(datagram.bytes);
                 }
-                Output::Event(Event::ChildUp(_, child)) => self.child = Some(child.outbound_spi),
+                Output::Event(Event::ChildUp(_, child)) => self.child = Some(child.pair.outbound_spi),
                 Output::Event(Event::Failed(_, why, _)) => return Err(why.name().into()),
                 Output::Event(_) => {}
                 Output::Inner(_) | Output::Close { .. } => unreachable!("IKE speaks datagrams"),

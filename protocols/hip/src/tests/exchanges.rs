@@ -51,7 +51,7 @@ fn every_cipher_and_suite_is_negotiated() {
     }
     for suite in EspSuite::ALL {
         let world = check(base_pair().map(|config| Config { esp_suites: vec![suite], ..config }));
-        assert_eq!(Some(world.child(A).suite), suite.suite());
+        assert_eq!(Some(world.child(A).pair.suite), suite.suite());
     }
 }
 

@@ -103,7 +103,7 @@ fn up(configs: impl IntoIterator<Item = Config>) -> World {
 #[test]
 fn an_echo_that_makes_update_too_long_is_left_out() {
     let mut world = up(base_pair());
-    let info = EspInfo { keymat_index: 0, old_spi: world.child(A).inbound_spi, new_spi: 0x0001_0000 };
+    let info = EspInfo { keymat_index: 0, old_spi: world.child(A).pair.inbound_spi, new_spi: 0x0001_0000 };
     let update = asking_for_much(&world, A, PacketType::UPDATE, |builder| {
         builder.parameter(ParameterType::ESP_INFO, |w| info.write(w));
         builder.parameter(ParameterType::SEQ, |w| w.u32(0));

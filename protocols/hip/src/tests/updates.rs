@@ -35,7 +35,7 @@ fn keys_are_replaced_in_three_packets() {
             assert_eq!(world.ladder(), "a UPDATE, b UPDATE, a UPDATE");
             world.assert_agreement(A, B);
         }
-        assert_ne!(world.child(A).inbound, before.inbound);
+        assert_ne!(world.child(A).pair.inbound, before.pair.inbound);
         world.run(Duration::from_secs(60));
         assert_eq!((world.children(A).len(), world.children(B).len()), (1, 1), "old ones are gone");
         assert_eq!((world.hosts[A].engine.spi_count(), world.hosts[B].engine.spi_count()), (1, 1));
@@ -49,11 +49,11 @@ fn keys_are_replaced_by_the_clock() {
     let timed = Config { rekey_after: Some(Duration::from_secs(10)), ..a };
     let [timed, b] = [timed, b].map(|it| Config { unused_after: Some(Duration::from_secs(35)), ..it });
     let mut world = up([timed, b]);
-    let before = world.child(B).inbound_spi;
+    let before = world.child(B).pair.inbound_spi;
     world.run(Duration::from_secs(25));
     assert_eq!(world.sent.len(), 2 * 3, "{}", world.ladder());
     world.assert_agreement(A, B);
-    assert_ne!(world.child(B).inbound_spi, before);
+    assert_ne!(world.child(B).pair.inbound_spi, before);
     world.run(Duration::from_secs(120));
     world.assert_nothing_is_kept();
 }

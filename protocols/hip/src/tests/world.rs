@@ -255,7 +255,7 @@ impl World {
             match event {
                 Event::ChildUp(_, child) => children.push(child),
                 Event::ChildRekeyed { new, .. } => children.push(new),
-                Event::ChildDown(_, spi) => children.retain(|child| child.inbound_spi != *spi),
+                Event::ChildDown(_, spi) => children.retain(|child| child.pair.inbound_spi != *spi),
                 _ => {}
             }
         }
@@ -289,10 +289,16 @@ impl World {
     /// Both hosts have the same keys, and SPIs that fit.
     pub(super) fn assert_agreement(&self, one: usize, other: usize) {
         let (ours, theirs) = (self.child(one), self.child(other));
-        assert_eq!((ours.inbound_spi, ours.outbound_spi), (theirs.outbound_spi, theirs.inbound_spi));
-        assert_eq!((&ours.inbound, &ours.outbound), (&theirs.outbound, &theirs.inbound));
-        assert_eq!((ours.local, ours.remote, ours.suite), (theirs.remote, theirs.local, theirs.suite));
-        assert_ne!(ours.inbound, ours.outbound);
+        assert_eq!(
+            (ours.pair.inbound_spi, ours.pair.outbound_spi),
+            (theirs.pair.outbound_spi, theirs.pair.inbound_spi)
+        );
+        assert_eq!((&ours.pair.inbound, &ours.pair.outbound), (&theirs.pair.outbound, &theirs.pair.inbound));
+        assert_eq!(
+            (ours.local, ours.remote, ours.pair.suite),
+            (theirs.remote, theirs.local, theirs.pair.suite)
+        );
+        assert_ne!(ours.pair.inbound, ours.pair.outbound);
     }
 
     pub(super) fn assert_nothing_is_kept(&self) {

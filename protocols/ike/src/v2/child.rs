@@ -6,11 +6,12 @@ use std::net::{IpAddr, Ipv4Addr};
 use keytoll_crypto_api::Secret;
 use keytoll_crypto_api::algorithm::Group;
 use keytoll_crypto_api::suite::Suite;
+use keytoll_engine::sa::{SaKeys, SaPair};
 use keytoll_net::Socket;
 
 use super::config::{ChildConfig, Mode};
 use super::endpoint::Env;
-use super::event::{ChildKeys, ChildSa, Reason};
+use super::event::{ChildSa, Reason};
 use super::inbound::Inbound;
 use super::keys::{self, IkeKeys, Nonces, Role};
 use super::proposal::{self, Chosen, Preference, without_groups};
@@ -288,18 +289,20 @@ impl Agreed {
     ) -> ChildSa {
         let shared = shared.map(|secret| &**secret);
         let keys = keys::ChildKeys::derive(env.cx.crypto, ike, &self.suite, shared, nonces);
-        let of = |sender| ChildKeys {
+        let of = |sender| SaKeys {
             encryption: keys.encryption(sender).into(),
             integrity: keys.integrity(sender).into(),
         };
         let us = if self.ours { Role::Initiator } else { Role::Responder };
         let child = ChildSa {
-            inbound_spi: self.inbound_spi,
-            outbound_spi: self.outbound_spi,
-            suite: self.suite,
+            pair: SaPair {
+                inbound_spi: self.inbound_spi,
+                outbound_spi: self.outbound_spi,
+                suite: self.suite,
+                inbound: of(us.peer()),
+                outbound: of(us),
+            },
             mode: self.mode,
-            inbound: of(us.peer()),
-            outbound: of(us),
             local: self.local,
             remote: self.remote,
             encapsulation: encapsulation(core),

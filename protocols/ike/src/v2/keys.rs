@@ -13,7 +13,7 @@ use keytoll_crypto_api::suite::Suite;
 use keytoll_crypto_api::{Crypto, Digest, Secret, about};
 use keytoll_engine::trace::{Revealed, Trace};
 
-use crate::reveal::{algorithms, sealing};
+use crate::reveal::sealing;
 pub use crate::role::Role;
 use crate::wire::Identification;
 
@@ -172,7 +172,7 @@ impl IkeKeys {
         if trace.wants_keys() {
             let of = |sender| sealing(self.encryption(sender), self.integrity(sender));
             let (initiator, responder) = (of(Role::Initiator), of(Role::Responder));
-            let algorithms = algorithms(&self.suite);
+            let algorithms = (&self.suite).into();
             trace.reveal(Revealed::IkeSa { spi_i, spi_r, algorithms, initiator, responder });
         }
     }

@@ -28,7 +28,7 @@ fn one_more_child_from_either_side() {
         for ((_, i), (_, r)) in i.iter().zip(&r) {
             assert_crosswise(i, r);
         }
-        assert!(i[0].1.inbound != i[1].1.inbound, "each child has keys of its own");
+        assert!(i[0].1.pair.inbound != i[1].1.pair.inbound, "each child has keys of its own");
     }
 }
 
@@ -53,7 +53,7 @@ fn a_child_is_rekeyed() {
     ",
     );
     bench.assert_agreement();
-    assert!(bench.i.books.only_child().inbound != old.inbound, "the keys are new");
+    assert!(bench.i.books.only_child().pair.inbound != old.pair.inbound, "the keys are new");
 }
 
 #[test]

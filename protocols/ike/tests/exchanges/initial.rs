@@ -417,7 +417,7 @@ fn every_kind_of_suite() {
         }));
         let bench = bench.established();
         bench.assert_agreement();
-        assert_eq!(bench.i.books.only_child().suite, esp(child)[0], "{suite}");
+        assert_eq!(bench.i.books.only_child().pair.suite, esp(child)[0], "{suite}");
     }
 }
 
@@ -436,7 +436,7 @@ fn the_initiators_best_suite_that_the_responder_supports() {
         _ => None,
     });
     assert_eq!(up.as_deref(), Some("aes256gcm16-prfsha256-x25519"));
-    assert_eq!(bench.r.books.only_child().suite, esp("aes128gcm16")[0]);
+    assert_eq!(bench.r.books.only_child().pair.suite, esp("aes128gcm16")[0]);
 }
 
 #[test]

@@ -261,7 +261,7 @@ fn a_peer_without_additional_sas_is_reauthenticated() {
         let (mut i, mut r) = psk();
         (i.children_max, r.children_max) = (0, 0);
         let mut bench = quiet((i, r));
-        let (sa, child) = (bench.sa(side), bench.seat(side).books.only_child().inbound_spi);
+        let (sa, child) = (bench.sa(side), bench.seat(side).books.only_child().pair.inbound_spi);
         bench.command(side, Command::RekeyChild(sa, child));
         bench.settle();
         check(&bench, ladder);

@@ -236,7 +236,7 @@ impl Bench {
 
     /// The inbound SPI of the only child of a side.
     pub(crate) fn child(&mut self, side: Side) -> u32 {
-        self.seat(side).books.only_child().inbound_spi
+        self.seat(side).books.only_child().pair.inbound_spi
     }
 
     /// Passes one input to a side and sends the results.
@@ -427,7 +427,8 @@ impl Bench {
     pub(crate) fn disagreement_of_books(&self) -> Option<String> {
         let counts = [self.i.books.sa_count(), self.r.books.sa_count()];
         let (i, r) = (self.i.books.all_children(), self.r.books.all_children());
-        let pair = |(_, i): &(SaId, &ChildSa)| r.iter().find(|(_, r)| r.inbound_spi == i.outbound_spi);
+        let pair =
+            |(_, i): &(SaId, &ChildSa)| r.iter().find(|(_, r)| r.pair.inbound_spi == i.pair.outbound_spi);
         let pairs: Vec<_> = i.iter().filter_map(|child| Some((child.1, pair(child)?.1))).collect();
         pairs.iter().for_each(|(i, r)| super::books::assert_crosswise(i, r));
         let paired = pairs.len() == i.len() && pairs.len() == r.len();
@@ -438,7 +439,7 @@ impl Bench {
     /// Whether there is a child SA that both sides have.
     pub(crate) fn shares_a_child(&self) -> bool {
         let (i, r) = (self.i.books.all_children(), self.r.books.all_children());
-        i.iter().any(|(_, i)| r.iter().any(|(_, r)| r.inbound_spi == i.outbound_spi))
+        i.iter().any(|(_, i)| r.iter().any(|(_, r)| r.pair.inbound_spi == i.pair.outbound_spi))
     }
 
     /// Asserts that no state is left, after everything that lingers was dropped.

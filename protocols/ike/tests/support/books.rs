@@ -22,7 +22,7 @@ impl Books {
             Event::ChildDown(sa, spi) => {
                 let children = self.children(*sa);
                 let before = children.len();
-                children.retain(|child| child.inbound_spi != *spi);
+                children.retain(|child| child.pair.inbound_spi != *spi);
                 assert_eq!(children.len() + 1, before, "child {spi:08x} of {sa:?} goes down once");
             }
             Event::Rekeyed { old, new } => {
@@ -45,8 +45,8 @@ impl Books {
     }
 
     fn enter(&mut self, sa: SaId, child: &ChildSa) {
-        let spi = child.inbound_spi;
-        let known = self.all_children().iter().any(|(_, known)| known.inbound_spi == spi);
+        let spi = child.pair.inbound_spi;
+        let known = self.all_children().iter().any(|(_, known)| known.pair.inbound_spi == spi);
         assert!(!known, "{spi:08x} is the SPI of one child");
         self.children(sa).push(child.clone());
     }
@@ -86,12 +86,20 @@ impl Books {
 
 /// Asserts that what one side sends with is what the other receives with: SPIs, keys and traffic.
 pub(crate) fn assert_crosswise(i: &ChildSa, r: &ChildSa) {
-    assert_eq!((i.inbound_spi, i.outbound_spi), (r.outbound_spi, r.inbound_spi), "SPIs are crosswise");
-    assert!(i.outbound == r.inbound && i.inbound == r.outbound, "keys are crosswise");
+    assert_eq!(
+        (i.pair.inbound_spi, i.pair.outbound_spi),
+        (r.pair.outbound_spi, r.pair.inbound_spi),
+        "SPIs are crosswise"
+    );
+    assert!(i.pair.outbound == r.pair.inbound && i.pair.inbound == r.pair.outbound, "keys are crosswise");
     assert_eq!((&i.local, &i.remote), (&r.remote, &r.local), "traffic is crosswise");
-    assert_eq!((i.suite, i.mode), (r.suite, r.mode), "algorithms and mode are the same");
+    assert_eq!((i.pair.suite, i.mode), (r.pair.suite, r.mode), "algorithms and mode are the same");
     assert_eq!(i.encapsulation.is_some(), r.encapsulation.is_some(), "both know of the NAT, or neither");
-    let lengths = |keys: &keytoll_ike::ChildKeys| (keys.encryption.len(), keys.integrity.len());
-    let wanted = (i.suite.encryption.key_len(), i.suite.integrity.map_or(0, Integrity::key_len));
-    assert_eq!((lengths(&i.inbound), lengths(&i.outbound)), (wanted, wanted), "keys have their lengths");
+    let lengths = |keys: &keytoll_engine::sa::SaKeys| (keys.encryption.len(), keys.integrity.len());
+    let wanted = (i.pair.suite.encryption.key_len(), i.pair.suite.integrity.map_or(0, Integrity::key_len));
+    assert_eq!(
+        (lengths(&i.pair.inbound), lengths(&i.pair.outbound)),
+        (wanted, wanted),
+        "keys have their lengths"
+    );
 }

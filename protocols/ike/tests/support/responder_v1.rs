@@ -251,8 +251,8 @@ impl Table {
                 let moved = |(sa, spi)| if sa == *old { (*new, spi) } else { (sa, spi) };
                 self.children = children.into_iter().map(moved).collect();
             }
-            Event::ChildUp(sa, child) => drop(self.children.insert((*sa, child.inbound_spi))),
-            Event::ChildRekeyed { sa, new, .. } => drop(self.children.insert((*sa, new.inbound_spi))),
+            Event::ChildUp(sa, child) => drop(self.children.insert((*sa, child.pair.inbound_spi))),
+            Event::ChildRekeyed { sa, new, .. } => drop(self.children.insert((*sa, new.pair.inbound_spi))),
             Event::ChildDown(sa, spi) => {
                 assert!(self.children.remove(&(*sa, *spi)), "what goes down was up");
             }

@@ -75,7 +75,7 @@ fn idea(bench: &mut Bench, side: Side, rng: &mut Rng) -> Option<Command> {
     let sa = *sas.get(usize::try_from(rng.below(sas.len() as u64)).unwrap())?;
     let children = books.all_children();
     let child = children.get(usize::try_from(rng.below(children.len() as u64)).unwrap());
-    let child = child.map(|(sa, child)| (*sa, child.inbound_spi));
+    let child = child.map(|(sa, child)| (*sa, child.pair.inbound_spi));
     match rng.below(12) {
         0..3 => Some(Command::RekeyIke(sa)),
         3..6 => child.map(|(sa, spi)| Command::RekeyChild(sa, spi)),
@@ -93,7 +93,8 @@ pub(crate) fn renew(bench: &mut Bench, rng: &mut Rng) {
         for side in Side::BOTH {
             let children = bench.seat(side).books.all_children();
             let wished = children.get(usize::try_from(rng.below(children.len() as u64 + 1)).unwrap());
-            if let Some(command) = wished.map(|(sa, child)| Command::RekeyChild(*sa, child.inbound_spi)) {
+            if let Some(command) = wished.map(|(sa, child)| Command::RekeyChild(*sa, child.pair.inbound_spi))
+            {
                 bench.command(side, command);
             }
         }

@@ -307,7 +307,7 @@ fn sas_that_wait_for_their_first_exchange_are_limited_too() {
 
 fn newest_child(bench: &Bench) -> u32 {
     let newest = bench.r.events.iter().rev().find_map(|event| match event {
-        Event::ChildUp(_, new) | Event::ChildRekeyed { new, .. } => Some(new.inbound_spi),
+        Event::ChildUp(_, new) | Event::ChildRekeyed { new, .. } => Some(new.pair.inbound_spi),
         _ => None,
     });
     newest.unwrap()

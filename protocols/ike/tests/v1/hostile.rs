@@ -1044,7 +1044,7 @@ fn a_name_under_another_connection_is_another_peer() {
     for phase1 in [Phase1::Main, Phase1::Aggressive] {
         let mut bench = Bench::new(shared_key_and_certificate(phase1)).established();
         let boss = bench.r.books.only_sa();
-        let child = bench.r.books.only_child().inbound_spi;
+        let child = bench.r.books.only_child().pair.inbound_spi;
         bench.initiate_from(Side::I, 1);
         // It sends nothing more, which makes an SA replace the earlier ones.
         while let Some((side, datagram)) = bench.intercept() {
@@ -1055,7 +1055,8 @@ fn a_name_under_another_connection_is_another_peer() {
         bench.cut.insert(Side::I, true);
         bench.run_for(seconds(8));
         assert!(bench.r.books.sas().contains(&boss), "{phase1:?}\n{}", bench.ladder);
-        let of_boss = |(sa, it): &(_, &keytoll_ike::event::ChildSa)| *sa == boss && it.inbound_spi == child;
+        let of_boss =
+            |(sa, it): &(_, &keytoll_ike::event::ChildSa)| *sa == boss && it.pair.inbound_spi == child;
         assert!(bench.r.books.all_children().iter().any(of_boss), "{phase1:?}\n{}", bench.ladder);
         assert!(!bench.r.events.iter().any(|event| matches!(event, Event::Rekeyed { .. })));
     }
@@ -1094,7 +1095,7 @@ fn children_that_wait_for_connected_are_limited() {
     let mut bench = Bench::null(psk(Phase1::Main), 1).established();
     bench.ladder.silent = true;
     let sa = bench.i.books.only_sa();
-    let mut child = bench.i.books.only_child().inbound_spi;
+    let mut child = bench.i.books.only_child().pair.inbound_spi;
     for _ in 0..100 {
         bench.command(Side::I, Command::RekeyChild(sa, child));
         let mut quick = 0;
@@ -1106,7 +1107,7 @@ fn children_that_wait_for_connected_are_limited() {
             bench.deliver(side, &datagram);
         }
         if let Some(Event::ChildRekeyed { new, .. }) = bench.i.events.last() {
-            child = new.inbound_spi;
+            child = new.pair.inbound_spi;
         }
     }
     // The time at which CONNECTED is overdue.

@@ -37,7 +37,7 @@ fn perfect_forward_secrecy_costs_a_public_value_each() {
     let drawn = bench.sent.iter().filter(|(_, datagram)| datagram.bytes[18] == 32).count();
     assert_eq!(drawn, 3);
     let child = bench.i.books.only_child();
-    assert_eq!(child.suite.to_string(), "aes256-sha1-modp1024");
+    assert_eq!(child.pair.suite.to_string(), "aes256-sha1-modp1024");
 }
 
 #[test]
@@ -350,7 +350,7 @@ fn behind_a_nat_both_continue_on_port_4500() {
         bench.nat = Some(Rewriter { outside, port_offset: 1000 });
         let bench = bench.established();
         let (i, r) = (bench.i.books.only_child(), bench.r.books.only_child());
-        assert!(i.inbound == r.outbound && i.outbound == r.inbound, "{}", bench.ladder);
+        assert!(i.pair.inbound == r.pair.outbound && i.pair.outbound == r.pair.inbound, "{}", bench.ladder);
         let (_, theirs) = r.encapsulation.expect("r sees the NAT");
         assert_eq!((theirs.ip, theirs.port), (outside, 5500));
         assert!(i.encapsulation.is_some() && r.peer_may_move);
@@ -512,14 +512,14 @@ fn the_old_child_goes_soon_after_the_peer_has_used_the_new_one() {
         bench.command(Side::I, Command::RekeyChild(sa, old));
         bench.run_for(seconds(1));
         let (sa, new) = bench.i.books.all_children()[1];
-        let new = new.inbound_spi;
+        let new = new.pair.inbound_spi;
         assert!(!bench.i.books.all_children()[1].1.peer_ready, "what leaves goes through the old one");
         if is_heard {
             bench.command(Side::I, Command::ChildHeard(sa, new));
         }
         bench.run_for(seconds(6));
         let left: Vec<u32> =
-            bench.i.books.all_children().iter().map(|(_, child)| child.inbound_spi).collect();
+            bench.i.books.all_children().iter().map(|(_, child)| child.pair.inbound_spi).collect();
         assert_eq!(left, if is_heard { vec![new] } else { vec![old, new] });
         bench.run_for(seconds(30));
         bench.assert_agreement();
@@ -538,7 +538,7 @@ fn both_rekey_a_child_at_once_over_a_bad_network_and_one_is_left() {
                     bench.fault_ahead(nth, fault);
                     for side in [first, first.peer()] {
                         let (sa, child) =
-                            (bench.sa(side), bench.seat(side).books.all_children()[0].1.inbound_spi);
+                            (bench.sa(side), bench.seat(side).books.all_children()[0].1.pair.inbound_spi);
                         bench.command(side, Command::RekeyChild(sa, child));
                         bench.run_for(Duration::from_millis(pause_ms));
                     }
@@ -791,7 +791,7 @@ fn an_idle_sa_is_no_collision() {
 /// The other one of two children.
 fn other_child(bench: &mut Bench, not: u32) -> (SaId, u32) {
     let mut children = bench.i.books.all_children().into_iter();
-    children.find(|(_, it)| it.inbound_spi != not).map(|(sa, it)| (sa, it.inbound_spi)).unwrap()
+    children.find(|(_, it)| it.pair.inbound_spi != not).map(|(sa, it)| (sa, it.pair.inbound_spi)).unwrap()
 }
 
 /// A second SA is started while the first is replaced: however the two interpret it, they agree, and always have a child.

@@ -5,8 +5,8 @@ use std::cell::RefCell;
 use keytoll_crypto::{Null, Real};
 use keytoll_crypto_api::Crypto;
 use keytoll_engine::trace::Node;
-use keytoll_esp::{Inbound, Outbound, TrafficKey};
-use keytoll_ike::{ChildKeys, ChildSa};
+use keytoll_esp::{Inbound, Outbound};
+use keytoll_ike::ChildSa;
 use keytoll_lab::{Discard, Memory};
 use keytoll_native::heap;
 
@@ -102,11 +102,7 @@ fn install<C>(seat: &mut Seat<C>) -> Vec<(Inbound, Outbound)> {
 }
 
 fn esp(child: ChildSa) -> (Inbound, Outbound) {
-    let key = |keys: ChildKeys| {
-        TrafficKey::new(child.suite.encryption, child.suite.integrity, keys.encryption, keys.integrity)
-    };
-    (
-        Inbound::new(child.inbound_spi, key(child.inbound)),
-        Outbound::new(child.outbound_spi, key(child.outbound)),
-    )
+    let (inbound_spi, outbound_spi) = (child.pair.inbound_spi, child.pair.outbound_spi);
+    let (inbound, outbound) = child.pair.into_keys();
+    (Inbound::new(inbound_spi, inbound), Outbound::new(outbound_spi, outbound))
 }

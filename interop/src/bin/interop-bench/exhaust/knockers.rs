@@ -80,7 +80,7 @@ impl Knocker {
     fn told(&mut self, event: Event, tally: &mut Tally) -> Option<Command> {
         match event {
             Event::Established(up) => self.up = Some(up.sa),
-            Event::ChildUp(_, child) => tally.take(child.inbound_spi.into()),
+            Event::ChildUp(_, child) => tally.take(child.pair.inbound_spi.into()),
             Event::ChildFailed(_, why) => tally.refuse(why.name()),
             Event::EapPacket(sa, eap) => return Some(Command::Eap(sa, self.answer(sa, &eap, tally))),
             Event::Failed(sa, why, _) => {

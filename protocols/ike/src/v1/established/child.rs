@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use keytoll_crypto_api::Secret;
 use keytoll_crypto_api::suite::Suite;
+use keytoll_engine::sa::{SaKeys, SaPair};
 use keytoll_engine::{Deadline, Time};
 
 use super::super::endpoint::Env;
@@ -12,7 +13,7 @@ use super::super::proposal::Lifespan;
 use super::super::sa::Core;
 use super::lifetime::{REKEY_PERCENT, REKEY_PERCENT_OF_RESPONDER, percent, retry_at};
 use crate::config::{ChildConfig, Mode};
-use crate::event::{ChildKeys, ChildSa};
+use crate::event::ChildSa;
 use crate::number::ProtocolId;
 use crate::wire::TrafficSelector;
 
@@ -196,15 +197,17 @@ impl Agreed {
         let mut of = |spi| {
             let seeds = ChildSeeds { shared, protocol: ProtocolId::ESP.0, spi, nonces };
             let (encryption, integrity) = keys::child_keys(env.cx.crypto, keys, &self.suite, &seeds);
-            ChildKeys { encryption, integrity }
+            SaKeys { encryption, integrity }
         };
         let child = ChildSa {
-            inbound_spi: self.inbound_spi,
-            outbound_spi: self.outbound_spi,
-            suite: self.suite,
+            pair: SaPair {
+                inbound_spi: self.inbound_spi,
+                outbound_spi: self.outbound_spi,
+                suite: self.suite,
+                inbound: of(self.inbound_spi),
+                outbound: of(self.outbound_spi),
+            },
             mode: self.traffic.mode,
-            inbound: of(self.inbound_spi),
-            outbound: of(self.outbound_spi),
             local: vec![self.traffic.local],
             remote: vec![self.traffic.remote],
             encapsulation: core.nat.found().then_some((core.route.local, core.route.remote)),

@@ -103,7 +103,7 @@ impl Established {
         }
         match self.accept_child(request, config, inbound, core, env) {
             Ok((child, nonces)) => {
-                let spis = (child.inbound_spi, child.outbound_spi);
+                let spis = (child.pair.inbound_spi, child.pair.outbound_spi);
                 self.child_came(request, config, child, &nonces, core, env);
                 if request.deleted_early == Some(spis.1) {
                     self.forget_child(spis.0, core, env);

@@ -141,8 +141,8 @@ impl Child {
     /// A child that was just set up.
     pub(in crate::v2) fn up(sa: &ChildSa, config: &ChildConfig, now: Time) -> Self {
         Self {
-            inbound_spi: sa.inbound_spi,
-            outbound_spi: sa.outbound_spi,
+            inbound_spi: sa.pair.inbound_spi,
+            outbound_spi: sa.pair.outbound_spi,
             rekey_at: config.rekey_after.map(|after| now + after),
             replaced: false,
         }

@@ -95,9 +95,9 @@ fn describe(association: AssociationId, child: &ChildSa) -> Child {
     let host = |hit: Hit| Selector::of(Addresses::one(IpAddr::from(hit.0)));
     Child {
         session: session(association),
-        inbound_spi: child.inbound_spi,
-        outbound_spi: child.outbound_spi,
-        suite: child.suite,
+        inbound_spi: child.pair.inbound_spi,
+        outbound_spi: child.pair.outbound_spi,
+        suite: child.pair.suite,
         local: Some(host(child.local)),
         remote: Some(host(child.remote)),
         encapsulated: child.remote_at.udp_port().is_some(),
