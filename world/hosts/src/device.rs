@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 use std::net::IpAddr;
 use std::time::Duration;
 
-use keytoll_crypto_api::{Rng, Seed};
-use keytoll_engine::trace::{Fact, Protocol};
+use keytoll_crypto_api::Seed;
+use keytoll_engine::trace::Fact;
 use keytoll_engine::{Ctx, Deadline, Engine, Input, Output, Time};
 use keytoll_ike::IKE;
 use keytoll_ike::config::{Believe, Responds};
@@ -16,20 +16,15 @@ use keytoll_net::{Addr, ip::protocol::ESP};
 use crate::described::{Details, Fields, Value};
 use crate::eap::{Carrier, Eap};
 use crate::event::{Event, Failure, Naming};
-use crate::icmp::Echo;
-use crate::ipsec::{Delivered, SaLimits, SaTable};
+use crate::ipsec::SaLimits;
 use crate::keepalive::Keepalives;
 use crate::set_up::SetUp;
 use crate::supplicant::{EapCredentials, Supplicant};
-use crate::traffic::Station;
-use crate::{Host, Order, icmp, ike, ip};
+use crate::user_plane::{Requester, UserPlane};
+use crate::{Host, Order, ike};
 
-/// At most so many echo requests wait for an SA; more are dropped.
-const WAITING_MAX: usize = 16;
 /// A refused request for a child SA is repeated after this time at the earliest.
 const ASK_AGAIN: Duration = Duration::from_secs(10);
-/// Of the host's own echo requests.
-const IDENTIFIER: u16 = 1;
 
 /// The configuration of a device.
 #[derive(Debug, Clone)]
@@ -54,23 +49,13 @@ pub struct Device {
     config: DeviceConfig,
     ike: Endpoint,
     supplicant: Option<Supplicant>,
-    sas: SaTable,
+    user: UserPlane<Requester>,
     keepalives: Keepalives,
-    /// User traffic, if configured.
-    station: Option<Station>,
-    /// Whether this machine has a network interface, which receives the decapsulated packets.
-    has_interface: bool,
-    rng: Rng,
-    /// The inner address the gateway assigned.
-    assigned: Option<IpAddr>,
     /// The IKE SA in use; a new one replaces it.
     current: Option<SaId>,
     /// The set-up attempt under way.
     set_up: Option<SetUp>,
     childless: bool,
-    waiting: VecDeque<Vec<u8>>,
-    /// Sequence number of its last echo request.
-    sequence: Option<u16>,
     /// When it requested a child under the IKE SA in use; `None` once one is up.
     asked: Option<Time>,
     out: VecDeque<Output<Event>>,
@@ -87,21 +72,16 @@ impl Device {
             Supplicant::new(credentials, carrier, seed.stream(&format!("{name}/eap")))
         };
         let responds = Responds::ToPeers;
+        let requester = Requester::new(config.inner.unwrap_or(config.address), config.target);
         Self {
             ike: Endpoint::new(Config { responds, ..config.ike.clone() }, seed, name),
             supplicant: config.eap.clone().map(supplicant),
-            rng: seed.stream(&format!("{name}/esp")),
+            user: UserPlane::new(requester, seed.stream(&format!("{name}/esp"))),
             keepalives: Keepalives::new(IKE, config.ike.keepalive_after),
             config,
-            sas: SaTable::default(),
-            station: None,
-            has_interface: false,
-            assigned: None,
             current: None,
             set_up: None,
             childless,
-            waiting: VecDeque::new(),
-            sequence: None,
             asked: None,
             out: VecDeque::new(),
         }
@@ -110,25 +90,14 @@ impl Device {
     /// Limits the lifetime of its traffic SAs; at the soft limit it rekeys them.
     #[must_use]
     pub const fn with_limits(mut self, limits: SaLimits) -> Self {
-        self.sas.limit(limits);
+        self.user.limit(limits);
         self
-    }
-
-    /// Its inner address: the one that the gateway assigned, or its own.
-    fn inside(&self) -> IpAddr {
-        self.assigned.or(self.config.inner).unwrap_or(self.config.address)
     }
 
     /// Sends an echo request through the SA, or queues it and sets up an SA.
     fn echo(&mut self, payload_bytes: usize, cx: &mut Ctx<'_>) {
-        if self.sas.reaches(self.config.target) {
-            self.send_echo(vec![0; payload_bytes], cx);
-            return;
-        }
-        if self.waiting.len() < WAITING_MAX {
-            self.waiting.push_back(vec![0; payload_bytes]);
-        }
-        if self.set_up.is_none() {
+        let is_sent = self.user.echo(payload_bytes, &mut self.out, cx);
+        if !is_sent && self.set_up.is_none() {
             self.begin(cx);
         }
     }
@@ -157,53 +126,14 @@ impl Device {
         }
     }
 
-    fn send_echo(&mut self, data: Vec<u8>, cx: &mut Ctx<'_>) {
-        let sequence = self.sequence.map_or(1, |last| last.wrapping_add(1));
-        self.sequence = Some(sequence);
-        let (source, destination) = (self.inside(), self.config.target);
-        let echo = Echo { reply: false, identifier: IDENTIFIER, sequence, data };
-        let payload = echo.write(source, destination);
-        let packet = ip::Packet { source, destination, protocol: icmp::protocol(source), payload: &payload };
-        if let Some(datagram) = self.sas.seal(&packet, &mut self.rng, cx) {
-            self.out.push_back(Output::Datagram(datagram));
-        }
-    }
-
     fn arrived(&mut self, from: Addr, to: Addr, bytes: &[u8], cx: &mut Ctx<'_>) {
-        if let Some(station) = self.station.as_mut().filter(|station| station.takes_plain(to)) {
-            return station.arrived_plain(from, to, bytes, cx);
-        }
-        match esp_payload(&self.config.ike, to, bytes) {
-            Some(esp) => {
-                if let Some(packet) = self.sas.open(from, to, esp, cx) {
-                    self.delivered(packet, cx);
-                }
-            }
-            None => self.ike.handle(Input::Datagram { from, to, bytes }, cx),
-        }
-    }
-
-    fn delivered(&mut self, packet: Delivered, cx: &mut Ctx<'_>) {
-        if self.station.as_mut().is_some_and(|station| station.arrived(&packet.as_packet(), cx)) {
+        if self.user.arrived_plain(from, to, bytes, cx) {
             return;
         }
-        if self.is_our_reply(&packet) {
-            cx.trace.record(Fact::FirstPacket);
-            self.out.push_back(Output::Event(Event::EchoReply));
-        } else if self.has_interface {
-            self.out.extend(packet.into_packet().map(Output::Inner));
-        } else if packet.protocol == icmp::protocol(packet.source) {
-            cx.discard(Protocol::ICMP, "icmp: not the reply we wait for");
+        match esp_payload(&self.config.ike, to, bytes) {
+            Some(esp) => self.user.arrived(from, to, esp, &mut self.out, cx),
+            None => self.ike.handle(Input::Datagram { from, to, bytes }, cx),
         }
-    }
-
-    /// Whether a packet answers our last echo request.
-    fn is_our_reply(&self, packet: &Delivered) -> bool {
-        let echo = || Echo::read(packet.source, packet.destination, packet.payload()).ok().flatten();
-        packet.protocol == icmp::protocol(packet.source)
-            && echo().is_some_and(|echo| {
-                echo.reply && (echo.identifier, Some(echo.sequence)) == (IDENTIFIER, self.sequence)
-            })
     }
 
     /// Processes the outputs of the IKE endpoint and the SAs until neither has any more.
@@ -215,7 +145,7 @@ impl Device {
                     Err(output) => self.out.push_back(output),
                 }
             }
-            match self.sas.poll() {
+            match self.user.sas.poll() {
                 Some((session, event)) => {
                     self.ike.handle(Input::Command(ike::for_pair(session, &event)), cx);
                 }
@@ -246,13 +176,13 @@ impl Device {
                 cx.trace.record(Fact::Rekeyed { what: "child".into() });
             }
             IkeEvent::ChildDown(sa, spi) => {
-                self.sas.remove(sa.into(), spi, cx.now);
+                self.user.sas.remove(sa.into(), spi, cx.now);
                 self.out.push_back(Output::Event(Event::ChildDown(spi)));
             }
             IkeEvent::EapPacket(sa, packet) => self.on_eap(sa, &packet, cx),
             IkeEvent::Rekeyed { old, new } => {
                 cx.trace.record(Fact::Rekeyed { what: "ike".into() });
-                self.sas.rekeyed(old.into(), new.into());
+                self.user.sas.rekeyed(old.into(), new.into());
                 self.current = self.current.map(|current| if current == old { new } else { current });
                 self.set_up.iter_mut().for_each(|set_up| set_up.renamed(old.into(), new.into()));
                 self.report(IkeEvent::Rekeyed { old, new });
@@ -283,7 +213,7 @@ impl Device {
     }
 
     fn install(&mut self, sa: SaId, child: ChildSa) {
-        self.sas.install(sa.into(), ike::pair(child, self.config.address, self.config.gateway));
+        self.user.sas.install(sa.into(), ike::pair(child, self.config.address, self.config.gateway));
     }
 
     /// Whether the attempt under way concerns this IKE SA.
@@ -298,13 +228,13 @@ impl Device {
 
     /// RFC 7296 §2.8.3: after reauthentication the old IKE SA is deleted with its children.
     fn established(&mut self, established: Box<IkeEstablished>, cx: &mut Ctx<'_>) {
-        self.assigned = established.address.or(self.assigned);
+        established.address.into_iter().for_each(|assigned| self.user.moved_to(assigned));
         if let Some(old) = self.current.replace(established.sa) {
             self.ike.handle(Input::Command(IkeCommand::Delete(old)), cx);
         }
         if self.childless {
             // Queued echo requests have no SA to go through, and need none.
-            self.waiting.clear();
+            self.user.forget_waiting();
             self.usable(cx);
         }
         self.report(IkeEvent::Established(established));
@@ -316,20 +246,17 @@ impl Device {
 
     /// Forwards a packet of this machine. The first one triggers an SA and is lost, which IP permits.
     fn forward(&mut self, packet: &[u8], cx: &mut Ctx<'_>) {
-        if self.sas.is_empty() && !(self.childless && self.current.is_some()) {
+        if self.user.sas.is_empty() && !(self.childless && self.current.is_some()) {
             return self.want_child(cx);
         }
-        let sealed = self.sas.forward(packet, &mut self.rng, cx);
-        self.out.extend(sealed.map(Output::Datagram));
+        self.user.forward(packet, &mut self.out, cx);
     }
 
     fn usable(&mut self, cx: &mut Ctx<'_>) {
         self.set_up = None;
         cx.trace.record(Fact::Usable);
         self.out.push_back(Output::Event(Event::Usable));
-        while let Some(data) = self.waiting.pop_front() {
-            self.send_echo(data, cx);
-        }
+        self.user.release(&mut self.out, cx);
     }
 
     /// The supplicant answers an EAP packet of the gateway.
@@ -362,7 +289,7 @@ impl Device {
 
     fn failed(&mut self, why: Reason, cx: &mut Ctx<'_>) {
         self.set_up = None;
-        self.waiting.clear();
+        self.user.forget_waiting();
         let eap = self.supplicant.as_mut().and_then(Supplicant::failure);
         let (name, is_hearsay) =
             eap.map_or((why.name(), why.is_hearsay()), |reason| (reason.0, reason.is_hearsay()));
@@ -381,11 +308,11 @@ impl Host for Device {
     }
 
     fn attach_interface(&mut self) {
-        self.has_interface = true;
+        self.user.attach_interface();
     }
 
     fn source(&self) -> Option<IpAddr> {
-        Some(self.inside())
+        Some(self.user.inside())
     }
 
     fn holds(&self) -> Vec<(&'static str, usize)> {
@@ -405,24 +332,17 @@ impl Engine for Device {
         self.keepalives.at(cx.now);
         match input {
             Input::Command(Order::Echo { payload_bytes }) => self.echo(payload_bytes, cx),
-            Input::Command(Order::Traffic(config)) => {
-                self.station = Some(Station::begin(&config, &self.sas, cx));
-            }
-            Input::Command(Order::TrafficEnd) => {
-                self.station.take().into_iter().for_each(|station| station.end(cx));
-                self.out.push_back(Output::Event(Event::TrafficEnded));
-            }
             Input::Command(order) => {
-                if let Some(command) = ike::command(&order) {
+                let order = self.user.traffic(order, &mut self.out, cx);
+                if let Some(command) = order.as_ref().and_then(ike::command) {
                     self.ike.handle(Input::Command(command), cx);
                 }
             }
             Input::Tick => {
                 self.ike.handle(Input::Tick, cx);
-                self.sas.expire(cx.now);
+                self.user.tick(cx.now);
                 let due = self.keepalives.due(|session| ike::path_to_keep(&self.ike, ike::sa(session)));
                 self.out.extend(due.into_iter().map(Output::Datagram));
-                self.station.iter_mut().for_each(|station| station.tick(cx.now));
                 self.drain(cx);
                 self.end_hopeless_set_up(cx);
             }
@@ -433,8 +353,7 @@ impl Engine for Device {
             Input::Secured { .. } | Input::Lost { .. } => {}
         }
         self.drain(cx);
-        if let Some(station) = &mut self.station {
-            station.flush((&mut self.sas, &mut self.rng), &mut self.out, cx);
+        if self.user.flush(&mut self.out, cx) {
             self.drain(cx);
         }
     }
@@ -448,10 +367,9 @@ impl Engine for Device {
     }
 
     fn deadline(&self) -> Option<Deadline> {
-        let traffic = self.station.as_ref().and_then(Station::deadline);
-        let own = Deadline::earlier(traffic, self.set_up.as_ref().map(SetUp::deadline));
-        let own = Deadline::earlier(own, self.keepalives.deadline());
-        Deadline::earlier(Deadline::earlier(self.ike.deadline(), self.sas.deadline()), own)
+        let set_up = self.set_up.as_ref().map(SetUp::deadline);
+        let own = Deadline::earlier(set_up, self.keepalives.deadline());
+        Deadline::earlier(Deadline::earlier(self.ike.deadline(), self.user.deadline()), own)
     }
 }
 

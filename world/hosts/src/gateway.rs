@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::net::IpAddr;
 
-use keytoll_crypto_api::{Rng, Seed};
+use keytoll_crypto_api::Seed;
 use keytoll_eap::packet;
-use keytoll_engine::trace::{Fact, Protocol};
+use keytoll_engine::trace::Fact;
 use keytoll_engine::{Ctx, Deadline, Engine, Input, Output};
 use keytoll_ike::IKE;
 use keytoll_ike::{
@@ -17,11 +17,10 @@ use crate::authenticator::{AaaAccess, Authenticator, Wanted};
 use crate::device::esp_payload;
 use crate::eap::{Carrier, Eap};
 use crate::event::{Event, Naming};
-use crate::icmp::Echo;
-use crate::ipsec::{Delivered, SaLimits, SaTable};
+use crate::ipsec::SaLimits;
 use crate::keepalive::Keepalives;
-use crate::traffic::Station;
-use crate::{Host, Order, icmp, ike, ip};
+use crate::user_plane::{Responder, UserPlane};
+use crate::{Host, Order, ike};
 
 /// The configuration of a gateway.
 #[derive(Debug, Clone)]
@@ -42,13 +41,8 @@ pub struct Gateway {
     config: GatewayConfig,
     ike: Endpoint,
     authenticator: Option<Authenticator<SaId>>,
-    sas: SaTable,
+    user: UserPlane<Responder>,
     keepalives: Keepalives,
-    /// User traffic, if configured.
-    station: Option<Station>,
-    /// Whether this machine has a network interface, which receives the decapsulated packets.
-    has_interface: bool,
-    rng: Rng,
     /// The address of each IKE SA's peer.
     peers: BTreeMap<SaId, IpAddr>,
     out: VecDeque<Output<Event>>,
@@ -57,18 +51,16 @@ pub struct Gateway {
 impl Gateway {
     /// A gateway whose random streams are named `{name}/…`.
     pub fn new(config: GatewayConfig, seed: &Seed, name: &str) -> Self {
+        let responder = Responder::new([&[config.address][..], &config.inner].concat());
         Self {
             ike: Endpoint::new(config.ike.clone(), seed, name),
             authenticator: config
                 .aaa
                 .clone()
                 .map(|access| Authenticator::new(access, Carrier::IKE, seed, name)),
-            rng: seed.stream(&format!("{name}/esp")),
+            user: UserPlane::new(responder, seed.stream(&format!("{name}/esp"))),
             keepalives: Keepalives::new(IKE, config.ike.keepalive_after),
             config,
-            sas: SaTable::default(),
-            station: None,
-            has_interface: false,
             peers: BTreeMap::new(),
             out: VecDeque::new(),
         }
@@ -77,7 +69,7 @@ impl Gateway {
     /// Limits the lifetime of its traffic SAs; at the soft limit it rekeys them.
     #[must_use]
     pub const fn with_limits(mut self, limits: SaLimits) -> Self {
-        self.sas.limit(limits);
+        self.user.limit(limits);
         self
     }
 
@@ -102,49 +94,15 @@ impl Gateway {
     }
 
     fn arrived(&mut self, from: Addr, to: Addr, bytes: &[u8], cx: &mut Ctx<'_>) {
-        if let Some(station) = self.station.as_mut().filter(|station| station.takes_plain(to)) {
-            return station.arrived_plain(from, to, bytes, cx);
+        if self.user.arrived_plain(from, to, bytes, cx) {
+            return;
         }
         if let Some(authenticator) = self.authenticator.as_mut().filter(|ours| ours.owns(to)) {
             return authenticator.handle(Input::Datagram { from, to, bytes }, cx);
         }
         match esp_payload(&self.config.ike, to, bytes) {
-            Some(esp) => {
-                if let Some(packet) = self.sas.open(from, to, esp, cx) {
-                    self.delivered(packet, cx);
-                }
-            }
+            Some(esp) => self.user.arrived(from, to, esp, &mut self.out, cx),
             None => self.ike.handle(Input::Datagram { from, to, bytes }, cx),
-        }
-    }
-
-    /// Answers an echo request for one of our addresses through the SA that leads back.
-    fn delivered(&mut self, packet: Delivered, cx: &mut Ctx<'_>) {
-        if self.station.as_mut().is_some_and(|station| station.arrived(&packet.as_packet(), cx)) {
-            return;
-        }
-        if self.has_interface {
-            return self.out.extend(packet.into_packet().map(Output::Inner));
-        }
-        let ours =
-            packet.destination == self.config.address || self.config.inner.contains(&packet.destination);
-        if !ours || packet.protocol != icmp::protocol(packet.source) {
-            return cx.discard(Protocol::ICMP, "icmp: not for the gateway");
-        }
-        let Ok(Some(mut echo)) = Echo::read(packet.source, packet.destination, packet.payload()) else {
-            return cx.discard(Protocol::ICMP, "icmp: malformed");
-        };
-        if !std::mem::replace(&mut echo.reply, true) {
-            self.reply(&echo, &packet, cx);
-        }
-    }
-
-    fn reply(&mut self, echo: &Echo, request: &Delivered, cx: &mut Ctx<'_>) {
-        let (source, destination) = (request.destination, request.source);
-        let payload = echo.write(source, destination);
-        let packet = ip::Packet { source, destination, protocol: request.protocol, payload: &payload };
-        if let Some(datagram) = self.sas.seal(&packet, &mut self.rng, cx) {
-            self.out.push_back(Output::Datagram(datagram));
         }
     }
 
@@ -157,7 +115,7 @@ impl Gateway {
                     Err(output) => self.out.push_back(output),
                 }
             }
-            if let Some((session, event)) = self.sas.poll() {
+            if let Some((session, event)) = self.user.sas.poll() {
                 self.ike.handle(Input::Command(ike::for_pair(session, &event)), cx);
                 continue;
             }
@@ -205,7 +163,7 @@ impl Gateway {
                 self.install(sa, *new, cx);
             }
             IkeEvent::ChildDown(sa, spi) => {
-                self.sas.remove(sa.into(), spi, cx.now);
+                self.user.sas.remove(sa.into(), spi, cx.now);
                 self.out.push_back(Output::Event(Event::ChildDown(spi)));
             }
             IkeEvent::EapStart { sa, identity, remote, .. } => {
@@ -220,7 +178,7 @@ impl Gateway {
             }
             IkeEvent::Failed(sa, why, peer) => self.failed(sa, why, peer, cx),
             IkeEvent::Rekeyed { old, new } => {
-                self.sas.rekeyed(old.into(), new.into());
+                self.user.sas.rekeyed(old.into(), new.into());
                 if let Some(peer) = self.peers.remove(&old) {
                     self.peers.insert(new, peer);
                 }
@@ -254,7 +212,7 @@ impl Gateway {
 
     fn install(&mut self, sa: SaId, child: ChildSa, cx: &mut Ctx<'_>) {
         match self.peers.get(&sa) {
-            Some(&peer) => self.sas.install(sa.into(), ike::pair(child, self.config.address, peer)),
+            Some(&peer) => self.user.sas.install(sa.into(), ike::pair(child, self.config.address, peer)),
             None => cx.discard(IKE, "child of an SA nobody told of"),
         }
     }
@@ -270,7 +228,7 @@ impl Host for Gateway {
     }
 
     fn attach_interface(&mut self) {
-        self.has_interface = true;
+        self.user.attach_interface();
     }
 
     fn holds(&self) -> Vec<(&'static str, usize)> {
@@ -293,41 +251,29 @@ impl Engine for Gateway {
     fn handle(&mut self, input: Input<'_, Order>, cx: &mut Ctx<'_>) {
         self.keepalives.at(cx.now);
         match input {
-            Input::Command(Order::Echo { .. }) => {}
-            Input::Command(Order::Traffic(config)) => {
-                self.station = Some(Station::begin(&config, &self.sas, cx));
-            }
-            Input::Command(Order::TrafficEnd) => {
-                self.station.take().into_iter().for_each(|station| station.end(cx));
-                self.out.push_back(Output::Event(Event::TrafficEnded));
-            }
             Input::Command(order) => {
-                if let Some(command) = ike::command(&order) {
+                let order = self.user.traffic(order, &mut self.out, cx);
+                if let Some(command) = order.as_ref().and_then(ike::command) {
                     self.ike.handle(Input::Command(command), cx);
                 }
             }
             Input::Tick => {
                 self.ike.handle(Input::Tick, cx);
-                self.sas.expire(cx.now);
+                self.user.tick(cx.now);
                 let due = self.keepalives.due(|session| ike::path_to_keep(&self.ike, ike::sa(session)));
                 self.out.extend(due.into_iter().map(Output::Datagram));
-                self.station.iter_mut().for_each(|station| station.tick(cx.now));
                 if let Some(authenticator) = &mut self.authenticator {
                     authenticator.handle(Input::Tick, cx);
                 }
             }
             Input::Datagram { from, to, bytes } => self.arrived(from, to, bytes, cx),
-            Input::Inner(packet) => {
-                let sealed = self.sas.forward(packet, &mut self.rng, cx);
-                self.out.extend(sealed.map(Output::Datagram));
-            }
+            Input::Inner(packet) => self.user.forward(packet, &mut self.out, cx),
             Input::Recover => self.ike.handle(Input::Recover, cx),
             // A gateway uses datagrams only.
             Input::Secured { .. } | Input::Lost { .. } => {}
         }
         self.drain(cx);
-        if let Some(station) = &mut self.station {
-            station.flush((&mut self.sas, &mut self.rng), &mut self.out, cx);
+        if self.user.flush(&mut self.out, cx) {
             self.drain(cx);
         }
     }
@@ -342,9 +288,7 @@ impl Engine for Gateway {
 
     fn deadline(&self) -> Option<Deadline> {
         let radius = self.authenticator.as_ref().and_then(Authenticator::deadline);
-        let traffic = self.station.as_ref().and_then(Station::deadline);
-        let own = Deadline::earlier(self.ike.deadline(), self.sas.deadline());
-        let own = Deadline::earlier(own, self.keepalives.deadline());
-        Deadline::earlier(Deadline::earlier(own, radius), traffic)
+        let own = Deadline::earlier(self.ike.deadline(), self.user.deadline());
+        Deadline::earlier(Deadline::earlier(own, self.keepalives.deadline()), radius)
     }
 }

@@ -33,6 +33,7 @@ pub mod subscribers;
 mod supplicant;
 pub mod traffic;
 pub mod tunnels;
+pub mod user_plane;
 
 pub use aaa::{Aaa, AaaConfig};
 pub use authenticator::AaaAccess;
