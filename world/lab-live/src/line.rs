@@ -85,6 +85,8 @@ impl Log {
     pub(super) fn begin(&self, sample: Option<u32>) -> io::Result<()> {
         self.with(|notes| {
             notes.sample = sample;
+            // Messages without a nonce are the same octets in each authentication, and repeat nothing of the one before.
+            notes.observer = Observer::new(FAMILIES);
             let Notes { lines, file, .. } = notes;
             let Some(file) = file else { return Ok(()) };
             lines.drain(..).try_for_each(|line| file.write(&line))

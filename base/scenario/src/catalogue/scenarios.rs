@@ -25,6 +25,7 @@ pub const BUILTIN: &[Builtin] = &[
         name: "eap-aka-topologies",
         text: include_str!("../../../../scenarios/eap-aka-topologies.toml"),
     },
+    Builtin { name: "hip", text: include_str!("../../../../scenarios/hip.toml") },
     Builtin { name: "failures", text: include_str!("../../../../scenarios/failures.toml") },
     Builtin {
         name: "strongswan-gateway",

@@ -35,7 +35,7 @@ impl Associations {
     pub(super) fn file(
         &mut self,
         passed: &Passed,
-        dissected: Dissected,
+        mut dissected: Dissected,
         hip: &Hip,
         repeats: Option<u64>,
         book: &mut Book,
@@ -44,6 +44,7 @@ impl Associations {
         let Some(key) = self.key(hip, is_copy, book) else { return };
         let Some(open) = self.open.get_mut(&key) else { return };
         let repeats = repeats.filter(|frame| is_among(*frame, book.entries(open.conversation)));
+        dissected.sent.iter_mut().for_each(|sent| sent.retransmission = repeats.is_some());
         let is_from_device = hip.sender == open.initiator;
         let ends = if is_from_device { (Node::Ue, Node::Gw) } else { (Node::Gw, Node::Ue) };
         let asks = hip.asks();
