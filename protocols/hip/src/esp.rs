@@ -33,5 +33,6 @@ pub(crate) fn draw(
         remote: core.peer,
         local_at: core.route.local,
         remote_at: core.route.remote,
+        is_peer_ready: true,
     })
 }

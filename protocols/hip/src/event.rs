@@ -141,6 +141,9 @@ pub struct ChildSa {
     pub local_at: Addr,
     /// The peer's outer address.
     pub remote_at: Addr,
+    /// The peer is known to receive on it. Otherwise it is not sent with before the peer has used it: until then the one that it
+    /// replaces serves.
+    pub is_peer_ready: bool,
 }
 
 /// Why something ended or did not begin; [`Reason::name`] is what analysis groups by.

@@ -346,7 +346,7 @@ impl EspSuite {
         Self::NULL_SHA256,
     ];
 
-    // RFC 7402 §5.1.2: those without a length in their name have keys of 128 bits.
+    // RFC 7402 §3.3.1: sequence numbers have 64 bits. §5.1.2: those without a length in their name have keys of 128 bits.
     /// Its algorithms; none of a suite that is not ours.
     pub const fn suite(self) -> Option<Suite> {
         let encryption = match self {
@@ -361,7 +361,7 @@ impl EspSuite {
             _ => return None,
         };
         let integrity = if encryption.is_aead() { None } else { Some(Integrity::HmacSha256_128) };
-        Some(Suite { encryption, integrity, prf: None, group: None, esn: false })
+        Some(Suite { encryption, integrity, prf: None, group: None, esn: true })
     }
 
     /// The one with these algorithms, if HIP has one.

@@ -131,7 +131,9 @@ impl Device {
             return;
         }
         match esp_payload(&self.config.ike, to, bytes) {
-            Some(esp) => self.user.arrived(from, to, esp, &mut self.out, cx),
+            Some(esp) => {
+                self.user.arrived(from, to, esp, &mut self.out, cx);
+            }
             None => self.ike.handle(Input::Datagram { from, to, bytes }, cx),
         }
     }
@@ -311,8 +313,8 @@ impl Host for Device {
         self.user.attach_interface();
     }
 
-    fn source(&self) -> Option<IpAddr> {
-        Some(self.user.inside())
+    fn user_ends(&self) -> Option<[IpAddr; 2]> {
+        Some(self.user.ends())
     }
 
     fn holds(&self) -> Vec<(&'static str, usize)> {

@@ -101,7 +101,9 @@ impl Gateway {
             return authenticator.handle(Input::Datagram { from, to, bytes }, cx);
         }
         match esp_payload(&self.config.ike, to, bytes) {
-            Some(esp) => self.user.arrived(from, to, esp, &mut self.out, cx),
+            Some(esp) => {
+                self.user.arrived(from, to, esp, &mut self.out, cx);
+            }
             None => self.ike.handle(Input::Datagram { from, to, bytes }, cx),
         }
     }

@@ -46,8 +46,8 @@ pub trait Host: Engine<Command = Order, Event = Event> + fmt::Debug + Send {
     /// This machine has a network interface from now on: decapsulated packets go there, not to the host.
     fn attach_interface(&mut self) {}
 
-    /// The source address of its user traffic, if it is a device.
-    fn source(&self) -> Option<IpAddr> {
+    /// The ends of its user traffic through SAs, if it is a device: its own address inside, and the gateway's.
+    fn user_ends(&self) -> Option<[IpAddr; 2]> {
         None
     }
 

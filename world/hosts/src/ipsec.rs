@@ -104,6 +104,8 @@ pub struct Delivered {
     pub destination: IpAddr,
     /// The protocol number of the payload, or of an extension header in front of it.
     pub protocol: u8,
+    /// The SPI of the SA that it came through.
+    pub spi: u32,
     /// Header and payload; in transport and BEET mode the payload alone.
     bytes: Vec<u8>,
     header_len: usize,
@@ -112,9 +114,10 @@ pub struct Delivered {
 /// Without its payload, which does not belong in logs.
 impl fmt::Debug for Delivered {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let &Self { source, destination, protocol, ref bytes, header_len } = self;
+        let &Self { source, destination, protocol, spi, ref bytes, header_len } = self;
         let mut packet = f.debug_struct("Delivered");
         packet.field("source", &source).field("destination", &destination).field("protocol", &protocol);
+        packet.field("spi", &spi);
         packet.field("length", &bytes.len()).field("header_len", &header_len).finish()
     }
 }
@@ -203,6 +206,11 @@ impl SaTable {
         None
     }
 
+    /// The session that owns the pair with this inbound SPI, unless it is closed.
+    pub fn owner(&self, inbound_spi: u32) -> Option<SessionId> {
+        self.owners.get(&inbound_spi).copied()
+    }
+
     /// Whether there are no SAs except closed ones.
     pub fn is_empty(&self) -> bool {
         self.owners.is_empty()
@@ -265,9 +273,9 @@ impl SaTable {
 }
 
 fn delivered(arrived: &Arrived, bytes: Vec<u8>) -> Delivered {
-    let &Arrived { flow, header_len, next_header: protocol, .. } = arrived;
+    let &Arrived { spi, flow, header_len, next_header: protocol } = arrived;
     let (source, destination) = (flow.source(), flow.destination());
-    Delivered { source, destination, protocol, bytes, header_len }
+    Delivered { source, destination, protocol, spi, bytes, header_len }
 }
 
 /// Shortens a buffer to the packet in it.

@@ -359,8 +359,8 @@ impl Row {
 
     /// User traffic from its start until all sent packets have arrived, and its costs.
     fn carry(&mut self, traffic: &Traffic, sample: u32, keeper: &mut dyn Keeper) {
-        let Some(source) = self.world.host(self.users[0]).source() else { return };
-        let stations = traffic.stations(source);
+        let Some(ends) = self.world.host(self.users[0]).user_ends() else { return };
+        let stations = traffic.stations(ends);
         self.world.meter_mut().begin_sample();
         let mut sieve = Sieve::new(keeper);
         for (node, station) in self.users.into_iter().zip(stations) {

@@ -30,7 +30,6 @@ pub(crate) struct Traffic {
     protected: bool,
     /// Outside the SAs: the outer addresses.
     outer: [IpAddr; 2],
-    target: IpAddr,
     mtu_bytes: usize,
 }
 
@@ -50,14 +49,13 @@ impl Traffic {
             packet_bytes: plan.packet_bytes.map(usize::from),
             protected: plan.protected,
             outer: users.outer,
-            target: users.target,
             mtu_bytes: row.network.mtu_bytes.into(),
         })
     }
 
-    /// The stations of the device, whose inner address is `device`, and of the gateway.
-    pub(crate) fn stations(&self, device: IpAddr) -> [Config; 2] {
-        let [local, remote] = if self.protected { [device, self.target] } else { self.outer };
+    /// The stations of the device and of the gateway, whose addresses inside SAs these are.
+    pub(crate) fn stations(&self, inside: [IpAddr; 2]) -> [Config; 2] {
+        let [local, remote] = if self.protected { inside } else { self.outer };
         let station = |sends, local, remote| Config {
             kind: self.kind,
             sends,

@@ -92,8 +92,6 @@ pub struct Users {
     pub nodes: [Node; 2],
     /// Their addresses outside of SAs.
     pub outer: [IpAddr; 2],
-    /// The address that the initiator reaches through its SA.
-    pub target: IpAddr,
 }
 
 impl Layout {

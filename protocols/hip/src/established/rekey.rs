@@ -6,7 +6,7 @@ use super::{KeyAgreement, Standing, rekey_at};
 use crate::association::Core;
 use crate::endpoint::Env;
 use crate::esp;
-use crate::event::Event;
+use crate::event::{ChildSa, Event};
 use crate::number::GroupId;
 use crate::protection::Doubt;
 use crate::wire::esp::EspInfo;
@@ -88,13 +88,15 @@ impl Standing {
     /// Both parts are there: the new pair.
     pub(super) fn finish_rekey(
         &mut self,
-        asked: Asked,
-        offered: Offered,
+        (asked, offered): (Asked, Offered),
+        is_peer_ready: bool,
         core: &mut Core,
         env: &mut Env<'_, '_>,
     ) {
         let spis = (asked.spi, offered.spi);
-        let Some(child) = self.draw_again(asked, offered, core, env) else {
+        let child =
+            self.draw_again(asked, offered, core, env).map(|child| ChildSa { is_peer_ready, ..child });
+        let Some(child) = child else {
             core.give_back(spis.0, env);
             return env.discard("rekeying that gives no keys");
         };
@@ -112,7 +114,7 @@ impl Standing {
         offered: Offered,
         core: &Core,
         env: &mut Env<'_, '_>,
-    ) -> Option<crate::event::ChildSa> {
+    ) -> Option<ChildSa> {
         let crypto = &mut *env.cx.crypto;
         let spis = (asked.spi, offered.spi);
         let (ours, theirs) = (asked.key, offered.public);

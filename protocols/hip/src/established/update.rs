@@ -140,7 +140,7 @@ impl Standing {
         if is_new {
             self.take(heard, route)?;
         }
-        self.settle(heard.echo_response, core, env);
+        self.settle((heard.echo_response, heard.seq.is_none()), core, env);
         let Some(id) = heard.seq else {
             self.say_next(None, core, env);
             return Ok(());
@@ -186,14 +186,19 @@ impl Standing {
         self.tasks.push_back(task);
     }
 
-    /// Ends what is outstanding, if all is there.
-    fn settle(&mut self, echo: Option<&[u8]>, core: &mut Core, env: &mut Env<'_, '_>) {
+    /// Ends what is outstanding, if all is there. A peer that asks nothing any more has got there before us.
+    fn settle(
+        &mut self,
+        (echo, is_peer_ready): (Option<&[u8]>, bool),
+        core: &mut Core,
+        env: &mut Env<'_, '_>,
+    ) {
         let Some(outstanding) = self.outstanding.take_if(|outstanding| outstanding.is_acknowledged) else {
             return;
         };
         match outstanding.matter {
             Matter::Rekey(asked) => match self.offered.take() {
-                Some(offered) => self.finish_rekey(asked, *offered, core, env),
+                Some(offered) => self.finish_rekey((asked, *offered), is_peer_ready, core, env),
                 None => {
                     let matter = Matter::Rekey(asked);
                     self.outstanding = Some(Box::new(Outstanding { matter, ..*outstanding }));

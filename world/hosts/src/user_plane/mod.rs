@@ -103,9 +103,23 @@ impl<E: Echoes> UserPlane<E> {
         station.map(|station| station.arrived_plain(from, to, bytes, cx)).is_some()
     }
 
-    /// Processes an ESP packet.
-    pub fn arrived(&mut self, from: Addr, to: Addr, esp: &[u8], out: &mut Out, cx: &mut Ctx<'_>) {
-        let Some(packet) = self.sas.open(from, to, esp, cx) else { return };
+    /// Processes an ESP packet; the inbound SPI of the SA that has opened it.
+    pub fn arrived(
+        &mut self,
+        from: Addr,
+        to: Addr,
+        esp: &[u8],
+        out: &mut Out,
+        cx: &mut Ctx<'_>,
+    ) -> Option<u32> {
+        let packet = self.sas.open(from, to, esp, cx)?;
+        let spi = packet.spi;
+        self.deliver(packet, out, cx);
+        Some(spi)
+    }
+
+    /// Brings a packet that was decapsulated to whoever wants it.
+    fn deliver(&mut self, packet: Delivered, out: &mut Out, cx: &mut Ctx<'_>) {
         if self.station.as_mut().is_some_and(|station| station.arrived(&packet.as_packet(), cx)) {
             return;
         }

@@ -67,9 +67,9 @@ impl Echoes for Requester {
 }
 
 impl UserPlane<Requester> {
-    /// Our address inside the SAs.
-    pub const fn inside(&self) -> IpAddr {
-        self.echoes.inside
+    /// Our address inside the SAs, and that of whom we request echoes.
+    pub const fn ends(&self) -> [IpAddr; 2] {
+        [self.echoes.inside, self.echoes.target]
     }
 
     /// We have another address inside the SAs.

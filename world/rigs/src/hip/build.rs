@@ -12,6 +12,7 @@ use super::hosts::{Card, Device, DeviceConfig, Gateway, GatewayConfig, Hss};
 use super::identities::of_dex;
 use super::sites::Sites;
 use crate::eap;
+use crate::ipsec::sa_limits;
 
 /// The serving network of the vectors: MCC 001, MNC 01 (TS 24.301 §9.9.3.32).
 const SERVING_NETWORK: [u8; 3] = [0x00, 0xf1, 0x10];
@@ -36,6 +37,7 @@ pub(super) fn device(
         gateway: sites.signalling(sites.gw),
         peer: Some(gateway.hit()),
         card: card.map(|card| Card { card, aka: row.options.hip.aka, network: SERVING_NETWORK }),
+        limits: sa_limits(row.options.ipsec.limits),
     };
     Device::new(config, seed, "ue")
 }
@@ -53,7 +55,7 @@ pub(super) fn gateway(
         let diameter = eap::diameter((sites.back_end.core, crate::GW_ID), &sites.back_end);
         Hss { diameter, aka: row.options.hip.aka, network: SERVING_NETWORK }
     });
-    let config = GatewayConfig { hip, hss };
+    let config = GatewayConfig { hip, hss, limits: sa_limits(row.options.ipsec.limits) };
     Gateway::new(config, seed, "gw")
 }
 

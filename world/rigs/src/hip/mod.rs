@@ -51,8 +51,8 @@ impl Rig for HipRig {
             nodes: nodes(here),
             links: links(here),
             initiator: Node::Ue,
-            goal: Goal::Sa,
-            users: Users { nodes: [Node::Ue, Node::Gw], outer: [sites.ue, sites.gw], target: sites.gw },
+            goal: Goal::Echo,
+            users: Users { nodes: [Node::Ue, Node::Gw], outer: [sites.ue, sites.gw] },
             closing_max: row.options.hip.unused_after + ANSWERED_MAX,
         }
     }

@@ -56,11 +56,7 @@ impl Rig for IkeRig {
             links: links(here),
             initiator: Node::Ue,
             goal: if row.options.ike.childless { Goal::Sa } else { Goal::Echo },
-            users: Users {
-                nodes: [Node::Ue, Node::Gw],
-                outer: [sites.ue, sites.gw],
-                target: sites.target(row),
-            },
+            users: Users { nodes: [Node::Ue, Node::Gw], outer: [sites.ue, sites.gw] },
             closing_max: if is_answered { ANSWERED_MAX } else { UNANSWERED_MAX },
         }
     }

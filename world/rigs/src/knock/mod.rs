@@ -60,7 +60,7 @@ impl Rig for KnockRig {
             links: vec![access],
             initiator: Node::Ue,
             goal: Goal::Sa,
-            users: Users { nodes: [Node::Ue, Node::Gw], outer: [ue, gw], target: gw },
+            users: Users { nodes: [Node::Ue, Node::Gw], outer: [ue, gw] },
             closing_max: Duration::ZERO,
         }
     }

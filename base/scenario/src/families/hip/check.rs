@@ -37,6 +37,6 @@ pub(super) fn check(settings: &Settings, _: &'static Method, blame: &Item) -> Re
 }
 
 fn is_of_hip(suite: &Suite) -> bool {
-    let is_plain = suite.group.is_none() && !suite.esn;
-    is_plain && ESP_SUITES.contains(&(suite.encryption, suite.integrity))
+    // RFC 7402 §3.3.1: sequence numbers have 64 bits, whether it is said or not.
+    suite.group.is_none() && ESP_SUITES.contains(&(suite.encryption, suite.integrity))
 }

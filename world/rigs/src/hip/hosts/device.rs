@@ -1,19 +1,22 @@
 //! The device: sets up an association when it has traffic for the gateway and no SA.
 
-use std::collections::VecDeque;
+use std::net::IpAddr;
 
 use keytoll_crypto_api::Seed;
 use keytoll_engine::trace::Fact;
 use keytoll_engine::{Ctx, Deadline, Engine, Input, Output};
+use keytoll_hip::encapsulation::esp_packet;
 use keytoll_hip::event::{AssociationId, Command, Event as HipEvent};
 use keytoll_hip::names::HIP;
 use keytoll_hip::wire::aka::{Challenge, Response};
-use keytoll_hip::{Endpoint, Hit, config};
+use keytoll_hip::{Endpoint, Hit, HostIdentity, config};
 use keytoll_hosts::event::Naming;
-use keytoll_hosts::{Event, Host, Order};
+use keytoll_hosts::user_plane::{Out, Requester, UserPlane};
+use keytoll_hosts::{Event, Host, Order, SaLimits};
 use keytoll_net::Addr;
 
-use super::{Card, NAMING, card, command, milestone, record_end};
+use super::usage::{Usage, follow, next_command};
+use super::{Card, NAMING, card, command, inner, milestone, record_end};
 
 /// The configuration of a device.
 #[derive(Debug, Clone)]
@@ -28,12 +31,16 @@ pub struct DeviceConfig {
     pub peer: Option<Hit>,
     /// Its card, if the gateway wants a subscription proved.
     pub card: Option<Card>,
+    /// The limits of its SAs.
+    pub limits: SaLimits,
 }
 
 /// The device.
 #[derive(Debug)]
 pub struct Device {
     hip: Endpoint,
+    user: UserPlane<Requester>,
+    usage: Usage,
     local: Addr,
     gateway: Addr,
     peer: Option<Hit>,
@@ -42,31 +49,69 @@ pub struct Device {
     set_up: Option<AssociationId>,
     /// The association in use.
     current: Option<AssociationId>,
-    out: VecDeque<Output<Event>>,
+    out: Out,
 }
 
 impl Device {
     /// A device whose random streams are named `{name}/…`.
     pub fn new(config: DeviceConfig, seed: &Seed, name: &str) -> Self {
-        let DeviceConfig { hip, local, gateway, peer, card } = config;
+        let DeviceConfig { hip, local, gateway, peer, card, limits } = config;
+        let inside = hip.identities.first().map_or(Hit::NULL, HostIdentity::hit);
+        let requester = Requester::new(inner(inside), inner(peer.unwrap_or(Hit::NULL)));
+        let mut user = UserPlane::new(requester, seed.stream(&format!("{name}/esp")));
+        user.limit(limits);
         Self {
             hip: Endpoint::new(hip, seed.stream(&format!("{name}/hip"))),
+            user,
+            usage: Usage::default(),
             local,
             gateway,
             peer,
             card,
             set_up: None,
             current: None,
-            out: VecDeque::new(),
+            out: Out::new(),
         }
     }
 
-    fn on_order(&mut self, order: &Order, cx: &mut Ctx<'_>) {
-        if let Some(command) = command(order) {
-            return self.hip.handle(Input::Command(command), cx);
+    fn on_order(&mut self, order: Order, cx: &mut Ctx<'_>) {
+        if let Order::Echo { payload_bytes } = order {
+            return self.echo(payload_bytes, cx);
         }
-        if matches!(order, Order::Echo { .. }) && self.current.is_none() && self.set_up.is_none() {
+        let order = self.user.traffic(order, &mut self.out, cx);
+        if let Some(command) = order.as_ref().and_then(command) {
+            self.hip.handle(Input::Command(command), cx);
+        }
+    }
+
+    /// Requests an echo through the SA, or sets one up for it.
+    fn echo(&mut self, payload_bytes: usize, cx: &mut Ctx<'_>) {
+        let is_sent = self.user.echo(payload_bytes, &mut self.out, cx);
+        if !is_sent && self.set_up.is_none() {
             self.begin(cx);
+        }
+    }
+
+    /// Forwards a packet of this machine. The first one triggers an SA and is lost, which IP permits.
+    fn forward(&mut self, packet: &[u8], cx: &mut Ctx<'_>) {
+        if !self.user.sas.is_empty() {
+            self.user.forward(packet, &mut self.out, cx);
+        } else if self.set_up.is_none() {
+            self.begin(cx);
+        }
+    }
+
+    fn arrived(&mut self, from: Addr, to: Addr, bytes: &[u8], cx: &mut Ctx<'_>) {
+        if self.user.arrived_plain(from, to, bytes, cx) {
+            return;
+        }
+        match esp_packet(to, bytes) {
+            Some(esp) => {
+                let spi = self.user.arrived(from, to, esp, &mut self.out, cx);
+                let heard = spi.and_then(|spi| self.usage.heard(&self.user.sas, spi, cx.now));
+                heard.into_iter().for_each(|heard| self.hip.handle(Input::Command(heard), cx));
+            }
+            None => self.hip.handle(Input::Datagram { from, to, bytes }, cx),
         }
     }
 
@@ -75,12 +120,17 @@ impl Device {
         self.set_up = self.hip.initiate(0, self.peer, (self.local, self.gateway), cx);
     }
 
+    /// Processes the outputs of the endpoint and the SAs until neither has any more.
     fn drain(&mut self, cx: &mut Ctx<'_>) {
-        while let Some(output) = self.hip.poll() {
-            match output.event() {
-                Ok(event) => self.on_hip(event, cx),
-                Err(output) => self.out.push_back(output),
+        loop {
+            while let Some(output) = self.hip.poll() {
+                match output.event() {
+                    Ok(event) => self.on_hip(event, cx),
+                    Err(output) => self.out.push_back(output),
+                }
             }
+            let Some(command) = next_command(&mut self.user.sas) else { break };
+            self.hip.handle(Input::Command(command), cx);
         }
     }
 
@@ -92,22 +142,29 @@ impl Device {
             HipEvent::Failed(id, _) if self.set_up != Some(id) => {
                 return cx.discard(HIP, "failure of no attempt of ours");
             }
-            HipEvent::Failed(..) => self.set_up = None,
-            HipEvent::Established(ref up) => self.current = Some(up.association),
+            HipEvent::Failed(..) => {
+                self.set_up = None;
+                self.user.forget_waiting();
+            }
+            HipEvent::Established(ref up) => {
+                self.current = Some(up.association);
+                self.user.aim(inner(up.peer));
+            }
             HipEvent::Closed(id, _) => self.current = self.current.filter(|current| *current != id),
             _ => {}
         }
         record_end(&event, cx);
+        follow(&mut self.user.sas, &mut self.usage, &event, cx);
         self.out.extend(milestone(event).map(Output::Event));
-        if is_usable {
+        if is_usable && self.set_up.take().is_some() {
             self.usable(cx);
         }
     }
 
     fn usable(&mut self, cx: &mut Ctx<'_>) {
-        self.set_up = None;
         cx.trace.record(Fact::Usable);
         self.out.push_back(Output::Event(Event::Usable));
+        self.user.release(&mut self.out, cx);
     }
 
     /// A device without a card believes no network.
@@ -125,6 +182,14 @@ impl Host for Device {
         NAMING
     }
 
+    fn attach_interface(&mut self) {
+        self.user.attach_interface();
+    }
+
+    fn user_ends(&self) -> Option<[IpAddr; 2]> {
+        Some(self.user.ends())
+    }
+
     fn holds(&self) -> Vec<(&'static str, usize)> {
         vec![("associations", self.hip.association_count())]
     }
@@ -135,11 +200,22 @@ impl Engine for Device {
     type Event = Event;
 
     fn handle(&mut self, input: Input<'_, Order>, cx: &mut Ctx<'_>) {
-        match input.command() {
-            Ok(order) => self.on_order(&order, cx),
-            Err(input) => self.hip.handle(input, cx),
+        match input {
+            Input::Command(order) => self.on_order(order, cx),
+            Input::Datagram { from, to, bytes } => self.arrived(from, to, bytes, cx),
+            Input::Inner(packet) => self.forward(packet, cx),
+            Input::Tick => {
+                self.hip.handle(Input::Tick, cx);
+                self.user.tick(cx.now);
+            }
+            Input::Recover => self.hip.handle(Input::Recover, cx),
+            // A device uses datagrams only.
+            Input::Secured { .. } | Input::Lost { .. } => {}
         }
         self.drain(cx);
+        if self.user.flush(&mut self.out, cx) {
+            self.drain(cx);
+        }
     }
 
     fn poll(&mut self) -> Option<Output<Event>> {
@@ -147,6 +223,6 @@ impl Engine for Device {
     }
 
     fn deadline(&self) -> Option<Deadline> {
-        self.hip.deadline()
+        Deadline::earlier(self.hip.deadline(), self.user.deadline())
     }
 }

@@ -1,18 +1,19 @@
 //! The gateway: answers base exchanges and diet exchanges, and asks the HSS about subscribers.
 
-use std::collections::VecDeque;
-
 use keytoll_crypto_api::Seed;
 use keytoll_diameter::client;
 use keytoll_engine::{Ctx, Deadline, Engine, Input, Output};
+use keytoll_hip::encapsulation::esp_packet;
 use keytoll_hip::event::{AssociationId, Command, Event as HipEvent, Refused};
 use keytoll_hip::{Endpoint, config};
 use keytoll_hosts::event::Naming;
-use keytoll_hosts::{Event, Host, HssClient, Order};
+use keytoll_hosts::user_plane::{Out, Responder, UserPlane};
+use keytoll_hosts::{Event, Host, HssClient, Order, SaLimits};
 use keytoll_net::Addr;
 
+use super::usage::{Usage, follow, next_command};
 use super::vectors::{Resynchronise, vector};
-use super::{Hss, NAMING, command, milestone, record_end};
+use super::{Hss, NAMING, command, inner, milestone, record_end};
 
 /// The configuration of a gateway.
 #[derive(Debug, Clone)]
@@ -21,6 +22,8 @@ pub struct GatewayConfig {
     pub hip: config::Config,
     /// How it reaches the HSS, if it wants subscriptions proved.
     pub hss: Option<Hss>,
+    /// The limits of its SAs.
+    pub limits: SaLimits,
 }
 
 /// The gateway.
@@ -28,7 +31,9 @@ pub struct GatewayConfig {
 pub struct Gateway {
     hip: Endpoint,
     hss: Option<(Hss, HssClient)>,
-    out: VecDeque<Output<Event>>,
+    user: UserPlane<Responder>,
+    usage: Usage,
+    out: Out,
 }
 
 impl Gateway {
@@ -39,18 +44,36 @@ impl Gateway {
             let client = HssClient::new(hss.diameter.clone(), rng);
             (hss, client)
         };
+        let hits = config.hip.identities.iter().map(|identity| inner(identity.hit()));
+        let responder = Responder::new(hits.collect());
+        let mut user = UserPlane::new(responder, seed.stream(&format!("{name}/esp")));
+        user.limit(config.limits);
         Self {
             hip: Endpoint::new(config.hip, seed.stream(&format!("{name}/hip"))),
             hss: config.hss.map(client),
-            out: VecDeque::new(),
+            user,
+            usage: Usage::default(),
+            out: Out::new(),
         }
     }
 
     fn arrived(&mut self, from: Addr, to: Addr, bytes: &[u8], cx: &mut Ctx<'_>) {
-        match &mut self.hss {
-            Some((_, client)) if client.owns(to) => client.handle(Input::Datagram { from, to, bytes }, cx),
+        if self.user.arrived_plain(from, to, bytes, cx) {
+            return;
+        }
+        match (&mut self.hss, esp_packet(to, bytes)) {
+            (Some((_, client)), _) if client.owns(to) => {
+                client.handle(Input::Datagram { from, to, bytes }, cx)
+            }
+            (_, Some(esp)) => self.arrived_esp(from, to, esp, cx),
             _ => self.hip.handle(Input::Datagram { from, to, bytes }, cx),
         }
+    }
+
+    fn arrived_esp(&mut self, from: Addr, to: Addr, esp: &[u8], cx: &mut Ctx<'_>) {
+        let spi = self.user.arrived(from, to, esp, &mut self.out, cx);
+        let heard = spi.and_then(|spi| self.usage.heard(&self.user.sas, spi, cx.now));
+        heard.into_iter().for_each(|heard| self.hip.handle(Input::Command(heard), cx));
     }
 
     fn with_hss(&mut self, input: Input<'_, client::Command>, cx: &mut Ctx<'_>) {
@@ -68,10 +91,15 @@ impl Gateway {
                     Err(output) => self.out.push_back(output),
                 }
             }
-            let Some(output) = self.hss.as_mut().and_then(|(_, client)| client.poll()) else { break };
-            match output.event() {
-                Ok(event) => self.on_hss(event, cx),
-                Err(output) => self.out.push_back(output),
+            if let Some(output) = self.hss.as_mut().and_then(|(_, client)| client.poll()) {
+                match output.event() {
+                    Ok(event) => self.on_hss(event, cx),
+                    Err(output) => self.out.push_back(output),
+                }
+            } else if let Some(command) = next_command(&mut self.user.sas) {
+                self.hip.handle(Input::Command(command), cx);
+            } else {
+                break;
             }
         }
     }
@@ -81,6 +109,7 @@ impl Gateway {
             return self.ask(association, &subscriber, resynchronise, cx);
         }
         record_end(&event, cx);
+        follow(&mut self.user.sas, &mut self.usage, &event, cx);
         self.out.extend(milestone(event).map(Output::Event));
     }
 
@@ -108,6 +137,10 @@ impl Host for Gateway {
         NAMING
     }
 
+    fn attach_interface(&mut self) {
+        self.user.attach_interface();
+    }
+
     fn holds(&self) -> Vec<(&'static str, usize)> {
         vec![
             ("associations", self.hip.association_count()),
@@ -128,21 +161,26 @@ impl Engine for Gateway {
     fn handle(&mut self, input: Input<'_, Order>, cx: &mut Ctx<'_>) {
         match input {
             Input::Command(order) => {
-                if let Some(command) = command(&order) {
+                let order = self.user.traffic(order, &mut self.out, cx);
+                if let Some(command) = order.as_ref().and_then(command) {
                     self.hip.handle(Input::Command(command), cx);
                 }
             }
             Input::Datagram { from, to, bytes } => self.arrived(from, to, bytes, cx),
             Input::Tick => {
                 self.hip.handle(Input::Tick, cx);
+                self.user.tick(cx.now);
                 self.with_hss(Input::Tick, cx);
             }
             Input::Secured { peer, local, names } => self.with_hss(Input::Secured { peer, local, names }, cx),
             Input::Lost { peer, local } => self.with_hss(Input::Lost { peer, local }, cx),
             Input::Recover => self.hip.handle(Input::Recover, cx),
-            Input::Inner(_) => {}
+            Input::Inner(packet) => self.user.forward(packet, &mut self.out, cx),
         }
         self.drain(cx);
+        if self.user.flush(&mut self.out, cx) {
+            self.drain(cx);
+        }
     }
 
     fn poll(&mut self) -> Option<Output<Event>> {
@@ -151,6 +189,6 @@ impl Engine for Gateway {
 
     fn deadline(&self) -> Option<Deadline> {
         let hss = self.hss.as_ref().and_then(|(_, client)| client.deadline());
-        Deadline::earlier(self.hip.deadline(), hss)
+        Deadline::earlier(Deadline::earlier(self.hip.deadline(), self.user.deadline()), hss)
     }
 }

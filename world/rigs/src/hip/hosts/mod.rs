@@ -9,6 +9,7 @@
 mod card;
 mod device;
 mod gateway;
+mod usage;
 mod vectors;
 
 use std::net::IpAddr;
@@ -91,8 +92,13 @@ fn record_end(event: &Event, cx: &mut Ctx<'_>) {
     }
 }
 
+/// A host's address inside the SAs: its HIT.
+fn inner(hit: Hit) -> IpAddr {
+    IpAddr::from(hit.0)
+}
+
 fn describe(association: AssociationId, child: &ChildSa) -> Child {
-    let host = |hit: Hit| Selector::of(Addresses::one(IpAddr::from(hit.0)));
+    let host = |hit| Selector::of(Addresses::one(inner(hit)));
     Child {
         session: session(association),
         inbound_spi: child.pair.inbound_spi,
