@@ -278,6 +278,37 @@ fn packets_put_together_by_hand() {
     }
 }
 
+/// Packets of Linux, and what it answers to ours: an ICMPv6 message counts the HITs in its checksum.
+#[test]
+fn linux() {
+    let lines = include_str!("published/linux-beet.txt").lines();
+    let lines = lines.filter(|line| !line.starts_with('#') && !line.is_empty());
+    let lines: Vec<_> = lines.map(|line| line.split_once(' ').expect("two fields")).collect();
+    assert_eq!(lines.len(), 16);
+    let key = TrafficKey::new(GCM, None, Secret::new((0x30..0x44).collect()), Secret::default());
+    let host = |end: usize, outer| {
+        let (inbound_spi, outbound_spi) = if end == 0 { (0x223, 0x222) } else { (0x222, 0x223) };
+        let path = path(end, false, outer);
+        Host::with(PairConfig { inbound_spi, outbound_spi, path, ..beet(end, &key) })
+    };
+    for (name, outer) in [("v4", OUTER), ("v6", V6), ("asked", OUTER), ("answered", OUTER)] {
+        let (mut hosts, mut ours) = ([0, 1].map(|end| host(end, outer)), host(0, outer));
+        for packet in lines.iter().filter(|line| line.0 == name).map(|line| hex(line.1)) {
+            let header_len = if outer == OUTER { 20 } else { 40 };
+            let end = usize::from(packet[header_len + 3] == 0x22);
+            let (arrived, inside) =
+                hosts[end].receive_packet(&packet).unwrap_or_else(|why| panic!("{name}: {why}"));
+            assert_eq!((arrived.header_len, arrived.next_header, inside[40]), (40, 58, 129 - end as u8));
+            let message = &inside[40..];
+            let pseudo = [&inside[8..40], &(message.len() as u32).to_be_bytes(), &[0, 0, 0, 58]].concat();
+            assert_eq!(checksum(&[&pseudo, message].concat()), 0, "{name}");
+            if name == "asked" {
+                assert_eq!(ours.send(&inside).unwrap().1, packet, "Linux has answered what we make");
+            }
+        }
+    }
+}
+
 proptest! {
     /// With any cipher, over IPv4 and IPv6, in UDP and not, whether the receiver's buffer has room in front or not.
     #[test]
