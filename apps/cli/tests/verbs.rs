@@ -150,13 +150,17 @@ fn options_are_listed_with_values_defaults_and_methods() {
         assert!(!stdout.is_empty(), "{arguments:?}: {}", String::from_utf8_lossy(&stderr));
         schema::read("check", stdout)["rows"].clone()
     };
-    let [quickstart, ikev1] = ["quickstart", "ikev1"].map(|scenario| (scenario, rows(&[scenario])));
+    let [quickstart, ikev1, hip] =
+        ["quickstart", "ikev1", "hip"].map(|scenario| (scenario, rows(&[scenario])));
     let is_simple = |option: &&serde_json::Value| {
         let source = option["source"].as_str().unwrap();
         source.starts_with("--set options.")
             && !source.contains("suite=")
             && !source.contains("traffic_")
             && !source.contains("ipsec")
+            && !source.contains("hip_group")
+            && !source.contains("hip_cipher")
+            && !source.contains("rekey_with_new_keys")
     };
     for option in options.iter().filter(is_simple) {
         let (name, default) = (option["name"].as_str().unwrap(), option["default"].as_str().unwrap());
@@ -165,6 +169,13 @@ fn options_are_listed_with_values_defaults_and_methods() {
             || option["methods"].as_array().unwrap().contains(&"ikev2-eap-tls".into())
         {
             &quickstart
+        } else if option["methods"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .all(|name| name.as_str().unwrap().starts_with("hip-"))
+        {
+            &hip
         } else {
             &ikev1
         };

@@ -67,7 +67,7 @@ fn each_exchange_is_told_by_its_method() {
         let told = judged.method.as_ref().unwrap();
         assert_eq!((&told.name[..], &told.suite[..], told.is_known), (method, suite, true));
         assert_eq!(judged.outcome, Outcome::Established(end));
-        assert_eq!(one.about.child_suite.as_deref(), Some("aes128gcm16"));
+        assert_eq!(one.about.child_suite.as_deref(), Some("aes128gcm16-esn"));
         let hits = [A, B].map(|host| world.hosts[host].hit.to_string());
         assert_eq!(judged.ids.ids, [("hit_i", hits[0].clone()), ("hit_r", hits[1].clone())]);
         assert!(one.entries.iter().all(|entry| !entry.unanswered && entry.remarks.is_empty()));
@@ -155,7 +155,7 @@ fn what_a_packet_carries_is_put_into_words() {
     let r1 = words(1);
     assert!(r1.starts_with("R1_COUNTER(1), PUZZLE(K=4, 128s), DH_GROUP_LIST"), "{r1}");
     assert!(r1.contains("HIP_CIPHER(aes128 aes256), HOST_ID(ECDSA 0001"), "{r1}");
-    assert!(r1.contains("ESP_TRANSFORM(aes128gcm16 aes128-sha256)"), "{r1}");
+    assert!(r1.contains("ESP_TRANSFORM(aes128gcm16-esn aes128-sha256-esn)"), "{r1}");
     let damaged = {
         let mut world = up(base_pair());
         world.sent[0].bytes[5] ^= 1;

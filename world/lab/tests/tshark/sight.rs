@@ -29,10 +29,12 @@ const FIELDS: &[&str] = &[
     "radius.code",
     "radius.authenticator.valid",
     "diameter.cmd.code",
+    "hip.packet_type",
+    "hip.checksum.status",
 ];
 
 /// tshark's checksum status of a sum that is right.
-const GOOD: &str = "1";
+pub(crate) const GOOD: &str = "1";
 /// PI_COMMENT and PI_CHAT of Wireshark's epan/proto.h: what it says without finding fault.
 const NO_FAULT: [&str; 2] = ["1048576", "2097152"];
 
