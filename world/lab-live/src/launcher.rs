@@ -9,6 +9,8 @@ use std::time::Duration;
 use keytoll_daemons::Usage;
 use keytoll_lab::{Keeper, Keepers, RowEnd, RunError, Seized, Stop, WARM_UP, row_seed, supported};
 use keytoll_native::clock;
+use keytoll_net::Addr;
+use keytoll_net::ip::protocol::ESP;
 use keytoll_rig::{Layout, Placement};
 use keytoll_rigs as rigs;
 use keytoll_scenario::catalogue::facet::IPSEC;
@@ -93,8 +95,13 @@ fn ours(plan: &Plan, placement: &Placement) -> BTreeSet<Node> {
 /// Notes for the reader of a row.
 fn notes(row: &RowPlan, placement: &Placement) -> impl Iterator<Item = &'static str> {
     let loopback = placement.is_loopback().then_some(NOTE_LOOPBACK);
-    let esp = row.method.has(&IPSEC).then_some(NOTE_ESP);
+    let has_raw_esp = rigs::layout(row, placement).nodes.iter().any(|spec| spec.datagrams.iter().any(is_esp));
+    let esp = (row.method.has(&IPSEC) && !has_raw_esp).then_some(NOTE_ESP);
     [NOTE].into_iter().chain(esp).chain(loopback).chain(foreign::notes(row))
+}
+
+fn is_esp(at: &Addr) -> bool {
+    matches!(at, Addr::Ip { protocol: ESP, .. })
 }
 
 /// The state that all rows share.

@@ -39,7 +39,7 @@ impl Placement {
         }
     }
 
-    /// Whether the nodes have real sockets, none of which is a raw one.
+    /// Whether the nodes have real sockets. Raw ones are for namespaces only.
     pub const fn is_live(&self) -> bool {
         !matches!(self, Self::Simulator)
     }
