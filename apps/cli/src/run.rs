@@ -127,7 +127,7 @@ impl Run<'_> {
         if self.wants.is_nothing() {
             return Ok(Supplement::default());
         }
-        supplement::measure(self.wants, self.plan, self.stop)
+        supplement::measure(self.wants, self.plan, self.execution.threads(), self.stop)
     }
 
     /// Runs all rows, and captures them on request; returns false if a row is incomplete.

@@ -165,3 +165,93 @@ fn a_study_keeps_what_it_measures_besides_its_run() {
     let again = schema::read("study", runs.file("study.json"));
     assert_eq!(again["tables"][0], account["tables"][0]);
 }
+
+/// The cells of a table's line, by the beginning of the table's title.
+fn cells(account: &Value, title: &str, label: &str) -> Vec<Option<f64>> {
+    let titled = |table: &&Value| table["title"].as_str().unwrap().starts_with(title);
+    let table = account["tables"].as_array().unwrap().iter().find(titled).unwrap();
+    let line = table["lines"].as_array().unwrap().iter().find(|line| line["label"] == label).unwrap();
+    line["cells"].as_array().unwrap().iter().map(|cell| cell["value"].as_f64()).collect()
+}
+
+/// The derived counts, in every row of the scenario run by itself: six messages and two, and none at the AAA server.
+#[test]
+fn dex_aka_sends_six_messages_and_two_and_asks_no_aaa_server() {
+    let runs = Runs::new("dex-aka-alone");
+    let scenario = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/studies/hip-dex-aka.toml");
+    let arguments = ["run", "--crypto", "null", "--samples", "2", "--json", "--out", &runs.out(), scenario];
+    let Output { status, stdout, stderr } = keytoll(&arguments);
+    assert!(status.success(), "{}", String::from_utf8_lossy(&stderr));
+    let summary = schema::read("summary", stdout);
+    let rows = summary["rows"].as_array().unwrap();
+    assert_eq!(rows.len(), 6 * 2 * 4);
+    for row in rows.iter().filter(|row| row["method"] == "hip-dex-aka") {
+        let links = row["links"].as_object().unwrap();
+        let messages = links.iter().map(|(link, means)| (link.as_str(), means["messages"].as_f64()));
+        let messages = messages.collect::<std::collections::BTreeMap<_, _>>();
+        assert_eq!(messages.len(), 2, "{messages:?}");
+        assert_eq!((messages["ue-gw"], messages["gw-hss"]), (Some(6.0), Some(2.0)), "{}", row["topology"]);
+    }
+}
+
+/// Messages and judgements that need no computation are there with null crypto, and no repetition is.
+#[test]
+fn the_study_of_dex_aka_counts_what_follows_from_the_slides() {
+    let runs = Runs::new("dex-aka-null");
+    let arguments =
+        ["study", "hip-dex-aka", "--crypto", "null", "--samples", "2", "--json", "--out", &runs.out()];
+    let Output { status, stdout, stderr } = keytoll(&arguments);
+    assert!(status.success(), "{}", String::from_utf8_lossy(&stderr));
+    let account = schema::read("study", stdout);
+    for (label, ran, core) in
+        [("DEX-AKA", 6.0, Some(2.0)), ("DEX", 4.0, None), ("BEX", 4.0, None), ("PSK", 4.0, None)]
+    {
+        let cells = cells(&account, "Number of messages", label);
+        assert_eq!(cells, [Some(ran), Some(ran), core, core], "{label}");
+    }
+    assert_eq!(cells(&account, "Number of messages", "EAP-TLS"), [26.0, 26.0, 20.0, 20.0].map(Some));
+    assert_eq!(cells(&account, "Number of messages", "EAP-AKA")[..2], [10.0, 10.0].map(Some));
+    assert!(!runs.0.join("run/supplement.json").exists());
+}
+
+/// With cryptography the run is repeated on other processors, and everything is judged.
+#[test]
+fn the_study_of_dex_aka_judges_every_claim() {
+    let runs = Runs::new("dex-aka");
+    let out = &runs.out();
+    let arguments =
+        ["study", "hip-dex-aka", "--samples", "2", "--set", "exponents=short", "--json", "--out", out];
+    let Output { status, stdout, stderr } = keytoll(&arguments);
+    assert!(status.success(), "{}", String::from_utf8_lossy(&stderr));
+    let account = schema::read("study", stdout);
+    let unjudged = |finding: &&Value| finding["verdict"] == "cannot_be_judged";
+    let findings = account["findings"].as_array().unwrap();
+    assert_eq!(findings.iter().filter(unjudged).count(), 0, "{findings:#?}");
+    let supplement = schema::read("supplement", runs.file("supplement.json"));
+    let repetitions = supplement["repetitions"].as_array().unwrap();
+    let names = repetitions.iter().map(|repetition| repetition["processors"].as_str().unwrap());
+    assert_eq!(names.collect::<Vec<_>>(), ["host", "calibrated"]);
+    // EAP-AKA's computation at the clocks of the calibration is that of the printed cycles.
+    let slow = cells(&account, "Computational times: computation in the delay", "EAP-AKA")[1].unwrap();
+    assert!((200.0..280.0).contains(&slow), "{slow} ms");
+    assert!(keytoll(&["report", out]).status.success());
+    assert_eq!(schema::read("study", runs.file("study.json"))["tables"], account["tables"]);
+    memory_is_the_same_in_every_row(&schema::read("summary", runs.file("summary.json")));
+}
+
+/// Memory depends neither on the network nor on the row that a thread ran before, but what a program makes once is charged to the
+/// first row: no row but a method's first one differs.
+fn memory_is_the_same_in_every_row(summary: &Value) {
+    let rows = summary["rows"].as_array().unwrap();
+    for row in rows {
+        let others = rows.iter().filter(|other| other["method"] == row["method"]);
+        let last = others.clone().last().unwrap();
+        let is_first = others.clone().next() == Some(row);
+        for (node, memory) in row["memory_bytes"].as_object().unwrap() {
+            let [peak, of_last] =
+                [memory, &last["memory_bytes"][node]].map(|memory| memory["peak"].as_f64().unwrap());
+            let near = is_first || (peak / of_last - 1.0).abs() < 0.05;
+            assert!(near, "{node} of {}: {peak}, {of_last}", row["method"]);
+        }
+    }
+}

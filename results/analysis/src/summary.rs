@@ -273,7 +273,7 @@ impl Cpu {
     /// Half the width of the interval of `cycles_p50`.
     pub fn cycles_p50_half_width(&self) -> Option<f64> {
         let half_ns = (self.ns_p50_ci95_high? - self.ns_p50_ci95_low?) / 2.0;
-        Some(half_ns * self.cycles_p50? / self.ns_p50)
+        (self.ns_p50 > 0.0).then_some(half_ns * self.cycles_p50? / self.ns_p50)
     }
 
     /// The median with its interval, in nanoseconds.

@@ -102,16 +102,21 @@ pub(crate) fn cells(table: &Table) -> impl Iterator<Item = (&str, Vec<String>)> 
 
 /// A number of this run with its interval, a published one with its source.
 pub(crate) fn figure(figure: &Figure) -> String {
-    if !figure.basis.is_published() {
-        return ranged(Median { value: figure.value, interval: figure.low.zip(figure.high) });
-    }
     let bound = match figure.bound {
         None => "",
         Some(Bound::About) => "≈ ",
         Some(Bound::Above) => "> ",
         Some(Bound::AtMost) => "≤ ",
     };
-    format!("{bound}{} {}", plain(figure.value), figure.basis.name())
+    match figure.basis.is_published() {
+        true => format!("{bound}{} {}", plain(figure.value), figure.basis.name()),
+        false => {
+            format!(
+                "{bound}{}",
+                ranged(Median { value: figure.value, interval: figure.low.zip(figure.high) })
+            )
+        }
+    }
 }
 
 fn judged(finding: &Finding, width: usize, out: &mut impl Write) -> io::Result<()> {

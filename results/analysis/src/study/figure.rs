@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::summary::Median;
+use crate::summary::{Cpu, LinkMeans, Median, SummaryRow};
 
 /// A number of a study.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -101,6 +101,12 @@ impl Figure {
         Self { low, high, ..Self::of_run(Basis::Measured, median.value, None) }
     }
 
+    /// In another unit.
+    pub(super) fn times(self, factor: f64) -> Self {
+        let [low, high] = [self.low, self.high].map(|end| end.map(|end| end * factor));
+        Self { value: self.value * factor, low, high, ..self }
+    }
+
     /// Half the width of the interval: the number after ±.
     pub fn half_width(&self) -> Option<f64> {
         Some((self.high? - self.low?) / 2.0)
@@ -118,6 +124,26 @@ impl Figure {
         let square = |&(_, half, n): &(f64, Option<f64>, u64)| Some((half? * weight(n)).powi(2));
         let half = parts.iter().map(square).sum::<Option<f64>>().map(f64::sqrt);
         Some(Self::of_run(basis, value, half))
+    }
+}
+
+impl Figure {
+    /// Millions of cycles of an authentication at a node: the medians of several rows, pooled.
+    pub(super) fn megacycles<'a>(cpus: impl IntoIterator<Item = &'a Cpu>) -> Option<Self> {
+        let of = |cpu: &Cpu| {
+            Some((cpu.cycles_p50? / 1e6, cpu.cycles_p50_half_width().map(|half| half / 1e6), cpu.n))
+        };
+        Self::pooled(Basis::Measured, &cpus.into_iter().filter_map(of).collect::<Vec<_>>())
+    }
+
+    /// The mean of something on a link in several rows, pooled.
+    pub(super) fn of_link<'a>(
+        rows: impl IntoIterator<Item = &'a SummaryRow>,
+        link: &str,
+        of: fn(&LinkMeans) -> f64,
+    ) -> Option<Self> {
+        let parts = rows.into_iter().filter_map(|row| Some((of(row.links.get(link)?), None, row.n)));
+        Self::pooled(Basis::Measured, &parts.collect::<Vec<_>>())
     }
 }
 

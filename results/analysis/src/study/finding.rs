@@ -96,6 +96,28 @@ impl Evidence {
     }
 }
 
+/// A claim before it is judged.
+pub(super) struct Claim {
+    pub(super) name: &'static str,
+    pub(super) claim: &'static str,
+    pub(super) source: &'static str,
+    pub(super) taken_as: &'static str,
+}
+
+impl Claim {
+    pub(super) fn judged(self, verdict: Verdict, evidence: Vec<Evidence>) -> Finding {
+        let Self { name, claim, source, taken_as } = self;
+        let [name, claim, source, taken_as] = [name, claim, source, taken_as].map(str::to_owned);
+        Finding { name, claim, source, taken_as, verdict, evidence }
+    }
+
+    /// Judged case by case: whether the claim is true for each, and a number for it.
+    pub(super) fn of_cases(self, cases: impl IntoIterator<Item = (Option<bool>, Evidence)>) -> Finding {
+        let (cases, evidence): (Vec<Option<bool>>, Vec<Evidence>) = cases.into_iter().unzip();
+        self.judged(Verdict::of_doubtful(&cases), evidence)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -7,13 +7,14 @@
 //! ```
 //!
 //! The material is the summary of the scenario's run, and what else a study [`Wants`]: profiles with and without
-//! cryptography, packets through a tunnel. A study is a folder here, its scenario in `scenarios/studies/`, and a line in [`STUDIES`].
+//! cryptography, packets through a tunnel, the run again on other processors. A study is a folder here, its scenario in `scenarios/studies/`, and a line in [`STUDIES`].
 //! Published numbers are data in that folder, each with its source, and never appear as measured ones.
 
 pub(crate) mod dh_groups;
 mod doubtful;
 mod figure;
 mod finding;
+mod hip_dex_aka;
 mod ikev2_wireless;
 mod ipsec_overheads;
 mod sheet;
@@ -26,13 +27,16 @@ use serde::{Deserialize, Serialize};
 pub use figure::{Basis, Bound, Figure};
 pub use finding::{Evidence, Finding, Verdict};
 pub use sheet::Sheet;
-pub use supplement::{FILE as SUPPLEMENT, Supplement, SupplementError, Wants};
+pub use supplement::{
+    Calibration, FILE as SUPPLEMENT, Processors, Repetition, Supplement, SupplementError, Wants,
+};
 pub use table::{Line, Table};
 
 use crate::summary::Summary;
 
 /// Every study, in the order of the list.
-pub const STUDIES: &[Study] = &[ikev2_wireless::STUDY, ipsec_overheads::STUDY, dh_groups::STUDY];
+pub const STUDIES: &[Study] =
+    &[ikev2_wireless::STUDY, ipsec_overheads::STUDY, dh_groups::STUDY, hip_dex_aka::STUDY];
 
 /// The format of [`Account`].
 pub const FORMAT: u32 = 1;

@@ -2,11 +2,14 @@
 
 use std::io::{Read, Write};
 
+use keytoll_trace::Node;
 use keytoll_trace::primitive::Timings;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::Named;
 use crate::profile::{Packets, Profile};
+use crate::summary::Summary;
 
 /// The format of [`Supplement`].
 const FORMAT: u32 = 1;
@@ -27,11 +30,25 @@ pub struct Supplement {
     /// Key exchanges with every group.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exchanges: Option<Timings>,
+    /// The run again, on other processors.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub repetitions: Vec<Repetition>,
+}
+
+/// The run on other processors.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Repetition {
+    /// Their name: `host` or `calibrated`.
+    pub processors: String,
+    /// Their clocks in Hz; absent for nodes with this machine's.
+    pub clocks_hz: Named<f64>,
+    /// Its results.
+    pub summary: Summary,
 }
 
 impl Default for Supplement {
     fn default() -> Self {
-        Self { format: FORMAT, profiles: Vec::new(), packets: None, exchanges: None }
+        Self { format: FORMAT, profiles: Vec::new(), packets: None, exchanges: None, repetitions: Vec::new() }
     }
 }
 
@@ -44,15 +61,79 @@ pub struct Wants {
     pub esp_suites: &'static [&'static str],
     /// The number of key exchanges with every group.
     pub exchanges: u64,
+    /// The run again with these processors, one after the other.
+    pub processors: &'static [Processors],
+}
+
+/// Processors with which a study repeats its run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Processors {
+    /// This machine's, not scaled.
+    Host,
+    /// So slow that a method takes as long as printed.
+    Calibrated(&'static Calibration),
+}
+
+/// The printed computation of a method.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Calibration {
+    /// The method.
+    pub method: &'static str,
+    /// Its numbers.
+    pub printed: &'static [Printed],
+}
+
+/// The printed computation of a node.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Printed {
+    /// The node whose processor is calibrated.
+    pub node: Node,
+    /// The node whose computation was printed.
+    pub of: Node,
+    /// Its cycles in an authentication.
+    pub cycles: u64,
+    /// Its clock.
+    pub clock_hz: u64,
+}
+
+impl Processors {
+    /// Their name in the supplement.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Host => "host",
+            Self::Calibrated(_) => "calibrated",
+        }
+    }
+
+    /// The clock of each node that has not this machine's; `earlier` are the repetitions made before this one. `None` if these lack
+    /// what a calibration needs.
+    pub fn clocks_hz(self, earlier: &[Repetition]) -> Option<Vec<(Node, f64)>> {
+        match self {
+            Self::Host => Some(Vec::new()),
+            Self::Calibrated(calibration) => calibration.clocks_hz(&earlier.first()?.summary),
+        }
+    }
+}
+
+impl Calibration {
+    /// At these clocks the cycles that a node took in this run take as long as the printed ones did at theirs.
+    fn clocks_hz(&self, run: &Summary) -> Option<Vec<(Node, f64)>> {
+        let row = run.rows.iter().find(|row| row.method == self.method)?;
+        let clock = |printed: &Printed| {
+            let cycles = row.cpu.get(printed.of.name())?.cycles_p50?;
+            Some((printed.node, cycles / printed.cycles as f64 * printed.clock_hz as f64))
+        };
+        self.printed.iter().map(clock).collect()
+    }
 }
 
 impl Wants {
     /// The run alone.
-    pub const NOTHING: Self = Self { profiles: false, esp_suites: &[], exchanges: 0 };
+    pub const NOTHING: Self = Self { profiles: false, esp_suites: &[], exchanges: 0, processors: &[] };
 
     /// Whether the run alone will do.
     pub const fn is_nothing(self) -> bool {
-        !self.profiles && self.esp_suites.is_empty() && self.exchanges == 0
+        !self.profiles && self.esp_suites.is_empty() && self.exchanges == 0 && self.processors.is_empty()
     }
 }
 

@@ -3,9 +3,10 @@
 
 use keytoll_trace::primitive::Timings;
 
-use super::{Claim, published};
+use super::published;
 use crate::primitives::{PrimitiveCost, summarise};
 use crate::study::doubtful::{Doubtful, all};
+use crate::study::finding::Claim;
 use crate::study::{Basis, Evidence, Figure, Finding, Line, Table, Verdict};
 
 /// The possible meanings of "one pair key exchange generation".

@@ -7,7 +7,7 @@ mod throughput;
 
 use keytoll_trace::primitive::Timings;
 
-use super::{Evidence, Finding, Material, Sheet, Study, Table, Verdict, Wants};
+use super::{Finding, Material, Sheet, Study, Table, Wants};
 
 /// The study.
 pub(super) const STUDY: Study = Study {
@@ -56,25 +56,3 @@ pub fn sheet(timings: &Timings) -> Sheet {
 
 /// The number of key exchanges that the paper timed.
 pub const EXCHANGES: u64 = 10;
-
-/// A claim before it is judged.
-struct Claim {
-    name: &'static str,
-    claim: &'static str,
-    source: &'static str,
-    taken_as: &'static str,
-}
-
-impl Claim {
-    fn judged(self, verdict: Verdict, evidence: Vec<Evidence>) -> Finding {
-        let Self { name, claim, source, taken_as } = self;
-        Finding {
-            name: name.to_owned(),
-            claim: claim.to_owned(),
-            source: source.to_owned(),
-            taken_as: taken_as.to_owned(),
-            verdict,
-            evidence,
-        }
-    }
-}

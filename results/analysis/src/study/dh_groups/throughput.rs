@@ -1,7 +1,8 @@
 //! Table 2: throughput, plain and through IPsec set up with each group, with one key exchange at the beginning, and with
 //! rekeying every two seconds.
 
-use super::{Claim, published};
+use super::published;
+use crate::study::finding::Claim;
 use crate::study::{Basis, Evidence, Figure, Finding, Line, Table, Verdict};
 use crate::summary::{Measure, Summary, SummaryRow};
 

@@ -5,6 +5,7 @@ use super::measured::Measured;
 use super::responder::Responder;
 use super::{Kind, MD5, PSK, Place, SIM, TLS_2_2, TLS_4_4, VARIANTS, Variant};
 use crate::stats::Line;
+use crate::study::finding::Claim;
 use crate::study::{Evidence, Finding, Verdict};
 use crate::summary::Summary;
 
@@ -23,28 +24,6 @@ pub(super) fn findings(summary: &Summary) -> Vec<Finding> {
         longer_chains_cost_the_server_more,
     ];
     claims.into_iter().map(|claim| claim(measured)).collect()
-}
-
-/// A claim before it is judged.
-struct Claim {
-    name: &'static str,
-    claim: &'static str,
-    source: &'static str,
-    taken_as: &'static str,
-}
-
-impl Claim {
-    fn judged(self, verdict: Verdict, evidence: Vec<Evidence>) -> Finding {
-        let Self { name, claim, source, taken_as } = self;
-        Finding {
-            name: name.to_owned(),
-            claim: claim.to_owned(),
-            source: source.to_owned(),
-            taken_as: taken_as.to_owned(),
-            verdict,
-            evidence,
-        }
-    }
 }
 
 /// The variants for which something is known, with it.

@@ -36,8 +36,7 @@ impl<'a> Measured<'a> {
 
     /// The mean of something on a link.
     pub(super) fn link(self, variant: Variant, link: &str, of: fn(&LinkMeans) -> f64) -> Option<Figure> {
-        let parts = self.rows(variant).filter_map(|row| Some((of(row.links.get(link)?), None, row.n)));
-        Figure::pooled(Basis::Measured, &parts.collect::<Vec<_>>())
+        Figure::of_link(self.rows(variant), link, of)
     }
 
     /// Messages between device and gateway.
@@ -47,12 +46,12 @@ impl<'a> Measured<'a> {
 
     /// Millions of cycles of an authentication at a node, median, if cryptography was computed.
     pub(super) fn megacycles(self, variant: Variant, node: &str) -> Option<Figure> {
-        Figure::pooled(Basis::Measured, &self.cpus(variant, node).filter_map(megacycles).collect::<Vec<_>>())
+        Figure::megacycles(self.cpus(variant, node))
     }
 
     /// The same over one network.
     pub(super) fn megacycles_at(self, variant: Variant, place: Place, node: &str) -> Option<Figure> {
-        Figure::pooled(Basis::Measured, &[megacycles(self.charged_row(variant, place)?.cpu.get(node)?)?])
+        Figure::megacycles(self.charged_row(variant, place)?.cpu.get(node))
     }
 
     /// Those of both networks as the paper's profiler would have estimated them with equation (1).
@@ -69,9 +68,4 @@ impl<'a> Measured<'a> {
         let rows = Place::ALL.into_iter().filter_map(move |place| self.charged_row(variant, place));
         rows.filter_map(move |row| row.cpu.get(&node))
     }
-}
-
-/// Median, half the width of its interval, n.
-fn megacycles(cpu: &Cpu) -> Option<(f64, Option<f64>, u64)> {
-    Some((cpu.cycles_p50? / 1e6, cpu.cycles_p50_half_width().map(|half| half / 1e6), cpu.n))
 }

@@ -5,7 +5,8 @@ use super::published::{OPERATIONS, Phase, What};
 use super::{Cipher, Way};
 use crate::profile::{Processing, Stage};
 use crate::study::doubtful::{Doubtful, all};
-use crate::study::{Evidence, Finding, Material, Verdict};
+use crate::study::finding::Claim;
+use crate::study::{Evidence, Finding, Material};
 
 /// Every finding, in the order of the paper.
 pub(super) fn findings(material: &Material<'_>) -> Vec<Finding> {
@@ -25,28 +26,6 @@ pub(super) fn findings(material: &Material<'_>) -> Vec<Finding> {
         aes256_is_faster_than_3des,
     ];
     claims.into_iter().map(|claim| claim(measured)).chain([esp_shares(measured)]).collect()
-}
-
-/// A claim before it is judged.
-struct Claim {
-    name: &'static str,
-    claim: &'static str,
-    source: &'static str,
-    taken_as: &'static str,
-}
-
-impl Claim {
-    fn judged(self, verdict: Verdict, evidence: Vec<Evidence>) -> Finding {
-        let Self { name, claim, source, taken_as } = self;
-        let [name, claim, source, taken_as] = [name, claim, source, taken_as].map(str::to_owned);
-        Finding { name, claim, source, taken_as, verdict, evidence }
-    }
-
-    /// Judged case by case: whether the claim is true for each, and a number for it.
-    fn of_cases(self, cases: impl IntoIterator<Item = (Option<bool>, Evidence)>) -> Finding {
-        let (cases, evidence): (Vec<Option<bool>>, Vec<Evidence>) = cases.into_iter().unzip();
-        self.judged(Verdict::of_doubtful(&cases), evidence)
-    }
 }
 
 /// What is known for each cipher.
