@@ -9,29 +9,33 @@ use crate::responder::origins::origin;
 /// So many counters there are; two addresses that have one share it.
 const COUNTERS: usize = 4096;
 
-/// R1s of a second, counted by address. It grows with nobody.
+/// R1s of a second, counted by address. It grows with nobody, and a host that is sent no I1 has no counters.
 #[derive(Debug)]
 pub(crate) struct Rate {
-    /// The second, and how many there were in it.
-    counters: Box<[(u64, u32)]>,
+    second: u64,
+    /// How many there were in it.
+    counters: Vec<u32>,
     /// So that nobody chooses with whom it shares a counter.
     key: u64,
 }
 
 impl Rate {
     pub(crate) fn new(key: u64) -> Self {
-        Self { counters: vec![(0, 0); COUNTERS].into(), key }
+        Self { second: 0, counters: Vec::new(), key }
     }
 
     /// Counts one to this address, and says whether that is still within the limit.
     pub(crate) fn allows(&mut self, to: Option<IpAddr>, max: u32, now: Time) -> bool {
         let second = now.as_nanos() / 1_000_000_000;
-        let counter = &mut self.counters[self.place(to)];
-        if counter.0 != second {
-            *counter = (second, 0);
+        if self.second != second || self.counters.is_empty() {
+            self.second = second;
+            self.counters.clear();
+            self.counters.resize(COUNTERS, 0);
         }
-        counter.1 = counter.1.saturating_add(1);
-        counter.1 <= max
+        let place = self.place(to);
+        let counter = &mut self.counters[place];
+        *counter = counter.saturating_add(1);
+        *counter <= max
     }
 
     fn place(&self, to: Option<IpAddr>) -> usize {
