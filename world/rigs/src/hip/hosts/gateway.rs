@@ -63,7 +63,7 @@ impl Gateway {
         }
         match (&mut self.hss, esp_packet(to, bytes)) {
             (Some((_, client)), _) if client.owns(to) => {
-                client.handle(Input::Datagram { from, to, bytes }, cx)
+                client.handle(Input::Datagram { from, to, bytes }, cx);
             }
             (_, Some(esp)) => self.arrived_esp(from, to, esp, cx),
             _ => self.hip.handle(Input::Datagram { from, to, bytes }, cx),

@@ -84,7 +84,7 @@ const fn reason(why: Reason) -> event::Reason {
 fn record_end(event: &Event, cx: &mut Ctx<'_>) {
     match event {
         Event::Failed(_, why) if why.is_hearsay() => {
-            cx.trace.record(Fact::Refused { why: why.name().into() })
+            cx.trace.record(Fact::Refused { why: why.name().into() });
         }
         Event::Failed(_, why) => cx.trace.record(Fact::Failed { why: why.name().into() }),
         Event::Closed(_, why) => cx.trace.record(Fact::Closed { why: why.name().into() }),
