@@ -2,6 +2,7 @@
 
 mod aka;
 mod capture;
+mod diet_vectors;
 mod encapsulation;
 mod exchanges;
 mod family;
