@@ -19,6 +19,8 @@ pub struct Leniency {
     pub swapped_integrity_keys: bool,
     /// The signature of R2 has the type of HIP_SIGNATURE_2 (RFC 7401 §5.3.4: HIP_SIGNATURE).
     pub r2_with_signature_2: bool,
+    /// R1 is sent without R1_COUNTER, which RFC 7401 §5.2.3 says it should have, to initiators that cannot repeat it.
+    pub no_r1_counter: bool,
     /// Kij enters the keying material without the zeros that it begins with (RFC 7401 §6.5: of its full length).
     pub short_kij: bool,
 }
@@ -30,6 +32,7 @@ impl Leniency {
         swapped_puzzle: false,
         swapped_integrity_keys: false,
         r2_with_signature_2: false,
+        no_r1_counter: false,
         short_kij: false,
     };
 

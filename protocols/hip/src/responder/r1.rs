@@ -218,7 +218,9 @@ impl Made {
         };
         let mut builder = Builder::new(PacketType::R1, own.hit(), Hit::NULL);
         let counter = R1Counter { reserved: 0, generation };
-        builder.parameter(ParameterType::R1_COUNTER, |w| counter.write(w));
+        if !config.leniency.no_r1_counter {
+            builder.parameter(ParameterType::R1_COUNTER, |w| counter.write(w));
+        }
         let puzzle_at = builder.position() + PREFIX_LEN;
         push_puzzle(&mut builder, exchange, puzzles);
         offers::push_groups(&mut builder, &offers::groups(&own, &config));

@@ -6,6 +6,8 @@ use super::world::*;
 use crate::config::{Config, Puzzles};
 use crate::event::Reason;
 use crate::leniency::Leniency;
+use crate::number::ParameterType;
+use crate::wire::Packet;
 
 /// Long enough that every host has given up.
 const ALL_TRIES: Duration = Duration::from_secs(60);
@@ -68,6 +70,17 @@ fn r2_with_the_signature_of_r1() {
 fn a_reader_of_any_order_writes_in_the_right_one() {
     let leniency = Leniency { any_order: true, ..Leniency::NONE };
     check(leniency, "", "");
+}
+
+#[test]
+fn an_r1_without_its_counter() {
+    let leniency = Leniency { no_r1_counter: true, ..Leniency::NONE };
+    check(leniency, "", "");
+    let mut world = world([Leniency::NONE, leniency], 1);
+    world.initiate(A, B);
+    world.run_a_while();
+    let r1 = Packet::read(&world.sent[1].bytes, Leniency::NONE).unwrap();
+    assert!(r1.find(ParameterType::R1_COUNTER).is_none());
 }
 
 /// One exchange in 256 has a Kij that begins with a zero: until then nobody notices.
