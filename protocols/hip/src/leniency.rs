@@ -14,8 +14,8 @@ pub struct Leniency {
     pub any_order: bool,
     /// A puzzle hashes the responder's HIT before the initiator's (RFC 7401 §4.1.2 has it the other way round).
     pub swapped_puzzle: bool,
-    /// In a base exchange the host with the greater HIT computes HIP_MAC with the second integrity key (RFC 7401 §6.5: the first).
-    /// Encryption keys are as they should be.
+    /// In I2 and R2 the host with the greater HIT computes HIP_MAC with the second integrity key (RFC 7401 §6.5: the first).
+    /// Encryption keys, and integrity keys of what follows, are as they should be.
     pub swapped_integrity_keys: bool,
     /// The signature of R2 has the type of HIP_SIGNATURE_2 (RFC 7401 §5.3.4: HIP_SIGNATURE).
     pub r2_with_signature_2: bool,
@@ -41,7 +41,7 @@ impl Leniency {
         if self.swapped_puzzle { (responder, initiator) } else { (initiator, responder) }
     }
 
-    /// The keys of a base exchange.
+    /// The keys of I2 and R2 from those of the association, or the other way round.
     pub(crate) fn keys(self, mut keys: HipKeys) -> HipKeys {
         if self.swapped_integrity_keys {
             std::mem::swap(&mut keys.outbound.integrity, &mut keys.inbound.integrity);

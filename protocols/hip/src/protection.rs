@@ -7,6 +7,7 @@ use keytoll_net::wire::DecodeError;
 
 use crate::identity::{DietVariant, HostIdentity, IdentityKey, PeerIdentity};
 use crate::keymat::HipKeys;
+use crate::leniency::Leniency;
 use crate::number::{Cipher, HitSuite, ParameterType, Rhash};
 use crate::puzzle::PuzzleFunction;
 use crate::wire::encrypted::Encrypted;
@@ -91,6 +92,11 @@ pub(crate) type Doubt = &'static str;
 impl Protection {
     pub(crate) const fn new(exchange: Exchange, cipher: Cipher, keys: HipKeys, counters: Counters) -> Self {
         Self { exchange, cipher, keys, counters }
+    }
+
+    /// After the exchange, whose keys may have been others.
+    pub(crate) fn settled(self, leniency: Leniency) -> Self {
+        Self { keys: leniency.keys(self.keys), ..self }
     }
 
     /// The same under keys that are new to both sides.

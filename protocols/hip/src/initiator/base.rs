@@ -130,6 +130,7 @@ pub(crate) fn finish(
     env: &mut Env<'_, '_>,
 ) -> State {
     let (keymat, agreement) = (secrets.keymat, Some(Box::new(secrets.agreement)));
+    let protection = protection.settled(env.shared.config.leniency);
     let standing = Standing::new((protection, peer), (keymat, agreement), (esp_suite, spis), core, env);
     match standing {
         Some(standing) => up(core, standing, (None, None), env),

@@ -115,7 +115,8 @@ impl Accepted {
         env.transmit(core.route, &r2, false);
         let keys = (self.keymat, Some(Box::new(self.agreement)));
         let pair = (self.esp_suite, (spi, self.peer_spi));
-        match Standing::new((self.protection, self.peer), keys, pair, core, env) {
+        let protection = self.protection.settled(env.shared.config.leniency);
+        match Standing::new((protection, self.peer), keys, pair, core, env) {
             Some(standing) => {
                 let again = r2_again(to, r2, env);
                 up(core, standing, (Some(again), None), env)

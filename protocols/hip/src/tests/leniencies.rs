@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::world::*;
 use crate::config::{Config, Puzzles};
-use crate::event::Reason;
+use crate::event::{Command, Reason};
 use crate::leniency::Leniency;
 use crate::number::ParameterType;
 use crate::wire::Packet;
@@ -28,6 +28,9 @@ fn said(leniencies: [Leniency; 2]) -> [Vec<String>; 2] {
     world.initiate(A, B);
     world.run(ALL_TRIES);
     if world.failures(A).is_empty() {
+        world.assert_agreement(A, B);
+        world.command(A, Command::Rekey(world.association(A)));
+        world.run(ALL_TRIES);
         world.assert_agreement(A, B);
     }
     [A, B].map(|host| {
