@@ -96,14 +96,14 @@ fn shares(measured: Measured<'_>, access: Access) -> Table {
     let title = format!("Proportion of computation in the delay over {}", access.name());
     let published = |method, at| published::share_percent(method, at).map(Figure::from);
     let ours = |method, speed, at| measured.share_percent(method, speed, at);
-    by_architecture(measured, title, "%", access, ours, published)
+    by_architecture(measured, &title, "%", access, ours, published)
 }
 
 fn delays(measured: Measured<'_>, access: Access) -> Table {
     let title = format!("Delay of an authentication over {}", access.name());
     let published = |method, at| published::delay_ms(method, at).map(Figure::from);
     let ours = |method, speed, at| measured.delay_ms(method, speed, at);
-    by_architecture(measured, title, "ms", access, ours, published)
+    by_architecture(measured, &title, "ms", access, ours, published)
 }
 
 fn budgets(measured: Measured<'_>, access: Access) -> Table {
@@ -114,7 +114,7 @@ fn budgets(measured: Measured<'_>, access: Access) -> Table {
     let ours = |method, speed, at| measured.charged_delay_ms(method, speed, at).as_ref().map(kept);
     let theirs = |method, at| published::delay_ms(method, at).map(|delay| kept(&delay.into()));
     let title = format!("The least delay budget of TS 23.203 that the median keeps over {}", access.name());
-    by_architecture(measured, title, "ms", access, ours, theirs)
+    by_architecture(measured, &title, "ms", access, ours, theirs)
 }
 
 fn memory(measured: Measured<'_>) -> Table {
@@ -169,7 +169,7 @@ fn bytes(measured: Measured<'_>) -> Table {
 /// For each method a line for each speed and one for the paper, with a column for each architecture.
 fn by_architecture(
     measured: Measured<'_>,
-    title: String,
+    title: &str,
     unit: &str,
     access: Access,
     ours: impl Fn(Method, Speed, (Access, Architecture)) -> Option<Figure>,
