@@ -1,10 +1,25 @@
 #!/bin/sh
-# Certificates and keys of gateway, AAA server and HSS, and the root that all trust, for the examples beside this file: into
-# `keys/`, readable only for you. Wants the openssl command; what is there already stays.
+# Keys for the examples beside this file: certificates of gateway, AAA server and HSS, the root that all trust, and Host
+# Identities of HIP. Into `keys/`, readable only for you. Wants the openssl command; what is there already stays.
 set -eu
 umask 077
 mkdir -p "$(dirname "$0")/keys"
 cd "$(dirname "$0")/keys"
+
+# A Host Identity is a private key; $2 is its algorithm. The public key tells others which HIT it has.
+identify() {
+    if [ -e "$1.pub" ]; then
+        echo "keys/$1.pub is there already" >&2
+        return
+    fi
+    openssl genpkey -algorithm "$2" -out "$1.key" 2>/dev/null
+    openssl pkey -in "$1.key" -pubout -out "$1.pub"
+}
+for host in gw ue; do
+    identify "hip-$host" ed25519
+    identify "hip-$host-x25519" x25519
+done
+
 if [ -e hss.key ]; then
     echo "keys/hss.key is there already" >&2
     exit 0

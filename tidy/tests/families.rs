@@ -41,7 +41,14 @@ const FAMILIES: &[Family] = &[
     },
     Family {
         names: &["hip"],
-        own: &["protocols/hip/", "world/rigs/src/hip/", "base/scenario/src/families/hip"],
+        own: &[
+            "protocols/hip/",
+            "world/rigs/src/hip/",
+            "base/scenario/src/families/hip",
+            // Its nodes, beside those of IKE.
+            "world/rigs/src/node/",
+            "base/scenario/src/node/",
+        ],
     },
     Family {
         names: &["knock"],

@@ -101,14 +101,16 @@ pub(crate) fn generate(group: Group, exponents: Exponents, rng: &mut Rng) -> Key
             exponent
         }
         Family::Ecp(curve) => draw_scalar(curve, rng, |scalar| curve.public(scalar, &mut public)),
-        Family::X25519 => {
-            let private = Secret::from(&rng.bytes::<32>()[..]);
-            public.copy_from_slice(&x25519::public(array(&private)));
-            private
-        }
+        Family::X25519 => return x25519(&rng.bytes()),
         Family::X448 => panic!("x448 needs the OpenSSL backend; ask Real::supports before offering it"),
     };
     KeyPair { private: PrivateKey { group, secret }, public }
+}
+
+/// The key pair of this private key of X25519.
+pub(crate) fn x25519(private: &[u8; 32]) -> KeyPair {
+    let private_key = PrivateKey { group: Group::X25519, secret: Secret::from(&private[..]) };
+    KeyPair { private: private_key, public: x25519::public(private).to_vec() }
 }
 
 /// Computes the shared secret.

@@ -1,12 +1,15 @@
-//! Signature keys: made from a random stream, imported from and exported to PKCS #8 (RFC 5208), or dummies for null crypto.
+//! Signature keys: made from a random stream, imported from and exported to PKCS #8 (RFC 5208), or dummies for null crypto; and keys
+//! for agreement from PKCS #8.
 
 use std::sync::Arc;
 
 use keytoll_crypto_api::algorithm::{Hash, KeyKind, SignatureScheme};
-use keytoll_crypto_api::{Rng, SigningKey};
+use keytoll_crypto_api::{KeyPair, Rng, SigningKey};
 use keytoll_native::awslc::ec::Curve;
 use keytoll_native::awslc::key::{Kind, PrivateKey};
 use zeroize::Zeroizing;
+
+use crate::agreement;
 
 /// Why bytes are not a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -32,6 +35,25 @@ pub fn from_pkcs8(der: &[u8]) -> Result<SigningKey, KeyError> {
     let key = PrivateKey::from_pkcs8(der).ok_or(KeyError::Malformed)?;
     let kind = KeyKind::ALL.iter().copied().find(|&kind| native(kind) == key.kind());
     Ok(wrap(kind.ok_or(KeyError::Unknown)?, key))
+}
+
+// RFC 8410 §7: an OCTET STRING in an OCTET STRING; RFC 5958 §2: version 1 may have the public key behind it.
+/// Loads a key that agrees, one of X25519, from PKCS #8 DER.
+///
+/// # Errors
+/// [`KeyError::Malformed`], or [`KeyError::Unknown`] of every other key.
+pub fn agreement_from_pkcs8(der: &[u8]) -> Result<KeyPair, KeyError> {
+    const INTEGER: [u8; 2] = [0x02, 1];
+    const X25519: &[u8] = b"\x30\x05\x06\x03\x2b\x65\x6e";
+    const KEY: &[u8] = b"\x04\x22\x04\x20";
+    let [0x30, len, fields @ ..] = der else { return Err(KeyError::Malformed) };
+    let Some([version, rest @ ..]) = fields.strip_prefix(&INTEGER) else { return Err(KeyError::Malformed) };
+    let key = rest.strip_prefix(X25519).ok_or(KeyError::Unknown)?.strip_prefix(KEY);
+    let (private, more) = key.and_then(<[u8]>::split_first_chunk::<32>).ok_or(KeyError::Malformed)?;
+    if usize::from(*len) != fields.len() || *version > 1 || (*version == 0 && !more.is_empty()) {
+        return Err(KeyError::Malformed);
+    }
+    Ok(agreement::x25519(private))
 }
 
 /// Writes a key as PKCS #8 DER; `None` for a dummy key.
@@ -166,4 +188,33 @@ fn der(tag: u8, contents: &[&[u8]]) -> Vec<u8> {
     out.extend_from_slice(significant);
     out.extend_from_slice(&contents);
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Made by OpenSSL 3.0; its public half follows in the second form.
+    const PKCS8: [u8; 48] = *b"\x30\x2e\x02\x01\x00\x30\x05\x06\x03\x2b\x65\x6e\x04\x22\x04\x20\x48\x9e\x41\xe0\x08\xb7\x43\x6e\xac\x10\x31\x8e\x44\xa4\xcc\xce\xd4\xe0\x38\x8d\x71\x34\x26\x4d\x07\x22\xd1\xe6\xd3\x05\x82\x4c";
+    const PUBLIC: [u8; 32] = *b"\x62\xe7\x7d\x38\x2f\xc7\xe3\xdf\x37\xf4\xef\xce\xdf\x2b\xb8\xd0\xbc\x5d\xa8\x03\x48\x4d\x54\xb1\x02\x3f\xd3\x9d\xd0\xbc\xcc\x41";
+
+    #[test]
+    fn a_key_of_openssl_agrees() {
+        assert_eq!(agreement_from_pkcs8(&PKCS8).unwrap().public, PUBLIC);
+        let mut second = [&PKCS8[..], &[0x81, 33, 0], &PUBLIC].concat();
+        (second[1], second[4]) = (0x51, 1);
+        assert_eq!(agreement_from_pkcs8(&second).unwrap().public, PUBLIC);
+    }
+
+    #[test]
+    fn what_is_no_key_that_agrees_is_refused() {
+        let refused = |der: &[u8]| agreement_from_pkcs8(der).err();
+        for cut in 0..PKCS8.len() {
+            assert!(refused(&PKCS8[..cut]).is_some(), "{cut}");
+        }
+        assert_eq!(refused(&[&PKCS8[..], &[0]].concat()), Some(KeyError::Malformed));
+        let signing = generate(KeyKind::Ed25519, &mut Rng::named(1, "key"));
+        assert_eq!(refused(&to_pkcs8(&signing).unwrap()), Some(KeyError::Unknown));
+        assert!(from_pkcs8(&PKCS8).is_err(), "it signs nothing");
+    }
 }

@@ -3,9 +3,10 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use keytoll_scenario::catalogue::EAP_METHODS;
-use keytoll_scenario::node::{NodePlan, Role};
+use keytoll_scenario::node::{HipSide, HostPlan, NodePlan, Role, Transport};
 use keytoll_scenario::{NodeFile, Source};
 use miette::{GraphicalReportHandler, GraphicalTheme};
 use proptest::prelude::*;
@@ -274,4 +275,134 @@ fn no_mistake_shows_a_secret() {
             assert_eq!(told, None, "{} at {key}:\n{shown}", path.display());
         }
     }
+}
+
+/// A node of HIP: the gateway's lines in front of its connection, what is in it, and what comes behind.
+fn hip_gateway(head: &str, connection: &str, more: &str) -> Result<NodeFile, miette::Report> {
+    let text = format!(
+        "role = \"gateway\"\n{head}\n[connection]\nmethod = \"hip-bex\"\nauth = {{ key = \"gw.key\" }}\n{connection}\n{more}"
+    );
+    Ok(Source::text("node.toml", &text).node()?)
+}
+
+fn hip_device(head: &str, connection: &str, more: &str) -> Result<NodeFile, miette::Report> {
+    let text = format!(
+        "role = \"device\"\n{head}\n[connection]\nauth = {{ key = \"ue.key\" }}\n{connection}\n{more}"
+    );
+    Ok(Source::text("node.toml", &text).node()?)
+}
+
+#[test]
+fn what_nobody_says_of_hip_has_a_safe_default() {
+    let file = hip_gateway("", "", "").unwrap();
+    let NodePlan::Hip(plan) = file.plan else { panic!("{file:?}") };
+    let HipSide::Gateway { listen, admits: None, puzzle_difficulty_bits: 10, hss: None } = plan.side else {
+        panic!("{plan:?}")
+    };
+    assert!(listen.is_loopback() && file.warnings.is_empty());
+    assert_eq!((plan.transport, plan.nat_keepalive), (Transport::Udp(10_500), Some(Duration::from_secs(15))));
+    let file = hip_device("gateway = \"127.0.0.1\"", "method = \"hip-dex\"", "").unwrap();
+    let [opportunistic] = &file.warnings[..] else { panic!("{file:?}") };
+    assert!(opportunistic.starts_with("the device believes whoever answers"), "{opportunistic}");
+    let call = file.plan.call().unwrap();
+    assert_eq!((call.gateway, call.pings), (("127.0.0.1".parse().unwrap(), Some(10_500)), false));
+}
+
+#[test]
+fn whom_hip_admits_and_whom_it_expects_is_a_hit_or_a_key() {
+    let hit = "2001:25:cc70:3a14:fa27:9a21:80d6:93c7";
+    let admits = format!("admits = [{hit:?}, {{ public_key = \"ue.pub\" }}]");
+    let file = hip_gateway("listen = \"192.0.2.1\"", &admits, "").unwrap();
+    assert_eq!(file.warnings, Vec::<String>::new());
+    let NodePlan::Hip(plan) = file.plan else { panic!("{file:?}") };
+    let HipSide::Gateway { admits: Some(admits), .. } = plan.side else { panic!("{plan:?}") };
+    assert!(
+        matches!(&admits[..], [HostPlan::Hit(known), HostPlan::PublicKey(_)] if known.value.to_string() == hit)
+    );
+    let open = hip_gateway("listen = \"192.0.2.1\"", "", "").unwrap();
+    assert!(open.warnings[0].starts_with("whoever reaches 192.0.2.1 is admitted"), "{:?}", open.warnings);
+    for peer in [format!("peer = {hit:?}"), "peer_auth = { public_key = \"gw.pub\" }".to_owned()] {
+        let file =
+            hip_device("gateway = \"127.0.0.1\"", &format!("method = \"hip-bex\"\n{peer}"), "").unwrap();
+        assert_eq!(file.warnings, Vec::<String>::new());
+    }
+}
+
+#[test]
+fn directly_on_ip_there_are_no_ports() {
+    let mut raw = hip_gateway("transport = \"raw\"", "", "").unwrap().plan;
+    assert!(matches!(raw.listening(), Some((_, None))));
+    let device =
+        hip_device("transport = \"raw\"\ngateway = \"192.0.2.1\"", "method = \"hip-bex\"", "").unwrap();
+    assert_eq!(device.plan.call().unwrap().gateway, ("192.0.2.1".parse().unwrap(), None));
+}
+
+#[test]
+fn mistakes_about_hip_are_one_sentence_each() {
+    let device = |connection: &str, more: &str| hip_device("gateway = \"127.0.0.1\"", connection, more);
+    let bex = |more: &str| device(&format!("method = \"hip-bex\"\n{more}"), "");
+    let hss = "[hss]\nserver = \"127.0.0.1\"\n";
+    for (file, sentence) in [
+        (hip_gateway("", "psk = \"hunter2\"", ""), "unknown key `psk` in a connection of HIP"),
+        (hip_gateway("cookies = \"never\"", "", ""), "unknown key `cookies` in a gateway of HIP"),
+        (hip_gateway("", "peer = \"2001:25::1\"", ""), "unknown key `peer` in a connection of HIP"),
+        (hip_gateway("", "admits = []", ""), "`admits` is an empty list"),
+        (hip_gateway("", "admits = [7]", ""), "`admits` must be `{ public_key = \"FILE\" }`, not an integer"),
+        (hip_gateway("", "admits = [\"gw.example.org\"]", ""), "`gw.example.org` is no HIT"),
+        (hip_gateway("", "admits = [\"2001:db8::1\"]", ""), "`2001:db8::1` is no HIT"),
+        (hip_gateway("", "admits = [{ key = \"f\" }]", ""), "unknown key `key` in `admits` of HIP"),
+        (hip_gateway("puzzle_difficulty = 25", "", ""), "`puzzle_difficulty` must be from 0 to 24, not 25"),
+        (hip_gateway("transport = \"tcp\"", "", ""), "unknown transport `tcp`"),
+        (hip_gateway("transport = \"raw\"\nport = 10500", "", ""), "directly on IP there are no ports"),
+        (
+            hip_gateway("nat_keepalive = \"5 s\"", "", ""),
+            "`nat_keepalive` must be from 15 s to 3600 s, not 5 s",
+        ),
+        (hip_gateway("", "aka = \"umts\"", ""), "`aka` is for `hip-dex-aka`"),
+        (hip_gateway("", "esp_suites = \"3des-md5\"", ""), "HIP has no number for the ESP suite `3des-md5`"),
+        (hip_gateway("", "", hss), "`[hss]` is for `hip-dex-aka`"),
+        (hip_gateway("life_bytes = \"1 MB\"", "", ""), "without a successor"),
+        (device("method = \"hip-dex-aka\"", ""), "method `hip-dex-aka` needs a table `[card]`"),
+        (device("method = \"hip-dex\"", CARD), "`[card]` is for `hip-dex-aka`"),
+        (device("method = \"hip-bix\"", ""), "unknown method of HIP `hip-bix`"),
+        (device("method = \"ikev2-psk\"", ""), "`ikev2-psk` is no method of HIP"),
+        (device("method = 2", ""), "`method` must be the name of a method of HIP, not an integer"),
+        (
+            bex("peer = \"2001:25::1\"\npeer_auth = { public_key = \"f\" }"),
+            "`peer` says already who the gateway is",
+        ),
+        (bex("peer = \"2001:db8::1\""), "`2001:db8::1` is no HIT"),
+        (bex("peer_auth = \"eap\""), "`peer_auth` must be `{ public_key = \"FILE\" }`, not a string"),
+        (bex("peer_auth = { roots = \"f\" }"), "unknown key `roots` in `peer_auth` of HIP"),
+        (
+            hip_device("gateway = \"127.0.0.1\"\nping = true", "method = \"hip-bex\"", ""),
+            "goes to the HIT of the gateway",
+        ),
+        (bex("peer_auth = {}"), "`public_key` is missing"),
+        (hip_device("", "method = \"hip-bex\"", ""), "`gateway` is missing"),
+        (
+            hip_device("gateway = \"127.0.0.1\"\nping = \"10.0.0.1\"", "method = \"hip-bex\"", ""),
+            "`ping` must be `true` or `false`",
+        ),
+        (
+            hip_device("transport = \"raw\"\ngateway = \"127.0.0.1:10500\"", "method = \"hip-bex\"", ""),
+            "directly on IP a gateway has no port",
+        ),
+    ] {
+        let error = file.expect_err(sentence);
+        let mut drawn = String::new();
+        let handler = GraphicalReportHandler::new_themed(GraphicalTheme::none());
+        handler.render_report(&mut drawn, &*error).unwrap();
+        let unwrapped = drawn.replace("\n  │ ", " ");
+        assert!(unwrapped.contains(sentence) && !drawn.contains("hunter2"), "no {sentence:?} in\n{drawn}");
+    }
+    let two = "role = \"gateway\"\n[[connection]]\nmethod = \"hip-bex\"\nauth = { key = \"f\" }\n[[connection]]\nauth = { psk = \"k\" }\n";
+    let error = Source::text("node.toml", two).node().unwrap_err();
+    assert_eq!(error.to_string(), "a host of HIP has one `[connection]`");
+    let bare = "role = \"gateway\"\n[connection]\nmethod = \"hip-bex\"\n";
+    let error = Source::text("node.toml", bare).node().unwrap_err();
+    assert!(error.to_string().contains("`auth`"), "{error}");
+    let psk = "role = \"gateway\"\n[connection]\nmethod = \"hip-bex\"\nauth = { psk = \"hunter2\" }\n";
+    let error = Source::text("node.toml", psk).node().unwrap_err();
+    assert_eq!(error.to_string(), "unknown key `psk` in `auth` of HIP");
 }

@@ -9,12 +9,12 @@ use keytoll_net::Addr;
 use crate::aka::{AwaitsCard, AwaitsResponse, AwaitsVector, ResponseSent};
 use crate::closing::{self, Closed, Closing};
 use crate::endpoint::{Env, Key};
-use crate::established::{Established, Standing, Task};
+use crate::established::{Established, Keepalive, Standing, Task};
 use crate::event::{self, Answer, AssociationId, ChildSa, Event, Reason, Refused, Vector};
 use crate::hit::Hit;
 use crate::initiator::{I1Sent, I2Sent};
 use crate::number::{NotifyType, PacketType, ParameterType};
-use crate::outgoing::{Due, Outgoing, Retry, Route, notify};
+use crate::outgoing::{Due, Outgoing, Retry, Route};
 use crate::wire::Packet;
 use crate::wire::header::CHECKSUM_AT;
 use crate::wire::update::Notification;
@@ -111,6 +111,11 @@ impl State {
     /// Whether its owner knows it as one that is up.
     pub(crate) const fn is_up(&self) -> bool {
         matches!(self, Self::Established(_))
+    }
+
+    /// Whether something is still to come of it.
+    pub(crate) const fn is_under_way(&self) -> bool {
+        !matches!(self, Self::Established(_) | Self::Closed(_) | Self::Gone)
     }
 
     /// Whether it is an initiator's whose exchange is not over.
@@ -375,14 +380,6 @@ impl Association {
         });
     }
 
-    // RFC 9028 §5.3: nobody acts on it, so it is signed by nobody: a gateway would sign for every peer every few seconds.
-    /// Keeps NATs between us and the peer awake.
-    pub(crate) fn on_keep_alive(&self, env: &mut Env<'_, '_>) {
-        if self.state.is_up() {
-            notify((self.core.local, self.core.peer), NotifyType::NAT_KEEPALIVE, self.core.route, env);
-        }
-    }
-
     pub(crate) fn on_close(&mut self, reason: Reason, env: &mut Env<'_, '_>) {
         match self.state.take() {
             State::Established(sa) => self.state = closing::close(sa, &mut self.core, reason, env),
@@ -428,5 +425,6 @@ pub(crate) fn up(
     child.reveal(env.cx.trace);
     env.emit(Event::ChildUp(core.id, Box::new(child)));
     let unused_after = env.shared.config.unused_after;
-    State::Established(Box::new(Established { standing, r2, since: env.now(), unused_after }))
+    let keepalive = Keepalive::of(core, env);
+    State::Established(Box::new(Established { standing, r2, since: env.now(), unused_after, keepalive }))
 }

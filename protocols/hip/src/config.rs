@@ -39,6 +39,8 @@ pub struct Config {
     pub limits: Limits,
     /// An association without traffic is closed after this (UAL of RFC 7401 §4.4.3); none: never.
     pub unused_after: Option<Duration>,
+    /// A peer in UDP is sent a keepalive when nothing has passed for so long (RFC 9028 §4.10); none: never.
+    pub keepalive_after: Option<Duration>,
     /// AKA inside the diet exchange.
     pub aka: Aka,
     /// What is overlooked in what peers send.
@@ -62,6 +64,7 @@ impl Config {
             retransmission: Retransmission::default(),
             limits: Limits::default(),
             unused_after: Some(Duration::from_secs(15 * 60)),
+            keepalive_after: None,
             aka: Aka::None,
             leniency: Leniency::default(),
         }

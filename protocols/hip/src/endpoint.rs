@@ -169,6 +169,12 @@ impl Endpoint {
         self.associations.len()
     }
 
+    /// How many associations come up or wait for the answer to their CLOSE.
+    pub fn under_way_count(&self) -> usize {
+        let all = self.by_hits.values().filter_map(|id| self.associations.get(id));
+        all.filter(|association| association.state.is_under_way()).count()
+    }
+
     /// How many initiators it holds whose subscription is not proved.
     pub fn unproved_count(&self) -> usize {
         self.unproved.count()
@@ -177,14 +183,6 @@ impl Endpoint {
     /// How many SPIs are taken.
     pub fn spi_count(&self) -> usize {
         self.shared.spis.len()
-    }
-
-    // RFC 9028 §4.10: both sides keep NATs awake between them, whether there are any or not.
-    /// The path that must not be silent for long, from us to the peer, if an association in UDP is up.
-    pub fn path_to_keep(&self, id: AssociationId) -> Option<(Addr, Addr)> {
-        let association = self.associations.get(&id.0).filter(|association| association.state.is_up())?;
-        let Route { local, remote } = association.core.route;
-        remote.udp_port().map(|_| (local, remote))
     }
 
     fn on_datagram(&mut self, from: Addr, to: Addr, bytes: &[u8], cx: &mut Ctx<'_>) {
@@ -242,7 +240,6 @@ impl Endpoint {
                 self.with(id.0, cx, |association, env| association.on_readdress(local, env));
             }
             Command::Heard(id) => self.with(id.0, cx, Association::on_heard),
-            Command::KeepAlive(id) => self.with(id.0, cx, |association, env| association.on_keep_alive(env)),
             Command::Close(id) => {
                 self.with(id.0, cx, |association, env| association.on_close(Reason::Closed, env));
             }

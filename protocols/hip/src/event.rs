@@ -36,8 +36,6 @@ pub enum Command {
     Readdress(AssociationId, Addr),
     /// The SAs carried traffic of the peer.
     Heard(AssociationId),
-    /// Nothing was sent for a while on [`crate::Endpoint::path_to_keep`].
-    KeepAlive(AssociationId),
     /// End an association.
     Close(AssociationId),
     /// Responder: what the HSS says to [`Event::VectorWanted`].

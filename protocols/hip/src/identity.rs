@@ -100,6 +100,29 @@ impl HostIdentity {
     }
 }
 
+/// The HIT of a host by its public key, a DER SubjectPublicKeyInfo.
+///
+/// # Errors
+/// If HIP has no Host Identity for such a key.
+pub fn hit_of_public_key(
+    spki: &[u8],
+    variant: DietVariant,
+    crypto: &mut dyn Crypto,
+) -> Result<Hit, NoIdentity> {
+    if let Some(public) = spki::x25519(spki) {
+        let curve = curve_of(Group::X25519).ok_or(NoIdentity)?;
+        return Ok(variant.hit(&[&curve.to_be_bytes(), public].concat()));
+    }
+    let (algorithm, identity) = spki::to_host_identity(spki).ok_or(NoIdentity)?;
+    let suite = match algorithm {
+        HostIdAlgorithm::RSA => HitSuite::RsaSha256,
+        HostIdAlgorithm::ECDSA => HitSuite::EcdsaSha384,
+        HostIdAlgorithm::EDDSA => HitSuite::EdDsaCShake128,
+        _ => return Err(NoIdentity),
+    };
+    Ok(Hit::of(suite, &identity, crypto))
+}
+
 /// Which text of the diet exchange is followed; both sides must follow the same, for packets do not say it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum DietVariant {
@@ -229,6 +252,25 @@ mod tests {
         }
         let other = keys::generate(KeyKind::EcdsaP521, &mut Rng::named(1, "p521"));
         assert!(HostIdentity::signing(other, crypto).is_err());
+    }
+
+    #[test]
+    fn a_public_key_has_the_hit_of_its_host() {
+        let crypto = &mut Real::default();
+        for kind in [KeyKind::Rsa2048, KeyKind::EcdsaP256, KeyKind::EcdsaP384, KeyKind::Ed25519] {
+            let key = keys::generate(kind, &mut Rng::named(1, kind.name()));
+            let spki = key.spki.clone();
+            let hit = HostIdentity::signing(key, crypto).unwrap().hit();
+            assert_eq!(hit_of_public_key(&spki, DietVariant::Draft24, crypto), Ok(hit), "{kind}");
+        }
+        let pair = crypto.generate(Group::X25519, &mut Rng::named(1, "dh"));
+        let spki = [&b"\x30\x2a\x30\x05\x06\x03\x2b\x65\x6e\x03\x21\x00"[..], &pair.public].concat();
+        let hit = HostIdentity::agreeing(pair, DietVariant::Draft24).unwrap().hit();
+        assert_eq!(hit_of_public_key(&spki, DietVariant::Draft24, crypto), Ok(hit));
+        let other = keys::generate(KeyKind::EcdsaP521, &mut Rng::named(1, "p521"));
+        for wrong in [&other.spki[..], &spki[..43], &[]] {
+            assert_eq!(hit_of_public_key(wrong, DietVariant::Draft24, crypto), Err(NoIdentity));
+        }
     }
 
     #[test]

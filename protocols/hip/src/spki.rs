@@ -1,6 +1,8 @@
 //! Host Identities that sign, as the crypto trait wants them: DER SubjectPublicKeyInfo (RFC 5280 §4.1, RFC 8017 §A.1.1,
 //! RFC 5480 §2, RFC 8410 §4).
 
+use keytoll_crypto_api::algorithm::Group;
+
 use crate::wire::host_id::HostIdAlgorithm;
 
 /// What a Host Identity is converted as.
@@ -83,6 +85,13 @@ pub(crate) fn to_host_identity(spki: &[u8]) -> Option<(HostIdAlgorithm, Vec<u8>)
     identity.extend_from_slice(exponent);
     identity.extend_from_slice(modulus);
     Some((HostIdAlgorithm::RSA, identity))
+}
+
+// RFC 8410 §4: the key stands in the BIT STRING as it is.
+/// The public value of a key of X25519.
+pub(crate) fn x25519(spki: &[u8]) -> Option<&[u8]> {
+    const HEAD: [u8; 12] = [0x30, 0x2a, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x6e, 0x03, 0x21, 0x00];
+    spki.strip_prefix(&HEAD).filter(|public| public.len() == Group::X25519.public_len())
 }
 
 /// The key of a Host Identity of such an algorithm.

@@ -80,6 +80,7 @@ const fn holder(port: u16) -> &'static str {
         500 | 4500 => ", perhaps by another IKE daemon such as strongSwan's charon",
         1812 | 1813 => ", perhaps by another RADIUS server such as FreeRADIUS",
         3868 => ", perhaps by another Diameter server",
+        10_500 => ", perhaps by another HIP daemon",
         _ => "",
     }
 }

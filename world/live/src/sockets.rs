@@ -116,6 +116,13 @@ impl Sockets {
         self.ports.iter().map(Port::local).chain(streams).collect()
     }
 
+    /// Where datagrams arrive: over UDP, over TCP, directly on IP, in the order given.
+    pub fn addresses(&self) -> Vec<Addr> {
+        let udp = self.ports.iter().map(|port| Addr::Udp(port.local()));
+        let tcp = self.streams.iter().flat_map(Streams::locals).map(Addr::Tcp);
+        udp.chain(tcp).chain(self.raw.iter().map(|raw| raw.local().addr())).collect()
+    }
+
     /// Wakes whoever waits on these sockets.
     pub fn waker(&self) -> Waker {
         self.bell.waker()

@@ -8,8 +8,7 @@ use std::time::Duration;
 use keytoll_engine::Time;
 use keytoll_hosts::event::Reason;
 use keytoll_hosts::{Event, Order};
-use keytoll_scenario::NodePlan;
-use keytoll_scenario::node::{DevicePlan, Role};
+use keytoll_scenario::node::{Call, Role};
 use miette::Report;
 
 use super::control::ECHO_BYTES;
@@ -32,7 +31,7 @@ const SILENCE: Duration = Duration::from_secs(1);
 /// Connects, shows how long it took, and disconnects.
 pub(crate) fn connect(args: &ConnectArgs) -> Result<ExitCode, Report> {
     let plan = open::read(&args.node.file, Role::Device, None)?;
-    let NodePlan::Device(device) = &plan else { unreachable!("the role was just checked") };
+    let call = plan.call().expect("the role was just checked");
     let steps = Steps::default();
     let mut node = Node::start(&plan, &args.node, steps.clone())?;
     if args.node.control {
@@ -41,7 +40,7 @@ pub(crate) fn connect(args: &ConnectArgs) -> Result<ExitCode, Report> {
         node.end_capture()?;
         return Ok(ExitCode::SUCCESS);
     }
-    let mut caller = Caller { node, steps, device, within: args.within, has_probed: false };
+    let mut caller = Caller { node, steps, call, within: args.within, has_probed: false };
     let outcome = if args.stay { caller.stay(args)? } else { caller.repeat(args)? };
     caller.node.end_capture()?;
     Ok(if outcome.is_good() { ExitCode::SUCCESS } else { ExitCode::from(FAILED) })
@@ -59,19 +58,19 @@ fn tell_if_closed(gateway: SocketAddr) {
 }
 
 /// A device about to connect.
-struct Caller<'a> {
+struct Caller {
     node: Node,
     steps: Steps,
-    device: &'a DevicePlan,
+    call: Call,
     within: Duration,
     /// Whether the gateway's port was checked.
     has_probed: bool,
 }
 
-impl Caller<'_> {
+impl Caller {
     /// Connects and disconnects as often as requested.
     fn repeat(&mut self, args: &ConnectArgs) -> Result<Outcome, Report> {
-        let mut outcome = Outcome::of(self.device);
+        let mut outcome = Outcome::of(&self.call);
         for number in 0..args.count.get() {
             if number > 0 {
                 self.rest(args.interval);
@@ -97,7 +96,7 @@ impl Caller<'_> {
 
     /// Connects once and stays until it is stopped.
     fn stay(&mut self, args: &ConnectArgs) -> Result<Outcome, Report> {
-        let mut outcome = Outcome::of(self.device);
+        let mut outcome = Outcome::of(&self.call);
         outcome.add(self.attempt());
         if !args.node.json {
             screen::print(&outcome.text_of_last(false))?;
@@ -146,9 +145,9 @@ impl Caller<'_> {
         }
         self.has_probed = true;
         if !self.steps.has_answer() {
-            let gateway = self.device.gateway;
+            let (ip, port) = self.call.gateway;
             // The check blocks, and packets must be handled meanwhile.
-            thread::spawn(move || tell_if_closed(gateway));
+            port.map(|port| thread::spawn(move || tell_if_closed(SocketAddr::new(ip, port))));
         }
     }
 
@@ -173,8 +172,7 @@ impl Caller<'_> {
             Event::Established(established) => attempt.established = Some(established),
             Event::ChildUp(child) => attempt.child = Some(child),
             Event::Usable => {
-                // Without a child SA there is no echo.
-                attempt.done = self.device.ping.is_none() || self.device.connection.childless;
+                attempt.done = !self.call.pings;
                 *end = self.node.now() + ECHO_PATIENCE;
             }
             Event::EchoReply => attempt.done = true,
@@ -197,10 +195,9 @@ impl Caller<'_> {
         let known = self.node.facts.failure.clone();
         let (why, refused) =
             known.map_or_else(|| (why.name.into(), why.is_hearsay), |failure| (failure.why, failure.refused));
-        let connection = &self.device.connection;
-        let suites = if child { &connection.esp_suites } else { &connection.suites };
-        let offered = suites.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
-        Trouble::Failed { offered: (why == NO_PROPOSAL_CHOSEN).then_some(offered), why, refused, child }
+        let offered = &self.call.offers[usize::from(child)];
+        let offered = (why == NO_PROPOSAL_CHOSEN).then(|| offered.clone());
+        Trouble::Failed { offered, why, refused, child }
     }
 
     /// Lets time pass.

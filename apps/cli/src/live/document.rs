@@ -51,7 +51,7 @@ pub(crate) struct Told {
     /// Until the echo reply.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) first_packet_ms: Option<f64>,
-    /// IKE messages, without retransmissions.
+    /// Messages of the key exchange, without retransmissions.
     pub(super) messages: usize,
     /// Their bytes, without UDP and IP headers.
     pub(super) bytes: usize,
@@ -70,10 +70,9 @@ impl Serialize for Described {
     }
 }
 
-/// The negotiated parameters of an IKE SA.
+/// The negotiated parameters of a session: of an IKE SA with suite and SPIs, of an association of HIP with our identity.
 #[derive(JsonSchema)]
-#[schemars(rename = "IkeSa")]
-#[expect(dead_code, reason = "it is what the schema says of an IKE SA, which describes itself")]
+#[expect(dead_code, reason = "it is what the schema says of a session, which describes itself")]
 struct Session {
     /// The authenticated identity of the gateway; absent if not known.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -81,11 +80,14 @@ struct Session {
     /// Its address and port.
     remote: String,
     /// The suite.
-    #[serde(rename = "ike_suite")]
-    suite: String,
+    #[serde(rename = "ike_suite", skip_serializing_if = "Option::is_none")]
+    suite: Option<String>,
     /// Our SPI and the peer's, in hexadecimal digits.
-    #[serde(rename = "ike_spis")]
-    spis: [String; 2],
+    #[serde(rename = "ike_spis", skip_serializing_if = "Option::is_none")]
+    spis: Option<[String; 2]>,
+    /// What the gateway knows us by, if our key makes it: a HIT.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    identity: Option<String>,
     /// Our inner address, if the gateway assigned one.
     #[serde(skip_serializing_if = "Option::is_none")]
     address: Option<String>,
@@ -119,7 +121,7 @@ pub(crate) struct Passed {
     pub(super) direction: &'static str,
     /// `IKE_AUTH request`, `ESP packet`.
     pub(super) message: String,
-    /// The message ID of IKE; null for ESP.
+    /// The number of the message in its protocol; null for ESP.
     pub(super) id: Option<u32>,
     /// Without UDP and IP headers.
     pub(super) bytes: usize,

@@ -66,8 +66,9 @@ impl Node {
         let seed = os_seed().map_err(|error| miette!("the system gives no random numbers: {error}"))?;
         let (sockets, locals) = open::bind(&blueprint, &seed)?;
         let trusts = blueprint.trusts();
-        let listening = sockets.locals();
+        let listening = sockets.addresses();
         let clock = Clock::start();
+        let identity = blueprint.identity();
         let mut host = blueprint.build(&locals, &seed);
         let (tun, sockets) = match Tun::open(plan)? {
             Some((tun, interface)) => {
@@ -97,8 +98,10 @@ impl Node {
             tun,
         };
         let listening = listening.iter().map(|local| shown(*local)).collect::<Value>();
+        let identity = identity.map(|(_, name)| Value::from(name));
         let unix_s = Value::from(unix_seconds());
-        node.tell(&Happening::new("listening").with("addresses", listening).with("unix_s", unix_s));
+        let begun = Happening::new("listening").with("addresses", listening).with("identity", identity);
+        node.tell(&begun.with("unix_s", unix_s));
         Ok(node)
     }
 
@@ -277,12 +280,7 @@ fn begin_capture(path: &Path, plan: &NodePlan, args: &NodeArgs, clock: &Clock) -
     }
     let capture = Capture::create(FAMILIES, path, clock, plan.role().name(), &comment);
     let capture = capture.map_err(|error| cannot_capture(path, &error))?;
-    let secret = match plan {
-        NodePlan::Gateway(plan) => plan.radius.as_ref().map(|radius| &radius.secret),
-        NodePlan::Aaa(plan) => plan.clients.first().map(|(_, secret)| secret),
-        NodePlan::Device(_) | NodePlan::Hss(_) => None,
-    };
-    secret.into_iter().for_each(|secret| capture.share(secret));
+    plan.radius_secret().into_iter().for_each(|secret| capture.share(secret));
     Ok(capture)
 }
 

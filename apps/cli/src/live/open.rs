@@ -4,7 +4,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
 
 use keytoll_crypto_api::Seed;
-use keytoll_live::{Sockets, Streaming, local_towards};
+use keytoll_live::{OnIp, Sockets, Streaming, local_towards};
 use keytoll_net::Socket;
 use keytoll_rigs::DIAMETER;
 use keytoll_rigs::by_ports;
@@ -42,12 +42,7 @@ pub(crate) fn read(path: &Path, role: Role, listen: Option<Listen>) -> Result<No
 
 /// Restricts it to loopback, unless the command line has another address.
 fn settle(plan: &mut NodePlan, listen: Option<Listen>) -> Result<(), Report> {
-    let (ip, port) = match plan {
-        NodePlan::Gateway(plan) => (&mut plan.listen, &mut plan.endpoint.ports.0),
-        NodePlan::Aaa(plan) => (&mut plan.listen, &mut plan.ports.0),
-        NodePlan::Hss(plan) => (&mut plan.listen, &mut plan.port),
-        NodePlan::Device(_) => return Ok(()),
-    };
+    let Some((ip, own_port)) = plan.listening() else { return Ok(()) };
     match listen {
         Some(Listen { ip, .. }) if ip.is_unspecified() => {
             let message = format!(
@@ -57,7 +52,14 @@ fn settle(plan: &mut NodePlan, listen: Option<Listen>) -> Result<(), Report> {
         }
         Some(listen) => {
             *ip = listen.ip;
-            *port = listen.port.unwrap_or(*port);
+            match (own_port, listen.port) {
+                (Some(own_port), Some(port)) => *own_port = port,
+                (None, Some(_)) => {
+                    let message = "a node that speaks directly on IP listens on no port".to_owned();
+                    return Err(Usage::because(message, format!("`--listen {}`", listen.ip)).into());
+                }
+                (_, None) => {}
+            }
             Ok(())
         }
         None if ip.is_loopback() => Ok(()),
@@ -70,11 +72,14 @@ fn settle(plan: &mut NodePlan, listen: Option<Listen>) -> Result<(), Report> {
 
 /// Binds the sockets, in the order of the blueprint.
 pub(crate) fn bind(blueprint: &Blueprint, seed: &Seed) -> Result<(Sockets, Vec<Socket>), Report> {
-    let (mut udp, mut tcp, mut calls) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut udp, mut tcp, mut raw, mut calls) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for wanted in blueprint.sockets() {
         match wanted {
             Wanted::Udp(at) => udp.push(place(at)?),
             Wanted::Listen(at) => tcp.push(at),
+            Wanted::Raw(at, (number, protocol)) => {
+                raw.push(OnIp { ip: place(at)?.ip(), number, protocol: Some(protocol) });
+            }
             Wanted::Call(at) => calls.push(Socket::from(place(at)?)),
         }
     }
@@ -82,10 +87,11 @@ pub(crate) fn bind(blueprint: &Blueprint, seed: &Seed) -> Result<(Sockets, Vec<S
     let secure = blueprint.secure(seed);
     let streaming = Streaming { expected, secure, ..Streaming::new(DIAMETER, diameter_length) };
     let sockets = Sockets::bind(&udp)
-        .and_then(|sockets| sockets.recognising(by_ports).streaming(streaming, &tcp))
+        .and_then(|sockets| sockets.recognising(by_ports).on_ip(&raw)?.streaming(streaming, &tcp))
         .map_err(|error| miette!("cannot {error}"))?;
     // Blueprints expect them in this order.
-    let locals = [sockets.locals(), calls].concat();
+    let on_ip = raw.iter().map(|raw| Socket::new(raw.ip, 0)).collect();
+    let locals = [sockets.locals(), on_ip, calls].concat();
     Ok((sockets, locals))
 }
 

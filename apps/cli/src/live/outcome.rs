@@ -2,12 +2,13 @@
 
 use std::borrow::Cow;
 use std::fmt::Write;
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use keytoll_engine::Time;
 use keytoll_hosts::event::Established;
 use keytoll_hosts::{Child, Selector, SessionId};
-use keytoll_scenario::node::{BelievePlan, DevicePlan, ProvePlan};
+use keytoll_scenario::node::Call;
 
 use super::document::{ChildSa, Described, Document, Passed, Told};
 use super::log::Milestones;
@@ -117,7 +118,7 @@ impl Attempt {
         self.steps.iter().filter(|step| step.again && step.sent).count()
     }
 
-    /// IKE messages, without retransmissions.
+    /// Messages of the key exchange, without retransmissions.
     fn messages(&self) -> impl Iterator<Item = &Step> {
         self.steps.iter().filter(|step| step.id.is_some() && !step.again)
     }
@@ -141,16 +142,12 @@ pub(crate) struct Outcome {
 }
 
 impl Outcome {
-    pub(crate) fn of(device: &DevicePlan) -> Self {
+    pub(crate) fn of(call: &Call) -> Self {
+        let (ip, port) = call.gateway;
         Self {
-            gateway: device.gateway.to_string(),
-            auth: auth(device),
-            peer_auth: match device.connection.believe {
-                BelievePlan::Psk { .. } => "shared key",
-                BelievePlan::Roots(_) => "certificate",
-                BelievePlan::RawKey(_) => "known key",
-                BelievePlan::Eap => "EAP's key",
-            },
+            gateway: port.map_or_else(|| ip.to_string(), |port| SocketAddr::new(ip, port).to_string()),
+            auth: call.auth.clone(),
+            peer_auth: call.peer_auth,
             attempts: Vec::new(),
         }
     }
@@ -224,18 +221,6 @@ impl Outcome {
             peer_auth: self.peer_auth,
             succeeded: self.attempts.iter().filter(|attempt| attempt.done).count(),
             attempts: self.attempts.iter().map(told).collect(),
-        }
-    }
-}
-
-fn auth(device: &DevicePlan) -> String {
-    match (&device.connection.prove, &device.eap) {
-        (ProvePlan::Psk(_), _) => "shared key".to_owned(),
-        (ProvePlan::Certificate(_), _) => "certificate".to_owned(),
-        (ProvePlan::RawKey(_), _) => "known key".to_owned(),
-        (ProvePlan::Eap, eap) => {
-            let methods = eap.iter().flat_map(|eap| &eap.methods).map(|method| method.name);
-            format!("EAP {}", methods.collect::<Vec<_>>().join(", "))
         }
     }
 }

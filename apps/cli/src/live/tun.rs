@@ -22,12 +22,8 @@ pub(crate) struct Tun {
 impl Tun {
     /// Creates the interface, if the plan has one.
     pub(crate) fn open(plan: &NodePlan) -> Result<Option<(Self, Interface)>, Report> {
-        let (plan, peer) = match plan {
-            NodePlan::Gateway(plan) => (plan.tun.clone(), None),
-            NodePlan::Device(plan) => (plan.tun.clone(), Some(plan.gateway.ip())),
-            NodePlan::Aaa(_) | NodePlan::Hss(_) => (None, None),
-        };
-        let Some(plan) = plan else { return Ok(None) };
+        let peer = plan.call().map(|call| call.gateway.0);
+        let Some(plan) = plan.tun().cloned() else { return Ok(None) };
         let interface = Interface::open(&plan.name, plan.mtu_bytes).map_err(|error| miette!("{error}"))?;
         let mut tun = Self { plan, peer, assigned: None, is_routed: false };
         if let Some((address, length)) = tun.plan.address {

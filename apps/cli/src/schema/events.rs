@@ -7,25 +7,40 @@ use serde_json::{Map, Value, json};
 type Event = (&'static str, &'static [&'static str], &'static [&'static str]);
 
 const EVENTS: [Event; 18] = [
-    ("listening", &["addresses", "unix_s"], &[]),
+    ("listening", &["addresses", "unix_s"], &["identity"]),
     (
         "established",
-        &["spi", "peer_spi", "remote", "suite"],
-        &["peer", "claimed", "address", "auth_lifetime_s"],
+        &["remote"],
+        &[
+            "spi",
+            "peer_spi",
+            "association",
+            "suite",
+            "peer",
+            "claimed",
+            "identity",
+            "subscriber",
+            "address",
+            "auth_lifetime_s",
+        ],
     ),
-    ("child-up", &["spi", "inbound_spi", "outbound_spi", "suite", "encapsulated"], &["local", "remote"]),
+    (
+        "child-up",
+        &["inbound_spi", "outbound_spi", "suite", "encapsulated"],
+        &["spi", "association", "local", "remote"],
+    ),
     (
         "child-rekeyed",
-        &["spi", "inbound_spi", "outbound_spi", "suite", "encapsulated", "old_spi"],
-        &["local", "remote"],
+        &["inbound_spi", "outbound_spi", "suite", "encapsulated", "old_spi"],
+        &["spi", "association", "local", "remote"],
     ),
     ("child-down", &["inbound_spi"], &[]),
     ("usable", &[], &[]),
     ("echo-reply", &[], &[]),
     ("rekeyed", &["spi", "old_spi"], &[]),
-    ("closed", &["spi", "why"], &[]),
-    ("child-failed", &["spi", "why"], &[]),
-    ("failed", &["why"], &["spi", "remote", "claimed", "likely"]),
+    ("closed", &["why"], &["spi", "association"]),
+    ("child-failed", &["why"], &["spi", "association"]),
+    ("failed", &["why"], &["spi", "association", "remote", "claimed", "likely"]),
     ("proposal-refused", &["why"], &["remote", "offered", "acceptable", "more"]),
     ("accepted", &["user"], &[]),
     ("rejected", &["user", "why"], &[]),
@@ -38,13 +53,15 @@ const EVENTS: [Event; 18] = [
 /// A field, its meaning, and its type if it is not text.
 type Field = (&'static str, &'static str, Option<&'static str>);
 
-const FIELDS: [Field; 25] = [
+const FIELDS: [Field; 28] = [
     ("acceptable", "what we would have taken", None),
     ("address", "the inner address that the device has", None),
     ("addresses", "where the node listens", Some("array")),
+    ("association", "the association of HIP, by a number of its node", None),
     ("auth_lifetime_s", "for how long the device is authenticated", Some("integer")),
     ("claimed", "who the peer says it is, which nothing has proved", None),
     ("encapsulated", "whether ESP is in UDP", Some("boolean")),
+    ("identity", "what peers know the node by, if its key makes it: a HIT", None),
     ("imsi", "the subscriber", None),
     ("inbound_spi", "SPI of what we receive, in hexadecimal digits", None),
     ("likely", "what is most likely wrong, if `why` leaves that open", None),
@@ -58,6 +75,7 @@ const FIELDS: [Field; 25] = [
     ("peer_spi", "the peer's SPI of the IKE SA, in hexadecimal digits", None),
     ("remote", "where the peer is; of a child SA, the other side of the traffic", None),
     ("spi", "our SPI of the IKE SA, in hexadecimal digits", None),
+    ("subscriber", "who subscribes, as AKA has proved it", None),
     ("suite", "the suite", None),
     ("unix_s", "when it began, in seconds since 1970-01-01T00:00:00Z", Some("integer")),
     ("user", "the name that the device gave", None),

@@ -9,6 +9,7 @@
 
 mod diameter_tls;
 mod eap;
+mod hip;
 mod mistakes;
 mod office;
 mod readme;

@@ -159,7 +159,8 @@ fn users(item: &Item, files: &mut Files) -> Result<Vec<(String, Secret)>, Scenar
     entries.map(|entry| Ok((entry.key.clone(), files.secret(&entry.item)?))).collect()
 }
 
-fn hss(table: &Table, files: &mut Files) -> Result<HssAccessPlan, ScenarioError> {
+/// `[hss]`.
+pub(super) fn hss(table: &Table, files: &mut Files) -> Result<HssAccessPlan, ScenarioError> {
     const WHAT: &str = "`hss`";
     table.only(WHAT, &["server", "local", "realm", "batch", "tls"])?;
     let tls = peer_tls(table, files)?;

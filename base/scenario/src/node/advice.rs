@@ -1,7 +1,12 @@
 //! Warnings about valid node files: settings that weaken security.
 
-use super::{BelievePlan, ConnectionPlan, DevicePlan, NodePlan, ProvePlan};
+use std::net::IpAddr;
+
+use super::{
+    BelievePlan, CardPlan, ConnectionPlan, DevicePlan, HipPlan, HipSide, HostPlan, NodePlan, ProvePlan,
+};
 use crate::catalogue::eap::Proof;
+use crate::families::hip::Exchange;
 
 /// One sentence each.
 pub(super) fn of(plan: &NodePlan) -> Vec<String> {
@@ -10,6 +15,7 @@ pub(super) fn of(plan: &NodePlan) -> Vec<String> {
         NodePlan::Device(device) => {
             [password_behind_shared_key(device), forgetful_card(device)].into_iter().flatten().collect()
         }
+        NodePlan::Hip(plan) => of_hip(plan),
         NodePlan::Aaa(_) | NodePlan::Hss(_) => Vec::new(),
     }
 }
@@ -39,10 +45,40 @@ fn password_behind_shared_key(device: &DevicePlan) -> Option<String> {
 fn forgetful_card(device: &DevicePlan) -> Option<String> {
     let eap = device.eap.as_ref()?;
     let has_numbers = eap.methods.iter().any(|method| method.proof == Proof::Usim);
-    let forgets = eap.card.as_ref()?.state.is_none() && has_numbers;
-    forgets.then(|| {
+    eap.card.as_ref().filter(|_| has_numbers).and_then(forgetful)
+}
+
+/// A card without a file.
+fn forgetful(card: &CardPlan) -> Option<String> {
+    card.state.is_none().then(|| {
         "the card forgets with the program which challenges it has answered, and would answer a recorded one again. Use \
          `state = \"FILE\"` in `[card]`"
             .to_owned()
+    })
+}
+
+fn of_hip(plan: &HipPlan) -> Vec<String> {
+    match &plan.side {
+        HipSide::Device { peer, card, .. } => {
+            [opportunistic(peer.as_ref()), card.as_ref().and_then(forgetful)].into_iter().flatten().collect()
+        }
+        HipSide::Gateway { listen, admits, .. } => {
+            open_to_all(plan, *listen, admits.is_some()).into_iter().collect()
+        }
+    }
+}
+
+// RFC 7401 §4.1.8: whoever stands between both in opportunistic mode is believed.
+fn opportunistic(peer: Option<&HostPlan>) -> Option<String> {
+    peer.is_none().then(|| {
+        "the device believes whoever answers at the gateway's address. Use `peer = \"HIT\"`, or `peer_auth = { public_key = … }`"
+            .to_owned()
+    })
+}
+
+fn open_to_all(plan: &HipPlan, listen: IpAddr, has_list: bool) -> Option<String> {
+    let is_open = plan.exchange != Exchange::DietAka && !has_list && !listen.is_loopback();
+    is_open.then(|| {
+        format!("whoever reaches {listen} is admitted, for everybody can make a Host Identity. Use `admits = [\"HIT\", …]`")
     })
 }

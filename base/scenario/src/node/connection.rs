@@ -234,7 +234,8 @@ pub(super) fn endpoint(
         encapsulation: document.or("encapsulation", Encapsulation::Always, |item| {
             item.pick("encapsulation", &Encapsulation::ALL, Encapsulation::name)
         })?,
-        nat_keepalive: document.or("nat_keepalive", Some(NAT_KEEPALIVE), keepalive)?,
+        nat_keepalive: document
+            .or("nat_keepalive", Some(NAT_KEEPALIVE), |item| keepalive(item, Duration::from_secs(1)))?,
         sa_limits: SaLimits::read(document)?,
     })
 }
@@ -426,12 +427,12 @@ fn placed_text(item: &Item) -> Result<Placed<String>, ScenarioError> {
     item.text("an identity in a string").map(|text| Placed::new(text.to_owned(), item))
 }
 
-/// `"never"`, or from one second to one hour.
-fn keepalive(item: &Item) -> Result<Option<Duration>, ScenarioError> {
+/// `"never"`, or from the least to one hour.
+pub(super) fn keepalive(item: &Item, least: Duration) -> Result<Option<Duration>, ScenarioError> {
     if matches!(&item.value, Value::Text(word) if word == NEVER) {
         return Ok(None);
     }
-    let nanos = item.quantity(Kind::Duration, 1_000_000_000..=3_600_000_000_000)?;
+    let nanos = item.quantity(Kind::Duration, least.as_nanos() as u64..=3_600_000_000_000)?;
     Ok(Some(Duration::from_nanos(nanos)))
 }
 

@@ -11,7 +11,7 @@ use super::files::Files;
 use super::network::{address, port, socket};
 use super::subscriber::{self, SubscriberPlan};
 use super::tun::{self, TunPlan};
-use super::{Placed, ROLE, Role};
+use super::{Call, Placed, ROLE, Role};
 use crate::catalogue::EapMethod;
 use crate::catalogue::eap::Proof;
 use crate::diagnostic::ScenarioError;
@@ -38,6 +38,38 @@ pub struct DevicePlan {
     pub tun: Option<TunPlan>,
     /// How we prove ourselves with EAP.
     pub eap: Option<EapPlan>,
+}
+
+impl DevicePlan {
+    pub(super) fn call(&self) -> Call {
+        let connection = &self.connection;
+        Call {
+            gateway: (self.gateway.ip(), Some(self.gateway.port())),
+            // Without a child SA there is no echo.
+            pings: self.ping.is_some() && !connection.childless,
+            auth: self.auth(),
+            peer_auth: match connection.believe {
+                BelievePlan::Psk { .. } => "shared key",
+                BelievePlan::Roots(_) => "certificate",
+                BelievePlan::RawKey(_) => "known key",
+                BelievePlan::Eap => "EAP's key",
+            },
+            offers: [&connection.suites, &connection.esp_suites]
+                .map(|suites| suites.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")),
+        }
+    }
+
+    fn auth(&self) -> String {
+        match (&self.connection.prove, &self.eap) {
+            (ProvePlan::Psk(_), _) => "shared key".to_owned(),
+            (ProvePlan::Certificate(_), _) => "certificate".to_owned(),
+            (ProvePlan::RawKey(_), _) => "known key".to_owned(),
+            (ProvePlan::Eap, eap) => {
+                let methods = eap.iter().flat_map(|eap| &eap.methods).map(|method| method.name);
+                format!("EAP {}", methods.collect::<Vec<_>>().join(", "))
+            }
+        }
+    }
 }
 
 /// EAP of a device.
@@ -206,7 +238,8 @@ fn check_tls(plan: &EapPlan, tls: &Placed<TlsPlan>) -> Result<(), ScenarioError>
     Ok(())
 }
 
-fn card(item: &Item, files: &mut Files) -> Result<CardPlan, ScenarioError> {
+/// `[card]`.
+pub(super) fn card(item: &Item, files: &mut Files) -> Result<CardPlan, ScenarioError> {
     let table = item.table()?;
     Ok(CardPlan {
         subscriber: subscriber::read(item, &["realm", "access_network", "state"], 0, files)?,

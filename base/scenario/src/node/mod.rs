@@ -2,6 +2,7 @@
 //!
 //! ```text
 //!   role = "gateway" | "device" | "aaa" | "hss"  -->  gateway.rs, device.rs, aaa.rs, hss.rs
+//!   role = "gateway" | "device" with a method of HIP  -->  hip.rs
 //!   secrets: "text", { file = … }, { env = … }, { hex = … }         files.rs
 //! ```
 //!
@@ -11,10 +12,12 @@
 mod aaa;
 mod advice;
 mod connection;
+mod described;
 mod device;
 mod eap;
 mod files;
 mod gateway;
+mod hip;
 mod hss;
 mod masked;
 mod network;
@@ -23,16 +26,21 @@ mod placed;
 mod subscriber;
 mod tun;
 
+use std::net::IpAddr;
 use std::path::Path;
+
+use keytoll_crypto_api::Secret;
 
 pub use aaa::{AaaPlan, HssAccessPlan};
 pub use connection::{
     BelievePlan, CertificatePlan, ConnectionPlan, Encapsulation, EndpointPlan, ProvePlan, RootsPlan,
     VersionPlan,
 };
+pub use described::Line;
 pub use device::{CardPlan, DevicePlan, EapPlan};
 pub use eap::{Cryptobinding, TlsPlan};
 pub use gateway::{GatewayPlan, RadiusPlan};
+pub use hip::{AkaPlan, HipPlan, HipSide, HostPlan, Transport};
 pub use hss::{HssPlan, PEERS};
 pub use network::{IpNetwork, PoolPlan};
 pub use peer_tls::PeerTlsPlan;
@@ -55,6 +63,8 @@ pub enum NodePlan {
     Aaa(Box<AaaPlan>),
     /// Answers Diameter.
     Hss(Box<HssPlan>),
+    /// A gateway or a device of HIP.
+    Hip(Box<HipPlan>),
 }
 
 impl NodePlan {
@@ -65,16 +75,73 @@ impl NodePlan {
             Self::Device(_) => Role::Device,
             Self::Aaa(_) => Role::Aaa,
             Self::Hss(_) => Role::Hss,
+            Self::Hip(plan) => plan.role(),
         }
     }
+}
+
+impl NodePlan {
+    /// Where a server listens: its address and its first port, if it has one.
+    pub fn listening(&mut self) -> Option<(&mut IpAddr, Option<&mut u16>)> {
+        Some(match self {
+            Self::Gateway(plan) => (&mut plan.listen, Some(&mut plan.endpoint.ports.0)),
+            Self::Aaa(plan) => (&mut plan.listen, Some(&mut plan.ports.0)),
+            Self::Hss(plan) => (&mut plan.listen, Some(&mut plan.port)),
+            Self::Hip(plan) => return plan.listening(),
+            Self::Device(_) => return None,
+        })
+    }
+
+    /// Its TUN interface, if there is one.
+    pub fn tun(&self) -> Option<&TunPlan> {
+        match self {
+            Self::Gateway(plan) => plan.tun.as_ref(),
+            Self::Device(plan) => plan.tun.as_ref(),
+            Self::Hip(plan) => plan.tun.as_ref(),
+            Self::Aaa(_) | Self::Hss(_) => None,
+        }
+    }
+
+    /// A secret of RADIUS: of an AAA server that of its first client.
+    pub fn radius_secret(&self) -> Option<&Secret> {
+        match self {
+            Self::Gateway(plan) => plan.radius.as_ref().map(|radius| &radius.secret),
+            Self::Aaa(plan) => plan.clients.first().map(|(_, secret)| secret),
+            Self::Device(_) | Self::Hss(_) | Self::Hip(_) => None,
+        }
+    }
+
+    /// Whom a device calls, and how.
+    pub fn call(&self) -> Option<Call> {
+        match self {
+            Self::Device(plan) => Some(plan.call()),
+            Self::Hip(plan) => plan.call(),
+            Self::Gateway(_) | Self::Aaa(_) | Self::Hss(_) => None,
+        }
+    }
+}
+
+/// A device's call to its gateway, whatever protocol it speaks.
+#[derive(Debug, Clone)]
+pub struct Call {
+    /// The gateway, and the port that it is asked at, if there are any.
+    pub gateway: (IpAddr, Option<u16>),
+    /// Whether an echo request goes to whom is behind it.
+    pub pings: bool,
+    /// How we prove ourselves.
+    pub auth: String,
+    /// How the gateway does.
+    pub peer_auth: &'static str,
+    /// What we offer for the key exchange, and for traffic.
+    pub offers: [String; 2],
 }
 
 /// The part a node plays.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
-    /// IKE responder.
+    /// Responder of IKE or HIP.
     Gateway,
-    /// IKE initiator.
+    /// Initiator of IKE or HIP.
     Device,
     /// RADIUS and EAP server.
     Aaa,
@@ -149,6 +216,9 @@ pub(crate) fn read(text: &std::sync::Arc<Text>) -> Result<NodeFile, ScenarioErro
         )
     })?;
     let plan = match role.pick("role", &Role::ALL, Role::name)? {
+        role @ (Role::Gateway | Role::Device) if hip::is_meant(&document) => {
+            NodePlan::Hip(Box::new(hip::read(&document, role, &mut files)?))
+        }
         Role::Gateway => NodePlan::Gateway(Box::new(gateway::read(&document, &mut files)?)),
         Role::Device => NodePlan::Device(Box::new(device::read(&document, &mut files)?)),
         Role::Aaa => NodePlan::Aaa(Box::new(aaa::read(&document, &mut files)?)),

@@ -26,7 +26,8 @@ use crate::hit::Hit;
 use crate::identity::PeerIdentity;
 use crate::keymat::Keymat;
 use crate::leniency::Leniency;
-use crate::number::{EspSuite, GroupId, Rhash};
+use crate::number::{EspSuite, GroupId, NotifyType, Rhash};
+use crate::outgoing::notify;
 use crate::protection::Protection;
 use crate::wire::key_exchange::DiffieHellman;
 use crate::{esp, phase};
@@ -44,6 +45,28 @@ pub(crate) struct Established {
     pub(crate) since: Time,
     /// Without traffic for so long it is closed.
     pub(crate) unused_after: Option<Duration>,
+    /// In UDP, unless the configuration wants none.
+    pub(crate) keepalive: Option<Keepalive>,
+}
+
+/// What keeps NATs between both hosts awake. RFC 9028 §4.10: both sides send it, whether there are any or not.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Keepalive {
+    after: Duration,
+    /// When the last one was sent, or the association came up.
+    last: Time,
+}
+
+impl Keepalive {
+    pub(crate) fn of(core: &Core, env: &Env<'_, '_>) -> Option<Self> {
+        let after = env.shared.config.keepalive_after.filter(|_| core.route.remote.udp_port().is_some())?;
+        Some(Self { after, last: env.now() })
+    }
+
+    // RFC 9028 §4.10: unless other traffic was exchanged.
+    fn at(&self, core: &Core) -> Time {
+        self.last.max(core.heard) + self.after
+    }
 }
 
 /// What an association that is up consists of.
@@ -214,11 +237,21 @@ impl Established {
         let retiring = standing.retiring.iter().map(|(_, at)| (*at, "old SA"));
         let r2 = self.r2.as_ref().map(|(_, until)| (*until, "R2 again"));
         let rekey = standing.rekey_at.map(|at| (at, "rekey"));
-        retiring.chain(outstanding).chain(r2).chain(unused).chain(rekey).min()
+        let keepalive = self.keepalive.map(|keepalive| (keepalive.at(core), "keepalive"));
+        retiring.chain(outstanding).chain(r2).chain(unused).chain(rekey).chain(keepalive).min()
     }
 
     fn unused_at(&self, core: &Core) -> Option<(Time, &'static str)> {
         self.unused_after.map(|after| (core.heard + after, "unused"))
+    }
+
+    // RFC 9028 §5.3: nobody acts on it, so it is signed by nobody: a gateway would sign for every peer every few seconds.
+    fn keep_awake(&mut self, core: &Core, env: &mut Env<'_, '_>) {
+        let now = env.now();
+        if let Some(keepalive) = self.keepalive.as_mut().filter(|keepalive| keepalive.at(core) <= now) {
+            keepalive.last = now;
+            notify((core.local, core.peer), NotifyType::NAT_KEEPALIVE, core.route, env);
+        }
     }
 
     pub(crate) fn on_tick(mut self: Box<Self>, core: &mut Core, env: &mut Env<'_, '_>) -> State {
@@ -236,6 +269,7 @@ impl Established {
         if self.standing.is_given_up(core, env) {
             return closing::close(self, core, Reason::Timeout, env);
         }
+        self.keep_awake(core, env);
         if self.standing.rekey_at.take_if(|at| *at <= now).is_some() {
             return self.on_task(Task::Rekey, core, env);
         }

@@ -43,6 +43,10 @@ impl Family for HipFamily {
         Packet::read(without_marker(bytes), LENIENCY).map(|packet| message(&packet))
     }
 
+    fn wireshark(&self, _: Protocol, _: &[u8]) -> Option<(&'static str, &'static [u16])> {
+        Some(("HIP", &[PORT]))
+    }
+
     fn analyser(&self, _: &mut Tables) -> Option<Box<dyn Analyser>> {
         Some(Box::new(HipAnalyser::default()))
     }

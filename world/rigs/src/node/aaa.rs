@@ -55,11 +55,7 @@ impl Role for Blueprint {
     fn sockets(&self) -> Vec<Wanted> {
         let (authentication, accounting) = self.plan.ports;
         let own = [authentication, accounting].map(|port| Place::At(SocketAddr::new(self.plan.listen, port)));
-        let hss = self.plan.hss.as_ref().map(|hss| match hss.local {
-            Some(local) => Place::At(SocketAddr::new(local, DIAMETER_PORT)),
-            None => Place::Towards(hss.server, DIAMETER_PORT),
-        });
-        own.into_iter().map(Wanted::Udp).chain(hss.map(Wanted::Call)).collect()
+        own.into_iter().map(Wanted::Udp).chain(self.plan.hss.as_ref().map(calling)).collect()
     }
 
     fn build(self: Box<Self>, locals: &[Socket], seed: &Seed) -> Box<dyn Host> {
@@ -83,7 +79,16 @@ impl Role for Blueprint {
     }
 }
 
-fn access(plan: HssAccessPlan, host: String, local: Socket) -> HssAccess {
+/// The socket that calls an HSS.
+pub(super) fn calling(hss: &HssAccessPlan) -> Wanted {
+    Wanted::Call(match hss.local {
+        Some(local) => Place::At(SocketAddr::new(local, DIAMETER_PORT)),
+        None => Place::Towards(hss.server, DIAMETER_PORT),
+    })
+}
+
+/// An HSS, called from this socket by a host of this name.
+pub(super) fn access(plan: HssAccessPlan, host: String, local: Socket) -> HssAccess {
     let name = Name { host, realm: plan.realm.clone() };
     let diameter = diameter::Config::new(local, plan.server.into(), name, plan.realm);
     let diameter = diameter::Config { secured: plan.tls.is_some(), ..diameter };

@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use keytoll_crypto::keys;
-use keytoll_crypto_api::SigningKey;
+use keytoll_crypto::keys::{self, KeyError};
 use keytoll_crypto_api::credentials::Credential;
+use keytoll_crypto_api::{KeyPair, SigningKey};
 use keytoll_ike::wire::Identity;
 use keytoll_pki::{describe, pem};
 use keytoll_scenario::ScenarioError;
@@ -35,6 +35,22 @@ pub(super) fn key(path: &Placed<PathBuf>) -> Result<SigningKey, ScenarioError> {
     let shown = path.value.display();
     keys::from_pkcs8(&pkcs8)
         .map_err(|error| path.error(format!("cannot use the private key in {shown}: {error}"), "this file"))
+}
+
+/// A private key of X25519.
+pub(super) fn agreement_key(path: &Placed<PathBuf>) -> Result<KeyPair, ScenarioError> {
+    let pkcs8 = pem::load_private_key(&path.value)
+        .map_err(|error| path.error(format!("cannot {error}"), "this file"))?;
+    let shown = path.value.display();
+    keys::agreement_from_pkcs8(&pkcs8).map_err(|error| match error {
+        KeyError::Unknown => {
+            let message = format!("the diet exchange needs a key of X25519, and {shown} has another one");
+            path.error(message, "this file").hint("openssl genpkey -algorithm x25519 -out FILE")
+        }
+        KeyError::Malformed => {
+            path.error(format!("cannot use the private key in {shown}: {error}"), "this file")
+        }
+    })
 }
 
 /// A public key.

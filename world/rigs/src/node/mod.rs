@@ -11,6 +11,7 @@ mod device;
 mod eap;
 mod files;
 mod gateway;
+mod hip;
 mod hss;
 mod ike;
 mod secure;
@@ -28,8 +29,10 @@ use keytoll_crypto_api::Seed;
 /// The length of a Diameter message in a stream.
 pub use keytoll_diameter::wire::message::length as diameter_length;
 use keytoll_engine::channel::Secure;
+use keytoll_engine::trace::Protocol;
 use keytoll_hosts::Host;
 use keytoll_net::Socket;
+use keytoll_scenario::node::Line;
 use keytoll_scenario::{NodePlan, ScenarioError};
 use secure::Settings;
 use trusts::Drawn;
@@ -58,6 +61,11 @@ trait Role: fmt::Debug {
         None
     }
 
+    /// What it is called, if its peers know it by a name that its key makes.
+    fn identity(&self) -> Option<Line> {
+        None
+    }
+
     /// The host, with its sockets at these addresses.
     fn build(self: Box<Self>, locals: &[Socket], seed: &Seed) -> Box<dyn Host>;
 }
@@ -67,6 +75,8 @@ trait Role: fmt::Debug {
 pub enum Wanted {
     /// For datagrams.
     Udp(Place),
+    /// For packets of this number and name directly on IP, without a port.
+    Raw(Place, (u8, Protocol)),
     /// A listening socket for Diameter.
     Listen(SocketAddr),
     /// A socket that connects on demand, for Diameter. Its port only identifies it.
@@ -94,6 +104,7 @@ impl Blueprint {
             NodePlan::Device(plan) => Box::new(device::Blueprint::draw(plan, &trusts)?),
             NodePlan::Aaa(plan) => Box::new(aaa::Blueprint::draw(plan, &trusts)?),
             NodePlan::Hss(plan) => Box::new(hss::Blueprint::draw(plan, &trusts)?),
+            NodePlan::Hip(plan) => Box::new(hip::Blueprint::draw(plan, &trusts)?),
         };
         Ok(Self { role, trusts: trusts.finish() })
     }
@@ -111,6 +122,11 @@ impl Blueprint {
     /// The peers that may connect to it; `None`: any.
     pub fn expected(&self) -> Option<BTreeSet<IpAddr>> {
         self.role.expected()
+    }
+
+    /// What it is called, if its peers know it by a name that its key makes: what kind of name, and the name.
+    pub fn identity(&self) -> Option<Line> {
+        self.role.identity()
     }
 
     /// TLS of its streams; `None`: no protection.

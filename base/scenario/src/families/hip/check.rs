@@ -25,15 +25,19 @@ const SUITES_MAX: usize = 6;
 
 /// Refuses settings of a row.
 pub(super) fn check(settings: &Settings, _: &'static Method, blame: &Item) -> Result<(), ScenarioError> {
-    let at = || value_of(blame, ESP_SUITE);
-    if settings.esp_suites.len() > SUITES_MAX {
-        return Err(at().spot.error("HIP offers six suites of ESP at most", "more than six"));
+    check_suites(&settings.esp_suites, value_of(blame, ESP_SUITE))
+}
+
+/// Refuses suites of ESP that HIP cannot offer; they stand in the item.
+pub(crate) fn check_suites(suites: &[Suite], item: &Item) -> Result<(), ScenarioError> {
+    if suites.len() > SUITES_MAX {
+        return Err(item.spot.error("HIP offers six suites of ESP at most", "more than six"));
     }
-    let Some(strange) = settings.esp_suites.iter().find(|suite| !is_of_hip(suite)) else { return Ok(()) };
+    let Some(strange) = suites.iter().find(|suite| !is_of_hip(suite)) else { return Ok(()) };
     let message = format!("HIP has no number for the ESP suite `{strange}`");
     let hint = "`aes128gcm16`, `aes128gcm8`, `aes128ccm16`, `aes128ccm8`, `aes128-sha256`, `aes256-sha256` and the like \
                 (RFC 7402 §5.1.2)";
-    Err(at().spot.error(message, "this suite").hint(hint))
+    Err(item.spot.error(message, "this suite").hint(hint))
 }
 
 fn is_of_hip(suite: &Suite) -> bool {

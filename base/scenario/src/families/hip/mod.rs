@@ -13,6 +13,7 @@ use super::Family;
 use crate::catalogue::Method;
 use crate::catalogue::facet::{CARD, Facet, IPSEC, USIM};
 pub use check::ESP_SUITES;
+pub(crate) use check::check_suites;
 pub use options::{Aka, Cipher, Dex, GROUPS, Options, Retransmission};
 
 /// HIP version 2.

@@ -193,6 +193,10 @@ impl Host for Device {
     fn holds(&self) -> Vec<(&'static str, usize)> {
         vec![("associations", self.hip.association_count())]
     }
+
+    fn under_way_count(&self) -> usize {
+        self.hip.under_way_count()
+    }
 }
 
 impl Engine for Device {

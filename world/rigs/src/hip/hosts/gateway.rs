@@ -150,7 +150,7 @@ impl Host for Gateway {
     }
 
     fn under_way_count(&self) -> usize {
-        self.hip.unproved_count()
+        self.hip.under_way_count()
     }
 }
 

@@ -123,7 +123,7 @@ impl Described for Up {
         Fields::new()
             .with("peer", Value::shown(peer))
             .with("remote", Value::shown(remote))
-            .with("local", Value::shown(local))
+            .with("identity", Value::shown(local))
             .with("subscriber", subscriber)
     }
 
