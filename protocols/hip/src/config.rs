@@ -17,6 +17,8 @@ pub struct Config {
     pub identities: Vec<HostIdentity>,
     /// With whom we associate.
     pub admits: Admits,
+    /// Whether I1 and I2 of others are answered; a device only begins.
+    pub responds: bool,
     /// Which text of the diet exchange we follow.
     pub variant: DietVariant,
     /// Groups of the base exchange, best first.
@@ -53,6 +55,7 @@ impl Config {
         Self {
             identities,
             admits: Admits::Anybody,
+            responds: true,
             variant: DietVariant::default(),
             groups: vec![Group::Ecp256, Group::Modp2048, Group::Ecp384],
             ciphers: vec![Cipher::Aes128Cbc, Cipher::Aes256Cbc],
@@ -102,8 +105,8 @@ pub struct Puzzles {
     pub unproved_difficulty_bits_max: u8,
     /// Responder: R1 and puzzle are made anew after 2^this seconds, and solutions accepted for as long again.
     pub lifetime_log2_s: u8,
-    /// Responder: solutions are remembered for their lifetime, so that none is used twice; more are not, the oldest are
-    /// forgotten.
+    /// Responder: solutions are remembered for their lifetime, so that none is used twice; with so many of them others are
+    /// refused.
     pub solutions_max: usize,
 }
 
@@ -127,7 +130,7 @@ impl Default for Puzzles {
             difficulty_bits_max: Self::BITS_MAX,
             unproved_difficulty_bits_max: 16,
             lifetime_log2_s: 7,
-            solutions_max: 65_536,
+            solutions_max: 1 << 20,
         }
     }
 }
@@ -176,6 +179,9 @@ pub struct Limits {
     pub unproved_per_address_max: usize,
     /// How long they may take.
     pub unproved_lifetime: Duration,
+    /// Questions to the HSS in a second that come of one address, in IPv6 of one /64, whatever became of those before. None: as
+    /// many as there are I2s.
+    pub questions_per_second_max: Option<u32>,
 }
 
 impl Default for Limits {
@@ -187,6 +193,7 @@ impl Default for Limits {
             unproved_max: 4096,
             unproved_per_address_max: 64,
             unproved_lifetime: Duration::from_secs(30),
+            questions_per_second_max: Some(64),
         }
     }
 }

@@ -207,6 +207,9 @@ impl Endpoint {
 
     fn on_packet(&mut self, packet: &Packet<'_>, route: Route, cx: &mut Ctx<'_>) {
         match packet.header.packet_type {
+            PacketType::I1 | PacketType::I2 if !self.shared.config.responds => {
+                cx.discard(HIP, "a host that answers nobody");
+            }
             PacketType::I1 => self.on_i1(packet, route, cx),
             PacketType::I2 => self.on_i2(packet, route, cx),
             _ => {
@@ -402,9 +405,10 @@ impl Endpoint {
         let id = AssociationId(id);
         let is_said = |output: &Output<Event>| matches!(output, Output::Event(Event::Established(up)) if up.association == id);
         let is_up = is_up || self.shared.out.iter().any(is_said);
-        let event =
+        let end =
             if is_up { Event::Closed(id, Reason::Internal) } else { Event::Failed(id, Reason::Internal) };
-        self.shared.out.push_back(Output::Event(event));
+        let down = spis.iter().filter(|_| is_up).map(|spi| Event::ChildDown(id, *spi));
+        self.shared.out.extend(down.chain([end]).map(Output::Event));
     }
 }
 

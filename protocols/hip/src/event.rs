@@ -171,6 +171,8 @@ pub enum Reason {
     Unused,
     /// A new one took its place.
     Replaced,
+    /// No more keys can be drawn from the exchange; another one is due.
+    KeysUsedUp,
     /// A mistake in this program: it was given up in the middle of a packet.
     Internal,
 }
@@ -199,6 +201,7 @@ impl Reason {
             Self::Closed => "deleted",
             Self::Unused => "unused",
             Self::Replaced => "replaced",
+            Self::KeysUsedUp => "keying material used up",
             Self::Internal => "internal error",
         }
     }

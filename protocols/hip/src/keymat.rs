@@ -58,6 +58,11 @@ impl Keymat {
         self.drawn
     }
 
+    /// How many octets there are.
+    pub const fn len(&self) -> usize {
+        BLOCKS_MAX as usize * self.prf.output_len()
+    }
+
     /// The next `len` octets; none if there are not so many any more.
     pub fn draw(&mut self, len: usize, crypto: &mut dyn Crypto) -> Option<Secret> {
         let mut key = Vec::with_capacity(len);
@@ -78,7 +83,7 @@ impl Keymat {
     /// Passes over octets up to this index; none if some behind it are drawn already, or if there are not so many.
     pub fn skip_to(&mut self, index: usize, crypto: &mut dyn Crypto) -> Option<()> {
         let passed = index.checked_sub(self.drawn)?;
-        if index > usize::from(BLOCKS_MAX) * self.prf.output_len() {
+        if index > self.len() {
             return None;
         }
         self.draw(passed, crypto).map(drop)

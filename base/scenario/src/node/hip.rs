@@ -351,7 +351,13 @@ fn device(
 ) -> Result<HipSide, ScenarioError> {
     let item = document.need("gateway", "a device of HIP")?;
     let peer = peer(connection, files)?;
-    let card = of_aka(document, "card", exchange)?.map(|item| card(item, files)).transpose()?;
+    let card_item = of_aka(document, "card", exchange)?;
+    if let (Some(item), None) = (card_item, &peer) {
+        let message = "a device that does not know its gateway would tell its IMSI to whoever answers first";
+        let error = item.spot.error(message, "a card without `peer`");
+        return Err(error.hint("`peer = \"HIT\"`, or `peer_auth = { public_key = … }`"));
+    }
+    let card = card_item.map(|item| card(item, files)).transpose()?;
     Ok(HipSide::Device {
         gateway: gateway_at(item, transport, files)?,
         local: document.or("local", None, |item| address(item).map(Some))?,

@@ -93,6 +93,8 @@ pub(crate) struct Standing {
     tasks: VecDeque<Task>,
     /// When the SAs are to get new keys.
     rekey_at: Option<Time>,
+    /// A rekeying has given no keys: the association ends, for its SAs would live on with the old ones.
+    is_used_up: bool,
 }
 
 /// What is to be said in an UPDATE.
@@ -173,6 +175,7 @@ impl Standing {
             offered: None,
             tasks: VecDeque::new(),
             rekey_at: rekey_at(env),
+            is_used_up: false,
         };
         Some((standing, child))
     }
@@ -231,6 +234,9 @@ impl Established {
     /// What it waits for until when.
     pub(crate) fn deadline(&self, core: &Core) -> Option<(Time, &'static str)> {
         let standing = &self.standing;
+        if standing.is_used_up {
+            return Some((Time::ZERO, "keys used up"));
+        }
         let unused = self.unused_at(core);
         let outstanding =
             standing.outstanding.as_ref().map(|outstanding| (outstanding.retry.at(), "UPDATE again"));
@@ -264,6 +270,9 @@ impl Established {
         }
         if self.unused_at(core).is_some_and(|(at, _)| at <= now) {
             return closing::close(self, core, Reason::Unused, env);
+        }
+        if self.standing.is_used_up {
+            return closing::close(self, core, Reason::KeysUsedUp, env);
         }
         // RFC 7401 §6.11: a peer that acknowledges nothing is gone.
         if self.standing.is_given_up(core, env) {

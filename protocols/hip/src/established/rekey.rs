@@ -76,6 +76,8 @@ impl Standing {
             }
         } else if info.keymat_index != 0 && usize::from(info.keymat_index) < self.keymat.drawn() {
             return Err("KEYMAT index that was used");
+        } else if usize::from(info.keymat_index) > self.keymat.len() {
+            return Err("KEYMAT index beyond its end");
         }
         self.offered = Some(Box::new(Offered {
             spi: info.new_spi,
@@ -98,6 +100,7 @@ impl Standing {
             self.draw_again(asked, offered, core, env).map(|child| ChildSa { is_peer_ready, ..child });
         let Some(child) = child else {
             core.give_back(spis.0, env);
+            self.is_used_up = true;
             return env.discard("rekeying that gives no keys");
         };
         let old = std::mem::replace(&mut self.inbound_spi, spis.0);

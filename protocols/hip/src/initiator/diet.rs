@@ -1,5 +1,7 @@
 //! The initiator of a diet exchange: I2 and R2. draft-ietf-hip-dex-24 §5.3.3, §5.3.4, §6.6, §6.8.
 
+use std::fmt;
+
 use keytoll_crypto_api::{Secret, about};
 
 use crate::aka::{self, AwaitsCard};
@@ -21,13 +23,19 @@ use crate::protection::{Counters, Doubt, Exchange, Protection};
 use crate::wire::Packet;
 
 /// What a diet exchange remembers until R2.
-#[derive(Debug)]
 pub(crate) struct Secrets {
     keys: DietKeys,
     /// x.
     key: [u8; KEY_LEN],
     /// What R2 must repeat.
     lists: Vec<u8>,
+}
+
+/// Without what is in it.
+impl fmt::Debug for Secrets {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Secrets").finish_non_exhaustive()
+    }
 }
 
 /// Sends I2.

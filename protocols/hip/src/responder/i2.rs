@@ -5,6 +5,7 @@ use std::net::IpAddr;
 use keytoll_engine::{Ctx, Time};
 
 use crate::association::{Association, Core, Fingerprint, Repeat, State};
+use crate::config::Aka;
 use crate::endpoint::{Endpoint, Env, Key};
 use crate::event::Reason;
 use crate::hit::Hit;
@@ -140,7 +141,14 @@ impl Endpoint {
         }
         let exchange = Exchange::of(suite, env.shared.config.variant);
         let solved = self.responder.check(packet, (exchange, route.remote), &mut env)?;
-        if !self.has_room((responder, initiator), (exchange, route.remote.ip())) {
+        let (now, at) = (env.now(), route.remote.ip());
+        let limits = &env.shared.config.limits;
+        let asks = exchange.is_diet() && env.shared.config.aka == Aka::Required;
+        let may_ask = !asks || self.responder.can_ask(at, limits.questions_per_second_max, now);
+        if !self.has_room((responder, initiator), (exchange, at))
+            || !self.responder.can_spend(now)
+            || !may_ask
+        {
             return Err("RESPONDER_BUSY_PLEASE_RETRY");
         }
         Ok(Asked { index, exchange, initiator, responder, solved })

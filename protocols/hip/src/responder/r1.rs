@@ -30,6 +30,8 @@ pub(crate) struct Responder {
     secret: [u8; 32],
     puzzles: Puzzles,
     rate: Rate,
+    /// Questions to the HSS.
+    questions: Rate,
     /// By identity and group: the R1s of this generation and of the one before.
     made: BTreeMap<(usize, GroupId), Vec<Made>>,
     /// #J of solutions that an association has come of, by their generation.
@@ -67,8 +69,9 @@ impl Responder {
             lifetime_log2_s: config.puzzle.lifetime_log2_s.min(24),
             ..config.puzzle
         };
-        let rate = Rate::new(rng.u64());
-        Self { secret: rng.bytes(), puzzles, rate, made: BTreeMap::new(), used: BTreeSet::new() }
+        let key = rng.u64();
+        let (rate, questions) = (Rate::new(key), Rate::new(key));
+        Self { secret: rng.bytes(), puzzles, rate, questions, made: BTreeMap::new(), used: BTreeSet::new() }
     }
 
     /// Which generation it is now, counted from 1.
@@ -175,12 +178,22 @@ impl Responder {
         if is_solved { Ok(solved) } else { Err("puzzle not solved") }
     }
 
+    /// Whether another solution can be remembered: one that is not could be used again.
+    pub(crate) fn can_spend(&mut self, now: Time) -> bool {
+        let oldest = self.generation(now) - 1;
+        self.used.len() < self.puzzles.solutions_max
+            || self.used.first().is_some_and(|(generation, _)| *generation < oldest)
+    }
+
+    /// Whether the address may cause another question to the HSS.
+    pub(crate) fn can_ask(&mut self, at: Option<IpAddr>, max: Option<u32>, now: Time) -> bool {
+        max.is_none_or(|max| self.questions.allows(at, max, now))
+    }
+
     /// An association has come of a solution.
     pub(crate) fn spend(&mut self, solved: &Solved, now: Time) {
         let oldest = self.generation(now) - 1;
-        while self.used.first().is_some_and(|(generation, _)| *generation < oldest)
-            || self.used.len() >= self.puzzles.solutions_max.max(1)
-        {
+        while self.used.first().is_some_and(|(generation, _)| *generation < oldest) {
             self.used.pop_first();
         }
         self.used.insert((solved.generation, solved.solution.clone()));

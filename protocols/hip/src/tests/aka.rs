@@ -127,3 +127,32 @@ fn strangers_have_so_many_places_and_no_more() {
     assert!(world.discards(B).contains(&"RESPONDER_BUSY_PLEASE_RETRY"));
     world.assert_nothing_is_kept();
 }
+
+/// Each I2 costs the HSS a vector: whoever solves puzzles gets no more of them than so many in a second.
+#[test]
+fn questions_to_the_hss_are_counted_by_address() {
+    let [device, mut gateway] = pair(DietVariant::Draft24);
+    gateway.limits.questions_per_second_max = Some(0);
+    let mut world = World::new([device, gateway], 1);
+    world.initiate(A, B);
+    world.run(Duration::from_secs(60));
+    assert!(world.discards(B).contains(&"RESPONDER_BUSY_PLEASE_RETRY"));
+    assert!(!world.hosts[B].events.iter().any(|event| matches!(event, Event::VectorWanted { .. })));
+    world.assert_nothing_is_kept();
+}
+
+/// A device begins; nobody begins with it.
+#[test]
+fn a_host_that_answers_nobody_does_not() {
+    let [mut device, gateway] = diet_pair(DietVariant::Draft24);
+    device.responds = false;
+    let mut world = World::new([device, gateway], 1);
+    world.initiate(B, A);
+    world.run(Duration::from_secs(80));
+    assert_eq!(world.failures(B), [Reason::Timeout]);
+    assert!(world.discards(A).contains(&"a host that answers nobody"));
+    world.assert_nothing_is_kept();
+    world.initiate(A, B);
+    world.run_a_while();
+    world.assert_agreement(A, B);
+}

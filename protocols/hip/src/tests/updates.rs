@@ -58,6 +58,36 @@ fn keys_are_replaced_by_the_clock() {
     world.assert_nothing_is_kept();
 }
 
+/// CKDF has 255 blocks of 16 octets; what is left of them when they do not suffice any more is no new pair of SAs.
+#[test]
+fn an_association_whose_keys_are_used_up_is_closed() {
+    let mut world = up(diet_pair(DietVariant::Draft24));
+    let id = world.association(A);
+    for _ in 0..255 {
+        world.command(A, Command::Rekey(id));
+        world.run_a_while();
+    }
+    world.run(Duration::from_secs(120));
+    let ends = |host: usize| {
+        world.hosts[host]
+            .events
+            .iter()
+            .filter_map(|event| match event {
+                Event::Closed(_, reason) => Some(*reason),
+                _ => None,
+            })
+            .collect::<Vec<_>>()
+    };
+    assert!(
+        ends(A).contains(&Reason::KeysUsedUp) || ends(B).contains(&Reason::KeysUsedUp),
+        "{:?} {:?}",
+        ends(A),
+        ends(B)
+    );
+    assert_eq!((world.children(A).len(), world.children(B).len()), (0, 0));
+    world.assert_nothing_is_kept();
+}
+
 #[test]
 fn one_side_alone_may_want_new_keys() {
     let [a, b] = base_pair();

@@ -8,6 +8,10 @@ use keytoll_hip::event::Answer;
 use keytoll_hip::wire::aka::{Challenge, Response};
 use keytoll_scenario::families::hip::Aka;
 
+/// Where AMF begins in AUTN, and its first bit (TS 33.102 §6.3.2, Annex H).
+const AMF_AT: usize = 6;
+const SEPARATION_BIT: u8 = 0x80;
+
 /// A card, and what its keys are bound to.
 #[derive(Debug, Clone)]
 pub struct Card {
@@ -22,6 +26,10 @@ pub struct Card {
 impl Card {
     /// What the card says to a challenge.
     pub(super) fn answer(&self, challenge: &Challenge, crypto: &mut dyn Crypto) -> Answer {
+        // TS 33.401 §6.1.1: a vector for UMTS, whose CK and IK leave the home network, does not count.
+        if self.aka == Aka::Eps && challenge.autn[AMF_AT] & SEPARATION_BIT == 0 {
+            return refusal(Response::Reject);
+        }
         match self.card.umts(&challenge.rand, &challenge.autn, crypto) {
             Ok(proof) => Answer {
                 response: Response::Res(proof.res.to_vec()),

@@ -56,6 +56,7 @@ impl Device {
     /// A device whose random streams are named `{name}/…`.
     pub fn new(config: DeviceConfig, seed: &Seed, name: &str) -> Self {
         let DeviceConfig { hip, local, gateway, peer, card, limits } = config;
+        let hip = config::Config { responds: false, ..hip };
         let inside = hip.identities.first().map_or(Hit::NULL, HostIdentity::hit);
         let requester = Requester::new(inner(inside), inner(peer.unwrap_or(Hit::NULL)));
         let mut user = UserPlane::new(requester, seed.stream(&format!("{name}/esp")));
