@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::{Command, Output};
 
@@ -239,19 +240,20 @@ fn the_study_of_dex_aka_judges_every_claim() {
     memory_is_the_same_in_every_row(&schema::read("summary", runs.file("summary.json")));
 }
 
-/// Memory depends neither on the network nor on the row that a thread ran before, but what a program makes once is charged to the
-/// first row: no row but a method's first one differs.
+/// Memory depends neither on the network nor on the rows that a thread ran before. What a program or a thread makes once is charged
+/// to the row that it makes it in, so a quarter of a method's rows may differ from their median.
 fn memory_is_the_same_in_every_row(summary: &Value) {
-    let rows = summary["rows"].as_array().unwrap();
-    for row in rows {
-        let others = rows.iter().filter(|other| other["method"] == row["method"]);
-        let last = others.clone().last().unwrap();
-        let is_first = others.clone().next() == Some(row);
+    let mut peaks: BTreeMap<(String, String), Vec<f64>> = BTreeMap::new();
+    for row in summary["rows"].as_array().unwrap() {
         for (node, memory) in row["memory_bytes"].as_object().unwrap() {
-            let [peak, of_last] =
-                [memory, &last["memory_bytes"][node]].map(|memory| memory["peak"].as_f64().unwrap());
-            let near = is_first || (peak / of_last - 1.0).abs() < 0.05;
-            assert!(near, "{node} of {}: {peak}, {of_last}", row["method"]);
+            let key = (row["method"].to_string(), node.clone());
+            peaks.entry(key).or_default().push(memory["peak"].as_f64().unwrap());
         }
+    }
+    for (of, mut all) in peaks {
+        all.sort_unstable_by(f64::total_cmp);
+        let median = all[all.len() / 2];
+        let near = all.iter().filter(|peak| (**peak / median - 1.0).abs() < 0.05).count();
+        assert!(near * 4 >= all.len() * 3, "{of:?}: {all:?}");
     }
 }
