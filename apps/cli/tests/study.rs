@@ -189,7 +189,7 @@ fn dex_aka_sends_six_messages_and_two_and_asks_no_aaa_server() {
     for row in rows.iter().filter(|row| row["method"] == "hip-dex-aka") {
         let links = row["links"].as_object().unwrap();
         let messages = links.iter().map(|(link, means)| (link.as_str(), means["messages"].as_f64()));
-        let messages = messages.collect::<std::collections::BTreeMap<_, _>>();
+        let messages = messages.collect::<BTreeMap<_, _>>();
         assert_eq!(messages.len(), 2, "{messages:?}");
         assert_eq!((messages["ue-gw"], messages["gw-hss"]), (Some(6.0), Some(2.0)), "{}", row["topology"]);
     }

@@ -337,8 +337,17 @@ fn directly_on_ip_there_are_no_ports() {
     assert_eq!(device.plan.call().unwrap().gateway, ("192.0.2.1".parse().unwrap(), None));
 }
 
+/// What is drawn of a mistake says this, and no secret.
+fn assert_says(error: &dyn miette::Diagnostic, sentence: &str) {
+    let mut drawn = String::new();
+    let handler = GraphicalReportHandler::new_themed(GraphicalTheme::none());
+    handler.render_report(&mut drawn, error).unwrap();
+    let unwrapped = drawn.replace("\n  │ ", " ");
+    assert!(unwrapped.contains(sentence) && !drawn.contains("hunter2"), "no {sentence:?} in\n{drawn}");
+}
+
 #[test]
-fn mistakes_about_hip_are_one_sentence_each() {
+fn mistakes_about_a_host_of_hip_are_one_sentence_each() {
     let device = |connection: &str, more: &str| hip_device("gateway = \"127.0.0.1\"", connection, more);
     let bex = |more: &str| device(&format!("method = \"hip-bex\"\n{more}"), "");
     let hss = "[hss]\nserver = \"127.0.0.1\"\n";
@@ -379,6 +388,7 @@ fn mistakes_about_hip_are_one_sentence_each() {
             "goes to the HIT of the gateway",
         ),
         (bex("peer_auth = {}"), "`public_key` is missing"),
+        (device("method = \"hip-dex-aka\"", CARD), "would tell its IMSI to whoever answers first"),
         (hip_device("", "method = \"hip-bex\"", ""), "`gateway` is missing"),
         (
             hip_device("gateway = \"127.0.0.1\"\nping = \"10.0.0.1\"", "method = \"hip-bex\"", ""),
@@ -389,13 +399,12 @@ fn mistakes_about_hip_are_one_sentence_each() {
             "directly on IP a gateway has no port",
         ),
     ] {
-        let error = file.expect_err(sentence);
-        let mut drawn = String::new();
-        let handler = GraphicalReportHandler::new_themed(GraphicalTheme::none());
-        handler.render_report(&mut drawn, &*error).unwrap();
-        let unwrapped = drawn.replace("\n  │ ", " ");
-        assert!(unwrapped.contains(sentence) && !drawn.contains("hunter2"), "no {sentence:?} in\n{drawn}");
+        assert_says(&*file.expect_err(sentence), sentence);
     }
+}
+
+#[test]
+fn a_host_of_hip_has_one_connection_and_one_identity() {
     let two = "role = \"gateway\"\n[[connection]]\nmethod = \"hip-bex\"\nauth = { key = \"f\" }\n[[connection]]\nauth = { psk = \"k\" }\n";
     let error = Source::text("node.toml", two).node().unwrap_err();
     assert_eq!(error.to_string(), "a host of HIP has one `[connection]`");

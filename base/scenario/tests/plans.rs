@@ -410,6 +410,22 @@ fn sa_limits() -> impl Strategy<Value = SaLimits> {
     })
 }
 
+/// One of three sets of options of HIP.
+fn of_hip(mode: u8, unused_after_s: u32, first: Duration) -> hip::Options {
+    hip::Options {
+        host_identity: if mode == 1 { KeyKind::Ed25519 } else { KeyKind::Rsa1024 },
+        groups: hip::GROUPS[usize::from(mode)..].to_vec(),
+        ciphers: hip::Cipher::ALL[usize::from(mode % 2)..].to_vec(),
+        dex: hip::Dex::ALL[usize::from(mode % 2)],
+        aka: hip::Aka::ALL[usize::from(mode % 2)],
+        puzzle_bits: mode * 12,
+        encrypt_host_id: mode == 1,
+        rekey_with_new_keys: mode == 2,
+        unused_after: Duration::from_secs(u64::from(unused_after_s).min(31_536_000)),
+        retransmission: hip::Retransmission { first, tries: mode },
+    }
+}
+
 fn options() -> impl Strategy<Value = Options> {
     let rekey = || option::of(durations(100_000_000, 31_536_000_000_000_000));
     let security = (
@@ -451,18 +467,7 @@ fn options() -> impl Strategy<Value = Options> {
                     virtual_address: mode == 1,
                     retransmission,
                 };
-                let hip = hip::Options {
-                    host_identity: if mode == 1 { KeyKind::Ed25519 } else { KeyKind::Rsa1024 },
-                    groups: hip::GROUPS[usize::from(mode)..].to_vec(),
-                    ciphers: hip::Cipher::ALL[usize::from(mode % 2)..].to_vec(),
-                    dex: hip::Dex::ALL[usize::from(mode % 2)],
-                    aka: hip::Aka::ALL[usize::from(mode % 2)],
-                    puzzle_bits: mode * 12,
-                    encrypt_host_id: mode == 1,
-                    rekey_with_new_keys: mode == 2,
-                    unused_after: Duration::from_secs(u64::from(life.0).min(31_536_000)),
-                    retransmission: hip::Retransmission { first: retransmission.first, tries: mode },
-                };
+                let hip = of_hip(mode, life.0, retransmission.first);
                 let mut options = Options { ike, hip, tls, ipv6, fault, traffic, ..Options::default() };
                 options.certificates.chain = Chain { initiator, responder };
                 options.ipsec.mode = if mode == 0 { Mode::Transport } else { Mode::Tunnel };

@@ -58,8 +58,8 @@ impl Keymat {
         self.drawn
     }
 
-    /// How many octets there are.
-    pub const fn len(&self) -> usize {
+    /// How many octets there are: the first index beyond them.
+    pub const fn end(&self) -> usize {
         BLOCKS_MAX as usize * self.prf.output_len()
     }
 
@@ -83,7 +83,7 @@ impl Keymat {
     /// Passes over octets up to this index; none if some behind it are drawn already, or if there are not so many.
     pub fn skip_to(&mut self, index: usize, crypto: &mut dyn Crypto) -> Option<()> {
         let passed = index.checked_sub(self.drawn)?;
-        if index > self.len() {
+        if index > self.end() {
             return None;
         }
         self.draw(passed, crypto).map(drop)

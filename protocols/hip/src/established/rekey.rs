@@ -76,7 +76,7 @@ impl Standing {
             }
         } else if info.keymat_index != 0 && usize::from(info.keymat_index) < self.keymat.drawn() {
             return Err("KEYMAT index that was used");
-        } else if usize::from(info.keymat_index) > self.keymat.len() {
+        } else if usize::from(info.keymat_index) > self.keymat.end() {
             return Err("KEYMAT index beyond its end");
         }
         self.offered = Some(Box::new(Offered {

@@ -188,8 +188,7 @@ fn hip_is_read_with_its_checksums() {
     for ipv6 in [true, false] {
         let options = format!("options.ipv6={ipv6}");
         let captured = Captured::new(&format!("hip-{ipv6}"), plan("hip", &["samples=1", &options]));
-        let rows =
-            captured.rows().into_iter().filter(|(_, row, _)| row.method.own::<hip::Exchange>().is_some());
+        let rows = captured.rows().filter(|(_, row, _)| row.method.own::<hip::Exchange>().is_some());
         for (name, row, frames) in rows {
             let hip: Vec<&Frame> = frames.iter().filter(|frame| frame.is_there("hip.packet_type")).collect();
             // Six packets with AKA, and two that close it.

@@ -148,9 +148,12 @@ fn signing_key(path: &Placed<PathBuf>) -> Result<SigningKey, ScenarioError> {
 
 const KEYS_OF_BEX: &str = "a key of RSA, of ECDSA on P-256 or P-384, or of Ed25519";
 
+/// A mistake at a place of the file, told in a sentence with a label.
+type At<'a> = &'a dyn Fn(String, &str) -> ScenarioError;
+
 /// Whom a plan means, which must be somebody that the method can be spoken with.
 fn hit(host: &HostPlan, exchange: Exchange) -> Result<Hit, ScenarioError> {
-    let (hit, place): (Hit, &dyn Fn(String, &str) -> ScenarioError) = match host {
+    let (hit, place): (Hit, At<'_>) = match host {
         HostPlan::Hit(hit) => (Hit(hit.value.octets()), &|message, label| hit.error(message, label)),
         HostPlan::PublicKey(path) => {
             let spki = files::public_key(path)?;
