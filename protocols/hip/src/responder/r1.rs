@@ -62,6 +62,10 @@ pub(crate) struct Solved {
 /// How long R1 counts, as the wire has it (RFC 7401 §5.2.4: 2^(value − 32) seconds).
 const LIFETIME_OF_ONE_SECOND: u8 = 32;
 
+/// Counters of R1s, and of questions to the HSS, by address.
+const R1_COUNTERS: usize = 4096;
+const QUESTION_COUNTERS: usize = 1024;
+
 impl Responder {
     pub(crate) fn new(config: &Config, rng: &mut Rng) -> Self {
         let puzzles = Puzzles {
@@ -70,7 +74,7 @@ impl Responder {
             ..config.puzzle
         };
         let key = rng.u64();
-        let (rate, questions) = (Rate::new(key), Rate::new(key));
+        let (rate, questions) = (Rate::new(R1_COUNTERS, key), Rate::new(QUESTION_COUNTERS, key));
         Self { secret: rng.bytes(), puzzles, rate, questions, made: BTreeMap::new(), used: BTreeSet::new() }
     }
 

@@ -6,22 +6,21 @@ use keytoll_engine::Time;
 
 use crate::responder::origins::origin;
 
-/// So many counters there are; two addresses that have one share it.
-const COUNTERS: usize = 4096;
-
-/// R1s of a second, counted by address. It grows with nobody, and a host that is sent no I1 has no counters.
+/// What happens in a second, counted by address. It grows with nobody, and a host to which nothing happens has no counters.
 #[derive(Debug)]
 pub(crate) struct Rate {
     second: u64,
     /// How many there were in it.
     counters: Vec<u32>,
+    /// So many counters there are; two addresses that have one share it.
+    counter_count: usize,
     /// So that nobody chooses with whom it shares a counter.
     key: u64,
 }
 
 impl Rate {
-    pub(crate) fn new(key: u64) -> Self {
-        Self { second: 0, counters: Vec::new(), key }
+    pub(crate) const fn new(counter_count: usize, key: u64) -> Self {
+        Self { second: 0, counters: Vec::new(), counter_count, key }
     }
 
     /// Counts one to this address, and says whether that is still within the limit.
@@ -30,7 +29,7 @@ impl Rate {
         if self.second != second || self.counters.is_empty() {
             self.second = second;
             self.counters.clear();
-            self.counters.resize(COUNTERS, 0);
+            self.counters.resize(self.counter_count, 0);
         }
         let place = self.place(to);
         let counter = &mut self.counters[place];
@@ -49,7 +48,7 @@ impl Rate {
         for factor in [0xff51_afd7_ed55_8ccd, 0xc4ce_b9fe_1a85_ec53] {
             mixed = (mixed ^ (mixed >> 33)).wrapping_mul(factor);
         }
-        (mixed >> 33) as usize % COUNTERS
+        (mixed >> 33) as usize % self.counter_count
     }
 }
 
@@ -62,7 +61,7 @@ mod tests {
 
     #[test]
     fn an_address_gets_so_many_in_a_second_and_others_as_many() {
-        let mut rate = Rate::new(7);
+        let mut rate = Rate::new(4096, 7);
         let ip = |last| Some(IpAddr::V4(Ipv4Addr::new(192, 0, 2, last)));
         let now = Time::ZERO + Duration::from_secs(5);
         let allowed = (0..20).filter(|_| rate.allows(ip(1), 8, now)).count();
