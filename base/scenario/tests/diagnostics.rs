@@ -89,6 +89,7 @@ fn what_makes_no_difference() {
         "methods = \"ikev1-main-rsa\"\nnetworks = \"lte\"\n[options]\nraw_keys = true\nchain = 4".to_owned(),
         "[[row]]\nmethod = \"ikev2-psk\"\nnetwork = \"lte\"\noptions = { accounting = true }".to_owned(),
         good_with("exponents = \"full\""),
+        "methods = \"hip-bex\"\nnetworks = \"lte\"\nsuites = [\"aes128gcm16-prfsha256-x25519\"]".to_owned(),
         good_with("cpus = { ue = \"mips-125\", hss = \"p4-3000\" }"),
     ];
     insta::assert_snapshot!(cases.each_ref().map(|text| wrong(text)).join("\n\n"));

@@ -9,8 +9,20 @@ use crate::tree::Table;
 
 /// Refuses the first of them.
 pub(super) fn check(document: &Table, plan: &Plan) -> Result<(), ScenarioError> {
+    suites(document, plan)?;
     exponents(document, plan)?;
     cpus(document, plan)
+}
+
+/// Suites need a method that offers some.
+fn suites(document: &Table, plan: &Plan) -> Result<(), ScenarioError> {
+    match document.entry("suites") {
+        Some(entry) if plan.rows.iter().all(|row| row.suites.is_empty()) => {
+            let message = "`suites` means nothing to any of these methods".to_owned();
+            Err(entry.key_spot.error(message, "makes no difference here").hint("leave it out"))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Only MODP groups leave a choice.
