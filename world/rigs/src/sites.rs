@@ -1,8 +1,24 @@
-//! The addresses and ports of an authenticator's back end: AAA server and HSS.
+//! Addresses and ports that rigs share: device and gateway on the access network, and an authenticator's back end, which is AAA
+//! server and HSS.
 
 use std::net::IpAddr;
 
 use keytoll_rig::Placement;
+use keytoll_scenario::plan::RowPlan;
+
+/// Device and gateway on the access network. The laboratory's addresses are of RFC 3849 and RFC 5737; on the loopback they have
+/// the numbers 1 and 2.
+pub(crate) fn on_access(row: &RowPlan, placement: &Placement) -> [IpAddr; 2] {
+    let [ue, gw] =
+        if is_ipv6(row, placement) { ["2001:db8:1::2", "2001:db8:1::1"] } else { ["192.0.2.2", "192.0.2.1"] }
+            .map(|text| text.parse().expect("a literal address"));
+    [placement.address(ue, 1), placement.address(gw, 2)]
+}
+
+/// Whether the access network of a row is one of IPv6, of which the loopback interface has a single address.
+pub(crate) const fn is_ipv6(row: &RowPlan, placement: &Placement) -> bool {
+    row.options.ipv6 && !placement.is_loopback()
+}
 
 /// The addresses and ports of the nodes behind an authenticator.
 #[derive(Debug, Clone)]

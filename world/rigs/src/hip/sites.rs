@@ -28,14 +28,12 @@ pub(super) struct Sites {
 }
 
 impl Sites {
-    /// Those of a row, of RFC 3849 and RFC 5737 in the laboratory. On the loopback interface there are no raw sockets.
+    /// Those of a row. On the loopback interface there are no raw sockets.
     pub(super) fn of(row: &RowPlan, placement: &Placement) -> Self {
-        let is_ipv6 = row.options.ipv6 && !placement.is_loopback();
-        let [ue, gw] = if is_ipv6 { ["2001:db8:1::2", "2001:db8:1::1"] } else { ["192.0.2.2", "192.0.2.1"] }
-            .map(|text| text.parse().expect("a literal address"));
+        let [ue, gw] = sites::on_access(row, placement);
         Self {
-            ue: placement.address(ue, 1),
-            gw: placement.address(gw, 2),
+            ue,
+            gw,
             port: placement.is_loopback().then(|| placement.port(PORT)),
             back_end: sites::Sites::of(placement),
         }

@@ -44,16 +44,17 @@ pub(crate) const STANDARD_PORTS: [u16; 5] = {
 impl Sites {
     /// Those of a row. The laboratory's are of RFC 3849 and RFC 5737.
     pub fn of(row: &RowPlan, placement: &Placement) -> Self {
-        let is_ipv6 = row.options.ipv6 && !placement.is_loopback();
         let parse = |text: &str| text.parse().expect("a literal address");
-        let [ue, gw, inner, first, brought] = if is_ipv6 {
-            ["2001:db8:1::2", "2001:db8:1::1", "2001:db8:2::1", "2001:db8:2::1:0", "2001:db8:2::2"].map(parse)
+        let is_ipv6 = sites::is_ipv6(row, placement);
+        let [inner, first, brought] = if is_ipv6 {
+            ["2001:db8:2::1", "2001:db8:2::1:0", "2001:db8:2::2"].map(parse)
         } else {
-            ["192.0.2.2", "192.0.2.1", "203.0.113.1", "203.0.113.2", "203.0.113.254"].map(parse)
+            ["203.0.113.1", "203.0.113.2", "203.0.113.254"].map(parse)
         };
+        let [ue, gw] = sites::on_access(row, placement);
         Self {
-            ue: placement.address(ue, 1),
-            gw: placement.address(gw, 2),
+            ue,
+            gw,
             inner,
             pool: Pool { first, size: if is_ipv6 { 1 << 16 } else { 250 } },
             brought,

@@ -21,7 +21,7 @@ use keytoll_scenario::catalogue::Method;
 use keytoll_scenario::families::knock::Knocks;
 use keytoll_scenario::plan::{Maker, Plan, RowPlan};
 
-use crate::fault;
+use crate::{fault, sites};
 use hosts::{Device, Gateway};
 
 /// How long a session is open.
@@ -40,7 +40,7 @@ impl Rig for KnockRig {
     }
 
     fn layout(&self, row: &RowPlan, placement: &Placement) -> Layout {
-        let [ue, gw] = addresses(row, placement);
+        let [ue, gw] = sites::on_access(row, placement);
         let spec = |node, ip| NodeSpec {
             node,
             maker: Maker::Keytoll,
@@ -78,14 +78,6 @@ impl Rig for KnockRig {
     }
 }
 
-/// The laboratory's addresses of device and gateway (RFC 3849, RFC 5737).
-fn addresses(row: &RowPlan, placement: &Placement) -> [IpAddr; 2] {
-    let is_ipv6 = row.options.ipv6 && !placement.is_loopback();
-    let [ue, gw] = if is_ipv6 { ["2001:db8:1::2", "2001:db8:1::1"] } else { ["192.0.2.2", "192.0.2.1"] }
-        .map(|text| text.parse().expect("a literal address"));
-    [placement.address(ue, 1), placement.address(gw, 2)]
-}
-
 const fn at(ip: IpAddr) -> Addr {
     Addr::Ip { ip, protocol: NUMBER }
 }
@@ -99,7 +91,7 @@ struct Nothing;
 
 impl Prepared for Nothing {
     fn set_up(&self, row: &RowPlan, placement: &Placement, seed: &Seed) -> Box<dyn Setup> {
-        let ends = addresses(row, placement).map(at);
+        let ends = sites::on_access(row, placement).map(at);
         let keys = [fault::seed_of_device(row, seed), seed.clone()].map(|seed| key(&seed));
         Box::new(Row { ends, keys, seed: seed.clone() })
     }
