@@ -110,7 +110,7 @@ fn it_shows_the_tables_of_a_run() {
     assert!(readme.contains(&recorded.machine()), "README names another machine");
 }
 
-/// Messages of every link, and bytes of an idle SA within 10 %: a table that grows in one of thirty authentications adds 5 to the mean.
+/// Messages of every link, and bytes of an idle SA within 5 %.
 #[test]
 fn this_program_still_finds_what_the_run_found() {
     let dir = std::env::temp_dir().join(format!("keytoll-readme-{}", std::process::id()));
@@ -140,7 +140,7 @@ fn assert_same_costs(now: &SummaryRow, then: &SummaryRow) {
     }
     for (node, memory) in now.memory_bytes.iter() {
         let idle = memory.idle_sa.zip(then.memory_bytes.get(node).unwrap().idle_sa);
-        let is_near = |(now, then): (f64, f64)| (now / then - 1.0).abs() < 0.1;
+        let is_near = |(now, then): (f64, f64)| (now / then - 1.0).abs() < 0.05;
         assert!(idle.is_none_or(is_near), "{}, {node}: {idle:?} bytes", now.method);
     }
 }

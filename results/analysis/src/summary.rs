@@ -317,7 +317,7 @@ pub struct Memory {
     /// Maximum use during initialisation and the first authentication.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub peak: Option<u64>,
-    /// Memory of an idle SA pair, mean; absent if it was not measured.
+    /// Memory of an idle SA pair, median: a table that grows in one authentication is not its doing. Absent if it was not measured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub idle_sa: Option<f64>,
     /// Maximum resident memory of another maker's program, code included; absent for our own nodes.
@@ -492,7 +492,7 @@ fn sampled(cycles: f64, profile: &ProfileTally) -> Option<SampledCpu> {
 fn memory(costs: &NodeTally) -> Memory {
     Memory {
         peak: costs.heap_peak_first.map(|(_, bytes)| bytes),
-        idle_sa: costs.idle_sa_bytes.mean(),
+        idle_sa: costs.idle_sa_bytes.quantiles([0.5]).map(|[median]| median),
         resident_max: costs.resident_max_bytes,
     }
 }

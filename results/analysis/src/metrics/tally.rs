@@ -58,7 +58,7 @@ pub struct NodeTally {
     /// Sample number and heap peak of the first measured authentication.
     pub heap_peak_first: Option<(u32, u64)>,
     /// Heap that an idle SA pair keeps.
-    pub idle_sa_bytes: Welford,
+    pub idle_sa_bytes: Distribution,
     /// Maximum resident memory of another maker's program.
     pub resident_max_bytes: Option<u64>,
 }
@@ -131,7 +131,7 @@ impl NodeTally {
         }
         self.resident_max_bytes = self.resident_max_bytes.max(cost.resident_max_bytes);
         if let Some(bytes) = cost.idle_sa_bytes {
-            self.idle_sa_bytes.add(bytes as f64);
+            self.idle_sa_bytes.add(bytes);
         }
     }
 }
