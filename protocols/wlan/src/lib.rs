@@ -1,0 +1,11 @@
+//! Wireless LANs below IP: IEEE 802.11 authentication, association, key management and data protection, IEEE 802.1X on top of
+//! them, and the reconstructed Round-Robin Key Management of paper 001.
+//!
+//! Clauses are those of IEEE Std 802.11-2020 and IEEE Std 802.1X-2020 unless another edition is named.
+
+pub mod suite;
+
+pub use suite::{Akm, Cipher};
+
+/// The address of a station or access point.
+pub type MacAddr = [u8; 6];
