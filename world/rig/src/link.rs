@@ -12,6 +12,7 @@ pub fn link(network: &Network, wire: Duration) -> LinkConfig {
         a_to_b: with_wire(direction(&network.up)),
         b_to_a: with_wire(direction(&network.down)),
         mtu_bytes: network.mtu_bytes,
+        air: None,
     }
 }
 

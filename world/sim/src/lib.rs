@@ -11,6 +11,7 @@
 //! [`World::run_until`] steps from one host event to the next. Outputs leave a node when the computation that caused them
 //! ends. With the [`Free`] meter that is at once, and the same seed gives the same records, byte for byte.
 
+mod air;
 mod links;
 mod meter;
 mod net;
@@ -20,6 +21,7 @@ mod recorder;
 mod slab;
 mod world;
 
+pub use air::Air;
 pub use links::loss::Loss;
 pub use links::reorder::Reorder;
 pub use links::{Carriage, Channel, Direction, LinkConfig, WRONG_CHECKSUM};

@@ -1,5 +1,7 @@
 //! The links between the nodes, and the addresses of the nodes.
 
+use std::collections::BTreeMap;
+
 use keytoll_crypto_api::Seed;
 use keytoll_engine::Datagram;
 use keytoll_engine::map::FastMap;
@@ -47,6 +49,16 @@ pub(crate) struct Net {
     channels: Vec<Channel>,
     owners: FastMap<Host, NodeIndex>,
     routes: FastMap<(NodeIndex, NodeIndex), usize>,
+    /// The nodes that share a radio channel with a node, and the channels that lead there, in the order of their links.
+    in_reach: BTreeMap<NodeIndex, Vec<Way>>,
+}
+
+/// A node, and the number of the channel that leads there.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Way {
+    /// The receiving node.
+    pub(crate) node: NodeIndex,
+    channel: usize,
 }
 
 impl Net {
@@ -61,24 +73,37 @@ impl Net {
         for (from, to, direction) in ways {
             let (link, labels) = (Link::between(a.name, b.name), [from, to].map(End::label));
             let labels = [&labels[0][..], &labels[1]];
-            let channel = Channel::new(link, labels, direction, config.mtu_bytes, seed);
-            self.install((from.index, to.index), channel);
+            let channel = Channel::new(link, labels, direction, config.mtu_bytes, seed).on(config.air);
+            let way = self.install((from.index, to.index), channel);
+            let in_reach = self.in_reach.entry(from.index).or_default();
+            in_reach.retain(|old| old.node != way.node);
+            in_reach.extend(config.air.map(|_| way));
         }
     }
 
-    fn install(&mut self, way: (NodeIndex, NodeIndex), channel: Channel) {
-        if let Some(&before) = self.routes.get(&way) {
-            self.channels[before] = channel;
-        } else {
-            self.routes.insert(way, self.channels.len());
-            self.channels.push(channel);
+    fn install(&mut self, way: (NodeIndex, NodeIndex), channel: Channel) -> Way {
+        let place = self.routes.get(&way).copied().unwrap_or(self.channels.len());
+        match self.channels.get_mut(place) {
+            Some(before) => *before = channel,
+            None => self.channels.push(channel),
         }
+        self.routes.insert(way, place);
+        Way { node: way.1, channel: place }
     }
 
-    /// The node that has an address and the channel that leads there, if there is one.
-    pub(crate) fn route(&mut self, from: NodeIndex, to: Host) -> Option<(NodeIndex, &mut Channel)> {
+    /// The way to the node that has an address, if there is one.
+    pub(crate) fn route(&self, from: NodeIndex, to: Host) -> Option<Way> {
         let node = *self.owners.get(&to)?;
-        let channel = *self.routes.get(&(from, node))?;
-        Some((node, &mut self.channels[channel]))
+        Some(Way { node, channel: *self.routes.get(&(from, node))? })
+    }
+
+    /// The ways to all nodes that a group-addressed frame of a node reaches.
+    pub(crate) fn in_reach(&self, from: NodeIndex) -> &[Way] {
+        self.in_reach.get(&from).map_or(&[], Vec::as_slice)
+    }
+
+    /// The channel of a way.
+    pub(crate) fn channel(&mut self, way: Way) -> &mut Channel {
+        &mut self.channels[way.channel]
     }
 }

@@ -13,8 +13,9 @@ use keytoll_engine::trace::{Fact, Fate, Link, Node, Protocol, Record};
 use keytoll_engine::{Datagram, Engine, Output, Time};
 use keytoll_net::{Host, OnWire};
 
+use crate::air::{self, Channels};
 use crate::links::{WRONG_CHECKSUM, carried};
-use crate::net::{End, Net, Parcel};
+use crate::net::{End, Net, Parcel, Way};
 use crate::node::{Arrived, NodeState, Pending, Work};
 use crate::queue::{Queue, What};
 use crate::slab::Slab;
@@ -48,6 +49,7 @@ pub struct World<H: Engine, C, M = Free> {
     /// How many nodes have each name.
     names: BTreeMap<Node, u32>,
     net: Net,
+    channels: Channels,
     queue: Queue,
     parcels: Slab<Parcel>,
     commands: Slab<(NodeIndex, H::Command)>,
@@ -78,6 +80,7 @@ impl<H: Engine, C: Crypto, M: Meter<C>> World<H, C, M> {
             nodes: Vec::new(),
             names: BTreeMap::new(),
             net: Net::default(),
+            channels: Channels::default(),
             queue: Queue::default(),
             parcels: Slab::default(),
             commands: Slab::default(),
@@ -294,43 +297,122 @@ impl<H: Engine, C: Crypto, M: Meter<C>> World<H, C, M> {
         self.note(node, sample, fact, recorder);
     }
 
-    /// Passes a datagram to the link that leads to its receiver.
-    fn send(&mut self, from: NodeIndex, sample: u32, mut datagram: Datagram, recorder: &mut dyn Recorder) {
+    /// Passes a datagram to the link that leads to its receiver, or to all stations in reach.
+    fn send(&mut self, from: NodeIndex, sample: u32, datagram: Datagram, recorder: &mut dyn Recorder) {
+        if air::is_group(datagram.to) {
+            return self.send_to_group(from, sample, &datagram, recorder);
+        }
+        match self.net.route(from, datagram.to.host()) {
+            Some(way) => self.send_on(way, from, sample, datagram, recorder),
+            None => self.no_route(from, sample, datagram.protocol, recorder),
+        }
+    }
+
+    fn no_route(&self, from: NodeIndex, sample: u32, protocol: Protocol, recorder: &mut dyn Recorder) {
+        self.note(from, sample, Fact::Discarded { protocol, why: "no route to host".into() }, recorder);
+    }
+
+    fn send_on(
+        &mut self,
+        way: Way,
+        from: NodeIndex,
+        sample: u32,
+        datagram: Datagram,
+        recorder: &mut dyn Recorder,
+    ) {
         let protocol = datagram.protocol;
-        let Some((to, channel)) = self.net.route(from, datagram.to.host()) else {
-            let fact = Fact::Discarded { protocol, why: "no route to host".into() };
-            return self.note(from, sample, fact, recorder);
-        };
-        let Some(on_wire) = channel.on_wire(&datagram) else {
+        let Some(handed) = self.handed(way, from, sample, &datagram, recorder) else {
             let fact = Fact::Discarded { protocol, why: "message too long".into() };
             return self.note(from, sample, fact, recorder);
         };
-        let handed = Handed {
+        if self.parcels.len() >= self.limits.datagrams_in_flight_max {
+            return handed.record(Duration::ZERO, Fate::QueueFull, recorder);
+        }
+        let leaves = self.leaves(way, &datagram);
+        let (transit, fate, is_doubled) = self.carry(way, handed.on_wire, leaves, datagram);
+        handed.record(transit, fate, recorder);
+        if is_doubled {
+            handed.record(transit, Fate::Duplicate, recorder);
+        }
+    }
+
+    /// A frame to a group is on the air once, and one fact tells of it: delivered if anybody receives it.
+    fn send_to_group(
+        &mut self,
+        from: NodeIndex,
+        sample: u32,
+        datagram: &Datagram,
+        recorder: &mut dyn Recorder,
+    ) {
+        let ways = self.net.in_reach(from).to_vec();
+        let first = ways.first().and_then(|&way| self.handed(way, from, sample, datagram, recorder));
+        let (Some(&first_way), Some(handed)) = (ways.first(), first) else {
+            return self.no_route(from, sample, datagram.protocol, recorder);
+        };
+        if self.parcels.len() >= self.limits.datagrams_in_flight_max {
+            return handed.record(Duration::ZERO, Fate::QueueFull, recorder);
+        }
+        let leaves = self.leaves(first_way, datagram);
+        let carry = |way| self.carry(way, handed.on_wire, leaves, datagram.clone());
+        let fates: Vec<_> = ways.into_iter().map(carry).collect();
+        let arrived = fates.iter().find(|(_, fate, _)| matches!(fate, Fate::Delivered | Fate::Corrupted));
+        if let Some(&(transit, fate, _)) = arrived.or(fates.first()) {
+            handed.record(transit, fate, recorder);
+        }
+    }
+
+    /// What is recorded about a datagram on a link; `None` if it is too long for it.
+    fn handed(
+        &mut self,
+        way: Way,
+        from: NodeIndex,
+        sample: u32,
+        datagram: &Datagram,
+        recorder: &dyn Recorder,
+    ) -> Option<Handed> {
+        let channel = self.net.channel(way);
+        Some(Handed {
             at: self.now,
             from: self.nodes[from.place()].config.name,
             sample,
             link: channel.link,
             mtu_bytes: channel.mtu_bytes,
-            protocol,
-            on_wire,
+            protocol: datagram.protocol,
+            on_wire: channel.on_wire(datagram)?,
             datagram: recorder.captures(sample).then(|| datagram.clone()),
-        };
-        if self.parcels.len() >= self.limits.datagrams_in_flight_max {
-            return handed.record(Duration::ZERO, Fate::QueueFull, recorder);
+        })
+    }
+
+    /// When a datagram leaves its sender: at once, or when it has been sent on a radio channel.
+    fn leaves(&mut self, way: Way, datagram: &Datagram) -> Time {
+        match self.net.channel(way).air {
+            None => self.now,
+            Some(air) => self.channels.occupy(&air, self.now, datagram, &self.seed),
         }
-        let carriage = channel.carry(self.now, on_wire, &mut datagram.bytes);
+    }
+
+    /// Carries a datagram; returns how long it takes, its fate, and whether a second copy arrives.
+    fn carry(
+        &mut self,
+        way: Way,
+        on_wire: OnWire,
+        leaves: Time,
+        mut datagram: Datagram,
+    ) -> (Duration, Fate, bool) {
+        let node = way.node;
+        let carriage = self.net.channel(way).carry(leaves, on_wire, &mut datagram.bytes);
         let transit = carriage.arrives.since(self.now);
-        handed.record(transit, carriage.fate, recorder);
-        let (arrives, does_arrive) = (carriage.arrives, carriage.arrives());
+        let (arrives, fate, does_arrive) = (carriage.arrives, carriage.fate, carriage.arrives());
         let is_damaged = carriage.is_dropped_by_receiver(datagram.to);
         let copy = carriage.copy.map(|bytes| Datagram { bytes, ..datagram });
         if does_arrive {
-            self.dispatch(arrives, Parcel { node: to, datagram, is_damaged });
+            self.dispatch(arrives, Parcel { node, datagram, is_damaged });
         }
+        let is_doubled = copy.is_some();
         if let Some(copy) = copy {
-            handed.record(transit, Fate::Duplicate, recorder);
-            self.dispatch(arrives, Parcel { node: to, datagram: copy, is_damaged: false });
+            self.dispatch(arrives, Parcel { node, datagram: copy, is_damaged: false });
         }
+        (transit, fate, is_doubled)
     }
 
     fn dispatch(&mut self, arrives: Time, parcel: Parcel) {

@@ -15,6 +15,7 @@ use keytoll_engine::trace::{Fact, Fate, Link, Protocol};
 use keytoll_engine::{Datagram, Time};
 use keytoll_net::{Addr, OnWire};
 
+use crate::Air;
 use loss::Loss;
 use reorder::Reorder;
 
@@ -27,12 +28,14 @@ pub struct LinkConfig {
     pub b_to_a: Direction,
     /// The longest IP packet in bytes; at least 68 (RFC 791 §3.2).
     pub mtu_bytes: u16,
+    /// The radio channel that both directions share with other links, if it is one.
+    pub air: Option<Air>,
 }
 
 impl LinkConfig {
     /// The same in both directions, with an MTU of 1500 bytes.
     pub fn symmetric(direction: Direction) -> Self {
-        Self { a_to_b: direction.clone(), b_to_a: direction, mtu_bytes: 1500 }
+        Self { a_to_b: direction.clone(), b_to_a: direction, mtu_bytes: 1500, air: None }
     }
 }
 
@@ -176,7 +179,8 @@ impl Carriage {
         matches!(self.fate, Fate::Delivered | Fate::Corrupted)
     }
 
-    /// Whether the receiver drops it with [`WRONG_CHECKSUM`]. ESP directly over IP has no checksum and detects damage itself.
+    /// Whether the receiver drops it with [`WRONG_CHECKSUM`]. ESP directly over IP has no checksum and detects damage itself;
+    /// every frame has a check sequence.
     pub fn is_dropped_by_receiver(&self, to: Addr) -> bool {
         self.fate == Fate::Corrupted && !self.unchecked && !matches!(to, Addr::Ip { .. })
     }
@@ -188,6 +192,8 @@ pub struct Channel {
     pub link: Link,
     /// Its longest IP packet.
     pub mtu_bytes: u16,
+    /// The radio channel that it shares.
+    pub(crate) air: Option<Air>,
     impairments: Vec<Box<dyn Impairment>>,
     unchecked: bool,
     last_arrival: Time,
@@ -205,7 +211,13 @@ impl Channel {
         let [from, to] = ends;
         let stream = |name: &str| seed.stream(&format!("link/{from}-{to}/{name}"));
         let impairments = IMPAIRMENTS.iter().filter_map(|kind| (kind.make)(direction, &stream)).collect();
-        Self { link, mtu_bytes, impairments, unchecked: direction.unchecked, last_arrival: Time::ZERO }
+        let (unchecked, last_arrival) = (direction.unchecked, Time::ZERO);
+        Self { link, mtu_bytes, air: None, impairments, unchecked, last_arrival }
+    }
+
+    /// The same on a radio channel.
+    pub(crate) fn on(self, air: Option<Air>) -> Self {
+        Self { air, ..self }
     }
 
     /// The fact about a datagram that this link carried.

@@ -61,7 +61,7 @@ fn serialisation_takes_time_and_the_second_waits_for_the_first() {
 fn each_direction_is_its_own() {
     let a_to_b = Direction { delay: millis(7), ..Direction::default() };
     let b_to_a = Direction { delay: millis(11), ..Direction::default() };
-    let mut pair = Pair::over(&LinkConfig { a_to_b, b_to_a, mtu_bytes: 1500 }, 1);
+    let mut pair = Pair::over(&LinkConfig { a_to_b, b_to_a, ..LinkConfig::default() }, 1);
     pair.world.with_host(pair.gw, |gateway| gateway.echo = true);
     pair.send_at(Time::ZERO, vec![1, 2, 3]);
     let got = || News::Got(vec![1, 2, 3]);

@@ -5,6 +5,7 @@
 #[path = "../no_crypto/mod.rs"]
 mod no_crypto;
 
+mod air;
 mod determinism;
 mod grid;
 mod links;
