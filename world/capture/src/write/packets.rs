@@ -29,7 +29,7 @@ pub(super) struct Packets {
 }
 
 impl Packets {
-    /// The packets of a datagram; none if IP cannot carry it.
+    /// The packets of a datagram, none if IP cannot carry it; a frame below IP is itself.
     pub(super) fn of(&mut self, datagram: &Seen<'_>) -> Vec<Vec<u8>> {
         let mtu = usize::from(datagram.mtu_bytes).max(MTU_BYTES_MIN);
         match (datagram.from, datagram.to) {
@@ -45,7 +45,8 @@ impl Packets {
             (Addr::Ip { ip: from, .. }, Addr::Ip { ip: to, protocol }) => {
                 self.fragments((from, to), protocol, datagram.bytes, mtu)
             }
-            // No node of ours uses SCTP, and frames below IP are no IP packets.
+            (Addr::Mac(_), Addr::Mac(_)) => vec![datagram.bytes.to_vec()],
+            // No node of ours uses SCTP.
             _ => Vec::new(),
         }
     }
@@ -180,6 +181,13 @@ mod tests {
             payload.extend(&packet[from..]);
         }
         payload
+    }
+
+    #[test]
+    fn a_frame_below_ip_is_itself_at_any_mtu() {
+        let [from, to] = [1, 2].map(|last| Addr::Mac([2, 0, 0, 0, 0, last]));
+        let frame = Datagram { protocol: Protocol::ESP, from, to, bytes: vec![7; 300] };
+        assert_eq!(packets(&frame, 68), [frame.bytes.clone()]);
     }
 
     proptest! {

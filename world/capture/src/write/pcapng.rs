@@ -13,8 +13,14 @@ const ENHANCED_PACKET: u32 = 6;
 /// Shows the byte order of numbers.
 const BYTE_ORDER_MAGIC: u32 = 0x1a2b_3c4d;
 
-/// LINKTYPE_RAW: a packet begins with its IPv4 or IPv6 header.
-const LINKTYPE_RAW: u16 = 101;
+/// What the packets of an interface begin with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum LinkType {
+    /// LINKTYPE_RAW: an IPv4 or IPv6 header.
+    Raw = 101,
+    /// LINKTYPE_IEEE802_11: a MAC header of 802.11. There is no frame check sequence at the end.
+    Ieee80211 = 105,
+}
 
 const OPTION_COMMENT: u16 = 1;
 const SECTION_APPLICATION: u16 = 4;
@@ -56,9 +62,9 @@ impl Block {
     }
 
     /// Declares an interface; the first one has number 0.
-    pub(super) fn interface(name: &str, description: &str) -> Self {
+    pub(super) fn interface(link_type: LinkType, name: &str, description: &str) -> Self {
         let mut block = Self::new(INTERFACE_DESCRIPTION);
-        block.u16(LINKTYPE_RAW);
+        block.u16(link_type as u16);
         block.u16(0);
         // §4.2: no limit on the length of packets.
         block.u32(0);
@@ -72,7 +78,7 @@ impl Block {
     /// A packet of an interface.
     pub(super) fn packet(interface: u32, at_ns: u64, bytes: &[u8], comment: &str) -> Self {
         let mut block = Self::new(ENHANCED_PACKET);
-        let length = u32::try_from(bytes.len()).expect("an IP packet has a 16-bit length");
+        let length = u32::try_from(bytes.len()).expect("IP packets and frames are shorter");
         block.u32(interface);
         // §4.3: the upper half comes first, whatever the byte order.
         block.u32((at_ns >> 32) as u32);
@@ -156,7 +162,7 @@ mod tests {
             let text = "a".repeat(length);
             for block in [
                 Block::section(&text, &text),
-                Block::interface(&text, &text),
+                Block::interface(LinkType::Raw, &text, &text),
                 Block::packet(0, 0, text.as_bytes(), &text),
             ] {
                 let bytes = written(block);
