@@ -9,7 +9,7 @@
 //! One thread does everything: it waits for datagrams, the engine's deadline and the [`Waker`], in one system call. A
 //! protocol directly on IP has a raw socket where one was asked for ([`Sockets::on_ip`]), which takes a privilege; ESP has none,
 //! because UDP port 4500 (RFC 3948) carries the same packets without one, and what an engine sends for which there is no socket is
-//! discarded and traced. Nothing binds to an address that was not named. A [`Tap`] sees everything that passes.
+//! discarded and traced. Stations below IP speak through packet sockets ([`Sockets::on_links`]). Nothing binds to an address that was not named. A [`Tap`] sees everything that passes.
 //!
 //! Engines speak datagrams; those whose transport is TCP are messages of a stream here, one stream a peer ([`Streaming`]).
 //! What an engine hears of streams is when one is lost, and whom it leads to if it is secured ([`keytoll_engine::channel::Secure`]). An [`Emulator`] puts the sim's links in front of the sockets.
@@ -29,6 +29,7 @@ mod guard;
 mod inbox;
 pub mod interface;
 mod joined;
+mod link;
 mod raw;
 mod route;
 mod segments;
@@ -45,6 +46,7 @@ pub use driver::Driver;
 pub use emulator::{Emulator, Path};
 pub use guard::Panics;
 pub use interface::{Interface, InterfaceError};
+pub use link::{LinkError, OnLink};
 pub use raw::OnIp;
 pub use route::{is_closed, local_towards};
 pub use sockets::Sockets;

@@ -16,6 +16,7 @@ use nix::poll::{PollFd, PollFlags, ppoll};
 use crate::bind::BindError;
 use crate::inbox::{Arrival, Inbox};
 use crate::interface::Interface;
+use crate::link::{Link, LinkError, OnLink};
 use crate::raw::{OnIp, Raw};
 use crate::streams::{Around, Guarded, Heard, News, Streaming, Streams};
 use crate::udp::{Port, Recognise};
@@ -28,6 +29,8 @@ pub struct Sockets {
     ports: Vec<Port>,
     /// Protocols directly on IP.
     raw: Vec<Raw>,
+    /// Protocols below IP.
+    links: Vec<Link>,
     streams: Option<Streams>,
     /// Packets of this machine.
     interface: Option<Interface>,
@@ -50,6 +53,7 @@ impl Sockets {
         Ok(Self {
             ports,
             raw: Vec::new(),
+            links: Vec::new(),
             streams: None,
             interface: None,
             bell,
@@ -72,6 +76,15 @@ impl Sockets {
     /// An address that is not this machine's, or no permission for raw sockets.
     pub fn on_ip(self, at: &[OnIp]) -> Result<Self, BindError> {
         Ok(Self { raw: at.iter().map(|&local| Raw::bind(local)).collect::<Result<_, _>>()?, ..self })
+    }
+
+    /// Speaks protocols below IP too, each at one interface, whose address is then one of [`Self::addresses`]. Datagrams between
+    /// stations are whole frames.
+    ///
+    /// # Errors
+    /// No such interface, or no permission for packet sockets.
+    pub fn on_links(self, at: &[OnLink]) -> Result<Self, LinkError> {
+        Ok(Self { links: at.iter().map(Link::open).collect::<Result<_, _>>()?, ..self })
     }
 
     /// Speaks over TCP too: listens on these addresses, if any, and calls whom the engine sends to.
@@ -116,11 +129,12 @@ impl Sockets {
         self.ports.iter().map(Port::local).chain(streams).collect()
     }
 
-    /// Where datagrams arrive: over UDP, over TCP, directly on IP, in the order given.
+    /// Where datagrams arrive: over UDP, over TCP, directly on IP, below IP, in the order given.
     pub fn addresses(&self) -> Vec<Addr> {
         let udp = self.ports.iter().map(|port| Addr::Udp(port.local()));
         let tcp = self.streams.iter().flat_map(Streams::locals).map(Addr::Tcp);
-        udp.chain(tcp).chain(self.raw.iter().map(|raw| raw.local().addr())).collect()
+        let on_ip = self.raw.iter().map(|raw| raw.local().addr());
+        udp.chain(tcp).chain(on_ip).chain(self.links.iter().map(Link::local)).collect()
     }
 
     /// Wakes whoever waits on these sockets.
@@ -136,7 +150,7 @@ impl Sockets {
     /// Waits until something arrives, somebody rings or `limit` is over.
     pub(crate) fn wait(&mut self, limit: Duration, guarded: &mut Guarded<'_, '_>) {
         let now = guarded.around.cx.now;
-        let Self { ports, raw, streams, interface, bell, .. } = self;
+        let Self { ports, raw, links, streams, interface, bell, .. } = self;
         streams.iter_mut().for_each(|streams| streams.expire(guarded));
         let late = streams.as_ref().map_or(Time::MAX, |streams| streams.deadline(now));
         let bell_fd = PollFd::new(bell.as_fd(), PollFlags::POLLIN);
@@ -144,7 +158,8 @@ impl Sockets {
         let stream_fds = streams.iter().flat_map(|streams| streams.watched(now));
         let inner_fds = interface.iter().map(|interface| PollFd::new(interface.as_fd(), PollFlags::POLLIN));
         let raw_fds = raw.iter().map(|raw| PollFd::new(raw.as_fd(), PollFlags::POLLIN));
-        let watched = [bell_fd].into_iter().chain(inner_fds).chain(port_fds).chain(raw_fds);
+        let link_fds = links.iter().map(|link| PollFd::new(link.as_fd(), PollFlags::POLLIN));
+        let watched = [bell_fd].into_iter().chain(inner_fds).chain(port_fds).chain(raw_fds).chain(link_fds);
         let mut watched: Vec<_> = watched.chain(stream_fds).collect();
         // An interrupted wait is a short one.
         if ppoll(&mut watched, Some(limit.min(late.since(now)).into()), None).unwrap_or(0) > 0 {
@@ -158,12 +173,16 @@ impl Sockets {
         let (bell, others) = flags.split_at(1);
         // Packets of this machine are looked for in any case.
         let sockets = &others[usize::from(self.interface.is_some())..];
-        let (ports, streams) = sockets.split_at(self.ports.len() + self.raw.len());
+        let (ports, others) = sockets.split_at(self.ports.len() + self.raw.len());
+        let (links, streams) = others.split_at(self.links.len());
         if !bell[0].is_empty() {
             self.bell.silence();
         }
         let readable = ports.iter().enumerate().filter(|(_, flags)| !flags.is_empty());
         self.readable.extend(readable.map(|(port, _)| port));
+        for (link, _) in self.links.iter_mut().zip(links).filter(|(_, flags)| !flags.is_empty()) {
+            link.ready();
+        }
         if let Some(open) = &mut self.streams {
             open.ready(streams, guarded);
         }
@@ -172,12 +191,15 @@ impl Sockets {
     /// The next of what had come at the last wait.
     pub(crate) fn next(&mut self, guarded: &mut Guarded<'_, '_>) -> Option<Heard<'_>> {
         self.refill();
-        let Self { ports, raw, inbox, reading, streams, recognise, .. } = self;
+        let Self { ports, raw, links, inbox, reading, streams, recognise, .. } = self;
         if let Some((from, bytes)) = inbox.take() {
             let heard = match ports.get(*reading) {
                 Some(port) => Heard::Message(datagram(port, from, bytes, *recognise)),
                 None => packet(&raw[*reading - ports.len()], from, bytes),
             };
+            return Some(heard);
+        }
+        if let Some(heard) = links.iter_mut().find_map(Link::next) {
             return Some(heard);
         }
         streams.as_mut()?.next(guarded)
@@ -221,7 +243,14 @@ impl Sockets {
                         done(one, raw.map_or_else(no_raw_socket, |raw| raw.send(one)), &mut guarded.around);
                     }
                 }
-                Addr::Sctp(_) | Addr::Mac(_) => {
+                local @ Addr::Mac(_) => {
+                    let link = self.links.iter().find(|link| link.local() == local);
+                    for one in group {
+                        let sent = link.map_or_else(no_packet_socket, |link| link.send(one));
+                        done(one, sent, &mut guarded.around);
+                    }
+                }
+                Addr::Sctp(_) => {
                     let why = || io::Error::other("no socket of ours carries that");
                     group.iter().for_each(|one| done(one, Err(why()), &mut guarded.around));
                 }
@@ -272,4 +301,8 @@ fn packet<'a>(raw: &Raw, from: Socket, packet: &'a [u8]) -> Heard<'a> {
 
 fn no_raw_socket() -> io::Result<()> {
     Err(io::Error::other("directly on IP needs a raw socket; use UDP encapsulation"))
+}
+
+fn no_packet_socket() -> io::Result<()> {
+    Err(io::Error::other("no interface of ours has this address"))
 }
