@@ -155,6 +155,14 @@ impl<'a> Reader<'a> {
         Ok(u64::from_be_bytes(self.array(field)?))
     }
 
+    /// Two bytes, the least significant first.
+    ///
+    /// # Errors
+    /// Fewer bytes are left.
+    pub fn u16_le(&mut self, field: &'static str) -> Result<u16, DecodeError> {
+        Ok(u16::from_le_bytes(self.array(field)?))
+    }
+
     /// Skips `n` bytes.
     ///
     /// # Errors
@@ -215,6 +223,11 @@ impl Writer {
     /// Eight bytes, network order.
     pub fn u64(&mut self, value: u64) {
         self.bytes(&value.to_be_bytes());
+    }
+
+    /// Two bytes, the least significant first.
+    pub fn u16_le(&mut self, value: u16) {
+        self.bytes(&value.to_le_bytes());
     }
 
     /// Bytes as they are.

@@ -3,6 +3,8 @@
 //!
 //! Clauses are those of IEEE Std 802.11-2020 and IEEE Std 802.1X-2020 unless another edition is named.
 
+pub mod eapol;
+pub mod frame;
 pub mod suite;
 
 pub use suite::{Akm, Cipher};
