@@ -17,7 +17,9 @@ use keytoll_esp::sad::{Headers, Path, Start};
 use keytoll_esp::selector::{Addresses, Selectors};
 use keytoll_esp::{Arrived, Event, Frame, HEADROOM, Ipsec, Mode, PairConfig, Sent, TAILROOM};
 use keytoll_net::Addr;
+use keytoll_net::ip::Header;
 use keytoll_net::ip::protocol::ESP;
+use keytoll_net::wire::DecodeError;
 
 use crate::event::SessionId;
 use crate::ip;
@@ -104,8 +106,6 @@ pub struct Delivered {
     pub destination: IpAddr,
     /// The protocol number of the payload, or of an extension header in front of it.
     pub protocol: u8,
-    /// The SPI of the SA that it came through.
-    pub spi: u32,
     /// Header and payload; in transport and BEET mode the payload alone.
     bytes: Vec<u8>,
     header_len: usize,
@@ -114,15 +114,25 @@ pub struct Delivered {
 /// Without its payload, which does not belong in logs.
 impl fmt::Debug for Delivered {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let &Self { source, destination, protocol, spi, ref bytes, header_len } = self;
+        let &Self { source, destination, protocol, ref bytes, header_len } = self;
         let mut packet = f.debug_struct("Delivered");
         packet.field("source", &source).field("destination", &destination).field("protocol", &protocol);
-        packet.field("spi", &spi);
         packet.field("length", &bytes.len()).field("header_len", &header_len).finish()
     }
 }
 
 impl Delivered {
+    /// A whole IP packet that came over another path than ESP.
+    ///
+    /// # Errors
+    /// The bytes are not a whole, unfragmented IP packet.
+    pub fn read(mut bytes: Vec<u8>) -> Result<Self, DecodeError> {
+        let Header { protocol, header_len, total_len, .. } = Header::read(&bytes)?;
+        let ip::Packet { source, destination, .. } = ip::Packet::read(&bytes)?;
+        bytes.truncate(total_len);
+        Ok(Self { source, destination, protocol, bytes, header_len })
+    }
+
     /// What the packet carries.
     pub fn payload(&self) -> &[u8] {
         &self.bytes[self.header_len..]
@@ -226,11 +236,6 @@ impl SaTable {
         self.ipsec.room_bytes(destination, mtu_bytes)
     }
 
-    /// Seals an IP payload into the SA for its destination; a missing SA is traced.
-    pub fn seal(&mut self, packet: &ip::Packet<'_>, rng: &mut Rng, cx: &mut Ctx<'_>) -> Option<Datagram> {
-        self.forward(&packet.write()?, rng, cx)
-    }
-
     /// Seals a whole IP packet into the SA for it; a missing SA is traced.
     pub fn forward(&mut self, packet: &[u8], rng: &mut Rng, cx: &mut Ctx<'_>) -> Option<Datagram> {
         let mut buffer = vec![0; HEADROOM + packet.len() + TAILROOM];
@@ -252,15 +257,15 @@ impl SaTable {
         }
     }
 
-    /// Opens an ESP packet; errors are traced.
-    pub fn open(&mut self, from: Addr, to: Addr, bytes: &[u8], cx: &mut Ctx<'_>) -> Option<Delivered> {
+    /// Opens an ESP packet; returns the inbound SPI of its SA, too. Errors are traced.
+    pub fn open(&mut self, from: Addr, to: Addr, bytes: &[u8], cx: &mut Ctx<'_>) -> Option<(u32, Delivered)> {
         let mut bytes = bytes.to_vec();
         let mut frame = Frame::whole(&mut bytes);
         cx.crypto.enter(Phase::TRAFFIC);
         match self.ipsec.inbound(&mut frame, from, to, cx.crypto, &mut ()) {
             Ok(arrived) => {
                 let opened = frame.range();
-                Some(delivered(&arrived, cut(bytes, opened)))
+                Some((arrived.spi, delivered(&arrived, cut(bytes, opened))))
             }
             Err(why) => {
                 if !why.is_silent() {
@@ -273,9 +278,9 @@ impl SaTable {
 }
 
 fn delivered(arrived: &Arrived, bytes: Vec<u8>) -> Delivered {
-    let &Arrived { spi, flow, header_len, next_header: protocol } = arrived;
+    let &Arrived { flow, header_len, next_header: protocol, .. } = arrived;
     let (source, destination) = (flow.source(), flow.destination());
-    Delivered { source, destination, protocol, spi, bytes, header_len }
+    Delivered { source, destination, protocol, bytes, header_len }
 }
 
 /// Shortens a buffer to the packet in it.

@@ -26,7 +26,7 @@ use keytoll_net::Addr;
 use keytoll_net::ip::header_bytes;
 use keytoll_net::ip::protocol::ESP;
 
-use crate::ipsec::SaTable;
+use crate::user_plane::Path;
 use crate::{Event, icmp, ip};
 
 /// The configuration of a station.
@@ -107,7 +107,7 @@ struct Payload {
 
 impl Station {
     /// Begins now.
-    pub fn begin(config: &Config, sas: &SaTable, cx: &mut Ctx<'_>) -> Self {
+    pub fn begin(config: &Config, sas: &dyn Path, cx: &mut Ctx<'_>) -> Self {
         cx.trace.record(Fact::TrafficBegan);
         let through_sa = config.protected.then(|| sas.room_bytes(config.remote, config.mtu_bytes)).flatten();
         let room_bytes = through_sa.unwrap_or(config.mtu_bytes);
@@ -180,7 +180,7 @@ impl Station {
     /// Sends the queued packets.
     pub fn flush(
         &mut self,
-        (sas, rng): (&mut SaTable, &mut Rng),
+        (sas, rng): (&mut dyn Path, &mut Rng),
         out: &mut VecDeque<Output<Event>>,
         cx: &mut Ctx<'_>,
     ) {

@@ -51,7 +51,9 @@ impl Pair {
     fn new(kind: Kind, v6: bool) -> Self {
         let ends = [address(1, v6), address(2, v6)];
         let begin = |sends, ends| {
-            lend(Time::ZERO, |cx| Station::begin(&config(kind, sends, ends), &SaTable::default(), cx))
+            lend(Time::ZERO, |cx| {
+                Station::begin(&config(kind, sends, ends), &crate::ipsec::SaTable::default(), cx)
+            })
         };
         Self {
             now: Time::ZERO,

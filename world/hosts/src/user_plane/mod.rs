@@ -1,5 +1,5 @@
 //! The user plane of a device or gateway: its SAs for traffic, and what goes through them, whichever key exchange has
-//! negotiated them. RFC 4301 §5 is what the SAs do.
+//! negotiated them. RFC 4301 §5 is what the SAs of IPsec do; a [`Path`] may be something else.
 //!
 //! ```text
 //!   Order::Echo, Order::Traffic --> Requester, Station --.
@@ -13,6 +13,7 @@
 //! Its owner tells it of SAs ([`UserPlane::sas`]), orders and ticks, and asks it for events of the SAs and its next
 //! deadline.
 
+mod path;
 mod requester;
 mod responder;
 
@@ -24,6 +25,7 @@ use keytoll_engine::trace::{Fact, Protocol};
 use keytoll_engine::{Ctx, Deadline, Output, Time};
 use keytoll_net::Addr;
 
+pub use path::Path;
 pub use requester::Requester;
 pub use responder::Responder;
 
@@ -36,9 +38,9 @@ pub type Out = VecDeque<Output<Event>>;
 
 /// The user plane of a host that requests or answers echoes.
 #[derive(Debug)]
-pub struct UserPlane<E> {
+pub struct UserPlane<E, P = SaTable> {
     /// The SAs for traffic.
-    pub sas: SaTable,
+    pub sas: P,
     /// User traffic, if configured.
     station: Option<Station>,
     /// Whether this machine has a network interface, which receives the decapsulated packets.
@@ -71,12 +73,33 @@ pub enum Fate {
 impl<E: Echoes> UserPlane<E> {
     /// Without SAs; `rng` is for what ESP draws by lot.
     pub fn new(echoes: E, rng: Rng) -> Self {
-        Self { sas: SaTable::default(), station: None, has_interface: false, rng, echoes }
+        Self::over(SaTable::default(), echoes, rng)
     }
 
     /// Limits the lifetime of its SAs.
     pub const fn limit(&mut self, limits: SaLimits) {
         self.sas.limit(limits);
+    }
+
+    /// Processes an ESP packet; the inbound SPI of the SA that has opened it.
+    pub fn arrived(
+        &mut self,
+        from: Addr,
+        to: Addr,
+        esp: &[u8],
+        out: &mut Out,
+        cx: &mut Ctx<'_>,
+    ) -> Option<u32> {
+        let (spi, packet) = self.sas.open(from, to, esp, cx)?;
+        self.deliver(packet, out, cx);
+        Some(spi)
+    }
+}
+
+impl<E: Echoes, P: Path> UserPlane<E, P> {
+    /// Over a path; `rng` is for what that draws by lot.
+    pub const fn over(path: P, echoes: E, rng: Rng) -> Self {
+        Self { sas: path, station: None, has_interface: false, rng, echoes }
     }
 
     /// This machine has a network interface from now on.
@@ -103,23 +126,8 @@ impl<E: Echoes> UserPlane<E> {
         station.map(|station| station.arrived_plain(from, to, bytes, cx)).is_some()
     }
 
-    /// Processes an ESP packet; the inbound SPI of the SA that has opened it.
-    pub fn arrived(
-        &mut self,
-        from: Addr,
-        to: Addr,
-        esp: &[u8],
-        out: &mut Out,
-        cx: &mut Ctx<'_>,
-    ) -> Option<u32> {
-        let packet = self.sas.open(from, to, esp, cx)?;
-        let spi = packet.spi;
-        self.deliver(packet, out, cx);
-        Some(spi)
-    }
-
     /// Brings a packet that was decapsulated to whoever wants it.
-    fn deliver(&mut self, packet: Delivered, out: &mut Out, cx: &mut Ctx<'_>) {
+    pub fn deliver(&mut self, packet: Delivered, out: &mut Out, cx: &mut Ctx<'_>) {
         if self.station.as_mut().is_some_and(|station| station.arrived(&packet.as_packet(), cx)) {
             return;
         }

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 
 use keytoll_engine::Ctx;
 
-use super::{Echoes, Fate, Out, UserPlane};
+use super::{Echoes, Fate, Out, Path, UserPlane};
 use crate::icmp::{self, Echo};
 use crate::ip;
 use crate::ipsec::Delivered;
@@ -66,7 +66,7 @@ impl Echoes for Requester {
     }
 }
 
-impl UserPlane<Requester> {
+impl<P: Path> UserPlane<Requester, P> {
     /// Our address inside the SAs, and that of whom we request echoes.
     pub const fn ends(&self) -> [IpAddr; 2] {
         [self.echoes.inside, self.echoes.target]
