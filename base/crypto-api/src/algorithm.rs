@@ -456,6 +456,8 @@ algorithms! {
     BlockCipher {
         /// AES with a key of 128 bits, FIPS 197; the kernel of MILENAGE (TS 35.206).
         Aes128 = "aes128",
+        /// AES with a key of 256 bits; the kernel of 802.11's BIP-CMAC-256.
+        Aes256 = "aes256",
         /// Single DES, FIPS 46-3; only for MS-CHAP-V2 (RFC 2759 §8.6).
         Des = "des",
     }
@@ -466,6 +468,7 @@ impl BlockCipher {
     pub const fn key_len(self) -> usize {
         match self {
             Self::Aes128 => 16,
+            Self::Aes256 => 32,
             Self::Des => 8,
         }
     }
@@ -473,7 +476,7 @@ impl BlockCipher {
     /// Length of a block.
     pub const fn block_len(self) -> usize {
         match self {
-            Self::Aes128 => 16,
+            Self::Aes128 | Self::Aes256 => 16,
             Self::Des => 8,
         }
     }
@@ -481,9 +484,39 @@ impl BlockCipher {
     /// DES has 56 bits of key.
     pub const fn standing(self) -> Standing {
         match self {
-            Self::Aes128 => Standing::Good,
+            Self::Aes128 | Self::Aes256 => Standing::Good,
             Self::Des => Standing::Broken,
         }
+    }
+}
+
+algorithms! {
+    /// Ciphers that wrap keys for their transport, RFC 3394.
+    KeyWrap {
+        /// AES under a key of 128 bits.
+        Aes128 = "aes128",
+        /// AES under a key of 256 bits.
+        Aes256 = "aes256",
+    }
+}
+
+impl KeyWrap {
+    /// Bytes that a wrapped key has more than the key (RFC 3394 §2.2.1).
+    pub const OVERHEAD: usize = 8;
+    /// RFC 3394 §2: what is wrapped is a multiple of so many bytes, and at least two of them.
+    pub const UNIT: usize = 8;
+
+    /// Length in bytes of the key that wraps.
+    pub const fn key_len(self) -> usize {
+        match self {
+            Self::Aes128 => 16,
+            Self::Aes256 => 32,
+        }
+    }
+
+    /// Whether a key of so many bytes can be wrapped.
+    pub const fn fits(key_data_len: usize) -> bool {
+        key_data_len >= 2 * Self::UNIT && key_data_len.is_multiple_of(Self::UNIT)
     }
 }
 

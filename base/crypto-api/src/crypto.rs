@@ -1,6 +1,8 @@
 //! The trait through which all cryptography goes. `keytoll-crypto` implements it: real, null, metered.
 
-use crate::algorithm::{BlockCipher, Encryption, Group, Hash, Integrity, Prf, SignatureScheme, StreamCipher};
+use crate::algorithm::{
+    BlockCipher, Encryption, Group, Hash, Integrity, KeyWrap, Prf, SignatureScheme, StreamCipher,
+};
 use crate::{Digest, KeyPair, Phase, PrivateKey, Rng, Secret, SigningKey, TrafficKey};
 
 /// Every cryptographic primitive that any protocol uses.
@@ -27,6 +29,12 @@ pub trait Crypto: Send {
 
     /// Encrypts or decrypts in place from the beginning of the key stream. `key` has 1 to 256 bytes.
     fn stream(&mut self, cipher: StreamCipher, key: &[u8], data: &mut [u8]);
+
+    /// Wraps keys, RFC 3394 §2.2.1. `key` has [`KeyWrap::key_len`] bytes, and [`KeyWrap::fits`] the length of `data`.
+    fn wrap_key(&mut self, cipher: KeyWrap, key: &[u8], data: &[u8]) -> Vec<u8>;
+
+    /// Unwraps what [`Crypto::wrap_key`] made (RFC 3394 §2.2.2); rejected if its length or its integrity check is wrong.
+    fn unwrap_key(&mut self, cipher: KeyWrap, key: &[u8], wrapped: &[u8]) -> Result<Secret, Rejected>;
 
     /// A pseudo-random function; any key length.
     fn prf(&mut self, algorithm: Prf, key: &[u8], parts: &[&[u8]]) -> Digest;

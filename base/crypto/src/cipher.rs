@@ -1,11 +1,13 @@
 //! Encryption as IKE and ESP use it: the layout of key, salt, IV and nonce. RFC 3602 and RFC 2451 (CBC), RFC 3686 (CTR),
 //! RFC 4106 and RFC 5282 (GCM), RFC 4309 (CCM), RFC 4543 (GMAC), RFC 7634 (ChaCha20-Poly1305).
 
-use keytoll_crypto_api::Rejected;
-use keytoll_crypto_api::algorithm::{BlockCipher, Encryption};
+use keytoll_crypto_api::algorithm::{BlockCipher, Encryption, KeyWrap};
+use keytoll_crypto_api::{Rejected, Secret};
 use keytoll_native::awslc::aead::{self, Aead};
 use keytoll_native::awslc::aes::{self, DecryptKey, EncryptKey};
 use keytoll_native::awslc::des::{self, TripleKey};
+
+use zeroize::Zeroizing;
 
 use crate::ccm;
 
@@ -16,10 +18,39 @@ use crate::ccm;
 pub(crate) fn block(cipher: BlockCipher, key: &[u8], block: &mut [u8]) {
     assert_eq!(key.len(), cipher.key_len(), "length of the {cipher} key");
     match cipher {
-        BlockCipher::Aes128 => EncryptKey::new(key).block(block.try_into().expect("a block of AES")),
+        BlockCipher::Aes128 | BlockCipher::Aes256 => {
+            EncryptKey::new(key).block(block.try_into().expect("a block of AES"));
+        }
         BlockCipher::Des => des::SingleKey::new(key.try_into().expect("as checked"))
             .block(block.try_into().expect("a block of DES")),
     }
+}
+
+/// Wraps keys.
+///
+/// # Panics
+/// If the key or what is wrapped has a length that the cipher does not take, which is a bug in the caller.
+pub(crate) fn wrap(cipher: KeyWrap, key: &[u8], data: &[u8]) -> Vec<u8> {
+    assert!(key.len() == cipher.key_len() && KeyWrap::fits(data.len()), "lengths of {cipher} key wrap");
+    let mut wrapped = vec![0; data.len() + KeyWrap::OVERHEAD];
+    EncryptKey::new(key).wrap(data, &mut wrapped);
+    wrapped
+}
+
+/// Unwraps keys.
+///
+/// # Panics
+/// If the key that wraps has another length than the cipher's, which is a bug in the caller.
+pub(crate) fn unwrap(cipher: KeyWrap, key: &[u8], wrapped: &[u8]) -> Result<Secret, Rejected> {
+    assert_eq!(key.len(), cipher.key_len(), "length of the {cipher} key");
+    let mut data = Zeroizing::new(vec![0; unwrapped_len(wrapped)?]);
+    let authentic = DecryptKey::new(key).unwrap(wrapped, &mut data);
+    authentic.then(|| Secret::from(&data[..])).ok_or(Rejected)
+}
+
+/// The length of the keys in here, which the peer chose.
+pub(crate) fn unwrapped_len(wrapped: &[u8]) -> Result<usize, Rejected> {
+    wrapped.len().checked_sub(KeyWrap::OVERHEAD).filter(|&len| KeyWrap::fits(len)).ok_or(Rejected)
 }
 
 /// What a key is expanded for; AES-CBC has two schedules.

@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use keytoll_crypto_api::algorithm::{
-    BlockCipher, Encryption, Group, Hash, Integrity, Prf, SignatureScheme, StreamCipher,
+    BlockCipher, Encryption, Group, Hash, Integrity, KeyWrap, Prf, SignatureScheme, StreamCipher,
 };
 use keytoll_crypto_api::{
     Crypto, Digest, KeyPair, Phase, PrivateKey, Rejected, Rng, Secret, SigningKey, TrafficKey,
@@ -319,6 +319,14 @@ impl<C: Crypto> Crypto for Metered<C> {
 
     fn stream(&mut self, cipher: StreamCipher, key: &[u8], data: &mut [u8]) {
         self.count(Slot::stream(cipher), data.len(), |provider| provider.stream(cipher, key, data));
+    }
+
+    fn wrap_key(&mut self, cipher: KeyWrap, key: &[u8], data: &[u8]) -> Vec<u8> {
+        self.count(Slot::wrap(cipher), data.len(), |provider| provider.wrap_key(cipher, key, data))
+    }
+
+    fn unwrap_key(&mut self, cipher: KeyWrap, key: &[u8], wrapped: &[u8]) -> Result<Secret, Rejected> {
+        self.count(Slot::unwrap(cipher), wrapped.len(), |provider| provider.unwrap_key(cipher, key, wrapped))
     }
 
     fn prf(&mut self, algorithm: Prf, key: &[u8], parts: &[&[u8]]) -> Digest {

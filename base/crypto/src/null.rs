@@ -4,7 +4,7 @@
 //! encryption leaves the data unchanged.
 
 use keytoll_crypto_api::algorithm::{
-    BlockCipher, Encryption, Group, Hash, Integrity, KeyKind, Prf, SignatureScheme, StreamCipher,
+    BlockCipher, Encryption, Group, Hash, Integrity, KeyKind, KeyWrap, Prf, SignatureScheme, StreamCipher,
 };
 use keytoll_crypto_api::{Crypto, Digest, KeyPair, PrivateKey, Rejected, Rng, Secret, SigningKey};
 
@@ -26,6 +26,15 @@ impl Crypto for Null {
     fn block(&mut self, _cipher: BlockCipher, _key: &[u8], _block: &mut [u8]) {}
 
     fn stream(&mut self, _cipher: StreamCipher, _key: &[u8], _data: &mut [u8]) {}
+
+    fn wrap_key(&mut self, _cipher: KeyWrap, _key: &[u8], data: &[u8]) -> Vec<u8> {
+        [&[0; KeyWrap::OVERHEAD], data].concat()
+    }
+
+    fn unwrap_key(&mut self, _cipher: KeyWrap, _key: &[u8], wrapped: &[u8]) -> Result<Secret, Rejected> {
+        let data = wrapped.strip_prefix(&[0; KeyWrap::OVERHEAD]).ok_or(Rejected)?;
+        accept(KeyWrap::fits(data.len())).map(|()| data.into())
+    }
 
     fn prf(&mut self, algorithm: Prf, _key: &[u8], _parts: &[&[u8]]) -> Digest {
         Digest::zeroed(algorithm.output_len())

@@ -7,20 +7,20 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use keytoll_crypto_api::algorithm::{
-    BlockCipher, Encryption, Group, Hash, Integrity, KeyKind, Prf, SignatureScheme, StreamCipher,
+    BlockCipher, Encryption, Group, Hash, Integrity, KeyKind, KeyWrap, Prf, SignatureScheme, StreamCipher,
 };
 use keytoll_crypto_api::suite::Suite;
 use keytoll_crypto_api::{Crypto, Digest, KeyPair, PrivateKey, Rejected, Rng, Secret, SigningKey};
 use keytoll_native::awslc::const_time_eq;
 use keytoll_native::ossl::agreement::{self, Montgomery};
-use keytoll_native::ossl::cipher::{Cipher, rc4};
+use keytoll_native::ossl::cipher::{Cipher, rc4, unwrap_key, wrap_key};
 use keytoll_native::ossl::digest;
 use keytoll_native::ossl::key::{self, PublicKey, Scheme};
 
 use zeroize::Zeroizing;
 
 use crate::agreement::{Family, draw_scalar, family};
-use crate::cipher::{Keyed, check_lengths};
+use crate::cipher::{self, Keyed, check_lengths};
 use crate::keys::{self, KeyError, kind_of_spki};
 use crate::signature::name;
 use crate::{Exponents, Unsupported};
@@ -88,6 +88,20 @@ impl Crypto for Ossl {
         match cipher {
             StreamCipher::Rc4 => rc4(key, data),
         }
+    }
+
+    fn wrap_key(&mut self, cipher: KeyWrap, key: &[u8], data: &[u8]) -> Vec<u8> {
+        assert!(key.len() == cipher.key_len() && KeyWrap::fits(data.len()), "lengths of {cipher} key wrap");
+        let mut wrapped = vec![0; data.len() + KeyWrap::OVERHEAD];
+        wrap_key(key, data, &mut wrapped);
+        wrapped
+    }
+
+    fn unwrap_key(&mut self, cipher: KeyWrap, key: &[u8], wrapped: &[u8]) -> Result<Secret, Rejected> {
+        assert_eq!(key.len(), cipher.key_len(), "length of the {cipher} key");
+        let len = cipher::unwrapped_len(wrapped)?;
+        let mut data = Zeroizing::new(vec![0; len]);
+        accept(unwrap_key(key, wrapped, &mut data)).map(|()| Secret::from(&data[..]))
     }
 
     fn prf(&mut self, algorithm: Prf, key: &[u8], parts: &[&[u8]]) -> Digest {
@@ -243,6 +257,7 @@ fn block(cipher: BlockCipher, key: &[u8], block: &mut [u8]) {
     assert_eq!((key.len(), block.len()), (cipher.key_len(), cipher.block_len()), "lengths of {cipher}");
     match cipher {
         BlockCipher::Aes128 => Cipher::Aes128Cbc.encrypt(key, &[0; 16], &[], block, &mut []),
+        BlockCipher::Aes256 => Cipher::Aes256Cbc.encrypt(key, &[0; 16], &[], block, &mut []),
         BlockCipher::Des => {
             let key = Zeroizing::new([key, key, key].concat());
             Cipher::TripleDesCbc.encrypt(&key, &[0; 8], &[], block, &mut []);

@@ -1,7 +1,7 @@
 //! Any of the providers as one type, without a box.
 
 use keytoll_crypto_api::algorithm::{
-    BlockCipher, Encryption, Group, Hash, Integrity, Prf, SignatureScheme, StreamCipher,
+    BlockCipher, Encryption, Group, Hash, Integrity, KeyWrap, Prf, SignatureScheme, StreamCipher,
 };
 use keytoll_crypto_api::{
     Crypto, Digest, KeyPair, Phase, PrivateKey, Rejected, Rng, Secret, SigningKey, TrafficKey,
@@ -64,6 +64,14 @@ impl Crypto for Provider {
 
     fn stream(&mut self, cipher: StreamCipher, key: &[u8], data: &mut [u8]) {
         each!(self.stream(cipher, key, data));
+    }
+
+    fn wrap_key(&mut self, cipher: KeyWrap, key: &[u8], data: &[u8]) -> Vec<u8> {
+        each!(self.wrap_key(cipher, key, data))
+    }
+
+    fn unwrap_key(&mut self, cipher: KeyWrap, key: &[u8], wrapped: &[u8]) -> Result<Secret, Rejected> {
+        each!(self.unwrap_key(cipher, key, wrapped))
     }
 
     fn prf(&mut self, algorithm: Prf, key: &[u8], parts: &[&[u8]]) -> Digest {

@@ -1,7 +1,7 @@
 //! The provider that computes, with AWS-LC.
 
 use keytoll_crypto_api::algorithm::{
-    BlockCipher, Encryption, Group, Hash, Integrity, Prf, SignatureScheme, StreamCipher,
+    BlockCipher, Encryption, Group, Hash, Integrity, KeyWrap, Prf, SignatureScheme, StreamCipher,
 };
 use keytoll_crypto_api::suite::Suite;
 use keytoll_crypto_api::{
@@ -69,6 +69,14 @@ impl Crypto for Real {
         match cipher {
             StreamCipher::Rc4 => rc4::apply(key, data),
         }
+    }
+
+    fn wrap_key(&mut self, cipher: KeyWrap, key: &[u8], data: &[u8]) -> Vec<u8> {
+        cipher::wrap(cipher, key, data)
+    }
+
+    fn unwrap_key(&mut self, cipher: KeyWrap, key: &[u8], wrapped: &[u8]) -> Result<Secret, Rejected> {
+        cipher::unwrap(cipher, key, wrapped)
     }
 
     fn prf(&mut self, algorithm: Prf, key: &[u8], parts: &[&[u8]]) -> Digest {

@@ -4,7 +4,7 @@
 
 use keytoll_crypto::{Exponents, Ossl, Real, Unsupported, keys};
 use keytoll_crypto_api::algorithm::{
-    BlockCipher, Encryption, Group, Hash, Integrity, KeyKind, Prf, SignatureScheme, StreamCipher,
+    BlockCipher, Encryption, Group, Hash, Integrity, KeyKind, KeyWrap, Prf, SignatureScheme, StreamCipher,
 };
 use keytoll_crypto_api::suite::Suite;
 use keytoll_crypto_api::{Crypto, Rng};
@@ -46,7 +46,7 @@ proptest! {
     }
 
     #[test]
-    fn single_blocks_and_steps(key in bytes(16), plain in bytes(64), state: [u32; 5]) {
+    fn single_blocks_and_steps(key in bytes(32), plain in bytes(64), state: [u32; 5]) {
         let (mut ossl, mut real) = both();
         for &cipher in BlockCipher::ALL {
             let (mut theirs, mut ours) = (plain[..cipher.block_len()].to_vec(), plain[..cipher.block_len()].to_vec());
@@ -59,6 +59,19 @@ proptest! {
         ossl.sha1_compress(&mut theirs, &block);
         real.sha1_compress(&mut ours, &block);
         prop_assert_eq!(theirs, ours);
+    }
+
+    #[test]
+    fn wrapped_keys(key in bytes(32), units in prop::collection::vec(any::<[u8; 8]>(), 2..9), at: prop::sample::Index) {
+        let (mut ossl, mut real) = both();
+        for &cipher in KeyWrap::ALL {
+            let (key, data) = (&key[..cipher.key_len()], units.concat());
+            let mut wrapped = ossl.wrap_key(cipher, key, &data);
+            prop_assert_eq!(&real.wrap_key(cipher, key, &data), &wrapped);
+            prop_assert_eq!(&ossl.unwrap_key(cipher, key, &wrapped).unwrap()[..], &data[..]);
+            *at.get_mut(&mut wrapped) ^= 1;
+            prop_assert!(ossl.unwrap_key(cipher, key, &wrapped).is_err());
+        }
     }
 
     #[test]

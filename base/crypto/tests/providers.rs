@@ -6,7 +6,7 @@
 use keytoll_crypto::keys::{self, KeyError};
 use keytoll_crypto::{Metered, Null, Provider, Real};
 use keytoll_crypto_api::algorithm::{
-    BlockCipher, Encryption, Group, Hash, Integrity, KeyKind, Prf, SignatureScheme, StreamCipher,
+    BlockCipher, Encryption, Group, Hash, Integrity, KeyKind, KeyWrap, Prf, SignatureScheme, StreamCipher,
 };
 use keytoll_crypto_api::{Crypto, Phase, Rejected, Rng, Secret, SigningKey, TrafficKey};
 use proptest::prelude::*;
@@ -465,6 +465,33 @@ fn a_stream_cipher_undoes_itself_and_is_counted() {
         assert_eq!(data, *b"message");
         let books = metered.snapshot();
         assert_eq!((books[0].operation, &*books[0].algorithm, books[0].bytes), ("stream", "rc4", 14));
+    }
+}
+
+#[test]
+fn wrapped_keys_are_unwrapped_if_their_length_is_right_and_counted() {
+    for provider in providers() {
+        let mut metered = Metered::count_only(provider);
+        for &cipher in KeyWrap::ALL {
+            let (key, data) = (vec![3; cipher.key_len()], [7; 40]);
+            let wrapped = metered.wrap_key(cipher, &key, &data);
+            assert_eq!(wrapped.len(), data.len() + KeyWrap::OVERHEAD);
+            assert_eq!(metered.unwrap_key(cipher, &key, &wrapped).unwrap()[..], data);
+            for len in (0..24).chain([47, 41]) {
+                assert!(metered.unwrap_key(cipher, &key, &wrapped[..len]).is_err(), "{len} bytes");
+            }
+        }
+        let books = metered.snapshot();
+        let booked: Vec<_> = books.iter().map(|row| (row.operation, &*row.algorithm, row.count)).collect();
+        assert_eq!(
+            booked,
+            [
+                ("wrap", "aes128", 1),
+                ("wrap", "aes256", 1),
+                ("unwrap", "aes128", 27),
+                ("unwrap", "aes256", 27)
+            ]
+        );
     }
 }
 

@@ -3,7 +3,9 @@
 #![allow(clippy::unwrap_used, reason = "a helper that fails must fail its test")]
 
 use keytoll_crypto::{Exponents, Real};
-use keytoll_crypto_api::algorithm::{Encryption, Group, Hash, Integrity, Prf, SignatureScheme, StreamCipher};
+use keytoll_crypto_api::algorithm::{
+    Encryption, Group, Hash, Integrity, KeyWrap, Prf, SignatureScheme, StreamCipher,
+};
 use keytoll_crypto_api::{Crypto, PrivateKey, Secret};
 
 /// The lines of a file, cut into fields; at least as many as the file was written with.
@@ -184,5 +186,20 @@ fn rc4() {
         let mut data = vec![0; offset + stream.len()];
         real().stream(StreamCipher::Rc4, &bytes(key), &mut data);
         assert_eq!(data[offset..], stream, "{key} at {offset}");
+    }
+}
+
+#[test]
+fn key_wrap() {
+    for [cipher, key, data, wrapped] in vectors(include_str!("published/wrap.txt"), 4) {
+        let cipher = KeyWrap::named(cipher).unwrap();
+        let [key, data, wrapped] = [key, data, wrapped].map(bytes);
+        assert_eq!(real().wrap_key(cipher, &key, &data), wrapped);
+        assert_eq!(real().unwrap_key(cipher, &key, &wrapped).unwrap()[..], data);
+        for at in 0..wrapped.len() {
+            let mut wrong = wrapped.clone();
+            wrong[at] ^= 1;
+            assert!(real().unwrap_key(cipher, &key, &wrong).is_err(), "bit 0 of byte {at}");
+        }
     }
 }

@@ -5,6 +5,7 @@
 
 pub mod eapol;
 pub mod frame;
+pub mod keys;
 pub mod suite;
 
 pub use suite::{Akm, Cipher};

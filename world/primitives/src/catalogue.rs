@@ -4,7 +4,8 @@ use std::iter::once;
 
 use keytoll_crypto::{Exponents, keys};
 use keytoll_crypto_api::algorithm::{
-    BlockCipher, Encryption, Group, Hash, Integrity, KeyKind, Prf, SignatureScheme, Standing, StreamCipher,
+    BlockCipher, Encryption, Group, Hash, Integrity, KeyKind, KeyWrap, Prf, SignatureScheme, Standing,
+    StreamCipher,
 };
 
 use crate::Library;
@@ -52,6 +53,10 @@ pub enum Operation {
     Block(BlockCipher),
     /// A message encrypted under a new key of a stream cipher.
     Stream(StreamCipher),
+    /// Keys wrapped, including expansion of the key that wraps.
+    Wrap(KeyWrap),
+    /// Keys unwrapped.
+    Unwrap(KeyWrap),
 }
 
 /// A family of primitives.
@@ -73,7 +78,7 @@ pub enum Family {
     Prfs,
     /// Hashes.
     Hashes,
-    /// Block ciphers by the block, and stream ciphers.
+    /// Block ciphers by the block, stream ciphers, and key wrap.
     Kernels,
 }
 
@@ -122,7 +127,7 @@ impl Operation {
             | Self::VerifyTraffic(_) => Family::Traffic,
             Self::Prf(_) => Family::Prfs,
             Self::Hash(_) | Self::Compress => Family::Hashes,
-            Self::Block(_) | Self::Stream(_) => Family::Kernels,
+            Self::Block(_) | Self::Stream(_) | Self::Wrap(_) | Self::Unwrap(_) => Family::Kernels,
         }
     }
 
@@ -149,6 +154,8 @@ impl Operation {
             Self::Compress => "compress",
             Self::Block(_) => "block",
             Self::Stream(_) => "stream",
+            Self::Wrap(_) => "wrap",
+            Self::Unwrap(_) => "unwrap",
         }
     }
 
@@ -171,6 +178,7 @@ impl Operation {
             Self::Compress => Hash::Sha1.name().to_owned(),
             Self::Block(cipher) => cipher.name().to_owned(),
             Self::Stream(cipher) => cipher.name().to_owned(),
+            Self::Wrap(cipher) | Self::Unwrap(cipher) => cipher.name().to_owned(),
         }
     }
 
@@ -194,6 +202,7 @@ impl Operation {
             Self::Compress => of_hash(Hash::Sha1),
             Self::Block(cipher) => cipher.standing(),
             Self::Stream(cipher) => cipher.standing(),
+            Self::Wrap(_) | Self::Unwrap(_) => Standing::Good,
         }
     }
 
@@ -220,6 +229,8 @@ impl Operation {
                 | Self::Prf(_)
                 | Self::Hash(_)
                 | Self::Stream(_)
+                | Self::Wrap(_)
+                | Self::Unwrap(_)
         )
     }
 }
@@ -359,8 +370,10 @@ fn symmetric() -> impl Iterator<Item = Operation> {
     let hashes = Hash::ALL.iter().map(|&it| Operation::Hash(it));
     let blocks = BlockCipher::ALL.iter().map(|&it| Operation::Block(it));
     let streams = StreamCipher::ALL.iter().map(|&it| Operation::Stream(it));
+    let wraps = KeyWrap::ALL.iter().flat_map(|&it| [Operation::Wrap(it), Operation::Unwrap(it)]);
     let messages = ciphers.chain(macs).chain(sealed).chain(signed);
-    messages.chain(prfs).chain(hashes).chain(once(Operation::Compress)).chain(blocks).chain(streams)
+    let kernels = blocks.chain(streams).chain(wraps);
+    messages.chain(prfs).chain(hashes).chain(once(Operation::Compress)).chain(kernels)
 }
 
 /// Every scheme that a kind of key signs with.
@@ -397,6 +410,10 @@ fn variants(operation: Operation, ask: &Ask) -> Vec<Primitive> {
         | Operation::EncryptTraffic(it)
         | Operation::DecryptTraffic(it) => {
             ask.sizes.iter().map(|size| of(None, size.next_multiple_of(it.block_len()))).collect()
+        }
+        Operation::Wrap(_) | Operation::Unwrap(_) => {
+            let whole = |size: usize| size.next_multiple_of(KeyWrap::UNIT).max(2 * KeyWrap::UNIT);
+            ask.sizes.iter().map(|&size| of(None, whole(size))).collect()
         }
         _ if operation.is_bulk() => ask.sizes.iter().map(|&size| of(None, size)).collect(),
         // RFC 2409 §5.1: what is signed without DigestInfo is a digest.

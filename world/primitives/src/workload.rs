@@ -5,7 +5,7 @@ use std::hint::black_box;
 
 use keytoll_crypto::{Provider, keys};
 use keytoll_crypto_api::algorithm::{
-    BlockCipher, Encryption, Group, Integrity, KeyKind, SignatureScheme, StreamCipher,
+    BlockCipher, Encryption, Group, Integrity, KeyKind, KeyWrap, SignatureScheme, StreamCipher,
 };
 use keytoll_crypto_api::{Crypto, Rng, Secret, SigningKey, TrafficKey};
 
@@ -74,6 +74,8 @@ impl Workloads {
             Operation::Compress => compress(provider),
             Operation::Block(cipher) => block(provider, cipher),
             Operation::Stream(cipher) => stream(provider, cipher, message),
+            Operation::Wrap(cipher) => wrap(provider, cipher, message),
+            Operation::Unwrap(cipher) => unwrap(provider, cipher, &message),
         };
         Workload { run, undo: None }
     }
@@ -244,4 +246,15 @@ fn block(mut provider: Provider, cipher: BlockCipher) -> Box<dyn FnMut()> {
 fn stream(mut provider: Provider, cipher: StreamCipher, mut data: Vec<u8>) -> Box<dyn FnMut()> {
     let key = [3; RC4_KEY_LEN];
     Box::new(move || provider.stream(cipher, &key, black_box(&mut data)))
+}
+
+fn wrap(mut provider: Provider, cipher: KeyWrap, data: Vec<u8>) -> Box<dyn FnMut()> {
+    let key = vec![3; cipher.key_len()];
+    Box::new(move || _ = black_box(provider.wrap_key(cipher, &key, black_box(&data))))
+}
+
+fn unwrap(mut provider: Provider, cipher: KeyWrap, data: &[u8]) -> Box<dyn FnMut()> {
+    let key = vec![3; cipher.key_len()];
+    let wrapped = provider.wrap_key(cipher, &key, data);
+    Box::new(move || _ = black_box(provider.unwrap_key(cipher, &key, black_box(&wrapped))))
 }

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use keytoll_crypto_api::algorithm::{
-    BlockCipher, Encryption, Group, Hash, Integrity, KeyKind, Prf, SignatureScheme, StreamCipher,
+    BlockCipher, Encryption, Group, Hash, Integrity, KeyKind, KeyWrap, Prf, SignatureScheme, StreamCipher,
 };
 
 use crate::keys::kind_of_spki;
@@ -28,6 +28,8 @@ const COMPRESS: usize = BLOCK + BlockCipher::ALL.len();
 const STREAM: usize = COMPRESS + 1;
 const RSA_ENCRYPT: usize = STREAM + StreamCipher::ALL.len();
 const RSA_DECRYPT: usize = RSA_ENCRYPT + KEYS;
+const WRAP: usize = RSA_DECRYPT + KEYS;
+const UNWRAP: usize = WRAP + KeyWrap::ALL.len();
 
 /// One more for keys of unknown kind.
 const KEYS: usize = KeyKind::ALL.len() + 1;
@@ -40,7 +42,7 @@ const BARE: usize = 2 * Hash::ALL.len();
 
 impl Slot {
     /// How many there are.
-    pub(super) const COUNT: usize = RSA_DECRYPT + KEYS;
+    pub(super) const COUNT: usize = UNWRAP + KeyWrap::ALL.len();
 
     /// The index in the table.
     pub(super) const fn index(self) -> usize {
@@ -108,6 +110,14 @@ impl Slot {
         Self(RSA_DECRYPT + kind as usize)
     }
 
+    pub(super) const fn wrap(cipher: KeyWrap) -> Self {
+        Self(WRAP + cipher as usize)
+    }
+
+    pub(super) const fn unwrap(cipher: KeyWrap) -> Self {
+        Self(UNWRAP + cipher as usize)
+    }
+
     /// Operation and algorithm of every index, in order.
     pub(super) fn all() -> impl Iterator<Item = (&'static str, Algorithm)> {
         simple("hash", Hash::ALL, |a| a.name())
@@ -125,6 +135,8 @@ impl Slot {
             .chain(simple("stream", StreamCipher::ALL, |a| a.name()))
             .chain(keys("rsa-encrypt"))
             .chain(keys("rsa-decrypt"))
+            .chain(simple("wrap", KeyWrap::ALL, |a| a.name()))
+            .chain(simple("unwrap", KeyWrap::ALL, |a| a.name()))
     }
 }
 
@@ -219,6 +231,8 @@ mod tests {
         assert_eq!(at(Slot::rsa_encrypt(&[0; 162])), ("rsa-encrypt", "rsa1024"));
         assert_eq!(at(Slot::rsa_encrypt(&[])), ("rsa-encrypt", "unknown"));
         assert_eq!(at(Slot::rsa_decrypt(KeyKind::Rsa4096)), ("rsa-decrypt", "rsa4096"));
+        assert_eq!(at(Slot::wrap(KeyWrap::Aes256)), ("wrap", "aes256"));
+        assert_eq!(at(Slot::unwrap(KeyWrap::Aes128)), ("unwrap", "aes128"));
     }
 
     #[test]

@@ -1,14 +1,16 @@
-//! The AES block cipher with CBC and CTR (FIPS 197, SP 800-38A), key schedule on the stack.
+//! The AES block cipher with CBC and CTR (FIPS 197, SP 800-38A) and as key wrap (RFC 3394), key schedule on the stack.
 
 use std::ffi::c_int;
 use std::mem::MaybeUninit;
 
 use aws_lc_sys as sys;
 
-use super::wipe_struct;
+use super::{succeeded, wipe_struct};
 
 /// Length of a block.
 pub const BLOCK: usize = 16;
+/// Key wrap works on halves of blocks, and its output has one more than its input (RFC 3394 §2.2.1).
+pub const HALF: usize = BLOCK / 2;
 
 /// A key ready to encrypt; wiped when dropped.
 pub struct EncryptKey(sys::AES_KEY);
@@ -59,6 +61,21 @@ impl EncryptKey {
         }
     }
 
+    /// Wraps whole halves of blocks, of which there are two at least.
+    ///
+    /// # Panics
+    /// If `data` has another length, or `wrapped` has not one half of a block more.
+    pub fn wrap(&self, data: &[u8], wrapped: &mut [u8]) {
+        assert_eq!(wrapped.len(), data.len() + HALF, "room for what is wrapped");
+        // SAFETY: the data is readable for its length, and the output writable for eight bytes more, as just checked; a null
+        // IV stands for the default one of RFC 3394 §2.2.3.1.
+        let len = unsafe {
+            let (out, input) = (wrapped.as_mut_ptr(), data.as_ptr());
+            sys::AES_wrap_key(&raw const self.0, std::ptr::null(), out, input, data.len())
+        };
+        assert!(usize::try_from(len) == Ok(wrapped.len()), "wrapping fails only for lengths that do not fit");
+    }
+
     /// Applies the CTR key stream in place, starting from `counter`, which counts big-endian.
     pub fn ctr(&self, counter: &mut [u8; BLOCK], data: &mut [u8]) {
         let (mut stream, mut used) = ([0; BLOCK], 0);
@@ -86,6 +103,21 @@ impl DecryptKey {
     /// If the key has another length.
     pub fn new(key: &[u8]) -> Self {
         Self(expand(key, sys::AES_set_decrypt_key))
+    }
+
+    /// Unwraps; false if the integrity check is wrong, or the length none that wrapping gives.
+    ///
+    /// # Panics
+    /// If `data` has not one half of a block less than `wrapped`.
+    pub fn unwrap(&self, wrapped: &[u8], data: &mut [u8]) -> bool {
+        assert_eq!(wrapped.len(), data.len() + HALF, "room for what was wrapped");
+        // SAFETY: the input is readable for its length, and the output writable for eight bytes less, as just checked; a null
+        // IV stands for the default one.
+        let len = unsafe {
+            let (out, input) = (data.as_mut_ptr(), wrapped.as_ptr());
+            sys::AES_unwrap_key(&raw const self.0, std::ptr::null(), out, input, wrapped.len())
+        };
+        succeeded(c_int::from(usize::try_from(len) == Ok(data.len())))
     }
 
     /// CBC-decrypts whole blocks in place.

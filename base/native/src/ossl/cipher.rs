@@ -1,6 +1,7 @@
 //! Ciphers through `EVP_CIPHER_CTX`: CBC, CTR, GCM, CCM, ChaCha20-Poly1305, triple DES.
 
 use std::ffi::{CStr, c_int};
+use std::mem::MaybeUninit;
 use std::ptr::{null, null_mut};
 
 use openssl_sys as sys;
@@ -82,6 +83,53 @@ pub fn rc4(key: &[u8], data: &mut [u8]) {
     let words = std::ptr::from_mut(&mut state).cast::<u8>();
     // SAFETY: the pointer is valid for writing the structure's bytes, all of which may be zero.
     crate::awslc::wipe(unsafe { std::slice::from_raw_parts_mut(words, size_of::<Rc4Key>()) });
+}
+
+/// Wraps keys as RFC 3394 §2.2.1 says.
+///
+/// # Panics
+/// If a length does not fit.
+pub fn wrap_key(key: &[u8], data: &[u8], wrapped: &mut [u8]) {
+    assert_eq!(wrapped.len(), data.len() + 8, "room for what is wrapped");
+    let len = with_schedule(key, sys::AES_set_encrypt_key, |schedule| {
+        let (out, input, len) = (wrapped.as_mut_ptr(), data.as_ptr(), data.len() as u32);
+        // SAFETY: the schedule is complete, the data readable for its length, the output writable for eight bytes more, and a
+        // null IV stands for the default one.
+        unsafe { sys::AES_wrap_key(schedule, null(), out, input, len) }
+    });
+    assert!(usize::try_from(len) == Ok(wrapped.len()), "wrapping fails only for lengths that do not fit");
+}
+
+/// Unwraps; false if the integrity check is wrong, or the length none that wrapping gives.
+///
+/// # Panics
+/// If `data` has not eight bytes less than `wrapped`, or if the key has no length of AES.
+pub fn unwrap_key(key: &[u8], wrapped: &[u8], data: &mut [u8]) -> bool {
+    assert_eq!(wrapped.len(), data.len() + 8, "room for what was wrapped");
+    let len = with_schedule(key, sys::AES_set_decrypt_key, |schedule| {
+        let (out, input, len) = (data.as_mut_ptr(), wrapped.as_ptr(), wrapped.len() as u32);
+        // SAFETY: as above, with eight bytes less.
+        unsafe { sys::AES_unwrap_key(schedule, null(), out, input, len) }
+    });
+    usize::try_from(len) == Ok(data.len())
+}
+
+/// Runs `compute` with an expanded AES key, which is wiped afterwards.
+fn with_schedule(
+    key: &[u8],
+    expand: unsafe extern "C" fn(*const u8, c_int, *mut sys::AES_KEY) -> c_int,
+    compute: impl FnOnce(*mut sys::AES_KEY) -> c_int,
+) -> c_int {
+    let mut schedule = MaybeUninit::<sys::AES_KEY>::zeroed();
+    // SAFETY: the key is readable for the bits given; the library refuses other lengths than AES's.
+    let expanded = unsafe { expand(key.as_ptr(), int(key.len() * 8), schedule.as_mut_ptr()) };
+    assert_eq!(expanded, 0, "an AES key has 16, 24 or 32 bytes");
+    let result = compute(schedule.as_mut_ptr());
+    // SAFETY: the pointer is valid for writing the structure's bytes, all of which may be zero.
+    crate::awslc::wipe(unsafe {
+        std::slice::from_raw_parts_mut(schedule.as_mut_ptr().cast(), size_of::<sys::AES_KEY>())
+    });
+    result
 }
 
 owned! {

@@ -38,6 +38,17 @@ impl keytoll_crypto_api::Crypto for NoSignatures {
     fn stream(&mut self, _: keytoll_crypto_api::algorithm::StreamCipher, _: &[u8], _: &mut [u8]) {
         panic!("no encryption")
     }
+    fn wrap_key(&mut self, _: keytoll_crypto_api::algorithm::KeyWrap, _: &[u8], _: &[u8]) -> Vec<u8> {
+        panic!("no encryption")
+    }
+    fn unwrap_key(
+        &mut self,
+        _: keytoll_crypto_api::algorithm::KeyWrap,
+        _: &[u8],
+        _: &[u8],
+    ) -> Result<keytoll_crypto_api::Secret, keytoll_crypto_api::Rejected> {
+        panic!("no encryption")
+    }
     fn prf(
         &mut self,
         algorithm: keytoll_crypto_api::algorithm::Prf,

@@ -5,7 +5,7 @@ use std::panic::{self, AssertUnwindSafe};
 
 use keytoll_crypto::Null;
 use keytoll_crypto_api::algorithm::{
-    BlockCipher, Encryption, Group, Hash, Integrity, Prf, SignatureScheme, StreamCipher,
+    BlockCipher, Encryption, Group, Hash, Integrity, KeyWrap, Prf, SignatureScheme, StreamCipher,
 };
 use keytoll_crypto_api::{Crypto, Digest, KeyPair, Phase, PrivateKey, Rejected, Rng, Secret, SigningKey};
 use keytoll_engine::{Ctx, Datagram, Engine, Input, Output};
@@ -47,6 +47,8 @@ impl Crypto for Mistaken {
         fn sha1_compress(state: &mut [u32; 5], block: &[u8; 64]);
         fn block(cipher: BlockCipher, key: &[u8], block: &mut [u8]);
         fn stream(cipher: StreamCipher, key: &[u8], data: &mut [u8]);
+        fn wrap_key(cipher: KeyWrap, key: &[u8], data: &[u8]) -> Vec<u8>;
+        fn unwrap_key(cipher: KeyWrap, key: &[u8], wrapped: &[u8]) -> Result<Secret, Rejected>;
         fn prf(algorithm: Prf, key: &[u8], parts: &[&[u8]]) -> Digest;
         fn mac(algorithm: Integrity, key: &[u8], parts: &[&[u8]]) -> Digest;
         fn verify_mac(algorithm: Integrity, key: &[u8], parts: &[&[u8]], tag: &[u8]) -> Result<(), Rejected>;

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use keytoll_crypto::Real;
 use keytoll_crypto_api::algorithm::{
-    BlockCipher, Encryption, Group, Hash, Integrity, Prf, SignatureScheme, StreamCipher,
+    BlockCipher, Encryption, Group, Hash, Integrity, KeyWrap, Prf, SignatureScheme, StreamCipher,
 };
 use keytoll_crypto_api::{Crypto, Digest, KeyPair, Phase, PrivateKey, Rejected, Rng, Secret, SigningKey};
 use keytoll_native::awslc::key::PublicKey;
@@ -52,6 +52,14 @@ impl Crypto for Recorder {
 
     fn stream(&mut self, cipher: StreamCipher, _key: &[u8], _data: &mut [u8]) {
         unreachable!("no suite of the benchmark uses {cipher}")
+    }
+
+    fn wrap_key(&mut self, _cipher: KeyWrap, _key: &[u8], _data: &[u8]) -> Vec<u8> {
+        unreachable!("no handshake of the benchmark wraps keys")
+    }
+
+    fn unwrap_key(&mut self, _cipher: KeyWrap, _key: &[u8], _wrapped: &[u8]) -> Result<Secret, Rejected> {
+        unreachable!("no handshake of the benchmark wraps keys")
     }
 
     fn prf(&mut self, algorithm: Prf, key: &[u8], parts: &[&[u8]]) -> Digest {

@@ -1,7 +1,7 @@
 //! A crypto provider for hosts that use none: every call is a bug in the test.
 
 use keytoll_crypto_api::algorithm::{
-    BlockCipher, Encryption, Group, Hash, Integrity, Prf, SignatureScheme, StreamCipher,
+    BlockCipher, Encryption, Group, Hash, Integrity, KeyWrap, Prf, SignatureScheme, StreamCipher,
 };
 use keytoll_crypto_api::{Crypto, Digest, KeyPair, PrivateKey, Rejected, Rng, Secret, SigningKey};
 
@@ -23,6 +23,14 @@ impl Crypto for NoCrypto {
 
     fn stream(&mut self, _: StreamCipher, _: &[u8], _: &mut [u8]) {
         unreachable!("toy hosts encipher nothing")
+    }
+
+    fn wrap_key(&mut self, _: KeyWrap, _: &[u8], _: &[u8]) -> Vec<u8> {
+        unreachable!("toy hosts wrap nothing")
+    }
+
+    fn unwrap_key(&mut self, _: KeyWrap, _: &[u8], _: &[u8]) -> Result<Secret, Rejected> {
+        unreachable!("toy hosts unwrap nothing")
     }
 
     fn prf(&mut self, _: Prf, _: &[u8], _: &[&[u8]]) -> Digest {
