@@ -1,10 +1,13 @@
 //! The Key Information field of the RSN key descriptor, 802.11-2020 figure 12-34.
 
+use crate::bits::bits;
 use crate::suite::{Akm, Cipher};
 
 /// Bits about a key frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct KeyInformation(pub u16);
+
+bits!(KeyInformation);
 
 impl KeyInformation {
     /// Key Type: the frame belongs to a 4-way handshake instead of a group key handshake.
@@ -47,17 +50,6 @@ impl KeyInformation {
     /// Key Descriptor Version: how MIC and key data are protected.
     pub const fn version(self) -> u8 {
         (self.0 & Self::VERSION_BITS) as u8
-    }
-
-    /// The same with these bits set.
-    #[must_use]
-    pub const fn with(self, bits: Self) -> Self {
-        Self(self.0 | bits.0)
-    }
-
-    /// Whether all of these bits are set.
-    pub const fn has(self, bits: Self) -> bool {
-        self.0 & bits.0 == bits.0
     }
 
     /// Whether any of these bits is set.

@@ -1,8 +1,12 @@
 //! RSN Capabilities, 802.11-2020 §9.4.2.24.4.
 
+use crate::bits::bits;
+
 /// Bits of an RSNE, the least significant octet first on the air.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct RsnCapabilities(pub u16);
+
+bits!(RsnCapabilities);
 
 impl RsnCapabilities {
     /// Preauthentication.
@@ -13,17 +17,6 @@ impl RsnCapabilities {
     pub const PROTECTION_CAPABLE: Self = Self(1 << 7);
     /// Pairwise keys may have the indexes 0 and 1.
     pub const EXTENDED_KEY_ID: Self = Self(1 << 13);
-
-    /// The same with these bits set.
-    #[must_use]
-    pub const fn with(self, bits: Self) -> Self {
-        Self(self.0 | bits.0)
-    }
-
-    /// Whether all of these bits are set.
-    pub const fn has(self, bits: Self) -> bool {
-        self.0 & bits.0 == bits.0
-    }
 
     /// How many replay counters there are for a pairwise key: 1, 2, 4 or 16.
     pub const fn pairwise_replay_counters(self) -> u8 {
