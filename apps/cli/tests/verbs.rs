@@ -126,8 +126,8 @@ fn list_gives_json_for_every_list() {
             "topologies"
         ]
     );
-    assert_eq!(lists["networks"][5]["name"], "umts-r99-64");
-    assert_eq!(lists["networks"][5]["standing"], "calibrated");
+    assert_eq!(lists["networks"][7]["name"], "umts-r99-64");
+    assert_eq!(lists["networks"][7]["standing"], "calibrated");
     assert_eq!(lists["groups"][0]["standing"], "broken");
 }
 

@@ -10,6 +10,7 @@ use keytoll_crypto_api::algorithm::{Group, KeyKind, Standing};
 use keytoll_crypto_api::suite::Suite;
 use keytoll_engine::trace::Node;
 
+use crate::catalogue::airs::Air;
 use crate::catalogue::{Impairments, Method, Topology, suites};
 pub use crate::families::Options;
 pub use crate::options::certificates::Chain;
@@ -191,6 +192,8 @@ pub struct Network {
     pub up: Direction,
     /// The MTU in bytes.
     pub mtu_bytes: u16,
+    /// The radio channel, if it is one: its rates are those of both directions.
+    pub air: Option<&'static Air>,
     /// The source of the parameters.
     pub source: String,
     /// How well founded they are.

@@ -72,8 +72,12 @@ fn write_network(out: &mut String, network: &Network) -> fmt::Result {
     writeln!(out, "name = {}", string(&network.name))?;
     writeln!(out, "source = {}", string(&network.source))?;
     writeln!(out, "basis = \"{}\"", network.basis.name())?;
-    writeln!(out, "down = \"{}\"", rate(network.down.rate_bits_per_s))?;
-    writeln!(out, "up = \"{}\"", rate(network.up.rate_bits_per_s))?;
+    if let Some(air) = network.air {
+        writeln!(out, "air = \"{}\"", air.name)?;
+    } else {
+        writeln!(out, "down = \"{}\"", rate(network.down.rate_bits_per_s))?;
+        writeln!(out, "up = \"{}\"", rate(network.up.rate_bits_per_s))?;
+    }
     writeln!(out, "mtu = {}", network.mtu_bytes)?;
     for ((key, down), (_, up)) in printed(&network.down).zip(printed(&network.up)) {
         if down == up {

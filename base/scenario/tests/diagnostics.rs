@@ -269,3 +269,19 @@ fn errors_know_their_line_and_column() {
     assert_eq!(error.location(), Some(("mine.toml", 2, 12)));
     assert_eq!(error.to_string(), "unknown method `nothing`");
 }
+
+#[test]
+fn a_radio_channel_has_its_own_rates_and_is_simulated() {
+    let said = |text: &str| parse("air.toml", text).unwrap_err().to_string();
+    let custom = |more: &str| {
+        format!("methods = \"ikev2-psk\"\nnetworks = {{ name = \"cell\", air = \"802.11b\"{more} }}\n")
+    };
+    assert!(parse("air.toml", &custom("")).is_ok());
+    assert!(
+        said(&custom(", down = \"1 Mbit/s\""))
+            .contains("a radio channel has its own rates, and `down` has no effect")
+    );
+    assert!(said(&custom("").replace("802.11b", "802.11z")).contains("unknown radio channel `802.11z`"));
+    let live = format!("world = \"live\"\n{}", custom(""));
+    assert!(said(&live).contains("the radio channel of `cell` exists in the simulator only"));
+}

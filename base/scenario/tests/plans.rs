@@ -8,6 +8,7 @@ use std::time::Duration;
 use keytoll_crypto_api::algorithm::{Group, KeyKind, SignatureScheme};
 use keytoll_crypto_api::suite::Suite;
 use keytoll_engine::trace::Node;
+use keytoll_scenario::catalogue::airs::{AIRS, Air};
 use keytoll_scenario::catalogue::scenarios::BUILTIN;
 use keytoll_scenario::catalogue::suites::{DEFAULT_ESP, DEFAULT_IKEV1};
 use keytoll_scenario::catalogue::{Fault, Impairments, List, Method, Topology, networks, signatures};
@@ -335,8 +336,14 @@ fn networks() -> impl Strategy<Value = Network> {
     let basis = prop::sample::select(&Basis::ALL[..]);
     let directions =
         directions().prop_flat_map(|down| (Just(down.clone()), prop_oneof![Just(down), directions()]));
-    ("[^\\p{Cc}]{0,40}", directions, 1280..=u16::MAX, "[^\\p{Cc}]{0,60}", basis).prop_map(
-        |(name, (down, up), mtu_bytes, source, basis)| Network { name, down, up, mtu_bytes, source, basis },
+    let air = prop::sample::select(vec![None, Air::named(AIRS[0].name), Air::named(AIRS[1].name)]);
+    ("[^\\p{Cc}]{0,40}", directions, 1280..=u16::MAX, air, "[^\\p{Cc}]{0,60}", basis).prop_map(
+        |(name, (mut down, mut up), mtu_bytes, air, source, basis)| {
+            if air.is_some() {
+                (down.rate_bits_per_s, up.rate_bits_per_s) = (None, None);
+            }
+            Network { name, down, up, mtu_bytes, air, source, basis }
+        },
     )
 }
 

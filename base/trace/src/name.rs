@@ -97,6 +97,10 @@ impl Protocol {
     pub const ICMP: Self = Self::new(&"icmp");
     /// Traffic of users outside IPsec, other than ICMP.
     pub const IP: Self = Self::new(&"ip");
+    /// Traffic of users in data frames below IP, protected or not.
+    pub const FRAMES: Self = Self::new(&"frames");
+    /// Management frames below IP.
+    pub const MANAGEMENT: Self = Self::new(&"802.11");
 
     /// The protocol of this name, which is in lower case.
     pub const fn new(name: &'static &'static str) -> Self {
@@ -120,7 +124,7 @@ impl Protocol {
 
     /// Whether what it carries is traffic of users: no part of an authentication, and possibly endless.
     pub fn is_traffic(self) -> bool {
-        matches!(self, Self::ESP | Self::ICMP | Self::IP)
+        matches!(self, Self::ESP | Self::ICMP | Self::IP | Self::FRAMES)
     }
 }
 

@@ -135,14 +135,7 @@ impl<'a> Sieve<'a> {
 impl Recorder for Sieve<'_> {
     fn record(&mut self, record: Record) {
         match record.fact {
-            Fact::Carried {
-                link,
-                protocol: Protocol::ESP | Protocol::ICMP | Protocol::IP,
-                packets,
-                bytes,
-                transit_ns,
-                fate,
-            } => {
+            Fact::Carried { link, protocol, packets, bytes, transit_ns, fate } if protocol.is_traffic() => {
                 let arrives = Time::from_nanos(record.at_ns.saturating_add(transit_ns));
                 self.carried(link, (packets, bytes), arrives, fate);
             }

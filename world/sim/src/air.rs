@@ -8,7 +8,7 @@ use std::time::Duration;
 use keytoll_crypto_api::{Rng, Seed};
 use keytoll_engine::trace::Protocol;
 use keytoll_engine::{Datagram, Time};
-use keytoll_net::Addr;
+use keytoll_net::{Addr, OnWire};
 
 /// A link's part in a radio channel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,18 +31,23 @@ pub struct Air {
     pub preamble: Duration,
     /// SIFS and ACK after a frame to one station.
     pub acknowledgement: Duration,
-    /// Bytes on the air that are not in a datagram: the frame check sequence.
-    pub trailer_bytes: u32,
+    /// Bytes on the air that are not in a frame: its check sequence.
+    pub frame_bytes: u32,
+    /// Bytes on the air that are not in an IP packet: its frame's header, and the check sequence.
+    pub packet_bytes: u32,
 }
 
 impl Air {
-    /// How long a frame is on the air, without what comes before and after it.
-    pub fn duration(&self, frame: &Datagram) -> Duration {
-        let is_basic = frame.protocol == self.basic || is_group(frame.to);
+    /// How long a datagram's frames are on the air, without what comes before and after them.
+    fn duration(&self, datagram: &Datagram, on_wire: OnWire) -> Duration {
+        let is_basic = datagram.protocol == self.basic || is_group(datagram.to);
         let bits_per_s = if is_basic { self.basic_rate_bits_per_s } else { self.rate_bits_per_s };
-        let bits = (frame.bytes.len() as u128 + u128::from(self.trailer_bytes)) * 8;
+        let is_frame = matches!(datagram.to, Addr::Mac(_));
+        let around = if is_frame { self.frame_bytes } else { self.packet_bytes };
+        let bits = (u128::from(on_wire.bytes) + u128::from(around) * u128::from(on_wire.packets)) * 8;
         let nanos = (bits * 1_000_000_000).div_ceil(u128::from(bits_per_s.max(1)));
-        self.preamble + Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
+        self.preamble * on_wire.packets.into()
+            + Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
     }
 
     const fn acknowledgement(&self, to: Addr) -> Duration {
@@ -67,15 +72,26 @@ struct Busy {
 }
 
 impl Channels {
-    /// Lets a frame have its channel; returns when it has been sent.
-    pub(crate) fn occupy(&mut self, air: &Air, now: Time, frame: &Datagram, seed: &Seed) -> Time {
+    /// Lets the frames of a datagram have their channel; returns when the last one has been sent.
+    pub(crate) fn occupy(
+        &mut self,
+        air: &Air,
+        now: Time,
+        (datagram, on_wire): (&Datagram, OnWire),
+        seed: &Seed,
+    ) -> Time {
         let new =
             || Busy { until: Time::ZERO, waits: seed.stream(&format!("air/{}/contention", air.channel)) };
         let busy = self.0.entry(air.channel).or_insert_with(new);
-        let slots = busy.waits.below(u64::from(air.slots_max) + 1);
-        let wait = air.idle_before + air.slot * u32::try_from(slots).unwrap_or(u32::MAX);
-        let sent = busy.until.max(now) + wait + air.duration(frame);
-        busy.until = sent + air.acknowledgement(frame.to);
+        let slots =
+            |waits: &mut Rng| u32::try_from(waits.below(u64::from(air.slots_max) + 1)).unwrap_or(u32::MAX);
+        let contention = |waits: &mut Rng| air.idle_before + air.slot * slots(waits);
+        let waits: Duration = (0..on_wire.packets).map(|_| contention(&mut busy.waits)).sum();
+        let acknowledgement = air.acknowledgement(datagram.to);
+        // All but the last frame are acknowledged before the last one is sent.
+        let others = acknowledgement * u32::from(on_wire.packets.saturating_sub(1));
+        let sent = busy.until.max(now) + waits + others + air.duration(datagram, on_wire);
+        busy.until = sent + acknowledgement;
         sent
     }
 }

@@ -328,7 +328,7 @@ impl<H: Engine, C: Crypto, M: Meter<C>> World<H, C, M> {
         if self.parcels.len() >= self.limits.datagrams_in_flight_max {
             return handed.record(Duration::ZERO, Fate::QueueFull, recorder);
         }
-        let leaves = self.leaves(way, &datagram);
+        let leaves = self.leaves(way, &datagram, handed.on_wire);
         let (transit, fate, is_doubled) = self.carry(way, handed.on_wire, leaves, datagram);
         handed.record(transit, fate, recorder);
         if is_doubled {
@@ -352,7 +352,7 @@ impl<H: Engine, C: Crypto, M: Meter<C>> World<H, C, M> {
         if self.parcels.len() >= self.limits.datagrams_in_flight_max {
             return handed.record(Duration::ZERO, Fate::QueueFull, recorder);
         }
-        let leaves = self.leaves(first_way, datagram);
+        let leaves = self.leaves(first_way, datagram, handed.on_wire);
         let carry = |way| self.carry(way, handed.on_wire, leaves, datagram.clone());
         let fates: Vec<_> = ways.into_iter().map(carry).collect();
         let arrived = fates.iter().find(|(_, fate, _)| matches!(fate, Fate::Delivered | Fate::Corrupted));
@@ -384,10 +384,10 @@ impl<H: Engine, C: Crypto, M: Meter<C>> World<H, C, M> {
     }
 
     /// When a datagram leaves its sender: at once, or when it has been sent on a radio channel.
-    fn leaves(&mut self, way: Way, datagram: &Datagram) -> Time {
+    fn leaves(&mut self, way: Way, datagram: &Datagram, on_wire: OnWire) -> Time {
         match self.net.channel(way).air {
             None => self.now,
-            Some(air) => self.channels.occupy(&air, self.now, datagram, &self.seed),
+            Some(air) => self.channels.occupy(&air, self.now, (datagram, on_wire), &self.seed),
         }
     }
 

@@ -1,5 +1,6 @@
 //! Everything a scenario can name, each list in one place and each entry with its source.
 
+pub mod airs;
 pub(crate) mod cpus;
 pub mod eap;
 pub mod facet;

@@ -6,6 +6,7 @@
 
 use std::time::Duration;
 
+use super::airs::Air;
 use super::{Entry, Impairments};
 use crate::plan::{Basis, Direction, Network};
 use crate::quantity::{Probability, duration, rate};
@@ -21,6 +22,8 @@ struct Preset {
     loss_ppm: u32,
     basis: Basis,
     source: &'static str,
+    /// The name of the radio channel, if it is one.
+    air: Option<&'static str>,
 }
 
 const K: u64 = 1_000;
@@ -38,6 +41,7 @@ const PRESETS: &[Preset] = &[
         loss_ppm: 0,
         basis: Basis::Typical,
         source: "an ideal link; what remains is computation",
+        air: None,
     },
     Preset {
         name: "wifi-11g",
@@ -47,6 +51,7 @@ const PRESETS: &[Preset] = &[
         loss_ppm: 1000,
         basis: Basis::Calibrated,
         source: "Faigl 2012: 7 ms in two round trips of HIP DEX",
+        air: None,
     },
     Preset {
         name: "wifi-11g-good",
@@ -56,6 +61,27 @@ const PRESETS: &[Preset] = &[
         loss_ppm: 200,
         basis: Basis::Calibrated,
         source: "Faigl 2009: IKEv2 with PSK in 25 ms, computation included",
+        air: None,
+    },
+    Preset {
+        name: "wlan-11b",
+        rates: [0, 0],
+        delays_us: [1, 1],
+        jitter_us: 0,
+        loss_ppm: 0,
+        basis: Basis::Derived,
+        source: "frame by frame: IEEE 802.11-2020 §16.3.4, §10.3, 300 m; no collisions",
+        air: Some("802.11b"),
+    },
+    Preset {
+        name: "wlan-11g",
+        rates: [0, 0],
+        delays_us: [1, 1],
+        jitter_us: 0,
+        loss_ppm: 0,
+        basis: Basis::Derived,
+        source: "frame by frame: IEEE 802.11-2020 §18.4.4, §10.3, 300 m; no collisions",
+        air: Some("802.11g"),
     },
     Preset {
         name: "hspa-2010",
@@ -65,6 +91,7 @@ const PRESETS: &[Preset] = &[
         loss_ppm: 1000,
         basis: Basis::Calibrated,
         source: "Faigl 2012: HSDPA 7.2 Mbit/s down, UMTS 384 kbit/s up; 110 ms in a round trip of HIP DEX",
+        air: None,
     },
     Preset {
         name: "umts-r99-384",
@@ -74,6 +101,7 @@ const PRESETS: &[Preset] = &[
         loss_ppm: 1000,
         basis: Basis::Typical,
         source: "Release 99 packet service: round trips of 150 to 250 ms",
+        air: None,
     },
     Preset {
         name: "umts-r99-64",
@@ -83,6 +111,7 @@ const PRESETS: &[Preset] = &[
         loss_ppm: 2000,
         basis: Basis::Calibrated,
         source: "Faigl 2009: EAP-TLS with long chains in over 6 s",
+        air: None,
     },
     Preset {
         name: "3g-atc-average",
@@ -92,6 +121,7 @@ const PRESETS: &[Preset] = &[
         loss_ppm: 0,
         basis: Basis::Printed,
         source: ATC,
+        air: None,
     },
     Preset {
         name: "3g-atc-good",
@@ -101,6 +131,7 @@ const PRESETS: &[Preset] = &[
         loss_ppm: 0,
         basis: Basis::Printed,
         source: ATC,
+        air: None,
     },
     Preset {
         name: "edge-atc-good",
@@ -110,6 +141,7 @@ const PRESETS: &[Preset] = &[
         loss_ppm: 0,
         basis: Basis::Printed,
         source: ATC,
+        air: None,
     },
     Preset {
         name: "edge-atc-average",
@@ -119,6 +151,7 @@ const PRESETS: &[Preset] = &[
         loss_ppm: 0,
         basis: Basis::Printed,
         source: ATC,
+        air: None,
     },
     Preset {
         name: "edge-atc-lossy",
@@ -128,6 +161,7 @@ const PRESETS: &[Preset] = &[
         loss_ppm: 10_000,
         basis: Basis::Printed,
         source: ATC,
+        air: None,
     },
     Preset {
         name: "2g-rural",
@@ -137,6 +171,7 @@ const PRESETS: &[Preset] = &[
         loss_ppm: 20_000,
         basis: Basis::Printed,
         source: ATC,
+        air: None,
     },
     Preset {
         name: "2g-urban",
@@ -146,6 +181,7 @@ const PRESETS: &[Preset] = &[
         loss_ppm: 0,
         basis: Basis::Printed,
         source: ATC,
+        air: None,
     },
     Preset {
         name: "dsl",
@@ -155,6 +191,7 @@ const PRESETS: &[Preset] = &[
         loss_ppm: 0,
         basis: Basis::Printed,
         source: ATC,
+        air: None,
     },
     Preset {
         name: "cable",
@@ -164,6 +201,7 @@ const PRESETS: &[Preset] = &[
         loss_ppm: 0,
         basis: Basis::Printed,
         source: ATC,
+        air: None,
     },
     Preset {
         name: "hspa+-2014",
@@ -173,6 +211,7 @@ const PRESETS: &[Preset] = &[
         loss_ppm: 1000,
         basis: Basis::Derived,
         source: "fiercewireless.com on OpenSignal 2014: T-Mobile HSPA just under 150 ms",
+        air: None,
     },
     Preset {
         name: "lte",
@@ -182,6 +221,7 @@ const PRESETS: &[Preset] = &[
         loss_ppm: 500,
         basis: Basis::Derived,
         source: "round trips of 40 ms in the field; 11 to 22 ms in the laboratory (Holma, Toskala)",
+        air: None,
     },
     Preset {
         name: "5g-nsa",
@@ -191,6 +231,7 @@ const PRESETS: &[Preset] = &[
         loss_ppm: 100,
         basis: Basis::Derived,
         source: "Rohde & Schwarz 2022, Munich: one-way 7 to 9 ms down, 12 to 18 ms up",
+        air: None,
     },
     Preset {
         name: "5g-sa-urllc",
@@ -200,6 +241,7 @@ const PRESETS: &[Preset] = &[
         loss_ppm: 10,
         basis: Basis::Hypothetical,
         source: "design targets; nobody measured it",
+        air: None,
     },
 ];
 
@@ -210,6 +252,7 @@ impl Preset {
             down: self.direction(0),
             up: self.direction(1),
             mtu_bytes: 1500,
+            air: self.air.and_then(Air::named),
             source: self.source.to_owned(),
             basis: self.basis,
         }
@@ -268,6 +311,7 @@ pub(super) fn entry(network: &Network) -> Entry {
 pub fn summary(network: &Network) -> String {
     let (down, up) = (&network.down, &network.up);
     let rates = match (down.rate_bits_per_s, up.rate_bits_per_s) {
+        _ if let Some(air) = network.air => format!("frames at {}, shared", rate(air.rate_bits_per_s)),
         (None, None) => "no rate limit".to_owned(),
         (down, up) if down == up => optional_rate(down),
         (down, up) => format!("{} down, {} up", optional_rate(down), optional_rate(up)),

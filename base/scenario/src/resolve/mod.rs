@@ -60,6 +60,7 @@ pub(crate) fn plan(document: &Table, name: &str) -> Result<Plan, ScenarioError> 
     };
     check_crypto(document, &plan)?;
     makers::check_world(document, &plan)?;
+    network::check_world(document, &plan)?;
     traffic::check_world(document, &plan)?;
     whole::check(document, &plan)?;
     Ok(plan)

@@ -5,10 +5,11 @@
 
 use std::time::Duration;
 
+use crate::catalogue::airs::{AIRS, Air};
 use crate::catalogue::impairments::{IMPAIRMENTS, Impairment, Part};
 use crate::catalogue::networks;
 use crate::diagnostic::ScenarioError;
-use crate::plan::{Basis, Direction, Network};
+use crate::plan::{Basis, Direction, Network, Plan, WorldKind};
 use crate::quantity::{self, Kind, Probability};
 use crate::tree::{Item, Table, Value};
 
@@ -31,7 +32,7 @@ const PROPERTIES: &[Property] = &[
 ];
 
 /// The keys of a network besides those of [`PROPERTIES`] and of impairments.
-const KEYS: &[&str] = &["name", "base", "down", "up", "mtu", "source", "basis"];
+const KEYS: &[&str] = &["name", "base", "air", "down", "up", "mtu", "source", "basis"];
 
 /// A shorter queue could not hold one packet.
 const QUEUE_BYTES: std::ops::RangeInclusive<u64> = 1500..=1_000_000_000_000;
@@ -68,8 +69,18 @@ fn custom(table: &Table) -> Result<Network, ScenarioError> {
     let mtu = u64::from(network.mtu_bytes);
     network.mtu_bytes = table.or("mtu", mtu, |item| item.integer(MTU_BYTES))? as u16;
     properties(&mut network, table)?;
+    network.air = table.or("air", network.air, air)?;
     rates(&mut network, table)?;
     Ok(network)
+}
+
+/// Radio channels are simulated only.
+pub(super) fn check_world(document: &Table, plan: &Plan) -> Result<(), ScenarioError> {
+    let on_air = plan.rows.iter().find(|row| row.network.air.is_some());
+    let Some(row) = on_air.filter(|_| plan.world == WorldKind::Live) else { return Ok(()) };
+    let spot = document.get("world").map_or_else(|| document.spot.start(), |item| item.spot.clone());
+    let message = format!("the radio channel of `{}` exists in the simulator only", row.network.name);
+    Err(spot.error(message, "no simulator").hint("`world = \"sim\"`, or another network, such as `wifi-11g`"))
 }
 
 fn keys() -> Vec<String> {
@@ -103,6 +114,7 @@ fn base(item: Option<&Item>) -> Result<Network, ScenarioError> {
             down: Direction::IDEAL,
             up: Direction::IDEAL,
             mtu_bytes: 1500,
+            air: None,
             source: "the scenario".to_owned(),
             basis: Basis::Custom,
         });
@@ -159,10 +171,25 @@ fn chances(impairment: &Impairment, item: &Item) -> Result<Vec<Probability>, Sce
 }
 
 fn rates(network: &mut Network, table: &Table) -> Result<(), ScenarioError> {
+    let rate_of_air =
+        ["down", "up"].into_iter().find_map(|key| table.entry(key)).filter(|_| network.air.is_some());
+    if let Some(entry) = rate_of_air {
+        let message = format!("a radio channel has its own rates, and `{}` has no effect", entry.key);
+        return Err(entry.key_spot.error(message, "leave it out, or `air`"));
+    }
     let (down, up) = (&mut network.down.rate_bits_per_s, &mut network.up.rate_bits_per_s);
+    if network.air.is_some() {
+        (*down, *up) = (None, None);
+        return Ok(());
+    }
     *down = table.or("down", *down, rate)?;
     *up = table.or("up", *up, rate)?;
     Ok(())
+}
+
+fn air(item: &Item) -> Result<Option<&'static Air>, ScenarioError> {
+    let airs: Vec<_> = AIRS.iter().collect();
+    item.pick("radio channel", &airs, |air| air.name).map(Some)
 }
 
 /// From 1 kbit/s to 10 Tbit/s.

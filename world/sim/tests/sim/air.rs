@@ -31,7 +31,8 @@ const fn air(slots_max: u32, basic: keytoll_engine::trace::Protocol) -> Air {
         slots_max,
         preamble: Duration::from_nanos(PREAMBLE_NS),
         acknowledgement: Duration::from_nanos(ACK_NS),
-        trailer_bytes: 4,
+        frame_bytes: 4,
+        packet_bytes: 36,
     }
 }
 
