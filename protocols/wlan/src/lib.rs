@@ -7,6 +7,7 @@ mod bits;
 pub mod dot1x;
 pub mod eapol;
 pub mod frame;
+pub mod handshake;
 pub mod keys;
 pub mod suite;
 

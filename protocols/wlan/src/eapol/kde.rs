@@ -219,6 +219,14 @@ impl<'a> KeyData<'a> {
         })
     }
 
+    /// The index of the pairwise key.
+    pub fn key_id(&self) -> Option<u8> {
+        self.find(|item| match item {
+            KeyItem::KeyId(id) => Some(*id),
+            _ => None,
+        })
+    }
+
     /// The first element of this kind; [`KeyData::wpa`] has WPA's.
     pub fn element(&self, id: ElementId) -> Option<Element<'a>> {
         self.find(|item| match item {

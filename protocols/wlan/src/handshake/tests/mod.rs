@@ -1,0 +1,6 @@
+//! Both sides against each other, and against whoever is in between.
+
+mod exchanges;
+mod hostile;
+mod pair;
+mod transition;
