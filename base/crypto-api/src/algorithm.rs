@@ -57,6 +57,10 @@ macro_rules! algorithms {
     };
 }
 
+mod curve;
+
+pub use curve::{Curve, CurveOperation};
+
 algorithms! {
     /// Groups for key agreement.
     Group {

@@ -1,9 +1,9 @@
 //! The trait through which all cryptography goes. `keytoll-crypto` implements it: real, null, metered.
 
 use crate::algorithm::{
-    BlockCipher, Encryption, Group, Hash, Integrity, KeyWrap, Prf, SignatureScheme, StreamCipher,
+    BlockCipher, Curve, Encryption, Group, Hash, Integrity, KeyWrap, Prf, SignatureScheme, StreamCipher,
 };
-use crate::{Digest, KeyPair, Phase, PrivateKey, Rng, Secret, SigningKey, TrafficKey};
+use crate::{Digest, KeyPair, OnCurve, Phase, PrivateKey, Rng, Secret, SigningKey, TrafficKey};
 
 /// Every cryptographic primitive that any protocol uses.
 ///
@@ -115,6 +115,10 @@ pub trait Crypto: Send {
     /// The shared secret, of [`Group::secret_len`] bytes. Checks the peer's public value as its group requires
     /// (RFC 6989, RFC 8031 §2.3).
     fn agree(&mut self, private: &PrivateKey, peer: &[u8]) -> Result<Secret, Rejected>;
+
+    /// Computes in the group of a curve; the result of an operation that only checks is empty. Operands that an operation
+    /// does not take are rejected, those of a wrong length among them.
+    fn on_curve(&mut self, curve: Curve, operation: OnCurve<'_>) -> Result<Secret, Rejected>;
 
     /// Signs. The key must have been loaded by this provider and fit the scheme. PSS salts and ECDSA nonces may come from
     /// the library's own generator.

@@ -6,6 +6,7 @@
 pub mod algorithm;
 pub mod credentials;
 mod crypto;
+mod curve;
 mod keys;
 mod phase;
 mod rng;
@@ -13,6 +14,7 @@ mod secret;
 pub mod suite;
 
 pub use crypto::{Crypto, Rejected, about};
+pub use curve::OnCurve;
 pub use keys::{KeyPair, PrivateKey, SigningKey, TrafficKey};
 pub use phase::Phase;
 pub use rng::{Rng, Seed};

@@ -14,6 +14,7 @@ mod agreement;
 mod cbc_mac;
 mod ccm;
 mod cipher;
+mod curve;
 mod hmac;
 mod mac;
 mod metered;

@@ -9,10 +9,10 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use keytoll_crypto_api::algorithm::{
-    BlockCipher, Encryption, Group, Hash, Integrity, KeyWrap, Prf, SignatureScheme, StreamCipher,
+    BlockCipher, Curve, Encryption, Group, Hash, Integrity, KeyWrap, Prf, SignatureScheme, StreamCipher,
 };
 use keytoll_crypto_api::{
-    Crypto, Digest, KeyPair, Phase, PrivateKey, Rejected, Rng, Secret, SigningKey, TrafficKey,
+    Crypto, Digest, KeyPair, OnCurve, Phase, PrivateKey, Rejected, Rng, Secret, SigningKey, TrafficKey,
 };
 use keytoll_native::clock;
 
@@ -421,6 +421,12 @@ impl<C: Crypto> Crypto for Metered<C> {
 
     fn agree(&mut self, private: &PrivateKey, peer: &[u8]) -> Result<Secret, Rejected> {
         self.count(Slot::agree(private.group), peer.len(), |provider| provider.agree(private, peer))
+    }
+
+    fn on_curve(&mut self, curve: Curve, operation: OnCurve<'_>) -> Result<Secret, Rejected> {
+        self.count(Slot::on_curve(curve, operation.operation()), curve.field_len(), |provider| {
+            provider.on_curve(curve, operation)
+        })
     }
 
     fn sign(&mut self, key: &SigningKey, scheme: SignatureScheme, parts: &[&[u8]]) -> Vec<u8> {

@@ -4,9 +4,10 @@
 //! encryption leaves the data unchanged.
 
 use keytoll_crypto_api::algorithm::{
-    BlockCipher, Encryption, Group, Hash, Integrity, KeyKind, KeyWrap, Prf, SignatureScheme, StreamCipher,
+    BlockCipher, Curve, Encryption, Group, Hash, Integrity, KeyKind, KeyWrap, Prf, SignatureScheme,
+    StreamCipher,
 };
-use keytoll_crypto_api::{Crypto, Digest, KeyPair, PrivateKey, Rejected, Rng, Secret, SigningKey};
+use keytoll_crypto_api::{Crypto, Digest, KeyPair, OnCurve, PrivateKey, Rejected, Rng, Secret, SigningKey};
 
 use crate::keys::{kind_of_spki, signature_len};
 
@@ -87,6 +88,40 @@ impl Crypto for Null {
     fn agree(&mut self, private: &PrivateKey, peer: &[u8]) -> Result<Secret, Rejected> {
         let group = private.group;
         accept(peer.len() == group.public_len()).map(|()| Secret::new(vec![0; group.secret_len()]))
+    }
+
+    /// Elements are zeros. A sum of scalars is their exclusive or, so that different secrets make different commitments, in
+    /// which both sides agree.
+    fn on_curve(&mut self, curve: Curve, operation: OnCurve<'_>) -> Result<Secret, Rejected> {
+        let zeros = |len| Secret::new(vec![0; len]);
+        match operation {
+            OnCurve::Multiply { element, scalar } => {
+                accept(element.len() == curve.element_len() && scalar.len() == curve.field_len())
+                    .map(|()| zeros(curve.element_len()))
+            }
+            OnCurve::Add(a, b) => {
+                accept(a.len() == curve.element_len() && b.len() == a.len()).map(|()| zeros(a.len()))
+            }
+            OnCurve::Invert(element) => {
+                accept(element.len() == curve.element_len()).map(|()| zeros(element.len()))
+            }
+            OnCurve::Check(element) => {
+                accept(element.len() == curve.element_len()).map(|()| Secret::default())
+            }
+            OnCurve::Test { x, blinding } => {
+                accept(x.len() == curve.field_len() && blinding.len() == x.len() + 1)
+                    .map(|()| Secret::default())
+            }
+            OnCurve::Solve { x, .. } => {
+                accept(x.len() == curve.field_len()).map(|()| zeros(curve.element_len()))
+            }
+            OnCurve::Map(_) => Ok(zeros(curve.element_len())),
+            OnCurve::AddScalars(a, b) => {
+                accept(a.len() == curve.field_len() && b.len() == a.len())?;
+                Ok(Secret::new(a.iter().zip(b).map(|(a, b)| a ^ b).collect()))
+            }
+            OnCurve::Scalar(_) => Ok(zeros(curve.field_len())),
+        }
     }
 
     fn sign(&mut self, key: &SigningKey, scheme: SignatureScheme, _parts: &[&[u8]]) -> Vec<u8> {

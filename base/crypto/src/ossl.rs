@@ -7,20 +7,24 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use keytoll_crypto_api::algorithm::{
-    BlockCipher, Encryption, Group, Hash, Integrity, KeyKind, KeyWrap, Prf, SignatureScheme, StreamCipher,
+    BlockCipher, Curve, Encryption, Group, Hash, Integrity, KeyKind, KeyWrap, Prf, SignatureScheme,
+    StreamCipher,
 };
 use keytoll_crypto_api::suite::Suite;
-use keytoll_crypto_api::{Crypto, Digest, KeyPair, PrivateKey, Rejected, Rng, Secret, SigningKey};
+use keytoll_crypto_api::{Crypto, Digest, KeyPair, OnCurve, PrivateKey, Rejected, Rng, Secret, SigningKey};
 use keytoll_native::awslc::const_time_eq;
+use keytoll_native::awslc::ec;
+use keytoll_native::awslc::element::Modulus;
 use keytoll_native::ossl::agreement::{self, Montgomery};
 use keytoll_native::ossl::cipher::{Cipher, rc4, unwrap_key, wrap_key};
-use keytoll_native::ossl::digest;
 use keytoll_native::ossl::key::{self, PublicKey, Scheme};
+use keytoll_native::ossl::{digest, element};
 
 use zeroize::Zeroizing;
 
 use crate::agreement::{Family, draw_scalar, family};
 use crate::cipher::{self, Keyed, check_lengths};
+use crate::curve::{self, Library, Step};
 use crate::keys::{self, KeyError, kind_of_spki};
 use crate::signature::name;
 use crate::{Exponents, Unsupported};
@@ -214,6 +218,10 @@ impl Crypto for Ossl {
         accept(valid).map(|()| secret)
     }
 
+    fn on_curve(&mut self, curve: Curve, operation: OnCurve<'_>) -> Result<Secret, Rejected> {
+        curve::compute(self, curve, operation)
+    }
+
     fn sign(&mut self, key: &SigningKey, scheme: SignatureScheme, parts: &[&[u8]]) -> Vec<u8> {
         let private: &key::PrivateKey = key.inner().expect("the key was adopted by Ossl::adopt");
         native(key.kind, scheme)
@@ -242,6 +250,33 @@ impl Crypto for Ossl {
     fn rsa_decrypt(&mut self, key: &SigningKey, ciphertext: &[u8]) -> Result<Secret, Rejected> {
         let private: &key::PrivateKey = key.inner().expect("the key was adopted by Ossl::adopt");
         private.decrypt_rsa(ciphertext).map(Secret::new).ok_or(Rejected)
+    }
+}
+
+impl Library for Ossl {
+    fn multiply(&self, curve: ec::Curve, point: &[u8], scalar: &[u8], out: &mut [u8]) -> bool {
+        element::multiply(curve, point, scalar, out)
+    }
+
+    fn add(&self, curve: ec::Curve, a: &[u8], b: &[u8], out: &mut [u8]) -> bool {
+        element::add(curve, a, b, out)
+    }
+
+    fn contains(&self, curve: ec::Curve, point: &[u8]) -> bool {
+        element::is_on_curve(curve, point)
+    }
+
+    fn modular(&self, step: Step, modulus: &'static Modulus, a: &[u8], b: &[u8], out: &mut [u8]) {
+        match step {
+            Step::Add => element::modular_sum(a, b, modulus.bytes(), out),
+            Step::Subtract => element::modular_difference(a, b, modulus.bytes(), out),
+            Step::Multiply => element::modular_product(a, b, modulus.bytes(), out),
+            Step::Power => element::modular_power(a, b, modulus.bytes(), out),
+        }
+    }
+
+    fn remainder(&self, number: &[u8], modulus: &[u8], out: &mut [u8]) {
+        element::remainder(number, modulus, out);
     }
 }
 

@@ -1,17 +1,17 @@
 //! The provider that computes, with AWS-LC.
 
 use keytoll_crypto_api::algorithm::{
-    BlockCipher, Encryption, Group, Hash, Integrity, KeyWrap, Prf, SignatureScheme, StreamCipher,
+    BlockCipher, Curve, Encryption, Group, Hash, Integrity, KeyWrap, Prf, SignatureScheme, StreamCipher,
 };
 use keytoll_crypto_api::suite::Suite;
 use keytoll_crypto_api::{
-    Crypto, Digest, KeyPair, PrivateKey, Rejected, Rng, Secret, SigningKey, TrafficKey,
+    Crypto, Digest, KeyPair, OnCurve, PrivateKey, Rejected, Rng, Secret, SigningKey, TrafficKey,
 };
 use keytoll_native::awslc::{const_time_eq, hash, key, rc4};
 
 use crate::agreement::{self, Exponents};
 use crate::cipher::Keyed;
-use crate::{cbc_mac, cipher, hmac, mac, signature, traffic};
+use crate::{cbc_mac, cipher, curve, hmac, mac, signature, traffic};
 
 /// An algorithm that the chosen library does not have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -165,6 +165,10 @@ impl Crypto for Real {
 
     fn agree(&mut self, private: &PrivateKey, peer: &[u8]) -> Result<Secret, Rejected> {
         agreement::agree(private, peer)
+    }
+
+    fn on_curve(&mut self, curve: Curve, operation: OnCurve<'_>) -> Result<Secret, Rejected> {
+        curve::compute(&curve::AwsLc, curve, operation)
     }
 
     fn sign(&mut self, key: &SigningKey, scheme: SignatureScheme, parts: &[&[u8]]) -> Vec<u8> {

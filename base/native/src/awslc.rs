@@ -11,6 +11,7 @@ pub mod aes;
 pub mod bn;
 pub mod des;
 pub mod ec;
+pub mod element;
 pub mod hash;
 pub mod key;
 pub mod modp;

@@ -8,6 +8,7 @@
 pub mod agreement;
 pub mod cipher;
 pub mod digest;
+pub mod element;
 pub mod key;
 
 use std::ffi::{CStr, c_int};
@@ -17,13 +18,13 @@ use openssl_sys as sys;
 
 /// Declares a type that owns an OpenSSL object and frees it when dropped.
 macro_rules! owned {
-    ($(#[$doc:meta])* $name:ident($raw:ty), $free:path) => {
+    ($(#[$doc:meta])* $vis:vis $name:ident($raw:ty), $free:path) => {
         $(#[$doc])*
-        struct $name(std::ptr::NonNull<$raw>);
+        $vis struct $name(std::ptr::NonNull<$raw>);
 
         impl $name {
             /// Takes ownership of a constructor's result; `None` if it failed.
-            fn own(pointer: *mut $raw) -> Option<Self> {
+            $vis fn own(pointer: *mut $raw) -> Option<Self> {
                 let owned = std::ptr::NonNull::new(pointer).map(Self);
                 crate::ossl::succeeded(owned.is_some().into());
                 owned
@@ -31,13 +32,13 @@ macro_rules! owned {
 
             /// The pointer, to lend to the library.
             #[allow(dead_code, reason = "not every type is lent")]
-            fn as_ptr(&self) -> *mut $raw {
+            $vis fn as_ptr(&self) -> *mut $raw {
                 self.0.as_ptr()
             }
 
             /// The pointer, for a library function that takes ownership of the object.
             #[allow(dead_code, reason = "few are taken over")]
-            fn into_raw(self) -> *mut $raw {
+            $vis fn into_raw(self) -> *mut $raw {
                 std::mem::ManuallyDrop::new(self).0.as_ptr()
             }
         }

@@ -4,8 +4,8 @@ use std::iter::once;
 
 use keytoll_crypto::{Exponents, keys};
 use keytoll_crypto_api::algorithm::{
-    BlockCipher, Encryption, Group, Hash, Integrity, KeyKind, KeyWrap, Prf, SignatureScheme, Standing,
-    StreamCipher,
+    BlockCipher, Curve, CurveOperation, Encryption, Group, Hash, Integrity, KeyKind, KeyWrap, Prf,
+    SignatureScheme, Standing, StreamCipher,
 };
 
 use crate::Library;
@@ -19,6 +19,8 @@ pub enum Operation {
     Agree(Group),
     /// Both: what one side computes in a key exchange.
     Exchange(Group),
+    /// A computation in the group of a curve.
+    OnCurve(CurveOperation, Curve),
     /// A signature made.
     Sign(KeyKind, SignatureScheme),
     /// A signature verified, including parsing of the public key.
@@ -64,6 +66,8 @@ pub enum Operation {
 pub enum Family {
     /// Key agreement.
     Groups,
+    /// Computations with the elements of a curve, of which other exchanges are built.
+    Curves,
     /// Signatures.
     Signatures,
     /// RSA encryption.
@@ -84,8 +88,9 @@ pub enum Family {
 
 impl Family {
     /// Every family, in the order of the table.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Groups,
+        Self::Curves,
         Self::Signatures,
         Self::RsaEncryption,
         Self::Ciphers,
@@ -100,6 +105,7 @@ impl Family {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Groups => "groups",
+            Self::Curves => "curves",
             Self::Signatures => "signatures",
             Self::RsaEncryption => "rsa-encryption",
             Self::Ciphers => "ciphers",
@@ -117,6 +123,7 @@ impl Operation {
     pub const fn family(self) -> Family {
         match self {
             Self::Generate(_) | Self::Agree(_) | Self::Exchange(_) => Family::Groups,
+            Self::OnCurve(..) => Family::Curves,
             Self::Sign(..) | Self::Verify(..) => Family::Signatures,
             Self::RsaEncrypt(_) | Self::RsaDecrypt(_) => Family::RsaEncryption,
             Self::Encrypt(_) | Self::Decrypt(_) => Family::Ciphers,
@@ -137,6 +144,7 @@ impl Operation {
             Self::Generate(_) => "generate",
             Self::Agree(_) => "agree",
             Self::Exchange(_) => "exchange",
+            Self::OnCurve(operation, _) => operation.name(),
             Self::Sign(..) => "sign",
             Self::Verify(..) => "verify",
             Self::RsaEncrypt(_) => "rsa-encrypt",
@@ -163,6 +171,7 @@ impl Operation {
     pub fn algorithm(self) -> String {
         match self {
             Self::Generate(group) | Self::Agree(group) | Self::Exchange(group) => group.name().to_owned(),
+            Self::OnCurve(_, curve) => curve.name().to_owned(),
             Self::Sign(kind, scheme) | Self::Verify(kind, scheme) => signature(kind, scheme),
             Self::RsaEncrypt(kind) | Self::RsaDecrypt(kind) => kind.name().to_owned(),
             Self::Encrypt(encryption)
@@ -186,6 +195,7 @@ impl Operation {
     pub fn standing(self) -> Standing {
         match self {
             Self::Generate(group) | Self::Agree(group) | Self::Exchange(group) => group.standing(),
+            Self::OnCurve(_, curve) => curve.standing(),
             Self::Sign(kind, scheme) | Self::Verify(kind, scheme) => kind.standing().max(of_scheme(scheme)),
             // RFC 8017 §7.2: RSAES-PKCS1-v1_5 exists for existing applications only.
             Self::RsaEncrypt(kind) | Self::RsaDecrypt(kind) => kind.standing().max(Standing::Weak),
@@ -316,7 +326,7 @@ pub const fn name_of(exponents: Exponents) -> &'static str {
 
 /// Everything that the library has.
 pub fn all(ask: &Ask, library: Library) -> Vec<Primitive> {
-    let operations = agreements().chain(signatures(ask.every_scheme)).chain(symmetric());
+    let operations = agreements().chain(on_curves()).chain(signatures(ask.every_scheme)).chain(symmetric());
     operations
         .filter(|&operation| library.has(operation))
         .flat_map(|operation| variants(operation, ask))
@@ -346,6 +356,11 @@ pub fn rsa_rc4_sha1(bytes: usize) -> Vec<Primitive> {
 
 fn agreements() -> impl Iterator<Item = Operation> {
     Group::ALL.iter().flat_map(|&group| [Operation::Generate(group), Operation::Agree(group)])
+}
+
+fn on_curves() -> impl Iterator<Item = Operation> {
+    let of = |&operation| Curve::ALL.iter().map(move |&curve| Operation::OnCurve(operation, curve));
+    CurveOperation::ALL.iter().flat_map(of)
 }
 
 fn signatures(every_scheme: bool) -> impl Iterator<Item = Operation> {

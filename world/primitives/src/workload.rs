@@ -5,9 +5,10 @@ use std::hint::black_box;
 
 use keytoll_crypto::{Provider, keys};
 use keytoll_crypto_api::algorithm::{
-    BlockCipher, Encryption, Group, Integrity, KeyKind, KeyWrap, SignatureScheme, StreamCipher,
+    BlockCipher, Curve, CurveOperation, Encryption, Group, Integrity, KeyKind, KeyWrap, SignatureScheme,
+    StreamCipher,
 };
-use keytoll_crypto_api::{Crypto, Rng, Secret, SigningKey, TrafficKey};
+use keytoll_crypto_api::{Crypto, OnCurve, Rng, Secret, SigningKey, TrafficKey};
 
 use crate::Library;
 use crate::catalogue::{Operation, Primitive};
@@ -42,6 +43,7 @@ impl Workloads {
             Operation::Generate(group) => generate(provider, group),
             Operation::Agree(group) => agree(provider, group),
             Operation::Exchange(group) => exchange(provider, group),
+            Operation::OnCurve(operation, curve) => on_curve(provider, operation, curve),
             Operation::Sign(kind, scheme) => sign(provider, self.key(kind), scheme, message),
             Operation::Verify(kind, scheme) => verify(provider, &self.key(kind), scheme, message),
             Operation::RsaEncrypt(kind) => rsa_encrypt(provider, &self.key(kind), message),
@@ -114,6 +116,38 @@ fn exchange(mut provider: Provider, group: Group) -> Box<dyn FnMut()> {
     Box::new(move || {
         let ours = provider.generate(group, &mut rng);
         _ = black_box(provider.agree(&ours.private, black_box(&theirs.public)));
+    })
+}
+
+/// What is used as element, coordinate and scalar is one key pair, whose coordinates have their element.
+fn on_curve(mut provider: Provider, operation: CurveOperation, curve: Curve) -> Box<dyn FnMut()> {
+    let group = match curve {
+        Curve::P256 => Group::Ecp256,
+        Curve::P384 => Group::Ecp384,
+        Curve::P521 => Group::Ecp521,
+    };
+    let mut rng = Rng::named(1, "curve");
+    let (element, other) =
+        (provider.generate(group, &mut rng).public, provider.generate(group, &mut rng).public);
+    let (mut scalar, mut octets) = (vec![0; curve.field_len()], vec![0; curve.field_len() * 3 / 2]);
+    rng.fill(&mut scalar[curve.field_len() / 8..]);
+    rng.fill(&mut octets);
+    let blinding = octets[..=curve.field_len()].to_vec();
+    Box::new(move || {
+        let x = &element[..curve.field_len()];
+        let given = match operation {
+            CurveOperation::Multiply => OnCurve::Multiply { element: &element, scalar: &scalar },
+            CurveOperation::Add => OnCurve::Add(&element, &other),
+            CurveOperation::Invert => OnCurve::Invert(&element),
+            CurveOperation::Check => OnCurve::Check(&element),
+            CurveOperation::Test => OnCurve::Test { x, blinding: &blinding },
+            CurveOperation::Solve => OnCurve::Solve { x, is_odd: true },
+            CurveOperation::Map => OnCurve::Map(&octets),
+            CurveOperation::AddScalars => OnCurve::AddScalars(&scalar, &scalar),
+            CurveOperation::Scalar => OnCurve::Scalar(&octets),
+        };
+        let computed = provider.on_curve(curve, black_box(given));
+        assert!(black_box(computed).is_ok(), "the operands fit");
     })
 }
 

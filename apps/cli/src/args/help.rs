@@ -144,7 +144,7 @@ Examples:
   keytoll crypto --table dh-groups
   keytoll crypto --calibrate costs.json
 
-PRIMITIVE names a family (groups, signatures, rsa-encryption, ciphers, integrity, traffic, prfs, hashes, \
+PRIMITIVE names a family (groups, curves, signatures, rsa-encryption, ciphers, integrity, traffic, prfs, hashes, \
 kernels), an operation (generate, agree, sign, encrypt, …) or an algorithm (x25519, aes128gcm16, …); \
 all parts between slashes must match. Without any, everything is measured, in about half a minute. \
 --calibrate writes a cost table for `keytoll run --crypto table --costs FILE`; otherwise no files are \

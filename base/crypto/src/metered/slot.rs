@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 
 use keytoll_crypto_api::algorithm::{
-    BlockCipher, Encryption, Group, Hash, Integrity, KeyKind, KeyWrap, Prf, SignatureScheme, StreamCipher,
+    BlockCipher, Curve, CurveOperation, Encryption, Group, Hash, Integrity, KeyKind, KeyWrap, Prf,
+    SignatureScheme, StreamCipher,
 };
 
 use crate::keys::kind_of_spki;
@@ -30,6 +31,7 @@ const RSA_ENCRYPT: usize = STREAM + StreamCipher::ALL.len();
 const RSA_DECRYPT: usize = RSA_ENCRYPT + KEYS;
 const WRAP: usize = RSA_DECRYPT + KEYS;
 const UNWRAP: usize = WRAP + KeyWrap::ALL.len();
+const ON_CURVE: usize = UNWRAP + KeyWrap::ALL.len();
 
 /// One more for keys of unknown kind.
 const KEYS: usize = KeyKind::ALL.len() + 1;
@@ -42,7 +44,7 @@ const BARE: usize = 2 * Hash::ALL.len();
 
 impl Slot {
     /// How many there are.
-    pub(super) const COUNT: usize = UNWRAP + KeyWrap::ALL.len();
+    pub(super) const COUNT: usize = ON_CURVE + CurveOperation::ALL.len() * Curve::ALL.len();
 
     /// The index in the table.
     pub(super) const fn index(self) -> usize {
@@ -118,6 +120,10 @@ impl Slot {
         Self(UNWRAP + cipher as usize)
     }
 
+    pub(super) const fn on_curve(curve: Curve, operation: CurveOperation) -> Self {
+        Self(ON_CURVE + operation as usize * Curve::ALL.len() + curve as usize)
+    }
+
     /// Operation and algorithm of every index, in order.
     pub(super) fn all() -> impl Iterator<Item = (&'static str, Algorithm)> {
         simple("hash", Hash::ALL, |a| a.name())
@@ -137,6 +143,7 @@ impl Slot {
             .chain(keys("rsa-decrypt"))
             .chain(simple("wrap", KeyWrap::ALL, |a| a.name()))
             .chain(simple("unwrap", KeyWrap::ALL, |a| a.name()))
+            .chain(CurveOperation::ALL.iter().flat_map(|it| simple(it.name(), Curve::ALL, |a| a.name())))
     }
 }
 
@@ -233,6 +240,8 @@ mod tests {
         assert_eq!(at(Slot::rsa_decrypt(KeyKind::Rsa4096)), ("rsa-decrypt", "rsa4096"));
         assert_eq!(at(Slot::wrap(KeyWrap::Aes256)), ("wrap", "aes256"));
         assert_eq!(at(Slot::unwrap(KeyWrap::Aes128)), ("unwrap", "aes128"));
+        assert_eq!(at(Slot::on_curve(Curve::P384, CurveOperation::Multiply)), ("ec-multiply", "ecp384"));
+        assert_eq!(at(Slot::on_curve(Curve::P521, CurveOperation::Scalar)), ("ec-scalar", "ecp521"));
     }
 
     #[test]

@@ -19,7 +19,7 @@ pub enum Curve {
 
 owned! {
     /// A point.
-    Point(sys::EC_POINT), sys::EC_POINT_clear_free
+    pub(super) Point(sys::EC_POINT), sys::EC_POINT_clear_free
 }
 
 owned! {
@@ -31,7 +31,7 @@ owned! {
 const UNCOMPRESSED: u8 = 4;
 
 /// The longest encoded point: P-521.
-const POINT_LEN_MAX: usize = 1 + 2 * 66;
+pub(super) const POINT_LEN_MAX: usize = 1 + 2 * 66;
 
 impl Curve {
     /// Length of a coordinate and of a scalar.
@@ -120,7 +120,7 @@ impl Curve {
         point
     }
 
-    fn encode(self, point: &Point, out: &mut [u8]) {
+    pub(super) fn encode(self, point: &Point, out: &mut [u8]) {
         let form = sys::point_conversion_form_t::POINT_CONVERSION_UNCOMPRESSED;
         // SAFETY: the point is of this curve, `out` is writable for its length, no scratch space is needed.
         let written = unsafe {
@@ -137,7 +137,7 @@ impl Curve {
     }
 
     /// Decodes x ‖ y; none unless it is on the curve.
-    fn point(self, coordinates: &[u8]) -> Option<Point> {
+    pub(super) fn point(self, coordinates: &[u8]) -> Option<Point> {
         if coordinates.len() != 2 * self.field_len() {
             return None;
         }
@@ -157,12 +157,12 @@ impl Curve {
         succeeded(decoded).then_some(point)
     }
 
-    fn new_point(self) -> Point {
+    pub(super) fn new_point(self) -> Point {
         // SAFETY: the group is one of the library's constants.
         Point::own(unsafe { sys::EC_POINT_new(self.group()) }).expect("libcrypto allocates")
     }
 
-    fn group(self) -> *const sys::EC_GROUP {
+    pub(super) fn group(self) -> *const sys::EC_GROUP {
         // SAFETY: these functions take nothing and return the address of a constant.
         unsafe {
             match self {

@@ -4,8 +4,7 @@ use std::sync::OnceLock;
 
 use aws_lc_sys as sys;
 
-use super::bn::{Bn, Scratch};
-use super::owned::owned;
+use super::bn::{Bn, OddModulus};
 
 /// A safe-prime group with generator 2.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,17 +27,11 @@ pub enum Prime {
     Bits8192,
 }
 
-owned! {
-    /// The Montgomery form of a prime.
-    Montgomery(sys::BN_MONT_CTX), sys::BN_MONT_CTX_free
-}
-
 /// A prime with everything that can be computed before the first exponent is known.
 struct Modulus {
-    prime: Bn,
+    prime: OddModulus,
     two: Bn,
     largest: Bn,
-    montgomery: Montgomery,
 }
 
 // SAFETY: after construction every field is only read, through const pointers.
@@ -66,7 +59,7 @@ impl Prime {
         static BYTES: [OnceLock<Vec<u8>>; 8] = [const { OnceLock::new() }; 8];
         BYTES[self as usize].get_or_init(|| {
             let mut bytes = vec![0; self.value_len()];
-            assert!(self.modulus().prime.write_be(&mut bytes), "the prime fits its own length");
+            assert!(self.modulus().prime.value().write_be(&mut bytes), "the prime fits its own length");
             bytes
         })
     }
@@ -121,14 +114,10 @@ impl Prime {
 
 impl Modulus {
     fn new(prime: Bn) -> Self {
-        let (scratch, largest) = (Scratch::new(), Bn::zero());
-        // SAFETY: all pointers are valid numbers or scratch space.
-        let montgomery = unsafe {
-            sys::BN_sub(largest.as_ptr(), prime.as_ptr(), Bn::from_word(1).as_ptr());
-            sys::BN_MONT_CTX_new_for_modulus(prime.as_ptr(), scratch.as_ptr())
-        };
-        let montgomery = Montgomery::own(montgomery).expect("the modulus is odd");
-        Self { prime, two: Bn::from_word(2), largest, montgomery }
+        let largest = Bn::zero();
+        // SAFETY: valid numbers.
+        unsafe { sys::BN_sub(largest.as_ptr(), prime.as_ptr(), Bn::from_word(1).as_ptr()) };
+        Self { prime: OddModulus::new(prime), two: Bn::from_word(2), largest }
     }
 
     /// Whether 1 < value < p − 1.
@@ -141,19 +130,7 @@ impl Modulus {
     }
 
     fn power(&self, base: &Bn, exponent: &[u8], out: &mut [u8]) {
-        let (result, exponent, scratch) = (Bn::zero(), Bn::from_be(exponent), Scratch::new());
-        // SAFETY: valid numbers and scratch space; the Montgomery form is that of the prime; base < p.
-        let done = unsafe {
-            sys::BN_mod_exp_mont_consttime(
-                result.as_ptr(),
-                base.as_ptr(),
-                exponent.as_ptr(),
-                self.prime.as_ptr(),
-                scratch.as_ptr(),
-                self.montgomery.as_ptr(),
-            )
-        };
-        assert!(super::succeeded(done), "exponentiation fails only without memory");
+        let result = self.prime.power(base, &Bn::from_be(exponent));
         assert!(result.write_be(out), "a residue is no longer than its prime");
     }
 }

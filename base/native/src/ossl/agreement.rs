@@ -10,7 +10,7 @@ use crate::awslc::ec::Curve;
 
 owned! {
     /// A number, wiped when dropped.
-    Bn(sys::BIGNUM), sys::BN_clear_free
+    pub(super) Bn(sys::BIGNUM), sys::BN_clear_free
 }
 
 owned! {
@@ -20,12 +20,12 @@ owned! {
 
 owned! {
     /// A point.
-    Point(sys::EC_POINT), sys::EC_POINT_free
+    pub(super) Point(sys::EC_POINT), sys::EC_POINT_free
 }
 
 owned! {
     /// A key of a Weierstrass curve.
-    EcKey(sys::EC_KEY), sys::EC_KEY_free
+    pub(super) EcKey(sys::EC_KEY), sys::EC_KEY_free
 }
 
 owned! {
@@ -50,16 +50,16 @@ owned! {
 
 unsafe extern "C" {
     /// openssl/ec.h; openssl-sys declares only the one that copies.
-    fn EC_GROUP_get0_order(group: *const sys::EC_GROUP) -> *const sys::BIGNUM;
+    pub(super) fn EC_GROUP_get0_order(group: *const sys::EC_GROUP) -> *const sys::BIGNUM;
     /// openssl/dh.h; openssl-sys declares only the one that strips leading zeros.
     fn DH_compute_key_padded(key: *mut u8, peer: *const sys::BIGNUM, dh: *mut sys::DH) -> std::ffi::c_int;
 }
 
 /// SEC 1 §2.3.3: first byte of a point that is given with both coordinates.
-const UNCOMPRESSED: u8 = 4;
+pub(super) const UNCOMPRESSED: u8 = 4;
 
 /// The longest encoded point: P-521.
-const POINT_LEN_MAX: usize = 1 + 2 * 66;
+pub(super) const POINT_LEN_MAX: usize = 1 + 2 * 66;
 
 /// A Montgomery curve.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -189,7 +189,7 @@ fn ec_with_public(curve: Curve, coordinates: &[u8]) -> Option<EcKey> {
     }
 }
 
-fn ec_empty(curve: Curve) -> EcKey {
+pub(super) fn ec_empty(curve: Curve) -> EcKey {
     let nid = match curve {
         Curve::P256 => sys::NID_X9_62_prime256v1,
         Curve::P384 => sys::NID_secp384r1,
@@ -298,7 +298,7 @@ fn derive(key: &Pkey, peer: &Pkey, out: &mut [u8]) -> bool {
     }
 }
 
-fn number(bytes: &[u8]) -> Bn {
+pub(super) fn number(bytes: &[u8]) -> Bn {
     // SAFETY: the bytes are readable; a null result pointer asks for a new number.
     Bn::own(unsafe { sys::BN_bin2bn(bytes.as_ptr(), int(bytes.len()), null_mut()) })
         .expect("libcrypto allocates")

@@ -127,6 +127,13 @@ impl keytoll_crypto_api::Crypto for NoSignatures {
     ) -> Result<(), keytoll_crypto_api::Rejected> {
         panic!("no signature")
     }
+    fn on_curve(
+        &mut self,
+        _: keytoll_crypto_api::algorithm::Curve,
+        _: keytoll_crypto_api::OnCurve<'_>,
+    ) -> Result<keytoll_crypto_api::Secret, keytoll_crypto_api::Rejected> {
+        panic!("no element by itself")
+    }
     fn rsa_encrypt(&mut self, _: &[u8], _: &[u8]) -> Result<Vec<u8>, keytoll_crypto_api::Rejected> {
         panic!("no RSA")
     }

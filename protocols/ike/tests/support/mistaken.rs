@@ -5,9 +5,11 @@ use std::panic::{self, AssertUnwindSafe};
 
 use keytoll_crypto::Null;
 use keytoll_crypto_api::algorithm::{
-    BlockCipher, Encryption, Group, Hash, Integrity, KeyWrap, Prf, SignatureScheme, StreamCipher,
+    BlockCipher, Curve, Encryption, Group, Hash, Integrity, KeyWrap, Prf, SignatureScheme, StreamCipher,
 };
-use keytoll_crypto_api::{Crypto, Digest, KeyPair, Phase, PrivateKey, Rejected, Rng, Secret, SigningKey};
+use keytoll_crypto_api::{
+    Crypto, Digest, KeyPair, OnCurve, Phase, PrivateKey, Rejected, Rng, Secret, SigningKey,
+};
 use keytoll_engine::{Ctx, Datagram, Engine, Input, Output};
 
 use super::bench::Bench;
@@ -57,6 +59,7 @@ impl Crypto for Mistaken {
             -> Result<(), Rejected>;
         fn generate(group: Group, rng: &mut Rng) -> KeyPair;
         fn agree(private: &PrivateKey, peer: &[u8]) -> Result<Secret, Rejected>;
+        fn on_curve(curve: Curve, operation: OnCurve<'_>) -> Result<Secret, Rejected>;
         fn sign(key: &SigningKey, scheme: SignatureScheme, parts: &[&[u8]]) -> Vec<u8>;
         fn verify(spki: &[u8], scheme: SignatureScheme, parts: &[&[u8]], signature: &[u8]) -> Result<(), Rejected>;
         fn rsa_encrypt(spki: &[u8], message: &[u8]) -> Result<Vec<u8>, Rejected>;

@@ -4,9 +4,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use keytoll_crypto::Real;
 use keytoll_crypto_api::algorithm::{
-    BlockCipher, Encryption, Group, Hash, Integrity, KeyWrap, Prf, SignatureScheme, StreamCipher,
+    BlockCipher, Curve, Encryption, Group, Hash, Integrity, KeyWrap, Prf, SignatureScheme, StreamCipher,
 };
-use keytoll_crypto_api::{Crypto, Digest, KeyPair, Phase, PrivateKey, Rejected, Rng, Secret, SigningKey};
+use keytoll_crypto_api::{
+    Crypto, Digest, KeyPair, OnCurve, Phase, PrivateKey, Rejected, Rng, Secret, SigningKey,
+};
 use keytoll_native::awslc::key::PublicKey;
 
 use super::raw::{Primitive, Sealing};
@@ -114,6 +116,10 @@ impl Crypto for Recorder {
 
     fn rsa_decrypt(&mut self, _key: &SigningKey, _ciphertext: &[u8]) -> Result<Secret, Rejected> {
         unreachable!("no handshake of the benchmark encrypts with RSA")
+    }
+
+    fn on_curve(&mut self, _curve: Curve, _operation: OnCurve<'_>) -> Result<Secret, Rejected> {
+        unreachable!("no handshake of the benchmark computes with elements")
     }
 
     fn generate(&mut self, group: Group, rng: &mut Rng) -> KeyPair {

@@ -1,9 +1,9 @@
 //! A crypto provider for hosts that use none: every call is a bug in the test.
 
 use keytoll_crypto_api::algorithm::{
-    BlockCipher, Encryption, Group, Hash, Integrity, KeyWrap, Prf, SignatureScheme, StreamCipher,
+    BlockCipher, Curve, Encryption, Group, Hash, Integrity, KeyWrap, Prf, SignatureScheme, StreamCipher,
 };
-use keytoll_crypto_api::{Crypto, Digest, KeyPair, PrivateKey, Rejected, Rng, Secret, SigningKey};
+use keytoll_crypto_api::{Crypto, Digest, KeyPair, OnCurve, PrivateKey, Rejected, Rng, Secret, SigningKey};
 
 /// Provides nothing.
 pub(crate) struct NoCrypto;
@@ -75,6 +75,10 @@ impl Crypto for NoCrypto {
 
     fn agree(&mut self, _: &PrivateKey, _: &[u8]) -> Result<Secret, Rejected> {
         unreachable!("toy hosts agree on nothing")
+    }
+
+    fn on_curve(&mut self, _: Curve, _: OnCurve<'_>) -> Result<Secret, Rejected> {
+        unreachable!("toy hosts know no curve")
     }
 
     fn sign(&mut self, _: &SigningKey, _: SignatureScheme, _: &[&[u8]]) -> Vec<u8> {
