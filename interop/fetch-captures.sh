@@ -1,5 +1,6 @@
 #!/bin/sh
-# Fetches the public captures of IKEv2 and IKEv1 with keys that protocols/ike/tests/captures.rs decrypts.
+# Fetches the public captures with keys that tests decrypt: of IKEv2 and IKEv1 (protocols/ike/tests/captures.rs), and of wireless
+# LANs (world/decode/tests/wlan_captures.rs).
 #
 # They are test data of the Debian source package `wireshark` (47 MB, GPL): fetched by package name, never vendored.
 #
@@ -13,8 +14,9 @@ mkdir -p "$captures"
 captures=$(cd "$captures" && pwd)
 complete=$captures/.complete
 
-# Captures fetched before there were those of IKEv1 are fetched again.
-if [ -e "$complete" ] && [ -e "$captures/test/config/ikev1_decryption_table.tmpl" ]; then
+# Captures fetched before there were those of IKEv1 and of wireless LANs are fetched again.
+if [ -e "$complete" ] && [ -e "$captures/test/config/ikev1_decryption_table.tmpl" ] &&
+    [ -e "$captures/test/config/80211_keys.tmpl" ]; then
     echo "captures are in $captures"
     exit 0
 fi
@@ -26,7 +28,8 @@ tarball=$(ls "$work"/wireshark_*.orig.tar.* | grep -v '\.asc$' | head -n 1)
 
 tar --extract --file "$tarball" --wildcards --strip-components=1 --directory "$captures" \
     '*/test/captures/ikev2-decrypt-*' '*/test/config/ikev2_decryption_table.tmpl' \
-    '*/test/captures/ikev1-*' '*/test/config/ikev1_decryption_table.tmpl' '*/test/suite_decryption.py'
+    '*/test/captures/ikev1-*' '*/test/config/ikev1_decryption_table.tmpl' '*/test/suite_decryption.py' \
+    '*/test/captures/owe.*' '*/test/captures/wep.*' '*/test/captures/wpa*' '*/test/config/80211_keys.tmpl'
 cd "$captures"
 gunzip --force test/captures/*.gz
 rm -rf "$work"

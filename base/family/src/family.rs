@@ -12,6 +12,7 @@ use keytoll_trace::{Message, Node, Protocol, Revealed};
 use crate::book::Book;
 use crate::conversation::{Conversation, Judgement};
 use crate::keys::{KeyLine, KeyTable, Tables};
+use crate::on_air::OnAir;
 use crate::passed::Passed;
 use crate::recognise::{Chunks, Framing, OnLan, Recogniser};
 use crate::words::Dissected;
@@ -52,6 +53,11 @@ pub trait Family: Sync {
 
     /// Its PDUs in frames of a LAN.
     fn on_lan(&self) -> Option<OnLan> {
+        None
+    }
+
+    /// What takes frames of a wireless LAN apart, with the keys that these tables hold.
+    fn on_air(&self, _tables: &mut Tables) -> Option<Box<dyn OnAir>> {
         None
     }
 

@@ -21,6 +21,7 @@ pub mod conversation;
 pub mod entry;
 pub mod family;
 pub mod keys;
+pub mod on_air;
 pub mod passed;
 pub mod recognise;
 pub mod simple;
@@ -31,6 +32,7 @@ pub use conversation::{About, Conversation, Ends, Ids, Judgement, Kind, Method, 
 pub use entry::{Access, Content, Entry, Sent};
 pub use family::{Analyser, Families, Family, Flow, InnerMethod, Words};
 pub use keys::{KeyLine, KeyTable, Tables};
+pub use on_air::{Aired, OnAir};
 pub use passed::{Cut, Passed};
 pub use recognise::{ByPort, Chunks, Framing, LearntPorts, OnLan, Recogniser, Udp};
 pub use simple::Simple;

@@ -6,9 +6,11 @@
 mod bits;
 pub mod dot1x;
 pub mod eapol;
+pub mod family;
 pub mod frame;
 pub mod handshake;
 pub mod keys;
+pub mod names;
 pub mod suite;
 
 pub use suite::{Akm, Cipher};

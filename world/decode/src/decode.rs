@@ -32,8 +32,8 @@ pub struct Decoded {
 ///
 /// # Errors
 /// When it is not a capture.
-pub fn decode(input: impl BufRead, keys: Keys) -> Result<Decoded, ReadError> {
-    let mut packets = Packets::new(keys.families());
+pub fn decode(input: impl BufRead, mut keys: Keys) -> Result<Decoded, ReadError> {
+    let mut packets = Packets::with_keys(&mut keys);
     let mut tracker = Tracker::new(keys);
     let (mut frames, mut begins_ns, mut error) = (0, None, None);
     for frame in Capture::new(input)? {
@@ -49,7 +49,7 @@ pub fn decode(input: impl BufRead, keys: Keys) -> Result<Decoded, ReadError> {
     packets.finish().iter().for_each(|passed| tracker.add(passed));
     Ok(Decoded {
         left_out: tracker.left_out(),
-        opened: tracker.opened(),
+        opened: tracker.opened() + packets.opened(),
         conversations: tracker.finish(),
         frames,
         begins_ns,

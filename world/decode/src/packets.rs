@@ -5,10 +5,12 @@
 //!   Frame --link--> IP packet --fragments--> whole packet --UDP, IP protocols, ICMP--> Passed
 //!                                                         '--TCP streams, SCTP chunks--> message --> Passed
 //!         '-------> PDU of a LAN --> Passed
+//!         '-------> frame of a wireless LAN --> IP packet, PDU, or message of its family
 //! ```
 //!
 //! Other packets are counted by kind ([`Skipped`]), and reassembly buffers are limited.
 
+mod air;
 mod fragments;
 mod lan;
 mod link;
@@ -27,6 +29,8 @@ use keytoll_net::{Addr, Socket, udp};
 
 use crate::passage;
 use crate::read::Frame;
+use crate::tables::Keys;
+use air::Air;
 use fragments::Fragments;
 use repeats::Repeats;
 use sctp::Sctp;
@@ -100,12 +104,19 @@ pub struct Packets {
     streams: Streams,
     sctp: Sctp,
     repeats: Repeats,
+    air: Air,
     skipped: Skipped,
 }
 
 impl Packets {
     /// For captures with packets of these families.
     pub fn new(families: Families) -> Self {
+        Self::with_keys(&mut Keys::none(families))
+    }
+
+    /// For captures with frames of wireless LANs that these keys open.
+    pub(crate) fn with_keys(keys: &mut Keys) -> Self {
+        let families = keys.families();
         Self {
             families,
             recognisers: families.iter().filter_map(|family| family.recogniser()).collect(),
@@ -113,6 +124,7 @@ impl Packets {
             streams: Streams::new(families),
             sctp: Sctp::new(families),
             repeats: Repeats::default(),
+            air: Air::new(keys.take_on_air()),
             skipped: Skipped::default(),
         }
     }
@@ -137,6 +149,11 @@ impl Packets {
         given_up.into_iter().flat_map(|packet| self.transport(packet)).collect()
     }
 
+    /// Frames of wireless LANs that were decrypted so far.
+    pub(crate) fn opened(&self) -> u64 {
+        self.air.opened()
+    }
+
     /// The skipped packets so far.
     pub const fn skipped(&self) -> &Skipped {
         &self.skipped
@@ -144,6 +161,16 @@ impl Packets {
 
     fn part(&mut self, frame: &Frame) -> Result<Part, String> {
         match link::carried(frame)? {
+            link::Carried::Air(bytes) => match self.air.take(bytes)? {
+                air::Taken::Message(message) => self.message(frame, message).map(Part::Lan),
+                air::Taken::Pdu(pdu) => self.carried(frame, pdu.carried()?),
+            },
+            carried => self.carried(frame, carried),
+        }
+    }
+
+    fn carried(&mut self, frame: &Frame, carried: link::Carried<'_>) -> Result<Part, String> {
+        match carried {
             link::Carried::Ip(network) => {
                 let piece = Piece::read(network.version, network.packet)?;
                 let origin = self.origin(frame, network.direction, repeats::of_piece(&piece))?;
@@ -157,7 +184,14 @@ impl Packets {
                 let origin = self.origin(frame, lan.direction, repeats::of_pdu(&lan))?;
                 lan.take(&known, origin, is_cut.then_some(Cut::Captured)).map(Part::Lan)
             }
+            link::Carried::Air(_) => Err("802.11 in 802.11".to_owned()),
         }
+    }
+
+    /// A message of a wireless LAN's family.
+    fn message(&mut self, frame: &Frame, message: air::Message) -> Result<Passed, String> {
+        let origin = self.origin(frame, 0, message.digest())?;
+        Ok(message.passed(frame, &origin))
     }
 
     /// The position of a frame, unless its contents were captured on another interface before.

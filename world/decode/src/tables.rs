@@ -8,7 +8,7 @@ use std::fmt;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use keytoll_family::{Analyser, Families, Tables};
+use keytoll_family::{Analyser, Families, OnAir, Tables};
 use keytoll_trace::regular;
 
 /// The limit on the length of a table, in bytes.
@@ -20,6 +20,7 @@ const PREFERENCES_FILE: &str = "preferences";
 pub struct Keys {
     families: Families,
     analysers: Vec<Option<Box<dyn Analyser>>>,
+    on_air: Vec<Box<dyn OnAir>>,
     unusable: u64,
 }
 
@@ -76,7 +77,8 @@ impl Keys {
 
     fn of(families: Families, mut tables: Tables) -> Self {
         let analysers = families.iter().map(|family| family.analyser(&mut tables)).collect();
-        Self { families, analysers, unusable: tables.unusable() }
+        let on_air = families.iter().filter_map(|family| family.on_air(&mut tables)).collect();
+        Self { families, analysers, on_air, unusable: tables.unusable() }
     }
 
     /// Unusable lines: damaged, or with unknown algorithms.
@@ -86,12 +88,18 @@ impl Keys {
 
     /// The number of keys.
     pub fn count(&self) -> usize {
-        self.analysers.iter().flatten().map(|analyser| analyser.keys()).sum()
+        let of_frames = self.on_air.iter().map(|on_air| on_air.keys());
+        self.analysers.iter().flatten().map(|analyser| analyser.keys()).chain(of_frames).sum()
     }
 
     /// The families that they are for.
     pub const fn families(&self) -> Families {
         self.families
+    }
+
+    /// What takes frames of wireless LANs apart, with the keys for it, which are then gone from here.
+    pub(crate) fn take_on_air(&mut self) -> Vec<Box<dyn OnAir>> {
+        std::mem::take(&mut self.on_air)
     }
 
     pub(crate) fn into_parts(self) -> (Families, Vec<Option<Box<dyn Analyser>>>) {

@@ -30,6 +30,7 @@ use keytoll_rig::{Layout, Placement, Prepared, Rig, Setup, SharedSecret};
 use keytoll_scenario::catalogue::Method;
 use keytoll_scenario::plan::{Plan, RowPlan};
 use keytoll_tls::family::TlsFamily;
+use keytoll_wlan::family::WlanFamily;
 
 use ike::IkeRig;
 
@@ -51,6 +52,7 @@ pub static FAMILIES: Families = &[
     &RadiusFamily,
     &DiameterFamily,
     &EapFamily,
+    &WlanFamily,
     &TlsFamily,
     &keytoll_knock::Knock,
 ];

@@ -26,7 +26,7 @@ pub enum Eap {
 
 /// RFC 3748 §4.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Code {
+pub(crate) enum Code {
     Request,
     Response,
     Success,
@@ -35,15 +35,15 @@ pub(super) enum Code {
 
 /// The header of an EAP packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Header {
-    pub(super) code: Code,
-    pub(super) identifier: u8,
+pub(crate) struct Header {
+    pub(crate) code: Code,
+    pub(crate) identifier: u8,
 }
 
 impl Header {
     /// The header, and the packet without what follows it.
     // RFC 3748 §4: octets outside the range of the Length field are ignored; a packet shorter than that is discarded.
-    pub(super) fn read(bytes: &[u8]) -> Result<(Self, &[u8]), DecodeError> {
+    pub(crate) fn read(bytes: &[u8]) -> Result<(Self, &[u8]), DecodeError> {
         let mut r = Reader::new(bytes);
         let at = r;
         let code = match r.u8("EAP code")? {
@@ -63,7 +63,7 @@ impl Header {
     }
 }
 
-const HEADER_LEN: usize = 4;
+pub(crate) const HEADER_LEN: usize = 4;
 
 #[cfg(test)]
 mod tests {

@@ -12,7 +12,7 @@
 //! and take what EAP makes of them ([`Eap`]).
 
 mod authenticator;
-mod eap;
+pub(crate) mod eap;
 mod port;
 mod supplicant;
 pub mod wep_keys;

@@ -3,7 +3,7 @@
 //!   Descriptor Type(1) Key Information(2) Key Length(2) Key Replay Counter(8) Key Nonce(32) EAPOL-Key IV(16) Key RSC(8)
 //!   Reserved(8) Key MIC(0, 16, 24 or 32) Key Data Length(2) Key Data(*)
 
-use keytoll_net::wire::{DecodeError, Problem, Reader, Writer};
+use keytoll_net::wire::{DecodeError, Problem, Writer};
 
 use super::information::KeyInformation;
 use super::key::{DescriptorType, Signed, Unsigned};
@@ -56,7 +56,7 @@ impl<'a> RsnKey<'a> {
     /// Reads a PDU under an AKM whose MIC has `mic_len` octets ([`crate::Akm::mic_len`]).
     ///
     /// # Errors
-    /// If it is no such frame, is cut short, or the key data do not fill it.
+    /// If it is no such frame, is cut short, or has no room for its key data.
     pub fn read(bytes: &'a [u8], mic_len: usize) -> Result<(Self, Signed<'a>), DecodeError> {
         let pdu = Pdu::read(bytes)?;
         let whole = &bytes[..pdu.len()];
@@ -71,7 +71,13 @@ impl<'a> RsnKey<'a> {
         r.skip(8, "EAPOL-Key reserved")?;
         let mic_at = r.offset();
         r.skip(mic_len, "EAPOL-Key MIC")?;
-        let key_data = key_data(&mut r)?;
+        let at = r;
+        let len = r.u16("EAPOL-Key key data length")?;
+        // hostapd 2.10 leaves room for a PMKID behind the empty key data of Suite B's first message: what follows is ignored.
+        if usize::from(len) > r.len() {
+            return Err(at.error("EAPOL-Key key data length", Problem::Length(len.into())));
+        }
+        let key_data = r.take(len.into(), "EAPOL-Key key data")?;
         let signed = Signed::new(whole, mic_at..mic_at + mic_len);
         Ok((Self { descriptor, information, key_len, replay_counter, nonce, iv, rsc, key_data }, signed))
     }
@@ -81,8 +87,12 @@ impl<'a> RsnKey<'a> {
     /// # Errors
     /// As of [`RsnKey::read`]; the error is about the commonest length.
     pub fn read_of_any_akm(bytes: &'a [u8]) -> Result<(Self, Signed<'a>), DecodeError> {
-        let with = |mic_len| Self::read(bytes, mic_len);
-        MIC_LENS.into_iter().find_map(|len| with(len).ok()).map_or_else(|| with(MIC_LENS[0]), Ok)
+        let len = Pdu::read(bytes)?.len();
+        let filling = MIC_LENS.into_iter().find_map(|mic_len| {
+            let read = Self::read(bytes, mic_len).ok()?;
+            (MIC_AT + mic_len + 2 + read.0.key_data.len() == len).then_some(read)
+        });
+        filling.map_or_else(|| Self::read(bytes, MIC_LENS[0]), Ok)
     }
 
     /// The PDU with room for a MIC of `mic_len` octets.
@@ -109,15 +119,6 @@ impl<'a> RsnKey<'a> {
     pub const fn packet_number(&self) -> u64 {
         u64::from_le_bytes(self.rsc) & 0xffff_ffff_ffff
     }
-}
-
-fn key_data<'a>(r: &mut Reader<'a>) -> Result<&'a [u8], DecodeError> {
-    let at = *r;
-    let len = r.u16("EAPOL-Key key data length")?;
-    if usize::from(len) != r.len() {
-        return Err(at.error("EAPOL-Key key data length", Problem::Length(len.into())));
-    }
-    Ok(r.rest())
 }
 
 #[cfg(test)]
@@ -175,6 +176,13 @@ mod tests {
             let (read, signed) = RsnKey::read_of_any_akm(&bytes).unwrap();
             assert_eq!((read, signed.mic().len()), (frame(&[0xdd; 22]), mic_len));
         }
+    }
+
+    #[test]
+    fn room_behind_key_data_is_ignored() {
+        let mut bytes = frame(&[7; 22]).write(2, 24).unsigned();
+        bytes[105..107].copy_from_slice(&[0, 0]);
+        assert_eq!(RsnKey::read(&bytes, 24).unwrap().0, frame(&[]));
     }
 
     #[test]

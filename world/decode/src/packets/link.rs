@@ -2,6 +2,7 @@
 
 use keytoll_net::ip::Version;
 
+use super::air;
 use super::lan::Lan;
 use crate::read::Frame;
 
@@ -10,6 +11,8 @@ use crate::read::Frame;
 pub(super) enum Carried<'a> {
     Ip(Network<'a>),
     Lan(Lan<'a>),
+    /// A frame of a wireless LAN, without its frame check sequence.
+    Air(&'a [u8]),
 }
 
 /// An IP packet.
@@ -23,8 +26,10 @@ pub(super) struct Network<'a> {
 
 const LINKTYPE_NULL: u16 = 0;
 const LINKTYPE_ETHERNET: u16 = 1;
+const LINKTYPE_IEEE802_11: u16 = 105;
 const LINKTYPE_LOOP: u16 = 108;
 const LINKTYPE_LINUX_SLL: u16 = 113;
+const LINKTYPE_IEEE802_11_RADIOTAP: u16 = 127;
 const LINKTYPE_IPV4: u16 = 228;
 const LINKTYPE_IPV6: u16 = 229;
 const LINKTYPE_LINUX_SLL2: u16 = 276;
@@ -34,10 +39,10 @@ const VLAN_TAGS_MAX: usize = 4;
 
 /// The direction of a frame according to the link layer.
 #[derive(Debug, Clone, Copy, Default)]
-struct Way {
-    direction: u32,
-    from: Option<[u8; 6]>,
-    to: Option<[u8; 6]>,
+pub(super) struct Way {
+    pub(super) direction: u32,
+    pub(super) from: Option<[u8; 6]>,
+    pub(super) to: Option<[u8; 6]>,
 }
 
 impl Way {
@@ -58,6 +63,8 @@ pub(super) fn carried(frame: &Frame) -> Result<Carried<'_>, String> {
         LINKTYPE_IPV4 => Ok(ip(Version::V4, bytes)),
         LINKTYPE_IPV6 => Ok(ip(Version::V6, bytes)),
         LINKTYPE_NULL | LINKTYPE_LOOP => bytes.split_first_chunk().ok_or_else(short).and_then(family),
+        LINKTYPE_IEEE802_11 => Ok(Carried::Air(bytes)),
+        LINKTYPE_IEEE802_11_RADIOTAP => air::behind_radiotap(bytes, frame.original_bytes).map(Carried::Air),
         LINKTYPE_LINUX_SLL => cooked(bytes).ok_or_else(short)?,
         LINKTYPE_LINUX_SLL2 => cooked2(bytes).ok_or_else(short)?,
         other => Err(format!("link type {other}")),
@@ -85,7 +92,7 @@ fn ethernet(bytes: &[u8]) -> Option<Result<Carried<'_>, String>> {
     Some(Err("too many VLAN tags".to_owned()))
 }
 
-fn of_ether_type(ether_type: u16, packet: &[u8], way: Way) -> Result<Carried<'_>, String> {
+pub(super) fn of_ether_type(ether_type: u16, packet: &[u8], way: Way) -> Result<Carried<'_>, String> {
     let version = match ether_type {
         0x0800 => Version::V4,
         0x86dd => Version::V6,

@@ -1,12 +1,12 @@
 //! Who is whose, and what it comes to.
 
-use keytoll_eap::family::eapol::WLAN;
 use keytoll_eap::packet::{MethodType, failure, request, response, success};
 use keytoll_engine::Datagram;
 use keytoll_family::Outcome;
 use keytoll_net::Addr;
 use keytoll_radius::RADIUS;
 use keytoll_rigs::FAMILIES;
+use keytoll_wlan::names::EAPOL;
 use proptest::prelude::*;
 
 use super::*;
@@ -51,7 +51,7 @@ impl Lan {
             frame: self.frame,
             packets: 1,
             wire_bytes: u32::try_from(bytes.len()).unwrap(),
-            datagram: Datagram { protocol: WLAN, from, to: to.unwrap_or(from), bytes },
+            datagram: Datagram { protocol: EAPOL, from, to: to.unwrap_or(from), bytes },
             is_receiver_known: to.is_some(),
             cut: None,
             fate: None,

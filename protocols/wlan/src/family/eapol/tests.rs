@@ -12,7 +12,8 @@ fn pdu(kind: u8, body: &[u8]) -> Vec<u8> {
 /// An EAPOL-Key frame with the RSN descriptor.
 fn rsn_key(information: u16, mic_len: usize, data_len: u16) -> Vec<u8> {
     let fixed =
-        [&[DESCRIPTOR_RSN], &information.to_be_bytes()[..], &[0, 16], &[0, 0, 0, 0, 0, 0, 0, 7]].concat();
+        [&[DescriptorType::RSN.0], &information.to_be_bytes()[..], &[0, 16], &[0, 0, 0, 0, 0, 0, 0, 7]]
+            .concat();
     let data = [&data_len.to_be_bytes()[..], &vec![5; data_len.into()]].concat();
     pdu(3, &[fixed, vec![9; 32 + 16 + 8 + 8 + mic_len], data].concat())
 }
@@ -78,7 +79,7 @@ fn what_is_cut_short_names_its_field_and_offset() {
         (4, "key length", 7),
         (12, "replay counter", 9),
         (44, "nonce", 17),
-        (60, "key IV", 49),
+        (60, "IV", 49),
         (68, "RSC", 65),
         (76, "reserved", 73),
         (92, "MIC", 81),
@@ -100,8 +101,8 @@ fn padding_behind_the_body_is_no_part_of_it() {
 
 #[test]
 fn the_key_of_802_1x_2004_is_known() {
-    let body =
-        [&[DESCRIPTOR_RC4, 0, 13][..], &[0, 0, 0, 0, 0, 0, 0, 3], &[4; 16], &[0x81], &[6; 16]].concat();
+    let body = [&[DescriptorType::RC4.0, 0, 13][..], &[0, 0, 0, 0, 0, 0, 0, 3], &[4; 16], &[0x81], &[6; 16]]
+        .concat();
     let dissected = read(&pdu(3, &body)).unwrap();
     let told = dissected.parts.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
     assert_eq!(told, "EAPOL(version 2), descriptor(RC4), pairwise key(1), replay counter(3)");

@@ -1,4 +1,4 @@
-//! EAPOL: what one supplicant and one authenticator say to each other is one conversation (IEEE 802.1X-2020 §8), until EAP has
+//! What one supplicant and one authenticator say to each other is one conversation (IEEE 802.1X-2020 §8), until EAP has
 //! ended (RFC 3748 §4.2) and somebody begins anew. The handshakes that use its key belong to it.
 //!
 //! Only the content tells who is who. Both may speak to the group address, and cooked captures keep no receiver at all: then
@@ -11,10 +11,11 @@ use keytoll_engine::trace::Node;
 use keytoll_family::{Book, Content, Dissected, Entry, Kind, Passed, Place};
 use keytoll_net::Addr;
 
-use super::{Body, Eapol, Handshake, Key};
-use crate::packet::{MethodType, Packet};
+use super::eap::{Code, Eap};
+use super::eapol::{Body, Eapol, Handshake, Key};
+use super::management::{Managed, Step};
 
-/// What is known of EAPOL.
+/// What is known of stations and access points.
 #[derive(Debug, Default)]
 pub(super) struct Dialogues {
     /// The latest conversation of a supplicant and an authenticator.
@@ -75,12 +76,20 @@ enum Stage {
 enum Sort {
     Start,
     Logoff,
-    Request { identity: bool, identifier: u8 },
-    Response { identity: bool, identifier: u8 },
+    Request {
+        identity: bool,
+        identifier: u8,
+    },
+    Response {
+        identity: bool,
+        identifier: u8,
+    },
     Success,
     Failure,
     Handshake(Handshake),
     Key,
+    /// A management frame.
+    Managed(Step, Role),
     Unreadable,
 }
 
@@ -104,7 +113,19 @@ impl Sort {
         match self {
             Self::Start | Self::Request { .. } | Self::Response { .. } => true,
             Self::Handshake(handshake) => handshake.asks(),
+            Self::Managed(Step::Authentication { .. } | Step::Association, Role::Supplicant) => true,
             _ => false,
+        }
+    }
+
+    /// The kind of a conversation that begins with it.
+    const fn kind(self) -> Kind {
+        match self {
+            Self::Unreadable => Kind::UNREADABLE,
+            // Somebody who only leaves is not authenticated.
+            Self::Managed(Step::Farewell | Step::Other, _) => Kind::of("wlan", "802.11").without_end(),
+            Self::Managed(..) => Kind::of("wlan", "802.11"),
+            _ => Kind::of("eapol", "EAPOL"),
         }
     }
 
@@ -117,6 +138,9 @@ impl Sort {
             // RFC 3748 §4.1: the identifier of a response is that of the request.
             (Self::Response { identifier, .. }, Self::Request { identifier: of, .. }) => identifier == of,
             (Self::Handshake(this), Self::Handshake(before)) => this.answers() == Some(before),
+            (Self::Managed(this, role), Self::Managed(before, asked_by)) => {
+                role != asked_by && this.answers(before)
+            }
             _ => false,
         }
     }
@@ -127,6 +151,8 @@ struct Said {
     role: Role,
     sort: Sort,
     digest: u64,
+    /// Whether it refuses what was asked for, or ends what there was.
+    refuses: bool,
 }
 
 impl Dialogues {
@@ -153,6 +179,11 @@ impl Dialogues {
     }
 
     fn said(&self, passed: &Passed, content: &dyn Content) -> Said {
+        if let Some(managed) = content.of::<Managed>() {
+            let role = if managed.from_access_point { Role::Authenticator } else { Role::Supplicant };
+            let sort = Sort::Managed(managed.step, role);
+            return Said { role, sort, digest: digest(passed, content), refuses: managed.refusal.is_some() };
+        }
         let (role, sort) = match content.of::<Eapol>().map(|eapol| &eapol.body) {
             Some(Body::Eap(eap)) => (None, sort_of(eap)),
             Some(Body::Start) => (Some(Role::Supplicant), Sort::Start),
@@ -168,7 +199,7 @@ impl Dialogues {
             }
             _ => Role::Supplicant,
         });
-        Said { role, sort, digest: digest(passed, content) }
+        Said { role, sort, digest: digest(passed, content), refuses: false }
     }
 
     /// The conversation of a message: a known one that it may go on with, or a new one.
@@ -178,11 +209,7 @@ impl Dialogues {
         let known = known.filter(|known| !self.dialogues[known].is_restarted_by(said));
         let conversation = match known {
             Some(known) => known,
-            None => {
-                let kind =
-                    if said.sort == Sort::Unreadable { Kind::UNREADABLE } else { Kind::of("eapol", "EAPOL") };
-                book.begin(kind)?
-            }
+            None => book.begin(said.sort.kind())?,
         };
         // What cannot be read tells nobody's role.
         if said.sort != Sort::Unreadable {
@@ -286,6 +313,11 @@ impl Dialogue {
         self.latest.keys().any(is_eap)
     }
 
+    /// Whether it is about an association, in which a handshake renews keys.
+    fn has_association(&self) -> bool {
+        self.latest.keys().any(|sort| matches!(sort, Sort::Managed(Step::Association, _)))
+    }
+
     /// Where the message passed first that this one repeats.
     fn original(&self, said: &Said) -> Option<Place> {
         let (digest, place) = self.latest.get(&said.sort.slot())?;
@@ -304,7 +336,10 @@ impl Dialogue {
             Sort::Request { identity: false, .. } => self.stage == Stage::Over && !is_latest,
             // After EAP, handshakes are what it was for; without it each is an authentication.
             Sort::Handshake(Handshake::FourWay(1)) => {
-                self.stage == Stage::Over && !self.has_eap() && !is_latest
+                self.stage == Stage::Over && !self.has_eap() && !self.has_association() && !is_latest
+            }
+            Sort::Managed(Step::Authentication { sequence: 1 }, Role::Supplicant) => {
+                (self.stage > Stage::Begun || self.has_association()) && !is_latest
             }
             _ => false,
         }
@@ -326,6 +361,7 @@ impl Dialogue {
         self.stage = match said.sort {
             Sort::Success | Sort::Failure | Sort::Logoff => Stage::Over,
             Sort::Handshake(Handshake::FourWay(4)) if is_alone => Stage::Over,
+            Sort::Managed(..) if said.refuses => Stage::Over,
             Sort::Response { identity: false, .. } => self.stage.max(Stage::Method),
             _ => self.stage,
         };
@@ -349,24 +385,23 @@ const fn is_group(addr: Addr) -> bool {
 }
 
 fn sort_of(eap: &[u8]) -> Sort {
-    match Packet::read(eap) {
-        Ok(Packet::Request(message)) => {
-            let identity = message.kind == MethodType::IDENTITY;
-            Sort::Request { identity, identifier: message.identifier }
-        }
-        Ok(Packet::Response(message)) => {
-            let identity = message.kind == MethodType::IDENTITY;
-            Sort::Response { identity, identifier: message.identifier }
-        }
-        Ok(Packet::Success(_)) => Sort::Success,
-        Ok(Packet::Failure(_)) => Sort::Failure,
-        Err(_) => Sort::Unreadable,
+    let Some(eap) = Eap::read(eap) else { return Sort::Unreadable };
+    let (identity, identifier) = (eap.is_identity(), eap.identifier);
+    match eap.code {
+        Code::Request => Sort::Request { identity, identifier },
+        Code::Response => Sort::Response { identity, identifier },
+        Code::Success => Sort::Success,
+        Code::Failure => Sort::Failure,
     }
 }
 
 /// What tells a message from others of its sort, and not from itself sent again. The version is of no matter.
 fn digest(passed: &Passed, content: &dyn Content) -> u64 {
     let mut hasher = DefaultHasher::new();
+    if let Some(managed) = content.of::<Managed>() {
+        managed.body.hash(&mut hasher);
+        return hasher.finish();
+    }
     match content.of::<Eapol>().map(|eapol| &eapol.body) {
         Some(Body::Eap(eap)) => eap.hash(&mut hasher),
         Some(Body::Start | Body::Logoff) => {}

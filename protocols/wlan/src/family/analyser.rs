@@ -1,0 +1,156 @@
+//! What follows stations and access points through a capture, and what is said of an authentication once all of it has passed.
+
+use keytoll_crypto_api::Crypto;
+use keytoll_engine::trace::Node;
+use keytoll_family::{
+    Access, Analyser, Book, Conversation, Dissected, Entry, Judgement, Method, Opening, Outcome, Passed,
+};
+
+use super::dialogues::Dialogues;
+use super::eapol::{self, Body, Eapol, Handshake, Key};
+use super::management::{self, Managed, Step};
+use crate::frame::AuthenticationAlgorithm;
+use crate::names::{self, WLAN};
+
+/// RFC 3748 §4.
+const SUCCESS: u8 = 3;
+const FAILURE: u8 = 4;
+
+/// Follows stations and access points.
+#[derive(Default)]
+pub(super) struct WlanAnalyser(Dialogues);
+
+impl Analyser for WlanAnalyser {
+    fn dissect(&mut self, passed: &Passed, _: &mut dyn Crypto) -> Dissected {
+        let bytes = &passed.datagram.bytes;
+        if passed.datagram.protocol == WLAN { management::dissect(bytes) } else { eapol::dissect(bytes) }
+    }
+
+    /// A message that is sent again is told from others by the dialogue that it belongs to, not by its bytes.
+    fn file(
+        &mut self,
+        passed: &Passed,
+        dissected: Dissected,
+        _: Option<u64>,
+        book: &mut Book,
+        _: &mut dyn Crypto,
+    ) {
+        self.0.file(passed, dissected, book);
+    }
+
+    fn judge(&self, _: usize, conversation: &Conversation) -> Judgement {
+        let outcome = outcome(conversation.deciding());
+        Judgement { outcome, method: method(conversation), ..Judgement::default() }
+    }
+}
+
+fn body(entry: &Entry) -> Option<&Body> {
+    entry.content.of::<Eapol>().map(|eapol| &eapol.body)
+}
+
+/// What a message decides.
+fn decided(entries: &[Entry], at: usize, has_eap: bool) -> Option<Outcome> {
+    let entry = &entries[at];
+    if let Some(managed) = entry.content.of::<Managed>() {
+        return decided_by_frame(entries, at, managed);
+    }
+    match body(entry)? {
+        Body::Eap(eap) if eap.first() == Some(&FAILURE) => Some(rejected(entries, at)),
+        Body::Eap(eap) if eap.first() == Some(&SUCCESS) => Some(Outcome::Established(at)),
+        Body::Key(Key { handshake: Some(Handshake::FourWay(4)), .. }) if !has_eap => {
+            Some(Outcome::Established(at))
+        }
+        _ => None,
+    }
+}
+
+/// A refusal decides, and the answer to an association that nothing protects, or for which keys are there already.
+fn decided_by_frame(entries: &[Entry], at: usize, managed: &Managed) -> Option<Outcome> {
+    let earlier = || entries[..at].iter().filter_map(|entry| entry.content.of::<Managed>());
+    if let Some(why) = &managed.refusal {
+        // Who leaves first of all leaves an association that the capture does not show.
+        let is_first = managed.step == Step::Farewell && at == 0;
+        return (!is_first).then(|| Outcome::Failed { by: entries[at].ends.0, why: why.clone(), at });
+    }
+    let is_answer = managed.step == Step::Association && managed.from_access_point;
+    let is_open = earlier().any(|managed| managed.step == Step::Association)
+        && !earlier().any(|managed| managed.chosen.is_some());
+    // 802.11-2020 §13.5: keys are there at once, while a first association in a mobility domain has an FTE for the 4-way handshake.
+    let is_transition =
+        earlier().any(|managed| managed.algorithm == Some(AuthenticationAlgorithm::FAST_BSS_TRANSITION));
+    (is_answer && (is_open || (managed.has_fte && is_transition))).then_some(Outcome::Established(at))
+}
+
+/// The first message that decides: EAP's end, or without EAP the last message of the 4-way handshake (802.11-2020 §12.7.6.5), or a
+/// management frame; else the last message tells whether somebody still waits.
+fn outcome(entries: &[Entry]) -> Outcome {
+    let has_eap = entries.iter().filter_map(body).any(|body| matches!(body, Body::Eap(_)));
+    let decided = (0..entries.len()).find_map(|at| decided(entries, at, has_eap));
+    let last = || {
+        let ours = |entry: &Entry| body(entry).is_some() || entry.content.of::<Managed>().is_some();
+        entries.iter().rposition(ours).filter(|at| entries[*at].unanswered)
+    };
+    decided.or_else(|| last().map(Outcome::Unanswered)).unwrap_or(Outcome::Unknown)
+}
+
+fn rejected(entries: &[Entry], at: usize) -> Outcome {
+    let word = entries[..at].iter().find_map(|entry| match entry.content.access() {
+        Some(Access::Rejected(word)) => Some(word),
+        _ => None,
+    });
+    let (by, why) = word.map_or((Node::Gw, "EAP-Failure"), |word| (Node::Aaa, word));
+    Outcome::Failed { by, why: why.to_owned(), at }
+}
+
+/// The method of a conversation in which somebody asked for something: who only leaves is not authenticated.
+fn method(conversation: &Conversation) -> Option<Method> {
+    let suite = conversation.about.suite.clone().unwrap_or_default();
+    if let Some(name) = wlan_method(conversation) {
+        return Some(Method { name, suite, is_known: true, opening: Opening::of("wlan") });
+    }
+    let asks = |body: &Body| match body {
+        Body::Eap(_) | Body::Start => true,
+        Body::Key(key) => key.handshake.is_some(),
+        Body::Logoff => false,
+    };
+    let bodies = || conversation.entries.iter().filter_map(body);
+    bodies().any(asks).then(|| {
+        // Where the pairwise key was there before, the 4-way handshake alone authenticates: 802.11-2020 §12.6.10.
+        let is_handshake =
+            |body: &Body| matches!(body, Body::Key(Key { handshake: Some(Handshake::FourWay(_)), .. }));
+        let by_key = || bodies().any(is_handshake).then(|| "eapol-4-way-handshake".to_owned());
+        let by_eap = inner(conversation).map(|eap| format!("eapol-eap-{eap}"));
+        let named = by_eap.or_else(by_key);
+        let is_known = named.is_some();
+        let name = named.unwrap_or_else(|| "eapol".to_owned());
+        Method { name, suite, is_known, opening: Opening::of("eapol") }
+    })
+}
+
+fn inner(conversation: &Conversation) -> Option<&str> {
+    conversation.about.inner_method.as_ref().map(|eap| eap.name.as_str())
+}
+
+/// The method of a conversation with management frames in which a station authenticates or associates.
+fn wlan_method(conversation: &Conversation) -> Option<String> {
+    let frames = || conversation.entries.iter().filter_map(|entry| entry.content.of::<Managed>());
+    let chosen = frames().find_map(|managed| managed.chosen);
+    if let Some(chosen) = chosen {
+        let akm = chosen.akm.map_or("another-akm", names::akm);
+        return Some(match inner(conversation) {
+            Some(eap) if chosen.akm.is_some_and(|akm| akm.has_eap()) => format!("wlan-{akm}-eap-{eap}"),
+            _ => format!("wlan-{akm}"),
+        });
+    }
+    let algorithm = frames().find_map(|managed| managed.algorithm);
+    algorithm.map(|algorithm| {
+        let name = match algorithm {
+            AuthenticationAlgorithm::OPEN_SYSTEM => "open",
+            AuthenticationAlgorithm::SHARED_KEY => "shared-key",
+            AuthenticationAlgorithm::FAST_BSS_TRANSITION => "ft",
+            AuthenticationAlgorithm::SAE => "sae",
+            _ => "another-algorithm",
+        };
+        format!("wlan-{name}")
+    })
+}

@@ -1,0 +1,42 @@
+//! 802.11 and 802.1X as captures and observers know them: management frames, what frames of data carry, and EAPOL, whatever
+//! carries it. What one station and one access point say to each other is one conversation.
+
+mod air;
+pub(crate) mod analyser;
+mod dialogues;
+mod eap;
+mod eapol;
+mod management;
+
+use keytoll_engine::trace::{Message, Protocol};
+use keytoll_family::{Analyser, Family, OnAir, OnLan, Tables};
+use keytoll_net::wire::DecodeError;
+
+use crate::eapol::ETHER_TYPE;
+use crate::names::{EAPOL, WLAN};
+
+/// Wireless LANs.
+#[derive(Debug)]
+pub struct WlanFamily;
+
+impl Family for WlanFamily {
+    fn protocols(&self) -> &'static [Protocol] {
+        &[WLAN, EAPOL]
+    }
+
+    fn on_lan(&self) -> Option<OnLan> {
+        Some(OnLan { name: "EAPOL", protocol: EAPOL, ether_type: ETHER_TYPE, length: eapol::length })
+    }
+
+    fn on_air(&self, _: &mut Tables) -> Option<Box<dyn OnAir>> {
+        Some(Box::new(air::Air::default()))
+    }
+
+    fn message(&self, protocol: Protocol, bytes: &[u8]) -> Result<Message, DecodeError> {
+        if protocol == WLAN { management::message(bytes) } else { eapol::message(bytes) }
+    }
+
+    fn analyser(&self, _: &mut Tables) -> Option<Box<dyn Analyser>> {
+        Some(Box::new(analyser::WlanAnalyser::default()))
+    }
+}
