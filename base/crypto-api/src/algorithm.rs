@@ -252,6 +252,30 @@ impl Encryption {
         self.cipher_key_len() + self.salt_len()
     }
 
+    /// Length in bytes of the nonce that an AES mode takes whole in place of the IV if its key comes without salt, as 802.11 uses
+    /// them: CCM (802.11-2020 §12.5.3.3.4), GCM (§12.5.5.3.4) and, without the IV among the authenticated data, GMAC (§12.5.4.2).
+    pub const fn whole_nonce_len(self) -> Option<usize> {
+        match self {
+            _ if self.is_ccm() => Some(13),
+            Self::Aes128Gcm16
+            | Self::Aes192Gcm16
+            | Self::Aes256Gcm16
+            | Self::Aes128Gcm12
+            | Self::Aes256Gcm12
+            | Self::Aes128Gcm8
+            | Self::Aes256Gcm8
+            | Self::Aes128Gmac
+            | Self::Aes192Gmac
+            | Self::Aes256Gmac => Some(12),
+            _ => None,
+        }
+    }
+
+    /// Whether a key of so many bytes has no salt, and the algorithm takes whole nonces.
+    pub const fn is_unsalted(self, key_len: usize) -> bool {
+        key_len == self.cipher_key_len() && self.whole_nonce_len().is_some()
+    }
+
     /// Length of the explicit IV in front of the ciphertext, in bytes.
     pub const fn iv_len(self) -> usize {
         match self {

@@ -52,7 +52,8 @@ pub trait Crypto: Send {
     ) -> Result<(), Rejected>;
 
     /// Encrypts in place. `key` is [`Encryption::key_len`] bytes (salt last), `iv` [`Encryption::iv_len`], `data` a
-    /// multiple of [`Encryption::block_len`], `tag` [`Encryption::tag_len`]; `aad` is ignored unless AEAD.
+    /// multiple of [`Encryption::block_len`], `tag` [`Encryption::tag_len`]; `aad` is ignored unless AEAD. A key without its salt
+    /// takes an `iv` of [`Encryption::whole_nonce_len`] bytes.
     fn encrypt(
         &mut self,
         algorithm: Encryption,

@@ -16,7 +16,7 @@ pub struct TrafficKey {
     pub encryption: Encryption,
     /// Integrity; none with an AEAD.
     pub integrity: Option<Integrity>,
-    /// [`Encryption::key_len`] bytes, salt last.
+    /// [`Encryption::key_len`] bytes, salt last; without the salt for whole nonces ([`Encryption::whole_nonce_len`]).
     pub encryption_key: Secret,
     /// [`Integrity::key_len`] bytes, or none.
     pub integrity_key: Secret,

@@ -105,10 +105,13 @@ impl Cipher {
             Self::AesCbcEncrypt(key) => key.cbc(&mut block_iv(iv), data),
             Self::AesCbcDecrypt(_) => unreachable!("the key was expanded to encrypt"),
             Self::AesCtr(key) => key.ctr(&mut first_counter(salt, iv), data),
+            Self::AesCcm(key) if salt.is_empty() => {
+                ccm::seal(key, &nonce::<13>(salt, iv), aad, data, tag);
+            }
             Self::AesCcm(key) => ccm::seal(key, &nonce::<11>(salt, iv), aad, data, tag),
             Self::Evp(key) => key.seal(&evp_nonce(salt, iv), aad, data, tag),
             Self::AesGmac(key, gathered) => {
-                gather(gathered, aad, iv, data);
+                gather(gathered, aad, if salt.is_empty() { &[] } else { iv }, data);
                 key.seal(&nonce(salt, iv), gathered, &mut [], tag);
             }
         }
@@ -124,10 +127,13 @@ impl Cipher {
         tag: &[u8],
     ) -> Result<(), Rejected> {
         let authentic = match self {
+            Self::AesCcm(key) if salt.is_empty() => {
+                return ccm::open(key, &nonce::<13>(salt, iv), aad, data, tag);
+            }
             Self::AesCcm(key) => return ccm::open(key, &nonce::<11>(salt, iv), aad, data, tag),
             Self::Evp(key) => key.open(&evp_nonce(salt, iv), aad, data, tag),
             Self::AesGmac(key, gathered) => {
-                gather(gathered, aad, iv, data);
+                gather(gathered, aad, if salt.is_empty() { &[] } else { iv }, data);
                 key.open(&nonce(salt, iv), gathered, &mut [], tag)
             }
             unauthenticated => {
@@ -149,7 +155,8 @@ impl Cipher {
     }
 }
 
-/// RFC 4543 §3.3, §3.4: the AAD of GCM is the AAD of GMAC, then the IV, then the payload, which stays readable.
+/// RFC 4543 §3.3, §3.4: the AAD of GCM is the AAD of GMAC, then the IV, then the payload, which stays readable. There is no IV
+/// if the nonce is given whole.
 fn gather(gathered: &mut Vec<u8>, aad: &[u8], iv: &[u8], data: &[u8]) {
     gathered.clear();
     [aad, iv, data].into_iter().for_each(|part| gathered.extend_from_slice(part));
@@ -180,6 +187,9 @@ fn nonce<const N: usize>(salt: &[u8], iv: &[u8]) -> [u8; N] {
 /// that spans two stores has to wait for both.
 #[inline]
 fn evp_nonce(salt: &[u8], iv: &[u8]) -> [u8; aead::NONCE] {
+    if salt.is_empty() {
+        return iv.try_into().expect("a whole nonce, as checked");
+    }
     let salt = u32::from_be_bytes(salt.try_into().expect("a salt of 4 bytes, as checked"));
     let iv = u64::from_be_bytes(iv.try_into().expect("an IV of 8 bytes, as checked"));
     let mut nonce = [0; aead::NONCE];
@@ -192,6 +202,17 @@ fn evp_nonce(salt: &[u8], iv: &[u8]) -> [u8; aead::NONCE] {
 pub(crate) fn check_lengths(algorithm: Encryption, data: &[u8], tag: &[u8]) -> Result<(), Rejected> {
     let whole = data.len().is_multiple_of(algorithm.block_len());
     (whole && tag.len() == algorithm.tag_len()).then_some(()).ok_or(Rejected)
+}
+
+/// The cipher's own key, and the salt, which is empty if nonces are given whole.
+///
+/// # Panics
+/// If the key has another length than the algorithm's, which is a bug in the caller.
+pub(crate) fn split(algorithm: Encryption, key: &[u8]) -> (&[u8], &[u8]) {
+    if !algorithm.is_unsalted(key.len()) {
+        assert_eq!(key.len(), algorithm.key_len(), "length of the {algorithm} key and salt");
+    }
+    key.split_at(algorithm.cipher_key_len())
 }
 
 /// The keying material of one message.
@@ -208,9 +229,9 @@ impl<'a> Keyed<'a> {
     /// # Panics
     /// If key or IV have another length than the algorithm's, which is a bug in the caller.
     pub(crate) fn new(algorithm: Encryption, key: &'a [u8], iv: &'a [u8]) -> Self {
-        assert_eq!(key.len(), algorithm.key_len(), "length of the {algorithm} key and salt");
-        assert_eq!(iv.len(), algorithm.iv_len(), "length of the {algorithm} IV");
-        let (key, salt) = key.split_at(algorithm.cipher_key_len());
+        let (key, salt) = split(algorithm, key);
+        let whole = algorithm.whole_nonce_len().filter(|_| salt.is_empty());
+        assert_eq!(iv.len(), whole.unwrap_or(algorithm.iv_len()), "length of the {algorithm} IV");
         Self { algorithm, key, salt, iv }
     }
 
@@ -232,6 +253,12 @@ impl<'a> Keyed<'a> {
     #[cfg(feature = "ossl")]
     pub(crate) fn key(&self) -> &[u8] {
         self.key
+    }
+
+    /// Whether the IV is the whole nonce.
+    #[cfg(feature = "ossl")]
+    pub(crate) fn is_unsalted(&self) -> bool {
+        self.algorithm.is_unsalted(self.key.len() + self.salt.len())
     }
 
     /// IV, nonce or first counter block, for another library.

@@ -158,7 +158,7 @@ impl Crypto for Ossl {
         tag: &mut [u8],
     ) {
         let keyed = Keyed::new(algorithm, key, iv);
-        let aad = associated(algorithm, iv, aad, data);
+        let aad = associated(algorithm, if keyed.is_unsalted() { &[] } else { iv }, aad, data);
         if let Some(cipher) = cipher(algorithm) {
             let data = if algorithm.is_gmac() { &mut [] } else { data };
             cipher.encrypt(keyed.key(), &keyed.whole_iv(), &aad, data, tag);
@@ -176,7 +176,7 @@ impl Crypto for Ossl {
     ) -> Result<(), Rejected> {
         let keyed = Keyed::new(algorithm, key, iv);
         check_lengths(algorithm, data, tag)?;
-        let aad = associated(algorithm, iv, aad, data);
+        let aad = associated(algorithm, if keyed.is_unsalted() { &[] } else { iv }, aad, data);
         let data = if algorithm.is_gmac() { &mut [] } else { data };
         accept(
             cipher(algorithm)
@@ -325,7 +325,8 @@ fn montgomery_secret(curve: Montgomery, rng: &mut Rng, public: &mut [u8]) -> Sec
     Secret::new(private)
 }
 
-/// The data that the cipher authenticates without encrypting it. RFC 4543 §3.3: with GMAC, everything.
+/// The data that the cipher authenticates without encrypting it. RFC 4543 §3.3: with GMAC, everything; there
+/// is no IV if the nonce is given whole.
 fn associated<'a>(algorithm: Encryption, iv: &[u8], aad: &'a [u8], data: &[u8]) -> Cow<'a, [u8]> {
     match algorithm {
         gmac if gmac.is_gmac() => [aad, iv, data].concat().into(),

@@ -9,7 +9,7 @@ use keytoll_crypto_api::algorithm::Encryption;
 use keytoll_crypto_api::{Rejected, TrafficKey};
 use keytoll_native::awslc::const_time_eq;
 
-use crate::cipher::{Cipher, Direction, check_lengths};
+use crate::cipher::{Cipher, Direction, check_lengths, split};
 use crate::mac::{self, MacKey};
 
 /// What the real provider keeps in a key.
@@ -125,10 +125,4 @@ fn used(key: &mut TrafficKey, direction: Direction) {
     if std::mem::replace(&mut key.is_used, true) && key.expanded.is_none() {
         key.expanded = Some(Box::new(Expanded::new(key, direction)));
     }
-}
-
-/// The cipher's own key, and the salt.
-fn split(encryption: Encryption, key: &[u8]) -> (&[u8], &[u8]) {
-    assert_eq!(key.len(), encryption.key_len(), "length of the {encryption} key and salt");
-    key.split_at(encryption.cipher_key_len())
 }

@@ -456,6 +456,44 @@ fn rsa_encryption_needs_an_rsa_key() {
     }
 }
 
+/// With a key without salt, GCM's nonce is what salt and IV are otherwise, and GMAC is GCM of nothing.
+#[test]
+fn nonces_can_be_given_whole() {
+    let (mut real, nonce, aad, data) = (Real::default(), [5; 12], [1; 20], [7; 33]);
+    let whole = |encryption: &&Encryption| encryption.whole_nonce_len().is_some();
+    for &encryption in Encryption::ALL.iter().filter(whole) {
+        let key = vec![3; encryption.cipher_key_len()];
+        let nonce = &[5; 13][..encryption.whole_nonce_len().unwrap()];
+        let mut traffic = TrafficKey::new(encryption, None, key.as_slice().into(), Secret::default());
+        for _ in 0..4 {
+            let (mut one, mut other) = ((data, [0; 16]), (data, [0; 16]));
+            let len = encryption.tag_len();
+            real.encrypt(encryption, &key, nonce, &aad, &mut one.0, &mut one.1[..len]);
+            real.encrypt_traffic(&mut traffic, nonce, &aad, &mut other.0, &mut other.1[..len]);
+            assert_eq!(one, other, "{encryption}");
+            let opened = real.decrypt(encryption, &key, nonce, &aad, &mut one.0, &one.1[..len]);
+            assert_eq!((opened, one.0), (Ok(()), data), "{encryption}");
+        }
+        let mut opening = traffic.clone();
+        for tag_of in [1_u8, 2, 3] {
+            let (mut sealed, mut tag) = (data, vec![0; encryption.tag_len()]);
+            real.encrypt_traffic(&mut traffic, nonce, &[tag_of], &mut sealed, &mut tag);
+            let opened = real.decrypt_traffic(&mut opening, nonce, &[tag_of], &mut sealed, &tag);
+            assert_eq!((opened, sealed), (Ok(()), data), "{encryption}");
+        }
+    }
+    let (mut salted, mut unsalted) = ((data, [0; 16]), (data, [0; 16]));
+    let key = [&[3; 16][..], &nonce[..4]].concat();
+    real.encrypt(Encryption::Aes128Gcm16, &key, &nonce[4..], &aad, &mut salted.0, &mut salted.1);
+    real.encrypt(Encryption::Aes128Gcm16, &[3; 16], &nonce, &aad, &mut unsalted.0, &mut unsalted.1);
+    assert_eq!(salted, unsalted);
+    let (mut mac, mut of_nothing) = ([0; 16], [0; 16]);
+    real.encrypt(Encryption::Aes128Gmac, &[3; 16], &nonce, &aad, &mut data.clone(), &mut mac);
+    let all = [&aad[..], &data].concat();
+    real.encrypt(Encryption::Aes128Gcm16, &[3; 16], &nonce, &all, &mut [], &mut of_nothing);
+    assert_eq!(mac, of_nothing);
+}
+
 #[test]
 fn a_stream_cipher_undoes_itself_and_is_counted() {
     for provider in providers() {
