@@ -4,6 +4,7 @@
 //! Clauses are those of IEEE Std 802.11-2020 and IEEE Std 802.1X-2020 unless another edition is named.
 
 mod bits;
+pub mod cipher;
 pub mod dot1x;
 pub mod eapol;
 pub mod family;

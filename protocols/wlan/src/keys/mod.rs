@@ -37,14 +37,14 @@ fn name(digest: &[u8]) -> KeyName {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     /// The bytes of a hexadecimal text, in which spaces do not count.
-    pub(super) fn hex(text: &str) -> Vec<u8> {
+    pub(crate) fn hex(text: &str) -> Vec<u8> {
         let digits: Vec<u32> = text.chars().filter_map(|digit| digit.to_digit(16)).collect();
         digits.chunks(2).map(|pair| (pair[0] << 4 | pair[1]) as u8).collect()
     }
 
-    pub(super) fn array<const N: usize>(text: &str) -> [u8; N] {
+    pub(crate) fn array<const N: usize>(text: &str) -> [u8; N] {
         hex(text).try_into().expect("as many bytes as the array has")
     }
 }
