@@ -12,6 +12,8 @@ pub mod frame;
 pub mod handshake;
 pub mod keys;
 pub mod names;
+pub mod rrkm;
+pub mod shared_key;
 pub mod suite;
 
 pub use suite::{Akm, Cipher};
