@@ -186,6 +186,22 @@ fn live(method: &str, options: &str) -> String {
     format!("world = \"live\"\nmethods = [\"{method}\"]\nnetworks = [\"loopback\"]\n[options]\n{options}\n")
 }
 
+/// A device moves while its association lives, in the simulator, and with traffic that goes along.
+#[test]
+fn moves_that_cannot_be() {
+    let moving = |head: &str, options: &str| {
+        format!("{head}methods = \"hip-dex\"\nnetworks = \"lte\"\n[options]\nmove_after = \"9 s\"\n{options}")
+    };
+    let cases = [
+        moving("", ""),
+        moving("", "unused_after = \"5 s\"\ntraffic = \"icmp\"\ntraffic_duration = \"4 s\""),
+        moving("", "unused_after = \"20 s\"\ntraffic = \"icmp\"\nipsec = \"none\""),
+        moving("world = \"live\"\n", "unused_after = \"20 s\""),
+        moving("", "").replace("hip-dex", "ikev2-psk"),
+    ];
+    insta::assert_snapshot!(cases.each_ref().map(|text| wrong(text)).join("\n\n"));
+}
+
 #[test]
 fn what_other_makers_programs_cannot_do() {
     const TUNNEL: &str = "mode = \"tunnel\"\nvirtual_address = true\n";

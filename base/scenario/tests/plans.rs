@@ -419,6 +419,7 @@ fn sa_limits() -> impl Strategy<Value = SaLimits> {
 
 /// One of three sets of options of HIP.
 fn of_hip(mode: u8, unused_after_s: u32, first: Duration) -> hip::Options {
+    let unused_after = Duration::from_secs(u64::from(unused_after_s).min(31_536_000));
     hip::Options {
         host_identity: if mode == 1 { KeyKind::Ed25519 } else { KeyKind::Rsa1024 },
         groups: hip::GROUPS[usize::from(mode)..].to_vec(),
@@ -428,7 +429,8 @@ fn of_hip(mode: u8, unused_after_s: u32, first: Duration) -> hip::Options {
         puzzle_bits: mode * 12,
         encrypt_host_id: mode == 1,
         rekey_with_new_keys: mode == 2,
-        unused_after: Duration::from_secs(u64::from(unused_after_s).min(31_536_000)),
+        unused_after,
+        move_after: (mode == 2).then_some(unused_after / 2),
         retransmission: hip::Retransmission { first, tries: mode },
     }
 }

@@ -24,6 +24,8 @@ pub enum Cost {
     Step(StepCost),
     /// What the traffic of one authentication cost one node.
     Traffic(TrafficCost),
+    /// What the moves of a device after one authentication cost one node.
+    Move(MoveCost),
 }
 
 /// What one input cost a node: from the moment it was given to the host until that had nothing more to say.
@@ -102,6 +104,20 @@ pub struct TrafficCost {
     pub crypto_ns: u64,
 }
 
+/// What the moves of a device after one authentication cost one node: from each announcement of a new address until that was
+/// verified, whatever made the node say something or ended that span.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MoveCost {
+    /// The authentication.
+    pub sample: u32,
+    /// The node.
+    pub node: Node,
+    /// CPU time of the host this ran on.
+    pub cpu_ns: u64,
+    /// The part of it spent in crypto operations.
+    pub crypto_ns: u64,
+}
+
 /// What one authentication cost a node that is a foreign daemon, as the operating system counts it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ForeignCost {
@@ -141,11 +157,13 @@ stored!(enum Cost {
     3 = Foreign(cost),
     4 = Step(cost),
     5 = Traffic(cost),
+    6 = Move(cost),
 });
 stored!(struct StepCost { sample, node, stimulus, sent, ticks, operations });
 stored!(enum Stimulus { 0 = Message(message), 1 = Datagram(protocol), 2 = Own });
 stored!(struct StepOperation { phase, purpose, operation, algorithm, ticks, bytes });
 stored!(struct SampleCost { sample, node, cpu_ns, crypto_ns, heap_peak_bytes, idle_sa_bytes });
 stored!(struct TrafficCost { sample, node, cpu_ns, crypto_ns });
+stored!(struct MoveCost { sample, node, cpu_ns, crypto_ns });
 stored!(struct ForeignCost { sample, node, cpu_ns, resident_max_bytes });
 stored!(struct OperationCost { node, phase, operation, algorithm, count, ns, bytes });

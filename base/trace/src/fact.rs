@@ -186,6 +186,15 @@ pub enum Fact {
         /// What it said, a name as in `Failed`.
         why: Cow<'static, str>,
     },
+    /// The node is at another address, and begins to announce it to its peer.
+    Moved,
+    /// The peer's new address was verified: what is sent to the peer goes there.
+    MoveVerified,
+    /// The first packet of an SA has arrived at the node's new address.
+    Reached {
+        /// So many of its packets have come to the address before, where the node was no more.
+        missed_packets: u64,
+    },
     /// The traffic of users begins.
     TrafficBegan,
     /// The traffic of users has ended: what this node sent and received of it.

@@ -28,7 +28,7 @@ pub mod traffic;
 pub mod utc;
 
 pub use cost::{
-    Cost, ForeignCost, OperationCost, SampleCost, StepCost, StepOperation, Stimulus, TrafficCost,
+    Cost, ForeignCost, MoveCost, OperationCost, SampleCost, StepCost, StepOperation, Stimulus, TrafficCost,
 };
 pub use fact::{Fact, Fate, Link, Message, Node, Record};
 pub use name::{Name, Parts, Protocol};

@@ -508,4 +508,7 @@ stored!(enum Fact {
     14 = TrafficCarried { link, packets, bytes, lost_packets, refused_bytes },
     15 = TrafficDiscarded { protocol, why, count },
     16 = TrafficComputed { busy_ns },
+    17 = Moved,
+    18 = MoveVerified,
+    19 = Reached { missed_packets },
 });

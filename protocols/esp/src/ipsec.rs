@@ -17,7 +17,7 @@ use keytoll_net::wire::{Problem, Reader};
 use crate::cache::Cache;
 use crate::encapsulation::{self, BEET_OPTIONS, Copied, Inner, Saved};
 use crate::lifetime::Limit;
-use crate::sad::{Contents, Ends, Headers, Pair, PairConfig, Path, Place, Sad};
+use crate::sad::{Contents, Ends, Headers, Moved, Pair, PairConfig, Path, Place, Sad};
 use crate::selector::{Flow, version_of};
 use crate::spd::{Action, Spd};
 use crate::{Counters, Dropped, Frame, Probe, Stage, nat};
@@ -116,6 +116,12 @@ impl Ipsec {
     /// Nothing leaves any more through the pair that receives on this SPI; what arrives on it is still opened.
     pub fn retire(&mut self, inbound_spi: u32) {
         self.sad.retire(inbound_spi);
+    }
+
+    /// What leaves through the pair that receives on this SPI goes between other addresses from now on; whether there is such a
+    /// pair. SPIs, keys, sequence numbers and the anti-replay window stay.
+    pub fn redirect(&mut self, inbound_spi: u32, moved: Moved) -> bool {
+        self.sad.redirect(inbound_spi, moved)
     }
 
     /// Whether another pair, not retired, is for the same packets as the one that receives on this SPI.

@@ -60,6 +60,15 @@ impl Path {
     }
 }
 
+/// The end of a path that is at another address now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Moved {
+    /// We are there.
+    Local(Addr),
+    /// The peer is.
+    Remote(Addr),
+}
+
 /// Who writes the headers in front of ESP.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Headers {
@@ -317,6 +326,16 @@ impl Sad {
             self.by_peer.insert(peer, Vec::with_capacity(1));
         }
         self.by_peer.get_mut(&peer).expect("just put there")
+    }
+
+    /// One end of the pair that receives on this SPI is elsewhere; whether there is such a pair.
+    pub(crate) fn redirect(&mut self, spi: u32, moved: Moved) -> bool {
+        let Some(pair) = self.by_spi(spi) else { return false };
+        match moved {
+            Moved::Local(local) => pair.path.local = local,
+            Moved::Remote(remote) => pair.path.remote = remote,
+        }
+        true
     }
 
     pub(crate) const fn generation(&self) -> u32 {

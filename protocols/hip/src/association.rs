@@ -15,6 +15,7 @@ use crate::hit::Hit;
 use crate::initiator::{I1Sent, I2Sent};
 use crate::number::{NotifyType, PacketType, ParameterType};
 use crate::outgoing::{Due, Outgoing, Retry, Route};
+use crate::phase;
 use crate::wire::Packet;
 use crate::wire::header::CHECKSUM_AT;
 use crate::wire::update::Notification;
@@ -367,7 +368,12 @@ impl Association {
     }
 
     pub(crate) fn on_readdress(&mut self, local: Addr, env: &mut Env<'_, '_>) {
-        self.with_established(env, |sa, core, env| sa.on_task(Task::Readdress(local), core, env));
+        self.core.route.local = local;
+        self.with_established(env, |mut sa, core, env| {
+            env.cx.crypto.enter(phase::UPDATE);
+            sa.standing.leave(local, env);
+            sa.on_task(Task::Readdress(local), core, env)
+        });
     }
 
     pub(crate) fn on_heard(&mut self, env: &mut Env<'_, '_>) {

@@ -8,6 +8,7 @@
 //! CPU figures, and from the delays where computation is charged to virtual time; the `n` beside a mean tells how many remain.
 
 mod file;
+mod moves;
 mod traffic;
 
 use std::collections::BTreeMap;
@@ -26,6 +27,7 @@ use crate::metrics::times::{
 use crate::metrics::{LinkCount, NodeTally, ProfileTally, TIMER_HZ, Tally};
 use crate::stats::{Distribution, interval95};
 pub use file::{ContentError, ReadError, parse, read, write};
+pub use moves::{MoveCpu, MovesSummary};
 pub use traffic::{Measure, Times, TrafficNodeSummary, TrafficPackets, TrafficSummary};
 
 /// The format of [`Summary`].
@@ -122,6 +124,9 @@ pub struct SummaryRow {
     /// User traffic after the SAs were set up; absent if none was configured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub traffic: Option<TrafficSummary>,
+    /// Moves of the device to another address; absent if it stayed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub moves: Option<MovesSummary>,
 }
 
 /// A distribution of delays in milliseconds.
@@ -380,6 +385,7 @@ pub fn summarise_row(row: &ManifestRow, tally: &Tally) -> SummaryRow {
         planned: row.samples_planned.into(),
         notes: notes(row, tally),
         traffic: tally.traffic.as_ref().map(traffic::traffic),
+        moves: tally.moves.as_ref().map(moves::moves),
     }
 }
 

@@ -8,6 +8,7 @@ pub(crate) mod authentication;
 pub(crate) mod beside;
 pub(crate) mod kinds;
 pub(crate) mod links;
+pub(crate) mod moves;
 pub(crate) mod nodes;
 pub(crate) mod traffic;
 
@@ -156,8 +157,8 @@ pub(crate) struct Table {
 }
 
 /// The tables of a run, in the order of the screen.
-pub(crate) const TABLES: [&Table; 5] =
-    [&authentication::DELAY, &links::MESSAGES, &nodes::CPU, &nodes::MEMORY, &traffic::TRAFFIC];
+pub(crate) const TABLES: [&Table; 6] =
+    [&authentication::DELAY, &links::MESSAGES, &nodes::CPU, &nodes::MEMORY, &traffic::TRAFFIC, &moves::MOVES];
 
 /// The medium of a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -13,7 +13,7 @@ use keytoll_analysis::{Findings, RowFindings};
 
 use crate::columns::authentication::{IDENTITY, OfSample, SAMPLE, SAMPLE_ADDED};
 use crate::columns::kinds::{MESSAGES, OPERATIONS};
-use crate::columns::{Column, Value, links, nodes, traffic};
+use crate::columns::{Column, Value, links, moves, nodes, traffic};
 use documentation::documented;
 pub use documentation::{FileColumn, markdown, message_columns, operation_columns, sample_columns};
 
@@ -34,6 +34,7 @@ enum Part {
     Link(Link),
     Node(Node),
     Traffic,
+    Move,
 }
 
 /// All of them, in order.
@@ -41,7 +42,7 @@ fn parts() -> impl Iterator<Item = Part> {
     let links = LINKS.into_iter().map(Part::Link);
     let nodes = Node::ALL.into_iter().map(Part::Node);
     let first = [Part::Row, Part::Sample(&SAMPLE)].into_iter();
-    first.chain(links).chain(nodes).chain([Part::Traffic, Part::Sample(&SAMPLE_ADDED)])
+    first.chain(links).chain(nodes).chain([Part::Traffic, Part::Sample(&SAMPLE_ADDED), Part::Move])
 }
 
 impl Part {
@@ -53,6 +54,7 @@ impl Part {
             Self::Link(link) => documented(&format!("{}_", link.name().replace('-', "_")), &links::LINK),
             Self::Node(node) => documented(&format!("{}_", node.name()), &nodes::NODE),
             Self::Traffic => documented("", &traffic::SAMPLE),
+            Self::Move => documented("", &moves::SAMPLE),
         }
     }
 
@@ -64,6 +66,7 @@ impl Part {
             Self::Link(link) => cells(&links::LINK, |of| sample.links.get(link).map(of).into()),
             Self::Node(node) => cells(&nodes::NODE, |of| sample.nodes.get(node).map(of).into()),
             Self::Traffic => cells(&traffic::SAMPLE, |of| sample.traffic.as_ref().map(of).into()),
+            Self::Move => cells(&moves::SAMPLE, |of| sample.moved.as_ref().map(of).into()),
         }
     }
 }

@@ -13,7 +13,7 @@ use keytoll_analysis::comparable::{Group, groups, shared};
 use keytoll_analysis::summary::{Summary, SummaryRow};
 
 use crate::chart::{Bar, Chart};
-use crate::columns::{self, Medium, Table, authentication, links, nodes, traffic};
+use crate::columns::{self, Medium, Table, authentication, links, moves, nodes, traffic};
 use crate::notes::{discards, notes};
 use crate::number::{known, ranged};
 use crate::provenance::{self, seed};
@@ -145,10 +145,11 @@ fn cpu_bars(row: &SummaryRow) -> impl Iterator<Item = Bar<'static>> {
 }
 
 /// The tables of a group, each with its caption, the head of its first column, and the tables that its columns are from.
-const GROUP_TABLES: [(&str, &str, &[&Table]); 3] = [
+const GROUP_TABLES: [(&str, &str, &[&Table]); 4] = [
     ("Delay, and what went over each link", "method", &[&authentication::DELAY, &links::MESSAGES]),
     ("CPU time and memory of each node", "method", &[&nodes::CPU, &nodes::MEMORY]),
     ("Traffic through the SAs, or past them", "traffic of", &[&traffic::TRAFFIC]),
+    ("Moves of the device to another address", "device of", &[&moves::MOVES]),
 ];
 
 fn group_table(

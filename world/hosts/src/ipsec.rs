@@ -13,7 +13,7 @@ use keytoll_engine::trace::Protocol;
 use keytoll_engine::{Ctx, Datagram, Deadline, Time};
 use keytoll_esp::lifetime::Lifetime;
 use keytoll_esp::replay::Window;
-use keytoll_esp::sad::{Headers, Path, Start};
+use keytoll_esp::sad::{Headers, Moved, Path, Start};
 use keytoll_esp::selector::{Addresses, Selectors};
 use keytoll_esp::{Arrived, Event, Frame, HEADROOM, Ipsec, Mode, PairConfig, Sent, TAILROOM};
 use keytoll_net::Addr;
@@ -74,12 +74,16 @@ pub fn bound(
     (local_at, remote_at): (Addr, Addr),
 ) -> PairConfig {
     let one = |inner: Ipv6Addr| Addresses::one(inner.into());
-    let at = |outer: Addr| match (outer, outer.ip()) {
-        (Addr::Ip { .. }, Some(ip)) => Addr::Ip { ip, protocol: ESP },
-        _ => outer,
-    };
     let selectors = Selectors::between(one(local), one(remote));
-    configured(pair, Mode::Beet { local, remote }, selectors, (at(local_at), at(remote_at)))
+    configured(pair, Mode::Beet { local, remote }, selectors, (esp_at(local_at), esp_at(remote_at)))
+}
+
+/// Where ESP is of a host that has its key exchange there: on IP beside it, in UDP with it.
+const fn esp_at(signalling: Addr) -> Addr {
+    match signalling {
+        Addr::Ip { ip, .. } => Addr::Ip { ip, protocol: ESP },
+        in_udp => in_udp,
+    }
 }
 
 /// The SAs for traffic of a host.
@@ -180,6 +184,17 @@ impl SaTable {
         // A replaced pair whose successor is closed goes, too.
         let Self { ipsec, replaced, .. } = self;
         replaced.retain(|&(_, spi)| ipsec.is_replaced(spi) || !ipsec.remove(spi));
+    }
+
+    /// One end of a session's pairs has its key exchange, and with it its ESP, at another address now.
+    pub fn redirect(&mut self, session: SessionId, moved: Moved) {
+        let moved = match moved {
+            Moved::Local(at) => Moved::Local(esp_at(at)),
+            Moved::Remote(at) => Moved::Remote(esp_at(at)),
+        };
+        for &(_, spi) in self.pairs.range((session, 0)..=(session, u32::MAX)) {
+            self.ipsec.redirect(spi, moved);
+        }
     }
 
     /// Drops replaced pairs that have been kept for long enough.

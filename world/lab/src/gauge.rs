@@ -52,6 +52,8 @@ struct Account {
     /// Whether computation takes virtual time.
     charged: bool,
     spent: Step,
+    /// The part of it for moves of a device.
+    moved: Option<Step>,
 }
 
 /// The cost of one step.
@@ -80,6 +82,11 @@ struct History {
 }
 
 impl Step {
+    const fn add(&mut self, other: Self) {
+        self.ticks += other.ticks;
+        self.crypto_ticks += other.crypto_ticks;
+    }
+
     /// The cost without a preemption. It is unknown which part it interrupted, so cryptography gets its usual share in steps of this
     /// kind.
     fn without(self, away_ticks: u64, usual: Self) -> Self {
@@ -131,6 +138,8 @@ pub(crate) struct Gauge {
     away_ns: u64,
     steps: Steps,
     ruler: Ruler,
+    /// A device has announced a new address that is not verified yet.
+    is_moving: bool,
 }
 
 /// The heap tag of a node; 0 is the driver's own.
@@ -151,6 +160,7 @@ impl Gauge {
             away_ns: 0,
             steps: Steps::default(),
             ruler: Ruler::Counter,
+            is_moving: false,
         }
     }
 
@@ -171,13 +181,29 @@ impl Gauge {
 
     /// Adds a node; `scale` is host frequency ÷ profile frequency.
     pub(crate) fn add_node(&mut self, scale: f64, charged: bool) {
-        self.accounts.push(Account { scale, charged, spent: Step::default() });
+        self.accounts.push(Account { scale, charged, spent: Step::default(), moved: None });
     }
 
     /// A sample begins.
     pub(crate) fn begin_sample(&mut self) {
         self.accounts.iter_mut().for_each(|account| account.spent = Step::default());
         (self.smoothed, self.away_ns) = (false, 0);
+    }
+
+    /// CPU time of a node for moves since this was asked last, and the part of it spent in crypto operations; none if it had
+    /// nothing to do with any.
+    pub(crate) fn take_moved_ns(&mut self, node: NodeIndex) -> Option<(u64, u64)> {
+        let Step { ticks, crypto_ticks } = self.accounts[node.number() as usize].moved.take()?;
+        Some((self.ruler.ns(ticks) as u64, self.ruler.ns(crypto_ticks) as u64))
+    }
+
+    /// Whether a step belongs to a move: from its announcement until the address was verified, what says or settles something.
+    fn is_of_move(&mut self, noted: &[Fact]) -> bool {
+        self.is_moving |= noted.contains(&Fact::Moved);
+        let (was_moving, is_verified) = (self.is_moving, noted.contains(&Fact::MoveVerified));
+        self.is_moving &= !is_verified;
+        let says = |fact: &Fact| matches!(fact, Fact::Sent(message) if !message.protocol.is_traffic());
+        was_moving && (is_verified || noted.iter().any(says))
     }
 
     /// Whether a step of this sample was not charged its measured time.
@@ -248,9 +274,12 @@ impl<C> Meter<Metered<C>> for Gauge {
             let away_ns = (self.ruler.ns(ticks) as u64).saturating_sub(cpu_ns);
             step = self.judge(kind, step, away_ns);
         }
+        let is_of_move = self.is_of_move(noted);
         let account = &mut self.accounts[node.number() as usize];
-        account.spent.ticks += step.ticks;
-        account.spent.crypto_ticks += step.crypto_ticks;
+        account.spent.add(step);
+        if is_of_move {
+            account.moved.get_or_insert_default().add(step);
+        }
         if !account.charged {
             return Duration::ZERO;
         }

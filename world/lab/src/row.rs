@@ -9,11 +9,11 @@ use keytoll_crypto_api::Seed;
 use keytoll_engine::Time;
 use keytoll_hosts::{Event, Host, Order};
 use keytoll_native::{clock, heap};
-use keytoll_rig::{Goal, LinkSpec, Placement, QUIET, Setup};
+use keytoll_rig::{Goal, LinkSpec, NodeSpec, Placement, QUIET, Setup};
 use keytoll_rigs::{self as rigs, Credentials};
 use keytoll_scenario::plan::{CpuProfile, CryptoMode, Plan, RowPlan};
 use keytoll_sim::{NodeConfig, NodeIndex, Recorder, World};
-use keytoll_trace::{Cost, Node, OperationCost, SampleCost, StepCost, TrafficCost};
+use keytoll_trace::{Cost, MoveCost, Node, OperationCost, SampleCost, StepCost, TrafficCost};
 
 use crate::gauge::{Gauge, Ruler, role};
 use crate::keeper::{Discard, Keeper};
@@ -175,7 +175,10 @@ impl Row {
         let mut setup = credentials.set_up(row, &placement, &seed);
         let mut builder =
             Builder { world: World::new(seed, Gauge::new()), plan, charged, core_hz, nodes: Vec::new() };
-        layout.nodes.iter().for_each(|spec| builder.node(spec.node, || setup.host(spec.node)));
+        for spec in &layout.nodes {
+            builder.node(spec.node, || setup.host(spec.node));
+            builder.reach(spec);
+        }
         layout.links.iter().for_each(|link| builder.join(link));
         Self {
             initiator: builder.index(layout.initiator),
@@ -246,6 +249,7 @@ impl Row {
                 self.carry(&traffic, end.samples, keeper);
             }
             self.rest(keeper);
+            self.moved(end.samples, keeper);
             end.samples += 1;
             progress();
             if self.unpriced().is_some() {
@@ -283,7 +287,10 @@ impl Row {
 
     fn warm_up(&mut self) {
         (0..WARM_UP).for_each(|_| self.rehearse());
-        self.nodes.iter().for_each(|(node, ..)| self.world.crypto_mut(*node).reset());
+        for &(node, ..) in &self.nodes {
+            self.world.crypto_mut(node).reset();
+            self.world.meter_mut().take_moved_ns(node);
+        }
         self.forget();
     }
 
@@ -382,6 +389,15 @@ impl Row {
                 cpu_ns: self.world.meter_mut().cpu_ns(node),
                 crypto_ns: self.world.meter_mut().crypto_ns(node),
             }));
+        }
+    }
+
+    /// What moves of the device after an authentication cost each node.
+    fn moved(&mut self, sample: u32, keeper: &mut dyn Keeper) {
+        for &(node, name, _) in &self.nodes {
+            if let Some((cpu_ns, crypto_ns)) = self.world.meter_mut().take_moved_ns(node) {
+                keeper.cost(Cost::Move(MoveCost { sample, node: name, cpu_ns, crypto_ns }));
+            }
         }
     }
 
@@ -527,6 +543,12 @@ struct Builder<'a> {
 }
 
 impl Builder<'_> {
+    /// A node is reached at addresses besides those of its links, too.
+    fn reach(&mut self, spec: &NodeSpec) {
+        let node = self.index(spec.node);
+        spec.inner.iter().for_each(|inner| self.world.add_address(node, *inner));
+    }
+
     /// Connects two nodes according to the layout.
     fn join(&mut self, link: &LinkSpec) {
         let nodes = link.ends.map(|end| {

@@ -99,6 +99,8 @@ fn of_hip(method: &'static Method) -> Vec<(&'static str, &'static str)> {
         ("ipv4", "ipv6 = false"),
         ("easy", "puzzle_bits = 0"),
         ("rekey-child", "rekey_child = \"60 s\""),
+        ("moving", "move_after = \"2 s\""),
+        ("moving-rekey", "move_after = \"61 s\"\nrekey_child = \"60 s\"\nipv6 = false"),
     ];
     match method.own::<hip::Exchange>() {
         Some(hip::Exchange::Base) => all.extend([
@@ -208,6 +210,7 @@ fn differences(row: &RowPlan) -> impl Iterator<Item = (&'static str, bool)> {
             encrypt_host_id,
             rekey_with_new_keys,
             unused_after,
+            move_after,
             retransmission,
         },
         hip

@@ -187,3 +187,82 @@ fn the_same_seed_leaves_the_same_facts_and_none_of_a_single_packet() {
     assert!(memory.records.len() < 100, "{} records", memory.records.len());
     assert!(memory.records.iter().any(|record| matches!(record.fact, Fact::TrafficCarried { .. })));
 }
+
+/// The device and the gateway send 2 Mbit/s each; after a second the device goes elsewhere.
+const MOVING: &str =
+    "traffic = 'constant'\ntraffic_rate = '2 Mbit/s'\ntraffic_direction = 'both'\nmove_after = '1 s'";
+
+/// A packet takes 10 ms each way: the gateway believes the new address after three, and its first packet there is the fourth.
+/// Until it knows, what it sends is lost; of what the device sends, nothing is.
+#[test]
+fn a_device_that_moves_takes_its_traffic_along() {
+    for method in ["hip-bex", "hip-dex", "hip-dex-aka"] {
+        for more in ["", "ipv6 = false", "rekey_child = '600 ms'"] {
+            let row = format!("{method} {more}");
+            let memory = run_with(method, "null", &format!("{MOVING}\n{more}"));
+            let sample = measure(memory.records, memory.costs).kept.remove(0);
+            let (traffic, moved) = (sample.traffic.unwrap(), sample.moved.unwrap());
+            let (Some(verified_ns), Some(reached_ns)) = (moved.verified_ns, moved.reached_ns) else {
+                panic!("{row}: {moved:?}")
+            };
+            let (verified_ms, first_ms) = (verified_ns / 1_000_000, (reached_ns - verified_ns) / 1_000_000);
+            assert!((30..80).contains(&verified_ms), "{row}: {verified_ms} ms");
+            assert!((10..20).contains(&first_ms), "{row}: {first_ms} ms");
+            assert!(moved.signalling.messages >= 3, "{row}: {:?}", moved.signalling);
+            // 2 Mbit/s are a packet in 6 ms.
+            assert!((4..20).contains(&moved.missed_packets), "{row}: {}", moved.missed_packets);
+            assert_eq!(traffic.lost(), moved.missed_packets, "{row}");
+            let gap_ms = traffic.longest_gap_ns() / 1_000_000;
+            assert!((30..100).contains(&gap_ms), "{row}: a gap of {gap_ms} ms");
+            assert!([Node::Ue, Node::Gw].iter().all(|node| moved.costs.contains_key(node)), "{row}");
+        }
+    }
+}
+
+#[test]
+fn a_move_takes_three_messages_whether_there_is_traffic_or_not() {
+    let text = "samples = 3\ncrypto = 'null'\nmethods = ['hip-bex', 'hip-dex', 'hip-dex-aka']\n\
+                networks = 'wifi-11g'\n[options]\nmove_after = '1 s'";
+    let plan = parse("traffic.toml", text).unwrap();
+    let credentials = Credentials::prepare(&plan);
+    for row in &plan.rows {
+        let mut memory = Memory::default();
+        Row::new(&plan, row, &credentials, 3e9).run(&mut memory, &|| {}, &Stop::new(false));
+        for sample in measure(memory.records, memory.costs).kept {
+            let moved = sample.moved.unwrap();
+            let name = row.method.name();
+            assert_eq!((moved.signalling.messages, moved.signalling.packets), (3, 3), "{name}");
+            assert_eq!((moved.reached_ns, moved.missed_packets), (None, 0), "{name}: nobody sends anything");
+        }
+    }
+}
+
+/// Whatever is lost, repeated or overtaken: traffic goes on at the new address, or the association ends with a reason.
+#[test]
+fn over_a_bad_network_traffic_goes_on_after_a_move_or_the_association_ends() {
+    let (mut reached, mut closed) = (0, 0);
+    for seed in 0..40 {
+        let loss = (seed % 8) * 6;
+        let text = format!(
+            "samples = 2\nseed = {seed}\ncrypto = 'null'\nmethods = ['hip-bex', 'hip-dex-aka']\ninterval = '200 s'\n\
+             networks = [{{ name = 'bad', delay = '10 ms', jitter = '5 ms', loss = '{loss} %', duplicate = '10 %', reorder = '20 %' }}]\n\
+             [options]\nmove_after = '1 s'\nunused_after = '80 s'\ntraffic = 'icmp'\ntraffic_duration = '80 s'"
+        );
+        let plan = parse("traffic.toml", &text).unwrap();
+        let credentials = Credentials::prepare(&plan);
+        for row in &plan.rows {
+            let mut memory = Memory::default();
+            Row::new(&plan, row, &credentials, 3e9).run(&mut memory, &|| {}, &Stop::new(false));
+            for sample in 0..2 {
+                let of = |record: &&keytoll_trace::Record| record.sample == sample;
+                let facts: Vec<_> = memory.records.iter().filter(of).map(|record| &record.fact).collect();
+                let Some(moved) = facts.iter().position(|fact| **fact == Fact::Moved) else { continue };
+                let is_reached = facts[moved..].iter().any(|fact| matches!(fact, Fact::Reached { .. }));
+                let is_closed = facts[moved..].iter().any(|fact| matches!(fact, Fact::Closed { .. }));
+                assert!(is_reached || is_closed, "{} seed {seed}, sample {sample}", row.method.name());
+                (reached, closed) = (reached + u32::from(is_reached), closed + u32::from(!is_reached));
+            }
+        }
+    }
+    assert!(reached > 100 && closed > 0, "{reached} reached, {closed} closed");
+}

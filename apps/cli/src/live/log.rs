@@ -117,7 +117,9 @@ impl Trace for Facts {
             }
             Fact::Rekeyed { what } => debug!(target: FACT, what = &*what, "rekeyed"),
             Fact::Closed { why } => debug!(target: FACT, why = &*why, "closed"),
-            Fact::Carried { .. } | Fact::Computed { .. } | Fact::Disturbed => {}
+            Fact::Moved => debug!(target: FACT, "moved"),
+            Fact::MoveVerified => debug!(target: FACT, "new address verified"),
+            Fact::Carried { .. } | Fact::Computed { .. } | Fact::Disturbed | Fact::Reached { .. } => {}
             Fact::TrafficBegan
             | Fact::Traffic(_)
             | Fact::TrafficCarried { .. }

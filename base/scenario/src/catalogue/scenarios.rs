@@ -26,6 +26,7 @@ pub const BUILTIN: &[Builtin] = &[
         text: include_str!("../../../../scenarios/eap-aka-topologies.toml"),
     },
     Builtin { name: "hip", text: include_str!("../../../../scenarios/hip.toml") },
+    Builtin { name: "hip-mobility", text: include_str!("../../../../scenarios/hip-mobility.toml") },
     Builtin { name: "failures", text: include_str!("../../../../scenarios/failures.toml") },
     Builtin {
         name: "strongswan-gateway",

@@ -21,6 +21,7 @@ pub static FAMILY: Family = Family {
     key_kind: |_, _| None,
     groups: |_, _| &[],
     advice: |_| None,
+    simulated_only: |_| None,
 };
 
 /// What the family knows of a method besides what every family does: nothing.

@@ -11,9 +11,9 @@ use crate::catalogue::{Fault, Method};
 use crate::diagnostic::ScenarioError;
 use crate::options::settings::Settings;
 use crate::options::{Setting, certificates, eap, ipsec, nodes, tls, traffic};
-use crate::plan::RowPlan;
+use crate::plan::{Plan, RowPlan, WorldKind};
 use crate::resolve::makers::Limit;
-use crate::tree::Item;
+use crate::tree::{Item, Table};
 
 /// Methods that one rig runs, which is named like the family.
 pub struct Family {
@@ -37,6 +37,8 @@ pub struct Family {
     pub(crate) groups: for<'a> fn(&'a Options, &Method) -> &'a [Group],
     /// What a row of its methods says and should not, in one sentence.
     pub(crate) advice: fn(&RowPlan) -> Option<String>,
+    /// The option of its own that a row has and that exists in the simulator only.
+    pub(crate) simulated_only: fn(&Options) -> Option<&'static str>,
 }
 
 /// Every family, in the order of the catalogue.
@@ -103,6 +105,17 @@ pub(crate) fn settings() -> impl Iterator<Item = &'static Setting> + Clone {
         traffic::SETTINGS,
     ];
     own.chain(shared).flatten()
+}
+
+/// Options that exist in the simulator only have no place in another world.
+pub(crate) fn check_world(document: &Table, plan: &Plan) -> Result<(), ScenarioError> {
+    let option_of = |row: &RowPlan| (row.method.family.simulated_only)(&row.options);
+    let Some(option) = plan.rows.iter().find_map(option_of).filter(|_| plan.world != WorldKind::Sim) else {
+        return Ok(());
+    };
+    let spot = document.get("world").map_or_else(|| document.spot.start(), |item| item.spot.clone());
+    let error = spot.error(format!("`{option}` exists in the simulator only"), "here");
+    Err(error.hint(format!("`world = \"sim\"`, or leave `{option}` out")))
 }
 
 /// The key with this name.

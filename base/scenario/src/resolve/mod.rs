@@ -18,6 +18,7 @@ use std::time::Duration;
 use crate::catalogue::keys::KEYS;
 use crate::catalogue::{Method, Topology};
 use crate::diagnostic::ScenarioError;
+use crate::families;
 use crate::options::settings::Settings;
 use crate::options::{idle, traffic};
 use crate::plan::{CryptoMode, Exponents, Network, Plan, RowPlan, SAMPLES_MAX, WorldKind};
@@ -62,6 +63,7 @@ pub(crate) fn plan(document: &Table, name: &str) -> Result<Plan, ScenarioError> 
     makers::check_world(document, &plan)?;
     network::check_world(document, &plan)?;
     traffic::check_world(document, &plan)?;
+    families::check_world(document, &plan)?;
     whole::check(document, &plan)?;
     Ok(plan)
 }

@@ -32,7 +32,7 @@ use crate::protection::Protection;
 use crate::wire::key_exchange::DiffieHellman;
 use crate::{esp, phase};
 
-use update::Outstanding;
+use update::{Claim, Outstanding};
 pub(crate) use update::{acknowledged, sequence};
 
 /// An association that is up.
@@ -107,7 +107,7 @@ pub(crate) enum Task {
     /// We are at another address.
     Readdress(Addr),
     /// The peer says that it is at another address.
-    Verify(Addr),
+    Verify(Claim),
 }
 
 /// So many SAs that were replaced still receive: a peer that rekeys without end has no more of ours.

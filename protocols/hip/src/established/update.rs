@@ -36,6 +36,16 @@ pub(super) struct Outstanding {
     matter: Matter,
 }
 
+impl Outstanding {
+    /// The peer's address that it verifies.
+    const fn verified(&self) -> Option<Addr> {
+        match self.matter {
+            Matter::Verify(claim, _) => Some(claim.at),
+            Matter::Rekey(_) | Matter::Readdress(_) => None,
+        }
+    }
+}
+
 /// What an UPDATE of ours is about.
 #[derive(Debug)]
 enum Matter {
@@ -43,7 +53,15 @@ enum Matter {
     /// Our new address.
     Readdress(Addr),
     /// The peer's new address, and what must come back from there.
-    Verify(Addr, [u8; NONCE_LEN]),
+    Verify(Claim, [u8; NONCE_LEN]),
+}
+
+/// Where the peer says that it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Claim {
+    at: Addr,
+    /// It has left the address that we know.
+    has_left: bool,
 }
 
 /// The Update ID of an UPDATE that wants to be acknowledged.
@@ -62,7 +80,8 @@ struct Heard<'a> {
     acks: Vec<u32>,
     info: Option<EspInfo>,
     exchanged: Option<DiffieHellman<'a>>,
-    locator: Option<IpAddr>,
+    /// Where the peer is, the address that it prefers first.
+    locators: Vec<IpAddr>,
     echo_request: Option<&'a [u8]>,
     echo_response: Option<&'a [u8]>,
 }
@@ -71,14 +90,15 @@ impl<'a> Heard<'a> {
     fn read(packet: &Packet<'a>) -> Result<Self, DecodeError> {
         let find = |kind| packet.find(kind).map(|parameter| parameter.contents);
         let bytes = |kind| packet.find(kind).map(Parameter::bytes);
-        let locators = find(ParameterType::LOCATOR_SET).map(read_locators).transpose()?.unwrap_or_default();
-        let preferred = locators.iter().find(|locator| locator.is_preferred).or(locators.first());
+        let mut locators =
+            find(ParameterType::LOCATOR_SET).map(read_locators).transpose()?.unwrap_or_default();
+        locators.sort_by_key(|locator| !locator.is_preferred);
         Ok(Self {
             seq: find(ParameterType::SEQ).map(read_seq).transpose()?,
             acks: find(ParameterType::ACK).map(read_ack).transpose()?.unwrap_or_default(),
             info: find(ParameterType::ESP_INFO).map(EspInfo::read).transpose()?,
             exchanged: find(ParameterType::DIFFIE_HELLMAN).map(DiffieHellman::read).transpose()?,
-            locator: preferred.map(|locator| locator.address),
+            locators: locators.iter().map(|locator| locator.address).collect(),
             echo_request: bytes(ParameterType::ECHO_REQUEST_SIGNED),
             echo_response: bytes(ParameterType::ECHO_RESPONSE_SIGNED),
         })
@@ -105,7 +125,8 @@ impl Established {
     ) -> State {
         env.cx.crypto.enter(phase::UPDATE);
         // RFC 7401 §6.12.1: an UPDATE that comes again, byte by byte, gets its answer again.
-        if self.standing.last.as_ref().is_some_and(|last| last.answers(packet, route, env)) {
+        let back = self.standing.way_back(route);
+        if self.standing.last.as_ref().is_some_and(|last| last.answers(packet, back, env)) {
             return State::Established(self);
         }
         if let Err(doubt) = self.standing.protection.check(packet, &self.standing.peer, env.cx.crypto) {
@@ -136,9 +157,10 @@ impl Standing {
         {
             outstanding.is_acknowledged = true;
         }
-        let is_new = heard.seq == Some(self.peer_next_id);
+        // RFC 7401 §6.12: a greater Update ID is new, too: the ones between were of UPDATEs that the peer has given up.
+        let is_new = heard.seq.is_some_and(|id| id.wrapping_sub(self.peer_next_id) < 1 << 31);
         if is_new {
-            self.take(heard, route)?;
+            self.take(heard, route, core)?;
         }
         self.settle((heard.echo_response, heard.seq.is_none()), core, env);
         let Some(id) = heard.seq else {
@@ -156,9 +178,9 @@ impl Standing {
     }
 
     /// Takes what a new UPDATE wants.
-    fn take(&mut self, heard: &Heard<'_>, route: Route) -> Result<(), Doubt> {
-        // What we say reaches the peer where it speaks from.
-        if let Some(outstanding) = &mut self.outstanding {
+    fn take(&mut self, heard: &Heard<'_>, route: Route, core: &Core) -> Result<(), Doubt> {
+        // What we say reaches the peer where it speaks from; but an address is verified by what is sent there alone.
+        if let Some(outstanding) = self.outstanding.as_mut().filter(|ours| ours.verified().is_none()) {
             outstanding.route.remote = route.remote;
         }
         if let Some(info) = heard.info.filter(|info| info.old_spi != info.new_spi) {
@@ -169,14 +191,35 @@ impl Standing {
                 self.queue(Task::AnswerRekey);
             }
         }
-        if let Some(ip) = heard.locator {
+        if let Some(&ip) = heard.locators.first() {
             // RFC 8046 §5.3: an address that is not one host's is none.
             if !is_of_one_host(ip) {
                 return Err("locator that is not one host's");
             }
-            self.queue(Task::Verify(announced(route.remote, ip)));
+            // Where the peer has been meanwhile nobody answers any more.
+            self.outstanding.take_if(|ours| ours.verified().is_some());
+            // RFC 8046 §5.3: an address that is not in the set is deprecated.
+            let has_left = core.route.remote.ip().is_none_or(|known| !heard.locators.contains(&known));
+            self.queue(Task::Verify(Claim { at: announced(route.remote, ip), has_left }));
         }
         Ok(())
+    }
+
+    /// Where the answer to what came this way goes once more. RFC 8046 §5.4: what must come back from an address is sent to that
+    /// address alone, or a peer could have it sent to where it is in truth.
+    fn way_back(&self, route: Route) -> Route {
+        let verified = self.outstanding.as_ref().and_then(|ours| ours.verified());
+        Route { remote: verified.unwrap_or(route.remote), ..route }
+    }
+
+    /// We are at another address: what is outstanding tells of no address that we have left, and comes from the new one at once,
+    /// for the answer may be on its way to the old one.
+    pub(crate) fn leave(&mut self, local: Addr, env: &mut Env<'_, '_>) {
+        self.outstanding.take_if(|ours| matches!(ours.matter, Matter::Readdress(_)));
+        if let Some(outstanding) = &mut self.outstanding {
+            outstanding.route.local = local;
+            env.transmit(outstanding.route, &outstanding.packet, true);
+        }
     }
 
     /// Puts off what is to be said.
@@ -205,9 +248,9 @@ impl Standing {
                 }
             },
             Matter::Readdress(local) => env.emit(Event::Readdressed(core.id, local)),
-            Matter::Verify(remote, nonce) if echo == Some(&nonce[..]) => {
-                core.route.remote = remote;
-                env.emit(Event::PeerMoved(core.id, remote));
+            Matter::Verify(claim, nonce) if echo == Some(&nonce[..]) => {
+                core.route.remote = claim.at;
+                env.emit(Event::PeerMoved(core.id, claim.at));
             }
             Matter::Verify(..) => env.discard("address that was not verified"),
         }
@@ -232,8 +275,8 @@ impl Standing {
         self.next_id = id.wrapping_add(1);
         let packet = self.write((Some((id, &matter)), Some(info)), answering, core, env);
         let mut route = answering.map_or(core.route, |answering| answering.route);
-        if let Matter::Verify(remote, _) = matter {
-            route.remote = remote;
+        if let Matter::Verify(claim, _) = matter {
+            route.remote = claim.at;
         }
         env.transmit(route, &packet, false);
         let retry = Retry::begin(env.now(), &env.shared.config.retransmission);
@@ -249,11 +292,8 @@ impl Standing {
                 let (asked, info) = self.ask(core, env);
                 (Matter::Rekey(asked), info)
             }
-            Task::Readdress(local) => {
-                core.route.local = local;
-                (Matter::Readdress(local), self.esp_info())
-            }
-            Task::Verify(remote) => (Matter::Verify(remote, env.shared.rng.bytes()), self.esp_info()),
+            Task::Readdress(local) => (Matter::Readdress(local), self.esp_info()),
+            Task::Verify(claim) => (Matter::Verify(claim, env.shared.rng.bytes()), self.esp_info()),
         }
     }
 
@@ -327,13 +367,20 @@ impl Standing {
                 }
                 false
             }
-            // RFC 8046 §5.4: an address from which nothing comes back stays unverified, and the association stands.
-            Due::GiveUp if matches!(outstanding.matter, Matter::Verify(..)) => {
-                self.outstanding = None;
-                self.say_next(None, core, env);
-                false
-            }
-            Due::GiveUp => true,
+            // RFC 8046 §5.4: an address from which nothing comes back stays unverified. The association stands if there is
+            // another one; a peer that has none is told that it ends where it says that it is.
+            Due::GiveUp => match outstanding.matter {
+                Matter::Verify(Claim { has_left: false, .. }, _) => {
+                    self.outstanding = None;
+                    self.say_next(None, core, env);
+                    false
+                }
+                Matter::Verify(claim, _) => {
+                    core.route.remote = claim.at;
+                    true
+                }
+                Matter::Rekey(_) | Matter::Readdress(_) => true,
+            },
         }
     }
 }

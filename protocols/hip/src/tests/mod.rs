@@ -9,6 +9,7 @@ mod family;
 mod hostile;
 mod leniencies;
 mod limits;
+mod moves;
 mod network;
 mod updates;
 mod world;

@@ -180,6 +180,7 @@ impl Span {
             nodes: BTreeMap::new(),
             profiles: profile(number, records),
             traffic: None,
+            moved: None,
         };
         (sample, busy.unwrap_or_default())
     }
@@ -245,7 +246,7 @@ fn counter(sample: &mut Sample, inside: bool, link: Option<Link>) -> &mut LinkCo
     }
 }
 
-fn of_message(message: &Message) -> LinkCount {
+pub(super) fn of_message(message: &Message) -> LinkCount {
     let first = u64::from(message.fragment <= 1);
     match message.retransmission {
         true => LinkCount { retransmissions: first, ..LinkCount::default() },
@@ -253,7 +254,7 @@ fn of_message(message: &Message) -> LinkCount {
     }
 }
 
-fn of_packets(packets: u16, bytes: u32, fate: Fate) -> LinkCount {
+pub(super) fn of_packets(packets: u16, bytes: u32, fate: Fate) -> LinkCount {
     let sent = LinkCount { packets: packets.into(), bytes: bytes.into(), ..LinkCount::default() };
     match fate {
         Fate::Delivered => sent,

@@ -13,6 +13,7 @@
 mod conclude;
 mod cover;
 mod messages;
+mod moves;
 mod profiler;
 mod sample;
 mod tally;
@@ -21,10 +22,11 @@ mod traffic;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use keytoll_trace::{Cost, Fact, Node, Record, TrafficCost};
+use keytoll_trace::{Cost, Fact, MoveCost, Node, Record, TrafficCost};
 
 use conclude::Routes;
 pub use messages::{MessageKind, Messages, Part};
+pub use moves::{Move, MoveNodeTally, MoveTally};
 pub use profiler::TIMER_HZ;
 pub use sample::{LinkCount, NodeCost, Outcome, Profile, Sample, Split};
 pub use tally::{NodeTally, ProfileTally, Tally};
@@ -88,6 +90,7 @@ struct Open {
     records: Vec<Record>,
     costs: BTreeMap<Node, NodeCost>,
     traffic_costs: BTreeMap<Node, TrafficCost>,
+    move_costs: BTreeMap<Node, MoveCost>,
 }
 
 impl<S: FnMut(&Sample)> Meter<S> {
@@ -146,6 +149,7 @@ impl<S: FnMut(&Sample)> Meter<S> {
             // The sums of its steps are in the sample's own cost.
             Cost::Step(_) => {}
             Cost::Traffic(cost) => self.traffic_cost(cost),
+            Cost::Move(cost) => self.move_cost(cost),
         }
     }
 
@@ -169,6 +173,14 @@ impl<S: FnMut(&Sample)> Meter<S> {
         self.advance(cost.sample);
         match self.open_mut(cost.sample) {
             Some(open) => _ = open.traffic_costs.insert(cost.node, cost),
+            None => self.tally.late_records += 1,
+        }
+    }
+
+    fn move_cost(&mut self, cost: MoveCost) {
+        self.advance(cost.sample);
+        match self.open_mut(cost.sample) {
+            Some(open) => _ = open.move_costs.insert(cost.node, cost),
             None => self.tally.late_records += 1,
         }
     }
@@ -207,7 +219,8 @@ impl<S: FnMut(&Sample)> Meter<S> {
         let concluded = conclude::conclude(number, &open.records, &self.routes, &mut self.tally);
         if let Some(sample) = concluded {
             let traffic = Traffic::of(&open.records, open.traffic_costs, &mut self.tally);
-            let sample = Sample { nodes: open.costs, traffic, ..sample };
+            let moved = Move::of(&open.records, open.move_costs);
+            let sample = Sample { nodes: open.costs, traffic, moved, ..sample };
             self.tally.add(&sample);
             (self.sink)(&sample);
         }
@@ -236,6 +249,7 @@ const fn of_sample(cost: &Cost) -> Option<u32> {
         Cost::Foreign(cost) => Some(cost.sample),
         Cost::Step(cost) => Some(cost.sample),
         Cost::Traffic(cost) => Some(cost.sample),
+        Cost::Move(cost) => Some(cost.sample),
         Cost::Clock { .. } | Cost::Operation(_) => None,
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use keytoll_trace::{ForeignCost, Link, Node, SampleCost};
 
-use super::{Times, Traffic};
+use super::{Move, Times, Traffic};
 
 /// The measurements of one authentication.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,6 +37,8 @@ pub struct Sample {
     pub profiles: BTreeMap<Node, Profile>,
     /// User traffic after the SAs were set up; `None` if none was configured.
     pub traffic: Option<Traffic>,
+    /// The move of the device to another address; `None` if it stayed.
+    pub moved: Option<Move>,
 }
 
 impl Sample {

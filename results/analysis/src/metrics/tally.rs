@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use keytoll_trace::{Link, Node, OperationCost, Protocol};
 
-use super::{LinkCount, Messages, NodeCost, Outcome, Profile, Sample, TimesTally, TrafficTally};
+use super::{LinkCount, Messages, MoveTally, NodeCost, Outcome, Profile, Sample, TimesTally, TrafficTally};
 use crate::stats::{Distribution, Welford};
 
 /// Statistics over the authentications of a row.
@@ -34,6 +34,8 @@ pub struct Tally {
     pub profiles: BTreeMap<Node, ProfileTally>,
     /// User traffic; `None` if none was configured.
     pub traffic: Option<TrafficTally>,
+    /// Moves of the device to another address; `None` if there were none.
+    pub moves: Option<MoveTally>,
     /// Frequency of the CPU profile in which cycles are expressed.
     pub profile_hz: BTreeMap<Node, f64>,
     /// Discarded messages, by protocol and reason.
@@ -93,6 +95,9 @@ impl Tally {
         }
         if let Some(traffic) = &sample.traffic {
             self.traffic.get_or_insert_default().add(traffic);
+        }
+        if let Some(moved) = &sample.moved {
+            self.moves.get_or_insert_default().add(moved, sample);
         }
     }
 

@@ -124,7 +124,11 @@ impl Work {
                 Cost::Step(step) => {
                     steps.entry(step.sample).or_default().entry(step.node).or_default().push(step);
                 }
-                Cost::Sample(_) | Cost::Operation(_) | Cost::Foreign(_) | Cost::Traffic(_) => {}
+                Cost::Sample(_)
+                | Cost::Operation(_)
+                | Cost::Foreign(_)
+                | Cost::Traffic(_)
+                | Cost::Move(_) => {}
             }
         }
         let worked = |nodes: BTreeMap<Node, Vec<&StepCost>>| {

@@ -7,7 +7,7 @@ use super::parts;
 use crate::columns::Column;
 use crate::columns::authentication::{IDENTITY, SAMPLE, SAMPLE_ADDED};
 use crate::columns::kinds::{MESSAGES, OPERATIONS};
-use crate::columns::{links, nodes, traffic};
+use crate::columns::{links, moves, nodes, traffic};
 
 /// A column of a CSV file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -63,6 +63,7 @@ pub fn markdown() -> String {
         documented(ANY_NODE, &nodes::NODE),
         documented("", &traffic::SAMPLE),
         documented("", &SAMPLE_ADDED),
+        documented("", &moves::SAMPLE),
     ];
     let titled = [
         ("Every file begins with these, which name the row of the run", documented("", &IDENTITY)),

@@ -8,7 +8,7 @@ use keytoll_hip::number::{Cipher, EspSuite};
 use keytoll_scenario::families::hip as catalogue;
 use keytoll_scenario::plan::RowPlan;
 
-use super::hosts::{Card, Device, DeviceConfig, Gateway, GatewayConfig, Hss};
+use super::hosts::{Card, Device, DeviceConfig, Gateway, GatewayConfig, Hss, Journey};
 use super::identities::of_dex;
 use super::sites::Sites;
 use crate::eap;
@@ -38,8 +38,13 @@ pub(super) fn device(
         peer: Some(gateway.hit()),
         card: card.map(|card| Card { card, aka: row.options.hip.aka, network: SERVING_NETWORK }),
         limits: sa_limits(row.options.ipsec.limits),
+        journey: journey(row, sites),
     };
     Device::new(config, seed, "ue")
+}
+
+fn journey(row: &RowPlan, sites: &Sites) -> Option<Journey> {
+    Some(Journey::new(row.options.hip.move_after?, sites.signalling(sites.elsewhere?)))
 }
 
 /// The gateway of a row.

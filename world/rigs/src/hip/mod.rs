@@ -88,7 +88,9 @@ fn nodes((row, sites): (&RowPlan, &Sites)) -> Vec<NodeSpec> {
     let mut gateway = spec(Node::Gw, sites.sockets(sites.gw));
     gateway.streams = has_card(row).then(|| back_end::diameter(Vec::new()));
     let hss = has_card(row).then(|| back_end::hss(&sites.back_end));
-    [spec(Node::Ue, sites.sockets(sites.ue)), gateway].into_iter().chain(hss).collect()
+    let inner = sites.elsewhere.into_iter().collect();
+    let device = NodeSpec { inner, ..spec(Node::Ue, sites.sockets(sites.ue)) };
+    [device, gateway].into_iter().chain(hss).collect()
 }
 
 fn links((row, sites): (&RowPlan, &Sites)) -> Vec<LinkSpec> {

@@ -1,6 +1,6 @@
 //! The addresses and ports in a row of HIP.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use keytoll_hip::wire::packet::IP_PROTOCOL;
 use keytoll_net::Addr;
@@ -21,6 +21,8 @@ pub(super) const STANDARD_PORTS: [u16; 2] = [PORT, sites::STANDARD_PORTS[2]];
 pub(super) struct Sites {
     pub(super) ue: IpAddr,
     pub(super) gw: IpAddr,
+    /// Where the device goes, if it moves.
+    pub(super) elsewhere: Option<IpAddr>,
     /// The port of HIP in UDP; none: HIP is on IP.
     port: Option<u16>,
     /// The gateway's address on the other side, and the HSS.
@@ -34,6 +36,7 @@ impl Sites {
         Self {
             ue,
             gw,
+            elsewhere: row.options.hip.move_after.map(|_| elsewhere(ue)),
             port: placement.is_loopback().then(|| placement.port(PORT)),
             back_end: sites::Sites::of(placement),
         }
@@ -48,5 +51,13 @@ impl Sites {
     pub(super) fn sockets(&self, ip: IpAddr) -> [Addr; 2] {
         let signalling = self.signalling(ip);
         [signalling, if self.port.is_some() { signalling } else { Addr::Ip { ip, protocol: ESP } }]
+    }
+}
+
+/// The device's other address on the access network, which nobody else has there.
+const fn elsewhere(ue: IpAddr) -> IpAddr {
+    match ue {
+        IpAddr::V4(ip) => IpAddr::V4(Ipv4Addr::from_bits(ip.to_bits() | 0x80)),
+        IpAddr::V6(ip) => IpAddr::V6(Ipv6Addr::from_bits(ip.to_bits() | 0x80)),
     }
 }

@@ -113,7 +113,11 @@ impl Role for Blueprint {
             HipSide::Device { gateway, .. } => {
                 let card = card.map(|card| Card { card, aka, network });
                 let (local, gateway) = (on(locals[0]), on(gateway.into()));
-                Box::new(Device::new(DeviceConfig { hip, local, gateway, peer, card, limits }, seed, "ue"))
+                Box::new(Device::new(
+                    DeviceConfig { hip, local, gateway, peer, card, limits, journey: None },
+                    seed,
+                    "ue",
+                ))
             }
             HipSide::Gateway { hss, .. } => {
                 let hss = hss.zip(locals.last()).map(|((name, hss), local)| {

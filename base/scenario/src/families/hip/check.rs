@@ -1,10 +1,14 @@
 //! What does not go together in HIP, refused with a sentence each.
 
+use std::time::Duration;
+
 use keytoll_crypto_api::algorithm::{Encryption, Integrity};
 use keytoll_crypto_api::suite::Suite;
 
+use super::options::MOVE_AFTER;
 use crate::catalogue::Method;
 use crate::diagnostic::ScenarioError;
+use crate::families::Options;
 use crate::options::ipsec::ESP_SUITE;
 use crate::options::settings::{Settings, value_of};
 use crate::tree::Item;
@@ -25,7 +29,21 @@ const SUITES_MAX: usize = 6;
 
 /// Refuses settings of a row.
 pub(super) fn check(settings: &Settings, _: &'static Method, blame: &Item) -> Result<(), ScenarioError> {
-    check_suites(&settings.esp_suites, value_of(blame, ESP_SUITE))
+    check_suites(&settings.esp_suites, value_of(blame, ESP_SUITE))?;
+    check_move(&settings.options, blame)
+}
+
+/// Refuses a device that would move when its association is gone.
+fn check_move(options: &Options, blame: &Item) -> Result<(), ScenarioError> {
+    let Some(move_after) = options.hip.move_after else { return Ok(()) };
+    let traffic = options.traffic.kind.map_or(Duration::ZERO, |_| options.traffic.duration);
+    if move_after < traffic + options.hip.unused_after {
+        return Ok(());
+    }
+    let message = "the device moves when its association is gone";
+    let label = "`move_after` with this `unused_after` and traffic";
+    let hint = "`move_after` less than `traffic_duration` and `unused_after` together";
+    Err(value_of(blame, MOVE_AFTER).spot.error(message, label).hint(hint))
 }
 
 /// Refuses suites of ESP that HIP cannot offer; they stand in the item.

@@ -6,10 +6,13 @@ use keytoll_crypto_api::algorithm::{Group, KeyKind};
 
 use super::{HIP, HIP_AKA, HIP_BASE, HIP_DIET};
 use crate::diagnostic::ScenarioError;
-use crate::options::{BOOLEAN, Setting, field, list, quoted};
+use crate::options::{BOOLEAN, Setting, field, list, print_rekey, quoted};
 use crate::quantity::{self, Kind};
-use crate::resolve::values::wait;
+use crate::resolve::values::{rekey, wait};
 use crate::tree::Item;
+
+/// The option that only the simulator has.
+pub(super) const MOVE_AFTER: &str = "move_after";
 
 /// What a row can vary of HIP.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,6 +35,8 @@ pub struct Options {
     pub rekey_with_new_keys: bool,
     /// How long an association is kept without traffic: UAL of RFC 7401 §4.4.3.
     pub unused_after: Duration,
+    /// How long after its SA is usable the device goes to another address; `None`: it stays.
+    pub move_after: Option<Duration>,
     /// When a packet without answer is repeated.
     pub retransmission: Retransmission,
 }
@@ -48,6 +53,7 @@ impl Default for Options {
             encrypt_host_id: false,
             rekey_with_new_keys: false,
             unused_after: Duration::from_secs(8),
+            move_after: None,
             retransmission: Retransmission { first: Duration::from_secs(1), tries: 5 },
         }
     }
@@ -228,6 +234,17 @@ pub(super) static SETTINGS: &[Setting] = &[
         field!(options.hip.unused_after, unused, |time| quoted(&quantity::duration(*time))),
     )
     .of(&HIP),
+    Setting::new(
+        MOVE_AFTER,
+        &["never", "100 ms to 31536000 s"],
+        "when the device goes to another address, counted from the usable SA",
+        field!(options.hip.move_after, rekey, print_rekey),
+    )
+    .of(&HIP)
+    .needs(
+        |options, _| options.traffic.kind.is_none() || options.traffic.protected,
+        "with `ipsec = \"none\"`: such traffic goes to the address that the device leaves",
+    ),
     Setting::new(
         "hip_retransmit_first",
         &["1 ms to 600 s"],

@@ -34,6 +34,7 @@ pub static FAMILY: Family = Family {
     key_kind: options::key_kind,
     groups: |_, _| &[],
     advice: advice::of,
+    simulated_only: |_| None,
 };
 
 /// The columns of paper 004, with the group that its Openswan offered first.

@@ -3,8 +3,9 @@
 use std::net::IpAddr;
 
 use keytoll_crypto_api::Seed;
-use keytoll_engine::trace::Fact;
+use keytoll_engine::trace::{Fact, Protocol};
 use keytoll_engine::{Ctx, Deadline, Engine, Input, Output};
+use keytoll_esp::sad::Moved;
 use keytoll_hip::encapsulation::esp_packet;
 use keytoll_hip::event::{AssociationId, Command, Event as HipEvent};
 use keytoll_hip::names::HIP;
@@ -16,7 +17,7 @@ use keytoll_hosts::{Event, Host, Order, SaLimits};
 use keytoll_net::Addr;
 
 use super::usage::{Usage, follow, next_command};
-use super::{Card, NAMING, card, command, inner, milestone, record_end};
+use super::{Card, Journey, NAMING, card, command, inner, milestone, record_end, session};
 
 /// The configuration of a device.
 #[derive(Debug, Clone)]
@@ -33,6 +34,8 @@ pub struct DeviceConfig {
     pub card: Option<Card>,
     /// The limits of its SAs.
     pub limits: SaLimits,
+    /// Where it goes while it has an association, if it does not stay.
+    pub journey: Option<Journey>,
 }
 
 /// The device.
@@ -49,13 +52,14 @@ pub struct Device {
     set_up: Option<AssociationId>,
     /// The association in use.
     current: Option<AssociationId>,
+    journey: Option<Journey>,
     out: Out,
 }
 
 impl Device {
     /// A device whose random streams are named `{name}/…`.
     pub fn new(config: DeviceConfig, seed: &Seed, name: &str) -> Self {
-        let DeviceConfig { hip, local, gateway, peer, card, limits } = config;
+        let DeviceConfig { hip, local, gateway, peer, card, limits, journey } = config;
         let hip = config::Config { responds: false, ..hip };
         let inside = hip.identities.first().map_or(Hit::NULL, HostIdentity::hit);
         let requester = Requester::new(inner(inside), inner(peer.unwrap_or(Hit::NULL)));
@@ -71,6 +75,7 @@ impl Device {
             card,
             set_up: None,
             current: None,
+            journey,
             out: Out::new(),
         }
     }
@@ -106,14 +111,30 @@ impl Device {
         if self.user.arrived_plain(from, to, bytes, cx) {
             return;
         }
-        match esp_packet(to, bytes) {
+        let esp = esp_packet(to, bytes);
+        if self.journey.as_mut().is_some_and(|journey| journey.misses(to, esp.is_some())) {
+            let protocol = if esp.is_some() { Protocol::ESP } else { HIP };
+            return cx.discard(protocol, "for an address that was left");
+        }
+        match esp {
             Some(esp) => {
                 let spi = self.user.arrived(from, to, esp, &mut self.out, cx);
+                let reached = self.journey.as_mut().filter(|_| spi.is_some()).and_then(Journey::reached);
+                reached.into_iter().for_each(|fact| cx.trace.record(fact));
                 let heard = spi.and_then(|spi| self.usage.heard(&self.user.sas, spi, cx.now));
                 heard.into_iter().for_each(|heard| self.hip.handle(Input::Command(heard), cx));
             }
             None => self.hip.handle(Input::Datagram { from, to, bytes }, cx),
         }
+    }
+
+    /// Goes to its other address, if it is time to: what leaves comes from there, and the peer is told.
+    fn travel(&mut self, cx: &mut Ctx<'_>) {
+        let departed = self.journey.as_mut().is_some_and(|journey| journey.depart(&mut self.local, cx.now));
+        let Some(id) = self.current.filter(|_| departed) else { return };
+        cx.trace.record(Fact::Moved);
+        self.user.sas.redirect(session(id), Moved::Local(self.local));
+        self.hip.handle(Input::Command(Command::Readdress(id, self.local)), cx);
     }
 
     fn begin(&mut self, cx: &mut Ctx<'_>) {
@@ -151,7 +172,10 @@ impl Device {
                 self.current = Some(up.association);
                 self.user.aim(inner(up.peer));
             }
-            HipEvent::Closed(id, _) => self.current = self.current.filter(|current| *current != id),
+            HipEvent::Closed(id, _) if self.current == Some(id) => {
+                self.current = None;
+                self.journey.iter_mut().for_each(Journey::call_off);
+            }
             _ => {}
         }
         record_end(&event, cx);
@@ -164,6 +188,7 @@ impl Device {
 
     fn usable(&mut self, cx: &mut Ctx<'_>) {
         cx.trace.record(Fact::Usable);
+        self.journey.iter_mut().for_each(|journey| journey.begin(cx.now));
         self.out.push_back(Output::Event(Event::Usable));
         self.user.release(&mut self.out, cx);
     }
@@ -212,6 +237,7 @@ impl Engine for Device {
             Input::Tick => {
                 self.hip.handle(Input::Tick, cx);
                 self.user.tick(cx.now);
+                self.travel(cx);
             }
             Input::Recover => self.hip.handle(Input::Recover, cx),
             // A device uses datagrams only.
@@ -228,6 +254,7 @@ impl Engine for Device {
     }
 
     fn deadline(&self) -> Option<Deadline> {
-        Deadline::earlier(self.hip.deadline(), self.user.deadline())
+        let journey = self.journey.as_ref().and_then(Journey::deadline);
+        Deadline::earlier(Deadline::earlier(self.hip.deadline(), self.user.deadline()), journey)
     }
 }

@@ -9,6 +9,7 @@
 mod card;
 mod device;
 mod gateway;
+mod journey;
 mod usage;
 mod vectors;
 
@@ -26,6 +27,7 @@ use keytoll_hosts::{Child, Order, Selector, SessionId};
 pub use card::Card;
 pub use device::{Device, DeviceConfig};
 pub use gateway::{Gateway, GatewayConfig};
+pub use journey::Journey;
 pub use vectors::Hss;
 
 /// Associations are numbered.

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use keytoll_engine::trace::Fact;
 use keytoll_engine::{Ctx, Time};
-use keytoll_esp::sad::Start;
+use keytoll_esp::sad::{Moved, Start};
 use keytoll_esp::{Event as OfSa, PairConfig};
 use keytoll_hip::event::{AssociationId, ChildSa, Command, Event};
 use keytoll_hosts::SessionId;
@@ -34,7 +34,7 @@ impl Usage {
     }
 }
 
-/// Installs and removes what an event of the endpoint is about.
+/// Installs, redirects and removes what an event of the endpoint is about.
 pub(super) fn follow(sas: &mut SaTable, usage: &mut Usage, event: &Event, cx: &mut Ctx<'_>) {
     match event {
         Event::ChildUp(id, child) => {
@@ -45,6 +45,11 @@ pub(super) fn follow(sas: &mut SaTable, usage: &mut Usage, event: &Event, cx: &m
         Event::ChildRekeyed { association, new, .. } => {
             sas.install(session(*association), pair(new));
             cx.trace.record(Fact::Rekeyed { what: "child".into() });
+        }
+        // RFC 8046 §3.2.1: only now, for until it was verified the address may be anybody's.
+        Event::PeerMoved(id, at) => {
+            sas.redirect(session(*id), Moved::Remote(*at));
+            cx.trace.record(Fact::MoveVerified);
         }
         Event::ChildDown(id, spi) => sas.remove(session(*id), *spi, cx.now),
         Event::Closed(id, _) => {
