@@ -13,6 +13,7 @@ pub mod handshake;
 pub mod keys;
 pub mod names;
 pub mod rrkm;
+pub mod sae;
 pub mod shared_key;
 pub mod suite;
 

@@ -14,35 +14,43 @@ pub fn derive(
     len: usize,
     crypto: &mut dyn Crypto,
 ) -> Secret {
-    let mut derived = Vec::with_capacity(len.next_multiple_of(derivation.prf().output_len()));
+    let prf = derivation.prf();
+    match derivation {
+        // 802.11-2020 §12.7.1.2: HMAC-SHA-1(K, A ‖ 0 ‖ B ‖ i), i of one octet from 0.
+        Derivation::Sha1 => {
+            blocks(prf, len, |round| crypto.prf(prf, key, &[label, &[0], context, &[round as u8]]))
+        }
+        Derivation::Sha256 | Derivation::Sha384 => kdf(prf, key, label, context, (8 * len) as u16, crypto),
+    }
+}
+
+/// The KDF with any hash: so many bits, in whole octets.
+pub(crate) fn kdf(
+    prf: Prf,
+    key: &[u8],
+    label: &[u8],
+    context: &[u8],
+    bits: u16,
+    crypto: &mut dyn Crypto,
+) -> Secret {
+    blocks(prf, usize::from(bits).div_ceil(8), |round| {
+        // 802.11-2020 §12.7.1.6.2: HMAC-Hash(K, i ‖ Label ‖ Context ‖ Length), i from 1 and the length in bits, both of two
+        // octets, the least significant one first.
+        crypto.prf(prf, key, &[&(round + 1).to_le_bytes(), label, context, &bits.to_le_bytes()])
+    })
+}
+
+/// As many outputs of a PRF as so many bytes take.
+fn blocks(prf: Prf, len: usize, mut block: impl FnMut(u16) -> Digest) -> Secret {
+    let mut derived = Vec::with_capacity(len.next_multiple_of(prf.output_len()));
     for round in 0_u16.. {
         if derived.len() >= len {
             break;
         }
-        derived.extend_from_slice(&block(derivation, key, (label, context), (round, len), crypto));
+        derived.extend_from_slice(&block(round));
     }
     derived.truncate(len);
     Secret::new(derived)
-}
-
-fn block(
-    derivation: Derivation,
-    key: &[u8],
-    (label, context): (&[u8], &[u8]),
-    (round, len): (u16, usize),
-    crypto: &mut dyn Crypto,
-) -> Digest {
-    let prf = derivation.prf();
-    match derivation {
-        // 802.11-2020 §12.7.1.2: HMAC-SHA-1(K, A ‖ 0 ‖ B ‖ i), i of one octet from 0.
-        Derivation::Sha1 => crypto.prf(prf, key, &[label, &[0], context, &[round as u8]]),
-        // 802.11-2020 §12.7.1.6.2: HMAC-Hash(K, i ‖ Label ‖ Context ‖ Length), i from 1 and the length in bits, both of two
-        // octets, the least significant one first.
-        Derivation::Sha256 | Derivation::Sha384 => {
-            let bits = (8 * len) as u16;
-            crypto.prf(prf, key, &[&(round + 1).to_le_bytes(), label, context, &bits.to_le_bytes()])
-        }
-    }
 }
 
 impl Derivation {

@@ -16,6 +16,7 @@ mod pmkid;
 mod psk;
 
 pub use derivation::derive;
+pub(crate) use derivation::kdf;
 pub use fast_transition::{PmkR0, PmkR1, R0Holder};
 pub use key_data::{open_key_data, seal_key_data};
 pub use mic::{mic, verify_mic};

@@ -1,0 +1,48 @@
+//! Every file of the fuzz corpora through the functions that the fuzz targets call, and random bytes after them.
+
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "helpers of tests are tests")]
+
+mod sae;
+
+use std::path::Path;
+
+use proptest::prelude::*;
+
+/// Passes every file of a corpus to `check`; returns how many there were.
+fn replay(corpus: &str, check: impl Fn(&str, &[u8])) -> usize {
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus").join(corpus);
+    let files = std::fs::read_dir(&directory).expect("the corpus is part of the repository");
+    let paths: Vec<_> = files.map(|entry| entry.unwrap().path()).collect();
+    for path in &paths {
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        println!("{name}");
+        check(&name, &std::fs::read(path).unwrap());
+    }
+    paths.len()
+}
+
+#[test]
+fn the_corpus_of_sae() {
+    let files = replay("wlan_sae", |name, bytes| {
+        let accepted = sae::run(bytes);
+        assert!(accepted >= 1 || !name.ends_with("-whole"), "{name} is an exchange with an end");
+    });
+    assert!(files >= 6, "only {files} files in the corpus");
+}
+
+proptest! {
+    #[test]
+    fn any_bytes(bytes: Vec<u8>) {
+        sae::run(&bytes);
+    }
+
+    #[test]
+    fn any_steps(settings: u8, steps in prop::collection::vec((0_u8..6, any::<[u8; 4]>()), 0..40)) {
+        let mut input = vec![settings];
+        for (step, octets) in steps {
+            input.push(step);
+            input.extend(octets);
+        }
+        sae::run(&input);
+    }
+}
