@@ -100,7 +100,7 @@ impl Protocol {
     /// Traffic of users in data frames below IP, protected or not.
     pub const FRAMES: Self = Self::new(&"frames");
     /// Management frames below IP.
-    pub const MANAGEMENT: Self = Self::new(&"802.11");
+    pub const MANAGEMENT: Self = Self::new(&"wlan");
 
     /// The protocol of this name, which is in lower case.
     pub const fn new(name: &'static &'static str) -> Self {

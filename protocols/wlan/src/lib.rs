@@ -3,7 +3,9 @@
 //!
 //! Clauses are those of IEEE Std 802.11-2020 and IEEE Std 802.1X-2020 unless another edition is named.
 
+pub mod access_point;
 mod bits;
+pub mod bss;
 pub mod cipher;
 pub mod dot1x;
 pub mod eapol;
@@ -15,6 +17,7 @@ pub mod names;
 pub mod rrkm;
 pub mod sae;
 pub mod shared_key;
+pub mod station;
 pub mod suite;
 
 pub use suite::{Akm, Cipher};

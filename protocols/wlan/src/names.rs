@@ -7,7 +7,7 @@ use crate::frame::management::subtype;
 use crate::suite::{Akm, Cipher};
 
 /// Management frames of 802.11, from their MAC header on.
-pub const WLAN: Protocol = Protocol::new(&"wlan");
+pub const WLAN: Protocol = Protocol::MANAGEMENT;
 
 /// 802.1X: EAPOL PDUs, whatever carries them.
 pub const EAPOL: Protocol = Protocol::new(&"eapol");

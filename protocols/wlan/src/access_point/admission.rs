@@ -1,0 +1,210 @@
+//! Management frames of stations: probes, authentication, association, farewells. 802.11-2020 §11.1.4.3.4, §11.3.4.3, §11.3.5.3.
+
+use keytoll_engine::trace::Protocol;
+use keytoll_engine::{Ctx, Output};
+
+use super::member::Member;
+use super::{AccessPoint, Ended, Event, STRANGER_LIFE};
+use crate::MacAddr;
+use crate::bss::{Protection, Security, elements, rsne_of};
+use crate::frame::management::{
+    Action, AssociationRequest, AssociationResponse, Authentication, Beacon, Farewell, SaQuery,
+};
+use crate::frame::{AuthenticationAlgorithm, ElementId, Elements, Management, ReasonCode, StatusCode};
+use crate::handshake::{Declared, Generation};
+
+/// 100 time units, as everybody has it.
+const BEACON_INTERVAL_TU: u16 = 100;
+
+impl AccessPoint {
+    /// Takes a management frame of a station that is in the clear, or was opened.
+    pub(super) fn admit(&mut self, station: MacAddr, body: &Management<'_>, cx: &mut Ctx<'_>) {
+        match body {
+            Management::ProbeRequest(elements) => self.on_probe(station, elements, cx),
+            Management::Authentication(request) => self.on_authentication(station, request, cx),
+            Management::AssociationRequest(request) => self.on_association(station, request, cx),
+            Management::Deauthentication(farewell) | Management::Disassociation(farewell) => {
+                self.on_farewell(station, farewell);
+            }
+            Management::Action(Action::SaQuery(query)) => self.on_sa_query(station, query, cx),
+            _ => cx.discard(Protocol::MANAGEMENT, "nobody waits for it"),
+        }
+    }
+
+    fn manage(&mut self, station: MacAddr, body: &Management<'_>, cx: &mut Ctx<'_>) {
+        let frame = self.air.manage((station, self.air.own), body, false, cx.trace);
+        self.out.push_back(Output::Datagram(frame));
+    }
+
+    // 802.11-2020 §11.1.4.3.4: the wildcard SSID is every network's.
+    fn on_probe(&mut self, station: MacAddr, asked: &Elements<'_>, cx: &mut Ctx<'_>) {
+        let ssid = asked.find(ElementId::SSID).unwrap_or_default();
+        if !ssid.is_empty() && ssid != self.config.ssid.octets() {
+            return;
+        }
+        let (ssid, rsne) = (self.config.ssid.clone(), self.config.security.rsne());
+        let beacon = Beacon {
+            is_response: true,
+            timestamp_us: cx.now.as_nanos() / 1000,
+            interval_tu: BEACON_INTERVAL_TU,
+            capabilities: self.config.security.capabilities(),
+            elements: elements(&ssid, &rsne),
+        };
+        self.manage(station, &Management::Beacon(beacon), cx);
+    }
+
+    fn on_authentication(&mut self, station: MacAddr, request: &Authentication<'_>, cx: &mut Ctx<'_>) {
+        let status = match (request.algorithm, request.sequence) {
+            (AuthenticationAlgorithm::OPEN_SYSTEM, 1) => self.authenticate(station, cx),
+            (AuthenticationAlgorithm::OPEN_SYSTEM, _) => StatusCode::TRANSACTION_SEQUENCE_ERROR,
+            _ => StatusCode::UNSUPPORTED_AUTH_ALGORITHM,
+        };
+        let sequence = request.sequence.saturating_add(1);
+        let answer = Authentication { algorithm: request.algorithm, sequence, status, rest: &[] };
+        self.manage(station, &Management::Authentication(answer), cx);
+    }
+
+    /// A station authenticates; if there are too many already, the oldest makes room.
+    fn authenticate(&mut self, station: MacAddr, cx: &Ctx<'_>) -> StatusCode {
+        let is_full = self.authenticated.len() >= self.config.strangers_max;
+        if is_full && !self.authenticated.contains_key(&station) {
+            let oldest =
+                self.authenticated.iter().min_by_key(|(_, until)| **until).map(|(&station, _)| station);
+            oldest.and_then(|oldest| self.authenticated.remove(&oldest));
+        }
+        self.authenticated.insert(station, cx.now + STRANGER_LIFE);
+        StatusCode::SUCCESS
+    }
+
+    /// Makes room for one more station without keys.
+    fn make_room(&mut self, cx: &mut Ctx<'_>) {
+        let strangers = self.members.iter().filter(|(_, member)| !member.is_member);
+        if strangers.clone().count() < self.config.strangers_max {
+            return;
+        }
+        let oldest = strangers.min_by_key(|(_, member)| member.since).map(|(&station, _)| station);
+        if let Some(oldest) = oldest {
+            self.expel(oldest, ReasonCode::NO_MORE_STAS, Ended::Displaced, cx);
+        }
+    }
+
+    fn on_association(&mut self, station: MacAddr, request: &AssociationRequest<'_>, cx: &mut Ctx<'_>) {
+        if !self.authenticated.contains_key(&station) {
+            // 802.11-2020 §11.3.5.3: it is told that it is not authenticated.
+            self.deauthenticate(station, ReasonCode::NOT_AUTHENTICATED, cx);
+            return cx.discard(Protocol::MANAGEMENT, "association without authentication");
+        }
+        let admitted = self.judge(station, request, cx);
+        let (status, aid) = match &admitted {
+            Ok(member) => (StatusCode::SUCCESS, member.aid),
+            Err(status) => (*status, 0),
+        };
+        let ssid = self.config.ssid.clone();
+        let answer = AssociationResponse {
+            reassociation: request.current_ap.is_some(),
+            capabilities: self.config.security.capabilities(),
+            status,
+            aid: AssociationResponse::AID_BITS | aid,
+            elements: Elements(elements(&ssid, &[]).0.split_off(1)),
+        };
+        self.manage(station, &Management::AssociationResponse(answer), cx);
+        if let Ok(member) = admitted {
+            self.authenticated.remove(&station);
+            self.make_room(cx);
+            self.welcome(station, member, cx);
+        }
+    }
+
+    /// Whether a station may associate, and as what.
+    fn judge(
+        &mut self,
+        station: MacAddr,
+        request: &AssociationRequest<'_>,
+        cx: &mut Ctx<'_>,
+    ) -> Result<Member, StatusCode> {
+        self.check_member(station, cx)?;
+        let offered = rsne_of(&request.elements);
+        let mut protects_management = false;
+        match (self.config.security.rsn(), &offered) {
+            (Some(rsn), Some(offered)) if rsn.suits(offered) => {
+                protects_management = rsn.protects_management(offered);
+            }
+            (Some(_), Some(_)) => return Err(StatusCode::CIPHER_OUT_OF_POLICY),
+            (Some(_), None) => return Err(StatusCode::INVALID_ELEMENT),
+            (None, _) => {}
+        }
+        let rsne = self.config.security.rsne();
+        let ours = Elements::read(&mut keytoll_net::wire::Reader::new(&rsne)).unwrap_or_default();
+        let declared = [&ours, &request.elements].map(|elements| Declared::of(elements, Generation::Rsn));
+        let addresses = [self.air.own, station];
+        let terms = self.config.security.rsn().map(|rsn| rsn.terms(addresses, declared, protects_management));
+        Ok(Member {
+            aid: self.free_aid(station).ok_or(StatusCode::DENIED_NO_MORE_STAS)?,
+            keys: Protection::default(),
+            terms,
+            handshake: None,
+            protects_management,
+            is_member: self.config.security == Security::Open,
+            since: cx.now,
+            query: None,
+        })
+    }
+
+    // 802.11-2020 §11.3.5.3: who has keys that protect management frames does not lose them to a request in the clear: it is
+    // asked first whether it still has them.
+    fn check_member(&mut self, station: MacAddr, cx: &mut Ctx<'_>) -> Result<(), StatusCode> {
+        let Some(member) = self.members.get_mut(&station) else { return Ok(()) };
+        if !(member.protects_management && member.keys.is_there()) {
+            return Ok(());
+        }
+        match member.query {
+            Some(query) if query.is_over(cx.now) => return Ok(()),
+            Some(_) => {}
+            None => {
+                let query = member.ask(station, self.rng.bytes(), &mut self.air, cx);
+                self.out.extend(query.map(Output::Datagram));
+            }
+        }
+        Err(StatusCode::REFUSED_TEMPORARILY)
+    }
+
+    /// The number of a station: its own if it has one, else one that nobody has.
+    fn free_aid(&self, station: MacAddr) -> Option<u16> {
+        if let Some(member) = self.members.get(&station) {
+            return Some(member.aid);
+        }
+        if self.members.len() >= self.config.members_max {
+            return None;
+        }
+        let taken: std::collections::BTreeSet<u16> = self.members.values().map(|member| member.aid).collect();
+        (1..=2007).find(|aid| !taken.contains(aid))
+    }
+
+    fn on_farewell(&mut self, station: MacAddr, farewell: &Farewell<'_>) {
+        self.authenticated.remove(&station);
+        self.remove(station, Ended::Left(farewell.reason.0));
+    }
+
+    fn on_sa_query(&mut self, station: MacAddr, query: &SaQuery<'_>, cx: &mut Ctx<'_>) {
+        let Some(member) = self.members.get_mut(&station) else { return };
+        if query.is_response {
+            // The station still has its keys: whoever asked to associate was somebody else.
+            member.query = member.query.filter(|asked| asked.transaction != query.transaction);
+            return;
+        }
+        let answer = SaQuery { is_response: true, ..query.clone() };
+        let answer = Management::Action(Action::SaQuery(answer));
+        let frame = member.manage(station, &answer, &mut self.air, cx);
+        self.out.extend(frame.map(Output::Datagram));
+    }
+
+    /// A station is a member no more.
+    pub(super) fn remove(&mut self, station: MacAddr, why: Ended) {
+        if let Some(dot1x) = &mut self.dot1x {
+            dot1x.forget(station);
+        }
+        if self.members.remove(&station).is_some() {
+            self.out.push_back(Output::Event(Event::Ended(station, why)));
+        }
+    }
+}

@@ -1,0 +1,295 @@
+//! The access point: answers probes, authenticates and associates stations, agrees keys with each, and carries their packets.
+//! Read 802.11-2020 §11.3 and §12.6 first; the station's side is in [`crate::station`].
+//!
+//! The EAP server, or the RADIUS client in front of it, is outside: [`Event::Eap`] and [`Command::Eap`] carry EAP. What a
+//! station sends in data frames is [`Event::Packet`]; [`AccessPoint::send`] carries packets to a station.
+//!
+//! Strangers can fill two tables: of stations that are only authenticated, and of those that have no keys yet. Both have a limit
+//! and a short life, and an address has one place in each. In a full table the oldest makes room, so that who goes on at once
+//! gets in while others flood.
+
+mod admission;
+mod group;
+mod member;
+mod securing;
+
+use std::collections::{BTreeMap, VecDeque};
+use std::time::Duration;
+
+use keytoll_crypto_api::{Phase, Rng, Secret, Seed};
+use keytoll_engine::trace::Protocol;
+use keytoll_engine::{Addr, Ctx, Datagram, Deadline, Engine, Input, Output, Time};
+
+use crate::MacAddr;
+use crate::bss::{Air, BROADCAST, Security, Ssid, discard, packet_of};
+use crate::dot1x::{self, AuthenticatorConfig, Eap, WepConfig};
+use crate::frame::header::{Addresses, DataHeader, Header, ManagementHeader};
+use crate::frame::{Flags, Frame, Management, ReasonCode};
+use group::Group;
+use member::Member;
+
+/// Data frames.
+const DATA: Phase = Phase::TRAFFIC;
+/// From probing to association.
+const ADMIT: Phase = Phase::new(10, "association");
+
+/// What an access point demands and how many it admits.
+#[derive(Debug, Clone)]
+pub struct Config {
+    /// Its address, which is the BSSID.
+    pub address: MacAddr,
+    /// The name of its network.
+    pub ssid: Ssid,
+    /// What it demands of stations.
+    pub security: Security,
+    /// The PMK that it shares with all stations; none where EAP makes one for each, and where there are no keys.
+    pub pmk: Option<Secret>,
+    /// How many stations it admits; 802.11-2020 §9.4.1.8 has numbers for 2007.
+    pub members_max: usize,
+    /// How many others there may be that are authenticated only, and how many without keys yet.
+    pub strangers_max: usize,
+}
+
+impl Config {
+    /// As many stations as there are numbers for, and 512 others.
+    pub const fn new(address: MacAddr, ssid: Ssid, security: Security, pmk: Option<Secret>) -> Self {
+        Self { address, ssid, security, pmk, members_max: 2007, strangers_max: 512 }
+    }
+}
+
+/// What may be asked of an access point.
+#[derive(Debug)]
+pub enum Command {
+    /// What the EAP server makes of a station's last packet.
+    Eap(MacAddr, Eap),
+    /// A station has to leave.
+    Disconnect(MacAddr),
+    /// The keys of the group change.
+    ChangeGroupKeys,
+}
+
+/// What an access point tells.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Event {
+    /// A station is to be authenticated: the EAP server begins, and forgets a conversation that it may have with it.
+    EapStart(MacAddr),
+    /// A packet of a station for the EAP server.
+    Eap(MacAddr, Vec<u8>),
+    /// A station is a member of the network.
+    Joined(MacAddr),
+    /// A station is a member no more, or did not become one.
+    Ended(MacAddr, Ended),
+    /// An IP packet of a station.
+    Packet(MacAddr, Vec<u8>),
+}
+
+/// Why a station is no member.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, thiserror::Error)]
+pub enum Ended {
+    /// It has left, for this reason code.
+    #[error("station has left for reason {0}")]
+    Left(u16),
+    /// It has associated anew.
+    #[error("associated anew")]
+    Anew,
+    /// Others took its place before it had keys.
+    #[error("displaced")]
+    Displaced,
+    /// Its authentication has failed.
+    #[error("{0}")]
+    Dot1x(#[from] dot1x::Ended),
+    /// The handshake has failed.
+    #[error("{0}")]
+    Handshake(#[from] crate::handshake::Reason),
+    /// EAP made no key, or a short one.
+    #[error("EAP without a key")]
+    NoKey,
+    /// The owner has asked for it.
+    #[error("disconnected")]
+    Asked,
+}
+
+/// How long a station may take from authentication to association.
+const STRANGER_LIFE: Duration = Duration::from_secs(5);
+
+/// An access point.
+#[derive(Debug)]
+pub struct AccessPoint {
+    config: Config,
+    air: Air,
+    rng: Rng,
+    /// Stations that have authenticated and not associated, and until when that holds.
+    authenticated: BTreeMap<MacAddr, Time>,
+    members: BTreeMap<MacAddr, Box<Member>>,
+    group: Group,
+    dot1x: Option<dot1x::Authenticator>,
+    out: VecDeque<Output<Event>>,
+}
+
+impl AccessPoint {
+    /// An access point whose random stream is named `{name}/wlan`.
+    pub fn new(config: Config, seed: &Seed, name: &str) -> Self {
+        let mut rng = seed.stream(&format!("{name}/wlan"));
+        let wep = match config.security {
+            Security::Dot1xWep(cipher) => Some(WepConfig { cipher, change_after: None }),
+            Security::Open | Security::Rsn(_) => None,
+        };
+        let ports = AuthenticatorConfig {
+            stations_max: config.members_max,
+            strangers_max: config.strangers_max,
+            wep,
+            ..AuthenticatorConfig::default()
+        };
+        let dot1x = config
+            .security
+            .has_eap()
+            .then(|| dot1x::Authenticator::new(ports, seed.stream(&format!("{name}/dot1x"))));
+        Self {
+            air: Air::new(config.address),
+            group: Group::new(config.security.rsn(), &mut rng),
+            config,
+            rng,
+            authenticated: BTreeMap::new(),
+            members: BTreeMap::new(),
+            dot1x,
+            out: VecDeque::new(),
+        }
+    }
+
+    /// How many stations are members.
+    pub fn member_count(&self) -> usize {
+        self.members.values().filter(|member| member.is_member).count()
+    }
+
+    /// How many stations it knows that are no members.
+    pub fn stranger_count(&self) -> usize {
+        self.authenticated.len() + self.members.len() - self.member_count()
+    }
+
+    /// Whether a station is a member.
+    pub fn is_member(&self, station: MacAddr) -> bool {
+        self.members.get(&station).is_some_and(|member| member.is_member)
+    }
+
+    /// A packet in a frame to a station; none if it is no member, or the packet is none.
+    pub fn send(&mut self, station: MacAddr, packet: &[u8], cx: &mut Ctx<'_>) -> Option<Datagram> {
+        cx.crypto.enter(DATA);
+        let body = packet_of(packet)?;
+        let member = self.members.get_mut(&station).filter(|member| member.is_member)?;
+        member.send(station, body, Protocol::FRAMES, &mut self.air, cx)
+    }
+
+    /// A packet in a frame to all stations; none if there is no key of the group where there has to be one.
+    pub fn send_to_all(&mut self, packet: &[u8], cx: &mut Ctx<'_>) -> Option<Datagram> {
+        cx.crypto.enter(DATA);
+        let mut body = packet_of(packet)?;
+        let bssid = self.air.own;
+        let addresses = Addresses::FromAccessPoint { destination: BROADCAST, bssid, source: bssid };
+        let mut header = self.air.data(addresses);
+        self.group.seal(&mut header, &mut body, cx.crypto)?;
+        Some(self.air.frame(Header::Data(header), &body, Protocol::FRAMES))
+    }
+
+    fn on_frame(&mut self, bytes: &[u8], cx: &mut Ctx<'_>) {
+        let Ok(frame) = Frame::read(bytes) else {
+            return cx.discard(Protocol::MANAGEMENT, "not a frame");
+        };
+        match frame.header {
+            Header::Management(header) => self.on_management(header, frame.body, cx),
+            Header::Data(header) => self.on_data(header, frame.body, cx),
+            Header::Control(_) => {}
+        }
+    }
+
+    fn on_data(&mut self, header: DataHeader, body: &[u8], cx: &mut Ctx<'_>) {
+        let Addresses::ToAccessPoint { bssid, source, .. } = header.addresses else {
+            return cx.discard(Protocol::FRAMES, "not to an access point");
+        };
+        if bssid != self.air.own || header.is_null() {
+            return;
+        }
+        let Some(member) = self.members.get_mut(&source) else {
+            // 802.11-2020 §11.3.5.8: a station that is not associated is told so.
+            self.deauthenticate(source, ReasonCode::INVALID_CLASS3_FRAME, cx);
+            return cx.discard(Protocol::FRAMES, "data without an association");
+        };
+        match member.heard(&Header::Data(header), body, cx) {
+            Ok(crate::bss::Heard::Eapol(pdu)) => self.on_eapol(source, &pdu, cx),
+            Ok(crate::bss::Heard::Packet(packet)) => {
+                self.out.push_back(Output::Event(Event::Packet(source, packet)));
+            }
+            Err(why) => discard(Protocol::FRAMES, &why, cx),
+        }
+    }
+
+    fn on_management(&mut self, header: ManagementHeader, body: &[u8], cx: &mut Ctx<'_>) {
+        cx.crypto.enter(ADMIT);
+        let station = header.source;
+        // 802.11-2020 §9.2.2: no group sends anything.
+        if station[0] & 1 == 1 {
+            return cx.discard(Protocol::MANAGEMENT, "sent by a group");
+        }
+        let opened;
+        let body = match self.members.get_mut(&station) {
+            Some(member) => match member.open_management(&header, body, cx) {
+                Ok(body) => {
+                    opened = body;
+                    &opened[..]
+                }
+                Err(why) => return discard(Protocol::MANAGEMENT, &why, cx),
+            },
+            None if header.flags.has(Flags::PROTECTED) => {
+                return cx.discard(Protocol::MANAGEMENT, "protected without a key");
+            }
+            None => body,
+        };
+        match Management::read(header.subtype, body) {
+            Ok(body) => self.admit(station, &body, cx),
+            Err(why) => discard(Protocol::MANAGEMENT, &why, cx),
+        }
+    }
+
+    /// Sends a deauthentication in the clear, to a station without keys.
+    fn deauthenticate(&mut self, station: MacAddr, reason: ReasonCode, cx: &mut Ctx<'_>) {
+        let body = Management::Deauthentication(crate::frame::management::Farewell::new(reason));
+        let frame = self.air.manage((station, self.air.own), &body, false, cx.trace);
+        self.out.push_back(Output::Datagram(frame));
+    }
+
+    fn tick(&mut self, cx: &mut Ctx<'_>) {
+        self.authenticated.retain(|_, until| *until > cx.now);
+        self.tick_securing(cx);
+    }
+}
+
+impl Engine for AccessPoint {
+    type Command = Command;
+    type Event = Event;
+
+    fn handle(&mut self, input: Input<'_, Command>, cx: &mut Ctx<'_>) {
+        match input {
+            Input::Datagram { to: Addr::Mac(_), bytes, .. } => self.on_frame(bytes, cx),
+            Input::Command(Command::Eap(station, eap)) => self.on_eap(station, eap, cx),
+            Input::Command(Command::Disconnect(station)) => self.disconnect(station, cx),
+            Input::Command(Command::ChangeGroupKeys) => self.change_group_keys(cx),
+            Input::Tick => self.tick(cx),
+            // Packets are for a station, which `send` is told of. No input leaves anything half-done but the station that it is
+            // of, whose handshake or EAP conversation ends by its own deadline.
+            Input::Inner(_) | Input::Recover => {}
+            // It has neither streams nor other datagrams than frames.
+            Input::Datagram { .. } | Input::Secured { .. } | Input::Lost { .. } => {}
+        }
+    }
+
+    fn poll(&mut self) -> Option<Output<Event>> {
+        self.out.pop_front()
+    }
+
+    fn deadline(&self) -> Option<Deadline> {
+        let at = self.authenticated.values().min().copied();
+        let of_strangers = at.map(|at| Deadline { at, why: "association of an authenticated station" });
+        let of_ports = self.dot1x.as_ref().and_then(dot1x::Authenticator::deadline);
+        let of_members = self.members.values().filter_map(|member| member.deadline()).min();
+        Deadline::earlier(of_strangers, Deadline::earlier(of_ports, of_members))
+    }
+}

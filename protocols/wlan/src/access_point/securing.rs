@@ -1,0 +1,215 @@
+//! Associated stations: 802.1X and handshakes, and the keys that come of them.
+
+use keytoll_crypto_api::Secret;
+use keytoll_engine::trace::Fact;
+use keytoll_engine::{Ctx, Output};
+
+use super::member::Member;
+use super::{AccessPoint, Ended, Event};
+use crate::bss::{Security, discard, told_eapol, with_llc};
+use crate::cipher::Side;
+use crate::dot1x::{AuthenticatorOutput, Eap};
+use crate::eapol::{PacketType, Pdu, pdu};
+use crate::frame::management::Farewell;
+use crate::frame::{Management, ReasonCode};
+use crate::handshake::{self, Handshake, Master, Retransmission};
+use crate::{MacAddr, names};
+
+impl AccessPoint {
+    /// A station has associated: without keys it is a member at once.
+    pub(super) fn welcome(&mut self, station: MacAddr, member: Member, cx: &mut Ctx<'_>) {
+        self.remove(station, Ended::Anew);
+        let is_member = member.is_member;
+        self.members.insert(station, Box::new(member));
+        if is_member {
+            self.out.push_back(Output::Event(Event::Joined(station)));
+        }
+        match (&mut self.dot1x, self.config.pmk.clone()) {
+            (Some(dot1x), _) => match dot1x.begin(station, cx) {
+                Ok(outputs) => self.on_dot1x(outputs, cx),
+                Err(why) => {
+                    discard(names::EAPOL, &why, cx);
+                    self.expel(station, ReasonCode::NO_MORE_STAS, Ended::Asked, cx);
+                }
+            },
+            (None, Some(pmk)) => self.begin_handshake(station, pmk, cx),
+            (None, None) => {}
+        }
+    }
+
+    fn begin_handshake(&mut self, station: MacAddr, pmk: Secret, cx: &mut Ctx<'_>) {
+        let Some(member) = self.members.get_mut(&station) else { return };
+        let group = self.group.keys(member.protects_management);
+        let (Some(terms), Some(group)) = (member.terms.clone(), group) else { return };
+        let master = Master::Pmk { key: pmk, name: None };
+        let timers = Retransmission::default();
+        let handshake = member.handshake.insert(handshake::Authenticator::new(terms, master, group, timers));
+        let outputs = handshake.begin(&mut self.rng, cx);
+        self.on_handshake(station, outputs, cx);
+    }
+
+    pub(super) fn on_eapol(&mut self, station: MacAddr, bytes: &[u8], cx: &mut Ctx<'_>) {
+        let Some(member) = self.members.get_mut(&station) else { return };
+        let is_key = Pdu::read(bytes).is_ok_and(|pdu| pdu.packet_type == PacketType::KEY);
+        if let Some(handshake) = member.handshake.as_mut().filter(|_| is_key) {
+            match handshake.on_pdu(bytes, &mut self.rng, cx) {
+                Ok(outputs) => self.on_handshake(station, outputs, cx),
+                Err(why) => discard(names::EAPOL, &why, cx),
+            }
+        } else if let Some(dot1x) = &mut self.dot1x {
+            match dot1x.on_pdu(station, bytes, cx) {
+                Ok(outputs) => self.on_dot1x(outputs, cx),
+                Err(why) => discard(names::EAPOL, &why, cx),
+            }
+        } else {
+            cx.discard(names::EAPOL, "nobody waits for it");
+        }
+    }
+
+    /// What the EAP server makes of a station's last packet.
+    pub(super) fn on_eap(&mut self, station: MacAddr, eap: Eap, cx: &mut Ctx<'_>) {
+        let Some(dot1x) = &mut self.dot1x else { return };
+        match dot1x.on_eap(station, eap, cx) {
+            Ok(outputs) => self.on_dot1x(outputs, cx),
+            Err(why) => discard(names::EAPOL, &why, cx),
+        }
+    }
+
+    fn on_dot1x(&mut self, outputs: Vec<AuthenticatorOutput>, cx: &mut Ctx<'_>) {
+        for output in outputs {
+            match output {
+                AuthenticatorOutput::Send(station, pdu) => self.send_eapol(station, &pdu, cx),
+                AuthenticatorOutput::EapStart(station) => {
+                    self.out.push_back(Output::Event(Event::EapStart(station)));
+                }
+                AuthenticatorOutput::Eap(station, packet) => {
+                    self.out.push_back(Output::Event(Event::Eap(station, packet)));
+                }
+                AuthenticatorOutput::Authorized(station, msk) => self.authorized(station, msk.as_ref(), cx),
+                AuthenticatorOutput::Install(station, key) => {
+                    let Security::Dot1xWep(cipher) = self.config.security else { continue };
+                    let Some(member) = self.members.get_mut(&station) else { continue };
+                    if member.keys.install_wep(Side::Authenticator, cipher, &key, &mut self.rng).is_ok() {
+                        self.joined(station);
+                    }
+                }
+                AuthenticatorOutput::Ended(station, why) => {
+                    self.expel(station, ReasonCode::IEEE_802_1X_AUTH_FAILED, why.into(), cx);
+                }
+            }
+        }
+    }
+
+    /// EAP has succeeded.
+    fn authorized(&mut self, station: MacAddr, msk: Option<&Secret>, cx: &mut Ctx<'_>) {
+        let Some(member) = self.members.get(&station) else { return };
+        match &member.terms {
+            Some(terms) => match msk.and_then(|msk| msk.get(..terms.akm.pmk_len())) {
+                Some(pmk) => self.begin_handshake(station, pmk.into(), cx),
+                None => self.expel(station, ReasonCode::IEEE_802_1X_AUTH_FAILED, Ended::NoKey, cx),
+            },
+            None => self.use_wep_key(),
+        }
+    }
+
+    fn on_handshake(&mut self, station: MacAddr, outputs: Vec<handshake::Output>, cx: &mut Ctx<'_>) {
+        for output in outputs {
+            match output {
+                handshake::Output::Send(pdu) => self.send_eapol(station, &pdu, cx),
+                handshake::Output::Install(key) => {
+                    let Some(member) = self.members.get_mut(&station) else { return };
+                    if member.keys.install(Side::Authenticator, &key, &mut self.rng).is_err() {
+                        self.expel(station, ReasonCode::UNSPECIFIED_REASON, Ended::NoKey, cx);
+                    }
+                }
+                handshake::Output::Completed(Handshake::FourWay) => self.joined(station),
+                handshake::Output::Failed(why) => {
+                    self.expel(station, ReasonCode(why.code()), why.into(), cx);
+                }
+                handshake::Output::Requested { handshake, .. } => self.on_request(station, handshake, cx),
+                handshake::Output::Completed(_) | handshake::Output::InstallGroup(_) => {}
+            }
+        }
+    }
+
+    /// A station asks for new keys.
+    fn on_request(&mut self, station: MacAddr, handshake: Handshake, cx: &mut Ctx<'_>) {
+        if handshake == Handshake::GroupKey {
+            return self.change_group_keys(cx);
+        }
+        let Some(member) = self.members.get_mut(&station) else { return };
+        let Some(handshake) = &mut member.handshake else { return };
+        let outputs = handshake.begin(&mut self.rng, cx);
+        self.on_handshake(station, outputs, cx);
+    }
+
+    /// The keys of the group change, and every member is told.
+    pub(super) fn change_group_keys(&mut self, cx: &mut Ctx<'_>) {
+        self.group.change(&mut self.rng);
+        let stations: Vec<MacAddr> = self.members.keys().copied().collect();
+        for station in stations {
+            let Some(member) = self.members.get_mut(&station) else { continue };
+            let keys = self.group.keys(member.protects_management);
+            let (Some(handshake), Some(keys)) = (&mut member.handshake, keys) else { continue };
+            let outputs = handshake.change_group(keys, &mut self.rng, cx);
+            self.on_handshake(station, outputs, cx);
+        }
+        if let Some(dot1x) = &mut self.dot1x {
+            let outputs = dot1x.change_group_key(cx);
+            self.on_dot1x(outputs, cx);
+            self.use_wep_key();
+        }
+    }
+
+    /// Sends to the group under the key that members were given last.
+    fn use_wep_key(&mut self) {
+        let key = self.dot1x.as_ref().and_then(|dot1x| dot1x.group_key().cloned());
+        if let (Security::Dot1xWep(cipher), Some(key)) = (self.config.security, key) {
+            self.group.install_wep(cipher, &key, &mut self.rng);
+        }
+    }
+
+    fn joined(&mut self, station: MacAddr) {
+        let Some(member) = self.members.get_mut(&station) else { return };
+        if !std::mem::replace(&mut member.is_member, true) {
+            self.out.push_back(Output::Event(Event::Joined(station)));
+        }
+    }
+
+    fn send_eapol(&mut self, station: MacAddr, pdu: &[u8], cx: &mut Ctx<'_>) {
+        let Some(member) = self.members.get_mut(&station) else { return };
+        cx.trace.record(Fact::Sent(told_eapol(pdu, Side::Authenticator)));
+        let frame = member.send(station, with_llc(pdu::ETHER_TYPE, pdu), names::EAPOL, &mut self.air, cx);
+        self.out.extend(frame.map(Output::Datagram));
+    }
+
+    /// Tells a station that it is no member, and forgets it.
+    pub(super) fn expel(&mut self, station: MacAddr, reason: ReasonCode, why: Ended, cx: &mut Ctx<'_>) {
+        if let Some(member) = self.members.get_mut(&station) {
+            let body = Management::Deauthentication(Farewell::new(reason));
+            let frame = member.manage(station, &body, &mut self.air, cx);
+            self.out.extend(frame.map(Output::Datagram));
+        }
+        self.remove(station, why);
+    }
+
+    /// A station has to leave.
+    pub(super) fn disconnect(&mut self, station: MacAddr, cx: &mut Ctx<'_>) {
+        self.expel(station, ReasonCode::UNSPECIFIED_REASON, Ended::Asked, cx);
+    }
+
+    pub(super) fn tick_securing(&mut self, cx: &mut Ctx<'_>) {
+        let is_due = |member: &Member| member.deadline().is_some_and(|deadline| deadline.at <= cx.now);
+        let due: Vec<MacAddr> =
+            self.members.iter().filter(|(_, member)| is_due(member)).map(|(station, _)| *station).collect();
+        for station in due {
+            let Some(member) = self.members.get_mut(&station) else { continue };
+            let outputs = member.handshake.as_mut().map(|handshake| handshake.tick(cx));
+            self.on_handshake(station, outputs.unwrap_or_default(), cx);
+        }
+        if let Some(dot1x) = &mut self.dot1x {
+            let outputs = dot1x.tick(cx);
+            self.on_dot1x(outputs, cx);
+        }
+    }
+}

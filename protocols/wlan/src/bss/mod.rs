@@ -1,0 +1,61 @@
+//! What station and access point of a basic service set (BSS) have in common: what the network demands, the frames they send,
+//! the keys under which they send them, and how long they wait.
+//!
+//! ```text
+//!   station                                                    access point
+//!     Probing         --Probe Request------------------------->
+//!                     <------------------------Probe Response--
+//!     Authenticating  --Authentication (open system) 1-------->
+//!                     <-----------------------Authentication 2--   authenticated, for a short time
+//!     Associating     --Association Request: RSNE------------->
+//!                     <-----------------Association Response--     Securing
+//!     Securing        EAP in EAPOL, if there is an EAP server
+//!                     4-way handshake in EAPOL-Key frames
+//!     Member          data frames, under the keys                  Member
+//! ```
+
+use keytoll_engine::Ctx;
+use keytoll_engine::trace::{Fact, Protocol};
+use keytoll_net::wire::DecodeError;
+
+use crate::cipher::Refused;
+
+mod air;
+mod attempt;
+mod protection;
+mod security;
+
+pub(crate) use air::{Air, Heard, packet_of, protected, told, told_eapol, with_llc};
+pub(crate) use attempt::Attempt;
+pub(crate) use protection::Protection;
+pub use security::{Protected, Rsn, Security, Ssid};
+pub(crate) use security::{elements, is_robust, rsne_of};
+
+/// The address of everybody.
+pub const BROADCAST: crate::MacAddr = [0xff; 6];
+/// EtherType of IPv4.
+pub(crate) const ETHER_TYPE_IPV4: u16 = 0x0800;
+/// EtherType of IPv6.
+pub(crate) const ETHER_TYPE_IPV6: u16 = 0x86dd;
+
+/// Records why a frame is discarded.
+pub(crate) fn discard(protocol: Protocol, why: &dyn std::fmt::Display, cx: &mut Ctx<'_>) {
+    cx.trace.record(Fact::Discarded { protocol, why: why.to_string().into() });
+}
+
+/// Why a frame of an association is not taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum NotTaken {
+    /// It is encrypted and has to be, or the other way round.
+    #[error("not protected as agreed")]
+    Unprotected,
+    /// Its cipher refuses it.
+    #[error("{0}")]
+    Cipher(#[from] Refused),
+    /// Its body cannot be read.
+    #[error("{0}")]
+    Unreadable(#[from] DecodeError),
+    /// It carries neither EAPOL nor IP.
+    #[error("neither EAPOL nor IP")]
+    Unknown,
+}

@@ -1,0 +1,115 @@
+//! The keys of one association, as one side uses them.
+
+use std::collections::BTreeMap;
+
+use keytoll_crypto_api::{Crypto, Rng};
+
+use crate::cipher::wep::Iv;
+use crate::cipher::{BadKey, CannotSeal, Receiver, Refused, Sender, Side, bip, key_id};
+use crate::dot1x::WepKey;
+use crate::handshake::{GroupKey, PairwiseKey};
+use crate::suite::Cipher;
+
+/// The keys of one association.
+#[derive(Debug, Default)]
+pub(crate) struct Protection {
+    pairwise: Option<(Sender, Receiver)>,
+    /// Keys of groups by their key ID: only a station receives under them.
+    groups: BTreeMap<u8, Receiver>,
+    /// The key of management frames to groups.
+    management: Option<bip::Receiver>,
+}
+
+const fn other(side: Side) -> Side {
+    match side {
+        Side::Authenticator => Side::Supplicant,
+        Side::Supplicant => Side::Authenticator,
+    }
+}
+
+impl Protection {
+    /// Whether there is a pairwise key.
+    pub(crate) const fn is_there(&self) -> bool {
+        self.pairwise.is_some()
+    }
+
+    /// Sends as `ours`, and receives, under a pairwise key from now on.
+    pub(crate) fn install(&mut self, ours: Side, key: &PairwiseKey, rng: &mut Rng) -> Result<(), BadKey> {
+        let PairwiseKey { cipher, tk, index } = key;
+        self.pairwise = Some(pair((*cipher, tk, *index), ours, rng)?);
+        Ok(())
+    }
+
+    /// The same with a key of dynamic WEP; one of the group is received under.
+    pub(crate) fn install_wep(
+        &mut self,
+        ours: Side,
+        cipher: Cipher,
+        WepKey { unicast, index, key }: &WepKey,
+        rng: &mut Rng,
+    ) -> Result<(), BadKey> {
+        if *unicast {
+            self.pairwise = Some(pair((cipher, key, *index), ours, rng)?);
+        } else {
+            self.groups.insert(*index, Receiver::new(cipher, key, *index, other(ours), 0)?);
+        }
+        Ok(())
+    }
+
+    /// A station receives under a group key from now on.
+    pub(crate) fn install_group(&mut self, group: &GroupKey) -> Result<(), BadKey> {
+        let GroupKey { cipher, index, key, packet_number } = group;
+        if cipher.protects_management() {
+            self.management = Some(bip::Receiver::new(*cipher, key, (*index).into(), *packet_number)?);
+        } else {
+            let receiver = Receiver::new(*cipher, key, *index, Side::Authenticator, *packet_number)?;
+            self.groups.insert(*index, receiver);
+        }
+        Ok(())
+    }
+
+    /// Protects a frame to the peer; none without a key.
+    pub(crate) fn seal(
+        &mut self,
+        header: &[u8],
+        body: &mut Vec<u8>,
+        crypto: &mut dyn Crypto,
+    ) -> Option<Result<(), CannotSeal>> {
+        self.pairwise.as_mut().map(|(sender, _)| sender.seal(header, body, crypto))
+    }
+
+    /// Opens a protected frame.
+    pub(crate) fn open(
+        &mut self,
+        is_to_group: bool,
+        header: &[u8],
+        body: &mut Vec<u8>,
+        crypto: &mut dyn Crypto,
+    ) -> Result<(), Refused> {
+        let receiver = if is_to_group {
+            key_id(body).and_then(|id| self.groups.get_mut(&id))
+        } else {
+            self.pairwise.as_mut().map(|(_, receiver)| receiver)
+        };
+        receiver.ok_or(Refused::KeyId)?.open(header, body, crypto)
+    }
+
+    /// Checks a management frame to a group, and removes what protects it.
+    pub(crate) fn check(
+        &mut self,
+        header: &[u8],
+        body: &mut Vec<u8>,
+        crypto: &mut dyn Crypto,
+    ) -> Result<(), Refused> {
+        self.management.as_mut().ok_or(Refused::KeyId)?.open(header, body, crypto)
+    }
+}
+
+fn pair(
+    (cipher, key, index): (Cipher, &keytoll_crypto_api::Secret, u8),
+    ours: Side,
+    rng: &mut Rng,
+) -> Result<(Sender, Receiver), BadKey> {
+    let sender = Sender::new(cipher, key, index, ours, Iv::random(rng))?;
+    Ok((sender, Receiver::new(cipher, key, index, other(ours), 0)?))
+}

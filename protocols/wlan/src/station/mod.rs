@@ -1,0 +1,343 @@
+//! The station: finds its network, authenticates, associates, and has its keys agreed on. Read 802.11-2020 §11.3 (authentication
+//! and association) and §12.6 (robust security network associations) first.
+//!
+//! EAP is outside: [`Event::Eap`] and [`Command::Eap`] carry it. IP packets are [`Input::Inner`] and [`Output::Inner`].
+
+mod joining;
+mod securing;
+
+use std::collections::VecDeque;
+
+use keytoll_crypto_api::{Phase, Rng, Secret, Seed};
+use keytoll_engine::trace::Protocol;
+use keytoll_engine::{Addr, Ctx, Deadline, Engine, Input, Output};
+
+use crate::MacAddr;
+use crate::bss::{Air, Heard, Security, Ssid, discard, packet_of};
+use crate::dot1x::Eap;
+use crate::frame::header::{Addresses, Header};
+use crate::frame::management::{Action, Farewell};
+use crate::frame::{Frame, Management, ManagementHeader, ReasonCode};
+use joining::{Associating, Authenticating, Probing};
+use securing::Secured;
+
+/// Data frames.
+const DATA: Phase = Phase::TRAFFIC;
+/// From probing to association.
+const JOIN: Phase = Phase::new(10, "association");
+
+/// What a station knows before it joins.
+#[derive(Debug, Clone)]
+pub struct Config {
+    /// Its address.
+    pub address: MacAddr,
+    /// The name of its network.
+    pub ssid: Ssid,
+    /// What it demands of its network.
+    pub security: Security,
+    /// The PMK that it shares with the network; none where EAP makes one, and where there are no keys.
+    pub pmk: Option<Secret>,
+}
+
+/// What may be asked of a station.
+#[derive(Debug)]
+pub enum Command {
+    /// Join the network, unless it has joined it or tries to.
+    Join,
+    /// Leave the network.
+    Leave,
+    /// What the EAP peer makes of the last packet.
+    Eap(Eap),
+}
+
+/// What a station tells.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Event {
+    /// The EAP peer begins, and forgets a conversation that it may have.
+    EapStart,
+    /// A packet for the EAP peer.
+    Eap(Vec<u8>),
+    /// It is a member of the network of this access point: packets are carried.
+    Joined(MacAddr),
+    /// It did not become a member.
+    Failed(Failure),
+    /// It is a member no more.
+    Left(Failure),
+}
+
+/// Why a station is no member.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, thiserror::Error)]
+pub enum Failure {
+    /// Nobody has answered.
+    #[error("timeout")]
+    Timeout,
+    /// The network protects in another way.
+    #[error("no suite in common")]
+    NoCommonSuite,
+    /// The access point refused, with this status code.
+    #[error("refused with status {0}")]
+    Refused(u16),
+    /// The access point has ended it, with this reason code.
+    #[error("deauthenticated for reason {0}")]
+    Ended(u16),
+    /// EAP has failed.
+    #[error("EAP failed")]
+    EapFailed,
+    /// EAP made no key, or a short one.
+    #[error("EAP without a key")]
+    NoKey,
+    /// The handshake has failed.
+    #[error("{0}")]
+    Handshake(crate::handshake::Reason),
+    /// The owner has asked for it.
+    #[error("left")]
+    Asked,
+}
+
+/// A station.
+#[derive(Debug)]
+pub struct Station {
+    config: Config,
+    air: Air,
+    rng: Rng,
+    state: State,
+    out: VecDeque<Output<Event>>,
+}
+
+/// What it waits for.
+#[derive(Debug)]
+enum State {
+    Idle,
+    Probing(Probing),
+    Authenticating(Authenticating),
+    Associating(Associating),
+    /// Associated; a member once the keys are there.
+    Associated(Box<Secured>),
+}
+
+impl Station {
+    /// A station whose random stream is named `{name}/wlan`.
+    pub fn new(config: Config, seed: &Seed, name: &str) -> Self {
+        let rng = seed.stream(&format!("{name}/wlan"));
+        let air = Air::new(config.address);
+        Self { config, air, rng, state: State::Idle, out: VecDeque::new() }
+    }
+
+    /// Whether it is a member of its network.
+    pub fn is_member(&self) -> bool {
+        matches!(&self.state, State::Associated(secured) if secured.is_member())
+    }
+
+    /// Whether it is a member or tries to become one.
+    pub const fn is_busy(&self) -> bool {
+        !matches!(self.state, State::Idle)
+    }
+
+    /// A packet in a frame to the access point, which passes it on; none if it is no member, or the packet is none.
+    pub fn send(&mut self, packet: &[u8], cx: &mut Ctx<'_>) -> Option<keytoll_engine::Datagram> {
+        let State::Associated(secured) = &mut self.state else { return None };
+        if !secured.is_member() {
+            return None;
+        }
+        cx.crypto.enter(DATA);
+        let body = packet_of(packet)?;
+        secured.send(body, Protocol::FRAMES, &mut self.air, cx)
+    }
+
+    fn join(&mut self, cx: &mut Ctx<'_>) {
+        if self.is_busy() {
+            return;
+        }
+        cx.crypto.enter(JOIN);
+        let probing = Probing::begin(&self.config, &mut self.air, &mut self.out, cx);
+        self.state = State::Probing(probing);
+    }
+
+    fn leave(&mut self, cx: &mut Ctx<'_>) {
+        let was_member = self.is_member();
+        if let State::Associated(mut secured) = std::mem::replace(&mut self.state, State::Idle) {
+            let reason = ReasonCode::LEAVING_NETWORK_DEAUTH;
+            self.out.extend(secured.farewell(reason, &mut self.air, cx).map(Output::Datagram));
+        }
+        if was_member {
+            self.out.push_back(Output::Event(Event::Left(Failure::Asked)));
+        }
+    }
+
+    fn on_frame(&mut self, bytes: &[u8], cx: &mut Ctx<'_>) {
+        let Ok(frame) = Frame::read(bytes) else {
+            return cx.discard(Protocol::MANAGEMENT, "not a frame");
+        };
+        match frame.header {
+            Header::Management(header) => self.on_management(header, frame.body, cx),
+            Header::Data(header) => {
+                let Addresses::FromAccessPoint { destination, bssid, .. } = header.addresses else {
+                    return cx.discard(Protocol::FRAMES, "not from an access point");
+                };
+                let State::Associated(secured) = &mut self.state else {
+                    return cx.discard(Protocol::FRAMES, "data without an association");
+                };
+                if bssid != secured.bssid {
+                    return cx.discard(Protocol::FRAMES, "data of another access point");
+                }
+                match secured.heard(&Header::Data(header), destination, frame.body, cx) {
+                    Ok(Heard::Eapol(pdu)) => self.on_eapol(&pdu, cx),
+                    Ok(Heard::Packet(packet)) => self.out.push_back(Output::Inner(packet)),
+                    Err(why) => discard(Protocol::FRAMES, &why, cx),
+                }
+            }
+            Header::Control(_) => {}
+        }
+    }
+
+    fn on_management(&mut self, header: ManagementHeader, body: &[u8], cx: &mut Ctx<'_>) {
+        cx.crypto.enter(JOIN);
+        let opened;
+        let body = match &mut self.state {
+            State::Associated(secured) if header.source == secured.bssid => {
+                match secured.open_management(&header, body, cx) {
+                    Ok(body) => {
+                        opened = body;
+                        &opened[..]
+                    }
+                    Err(why) => return discard(Protocol::MANAGEMENT, &why, cx),
+                }
+            }
+            _ if header.flags.has(crate::frame::Flags::PROTECTED) => {
+                return cx.discard(Protocol::MANAGEMENT, "protected without a key");
+            }
+            _ => body,
+        };
+        let Ok(body) = Management::read(header.subtype, body) else {
+            return cx.discard(Protocol::MANAGEMENT, "unreadable");
+        };
+        match body {
+            Management::Deauthentication(farewell) | Management::Disassociation(farewell) => {
+                self.on_farewell(header, &farewell, cx);
+            }
+            Management::Action(Action::SaQuery(query)) if !query.is_response => {
+                let State::Associated(secured) = &mut self.state else { return };
+                let frame = secured.answer(&query, &mut self.air, cx);
+                self.out.extend(frame.map(Output::Datagram));
+            }
+            body => self.on_answer(header, &body, cx),
+        }
+    }
+
+    fn on_farewell(&mut self, header: ManagementHeader, farewell: &Farewell<'_>, cx: &mut Ctx<'_>) {
+        if self.bssid() != Some(header.source) {
+            return cx.discard(Protocol::MANAGEMENT, "farewell of another access point");
+        }
+        self.end(Failure::Ended(farewell.reason.0));
+    }
+
+    /// The access point that it has to do with.
+    const fn bssid(&self) -> Option<MacAddr> {
+        match &self.state {
+            State::Idle | State::Probing(_) => None,
+            State::Authenticating(wait) => Some(wait.bssid),
+            State::Associating(wait) => Some(wait.bssid),
+            State::Associated(secured) => Some(secured.bssid),
+        }
+    }
+
+    /// It is over, for this reason.
+    fn end(&mut self, why: Failure) {
+        let was_member = self.is_member();
+        self.state = State::Idle;
+        let event = if was_member { Event::Left(why) } else { Event::Failed(why) };
+        self.out.push_back(Output::Event(event));
+    }
+
+    /// A frame that may be what it waits for.
+    fn on_answer(&mut self, header: ManagementHeader, body: &Management<'_>, cx: &mut Ctx<'_>) {
+        let (config, air, out) = (&self.config, &mut self.air, &mut self.out);
+        let next = match (&self.state, body) {
+            (State::Probing(_), Management::Beacon(beacon)) => {
+                joining::on_beacon(config, header, beacon, (air, out), cx)
+                    .map(|next| next.map(State::Authenticating))
+            }
+            (State::Authenticating(wait), Management::Authentication(answer))
+                if wait.bssid == header.source =>
+            {
+                wait.on_answer(config, answer, (air, out), cx).map(|next| next.map(State::Associating))
+            }
+            (State::Associating(wait), Management::AssociationResponse(answer))
+                if wait.bssid == header.source =>
+            {
+                let secured = wait.on_answer(config, answer, cx.now);
+                secured.map(|next| next.map(|secured| State::Associated(Box::new(secured))))
+            }
+            (_, Management::Beacon(_)) => return,
+            _ => Ok(None),
+        };
+        match next {
+            Ok(Some(next)) => {
+                self.state = next;
+                self.begin_securing(cx);
+            }
+            Ok(None) => cx.discard(Protocol::MANAGEMENT, "nobody waits for it"),
+            Err(why) => self.end(why),
+        }
+    }
+
+    fn tick(&mut self, cx: &mut Ctx<'_>) {
+        if self.deadline().is_none_or(|deadline| deadline.at > cx.now) {
+            return;
+        }
+        cx.crypto.enter(JOIN);
+        let (config, air, out) = (&self.config, &mut self.air, &mut self.out);
+        let is_alive = match &mut self.state {
+            State::Idle => true,
+            State::Probing(wait) => wait.again(config, air, out, cx),
+            State::Authenticating(wait) => wait.again(air, out, cx),
+            State::Associating(wait) => wait.again(config, air, out, cx),
+            State::Associated(_) => return self.tick_securing(cx),
+        };
+        if !is_alive {
+            self.end(Failure::Timeout);
+        }
+    }
+}
+
+impl Engine for Station {
+    type Command = Command;
+    type Event = Event;
+
+    fn handle(&mut self, input: Input<'_, Command>, cx: &mut Ctx<'_>) {
+        match input {
+            Input::Datagram { to: Addr::Mac(_), bytes, .. } => self.on_frame(bytes, cx),
+            Input::Inner(packet) => match self.send(packet, cx) {
+                Some(frame) => self.out.push_back(Output::Datagram(frame)),
+                None => cx.discard(Protocol::FRAMES, "no association for it"),
+            },
+            Input::Command(Command::Join) => self.join(cx),
+            Input::Command(Command::Leave) => self.leave(cx),
+            Input::Command(Command::Eap(eap)) => self.on_eap(eap, cx),
+            Input::Tick => self.tick(cx),
+            // The one association may be half-done.
+            Input::Recover => {
+                if self.is_busy() {
+                    self.end(Failure::Timeout);
+                }
+            }
+            // It has neither streams nor other datagrams than frames.
+            Input::Datagram { .. } | Input::Secured { .. } | Input::Lost { .. } => {}
+        }
+    }
+
+    fn poll(&mut self) -> Option<Output<Event>> {
+        self.out.pop_front()
+    }
+
+    fn deadline(&self) -> Option<Deadline> {
+        let (at, why) = match &self.state {
+            State::Idle => return None,
+            State::Probing(wait) => (wait.attempt.again_at, "probe response"),
+            State::Authenticating(wait) => (wait.attempt.again_at, "authentication"),
+            State::Associating(wait) => (wait.attempt.again_at, "association response"),
+            State::Associated(secured) => return secured.deadline(),
+        };
+        Some(Deadline { at, why })
+    }
+}

@@ -1,0 +1,157 @@
+//! Frames of others: floods, forged farewells and associations, replays.
+
+use std::time::Duration;
+
+use keytoll_crypto::Real;
+use keytoll_engine::trace::Protocol;
+use keytoll_engine::{Addr, Datagram};
+use keytoll_wlan::access_point::{Config, Ended};
+use keytoll_wlan::bss::{BROADCAST, Protected, Rsn, Security};
+use keytoll_wlan::frame::management::{Authentication, Farewell};
+use keytoll_wlan::frame::{
+    AuthenticationAlgorithm, Frame, Header, Management, ManagementHeader, ReasonCode, StatusCode,
+};
+use keytoll_wlan::station::Failure;
+use keytoll_wlan::{Akm, MacAddr};
+
+use crate::cell::{AP, Cell, WPA2_PSK, packet, pmk, ssid};
+
+const SECOND: Duration = Duration::from_secs(1);
+const PROTECTED: Rsn = Rsn { akm: Akm::PskSha256, management: Protected::Always, ..WPA2_PSK };
+
+fn forged(from: MacAddr, to: MacAddr, body: &Management<'_>) -> Datagram {
+    let header = Header::Management(ManagementHeader::new(body.subtype(), to, from, AP));
+    let bytes = Frame { header, body: &body.to_bytes() }.to_bytes();
+    Datagram { protocol: Protocol::MANAGEMENT, from: Addr::Mac(from), to: Addr::Mac(to), bytes }
+}
+
+fn farewell() -> Management<'static> {
+    Management::Deauthentication(Farewell::new(ReasonCode::UNSPECIFIED_REASON))
+}
+
+fn authentication() -> Management<'static> {
+    Management::Authentication(Authentication {
+        algorithm: AuthenticationAlgorithm::OPEN_SYSTEM,
+        sequence: 1,
+        status: StatusCode::SUCCESS,
+        rest: &[],
+    })
+}
+
+fn joined(rsn: Rsn) -> (Cell, MacAddr) {
+    let security = Security::Rsn(rsn);
+    let mut cell = Cell::new(security, 1, Real::default());
+    let station = cell.station(1, security, 1);
+    cell.join(station);
+    cell.run(SECOND);
+    assert_eq!(cell.joined, [station]);
+    (cell, station)
+}
+
+#[test]
+fn forged_farewells_end_an_association_only_where_nothing_protects_management() {
+    let (mut cell, station) = joined(WPA2_PSK);
+    cell.deliver(&forged(AP, station, &farewell()));
+    assert_eq!(cell.left, [(station, Failure::Ended(1))]);
+    cell.deliver(&forged(station, AP, &farewell()));
+    assert_eq!(cell.ended, [(station, Ended::Left(1))]);
+
+    let (mut cell, station) = joined(PROTECTED);
+    for to in [station, BROADCAST] {
+        cell.deliver(&forged(AP, to, &farewell()));
+    }
+    cell.deliver(&forged(station, AP, &farewell()));
+    cell.up(station, &packet(1));
+    assert_eq!((cell.left.len(), cell.ended.len(), cell.packets.len()), (0, 0, 1));
+    assert_eq!(cell.discards.0.len(), 3, "{:?}", cell.discards);
+}
+
+#[test]
+fn a_flood_of_farewells_costs_no_member() {
+    let (mut cell, station) = joined(PROTECTED);
+    for _ in 0..10_000 {
+        cell.deliver(&forged(AP, station, &farewell()));
+    }
+    cell.down(station, &packet(1));
+    assert_eq!((cell.packets.len(), cell.discards.0.len()), (1, 10_000));
+}
+
+#[test]
+fn who_asks_to_associate_under_a_members_address_gets_it_only_if_the_member_has_lost_its_keys() {
+    let (mut cell, station) = joined(PROTECTED);
+    let again: Vec<Datagram> =
+        cell.frames.iter().filter(|frame| frame.from == Addr::Mac(station)).cloned().collect();
+    // The member's own authentication and association request, sent again by somebody else: it is asked, and answers.
+    again[1..3].iter().for_each(|frame| cell.deliver(frame));
+    cell.run(SECOND * 3);
+    cell.up(station, &packet(1));
+    assert_eq!((cell.ended.len(), cell.packets.len()), (0, 1));
+
+    // The member itself begins anew, without its keys: it is refused at first, and admitted once nobody has answered.
+    cell.station(1, Security::Rsn(PROTECTED), 1);
+    cell.join(station);
+    cell.run(SECOND * 2);
+    assert_eq!(cell.failed, [(station, Failure::Refused(30))]);
+    cell.join(station);
+    cell.run(SECOND);
+    assert_eq!((cell.joined.len(), cell.ended[0].1), (2, Ended::Anew));
+}
+
+#[test]
+fn a_flood_of_authentications_is_bounded_and_a_station_still_gets_in() {
+    let security = Security::Rsn(WPA2_PSK);
+    let config = Config { strangers_max: 64, ..Config::new(AP, ssid(), security, pmk(1, security)) };
+    let mut cell = Cell::with(config, 1, Real::default());
+    let station = cell.station(1, security, 1);
+    for number in 0..20_000_u32 {
+        let [_, b, c, d] = number.to_be_bytes();
+        cell.deliver(&forged([2, 9, 9, b, c, d], AP, &authentication()));
+        if number == 10_000 {
+            cell.join(station);
+        }
+        cell.settle();
+        assert!(cell.ap.stranger_count() <= 128);
+    }
+    assert_eq!(cell.joined, [station]);
+    cell.run(SECOND * 10);
+    assert_eq!((cell.ap.member_count(), cell.ap.stranger_count()), (1, 0));
+}
+
+#[test]
+fn replayed_frames_are_told_and_change_nothing() {
+    let (mut cell, station) = joined(PROTECTED);
+    cell.up(station, &packet(1));
+    cell.down(station, &packet(2));
+    let sent = cell.frames.clone();
+    let before = cell.discards.0.len();
+    sent[sent.len() - 2..].iter().for_each(|frame| cell.deliver(frame));
+    assert_eq!(
+        (cell.packets.len(), &cell.discards.0[before..]),
+        (2, &["replayed packet number".to_owned(), "replayed packet number".into()][..])
+    );
+    // Message 3, which KRACK sends again: it is in the clear, and a station that has its keys takes nothing in the clear but EAPOL.
+    let third = sent.iter().filter(|frame| frame.from == Addr::Mac(AP)).nth(4).unwrap();
+    cell.deliver(third);
+    cell.down(station, &packet(3));
+    cell.up(station, &packet(4));
+    assert_eq!(cell.packets.len(), 4);
+}
+
+#[test]
+fn any_bytes_are_discarded_by_both() {
+    let (mut cell, station) = joined(PROTECTED);
+    let sent = cell.frames.clone();
+    for frame in &sent {
+        for cut in 0..frame.bytes.len() {
+            let mut wrong = frame.clone();
+            wrong.bytes.truncate(cut);
+            cell.deliver(&wrong);
+            let mut wrong = frame.clone();
+            wrong.bytes[cut] ^= 1 << (cut % 8);
+            cell.deliver(&wrong);
+        }
+    }
+    cell.run(SECOND * 10);
+    let _ = station;
+    assert!(cell.ap.stranger_count() <= 1);
+}

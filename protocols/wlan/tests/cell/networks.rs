@@ -1,0 +1,146 @@
+//! Every kind of network: stations get in, packets go both ways and to all, and leave.
+
+use std::time::Duration;
+
+use keytoll_crypto::Real;
+use keytoll_wlan::bss::{BROADCAST, Protected, Rsn, Security};
+use keytoll_wlan::handshake::Reason;
+use keytoll_wlan::station::{Command, Failure};
+use keytoll_wlan::{Akm, Cipher, access_point};
+
+use crate::cell::{AP, Cell, WPA2_PSK, packet};
+
+const SECOND: Duration = Duration::from_secs(1);
+
+fn networks() -> Vec<Security> {
+    let rsn = |akm, pairwise, group, management| Security::Rsn(Rsn { akm, pairwise, group, management });
+    let mut all = vec![
+        Security::Open,
+        Security::Dot1xWep(Cipher::Wep40),
+        Security::Dot1xWep(Cipher::Wep104),
+        Security::Rsn(WPA2_PSK),
+        rsn(Akm::Psk, Cipher::Tkip, Cipher::Tkip, Protected::Never),
+        rsn(Akm::Psk, Cipher::Ccmp128, Cipher::Tkip, Protected::IfBothCan),
+        rsn(Akm::PskSha256, Cipher::Ccmp256, Cipher::Ccmp256, Protected::Always),
+        rsn(Akm::Sae, Cipher::Gcmp256, Cipher::Gcmp256, Protected::Always),
+        rsn(Akm::SuiteB192, Cipher::Gcmp256, Cipher::Gcmp256, Protected::Always),
+    ];
+    for akm in [Akm::Dot1x, Akm::Dot1xSha256, Akm::SuiteB] {
+        all.push(rsn(akm, Cipher::Gcmp128, Cipher::Ccmp128, Protected::IfBothCan));
+    }
+    all
+}
+
+#[test]
+fn stations_get_in_and_packets_go_everywhere() {
+    for security in networks() {
+        let mut cell = Cell::new(security, 1, Real::default());
+        let stations = [1, 2].map(|number| cell.station(number, security, 1));
+        stations.into_iter().for_each(|station| cell.join(station));
+        cell.run(SECOND);
+        assert_eq!((&cell.joined[..], &cell.failed[..]), (&stations[..], &[][..]), "{security:?}");
+        assert_eq!((cell.ap.member_count(), cell.ap.stranger_count()), (2, 0), "{security:?}");
+        for (number, station) in (0..).zip(stations) {
+            cell.up(station, &packet(number));
+            cell.down(station, &packet(number + 2));
+        }
+        cell.down(BROADCAST, &packet(9));
+        let [a, b] = stations;
+        let expected =
+            [(AP, 0), (a, 2), (AP, 1), (b, 3), (a, 9), (b, 9)].map(|(to, number)| (to, packet(number)));
+        assert_eq!(cell.packets, expected, "{security:?} {:?}", cell.discards);
+        stations.into_iter().for_each(|station| cell.order(station, Command::Leave));
+        cell.run(SECOND * 10);
+        assert_eq!((cell.ap.member_count(), cell.ap.stranger_count()), (0, 0), "{security:?}");
+        assert_eq!(cell.discards.0, Vec::<String>::new(), "{security:?}");
+    }
+}
+
+#[test]
+fn an_authentication_has_as_many_frames_as_the_standard_draws() {
+    for (security, frames) in [
+        // Probe, authentication, association; then the four messages; with 802.1X request, response and success before them.
+        (Security::Open, 6),
+        (Security::Rsn(WPA2_PSK), 6 + 4),
+        (Security::Rsn(Rsn { akm: Akm::Dot1x, ..WPA2_PSK }), 6 + 3 + 4),
+        // The group's key and the station's own.
+        (Security::Dot1xWep(Cipher::Wep104), 6 + 3 + 2),
+    ] {
+        let mut cell = Cell::new(security, 1, Real::default());
+        let station = cell.station(1, security, 1);
+        cell.join(station);
+        cell.run(SECOND);
+        assert_eq!((cell.joined.len(), cell.frames.len()), (1, frames), "{security:?}");
+    }
+}
+
+#[test]
+fn a_wrong_key_is_named_on_both_sides_and_nothing_is_kept() {
+    let security = Security::Rsn(WPA2_PSK);
+    let mut cell = Cell::new(security, 1, Real::default());
+    let station = cell.station(1, security, 2);
+    cell.join(station);
+    cell.run(SECOND * 10);
+    assert_eq!(cell.ended, [(station, access_point::Ended::Handshake(Reason::WrongKey))]);
+    // The station is told that the handshake took too long.
+    assert_eq!(cell.failed, [(station, Failure::Ended(15))]);
+    assert_eq!((cell.ap.member_count(), cell.ap.stranger_count()), (0, 0));
+    assert!(!cell.stations[&station].is_busy());
+}
+
+#[test]
+fn eap_that_fails_is_named() {
+    let security = Security::Rsn(Rsn { akm: Akm::Dot1x, ..WPA2_PSK });
+    let mut cell = Cell::new(security, 1, Real::default());
+    cell.eap_succeeds = false;
+    let station = cell.station(1, security, 1);
+    cell.join(station);
+    cell.run(SECOND * 10);
+    assert_eq!(cell.failed, [(station, Failure::EapFailed)]);
+    assert_eq!((cell.ap.member_count(), cell.ap.stranger_count()), (0, 0));
+}
+
+#[test]
+fn a_network_that_protects_in_another_way_is_refused() {
+    let security = Security::Rsn(WPA2_PSK);
+    for demanded in [
+        Security::Open,
+        Security::Rsn(Rsn { akm: Akm::Sae, ..WPA2_PSK }),
+        Security::Rsn(Rsn { management: Protected::Always, ..WPA2_PSK }),
+    ] {
+        let mut cell = Cell::new(security, 1, Real::default());
+        let station = cell.station(1, demanded, 1);
+        cell.join(station);
+        cell.run(SECOND);
+        assert_eq!(cell.failed, [(station, Failure::NoCommonSuite)], "{demanded:?}");
+    }
+}
+
+#[test]
+fn nobody_there_is_a_timeout() {
+    let security = Security::Rsn(WPA2_PSK);
+    let mut cell = Cell::new(security, 1, Real::default());
+    cell.air.loss = 1.0;
+    let station = cell.station(1, security, 1);
+    cell.join(station);
+    cell.run(SECOND);
+    assert_eq!((cell.failed.len(), cell.frames.len()), (1, 3));
+    assert_eq!(cell.failed[0].1, Failure::Timeout);
+}
+
+#[test]
+fn keys_of_the_group_change_without_a_lost_packet() {
+    for security in networks().into_iter().filter(|security| *security != Security::Open) {
+        let mut cell = Cell::new(security, 1, Real::default());
+        let stations = [1, 2].map(|number| cell.station(number, security, 1));
+        stations.into_iter().for_each(|station| cell.join(station));
+        cell.run(SECOND);
+        for round in 0..5 {
+            cell.order_ap(access_point::Command::ChangeGroupKeys);
+            cell.run(SECOND);
+            cell.down(BROADCAST, &packet(round));
+        }
+        assert_eq!(cell.packets.len(), 2 * 5, "{security:?} {:?}", cell.discards);
+        assert_eq!((cell.left.len(), cell.ended.len()), (0, 0), "{security:?}");
+    }
+}
