@@ -1,17 +1,19 @@
 //! Management frames of stations: probes, authentication, association, farewells. 802.11-2020 §11.1.4.3.4, §11.3.4.3, §11.3.5.3.
 
+use keytoll_crypto_api::Secret;
 use keytoll_engine::trace::Protocol;
 use keytoll_engine::{Ctx, Output};
 
 use super::member::Member;
-use super::{AccessPoint, Ended, Event, STRANGER_LIFE};
+use super::{AccessPoint, Authenticated, Ended, Event, STRANGER_LIFE};
 use crate::MacAddr;
-use crate::bss::{Protection, Security, elements, rsne_of};
+use crate::bss::{self, Protection, Security, elements, rsne_of};
 use crate::frame::management::{
     Action, AssociationRequest, AssociationResponse, Authentication, Beacon, Farewell, SaQuery,
 };
 use crate::frame::{AuthenticationAlgorithm, ElementId, Elements, Management, ReasonCode, StatusCode};
 use crate::handshake::{Declared, Generation};
+use crate::sae::{self, Pmkid};
 
 /// 100 time units, as everybody has it.
 const BEACON_INTERVAL_TU: u16 = 100;
@@ -54,8 +56,12 @@ impl AccessPoint {
     }
 
     fn on_authentication(&mut self, station: MacAddr, request: &Authentication<'_>, cx: &mut Ctx<'_>) {
+        if let (Some(sae), AuthenticationAlgorithm::SAE) = (&mut self.sae, request.algorithm) {
+            let outputs = bss::sae_heard(sae, station, request, cx);
+            return self.on_sae(outputs, cx);
+        }
         let status = match (request.algorithm, request.sequence) {
-            (AuthenticationAlgorithm::OPEN_SYSTEM, 1) => self.authenticate(station, cx),
+            (AuthenticationAlgorithm::OPEN_SYSTEM, 1) => self.authenticate(station, None, cx),
             (AuthenticationAlgorithm::OPEN_SYSTEM, _) => StatusCode::TRANSACTION_SEQUENCE_ERROR,
             _ => StatusCode::UNSUPPORTED_AUTH_ALGORITHM,
         };
@@ -65,15 +71,27 @@ impl AccessPoint {
     }
 
     /// A station authenticates; if there are too many already, the oldest makes room.
-    fn authenticate(&mut self, station: MacAddr, cx: &Ctx<'_>) -> StatusCode {
+    fn authenticate(&mut self, station: MacAddr, pmk: Option<(Secret, Pmkid)>, cx: &Ctx<'_>) -> StatusCode {
         let is_full = self.authenticated.len() >= self.config.strangers_max;
         if is_full && !self.authenticated.contains_key(&station) {
-            let oldest =
-                self.authenticated.iter().min_by_key(|(_, until)| **until).map(|(&station, _)| station);
+            let oldest = self.authenticated.iter().min_by_key(|(_, it)| it.until);
+            let oldest = oldest.map(|(&station, _)| station);
             oldest.and_then(|oldest| self.authenticated.remove(&oldest));
         }
-        self.authenticated.insert(station, cx.now + STRANGER_LIFE);
+        self.authenticated.insert(station, Authenticated { until: cx.now + STRANGER_LIFE, pmk });
         StatusCode::SUCCESS
+    }
+
+    pub(super) fn on_sae(&mut self, outputs: Vec<sae::Output>, cx: &mut Ctx<'_>) {
+        for output in outputs {
+            match output {
+                sae::Output::Send(message) => self.manage(message.peer, &bss::sae_frame(&message), cx),
+                sae::Output::Accepted { peer, pmk, pmkid } => {
+                    self.authenticate(peer, Some((pmk, pmkid)), cx);
+                }
+                sae::Output::Failed { why, .. } => bss::discard(Protocol::MANAGEMENT, &why, cx),
+            }
+        }
     }
 
     /// Makes room for one more station without keys.
@@ -89,12 +107,16 @@ impl AccessPoint {
     }
 
     fn on_association(&mut self, station: MacAddr, request: &AssociationRequest<'_>, cx: &mut Ctx<'_>) {
-        if !self.authenticated.contains_key(&station) {
+        let Some(Authenticated { pmk, .. }) = self.authenticated.get(&station) else {
             // 802.11-2020 §11.3.5.3: it is told that it is not authenticated.
             self.deauthenticate(station, ReasonCode::NOT_AUTHENTICATED, cx);
             return cx.discard(Protocol::MANAGEMENT, "association without authentication");
-        }
-        let admitted = self.judge(station, request, cx);
+        };
+        let pmk = pmk.clone();
+        // 802.11-2020 §12.6.8.3: with SAE the station has proved that it knows the password, or there is no PMK.
+        let has_pmk = pmk.is_some() || !self.config.security.has_sae();
+        let admitted =
+            if has_pmk { self.judge(station, request, cx) } else { Err(StatusCode::INVALID_PMKID) };
         let (status, aid) = match &admitted {
             Ok(member) => (StatusCode::SUCCESS, member.aid),
             Err(status) => (*status, 0),
@@ -111,7 +133,7 @@ impl AccessPoint {
         if let Ok(member) = admitted {
             self.authenticated.remove(&station);
             self.make_room(cx);
-            self.welcome(station, member, cx);
+            self.welcome(station, member, pmk, cx);
         }
     }
 
@@ -202,6 +224,9 @@ impl AccessPoint {
     pub(super) fn remove(&mut self, station: MacAddr, why: Ended) {
         if let Some(dot1x) = &mut self.dot1x {
             dot1x.forget(station);
+        }
+        if let Some(sae) = self.sae.as_mut().filter(|_| why != Ended::Anew) {
+            sae.forget(station);
         }
         if self.members.remove(&station).is_some() {
             self.out.push_back(Output::Event(Event::Ended(station, why)));

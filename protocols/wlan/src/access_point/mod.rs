@@ -21,10 +21,11 @@ use keytoll_engine::trace::Protocol;
 use keytoll_engine::{Addr, Ctx, Datagram, Deadline, Engine, Input, Output, Time};
 
 use crate::MacAddr;
-use crate::bss::{Air, BROADCAST, Security, Ssid, discard, packet_of};
+use crate::bss::{self, Air, BROADCAST, Security, Ssid, discard, packet_of};
 use crate::dot1x::{self, AuthenticatorConfig, Eap, WepConfig};
 use crate::frame::header::{Addresses, DataHeader, Header, ManagementHeader};
 use crate::frame::{Flags, Frame, Management, ReasonCode};
+use crate::sae::{Password, Pmkid, Sae};
 use group::Group;
 use member::Member;
 
@@ -42,8 +43,10 @@ pub struct Config {
     pub ssid: Ssid,
     /// What it demands of stations.
     pub security: Security,
-    /// The PMK that it shares with all stations; none where EAP makes one for each, and where there are no keys.
+    /// The PMK that it shares with all stations; none where EAP or SAE makes one for each, and where there are no keys.
     pub pmk: Option<Secret>,
+    /// The password of SAE.
+    pub password: Option<Password>,
     /// How many stations it admits; 802.11-2020 §9.4.1.8 has numbers for 2007.
     pub members_max: usize,
     /// How many others there may be that are authenticated only, and how many without keys yet.
@@ -53,7 +56,7 @@ pub struct Config {
 impl Config {
     /// As many stations as there are numbers for, and 512 others.
     pub const fn new(address: MacAddr, ssid: Ssid, security: Security, pmk: Option<Secret>) -> Self {
-        Self { address, ssid, security, pmk, members_max: 2007, strangers_max: 512 }
+        Self { address, ssid, security, pmk, password: None, members_max: 2007, strangers_max: 512 }
     }
 }
 
@@ -118,12 +121,22 @@ pub struct AccessPoint {
     config: Config,
     air: Air,
     rng: Rng,
-    /// Stations that have authenticated and not associated, and until when that holds.
-    authenticated: BTreeMap<MacAddr, Time>,
+    /// Stations that have authenticated and not associated.
+    authenticated: BTreeMap<MacAddr, Authenticated>,
     members: BTreeMap<MacAddr, Box<Member>>,
     group: Group,
     dot1x: Option<dot1x::Authenticator>,
+    sae: Option<Sae>,
     out: VecDeque<Output<Event>>,
+}
+
+/// A station that has authenticated and not associated.
+#[derive(Debug)]
+struct Authenticated {
+    /// Until then that holds.
+    until: Time,
+    /// The PMK of SAE, with its name.
+    pmk: Option<(Secret, Pmkid)>,
 }
 
 impl AccessPoint {
@@ -144,6 +157,9 @@ impl AccessPoint {
             .security
             .has_eap()
             .then(|| dot1x::Authenticator::new(ports, seed.stream(&format!("{name}/dot1x"))));
+        let password = config.password.clone().filter(|_| config.security.has_sae());
+        let sae = password
+            .map(|password| bss::sae(config.address, true, password, seed.stream(&format!("{name}/sae"))));
         Self {
             air: Air::new(config.address),
             group: Group::new(config.security.rsn(), &mut rng),
@@ -152,6 +168,7 @@ impl AccessPoint {
             authenticated: BTreeMap::new(),
             members: BTreeMap::new(),
             dot1x,
+            sae,
             out: VecDeque::new(),
         }
     }
@@ -214,8 +231,8 @@ impl AccessPoint {
             return cx.discard(Protocol::FRAMES, "data without an association");
         };
         match member.heard(&Header::Data(header), body, cx) {
-            Ok(crate::bss::Heard::Eapol(pdu)) => self.on_eapol(source, &pdu, cx),
-            Ok(crate::bss::Heard::Packet(packet)) => {
+            Ok(bss::Heard::Eapol(pdu)) => self.on_eapol(source, &pdu, cx),
+            Ok(bss::Heard::Packet(packet)) => {
                 self.out.push_back(Output::Event(Event::Packet(source, packet)));
             }
             Err(why) => discard(Protocol::FRAMES, &why, cx),
@@ -257,7 +274,11 @@ impl AccessPoint {
     }
 
     fn tick(&mut self, cx: &mut Ctx<'_>) {
-        self.authenticated.retain(|_, until| *until > cx.now);
+        self.authenticated.retain(|_, authenticated| authenticated.until > cx.now);
+        if let Some(sae) = &mut self.sae {
+            let outputs = sae.tick(cx);
+            self.on_sae(outputs, cx);
+        }
         self.tick_securing(cx);
     }
 }
@@ -286,10 +307,11 @@ impl Engine for AccessPoint {
     }
 
     fn deadline(&self) -> Option<Deadline> {
-        let at = self.authenticated.values().min().copied();
+        let at = self.authenticated.values().map(|authenticated| authenticated.until).min();
         let of_strangers = at.map(|at| Deadline { at, why: "association of an authenticated station" });
         let of_ports = self.dot1x.as_ref().and_then(dot1x::Authenticator::deadline);
         let of_members = self.members.values().filter_map(|member| member.deadline()).min();
-        Deadline::earlier(of_strangers, Deadline::earlier(of_ports, of_members))
+        let of_sae = self.sae.as_ref().and_then(Sae::deadline);
+        [of_strangers, of_ports, of_members, of_sae].into_iter().flatten().min()
     }
 }

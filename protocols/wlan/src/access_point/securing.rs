@@ -13,18 +13,27 @@ use crate::eapol::{PacketType, Pdu, pdu};
 use crate::frame::management::Farewell;
 use crate::frame::{Management, ReasonCode};
 use crate::handshake::{self, Handshake, Master, Retransmission};
+use crate::sae::Pmkid;
 use crate::{MacAddr, names};
 
 impl AccessPoint {
     /// A station has associated: without keys it is a member at once.
-    pub(super) fn welcome(&mut self, station: MacAddr, member: Member, cx: &mut Ctx<'_>) {
+    pub(super) fn welcome(
+        &mut self,
+        station: MacAddr,
+        member: Member,
+        pmk: Option<(Secret, Pmkid)>,
+        cx: &mut Ctx<'_>,
+    ) {
         self.remove(station, Ended::Anew);
         let is_member = member.is_member;
         self.members.insert(station, Box::new(member));
         if is_member {
             self.out.push_back(Output::Event(Event::Joined(station)));
         }
-        match (&mut self.dot1x, self.config.pmk.clone()) {
+        let pmk = pmk.map(|(pmk, name)| (pmk, Some(name)));
+        let pmk = pmk.or_else(|| self.config.pmk.clone().map(|pmk| (pmk, None)));
+        match (&mut self.dot1x, pmk) {
             (Some(dot1x), _) => match dot1x.begin(station, cx) {
                 Ok(outputs) => self.on_dot1x(outputs, cx),
                 Err(why) => {
@@ -37,11 +46,11 @@ impl AccessPoint {
         }
     }
 
-    fn begin_handshake(&mut self, station: MacAddr, pmk: Secret, cx: &mut Ctx<'_>) {
+    fn begin_handshake(&mut self, station: MacAddr, (key, name): (Secret, Option<Pmkid>), cx: &mut Ctx<'_>) {
         let Some(member) = self.members.get_mut(&station) else { return };
         let group = self.group.keys(member.protects_management);
         let (Some(terms), Some(group)) = (member.terms.clone(), group) else { return };
-        let master = Master::Pmk { key: pmk, name: None };
+        let master = Master::Pmk { key, name };
         let timers = Retransmission::default();
         let handshake = member.handshake.insert(handshake::Authenticator::new(terms, master, group, timers));
         let outputs = handshake.begin(&mut self.rng, cx);
@@ -105,7 +114,7 @@ impl AccessPoint {
         let Some(member) = self.members.get(&station) else { return };
         match &member.terms {
             Some(terms) => match msk.and_then(|msk| msk.get(..terms.akm.pmk_len())) {
-                Some(pmk) => self.begin_handshake(station, pmk.into(), cx),
+                Some(pmk) => self.begin_handshake(station, (pmk.into(), None), cx),
                 None => self.expel(station, ReasonCode::IEEE_802_1X_AUTH_FAILED, Ended::NoKey, cx),
             },
             None => self.use_wep_key(),

@@ -14,11 +14,17 @@
 //!     Member          data frames, under the keys                  Member
 //! ```
 
+use keytoll_crypto_api::Rng;
+use keytoll_crypto_api::algorithm::Curve;
 use keytoll_engine::Ctx;
 use keytoll_engine::trace::{Fact, Protocol};
 use keytoll_net::wire::DecodeError;
 
+use crate::MacAddr;
 use crate::cipher::Refused;
+use crate::frame::management::Authentication;
+use crate::frame::{AuthenticationAlgorithm, Management};
+use crate::sae::{self, Sae};
 
 mod air;
 mod attempt;
@@ -32,7 +38,7 @@ pub use security::{Protected, Rsn, Security, Ssid};
 pub(crate) use security::{elements, is_robust, rsne_of};
 
 /// The address of everybody.
-pub const BROADCAST: crate::MacAddr = [0xff; 6];
+pub const BROADCAST: MacAddr = [0xff; 6];
 /// EtherType of IPv4.
 pub(crate) const ETHER_TYPE_IPV4: u16 = 0x0800;
 /// EtherType of IPv6.
@@ -41,6 +47,40 @@ pub(crate) const ETHER_TYPE_IPV6: u16 = 0x86dd;
 /// Records why a frame is discarded.
 pub(crate) fn discard(protocol: Protocol, why: &dyn std::fmt::Display, cx: &mut Ctx<'_>) {
     cx.trace.record(Fact::Discarded { protocol, why: why.to_string().into() });
+}
+
+/// An interface of SAE with one password; hunting and pecking is for stations that have nothing better.
+pub(crate) fn sae(address: MacAddr, answers: bool, password: sae::Password, rng: Rng) -> Sae {
+    let methods = vec![sae::Method::HashToElement, sae::Method::HuntingAndPecking];
+    let (groups, limits) = (vec![Curve::P256], sae::Limits::default());
+    Sae::new(sae::Config { address, answers, passwords: vec![password], methods, groups, limits }, rng)
+}
+
+/// A message of SAE as an authentication frame.
+pub(crate) fn sae_frame(message: &sae::Message) -> Management<'_> {
+    Management::Authentication(Authentication {
+        algorithm: AuthenticationAlgorithm::SAE,
+        sequence: message.transaction as u16,
+        status: message.status,
+        rest: &message.body,
+    })
+}
+
+/// Gives a frame of SAE to our side; what it answers to a frame that it refuses is an output, too.
+pub(crate) fn sae_heard(
+    sae: &mut Sae,
+    peer: MacAddr,
+    frame: &Authentication<'_>,
+    cx: &mut Ctx<'_>,
+) -> Vec<sae::Output> {
+    let heard = match frame.sequence {
+        1 => sae.on_commit(peer, frame.status, frame.rest, cx),
+        _ => sae.on_confirm(peer, frame.status, frame.rest, cx),
+    };
+    heard.unwrap_or_else(|refused| {
+        discard(Protocol::MANAGEMENT, &refused.why, cx);
+        refused.reply.into_iter().map(sae::Output::Send).collect()
+    })
 }
 
 /// Why a frame of an association is not taken.

@@ -78,6 +78,11 @@ impl Security {
         }
     }
 
+    /// Whether SAE authenticates stations and makes their PMK.
+    pub(crate) const fn has_sae(&self) -> bool {
+        matches!(self, Self::Rsn(Rsn { akm: Akm::Sae, .. }))
+    }
+
     /// What the network announces beside its elements.
     pub(crate) const fn capabilities(&self) -> Capabilities {
         match self {

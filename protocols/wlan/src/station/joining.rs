@@ -3,6 +3,7 @@
 
 use std::collections::VecDeque;
 
+use keytoll_crypto_api::Secret;
 use keytoll_engine::{Ctx, Output, Time};
 
 use super::securing::Secured;
@@ -12,6 +13,7 @@ use crate::bss::{Air, Attempt, BROADCAST, elements, rsne_of};
 use crate::frame::management::{AssociationRequest, AssociationResponse, Authentication, Beacon};
 use crate::frame::{AuthenticationAlgorithm, ElementId, Elements, Management, ManagementHeader, StatusCode};
 use crate::handshake::{Declared, Generation};
+use crate::sae::Pmkid;
 
 type Out = VecDeque<Output<Event>>;
 
@@ -29,7 +31,7 @@ pub(super) struct Probing {
 pub(super) struct Authenticating {
     pub(super) bssid: MacAddr,
     /// What the access point declared in its probe response.
-    declared: Declared,
+    pub(super) declared: Declared,
     pub(super) attempt: Attempt,
 }
 
@@ -38,6 +40,8 @@ pub(super) struct Authenticating {
 pub(super) struct Associating {
     pub(super) bssid: MacAddr,
     declared: Declared,
+    /// The PMK of SAE, with its name.
+    pmk: Option<(Secret, Pmkid)>,
     pub(super) attempt: Attempt,
 }
 
@@ -75,7 +79,9 @@ pub(super) fn on_beacon(
     check(config, beacon)?;
     let declared = Declared::of(&beacon.elements, Generation::Rsn);
     let wait = Authenticating { bssid: header.source, declared, attempt: Attempt::begin(cx.now) };
-    wait.ask(false, (air, out), cx);
+    if !config.security.has_sae() {
+        wait.ask(false, (air, out), cx);
+    }
     Ok(Some(wait))
 }
 
@@ -123,14 +129,24 @@ impl Authenticating {
         if answer.status != StatusCode::SUCCESS {
             return Err(Failure::Refused(answer.status.0));
         }
-        let (bssid, declared) = (self.bssid, self.declared.clone());
-        let wait = Associating { bssid, declared, attempt: Attempt::begin(cx.now) };
-        wait.ask(config, false, (air, out), cx);
-        Ok(Some(wait))
+        let authenticated = (self.bssid, self.declared.clone(), None);
+        Ok(Some(Associating::begin(config, authenticated, (air, out), cx)))
     }
 }
 
 impl Associating {
+    /// Asks the access point that has authenticated us, by SAE with a PMK.
+    pub(super) fn begin(
+        config: &Config,
+        (bssid, declared, pmk): (MacAddr, Declared, Option<(Secret, Pmkid)>),
+        (air, out): (&mut Air, &mut Out),
+        cx: &mut Ctx<'_>,
+    ) -> Self {
+        let wait = Self { bssid, declared, pmk, attempt: Attempt::begin(cx.now) };
+        wait.ask(config, false, (air, out), cx);
+        wait
+    }
+
     fn ask(&self, config: &Config, again: bool, (air, out): (&mut Air, &mut Out), cx: &mut Ctx<'_>) {
         let rsne = config.security.rsne();
         let request = Management::AssociationRequest(AssociationRequest {
@@ -161,7 +177,10 @@ impl Associating {
         }
         let rsne = config.security.rsne();
         let station = Declared::of(&declared(&rsne), Generation::Rsn);
-        Ok(Some(Secured::new(config, self.bssid, [self.declared.clone(), station], now)))
+        let declared = [self.declared.clone(), station];
+        let pmk = self.pmk.clone().map(|(pmk, name)| (pmk, Some(name)));
+        let pmk = pmk.or_else(|| config.pmk.clone().map(|pmk| (pmk, None)));
+        Ok(Some(Secured::new(config, self.bssid, declared, pmk, now)))
     }
 }
 

@@ -4,6 +4,7 @@
 //! EAP is outside: [`Event::Eap`] and [`Command::Eap`] carry it. IP packets are [`Input::Inner`] and [`Output::Inner`].
 
 mod joining;
+mod proving;
 mod securing;
 
 use std::collections::VecDeque;
@@ -17,8 +18,10 @@ use crate::bss::{Air, Heard, Security, Ssid, discard, packet_of};
 use crate::dot1x::Eap;
 use crate::frame::header::{Addresses, Header};
 use crate::frame::management::{Action, Farewell};
-use crate::frame::{Frame, Management, ManagementHeader, ReasonCode};
+use crate::frame::{AuthenticationAlgorithm, Frame, Management, ManagementHeader, ReasonCode};
+use crate::sae::Password;
 use joining::{Associating, Authenticating, Probing};
+use proving::Proving;
 use securing::Secured;
 
 /// Data frames.
@@ -35,8 +38,10 @@ pub struct Config {
     pub ssid: Ssid,
     /// What it demands of its network.
     pub security: Security,
-    /// The PMK that it shares with the network; none where EAP makes one, and where there are no keys.
+    /// The PMK that it shares with the network; none where EAP or SAE makes one, and where there are no keys.
     pub pmk: Option<Secret>,
+    /// The password of SAE.
+    pub password: Option<Password>,
 }
 
 /// What may be asked of a station.
@@ -66,7 +71,7 @@ pub enum Event {
 }
 
 /// Why a station is no member.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, thiserror::Error)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Failure {
     /// Nobody has answered.
     #[error("timeout")]
@@ -80,6 +85,9 @@ pub enum Failure {
     /// The access point has ended it, with this reason code.
     #[error("deauthenticated for reason {0}")]
     Ended(u16),
+    /// SAE has failed.
+    #[error("SAE: {0}")]
+    Sae(crate::sae::Failure),
     /// EAP has failed.
     #[error("EAP failed")]
     EapFailed,
@@ -110,6 +118,7 @@ enum State {
     Idle,
     Probing(Probing),
     Authenticating(Authenticating),
+    Proving(Box<Proving>),
     Associating(Associating),
     /// Associated; a member once the keys are there.
     Associated(Box<Secured>),
@@ -236,6 +245,7 @@ impl Station {
         match &self.state {
             State::Idle | State::Probing(_) => None,
             State::Authenticating(wait) => Some(wait.bssid),
+            State::Proving(wait) => Some(wait.bssid),
             State::Associating(wait) => Some(wait.bssid),
             State::Associated(secured) => Some(secured.bssid),
         }
@@ -251,6 +261,13 @@ impl Station {
 
     /// A frame that may be what it waits for.
     fn on_answer(&mut self, header: ManagementHeader, body: &Management<'_>, cx: &mut Ctx<'_>) {
+        if let (State::Proving(wait), Management::Authentication(frame)) = (&mut self.state, body)
+            && wait.bssid == header.source
+            && frame.algorithm == AuthenticationAlgorithm::SAE
+        {
+            let outputs = wait.on_frame(frame, cx);
+            return self.on_sae(outputs, cx);
+        }
         let (config, air, out) = (&self.config, &mut self.air, &mut self.out);
         let next = match (&self.state, body) {
             (State::Probing(_), Management::Beacon(beacon)) => {
@@ -272,6 +289,7 @@ impl Station {
             _ => Ok(None),
         };
         match next {
+            Ok(Some(State::Authenticating(wait))) if self.config.security.has_sae() => self.prove(wait, cx),
             Ok(Some(next)) => {
                 self.state = next;
                 self.begin_securing(cx);
@@ -291,6 +309,10 @@ impl Station {
             State::Idle => true,
             State::Probing(wait) => wait.again(config, air, out, cx),
             State::Authenticating(wait) => wait.again(air, out, cx),
+            State::Proving(wait) => {
+                let outputs = wait.sae.tick(cx);
+                return self.on_sae(outputs, cx);
+            }
             State::Associating(wait) => wait.again(config, air, out, cx),
             State::Associated(_) => return self.tick_securing(cx),
         };
@@ -335,6 +357,7 @@ impl Engine for Station {
             State::Idle => return None,
             State::Probing(wait) => (wait.attempt.again_at, "probe response"),
             State::Authenticating(wait) => (wait.attempt.again_at, "authentication"),
+            State::Proving(wait) => return wait.sae.deadline(),
             State::Associating(wait) => (wait.attempt.again_at, "association response"),
             State::Associated(secured) => return secured.deadline(),
         };

@@ -17,6 +17,7 @@ use crate::frame::header::{Addresses, Header};
 use crate::frame::management::{Action, Farewell, SaQuery};
 use crate::frame::{Flags, Management, ManagementHeader, ReasonCode};
 use crate::handshake::{self, Declared, Master, Terms};
+use crate::sae::Pmkid;
 use crate::suite::Cipher;
 use crate::{MacAddr, names};
 
@@ -42,8 +43,14 @@ pub(super) struct Secured {
 const PATIENCE: Duration = Duration::from_secs(60);
 
 impl Secured {
-    /// Begins; `declared` is what the access point and we have declared.
-    pub(super) fn new(config: &Config, bssid: MacAddr, declared: [Declared; 2], now: Time) -> Self {
+    /// Begins; `declared` is what the access point and we have declared, and the PMK is there unless EAP makes one.
+    pub(super) fn new(
+        config: &Config,
+        bssid: MacAddr,
+        declared: [Declared; 2],
+        pmk: Option<(Secret, Option<Pmkid>)>,
+        now: Time,
+    ) -> Self {
         let has_eap = config.security.has_eap();
         let rsn = config.security.rsn();
         let peer = declared[0].element.get(2..).and_then(|body| crate::frame::rsn::Rsne::read(body).ok());
@@ -63,14 +70,14 @@ impl Secured {
             is_member: config.security == Security::Open,
             until: now + PATIENCE,
         };
-        if let Some(pmk) = config.pmk.clone().filter(|_| !has_eap) {
+        if let Some(pmk) = pmk.filter(|_| !has_eap) {
             secured.begin_handshake(pmk, now);
         }
         secured
     }
 
-    fn begin_handshake(&mut self, pmk: Secret, now: Time) {
-        let master = Master::Pmk { key: pmk, name: None };
+    fn begin_handshake(&mut self, (key, name): (Secret, Option<Pmkid>), now: Time) {
+        let master = Master::Pmk { key, name };
         self.handshake = self.terms.clone().map(|terms| handshake::Supplicant::new(terms, master, now));
     }
 
@@ -259,7 +266,7 @@ impl Station {
         let State::Associated(secured) = &mut self.state else { return };
         let Some(pmk_len) = secured.terms.as_ref().map(|terms| terms.akm.pmk_len()) else { return };
         match msk.and_then(|msk| msk.get(..pmk_len)) {
-            Some(pmk) => secured.begin_handshake(pmk.into(), cx.now),
+            Some(pmk) => secured.begin_handshake((pmk.into(), None), cx.now),
             None => self.give_up(Failure::NoKey, cx),
         }
     }

@@ -4,12 +4,15 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
+use keytoll_crypto::Real;
+use keytoll_crypto_api::algorithm::Curve;
 use keytoll_crypto_api::{Crypto, Rng, Secret, Seed};
 use keytoll_engine::trace::{Fact, Revealed, Trace};
 use keytoll_engine::{Addr, Ctx, Datagram, Engine, Input, Output, Time};
 use keytoll_wlan::access_point::{self, AccessPoint};
 use keytoll_wlan::bss::{BROADCAST, Protected, Rsn, Security, Ssid};
 use keytoll_wlan::dot1x::Eap;
+use keytoll_wlan::sae::Password;
 use keytoll_wlan::station::{self, Station};
 use keytoll_wlan::{Akm, Cipher, MacAddr};
 
@@ -24,9 +27,18 @@ pub(crate) const WPA2_PSK: Rsn =
 
 pub(crate) fn pmk(number: u8, security: Security) -> Option<Secret> {
     match security {
-        Security::Rsn(rsn) if !rsn.akm.has_eap() => Some(Secret::new(vec![number; rsn.akm.pmk_len()])),
+        Security::Rsn(rsn) if !rsn.akm.has_eap() && rsn.akm != Akm::Sae => {
+            Some(Secret::new(vec![number; rsn.akm.pmk_len()]))
+        }
         _ => None,
     }
+}
+
+/// The password of SAE.
+fn password(number: u8, security: Security) -> Option<Password> {
+    let has_sae = matches!(security, Security::Rsn(Rsn { akm: Akm::Sae, .. }));
+    let made = || Password::of_network(b"keytoll", &[number; 8], None, &[Curve::P256], &mut Real::default());
+    has_sae.then(made)
 }
 
 /// Remembers why frames were discarded.
@@ -83,7 +95,9 @@ fn eap(code: u8, identifier: u8) -> Vec<u8> {
 
 impl Cell {
     pub(crate) fn new(security: Security, seed: u64, crypto: impl Crypto + 'static) -> Self {
-        Self::with(access_point::Config::new(AP, ssid(), security, pmk(1, security)), seed, crypto)
+        let config = access_point::Config::new(AP, ssid(), security, pmk(1, security));
+        let password = password(1, security);
+        Self::with(access_point::Config { password, ..config }, seed, crypto)
     }
 
     pub(crate) fn with(config: access_point::Config, seed: u64, crypto: impl Crypto + 'static) -> Self {
@@ -110,7 +124,8 @@ impl Cell {
     /// A station that demands this, with the network's key or another one.
     pub(crate) fn station(&mut self, number: u8, security: Security, key: u8) -> MacAddr {
         let own = address(number);
-        let config = station::Config { address: own, ssid: ssid(), security, pmk: pmk(key, security) };
+        let (pmk, password) = (pmk(key, security), password(key, security));
+        let config = station::Config { address: own, ssid: ssid(), security, pmk, password };
         let seed = Seed::from(u64::from(number));
         self.stations.insert(own, Station::new(config, &seed, "ue"));
         own

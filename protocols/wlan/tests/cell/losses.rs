@@ -9,12 +9,13 @@ use keytoll_wlan::{Akm, Cipher};
 
 use crate::cell::{AP, Air, Cell, WPA2_PSK, packet};
 
-fn securities() -> [Security; 4] {
+fn securities() -> [Security; 5] {
     [
         Security::Open,
         Security::Rsn(WPA2_PSK),
         Security::Rsn(Rsn { akm: Akm::Dot1xSha256, management: Protected::Always, ..WPA2_PSK }),
         Security::Dot1xWep(Cipher::Wep104),
+        Security::Rsn(Rsn { akm: Akm::Sae, management: Protected::Always, ..WPA2_PSK }),
     ]
 }
 

@@ -63,6 +63,8 @@ fn an_authentication_has_as_many_frames_as_the_standard_draws() {
         (Security::Open, 6),
         (Security::Rsn(WPA2_PSK), 6 + 4),
         (Security::Rsn(Rsn { akm: Akm::Dot1x, ..WPA2_PSK }), 6 + 3 + 4),
+        // Two commits and two confirms instead of the two messages of open system authentication.
+        (Security::Rsn(Rsn { akm: Akm::Sae, management: Protected::Always, ..WPA2_PSK }), 6 + 2 + 4),
         // The group's key and the station's own.
         (Security::Dot1xWep(Cipher::Wep104), 6 + 3 + 2),
     ] {
@@ -86,6 +88,23 @@ fn a_wrong_key_is_named_on_both_sides_and_nothing_is_kept() {
     assert_eq!(cell.failed, [(station, Failure::Ended(15))]);
     assert_eq!((cell.ap.member_count(), cell.ap.stranger_count()), (0, 0));
     assert!(!cell.stations[&station].is_busy());
+}
+
+#[test]
+fn a_wrong_password_is_named_and_an_open_authentication_does_not_do_instead() {
+    let security = Security::Rsn(Rsn { akm: Akm::Sae, management: Protected::Always, ..WPA2_PSK });
+    let mut cell = Cell::new(security, 1, Real::default());
+    let station = cell.station(1, security, 2);
+    cell.join(station);
+    cell.run(SECOND * 20);
+    assert!(matches!(cell.failed[..], [(_, Failure::Sae(_))]), "{:?}", cell.failed);
+    assert_eq!((cell.ap.member_count(), cell.ap.stranger_count()), (0, 0));
+    // The PMK of another network, whose beacon says SAE, does not help who has not run SAE.
+    let akm = Security::Rsn(Rsn { akm: Akm::PskSha256, management: Protected::Always, ..WPA2_PSK });
+    let stranger = cell.station(2, akm, 1);
+    cell.join(stranger);
+    cell.run(SECOND);
+    assert_eq!(cell.failed[1], (stranger, Failure::NoCommonSuite));
 }
 
 #[test]
