@@ -180,7 +180,7 @@ fn force_removes_nothing_that_a_manifest_names_outside_its_run() {
 fn force_removes_the_run_that_was_there_when_it_began_and_no_other() {
     let scratch = Scratch::new("meanwhile");
     scratch.succeeds(&format!("{QUICK} --out run"));
-    let forced = scratch.start(&format!("{} --out run --force", LONG.replace("3000000", "20000")));
+    let forced = scratch.start(&format!("{} --out run --force", LONG.replace("3000000", "6000")));
     let has_begun = || scratch.has_bytes("run.2.unfinished/trace/000.trace");
     while !has_begun() {
         sleep(Duration::from_millis(10));

@@ -100,7 +100,7 @@ fn the_trigger_comes_every_interval_while_nothing_takes_longer() {
 
 #[test]
 fn real_crypto_is_charged_metered_and_booked() {
-    let memory = first_row(&plan("quickstart", &["samples=2", "networks=loopback"]));
+    let memory = first_row(&plan("quickstart", &["samples=2", "methods=ikev2-psk", "networks=loopback"]));
     assert!(
         count(&memory, Node::Gw, |fact| matches!(fact, Fact::Computed { busy_ns } if *busy_ns > 1000)) >= 4
     );
