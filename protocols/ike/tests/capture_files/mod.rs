@@ -2,9 +2,6 @@
 
 use std::path::PathBuf;
 
-use pcap_file::pcap::PcapReader;
-use pcap_file::pcapng::{Block, PcapNgReader};
-
 /// Where `interop/fetch-captures.sh` puts them; `None`, with a notice, if it has not been run.
 pub(crate) fn captures() -> Option<PathBuf> {
     let default = || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../target/captures");
@@ -25,24 +22,37 @@ pub(crate) fn messages(bytes: &[u8]) -> Vec<Vec<u8>> {
     frames.iter().filter_map(|frame| udp_payload(frame)).map(<[u8]>::to_vec).collect()
 }
 
+/// The records of a little-endian capture file (draft-ietf-opsawg-pcap §5): time, length here, length then, bytes.
 fn pcap_frames(bytes: &[u8]) -> Vec<Vec<u8>> {
-    let mut reader = PcapReader::new(bytes).unwrap();
-    let mut frames = Vec::new();
-    while let Some(packet) = reader.next_packet() {
-        frames.push(packet.unwrap().data.into_owned());
+    const FILE_HEADER: usize = 24;
+    assert_eq!(bytes[..4], [0xd4, 0xc3, 0xb2, 0xa1], "a little-endian capture");
+    let (mut rest, mut frames) = (&bytes[FILE_HEADER..], Vec::new());
+    while !rest.is_empty() {
+        let (frame, after) = rest[16..].split_at(length(rest, 8));
+        frames.push(frame.to_vec());
+        rest = after;
     }
     frames
 }
 
+/// The Enhanced Packet Blocks of a little-endian file (draft-ietf-opsawg-pcapng §4.3): type, length of the block, interface,
+/// time, length here, length then, bytes.
 fn pcapng_frames(bytes: &[u8]) -> Vec<Vec<u8>> {
-    let mut reader = PcapNgReader::new(bytes).unwrap();
-    let mut frames = Vec::new();
-    while let Some(block) = reader.next_block() {
-        if let Block::EnhancedPacket(packet) = block.unwrap() {
-            frames.push(packet.data.into_owned());
+    const ENHANCED_PACKET: usize = 6;
+    assert_eq!(bytes[8..12], [0x4d, 0x3c, 0x2b, 0x1a], "a little-endian section");
+    let (mut rest, mut frames) = (bytes, Vec::new());
+    while !rest.is_empty() {
+        let (block, after) = rest.split_at(length(rest, 4));
+        if length(block, 0) == ENHANCED_PACKET {
+            frames.push(block[28..][..length(block, 20)].to_vec());
         }
+        rest = after;
     }
     frames
+}
+
+fn length(bytes: &[u8], at: usize) -> usize {
+    u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap()) as usize
 }
 
 /// The UDP payload of an Ethernet frame with IPv4, if it is IKE to or from port 500.
