@@ -30,7 +30,7 @@ fn main() {
 /// Bytes of the inner IP packet.
 const LENGTHS: [usize; 2] = [64, 1400];
 
-fn run<C: Crypto>(bencher: Bencher<'_, '_>, len: usize, mut ends: Ends<C>) {
+fn run<C: Crypto>(bencher: Bencher<'_, '_>, len: usize, mut ends: Ends<C, false>) {
     let bencher = bencher.counter(BytesCount::new(BATCH * len)).counter(ItemsCount::new(BATCH));
     bencher.bench_local(|| ends.pass());
 }

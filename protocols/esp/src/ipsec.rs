@@ -17,7 +17,7 @@ use keytoll_net::wire::{Problem, Reader};
 use crate::cache::Cache;
 use crate::encapsulation::{self, BEET_OPTIONS, Copied, Inner, Saved};
 use crate::lifetime::Limit;
-use crate::sad::{Contents, Ends, Headers, Moved, Pair, PairConfig, Path, Place, Sad};
+use crate::sad::{Carried, Contents, Ends, Headers, Moved, Pair, PairConfig, Path, Place, Sad};
 use crate::selector::{Flow, version_of};
 use crate::spd::{Action, Spd};
 use crate::{Counters, Dropped, Frame, Probe, Stage, nat};
@@ -151,7 +151,7 @@ impl Ipsec {
         let payload = pair.outbound.room_bytes(mtu_bytes.saturating_sub(outer));
         Some(match pair.contents {
             Contents::Packet => payload,
-            Contents::Payload(_) | Contents::Bound(_) => payload + ip::header_bytes(destination),
+            Contents::Payload(_) => payload + ip::header_bytes(destination),
         })
     }
 
@@ -317,10 +317,7 @@ impl Ipsec {
         let pair = self.sad.by_spi(spi).ok_or(Dropped::UnknownSpi)?;
         probe.ended(Stage::SaLookup);
         let (kept, taken) = match (carrier, &pair.contents) {
-            (Some((header, _)), Contents::Payload(_)) => {
-                (Kept::Headers(Saved::take(frame, header)?, header), header.header_len)
-            }
-            (Some(_), Contents::Bound(_)) => (Kept::Fields(Copied::of(frame.bytes())), 0),
+            (Some((header, _)), Contents::Payload(carried)) => keep(frame, header, carried)?,
             (Some(_), Contents::Packet) | (None, _) => (Kept::Nothing, 0),
         };
         frame.skip(esp_at - taken);
@@ -381,6 +378,19 @@ fn spi(packet: &[u8]) -> Result<u32, Dropped> {
     }
 }
 
+/// What a payload needs of the headers in front of ESP, and how many bytes of them are no longer in the frame.
+#[inline]
+fn keep<'a>(
+    frame: &mut Frame<'_>,
+    header: &'a Header,
+    carried: &Carried,
+) -> Result<(Kept<'a>, usize), Dropped> {
+    Ok(match carried {
+        Carried::Transport(_) => (Kept::Headers(Saved::take(frame, header)?, header), header.header_len),
+        Carried::Bound(_) => (Kept::Fields(Copied::of(frame.bytes())), 0),
+    })
+}
+
 #[inline]
 fn seal<P: Probe>(
     pair: &mut Pair,
@@ -390,41 +400,67 @@ fn seal<P: Probe>(
     crypto: &mut dyn Crypto,
     probe: &mut P,
 ) -> Result<(), Dropped> {
-    let Pair { path, outbound, .. } = pair;
     match &pair.contents {
-        Contents::Packet => {
-            let next_header = if header.is_v4 { protocol::IPV4 } else { protocol::IPV6 };
-            outbound.seal(frame, next_header, rng, crypto, probe)?;
-            if let Headers::Here(outer) = path.headers {
-                let inner = Inner::tunnelled(header, outer);
-                // RFC 6864 §4.2: what may be fragmented has a number that does not come back soon.
-                encapsulation::enclose(frame, path, outer, inner, outbound.sequence() as u16)?;
-            }
-        }
-        Contents::Payload(_) => {
-            // RFC 4303 §3.3.4: in transport mode ESP is applied to whole packets only.
-            if header.fragment != Fragment::Whole {
-                return Err(Dropped::Fragment);
-            }
-            let saved = Saved::take(frame, header)?;
-            outbound.seal(frame, header.protocol, rng, crypto, probe)?;
-            if let Headers::Here(_) = path.headers {
-                saved.put(frame, encapsulation::protocol(path), Some(path))?;
-            }
-        }
-        Contents::Bound(ends) => {
-            check_bound(**ends, header)?;
-            let (inner, next_header) = (Inner::replaced(frame.bytes()), frame.bytes()[NEXT_HEADER_AT]);
-            // RFC 7402 §B.1.5: what is behind the IP header is wrapped, extension headers included.
-            frame.skip(HEADER_V6);
-            outbound.seal(frame, next_header, rng, crypto, probe)?;
-            if let Headers::Here(outer) = path.headers {
-                encapsulation::enclose(frame, path, outer, inner, outbound.sequence() as u16)?;
-            }
-        }
-    }
+        Contents::Packet => seal_packet(pair, frame, header, rng, crypto, probe),
+        Contents::Payload(carried) => match **carried {
+            Carried::Transport(_) => seal_transport(pair, frame, header, rng, crypto, probe),
+            Carried::Bound(ends) => seal_bound(pair, ends, frame, header, rng, crypto, probe),
+        },
+    }?;
     probe.ended(Stage::Encapsulate);
     Ok(())
+}
+
+#[inline]
+fn seal_packet<P: Probe>(
+    Pair { path, outbound, .. }: &mut Pair,
+    frame: &mut Frame<'_>,
+    header: &Header,
+    rng: &mut Rng,
+    crypto: &mut dyn Crypto,
+    probe: &mut P,
+) -> Result<(), Dropped> {
+    let next_header = if header.is_v4 { protocol::IPV4 } else { protocol::IPV6 };
+    outbound.seal(frame, next_header, rng, crypto, probe)?;
+    let Headers::Here(outer) = path.headers else { return Ok(()) };
+    // RFC 6864 §4.2: what may be fragmented has a number that does not come back soon.
+    encapsulation::enclose(frame, path, outer, Inner::tunnelled(header, outer), outbound.sequence() as u16)
+}
+
+fn seal_transport<P: Probe>(
+    Pair { path, outbound, .. }: &mut Pair,
+    frame: &mut Frame<'_>,
+    header: &Header,
+    rng: &mut Rng,
+    crypto: &mut dyn Crypto,
+    probe: &mut P,
+) -> Result<(), Dropped> {
+    // RFC 4303 §3.3.4: in transport mode ESP is applied to whole packets only.
+    if header.fragment != Fragment::Whole {
+        return Err(Dropped::Fragment);
+    }
+    let saved = Saved::take(frame, header)?;
+    outbound.seal(frame, header.protocol, rng, crypto, probe)?;
+    let Headers::Here(_) = path.headers else { return Ok(()) };
+    saved.put(frame, encapsulation::protocol(path), Some(path))
+}
+
+fn seal_bound<P: Probe>(
+    Pair { path, outbound, .. }: &mut Pair,
+    ends: Ends,
+    frame: &mut Frame<'_>,
+    header: &Header,
+    rng: &mut Rng,
+    crypto: &mut dyn Crypto,
+    probe: &mut P,
+) -> Result<(), Dropped> {
+    check_bound(ends, header)?;
+    let (inner, next_header) = (Inner::replaced(frame.bytes()), frame.bytes()[NEXT_HEADER_AT]);
+    // RFC 7402 §B.1.5: what is behind the IP header is wrapped, extension headers included.
+    frame.skip(HEADER_V6);
+    outbound.seal(frame, next_header, rng, crypto, probe)?;
+    let Headers::Here(outer) = path.headers else { return Ok(()) };
+    encapsulation::enclose(frame, path, outer, inner, outbound.sequence() as u16)
 }
 
 /// RFC 8200 §3: where a fixed header names what is behind it.
@@ -453,15 +489,17 @@ fn open<P: Probe>(
     let next_header = pair.inbound.open(frame, crypto, probe)?;
     let came = match &pair.contents {
         Contents::Packet => leave_tunnel(frame, next_header, outer.ecn),
-        Contents::Payload(original) => {
-            // RFC 3948 §3.1.2: only in UDP is there a NAT that ESP survives.
-            let Some(ends) = outer.from.ip().zip(outer.to.ip()) else { return Err(Dropped::Selectors) };
-            if pair.path.is_in_udp() {
-                nat::mend(frame.bytes_mut(), next_header, ends, original.as_deref().copied());
+        Contents::Payload(carried) => match **carried {
+            Carried::Transport(original) => {
+                // RFC 3948 §3.1.2: only in UDP is there a NAT that ESP survives.
+                let Some(ends) = outer.from.ip().zip(outer.to.ip()) else { return Err(Dropped::Selectors) };
+                if pair.path.is_in_udp() {
+                    nat::mend(frame.bytes_mut(), next_header, ends, original);
+                }
+                leave_transport(frame, next_header, ends, kept)
             }
-            leave_transport(frame, next_header, ends, kept)
-        }
-        Contents::Bound(ends) => leave_bound(frame, next_header, **ends, &kept),
+            Carried::Bound(ends) => leave_bound(frame, next_header, ends, &kept),
+        },
     };
     probe.ended(Stage::Decapsulate);
     let checked = came.and_then(|Came { flow, header_len, next_header }| {

@@ -145,15 +145,22 @@ pub struct PairConfig {
     pub start: Start,
 }
 
-/// What ESP packets of a pair carry.
+/// What ESP packets of a pair carry. Most carry whole packets, so that an SA has one word for the others.
 #[derive(Debug)]
 pub(crate) enum Contents {
     /// Whole IP packets.
     Packet,
-    /// What is behind an IP header, and the addresses that its checksums count if a NAT has changed them.
-    Payload(Option<Box<Original>>),
-    /// What is behind the IPv6 header between these two.
-    Bound(Box<Ends>),
+    /// What is behind an IP header.
+    Payload(Box<Carried>),
+}
+
+/// In front of which header a payload belongs.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Carried {
+    /// That of the packet it came in; with the addresses that its checksums count, if a NAT has changed them.
+    Transport(Option<Original>),
+    /// An IPv6 header between these two.
+    Bound(Ends),
 }
 
 /// The inner addresses of a bound end-to-end tunnel.
@@ -167,8 +174,8 @@ impl Contents {
     fn of(mode: Mode, original: Option<Original>) -> Self {
         match mode {
             Mode::Tunnel => Self::Packet,
-            Mode::Transport => Self::Payload(original.map(Box::new)),
-            Mode::Beet { local, remote } => Self::Bound(Box::new(Ends { local, remote })),
+            Mode::Transport => Self::Payload(Box::new(Carried::Transport(original))),
+            Mode::Beet { local, remote } => Self::Payload(Box::new(Carried::Bound(Ends { local, remote }))),
         }
     }
 }
