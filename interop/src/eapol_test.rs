@@ -50,7 +50,7 @@ impl<'a> Station<'a> {
     }
 
     /// The configuration: a `network` block as wpa_supplicant reads it.
-    fn network(&self) -> String {
+    pub fn network(&self) -> String {
         format!(
             "network={{\n  key_mgmt=IEEE8021X\n  eapol_flags=0\n  fragment_size=1024\n  identity=\"{}\"\n  \
              password=\"{}\"\n  {}}}\n",

@@ -3,7 +3,7 @@
 use std::ops::Deref;
 
 use keytoll_daemons::aaa::Methods;
-use keytoll_daemons::hostapd::{Config, Subscriber};
+use keytoll_daemons::hostapd::{Access, Config, Subscriber};
 use keytoll_scenario::catalogue::eap::Words;
 
 use crate::eap::{CARD_KEY, CARD_OPC, IMSI, Login, Method, PASSWORD};
@@ -33,18 +33,21 @@ impl Hostapd {
     }
 
     fn start_with(lab: &Lab, login: &Login, pki: &Pki, logs: bool) -> Result<Self, Trouble> {
-        let config = Config {
-            port: 1812,
-            client: client(),
-            methods: methods(login),
-            user: login.user(),
-            password: PASSWORD.into(),
-            subscriber: Some(subscriber()),
-            has_pseudonyms: login.method.card().is_some(),
-            tls: Some(tls(login, pki)),
-            logs,
-        };
+        let access = Access::Radius { port: 1812, client: client() };
+        let config = Config { logs, ..config(login, pki, access) };
         keytoll_daemons::Hostapd::start(&lab.place(Node::Aaa), &lab.dir(Node::Aaa), &config).map(Self)
+    }
+
+    /// Starts it as an authenticator on the cable between gateway and device, in the gateway's place.
+    pub fn start_wired(
+        lab: &Lab,
+        login: &Login,
+        pki: &Pki,
+        wep_key_bytes: Option<u8>,
+    ) -> Result<Self, Trouble> {
+        let access = Access::Wired { interface: "eth0".into(), wep_key_bytes };
+        let config = Config { subscriber: None, ..config(login, pki, access) };
+        keytoll_daemons::Hostapd::start(&lab.place(Node::Gw), &lab.dir(Node::Gw), &config).map(Self)
     }
 }
 
@@ -53,6 +56,19 @@ impl Deref for Hostapd {
 
     fn deref(&self) -> &Self::Target {
         &self.0
+    }
+}
+
+fn config(login: &Login, pki: &Pki, access: Access) -> Config {
+    Config {
+        access,
+        methods: methods(login),
+        user: login.user(),
+        password: PASSWORD.into(),
+        subscriber: Some(subscriber()),
+        has_pseudonyms: login.method.card().is_some(),
+        tls: Some(tls(login, pki)),
+        logs: true,
     }
 }
 

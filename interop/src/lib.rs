@@ -1,5 +1,5 @@
 //! Runs third-party daemons beside keytoll: three network namespaces joined by cables, Debian's strongSwan, FreeRADIUS,
-//! hostapd and eapol_test in some of them, and what it takes to look inside. Nothing of the host is touched; everything goes
+//! hostapd, wpa_supplicant and eapol_test in some of them, and what it takes to look inside. Nothing of the host is touched; everything goes
 //! away on drop.
 //!
 //! ```text
@@ -20,6 +20,7 @@
 
 pub mod chain;
 pub mod charon;
+pub mod dot1x;
 pub mod eap;
 pub mod eapol_test;
 pub mod esp;

@@ -10,7 +10,7 @@ use crate::run::{finish, words};
 use crate::{eapol_test, hostapd};
 
 /// Programs that must be there, and the package or script that brings each.
-const PROGRAMS: [(&str, &str); 20] = [
+const PROGRAMS: [(&str, &str); 21] = [
     ("/usr/sbin/charon-systemd", "charon-systemd"),
     ("/usr/sbin/swanctl", "strongswan-swanctl"),
     ("/usr/lib/ipsec/plugins/libstrongswan-kernel-libipsec.so", "libcharon-extra-plugins"),
@@ -19,6 +19,7 @@ const PROGRAMS: [(&str, &str); 20] = [
     (eapol_test::PACKAGED, "eapoltest"),
     (eapol_test::BUILT, "interop/build-wpa.sh"),
     (hostapd::PACKAGED, "hostapd"),
+    ("/sbin/wpa_supplicant", "wpasupplicant"),
     (hostapd::SUBSCRIBERS, "interop/build-wpa.sh"),
     ("/usr/bin/freeDiameterd", "freediameterd"),
     ("/usr/sbin/nft", "nftables"),

@@ -2,6 +2,7 @@
 
 mod charon_pair;
 mod diameter_tls;
+mod dot1x;
 mod eap_again;
 mod eap_chains;
 mod eap_endings;

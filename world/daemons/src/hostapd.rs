@@ -1,5 +1,5 @@
-//! One hostapd as the AAA server, without any radio, and hlr_auc_gw, which has the subscriber's key. Both run in the foreground
-//! and are killed on drop.
+//! One hostapd without any radio, as an AAA server or as an authenticator of 802.1X with its EAP server inside, and hlr_auc_gw,
+//! which has the subscriber's key. Both run in the foreground and are killed on drop.
 //!
 //! The first method of a user's line is proposed first; lines for methods inside a tunnel end in `[2]`. See hostapd's
 //! `hostapd.conf` and `hostapd.eap_user`, and `hlr_auc_gw.milenage_db`.
@@ -38,13 +38,30 @@ impl std::fmt::Debug for Subscriber {
     }
 }
 
+/// How others reach it.
+#[derive(Debug, Clone)]
+pub enum Access {
+    /// By RADIUS.
+    Radius {
+        /// The UDP port it listens on, at every address of its place.
+        port: u16,
+        /// Its RADIUS client.
+        client: Client,
+    },
+    /// By 802.1X on a cable.
+    Wired {
+        /// The device at which it listens.
+        interface: String,
+        /// The bytes of the keys of dynamic WEP, if it gives any.
+        wep_key_bytes: Option<u8>,
+    },
+}
+
 /// The configuration of a server.
 #[derive(Clone)]
 pub struct Config {
-    /// The UDP port it listens on, at every address of its place.
-    pub port: u16,
-    /// Its RADIUS client.
-    pub client: Client,
+    /// How others reach it.
+    pub access: Access,
     /// Its methods: `MD5`, `MSCHAPV2`, `TLS`, `TTLS`, `PEAP`, `SIM`, `AKA`, `AKA'`, …
     pub methods: Methods,
     /// The user.
@@ -63,7 +80,10 @@ pub struct Config {
 
 impl std::fmt::Debug for Config {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Config").field("port", &self.port).field("user", &self.user).finish_non_exhaustive()
+        f.debug_struct("Config")
+            .field("access", &self.access)
+            .field("user", &self.user)
+            .finish_non_exhaustive()
     }
 }
 
@@ -91,7 +111,9 @@ impl Hostapd {
     pub fn start(place: &Place, dir: &Path, config: &Config) -> Result<Self, Trouble> {
         Self::check(config.subscriber.is_some())?;
         files::write(&dir.join("hostapd.conf"), hostapd_conf(dir, config))?;
-        files::write(&dir.join("clients"), format!("{} {}\n", config.client.address, config.client.secret))?;
+        if let Access::Radius { client, .. } = &config.access {
+            files::write(&dir.join("clients"), format!("{} {}\n", client.address, client.secret))?;
+        }
         files::write(&dir.join("users"), users(config))?;
         let subscribers =
             config.subscriber.as_ref().map(|subscriber| centre(place, dir, subscriber)).transpose()?;
@@ -148,20 +170,35 @@ fn hostapd_conf(dir: &Path, config: &Config) -> String {
         String::new()
     };
     format!(
-        "interface=lo
-driver=none
-logger_stdout=-1
+        "logger_stdout=-1
 logger_stdout_level=0
 eap_server=1
 eap_user_file={dir}/users
-radius_server_clients={dir}/clients
-radius_server_auth_port={port}
-{ipv6}{centre}{tls}",
+{access}{centre}{tls}",
         dir = dir.display(),
-        port = config.port,
-        ipv6 = if config.client.address.is_ipv6() { "radius_server_ipv6=1\n" } else { "" },
+        access = access(dir, &config.access),
         tls = config.tls.as_ref().map_or_else(String::new, tunnels),
     )
+}
+
+fn access(dir: &Path, access: &Access) -> String {
+    match access {
+        Access::Radius { port, client } => format!(
+            "interface=lo
+driver=none
+radius_server_clients={dir}/clients
+radius_server_auth_port={port}
+{ipv6}",
+            dir = dir.display(),
+            ipv6 = if client.address.is_ipv6() { "radius_server_ipv6=1\n" } else { "" },
+        ),
+        Access::Wired { interface, wep_key_bytes } => {
+            let wep = wep_key_bytes.map(|bytes| {
+                format!("wep_key_len_broadcast={bytes}\nwep_key_len_unicast={bytes}\nwep_rekey_period=0\n")
+            });
+            format!("interface={interface}\ndriver=wired\nieee8021x=1\n{}", wep.unwrap_or_default())
+        }
+    }
 }
 
 fn tunnels(tls: &Tls) -> String {

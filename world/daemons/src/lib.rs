@@ -1,10 +1,10 @@
-//! Foreign daemons: strongSwan's charon, libreswan's pluto, FreeRADIUS and hostapd, started with generated configurations,
+//! Foreign daemons: strongSwan's charon, libreswan's pluto, FreeRADIUS, hostapd and wpa_supplicant, started with generated configurations,
 //! monitored, measured and stopped. The machine's own configuration is neither read nor changed.
 //!
 //! ```text
 //!   Home: a private directory --+-- Place: a network namespace, or the machine itself
 //!     '-- reaper                |      '-- cable() --- another Place
-//!                               '-- Charon, Pluto, FreeRadius, Hostapd: files there, one Process each
+//!                               '-- Charon, Pluto, FreeRadius, Hostapd, WpaSupplicant: files there, one Process each
 //! ```
 //!
 //! Every program is killed with the thread that started it (PR_SET_PDEATHSIG), and everything that a [`Home`] created is removed,
@@ -33,6 +33,7 @@ pub mod run;
 pub mod status;
 mod swanctl;
 pub mod vici;
+pub mod wpa_supplicant;
 
 pub use charon::Charon;
 pub use freeradius::FreeRadius;
@@ -43,3 +44,4 @@ pub use pluto::Pluto;
 pub use process::{Process, Usage};
 pub use program::Program;
 pub use run::Trouble;
+pub use wpa_supplicant::WpaSupplicant;

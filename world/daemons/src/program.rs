@@ -32,6 +32,8 @@ pub const EAP_RADIUS: Program = Program {
 pub const FREERADIUS: Program = Program { path: "/usr/sbin/freeradius", package: "freeradius" };
 /// hostapd.
 pub const HOSTAPD: Program = Program { path: "/usr/sbin/hostapd", package: "hostapd" };
+/// wpa_supplicant.
+pub const WPA_SUPPLICANT: Program = Program { path: "/sbin/wpa_supplicant", package: "wpasupplicant" };
 /// Kills a program with the thread that started it.
 pub const SETPRIV: Program = Program { path: "/usr/bin/setpriv", package: "util-linux" };
 /// Gives charon its own /run.

@@ -359,9 +359,10 @@ impl Configured<'_> {
     fn hostapd(&self, dir: &Path) -> Result<hostapd::Config, LiveError> {
         let eap = self.eap()?;
         let flavour = card(eap);
+        let access =
+            hostapd::Access::Radius { port: self.sites.back_end.ports.radius, client: self.client() };
         Ok(hostapd::Config {
-            port: self.sites.back_end.ports.radius,
-            client: self.client(),
+            access,
             methods: methods(eap, |eap| &eap.hostapd)?,
             user: flavour.map_or_else(|| UE_ID.to_owned(), subscriber),
             password: text(&self.secrets().password),
