@@ -85,6 +85,15 @@ impl Supplicant {
         }
     }
 
+    /// With the nonce of a recorded handshake.
+    #[cfg(test)]
+    pub(super) fn with_snonce(mut self, snonce: Nonce) -> Self {
+        let none = || Secret::new(Vec::new());
+        let ptk = Ptk { kck: none(), kek: none(), tk: none() };
+        self.wait = Wait::Message3(AwaitingMessage3 { anonce: [0; 32], snonce, ptk, until: Time::MAX });
+        self
+    }
+
     /// How many frames had a wrong MIC.
     pub const fn mic_failures(&self) -> u32 {
         self.mic_failures

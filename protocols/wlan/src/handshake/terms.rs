@@ -6,7 +6,7 @@ use crate::MacAddr;
 use crate::eapol::information::descriptor_version;
 use crate::eapol::{DescriptorType, KeyInformation};
 use crate::frame::element::{Element, ElementId, Elements};
-use crate::frame::rsn::Rsne;
+use crate::frame::rsn::{Rsne, Wpa};
 use crate::keys::{Exchange, KeyName, Nonce, PmkR1, Ptk};
 use crate::suite::{Akm, Cipher, Mic};
 
@@ -36,7 +36,7 @@ impl Declared {
         };
         let element = match generation {
             Generation::Rsn => find(&|element| element.id == ElementId::RSN),
-            Generation::Wpa => find(&|element| element.id == ElementId::VENDOR && is_wpa(element.body)),
+            Generation::Wpa => find(&|element| element.id == ElementId::VENDOR && Wpa::is_in(element.body)),
         };
         let rsnxe = find(&|element| element.id == ElementId::RSNX);
         Self { element: element.unwrap_or_default(), rsnxe }
@@ -52,11 +52,6 @@ impl Declared {
         let rsne = Rsne::read(self.element.get(2..)?).ok()?;
         Some(Rsne { pmkids: vec![name], ..rsne })
     }
-}
-
-/// 00-50-F2 and type 1.
-pub(super) fn is_wpa(information: &[u8]) -> bool {
-    information.starts_with(&[0x00, 0x50, 0xf2, 1])
 }
 
 /// The terms of an association.
