@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "helpers of tests are tests")]
 
+mod handshake;
 mod sae;
 
 use std::path::Path;
@@ -30,9 +31,20 @@ fn the_corpus_of_sae() {
     assert!(files >= 6, "only {files} files in the corpus");
 }
 
+/// A whole handshake installs keys on both sides.
+#[test]
+fn the_corpus_of_the_handshake() {
+    let files = replay("wlan_handshake", |name, bytes| {
+        let [ap, station] = handshake::run(bytes);
+        assert!(ap >= 1 && station >= 1 || !name.ends_with("-whole"), "{name} is a handshake with an end");
+    });
+    assert!(files >= 10, "only {files} files in the corpus");
+}
+
 proptest! {
     #[test]
     fn any_bytes(bytes: Vec<u8>) {
+        handshake::run(&bytes);
         sae::run(&bytes);
     }
 
@@ -44,5 +56,16 @@ proptest! {
             input.extend(octets);
         }
         sae::run(&input);
+    }
+
+    #[test]
+    fn any_steps_of_a_handshake(terms: u8, steps in prop::collection::vec((0_u8..8, any::<[u8; 2]>()), 0..24)) {
+        let operands = |step| usize::from(step == 1) * 2 + usize::from(step == 3);
+        let mut input = vec![terms];
+        for (step, rest) in steps {
+            input.push(step);
+            input.extend_from_slice(&rest[..operands(step)]);
+        }
+        handshake::run(&input);
     }
 }
