@@ -61,15 +61,9 @@ impl AwaitingResponse {
     ///
     /// # Errors
     /// It is not that frame, or the station does not prove that it knows the key.
-    pub fn on_response(
-        self,
-        body: &[u8],
-        cx: &mut Ctx<'_>,
-    ) -> Result<(Established, Answered), (Self, Failure)> {
-        match self.proof(body, cx) {
-            Ok(proof) => Ok((self.established, Answered { response: body.to_vec(), proof })),
-            Err(failure) => Err((self, failure)),
-        }
+    pub fn on_response(&self, body: &[u8], cx: &mut Ctx<'_>) -> Result<(Established, Answered), Failure> {
+        let proof = self.proof(body, cx)?;
+        Ok((self.established.clone(), Answered { response: body.to_vec(), proof }))
     }
 
     fn proof(&self, body: &[u8], cx: &mut Ctx<'_>) -> Result<Vec<u8>, Failure> {

@@ -99,7 +99,7 @@ pub struct Cell {
 }
 
 /// What an authentication leaves with either side.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Established {
     /// What the chain of the station begins with: for [`KeyRing::pairwise`].
     pub parameters: Parameters,

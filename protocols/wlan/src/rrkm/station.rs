@@ -85,13 +85,9 @@ impl AwaitingProof {
     ///
     /// # Errors
     /// It is not that frame, the access point refuses, or does not prove that it knows the key.
-    pub fn on_proof(self, body: &[u8]) -> Result<Established, (Self, Failure)> {
-        let checked =
-            message::read(body, ALGORITHM, 4).and_then(|frame| Signature::check(&frame, &self.expected));
-        match checked {
-            Ok(()) => Ok(self.established),
-            Err(failure) => Err((self, failure)),
-        }
+    pub fn on_proof(&self, body: &[u8]) -> Result<Established, Failure> {
+        Signature::check(&message::read(body, ALGORITHM, 4)?, &self.expected)?;
+        Ok(self.established.clone())
     }
 }
 

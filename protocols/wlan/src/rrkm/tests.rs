@@ -113,8 +113,7 @@ fn responses_that_prove_nothing_are_refused() {
             three_frames(b"12345", [&mut station, &mut access_point]).unwrap();
         let iv = iv_of_challenge.then(|| Iv(challenge[8..11].try_into().unwrap()));
         let wrong = changed(&response, change, iv);
-        let (responding, failure) =
-            with(&mut access_point, |cx| responding.on_response(&wrong, cx)).unwrap_err();
+        let failure = with(&mut access_point, |cx| responding.on_response(&wrong, cx)).unwrap_err();
         assert_eq!(failure, expected);
         assert!(with(&mut access_point, |cx| responding.on_response(&response, cx)).is_ok(), "it waits on");
     };
@@ -132,7 +131,7 @@ fn the_signature_is_bound_to_the_iv() {
     let (mut station, mut access_point) = (Real::default(), Real::default());
     let (_, responding, [.., response]) = three_frames(b"12345", [&mut station, &mut access_point]).unwrap();
     let wrong = changed(&response, |_| (), Some(Iv([9, 9, 9])));
-    let (_, failure) = with(&mut access_point, |cx| responding.on_response(&wrong, cx)).unwrap_err();
+    let failure = with(&mut access_point, |cx| responding.on_response(&wrong, cx)).unwrap_err();
     assert_eq!(failure, Failure::Signature);
 }
 
@@ -144,12 +143,12 @@ fn an_access_point_that_does_not_know_the_key_is_refused() {
     let (_, answered) = with(&mut access_point, |cx| responding.on_response(&response, cx)).unwrap();
     let mut wrong = answered.proof_frame().to_vec();
     *wrong.last_mut().unwrap() ^= 1;
-    let (proving, failure) = proving.on_proof(&wrong).unwrap_err();
+    let failure = proving.on_proof(&wrong).unwrap_err();
     assert_eq!(failure, Failure::Signature);
     let reflected = [&answered.proof_frame()[..11], &[0; 10]].concat();
-    let (proving, failure) = proving.on_proof(&reflected).unwrap_err();
+    let failure = proving.on_proof(&reflected).unwrap_err();
     assert_eq!(failure, Failure::Signature);
-    let (proving, failure) = proving.on_proof(&refusal(ALGORITHM, 4, Failure::Timeout)).unwrap_err();
+    let failure = proving.on_proof(&refusal(ALGORITHM, 4, Failure::Timeout)).unwrap_err();
     assert_eq!((failure, failure.status().0), (Failure::Refused(Failure::Timeout.status()), 16));
     // Repeated frames get the same answers; others get none.
     assert_eq!(proving.on_repeated(&challenge), Some(&response[..]));
