@@ -9,9 +9,6 @@ use keytoll_crypto::Real;
 use keytoll_crypto_api::Secret;
 use keytoll_engine::Time;
 use keytoll_net::wire::Reader;
-use pcap_file::DataLink;
-use pcap_file::pcap::PcapReader;
-use pcap_file::pcapng::{Block, PcapNgReader};
 
 use super::super::frame::Kind;
 use super::super::*;
@@ -38,31 +35,47 @@ fn captures() -> Option<PathBuf> {
 
 /// The 802.11 frames of a capture.
 fn frames(bytes: &[u8]) -> Vec<Vec<u8>> {
-    if !bytes.starts_with(&[0x0a, 0x0d, 0x0d, 0x0a]) {
-        let mut reader = PcapReader::new(bytes).unwrap();
-        let link = reader.header().datalink;
-        let packets = std::iter::from_fn(|| Some(reader.next_packet()?.unwrap().data.into_owned()));
-        return packets.map(|packet| bare(packet, link)).collect();
+    let is_pcapng = bytes.starts_with(&[0x0a, 0x0d, 0x0d, 0x0a]);
+    if is_pcapng { pcapng_frames(bytes) } else { pcap_frames(bytes) }
+}
+
+/// The records of a little-endian capture file (draft-ietf-opsawg-pcap §5): time, length here, length then, bytes.
+fn pcap_frames(bytes: &[u8]) -> Vec<Vec<u8>> {
+    assert_eq!(bytes[..4], [0xd4, 0xc3, 0xb2, 0xa1], "a little-endian capture");
+    let (link, mut rest, mut frames) = (length(bytes, 20), &bytes[24..], Vec::new());
+    while !rest.is_empty() {
+        let (frame, after) = rest[16..].split_at(length(rest, 8));
+        frames.push(bare(frame, link));
+        rest = after;
     }
-    let mut reader = PcapNgReader::new(bytes).unwrap();
-    let (mut found, mut link) = (Vec::new(), DataLink::IEEE802_11);
-    while let Some(block) = reader.next_block() {
-        match block.unwrap() {
-            Block::InterfaceDescription(interface) => link = interface.linktype,
-            Block::EnhancedPacket(packet) => found.push(bare(packet.data.into_owned(), link)),
+    frames
+}
+
+/// The Enhanced Packet Blocks of a little-endian file of one interface (draft-ietf-opsawg-pcapng §4.2, §4.3).
+fn pcapng_frames(bytes: &[u8]) -> Vec<Vec<u8>> {
+    assert_eq!(bytes[8..12], [0x4d, 0x3c, 0x2b, 0x1a], "a little-endian section");
+    let (mut rest, mut frames, mut link) = (bytes, Vec::new(), 0);
+    while !rest.is_empty() {
+        let (block, after) = rest.split_at(length(rest, 4));
+        match length(block, 0) {
+            1 => link = usize::from(u16::from_le_bytes([block[8], block[9]])),
+            6 => frames.push(bare(&block[28..][..length(block, 20)], link)),
             _ => {}
         }
+        rest = after;
     }
-    found
+    frames
+}
+
+fn length(bytes: &[u8], at: usize) -> usize {
+    u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap()) as usize
 }
 
 /// Without a radiotap header.
-fn bare(mut packet: Vec<u8>, link: DataLink) -> Vec<u8> {
-    if link == DataLink::IEEE802_11_RADIOTAP {
-        let len = usize::from(u16::from_le_bytes([packet[2], packet[3]]));
-        packet.drain(..len);
-    }
-    packet
+fn bare(packet: &[u8], link: usize) -> Vec<u8> {
+    const RADIOTAP: usize = 127;
+    let header = if link == RADIOTAP { usize::from(u16::from_le_bytes([packet[2], packet[3]])) } else { 0 };
+    packet[header..].to_vec()
 }
 
 /// What a capture has of one handshake.
