@@ -6,7 +6,7 @@ use keytoll_family::{Aired, OnAir};
 use keytoll_net::wire::Reader;
 
 use crate::frame::management::{Action, subtype};
-use crate::frame::{DataHeader, Flags, Frame, Header, Management, ManagementHeader, llc};
+use crate::frame::{DataHeader, Flags, Frame, Header, Management, ManagementHeader, Qos, llc};
 use crate::names::WLAN;
 
 /// Takes frames apart.
@@ -64,7 +64,7 @@ fn data(header: &DataHeader, body: &[u8]) -> Result<Aired, &'static str> {
     if header.flags.has(Flags::PROTECTED) {
         return Err("802.11 data, encrypted");
     }
-    if header.qos.is_some_and(|qos| qos.is_aggregate()) {
+    if header.qos.is_some_and(Qos::is_aggregate) {
         return Err("802.11 A-MSDU");
     }
     let mut r = Reader::new(body);

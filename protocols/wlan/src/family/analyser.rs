@@ -11,6 +11,7 @@ use super::eapol::{self, Body, Eapol, Handshake, Key};
 use super::management::{self, Managed, Step};
 use crate::frame::AuthenticationAlgorithm;
 use crate::names::{self, WLAN};
+use crate::suite::Akm;
 
 /// RFC 3748 §4.
 const SUCCESS: u8 = 3;
@@ -138,7 +139,7 @@ fn wlan_method(conversation: &Conversation) -> Option<String> {
     if let Some(chosen) = chosen {
         let akm = chosen.akm.map_or("another-akm", names::akm);
         return Some(match inner(conversation) {
-            Some(eap) if chosen.akm.is_some_and(|akm| akm.has_eap()) => format!("wlan-{akm}-eap-{eap}"),
+            Some(eap) if chosen.akm.is_some_and(Akm::has_eap) => format!("wlan-{akm}-eap-{eap}"),
             _ => format!("wlan-{akm}"),
         });
     }

@@ -29,7 +29,7 @@ impl Family for WlanFamily {
     }
 
     fn on_air(&self, _: &mut Tables) -> Option<Box<dyn OnAir>> {
-        Some(Box::new(air::Air::default()))
+        Some(Box::new(air::Air))
     }
 
     fn message(&self, protocol: Protocol, bytes: &[u8]) -> Result<Message, DecodeError> {

@@ -136,14 +136,14 @@ impl Cell {
     }
 
     pub(crate) fn order(&mut self, station: MacAddr, command: station::Command) {
-        self.to_station(station, Input::Command(command));
+        self.station_takes(station, Input::Command(command));
     }
 
     pub(crate) fn order_ap(&mut self, command: access_point::Command) {
-        self.to_ap(Input::Command(command));
+        self.ap_takes(Input::Command(command));
     }
 
-    fn to_station(&mut self, station: MacAddr, input: Input<'_, station::Command>) {
+    fn station_takes(&mut self, station: MacAddr, input: Input<'_, station::Command>) {
         let Some(engine) = self.stations.get_mut(&station) else { return };
         let mut cx = Ctx { now: self.now, crypto: &mut *self.crypto, trace: &mut self.discards };
         engine.handle(input, &mut cx);
@@ -177,7 +177,7 @@ impl Cell {
         }
     }
 
-    fn to_ap(&mut self, input: Input<'_, access_point::Command>) {
+    fn ap_takes(&mut self, input: Input<'_, access_point::Command>) {
         let mut cx = Ctx { now: self.now, crypto: &mut *self.crypto, trace: &mut self.discards };
         self.ap.handle(input, &mut cx);
         while let Some(output) = self.ap.poll() {
@@ -212,9 +212,9 @@ impl Cell {
             self.on_air.push_back(frame.clone());
         }
         if self.rng.chance(self.air.reorders) {
-            self.on_air.push_front(frame)
+            self.on_air.push_front(frame);
         } else {
-            self.on_air.push_back(frame)
+            self.on_air.push_back(frame);
         }
     }
 
@@ -223,12 +223,12 @@ impl Cell {
         let Addr::Mac(to) = frame.to else { return };
         let Datagram { from, to: end, ref bytes, .. } = *frame;
         if to == AP || to[0] & 1 == 1 && from != Addr::Mac(AP) {
-            return self.to_ap(Input::Datagram { from, to: end, bytes });
+            return self.ap_takes(Input::Datagram { from, to: end, bytes });
         }
         let receivers: Vec<_> =
             self.stations.keys().copied().filter(|station| *station == to || to == BROADCAST).collect();
         receivers.into_iter().for_each(|station| {
-            self.to_station(station, Input::Datagram { from, to: end, bytes });
+            self.station_takes(station, Input::Datagram { from, to: end, bytes });
         });
     }
 
@@ -250,8 +250,8 @@ impl Cell {
             };
             self.now = self.now.max(next);
             let due: Vec<_> = self.stations.keys().copied().collect();
-            due.into_iter().for_each(|station| self.to_station(station, Input::Tick));
-            self.to_ap(Input::Tick);
+            due.into_iter().for_each(|station| self.station_takes(station, Input::Tick));
+            self.ap_takes(Input::Tick);
         }
         self.now = until;
         self.settle();
@@ -259,7 +259,7 @@ impl Cell {
 
     /// A packet of a station to the access point.
     pub(crate) fn up(&mut self, station: MacAddr, packet: &[u8]) {
-        self.to_station(station, Input::Inner(packet));
+        self.station_takes(station, Input::Inner(packet));
         self.settle();
     }
 
