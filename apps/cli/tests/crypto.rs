@@ -60,7 +60,7 @@ fn a_wrong_name_is_told_with_the_nearest_one() {
         told.contains("no primitive is named `mopd2048`") && told.contains("did you mean `modp2048`"),
         "{told}"
     );
-    assert!(refusal("crypto kerberos").contains("families are groups, signatures"));
+    assert!(refusal("crypto kerberos").contains("families are groups, curves, signatures"));
     refusal("crypto --size 0");
     refusal("crypto --table rsa-rc4-sha1 modp2048");
 }
