@@ -5,6 +5,7 @@
 
 use std::net::{IpAddr, Ipv6Addr};
 use std::num::NonZeroU32;
+use std::sync::{Arc, LazyLock};
 
 use keytoll_crypto_api::TrafficKey;
 use keytoll_engine::map::FastMap;
@@ -151,8 +152,11 @@ pub(crate) enum Contents {
     /// Whole IP packets.
     Packet,
     /// What is behind an IP header.
-    Payload(Box<Carried>),
+    Payload(Arc<Carried>),
 }
+
+/// What most SAs in transport mode carry: no NAT has changed an address.
+static UNCHANGED: LazyLock<Arc<Carried>> = LazyLock::new(|| Arc::new(Carried::Transport(None)));
 
 /// In front of which header a payload belongs.
 #[derive(Debug, Clone, Copy)]
@@ -174,8 +178,9 @@ impl Contents {
     fn of(mode: Mode, original: Option<Original>) -> Self {
         match mode {
             Mode::Tunnel => Self::Packet,
-            Mode::Transport => Self::Payload(Box::new(Carried::Transport(original))),
-            Mode::Beet { local, remote } => Self::Payload(Box::new(Carried::Bound(Ends { local, remote }))),
+            Mode::Transport if original.is_none() => Self::Payload(Arc::clone(&UNCHANGED)),
+            Mode::Transport => Self::Payload(Arc::new(Carried::Transport(original))),
+            Mode::Beet { local, remote } => Self::Payload(Arc::new(Carried::Bound(Ends { local, remote }))),
         }
     }
 }
