@@ -312,6 +312,7 @@ impl<H: Engine, C: Crypto, M: Meter<C>> World<H, C, M> {
         self.note(from, sample, Fact::Discarded { protocol, why: "no route to host".into() }, recorder);
     }
 
+    #[inline]
     fn send_on(
         &mut self,
         way: Way,
@@ -362,6 +363,7 @@ impl<H: Engine, C: Crypto, M: Meter<C>> World<H, C, M> {
     }
 
     /// What is recorded about a datagram on a link; `None` if it is too long for it.
+    #[inline]
     fn handed(
         &mut self,
         way: Way,
@@ -384,6 +386,7 @@ impl<H: Engine, C: Crypto, M: Meter<C>> World<H, C, M> {
     }
 
     /// When a datagram leaves its sender: at once, or when it has been sent on a radio channel.
+    #[inline]
     fn leaves(&mut self, way: Way, datagram: &Datagram, on_wire: OnWire) -> Time {
         match self.net.channel(way).air {
             None => self.now,
@@ -392,6 +395,7 @@ impl<H: Engine, C: Crypto, M: Meter<C>> World<H, C, M> {
     }
 
     /// Carries a datagram; returns how long it takes, its fate, and whether a second copy arrives.
+    #[inline]
     fn carry(
         &mut self,
         way: Way,
