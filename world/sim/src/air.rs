@@ -10,6 +10,8 @@ use keytoll_engine::trace::Protocol;
 use keytoll_engine::{Datagram, Time};
 use keytoll_net::{Addr, OnWire};
 
+use crate::links::Channel;
+
 /// A link's part in a radio channel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Air {
@@ -60,7 +62,7 @@ pub(crate) const fn is_group(to: Addr) -> bool {
     matches!(to, Addr::Mac([first, ..]) if first & 1 == 1)
 }
 
-/// The channels of a world.
+/// The radio channels of a world.
 #[derive(Debug, Default)]
 pub(crate) struct Channels(BTreeMap<u8, Busy>);
 
@@ -72,8 +74,20 @@ struct Busy {
 }
 
 impl Channels {
+    /// When a datagram leaves its sender: at once, or when it has been sent on a radio channel.
+    #[inline]
+    pub(crate) fn leaves(
+        &mut self,
+        channel: &Channel,
+        now: Time,
+        datagram: (&Datagram, OnWire),
+        seed: &Seed,
+    ) -> Time {
+        channel.air.as_ref().map_or(now, |air| self.occupy(air, now, datagram, seed))
+    }
+
     /// Lets the frames of a datagram have their channel; returns when the last one has been sent.
-    pub(crate) fn occupy(
+    fn occupy(
         &mut self,
         air: &Air,
         now: Time,

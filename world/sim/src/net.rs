@@ -92,7 +92,6 @@ impl Net {
     }
 
     /// The way to the node that has an address, if there is one.
-    #[inline]
     pub(crate) fn route(&self, from: NodeIndex, to: Host) -> Option<Way> {
         let node = *self.owners.get(&to)?;
         Some(Way { node, channel: *self.routes.get(&(from, node))? })
@@ -104,7 +103,6 @@ impl Net {
     }
 
     /// The channel of a way.
-    #[inline]
     pub(crate) fn channel(&mut self, way: Way) -> &mut Channel {
         &mut self.channels[way.channel]
     }

@@ -14,7 +14,7 @@ use keytoll_engine::{Datagram, Engine, Output, Time};
 use keytoll_net::{Host, OnWire};
 
 use crate::air::{self, Channels};
-use crate::links::{WRONG_CHECKSUM, carried};
+use crate::links::{Carriage, Channel, WRONG_CHECKSUM, carried};
 use crate::net::{End, Net, Parcel, Way};
 use crate::node::{Arrived, NodeState, Pending, Work};
 use crate::queue::{Queue, What};
@@ -318,26 +318,31 @@ impl<H: Engine, C: Crypto, M: Meter<C>> World<H, C, M> {
         way: Way,
         from: NodeIndex,
         sample: u32,
-        datagram: Datagram,
+        mut datagram: Datagram,
         recorder: &mut dyn Recorder,
     ) {
         let protocol = datagram.protocol;
-        let Some(handed) = self.handed(way, from, sample, &datagram, recorder) else {
+        let channel = self.net.channel(way);
+        let from_name = self.nodes[from.place()].config.name;
+        let Some(handed) = Handed::new(self.now, (from_name, sample), channel, &datagram, recorder) else {
             let fact = Fact::Discarded { protocol, why: "message too long".into() };
             return self.note(from, sample, fact, recorder);
         };
         if self.parcels.len() >= self.limits.datagrams_in_flight_max {
             return handed.record(Duration::ZERO, Fate::QueueFull, recorder);
         }
-        let leaves = self.leaves(way, &datagram, handed.on_wire);
-        let (transit, fate, is_doubled) = self.carry(way, handed.on_wire, leaves, datagram);
-        handed.record(transit, fate, recorder);
-        if is_doubled {
+        let leaves = self.channels.leaves(channel, self.now, (&datagram, handed.on_wire), &self.seed);
+        let carriage = channel.carry(leaves, handed.on_wire, &mut datagram.bytes);
+        let transit = carriage.arrives.since(self.now);
+        handed.record(transit, carriage.fate, recorder);
+        if carriage.copy.is_some() {
             handed.record(transit, Fate::Duplicate, recorder);
         }
+        self.deliver(way.node, carriage, datagram);
     }
 
     /// A frame to a group is on the air once, and one fact tells of it: delivered if anybody receives it.
+    #[inline(never)]
     fn send_to_group(
         &mut self,
         from: NodeIndex,
@@ -346,77 +351,46 @@ impl<H: Engine, C: Crypto, M: Meter<C>> World<H, C, M> {
         recorder: &mut dyn Recorder,
     ) {
         let ways = self.net.in_reach(from).to_vec();
-        let first = ways.first().and_then(|&way| self.handed(way, from, sample, datagram, recorder));
-        let (Some(&first_way), Some(handed)) = (ways.first(), first) else {
+        let Some(&first) = ways.first() else {
             return self.no_route(from, sample, datagram.protocol, recorder);
+        };
+        let (from_name, channel) = (self.nodes[from.place()].config.name, self.net.channel(first));
+        let Some(handed) = Handed::new(self.now, (from_name, sample), channel, datagram, recorder) else {
+            let fact = Fact::Discarded { protocol: datagram.protocol, why: "message too long".into() };
+            return self.note(from, sample, fact, recorder);
         };
         if self.parcels.len() >= self.limits.datagrams_in_flight_max {
             return handed.record(Duration::ZERO, Fate::QueueFull, recorder);
         }
-        let leaves = self.leaves(first_way, datagram, handed.on_wire);
-        let carry = |way| self.carry(way, handed.on_wire, leaves, datagram.clone());
-        let fates: Vec<_> = ways.into_iter().map(carry).collect();
-        let arrived = fates.iter().find(|(_, fate, _)| matches!(fate, Fate::Delivered | Fate::Corrupted));
-        if let Some(&(transit, fate, _)) = arrived.or(fates.first()) {
+        let leaves = self.channels.leaves(channel, self.now, (datagram, handed.on_wire), &self.seed);
+        let mut told = None;
+        for way in ways {
+            let mut frame = datagram.clone();
+            let carriage = self.net.channel(way).carry(leaves, handed.on_wire, &mut frame.bytes);
+            let fate = (carriage.arrives.since(self.now), carriage.fate);
+            told = match told {
+                Some((has_arrived, fate)) if has_arrived || !carriage.arrives() => Some((has_arrived, fate)),
+                _ => Some((carriage.arrives(), fate)),
+            };
+            self.deliver(way.node, carriage, frame);
+        }
+        if let Some((_, (transit, fate))) = told {
             handed.record(transit, fate, recorder);
         }
     }
 
-    /// What is recorded about a datagram on a link; `None` if it is too long for it.
+    /// Lets a datagram that a channel has carried arrive, if it does, and its copy.
     #[inline]
-    fn handed(
-        &mut self,
-        way: Way,
-        from: NodeIndex,
-        sample: u32,
-        datagram: &Datagram,
-        recorder: &dyn Recorder,
-    ) -> Option<Handed> {
-        let channel = self.net.channel(way);
-        Some(Handed {
-            at: self.now,
-            from: self.nodes[from.place()].config.name,
-            sample,
-            link: channel.link,
-            mtu_bytes: channel.mtu_bytes,
-            protocol: datagram.protocol,
-            on_wire: channel.on_wire(datagram)?,
-            datagram: recorder.captures(sample).then(|| datagram.clone()),
-        })
-    }
-
-    /// When a datagram leaves its sender: at once, or when it has been sent on a radio channel.
-    #[inline]
-    fn leaves(&mut self, way: Way, datagram: &Datagram, on_wire: OnWire) -> Time {
-        match self.net.channel(way).air {
-            None => self.now,
-            Some(air) => self.channels.occupy(&air, self.now, (datagram, on_wire), &self.seed),
-        }
-    }
-
-    /// Carries a datagram; returns how long it takes, its fate, and whether a second copy arrives.
-    #[inline]
-    fn carry(
-        &mut self,
-        way: Way,
-        on_wire: OnWire,
-        leaves: Time,
-        mut datagram: Datagram,
-    ) -> (Duration, Fate, bool) {
-        let node = way.node;
-        let carriage = self.net.channel(way).carry(leaves, on_wire, &mut datagram.bytes);
-        let transit = carriage.arrives.since(self.now);
-        let (arrives, fate, does_arrive) = (carriage.arrives, carriage.fate, carriage.arrives());
+    fn deliver(&mut self, node: NodeIndex, carriage: Carriage, datagram: Datagram) {
+        let (arrives, does_arrive) = (carriage.arrives, carriage.arrives());
         let is_damaged = carriage.is_dropped_by_receiver(datagram.to);
         let copy = carriage.copy.map(|bytes| Datagram { bytes, ..datagram });
         if does_arrive {
             self.dispatch(arrives, Parcel { node, datagram, is_damaged });
         }
-        let is_doubled = copy.is_some();
         if let Some(copy) = copy {
             self.dispatch(arrives, Parcel { node, datagram: copy, is_damaged: false });
         }
-        (transit, fate, is_doubled)
     }
 
     fn dispatch(&mut self, arrives: Time, parcel: Parcel) {
@@ -460,6 +434,27 @@ struct Handed {
 }
 
 impl Handed {
+    /// What is recorded of a datagram on a channel; `None` if it is too long for it.
+    #[inline]
+    fn new(
+        at: Time,
+        (from, sample): (Node, u32),
+        channel: &Channel,
+        datagram: &Datagram,
+        recorder: &dyn Recorder,
+    ) -> Option<Self> {
+        Some(Self {
+            at,
+            from,
+            sample,
+            link: channel.link,
+            mtu_bytes: channel.mtu_bytes,
+            protocol: datagram.protocol,
+            on_wire: channel.on_wire(datagram)?,
+            datagram: recorder.captures(sample).then(|| datagram.clone()),
+        })
+    }
+
     /// Records the fate of the datagram, or of a copy.
     fn record(&self, transit: Duration, fate: Fate, recorder: &mut dyn Recorder) {
         let &Self { at, from, sample, link, mtu_bytes, protocol, on_wire, .. } = self;
