@@ -7,7 +7,7 @@ use keytoll_engine::{Ctx, Output};
 use super::member::Member;
 use super::{AccessPoint, Authenticated, Ended, Event, STRANGER_LIFE};
 use crate::MacAddr;
-use crate::bss::{self, Protection, Security, elements, rsne_of};
+use crate::bss::{self, Link, Security, elements, rsne_of};
 use crate::frame::management::{
     Action, AssociationRequest, AssociationResponse, Authentication, Beacon, Farewell, SaQuery,
 };
@@ -96,7 +96,7 @@ impl AccessPoint {
 
     /// Makes room for one more station without keys.
     fn make_room(&mut self, cx: &mut Ctx<'_>) {
-        let strangers = self.members.iter().filter(|(_, member)| !member.is_member);
+        let strangers = self.members.iter().filter(|(_, member)| !member.link.is_member);
         if strangers.clone().count() < self.config.strangers_max {
             return;
         }
@@ -160,13 +160,12 @@ impl AccessPoint {
         let declared = [&ours, &request.elements].map(|elements| Declared::of(elements, Generation::Rsn));
         let addresses = [self.air.own, station];
         let terms = self.config.security.rsn().map(|rsn| rsn.terms(addresses, declared, protects_management));
+        let is_open = self.config.security == Security::Open;
         Ok(Member {
             aid: self.free_aid(station).ok_or(StatusCode::DENIED_NO_MORE_STAS)?,
-            keys: Protection::default(),
+            link: Link::new((station, self.air.own), protects_management, is_open),
             terms,
             handshake: None,
-            protects_management,
-            is_member: self.config.security == Security::Open,
             since: cx.now,
             query: None,
         })
@@ -176,14 +175,14 @@ impl AccessPoint {
     // asked first whether it still has them.
     fn check_member(&mut self, station: MacAddr, cx: &mut Ctx<'_>) -> Result<(), StatusCode> {
         let Some(member) = self.members.get_mut(&station) else { return Ok(()) };
-        if !(member.protects_management && member.keys.is_there()) {
+        if !member.link.is_robust_now() {
             return Ok(());
         }
         match member.query {
             Some(query) if query.is_over(cx.now) => return Ok(()),
             Some(_) => {}
             None => {
-                let query = member.ask(station, self.rng.bytes(), &mut self.air, cx);
+                let query = member.ask(self.rng.bytes(), &mut self.air, cx);
                 self.out.extend(query.map(Output::Datagram));
             }
         }
@@ -216,7 +215,7 @@ impl AccessPoint {
         }
         let answer = SaQuery { is_response: true, ..query.clone() };
         let answer = Management::Action(Action::SaQuery(answer));
-        let frame = member.manage(station, &answer, &mut self.air, cx);
+        let frame = member.link.manage(&answer, &mut self.air, cx);
         self.out.extend(frame.map(Output::Datagram));
     }
 

@@ -21,7 +21,7 @@ use keytoll_engine::trace::Protocol;
 use keytoll_engine::{Addr, Ctx, Datagram, Deadline, Engine, Input, Output, Time};
 
 use crate::MacAddr;
-use crate::bss::{self, Air, BROADCAST, Security, Ssid, discard, packet_of};
+use crate::bss::{self, Air, BROADCAST, Heard, Security, Ssid, discard, packet_of};
 use crate::dot1x::{self, AuthenticatorConfig, Eap, WepConfig};
 use crate::frame::header::{Addresses, DataHeader, Header, ManagementHeader};
 use crate::frame::{Flags, Frame, Management, ReasonCode};
@@ -175,7 +175,7 @@ impl AccessPoint {
 
     /// How many stations are members.
     pub fn member_count(&self) -> usize {
-        self.members.values().filter(|member| member.is_member).count()
+        self.members.values().filter(|member| member.link.is_member).count()
     }
 
     /// How many stations it knows that are no members.
@@ -185,15 +185,15 @@ impl AccessPoint {
 
     /// Whether a station is a member.
     pub fn is_member(&self, station: MacAddr) -> bool {
-        self.members.get(&station).is_some_and(|member| member.is_member)
+        self.members.get(&station).is_some_and(|member| member.link.is_member)
     }
 
     /// A packet in a frame to a station; none if it is no member, or the packet is none.
     pub fn send(&mut self, station: MacAddr, packet: &[u8], cx: &mut Ctx<'_>) -> Option<Datagram> {
         cx.crypto.enter(DATA);
         let body = packet_of(packet)?;
-        let member = self.members.get_mut(&station).filter(|member| member.is_member)?;
-        member.send(station, body, Protocol::FRAMES, &mut self.air, cx)
+        let member = self.members.get_mut(&station).filter(|member| member.link.is_member)?;
+        member.link.send(body, Protocol::FRAMES, &mut self.air, cx)
     }
 
     /// A packet in a frame to all stations; none if there is no key of the group where there has to be one.
@@ -230,9 +230,10 @@ impl AccessPoint {
             self.deauthenticate(source, ReasonCode::INVALID_CLASS3_FRAME, cx);
             return cx.discard(Protocol::FRAMES, "data without an association");
         };
-        match member.heard(&Header::Data(header), body, cx) {
-            Ok(bss::Heard::Eapol(pdu)) => self.on_eapol(source, &pdu, cx),
-            Ok(bss::Heard::Packet(packet)) => {
+        cx.crypto.enter(DATA);
+        match member.link.heard(&Header::Data(header), false, body, cx) {
+            Ok(Heard::Eapol(pdu)) => self.on_eapol(source, &pdu, cx),
+            Ok(Heard::Packet(packet)) => {
                 self.out.push_back(Output::Event(Event::Packet(source, packet)));
             }
             Err(why) => discard(Protocol::FRAMES, &why, cx),
@@ -248,7 +249,7 @@ impl AccessPoint {
         }
         let opened;
         let body = match self.members.get_mut(&station) {
-            Some(member) => match member.open_management(&header, body, cx) {
+            Some(member) => match member.link.open_management(&header, body, cx) {
                 Ok(body) => {
                     opened = body;
                     &opened[..]

@@ -26,7 +26,7 @@ impl AccessPoint {
         cx: &mut Ctx<'_>,
     ) {
         self.remove(station, Ended::Anew);
-        let is_member = member.is_member;
+        let is_member = member.link.is_member;
         self.members.insert(station, Box::new(member));
         if is_member {
             self.out.push_back(Output::Event(Event::Joined(station)));
@@ -48,7 +48,7 @@ impl AccessPoint {
 
     fn begin_handshake(&mut self, station: MacAddr, (key, name): (Secret, Option<Pmkid>), cx: &mut Ctx<'_>) {
         let Some(member) = self.members.get_mut(&station) else { return };
-        let group = self.group.keys(member.protects_management);
+        let group = self.group.keys(member.link.protects_management());
         let (Some(terms), Some(group)) = (member.terms.clone(), group) else { return };
         let master = Master::Pmk { key, name };
         let timers = Retransmission::default();
@@ -98,7 +98,8 @@ impl AccessPoint {
                 AuthenticatorOutput::Install(station, key) => {
                     let Security::Dot1xWep(cipher) = self.config.security else { continue };
                     let Some(member) = self.members.get_mut(&station) else { continue };
-                    if member.keys.install_wep(Side::Authenticator, cipher, &key, &mut self.rng).is_ok() {
+                    if member.link.keys.install_wep(Side::Authenticator, cipher, &key, &mut self.rng).is_ok()
+                    {
                         self.joined(station);
                     }
                 }
@@ -127,7 +128,7 @@ impl AccessPoint {
                 handshake::Output::Send(pdu) => self.send_eapol(station, &pdu, cx),
                 handshake::Output::Install(key) => {
                     let Some(member) = self.members.get_mut(&station) else { return };
-                    if member.keys.install(Side::Authenticator, &key, &mut self.rng).is_err() {
+                    if member.link.keys.install(Side::Authenticator, &key, &mut self.rng).is_err() {
                         self.expel(station, ReasonCode::UNSPECIFIED_REASON, Ended::NoKey, cx);
                     }
                 }
@@ -158,7 +159,7 @@ impl AccessPoint {
         let stations: Vec<MacAddr> = self.members.keys().copied().collect();
         for station in stations {
             let Some(member) = self.members.get_mut(&station) else { continue };
-            let keys = self.group.keys(member.protects_management);
+            let keys = self.group.keys(member.link.protects_management());
             let (Some(handshake), Some(keys)) = (&mut member.handshake, keys) else { continue };
             let outputs = handshake.change_group(keys, &mut self.rng, cx);
             self.on_handshake(station, outputs, cx);
@@ -180,7 +181,7 @@ impl AccessPoint {
 
     fn joined(&mut self, station: MacAddr) {
         let Some(member) = self.members.get_mut(&station) else { return };
-        if !std::mem::replace(&mut member.is_member, true) {
+        if !std::mem::replace(&mut member.link.is_member, true) {
             self.out.push_back(Output::Event(Event::Joined(station)));
         }
     }
@@ -188,7 +189,7 @@ impl AccessPoint {
     fn send_eapol(&mut self, station: MacAddr, pdu: &[u8], cx: &mut Ctx<'_>) {
         let Some(member) = self.members.get_mut(&station) else { return };
         cx.trace.record(Fact::Sent(told_eapol(pdu, Side::Authenticator)));
-        let frame = member.send(station, with_llc(pdu::ETHER_TYPE, pdu), names::EAPOL, &mut self.air, cx);
+        let frame = member.link.send(with_llc(pdu::ETHER_TYPE, pdu), names::EAPOL, &mut self.air, cx);
         self.out.extend(frame.map(Output::Datagram));
     }
 
@@ -196,7 +197,7 @@ impl AccessPoint {
     pub(super) fn expel(&mut self, station: MacAddr, reason: ReasonCode, why: Ended, cx: &mut Ctx<'_>) {
         if let Some(member) = self.members.get_mut(&station) {
             let body = Management::Deauthentication(Farewell::new(reason));
-            let frame = member.manage(station, &body, &mut self.air, cx);
+            let frame = member.link.manage(&body, &mut self.air, cx);
             self.out.extend(frame.map(Output::Datagram));
         }
         self.remove(station, why);

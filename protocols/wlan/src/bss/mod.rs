@@ -28,14 +28,16 @@ use crate::sae::{self, Sae};
 
 mod air;
 mod attempt;
+mod link;
 mod protection;
 mod security;
 
 pub(crate) use air::{Air, Heard, packet_of, protected, told, told_eapol, with_llc};
 pub(crate) use attempt::Attempt;
+pub(crate) use link::Link;
 pub(crate) use protection::Protection;
 pub use security::{Protected, Rsn, Security, Ssid};
-pub(crate) use security::{elements, is_robust, rsne_of};
+pub(crate) use security::{elements, rsne_of};
 
 /// The address of everybody.
 pub const BROADCAST: MacAddr = [0xff; 6];

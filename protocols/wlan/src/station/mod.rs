@@ -134,7 +134,7 @@ impl Station {
 
     /// Whether it is a member of its network.
     pub fn is_member(&self) -> bool {
-        matches!(&self.state, State::Associated(secured) if secured.is_member())
+        matches!(&self.state, State::Associated(secured) if secured.link.is_member)
     }
 
     /// Whether it is a member or tries to become one.
@@ -145,12 +145,12 @@ impl Station {
     /// A packet in a frame to the access point, which passes it on; none if it is no member, or the packet is none.
     pub fn send(&mut self, packet: &[u8], cx: &mut Ctx<'_>) -> Option<keytoll_engine::Datagram> {
         let State::Associated(secured) = &mut self.state else { return None };
-        if !secured.is_member() {
+        if !secured.link.is_member {
             return None;
         }
         cx.crypto.enter(DATA);
         let body = packet_of(packet)?;
-        secured.send(body, Protocol::FRAMES, &mut self.air, cx)
+        secured.link.send(body, Protocol::FRAMES, &mut self.air, cx)
     }
 
     fn join(&mut self, cx: &mut Ctx<'_>) {
@@ -186,10 +186,12 @@ impl Station {
                 let State::Associated(secured) = &mut self.state else {
                     return cx.discard(Protocol::FRAMES, "data without an association");
                 };
-                if bssid != secured.bssid {
+                if bssid != secured.link.peer {
                     return cx.discard(Protocol::FRAMES, "data of another access point");
                 }
-                match secured.heard(&Header::Data(header), destination, frame.body, cx) {
+                cx.crypto.enter(DATA);
+                let is_to_group = destination[0] & 1 == 1;
+                match secured.link.heard(&Header::Data(header), is_to_group, frame.body, cx) {
                     Ok(Heard::Eapol(pdu)) => self.on_eapol(&pdu, cx),
                     Ok(Heard::Packet(packet)) => self.out.push_back(Output::Inner(packet)),
                     Err(why) => discard(Protocol::FRAMES, &why, cx),
@@ -203,8 +205,8 @@ impl Station {
         cx.crypto.enter(JOIN);
         let opened;
         let body = match &mut self.state {
-            State::Associated(secured) if header.source == secured.bssid => {
-                match secured.open_management(&header, body, cx) {
+            State::Associated(secured) if header.source == secured.link.peer => {
+                match secured.link.open_management(&header, body, cx) {
                     Ok(body) => {
                         opened = body;
                         &opened[..]
@@ -247,7 +249,7 @@ impl Station {
             State::Authenticating(wait) => Some(wait.bssid),
             State::Proving(wait) => Some(wait.bssid),
             State::Associating(wait) => Some(wait.bssid),
-            State::Associated(secured) => Some(secured.bssid),
+            State::Associated(secured) => Some(secured.link.peer),
         }
     }
 

@@ -3,19 +3,16 @@
 use std::time::Duration;
 
 use keytoll_crypto_api::Secret;
-use keytoll_engine::trace::{Fact, Protocol};
+use keytoll_engine::trace::Fact;
 use keytoll_engine::{Ctx, Datagram, Deadline, Output, Time};
 
 use super::{Config, Event, Failure, State, Station};
-use crate::bss::{
-    Air, Heard, NotTaken, Protection, Security, discard, is_robust, protected, told, told_eapol, with_llc,
-};
+use crate::bss::{Air, Link, Security, discard, told_eapol, with_llc};
 use crate::cipher::Side;
 use crate::dot1x::{self, Eap, SupplicantConfig, SupplicantOutput};
 use crate::eapol::{PacketType, Pdu, pdu};
-use crate::frame::header::{Addresses, Header};
 use crate::frame::management::{Action, Farewell, SaQuery};
-use crate::frame::{Flags, Management, ManagementHeader, ReasonCode};
+use crate::frame::{Management, ReasonCode};
 use crate::handshake::{self, Declared, Master, Terms};
 use crate::sae::Pmkid;
 use crate::suite::Cipher;
@@ -24,16 +21,13 @@ use crate::{MacAddr, names};
 /// An association, with its keys or on the way to them.
 #[derive(Debug)]
 pub(super) struct Secured {
-    pub(super) bssid: MacAddr,
-    keys: Protection,
+    pub(super) link: Link,
     dot1x: Option<dot1x::Supplicant>,
     /// The terms of the handshake, in a robust security network.
     terms: Option<Terms>,
     handshake: Option<handshake::Supplicant>,
     /// The cipher of dynamic WEP.
     wep: Option<Cipher>,
-    protects_management: bool,
-    is_member: bool,
     /// Until then it has to be a member.
     until: Time,
 }
@@ -57,8 +51,7 @@ impl Secured {
         let protects_management = rsn.zip(peer).is_some_and(|(rsn, peer)| rsn.protects_management(&peer));
         let terms = rsn.map(|rsn| rsn.terms([bssid, config.address], declared, protects_management));
         let mut secured = Self {
-            bssid,
-            keys: Protection::default(),
+            link: Link::new((bssid, bssid), protects_management, config.security == Security::Open),
             dot1x: has_eap.then(|| dot1x::Supplicant::new(SupplicantConfig::default())),
             terms,
             handshake: None,
@@ -66,8 +59,6 @@ impl Secured {
                 Security::Dot1xWep(cipher) => Some(cipher),
                 Security::Open | Security::Rsn(_) => None,
             },
-            protects_management,
-            is_member: config.security == Security::Open,
             until: now + PATIENCE,
         };
         if let Some(pmk) = pmk.filter(|_| !has_eap) {
@@ -81,87 +72,12 @@ impl Secured {
         self.handshake = self.terms.clone().map(|terms| handshake::Supplicant::new(terms, master, now));
     }
 
-    pub(super) const fn is_member(&self) -> bool {
-        self.is_member
-    }
-
     pub(super) fn deadline(&self) -> Option<Deadline> {
         let of_handshake = self.handshake.as_ref().and_then(handshake::Supplicant::deadline);
         let of_port = self.dot1x.as_ref().and_then(dot1x::Supplicant::deadline);
         let of_keys = Deadline { at: self.until, why: "keys of the association" };
-        let of_keys = (!self.is_member).then_some(of_keys);
+        let of_keys = (!self.link.is_member).then_some(of_keys);
         Deadline::earlier(of_keys, Deadline::earlier(of_handshake, of_port))
-    }
-
-    /// A data frame to the access point, under our key if there is one.
-    pub(super) fn send(
-        &mut self,
-        mut body: Vec<u8>,
-        protocol: Protocol,
-        air: &mut Air,
-        cx: &mut Ctx<'_>,
-    ) -> Option<Datagram> {
-        let addresses =
-            Addresses::ToAccessPoint { bssid: self.bssid, source: air.own, destination: self.bssid };
-        let mut header = air.data(addresses);
-        if self.keys.is_there() {
-            header.flags = protected(header.flags);
-            let bytes = Header::Data(header).to_bytes();
-            if let Err(why) = self.keys.seal(&bytes, &mut body, cx.crypto)? {
-                discard(protocol, &why, cx);
-                return None;
-            }
-        }
-        Some(air.frame(Header::Data(header), &body, protocol))
-    }
-
-    /// What a data frame carries for us.
-    pub(super) fn heard(
-        &mut self,
-        header: &Header,
-        destination: MacAddr,
-        body: &[u8],
-        cx: &mut Ctx<'_>,
-    ) -> Result<Heard, NotTaken> {
-        let mut body = body.to_vec();
-        let is_to_group = destination[0] & 1 == 1;
-        if header.is_protected() {
-            cx.crypto.enter(super::DATA);
-            self.keys.open(is_to_group, &header.to_bytes(), &mut body, cx.crypto)?;
-        }
-        match Heard::read(&body)?.ok_or(NotTaken::Unknown)? {
-            // 802.11-2020 §12.6.14: EAPOL alone passes before there are keys.
-            Heard::Packet(_) if !self.is_member => Err(NotTaken::Unprotected),
-            Heard::Packet(_) if self.keys.is_there() && !header.is_protected() => Err(NotTaken::Unprotected),
-            // EAPOL to a group is nobody's.
-            Heard::Eapol(_) if is_to_group => Err(NotTaken::Unknown),
-            heard => Ok(heard),
-        }
-    }
-
-    // 802.11-2020 §11.13, §12.2.7: with protection, robust management frames without it are ignored once there are keys.
-    /// The body of a management frame of our access point.
-    pub(super) fn open_management(
-        &mut self,
-        header: &ManagementHeader,
-        body: &[u8],
-        cx: &mut Ctx<'_>,
-    ) -> Result<Vec<u8>, NotTaken> {
-        let mut body = body.to_vec();
-        let bytes = Header::Management(*header).to_bytes();
-        let is_to_group = header.destination[0] & 1 == 1;
-        if header.flags.has(Flags::PROTECTED) {
-            if !self.protects_management || is_to_group {
-                return Err(NotTaken::Unprotected);
-            }
-            self.keys.open(false, &bytes, &mut body, cx.crypto)?;
-        } else if self.protects_management && self.keys.is_there() && is_robust(header.subtype) {
-            if !is_to_group {
-                return Err(NotTaken::Unprotected);
-            }
-            self.keys.check(&bytes, &mut body, cx.crypto)?;
-        }
-        Ok(body)
     }
 
     /// Tells the access point that we leave.
@@ -171,7 +87,7 @@ impl Secured {
         air: &mut Air,
         cx: &mut Ctx<'_>,
     ) -> Option<Datagram> {
-        self.manage(&Management::Deauthentication(Farewell::new(reason)), air, cx)
+        self.link.manage(&Management::Deauthentication(Farewell::new(reason)), air, cx)
     }
 
     /// Answers a query whether we still have our keys (802.11-2020 §11.13).
@@ -182,21 +98,7 @@ impl Secured {
         cx: &mut Ctx<'_>,
     ) -> Option<Datagram> {
         let answer = SaQuery { is_response: true, ..query.clone() };
-        self.manage(&Management::Action(Action::SaQuery(answer)), air, cx)
-    }
-
-    /// A robust management frame to the access point, protected as agreed.
-    fn manage(&mut self, body: &Management<'_>, air: &mut Air, cx: &mut Ctx<'_>) -> Option<Datagram> {
-        if !(self.protects_management && self.keys.is_there()) {
-            return Some(air.manage((self.bssid, self.bssid), body, false, cx.trace));
-        }
-        let mut header = air.management(body.subtype(), self.bssid, self.bssid);
-        header.flags = protected(header.flags);
-        let mut bytes = body.to_bytes();
-        let sealed = self.keys.seal(&Header::Management(header).to_bytes(), &mut bytes, cx.crypto)?;
-        sealed.ok()?;
-        cx.trace.record(Fact::Sent(told(body, bytes.len())));
-        Some(air.frame(Header::Management(header), &bytes, Protocol::MANAGEMENT))
+        self.link.manage(&Management::Action(Action::SaQuery(answer)), air, cx)
     }
 }
 
@@ -204,9 +106,9 @@ impl Station {
     /// The station is associated: without keys it is a member at once.
     pub(super) fn begin_securing(&mut self, _: &mut Ctx<'_>) {
         if let State::Associated(secured) = &self.state
-            && secured.is_member
+            && secured.link.is_member
         {
-            self.out.push_back(Output::Event(Event::Joined(secured.bssid)));
+            self.out.push_back(Output::Event(Event::Joined(secured.link.peer)));
         }
     }
 
@@ -251,7 +153,7 @@ impl Station {
                     let State::Associated(secured) = &mut self.state else { return };
                     let Some(cipher) = secured.wep else { return };
                     let is_pairwise = key.unicast;
-                    if secured.keys.install_wep(Side::Supplicant, cipher, &key, &mut self.rng).is_err() {
+                    if secured.link.keys.install_wep(Side::Supplicant, cipher, &key, &mut self.rng).is_err() {
                         self.give_up(Failure::NoKey, cx);
                     } else if is_pairwise {
                         self.joined();
@@ -280,9 +182,9 @@ impl Station {
                     Ok(())
                 }
                 handshake::Output::Install(key) => {
-                    secured.keys.install(Side::Supplicant, &key, &mut self.rng)
+                    secured.link.keys.install(Side::Supplicant, &key, &mut self.rng)
                 }
-                handshake::Output::InstallGroup(key) => secured.keys.install_group(&key),
+                handshake::Output::InstallGroup(key) => secured.link.keys.install_group(&key),
                 handshake::Output::Completed(handshake::Handshake::FourWay) => {
                     self.joined();
                     Ok(())
@@ -302,15 +204,15 @@ impl Station {
 
     fn joined(&mut self) {
         let State::Associated(secured) = &mut self.state else { return };
-        if !std::mem::replace(&mut secured.is_member, true) {
-            self.out.push_back(Output::Event(Event::Joined(secured.bssid)));
+        if !std::mem::replace(&mut secured.link.is_member, true) {
+            self.out.push_back(Output::Event(Event::Joined(secured.link.peer)));
         }
     }
 
     fn send_eapol(&mut self, pdu: &[u8], cx: &mut Ctx<'_>) {
         let State::Associated(secured) = &mut self.state else { return };
         cx.trace.record(Fact::Sent(told_eapol(pdu, Side::Supplicant)));
-        let frame = secured.send(with_llc(pdu::ETHER_TYPE, pdu), names::EAPOL, &mut self.air, cx);
+        let frame = secured.link.send(with_llc(pdu::ETHER_TYPE, pdu), names::EAPOL, &mut self.air, cx);
         self.out.extend(frame.map(Output::Datagram));
     }
 
@@ -329,7 +231,7 @@ impl Station {
 
     pub(super) fn tick_securing(&mut self, cx: &mut Ctx<'_>) {
         let State::Associated(secured) = &mut self.state else { return };
-        if !secured.is_member && secured.until <= cx.now {
+        if !secured.link.is_member && secured.until <= cx.now {
             return self.give_up(Failure::Timeout, cx);
         }
         if let Some(handshake) = &mut secured.handshake {

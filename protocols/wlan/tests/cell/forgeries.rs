@@ -137,8 +137,33 @@ fn replayed_frames_are_told_and_change_nothing() {
     assert_eq!(cell.packets.len(), 4);
 }
 
+/// The same frame from another address, which stands at the third and fourth place of six octets.
+fn from_another(frame: &Datagram, from: MacAddr) -> Datagram {
+    let mut frame = Datagram { from: Addr::Mac(from), ..frame.clone() };
+    frame.bytes[10..16].copy_from_slice(&from);
+    frame
+}
+
 #[test]
-fn any_bytes_are_discarded_by_both() {
+fn an_open_authentication_does_not_do_where_sae_is_demanded() {
+    let (mut cell, station) = joined(Rsn { akm: Akm::Sae, management: Protected::Always, ..WPA2_PSK });
+    let is_association = |frame: &&Datagram| frame.from == Addr::Mac(station) && frame.bytes[0] == 0;
+    let association = cell.frames.iter().find(is_association).unwrap().clone();
+    let stranger = [2, 0, 0, 0, 9, 9];
+    cell.deliver(&forged(stranger, AP, &authentication()));
+    cell.deliver(&from_another(&association, stranger));
+    let answer = cell.frames.last().unwrap();
+    let Header::Management(header) = Frame::read(&answer.bytes).unwrap().header else { panic!("{answer:?}") };
+    let Ok(Management::AssociationResponse(response)) = Management::read(header.subtype, &answer.bytes[24..])
+    else {
+        panic!("{answer:?}")
+    };
+    assert_eq!((header.destination, response.status), (stranger, StatusCode::INVALID_PMKID));
+    assert_eq!((cell.ap.member_count(), cell.ap.is_member(stranger)), (1, false));
+}
+
+#[test]
+fn damaged_frames_of_a_session_cost_a_protected_member_nothing() {
     let (mut cell, station) = joined(PROTECTED);
     let sent = cell.frames.clone();
     for frame in &sent {
@@ -152,6 +177,11 @@ fn any_bytes_are_discarded_by_both() {
         }
     }
     cell.run(SECOND * 10);
-    let _ = station;
-    assert!(cell.ap.stranger_count() <= 1);
+    // A damaged sender's address is a stranger's, who has not got the key.
+    assert!(cell.ended.iter().all(|(who, _)| *who != station), "{:?}", cell.ended);
+    assert_eq!((cell.packets.len(), cell.left.len(), cell.ap.is_member(station)), (0, 0, true));
+    cell.up(station, &packet(1));
+    cell.down(station, &packet(2));
+    assert_eq!(cell.packets, [(AP, packet(1)), (station, packet(2))]);
+    assert_eq!((cell.ap.member_count(), cell.ap.stranger_count()), (1, 0));
 }
