@@ -50,6 +50,7 @@ const FAMILIES: &[Family] = &[
             "base/scenario/src/node/",
         ],
     },
+    Family { names: &["wlan"], own: &["protocols/wlan/"] },
     Family {
         names: &["knock"],
         own: &["protocols/knock/", "world/rigs/src/knock/", "base/scenario/src/families/knock.rs"],

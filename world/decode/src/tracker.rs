@@ -111,6 +111,7 @@ impl Tracker {
 }
 
 #[cfg(test)]
+#[path = "tracker/eapol/tests.rs"]
 mod eapol_tests;
 #[cfg(test)]
 mod tests;

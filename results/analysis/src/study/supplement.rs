@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Named;
 use crate::profile::{Packets, Profile};
+use crate::stats::median95;
 use crate::summary::Summary;
 
 /// The format of [`Supplement`].
@@ -116,14 +117,20 @@ impl Processors {
 }
 
 impl Calibration {
-    /// At these clocks the cycles that a node took in this run take as long as the printed ones did at theirs.
+    /// At these clocks the cycles that a node took in this run take as long as the printed ones did at theirs: the median of the
+    /// method's rows, for a single row may have been measured while the machine was busy.
     fn clocks_hz(&self, run: &Summary) -> Option<Vec<(Node, f64)>> {
-        let row = run.rows.iter().find(|row| row.method == self.method)?;
         let clock = |printed: &Printed| {
-            let cycles = row.cpu.get(printed.of.name())?.cycles_p50?;
+            let cycles = self.cycles(run, printed.of)?;
             Some((printed.node, cycles / printed.cycles as f64 * printed.clock_hz as f64))
         };
         self.printed.iter().map(clock).collect()
+    }
+
+    fn cycles(&self, run: &Summary, node: Node) -> Option<f64> {
+        let rows = run.rows.iter().filter(|row| row.method == self.method);
+        let cycles = rows.filter_map(|row| row.cpu.get(node.name())?.cycles_p50);
+        median95(cycles).map(|(median, _)| median)
     }
 }
 
