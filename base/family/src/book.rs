@@ -22,6 +22,8 @@ const WORDS_MAX: usize = 4096;
 const WORDS_BYTES_MAX: usize = 256;
 /// Consecutive packets of traffic that are kept; further ones are only summed up.
 const TRAFFIC_SHOWN: usize = 4;
+/// The sums behind them: of each direction, decrypted or not.
+const SUMS_MAX: usize = 4;
 /// The limit on the ports of one host.
 const PORTS_MAX: usize = 16;
 /// The limit on the SPIs of traffic.
@@ -175,14 +177,15 @@ impl Book {
     /// the sum.
     pub fn push_traffic(&mut self, conversation: usize, entry: Entry, name: &str) {
         let entries = &mut self.conversations[conversation].entries;
-        let run = entries.iter().rev().take(TRAFFIC_SHOWN + 2);
+        let run = entries.iter().rev().take(TRAFFIC_SHOWN + SUMS_MAX);
         let run = run.take_while(|other| other.protocol == entry.protocol);
         if run.clone().count() < TRAFFIC_SHOWN {
             self.push(conversation, entry);
             return;
         }
-        // There is one sum for each direction.
-        let summed = run.clone().position(|summed| summed.more > 0 && summed.ends == entry.ends);
+        // There is one sum for each direction and name.
+        let is_its = |summed: &Entry| summed.ends == entry.ends && *summed.name == *name;
+        let summed = run.clone().position(|summed| summed.more > 0 && is_its(summed));
         match summed {
             Some(back) => {
                 let place = entries.len() - 1 - back;

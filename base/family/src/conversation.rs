@@ -79,8 +79,30 @@ pub struct Judgement {
     pub ids: Ids,
     /// The outcomes of each kind of exchange, where a conversation has several: `phase 1`, `quick mode`.
     pub exchanges: Vec<(&'static str, Ends)>,
+    /// What became of frames that the link encrypted, if there are any.
+    pub sealed: Option<Sealed>,
     /// How undecryptable messages were judged, if there were any.
     pub caution: Option<&'static str>,
+}
+
+/// Frames of a conversation that the link encrypted.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Sealed {
+    /// Those that were decrypted.
+    pub opened: u64,
+    /// Those that were not.
+    pub closed: u64,
+    /// Why none was decrypted.
+    pub why: Option<String>,
+}
+
+impl Sealed {
+    /// `decrypted 12 of 14 frames`, and why none.
+    pub fn told(&self) -> String {
+        let Self { opened, closed, why } = self;
+        let why = why.as_ref().map(|why| format!(": {why}")).unwrap_or_default();
+        format!("decrypted {opened} of {} frames{why}", opened + closed)
+    }
 }
 
 /// The identifiers of a conversation: SPIs, cookies, host identities.

@@ -57,9 +57,7 @@ impl Tables {
         let text = self.texts.get(file).map_or("", String::as_str);
         let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
         for line in lines.take(LINES_MAX) {
-            // No value has a comma inside its quotes.
-            let fields: Vec<&str> = line.split(',').map(|field| field.trim().trim_matches('"')).collect();
-            self.unusable += u64::from(add(&fields).is_none());
+            self.unusable += u64::from(add(&fields(line)).is_none());
         }
     }
 
@@ -67,6 +65,16 @@ impl Tables {
     pub const fn unusable(&self) -> u64 {
         self.unusable
     }
+}
+
+/// The fields of a line: commas within quotes are no ends of fields.
+fn fields(line: &str) -> Vec<&str> {
+    let mut is_quoted = false;
+    let ends = |char: char| {
+        is_quoted ^= char == '"';
+        char == ',' && !is_quoted
+    };
+    line.split(ends).map(|field| field.trim().trim_matches('"')).collect()
 }
 
 /// A secret in the syntax of the preferences, if it is printable.
@@ -113,6 +121,12 @@ mod tests {
         for secret in [&b""[..], b" padded", b"two\nlines", b"\xff", "ä".as_bytes()] {
             assert_eq!(typed(secret), None, "{secret:?}");
         }
+    }
+
+    #[test]
+    fn a_comma_within_quotes_is_part_of_its_field() {
+        assert_eq!(fields(r#""one, two", "three",4"#), ["one, two", "three", "4"]);
+        assert_eq!(fields(r#"1,,"two"#), ["1", "", "two"]);
     }
 
     #[test]

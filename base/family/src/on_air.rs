@@ -4,17 +4,23 @@
 use keytoll_crypto_api::Crypto;
 use keytoll_trace::Protocol;
 
+use crate::passed::LinkSeal;
+
 /// What a frame carries.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Aired {
     /// A message of the family's own, decrypted if it could be.
     Message {
+        /// Its protocol.
+        protocol: Protocol,
         /// Who sends it.
         from: [u8; 6],
         /// Whom it is for.
         to: [u8; 6],
         /// The message.
         bytes: Vec<u8>,
+        /// Whether it was encrypted.
+        seal: LinkSeal,
     },
     /// A PDU as LANs with wires carry it.
     Pdu {
@@ -26,19 +32,18 @@ pub enum Aired {
         to: [u8; 6],
         /// The PDU.
         pdu: Vec<u8>,
+        /// Whether it was encrypted.
+        seal: LinkSeal,
     },
 }
 
 /// Takes the frames of a wireless LAN apart.
 pub trait OnAir {
-    /// The protocol of [`Aired::Message`].
-    fn protocol(&self) -> Protocol;
-
-    /// What a frame without its frame check sequence carries.
+    /// What a frame without its frame check sequence carries: data that were decrypted are a message as well as a PDU.
     ///
     /// # Errors
     /// Its kind, if it is of no interest.
-    fn take(&mut self, frame: &[u8], crypto: &mut dyn Crypto) -> Result<Aired, &'static str>;
+    fn take(&mut self, frame: &[u8], crypto: &mut dyn Crypto) -> Result<Vec<Aired>, &'static str>;
 
     /// How many keys it was given.
     fn keys(&self) -> usize {

@@ -25,6 +25,8 @@ pub struct Passed {
     pub is_receiver_known: bool,
     /// Not all of the bytes are there.
     pub cut: Option<Cut>,
+    /// Whether the link encrypted it, as 802.11 does.
+    pub seal: LinkSeal,
     /// Its fate and transit time, if the capture has them.
     pub fate: Option<(Fate, Duration)>,
 }
@@ -39,6 +41,18 @@ impl Passed {
     pub const fn arrives(&self) -> bool {
         arrives(self.fate)
     }
+}
+
+/// What became of the encryption of the link itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub enum LinkSeal {
+    /// There is none.
+    #[default]
+    None,
+    /// Decrypted.
+    Opened,
+    /// Encrypted with a key that is not known.
+    Closed,
 }
 
 /// Why bytes are missing.

@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "helpers of tests are tests")]
 
+mod eapol;
+mod frame;
 mod handshake;
 mod sae;
 
@@ -41,9 +43,30 @@ fn the_corpus_of_the_handshake() {
     assert!(files >= 10, "only {files} files in the corpus");
 }
 
+/// A name that ends in `-opened-3` says how many frames the keys open.
+#[test]
+fn the_corpus_of_frames() {
+    let files = replay("wlan_frame", |name, bytes| {
+        let expected = name.split_once("-opened-").map_or(0, |(_, number)| number.parse().unwrap());
+        assert_eq!(frame::run(bytes), expected, "{name}");
+    });
+    assert!(files >= 10, "only {files} files in the corpus");
+}
+
+#[test]
+fn the_corpus_of_key_descriptors() {
+    let files = replay("eapol_key", |name, bytes| {
+        let descriptors = eapol::run(bytes);
+        assert!(descriptors >= 1 || !name.ends_with("-whole"), "{name} is a key descriptor");
+    });
+    assert!(files >= 8, "only {files} files in the corpus");
+}
+
 proptest! {
     #[test]
     fn any_bytes(bytes: Vec<u8>) {
+        eapol::run(&bytes);
+        frame::run(&bytes);
         handshake::run(&bytes);
         sae::run(&bytes);
     }

@@ -14,7 +14,7 @@ use std::fmt::Write as _;
 use std::io::{self, Write};
 
 use keytoll_engine::trace::{Fate, Node};
-use keytoll_family::{Conversation, Entry, Outcome, Part};
+use keytoll_family::{Conversation, Entry, Outcome, Part, Sealed};
 use keytoll_net::{Addr, Host};
 
 /// Columns that a ladder takes at least, whatever is asked.
@@ -51,7 +51,8 @@ impl Ladder {
             before_ns = Some(entry.at_ns);
         }
         writeln!(out)?;
-        for line in exchanges(conversation).into_iter().chain(traffic(conversation)) {
+        let sealed = conversation.judgement.sealed.as_ref().map(Sealed::told);
+        for line in exchanges(conversation).into_iter().chain(sealed).chain(traffic(conversation)) {
             writeln!(out, "  {line}")?;
         }
         Ok(())

@@ -19,4 +19,4 @@ pub mod tracker;
 
 use keytoll_capture::passage;
 
-pub use keytoll_family::{Conversation, Entry, Kind, Outcome};
+pub use keytoll_family::{Conversation, Entry, Kind, Outcome, Sealed};

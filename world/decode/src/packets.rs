@@ -23,7 +23,7 @@ use std::net::IpAddr;
 
 use keytoll_engine::Datagram;
 use keytoll_engine::trace::Protocol;
-use keytoll_family::{Cut, Families, Passed, Recogniser, Udp};
+use keytoll_family::{Cut, Families, LinkSeal, Passed, Recogniser, Udp};
 use keytoll_net::ip::{Piece, Version, protocol};
 use keytoll_net::{Addr, Socket, udp};
 
@@ -131,16 +131,17 @@ impl Packets {
 
     /// Takes the next frame and returns the packets it completes.
     pub fn take(&mut self, frame: &Frame) -> Vec<Passed> {
-        let whole = match self.part(frame) {
-            Ok(Part::Lan(pdu)) => return vec![pdu],
-            Ok(Part::Ip(whole)) => whole,
-            Err(what) => {
-                self.skipped.add(&what, 1);
-                None
+        let (mut passed, mut whole) = (Vec::new(), Vec::new());
+        for part in self.parts(frame) {
+            match part {
+                Ok(Part::Lan(pdu)) => passed.push(pdu),
+                Ok(Part::Ip(packet)) => whole.extend(packet),
+                Err(what) => self.skipped.add(&what, 1),
             }
-        };
+        }
         let given_up = self.fragments.given_up(frame.at_ns);
-        given_up.into_iter().chain(whole).flat_map(|packet| self.transport(packet)).collect()
+        passed.extend(given_up.into_iter().chain(whole).flat_map(|packet| self.transport(packet)));
+        passed
     }
 
     /// Returns incomplete packets after the last frame.
@@ -159,13 +160,22 @@ impl Packets {
         &self.skipped
     }
 
-    fn part(&mut self, frame: &Frame) -> Result<Part, String> {
-        match link::carried(frame)? {
-            link::Carried::Air(bytes) => match self.air.take(bytes)? {
-                air::Taken::Message(message) => self.message(frame, message).map(Part::Lan),
-                air::Taken::Pdu(pdu) => self.carried(frame, pdu.carried()?),
-            },
-            carried => self.carried(frame, carried),
+    /// The parts of a frame, or their kinds if they are of no interest: what a wireless LAN has encrypted has several.
+    fn parts(&mut self, frame: &Frame) -> Vec<Result<Part, String>> {
+        let bytes = match link::carried(frame) {
+            Ok(link::Carried::Air(bytes)) => bytes,
+            carried => return vec![carried.and_then(|carried| self.carried(frame, carried))],
+        };
+        match self.air.take(bytes) {
+            Ok(taken) => taken.into_iter().map(|taken| self.aired(frame, taken)).collect(),
+            Err(what) => vec![Err(what)],
+        }
+    }
+
+    fn aired(&mut self, frame: &Frame, taken: air::Taken) -> Result<Part, String> {
+        match taken {
+            air::Taken::Message(message) => self.message(frame, message).map(Part::Lan),
+            air::Taken::Pdu(pdu) => self.carried(frame, pdu.carried()?),
         }
     }
 
@@ -326,6 +336,7 @@ impl IpPacket {
             wire_bytes: self.wire_bytes,
             datagram: Datagram { protocol, from, to, bytes: self.payload },
             is_receiver_known: true,
+            seal: LinkSeal::None,
             cut: self.cut,
             fate: self.origin.comment.as_deref().and_then(passage::fate),
         }

@@ -83,6 +83,9 @@ struct Told<'a> {
     /// `unanswered`, `unseen`.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     exchanges: BTreeMap<String, BTreeMap<&'static str, u32>>,
+    /// What became of frames that the link encrypted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sealed: Option<Sealed<'a>>,
     /// Its messages in order of time.
     #[schemars(with = "Vec<Said<'static>>")]
     messages: Messages<'a>,
@@ -114,8 +117,28 @@ impl<'a> Told<'a> {
             about: About::of(conversation),
             links: links(conversation),
             exchanges: exchanges(conversation),
+            sealed: conversation.judgement.sealed.as_ref().map(Sealed::of),
             messages: Messages { entries: &conversation.entries, start_ns },
         }
+    }
+}
+
+/// Frames that the link encrypted, as 802.11 does.
+#[derive(Serialize, JsonSchema)]
+struct Sealed<'a> {
+    /// All of them.
+    frames: u64,
+    /// Those that were decrypted.
+    open: u64,
+    /// Why none was decrypted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    why: Option<&'a str>,
+}
+
+impl<'a> Sealed<'a> {
+    fn of(sealed: &'a keytoll_decode::Sealed) -> Self {
+        let &keytoll_decode::Sealed { opened: open, closed, ref why } = sealed;
+        Self { frames: open + closed, open, why: why.as_deref() }
     }
 }
 

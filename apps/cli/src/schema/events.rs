@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 /// An event: its name, its required fields, its optional fields.
 type Event = (&'static str, &'static [&'static str], &'static [&'static str]);
 
-const EVENTS: [Event; 19] = [
+const EVENTS: [Event; 18] = [
     ("listening", &["addresses", "unix_s"], &["identity"]),
     (
         "established",
@@ -19,6 +19,7 @@ const EVENTS: [Event; 19] = [
             "peer",
             "claimed",
             "identity",
+            "subscriber",
             "address",
             "auth_lifetime_s",
         ],
@@ -33,7 +34,6 @@ const EVENTS: [Event; 19] = [
         &["inbound_spi", "outbound_spi", "suite", "encapsulated", "old_spi"],
         &["spi", "association", "local", "remote"],
     ),
-    ("subscriber-proved", &["association", "subscriber"], &[]),
     ("child-down", &["inbound_spi"], &[]),
     ("usable", &[], &[]),
     ("echo-reply", &[], &[]),

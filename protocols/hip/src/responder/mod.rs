@@ -12,7 +12,6 @@ mod i2;
 mod origins;
 mod r1;
 mod rate;
-mod solutions;
 
 pub(crate) use origins::Origins;
 pub(crate) use r1::Responder;

@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use keytoll_crypto::Null;
 use keytoll_engine::trace::{Fact, Message, Node};
-use keytoll_family::{Book, Conversation, Families, Family, Outcome, Passed, Recogniser, Tables, Udp};
+use keytoll_family::{
+    Book, Conversation, Families, Family, LinkSeal, Outcome, Passed, Recogniser, Tables, Udp,
+};
 use keytoll_net::Socket;
 
 use super::world::{A, B, Subscription, World, address, base_pair, diet_pair};
@@ -30,6 +32,7 @@ fn conversations(world: &World) -> Vec<Conversation> {
             wire_bytes: 100,
             datagram: datagram.clone(),
             is_receiver_known: true,
+            seal: LinkSeal::None,
             cut: None,
             fate: None,
         };

@@ -92,6 +92,7 @@ pub(super) fn judge(first: First, conversation: &Conversation) -> Judgement {
         ids: Ids { label: "SPIs", ids: spis.into() },
         exchanges,
         caution: caution(first.major).filter(|_| conversation.about.sealed),
+        sealed: None,
     }
 }
 

@@ -2,8 +2,7 @@
 
 use keytoll_crypto_api::{Crypto, Rng, Secret};
 
-use super::Config;
-use crate::bss::{Protected, Rsn, Security, protected, wep_key};
+use crate::bss::{Protected, Rsn, protected};
 use crate::cipher::wep::Iv;
 use crate::cipher::{Sender, Side};
 use crate::dot1x::WepKey;
@@ -29,13 +28,9 @@ pub(super) struct Group {
 }
 
 impl Group {
-    pub(super) fn new(config: &Config, rng: &mut Rng) -> Self {
-        let (rsn, is_open) = (config.security.rsn(), config.security == Security::Open);
-        let mut group = Self { rsn, turn: 1, keys: None, sender: None, sent: 0, is_open };
+    pub(super) fn new(rsn: Option<Rsn>, rng: &mut Rng) -> Self {
+        let mut group = Self { rsn, turn: 1, keys: None, sender: None, sent: 0, is_open: rsn.is_none() };
         group.change(rng);
-        if let (Security::SharedKey(cipher), Some(shared)) = (config.security, &config.shared_key) {
-            group.install_wep(cipher, &wep_key(false, shared), rng);
-        }
         group
     }
 
@@ -50,9 +45,10 @@ impl Group {
         (self.keys, self.sent) = (Some(GroupKeys { gtk, igtk }), 0);
     }
 
-    /// A key of WEP from now on.
+    /// The key of dynamic WEP from now on.
     pub(super) fn install_wep(&mut self, cipher: Cipher, key: &WepKey, rng: &mut Rng) {
         self.sender = Sender::new(cipher, &key.key, key.index, Side::Authenticator, Iv::random(rng)).ok();
+        self.is_open = false;
     }
 
     /// What a handshake brings a station: with the IGTK, if its management frames are protected.

@@ -3,33 +3,21 @@
 use std::collections::BTreeMap;
 
 use keytoll_crypto_api::{Crypto, Rng};
-use keytoll_engine::{Ctx, Time};
 
-use super::Chains;
 use crate::cipher::wep::Iv;
 use crate::cipher::{BadKey, CannotSeal, Receiver, Refused, Sender, Side, bip, key_id};
 use crate::dot1x::WepKey;
 use crate::handshake::{GroupKey, PairwiseKey};
-use crate::rrkm::MissedTooMany;
 use crate::suite::Cipher;
 
 /// The keys of one association.
 #[derive(Debug, Default)]
 pub(crate) struct Protection {
-    pairwise: Option<Pairwise>,
+    pairwise: Option<(Sender, Receiver)>,
     /// Keys of groups by their key ID: only a station receives under them.
     groups: BTreeMap<u8, Receiver>,
     /// The key of management frames to groups.
     management: Option<bip::Receiver>,
-}
-
-/// The keys of frames between two.
-#[derive(Debug)]
-enum Pairwise {
-    /// They change when others are installed.
-    Installed(Box<(Sender, Receiver)>),
-    /// They change by themselves.
-    Chains(Box<Chains>),
 }
 
 const fn other(side: Side) -> Side {
@@ -52,28 +40,7 @@ impl Protection {
         Ok(())
     }
 
-    /// Sends and receives under chains of keys from now on.
-    pub(crate) fn install_chains(&mut self, chains: Chains) {
-        self.pairwise = Some(Pairwise::Chains(Box::new(chains)));
-    }
-
-    /// When its keys change by themselves.
-    pub(crate) fn next_at(&self) -> Option<Time> {
-        match self.pairwise.as_ref()? {
-            Pairwise::Installed(_) => None,
-            Pairwise::Chains(chains) => Some(chains.next_at()),
-        }
-    }
-
-    /// Goes on to the keys of now.
-    pub(crate) fn advance(&mut self, cx: &mut Ctx<'_>) -> Result<(), MissedTooMany> {
-        match &mut self.pairwise {
-            Some(Pairwise::Chains(chains)) => chains.advance(cx),
-            _ => Ok(()),
-        }
-    }
-
-    /// The same with a key of WEP; one of the group is received under.
+    /// The same with a key of dynamic WEP; one of the group is received under.
     pub(crate) fn install_wep(
         &mut self,
         ours: Side,
@@ -108,13 +75,7 @@ impl Protection {
         body: &mut Vec<u8>,
         crypto: &mut dyn Crypto,
     ) -> Option<Result<(), CannotSeal>> {
-        Some(match self.pairwise.as_mut()? {
-            Pairwise::Installed(pair) => pair.0.seal(header, body, crypto),
-            Pairwise::Chains(chains) => {
-                chains.seal(body, crypto);
-                Ok(())
-            }
-        })
+        self.pairwise.as_mut().map(|(sender, _)| sender.seal(header, body, crypto))
     }
 
     /// Opens a protected frame.
@@ -123,15 +84,14 @@ impl Protection {
         is_to_group: bool,
         header: &[u8],
         body: &mut Vec<u8>,
-        cx: &mut Ctx<'_>,
+        crypto: &mut dyn Crypto,
     ) -> Result<(), Refused> {
-        let receiver = match &mut self.pairwise {
-            Some(Pairwise::Chains(chains)) => return chains.open(is_to_group, body, cx),
-            _ if is_to_group => key_id(body).and_then(|id| self.groups.get_mut(&id)),
-            Some(Pairwise::Installed(pair)) => Some(&mut pair.1),
-            None => None,
+        let receiver = if is_to_group {
+            key_id(body).and_then(|id| self.groups.get_mut(&id))
+        } else {
+            self.pairwise.as_mut().map(|(_, receiver)| receiver)
         };
-        receiver.ok_or(Refused::KeyId)?.open(header, body, cx.crypto)
+        receiver.ok_or(Refused::KeyId)?.open(header, body, crypto)
     }
 
     /// Checks a management frame to a group, and removes what protects it.
@@ -149,8 +109,7 @@ fn pair(
     (cipher, key, index): (Cipher, &keytoll_crypto_api::Secret, u8),
     ours: Side,
     rng: &mut Rng,
-) -> Result<Pairwise, BadKey> {
+) -> Result<(Sender, Receiver), BadKey> {
     let sender = Sender::new(cipher, key, index, ours, Iv::random(rng))?;
-    let receiver = Receiver::new(cipher, key, index, other(ours), 0)?;
-    Ok(Pairwise::Installed(Box::new((sender, receiver))))
+    Ok((sender, Receiver::new(cipher, key, index, other(ours), 0)?))
 }

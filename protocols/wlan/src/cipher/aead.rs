@@ -28,7 +28,7 @@ pub struct Sender {
 pub struct Receiver {
     key: TrafficKey,
     key_id: u8,
-    received: Received,
+    pub(super) received: Received,
 }
 
 impl Sender {

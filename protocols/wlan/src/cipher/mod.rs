@@ -175,6 +175,20 @@ impl Receiver {
         })
     }
 
+    /// Opens what others send, whatever its packet number: a capture has frames twice, out of order, and of senders that begin at 0.
+    ///
+    /// # Errors
+    /// The key is none of the cipher.
+    pub fn overhearing(cipher: Cipher, key: &Secret, key_id: u8, side: Side) -> Result<Self, BadKey> {
+        let mut receiver = Self::new(cipher, key, key_id, side, 0)?;
+        match &mut receiver {
+            Self::Wep(_) => {}
+            Self::Tkip(tkip) => tkip.received.check_nothing(),
+            Self::Aead(aead) => aead.received.check_nothing(),
+        }
+        Ok(receiver)
+    }
+
     /// Decrypts and checks the body of an MPDU; if it is refused, the contents of the body are undefined.
     ///
     /// # Errors

@@ -45,16 +45,22 @@ impl Sent {
 pub(super) struct Received {
     data: [u64; TIDS],
     management: u64,
+    is_checked: bool,
 }
 
 impl Received {
     pub(super) const fn new(last: u64) -> Self {
-        Self { data: [last; TIDS], management: last }
+        Self { data: [last; TIDS], management: last, is_checked: true }
+    }
+
+    /// Takes every number from now on.
+    pub(super) const fn check_nothing(&mut self) {
+        self.is_checked = false;
     }
 
     // 802.11-2020 §12.5.3.4.4: an MPDU whose packet number is not above the replay counter is discarded.
     pub(super) fn check(&mut self, header: Header<'_>, number: u64) -> Result<(), Refused> {
-        if number > *self.counter(header) { Ok(()) } else { Err(Refused::Replayed) }
+        if !self.is_checked || number > *self.counter(header) { Ok(()) } else { Err(Refused::Replayed) }
     }
 
     /// Takes the number of a frame that has proved to be authentic.

@@ -339,3 +339,27 @@ proptest! {
         }
     }
 }
+
+/// As it is in captures: the same frame twice, and one of a sender that begins at 0.
+#[test]
+fn who_overhears_takes_every_packet_number() {
+    let (crypto, header) = (&mut Real::default(), hex(HEADER));
+    for cipher in DATA {
+        let (mut sender, _) = pair(cipher, &some_key(cipher), 1);
+        let mut body = b"data".to_vec();
+        sender.seal(&header, &mut body, crypto).unwrap();
+        let mut overhearing =
+            Receiver::overhearing(cipher, &some_key(cipher), 1, Side::Authenticator).unwrap();
+        for _ in 0..2 {
+            let mut opened = body.clone();
+            overhearing.open(&header, &mut opened, crypto).unwrap();
+            assert_eq!(opened, b"data", "{cipher:?}");
+        }
+    }
+    let mut zero = hex("0000002000000000");
+    zero.extend([0; 16]);
+    let (mut receiver, key) = (pair(Cipher::Ccmp128, &key(TK), 0).1, key(TK));
+    assert_eq!(receiver.open(&header, &mut zero.clone(), crypto), Err(Refused::Replayed));
+    let mut overhearing = Receiver::overhearing(Cipher::Ccmp128, &key, 0, Side::Authenticator).unwrap();
+    assert_eq!(overhearing.open(&header, &mut zero, crypto), Err(Refused::Mic));
+}

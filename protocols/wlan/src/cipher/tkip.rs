@@ -78,7 +78,7 @@ pub struct Sender {
 pub struct Receiver {
     keys: Keys,
     key_id: u8,
-    received: Received,
+    pub(super) received: Received,
 }
 
 impl Sender {

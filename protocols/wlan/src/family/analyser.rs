@@ -1,11 +1,14 @@
 //! What follows stations and access points through a capture, and what is said of an authentication once all of it has passed.
 
 use keytoll_crypto_api::Crypto;
-use keytoll_engine::trace::Node;
+use keytoll_engine::trace::{Node, Protocol};
 use keytoll_family::{
     Access, Analyser, Book, Conversation, Dissected, Entry, Judgement, Method, Opening, Outcome, Passed,
+    Tables,
 };
 
+use super::air::keys::TABLE;
+use super::data;
 use super::dialogues::Dialogues;
 use super::eapol::{self, Body, Eapol, Handshake, Key};
 use super::management::{self, Managed, Step};
@@ -18,13 +21,26 @@ const SUCCESS: u8 = 3;
 const FAILURE: u8 = 4;
 
 /// Follows stations and access points.
-#[derive(Default)]
-pub(super) struct WlanAnalyser(Dialogues);
+pub(super) struct WlanAnalyser {
+    dialogues: Dialogues,
+    /// Whether there is a table of keys.
+    has_table: bool,
+}
+
+impl WlanAnalyser {
+    pub(super) fn new(tables: &Tables) -> Self {
+        Self { dialogues: Dialogues::default(), has_table: tables.text(TABLE).is_some() }
+    }
+}
 
 impl Analyser for WlanAnalyser {
     fn dissect(&mut self, passed: &Passed, _: &mut dyn Crypto) -> Dissected {
-        let bytes = &passed.datagram.bytes;
-        if passed.datagram.protocol == WLAN { management::dissect(bytes) } else { eapol::dissect(bytes) }
+        let (bytes, seal) = (&passed.datagram.bytes, passed.seal);
+        match passed.datagram.protocol {
+            WLAN => management::dissect(bytes, seal),
+            Protocol::FRAMES => data::dissect(bytes, seal),
+            _ => eapol::dissect(bytes, seal),
+        }
     }
 
     /// A message that is sent again is told from others by the dialogue that it belongs to, not by its bytes.
@@ -36,12 +52,13 @@ impl Analyser for WlanAnalyser {
         book: &mut Book,
         _: &mut dyn Crypto,
     ) {
-        self.0.file(passed, dissected, book);
+        self.dialogues.file(passed, dissected, book);
     }
 
     fn judge(&self, _: usize, conversation: &Conversation) -> Judgement {
         let outcome = outcome(conversation.deciding());
-        Judgement { outcome, method: method(conversation), ..Judgement::default() }
+        let sealed = data::sealed(conversation, self.has_table);
+        Judgement { outcome, method: method(conversation), sealed, ..Judgement::default() }
     }
 }
 
@@ -70,7 +87,8 @@ fn decided_by_frame(entries: &[Entry], at: usize, managed: &Managed) -> Option<O
     let earlier = || entries[..at].iter().filter_map(|entry| entry.content.of::<Managed>());
     if let Some(why) = &managed.refusal {
         // Who leaves first of all leaves an association that the capture does not show.
-        let is_first = managed.step == Step::Farewell && at == 0;
+        let is_first =
+            managed.step == Step::Farewell && entries[..at].iter().all(|entry| entry.protocol.is_traffic());
         return (!is_first).then(|| Outcome::Failed { by: entries[at].ends.0, why: why.clone(), at });
     }
     let is_answer = managed.step == Step::Association && managed.from_access_point;

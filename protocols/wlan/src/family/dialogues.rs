@@ -11,6 +11,7 @@ use keytoll_engine::trace::Node;
 use keytoll_family::{Book, Content, Dissected, Entry, Kind, Passed, Place};
 use keytoll_net::Addr;
 
+use super::data::Data;
 use super::eap::{Code, Eap};
 use super::eapol::{Body, Eapol, Handshake, Key};
 use super::management::{Managed, Step};
@@ -158,6 +159,9 @@ struct Said {
 impl Dialogues {
     /// Files a PDU.
     pub(super) fn file(&mut self, passed: &Passed, mut dissected: Dissected, book: &mut Book) {
+        if let Some(data) = dissected.content.of::<Data>() {
+            return self.file_data(passed, data.from_access_point, data.name(), dissected, book);
+        }
         let said = self.said(passed, &*dissected.content);
         let Some(conversation) = self.conversation(passed, &said, book) else { return };
         let repeats = self.dialogues.get(&conversation).and_then(|dialogue| dialogue.original(&said));
@@ -176,6 +180,28 @@ impl Dialogues {
             Some(original) => self.ask_again(&said, original, place, book),
             None => self.take_turn(&said, place, book),
         }
+    }
+
+    /// Files a frame of data with the latest conversation of its two sides; one to a group with the latest of its access point.
+    fn file_data(
+        &mut self,
+        passed: &Passed,
+        from_access_point: bool,
+        name: &str,
+        dissected: Dissected,
+        book: &mut Book,
+    ) {
+        let role = if from_access_point { Role::Authenticator } else { Role::Supplicant };
+        let (from, to) = (passed.datagram.from, passed.to().filter(|to| !is_group(*to)));
+        let known = match (role, to) {
+            (_, None) => self.stations.get(&(role, from)),
+            (Role::Supplicant, Some(to)) => self.pairs.get(&(from, to)),
+            (Role::Authenticator, Some(to)) => self.pairs.get(&(to, from)),
+        };
+        let begin = |book: &mut Book| book.begin(Kind::of("wlan", "802.11").without_end());
+        let Some(conversation) = known.copied().or_else(|| begin(book)) else { return };
+        self.join(conversation, role, from, to);
+        book.push_traffic(conversation, Entry::new(passed, dissected, role.ends()), name);
     }
 
     fn said(&self, passed: &Passed, content: &dyn Content) -> Said {

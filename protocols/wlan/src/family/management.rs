@@ -2,15 +2,18 @@
 
 use keytoll_engine::trace::Message;
 use keytoll_family::words::printable;
-use keytoll_family::{About, Content, Dissected, Entry, Part, unreadable};
+use keytoll_family::{About, Content, Dissected, Entry, LinkSeal, Part, unreadable};
 use keytoll_net::wire::{DecodeError, Problem, Reader};
 
-use crate::frame::element::{ElementId, Elements};
+use super::air::Pair;
+use crate::eapol::pdu::VERSION_2004;
+use crate::frame::element::{Element, ElementId, Elements};
 use crate::frame::management::{Action, Authentication, FtAction, subtype};
 use crate::frame::rsn::{Rsne, Selector, Wpa};
 use crate::frame::{
     AuthenticationAlgorithm, Flags, Frame, Header, Management, ManagementHeader, ReasonCode, StatusCode,
 };
+use crate::handshake::{Declared, Generation, Terms};
 use crate::names;
 use crate::suite::{Akm, Cipher};
 
@@ -31,6 +34,8 @@ pub(super) struct Managed {
     pub(super) chosen: Option<Chosen>,
     /// Whether it has a fast transition element.
     pub(super) has_fte: bool,
+    /// Whether it was encrypted.
+    pub(super) seal: LinkSeal,
 }
 
 /// What a management frame does.
@@ -70,6 +75,10 @@ pub(super) struct Chosen {
     pub(super) akm: Option<Akm>,
     /// What protects its frames.
     pub(super) cipher: Option<Cipher>,
+    /// What protects frames to groups.
+    pub(super) group: Option<Cipher>,
+    /// In which generation of elements it says so.
+    pub(super) generation: Generation,
 }
 
 impl Content for Managed {
@@ -83,24 +92,24 @@ impl Content for Managed {
 /// What the records say of a frame.
 pub(super) fn message(bytes: &[u8]) -> Result<Message, DecodeError> {
     let missing = || Reader::new(bytes).error("802.11 management frame", Problem::Missing);
-    read(bytes)?.sent.ok_or_else(missing)
+    read(bytes, LinkSeal::None)?.sent.ok_or_else(missing)
 }
 
-pub(super) fn dissect(bytes: &[u8]) -> Dissected {
-    read(bytes).unwrap_or_else(|error| unreadable("802.11", &error))
+pub(super) fn dissect(bytes: &[u8], seal: LinkSeal) -> Dissected {
+    read(bytes, seal).unwrap_or_else(|error| unreadable("802.11", &error))
 }
 
-fn read(bytes: &[u8]) -> Result<Dissected, DecodeError> {
+fn read(bytes: &[u8], seal: LinkSeal) -> Result<Dissected, DecodeError> {
     let frame = Frame::read(bytes)?;
     let Header::Management(header) = frame.header else {
         return Err(Reader::new(bytes).error("802.11 management frame", Problem::Missing));
     };
-    let from_access_point = header.source == header.bssid;
-    let mut told = Told { parts: Vec::new(), managed: Managed::of(&header, frame.body, from_access_point) };
+    let mut told = Told { parts: Vec::new(), managed: Managed::of(&header, frame.body, seal) };
     let name = names::frame(header.subtype).to_owned();
     if header.flags.has(Flags::PROTECTED) {
         told.parts.push(Part::bare("encrypted"));
     } else {
+        told.parts.extend((seal == LinkSeal::Opened).then(|| Part::bare("decrypted")));
         let len = bytes.len() - frame.body.len();
         let within = |error: DecodeError| DecodeError { offset: error.offset + len, ..error };
         told.add(&Management::read(header.subtype, frame.body).map_err(within)?).map_err(within)?;
@@ -110,12 +119,12 @@ fn read(bytes: &[u8]) -> Result<Dissected, DecodeError> {
         Step::Authentication { sequence } if sequence > 0 => (format!("{name} {sequence}"), sequence),
         _ => (name, 0),
     };
-    let sent = Some(names::management(header.subtype, from_access_point, id, bytes.len()));
+    let sent = Some(names::management(header.subtype, managed.from_access_point, id, bytes.len()));
     Ok(Dissected { parts, failure: managed.refusal.clone(), sent, ..Dissected::bare(name, managed) })
 }
 
 impl Managed {
-    fn of(header: &ManagementHeader, body: &[u8], from_access_point: bool) -> Self {
+    fn of(header: &ManagementHeader, body: &[u8], seal: LinkSeal) -> Self {
         let step = match header.subtype {
             subtype::AUTHENTICATION => Step::Authentication { sequence: 0 },
             subtype::ASSOCIATION_REQUEST
@@ -127,12 +136,13 @@ impl Managed {
         };
         Self {
             step,
-            from_access_point,
+            from_access_point: header.source == header.bssid,
             body: body.to_vec(),
             refusal: None,
             algorithm: None,
             chosen: None,
             has_fte: false,
+            seal,
         }
     }
 }
@@ -149,7 +159,7 @@ impl Told {
             Management::Authentication(authentication) => self.add_authentication(authentication)?,
             Management::AssociationRequest(request) => {
                 self.add_elements(&request.elements);
-                self.managed.chosen = chosen(&request.elements);
+                self.managed.chosen = Chosen::of(&request.elements);
             }
             Management::AssociationResponse(response) => {
                 self.add_status(response.status);
@@ -242,17 +252,37 @@ fn protection(name: &'static str, suites: Option<(&[Selector], &[Selector])>) ->
     Part::new(name, ciphers.chain(akms).collect::<Vec<_>>().join(", "))
 }
 
-/// What a station has chosen; nothing if its association is not protected.
-fn chosen(elements: &Elements<'_>) -> Option<Chosen> {
-    let first = |ciphers: &[Selector], akms: &[Selector]| Chosen {
-        akm: akms.first().and_then(|selector| selector.akm()),
-        cipher: ciphers.first().and_then(|selector| selector.cipher()),
-    };
-    if let Some(rsne) = elements.find(ElementId::RSN).and_then(|body| Rsne::read(body).ok()) {
-        return Some(first(&rsne.pairwise, &rsne.akms));
+impl Chosen {
+    /// What elements of a station say; nothing if its association is not protected.
+    pub(super) fn of(elements: &Elements<'_>) -> Option<Self> {
+        let of = |generation, group: Selector, ciphers: &[Selector], akms: &[Selector]| Self {
+            generation,
+            akm: akms.first().and_then(|selector| selector.akm()),
+            cipher: ciphers.first().and_then(|selector| selector.cipher()),
+            group: group.cipher(),
+        };
+        if let Some(rsne) = elements.find(ElementId::RSN).and_then(|body| Rsne::read(body).ok()) {
+            return Some(of(Generation::Rsn, rsne.group, &rsne.pairwise, &rsne.akms));
+        }
+        let is_wpa = |element: &&Element<'_>| element.id == ElementId::VENDOR && Wpa::is_in(element.body);
+        let wpa = elements.0.iter().find(is_wpa).and_then(|element| Wpa::read(element.body).ok())?;
+        Some(of(Generation::Wpa, wpa.group, &wpa.pairwise, &wpa.akms))
     }
-    let is_wpa =
-        |element: &&crate::frame::Element<'_>| element.id == ElementId::VENDOR && Wpa::is_in(element.body);
-    let wpa = elements.0.iter().find(is_wpa).and_then(|element| Wpa::read(element.body).ok())?;
-    Some(first(&wpa.pairwise, &wpa.akms))
+
+    /// The terms of a handshake that follows, as far as whoever overhears it needs them.
+    pub(super) fn terms(&self, Pair { bssid, station }: Pair) -> Option<Terms> {
+        Some(Terms {
+            generation: self.generation,
+            akm: self.akm?,
+            pairwise: self.cipher?,
+            group: self.group?,
+            group_management: None,
+            aa: bssid,
+            spa: station,
+            eapol_version: VERSION_2004,
+            access_point: Declared::default(),
+            station: Declared::default(),
+            extended_key_id: false,
+        })
+    }
 }

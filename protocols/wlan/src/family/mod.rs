@@ -3,14 +3,15 @@
 
 mod air;
 pub(crate) mod analyser;
+mod data;
 mod dialogues;
 mod eap;
 mod eapol;
 mod management;
 
 use keytoll_engine::trace::{Message, Protocol};
-use keytoll_family::{Analyser, Family, OnAir, OnLan, Tables};
-use keytoll_net::wire::DecodeError;
+use keytoll_family::{Analyser, Family, KeyTable, OnAir, OnLan, Tables};
+use keytoll_net::wire::{DecodeError, Problem, Reader};
 
 use crate::eapol::ETHER_TYPE;
 use crate::names::{EAPOL, WLAN};
@@ -21,22 +22,31 @@ pub struct WlanFamily;
 
 impl Family for WlanFamily {
     fn protocols(&self) -> &'static [Protocol] {
-        &[WLAN, EAPOL]
+        &[WLAN, EAPOL, Protocol::FRAMES]
     }
 
     fn on_lan(&self) -> Option<OnLan> {
         Some(OnLan { name: "EAPOL", protocol: EAPOL, ether_type: ETHER_TYPE, length: eapol::length })
     }
 
-    fn on_air(&self, _: &mut Tables) -> Option<Box<dyn OnAir>> {
-        Some(Box::new(air::Air))
+    fn on_air(&self, tables: &mut Tables) -> Option<Box<dyn OnAir>> {
+        Some(Box::new(air::Air::new(tables)))
+    }
+
+    fn key_tables(&self) -> &'static [KeyTable] {
+        const TABLES: &[KeyTable] = &[KeyTable::new(air::keys::TABLE)];
+        TABLES
     }
 
     fn message(&self, protocol: Protocol, bytes: &[u8]) -> Result<Message, DecodeError> {
-        if protocol == WLAN { management::message(bytes) } else { eapol::message(bytes) }
+        match protocol {
+            WLAN => management::message(bytes),
+            EAPOL => eapol::message(bytes),
+            _ => Err(Reader::new(bytes).error("802.11 data", Problem::Missing)),
+        }
     }
 
-    fn analyser(&self, _: &mut Tables) -> Option<Box<dyn Analyser>> {
-        Some(Box::new(analyser::WlanAnalyser::default()))
+    fn analyser(&self, tables: &mut Tables) -> Option<Box<dyn Analyser>> {
+        Some(Box::new(analyser::WlanAnalyser::new(tables)))
     }
 }

@@ -58,7 +58,7 @@ impl Terms {
     }
 
     /// Reads a PDU that is a frame under these terms.
-    pub(super) fn read<'a>(&self, pdu: &'a [u8]) -> Result<(RsnKey<'a>, Signed<'a>), Refused> {
+    pub(crate) fn read<'a>(&self, pdu: &'a [u8]) -> Result<(RsnKey<'a>, Signed<'a>), Refused> {
         let (frame, signed) = RsnKey::read(pdu, self.mic().mic_len())?;
         if frame.descriptor != self.descriptor() {
             return Err(Refused::Descriptor);
@@ -82,7 +82,7 @@ impl Terms {
     }
 
     /// Whether the MIC is right under this PTK.
-    pub(super) fn verify(
+    pub(crate) fn verify(
         &self,
         signed: &Signed<'_>,
         ptk: &Ptk,
@@ -93,7 +93,7 @@ impl Terms {
 
     /// The key data of a frame of the authenticator in the clear.
     // 802.11-2020 §12.7.2: what is not encrypted contains no keys; whoever takes one from there takes one of anybody.
-    pub(super) fn open(
+    pub(crate) fn open(
         &self,
         frame: &RsnKey<'_>,
         ptk: &Ptk,

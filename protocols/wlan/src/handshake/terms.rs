@@ -146,7 +146,7 @@ impl Terms {
     }
 
     /// The PTK of these nonces.
-    pub(super) fn ptk(
+    pub(crate) fn ptk(
         &self,
         master: &Master,
         (anonce, snonce): (Nonce, Nonce),

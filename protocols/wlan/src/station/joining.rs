@@ -3,18 +3,17 @@
 
 use std::collections::VecDeque;
 
-use keytoll_crypto_api::Rng;
+use keytoll_crypto_api::Secret;
 use keytoll_engine::{Ctx, Output, Time};
 
 use super::securing::Secured;
 use super::{Config, Event, Failure};
 use crate::MacAddr;
-use crate::bss::{Air, Attempt, BROADCAST, Credential, elements, rsne_of};
-use crate::frame::management::beacon::Capabilities;
+use crate::bss::{Air, Attempt, BROADCAST, elements, rsne_of};
 use crate::frame::management::{AssociationRequest, AssociationResponse, Authentication, Beacon};
-use crate::frame::{AuthenticationAlgorithm, ElementId, Management, ManagementHeader, StatusCode};
+use crate::frame::{AuthenticationAlgorithm, ElementId, Elements, Management, ManagementHeader, StatusCode};
 use crate::handshake::{Declared, Generation};
-use crate::rrkm::Tsf;
+use crate::sae::Pmkid;
 
 type Out = VecDeque<Output<Event>>;
 
@@ -27,33 +26,22 @@ pub(super) struct Probing {
     pub(super) attempt: Attempt,
 }
 
-/// The access point of its network, as its probe response shows it.
-#[derive(Debug, Clone)]
-pub(super) struct Found {
-    pub(super) bssid: MacAddr,
-    /// What it declared.
-    pub(super) declared: Declared,
-    pub(super) tsf: Tsf,
-}
-
-/// The access point has authenticated us, and this has come of it.
-#[derive(Debug, Clone)]
-pub(super) struct Authenticated {
-    pub(super) found: Found,
-    pub(super) credential: Credential,
-}
-
 /// Waits for the answer to open system authentication.
 #[derive(Debug)]
 pub(super) struct Authenticating {
-    pub(super) found: Found,
+    pub(super) bssid: MacAddr,
+    /// What the access point declared in its probe response.
+    pub(super) declared: Declared,
     pub(super) attempt: Attempt,
 }
 
 /// Waits for the answer to its association request.
 #[derive(Debug)]
 pub(super) struct Associating {
-    pub(super) authenticated: Authenticated,
+    pub(super) bssid: MacAddr,
+    declared: Declared,
+    /// The PMK of SAE, with its name.
+    pmk: Option<(Secret, Pmkid)>,
     pub(super) attempt: Attempt,
 }
 
@@ -77,20 +65,24 @@ fn probe(config: &Config, again: bool, (air, out): (&mut Air, &mut Out), cx: &mu
     out.push_back(Output::Datagram(frame));
 }
 
-/// A beacon or probe response: if it is of our network, that is found.
+/// A beacon or probe response: if it is of our network, authentication begins.
 pub(super) fn on_beacon(
     config: &Config,
     header: ManagementHeader,
     beacon: &Beacon<'_>,
-    now: Time,
-) -> Result<Option<Found>, Failure> {
+    (air, out): (&mut Air, &mut Out),
+    cx: &mut Ctx<'_>,
+) -> Result<Option<Authenticating>, Failure> {
     if beacon.elements.find(ElementId::SSID) != Some(config.ssid.octets()) {
         return Ok(None);
     }
     check(config, beacon)?;
     let declared = Declared::of(&beacon.elements, Generation::Rsn);
-    let tsf = Tsf { timer_us: beacon.timestamp_us, heard_at: now };
-    Ok(Some(Found { bssid: header.source, declared, tsf }))
+    let wait = Authenticating { bssid: header.source, declared, attempt: Attempt::begin(cx.now) };
+    if !config.security.has_sae() {
+        wait.ask(false, (air, out), cx);
+    }
+    Ok(Some(wait))
 }
 
 /// Whether the network protects as we demand.
@@ -99,23 +91,12 @@ fn check(config: &Config, beacon: &Beacon<'_>) -> Result<(), Failure> {
     let suits = match (config.security.rsn(), &offered) {
         (Some(rsn), Some(offered)) => rsn.suits(offered),
         (Some(_), None) | (None, Some(_)) => false,
-        // 802.11-2020 §9.4.1.4: the Privacy bit says that data frames are encrypted.
-        (None, None) => {
-            let is_private = |capabilities: Capabilities| capabilities.has(Capabilities::PRIVACY);
-            is_private(beacon.capabilities) == is_private(config.security.capabilities())
-        }
+        (None, None) => beacon.capabilities.has(config.security.capabilities()),
     };
     if suits { Ok(()) } else { Err(Failure::NoCommonSuite) }
 }
 
 impl Authenticating {
-    /// Asks with open system authentication.
-    pub(super) fn begin(found: Found, air: &mut Air, out: &mut Out, cx: &mut Ctx<'_>) -> Self {
-        let wait = Self { found, attempt: Attempt::begin(cx.now) };
-        wait.ask(false, (air, out), cx);
-        wait
-    }
-
     fn ask(&self, again: bool, (air, out): (&mut Air, &mut Out), cx: &mut Ctx<'_>) {
         let request = Authentication {
             algorithm: AuthenticationAlgorithm::OPEN_SYSTEM,
@@ -124,8 +105,7 @@ impl Authenticating {
             rest: &[],
         };
         let request = Management::Authentication(request);
-        let bssid = self.found.bssid;
-        let frame = air.manage((bssid, bssid), &request, again, cx.trace);
+        let frame = air.manage((self.bssid, self.bssid), &request, again, cx.trace);
         out.push_back(Output::Datagram(frame));
     }
 
@@ -136,26 +116,33 @@ impl Authenticating {
         true
     }
 
-    pub(super) fn on_answer(&self, answer: &Authentication<'_>) -> Result<Option<Authenticated>, Failure> {
+    pub(super) fn on_answer(
+        &self,
+        config: &Config,
+        answer: &Authentication<'_>,
+        (air, out): (&mut Air, &mut Out),
+        cx: &mut Ctx<'_>,
+    ) -> Result<Option<Associating>, Failure> {
         if (answer.algorithm, answer.sequence) != (AuthenticationAlgorithm::OPEN_SYSTEM, 2) {
             return Ok(None);
         }
         if answer.status != StatusCode::SUCCESS {
             return Err(Failure::Refused(answer.status.0));
         }
-        Ok(Some(Authenticated { found: self.found.clone(), credential: Credential::None }))
+        let authenticated = (self.bssid, self.declared.clone(), None);
+        Ok(Some(Associating::begin(config, authenticated, (air, out), cx)))
     }
 }
 
 impl Associating {
-    /// Asks the access point that has authenticated us.
+    /// Asks the access point that has authenticated us, by SAE with a PMK.
     pub(super) fn begin(
         config: &Config,
-        authenticated: Authenticated,
+        (bssid, declared, pmk): (MacAddr, Declared, Option<(Secret, Pmkid)>),
         (air, out): (&mut Air, &mut Out),
         cx: &mut Ctx<'_>,
     ) -> Self {
-        let wait = Self { authenticated, attempt: Attempt::begin(cx.now) };
+        let wait = Self { bssid, declared, pmk, attempt: Attempt::begin(cx.now) };
         wait.ask(config, false, (air, out), cx);
         wait
     }
@@ -168,8 +155,7 @@ impl Associating {
             current_ap: None,
             elements: elements(&config.ssid, &rsne),
         });
-        let bssid = self.authenticated.found.bssid;
-        let frame = air.manage((bssid, bssid), &request, again, cx.trace);
+        let frame = air.manage((self.bssid, self.bssid), &request, again, cx.trace);
         out.push_back(Output::Datagram(frame));
     }
 
@@ -184,12 +170,21 @@ impl Associating {
         &self,
         config: &Config,
         answer: &AssociationResponse<'_>,
-        rng: &mut Rng,
         now: Time,
     ) -> Result<Option<Secured>, Failure> {
         if answer.status != StatusCode::SUCCESS {
             return Err(Failure::Refused(answer.status.0));
         }
-        Secured::new(config, self.authenticated.clone(), rng, now).map(Some)
+        let rsne = config.security.rsne();
+        let station = Declared::of(&declared(&rsne), Generation::Rsn);
+        let declared = [self.declared.clone(), station];
+        let pmk = self.pmk.clone().map(|(pmk, name)| (pmk, Some(name)));
+        let pmk = pmk.or_else(|| config.pmk.clone().map(|pmk| (pmk, None)));
+        Ok(Some(Secured::new(config, self.bssid, declared, pmk, now)))
     }
+}
+
+/// The RSNE alone, with id and length, as elements.
+fn declared(rsne: &[u8]) -> Elements<'_> {
+    Elements::read(&mut keytoll_net::wire::Reader::new(rsne)).unwrap_or_default()
 }

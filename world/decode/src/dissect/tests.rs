@@ -18,7 +18,7 @@ use keytoll_radius::RADIUS;
 use proptest::prelude::*;
 
 use keytoll_capture::KeyTables;
-use keytoll_family::Part;
+use keytoll_family::{LinkSeal, Part};
 use keytoll_rigs::FAMILIES;
 
 use super::*;
@@ -34,6 +34,7 @@ fn passed(protocol: Protocol, bytes: Vec<u8>) -> Passed {
         wire_bytes: 100,
         datagram: Datagram { protocol, from: addr(1), to: addr(2), bytes },
         is_receiver_known: true,
+        seal: LinkSeal::None,
         cut: None,
         fate: None,
     }

@@ -6,7 +6,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use keytoll_crypto::Real;
 use keytoll_engine::Datagram;
 use keytoll_engine::trace::Protocol;
-use keytoll_family::{Aired, OnAir, Passed};
+use keytoll_family::{Aired, LinkSeal, OnAir, Passed};
 use keytoll_net::Addr;
 
 use super::Origin;
@@ -37,6 +37,9 @@ pub(super) struct Message {
     protocol: Protocol,
     ends: [[u8; 6]; 2],
     bytes: Vec<u8>,
+    seal: LinkSeal,
+    /// Of the frame as it was on the air.
+    wire_bytes: u32,
 }
 
 /// What any LAN carries.
@@ -44,6 +47,7 @@ pub(super) struct Pdu {
     ether_type: u16,
     ends: [[u8; 6]; 2],
     bytes: Vec<u8>,
+    seal: LinkSeal,
 }
 
 impl Air {
@@ -57,17 +61,18 @@ impl Air {
     }
 
     /// What is in a frame, or its kind if it is of no interest.
-    pub(super) fn take(&mut self, frame: &[u8]) -> Result<Taken, String> {
+    pub(super) fn take(&mut self, frame: &[u8]) -> Result<Vec<Taken>, String> {
         let on_air = self.on_air.first_mut().ok_or("802.11")?;
-        let protocol = on_air.protocol();
-        Ok(match on_air.take(frame, &mut self.crypto)? {
-            Aired::Message { from, to, bytes } => {
-                Taken::Message(Message { protocol, ends: [from, to], bytes })
+        let wire_bytes = u32::try_from(frame.len()).unwrap_or(u32::MAX);
+        let taken = |aired| match aired {
+            Aired::Message { protocol, from, to, bytes, seal } => {
+                Taken::Message(Message { protocol, ends: [from, to], bytes, seal, wire_bytes })
             }
-            Aired::Pdu { ether_type, from, to, pdu } => {
-                Taken::Pdu(Pdu { ether_type, ends: [from, to], bytes: pdu })
+            Aired::Pdu { ether_type, from, to, pdu, seal } => {
+                Taken::Pdu(Pdu { ether_type, ends: [from, to], bytes: pdu, seal })
             }
-        })
+        };
+        Ok(on_air.take(frame, &mut self.crypto)?.into_iter().map(taken).collect())
     }
 }
 
@@ -75,7 +80,7 @@ impl Pdu {
     /// The same as if a wire had carried it.
     pub(super) fn carried(&self) -> Result<Carried<'_>, String> {
         let [from, to] = self.ends.map(Some);
-        of_ether_type(self.ether_type, &self.bytes, Way { direction: 0, from, to })
+        of_ether_type(self.ether_type, &self.bytes, Way { direction: 0, from, to, seal: self.seal })
     }
 }
 
@@ -93,9 +98,10 @@ impl Message {
             at_ns: frame.at_ns,
             frame: frame.number,
             packets: 1,
-            wire_bytes: u32::try_from(self.bytes.len()).unwrap_or(u32::MAX),
+            wire_bytes: self.wire_bytes,
             datagram: Datagram { protocol: self.protocol, from, to, bytes: self.bytes },
             is_receiver_known: true,
+            seal: self.seal,
             cut: None,
             fate: origin.comment.as_deref().and_then(passage::fate),
         }

@@ -1,7 +1,7 @@
 //! PDUs of a LAN, below IP. Stations have MAC addresses, and may send everything to a group address.
 
 use keytoll_engine::Datagram;
-use keytoll_family::{Cut, OnLan, Passed};
+use keytoll_family::{Cut, LinkSeal, OnLan, Passed};
 use keytoll_net::Addr;
 
 use super::Origin;
@@ -18,6 +18,7 @@ pub(super) struct Lan<'a> {
     pub(super) pdu: &'a [u8],
     /// As in [`super::link::Network`].
     pub(super) direction: u32,
+    pub(super) seal: LinkSeal,
 }
 
 impl Lan<'_> {
@@ -36,6 +37,7 @@ impl Lan<'_> {
             wire_bytes: u32::try_from(length).unwrap_or(u32::MAX),
             datagram: Datagram { protocol: known.protocol, from, to, bytes },
             is_receiver_known: self.to.is_some(),
+            seal: self.seal,
             cut: cut.filter(|_| length > self.pdu.len()),
             fate: comment.as_deref().and_then(passage::fate),
         })

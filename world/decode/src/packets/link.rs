@@ -1,5 +1,6 @@
 //! Link layers: find the IP packet or the PDU of a LAN in a frame. The LINKTYPE_ values are those of tcpdump.org's registry.
 
+use keytoll_family::LinkSeal;
 use keytoll_net::ip::Version;
 
 use super::air;
@@ -43,12 +44,13 @@ pub(super) struct Way {
     pub(super) direction: u32,
     pub(super) from: Option<[u8; 6]>,
     pub(super) to: Option<[u8; 6]>,
+    pub(super) seal: LinkSeal,
 }
 
 impl Way {
     const fn lan(self, ether_type: u16, pdu: &[u8]) -> Lan<'_> {
-        let Self { direction, from, to } = self;
-        Lan { ether_type, from, to, pdu, direction }
+        let Self { direction, from, to, seal } = self;
+        Lan { ether_type, from, to, pdu, direction, seal }
     }
 }
 
@@ -80,7 +82,7 @@ fn ethernet(bytes: &[u8]) -> Option<Result<Carried<'_>, String>> {
     const TAGS: [u16; 3] = [0x8100, 0x88a8, 0x9100];
     let (to, rest) = bytes.split_first_chunk()?;
     let (from, mut rest) = rest.split_first_chunk()?;
-    let way = Way { direction: 0, from: Some(*from), to: Some(*to) };
+    let way = Way { from: Some(*from), to: Some(*to), ..Way::default() };
     for _ in 0..=VLAN_TAGS_MAX {
         let (ether_type, behind) = rest.split_first_chunk()?;
         let ether_type = u16::from_be_bytes(*ether_type);
@@ -130,7 +132,7 @@ fn cooked(bytes: &[u8]) -> Option<Result<Carried<'_>, String>> {
     let header: &[u8; 16] = bytes.first_chunk()?;
     let u16_at = |at: usize| u16::from_be_bytes([header[at], header[at + 1]]);
     let from = sender(u16_at(4), &header[6..14]);
-    let way = Way { direction: u16_at(0).into(), from, to: None };
+    let way = Way { direction: u16_at(0).into(), from, ..Way::default() };
     Some(of_ether_type(u16_at(14), &bytes[16..], way))
 }
 
@@ -140,7 +142,8 @@ fn cooked2(bytes: &[u8]) -> Option<Result<Carried<'_>, String>> {
     let ether_type = u16::from_be_bytes([header[0], header[1]]);
     let interface = u32::from_be_bytes([header[4], header[5], header[6], header[7]]);
     let direction = interface.wrapping_mul(256).wrapping_add(header[10].into());
-    let way = Way { direction, from: sender(header[11].into(), &header[12..20]), to: None };
+    let from = sender(header[11].into(), &header[12..20]);
+    let way = Way { direction, from, ..Way::default() };
     Some(of_ether_type(ether_type, &bytes[20..], way))
 }
 

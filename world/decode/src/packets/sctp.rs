@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use keytoll_engine::Datagram;
-use keytoll_family::{Chunks, Families, Passed};
+use keytoll_family::{Chunks, Families, LinkSeal, Passed};
 use keytoll_net::{Addr, Socket};
 
 use super::IpPacket;
@@ -156,6 +156,7 @@ impl Sctp {
             wire_bytes: message.wire_bytes,
             datagram: Datagram { protocol: known.protocol, from, to, bytes: message.data },
             is_receiver_known: true,
+            seal: LinkSeal::None,
             cut: packet.cut,
             fate: packet.origin.comment.as_deref().and_then(passage::fate),
         })

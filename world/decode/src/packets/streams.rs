@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use keytoll_engine::Datagram;
-use keytoll_family::{Families, Framing, Passed};
+use keytoll_family::{Families, Framing, LinkSeal, Passed};
 use keytoll_net::Addr;
 use keytoll_net::tcp::{Header, flag};
 
@@ -290,6 +290,7 @@ impl Stream {
             wire_bytes,
             datagram: Datagram { protocol: self.framing.protocol, from, to, bytes },
             is_receiver_known: true,
+            seal: LinkSeal::None,
             cut: None,
             fate: origin.comment.as_deref().and_then(passage::fate),
         })

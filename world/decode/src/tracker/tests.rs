@@ -5,7 +5,7 @@ use std::time::Duration;
 use keytoll_capture::remarks::Remarks;
 use keytoll_engine::Datagram;
 use keytoll_engine::trace::{Fate, Protocol};
-use keytoll_family::{Ends, Outcome};
+use keytoll_family::{Ends, LinkSeal, Outcome};
 use keytoll_ike::IKE;
 use keytoll_ike::number::{ExchangeType, NotifyType, PayloadType};
 use keytoll_ike::wire::{Encrypted, Flags, Header, MessageBuilder, Nonce, Notify, Payload};
@@ -57,6 +57,7 @@ impl Wire {
             wire_bytes,
             datagram,
             is_receiver_known: true,
+            seal: LinkSeal::None,
             cut: None,
             fate: self.comment.as_deref().and_then(passage::fate),
         });

@@ -3,7 +3,7 @@
 
 use keytoll_engine::trace::Message;
 use keytoll_family::words::printable;
-use keytoll_family::{About, Content, Dissected, Entry, Part, unreadable};
+use keytoll_family::{About, Content, Dissected, Entry, LinkSeal, Part, unreadable};
 use keytoll_net::wire::{DecodeError, Problem, Reader};
 
 use super::eap::{Code, Eap};
@@ -18,6 +18,8 @@ pub(super) struct Eapol {
     pub(super) body: Body,
     /// The identity that an EAP packet tells.
     pub(super) user: Option<String>,
+    /// Whether the frame that carried it was encrypted.
+    pub(super) seal: LinkSeal,
 }
 
 impl Content for Eapol {
@@ -91,16 +93,17 @@ pub(super) fn length(pdu: &[u8]) -> Result<usize, String> {
 /// What the records say of a PDU.
 pub(super) fn message(bytes: &[u8]) -> Result<Message, DecodeError> {
     let missing = || Reader::new(bytes).error("EAPOL", Problem::Missing);
-    read(bytes)?.sent.ok_or_else(missing)
+    read(bytes, LinkSeal::None)?.sent.ok_or_else(missing)
 }
 
-pub(super) fn dissect(bytes: &[u8]) -> Dissected {
-    read(bytes).unwrap_or_else(|error| unreadable("EAPOL", &error))
+pub(super) fn dissect(bytes: &[u8], seal: LinkSeal) -> Dissected {
+    read(bytes, seal).unwrap_or_else(|error| unreadable("EAPOL", &error))
 }
 
-fn read(bytes: &[u8]) -> Result<Dissected, DecodeError> {
+fn read(bytes: &[u8], seal: LinkSeal) -> Result<Dissected, DecodeError> {
     let pdu = Pdu::read(bytes)?;
     let mut parts = vec![Part::new("EAPOL", format!("version {}", pdu.version))];
+    parts.extend((seal == LinkSeal::Opened).then(|| Part::bare("decrypted")));
     let mut name = names::packet_type(pdu.packet_type).unwrap_or("EAPOL").to_owned();
     let (mut user, mut id, mut response) = (None, 0, false);
     let body = match pdu.packet_type {
@@ -129,7 +132,7 @@ fn read(bytes: &[u8]) -> Result<Dissected, DecodeError> {
         }
     };
     let sent = Some(names::pdu(pdu.packet_type, response, id, bytes.len()));
-    Ok(Dissected { parts, sent, ..Dissected::bare(name, Eapol { body, user }) })
+    Ok(Dissected { parts, sent, ..Dissected::bare(name, Eapol { body, user, seal }) })
 }
 
 /// RFC 3748 §5.1.

@@ -19,14 +19,14 @@ fn rsn_key(information: u16, mic_len: usize, data_len: u16) -> Vec<u8> {
 }
 
 fn handshake_of(bytes: &[u8]) -> Option<Handshake> {
-    match &read(bytes).unwrap().content.of::<Eapol>().unwrap().body {
+    match &read(bytes, LinkSeal::None).unwrap().content.of::<Eapol>().unwrap().body {
         Body::Key(key) => key.handshake,
         other => panic!("{other:?}"),
     }
 }
 
 fn error(bytes: &[u8]) -> String {
-    read(bytes).unwrap_err().to_string()
+    read(bytes, LinkSeal::None).unwrap_err().to_string()
 }
 
 #[test]
@@ -58,7 +58,7 @@ fn each_message_of_the_handshakes_is_told() {
 
 #[test]
 fn a_key_tells_its_descriptor_and_message_and_nothing_secret() {
-    let dissected = read(&rsn_key(0x13ca, 16, 56)).unwrap();
+    let dissected = read(&rsn_key(0x13ca, 16, 56), LinkSeal::None).unwrap();
     let told = dissected.parts.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
     let wanted = "EAPOL(version 2), descriptor(RSN), 4-way handshake(message 3 of 4), replay counter(7), \
                   key data(56 bytes, encrypted)";
@@ -95,7 +95,7 @@ fn what_is_cut_short_names_its_field_and_offset() {
 #[test]
 fn padding_behind_the_body_is_no_part_of_it() {
     let padded = [&pdu(0, &[3, 7, 0, 4])[..], &[0; 40]].concat();
-    let content = read(&padded).unwrap().content;
+    let content = read(&padded, LinkSeal::None).unwrap().content;
     assert_eq!(content.of::<Eapol>().unwrap().body, Body::Eap(vec![3, 7, 0, 4]));
 }
 
@@ -103,7 +103,7 @@ fn padding_behind_the_body_is_no_part_of_it() {
 fn the_key_of_802_1x_2004_is_known() {
     let body = [&[DescriptorType::RC4.0, 0, 13][..], &[0, 0, 0, 0, 0, 0, 0, 3], &[4; 16], &[0x81], &[6; 16]]
         .concat();
-    let dissected = read(&pdu(3, &body)).unwrap();
+    let dissected = read(&pdu(3, &body), LinkSeal::None).unwrap();
     let told = dissected.parts.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
     assert_eq!(told, "EAPOL(version 2), descriptor(RC4), pairwise key(1), replay counter(3)");
     for len in 1..body.len() {
@@ -115,7 +115,7 @@ proptest! {
     #[test]
     fn any_bytes_are_read_or_refused_with_an_offset_inside(bytes: Vec<u8>, kind in 0_u8..5) {
         for bytes in [pdu(kind, &bytes), bytes] {
-            match read(&bytes) {
+            match read(&bytes, LinkSeal::None) {
                 Ok(dissected) => prop_assert!(dissected.sent.is_some()),
                 Err(error) => prop_assert!(error.offset <= bytes.len()),
             }
@@ -127,7 +127,7 @@ proptest! {
         let mut pdu = pdu(0, &bytes);
         let length = u16::try_from(bytes.len() + more).unwrap().to_be_bytes();
         pdu[2..4].copy_from_slice(&length);
-        let error = read(&pdu).unwrap_err();
+        let error = read(&pdu, LinkSeal::None).unwrap_err();
         prop_assert_eq!((error.field, error.offset), ("EAPOL packet body", 4));
     }
 }

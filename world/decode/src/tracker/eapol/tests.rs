@@ -2,7 +2,7 @@
 
 use keytoll_eap::packet::{MethodType, failure, request, response, success};
 use keytoll_engine::Datagram;
-use keytoll_family::Outcome;
+use keytoll_family::{LinkSeal, Outcome};
 use keytoll_net::Addr;
 use keytoll_radius::RADIUS;
 use keytoll_rigs::FAMILIES;
@@ -53,6 +53,7 @@ impl Lan {
             wire_bytes: u32::try_from(bytes.len()).unwrap(),
             datagram: Datagram { protocol: EAPOL, from, to: to.unwrap_or(from), bytes },
             is_receiver_known: to.is_some(),
+            seal: LinkSeal::None,
             cut: None,
             fate: None,
         });
@@ -248,6 +249,7 @@ fn the_authenticator_that_asks_over_radius_is_the_same() {
             wire_bytes: 60,
             datagram,
             is_receiver_known: true,
+            seal: LinkSeal::None,
             cut: None,
             fate: None,
         });
