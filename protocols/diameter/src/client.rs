@@ -2,10 +2,12 @@
 //!
 //! ```text
 //!   Closed --first request--> Connecting (CER) --CEA--> Open --Disconnect--> Closing (DPR) --DPA--> Closed
-//!      ^-------------- no answer after the last attempt, any state ----------------------------------'
+//!      ^-------------- CER, DWR or DPR without an answer after the last attempt, any state ----------'
 //!
 //!   Connecting, Open --stream lost--> Lost --after 100 ms, 200 ms, … Tc--> Connecting
 //! ```
+//!
+//! A question without an answer fails alone: whether the server is there at all, a watchdog tells.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
@@ -39,7 +41,8 @@ pub struct Config {
     pub answer_within: Duration,
     /// How often a request is sent at most.
     pub attempts_max: u32,
-    /// Tw of RFC 3539 §3.4.1, at least 6 s there: idle time before a watchdog is sent; `None` for never.
+    /// Tw of RFC 3539 §3.4.1, at least 6 s there: silence of the server before a watchdog is sent; `None`: only after a question
+    /// without an answer.
     pub watchdog: Option<Duration>,
     /// Most requests at a time.
     pub outstanding_max: usize,
@@ -114,8 +117,21 @@ struct Pending {
     what: What,
     bytes: Vec<u8>,
     attempts: u32,
+    /// When it was sent first on this stream.
+    sent_at: Time,
     again_at: Time,
     end_to_end: u32,
+}
+
+impl Pending {
+    /// Whether its last attempt has got no answer.
+    fn is_over(&self, attempts_max: u32, now: Time) -> bool {
+        self.again_at <= now && self.attempts >= attempts_max
+    }
+
+    const fn is_question(&self) -> bool {
+        matches!(self.what, What::Vectors { .. })
+    }
 }
 
 #[derive(Debug)]
@@ -250,7 +266,8 @@ impl Client {
         let again_at = cx.now + self.config.answer_within;
         let Header { hop_by_hop, end_to_end, .. } = header;
         self.put(bytes.clone(), false, cx);
-        self.pending.insert(hop_by_hop, Pending { what, bytes, attempts: 1, again_at, end_to_end });
+        let sent_at = cx.now;
+        self.pending.insert(hop_by_hop, Pending { what, bytes, attempts: 1, sent_at, again_at, end_to_end });
     }
 
     fn put(&mut self, bytes: Vec<u8>, again: bool, cx: &mut Ctx<'_>) {
@@ -339,7 +356,8 @@ impl Client {
         self.next_hop = self.next_hop.wrapping_add(1);
         say::mark_again(&mut pending.bytes);
         say::set_hop_by_hop(&mut pending.bytes, hop_by_hop);
-        (pending.attempts, pending.again_at) = (1, cx.now + self.config.answer_within);
+        pending.attempts = 1;
+        (pending.sent_at, pending.again_at) = (cx.now, cx.now + self.config.answer_within);
         self.put(pending.bytes.clone(), true, cx);
         self.pending.insert(hop_by_hop, pending);
     }
@@ -347,8 +365,7 @@ impl Client {
     /// The stream is gone.
     fn on_disconnected(&mut self, cx: &mut Ctx<'_>) {
         let pending = std::mem::take(&mut self.pending);
-        let unanswered = |pending: &Pending| matches!(pending.what, What::Vectors { .. });
-        self.held.extend(pending.into_values().filter(unanswered));
+        self.held.extend(pending.into_values().filter(Pending::is_question));
         match self.state {
             // The connection was closing, but there may be new requests.
             State::Closed | State::Closing => self.closed(cx),
@@ -400,13 +417,19 @@ impl Client {
     }
 
     fn fail_who_waits(&mut self) {
-        for Pending { what, .. } in std::mem::take(&mut self.held) {
+        let held = std::mem::take(&mut self.held);
+        self.fail(held);
+        for (id, _) in std::mem::take(&mut self.waiting) {
+            self.answered(id, Err(Refusal::NoAnswer));
+        }
+    }
+
+    /// Those of them that are questions get no answer.
+    fn fail(&mut self, pending: Vec<Pending>) {
+        for Pending { what, .. } in pending {
             if let What::Vectors { id, .. } = what {
                 self.answered(id, Err(Refusal::NoAnswer));
             }
-        }
-        for (id, _) in std::mem::take(&mut self.waiting) {
-            self.answered(id, Err(Refusal::NoAnswer));
         }
     }
 
@@ -415,21 +438,16 @@ impl Client {
     }
 
     fn on_tick(&mut self, cx: &mut Ctx<'_>) {
-        let late = |pending: &&mut Pending| pending.again_at <= cx.now;
         let attempts_max = self.config.attempts_max;
-        let mut again = Vec::new();
-        for pending in self.pending.values_mut().filter(late) {
-            if pending.attempts >= attempts_max {
-                return self.down();
-            }
-            pending.attempts += 1;
-            pending.again_at = cx.now + self.config.answer_within;
-            say::mark_again(&mut pending.bytes);
-            again.push(pending.bytes.clone());
+        let is_over = |pending: &Pending| pending.is_over(attempts_max, cx.now);
+        // RFC 6733 §5.5.3: a peer that answers no watchdog is gone.
+        if self.pending.values().any(|pending| is_over(pending) && !pending.is_question()) {
+            return self.down();
         }
-        again.into_iter().for_each(|bytes| self.put(bytes, true, cx));
-        if self.watchdog_at().is_some_and(|at| at <= cx.now) {
-            self.send_base(command::DEVICE_WATCHDOG, What::Watchdog, |message| message, cx);
+        let is_doubtful = self.fail_unanswered(cx.now);
+        self.send_again(cx);
+        if is_doubtful || self.watchdog_at().is_some_and(|at| at <= cx.now) {
+            self.watch(cx);
         }
         if self.connect_at().is_some_and(|at| at <= cx.now) {
             self.connect(cx);
@@ -440,6 +458,41 @@ impl Client {
         }
     }
 
+    /// Questions that were asked often enough fail, each alone: one that the server cannot answer says nothing of others. Whether
+    /// nothing at all was heard since one of them was asked.
+    fn fail_unanswered(&mut self, now: Time) -> bool {
+        let attempts_max = self.config.attempts_max;
+        let known = self.pending.iter();
+        let over = known.filter(|(_, pending)| pending.is_over(attempts_max, now)).map(|(id, _)| *id);
+        let over: Vec<u32> = over.collect();
+        let over: Vec<Pending> = over.iter().filter_map(|id| self.pending.remove(id)).collect();
+        let is_doubtful = over.iter().any(|pending| self.heard <= pending.sent_at);
+        self.fail(over);
+        is_doubtful
+    }
+
+    fn send_again(&mut self, cx: &mut Ctx<'_>) {
+        let mut again = Vec::new();
+        for pending in self.pending.values_mut().filter(|pending| pending.again_at <= cx.now) {
+            pending.attempts += 1;
+            pending.again_at = cx.now + self.config.answer_within;
+            say::mark_again(&mut pending.bytes);
+            again.push(pending.bytes.clone());
+        }
+        again.into_iter().for_each(|bytes| self.put(bytes, true, cx));
+    }
+
+    /// Asks whether the server is there, unless it is asked already.
+    fn watch(&mut self, cx: &mut Ctx<'_>) {
+        if self.state == State::Open && !self.is_watching() {
+            self.send_base(command::DEVICE_WATCHDOG, What::Watchdog, |message| message, cx);
+        }
+    }
+
+    fn is_watching(&self) -> bool {
+        self.pending.values().any(|pending| matches!(pending.what, What::Watchdog))
+    }
+
     fn connect_at(&self) -> Option<Time> {
         self.outage.as_ref().filter(|_| self.state == State::Lost).map(|outage| outage.connect_at)
     }
@@ -448,10 +501,11 @@ impl Client {
         self.outage.as_ref().and_then(|outage| outage.give_up_at)
     }
 
-    /// When the watchdog is due; `None` while answers are outstanding, because these are supervised already.
+    // RFC 3539 §3.4.1: whatever is heard puts the watchdog off, whatever waits for an answer.
+    /// When the watchdog is due; `None` while one is under way.
     fn watchdog_at(&self) -> Option<Time> {
-        let quiet = self.state == State::Open && self.pending.is_empty();
-        self.config.watchdog.filter(|_| quiet).map(|tw| self.heard + tw)
+        let is_due = self.state == State::Open && !self.is_watching();
+        self.config.watchdog.filter(|_| is_due).map(|tw| self.heard + tw)
     }
 }
 

@@ -65,6 +65,8 @@ struct Lab {
     events: Vec<client::Event>,
     /// Which datagrams are lost, counted from the first.
     lose: std::ops::Range<usize>,
+    /// The server does not hear questions about this subscriber.
+    unheard: Option<&'static str>,
     carried: Vec<Vec<u8>>,
     /// Streams that an end asked to close, each from its own address to the peer's.
     closed: Vec<(Socket, Socket)>,
@@ -94,6 +96,7 @@ impl Lab {
             now: Time::ZERO,
             events: Vec::new(),
             lose: 0..0,
+            unheard: None,
             carried: Vec::new(),
             closed: Vec::new(),
         }
@@ -161,7 +164,7 @@ impl Lab {
     fn carry(&mut self, datagram: &Datagram) {
         let number = self.carried.len();
         self.carried.push(datagram.bytes.clone());
-        if self.lose.contains(&number) {
+        if self.lose.contains(&number) || self.is_unheard(&datagram.bytes) {
             return;
         }
         if datagram.to == Addr::Tcp(addr(2)) {
@@ -169,6 +172,12 @@ impl Lab {
         } else {
             self.client(Input::Datagram { from: datagram.from, to: datagram.to, bytes: &datagram.bytes });
         }
+    }
+
+    fn is_unheard(&self, bytes: &[u8]) -> bool {
+        let message = Message::read(bytes).unwrap();
+        let subscriber = message.avps.get(AvpCode::USER_NAME);
+        message.header.is_request() && subscriber.is_some() && subscriber == self.unheard.map(str::as_bytes)
     }
 
     /// Advances to the client's deadline.
@@ -330,6 +339,73 @@ fn a_quiet_connection_is_watched() {
     lab.lose = 0..usize::MAX;
     (0..4).for_each(|_| lab.tick());
     assert_eq!(lab.events, [client::Event::Down]);
+}
+
+/// Everybody else's questions are answered: those asked before, those asked meanwhile, and those asked later on the same stream.
+#[test]
+fn a_question_without_an_answer_fails_alone() {
+    let mut lab = Lab::new();
+    lab.ask(1, "5", Wanted::Aka, 1);
+    assert!(lab.answer().is_ok());
+    lab.unheard = Some("6");
+    lab.ask(2, "6", Wanted::Aka, 1);
+    lab.tick();
+    // The first attempt of this one is lost: it still waits when the other one is over.
+    lab.lose = lab.carried.len()..lab.carried.len() + 1;
+    lab.now += Duration::from_secs(1);
+    lab.ask(3, "5", Wanted::Aka, 1);
+    (0..4).for_each(|_| lab.tick());
+    let answered = |event: &client::Event| match event {
+        client::Event::Answered { id, vectors } => (*id, vectors.clone().map(|vectors| vectors.len())),
+        other => panic!("{other:?}"),
+    };
+    let answers: Vec<_> = lab.events.iter().map(answered).collect();
+    assert_eq!(answers, [(3, Ok(1)), (2, Err(Refusal::NoAnswer))]);
+    lab.events.clear();
+    lab.ask(4, "5", Wanted::Aka, 1);
+    assert!(lab.answer().is_ok());
+    let connects =
+        lab.commands().iter().filter(|command| **command == command::CAPABILITIES_EXCHANGE).count();
+    assert_eq!((connects, lab.client.outstanding()), (2, 0), "CER and CEA, once");
+}
+
+/// A server of which nothing at all is heard is asked whether it is there, before its watchdog would be due.
+#[test]
+fn a_question_without_an_answer_asks_for_the_server() {
+    for watchdog in [None, Some(Duration::from_secs(30))] {
+        let mut lab = Lab::with(|config| config.watchdog = watchdog);
+        lab.ask(1, "5", Wanted::Aka, 1);
+        assert!(lab.answer().is_ok());
+        lab.now += Duration::from_secs(1);
+        lab.unheard = Some("6");
+        lab.ask(2, "6", Wanted::Aka, 1);
+        (0..3).for_each(|_| lab.tick());
+        assert_eq!(lab.answer(), Err(Refusal::NoAnswer));
+        assert_eq!(lab.now, Time::ZERO + Duration::from_secs(7));
+        let asked = lab.commands().into_iter().filter(|command| *command == command::DEVICE_WATCHDOG);
+        assert_eq!((asked.count(), lab.events.len()), (2, 0), "it is there");
+        lab.lose = 0..usize::MAX;
+        lab.ask(3, "5", Wanted::Aka, 1);
+        (0..3).for_each(|_| lab.tick());
+        assert_eq!(lab.answer(), Err(Refusal::NoAnswer));
+        (0..3).for_each(|_| lab.tick());
+        assert_eq!(lab.events, [client::Event::Down]);
+        assert_eq!((lab.now, lab.client.deadline()), (Time::ZERO + Duration::from_secs(19), None));
+    }
+}
+
+/// Questions do not put the watchdog off: answers do.
+#[test]
+fn a_server_that_leaves_every_question_unanswered_is_watched() {
+    let mut lab = Lab::with(|config| config.answer_within = Duration::from_secs(40));
+    lab.ask(1, "5", Wanted::Aka, 1);
+    assert!(lab.answer().is_ok());
+    lab.unheard = Some("6");
+    lab.now += Duration::from_secs(1);
+    lab.ask(2, "6", Wanted::Aka, 1);
+    lab.tick();
+    assert_eq!(lab.now, Time::ZERO + Duration::from_secs(30));
+    assert_eq!(lab.commands().last(), Some(&command::DEVICE_WATCHDOG));
 }
 
 #[test]

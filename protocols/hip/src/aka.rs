@@ -20,6 +20,8 @@
 //!
 //! * The keys of the SAs, and those of HIP from the last packet on, come of CKDF over Kij, I_NONCE, x, y and KASME: so the last
 //!   packet proves to the device that the gateway has KASME.
+//! * RES proves to the gateway that a card was asked, not that it is the device's: somebody may have passed the challenge on. The
+//!   first packet of the device under the new keys, of ESP or of HIP, proves that it has KASME, and who subscribes.
 //! * AUTS in AKA_RESPONSE has the gateway ask the HSS once more; an UPDATE with SEQ, ACK and the new challenge answers it, and
 //!   the response to that is the last.
 //! * A device that does not believe the network, a wrong RES, and an HSS without a vector end the exchange with a NOTIFY of
@@ -426,7 +428,7 @@ impl AwaitsResponse {
         Ok((id, Response::read(inner.contents).map_err(|error| error.field)?))
     }
 
-    /// The subscription is proved: the last packet, under the new keys, and the SAs.
+    /// RES is right: the last packet, under the new keys, and the SAs.
     fn believe(self, (packet, id): (&Packet<'_>, u32), core: &mut Core, env: &mut Env<'_, '_>) -> State {
         let bound = bind(&self.pair, &self.vector.key, &self.proved.protection, core, env.cx.crypto);
         let Some((mut protection, keymat)) = bound else { return core.fails(Reason::Internal, env) };

@@ -380,8 +380,9 @@ impl Association {
         let now = env.now();
         self.core.heard = now;
         // RFC 7401 §4.4.3: data that comes ends R2-SENT.
-        self.with_established(env, |mut sa, _, _| {
+        self.with_established(env, |mut sa, core, env| {
             sa.r2 = None;
+            sa.prove_subscriber(core, env);
             State::Established(sa)
         });
     }
@@ -415,7 +416,7 @@ impl Association {
 pub(crate) fn up(
     core: &mut Core,
     (standing, child): (Standing, ChildSa),
-    (r2, subscriber): (Option<(Repeat, Time)>, Option<Vec<u8>>),
+    (r2, claimed): (Option<(Repeat, Time)>, Option<Vec<u8>>),
     env: &mut Env<'_, '_>,
 ) -> State {
     core.heard = env.now();
@@ -425,12 +426,18 @@ pub(crate) fn up(
         local: core.local,
         peer: core.peer,
         remote: core.route.remote,
-        subscriber,
     };
     env.emit(Event::Established(Box::new(established)));
     child.reveal(env.cx.trace);
     env.emit(Event::ChildUp(core.id, Box::new(child)));
     let unused_after = env.shared.config.unused_after;
     let keepalive = Keepalive::of(core, env);
-    State::Established(Box::new(Established { standing, r2, since: env.now(), unused_after, keepalive }))
+    State::Established(Box::new(Established {
+        standing,
+        r2,
+        since: env.now(),
+        unused_after,
+        keepalive,
+        claimed,
+    }))
 }

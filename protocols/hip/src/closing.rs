@@ -81,13 +81,14 @@ fn closed(packet: &Packet<'_>, answer: Outgoing, env: &Env<'_, '_>) -> State {
 impl Established {
     /// CLOSE of the peer.
     pub(crate) fn on_close_packet(
-        self: Box<Self>,
+        mut self: Box<Self>,
         core: &mut Core,
         packet: &Packet<'_>,
         env: &mut Env<'_, '_>,
     ) -> State {
         let keys = (&self.standing.protection, &self.standing.peer);
         let Some(answer) = acknowledge(keys, core, packet, env) else { return State::Established(self) };
+        self.prove_subscriber(core, env);
         self.standing.down(core, env);
         env.emit(Event::Closed(core.id, Reason::Closed));
         closed(packet, answer, env)

@@ -108,6 +108,8 @@ pub struct Puzzles {
     /// Responder: solutions are remembered for their lifetime, so that none is used twice; with so many of them others are
     /// refused.
     pub solutions_max: usize,
+    /// Responder: a solution pays for so many I2s that are not believed, each of which costs a key agreement, and for no more.
+    pub broken_max: u8,
 }
 
 impl Puzzles {
@@ -131,6 +133,7 @@ impl Default for Puzzles {
             unproved_difficulty_bits_max: 16,
             lifetime_log2_s: 7,
             solutions_max: 1 << 20,
+            broken_max: 2,
         }
     }
 }
@@ -182,6 +185,12 @@ pub struct Limits {
     /// Questions to the HSS in a second that come of one address, in IPv6 of one /64, whatever became of those before. None: as
     /// many as there are I2s.
     pub questions_per_second_max: Option<u32>,
+    /// I2s of one address, in IPv6 of one /64, that solve their puzzles and are not believed: after so many within the lifetime of
+    /// a puzzle the address gets no more key agreements until that is over.
+    pub broken_per_address_max: u32,
+    /// NOTIFYs in a second to one address, in IPv6 to one /64, that refuse what came from there. None: as many as there is to
+    /// refuse.
+    pub refusals_per_second_max: Option<u32>,
 }
 
 impl Default for Limits {
@@ -194,6 +203,8 @@ impl Default for Limits {
             unproved_per_address_max: 64,
             unproved_lifetime: Duration::from_secs(30),
             questions_per_second_max: Some(64),
+            broken_per_address_max: 256,
+            refusals_per_second_max: Some(16),
         }
     }
 }

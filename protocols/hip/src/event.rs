@@ -34,7 +34,7 @@ pub enum Command {
     Rekey(AssociationId),
     /// We are at another address now (RFC 8046).
     Readdress(AssociationId, Addr),
-    /// The SAs carried traffic of the peer.
+    /// The SAs carried traffic of the peer, which its keys protect. The first packet is news; after that, now and then.
     Heard(AssociationId),
     /// End an association.
     Close(AssociationId),
@@ -71,7 +71,7 @@ pub struct Answer {
 /// What an endpoint tells.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Event {
-    /// An association is up, and both sides are authenticated.
+    /// An association is up, and both Host Identities are proved.
     Established(Box<Established>),
     /// A pair of SAs can be used.
     ChildUp(AssociationId, Box<ChildSa>),
@@ -92,11 +92,14 @@ pub enum Event {
     PeerMoved(AssociationId, Addr),
     /// The peer tells something that nothing has proved.
     Notified(AssociationId, NotifyType),
+    /// Responder: the peer has shown that it has the key of the vector. Who subscribes is known from here on, and not before: a right
+    /// RES may be somebody else's, who was asked for it.
+    SubscriberProved(AssociationId, Vec<u8>),
     /// Responder: a subscriber wants to prove itself; the answer is [`Command::Vector`].
     VectorWanted {
         /// The association, not established yet.
         association: AssociationId,
-        /// Who subscribes.
+        /// Who the initiator says subscribes.
         subscriber: Vec<u8>,
         /// RAND and AUTS, if the card wants another sequence number.
         resynchronise: Option<([u8; 16], [u8; 14])>,
@@ -122,8 +125,6 @@ pub struct Established {
     pub peer: Hit,
     /// Where the peer is.
     pub remote: Addr,
-    /// Responder: who subscribes, as AKA proved it.
-    pub subscriber: Option<Vec<u8>>,
 }
 
 /// A pair of ESP SAs in BEET mode, with keys (RFC 7402 §3.1).

@@ -10,7 +10,7 @@ use crate::number::ParameterType;
 /// What is overlooked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Leniency {
-    /// Parameters are not in ascending order of their types (RFC 7401 §5.2.1).
+    /// Parameters are not in ascending order of their types (RFC 7401 §5.2.1); but what a MAC or a signature covers is before it.
     pub any_order: bool,
     /// A puzzle hashes the responder's HIT before the initiator's (RFC 7401 §4.1.2 has it the other way round).
     pub swapped_puzzle: bool,

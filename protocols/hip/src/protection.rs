@@ -13,7 +13,7 @@ use crate::puzzle::PuzzleFunction;
 use crate::wire::encrypted::Encrypted;
 use crate::wire::parameter::write_parameter;
 use crate::wire::signature::Signature;
-use crate::wire::{Builder, Packet};
+use crate::wire::{Builder, Packet, Parameter, Scope};
 
 /// Which exchange two hosts have, as the responder's HIT decides (RFC 7401 §5.2.10, draft-ietf-hip-dex-24 §5.2.4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -165,6 +165,9 @@ impl Protection {
         crypto: &mut dyn Crypto,
     ) -> Result<(), Doubt> {
         let parameter = packet.one(kind, "HIP_MAC").map_err(|_| "no HIP_MAC")?;
+        if !packet.has_covered(&parameter) {
+            return Err("parameter behind HIP_MAC");
+        }
         let mut scope = packet.scope(parameter.begins);
         if !and.is_empty() {
             scope = scope.and(and);
@@ -318,7 +321,7 @@ fn check_signature(
 ) -> Result<(), Doubt> {
     let parameter = packet.one(kind, "HIP_SIGNATURE").map_err(|_| "no HIP_SIGNATURE")?;
     let scope = packet.scope(parameter.begins);
-    verify(parameter.contents, &scope, peer, crypto)
+    verify(packet, (&parameter, &scope), peer, crypto)
 }
 
 /// Checks the signature of an R1.
@@ -333,16 +336,20 @@ pub(crate) fn check_r1(
     let contents = puzzle.begins + crate::wire::parameter::PREFIX_LEN;
     let (opaque, end) = (contents + crate::wire::puzzle::OPAQUE_AT, contents + puzzle.bytes().len());
     let scope = packet.scope(parameter.begins).without_puzzle(opaque, end);
-    verify(parameter.contents, &scope, peer, crypto)
+    verify(packet, (&parameter, &scope), peer, crypto)
 }
 
+/// Checks a signature over a scope of its packet.
 fn verify(
-    contents: keytoll_net::wire::Reader<'_>,
-    scope: &crate::wire::Scope<'_>,
+    packet: &Packet<'_>,
+    (parameter, scope): (&Parameter<'_>, &Scope<'_>),
     peer: &PeerIdentity,
     crypto: &mut dyn Crypto,
 ) -> Result<(), Doubt> {
-    let signature = Signature::read(contents).map_err(|_| "malformed signature")?;
+    if !packet.has_covered(parameter) {
+        return Err("parameter behind a signature");
+    }
+    let signature = Signature::read(parameter.contents).map_err(|_| "malformed signature")?;
     if !matches!(peer, PeerIdentity::Verifying { algorithm, .. } if *algorithm == signature.algorithm) {
         return Err("signature of another algorithm");
     }

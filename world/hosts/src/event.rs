@@ -46,6 +46,13 @@ pub enum Event {
     TrafficEnded,
     /// Device and gateway: a peer is authenticated.
     Established(Established),
+    /// Gateway: who subscribes at the other end of a session whose peer is authenticated otherwise; proved, not claimed.
+    SubscriberProved {
+        /// The session.
+        session: SessionId,
+        /// The subscriber's name.
+        subscriber: Vec<u8>,
+    },
     /// Device and gateway: a session was rekeyed and has another id, which now owns its child SAs.
     Rekeyed {
         /// The session that is being closed.

@@ -55,6 +55,9 @@ impl Happening {
             Event::Established(established) => Self::new("established")
                 .session(naming, established.session)
                 .described(established.details.fields()),
+            Event::SubscriberProved { session, subscriber } => {
+                Self::new("subscriber-proved").session(naming, *session).with("subscriber", text(subscriber))
+            }
             Event::Rekeyed { old, new } => {
                 Self::new("rekeyed").session(naming, *new).with(naming.old_field, shown((naming.text)(*old)))
             }

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 /// An event: its name, its required fields, its optional fields.
 type Event = (&'static str, &'static [&'static str], &'static [&'static str]);
 
-const EVENTS: [Event; 18] = [
+const EVENTS: [Event; 19] = [
     ("listening", &["addresses", "unix_s"], &["identity"]),
     (
         "established",
@@ -19,7 +19,6 @@ const EVENTS: [Event; 18] = [
             "peer",
             "claimed",
             "identity",
-            "subscriber",
             "address",
             "auth_lifetime_s",
         ],
@@ -34,6 +33,7 @@ const EVENTS: [Event; 18] = [
         &["inbound_spi", "outbound_spi", "suite", "encapsulated", "old_spi"],
         &["spi", "association", "local", "remote"],
     ),
+    ("subscriber-proved", &["association", "subscriber"], &[]),
     ("child-down", &["inbound_spi"], &[]),
     ("usable", &[], &[]),
     ("echo-reply", &[], &[]),

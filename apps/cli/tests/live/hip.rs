@@ -155,7 +155,13 @@ fn a_subscription_is_proved_and_nobody_tells_a_secret() {
         assert_eq!(connected.status.code(), Some(0), "{aka}: {told}{logged}\n{}", gw.log());
         assert!(told.contains("6 messages"), "{told}");
         assert_eq!(hss.expect("answered")["imsi"], "001010000000001");
-        assert_eq!(gw.expect("established")["subscriber"], "001010000000001");
+        let up = gw.expect("established");
+        assert_eq!(up.get("subscriber"), None, "a right RES alone proves nobody");
+        let proved = gw.expect("subscriber-proved");
+        assert_eq!(
+            (&proved["subscriber"], &proved["association"]),
+            (&"001010000000001".into(), &up["association"])
+        );
         let everything = [told, logged, &gw.log(), &hss.log()].concat();
         for secret in [CARD_K, CARD_OPC] {
             assert!(!shows(&everything, secret.as_bytes()), "{secret} in\n{everything}");

@@ -47,6 +47,8 @@ pub(crate) struct Established {
     pub(crate) unused_after: Option<Duration>,
     /// In UDP, unless the configuration wants none.
     pub(crate) keepalive: Option<Keepalive>,
+    /// Responder: who the peer says subscribes. RES was right, but nothing has come under the keys that KASME is bound into.
+    pub(crate) claimed: Option<Vec<u8>>,
 }
 
 /// What keeps NATs between both hosts awake. RFC 9028 §4.10: both sides send it, whether there are any or not.
@@ -249,6 +251,13 @@ impl Established {
 
     fn unused_at(&self, core: &Core) -> Option<(Time, &'static str)> {
         self.unused_after.map(|after| (core.heard + after, "unused"))
+    }
+
+    /// Something has come under the keys of the association: whoever has them has KASME.
+    pub(crate) fn prove_subscriber(&mut self, core: &Core, env: &mut Env<'_, '_>) {
+        if let Some(subscriber) = self.claimed.take() {
+            env.emit(Event::SubscriberProved(core.id, subscriber));
+        }
     }
 
     // RFC 9028 §5.3: nobody acts on it, so it is signed by nobody: a gateway would sign for every peer every few seconds.

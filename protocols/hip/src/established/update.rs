@@ -133,6 +133,7 @@ impl Established {
             env.discard(doubt);
             return State::Established(self);
         }
+        self.prove_subscriber(core, env);
         // RFC 7401 §4.4.3: an UPDATE ends R2-SENT. It carries no data: new keys alone do not keep an association in use.
         self.r2 = None;
         let heard = Heard::read(packet).map_err(|error| error.field);

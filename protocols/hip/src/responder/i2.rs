@@ -12,7 +12,7 @@ use crate::hit::Hit;
 use crate::identity::PeerIdentity;
 use crate::initiator::r1::hit_of;
 use crate::number::{HitSuite, NotifyType};
-use crate::outgoing::{Outgoing, Route, notify};
+use crate::outgoing::{Outgoing, Route};
 use crate::phase;
 use crate::protection::{Doubt, Exchange};
 use crate::responder::r1::Solved;
@@ -117,13 +117,17 @@ impl Endpoint {
         };
         match verified {
             Ok(verified) => self.accept(verified, &asked, (packet, route), cx),
-            // RFC 7401 §6.9.1: once the puzzle is solved, the error is reported.
-            Err(doubt) => {
-                env.discard(doubt);
-                let kind = NotifyType::named(doubt).unwrap_or(NotifyType::INVALID_SYNTAX);
-                notify((responder, initiator), kind, route, &mut env);
-            }
+            Err(doubt) => self.on_broken(doubt, &asked, route, cx),
         }
+    }
+
+    // RFC 7401 §6.9.1: once the puzzle is solved, the error is reported.
+    /// The puzzle is solved, and the rest is not believed.
+    fn on_broken(&mut self, doubt: Doubt, asked: &Asked, route: Route, cx: &mut Ctx<'_>) {
+        cx.discard(crate::names::HIP, doubt);
+        self.responder.count_broken(&asked.solved, route.remote.ip(), cx.now);
+        let kind = NotifyType::named(doubt).unwrap_or(NotifyType::INVALID_SYNTAX);
+        self.refuse((asked.responder, asked.initiator), kind, route, cx);
     }
 
     /// Everything that can be looked at without a key agreement.
@@ -144,9 +148,10 @@ impl Endpoint {
         let (now, at) = (env.now(), route.remote.ip());
         let limits = &env.shared.config.limits;
         let asks = exchange.is_diet() && env.shared.config.aka == Aka::Required;
+        let broken_max = limits.broken_per_address_max;
         let may_ask = !asks || self.responder.can_ask(at, limits.questions_per_second_max, now);
         if !self.has_room((responder, initiator), (exchange, at))
-            || !self.responder.can_spend(now)
+            || !self.responder.can_spend(at, broken_max, now)
             || !may_ask
         {
             return Err("RESPONDER_BUSY_PLEASE_RETRY");
@@ -176,7 +181,7 @@ impl Endpoint {
         cx: &mut Ctx<'_>,
     ) {
         let key = Key::new(asked.responder, asked.initiator);
-        self.responder.spend(&asked.solved, cx.now);
+        self.responder.spend(&asked.solved);
         let id = self.make_room(key, cx);
         let core = Core {
             id,

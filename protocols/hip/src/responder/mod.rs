@@ -12,6 +12,7 @@ mod i2;
 mod origins;
 mod r1;
 mod rate;
+mod solutions;
 
 pub(crate) use origins::Origins;
 pub(crate) use r1::Responder;

@@ -1,6 +1,6 @@
 //! I1 and R1. RFC 7401 §4.1.1 (puzzles), §5.3.2, §6.7; draft-ietf-hip-dex-24 §5.3.2, §6.5.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use keytoll_crypto_api::{KeyPair, Rng, about};
@@ -17,6 +17,7 @@ use crate::outgoing::{Outgoing, Route, notify};
 use crate::protection::{self, Exchange};
 use crate::puzzle::Question;
 use crate::responder::rate::Rate;
+use crate::responder::solutions::Solutions;
 use crate::wire::header::{HEADER_LEN, RECEIVER_AT};
 use crate::wire::key_exchange::DiffieHellman;
 use crate::wire::parameter::PREFIX_LEN;
@@ -32,10 +33,11 @@ pub(crate) struct Responder {
     rate: Rate,
     /// Questions to the HSS.
     questions: Rate,
+    /// NOTIFYs that nothing protects.
+    refusals: Rate,
     /// By identity and group: the R1s of this generation and of the one before.
     made: BTreeMap<(usize, GroupId), Vec<Made>>,
-    /// #J of solutions that an association has come of, by their generation.
-    used: BTreeSet<(u64, Vec<u8>)>,
+    solutions: Solutions,
 }
 
 /// An R1 in which receiver and puzzle are still zero.
@@ -62,9 +64,10 @@ pub(crate) struct Solved {
 /// How long R1 counts, as the wire has it (RFC 7401 §5.2.4: 2^(value − 32) seconds).
 const LIFETIME_OF_ONE_SECOND: u8 = 32;
 
-/// Counters of R1s, and of questions to the HSS, by address.
+/// Counters of R1s, of questions to the HSS, and of NOTIFYs, by address.
 const R1_COUNTERS: usize = 4096;
 const QUESTION_COUNTERS: usize = 1024;
+const REFUSAL_COUNTERS: usize = 1024;
 
 impl Responder {
     pub(crate) fn new(config: &Config, rng: &mut Rng) -> Self {
@@ -74,8 +77,15 @@ impl Responder {
             ..config.puzzle
         };
         let key = rng.u64();
-        let (rate, questions) = (Rate::new(R1_COUNTERS, key), Rate::new(QUESTION_COUNTERS, key));
-        Self { secret: rng.bytes(), puzzles, rate, questions, made: BTreeMap::new(), used: BTreeSet::new() }
+        Self {
+            secret: rng.bytes(),
+            puzzles,
+            rate: Rate::new(R1_COUNTERS, key),
+            questions: Rate::new(QUESTION_COUNTERS, key),
+            refusals: Rate::new(REFUSAL_COUNTERS, key),
+            made: BTreeMap::new(),
+            solutions: Solutions::default(),
+        }
     }
 
     /// Which generation it is now, counted from 1.
@@ -144,7 +154,7 @@ impl Responder {
         env.transmit_once(route, packet);
     }
 
-    // RFC 7401 §6.9: the puzzle was ours, is not too old, and is solved; a solution counts once.
+    // RFC 7401 §6.9: the puzzle was ours, is not too old, and is solved; a solution counts for one association.
     /// Checks SOLUTION.
     pub(crate) fn check(
         &self,
@@ -166,9 +176,7 @@ impl Responder {
         }
         let solved =
             Solved { generation, random: solution.random.to_vec(), solution: solution.solution.to_vec() };
-        if self.used.contains(&(generation, solved.solution.clone())) {
-            return Err("solution used before");
-        }
+        self.solutions.pays(&solved, self.puzzles.broken_max)?;
         let (initiator, responder) = env.shared.config.leniency.hashed(initiator, responder);
         let question = Question {
             function: exchange.puzzle(),
@@ -182,11 +190,12 @@ impl Responder {
         if is_solved { Ok(solved) } else { Err("puzzle not solved") }
     }
 
-    /// Whether another solution can be remembered: one that is not could be used again.
-    pub(crate) fn can_spend(&mut self, now: Time) -> bool {
-        let oldest = self.generation(now) - 1;
-        self.used.len() < self.puzzles.solutions_max
-            || self.used.first().is_some_and(|(generation, _)| *generation < oldest)
+    /// Whether another solution of this address can be remembered: one that is not could be used again.
+    pub(crate) fn can_spend(&mut self, at: Option<IpAddr>, broken_max: u32, now: Time) -> bool {
+        let generation = self.generation(now);
+        self.solutions.forget(generation);
+        let has_room = self.solutions.count() < self.puzzles.solutions_max;
+        has_room && self.solutions.broken_of(at, generation) < broken_max
     }
 
     /// Whether the address may cause another question to the HSS.
@@ -194,13 +203,19 @@ impl Responder {
         max.is_none_or(|max| self.questions.allows(at, max, now))
     }
 
+    /// Whether the address may be told once more that it is refused.
+    pub(crate) fn can_refuse(&mut self, at: Option<IpAddr>, max: Option<u32>, now: Time) -> bool {
+        max.is_none_or(|max| self.refusals.allows(at, max, now))
+    }
+
     /// An association has come of a solution.
-    pub(crate) fn spend(&mut self, solved: &Solved, now: Time) {
-        let oldest = self.generation(now) - 1;
-        while self.used.first().is_some_and(|(generation, _)| *generation < oldest) {
-            self.used.pop_first();
-        }
-        self.used.insert((solved.generation, solved.solution.clone()));
+    pub(crate) fn spend(&mut self, solved: &Solved) {
+        self.solutions.spend(solved);
+    }
+
+    /// An I2 that came from there was not believed, though its puzzle is solved.
+    pub(crate) fn count_broken(&mut self, solved: &Solved, at: Option<IpAddr>, now: Time) {
+        self.solutions.count_broken(solved, at, self.generation(now));
     }
 }
 
@@ -281,7 +296,7 @@ impl Endpoint {
         if !env.shared.config.admits.has(sender) {
             env.discard("BLOCKED_BY_POLICY");
             let from = env.identity(index).hit();
-            return notify((from, sender), NotifyType::BLOCKED_BY_POLICY, route, &mut env);
+            return self.refuse((from, sender), NotifyType::BLOCKED_BY_POLICY, route, cx);
         }
         // RFC 7401 §6.7: of two hosts that begin at once the one with the smaller HIT is the initiator.
         let ours = self.by_hits.get(&Key::new(receiver, sender)).and_then(|id| self.associations.get(id));
@@ -296,6 +311,16 @@ impl Endpoint {
         // RFC 7401 §6.7: without a common group it is any of ours.
         let Some(group) = best.or(groups.first().copied()) else { return env.discard("no group") };
         self.responder.answer((index, group), (sender, route), &mut env);
+    }
+
+    // RFC 7401 §6.7, §6.9.1: anybody can be named as the sender of I1, and nobody is to get NOTIFYs without end for what others
+    // send in its name.
+    /// Tells a host that it is refused, unless it was told so often enough.
+    pub(crate) fn refuse(&mut self, ends: (Hit, Hit), kind: NotifyType, route: Route, cx: &mut Ctx<'_>) {
+        let max = self.shared.config.limits.refusals_per_second_max;
+        if self.responder.can_refuse(route.remote.ip(), max, cx.now) {
+            notify(ends, kind, route, &mut Env { shared: &mut self.shared, cx });
+        }
     }
 }
 

@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
+use super::hostile::sum;
 use super::world::{A, B, Subscription, World, diet_pair};
 use crate::config::{Aka, Config};
-use crate::event::{Event, Reason};
+use crate::event::{AssociationId, Command, Event, Reason};
 use crate::identity::DietVariant;
 use crate::number::NotifyType;
 
@@ -30,12 +31,56 @@ fn a_subscription_is_proved_in_six_packets() {
         let world = run(Subscription::Good, variant);
         assert_eq!(world.ladder(), "a I1, b R1, a I2, b R2, a UPDATE, b UPDATE");
         world.assert_agreement(A, B);
-        let subscriber = world.hosts[B].events.iter().find_map(|event| match event {
-            Event::Established(up) => up.subscriber.clone(),
-            _ => None,
-        });
-        assert_eq!(subscriber.as_deref(), Some(&b"001010123456789"[..]));
     }
+}
+
+/// The subscribers that the gateway knows, with their associations.
+fn proved(world: &World) -> Vec<(AssociationId, &[u8])> {
+    let events = world.hosts[B].events.iter();
+    events
+        .filter_map(|event| match event {
+            Event::SubscriberProved(id, subscriber) => Some((*id, &subscriber[..])),
+            _ => None,
+        })
+        .collect()
+}
+
+/// Whatever comes first under the keys of the association: a packet of ESP, of which the owner tells, UPDATE or CLOSE.
+#[test]
+fn a_subscriber_is_who_has_shown_the_key() {
+    type Say = fn(&mut World);
+    let heard: Say = |world| world.command(B, Command::Heard(world.association(B)));
+    let rekey: Say = |world| world.command(A, Command::Rekey(world.association(A)));
+    let close: Say = |world| world.command(A, Command::Close(world.association(A)));
+    for say in [heard, rekey, close] {
+        let mut world = run(Subscription::Good, DietVariant::Draft24);
+        assert_eq!(proved(&world), [], "RES alone may be anybody's");
+        let id = world.association(B);
+        for _ in 0..2 {
+            say(&mut world);
+            world.run_a_while();
+        }
+        assert_eq!(proved(&world), [(id, &b"001010123456789"[..])], "once");
+    }
+}
+
+/// A device without the card of the subscriber that it names passes the challenge on to somebody who has it, and RES back.
+#[test]
+fn a_relayed_res_proves_no_subscriber() {
+    let mut world = run(Subscription::WrongKey, DietVariant::Draft24);
+    assert_eq!(world.children(B).len(), 1, "the gateway has seen a right RES");
+    let update = world.sent[4].clone();
+    let mut other = update.clone();
+    let last = other.bytes.len() - 1;
+    other.bytes[last] ^= 1;
+    sum(&mut other);
+    for packet in [&update, &other] {
+        world.inject(packet);
+    }
+    world.run(Duration::from_secs(60 * 60));
+    assert_eq!(proved(&world), []);
+    assert_eq!(world.children(A).len(), 0);
+    world.assert_nothing_is_kept();
 }
 
 #[test]
@@ -54,7 +99,7 @@ fn after_a_second_challenge_updates_go_on() {
             let mut world = run(subscription, DietVariant::Draft24);
             world.sent.clear();
             let id = world.association(host);
-            world.command(host, crate::event::Command::Rekey(id));
+            world.command(host, Command::Rekey(id));
             world.run_a_while();
             assert_eq!(world.sent.len(), 3, "{subscription:?} {:?}", world.discards(1 - host));
             world.assert_agreement(A, B);

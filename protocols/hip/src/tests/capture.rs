@@ -55,6 +55,7 @@ fn identity(packet: &Packet<'_>) -> PeerIdentity {
 /// The signature of a packet, over all before it, the puzzle's variable part excepted in R1.
 fn assert_signature(packet: &Packet<'_>, kind: ParameterType, peer: &PeerIdentity) {
     let parameter = packet.one(kind, "signature").unwrap();
+    assert!(packet.has_covered(&parameter), "what is not in order is at least before it");
     let mut scope = packet.scope(parameter.begins);
     if packet.header.packet_type == PacketType::R1 {
         let puzzle = packet.one(ParameterType::PUZZLE, "PUZZLE").unwrap();

@@ -2,11 +2,15 @@
 
 use std::time::Duration;
 
+use keytoll_engine::Datagram;
+
+use super::hostile::{stopped_before, sum};
 use super::world::*;
 use crate::config::{Config, Puzzles};
 use crate::event::{Command, Reason};
+use crate::identity::DietVariant;
 use crate::leniency::Leniency;
-use crate::number::ParameterType;
+use crate::number::{PacketType, ParameterType};
 use crate::wire::Packet;
 
 /// Long enough that every host has given up.
@@ -60,7 +64,7 @@ fn a_puzzle_over_swapped_hits() {
 #[test]
 fn integrity_keys_the_other_way_round() {
     let leniency = Leniency { swapped_integrity_keys: true, ..Leniency::NONE };
-    check(leniency, "HIP_MAC_FAILED", "");
+    check(leniency, "HIP_MAC_FAILED, solution of too many broken I2s", "");
 }
 
 #[test]
@@ -73,6 +77,50 @@ fn r2_with_the_signature_of_r1() {
 fn a_reader_of_any_order_writes_in_the_right_one() {
     let leniency = Leniency { any_order: true, ..Leniency::NONE };
     check(leniency, "", "");
+}
+
+/// The packet with a parameter at its end, where whoever is on the way can put one.
+fn with_appended(packet: &Datagram, kind: ParameterType) -> Datagram {
+    let mut more = packet.clone();
+    more.bytes.extend_from_slice(&kind.0.to_be_bytes());
+    more.bytes.extend_from_slice(&[0, 4, 1, 2, 3, 4]);
+    more.bytes[1] += 1;
+    sum(&mut more);
+    more
+}
+
+/// What is behind HIP_MAC or a signature is nobody's, whatever its type: it is not taken for something that they cover.
+#[test]
+fn a_reader_of_any_order_believes_nothing_behind_a_mac() {
+    let any_order = |config| Config { leniency: Leniency { any_order: true, ..Leniency::NONE }, ..config };
+    let (mac, signature) = ("parameter behind HIP_MAC", "parameter behind a signature");
+    for (configs, of_r1) in [
+        (base_pair(), Some(signature)),
+        (diet_pair(DietVariant::Draft24), None),
+        (diet_pair(DietVariant::Prototype), None),
+    ] {
+        for (packet_type, reader, why) in
+            [(PacketType::R1, A, of_r1), (PacketType::I2, B, Some(mac)), (PacketType::R2, A, Some(mac))]
+        {
+            let Some(why) = why else { continue };
+            let (mut world, packet) = stopped_before(configs.clone().map(any_order), packet_type);
+            world.fate = Box::new(|_, _| vec![DELAY]);
+            world.inject(&with_appended(&packet, ParameterType::ECHO_REQUEST_SIGNED));
+            assert_eq!(world.discards(reader), [why], "{packet_type:?}");
+            world.inject(&packet);
+            world.run_a_while();
+            world.assert_agreement(A, B);
+        }
+        let mut world = World::new(configs.map(any_order), 1);
+        world.initiate(A, B);
+        world.run_a_while();
+        world.fate = Box::new(|_, _| vec![]);
+        world.command(A, Command::Rekey(world.association(A)));
+        let update = world.sent.last().unwrap().clone();
+        let sent = world.sent.len();
+        world.inject(&with_appended(&update, ParameterType::ECHO_REQUEST_SIGNED));
+        assert_eq!((world.discards(B), world.sent.len()), (vec![mac], sent));
+    }
 }
 
 #[test]

@@ -6,11 +6,12 @@ use keytoll_crypto::Real;
 use keytoll_crypto_api::algorithm::KeyKind;
 use keytoll_engine::Datagram;
 
-use super::hostile::{contents, read, stopped_before, sum};
+use super::hostile::{NoSignatures, contents, read, stopped_before, sum};
 use super::world::{A, B, World, address, base_pair, config, diet_pair, signing};
 use crate::association::State;
-use crate::config::{Config, Limits, Puzzles};
+use crate::config::{Admits, Config, Limits, Puzzles};
 use crate::event::{Command, Event, Reason};
+use crate::hit::Hit;
 use crate::identity::DietVariant;
 use crate::names::HIP;
 use crate::number::{NotifyType, PacketType, ParameterType};
@@ -233,4 +234,110 @@ fn an_association_without_traffic_has_an_end_by_default() {
     world.run(Duration::from_secs(20 * 60));
     assert!(world.hosts[B].events.iter().any(|event| matches!(event, Event::Closed(..))));
     world.assert_nothing_is_kept();
+}
+
+/// An I2 that its MAC does not fit.
+fn broken(i2: &Datagram) -> Datagram {
+    let mut broken = i2.clone();
+    broken.bytes[contents(i2, ParameterType::ESP_INFO).end - 1] ^= 1;
+    sum(&mut broken);
+    broken
+}
+
+/// What the responder says to this, without any key agreement or signature.
+fn said_without_work(world: &mut World, packet: &Datagram) -> String {
+    let crypto = std::mem::replace(&mut world.crypto, Box::new(NoSignatures::default()));
+    world.inject(packet);
+    world.crypto = crypto;
+    (*world.discards(B).last().unwrap()).to_owned()
+}
+
+#[test]
+fn a_solution_pays_for_two_broken_i2s() {
+    for configs in [base_pair(), diet_pair(DietVariant::Draft24), diet_pair(DietVariant::Prototype)] {
+        let (mut world, i2) = stopped_before(configs, PacketType::I2);
+        for _ in 0..2 {
+            world.inject(&broken(&i2));
+        }
+        assert_eq!(world.discards(B), ["HIP_MAC_FAILED"; 2]);
+        for packet in [&broken(&i2), &i2] {
+            assert_eq!(said_without_work(&mut world, packet), "solution of too many broken I2s");
+        }
+        assert_eq!(count(&world, PacketType::NOTIFY), 2, "what costs nothing gets no answer");
+        world.fate = Box::new(|_, _| vec![Duration::from_millis(10)]);
+        world.initiate(A, B);
+        world.run_a_while();
+        world.assert_agreement(A, B);
+    }
+}
+
+#[test]
+fn a_broken_i2_in_its_way_does_not_cost_an_initiator_its_solution() {
+    let (mut world, i2) = stopped_before(base_pair(), PacketType::I2);
+    world.inject(&broken(&i2));
+    world.fate = Box::new(|_, _| vec![Duration::from_millis(10)]);
+    world.inject(&i2);
+    world.inject(&i2);
+    world.run_a_while();
+    world.assert_agreement(A, B);
+    assert_eq!(count(&world, PacketType::R2), 2, "what comes again is answered again");
+    world.inject(&broken(&i2));
+    assert_eq!(world.discards(B).last().copied(), Some("solution used before"));
+}
+
+#[test]
+fn an_address_has_so_many_broken_i2s_for_all_its_solutions() {
+    let [a, mut b] = base_pair();
+    b.limits.broken_per_address_max = 3;
+    let (mut world, _) = stopped_before([a, b], PacketType::I2);
+    let fresh = |world: &mut World| {
+        world.initiate(A, B);
+        world.run(Duration::from_millis(100));
+        let i2 = world.sent.iter().rev().find(|sent| sent.bytes[2] == PacketType::I2.0);
+        i2.unwrap().clone()
+    };
+    for _ in 0..3 {
+        let i2 = fresh(&mut world);
+        world.inject(&broken(&i2));
+        assert_eq!(world.discards(B).last().copied(), Some("HIP_MAC_FAILED"));
+    }
+    let i2 = fresh(&mut world);
+    assert_eq!(said_without_work(&mut world, &i2), "RESPONDER_BUSY_PLEASE_RETRY");
+    world.run(Duration::from_secs(128));
+    let i2 = fresh(&mut world);
+    world.inject(&i2);
+    assert_eq!(world.children(B).len(), 1, "the lifetime of the puzzle is over");
+}
+
+#[test]
+fn whoever_is_refused_is_told_so_a_few_times_in_a_second() {
+    let [a, b] = base_pair();
+    let admits = Admits::Hits([Hit([9; 16])].into());
+    let (mut world, i1) = stopped_before([a, Config { admits, ..b }], PacketType::I1);
+    let elsewhere = {
+        let ip = std::net::Ipv4Addr::new(198, 51, 100, 1).into();
+        let mut other = Datagram { from: keytoll_net::Addr::Ip { ip, protocol: 139 }, ..i1.clone() };
+        sum(&mut other);
+        other
+    };
+    let flood = |world: &mut World, packet: &Datagram| {
+        let before = count(world, PacketType::NOTIFY);
+        (0..500).for_each(|_| world.inject(packet));
+        count(world, PacketType::NOTIFY) - before
+    };
+    assert_eq!([flood(&mut world, &i1), flood(&mut world, &elsewhere)], [16, 16]);
+    world.now += Duration::from_secs(1);
+    assert_eq!(flood(&mut world, &i1), 16);
+    assert_eq!(world.discards(B), ["BLOCKED_BY_POLICY"; 1500]);
+}
+
+#[test]
+fn a_broken_i2_is_answered_under_the_same_limit() {
+    let [a, mut b] = base_pair();
+    b.limits.refusals_per_second_max = Some(1);
+    let (mut world, i2) = stopped_before([a, b], PacketType::I2);
+    for _ in 0..2 {
+        world.inject(&broken(&i2));
+    }
+    assert_eq!((world.discards(B).len(), count(&world, PacketType::NOTIFY)), (2, 1));
 }

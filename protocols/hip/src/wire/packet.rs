@@ -87,6 +87,12 @@ impl<'a> Packet<'a> {
         transport_checksum(addresses, IP_PROTOCOL, self.bytes) == 0
     }
 
+    // RFC 7401 §5.2.1: parameters ascend, so that what comes behind a MAC or a signature is known by its type, which is greater.
+    /// Whether a MAC or a signature covers every parameter of a lesser type. Only a reader that overlooks the order meets another.
+    pub fn has_covered(&self, by: &Parameter<'_>) -> bool {
+        self.parameters.iter().all(|parameter| parameter.begins <= by.begins || parameter.kind >= by.kind)
+    }
+
     /// The packet up to a parameter, as MACs and signatures see it: the length ends there and the checksum is zero.
     pub fn scope(&self, end: usize) -> Scope<'a> {
         scope(self.bytes, end)
@@ -206,6 +212,19 @@ mod tests {
         assert_eq!((error.field, error.offset), ("HIP parameter type", 48));
         let lenient = Packet::read(&bytes, Leniency { any_order: true, ..Leniency::NONE }).unwrap();
         assert_eq!(lenient.find(ParameterType::PUZZLE).unwrap().bytes(), [1, 2, 3, 4]);
+    }
+
+    #[test]
+    fn a_mac_covers_what_is_before_it() {
+        let covered = |kinds: &[u16]| {
+            let bytes = packet(kinds);
+            let read = Packet::read(&bytes, Leniency { any_order: true, ..Leniency::NONE }).unwrap();
+            read.has_covered(read.find(ParameterType::HIP_MAC).unwrap())
+        };
+        assert!(covered(&[511, 257, 61505, 61697, 63425]));
+        assert!(covered(&[63425, 61505]));
+        assert!(!covered(&[61505, 257]));
+        assert!(!covered(&[257, 61505, 61697, 511]));
     }
 
     #[test]

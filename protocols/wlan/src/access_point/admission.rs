@@ -1,19 +1,19 @@
 //! Management frames of stations: probes, authentication, association, farewells. 802.11-2020 §11.1.4.3.4, §11.3.4.3, §11.3.5.3.
 
-use keytoll_crypto_api::Secret;
 use keytoll_engine::trace::Protocol;
 use keytoll_engine::{Ctx, Output};
 
 use super::member::Member;
-use super::{AccessPoint, Authenticated, Ended, Event, STRANGER_LIFE};
+use super::{AccessPoint, Authenticated, Ended, Event};
 use crate::MacAddr;
-use crate::bss::{self, Link, Security, elements, rsne_of};
+use crate::bss::{self, Credential, Link, elements, rsne_of};
 use crate::frame::management::{
     Action, AssociationRequest, AssociationResponse, Authentication, Beacon, Farewell, SaQuery,
 };
 use crate::frame::{AuthenticationAlgorithm, ElementId, Elements, Management, ReasonCode, StatusCode};
 use crate::handshake::{Declared, Generation};
-use crate::sae::{self, Pmkid};
+use crate::sae;
+use crate::shared_key::Answered;
 
 /// 100 time units, as everybody has it.
 const BEACON_INTERVAL_TU: u16 = 100;
@@ -61,7 +61,10 @@ impl AccessPoint {
             return self.on_sae(outputs, cx);
         }
         let status = match (request.algorithm, request.sequence) {
-            (AuthenticationAlgorithm::OPEN_SYSTEM, 1) => self.authenticate(station, None, cx),
+            (AuthenticationAlgorithm::OPEN_SYSTEM, 1) => {
+                self.authenticate(station, Credential::None, None, cx);
+                StatusCode::SUCCESS
+            }
             (AuthenticationAlgorithm::OPEN_SYSTEM, _) => StatusCode::TRANSACTION_SEQUENCE_ERROR,
             _ => StatusCode::UNSUPPORTED_AUTH_ALGORITHM,
         };
@@ -70,16 +73,15 @@ impl AccessPoint {
         self.manage(station, &Management::Authentication(answer), cx);
     }
 
-    /// A station authenticates; if there are too many already, the oldest makes room.
-    fn authenticate(&mut self, station: MacAddr, pmk: Option<(Secret, Pmkid)>, cx: &Ctx<'_>) -> StatusCode {
-        let is_full = self.authenticated.len() >= self.config.strangers_max;
-        if is_full && !self.authenticated.contains_key(&station) {
-            let oldest = self.authenticated.iter().min_by_key(|(_, it)| it.until);
-            let oldest = oldest.map(|(&station, _)| station);
-            oldest.and_then(|oldest| self.authenticated.remove(&oldest));
-        }
-        self.authenticated.insert(station, Authenticated { until: cx.now + STRANGER_LIFE, pmk });
-        StatusCode::SUCCESS
+    /// A station has authenticated.
+    pub(super) fn authenticate(
+        &mut self,
+        station: MacAddr,
+        credential: Credential,
+        answered: Option<Answered>,
+        cx: &Ctx<'_>,
+    ) {
+        self.authenticated.insert(station, Authenticated { credential, answered }, cx.now);
     }
 
     pub(super) fn on_sae(&mut self, outputs: Vec<sae::Output>, cx: &mut Ctx<'_>) {
@@ -87,7 +89,7 @@ impl AccessPoint {
             match output {
                 sae::Output::Send(message) => self.manage(message.peer, &bss::sae_frame(&message), cx),
                 sae::Output::Accepted { peer, pmk, pmkid } => {
-                    self.authenticate(peer, Some((pmk, pmkid)), cx);
+                    self.authenticate(peer, Credential::Pmk(pmk, pmkid), None, cx);
                 }
                 sae::Output::Failed { why, .. } => bss::discard(Protocol::MANAGEMENT, &why, cx),
             }
@@ -96,25 +98,23 @@ impl AccessPoint {
 
     /// Makes room for one more station without keys.
     fn make_room(&mut self, cx: &mut Ctx<'_>) {
-        let strangers = self.members.iter().filter(|(_, member)| !member.link.is_member);
-        if strangers.clone().count() < self.config.strangers_max {
+        if self.members.keyless_count() < self.config.strangers_max {
             return;
         }
-        let oldest = strangers.min_by_key(|(_, member)| member.since).map(|(&station, _)| station);
-        if let Some(oldest) = oldest {
+        if let Some(oldest) = self.members.oldest_keyless() {
             self.expel(oldest, ReasonCode::NO_MORE_STAS, Ended::Displaced, cx);
         }
     }
 
     fn on_association(&mut self, station: MacAddr, request: &AssociationRequest<'_>, cx: &mut Ctx<'_>) {
-        let Some(Authenticated { pmk, .. }) = self.authenticated.get(&station) else {
+        let Some(Authenticated { credential, .. }) = self.authenticated.get(station) else {
             // 802.11-2020 §11.3.5.3: it is told that it is not authenticated.
             self.deauthenticate(station, ReasonCode::NOT_AUTHENTICATED, cx);
             return cx.discard(Protocol::MANAGEMENT, "association without authentication");
         };
-        let pmk = pmk.clone();
+        let credential = credential.clone();
         // 802.11-2020 §12.6.8.3: with SAE the station has proved that it knows the password, or there is no PMK.
-        let has_pmk = pmk.is_some() || !self.config.security.has_sae();
+        let has_pmk = matches!(credential, Credential::Pmk(..)) || !self.config.security.has_sae();
         let admitted =
             if has_pmk { self.judge(station, request, cx) } else { Err(StatusCode::INVALID_PMKID) };
         let (status, aid) = match &admitted {
@@ -131,9 +131,9 @@ impl AccessPoint {
         };
         self.manage(station, &Management::AssociationResponse(answer), cx);
         if let Ok(member) = admitted {
-            self.authenticated.remove(&station);
+            self.authenticated.remove(station);
             self.make_room(cx);
-            self.welcome(station, member, pmk, cx);
+            self.welcome(station, member, credential, cx);
         }
     }
 
@@ -160,12 +160,13 @@ impl AccessPoint {
         let declared = [&ours, &request.elements].map(|elements| Declared::of(elements, Generation::Rsn));
         let addresses = [self.air.own, station];
         let terms = self.config.security.rsn().map(|rsn| rsn.terms(addresses, declared, protects_management));
-        let is_open = self.config.security == Security::Open;
+        let is_complete = self.config.security.is_complete_at_association();
         Ok(Member {
             aid: self.free_aid(station).ok_or(StatusCode::DENIED_NO_MORE_STAS)?,
-            link: Link::new((station, self.air.own), protects_management, is_open),
+            link: Link::new((station, self.air.own), protects_management, is_complete),
             terms,
             handshake: None,
+            timer: None,
             since: cx.now,
             query: None,
         })
@@ -174,7 +175,7 @@ impl AccessPoint {
     // 802.11-2020 §11.3.5.3: who has keys that protect management frames does not lose them to a request in the clear: it is
     // asked first whether it still has them.
     fn check_member(&mut self, station: MacAddr, cx: &mut Ctx<'_>) -> Result<(), StatusCode> {
-        let Some(member) = self.members.get_mut(&station) else { return Ok(()) };
+        let Some(member) = self.members.get_mut(station) else { return Ok(()) };
         if !member.link.is_robust_now() {
             return Ok(());
         }
@@ -191,23 +192,23 @@ impl AccessPoint {
 
     /// The number of a station: its own if it has one, else one that nobody has.
     fn free_aid(&self, station: MacAddr) -> Option<u16> {
-        if let Some(member) = self.members.get(&station) {
+        if let Some(member) = self.members.get(station) {
             return Some(member.aid);
         }
         if self.members.len() >= self.config.members_max {
             return None;
         }
-        let taken: std::collections::BTreeSet<u16> = self.members.values().map(|member| member.aid).collect();
+        let taken: std::collections::BTreeSet<u16> = self.members.iter().map(|member| member.aid).collect();
         (1..=2007).find(|aid| !taken.contains(aid))
     }
 
     fn on_farewell(&mut self, station: MacAddr, farewell: &Farewell<'_>) {
-        self.authenticated.remove(&station);
+        self.authenticated.remove(station);
         self.remove(station, Ended::Left(farewell.reason.0));
     }
 
     fn on_sa_query(&mut self, station: MacAddr, query: &SaQuery<'_>, cx: &mut Ctx<'_>) {
-        let Some(member) = self.members.get_mut(&station) else { return };
+        let Some(member) = self.members.get_mut(station) else { return };
         if query.is_response {
             // The station still has its keys: whoever asked to associate was somebody else.
             member.query = member.query.filter(|asked| asked.transaction != query.transaction);
@@ -227,7 +228,7 @@ impl AccessPoint {
         if let Some(sae) = self.sae.as_mut().filter(|_| why != Ended::Anew) {
             sae.forget(station);
         }
-        if self.members.remove(&station).is_some() {
+        if self.members.remove(station) {
             self.out.push_back(Output::Event(Event::Ended(station, why)));
         }
     }

@@ -2,7 +2,8 @@
 
 use keytoll_crypto_api::{Crypto, Rng, Secret};
 
-use crate::bss::{Protected, Rsn, protected};
+use super::Config;
+use crate::bss::{Protected, Rsn, Security, protected, wep_key};
 use crate::cipher::wep::Iv;
 use crate::cipher::{Sender, Side};
 use crate::dot1x::WepKey;
@@ -28,9 +29,13 @@ pub(super) struct Group {
 }
 
 impl Group {
-    pub(super) fn new(rsn: Option<Rsn>, rng: &mut Rng) -> Self {
-        let mut group = Self { rsn, turn: 1, keys: None, sender: None, sent: 0, is_open: rsn.is_none() };
+    pub(super) fn new(config: &Config, rng: &mut Rng) -> Self {
+        let (rsn, is_open) = (config.security.rsn(), config.security == Security::Open);
+        let mut group = Self { rsn, turn: 1, keys: None, sender: None, sent: 0, is_open };
         group.change(rng);
+        if let (Security::SharedKey(cipher), Some(shared)) = (config.security, &config.shared_key) {
+            group.install_wep(cipher, &wep_key(false, shared), rng);
+        }
         group
     }
 
@@ -45,10 +50,9 @@ impl Group {
         (self.keys, self.sent) = (Some(GroupKeys { gtk, igtk }), 0);
     }
 
-    /// The key of dynamic WEP from now on.
+    /// A key of WEP from now on.
     pub(super) fn install_wep(&mut self, cipher: Cipher, key: &WepKey, rng: &mut Rng) {
         self.sender = Sender::new(cipher, &key.key, key.index, Side::Authenticator, Iv::random(rng)).ok();
-        self.is_open = false;
     }
 
     /// What a handshake brings a station: with the IGTK, if its management frames are protected.

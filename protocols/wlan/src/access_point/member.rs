@@ -19,6 +19,8 @@ pub(super) struct Member {
     pub(super) link: Link,
     pub(super) terms: Option<Terms>,
     pub(super) handshake: Option<handshake::Authenticator>,
+    /// The time under which its handshake stands in the table of members.
+    pub(super) timer: Option<Time>,
     /// When it associated.
     pub(super) since: Time,
     /// A query whether it still has its keys, since somebody has asked to associate under its address.

@@ -4,30 +4,38 @@
 //! The EAP server, or the RADIUS client in front of it, is outside: [`Event::Eap`] and [`Command::Eap`] carry EAP. What a
 //! station sends in data frames is [`Event::Packet`]; [`AccessPoint::send`] carries packets to a station.
 //!
-//! Strangers can fill two tables: of stations that are only authenticated, and of those that have no keys yet. Both have a limit
-//! and a short life, and an address has one place in each. In a full table the oldest makes room, so that who goes on at once
+//! Strangers can fill three tables: of stations that have a challenge to answer, of those that are only authenticated, and of those
+//! that have no keys yet. All have a limit and a short life, and an address has one place in each. In a full table the oldest makes room, so that who goes on at once
 //! gets in while others flood.
 
 mod admission;
+mod challenging;
 mod group;
 mod member;
+mod rounds;
 mod securing;
+mod table;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::time::Duration;
 
 use keytoll_crypto_api::{Phase, Rng, Secret, Seed};
 use keytoll_engine::trace::Protocol;
-use keytoll_engine::{Addr, Ctx, Datagram, Deadline, Engine, Input, Output, Time};
+use keytoll_engine::{Addr, Ctx, Datagram, Deadline, Engine, Input, Output};
 
 use crate::MacAddr;
-use crate::bss::{self, Air, BROADCAST, Heard, Security, Ssid, discard, packet_of};
+use crate::bss::{self, Air, BROADCAST, Credential, Heard, Security, Ssid, discard, packet_of, protected};
 use crate::dot1x::{self, AuthenticatorConfig, Eap, WepConfig};
 use crate::frame::header::{Addresses, DataHeader, Header, ManagementHeader};
+use crate::frame::management::subtype;
 use crate::frame::{Flags, Frame, Management, ReasonCode};
-use crate::sae::{Password, Pmkid, Sae};
+use crate::sae::{Password, Sae};
+use crate::shared_key::Answered;
+use crate::{rrkm, shared_key};
+use challenging::Challenged;
 use group::Group;
-use member::Member;
+use rounds::Rounds;
+use table::{Members, Strangers};
 
 /// Data frames.
 const DATA: Phase = Phase::TRAFFIC;
@@ -47,6 +55,10 @@ pub struct Config {
     pub pmk: Option<Secret>,
     /// The password of SAE.
     pub password: Option<Password>,
+    /// The WEP key that all share, of shared key authentication and of data frames.
+    pub shared_key: Option<shared_key::Config>,
+    /// The stations' own keys of RRKM, and how often keys change.
+    pub rrkm: Option<rrkm::AccessPointConfig>,
     /// How many stations it admits; 802.11-2020 §9.4.1.8 has numbers for 2007.
     pub members_max: usize,
     /// How many others there may be that are authenticated only, and how many without keys yet.
@@ -56,7 +68,9 @@ pub struct Config {
 impl Config {
     /// As many stations as there are numbers for, and 512 others.
     pub const fn new(address: MacAddr, ssid: Ssid, security: Security, pmk: Option<Secret>) -> Self {
-        Self { address, ssid, security, pmk, password: None, members_max: 2007, strangers_max: 512 }
+        let (members_max, strangers_max) = (2007, 512);
+        let (password, shared_key, rrkm) = (None, None, None);
+        Self { address, ssid, security, pmk, password, shared_key, rrkm, members_max, strangers_max }
     }
 }
 
@@ -87,7 +101,7 @@ pub enum Event {
 }
 
 /// Why a station is no member.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, thiserror::Error)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Ended {
     /// It has left, for this reason code.
     #[error("station has left for reason {0}")]
@@ -98,6 +112,12 @@ pub enum Ended {
     /// Others took its place before it had keys.
     #[error("displaced")]
     Displaced,
+    /// Its authentication by a challenge has failed.
+    #[error("authentication: {0}")]
+    Authentication(shared_key::Failure),
+    /// So many keys of RRKM were missed that it has to authenticate again.
+    #[error("{0}")]
+    MissedEpochs(rrkm::MissedTooMany),
     /// Its authentication has failed.
     #[error("{0}")]
     Dot1x(#[from] dot1x::Ended),
@@ -112,7 +132,7 @@ pub enum Ended {
     Asked,
 }
 
-/// How long a station may take from authentication to association.
+/// How long a station may take from a challenge to its answer, and from authentication to association.
 const STRANGER_LIFE: Duration = Duration::from_secs(5);
 
 /// An access point.
@@ -121,10 +141,13 @@ pub struct AccessPoint {
     config: Config,
     air: Air,
     rng: Rng,
+    /// Stations that have a challenge to answer.
+    challenged: Strangers<Challenged>,
     /// Stations that have authenticated and not associated.
-    authenticated: BTreeMap<MacAddr, Authenticated>,
-    members: BTreeMap<MacAddr, Box<Member>>,
+    authenticated: Strangers<Authenticated>,
+    members: Members,
     group: Group,
+    rounds: Option<Rounds>,
     dot1x: Option<dot1x::Authenticator>,
     sae: Option<Sae>,
     out: VecDeque<Output<Event>>,
@@ -133,20 +156,16 @@ pub struct AccessPoint {
 /// A station that has authenticated and not associated.
 #[derive(Debug)]
 struct Authenticated {
-    /// Until then that holds.
-    until: Time,
-    /// The PMK of SAE, with its name.
-    pmk: Option<(Secret, Pmkid)>,
+    credential: Credential,
+    /// What it was told, if it answered a challenge.
+    answered: Option<Answered>,
 }
 
 impl AccessPoint {
     /// An access point whose random stream is named `{name}/wlan`.
     pub fn new(config: Config, seed: &Seed, name: &str) -> Self {
         let mut rng = seed.stream(&format!("{name}/wlan"));
-        let wep = match config.security {
-            Security::Dot1xWep(cipher) => Some(WepConfig { cipher, change_after: None }),
-            Security::Open | Security::Rsn(_) => None,
-        };
+        let wep = config.security.dynamic_wep().map(|cipher| WepConfig { cipher, change_after: None });
         let ports = AuthenticatorConfig {
             stations_max: config.members_max,
             strangers_max: config.strangers_max,
@@ -160,13 +179,16 @@ impl AccessPoint {
         let password = config.password.clone().filter(|_| config.security.has_sae());
         let sae = password
             .map(|password| bss::sae(config.address, true, password, seed.stream(&format!("{name}/sae"))));
+        let strangers_max = config.strangers_max;
         Self {
             air: Air::new(config.address),
-            group: Group::new(config.security.rsn(), &mut rng),
+            group: Group::new(&config, &mut rng),
+            rounds: rounds(&config, &mut rng),
             config,
             rng,
-            authenticated: BTreeMap::new(),
-            members: BTreeMap::new(),
+            challenged: Strangers::new(strangers_max, STRANGER_LIFE),
+            authenticated: Strangers::new(strangers_max, STRANGER_LIFE),
+            members: Members::default(),
             dot1x,
             sae,
             out: VecDeque::new(),
@@ -175,35 +197,43 @@ impl AccessPoint {
 
     /// How many stations are members.
     pub fn member_count(&self) -> usize {
-        self.members.values().filter(|member| member.link.is_member).count()
+        self.members.len() - self.members.keyless_count()
     }
 
     /// How many stations it knows that are no members.
     pub fn stranger_count(&self) -> usize {
-        self.authenticated.len() + self.members.len() - self.member_count()
+        self.challenged.len() + self.authenticated.len() + self.members.keyless_count()
     }
 
     /// Whether a station is a member.
     pub fn is_member(&self, station: MacAddr) -> bool {
-        self.members.get(&station).is_some_and(|member| member.link.is_member)
+        self.members.get(station).is_some_and(|member| member.link.is_member)
     }
 
     /// A packet in a frame to a station; none if it is no member, or the packet is none.
     pub fn send(&mut self, station: MacAddr, packet: &[u8], cx: &mut Ctx<'_>) -> Option<Datagram> {
+        self.follow_epochs(cx);
         cx.crypto.enter(DATA);
         let body = packet_of(packet)?;
-        let member = self.members.get_mut(&station).filter(|member| member.link.is_member)?;
+        let member = self.members.get_mut(station).filter(|member| member.link.is_member)?;
         member.link.send(body, Protocol::FRAMES, &mut self.air, cx)
     }
 
     /// A packet in a frame to all stations; none if there is no key of the group where there has to be one.
     pub fn send_to_all(&mut self, packet: &[u8], cx: &mut Ctx<'_>) -> Option<Datagram> {
+        self.follow_epochs(cx);
         cx.crypto.enter(DATA);
         let mut body = packet_of(packet)?;
         let bssid = self.air.own;
         let addresses = Addresses::FromAccessPoint { destination: BROADCAST, bssid, source: bssid };
         let mut header = self.air.data(addresses);
-        self.group.seal(&mut header, &mut body, cx.crypto)?;
+        match &mut self.rounds {
+            Some(rounds) => {
+                header.flags = protected(header.flags);
+                rounds.seal(&mut body, cx);
+            }
+            None => self.group.seal(&mut header, &mut body, cx.crypto)?,
+        }
         Some(self.air.frame(Header::Data(header), &body, Protocol::FRAMES))
     }
 
@@ -225,7 +255,7 @@ impl AccessPoint {
         if bssid != self.air.own || header.is_null() {
             return;
         }
-        let Some(member) = self.members.get_mut(&source) else {
+        let Some(member) = self.members.get_mut(source) else {
             // 802.11-2020 §11.3.5.8: a station that is not associated is told so.
             self.deauthenticate(source, ReasonCode::INVALID_CLASS3_FRAME, cx);
             return cx.discard(Protocol::FRAMES, "data without an association");
@@ -247,8 +277,12 @@ impl AccessPoint {
         if station[0] & 1 == 1 {
             return cx.discard(Protocol::MANAGEMENT, "sent by a group");
         }
+        // Authentication frames are not among those that keys protect.
+        if header.subtype == subtype::AUTHENTICATION && self.config.security.has_challenge() {
+            return self.on_challenging(station, header.flags.has(Flags::PROTECTED), body, cx);
+        }
         let opened;
-        let body = match self.members.get_mut(&station) {
+        let body = match self.members.get_mut(station) {
             Some(member) => match member.link.open_management(&header, body, cx) {
                 Ok(body) => {
                     opened = body;
@@ -275,7 +309,10 @@ impl AccessPoint {
     }
 
     fn tick(&mut self, cx: &mut Ctx<'_>) {
-        self.authenticated.retain(|_, authenticated| authenticated.until > cx.now);
+        while self.authenticated.pop_over(cx.now).is_some() {}
+        while let Some((station, _)) = self.challenged.pop_over(cx.now) {
+            self.fail(station, shared_key::Failure::Timeout, cx);
+        }
         if let Some(sae) = &mut self.sae {
             let outputs = sae.tick(cx);
             self.on_sae(outputs, cx);
@@ -289,6 +326,7 @@ impl Engine for AccessPoint {
     type Event = Event;
 
     fn handle(&mut self, input: Input<'_, Command>, cx: &mut Ctx<'_>) {
+        self.follow_epochs(cx);
         match input {
             Input::Datagram { to: Addr::Mac(_), bytes, .. } => self.on_frame(bytes, cx),
             Input::Command(Command::Eap(station, eap)) => self.on_eap(station, eap, cx),
@@ -308,11 +346,20 @@ impl Engine for AccessPoint {
     }
 
     fn deadline(&self) -> Option<Deadline> {
-        let at = self.authenticated.values().map(|authenticated| authenticated.until).min();
-        let of_strangers = at.map(|at| Deadline { at, why: "association of an authenticated station" });
+        let of_authenticated = self.authenticated.ends_at();
+        let of_authenticated =
+            of_authenticated.map(|at| Deadline { at, why: "association of an authenticated station" });
+        let of_challenged = self.challenged.ends_at().map(|at| Deadline { at, why: "answer to a challenge" });
         let of_ports = self.dot1x.as_ref().and_then(dot1x::Authenticator::deadline);
-        let of_members = self.members.values().filter_map(|member| member.deadline()).min();
         let of_sae = self.sae.as_ref().and_then(Sae::deadline);
-        [of_strangers, of_ports, of_members, of_sae].into_iter().flatten().min()
+        let of_keys = self.next_key_at().map(|at| Deadline { at, why: "next key" });
+        let of_members = self.members.deadline();
+        [of_authenticated, of_challenged, of_ports, of_sae, of_keys, of_members].into_iter().flatten().min()
     }
+}
+
+/// The cell of RRKM, in a network that has it.
+fn rounds(config: &Config, rng: &mut Rng) -> Option<Rounds> {
+    let Security::Rrkm(cipher) = config.security else { return None };
+    Some(Rounds::new(config.rrkm.clone()?, cipher, rng))
 }

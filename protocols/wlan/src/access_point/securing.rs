@@ -1,12 +1,13 @@
 //! Associated stations: 802.1X and handshakes, and the keys that come of them.
 
 use keytoll_crypto_api::Secret;
-use keytoll_engine::trace::Fact;
-use keytoll_engine::{Ctx, Output};
+use keytoll_engine::trace::{Fact, Protocol};
+use keytoll_engine::{Ctx, Output, Time};
 
 use super::member::Member;
+use super::rounds::Rounds;
 use super::{AccessPoint, Ended, Event};
-use crate::bss::{Security, discard, told_eapol, with_llc};
+use crate::bss::{Chains, Credential, Security, discard, told_eapol, wep_key, with_llc};
 use crate::cipher::Side;
 use crate::dot1x::{AuthenticatorOutput, Eap};
 use crate::eapol::{PacketType, Pdu, pdu};
@@ -17,23 +18,22 @@ use crate::sae::Pmkid;
 use crate::{MacAddr, names};
 
 impl AccessPoint {
-    /// A station has associated: without keys it is a member at once.
+    /// A station has associated: where no keys are agreed on it is a member at once.
     pub(super) fn welcome(
         &mut self,
         station: MacAddr,
-        member: Member,
-        pmk: Option<(Secret, Pmkid)>,
+        mut member: Member,
+        credential: Credential,
         cx: &mut Ctx<'_>,
     ) {
         self.remove(station, Ended::Anew);
+        self.install_first(&mut member, &credential, cx);
         let is_member = member.link.is_member;
-        self.members.insert(station, Box::new(member));
+        self.members.insert(station, member);
         if is_member {
             self.out.push_back(Output::Event(Event::Joined(station)));
         }
-        let pmk = pmk.map(|(pmk, name)| (pmk, Some(name)));
-        let pmk = pmk.or_else(|| self.config.pmk.clone().map(|pmk| (pmk, None)));
-        match (&mut self.dot1x, pmk) {
+        match (&mut self.dot1x, credential) {
             (Some(dot1x), _) => match dot1x.begin(station, cx) {
                 Ok(outputs) => self.on_dot1x(outputs, cx),
                 Err(why) => {
@@ -41,13 +41,51 @@ impl AccessPoint {
                     self.expel(station, ReasonCode::NO_MORE_STAS, Ended::Asked, cx);
                 }
             },
-            (None, Some(pmk)) => self.begin_handshake(station, pmk, cx),
-            (None, None) => {}
+            (None, Credential::Pmk(pmk, name)) => self.begin_handshake(station, (pmk, Some(name)), cx),
+            (None, _) => {
+                let pmk = self.config.pmk.clone();
+                pmk.into_iter().for_each(|pmk| self.begin_handshake(station, (pmk, None), cx));
+            }
         }
     }
 
+    /// The keys that an authentication by a challenge was about.
+    fn install_first(&mut self, member: &mut Member, credential: &Credential, cx: &mut Ctx<'_>) {
+        let keys = &mut member.link.keys;
+        if let Credential::Chains(begun) = credential {
+            let (established, clock) = &**begun;
+            keys.install_chains(Chains::new(Side::Authenticator, established, *clock, &mut self.rng));
+            // The epoch may have ended since the challenge.
+            keys.advance(cx).expect("a station answers within a few epochs");
+        }
+        if let (Security::SharedKey(cipher), Some(shared)) = (self.config.security, &self.config.shared_key) {
+            let key = wep_key(true, shared);
+            if keys.install_wep(Side::Authenticator, cipher, &key, &mut self.rng).is_err() {
+                discard(Protocol::FRAMES, &"the shared key is none of the network's cipher", cx);
+            }
+        }
+    }
+
+    /// Goes on to the keys of now, where they change by themselves.
+    pub(super) fn follow_epochs(&mut self, cx: &mut Ctx<'_>) {
+        let Some(rounds) = self.rounds.as_mut().filter(|rounds| rounds.next_at() <= cx.now) else { return };
+        rounds.advance(self.members.len() > 0, &mut self.rng, cx);
+        for station in self.members.addresses() {
+            let Some(member) = self.members.get_mut(station) else { continue };
+            if let Err(why) = member.link.keys.advance(cx) {
+                discard(Protocol::FRAMES, &why, cx);
+                self.expel(station, ReasonCode::INVALID_AUTHENTICATION, Ended::MissedEpochs(why), cx);
+            }
+        }
+    }
+
+    /// When keys change by themselves, if somebody has any.
+    pub(super) fn next_key_at(&self) -> Option<Time> {
+        self.rounds.as_ref().filter(|_| self.members.len() > 0).map(Rounds::next_at)
+    }
+
     fn begin_handshake(&mut self, station: MacAddr, (key, name): (Secret, Option<Pmkid>), cx: &mut Ctx<'_>) {
-        let Some(member) = self.members.get_mut(&station) else { return };
+        let Some(member) = self.members.get_mut(station) else { return };
         let group = self.group.keys(member.link.protects_management());
         let (Some(terms), Some(group)) = (member.terms.clone(), group) else { return };
         let master = Master::Pmk { key, name };
@@ -58,7 +96,7 @@ impl AccessPoint {
     }
 
     pub(super) fn on_eapol(&mut self, station: MacAddr, bytes: &[u8], cx: &mut Ctx<'_>) {
-        let Some(member) = self.members.get_mut(&station) else { return };
+        let Some(member) = self.members.get_mut(station) else { return };
         let is_key = Pdu::read(bytes).is_ok_and(|pdu| pdu.packet_type == PacketType::KEY);
         if let Some(handshake) = member.handshake.as_mut().filter(|_| is_key) {
             match handshake.on_pdu(bytes, &mut self.rng, cx) {
@@ -97,7 +135,7 @@ impl AccessPoint {
                 AuthenticatorOutput::Authorized(station, msk) => self.authorized(station, msk.as_ref(), cx),
                 AuthenticatorOutput::Install(station, key) => {
                     let Security::Dot1xWep(cipher) = self.config.security else { continue };
-                    let Some(member) = self.members.get_mut(&station) else { continue };
+                    let Some(member) = self.members.get_mut(station) else { continue };
                     if member.link.keys.install_wep(Side::Authenticator, cipher, &key, &mut self.rng).is_ok()
                     {
                         self.joined(station);
@@ -112,7 +150,7 @@ impl AccessPoint {
 
     /// EAP has succeeded.
     fn authorized(&mut self, station: MacAddr, msk: Option<&Secret>, cx: &mut Ctx<'_>) {
-        let Some(member) = self.members.get(&station) else { return };
+        let Some(member) = self.members.get(station) else { return };
         match &member.terms {
             Some(terms) => match msk.and_then(|msk| msk.get(..terms.akm.pmk_len())) {
                 Some(pmk) => self.begin_handshake(station, (pmk.into(), None), cx),
@@ -123,11 +161,12 @@ impl AccessPoint {
     }
 
     fn on_handshake(&mut self, station: MacAddr, outputs: Vec<handshake::Output>, cx: &mut Ctx<'_>) {
+        self.members.settle(station);
         for output in outputs {
             match output {
                 handshake::Output::Send(pdu) => self.send_eapol(station, &pdu, cx),
                 handshake::Output::Install(key) => {
-                    let Some(member) = self.members.get_mut(&station) else { return };
+                    let Some(member) = self.members.get_mut(station) else { return };
                     if member.link.keys.install(Side::Authenticator, &key, &mut self.rng).is_err() {
                         self.expel(station, ReasonCode::UNSPECIFIED_REASON, Ended::NoKey, cx);
                     }
@@ -147,7 +186,7 @@ impl AccessPoint {
         if handshake == Handshake::GroupKey {
             return self.change_group_keys(cx);
         }
-        let Some(member) = self.members.get_mut(&station) else { return };
+        let Some(member) = self.members.get_mut(station) else { return };
         let Some(handshake) = &mut member.handshake else { return };
         let outputs = handshake.begin(&mut self.rng, cx);
         self.on_handshake(station, outputs, cx);
@@ -156,9 +195,8 @@ impl AccessPoint {
     /// The keys of the group change, and every member is told.
     pub(super) fn change_group_keys(&mut self, cx: &mut Ctx<'_>) {
         self.group.change(&mut self.rng);
-        let stations: Vec<MacAddr> = self.members.keys().copied().collect();
-        for station in stations {
-            let Some(member) = self.members.get_mut(&station) else { continue };
+        for station in self.members.addresses() {
+            let Some(member) = self.members.get_mut(station) else { continue };
             let keys = self.group.keys(member.link.protects_management());
             let (Some(handshake), Some(keys)) = (&mut member.handshake, keys) else { continue };
             let outputs = handshake.change_group(keys, &mut self.rng, cx);
@@ -180,14 +218,15 @@ impl AccessPoint {
     }
 
     fn joined(&mut self, station: MacAddr) {
-        let Some(member) = self.members.get_mut(&station) else { return };
+        let Some(member) = self.members.get_mut(station) else { return };
         if !std::mem::replace(&mut member.link.is_member, true) {
+            self.members.settle(station);
             self.out.push_back(Output::Event(Event::Joined(station)));
         }
     }
 
     fn send_eapol(&mut self, station: MacAddr, pdu: &[u8], cx: &mut Ctx<'_>) {
-        let Some(member) = self.members.get_mut(&station) else { return };
+        let Some(member) = self.members.get_mut(station) else { return };
         cx.trace.record(Fact::Sent(told_eapol(pdu, Side::Authenticator)));
         let frame = member.link.send(with_llc(pdu::ETHER_TYPE, pdu), names::EAPOL, &mut self.air, cx);
         self.out.extend(frame.map(Output::Datagram));
@@ -195,7 +234,7 @@ impl AccessPoint {
 
     /// Tells a station that it is no member, and forgets it.
     pub(super) fn expel(&mut self, station: MacAddr, reason: ReasonCode, why: Ended, cx: &mut Ctx<'_>) {
-        if let Some(member) = self.members.get_mut(&station) {
+        if let Some(member) = self.members.get_mut(station) {
             let body = Management::Deauthentication(Farewell::new(reason));
             let frame = member.link.manage(&body, &mut self.air, cx);
             self.out.extend(frame.map(Output::Datagram));
@@ -209,11 +248,8 @@ impl AccessPoint {
     }
 
     pub(super) fn tick_securing(&mut self, cx: &mut Ctx<'_>) {
-        let is_due = |member: &Member| member.deadline().is_some_and(|deadline| deadline.at <= cx.now);
-        let due: Vec<MacAddr> =
-            self.members.iter().filter(|(_, member)| is_due(member)).map(|(station, _)| *station).collect();
-        for station in due {
-            let Some(member) = self.members.get_mut(&station) else { continue };
+        for station in self.members.due(cx.now) {
+            let Some(member) = self.members.get_mut(station) else { continue };
             let outputs = member.handshake.as_mut().map(|handshake| handshake.tick(cx));
             self.on_handshake(station, outputs.unwrap_or_default(), cx);
         }

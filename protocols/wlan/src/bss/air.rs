@@ -8,7 +8,7 @@ use super::{ETHER_TYPE_IPV4, ETHER_TYPE_IPV6};
 use crate::cipher::Side;
 use crate::eapol::PacketType;
 use crate::frame::header::{Addresses, DataHeader, Header, ManagementHeader, SequenceControl};
-use crate::frame::management::Action;
+use crate::frame::management::{Action, subtype};
 use crate::frame::{Flags, Frame, Management, llc};
 use crate::{MacAddr, eapol, names};
 
@@ -56,6 +56,25 @@ impl Air {
         let header = Header::Management(self.management(body.subtype(), to, bssid));
         let bytes = Frame { header, body: &body.to_bytes() }.to_bytes();
         let message = told(body, bytes.len());
+        trace.record(Fact::Sent(Message { retransmission: again, ..message }));
+        self.datagram(to, Protocol::MANAGEMENT, bytes)
+    }
+
+    /// An authentication frame whose body is written, and encrypted if it is protected; the trace is told of it.
+    pub(crate) fn authenticate(
+        &mut self,
+        (to, bssid): (MacAddr, MacAddr),
+        (sequence, body): (u16, &[u8]),
+        again: bool,
+        trace: &mut dyn Trace,
+    ) -> Datagram {
+        let mut header = self.management(subtype::AUTHENTICATION, to, bssid);
+        // 802.11-2020 §12.3.3.3.4: the third frame is encrypted.
+        if sequence == 3 {
+            header.flags = protected(header.flags);
+        }
+        let bytes = Frame { header: Header::Management(header), body }.to_bytes();
+        let message = names::management(subtype::AUTHENTICATION, sequence % 2 == 0, sequence, bytes.len());
         trace.record(Fact::Sent(Message { retransmission: again, ..message }));
         self.datagram(to, Protocol::MANAGEMENT, bytes)
     }

@@ -77,7 +77,7 @@ impl Link {
     ) -> Result<Heard, NotTaken> {
         let mut body = body.to_vec();
         if header.is_protected() {
-            self.keys.open(is_to_group, &header.to_bytes(), &mut body, cx.crypto)?;
+            self.keys.open(is_to_group, &header.to_bytes(), &mut body, cx)?;
         }
         match Heard::read(&body)?.ok_or(NotTaken::Unknown)? {
             // 802.11-2020 §12.6.14: EAPOL alone passes before there are keys.
@@ -103,7 +103,7 @@ impl Link {
         let has_to_be = self.is_robust_now() && is_robust(header.subtype);
         match (header.flags.has(Flags::PROTECTED), has_to_be, is_to_group) {
             (false, false, _) => {}
-            (true, true, false) => self.keys.open(false, &bytes, &mut body, cx.crypto)?,
+            (true, true, false) => self.keys.open(false, &bytes, &mut body, cx)?,
             (false, true, true) => self.keys.check(&bytes, &mut body, cx.crypto)?,
             _ => return Err(NotTaken::Unprotected),
         }

@@ -7,6 +7,7 @@
 //!                     <------------------------Probe Response--
 //!     Authenticating  --Authentication (open system) 1-------->
 //!                     <-----------------------Authentication 2--   authenticated, for a short time
+//!                       SAE, shared key authentication and RRKM have four messages
 //!     Associating     --Association Request: RSNE------------->
 //!                     <-----------------Association Response--     Securing
 //!     Securing        EAP in EAPOL, if there is an EAP server
@@ -14,26 +15,31 @@
 //!     Member          data frames, under the keys                  Member
 //! ```
 
-use keytoll_crypto_api::Rng;
 use keytoll_crypto_api::algorithm::Curve;
+use keytoll_crypto_api::{Rng, Secret};
 use keytoll_engine::Ctx;
 use keytoll_engine::trace::{Fact, Protocol};
 use keytoll_net::wire::DecodeError;
 
 use crate::MacAddr;
 use crate::cipher::Refused;
+use crate::dot1x::WepKey;
 use crate::frame::management::Authentication;
 use crate::frame::{AuthenticationAlgorithm, Management};
-use crate::sae::{self, Sae};
+use crate::rrkm::{Clock, Established};
+use crate::sae::{self, Pmkid, Sae};
+use crate::shared_key;
 
 mod air;
 mod attempt;
+mod chains;
 mod link;
 mod protection;
 mod security;
 
 pub(crate) use air::{Air, Heard, packet_of, protected, told, told_eapol, with_llc};
 pub(crate) use attempt::Attempt;
+pub(crate) use chains::{Chains, catch_up};
 pub(crate) use link::Link;
 pub(crate) use protection::Protection;
 pub use security::{Protected, Rsn, Security, Ssid};
@@ -45,6 +51,22 @@ pub const BROADCAST: MacAddr = [0xff; 6];
 pub(crate) const ETHER_TYPE_IPV4: u16 = 0x0800;
 /// EtherType of IPv6.
 pub(crate) const ETHER_TYPE_IPV6: u16 = 0x86dd;
+
+/// What an authentication has left for the association after it.
+#[derive(Debug, Clone)]
+pub(crate) enum Credential {
+    /// Nothing, or EAP and handshakes come later.
+    None,
+    /// The PMK of SAE, with its name.
+    Pmk(Secret, Pmkid),
+    /// What the chains of RRKM begin with, and the clock by which they go on.
+    Chains(Box<(Established, Clock)>),
+}
+
+/// The key of shared key authentication as one of the two that protect data.
+pub(crate) fn wep_key(unicast: bool, config: &shared_key::Config) -> WepKey {
+    WepKey { unicast, index: config.key_id, key: config.key[..].into() }
+}
 
 /// Records why a frame is discarded.
 pub(crate) fn discard(protocol: Protocol, why: &dyn std::fmt::Display, cx: &mut Ctx<'_>) {

@@ -3,21 +3,33 @@
 use std::collections::BTreeMap;
 
 use keytoll_crypto_api::{Crypto, Rng};
+use keytoll_engine::{Ctx, Time};
 
+use super::Chains;
 use crate::cipher::wep::Iv;
 use crate::cipher::{BadKey, CannotSeal, Receiver, Refused, Sender, Side, bip, key_id};
 use crate::dot1x::WepKey;
 use crate::handshake::{GroupKey, PairwiseKey};
+use crate::rrkm::MissedTooMany;
 use crate::suite::Cipher;
 
 /// The keys of one association.
 #[derive(Debug, Default)]
 pub(crate) struct Protection {
-    pairwise: Option<(Sender, Receiver)>,
+    pairwise: Option<Pairwise>,
     /// Keys of groups by their key ID: only a station receives under them.
     groups: BTreeMap<u8, Receiver>,
     /// The key of management frames to groups.
     management: Option<bip::Receiver>,
+}
+
+/// The keys of frames between two.
+#[derive(Debug)]
+enum Pairwise {
+    /// They change when others are installed.
+    Installed(Box<(Sender, Receiver)>),
+    /// They change by themselves.
+    Chains(Box<Chains>),
 }
 
 const fn other(side: Side) -> Side {
@@ -40,7 +52,28 @@ impl Protection {
         Ok(())
     }
 
-    /// The same with a key of dynamic WEP; one of the group is received under.
+    /// Sends and receives under chains of keys from now on.
+    pub(crate) fn install_chains(&mut self, chains: Chains) {
+        self.pairwise = Some(Pairwise::Chains(Box::new(chains)));
+    }
+
+    /// When its keys change by themselves.
+    pub(crate) fn next_at(&self) -> Option<Time> {
+        match self.pairwise.as_ref()? {
+            Pairwise::Installed(_) => None,
+            Pairwise::Chains(chains) => Some(chains.next_at()),
+        }
+    }
+
+    /// Goes on to the keys of now.
+    pub(crate) fn advance(&mut self, cx: &mut Ctx<'_>) -> Result<(), MissedTooMany> {
+        match &mut self.pairwise {
+            Some(Pairwise::Chains(chains)) => chains.advance(cx),
+            _ => Ok(()),
+        }
+    }
+
+    /// The same with a key of WEP; one of the group is received under.
     pub(crate) fn install_wep(
         &mut self,
         ours: Side,
@@ -75,7 +108,13 @@ impl Protection {
         body: &mut Vec<u8>,
         crypto: &mut dyn Crypto,
     ) -> Option<Result<(), CannotSeal>> {
-        self.pairwise.as_mut().map(|(sender, _)| sender.seal(header, body, crypto))
+        Some(match self.pairwise.as_mut()? {
+            Pairwise::Installed(pair) => pair.0.seal(header, body, crypto),
+            Pairwise::Chains(chains) => {
+                chains.seal(body, crypto);
+                Ok(())
+            }
+        })
     }
 
     /// Opens a protected frame.
@@ -84,14 +123,15 @@ impl Protection {
         is_to_group: bool,
         header: &[u8],
         body: &mut Vec<u8>,
-        crypto: &mut dyn Crypto,
+        cx: &mut Ctx<'_>,
     ) -> Result<(), Refused> {
-        let receiver = if is_to_group {
-            key_id(body).and_then(|id| self.groups.get_mut(&id))
-        } else {
-            self.pairwise.as_mut().map(|(_, receiver)| receiver)
+        let receiver = match &mut self.pairwise {
+            Some(Pairwise::Chains(chains)) => return chains.open(is_to_group, body, cx),
+            _ if is_to_group => key_id(body).and_then(|id| self.groups.get_mut(&id)),
+            Some(Pairwise::Installed(pair)) => Some(&mut pair.1),
+            None => None,
         };
-        receiver.ok_or(Refused::KeyId)?.open(header, body, crypto)
+        receiver.ok_or(Refused::KeyId)?.open(header, body, cx.crypto)
     }
 
     /// Checks a management frame to a group, and removes what protects it.
@@ -109,7 +149,8 @@ fn pair(
     (cipher, key, index): (Cipher, &keytoll_crypto_api::Secret, u8),
     ours: Side,
     rng: &mut Rng,
-) -> Result<(Sender, Receiver), BadKey> {
+) -> Result<Pairwise, BadKey> {
     let sender = Sender::new(cipher, key, index, ours, Iv::random(rng))?;
-    Ok((sender, Receiver::new(cipher, key, index, other(ours), 0)?))
+    let receiver = Receiver::new(cipher, key, index, other(ours), 0)?;
+    Ok(Pairwise::Installed(Box::new((sender, receiver))))
 }

@@ -54,6 +54,10 @@ pub struct Rsn {
 pub enum Security {
     /// Nothing.
     Open,
+    /// The key that all share: shared key authentication, and data under WEP of this kind.
+    SharedKey(Cipher),
+    /// A key of its own for each station: RRKM, and data under WEP of this kind with keys that change by themselves.
+    Rrkm(Cipher),
     /// 802.1X with keys for WEP of this kind.
     Dot1xWep(Cipher),
     /// Keys of a 4-way handshake.
@@ -65,14 +69,14 @@ impl Security {
     pub(crate) const fn rsn(&self) -> Option<Rsn> {
         match *self {
             Self::Rsn(rsn) => Some(rsn),
-            Self::Open | Self::Dot1xWep(_) => None,
+            Self::Open | Self::SharedKey(_) | Self::Rrkm(_) | Self::Dot1xWep(_) => None,
         }
     }
 
     /// Whether EAP authenticates stations.
     pub(crate) const fn has_eap(&self) -> bool {
         match self {
-            Self::Open => false,
+            Self::Open | Self::SharedKey(_) | Self::Rrkm(_) => false,
             Self::Dot1xWep(_) => true,
             Self::Rsn(rsn) => rsn.akm.has_eap(),
         }
@@ -83,11 +87,29 @@ impl Security {
         matches!(self, Self::Rsn(Rsn { akm: Akm::Sae, .. }))
     }
 
+    /// Whether stations authenticate by a challenge that WEP encrypts.
+    pub(crate) const fn has_challenge(&self) -> bool {
+        matches!(self, Self::SharedKey(_) | Self::Rrkm(_))
+    }
+
+    /// Whether a station is a member when it has associated; otherwise its keys are agreed on first.
+    pub(crate) const fn is_complete_at_association(&self) -> bool {
+        matches!(self, Self::Open) || self.has_challenge()
+    }
+
+    /// The cipher of dynamic WEP.
+    pub(crate) const fn dynamic_wep(&self) -> Option<Cipher> {
+        match *self {
+            Self::Dot1xWep(cipher) => Some(cipher),
+            _ => None,
+        }
+    }
+
     /// What the network announces beside its elements.
     pub(crate) const fn capabilities(&self) -> Capabilities {
         match self {
             Self::Open => Capabilities::ESS,
-            Self::Dot1xWep(_) | Self::Rsn(_) => Capabilities::ESS.with(Capabilities::PRIVACY),
+            _ => Capabilities::ESS.with(Capabilities::PRIVACY),
         }
     }
 

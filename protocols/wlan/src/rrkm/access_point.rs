@@ -1,14 +1,14 @@
 //! The access point: it encrypts a challenge, checks the proof of the station, and proves itself.
 
 use keytoll_crypto_api::{Rng, about};
-use keytoll_engine::{Ctx, Time};
+use keytoll_engine::Ctx;
 
 use super::challenge::Challenge;
 use super::signature::{self, Signature};
 use super::{ALGORITHM, AUTHENTICATION, Cell, Established, Parameters};
 use crate::cipher::wep::{self, Iv};
 use crate::frame::{Element, ElementId};
-use crate::shared_key::{Failure, message};
+use crate::shared_key::{Answered, Failure, message};
 
 /// It waits for frame 3.
 pub struct AwaitingResponse {
@@ -17,15 +17,6 @@ pub struct AwaitingResponse {
     iv: Iv,
     /// Frame 2.
     question: Vec<u8>,
-    /// When it gives up, and tells so with status 16.
-    pub deadline: Time,
-}
-
-/// It has sent frame 4, and sends it again for a station that missed it.
-#[derive(Debug)]
-pub struct Answered {
-    response: Vec<u8>,
-    proof: Vec<u8>,
 }
 
 /// Answers frame 1 with the body of frame 2.
@@ -46,9 +37,8 @@ pub fn on_request(
     about(cx.crypto, "challenge", |crypto| wep::seal(&parameters.key, iv, 0, &mut sealed, crypto));
     let element = Element { id: ElementId::CHALLENGE_TEXT, body: &sealed };
     let question = message::write(ALGORITHM, 2, &[element]);
-    let deadline = cx.now + parameters.timeout;
     let established = Established { parameters, cell };
-    Ok((AwaitingResponse { established, challenge, iv, question: question.clone(), deadline }, question))
+    Ok((AwaitingResponse { established, challenge, iv, question: question.clone() }, question))
 }
 
 impl AwaitingResponse {
@@ -57,13 +47,13 @@ impl AwaitingResponse {
         &self.question
     }
 
-    /// Answers frame 3, whose body is encrypted, with the body of frame 4.
+    /// Answers frame 3, whose body is encrypted, with frame 4.
     ///
     /// # Errors
     /// It is not that frame, or the station does not prove that it knows the key.
     pub fn on_response(&self, body: &[u8], cx: &mut Ctx<'_>) -> Result<(Established, Answered), Failure> {
         let proof = self.proof(body, cx)?;
-        Ok((self.established.clone(), Answered { response: body.to_vec(), proof }))
+        Ok((self.established.clone(), Answered::new(body, proof)))
     }
 
     fn proof(&self, body: &[u8], cx: &mut Ctx<'_>) -> Result<Vec<u8>, Failure> {
@@ -85,20 +75,8 @@ impl AwaitingResponse {
     }
 }
 
-impl Answered {
-    /// The body of frame 4.
-    pub fn proof_frame(&self) -> &[u8] {
-        &self.proof
-    }
-
-    /// The body of frame 4 again, if this is frame 3 again.
-    pub fn on_repeated(&self, body: &[u8]) -> Option<&[u8]> {
-        (body == self.response).then_some(&self.proof[..])
-    }
-}
-
 impl std::fmt::Debug for AwaitingResponse {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("AwaitingResponse").field("deadline", &self.deadline).finish_non_exhaustive()
+        f.debug_struct("AwaitingResponse").field("cell", &self.established.cell).finish_non_exhaustive()
     }
 }

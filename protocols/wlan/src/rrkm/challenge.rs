@@ -2,6 +2,8 @@
 //!
 //!   "RRKM1"(5) Epoch(4) Period(2), in seconds  Slot(1) Group Key(13) Random(103); numbers with the least significant octet first
 
+use std::num::NonZeroU16;
+
 use keytoll_crypto_api::Rng;
 use keytoll_net::wire::Reader;
 
@@ -29,7 +31,7 @@ impl Challenge {
         let head = [
             &MAGIC[..],
             &cell.epoch.to_le_bytes(),
-            &cell.period_s.to_le_bytes(),
+            &cell.period_s.get().to_le_bytes(),
             &[(cell.epoch % SLOTS) as u8],
             &cell.group,
         ]
@@ -43,6 +45,7 @@ impl Challenge {
         let mut r = Reader::new(&self.octets);
         let magic: [u8; 5] = r.array("RRKM magic")?;
         let (epoch, period_s) = (u32::from_le_bytes(r.array("RRKM epoch")?), r.u16_le("RRKM period")?);
+        let period_s = NonZeroU16::new(period_s).ok_or(Failure::Challenge)?;
         let (slot, group): (_, [u8; GROUP_KEY]) = (r.u8("RRKM slot")?, r.array("RRKM group key")?);
         let group = group.get(..key_len).and_then(WepKey::new).ok_or(Failure::Challenge)?;
         if magic != MAGIC || u32::from(slot) != epoch % SLOTS {

@@ -32,7 +32,8 @@
 //!
 //! A frame that was sealed in the epoch before or after is opened, so none is lost at a boundary while the two clocks and the time
 //! on the air differ by less than a period ([`KeyRing`]). The epoch comes from the timer that beacons carry ([`Clock`]); if that
-//! is missed, a frame that opens under the next key advances the receiver.
+//! is missed, a frame that opens under the next key advances the receiver. A station corrects its clock when a frame opens under
+//! another key than that of its epoch.
 //!
 //! What it is worth:
 //!
@@ -51,11 +52,12 @@ mod ring;
 mod signature;
 pub mod station;
 
-use std::time::Duration;
+use std::collections::BTreeMap;
+use std::num::NonZeroU16;
 
 use keytoll_crypto_api::{Phase, Rng};
 
-pub use clock::Clock;
+pub use clock::{Clock, Tsf};
 pub use hash::KeyHash;
 pub use ring::{CATCH_UP_EPOCHS_MAX, KeyRing, MissedTooMany, Window};
 
@@ -83,8 +85,30 @@ pub struct Parameters {
     pub access_point: MacAddr,
     /// How a key follows from the one before.
     pub hash: KeyHash,
-    /// How long each side waits for a frame.
-    pub timeout: Duration,
+}
+
+/// What a station knows before it is authenticated, and how good its clock is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StationConfig {
+    /// Its own key, K.
+    pub key: WepKey,
+    /// How a key follows from the one before.
+    pub hash: KeyHash,
+    /// By how many millionths its clock is faster than that of the access point; negative if it is slower.
+    pub clock_drift_ppm: i32,
+}
+
+/// What an access point knows of its stations, and how often keys change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AccessPointConfig {
+    /// The own key of each station.
+    pub keys: BTreeMap<MacAddr, WepKey>,
+    /// How a key follows from the one before.
+    pub hash: KeyHash,
+    /// How long an epoch is, in seconds.
+    pub period_s: NonZeroU16,
+    /// The epoch at the start of its clock.
+    pub first_epoch: u32,
 }
 
 /// What a station learns of its cell when it is authenticated.
@@ -93,7 +117,7 @@ pub struct Cell {
     /// The epoch.
     pub epoch: u32,
     /// How long an epoch is, in seconds.
-    pub period_s: u16,
+    pub period_s: NonZeroU16,
     /// The group's key in this epoch, as long as the stations' own keys.
     pub group: WepKey,
 }

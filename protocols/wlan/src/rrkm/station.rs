@@ -1,22 +1,21 @@
 //! The station: it reads the challenge with its key, proves that it has, and checks the proof of the access point.
 
 use keytoll_crypto_api::{Rng, about};
-use keytoll_engine::{Ctx, Time};
+use keytoll_engine::Ctx;
 
 use super::challenge::Challenge;
 use super::signature::{self, Signature};
-use super::{ALGORITHM, AUTHENTICATION, Established, Parameters};
+use super::{ALGORITHM, AUTHENTICATION, Cell, Established, Parameters};
 use crate::cipher::wep::Iv;
 use crate::cipher::{Refused, wep};
 use crate::frame::{Element, ElementId};
-use crate::shared_key::{Failure, message};
+use crate::shared_key::Failure;
+use crate::shared_key::message::{self, Responded};
 
 /// It waits for frame 2.
 #[derive(Debug)]
 pub struct AwaitingChallenge {
     parameters: Parameters,
-    /// When it gives up.
-    pub deadline: Time,
 }
 
 /// It waits for frame 4.
@@ -24,21 +23,16 @@ pub struct AwaitingProof {
     established: Established,
     /// The half of SIG that the access point has to send.
     expected: Vec<u8>,
-    /// Frame 2, and our answer to it.
-    challenge: Vec<u8>,
-    response: Vec<u8>,
-    /// When it gives up.
-    pub deadline: Time,
+    responded: Responded,
 }
 
 /// Begins, with the body of frame 1.
-pub fn begin(parameters: Parameters, now: Time) -> (AwaitingChallenge, Vec<u8>) {
-    let deadline = now + parameters.timeout;
-    (AwaitingChallenge { parameters, deadline }, message::write(ALGORITHM, 1, &[]))
+pub fn begin(parameters: Parameters) -> (AwaitingChallenge, Vec<u8>) {
+    (AwaitingChallenge { parameters }, message::write(ALGORITHM, 1, &[]))
 }
 
 impl AwaitingChallenge {
-    /// Answers frame 2 with the body of frame 3, whose frame is protected.
+    /// Answers frame 2 with frame 3, which is protected.
     ///
     /// # Errors
     /// It is not that frame, or not encrypted with the key of this station.
@@ -47,7 +41,7 @@ impl AwaitingChallenge {
         body: &[u8],
         rng: &mut Rng,
         cx: &mut Ctx<'_>,
-    ) -> Result<(AwaitingProof, Vec<u8>), Failure> {
+    ) -> Result<AwaitingProof, Failure> {
         let frame = message::read(body, ALGORITHM, 2)?;
         let sealed = message::find(&frame, |element| element.id == ElementId::CHALLENGE_TEXT)?;
         let mut opened = sealed.ok_or(Failure::Challenge)?.to_vec();
@@ -64,21 +58,28 @@ impl AwaitingChallenge {
         let text = Element { id: ElementId::CHALLENGE_TEXT, body: &challenge.octets };
         let mut response = message::write(ALGORITHM, 3, &[text, signature::element(&half)]);
         about(cx.crypto, "frame 3", |crypto| wep::seal(key, iv, 0, &mut response, crypto));
-        let wait = AwaitingProof {
+        Ok(AwaitingProof {
             established: Established { parameters: self.parameters.clone(), cell },
             expected: signature.of_access_point(),
-            challenge: body.to_vec(),
-            response: response.clone(),
-            deadline: cx.now + self.parameters.timeout,
-        };
-        Ok((wait, response))
+            responded: Responded::new(body, response),
+        })
     }
 }
 
 impl AwaitingProof {
-    /// The body of frame 3 again, if this is frame 2 again, as an access point sends it that missed our answer.
+    /// What the access point says of its cell, which it has not proved yet.
+    pub const fn cell(&self) -> &Cell {
+        &self.established.cell
+    }
+
+    /// The body of frame 3, which is encrypted.
+    pub fn response(&self) -> &[u8] {
+        self.responded.response()
+    }
+
+    /// The same, if this is frame 2 again, as an access point sends it that missed our answer.
     pub fn on_repeated(&self, body: &[u8]) -> Option<&[u8]> {
-        (body == self.challenge).then_some(&self.response[..])
+        self.responded.on_repeated(body)
     }
 
     /// Takes frame 4.
@@ -93,7 +94,7 @@ impl AwaitingProof {
 
 impl std::fmt::Debug for AwaitingProof {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("AwaitingProof").field("deadline", &self.deadline).finish_non_exhaustive()
+        f.debug_struct("AwaitingProof").field("cell", &self.established.cell).finish_non_exhaustive()
     }
 }
 

@@ -21,12 +21,11 @@ fn parameters(key: &[u8]) -> Parameters {
         station: STATION,
         access_point: ACCESS_POINT,
         hash: KeyHash::Sha1,
-        timeout: Duration::from_millis(500),
     }
 }
 
 fn cell(group: &[u8]) -> Cell {
-    Cell { epoch: 4711, period_s: 60, group: WepKey::new(group).unwrap() }
+    Cell { epoch: 4711, period_s: NonZeroU16::new(60).unwrap(), group: WepKey::new(group).unwrap() }
 }
 
 fn rng(name: &str) -> Rng {
@@ -43,11 +42,12 @@ fn three_frames(
     station_key: &[u8],
     [station, access_point]: [&mut dyn Crypto; 2],
 ) -> Result<(station::AwaitingProof, access_point::AwaitingResponse, [Vec<u8>; 3]), Failure> {
-    let (awaiting, request) = station::begin(parameters(station_key), Time::ZERO);
+    let (awaiting, request) = station::begin(parameters(station_key));
     let (responding, challenge) = with(access_point, |cx| {
         access_point::on_request(parameters(b"12345"), cell(b"group"), &request, &mut rng("ap"), cx)
     })?;
-    let (proving, response) = with(station, |cx| awaiting.on_challenge(&challenge, &mut rng("station"), cx))?;
+    let proving = with(station, |cx| awaiting.on_challenge(&challenge, &mut rng("station"), cx))?;
+    let response = proving.response().to_vec();
     Ok((proving, responding, [request, challenge, response]))
 }
 
@@ -70,10 +70,10 @@ fn both_sides_are_authenticated_with_the_operations_of_the_paper() {
             three_frames(b"12345", [&mut station, &mut access_point]).unwrap();
         let (at_access_point, answered) =
             with(&mut access_point, |cx| responding.on_response(&frames[2], cx)).unwrap();
-        let at_station = proving.on_proof(answered.proof_frame()).unwrap();
+        let at_station = proving.on_proof(answered.result()).unwrap();
         assert_eq!(at_station.cell, at_access_point.cell);
         let lengths: Vec<_> = frames.iter().map(|frame| 24 + frame.len()).collect();
-        assert_eq!((&lengths[..], 24 + answered.proof_frame().len()), (&[30, 168, 183][..], 45));
+        assert_eq!((&lengths[..], 24 + answered.result().len()), (&[30, 168, 183][..], 45));
         let expected = [("rrkm", "hash", "sha1".to_owned(), 1), ("rrkm", "stream", "rc4".to_owned(), 2)];
         assert_eq!((counted(&station), counted(&access_point)), (expected.to_vec(), expected.to_vec()));
     }
@@ -141,11 +141,11 @@ fn an_access_point_that_does_not_know_the_key_is_refused() {
     let (proving, responding, [request, challenge, response]) =
         three_frames(b"12345", [&mut station, &mut access_point]).unwrap();
     let (_, answered) = with(&mut access_point, |cx| responding.on_response(&response, cx)).unwrap();
-    let mut wrong = answered.proof_frame().to_vec();
+    let mut wrong = answered.result().to_vec();
     *wrong.last_mut().unwrap() ^= 1;
     let failure = proving.on_proof(&wrong).unwrap_err();
     assert_eq!(failure, Failure::Signature);
-    let reflected = [&answered.proof_frame()[..11], &[0; 10]].concat();
+    let reflected = [&answered.result()[..11], &[0; 10]].concat();
     let failure = proving.on_proof(&reflected).unwrap_err();
     assert_eq!(failure, Failure::Signature);
     let failure = proving.on_proof(&refusal(ALGORITHM, 4, Failure::Timeout)).unwrap_err();
@@ -153,14 +153,14 @@ fn an_access_point_that_does_not_know_the_key_is_refused() {
     // Repeated frames get the same answers; others get none.
     assert_eq!(proving.on_repeated(&challenge), Some(&response[..]));
     assert_eq!(proving.on_repeated(&request), None);
-    assert_eq!(answered.on_repeated(&response), Some(answered.proof_frame()));
+    assert_eq!(answered.on_repeated(&response), Some(answered.result()));
     assert_eq!(answered.on_repeated(&response[1..]), None);
-    assert!(proving.on_proof(answered.proof_frame()).is_ok());
+    assert!(proving.on_proof(answered.result()).is_ok());
 }
 
 #[test]
 fn a_challenge_of_another_kind_is_refused() {
-    let (awaiting, request) = station::begin(parameters(b"12345"), Time::ZERO);
+    let (awaiting, request) = station::begin(parameters(b"12345"));
     let ask = |body: &[u8]| {
         with(&mut Real::default(), |cx| awaiting.on_challenge(body, &mut rng("x"), cx).unwrap_err())
     };
@@ -304,14 +304,13 @@ proptest! {
         offset_us in -300_000_i64..300_000, drift_ppm in -100_i64..100, jitter_us in 0_u64..100_000,
         delay_us in 0_u64..300_000, seed: u64,
     ) {
-        let clock = Clock { period: Duration::from_secs(1), tsf_0_us: 0 };
         let (mut rng, crypto) = (Rng::named(seed, "air"), &mut Real::default());
         let mut rings = rings(KeyHash::Simple, 1);
         // A beacon corrects the station's clock every hundred periods.
         let reads = |side: usize, now: u64, jitter: u64| {
             let drifted = offset_us + drift_ppm * (now % 100_000_000) as i64 / 1_000_000;
             let off = if side == 0 { 0 } else { drifted };
-            clock.epoch(now.saturating_add_signed(off) + jitter)
+            ((now.saturating_add_signed(off) + jitter) / 1_000_000) as u32
         };
         let mut on_the_air: BTreeMap<(u64, u64), (usize, Vec<u8>)> = BTreeMap::new();
         let (mut now, mut number) = (2_000_000, 0);
@@ -341,7 +340,7 @@ proptest! {
     #[test]
     fn no_octets_from_the_air_panic(body in prop::collection::vec(any::<u8>(), 0..200)) {
         let crypto = &mut Real::default();
-        let (awaiting, _) = station::begin(parameters(b"12345"), Time::ZERO);
+        let (awaiting, _) = station::begin(parameters(b"12345"));
         let failed = with(crypto, |cx| awaiting.on_challenge(&body, &mut rng("x"), cx).is_err());
         prop_assert!(failed);
         let (proving, responding, _) = three_frames(b"12345", [&mut Real::default(), &mut Real::default()]).unwrap();

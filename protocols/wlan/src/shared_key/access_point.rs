@@ -1,9 +1,9 @@
 //! The access point: it sends a challenge, and compares what comes back. 802.11-2020 §12.3.3.3.3, §12.3.3.3.5.
 
 use keytoll_crypto_api::{Rng, about};
-use keytoll_engine::{Ctx, Time};
+use keytoll_engine::Ctx;
 
-use super::{Config, Failure, PHASE, message};
+use super::{Answered, Config, Failure, PHASE, message};
 use crate::cipher::wep;
 use crate::frame::management::authentication::CHALLENGE_LEN;
 use crate::frame::{AuthenticationAlgorithm, Element, ElementId};
@@ -13,8 +13,6 @@ use crate::frame::{AuthenticationAlgorithm, Element, ElementId};
 pub struct AwaitingResponse {
     config: Config,
     challenge: [u8; CHALLENGE_LEN],
-    /// When it gives up, and tells so with status 16.
-    pub deadline: Time,
 }
 
 /// Answers frame 1 with the body of frame 2.
@@ -25,11 +23,9 @@ pub fn on_request(
     config: Config,
     body: &[u8],
     rng: &mut Rng,
-    now: Time,
 ) -> Result<(AwaitingResponse, Vec<u8>), Failure> {
     message::read(body, AuthenticationAlgorithm::SHARED_KEY, 1)?;
-    let (challenge, deadline) = (rng.bytes(), now + config.timeout);
-    let wait = AwaitingResponse { config, challenge, deadline };
+    let wait = AwaitingResponse { config, challenge: rng.bytes() };
     let answer = wait.challenge_frame();
     Ok((wait, answer))
 }
@@ -42,11 +38,11 @@ impl AwaitingResponse {
     }
 
     // 802.11-2020 §12.3.3.3.5: if the ICV is right and the challenge is the same, the status is success, otherwise 15.
-    /// Answers frame 3, whose body is encrypted, with the body of frame 4.
+    /// Answers frame 3, whose body is encrypted, with frame 4.
     ///
     /// # Errors
     /// The station does not know the key, or this is not that frame.
-    pub fn on_response(&self, body: &[u8], cx: &mut Ctx<'_>) -> Result<Vec<u8>, Failure> {
+    pub fn on_response(&self, body: &[u8], cx: &mut Ctx<'_>) -> Result<Answered, Failure> {
         let mut opened = body.to_vec();
         cx.crypto.enter(PHASE);
         about(cx.crypto, "frame 3", |crypto| wep::open(&self.config.key, &mut opened, crypto))
@@ -55,6 +51,7 @@ impl AwaitingResponse {
         if *frame.challenge()? != self.challenge {
             return Err(Failure::Challenge);
         }
-        Ok(message::write(AuthenticationAlgorithm::SHARED_KEY, 4, &[]))
+        let result = message::write(AuthenticationAlgorithm::SHARED_KEY, 4, &[]);
+        Ok(Answered::new(body, result))
     }
 }

@@ -19,6 +19,52 @@ fn body(frame: Authentication<'_>) -> Vec<u8> {
     Management::Authentication(frame).to_bytes()
 }
 
+/// An access point has sent frame 4, and sends it again for a station that missed it.
+#[derive(Debug)]
+pub struct Answered {
+    response: Vec<u8>,
+    result: Vec<u8>,
+}
+
+impl Answered {
+    pub(crate) fn new(response: &[u8], result: Vec<u8>) -> Self {
+        Self { response: response.to_vec(), result }
+    }
+
+    /// The body of frame 4.
+    pub fn result(&self) -> &[u8] {
+        &self.result
+    }
+
+    /// The body of frame 4 again, if this is frame 3 again.
+    pub fn on_repeated(&self, body: &[u8]) -> Option<&[u8]> {
+        (body == self.response).then_some(&self.result[..])
+    }
+}
+
+/// A station has sent frame 3, and sends it again for an access point that missed it.
+#[derive(Debug)]
+pub(crate) struct Responded {
+    challenge: Vec<u8>,
+    response: Vec<u8>,
+}
+
+impl Responded {
+    pub(crate) fn new(challenge: &[u8], response: Vec<u8>) -> Self {
+        Self { challenge: challenge.to_vec(), response }
+    }
+
+    /// The body of frame 3.
+    pub(crate) fn response(&self) -> &[u8] {
+        &self.response
+    }
+
+    /// The same, if this is frame 2 again.
+    pub(crate) fn on_repeated(&self, body: &[u8]) -> Option<&[u8]> {
+        (body == self.challenge).then_some(&self.response[..])
+    }
+}
+
 /// Reads the body that is waited for.
 ///
 /// # Errors

@@ -12,19 +12,17 @@
 //! The access point proves nothing, and a listener who combines frames 2 and 3 has 136 octets of key stream with which to
 //! authenticate itself.
 //!
-//! A wait is a type of its own with the time at which it ends. What is refused leaves a wait as it is: its owner may wait on, or
-//! end it and answer with [`refusal`].
+//! A wait is a type of its own; how long it lasts is its owner's matter. What is refused leaves a wait as it is: its owner may wait
+//! on, or end it and answer with [`refusal`]. A frame that comes again is answered again, with the same octets.
 
 pub mod access_point;
 pub(crate) mod message;
 pub mod station;
 
-use std::time::Duration;
-
 use keytoll_crypto_api::Phase;
 use keytoll_net::wire::DecodeError;
 
-pub use message::refusal;
+pub use message::{Answered, refusal};
 
 use crate::cipher::{Refused, WepKey};
 use crate::frame::StatusCode;
@@ -39,8 +37,6 @@ pub struct Config {
     pub key: WepKey,
     /// Its ID.
     pub key_id: u8,
-    /// How long it waits for a frame.
-    pub timeout: Duration,
 }
 
 /// Why an authentication frame is refused.
@@ -49,6 +45,9 @@ pub enum Failure {
     /// It cannot be read: which field, and where.
     #[error("{0}")]
     Unreadable(DecodeError),
+    /// No key is known that it shares with us.
+    #[error("no key for this station")]
+    NoKey,
     /// It is of another algorithm.
     #[error("another authentication algorithm")]
     Algorithm,
@@ -86,7 +85,7 @@ impl Failure {
             }
             Self::Timeout => StatusCode::REJECTED_SEQUENCE_TIMEOUT,
             Self::Refused(status) => status,
-            Self::Unreadable(_) => StatusCode::REFUSED,
+            Self::NoKey | Self::Unreadable(_) => StatusCode::REFUSED,
         }
     }
 }

@@ -3,17 +3,18 @@
 
 use std::collections::VecDeque;
 
-use keytoll_crypto_api::Secret;
+use keytoll_crypto_api::Rng;
 use keytoll_engine::{Ctx, Output, Time};
 
 use super::securing::Secured;
 use super::{Config, Event, Failure};
 use crate::MacAddr;
-use crate::bss::{Air, Attempt, BROADCAST, elements, rsne_of};
+use crate::bss::{Air, Attempt, BROADCAST, Credential, elements, rsne_of};
+use crate::frame::management::beacon::Capabilities;
 use crate::frame::management::{AssociationRequest, AssociationResponse, Authentication, Beacon};
-use crate::frame::{AuthenticationAlgorithm, ElementId, Elements, Management, ManagementHeader, StatusCode};
+use crate::frame::{AuthenticationAlgorithm, ElementId, Management, ManagementHeader, StatusCode};
 use crate::handshake::{Declared, Generation};
-use crate::sae::Pmkid;
+use crate::rrkm::Tsf;
 
 type Out = VecDeque<Output<Event>>;
 
@@ -26,22 +27,33 @@ pub(super) struct Probing {
     pub(super) attempt: Attempt,
 }
 
+/// The access point of its network, as its probe response shows it.
+#[derive(Debug, Clone)]
+pub(super) struct Found {
+    pub(super) bssid: MacAddr,
+    /// What it declared.
+    pub(super) declared: Declared,
+    pub(super) tsf: Tsf,
+}
+
+/// The access point has authenticated us, and this has come of it.
+#[derive(Debug, Clone)]
+pub(super) struct Authenticated {
+    pub(super) found: Found,
+    pub(super) credential: Credential,
+}
+
 /// Waits for the answer to open system authentication.
 #[derive(Debug)]
 pub(super) struct Authenticating {
-    pub(super) bssid: MacAddr,
-    /// What the access point declared in its probe response.
-    pub(super) declared: Declared,
+    pub(super) found: Found,
     pub(super) attempt: Attempt,
 }
 
 /// Waits for the answer to its association request.
 #[derive(Debug)]
 pub(super) struct Associating {
-    pub(super) bssid: MacAddr,
-    declared: Declared,
-    /// The PMK of SAE, with its name.
-    pmk: Option<(Secret, Pmkid)>,
+    pub(super) authenticated: Authenticated,
     pub(super) attempt: Attempt,
 }
 
@@ -65,24 +77,20 @@ fn probe(config: &Config, again: bool, (air, out): (&mut Air, &mut Out), cx: &mu
     out.push_back(Output::Datagram(frame));
 }
 
-/// A beacon or probe response: if it is of our network, authentication begins.
+/// A beacon or probe response: if it is of our network, that is found.
 pub(super) fn on_beacon(
     config: &Config,
     header: ManagementHeader,
     beacon: &Beacon<'_>,
-    (air, out): (&mut Air, &mut Out),
-    cx: &mut Ctx<'_>,
-) -> Result<Option<Authenticating>, Failure> {
+    now: Time,
+) -> Result<Option<Found>, Failure> {
     if beacon.elements.find(ElementId::SSID) != Some(config.ssid.octets()) {
         return Ok(None);
     }
     check(config, beacon)?;
     let declared = Declared::of(&beacon.elements, Generation::Rsn);
-    let wait = Authenticating { bssid: header.source, declared, attempt: Attempt::begin(cx.now) };
-    if !config.security.has_sae() {
-        wait.ask(false, (air, out), cx);
-    }
-    Ok(Some(wait))
+    let tsf = Tsf { timer_us: beacon.timestamp_us, heard_at: now };
+    Ok(Some(Found { bssid: header.source, declared, tsf }))
 }
 
 /// Whether the network protects as we demand.
@@ -91,12 +99,23 @@ fn check(config: &Config, beacon: &Beacon<'_>) -> Result<(), Failure> {
     let suits = match (config.security.rsn(), &offered) {
         (Some(rsn), Some(offered)) => rsn.suits(offered),
         (Some(_), None) | (None, Some(_)) => false,
-        (None, None) => beacon.capabilities.has(config.security.capabilities()),
+        // 802.11-2020 §9.4.1.4: the Privacy bit says that data frames are encrypted.
+        (None, None) => {
+            let is_private = |capabilities: Capabilities| capabilities.has(Capabilities::PRIVACY);
+            is_private(beacon.capabilities) == is_private(config.security.capabilities())
+        }
     };
     if suits { Ok(()) } else { Err(Failure::NoCommonSuite) }
 }
 
 impl Authenticating {
+    /// Asks with open system authentication.
+    pub(super) fn begin(found: Found, air: &mut Air, out: &mut Out, cx: &mut Ctx<'_>) -> Self {
+        let wait = Self { found, attempt: Attempt::begin(cx.now) };
+        wait.ask(false, (air, out), cx);
+        wait
+    }
+
     fn ask(&self, again: bool, (air, out): (&mut Air, &mut Out), cx: &mut Ctx<'_>) {
         let request = Authentication {
             algorithm: AuthenticationAlgorithm::OPEN_SYSTEM,
@@ -105,7 +124,8 @@ impl Authenticating {
             rest: &[],
         };
         let request = Management::Authentication(request);
-        let frame = air.manage((self.bssid, self.bssid), &request, again, cx.trace);
+        let bssid = self.found.bssid;
+        let frame = air.manage((bssid, bssid), &request, again, cx.trace);
         out.push_back(Output::Datagram(frame));
     }
 
@@ -116,33 +136,26 @@ impl Authenticating {
         true
     }
 
-    pub(super) fn on_answer(
-        &self,
-        config: &Config,
-        answer: &Authentication<'_>,
-        (air, out): (&mut Air, &mut Out),
-        cx: &mut Ctx<'_>,
-    ) -> Result<Option<Associating>, Failure> {
+    pub(super) fn on_answer(&self, answer: &Authentication<'_>) -> Result<Option<Authenticated>, Failure> {
         if (answer.algorithm, answer.sequence) != (AuthenticationAlgorithm::OPEN_SYSTEM, 2) {
             return Ok(None);
         }
         if answer.status != StatusCode::SUCCESS {
             return Err(Failure::Refused(answer.status.0));
         }
-        let authenticated = (self.bssid, self.declared.clone(), None);
-        Ok(Some(Associating::begin(config, authenticated, (air, out), cx)))
+        Ok(Some(Authenticated { found: self.found.clone(), credential: Credential::None }))
     }
 }
 
 impl Associating {
-    /// Asks the access point that has authenticated us, by SAE with a PMK.
+    /// Asks the access point that has authenticated us.
     pub(super) fn begin(
         config: &Config,
-        (bssid, declared, pmk): (MacAddr, Declared, Option<(Secret, Pmkid)>),
+        authenticated: Authenticated,
         (air, out): (&mut Air, &mut Out),
         cx: &mut Ctx<'_>,
     ) -> Self {
-        let wait = Self { bssid, declared, pmk, attempt: Attempt::begin(cx.now) };
+        let wait = Self { authenticated, attempt: Attempt::begin(cx.now) };
         wait.ask(config, false, (air, out), cx);
         wait
     }
@@ -155,7 +168,8 @@ impl Associating {
             current_ap: None,
             elements: elements(&config.ssid, &rsne),
         });
-        let frame = air.manage((self.bssid, self.bssid), &request, again, cx.trace);
+        let bssid = self.authenticated.found.bssid;
+        let frame = air.manage((bssid, bssid), &request, again, cx.trace);
         out.push_back(Output::Datagram(frame));
     }
 
@@ -170,21 +184,12 @@ impl Associating {
         &self,
         config: &Config,
         answer: &AssociationResponse<'_>,
+        rng: &mut Rng,
         now: Time,
     ) -> Result<Option<Secured>, Failure> {
         if answer.status != StatusCode::SUCCESS {
             return Err(Failure::Refused(answer.status.0));
         }
-        let rsne = config.security.rsne();
-        let station = Declared::of(&declared(&rsne), Generation::Rsn);
-        let declared = [self.declared.clone(), station];
-        let pmk = self.pmk.clone().map(|(pmk, name)| (pmk, Some(name)));
-        let pmk = pmk.or_else(|| config.pmk.clone().map(|pmk| (pmk, None)));
-        Ok(Some(Secured::new(config, self.bssid, declared, pmk, now)))
+        Secured::new(config, self.authenticated.clone(), rng, now).map(Some)
     }
-}
-
-/// The RSNE alone, with id and length, as elements.
-fn declared(rsne: &[u8]) -> Elements<'_> {
-    Elements::read(&mut keytoll_net::wire::Reader::new(rsne)).unwrap_or_default()
 }

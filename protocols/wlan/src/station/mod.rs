@@ -3,6 +3,7 @@
 //!
 //! EAP is outside: [`Event::Eap`] and [`Command::Eap`] carry it. IP packets are [`Input::Inner`] and [`Output::Inner`].
 
+mod challenged;
 mod joining;
 mod proving;
 mod securing;
@@ -17,10 +18,12 @@ use crate::MacAddr;
 use crate::bss::{Air, Heard, Security, Ssid, discard, packet_of};
 use crate::dot1x::Eap;
 use crate::frame::header::{Addresses, Header};
-use crate::frame::management::{Action, Farewell};
-use crate::frame::{AuthenticationAlgorithm, Frame, Management, ManagementHeader, ReasonCode};
+use crate::frame::management::{Action, Farewell, subtype};
+use crate::frame::{AuthenticationAlgorithm, Flags, Frame, Management, ManagementHeader, ReasonCode};
 use crate::sae::Password;
-use joining::{Associating, Authenticating, Probing};
+use crate::{rrkm, shared_key};
+use challenged::{AwaitingChallenge, AwaitingResult};
+use joining::{Associating, Authenticated, Authenticating, Found, Probing};
 use proving::Proving;
 use securing::Secured;
 
@@ -42,6 +45,17 @@ pub struct Config {
     pub pmk: Option<Secret>,
     /// The password of SAE.
     pub password: Option<Password>,
+    /// The WEP key that all share, of shared key authentication and of data frames.
+    pub shared_key: Option<shared_key::Config>,
+    /// Its own key of RRKM.
+    pub rrkm: Option<rrkm::StationConfig>,
+}
+
+impl Config {
+    /// A station that has a PMK or nothing.
+    pub const fn new(address: MacAddr, ssid: Ssid, security: Security, pmk: Option<Secret>) -> Self {
+        Self { address, ssid, security, pmk, password: None, shared_key: None, rrkm: None }
+    }
 }
 
 /// What may be asked of a station.
@@ -88,11 +102,17 @@ pub enum Failure {
     /// SAE has failed.
     #[error("SAE: {0}")]
     Sae(crate::sae::Failure),
+    /// An authentication by a challenge has failed.
+    #[error("authentication: {0}")]
+    Authentication(shared_key::Failure),
+    /// So many keys of RRKM were missed that it has to authenticate again.
+    #[error("{0}")]
+    MissedEpochs(rrkm::MissedTooMany),
     /// EAP has failed.
     #[error("EAP failed")]
     EapFailed,
-    /// EAP made no key, or a short one.
-    #[error("EAP without a key")]
+    /// EAP made no key, or a short one; or there is none to begin with.
+    #[error("no key")]
     NoKey,
     /// The handshake has failed.
     #[error("{0}")]
@@ -119,6 +139,8 @@ enum State {
     Probing(Probing),
     Authenticating(Authenticating),
     Proving(Box<Proving>),
+    Challenged(Box<AwaitingChallenge>),
+    Answered(Box<AwaitingResult>),
     Associating(Associating),
     /// Associated; a member once the keys are there.
     Associated(Box<Secured>),
@@ -144,6 +166,7 @@ impl Station {
 
     /// A packet in a frame to the access point, which passes it on; none if it is no member, or the packet is none.
     pub fn send(&mut self, packet: &[u8], cx: &mut Ctx<'_>) -> Option<keytoll_engine::Datagram> {
+        self.follow_epochs(cx);
         let State::Associated(secured) = &mut self.state else { return None };
         if !secured.link.is_member {
             return None;
@@ -203,6 +226,9 @@ impl Station {
 
     fn on_management(&mut self, header: ManagementHeader, body: &[u8], cx: &mut Ctx<'_>) {
         cx.crypto.enter(JOIN);
+        if self.waits_for_challenge() && header.subtype == subtype::AUTHENTICATION && self.is_ours(&header) {
+            return self.on_challenged(body, cx);
+        }
         let opened;
         let body = match &mut self.state {
             State::Associated(secured) if header.source == secured.link.peer => {
@@ -214,7 +240,7 @@ impl Station {
                     Err(why) => return discard(Protocol::MANAGEMENT, &why, cx),
                 }
             }
-            _ if header.flags.has(crate::frame::Flags::PROTECTED) => {
+            _ if header.flags.has(Flags::PROTECTED) => {
                 return cx.discard(Protocol::MANAGEMENT, "protected without a key");
             }
             _ => body,
@@ -246,11 +272,22 @@ impl Station {
     const fn bssid(&self) -> Option<MacAddr> {
         match &self.state {
             State::Idle | State::Probing(_) => None,
-            State::Authenticating(wait) => Some(wait.bssid),
-            State::Proving(wait) => Some(wait.bssid),
-            State::Associating(wait) => Some(wait.bssid),
+            State::Authenticating(wait) => Some(wait.found.bssid),
+            State::Proving(wait) => Some(wait.found.bssid),
+            State::Challenged(wait) => Some(wait.found.bssid),
+            State::Answered(wait) => Some(wait.found.bssid),
+            State::Associating(wait) => Some(wait.authenticated.found.bssid),
             State::Associated(secured) => Some(secured.link.peer),
         }
+    }
+
+    /// Whether the access point that it has to do with has sent it in the clear.
+    fn is_ours(&self, header: &ManagementHeader) -> bool {
+        self.bssid() == Some(header.source) && !header.flags.has(Flags::PROTECTED)
+    }
+
+    const fn waits_for_challenge(&self) -> bool {
+        matches!(self.state, State::Challenged(_) | State::Answered(_))
     }
 
     /// It is over, for this reason.
@@ -263,42 +300,72 @@ impl Station {
 
     /// A frame that may be what it waits for.
     fn on_answer(&mut self, header: ManagementHeader, body: &Management<'_>, cx: &mut Ctx<'_>) {
-        if let (State::Proving(wait), Management::Authentication(frame)) = (&mut self.state, body)
-            && wait.bssid == header.source
-            && frame.algorithm == AuthenticationAlgorithm::SAE
-        {
-            let outputs = wait.on_frame(frame, cx);
-            return self.on_sae(outputs, cx);
-        }
-        let (config, air, out) = (&self.config, &mut self.air, &mut self.out);
-        let next = match (&self.state, body) {
+        let is_of_ours = self.bssid() == Some(header.source);
+        let taken = match (&mut self.state, body) {
             (State::Probing(_), Management::Beacon(beacon)) => {
-                joining::on_beacon(config, header, beacon, (air, out), cx)
-                    .map(|next| next.map(State::Authenticating))
-            }
-            (State::Authenticating(wait), Management::Authentication(answer))
-                if wait.bssid == header.source =>
-            {
-                wait.on_answer(config, answer, (air, out), cx).map(|next| next.map(State::Associating))
-            }
-            (State::Associating(wait), Management::AssociationResponse(answer))
-                if wait.bssid == header.source =>
-            {
-                let secured = wait.on_answer(config, answer, cx.now);
-                secured.map(|next| next.map(|secured| State::Associated(Box::new(secured))))
+                joining::on_beacon(&self.config, header, beacon, cx.now)
+                    .map(|found| found.map(|found| self.authenticate(found, cx)))
             }
             (_, Management::Beacon(_)) => return,
+            (State::Proving(wait), Management::Authentication(frame))
+                if is_of_ours && frame.algorithm == AuthenticationAlgorithm::SAE =>
+            {
+                let outputs = wait.on_frame(frame, cx);
+                return self.on_sae(outputs, cx);
+            }
+            (State::Authenticating(wait), Management::Authentication(answer)) if is_of_ours => {
+                wait.on_answer(answer).map(|done| done.map(|done| self.associate(done, cx)))
+            }
+            (State::Associating(wait), Management::AssociationResponse(answer)) if is_of_ours => {
+                let secured = wait.on_answer(&self.config, answer, &mut self.rng, cx.now);
+                secured.map(|done| done.map(|secured| self.begin_securing(secured)))
+            }
             _ => Ok(None),
         };
-        match next {
-            Ok(Some(State::Authenticating(wait))) if self.config.security.has_sae() => self.prove(wait, cx),
-            Ok(Some(next)) => {
-                self.state = next;
-                self.begin_securing(cx);
-            }
+        match taken {
+            Ok(Some(())) => {}
             Ok(None) => cx.discard(Protocol::MANAGEMENT, "nobody waits for it"),
             Err(why) => self.end(why),
         }
+    }
+
+    /// It has found its network, and authenticates as that demands.
+    fn authenticate(&mut self, found: Found, cx: &mut Ctx<'_>) {
+        if self.config.security.has_sae() {
+            return self.prove(found, cx);
+        }
+        let (config, air, out) = (&self.config, &mut self.air, &mut self.out);
+        if !config.security.has_challenge() {
+            self.state = State::Authenticating(Authenticating::begin(found, air, out, cx));
+            return;
+        }
+        match AwaitingChallenge::begin(config, found, (air, out), cx) {
+            Ok(wait) => self.state = State::Challenged(Box::new(wait)),
+            Err(why) => self.end(why),
+        }
+    }
+
+    /// The body of an authentication frame with a challenge, or with what came of our answer.
+    fn on_challenged(&mut self, body: &[u8], cx: &mut Ctx<'_>) {
+        let (config, air) = (&self.config, (&mut self.air, &mut self.out));
+        let done = match &self.state {
+            State::Challenged(wait) => wait.on_challenge(body, &mut self.rng, air, cx).map(|next| {
+                next.into_iter().for_each(|next| self.state = State::Answered(Box::new(next)));
+            }),
+            State::Answered(wait) => wait.on_result(config, body, air, cx).map(|done| {
+                done.into_iter().for_each(|done| self.associate(done, cx));
+            }),
+            _ => return,
+        };
+        if let Err(why) = done {
+            self.end(why);
+        }
+    }
+
+    /// The access point has authenticated it.
+    fn associate(&mut self, authenticated: Authenticated, cx: &mut Ctx<'_>) {
+        let air = (&mut self.air, &mut self.out);
+        self.state = State::Associating(Associating::begin(&self.config, authenticated, air, cx));
     }
 
     fn tick(&mut self, cx: &mut Ctx<'_>) {
@@ -315,6 +382,8 @@ impl Station {
                 let outputs = wait.sae.tick(cx);
                 return self.on_sae(outputs, cx);
             }
+            State::Challenged(wait) => wait.again(air, out, cx),
+            State::Answered(wait) => wait.again(air, out, cx),
             State::Associating(wait) => wait.again(config, air, out, cx),
             State::Associated(_) => return self.tick_securing(cx),
         };
@@ -329,6 +398,7 @@ impl Engine for Station {
     type Event = Event;
 
     fn handle(&mut self, input: Input<'_, Command>, cx: &mut Ctx<'_>) {
+        self.follow_epochs(cx);
         match input {
             Input::Datagram { to: Addr::Mac(_), bytes, .. } => self.on_frame(bytes, cx),
             Input::Inner(packet) => match self.send(packet, cx) {
@@ -360,6 +430,8 @@ impl Engine for Station {
             State::Probing(wait) => (wait.attempt.again_at, "probe response"),
             State::Authenticating(wait) => (wait.attempt.again_at, "authentication"),
             State::Proving(wait) => return wait.sae.deadline(),
+            State::Challenged(wait) => (wait.attempt.again_at, "challenge"),
+            State::Answered(wait) => (wait.attempt.again_at, "result of the authentication"),
             State::Associating(wait) => (wait.attempt.again_at, "association response"),
             State::Associated(secured) => return secured.deadline(),
         };

@@ -3,37 +3,33 @@
 use keytoll_crypto_api::Seed;
 use keytoll_engine::{Ctx, Output};
 
-use super::joining::{Associating, Authenticating};
+use super::joining::{Authenticated, Found};
 use super::{Failure, State, Station};
-use crate::MacAddr;
-use crate::bss;
+use crate::bss::{self, Credential};
 use crate::frame::management::Authentication;
-use crate::handshake::Declared;
 use crate::sae::{self, Method, Sae};
 
 /// Waits for the access point's commit and confirm.
 #[derive(Debug)]
 pub(super) struct Proving {
-    pub(super) bssid: MacAddr,
-    declared: Declared,
+    pub(super) found: Found,
     pub(super) sae: Sae,
 }
 
 impl Proving {
     pub(super) fn on_frame(&mut self, frame: &Authentication<'_>, cx: &mut Ctx<'_>) -> Vec<sae::Output> {
-        bss::sae_heard(&mut self.sae, self.bssid, frame, cx)
+        bss::sae_heard(&mut self.sae, self.found.bssid, frame, cx)
     }
 }
 
 impl Station {
     /// Authenticates with the password to this access point.
-    pub(super) fn prove(&mut self, found: Authenticating, cx: &mut Ctx<'_>) {
+    pub(super) fn prove(&mut self, found: Found, cx: &mut Ctx<'_>) {
         let Some(password) = self.config.password.clone() else { return self.end(Failure::NoKey) };
         let (own, rng) = (self.config.address, Seed::from_bytes(self.rng.bytes()).stream("sae"));
-        let Authenticating { bssid, declared, .. } = found;
         let mut sae = bss::sae(own, false, password, rng);
-        let begun = sae.begin(bssid, Method::HashToElement, cx);
-        self.state = State::Proving(Box::new(Proving { bssid, declared, sae }));
+        let begun = sae.begin(found.bssid, Method::HashToElement, cx);
+        self.state = State::Proving(Box::new(Proving { found, sae }));
         match begun {
             Ok(outputs) => self.on_sae(outputs, cx),
             Err(_) => self.end(Failure::NoKey),
@@ -46,14 +42,13 @@ impl Station {
             match output {
                 sae::Output::Send(message) => {
                     let body = bss::sae_frame(&message);
-                    let frame = self.air.manage((wait.bssid, wait.bssid), &body, false, cx.trace);
+                    let bssid = wait.found.bssid;
+                    let frame = self.air.manage((bssid, bssid), &body, false, cx.trace);
                     self.out.push_back(Output::Datagram(frame));
                 }
                 sae::Output::Accepted { pmk, pmkid, .. } => {
-                    let authenticated = (wait.bssid, wait.declared.clone(), Some((pmk, pmkid)));
-                    let air = (&mut self.air, &mut self.out);
-                    let wait = Associating::begin(&self.config, authenticated, air, cx);
-                    self.state = State::Associating(wait);
+                    let (found, credential) = (wait.found.clone(), Credential::Pmk(pmk, pmkid));
+                    self.associate(Authenticated { found, credential }, cx);
                 }
                 sae::Output::Failed { why, .. } => self.end(Failure::Sae(why)),
             }

@@ -2,21 +2,24 @@
 
 use std::time::Duration;
 
-use keytoll_crypto_api::Secret;
-use keytoll_engine::trace::Fact;
+use keytoll_crypto_api::{Rng, Secret};
+use keytoll_engine::trace::{Fact, Protocol};
 use keytoll_engine::{Ctx, Datagram, Deadline, Output, Time};
+use keytoll_net::wire::Reader;
 
+use super::joining::Authenticated;
 use super::{Config, Event, Failure, State, Station};
-use crate::bss::{Air, Link, Security, discard, told_eapol, with_llc};
+use crate::bss::{Air, Chains, Credential, Link, Security, discard, told_eapol, wep_key, with_llc};
 use crate::cipher::Side;
 use crate::dot1x::{self, Eap, SupplicantConfig, SupplicantOutput};
 use crate::eapol::{PacketType, Pdu, pdu};
 use crate::frame::management::{Action, Farewell, SaQuery};
-use crate::frame::{Management, ReasonCode};
-use crate::handshake::{self, Declared, Master, Terms};
+use crate::frame::rsn::Rsne;
+use crate::frame::{Elements, Management, ReasonCode};
+use crate::handshake::{self, Declared, Generation, Master, Terms};
+use crate::names;
 use crate::sae::Pmkid;
 use crate::suite::Cipher;
-use crate::{MacAddr, names};
 
 /// An association, with its keys or on the way to them.
 #[derive(Debug)]
@@ -32,39 +35,72 @@ pub(super) struct Secured {
     until: Time,
 }
 
+/// What we declare ourselves.
+fn own_declaration(config: &Config) -> Declared {
+    let rsne = config.security.rsne();
+    let elements = Elements::read(&mut Reader::new(&rsne)).unwrap_or_default();
+    Declared::of(&elements, Generation::Rsn)
+}
+
 /// How long keys may take: longer than the longest EAP method with a message of each kind repeated, and an end where the last
 /// message was lost, which EAPOL-Key frames of dynamic WEP do not repeat.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 impl Secured {
-    /// Begins; `declared` is what the access point and we have declared, and the PMK is there unless EAP makes one.
+    /// Begins with what the authentication has left.
     pub(super) fn new(
         config: &Config,
-        bssid: MacAddr,
-        declared: [Declared; 2],
-        pmk: Option<(Secret, Option<Pmkid>)>,
+        Authenticated { found, credential }: Authenticated,
+        rng: &mut Rng,
         now: Time,
-    ) -> Self {
+    ) -> Result<Self, Failure> {
         let has_eap = config.security.has_eap();
         let rsn = config.security.rsn();
-        let peer = declared[0].element.get(2..).and_then(|body| crate::frame::rsn::Rsne::read(body).ok());
+        let bssid = found.bssid;
+        let peer = found.declared.element.get(2..).and_then(|body| Rsne::read(body).ok());
+        let declared = [found.declared, own_declaration(config)];
         let protects_management = rsn.zip(peer).is_some_and(|(rsn, peer)| rsn.protects_management(&peer));
         let terms = rsn.map(|rsn| rsn.terms([bssid, config.address], declared, protects_management));
         let mut secured = Self {
-            link: Link::new((bssid, bssid), protects_management, config.security == Security::Open),
+            link: Link::new(
+                (bssid, bssid),
+                protects_management,
+                config.security.is_complete_at_association(),
+            ),
             dot1x: has_eap.then(|| dot1x::Supplicant::new(SupplicantConfig::default())),
             terms,
             handshake: None,
-            wep: match config.security {
-                Security::Dot1xWep(cipher) => Some(cipher),
-                Security::Open | Security::Rsn(_) => None,
-            },
+            wep: config.security.dynamic_wep(),
             until: now + PATIENCE,
         };
-        if let Some(pmk) = pmk.filter(|_| !has_eap) {
-            secured.begin_handshake(pmk, now);
+        match credential {
+            Credential::Chains(begun) => {
+                let (established, clock) = *begun;
+                secured.link.keys.install_chains(Chains::new(Side::Supplicant, &established, clock, rng));
+            }
+            Credential::Pmk(key, name) => secured.begin_handshake((key, Some(name)), now),
+            Credential::None => secured.begin_with_shared(config, rng, now)?,
         }
-        secured
+        Ok(secured)
+    }
+
+    /// Begins with the keys that all stations share, if there are any.
+    fn begin_with_shared(&mut self, config: &Config, rng: &mut Rng, now: Time) -> Result<(), Failure> {
+        match config.security {
+            Security::SharedKey(cipher) => {
+                let shared = config.shared_key.as_ref().ok_or(Failure::NoKey)?;
+                for unicast in [true, false] {
+                    let key = wep_key(unicast, shared);
+                    let installed = self.link.keys.install_wep(Side::Supplicant, cipher, &key, rng);
+                    installed.map_err(|_| Failure::NoKey)?;
+                }
+            }
+            Security::Rsn(rsn) if !rsn.akm.has_eap() => {
+                config.pmk.clone().into_iter().for_each(|pmk| self.begin_handshake((pmk, None), now));
+            }
+            _ => {}
+        }
+        Ok(())
     }
 
     fn begin_handshake(&mut self, (key, name): (Secret, Option<Pmkid>), now: Time) {
@@ -77,7 +113,8 @@ impl Secured {
         let of_port = self.dot1x.as_ref().and_then(dot1x::Supplicant::deadline);
         let of_keys = Deadline { at: self.until, why: "keys of the association" };
         let of_keys = (!self.link.is_member).then_some(of_keys);
-        Deadline::earlier(of_keys, Deadline::earlier(of_handshake, of_port))
+        let of_next = self.link.keys.next_at().map(|at| Deadline { at, why: "next key" });
+        [of_keys, of_handshake, of_port, of_next].into_iter().flatten().min()
     }
 
     /// Tells the access point that we leave.
@@ -103,13 +140,12 @@ impl Secured {
 }
 
 impl Station {
-    /// The station is associated: without keys it is a member at once.
-    pub(super) fn begin_securing(&mut self, _: &mut Ctx<'_>) {
-        if let State::Associated(secured) = &self.state
-            && secured.link.is_member
-        {
+    /// The station is associated: where no keys are agreed on it is a member at once.
+    pub(super) fn begin_securing(&mut self, secured: Secured) {
+        if secured.link.is_member {
             self.out.push_back(Output::Event(Event::Joined(secured.link.peer)));
         }
+        self.state = State::Associated(Box::new(secured));
     }
 
     pub(super) fn on_eapol(&mut self, bytes: &[u8], cx: &mut Ctx<'_>) {
@@ -221,12 +257,26 @@ impl Station {
         if let State::Associated(secured) = &mut self.state {
             let reason = match why {
                 Failure::Handshake(reason) => ReasonCode(reason.code()),
+                Failure::MissedEpochs(_) => ReasonCode::INVALID_AUTHENTICATION,
                 _ => ReasonCode::IEEE_802_1X_AUTH_FAILED,
             };
             let frame = secured.farewell(reason, &mut self.air, cx);
             self.out.extend(frame.map(Output::Datagram));
         }
         self.end(why);
+    }
+
+    /// Goes on to the keys of now, where they change by themselves.
+    pub(super) fn follow_epochs(&mut self, cx: &mut Ctx<'_>) {
+        let State::Associated(secured) = &mut self.state else { return };
+        let keys = &mut secured.link.keys;
+        if keys.next_at().is_none_or(|at| at > cx.now) {
+            return;
+        }
+        if let Err(why) = keys.advance(cx) {
+            discard(Protocol::FRAMES, &why, cx);
+            self.give_up(Failure::MissedEpochs(why), cx);
+        }
     }
 
     pub(super) fn tick_securing(&mut self, cx: &mut Ctx<'_>) {

@@ -2,6 +2,7 @@
 //! that makes the same MSK on both sides.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::num::NonZeroU16;
 use std::time::Duration;
 
 use keytoll_crypto::Real;
@@ -11,11 +12,15 @@ use keytoll_engine::trace::{Fact, Revealed, Trace};
 use keytoll_engine::{Addr, Ctx, Datagram, Engine, Input, Output, Time};
 use keytoll_wlan::access_point::{self, AccessPoint};
 use keytoll_wlan::bss::{BROADCAST, Protected, Rsn, Security, Ssid};
+use keytoll_wlan::cipher::WepKey;
 use keytoll_wlan::dot1x::Eap;
+use keytoll_wlan::rrkm::{self, KeyHash};
 use keytoll_wlan::sae::Password;
 use keytoll_wlan::station::{self, Station};
-use keytoll_wlan::{Akm, Cipher, MacAddr};
+use keytoll_wlan::{Akm, Cipher, MacAddr, shared_key};
 
+/// How long an epoch of RRKM is.
+pub(crate) const PERIOD_S: u16 = 60;
 pub(crate) const AP: MacAddr = [2, 0, 0, 0, 0, 0xa];
 
 pub(crate) const fn address(number: u8) -> MacAddr {
@@ -41,14 +46,48 @@ fn password(number: u8, security: Security) -> Option<Password> {
     has_sae.then(made)
 }
 
-/// Remembers why frames were discarded.
+/// The keys of WEP, of as many octets as the cipher has.
+fn wep_key(number: u8, cipher: Cipher) -> WepKey {
+    WepKey::new(&vec![number; cipher.key_len()]).unwrap()
+}
+
+pub(crate) fn shared_key(number: u8, security: Security) -> Option<shared_key::Config> {
+    let Security::SharedKey(cipher) = security else { return None };
+    Some(shared_key::Config { key: wep_key(number, cipher), key_id: 2 })
+}
+
+/// Every station has the same own key as its number times sixteen and that of the network.
+fn own_key(station: u8, number: u8, cipher: Cipher) -> WepKey {
+    wep_key(station.wrapping_mul(16).wrapping_add(number), cipher)
+}
+
+pub(crate) fn rrkm(security: Security, period_s: u16) -> Option<rrkm::AccessPointConfig> {
+    let Security::Rrkm(cipher) = security else { return None };
+    let keys = (0..=255).map(|station| (address(station), own_key(station, 1, cipher))).collect();
+    let (period_s, first_epoch) = (NonZeroU16::new(period_s).unwrap(), 4711);
+    Some(rrkm::AccessPointConfig { keys, hash: KeyHash::Sha1, period_s, first_epoch })
+}
+
+/// What an access point of such a network knows.
+pub(crate) fn access_point(security: Security) -> access_point::Config {
+    access_point::Config {
+        password: password(1, security),
+        shared_key: shared_key(1, security),
+        rrkm: rrkm(security, PERIOD_S),
+        ..access_point::Config::new(AP, ssid(), security, pmk(1, security))
+    }
+}
+
+/// Remembers why frames were discarded, and counts new keys.
 #[derive(Debug, Default)]
-pub(crate) struct Discards(pub(crate) Vec<String>);
+pub(crate) struct Discards(pub(crate) Vec<String>, pub(crate) BTreeMap<String, usize>);
 
 impl Trace for Discards {
     fn record(&mut self, fact: Fact) {
-        if let Fact::Discarded { why, .. } = fact {
-            self.0.push(why.to_string());
+        match fact {
+            Fact::Discarded { why, .. } => self.0.push(why.to_string()),
+            Fact::Rekeyed { what } => *self.1.entry(what.into_owned()).or_default() += 1,
+            _ => {}
         }
     }
 
@@ -77,6 +116,8 @@ pub(crate) struct Cell {
     /// Every frame that was sent, in order.
     pub(crate) frames: Vec<Datagram>,
     pub(crate) air: Air,
+    /// The air loses this one of all frames.
+    pub(crate) lose_nth: Option<usize>,
     crypto: Box<dyn Crypto>,
     rng: Rng,
     on_air: VecDeque<Datagram>,
@@ -95,9 +136,7 @@ fn eap(code: u8, identifier: u8) -> Vec<u8> {
 
 impl Cell {
     pub(crate) fn new(security: Security, seed: u64, crypto: impl Crypto + 'static) -> Self {
-        let config = access_point::Config::new(AP, ssid(), security, pmk(1, security));
-        let password = password(1, security);
-        Self::with(access_point::Config { password, ..config }, seed, crypto)
+        Self::with(access_point(security), seed, crypto)
     }
 
     pub(crate) fn with(config: access_point::Config, seed: u64, crypto: impl Crypto + 'static) -> Self {
@@ -114,6 +153,7 @@ impl Cell {
             discards: Discards::default(),
             frames: Vec::new(),
             air: Air::default(),
+            lose_nth: None,
             crypto: Box::new(crypto),
             rng: seed.stream("air"),
             on_air: VecDeque::new(),
@@ -123,9 +163,29 @@ impl Cell {
 
     /// A station that demands this, with the network's key or another one.
     pub(crate) fn station(&mut self, number: u8, security: Security, key: u8) -> MacAddr {
+        self.drifting_station(number, security, key, 0)
+    }
+
+    /// The same with a clock that is so much faster than the access point's.
+    pub(crate) fn drifting_station(
+        &mut self,
+        number: u8,
+        security: Security,
+        key: u8,
+        clock_drift_ppm: i32,
+    ) -> MacAddr {
         let own = address(number);
-        let (pmk, password) = (pmk(key, security), password(key, security));
-        let config = station::Config { address: own, ssid: ssid(), security, pmk, password };
+        let rrkm = match security {
+            Security::Rrkm(cipher) => Some(own_key(number, key, cipher)),
+            _ => None,
+        };
+        let rrkm = rrkm.map(|key| rrkm::StationConfig { key, hash: KeyHash::Sha1, clock_drift_ppm });
+        let config = station::Config {
+            password: password(key, security),
+            shared_key: shared_key(key, security),
+            rrkm,
+            ..station::Config::new(own, ssid(), security, pmk(key, security))
+        };
         let seed = Seed::from(u64::from(number));
         self.stations.insert(own, Station::new(config, &seed, "ue"));
         own
@@ -205,7 +265,7 @@ impl Cell {
 
     fn put(&mut self, frame: Datagram) {
         self.frames.push(frame.clone());
-        if self.rng.chance(self.air.loss) {
+        if self.rng.chance(self.air.loss) || self.lose_nth == Some(self.frames.len() - 1) {
             return;
         }
         if self.rng.chance(self.air.copies) {
@@ -255,6 +315,18 @@ impl Cell {
         }
         self.now = until;
         self.settle();
+    }
+
+    /// A station hears and does nothing for so long, in which the others go on.
+    pub(crate) fn sleep(&mut self, station: MacAddr, time: Duration) -> (MacAddr, Station) {
+        let asleep = self.stations.remove(&station).unwrap();
+        self.run(time);
+        (station, asleep)
+    }
+
+    /// It is there again, and finds out what time it is when it has something to do.
+    pub(crate) fn wake(&mut self, (station, asleep): (MacAddr, Station)) {
+        self.stations.insert(station, asleep);
     }
 
     /// A packet of a station to the access point.

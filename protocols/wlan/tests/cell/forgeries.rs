@@ -19,7 +19,7 @@ use crate::cell::{AP, Cell, WPA2_PSK, packet, pmk, ssid};
 const SECOND: Duration = Duration::from_secs(1);
 const PROTECTED: Rsn = Rsn { akm: Akm::PskSha256, management: Protected::Always, ..WPA2_PSK };
 
-fn forged(from: MacAddr, to: MacAddr, body: &Management<'_>) -> Datagram {
+pub(crate) fn forged(from: MacAddr, to: MacAddr, body: &Management<'_>) -> Datagram {
     let header = Header::Management(ManagementHeader::new(body.subtype(), to, from, AP));
     let bytes = Frame { header, body: &body.to_bytes() }.to_bytes();
     Datagram { protocol: Protocol::MANAGEMENT, from: Addr::Mac(from), to: Addr::Mac(to), bytes }

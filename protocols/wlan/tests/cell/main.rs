@@ -3,6 +3,8 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod cell;
+mod challenges;
 mod forgeries;
 mod losses;
 mod networks;
+mod rounds;

@@ -16,6 +16,10 @@ fn networks() -> Vec<Security> {
     let rsn = |akm, pairwise, group, management| Security::Rsn(Rsn { akm, pairwise, group, management });
     let mut all = vec![
         Security::Open,
+        Security::SharedKey(Cipher::Wep40),
+        Security::SharedKey(Cipher::Wep104),
+        Security::Rrkm(Cipher::Wep40),
+        Security::Rrkm(Cipher::Wep104),
         Security::Dot1xWep(Cipher::Wep40),
         Security::Dot1xWep(Cipher::Wep104),
         Security::Rsn(WPA2_PSK),
@@ -65,6 +69,9 @@ fn an_authentication_has_as_many_frames_as_the_standard_draws() {
         (Security::Rsn(Rsn { akm: Akm::Dot1x, ..WPA2_PSK }), 6 + 3 + 4),
         // Two commits and two confirms instead of the two messages of open system authentication.
         (Security::Rsn(Rsn { akm: Akm::Sae, management: Protected::Always, ..WPA2_PSK }), 6 + 2 + 4),
+        // Four messages with a challenge.
+        (Security::SharedKey(Cipher::Wep104), 6 + 2),
+        (Security::Rrkm(Cipher::Wep104), 6 + 2),
         // The group's key and the station's own.
         (Security::Dot1xWep(Cipher::Wep104), 6 + 3 + 2),
     ] {

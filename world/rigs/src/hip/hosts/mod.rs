@@ -70,6 +70,9 @@ fn milestone(event: Event) -> Option<event::Event> {
             likely: None,
             peer: None,
         })),
+        Event::SubscriberProved(association, subscriber) => {
+            event::Event::SubscriberProved { session: session(association), subscriber }
+        }
         Event::Readdressed(..)
         | Event::PeerMoved(..)
         | Event::Notified(..)
@@ -118,15 +121,11 @@ struct Up(Established);
 
 impl Described for Up {
     fn fields(&self) -> Fields {
-        let Established { local, peer, remote, subscriber, .. } = &self.0;
-        let subscriber = subscriber
-            .as_ref()
-            .map(|name| Value::Text(String::from_utf8_lossy(name).escape_debug().to_string()));
+        let Established { local, peer, remote, .. } = &self.0;
         Fields::new()
             .with("peer", Value::shown(peer))
             .with("remote", Value::shown(remote))
             .with("identity", Value::shown(local))
-            .with("subscriber", subscriber)
     }
 
     fn rows(&self) -> Vec<(&'static str, String)> {

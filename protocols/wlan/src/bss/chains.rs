@@ -1,0 +1,108 @@
+//! The keys of RRKM of one association: the chain of the station, that of the group at a station, and the clock by which they go
+//! on ([`crate::rrkm`]).
+
+use keytoll_crypto_api::{Crypto, Rng};
+use keytoll_engine::trace::Fact;
+use keytoll_engine::{Ctx, Time};
+
+use crate::cipher::{Refused, Side};
+use crate::rrkm::{CATCH_UP_EPOCHS_MAX, Clock, Established, KeyRing, MissedTooMany, Window};
+
+/// What traces call a new key of a station, and one of the group.
+const PAIRWISE: Fact = Fact::Rekeyed { what: std::borrow::Cow::Borrowed("pairwise") };
+const GROUP: Fact = Fact::Rekeyed { what: std::borrow::Cow::Borrowed("group") };
+
+/// The keys of RRKM of one association.
+#[derive(Debug)]
+pub(crate) struct Chains {
+    pairwise: KeyRing,
+    /// That of the group, if we are a station. It is hashed forward when a frame to the group comes, so that a period in which none
+    /// comes costs one hash.
+    group: Option<KeyRing>,
+    clock: Clock,
+}
+
+impl Chains {
+    pub(crate) fn new(ours: Side, established: &Established, clock: Clock, rng: &mut Rng) -> Self {
+        let group = (ours == Side::Supplicant).then(|| established.group(rng));
+        Self { pairwise: established.pairwise(rng), group, clock }
+    }
+
+    /// When the next epoch begins.
+    pub(crate) const fn next_at(&self) -> Time {
+        self.clock.next_at()
+    }
+
+    /// Goes on to the epoch of our clock.
+    pub(crate) fn advance(&mut self, cx: &mut Ctx<'_>) -> Result<(), MissedTooMany> {
+        let epoch = self.clock.advance(cx.now);
+        self.go_on_to(epoch, cx)?;
+        // Further behind, the group's chain could not be hashed forward any more.
+        if let Some(group) = &mut self.group
+            && epoch.saturating_sub(group.epoch()) >= CATCH_UP_EPOCHS_MAX
+        {
+            catch_up(group, epoch, cx);
+        }
+        Ok(())
+    }
+
+    fn go_on_to(&mut self, epoch: u32, cx: &mut Ctx<'_>) -> Result<(), MissedTooMany> {
+        let before = self.pairwise.epoch();
+        self.pairwise.advance_to(epoch, cx.crypto)?;
+        if before != self.pairwise.epoch() {
+            cx.trace.record(PAIRWISE);
+        }
+        Ok(())
+    }
+
+    pub(crate) fn seal(&mut self, body: &mut Vec<u8>, crypto: &mut dyn Crypto) {
+        self.pairwise.seal(body, crypto);
+    }
+
+    /// Opens a frame. A station whose epoch was not that of the frame corrects its clock: the access point's is right.
+    pub(crate) fn open(
+        &mut self,
+        is_to_group: bool,
+        body: &mut Vec<u8>,
+        cx: &mut Ctx<'_>,
+    ) -> Result<(), Refused> {
+        let window = if is_to_group {
+            self.open_of_group(body, cx)?
+        } else {
+            let window = self.pairwise.open(body, cx.crypto)?;
+            if window == Window::Next {
+                cx.trace.record(PAIRWISE);
+            }
+            window
+        };
+        let is_station = self.group.as_ref();
+        if let (Some(group), Window::Previous | Window::Next) = (is_station, window) {
+            let epoch = self.pairwise.epoch().max(group.epoch());
+            self.clock.correct(epoch, cx.now);
+            self.go_on_to(epoch, cx).map_err(|_| Refused::KeyId)?;
+        }
+        Ok(())
+    }
+
+    fn open_of_group(&mut self, body: &mut Vec<u8>, cx: &mut Ctx<'_>) -> Result<Window, Refused> {
+        let group = self.group.as_mut().ok_or(Refused::KeyId)?;
+        catch_up(group, self.pairwise.epoch(), cx);
+        let window = group.open(body, cx.crypto)?;
+        if window == Window::Next {
+            cx.trace.record(GROUP);
+        }
+        Ok(window)
+    }
+}
+
+/// Hashes a chain of a group forward that may be further behind than one step takes.
+pub(crate) fn catch_up(group: &mut KeyRing, epoch: u32, cx: &mut Ctx<'_>) {
+    let before = group.epoch();
+    while group.epoch() < epoch {
+        let step = epoch.min(group.epoch().saturating_add(CATCH_UP_EPOCHS_MAX));
+        group.advance_to(step, cx.crypto).expect("a step is no longer than a chain is hashed forward");
+    }
+    if before != group.epoch() {
+        cx.trace.record(GROUP);
+    }
+}

@@ -1,0 +1,96 @@
+//! RRKM in a cell: keys that change by themselves while packets go both ways, clocks that drift, stations that sleep.
+
+use std::time::Duration;
+
+use keytoll_crypto::{Null, Real};
+use keytoll_crypto_api::Crypto;
+use keytoll_wlan::bss::{BROADCAST, Security};
+use keytoll_wlan::station::Failure;
+use keytoll_wlan::{Cipher, MacAddr, access_point};
+
+use crate::cell::{AP, Cell, access_point, packet, rrkm};
+
+const RRKM: Security = Security::Rrkm(Cipher::Wep104);
+const SECOND: Duration = Duration::from_secs(1);
+const DAY_S: u64 = 86_400;
+
+/// A cell with such periods, and stations with such clocks that have joined.
+fn joined(period_s: u16, drifts_ppm: &[i32], crypto: impl Crypto + 'static) -> (Cell, Vec<MacAddr>) {
+    let config = access_point::Config { rrkm: rrkm(RRKM, period_s), ..access_point(RRKM) };
+    let mut cell = Cell::with(config, 1, crypto);
+    cell.run(SECOND * 100);
+    let stations: Vec<_> =
+        (1..).zip(drifts_ppm).map(|(number, drift)| cell.drifting_station(number, RRKM, 1, *drift)).collect();
+    stations.iter().for_each(|station| cell.join(*station));
+    cell.run(SECOND);
+    assert_eq!(cell.joined, stations, "{:?} {:?}", cell.failed, cell.discards);
+    (cell, stations)
+}
+
+#[test]
+fn thousands_of_boundaries_cost_no_packet() {
+    let (mut cell, stations) = joined(1, &[0], Real::default());
+    for round in 0..5_000_u32 {
+        cell.run(Duration::from_millis(613));
+        cell.up(stations[0], &packet(round as u8));
+        cell.down(stations[0], &packet(round as u8));
+        cell.down(BROADCAST, &packet(round as u8));
+        assert_eq!(cell.packets.len(), 3 * (round as usize + 1), "round {round}: {:?}", cell.discards);
+    }
+    assert_eq!(cell.discards.0, Vec::<String>::new());
+    // On each side one for the station and one for the group, which is hashed when it is needed.
+    let boundaries = 613 * 5_000 / 1_000;
+    let rekeyed = ["pairwise", "group"].map(|what| cell.discards.1[what]);
+    assert_eq!(rekeyed.map(|count| count.abs_diff(2 * boundaries) <= 4), [true; 2], "{rekeyed:?}");
+}
+
+/// A day of clocks that are 17 seconds off at its end: what is sent arrives, in whichever direction.
+#[test]
+fn clocks_that_drift_cost_no_packet() {
+    let drifts_ppm = [200, -200, 20, 0];
+    for (up, down) in [(true, true), (true, false), (false, true)] {
+        let (mut cell, stations) = joined(60, &drifts_ppm, Null);
+        let mut sent = 0;
+        for second in (0..DAY_S).step_by(7) {
+            cell.run(SECOND * 7);
+            let station = stations[(second / 7) as usize % stations.len()];
+            if up {
+                cell.up(station, &packet(1));
+            }
+            if down {
+                cell.down(station, &packet(2));
+            }
+            sent += usize::from(up) + usize::from(down);
+        }
+        assert_eq!((cell.packets.len(), &cell.discards.0[..]), (sent, &[][..]), "up {up} down {down}");
+    }
+}
+
+#[test]
+fn a_station_that_slept_for_a_week_goes_on_and_after_more_it_authenticates_again() {
+    let (mut cell, stations) = joined(60, &[0], Real::default());
+    let [station] = stations[..] else { unreachable!("it is one") };
+    for asleep in [3, 1_000, 10_079_u32] {
+        let slept = cell.sleep(station, SECOND * 60 * asleep);
+        cell.packets.clear();
+        cell.wake(slept);
+        cell.up(station, &packet(1));
+        cell.down(station, &packet(2));
+        cell.down(BROADCAST, &packet(3));
+        let expected = [(AP, packet(1)), (station, packet(2)), (station, packet(3))];
+        assert_eq!(cell.packets, expected, "{asleep} {:?}", cell.discards);
+    }
+    let slept = cell.sleep(station, SECOND * 60 * 10_090);
+    cell.wake(slept);
+    cell.run(SECOND);
+    assert!(
+        matches!(cell.left[..], [(_, Failure::MissedEpochs(missed))] if missed.epochs >= 10_090),
+        "{:?}",
+        cell.left
+    );
+    assert_eq!((cell.ap.member_count(), cell.ended.len(), cell.discards.0.len()), (0, 1, 1));
+    cell.join(station);
+    cell.run(SECOND);
+    cell.up(station, &packet(4));
+    assert_eq!((cell.joined.len(), cell.packets.last()), (2, Some(&(AP, packet(4)))));
+}
