@@ -37,9 +37,15 @@ fn two_kinds_of_identity_associate() {
 
 #[test]
 fn every_group_of_the_base_exchange_agrees() {
-    for group in
-        [Group::Modp1536, Group::Modp2048, Group::Ecp256, Group::Ecp384, Group::Ecp521, Group::X25519]
-    {
+    for group in [
+        Group::Modp1536,
+        Group::Modp2048,
+        Group::Modp3072,
+        Group::Ecp256,
+        Group::Ecp384,
+        Group::Ecp521,
+        Group::X25519,
+    ] {
         check(base_pair().map(|config| Config { groups: vec![group], ..config }));
     }
 }
