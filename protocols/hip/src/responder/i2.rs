@@ -78,8 +78,12 @@ impl Association {
         }
     }
 
-    /// Whether this is the I2 that it came of, which has been answered again.
+    /// Whether this is the I2 that it came of, which has been answered again. A puzzle belongs to an address: what comes from another
+    /// one is not the initiator's, and nobody has R2 sent to somebody else.
     fn is_repeated_i2(&self, packet: &Packet<'_>, route: Route, env: &mut Env<'_, '_>) -> bool {
+        if route.remote.ip() != self.core.route.remote.ip() {
+            return false;
+        }
         match &self.state {
             State::Established(sa) => sa.r2.as_ref().is_some_and(|(r2, _)| r2.answers(packet, route, env)),
             State::AwaitsResponse(wait) => wait.repeat.answers(packet, route, env),
