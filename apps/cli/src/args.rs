@@ -64,7 +64,7 @@ pub(crate) enum Verb {
     /// Show where the CPU time of a node goes, crypto operation by crypto operation.
     #[command(after_help = PROFILE_HELP)]
     Profile(ProfileArgs),
-    /// Run a VPN gateway: IKEv2 on real sockets.
+    /// Run a gateway: IKE or HIP on real sockets.
     #[command(after_help = GATEWAY_HELP)]
     Gateway(ServeArgs),
     /// Run an AAA server: RADIUS and EAP on real sockets.
