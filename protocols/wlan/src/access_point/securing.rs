@@ -54,9 +54,10 @@ impl AccessPoint {
         let keys = &mut member.link.keys;
         if let Credential::Chains(begun) = credential {
             let (established, clock) = &**begun;
-            keys.install_chains(Chains::new(Side::Authenticator, established, *clock, &mut self.rng));
+            let mut chains = Chains::new(Side::Authenticator, established, *clock, &mut self.rng);
             // The epoch may have ended since the challenge.
-            keys.advance(cx).expect("a station answers within a few epochs");
+            chains.advance(cx).expect("a station answers within a few epochs");
+            keys.install_chains(chains);
         }
         if let (Security::SharedKey(cipher), Some(shared)) = (self.config.security, &self.config.shared_key) {
             let key = wep_key(true, shared);
@@ -72,7 +73,8 @@ impl AccessPoint {
         rounds.advance(self.members.len() > 0, &mut self.rng, cx);
         for station in self.members.addresses() {
             let Some(member) = self.members.get_mut(station) else { continue };
-            if let Err(why) = member.link.keys.advance(cx) {
+            let Some(chains) = member.link.keys.chains() else { continue };
+            if let Err(why) = chains.advance(cx) {
                 discard(Protocol::FRAMES, &why, cx);
                 self.expel(station, ReasonCode::INVALID_AUTHENTICATION, Ended::MissedEpochs(why), cx);
             }

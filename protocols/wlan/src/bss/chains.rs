@@ -1,6 +1,9 @@
 //! The keys of RRKM of one association: the chain of the station, that of the group at a station, and the clock by which they go
 //! on ([`crate::rrkm`]).
 
+use std::num::NonZeroU16;
+use std::time::Duration;
+
 use keytoll_crypto_api::{Crypto, Rng};
 use keytoll_engine::trace::Fact;
 use keytoll_engine::{Ctx, Time};
@@ -20,12 +23,38 @@ pub(crate) struct Chains {
     /// comes costs one hash.
     group: Option<KeyRing>,
     clock: Clock,
+    period_s: NonZeroU16,
+    /// When a station wants to hear the timer again.
+    check_at: Time,
 }
+
+/// How many epochs a station trusts its clock: for so many, one that is 500 millionths wrong is off by half an epoch.
+const TRUSTED_EPOCHS: u32 = 1_000;
+/// After how many it asks again if it was not answered.
+const ASKING_EPOCHS: u32 = 10;
 
 impl Chains {
     pub(crate) fn new(ours: Side, established: &Established, clock: Clock, rng: &mut Rng) -> Self {
         let group = (ours == Side::Supplicant).then(|| established.group(rng));
-        Self { pairwise: established.pairwise(rng), group, clock }
+        let period_s = established.cell.period_s;
+        let check_at = clock.next_at() + epochs(period_s, TRUSTED_EPOCHS);
+        Self { pairwise: established.pairwise(rng), group, clock, period_s, check_at }
+    }
+
+    /// Whether a station should ask for the timer.
+    pub(crate) fn wants_timer(&mut self, now: Time) -> bool {
+        let wants = self.group.is_some() && self.check_at <= now;
+        if wants {
+            self.check_at = now + epochs(self.period_s, ASKING_EPOCHS);
+        }
+        wants
+    }
+
+    /// A station hears the timer.
+    pub(crate) fn on_timer(&mut self, timer_us: u64, cx: &mut Ctx<'_>) -> Result<(), MissedTooMany> {
+        self.clock.follow(timer_us, self.period_s, cx.now);
+        self.check_at = cx.now + epochs(self.period_s, TRUSTED_EPOCHS);
+        self.advance(cx)
     }
 
     /// When the next epoch begins.
@@ -66,17 +95,9 @@ impl Chains {
         body: &mut Vec<u8>,
         cx: &mut Ctx<'_>,
     ) -> Result<(), Refused> {
-        let window = if is_to_group {
-            self.open_of_group(body, cx)?
-        } else {
-            let window = self.pairwise.open(body, cx.crypto)?;
-            if window == Window::Next {
-                cx.trace.record(PAIRWISE);
-            }
-            window
-        };
-        let is_station = self.group.as_ref();
-        if let (Some(group), Window::Previous | Window::Next) = (is_station, window) {
+        let window = if is_to_group { self.open_of_group(body, cx)? } else { self.open_of_pair(body, cx)? };
+        // Both rings of a station are in the epoch that it believes in now.
+        if let (Some(group), Window::Previous | Window::Next) = (&self.group, window) {
             let epoch = self.pairwise.epoch().max(group.epoch());
             self.clock.correct(epoch, cx.now);
             self.go_on_to(epoch, cx).map_err(|_| Refused::KeyId)?;
@@ -84,15 +105,30 @@ impl Chains {
         Ok(())
     }
 
+    fn open_of_pair(&mut self, body: &mut Vec<u8>, cx: &mut Ctx<'_>) -> Result<Window, Refused> {
+        if self.group.is_none() {
+            return self.pairwise.open(body, cx.crypto);
+        }
+        let window = self.pairwise.open_and_follow(body, cx.crypto)?;
+        if window == Window::Next {
+            cx.trace.record(PAIRWISE);
+        }
+        Ok(window)
+    }
+
     fn open_of_group(&mut self, body: &mut Vec<u8>, cx: &mut Ctx<'_>) -> Result<Window, Refused> {
         let group = self.group.as_mut().ok_or(Refused::KeyId)?;
         catch_up(group, self.pairwise.epoch(), cx);
-        let window = group.open(body, cx.crypto)?;
+        let window = group.open_and_follow(body, cx.crypto)?;
         if window == Window::Next {
             cx.trace.record(GROUP);
         }
         Ok(window)
     }
+}
+
+fn epochs(period_s: NonZeroU16, count: u32) -> Duration {
+    Duration::from_secs(period_s.get().into()) * count
 }
 
 /// Hashes a chain of a group forward that may be further behind than one step takes.

@@ -10,7 +10,6 @@ use crate::cipher::wep::Iv;
 use crate::cipher::{BadKey, CannotSeal, Receiver, Refused, Sender, Side, bip, key_id};
 use crate::dot1x::WepKey;
 use crate::handshake::{GroupKey, PairwiseKey};
-use crate::rrkm::MissedTooMany;
 use crate::suite::Cipher;
 
 /// The keys of one association.
@@ -65,11 +64,11 @@ impl Protection {
         }
     }
 
-    /// Goes on to the keys of now.
-    pub(crate) fn advance(&mut self, cx: &mut Ctx<'_>) -> Result<(), MissedTooMany> {
+    /// The chains of keys that change by themselves.
+    pub(crate) fn chains(&mut self) -> Option<&mut Chains> {
         match &mut self.pairwise {
-            Some(Pairwise::Chains(chains)) => chains.advance(cx),
-            _ => Ok(()),
+            Some(Pairwise::Chains(chains)) => Some(chains),
+            _ => None,
         }
     }
 

@@ -322,6 +322,9 @@ impl Authenticator {
 
     /// Does what is due.
     pub fn tick(&mut self, cx: &mut Ctx<'_>) -> Outputs {
+        if self.deadline.is_none_or(|deadline| deadline.at > cx.now) {
+            return Vec::new();
+        }
         let retransmission = self.config.retransmission;
         let due: Vec<_> = self
             .ports

@@ -54,6 +54,22 @@ impl Clock {
         self.epoch
     }
 
+    /// Corrects it by the timer, if that is less than half an epoch away.
+    pub fn follow(&mut self, timer_us: u64, period_s: NonZeroU16, now: Time) {
+        let epoch = self.advance(now);
+        let period_us = u64::from(period_s.get()) * MILLION;
+        let left = Duration::from_micros(period_us - timer_us % period_us);
+        let (ours, half) = (self.next_at.since(now), self.period / 2);
+        self.next_at = now + left;
+        if left > ours + half {
+            // The epoch after ours has begun.
+            self.epoch = epoch.saturating_add(1);
+        } else if ours > left + half {
+            // Ours has not begun.
+            self.next_at += self.period;
+        }
+    }
+
     /// Corrects it: this epoch has just begun, as far as the other side shows.
     pub fn correct(&mut self, epoch: u32, now: Time) {
         (self.epoch, self.next_at) = (epoch, now + self.period);
@@ -94,6 +110,22 @@ mod tests {
         clock.correct(72, at_us(3_700_000_000));
         assert_eq!((clock.advance(at_us(3_759_999_999)), clock.advance(at_us(3_760_000_000))), (72, 73));
         assert_eq!(clock.advance(Time::MAX), 72 + 307_445_672, "584 years");
+    }
+
+    #[test]
+    fn a_clock_follows_the_timer_to_the_nearest_epoch() {
+        let (minute, start) = (NonZeroU16::new(60).unwrap(), at_us(500_007));
+        // Half a second before the boundary.
+        for (timer_s, epoch, next_s) in [(59, 9, 1), (58, 9, 2), (31, 9, 29), (2, 10, 58), (29, 10, 31)] {
+            let mut clock = clock(0);
+            clock.follow(timer_s * MILLION, minute, start);
+            let next_at = start + Duration::from_secs(next_s);
+            assert_eq!((clock.advance(start), clock.next_at()), (epoch, next_at), "{timer_s}");
+        }
+        // Half a second behind the boundary, which the timer has not come to: the epoch after that waits.
+        let (mut clock, now) = (clock(0), at_us(1_500_007));
+        clock.follow(58 * MILLION, minute, now);
+        assert_eq!((clock.advance(now), clock.next_at()), (10, now + Duration::from_secs(62)));
     }
 
     #[test]

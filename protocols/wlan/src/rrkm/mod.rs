@@ -32,8 +32,9 @@
 //!
 //! A frame that was sealed in the epoch before or after is opened, so none is lost at a boundary while the two clocks and the time
 //! on the air differ by less than a period ([`KeyRing`]). The epoch comes from the timer that beacons carry ([`Clock`]); if that
-//! is missed, a frame that opens under the next key advances the receiver. A station corrects its clock when a frame opens under
-//! another key than that of its epoch.
+//! is missed, a frame that opens under the next key advances the receiver. A station, whose access point's clock
+//! is right by definition, corrects its own when it hears the timer again, or a frame opens under another key than that of its epoch.
+//! Nothing protects the timer: who forges it has a station lose frames, and learns nothing.
 //!
 //! What it is worth:
 //!

@@ -32,7 +32,7 @@ pub enum Window {
     Previous,
     /// That of this epoch.
     Current,
-    /// That of the next epoch, which it has thereby become: the sender's clock is ahead.
+    /// That of the next epoch: the sender's clock is ahead.
     Next,
 }
 
@@ -89,10 +89,28 @@ impl KeyRing {
         self.next_iv = self.next_iv.next();
     }
 
-    /// Decrypts the body of an MPDU that was sealed in this epoch or in one beside it. One of the next epoch advances the ring.
+    /// Decrypts the body of an MPDU that was sealed in this epoch or in one beside it. One of the next epoch advances the ring: for
+    /// a station, whose access point's clock is right.
     ///
     /// # Errors
     /// Its key ID is that of no such epoch, it is too short, or the ICV is wrong.
+    pub fn open_and_follow(
+        &mut self,
+        body: &mut Vec<u8>,
+        crypto: &mut dyn Crypto,
+    ) -> Result<Window, Refused> {
+        let window = self.open(body, crypto)?;
+        if window == Window::Next {
+            self.step(crypto);
+        }
+        Ok(window)
+    }
+
+    /// The same, and the ring stays in its epoch: for an access point, whose own clock is right. A station that is ahead sees by
+    /// the answers that it is.
+    ///
+    /// # Errors
+    /// As above.
     pub fn open(&mut self, body: &mut Vec<u8>, crypto: &mut dyn Crypto) -> Result<Window, Refused> {
         let window = self.window(body)?;
         if window == Window::Next && self.next.is_none() {
@@ -105,9 +123,6 @@ impl KeyRing {
         };
         crypto.enter(Phase::TRAFFIC);
         wep::open(key.ok_or(Refused::KeyId)?, body, crypto)?;
-        if window == Window::Next {
-            self.step(crypto);
-        }
         Ok(window)
     }
 

@@ -59,21 +59,27 @@ pub(super) struct Associating {
 
 impl Probing {
     pub(super) fn begin(config: &Config, air: &mut Air, out: &mut Out, cx: &mut Ctx<'_>) -> Self {
-        probe(config, false, (air, out), cx);
+        probe(config, (BROADCAST, false), (air, out), cx);
         Self { attempt: Attempt::begin(cx.now) }
     }
 
     pub(super) fn again(&mut self, config: &Config, air: &mut Air, out: &mut Out, cx: &mut Ctx<'_>) -> bool {
         let Some(attempt) = self.attempt.again(cx.now) else { return false };
         self.attempt = attempt;
-        probe(config, true, (air, out), cx);
+        probe(config, (BROADCAST, true), (air, out), cx);
         true
     }
 }
 
-fn probe(config: &Config, again: bool, (air, out): (&mut Air, &mut Out), cx: &mut Ctx<'_>) {
+/// Asks whoever has the network, or this access point.
+pub(super) fn probe(
+    config: &Config,
+    (to, again): (MacAddr, bool),
+    (air, out): (&mut Air, &mut Out),
+    cx: &mut Ctx<'_>,
+) {
     let request = Management::ProbeRequest(elements(&config.ssid, &[]));
-    let frame = air.manage((BROADCAST, BROADCAST), &request, again, cx.trace);
+    let frame = air.manage((to, to), &request, again, cx.trace);
     out.push_back(Output::Datagram(frame));
 }
 

@@ -306,7 +306,7 @@ impl Station {
                 joining::on_beacon(&self.config, header, beacon, cx.now)
                     .map(|found| found.map(|found| self.authenticate(found, cx)))
             }
-            (_, Management::Beacon(_)) => return,
+            (_, Management::Beacon(beacon)) => return self.on_timer(header.source, beacon.timestamp_us, cx),
             (State::Proving(wait), Management::Authentication(frame))
                 if is_of_ours && frame.algorithm == AuthenticationAlgorithm::SAE =>
             {

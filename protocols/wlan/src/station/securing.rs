@@ -7,7 +7,7 @@ use keytoll_engine::trace::{Fact, Protocol};
 use keytoll_engine::{Ctx, Datagram, Deadline, Output, Time};
 use keytoll_net::wire::Reader;
 
-use super::joining::Authenticated;
+use super::joining::{self, Authenticated};
 use super::{Config, Event, Failure, State, Station};
 use crate::bss::{Air, Chains, Credential, Link, Security, discard, told_eapol, wep_key, with_llc};
 use crate::cipher::Side;
@@ -17,9 +17,10 @@ use crate::frame::management::{Action, Farewell, SaQuery};
 use crate::frame::rsn::Rsne;
 use crate::frame::{Elements, Management, ReasonCode};
 use crate::handshake::{self, Declared, Generation, Master, Terms};
-use crate::names;
+use crate::rrkm::MissedTooMany;
 use crate::sae::Pmkid;
 use crate::suite::Cipher;
+use crate::{MacAddr, names};
 
 /// An association, with its keys or on the way to them.
 #[derive(Debug)]
@@ -266,14 +267,29 @@ impl Station {
         self.end(why);
     }
 
-    /// Goes on to the keys of now, where they change by themselves.
+    /// Goes on to the keys of now, where they change by themselves; now and then it asks what time it is.
     pub(super) fn follow_epochs(&mut self, cx: &mut Ctx<'_>) {
         let State::Associated(secured) = &mut self.state else { return };
-        let keys = &mut secured.link.keys;
-        if keys.next_at().is_none_or(|at| at > cx.now) {
+        let Some(chains) = secured.link.keys.chains().filter(|chains| chains.next_at() <= cx.now) else {
             return;
+        };
+        let advanced = chains.advance(cx);
+        if chains.wants_timer(cx.now) {
+            joining::probe(&self.config, (secured.link.peer, false), (&mut self.air, &mut self.out), cx);
         }
-        if let Err(why) = keys.advance(cx) {
+        self.unless_missed(advanced, cx);
+    }
+
+    /// The access point's timer, which chains of keys go by.
+    pub(super) fn on_timer(&mut self, source: MacAddr, timer_us: u64, cx: &mut Ctx<'_>) {
+        let State::Associated(secured) = &mut self.state else { return };
+        let chains = secured.link.keys.chains().filter(|_| secured.link.peer == source);
+        let followed = chains.map(|chains| chains.on_timer(timer_us, cx));
+        self.unless_missed(followed.unwrap_or(Ok(())), cx);
+    }
+
+    fn unless_missed(&mut self, advanced: Result<(), MissedTooMany>, cx: &mut Ctx<'_>) {
+        if let Err(why) = advanced {
             discard(Protocol::FRAMES, &why, cx);
             self.give_up(Failure::MissedEpochs(why), cx);
         }

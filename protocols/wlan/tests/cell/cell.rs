@@ -78,6 +78,20 @@ pub(crate) fn access_point(security: Security) -> access_point::Config {
     }
 }
 
+/// What a station of such a network knows, with the network's key or another one.
+pub(crate) fn station(number: u8, security: Security, key: u8, clock_drift_ppm: i32) -> station::Config {
+    let own = match security {
+        Security::Rrkm(cipher) => Some(own_key(number, key, cipher)),
+        _ => None,
+    };
+    station::Config {
+        password: password(key, security),
+        shared_key: shared_key(key, security),
+        rrkm: own.map(|key| rrkm::StationConfig { key, hash: KeyHash::Sha1, clock_drift_ppm }),
+        ..station::Config::new(address(number), ssid(), security, pmk(key, security))
+    }
+}
+
 /// Remembers why frames were discarded, and counts new keys.
 #[derive(Debug, Default)]
 pub(crate) struct Discards(pub(crate) Vec<String>, pub(crate) BTreeMap<String, usize>);
@@ -175,17 +189,7 @@ impl Cell {
         clock_drift_ppm: i32,
     ) -> MacAddr {
         let own = address(number);
-        let rrkm = match security {
-            Security::Rrkm(cipher) => Some(own_key(number, key, cipher)),
-            _ => None,
-        };
-        let rrkm = rrkm.map(|key| rrkm::StationConfig { key, hash: KeyHash::Sha1, clock_drift_ppm });
-        let config = station::Config {
-            password: password(key, security),
-            shared_key: shared_key(key, security),
-            rrkm,
-            ..station::Config::new(own, ssid(), security, pmk(key, security))
-        };
+        let config = station(number, security, key, clock_drift_ppm);
         let seed = Seed::from(u64::from(number));
         self.stations.insert(own, Station::new(config, &seed, "ue"));
         own

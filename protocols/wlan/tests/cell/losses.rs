@@ -9,11 +9,13 @@ use keytoll_wlan::{Akm, Cipher};
 
 use crate::cell::{AP, Air, Cell, WPA2_PSK, packet};
 
-fn securities() -> [Security; 5] {
+fn securities() -> [Security; 7] {
     [
         Security::Open,
         Security::Rsn(WPA2_PSK),
         Security::Rsn(Rsn { akm: Akm::Dot1xSha256, management: Protected::Always, ..WPA2_PSK }),
+        Security::SharedKey(Cipher::Wep104),
+        Security::Rrkm(Cipher::Wep104),
         Security::Dot1xWep(Cipher::Wep104),
         Security::Rsn(Rsn { akm: Akm::Sae, management: Protected::Always, ..WPA2_PSK }),
     ]

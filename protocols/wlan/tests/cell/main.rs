@@ -4,6 +4,7 @@
 
 mod cell;
 mod challenges;
+mod costs;
 mod forgeries;
 mod losses;
 mod networks;

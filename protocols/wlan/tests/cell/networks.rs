@@ -137,6 +137,29 @@ fn a_network_that_protects_in_another_way_is_refused() {
 }
 
 #[test]
+fn networks_of_wep_are_told_apart() {
+    let [shared, rrkm, dynamic] =
+        [Security::SharedKey, Security::Rrkm, Security::Dot1xWep].map(|of| of(Cipher::Wep104));
+    // Status 13: another authentication algorithm is wanted.
+    let other = Failure::Refused(13);
+    for (network, demanded, expected) in [
+        (shared, Security::Open, Failure::NoCommonSuite),
+        (Security::Open, shared, Failure::NoCommonSuite),
+        (shared, Security::Rsn(WPA2_PSK), Failure::NoCommonSuite),
+        (shared, rrkm, other),
+        (rrkm, shared, other),
+        (rrkm, dynamic, other),
+        (dynamic, rrkm, other),
+    ] {
+        let mut cell = Cell::new(network, 1, Real::default());
+        let station = cell.station(1, demanded, 1);
+        cell.join(station);
+        cell.run(SECOND);
+        assert_eq!(cell.failed, [(station, expected)], "{demanded:?} in {network:?}");
+    }
+}
+
+#[test]
 fn nobody_there_is_a_timeout() {
     let security = Security::Rsn(WPA2_PSK);
     let mut cell = Cell::new(security, 1, Real::default());
