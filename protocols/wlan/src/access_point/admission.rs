@@ -1,7 +1,7 @@
 //! Management frames of stations: probes, authentication, association, farewells. 802.11-2020 §11.1.4.3.4, §11.3.4.3, §11.3.5.3.
 
 use keytoll_engine::trace::Protocol;
-use keytoll_engine::{Ctx, Output};
+use keytoll_engine::{Ctx, Output, Time};
 
 use super::member::Member;
 use super::{AccessPoint, Authenticated, Ended, Event};
@@ -11,9 +11,10 @@ use crate::frame::management::{
     Action, AssociationRequest, AssociationResponse, Authentication, Beacon, Farewell, SaQuery,
 };
 use crate::frame::{AuthenticationAlgorithm, ElementId, Elements, Management, ReasonCode, StatusCode};
-use crate::handshake::{Declared, Generation};
+use crate::handshake::{Declared, Generation, Pmksa, PmksaCache};
 use crate::sae;
 use crate::shared_key::Answered;
+use crate::suite::Akm;
 
 /// 100 time units, as everybody has it.
 const BEACON_INTERVAL_TU: u16 = 100;
@@ -44,7 +45,7 @@ impl AccessPoint {
         if !ssid.is_empty() && ssid != self.config.ssid.octets() {
             return;
         }
-        let (ssid, rsne) = (self.config.ssid.clone(), self.config.security.rsne());
+        let (ssid, rsne) = (self.config.ssid.clone(), self.config.security.rsne(None));
         let beacon = Beacon {
             is_response: true,
             timestamp_us: cx.now.as_nanos() / 1000,
@@ -89,6 +90,9 @@ impl AccessPoint {
             match output {
                 sae::Output::Send(message) => self.manage(message.peer, &bss::sae_frame(&message), cx),
                 sae::Output::Accepted { peer, pmk, pmkid } => {
+                    let until = cx.now + PmksaCache::LIFETIME;
+                    let pmksa = Pmksa { pmkid, pmk: pmk.clone(), akm: Akm::Sae, until };
+                    self.pmksas.insert(peer, pmksa);
                     self.authenticate(peer, Credential::Pmk(pmk, pmkid), None, cx);
                 }
                 sae::Output::Failed { why, .. } => bss::discard(Protocol::MANAGEMENT, &why, cx),
@@ -112,9 +116,10 @@ impl AccessPoint {
             self.deauthenticate(station, ReasonCode::NOT_AUTHENTICATED, cx);
             return cx.discard(Protocol::MANAGEMENT, "association without authentication");
         };
-        let credential = credential.clone();
+        let credential = self.cached(station, request, cx.now).unwrap_or_else(|| credential.clone());
         // 802.11-2020 §12.6.8.3: with SAE the station has proved that it knows the password, or there is no PMK.
-        let has_pmk = matches!(credential, Credential::Pmk(..)) || !self.config.security.has_sae();
+        let has_pmk = matches!(credential, Credential::Pmk(..) | Credential::Cached(..))
+            || !self.config.security.has_sae();
         let admitted =
             if has_pmk { self.judge(station, request, cx) } else { Err(StatusCode::INVALID_PMKID) };
         let (status, aid) = match &admitted {
@@ -137,6 +142,14 @@ impl AccessPoint {
         }
     }
 
+    // 802.11-2020 §12.6.10.3: if the PMKSA is not there, the station authenticates with EAP as if it had named none.
+    /// The PMK of an association before that a station names.
+    fn cached(&self, station: MacAddr, request: &AssociationRequest<'_>, now: Time) -> Option<Credential> {
+        let (akm, named) = (self.config.security.rsn()?.akm, rsne_of(&request.elements)?.pmkids);
+        let pmksa = self.pmksas.named(station, akm, &named, now)?;
+        Some(Credential::Cached(pmksa.pmk.clone(), pmksa.pmkid))
+    }
+
     /// Whether a station may associate, and as what.
     fn judge(
         &mut self,
@@ -155,7 +168,7 @@ impl AccessPoint {
             (Some(_), None) => return Err(StatusCode::INVALID_ELEMENT),
             (None, _) => {}
         }
-        let rsne = self.config.security.rsne();
+        let rsne = self.config.security.rsne(None);
         let ours = Elements::read(&mut keytoll_net::wire::Reader::new(&rsne)).unwrap_or_default();
         let declared = [&ours, &request.elements].map(|elements| Declared::of(elements, Generation::Rsn));
         let addresses = [self.air.own, station];

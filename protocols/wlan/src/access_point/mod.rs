@@ -29,6 +29,7 @@ use crate::dot1x::{self, AuthenticatorConfig, Eap, WepConfig};
 use crate::frame::header::{Addresses, DataHeader, Header, ManagementHeader};
 use crate::frame::management::subtype;
 use crate::frame::{Flags, Frame, Management, ReasonCode};
+use crate::handshake::PmksaCache;
 use crate::sae::{Password, Sae};
 use crate::shared_key::Answered;
 use crate::{rrkm, shared_key};
@@ -59,6 +60,8 @@ pub struct Config {
     pub shared_key: Option<shared_key::Config>,
     /// The stations' own keys of RRKM, and how often keys change.
     pub rrkm: Option<rrkm::AccessPointConfig>,
+    /// Of how many stations it keeps the PMK for the next association, which then needs neither EAP nor SAE.
+    pub pmksas_max: usize,
     /// How many stations it admits; 802.11-2020 §9.4.1.8 has numbers for 2007.
     pub members_max: usize,
     /// How many others there may be that are authenticated only, and how many without keys yet.
@@ -68,9 +71,20 @@ pub struct Config {
 impl Config {
     /// As many stations as there are numbers for, and 512 others.
     pub const fn new(address: MacAddr, ssid: Ssid, security: Security, pmk: Option<Secret>) -> Self {
-        let (members_max, strangers_max) = (2007, 512);
+        let (members_max, strangers_max, pmksas_max) = (2007, 512, 0);
         let (password, shared_key, rrkm) = (None, None, None);
-        Self { address, ssid, security, pmk, password, shared_key, rrkm, members_max, strangers_max }
+        Self {
+            address,
+            ssid,
+            security,
+            pmk,
+            password,
+            shared_key,
+            rrkm,
+            pmksas_max,
+            members_max,
+            strangers_max,
+        }
     }
 }
 
@@ -150,6 +164,7 @@ pub struct AccessPoint {
     rounds: Option<Rounds>,
     dot1x: Option<dot1x::Authenticator>,
     sae: Option<Sae>,
+    pmksas: PmksaCache,
     out: VecDeque<Output<Event>>,
 }
 
@@ -179,7 +194,7 @@ impl AccessPoint {
         let password = config.password.clone().filter(|_| config.security.has_sae());
         let sae = password
             .map(|password| bss::sae(config.address, true, password, seed.stream(&format!("{name}/sae"))));
-        let strangers_max = config.strangers_max;
+        let (strangers_max, pmksas) = (config.strangers_max, PmksaCache::new(config.pmksas_max));
         Self {
             air: Air::new(config.address),
             group: Group::new(&config, &mut rng),
@@ -191,6 +206,7 @@ impl AccessPoint {
             members: Members::default(),
             dot1x,
             sae,
+            pmksas,
             out: VecDeque::new(),
         }
     }

@@ -13,7 +13,7 @@ use crate::dot1x::{AuthenticatorOutput, Eap};
 use crate::eapol::{PacketType, Pdu, pdu};
 use crate::frame::management::Farewell;
 use crate::frame::{Management, ReasonCode};
-use crate::handshake::{self, Handshake, Master, Retransmission};
+use crate::handshake::{self, Handshake, Master, Pmksa, Retransmission};
 use crate::sae::Pmkid;
 use crate::{MacAddr, names};
 
@@ -34,6 +34,9 @@ impl AccessPoint {
             self.out.push_back(Output::Event(Event::Joined(station)));
         }
         match (&mut self.dot1x, credential) {
+            (_, Credential::Pmk(pmk, name) | Credential::Cached(pmk, name)) => {
+                self.begin_handshake(station, (pmk, Some(name)), cx);
+            }
             (Some(dot1x), _) => match dot1x.begin(station, cx) {
                 Ok(outputs) => self.on_dot1x(outputs, cx),
                 Err(why) => {
@@ -41,7 +44,6 @@ impl AccessPoint {
                     self.expel(station, ReasonCode::NO_MORE_STAS, Ended::Asked, cx);
                 }
             },
-            (None, Credential::Pmk(pmk, name)) => self.begin_handshake(station, (pmk, Some(name)), cx),
             (None, _) => {
                 let pmk = self.config.pmk.clone();
                 pmk.into_iter().for_each(|pmk| self.begin_handshake(station, (pmk, None), cx));
@@ -155,7 +157,15 @@ impl AccessPoint {
         let Some(member) = self.members.get(station) else { return };
         match &member.terms {
             Some(terms) => match msk.and_then(|msk| msk.get(..terms.akm.pmk_len())) {
-                Some(pmk) => self.begin_handshake(station, (pmk.into(), None), cx),
+                Some(pmk) => {
+                    let pmk = Secret::from(pmk);
+                    if self.pmksas.is_used() {
+                        let addresses = [terms.aa, terms.spa];
+                        let made = Pmksa::of_eap(terms.akm, &pmk, addresses, cx.now, cx.crypto);
+                        made.into_iter().for_each(|made| self.pmksas.insert(station, made));
+                    }
+                    self.begin_handshake(station, (pmk, None), cx);
+                }
                 None => self.expel(station, ReasonCode::IEEE_802_1X_AUTH_FAILED, Ended::NoKey, cx),
             },
             None => self.use_wep_key(),
@@ -175,6 +185,7 @@ impl AccessPoint {
                 }
                 handshake::Output::Completed(Handshake::FourWay) => self.joined(station),
                 handshake::Output::Failed(why) => {
+                    self.pmksas.remove(station);
                     self.expel(station, ReasonCode(why.code()), why.into(), cx);
                 }
                 handshake::Output::Requested { handshake, .. } => self.on_request(station, handshake, cx),

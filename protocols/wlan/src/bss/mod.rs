@@ -59,8 +59,20 @@ pub(crate) enum Credential {
     None,
     /// The PMK of SAE, with its name.
     Pmk(Secret, Pmkid),
+    /// One of an association before, with its name: SAE or EAP is left out.
+    Cached(Secret, Pmkid),
     /// What the chains of RRKM begin with, and the clock by which they go on.
     Chains(Box<(Established, Clock)>),
+}
+
+impl Credential {
+    /// The name of the PMK of an association before.
+    pub(crate) const fn cached(&self) -> Option<Pmkid> {
+        match self {
+            Self::Cached(_, name) => Some(*name),
+            _ => None,
+        }
+    }
 }
 
 /// The key of shared key authentication as one of the two that protect data.

@@ -5,6 +5,7 @@ use crate::frame::management::subtype;
 use crate::frame::rsn::{RsnCapabilities, Rsne, Selector};
 use crate::frame::{Element, ElementId, Elements};
 use crate::handshake::{Declared, Generation, Terms};
+use crate::keys::KeyName;
 use crate::suite::{Akm, Cipher};
 use crate::{MacAddr, eapol};
 
@@ -113,9 +114,10 @@ impl Security {
         }
     }
 
-    /// Our RSNE with id and length; empty in a network that has none.
-    pub(crate) fn rsne(&self) -> Vec<u8> {
-        self.rsn().map_or_else(Vec::new, |rsn| rsn.rsne().to_bytes())
+    /// Our RSNE with id and length, which names a PMK that we have already; empty in a network that has none.
+    pub(crate) fn rsne(&self, pmkid: Option<KeyName>) -> Vec<u8> {
+        let pmkids = pmkid.into_iter().collect();
+        self.rsn().map_or_else(Vec::new, |rsn| Rsne { pmkids, ..rsn.rsne() }.to_bytes())
     }
 }
 

@@ -4,11 +4,11 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use keytoll_crypto_api::Secret;
+use keytoll_crypto_api::{Crypto, Secret};
 use keytoll_engine::Time;
 
 use crate::MacAddr;
-use crate::keys::KeyName;
+use crate::keys::{KeyName, pmkid};
 use crate::suite::Akm;
 
 /// A PMK security association.
@@ -22,6 +22,24 @@ pub struct Pmksa {
     pub akm: Akm,
     /// When it ends.
     pub until: Time,
+}
+
+impl Pmksa {
+    // 802.11-2020 §12.7.1.3: with Suite B the handshake, which comes later, names the PMK.
+    /// The one of a PMK that EAP has made; none if the AKM names PMKs in another way.
+    pub fn of_eap(
+        akm: Akm,
+        pmk: &Secret,
+        [aa, spa]: [MacAddr; 2],
+        now: Time,
+        crypto: &mut dyn Crypto,
+    ) -> Option<Self> {
+        if !matches!(akm, Akm::Dot1x | Akm::Dot1xSha256) {
+            return None;
+        }
+        let pmkid = pmkid(akm, pmk, aa, spa, crypto)?;
+        Some(Self { pmkid, pmk: pmk.clone(), akm, until: now + PmksaCache::LIFETIME })
+    }
 }
 
 /// PMKSAs by the peer's address, one for each peer: a new one takes the place of the old.
@@ -38,6 +56,11 @@ impl PmksaCache {
     /// An empty cache for so many peers.
     pub const fn new(peers_max: usize) -> Self {
         Self { peers_max, peers: BTreeMap::new() }
+    }
+
+    /// Whether it keeps any.
+    pub const fn is_used(&self) -> bool {
+        self.peers_max > 0
     }
 
     /// How many there are, those that have ended included.

@@ -46,7 +46,8 @@ pub(super) struct Authenticated {
 /// Waits for the answer to open system authentication.
 #[derive(Debug)]
 pub(super) struct Authenticating {
-    pub(super) found: Found,
+    /// What there is when it is answered.
+    pub(super) authenticated: Authenticated,
     pub(super) attempt: Attempt,
 }
 
@@ -116,8 +117,13 @@ fn check(config: &Config, beacon: &Beacon<'_>) -> Result<(), Failure> {
 
 impl Authenticating {
     /// Asks with open system authentication.
-    pub(super) fn begin(found: Found, air: &mut Air, out: &mut Out, cx: &mut Ctx<'_>) -> Self {
-        let wait = Self { found, attempt: Attempt::begin(cx.now) };
+    pub(super) fn begin(
+        authenticated: Authenticated,
+        air: &mut Air,
+        out: &mut Out,
+        cx: &mut Ctx<'_>,
+    ) -> Self {
+        let wait = Self { authenticated, attempt: Attempt::begin(cx.now) };
         wait.ask(false, (air, out), cx);
         wait
     }
@@ -130,7 +136,7 @@ impl Authenticating {
             rest: &[],
         };
         let request = Management::Authentication(request);
-        let bssid = self.found.bssid;
+        let bssid = self.authenticated.found.bssid;
         let frame = air.manage((bssid, bssid), &request, again, cx.trace);
         out.push_back(Output::Datagram(frame));
     }
@@ -149,7 +155,7 @@ impl Authenticating {
         if answer.status != StatusCode::SUCCESS {
             return Err(Failure::Refused(answer.status.0));
         }
-        Ok(Some(Authenticated { found: self.found.clone(), credential: Credential::None }))
+        Ok(Some(self.authenticated.clone()))
     }
 }
 
@@ -167,7 +173,7 @@ impl Associating {
     }
 
     fn ask(&self, config: &Config, again: bool, (air, out): (&mut Air, &mut Out), cx: &mut Ctx<'_>) {
-        let rsne = config.security.rsne();
+        let rsne = config.security.rsne(self.authenticated.credential.cached());
         let request = Management::AssociationRequest(AssociationRequest {
             capabilities: config.security.capabilities(),
             listen_interval: LISTEN_INTERVAL,

@@ -12,14 +12,17 @@ use std::collections::VecDeque;
 
 use keytoll_crypto_api::{Phase, Rng, Secret, Seed};
 use keytoll_engine::trace::Protocol;
-use keytoll_engine::{Addr, Ctx, Deadline, Engine, Input, Output};
+use keytoll_engine::{Addr, Ctx, Deadline, Engine, Input, Output, Time};
 
 use crate::MacAddr;
-use crate::bss::{Air, Heard, Security, Ssid, discard, packet_of};
+use crate::bss::{Air, Credential, Heard, Security, Ssid, discard, packet_of};
 use crate::dot1x::Eap;
 use crate::frame::header::{Addresses, Header};
 use crate::frame::management::{Action, Farewell, subtype};
-use crate::frame::{AuthenticationAlgorithm, Flags, Frame, Management, ManagementHeader, ReasonCode};
+use crate::frame::{
+    AuthenticationAlgorithm, Flags, Frame, Management, ManagementHeader, ReasonCode, StatusCode,
+};
+use crate::handshake::PmksaCache;
 use crate::sae::Password;
 use crate::{rrkm, shared_key};
 use challenged::{AwaitingChallenge, AwaitingResult};
@@ -49,12 +52,15 @@ pub struct Config {
     pub shared_key: Option<shared_key::Config>,
     /// Its own key of RRKM.
     pub rrkm: Option<rrkm::StationConfig>,
+    /// Of how many access points it keeps the PMK for the next association, which then needs neither EAP nor SAE.
+    pub pmksas_max: usize,
 }
 
 impl Config {
     /// A station that has a PMK or nothing.
     pub const fn new(address: MacAddr, ssid: Ssid, security: Security, pmk: Option<Secret>) -> Self {
-        Self { address, ssid, security, pmk, password: None, shared_key: None, rrkm: None }
+        let (password, shared_key, rrkm, pmksas_max) = (None, None, None, 0);
+        Self { address, ssid, security, pmk, password, shared_key, rrkm, pmksas_max }
     }
 }
 
@@ -128,6 +134,7 @@ pub struct Station {
     config: Config,
     air: Air,
     rng: Rng,
+    pmksas: PmksaCache,
     state: State,
     out: VecDeque<Output<Event>>,
 }
@@ -151,7 +158,8 @@ impl Station {
     pub fn new(config: Config, seed: &Seed, name: &str) -> Self {
         let rng = seed.stream(&format!("{name}/wlan"));
         let air = Air::new(config.address);
-        Self { config, air, rng, state: State::Idle, out: VecDeque::new() }
+        let pmksas = PmksaCache::new(config.pmksas_max);
+        Self { config, air, rng, pmksas, state: State::Idle, out: VecDeque::new() }
     }
 
     /// Whether it is a member of its network.
@@ -272,7 +280,7 @@ impl Station {
     const fn bssid(&self) -> Option<MacAddr> {
         match &self.state {
             State::Idle | State::Probing(_) => None,
-            State::Authenticating(wait) => Some(wait.found.bssid),
+            State::Authenticating(wait) => Some(wait.authenticated.found.bssid),
             State::Proving(wait) => Some(wait.found.bssid),
             State::Challenged(wait) => Some(wait.found.bssid),
             State::Answered(wait) => Some(wait.found.bssid),
@@ -293,7 +301,12 @@ impl Station {
     /// It is over, for this reason.
     fn end(&mut self, why: Failure) {
         let was_member = self.is_member();
-        self.state = State::Idle;
+        if let State::Associated(secured) = std::mem::replace(&mut self.state, State::Idle)
+            && !was_member
+        {
+            // Its PMK may be the reason.
+            self.pmksas.remove(secured.link.peer);
+        }
         let event = if was_member { Event::Left(why) } else { Event::Failed(why) };
         self.out.push_back(Output::Event(event));
     }
@@ -325,24 +338,47 @@ impl Station {
         match taken {
             Ok(Some(())) => {}
             Ok(None) => cx.discard(Protocol::MANAGEMENT, "nobody waits for it"),
-            Err(why) => self.end(why),
+            Err(why) => self.refused(why, cx),
         }
     }
 
     /// It has found its network, and authenticates as that demands.
     fn authenticate(&mut self, found: Found, cx: &mut Ctx<'_>) {
-        if self.config.security.has_sae() {
+        let credential = self.credential(&found, cx.now);
+        if self.config.security.has_sae() && credential.cached().is_none() {
             return self.prove(found, cx);
         }
         let (config, air, out) = (&self.config, &mut self.air, &mut self.out);
         if !config.security.has_challenge() {
-            self.state = State::Authenticating(Authenticating::begin(found, air, out, cx));
+            let authenticated = Authenticated { found, credential };
+            self.state = State::Authenticating(Authenticating::begin(authenticated, air, out, cx));
             return;
         }
         match AwaitingChallenge::begin(config, found, (air, out), cx) {
             Ok(wait) => self.state = State::Challenged(Box::new(wait)),
             Err(why) => self.end(why),
         }
+    }
+
+    // 802.11-2020 §12.6.10.3: a station that has a PMKSA authenticates as in an open system.
+    /// What it has of this access point already.
+    fn credential(&self, found: &Found, now: Time) -> Credential {
+        let akm = self.config.security.rsn().map(|rsn| rsn.akm);
+        let cached = akm.and_then(|akm| self.pmksas.of_peer(found.bssid, akm, now));
+        cached.map_or(Credential::None, |pmksa| Credential::Cached(pmksa.pmk.clone(), pmksa.pmkid))
+    }
+
+    /// The access point refuses to associate it. If it has forgotten a PMK that we have not, we authenticate anew.
+    fn refused(&mut self, why: Failure, cx: &mut Ctx<'_>) {
+        if let (State::Associating(wait), Failure::Refused(status)) = (&self.state, why)
+            && StatusCode(status) == StatusCode::INVALID_PMKID
+            && wait.authenticated.credential.cached().is_some()
+        {
+            let found = wait.authenticated.found.clone();
+            self.pmksas.remove(found.bssid);
+            return self.authenticate(found, cx);
+        }
+        self.end(why);
     }
 
     /// The body of an authentication frame with a challenge, or with what came of our answer.

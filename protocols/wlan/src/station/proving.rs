@@ -7,7 +7,9 @@ use super::joining::{Authenticated, Found};
 use super::{Failure, State, Station};
 use crate::bss::{self, Credential};
 use crate::frame::management::Authentication;
+use crate::handshake::{Pmksa, PmksaCache};
 use crate::sae::{self, Method, Sae};
+use crate::suite::Akm;
 
 /// Waits for the access point's commit and confirm.
 #[derive(Debug)]
@@ -47,6 +49,9 @@ impl Station {
                     self.out.push_back(Output::Datagram(frame));
                 }
                 sae::Output::Accepted { pmk, pmkid, .. } => {
+                    let until = cx.now + PmksaCache::LIFETIME;
+                    let pmksa = Pmksa { pmkid, pmk: pmk.clone(), akm: Akm::Sae, until };
+                    self.pmksas.insert(wait.found.bssid, pmksa);
                     let (found, credential) = (wait.found.clone(), Credential::Pmk(pmk, pmkid));
                     self.associate(Authenticated { found, credential }, cx);
                 }

@@ -16,7 +16,7 @@ use crate::eapol::{PacketType, Pdu, pdu};
 use crate::frame::management::{Action, Farewell, SaQuery};
 use crate::frame::rsn::Rsne;
 use crate::frame::{Elements, Management, ReasonCode};
-use crate::handshake::{self, Declared, Generation, Master, Terms};
+use crate::handshake::{self, Declared, Generation, Master, Pmksa, Terms};
 use crate::rrkm::MissedTooMany;
 use crate::sae::Pmkid;
 use crate::suite::Cipher;
@@ -37,8 +37,8 @@ pub(super) struct Secured {
 }
 
 /// What we declare ourselves.
-fn own_declaration(config: &Config) -> Declared {
-    let rsne = config.security.rsne();
+fn own_declaration(config: &Config, credential: &Credential) -> Declared {
+    let rsne = config.security.rsne(credential.cached());
     let elements = Elements::read(&mut Reader::new(&rsne)).unwrap_or_default();
     Declared::of(&elements, Generation::Rsn)
 }
@@ -59,7 +59,7 @@ impl Secured {
         let rsn = config.security.rsn();
         let bssid = found.bssid;
         let peer = found.declared.element.get(2..).and_then(|body| Rsne::read(body).ok());
-        let declared = [found.declared, own_declaration(config)];
+        let declared = [found.declared, own_declaration(config, &credential)];
         let protects_management = rsn.zip(peer).is_some_and(|(rsn, peer)| rsn.protects_management(&peer));
         let terms = rsn.map(|rsn| rsn.terms([bssid, config.address], declared, protects_management));
         let mut secured = Self {
@@ -79,7 +79,9 @@ impl Secured {
                 let (established, clock) = *begun;
                 secured.link.keys.install_chains(Chains::new(Side::Supplicant, &established, clock, rng));
             }
-            Credential::Pmk(key, name) => secured.begin_handshake((key, Some(name)), now),
+            Credential::Pmk(key, name) | Credential::Cached(key, name) => {
+                secured.begin_handshake((key, Some(name)), now);
+            }
             Credential::None => secured.begin_with_shared(config, rng, now)?,
         }
         Ok(secured)
@@ -205,7 +207,14 @@ impl Station {
         let State::Associated(secured) = &mut self.state else { return };
         let Some(pmk_len) = secured.terms.as_ref().map(|terms| terms.akm.pmk_len()) else { return };
         match msk.and_then(|msk| msk.get(..pmk_len)) {
-            Some(pmk) => secured.begin_handshake((pmk.into(), None), cx.now),
+            Some(pmk) => {
+                let pmk = Secret::from(pmk);
+                if let Some(terms) = secured.terms.as_ref().filter(|_| self.pmksas.is_used()) {
+                    let made = Pmksa::of_eap(terms.akm, &pmk, [terms.aa, terms.spa], cx.now, cx.crypto);
+                    made.into_iter().for_each(|made| self.pmksas.insert(terms.aa, made));
+                }
+                secured.begin_handshake((pmk, None), cx.now);
+            }
             None => self.give_up(Failure::NoKey, cx),
         }
     }

@@ -188,10 +188,17 @@ impl Cell {
         key: u8,
         clock_drift_ppm: i32,
     ) -> MacAddr {
-        let own = address(number);
-        let config = station(number, security, key, clock_drift_ppm);
-        let seed = Seed::from(u64::from(number));
-        self.stations.insert(own, Station::new(config, &seed, "ue"));
+        self.add(number, station(number, security, key, clock_drift_ppm))
+    }
+
+    /// One that keeps the PMKs of so many access points.
+    pub(crate) fn returning_station(&mut self, number: u8, security: Security, pmksas_max: usize) -> MacAddr {
+        self.add(number, station::Config { pmksas_max, ..station(number, security, 1, 0) })
+    }
+
+    fn add(&mut self, number: u8, config: station::Config) -> MacAddr {
+        let own = config.address;
+        self.stations.insert(own, Station::new(config, &Seed::from(u64::from(number)), "ue"));
         own
     }
 

@@ -8,4 +8,5 @@ mod costs;
 mod forgeries;
 mod losses;
 mod networks;
+mod returns;
 mod rounds;
