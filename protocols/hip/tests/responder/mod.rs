@@ -24,7 +24,7 @@ use keytoll_crypto_api::algorithm::{Group, KeyKind};
 use keytoll_crypto_api::{Crypto, Rng, Secret};
 use keytoll_engine::trace::NoTrace;
 use keytoll_engine::{Ctx, Datagram, Engine, Input, Output, Time};
-use keytoll_hip::config::{Aka, Config, Limits};
+use keytoll_hip::config::{Aka, Config, Limits, Puzzles};
 use keytoll_hip::event::{Answer, AssociationId, Command, Event, Refused, Vector};
 use keytoll_hip::identity::DietVariant;
 use keytoll_hip::wire::aka::{Challenge, Response};
@@ -73,7 +73,9 @@ fn config(exchange: Exchange, name: &str) -> Config {
         _ => Aka::None,
     };
     let limits = Limits { associations_max: ASSOCIATIONS_MAX, ..Limits::default() };
-    Config { variant, limits, aka, ..Config::new(vec![identity.expect("a kind that HIP has")]) }
+    // However many I2s an input has, each is looked at to its end.
+    let puzzle = Puzzles { broken_max: u8::MAX, ..Puzzles::default() };
+    Config { variant, limits, puzzle, aka, ..Config::new(vec![identity.expect("a kind that HIP has")]) }
 }
 
 /// What card and HSS do, bit by bit.
