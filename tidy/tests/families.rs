@@ -50,7 +50,16 @@ const FAMILIES: &[Family] = &[
             "base/scenario/src/node/",
         ],
     },
-    Family { names: &["wlan"], own: &["protocols/wlan/"] },
+    Family {
+        names: &["wlan"],
+        own: &[
+            "protocols/wlan/",
+            "world/rigs/src/wlan/",
+            "base/scenario/src/families/wlan/",
+            // A topology is named so, too.
+            "base/scenario/src/catalogue/topologies.rs",
+        ],
+    },
     Family {
         names: &["knock"],
         own: &["protocols/knock/", "world/rigs/src/knock/", "base/scenario/src/families/knock.rs"],

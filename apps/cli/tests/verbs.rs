@@ -139,7 +139,10 @@ fn options_are_listed_with_values_defaults_and_methods() {
     let options = lists["options"].as_array().unwrap();
     let named = |name: &str| options.iter().find(|option| option["name"] == name).unwrap();
     assert_eq!(named("mode")["default"], "transport");
-    assert_eq!(named("triplets")["methods"], serde_json::json!(["ikev2-eap-sim"]));
+    assert_eq!(
+        named("triplets")["methods"],
+        serde_json::json!(["ikev2-eap-sim", "wpa2-eap-sim", "wpa3-eap-sim"])
+    );
     assert_eq!(
         (&named("samples")["default"], &named("samples")["source"]),
         (&"30".into(), &"--set samples=VALUE".into())
@@ -150,8 +153,7 @@ fn options_are_listed_with_values_defaults_and_methods() {
         assert!(!stdout.is_empty(), "{arguments:?}: {}", String::from_utf8_lossy(&stderr));
         schema::read("check", stdout)["rows"].clone()
     };
-    let [quickstart, ikev1, hip] =
-        ["quickstart", "ikev1", "hip"].map(|scenario| (scenario, rows(&[scenario])));
+    let scenarios = ["quickstart", "ikev1", "hip", "wlan"].map(|scenario| (scenario, rows(&[scenario])));
     let is_simple = |option: &&serde_json::Value| {
         let source = option["source"].as_str().unwrap();
         source.starts_with("--set options.")
@@ -164,21 +166,10 @@ fn options_are_listed_with_values_defaults_and_methods() {
     };
     for option in options.iter().filter(is_simple) {
         let (name, default) = (option["name"].as_str().unwrap(), option["default"].as_str().unwrap());
-        let (scenario, unset) = if option["methods"].as_array().unwrap().contains(&"ikev2-eap-sim".into())
-            || option["methods"].as_array().unwrap().contains(&"ikev2-rsa2048".into())
-            || option["methods"].as_array().unwrap().contains(&"ikev2-eap-tls".into())
-        {
-            &quickstart
-        } else if option["methods"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .all(|name| name.as_str().unwrap().starts_with("hip-"))
-        {
-            &hip
-        } else {
-            &ikev1
-        };
+        let methods = option["methods"].as_array().unwrap();
+        let concerns = |row: &serde_json::Value| methods.contains(&row["method"]);
+        let (scenario, unset) =
+            scenarios.iter().find(|(_, rows)| rows.as_array().unwrap().iter().any(concerns)).unwrap();
         let set = format!("options.{name}={default}");
         assert_eq!(rows(&[scenario, "--set", &set]), *unset, "{set}");
     }

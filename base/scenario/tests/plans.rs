@@ -9,12 +9,12 @@ use keytoll_crypto_api::algorithm::{Group, KeyKind, SignatureScheme};
 use keytoll_crypto_api::suite::Suite;
 use keytoll_engine::trace::Node;
 use keytoll_scenario::catalogue::airs::{AIRS, Air};
+use keytoll_scenario::catalogue::facet::IPSEC;
 use keytoll_scenario::catalogue::scenarios::BUILTIN;
 use keytoll_scenario::catalogue::suites::{DEFAULT_ESP, DEFAULT_IKEV1};
 use keytoll_scenario::catalogue::{Fault, Impairments, List, Method, Topology, networks, signatures};
-use keytoll_scenario::families::hip;
-use keytoll_scenario::families::ike;
 use keytoll_scenario::families::ike::{CookiePolicy, GatewayAuth, Retransmission};
+use keytoll_scenario::families::{hip, ike, wlan};
 use keytoll_scenario::plan::{
     Basis, Chain, CpuProfile, CryptoMode, Direction, Exponents, Maker, Makers, Mode, Network, Options,
     RowPlan, SaLimits, Tls, TlsVersion, Traffic, TrafficDirection, TrafficKind, WorldKind,
@@ -435,6 +435,24 @@ fn of_hip(mode: u8, unused_after_s: u32, first: Duration) -> hip::Options {
     }
 }
 
+/// One of three sets of options of wireless LANs.
+fn of_wlan(mode: u8, unused_after_s: u32, group_rekey: Option<Duration>) -> wlan::Options {
+    let (at, seconds) = (usize::from(mode), u64::from(unused_after_s));
+    wlan::Options {
+        wep: wlan::Wep::ALL[at % 2],
+        rrkm: wlan::Rrkm {
+            period: Duration::from_secs(seconds.min(65_535)),
+            hash: wlan::KeyHash::ALL[at],
+            drift_ppm: (i32::from(mode) - 1) * 1000,
+        },
+        pairwise: wlan::Pairwise::ALL[at + 1],
+        management: wlan::Protection::ALL[at],
+        eap_server: wlan::EapServer::ALL[at % 2],
+        group_rekey,
+        stays_idle: Duration::from_secs(seconds.min(31_536_000)),
+    }
+}
+
 fn options() -> impl Strategy<Value = Options> {
     let rekey = || option::of(durations(100_000_000, 31_536_000_000_000_000));
     let security = (
@@ -477,7 +495,8 @@ fn options() -> impl Strategy<Value = Options> {
                     retransmission,
                 };
                 let hip = of_hip(mode, life.0, retransmission.first);
-                let mut options = Options { ike, hip, tls, ipv6, fault, traffic, ..Options::default() };
+                let wlan = of_wlan(mode, life.0, life.1);
+                let mut options = Options { ike, hip, wlan, tls, ipv6, fault, traffic, ..Options::default() };
                 options.certificates.chain = Chain { initiator, responder };
                 options.ipsec.mode = if mode == 0 { Mode::Transport } else { Mode::Tunnel };
                 (options.ipsec.rekey_after, options.ipsec.limits) = (life.2, life.4);
@@ -521,12 +540,18 @@ fn row_plans() -> impl Strategy<Value = RowPlan> {
             let usual = || vec![Suite::esp(DEFAULT_ESP).unwrap()];
             let esp_suites = if options.ike.childless { usual() } else { esp_suites };
             let is_of_hip = method.own::<hip::Exchange>().is_some();
-            let (suites, esp_suites) = if is_of_hip { (Vec::new(), usual()) } else { (suites, esp_suites) };
+            let esp_suites = if is_of_hip { usual() } else { esp_suites };
+            let esp_suites = if method.has(&IPSEC) { esp_suites } else { Vec::new() };
+            let suites = if method.suite.is_some() { suites } else { Vec::new() };
             let signs_itself = method.has_chain() && options.certificates.chain.responder == 1;
             let is_of_list = |fault| fault == Fault::RevokedCertificate;
             let can_have =
                 |fault: &Fault| options.can_have(*fault, method) && !(signs_itself && is_of_list(*fault));
             options.fault = options.fault.filter(can_have);
+            let Options { eap, fault, .. } = &options;
+            if method.has_card() || eap.accounting || fault.is_some() {
+                options.wlan.eap_server = wlan::EapServer::Radius;
+            }
             let topology = Topology::Raw;
             signing(flowing(RowPlan { method, variant, network, topology, suites, esp_suites, options }))
         },
@@ -551,19 +576,19 @@ fn plans() -> impl Strategy<Value = Plan> {
     );
     let crypto = (prop::sample::select(&CryptoMode::ALL[..]), "[^\\p{Cc}]{0,40}");
     let modes = (crypto, prop::sample::select(&Exponents::ALL[..]));
-    let nodes = (cpus(), cpus(), cpus(), cpus());
+    let nodes = (cpus(), cpus(), cpus(), cpus(), cpus());
     (head, modes, nodes, prop::collection::vec(row_plans(), 1..4)).prop_map(
         |(
             ((title, study), seed, samples, interval),
             ((crypto, costs), exponents),
-            (ue, gw, aaa, hss),
+            (ue, gw, aaa, hss, ap),
             mut rows,
         )| {
             let noticed = |fault: &Fault| crypto.computes() || !fault.is_wrong_key();
             rows.iter_mut().for_each(|row| row.options.fault = row.options.fault.filter(noticed));
             // Options without effect on any row are refused.
             let asks = |node: &Node| rows.iter().any(|row| row.method.nodes.contains(node));
-            let cpus = [(Node::Ue, ue), (Node::Gw, gw), (Node::Aaa, aaa), (Node::Hss, hss)];
+            let cpus = [(Node::Ue, ue), (Node::Gw, gw), (Node::Aaa, aaa), (Node::Hss, hss), (Node::Ap, ap)];
             let cpus = cpus.map(|(node, cpu)| (node, if asks(&node) { cpu } else { CpuProfile::default() }));
             let exponents = if rows.iter().any(has_modp) { exponents } else { Exponents::Short };
             Plan {

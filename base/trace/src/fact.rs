@@ -38,6 +38,8 @@ pub enum Node {
 impl Node {
     /// Every node, in the order of the reports.
     pub const ALL: [Self; 5] = [Self::Ue, Self::Gw, Self::Aaa, Self::Hss, Self::Ap];
+    /// Those that a device has its traffic with.
+    pub const SERVING: [Self; 2] = [Self::Gw, Self::Ap];
 
     /// The name used in files and on the screen.
     pub const fn name(self) -> &'static str {

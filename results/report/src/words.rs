@@ -10,19 +10,21 @@ use crate::columns;
 type Word = (&'static str, &'static str);
 
 /// Nodes, in the order of the reports.
-const NODES: [Word; 4] = [
+const NODES: [Word; 5] = [
     ("ue", "the device (user equipment)"),
+    ("ap", "the access point of a wireless LAN"),
     ("gw", "the gateway"),
-    ("aaa", "the AAA server behind the gateway"),
+    ("aaa", "the AAA server behind gateway or access point"),
     ("hss", "the operator's server with the subscribers' keys"),
 ];
 
 /// How nodes are arranged.
-const TOPOLOGIES: [Word; 4] = [
+const TOPOLOGIES: [Word; 5] = [
     ("raw", "nothing but the named network between device and gateway"),
     ("centralized", "30 ms more to a central gateway that is near the AAA server"),
     ("distributed", "15 ms more to a regional gateway, 15 ms from there to the AAA server"),
     ("flat", "10 ms more to a gateway at the edge, 30 ms from there to the AAA server"),
+    ("wlan", "an access point and its AAA server on one site, 1 ms apart"),
 ];
 
 /// The worlds.

@@ -47,7 +47,7 @@ struct Session {
 
 /// The peers under authentication, each in a conversation that carries its EAP packets.
 #[derive(Debug)]
-pub(crate) struct Authenticator<C> {
+pub struct Authenticator<C> {
     carrier: Carrier,
     asks_identity: bool,
     /// In ascending order.
@@ -58,7 +58,8 @@ pub(crate) struct Authenticator<C> {
 }
 
 /// An action for the authenticator's owner.
-pub(crate) enum Wanted<C> {
+#[derive(Debug)]
+pub enum Wanted<C> {
     /// Pass this to the carrier.
     Tell(C, Eap),
     /// An output of the RADIUS client.
@@ -66,7 +67,8 @@ pub(crate) enum Wanted<C> {
 }
 
 impl<C: Conversation> Authenticator<C> {
-    pub(crate) fn new(access: AaaAccess, carrier: Carrier, seed: &Seed, name: &str) -> Self {
+    /// Nobody is under authentication yet; its random stream is named `{name}/radius`.
+    pub fn new(access: AaaAccess, carrier: Carrier, seed: &Seed, name: &str) -> Self {
         let mut ports = access.radius.ports.clone();
         ports.sort_unstable();
         Self {
@@ -80,34 +82,32 @@ impl<C: Conversation> Authenticator<C> {
     }
 
     /// Whether a datagram to this address is for the RADIUS client.
-    pub(crate) fn owns(&self, to: Addr) -> bool {
+    pub fn owns(&self, to: Addr) -> bool {
         to.udp_port().is_some_and(|port| self.ports.binary_search(&port).is_ok())
     }
 
-    pub(crate) fn session_count(&self) -> usize {
+    /// How many peers are under authentication.
+    pub fn session_count(&self) -> usize {
         self.sessions.len()
     }
 
-    pub(crate) fn outstanding(&self) -> usize {
+    /// How many RADIUS requests have no answer yet.
+    pub fn outstanding(&self) -> usize {
         self.radius.outstanding()
     }
 
-    pub(crate) fn deadline(&self) -> Option<Deadline> {
+    /// When the RADIUS client has something to do.
+    pub fn deadline(&self) -> Option<Deadline> {
         self.radius.deadline()
     }
 
-    pub(crate) fn handle(&mut self, input: Input<'_, Command>, cx: &mut Ctx<'_>) {
+    /// Gives the RADIUS client what is for it: datagrams and ticks.
+    pub fn handle(&mut self, input: Input<'_, Command>, cx: &mut Ctx<'_>) {
         self.radius.handle(input, cx);
     }
 
     /// Starts the authentication of a peer at this address; the carrier knows it by this identity.
-    pub(crate) fn begin(
-        &mut self,
-        id: C,
-        identity: &[u8],
-        peer: Host,
-        cx: &mut Ctx<'_>,
-    ) -> Option<Wanted<C>> {
+    pub fn begin(&mut self, id: C, identity: &[u8], peer: Host, cx: &mut Ctx<'_>) -> Option<Wanted<C>> {
         let asked = self.asks_identity;
         let session = Session { peer, user_name: identity.to_vec(), state: None, identifier: 0, asked };
         self.sessions.insert(id, session);
@@ -122,7 +122,7 @@ impl<C: Conversation> Authenticator<C> {
     // RFC 3579 §2.2: the NAS checks Code, Identifier and Length before it forwards a packet. Over a protected carrier that
     // does not retransmit, a wrong packet is the peer's own, so it ends the conversation instead of being discarded silently.
     /// The peer has answered.
-    pub(crate) fn answered(&mut self, id: C, eap: Vec<u8>, cx: &mut Ctx<'_>) -> Option<Wanted<C>> {
+    pub fn answered(&mut self, id: C, eap: Vec<u8>, cx: &mut Ctx<'_>) -> Option<Wanted<C>> {
         let session = self.sessions.get_mut(&id)?;
         if let Err(why) = session.take(&eap) {
             if !self.carrier.is_reliable {
@@ -150,19 +150,19 @@ impl<C: Conversation> Authenticator<C> {
     }
 
     /// The peer is in.
-    pub(crate) fn established(&mut self, id: C, cx: &mut Ctx<'_>) {
+    pub fn established(&mut self, id: C, cx: &mut Ctx<'_>) {
         let report = self.ledger.as_mut().and_then(|ledger| ledger.started(id, cx.now));
         self.report(report, cx);
     }
 
     /// The peer has left.
-    pub(crate) fn closed(&mut self, id: C, cx: &mut Ctx<'_>) {
+    pub fn closed(&mut self, id: C, cx: &mut Ctx<'_>) {
         let report = self.ledger.as_mut().and_then(|ledger| ledger.stopped(id, cx.now));
         self.report(report, cx);
     }
 
     /// The conversation has another name.
-    pub(crate) fn rekeyed(&mut self, old: C, new: C) {
+    pub fn rekeyed(&mut self, old: C, new: C) {
         if let Some(ledger) = &mut self.ledger {
             ledger.rekeyed(old, new);
         }
@@ -175,7 +175,7 @@ impl<C: Conversation> Authenticator<C> {
     }
 
     /// Drops the conversation: its result is no longer needed.
-    pub(crate) fn forget(&mut self, id: C, cx: &mut Ctx<'_>) {
+    pub fn forget(&mut self, id: C, cx: &mut Ctx<'_>) {
         self.closed(id, cx);
         if self.sessions.remove(&id).is_some() {
             self.radius.handle(Input::Command(Command::Abandon(ConversationId(id.number()))), cx);
@@ -183,7 +183,7 @@ impl<C: Conversation> Authenticator<C> {
     }
 
     /// The next thing to be done.
-    pub(crate) fn poll(&mut self, cx: &mut Ctx<'_>) -> Option<Wanted<C>> {
+    pub fn poll(&mut self, cx: &mut Ctx<'_>) -> Option<Wanted<C>> {
         loop {
             match self.radius.poll()?.event() {
                 Ok(event) => {

@@ -1,12 +1,12 @@
 //! The interface between EAP and its carrier: IKEv2 in a gateway and a device, EAPOL in an access point and a station.
-//! [`crate::authenticator`] and [`crate::supplicant`] know carriers only through it. RFC 3748 §3, RFC 7296 §2.16.
+//! [`Authenticator`](crate::Authenticator) and [`Supplicant`](crate::Supplicant) know carriers only through it. RFC 3748 §3, RFC 7296 §2.16.
 
 use std::fmt;
 
 use keytoll_crypto_api::Secret;
 
 /// Identifies a conversation that carries EAP: an IKE SA, or a station's port at an access point.
-pub(crate) trait Conversation: Copy + Ord + fmt::Debug {
+pub trait Conversation: Copy + Ord + fmt::Debug {
     /// Its number, unique within the host.
     fn number(self) -> u64;
 
@@ -16,7 +16,7 @@ pub(crate) trait Conversation: Copy + Ord + fmt::Debug {
 
 /// A message of EAP to its carrier.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Eap {
+pub enum Eap {
     /// Carry this packet to the other side.
     Packet(Vec<u8>),
     /// EAP succeeded.
@@ -37,9 +37,9 @@ pub(crate) enum Eap {
 
 /// The properties of a carrier (RFC 3748 §3.1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Carrier {
+pub struct Carrier {
     /// It neither loses, repeats nor forges packets, so that either an answer arrives or the conversation ends.
-    pub(crate) is_reliable: bool,
+    pub is_reliable: bool,
     /// It has authenticated the server before EAP starts.
-    pub(crate) proves_server: bool,
+    pub proves_server: bool,
 }

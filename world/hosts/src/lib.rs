@@ -36,8 +36,9 @@ pub mod tunnels;
 pub mod user_plane;
 
 pub use aaa::{Aaa, AaaConfig};
-pub use authenticator::AaaAccess;
+pub use authenticator::{AaaAccess, Authenticator, Wanted};
 pub use device::{Device, DeviceConfig};
+pub use eap::{Carrier, Conversation, Eap};
 pub use event::{Child, Event, SessionId};
 pub use gateway::{Gateway, GatewayConfig};
 pub use host::{Host, Order};
@@ -46,4 +47,4 @@ pub use hss_client::HssClient;
 pub use ipsec::SaLimits;
 pub use keytoll_esp::selector::Selector;
 pub use subscribers::{HssAccess, Subscribers};
-pub use supplicant::{EapCredentials, EapIdentity};
+pub use supplicant::{EapCredentials, EapIdentity, Supplicant};

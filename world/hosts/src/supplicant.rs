@@ -50,7 +50,7 @@ impl EapIdentity {
 }
 
 /// One EAP conversation at a time.
-pub(crate) struct Supplicant {
+pub struct Supplicant {
     credentials: EapCredentials,
     carrier: Carrier,
     peer: Peer,
@@ -60,20 +60,21 @@ pub(crate) struct Supplicant {
 }
 
 impl Supplicant {
-    pub(crate) fn new(credentials: EapCredentials, carrier: Carrier, rng: Rng) -> Self {
+    /// A supplicant without a conversation.
+    pub fn new(credentials: EapCredentials, carrier: Carrier, rng: Rng) -> Self {
         let peer = peer(&credentials, carrier, None);
         Self { credentials, carrier, peer, rng, failure: None }
     }
 
     // RFC 7296 §2.16: the gateway may take IDi for the EAP identity and not request one.
     /// Starts a new conversation, in which the carrier has announced us as `claimed`.
-    pub(crate) fn begin(&mut self, claimed: Option<&[u8]>) {
+    pub fn begin(&mut self, claimed: Option<&[u8]>) {
         self.peer = peer(&self.credentials, self.carrier, claimed);
         self.failure = None;
     }
 
     /// Processes a packet; returns the message for the carrier, `None` if the packet is ignored and another may follow.
-    pub(crate) fn step(&mut self, packet: &[u8], cx: &mut Ctx<'_>) -> Option<Eap> {
+    pub fn step(&mut self, packet: &[u8], cx: &mut Ctx<'_>) -> Option<Eap> {
         Some(match self.peer.step(packet, &mut self.rng, cx) {
             PeerOutput::Send(packet) => Eap::Packet(packet),
             PeerOutput::Ignored if !self.carrier.is_reliable => return None,
@@ -93,7 +94,7 @@ impl Supplicant {
     }
 
     /// Why the last conversation failed.
-    pub(crate) fn failure(&mut self) -> Option<Reason> {
+    pub fn failure(&mut self) -> Option<Reason> {
         self.failure.take()
     }
 }

@@ -18,8 +18,8 @@ use keytoll_trace::Record;
 use keytoll_trace::file::Writer;
 
 /// Scenarios that together have every method, link impairment, topology and option that changes messages.
-const SCENARIOS: [&str; 8] =
-    ["quickstart", "lossy", "suites", "fragmentation", "eap", "eap-aka-topologies", "ikev1", "hip"];
+const SCENARIOS: [&str; 9] =
+    ["quickstart", "lossy", "suites", "fragmentation", "eap", "eap-aka-topologies", "ikev1", "hip", "wlan"];
 /// What every operation costs where a table is charged.
 const OPERATION_NS: f64 = 100_000.0;
 const CORE_HZ: f64 = 3e9;

@@ -24,8 +24,9 @@ use keytoll_hosts::event::Reason;
 use keytoll_hosts::{Child, Event, Host, SessionId};
 use keytoll_lab::{Cost, Credentials, Keeper, Record, Recorder, Row, Stop};
 use keytoll_scenario::catalogue::eap::Proof;
+use keytoll_scenario::catalogue::facet::NAMED_BEFORE_EAP;
 use keytoll_scenario::catalogue::{Fault, Method};
-use keytoll_scenario::families::hip;
+use keytoll_scenario::families::{hip, wlan};
 use keytoll_scenario::plan::{Options, Plan, RowPlan};
 use keytoll_scenario::{Overrides, Source, families, options};
 use keytoll_trace::{Fact, Node};
@@ -73,13 +74,17 @@ impl Variant {
     }
 
     fn is_short_lived(&self) -> bool {
-        self.options.contains("reauth_lifetime") || self.options.contains("unused_after")
+        ["reauth_lifetime", "unused_after", "stays_idle"].iter().any(|key| self.options.contains(key))
     }
 }
 
 /// Every set of options that changes what a method's nodes say to each other.
 fn variants(method: &'static Method) -> Vec<Variant> {
-    let own = if method.own::<hip::Exchange>().is_some() { of_hip(method) } else { of_ike(method) };
+    let own = match method.own::<wlan::Admission>() {
+        Some(admission) => of_wlan(method, *admission),
+        None if method.own::<hip::Exchange>().is_some() => of_hip(method),
+        None => of_ike(method),
+    };
     let faults = Fault::ALL.into_iter().filter(|fault| fault.concerns(method) && !fault.is_wrong_key());
     own.into_iter()
         .map(|(name, options)| Variant::new(name, options))
@@ -115,6 +120,60 @@ fn of_hip(method: &'static Method) -> Vec<(&'static str, &'static str)> {
     all
 }
 
+fn of_wlan(method: &'static Method, admission: wlan::Admission) -> Vec<(&'static str, &'static str)> {
+    use wlan::Admission::{DynamicWep, Open, Rrkm, SharedKey, Wpa2Eap, Wpa2Psk, Wpa3Eap, Wpa3Sae};
+    let mut all = vec![("plain", ""), ("brief", "stays_idle = \"2 s\""), ("ipv4", "ipv6 = false")];
+    match admission {
+        Open => {}
+        SharedKey | DynamicWep => all.push(("short-keys", "wep = \"wep-40\"")),
+        Rrkm => all.extend([
+            ("short-keys", "wep = \"wep-40\""),
+            ("many-periods", "rrkm_period = \"2 s\"\nrrkm_hash = \"md5\"\nclock_drift = 200"),
+        ]),
+        Wpa2Psk | Wpa2Eap | Wpa3Sae | Wpa3Eap => {
+            all.extend([("gcmp", "pairwise = \"gcmp-256\""), ("group", "group_rekey = \"60 s\"")]);
+        }
+    }
+    if matches!(admission, Wpa2Psk | Wpa2Eap) {
+        all.extend([
+            ("unprotected", "management_protection = \"never\""),
+            ("protected", "management_protection = \"required\""),
+        ]);
+    }
+    if method.eap().is_some() {
+        all.push(("accounting", "accounting = true"));
+        all.extend((!method.has_card()).then_some(("inside", "eap_server = \"access-point\"")));
+    }
+    all.into_iter().chain(of_eap(method)).collect()
+}
+
+/// Options of cards and of TLS, whatever carries EAP.
+fn of_eap(method: &'static Method) -> Vec<(&'static str, &'static str)> {
+    let mut all = Vec::new();
+    if method.has_card() {
+        all.push(("batch", "vector_batch = 3"));
+        let asks = method.has(&NAMED_BEFORE_EAP);
+        all.extend(match asks {
+            true => [
+                ("pseudonyms", "eap_identity = true\npseudonyms = true"),
+                ("fast", "eap_identity = true\nfast_reauth = 2"),
+            ],
+            false => [("pseudonyms", "pseudonyms = true"), ("fast", "fast_reauth = 2")],
+        });
+    }
+    if method.eap().is_some_and(|eap| eap.proof == Proof::Sim) {
+        all.push(("triplets", "triplets = 2"));
+    }
+    if method.has_tls() {
+        all.extend([
+            ("tls-1.2", "tls = \"1.2\""),
+            ("eap-fragments", "eap_fragment = \"256 B\""),
+            ("resumption", "resumption = true"),
+        ]);
+    }
+    all
+}
+
 fn of_ike(method: &'static Method) -> Vec<(&'static str, &'static str)> {
     let name = method.name();
     let eap = method.eap();
@@ -145,24 +204,7 @@ fn of_ike(method: &'static Method) -> Vec<(&'static str, &'static str)> {
             all.push(("eap-only", "gateway_auth = \"eap-only\""));
         }
     }
-    if method.has_card() {
-        all.extend([
-            ("batch", "vector_batch = 3"),
-            ("pseudonyms", "eap_identity = true\npseudonyms = true"),
-            ("fast", "eap_identity = true\nfast_reauth = 2"),
-        ]);
-    }
-    if eap.is_some_and(|eap| eap.proof == Proof::Sim) {
-        all.push(("triplets", "triplets = 2"));
-    }
-    if method.has_tls() {
-        all.extend([
-            ("tls-1.2", "tls = \"1.2\""),
-            ("eap-fragments", "eap_fragment = \"256 B\""),
-            ("resumption", "resumption = true"),
-        ]);
-    }
-    all
+    all.into_iter().chain(of_eap(method)).collect()
 }
 
 /// Every field with whether it differs from the default. No field can be left out: an option that is new does not compile
@@ -177,8 +219,53 @@ macro_rules! differing {
 
 /// Every option of a row, and whether the row changes it.
 fn differences(row: &RowPlan) -> impl Iterator<Item = (&'static str, bool)> {
-    let Options { ike, hip, certificates, ipsec, eap, tls, ipv6, makers, fault, traffic } = &row.options;
-    let ike = differing!(
+    let Options { ike, hip, wlan, certificates, ipsec, eap, tls, ipv6, makers, fault, traffic } =
+        &row.options;
+    let ike = ike_differences(ike);
+    let hip = differing!(
+        "hip.",
+        families::hip::Options {
+            host_identity,
+            groups,
+            ciphers,
+            dex,
+            aka,
+            puzzle_bits,
+            encrypt_host_id,
+            rekey_with_new_keys,
+            unused_after,
+            move_after,
+            retransmission,
+        },
+        hip
+    );
+    let wlan = differing!(
+        "wlan.",
+        wlan::Options { wep, rrkm, pairwise, management, eap_server, group_rekey, stays_idle },
+        wlan
+    );
+    let certificates =
+        differing!("certificates.", options::certificates::Options { chain, crls }, certificates);
+    let ipsec = differing!("ipsec.", options::ipsec::Options { mode, rekey_after, limits }, ipsec);
+    let eap = differing!(
+        "eap.",
+        options::eap::Options { asks_identity, vector_batch, triplets, pseudonyms, fast_reauth, accounting },
+        eap
+    );
+    let tls = differing!("tls.", options::tls::Tls { version, key, fragment_bytes, resumption }, tls);
+    let default = Options::default();
+    let whole = [
+        ("ipv6", *ipv6 != default.ipv6),
+        ("makers", *makers != default.makers),
+        ("fault", *fault != default.fault),
+        ("traffic", *traffic != default.traffic),
+    ];
+    [ike, hip, wlan, certificates, ipsec, eap, tls].into_iter().flatten().chain(whole)
+}
+
+/// Those of IKE.
+fn ike_differences(ike: &families::ike::Options) -> Vec<(&'static str, bool)> {
+    differing!(
         "ike.",
         families::ike::Options {
             reauth_lifetime,
@@ -197,41 +284,7 @@ fn differences(row: &RowPlan) -> impl Iterator<Item = (&'static str, bool)> {
             retransmission,
         },
         ike
-    );
-    let hip = differing!(
-        "hip.",
-        families::hip::Options {
-            host_identity,
-            groups,
-            ciphers,
-            dex,
-            aka,
-            puzzle_bits,
-            encrypt_host_id,
-            rekey_with_new_keys,
-            unused_after,
-            move_after,
-            retransmission,
-        },
-        hip
-    );
-    let certificates =
-        differing!("certificates.", options::certificates::Options { chain, crls }, certificates);
-    let ipsec = differing!("ipsec.", options::ipsec::Options { mode, rekey_after, limits }, ipsec);
-    let eap = differing!(
-        "eap.",
-        options::eap::Options { asks_identity, vector_batch, triplets, pseudonyms, fast_reauth, accounting },
-        eap
-    );
-    let tls = differing!("tls.", options::tls::Tls { version, key, fragment_bytes, resumption }, tls);
-    let default = Options::default();
-    let whole = [
-        ("ipv6", *ipv6 != default.ipv6),
-        ("makers", *makers != default.makers),
-        ("fault", *fault != default.fault),
-        ("traffic", *traffic != default.traffic),
-    ];
-    [ike, hip, certificates, ipsec, eap, tls].into_iter().flatten().chain(whole)
+    )
 }
 
 /// They change what messages hold, or what is carried afterwards, but not which messages there are; or whose programs speak.
@@ -329,10 +382,11 @@ fn the_sweep_has_thousands_of_seeds_and_every_weather() {
 
 /// All seeds of a method and a set of options; each is a row.
 fn plan(method: &'static Method, variant: &Variant, seeds: &[u64]) -> Result<Plan, String> {
-    let lifetime = match method.own::<hip::Exchange>() {
+    let lifetime = match method.family.name {
         _ if variant.is_short_lived() => "",
-        Some(_) => "unused_after = \"600 s\"\n",
-        None => "reauth_lifetime = \"600 s\"\n",
+        "hip" => "unused_after = \"600 s\"\n",
+        "wlan" => "stays_idle = \"600 s\"\n",
+        _ => "reauth_lifetime = \"600 s\"\n",
     };
     let networks: String = seeds.iter().map(|&seed| Weather::of(method, variant, seed).to_string()).collect();
     let crypto = if variant.operation_ns.is_some() {
@@ -389,10 +443,14 @@ impl Excuses {
                     .filter(|session| *session == old)
                     .for_each(|session| *session = *new);
             }
-            Event::Closed { session, why } if *why == Reason::TIMEOUT => {
+            Event::Closed { session, why } if why.name.ends_with(Reason::TIMEOUT.name) => {
                 self.silent.insert(*session);
             }
             Event::ChildFailed { why, .. } if *why == Reason::TIMEOUT => self.unconfirmed = true,
+            // Nobody confirms the last message of a 4-way handshake, nor that of EAP.
+            Event::Failed(failure) if failure.why.name.ends_with(Reason::TIMEOUT.name) => {
+                self.silent.extend(failure.session);
+            }
             _ => {}
         }
     }
@@ -403,6 +461,9 @@ impl Excuses {
         let predecessor = self.predecessors.get(&spi);
         // Who has answered a rekey takes the new child for good when the old one is deleted.
         let session = child.or_else(|| self.children.get(predecessor?));
+        if method.own::<wlan::Admission>().is_some() {
+            return !self.silent.is_empty();
+        }
         let is_unconfirmed = is_v1 && child.is_none() && self.unconfirmed;
         is_unconfirmed || session.is_some_and(|session| self.silent.contains(session))
     }
@@ -419,7 +480,7 @@ impl Books {
                 self.note_succession(event);
                 apply(&mut self.ue, event);
             }
-            Node::Gw => {
+            Node::Gw | Node::Ap => {
                 apply(&mut self.gw, event);
                 self.gateway.note(event);
             }
@@ -467,8 +528,23 @@ fn apply(children: &mut BTreeSet<Pair>, event: &Event) {
             children.insert((*inbound_spi, *outbound_spi));
         }
         Event::ChildDown(spi) => children.retain(|child| child.0 != *spi),
+        // There is one association of 802.11 between the two, and no more in it.
+        Event::Established(up) if is_association(up.session) => {
+            children.insert(ASSOCIATION);
+        }
+        Event::Closed { session, .. } if is_association(*session) => {
+            children.remove(&ASSOCIATION);
+        }
         _ => {}
     }
+}
+
+/// What stands in the books for the association of station and access point.
+const ASSOCIATION: Pair = (1, 1);
+
+/// Associations of 802.11 are named by addresses, locally administered ones here.
+const fn is_association(session: SessionId) -> bool {
+    session.0 >> 40 == 2
 }
 
 /// How each authentication of a row began and ended.

@@ -15,6 +15,7 @@ pub fn link(network: &Network, wire: Duration) -> LinkConfig {
         b_to_a: with_wire(direction(&network.down)),
         mtu_bytes: network.mtu_bytes,
         air: network.air.map(air),
+        is_lan: false,
     }
 }
 

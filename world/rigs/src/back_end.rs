@@ -2,6 +2,7 @@
 //! it.
 
 use std::net::SocketAddr;
+use std::time::Duration;
 
 use keytoll_crypto_api::{Secret, Seed};
 use keytoll_diameter::DIAMETER;
@@ -74,8 +75,12 @@ pub(crate) fn client_sockets(row: &RowPlan, sites: &Sites) -> impl Iterator<Item
     ports.into_iter().flatten().map(|port| Addr::udp(sites.core, port))
 }
 
-/// The links of a row's back end.
-pub(crate) fn links(row: &RowPlan, authenticator: Node, sites: &Sites) -> impl Iterator<Item = LinkSpec> {
+/// The links of a row's back end, with this one-way delay between authenticator and AAA server.
+pub(crate) fn links(
+    row: &RowPlan,
+    (authenticator, wire_delay): (Node, Duration),
+    sites: &Sites,
+) -> impl Iterator<Item = LinkSpec> {
     present(row).iter().map(move |&node| match node {
         Node::Hss => LinkSpec {
             ends: [End::ip(Node::Aaa, sites.aaa), End::ip(Node::Hss, sites.hss)],
@@ -85,7 +90,7 @@ pub(crate) fn links(row: &RowPlan, authenticator: Node, sites: &Sites) -> impl I
         },
         _ => LinkSpec {
             ends: [End::ip(authenticator, sites.core), End::ip(Node::Aaa, sites.aaa)],
-            config: fault::aaa_link(row, wire(row.topology.gw_aaa())),
+            config: fault::aaa_link(row, wire(wire_delay)),
             protocol: RADIUS,
             prefix_bits: None,
         },

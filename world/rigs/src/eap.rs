@@ -249,7 +249,16 @@ pub(crate) const RADIUS_CLIENT_PORTS: RangeInclusive<u16> = 49_152..=49_155;
 const DIAMETER_CLIENT_PORT: u16 = 40_000;
 
 /// The gateway's access to the AAA server.
-pub(crate) fn access((row, sites): (&RowPlan, &Sites), seed: &Seed) -> AaaAccess {
+pub(crate) fn access(here: (&RowPlan, &Sites), seed: &Seed) -> AaaAccess {
+    access_of("gw.lab", here, seed)
+}
+
+/// An access point's access to the AAA server. Nothing before EAP tells whom it has before it.
+pub(crate) fn access_of_access_point(here: (&RowPlan, &Sites), seed: &Seed) -> AaaAccess {
+    AaaAccess { asks_identity: true, ..access_of("ap.lab", here, seed) }
+}
+
+fn access_of(nas_identifier: &str, (row, sites): (&RowPlan, &Sites), seed: &Seed) -> AaaAccess {
     let authentication = Socket::new(sites.aaa, sites.ports.radius);
     let accounting = authentication.at_port(sites.ports.accounting);
     AaaAccess {
@@ -257,7 +266,7 @@ pub(crate) fn access((row, sites): (&RowPlan, &Sites), seed: &Seed) -> AaaAccess
             local: sites.core,
             ports: RADIUS_CLIENT_PORTS.collect(),
             server: client::Server { authentication, accounting, secret: secret(seed) },
-            nas_identifier: "gw.lab".to_owned(),
+            nas_identifier: nas_identifier.to_owned(),
             retransmission: client::Retransmission::default(),
         },
         asks_identity: row.options.eap.asks_identity,

@@ -12,6 +12,7 @@ mod knock;
 pub mod node;
 mod provider;
 mod sites;
+mod wlan;
 
 use std::collections::BTreeSet;
 
@@ -42,7 +43,7 @@ pub use keytoll_radius::RADIUS;
 pub use provider::provider;
 
 /// Every rig.
-pub static RIGS: &[&dyn Rig] = &[&IkeRig, &hip::HipRig, &knock::KnockRig];
+pub static RIGS: &[&dyn Rig] = &[&IkeRig, &hip::HipRig, &wlan::WlanRig, &knock::KnockRig];
 
 /// All protocol families. If several recognise a packet, the first one applies.
 pub static FAMILIES: Families = &[

@@ -49,7 +49,7 @@ pub(crate) struct Net {
     channels: Vec<Channel>,
     owners: FastMap<Host, NodeIndex>,
     routes: FastMap<(NodeIndex, NodeIndex), usize>,
-    /// The nodes that share a radio channel with a node, and the channels that lead there, in the order of their links.
+    /// The nodes that share a LAN or a radio channel with a node, and the channels that lead there, in the order of their links.
     in_reach: BTreeMap<NodeIndex, Vec<Way>>,
 }
 
@@ -77,7 +77,7 @@ impl Net {
             let way = self.install((from.index, to.index), channel);
             let in_reach = self.in_reach.entry(from.index).or_default();
             in_reach.retain(|old| old.node != way.node);
-            in_reach.extend(config.air.map(|_| way));
+            in_reach.extend((config.is_lan || config.air.is_some()).then_some(way));
         }
     }
 

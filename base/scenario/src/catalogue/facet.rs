@@ -18,8 +18,14 @@ pub static SHARED_KEY: Facet = Facet { whom: "methods with a shared key", noun: 
 pub static SIGNATURES: Facet = Facet { whom: "methods with signatures", noun: "a certificate" };
 /// Certificates of both sides, in the exchange itself or in TLS; of the server alone in TTLS and PEAP.
 pub static CERTIFICATES: Facet = Facet { whom: "methods with certificates", noun: "a chain of certificates" };
+/// A certificate is shown to the device, in the exchange itself or in TLS.
+pub static SERVER_CERTIFICATE: Facet =
+    Facet { whom: "methods that show the device a certificate", noun: "a certificate" };
 /// The device proves itself with EAP, to an AAA server.
 pub static EAP: Facet = Facet { whom: "methods with EAP", noun: "an AAA server" };
+/// What carries EAP has told the device's name before, so that nobody need ask for it (RFC 7296 §2.16).
+pub static NAMED_BEFORE_EAP: Facet =
+    Facet { whom: "methods whose device is named before EAP", noun: "EAP and a name before it" };
 /// The device has a password that the AAA server knows.
 pub static PASSWORD: Facet = Facet { whom: "methods with a password", noun: "a password" };
 /// TLS runs inside EAP.

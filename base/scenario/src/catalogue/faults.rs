@@ -1,6 +1,6 @@
 //! What can be wrong on purpose, so that one can see and measure what each failure costs.
 
-use super::facet::{CARD, EAP, Facet, PASSWORD, SHARED_KEY, SIGNATURES, USIM};
+use super::facet::{CARD, EAP, Facet, PASSWORD, SERVER_CERTIFICATE, SHARED_KEY, USIM};
 use super::{Entry, Method};
 
 /// One thing that is wrong in every authentication of a row.
@@ -92,7 +92,7 @@ impl Fault {
 
     /// Whether it is in the certificate that is shown to the device.
     pub fn is_of_certificate(self) -> bool {
-        self.needs() == Some(&SIGNATURES)
+        self.needs() == Some(&SERVER_CERTIFICATE)
     }
 
     /// Whether it is a wrong key, with which null crypto agrees as with every other.
@@ -108,7 +108,7 @@ impl Fault {
             Self::WrongSimKey | Self::HssDown | Self::UnknownSubscriber => Some(&CARD),
             Self::SqnOutOfRange => Some(&USIM),
             Self::ExpiredCertificate | Self::RevokedCertificate | Self::UnknownCa | Self::WrongName => {
-                Some(&SIGNATURES)
+                Some(&SERVER_CERTIFICATE)
             }
             Self::NoCommonMethod | Self::RadiusWrongSecret | Self::RadiusUnknownClient | Self::AaaSilent => {
                 Some(&EAP)

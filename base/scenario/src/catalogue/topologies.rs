@@ -15,11 +15,13 @@ pub enum Topology {
     Distributed,
     /// Gateways at the edge, the AAA server far away.
     Flat,
+    /// Access points and their AAA server on one site.
+    Wlan,
 }
 
 impl Topology {
     /// Every topology, in the order of the catalogue.
-    pub const ALL: [Self; 4] = [Self::Raw, Self::Centralized, Self::Distributed, Self::Flat];
+    pub const ALL: [Self; 5] = [Self::Raw, Self::Centralized, Self::Distributed, Self::Flat, Self::Wlan];
 
     /// The name used in scenarios, files and on the screen.
     pub const fn name(self) -> &'static str {
@@ -28,6 +30,7 @@ impl Topology {
             Self::Centralized => "centralized",
             Self::Distributed => "distributed",
             Self::Flat => "flat",
+            Self::Wlan => "wlan",
         }
     }
 
@@ -39,7 +42,7 @@ impl Topology {
     /// One-way delay on the wire that is added to the access network between device and gateway.
     pub const fn ue_gw(self) -> Duration {
         Duration::from_millis(match self {
-            Self::Raw => 0,
+            Self::Raw | Self::Wlan => 0,
             Self::Centralized => 30,
             Self::Distributed => 15,
             Self::Flat => 10,
@@ -50,6 +53,7 @@ impl Topology {
     pub const fn gw_aaa(self) -> Duration {
         match self {
             Self::Raw => Duration::from_micros(100),
+            Self::Wlan => Duration::from_millis(1),
             Self::Centralized => Duration::from_millis(5),
             Self::Distributed => Duration::from_millis(15),
             Self::Flat => Duration::from_millis(30),
@@ -60,7 +64,7 @@ impl Topology {
     pub const fn aaa_hss(self) -> Duration {
         match self {
             Self::Raw => Duration::from_micros(100),
-            Self::Centralized | Self::Distributed | Self::Flat => Duration::from_millis(5),
+            Self::Centralized | Self::Distributed | Self::Flat | Self::Wlan => Duration::from_millis(5),
         }
     }
 
@@ -77,6 +81,7 @@ impl Topology {
             Self::Centralized => "UE--GW 30 ms more than the network; GW--AAA and GW--HSS 5, AAA--HSS 5 ms",
             Self::Distributed => "UE--GW 15 ms more than the network; GW--AAA and GW--HSS 15, AAA--HSS 5 ms",
             Self::Flat => "UE--GW 10 ms more than the network; GW--AAA and GW--HSS 30, AAA--HSS 5 ms",
+            Self::Wlan => "station (UE) to access point (AP) by the network alone; AP--AAA 1, AAA--HSS 5 ms",
         }
     }
 
@@ -86,6 +91,7 @@ impl Topology {
             Self::Centralized | Self::Distributed | Self::Flat => {
                 "Faigl 2012 (`keytoll list papers`); one-way delays derived from its shares of computation in the delay"
             }
+            Self::Wlan => "keytoll's own choice: a AAA server on the site, an operator's HSS",
         }
     }
 

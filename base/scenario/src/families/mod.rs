@@ -4,6 +4,7 @@
 pub mod hip;
 pub mod ike;
 pub mod knock;
+pub mod wlan;
 
 use keytoll_crypto_api::algorithm::{Group, KeyKind};
 
@@ -37,12 +38,12 @@ pub struct Family {
     pub(crate) groups: for<'a> fn(&'a Options, &Method) -> &'a [Group],
     /// What a row of its methods says and should not, in one sentence.
     pub(crate) advice: fn(&RowPlan) -> Option<String>,
-    /// The option of its own that a row has and that exists in the simulator only.
-    pub(crate) simulated_only: fn(&Options) -> Option<&'static str>,
+    /// What a row has that exists in the simulator only: an option of the family, or the method itself.
+    pub(crate) simulated_only: fn(&RowPlan) -> Option<&'static str>,
 }
 
 /// Every family, in the order of the catalogue.
-pub static FAMILIES: &[&Family] = &[&ike::FAMILY, &hip::FAMILY, &knock::FAMILY];
+pub static FAMILIES: &[&Family] = &[&ike::FAMILY, &hip::FAMILY, &wlan::FAMILY, &knock::FAMILY];
 
 /// What a row can vary besides method, network, topology and suites.
 #[derive(Debug, Clone, PartialEq)]
@@ -51,6 +52,8 @@ pub struct Options {
     pub ike: ike::Options,
     /// How associations of HIP are set up and kept.
     pub hip: hip::Options,
+    /// How stations of wireless LANs are admitted and their frames protected.
+    pub wlan: wlan::Options,
     /// The certificates that are shown, in whatever protocol.
     pub certificates: certificates::Options,
     /// The SAs for traffic.
@@ -74,6 +77,7 @@ impl Default for Options {
         Self {
             ike: ike::Options::default(),
             hip: hip::Options::default(),
+            wlan: wlan::Options::default(),
             certificates: certificates::Options::default(),
             ipsec: ipsec::Options::default(),
             eap: eap::Options::default(),
@@ -107,15 +111,15 @@ pub(crate) fn settings() -> impl Iterator<Item = &'static Setting> + Clone {
     own.chain(shared).flatten()
 }
 
-/// Options that exist in the simulator only have no place in another world.
+/// What exists in the simulator only has no place in another world.
 pub(crate) fn check_world(document: &Table, plan: &Plan) -> Result<(), ScenarioError> {
-    let option_of = |row: &RowPlan| (row.method.family.simulated_only)(&row.options);
-    let Some(option) = plan.rows.iter().find_map(option_of).filter(|_| plan.world != WorldKind::Sim) else {
+    let of_row = |row: &RowPlan| (row.method.family.simulated_only)(row);
+    let Some(what) = plan.rows.iter().find_map(of_row).filter(|_| plan.world != WorldKind::Sim) else {
         return Ok(());
     };
     let spot = document.get("world").map_or_else(|| document.spot.start(), |item| item.spot.clone());
-    let error = spot.error(format!("`{option}` exists in the simulator only"), "here");
-    Err(error.hint(format!("`world = \"sim\"`, or leave `{option}` out")))
+    let error = spot.error(format!("`{what}` exists in the simulator only"), "here");
+    Err(error.hint(format!("`world = \"sim\"`, or leave `{what}` out")))
 }
 
 /// The key with this name.

@@ -2,7 +2,8 @@
 
 use super::settings::Settings;
 use super::{BOOLEAN, Setting, field};
-use crate::catalogue::facet::{EAP, EAP_CARD, SIM};
+use crate::catalogue::Method;
+use crate::catalogue::facet::{EAP, EAP_CARD, NAMED_BEFORE_EAP, SIM};
 use crate::diagnostic::ScenarioError;
 use crate::tree::Item;
 
@@ -44,7 +45,7 @@ pub(crate) static SETTINGS: &[Setting] = &[
         "the gateway asks for the EAP identity over the air",
         field!(options.eap.asks_identity, Item::boolean, ToString::to_string),
     )
-    .of(&EAP),
+    .of(&NAMED_BEFORE_EAP),
     Setting::new(
         "vector_batch",
         &["1 to 10"],
@@ -96,9 +97,9 @@ pub(crate) static SETTINGS: &[Setting] = &[
 ];
 
 /// The identity of the card must reach the AAA server.
-pub(super) fn check(settings: &Settings, blame: &Item) -> Result<(), ScenarioError> {
+pub(super) fn check(settings: &Settings, method: &Method, blame: &Item) -> Result<(), ScenarioError> {
     let Options { asks_identity, pseudonyms, fast_reauth, .. } = settings.options.eap;
-    if asks_identity || !(pseudonyms || fast_reauth > 0) {
+    if asks_identity || !method.has(&NAMED_BEFORE_EAP) || !(pseudonyms || fast_reauth > 0) {
         return Ok(());
     }
     let message = "a pseudonym or a fast re-authentication begins with an identity of its own";

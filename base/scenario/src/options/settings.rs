@@ -88,7 +88,7 @@ impl Settings {
         nodes::check_fault(self, method, blame)?;
         nodes::check_mtu(self, (network_item, network))?;
         self.options.ipsec.limits.check(|key| Some(value_of(blame, key)))?;
-        eap::check(self, blame)?;
+        eap::check(self, method, blame)?;
         (method.family.check)(self, method, blame)?;
         self.check_refused(method, blame)?;
         certificates::check(self, method, blame)?;

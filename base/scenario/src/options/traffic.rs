@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::{Setting, field, quoted};
+use crate::catalogue::facet::IPSEC;
 use crate::diagnostic::ScenarioError;
 use crate::families::Options;
 use crate::plan::{Network, Plan, WorldKind};
@@ -173,6 +174,7 @@ pub(crate) static SETTINGS: &[Setting] = &[
         "through IPsec or past it",
         field!(options.traffic.protected, ipsec, |protected| quoted(ipsec_name(*protected))),
     )
+    .of(&IPSEC)
     .needs(|options, _| options.traffic.kind.is_some(), WITHOUT),
 ];
 

@@ -173,7 +173,7 @@ pub(super) fn traffic(tally: &TrafficTally) -> TrafficSummary {
     let mean = |values: &Welford| values.mean().unwrap_or(0.0);
     TrafficSummary {
         n: tally.sent.n(),
-        goodput_mbit_s: WAYS.iter().filter_map(|&(name, node)| goodput(tally, name, node)).collect(),
+        goodput_mbit_s: WAYS.iter().filter_map(|&(name, nodes)| goodput(tally, name, nodes)).collect(),
         packets: TrafficPackets {
             sent: mean(&tally.sent),
             repeated: mean(&tally.repeated),
@@ -190,10 +190,11 @@ pub(super) fn traffic(tally: &TrafficTally) -> TrafficSummary {
 }
 
 /// The directions, and where data arrives.
-const WAYS: [(&str, Node); 2] = [("up", Node::Gw), ("down", Node::Ue)];
+const WAYS: [(&str, &[Node]); 2] = [("up", &Node::SERVING), ("down", &[Node::Ue])];
 
-fn goodput(tally: &TrafficTally, name: &str, node: Node) -> Option<(String, Measure)> {
-    Some((name.to_owned(), Measure::of(tally.goodput.get(&node)?, MBIT_PER_BIT)?))
+fn goodput(tally: &TrafficTally, name: &str, nodes: &[Node]) -> Option<(String, Measure)> {
+    let arrived = nodes.iter().find_map(|node| tally.goodput.get(node))?;
+    Some((name.to_owned(), Measure::of(arrived, MBIT_PER_BIT)?))
 }
 
 fn of_node(costs: &TrafficNodeTally) -> TrafficNodeSummary {

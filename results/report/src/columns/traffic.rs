@@ -15,14 +15,14 @@ pub(crate) const SAMPLE: [Column<OfTraffic>; 7] = [
     column(
         "traffic_up_bits_per_s",
         "bits per second",
-        "new data of users that arrived at the gateway",
-        |traffic| goodput(traffic, Node::Gw),
+        "new data of users that arrived at the gateway or access point",
+        |traffic| goodput(traffic, &Node::SERVING),
     ),
     column(
         "traffic_down_bits_per_s",
         "bits per second",
         "the same at the device; of echoes the replies' data",
-        |traffic| goodput(traffic, Node::Ue),
+        |traffic| goodput(traffic, &[Node::Ue]),
     ),
     column(
         "traffic_packets_sent",
@@ -45,8 +45,9 @@ pub(crate) const SAMPLE: [Column<OfTraffic>; 7] = [
     column("traffic_rekeys", "rekeyings", "rekeyings meanwhile", |traffic| traffic.rekeys.into()),
 ];
 
-fn goodput(traffic: &Traffic, node: Node) -> Value {
-    traffic.goodput_bits_per_s(node).map(|bits| bits as u64).into()
+fn goodput(traffic: &Traffic, nodes: &[Node]) -> Value {
+    let arrived = nodes.iter().find_map(|&node| traffic.goodput_bits_per_s(node));
+    arrived.map(|bits| bits as u64).into()
 }
 
 /// A line for each node and each direction.

@@ -99,7 +99,10 @@ fn links((row, sites): (&RowPlan, &Sites)) -> Vec<LinkSpec> {
         protocol: IKE,
         prefix_bits: Some(if sites.ue.is_ipv6() { 64 } else { 24 }),
     };
-    [access].into_iter().chain(back_end::links(row, Node::Gw, &sites.back_end)).collect()
+    [access]
+        .into_iter()
+        .chain(back_end::links(row, (Node::Gw, row.topology.gw_aaa()), &sites.back_end))
+        .collect()
 }
 
 impl Prepared for Credentials {

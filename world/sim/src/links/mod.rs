@@ -30,12 +30,15 @@ pub struct LinkConfig {
     pub mtu_bytes: u16,
     /// The radio channel that both directions share with other links, if it is one.
     pub air: Option<Air>,
+    /// Whether its ends are stations of one LAN: frames to groups go to all whom a station is joined to by such links. Those of a
+    /// radio channel always are.
+    pub is_lan: bool,
 }
 
 impl LinkConfig {
     /// The same in both directions, with an MTU of 1500 bytes.
     pub fn symmetric(direction: Direction) -> Self {
-        Self { a_to_b: direction.clone(), b_to_a: direction, mtu_bytes: 1500, air: None }
+        Self { a_to_b: direction.clone(), b_to_a: direction, mtu_bytes: 1500, air: None, is_lan: false }
     }
 }
 

@@ -110,6 +110,27 @@ fn a_frame_to_everybody_is_sent_once_at_the_basic_rate_and_without_acknowledgeme
     assert_eq!(cell.run(), (vec![(first, a), (first, b), (second, cell.ap)], vec![Fate::Delivered; 2]));
 }
 
+/// A LAN whose links are no radio channel: a frame to everybody takes every link by itself.
+#[test]
+fn on_a_lan_a_frame_to_everybody_reaches_all_who_are_joined() {
+    let mut world = World::new(1, Free);
+    let mut add = |name, mac: [u8; 6]| {
+        let node = world.add_node(NodeConfig::new(name), Toy::default(), NoCrypto);
+        world.add_address(node, Host::Mac(mac));
+        node
+    };
+    let (ap, far) = (add(Node::Ap, AP), add(Node::Aaa, [2; 6]));
+    let stations = [0, 1].map(|number| add(Node::Ue, station(number)));
+    for node in stations {
+        world.add_link(node, ap, &LinkConfig { is_lan: true, ..LinkConfig::default() });
+    }
+    world.add_link(ap, far, &LinkConfig::default());
+    let mut cell = Cell { world, ap, stations };
+    cell.send(ap, AP, EVERYBODY);
+    let (arrivals, fates) = cell.run();
+    assert_eq!((arrivals, fates), (stations.map(|node| (0, node)).to_vec(), vec![Fate::Delivered]));
+}
+
 #[test]
 fn frames_of_the_basic_protocol_are_slow() {
     let mut cell = Cell::new(air(0, TOY), false);

@@ -28,7 +28,7 @@ pub static FAMILY: Family = Family {
     key_kind: |options, method| method.has(&HIP_BASE).then_some(options.hip.host_identity),
     groups: |options, method| if method.has(&HIP_BASE) { &options.hip.groups } else { &[] },
     advice: |_| None,
-    simulated_only: |options| options.hip.move_after.map(|_| options::MOVE_AFTER),
+    simulated_only: |row| row.options.hip.move_after.map(|_| options::MOVE_AFTER),
 };
 
 /// What HIP knows of a method besides what every family does: the exchange that sets up its associations.

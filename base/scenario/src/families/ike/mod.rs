@@ -15,8 +15,8 @@ use keytoll_engine::trace::Node;
 use super::Family;
 use crate::catalogue::eap::Proof;
 use crate::catalogue::facet::{
-    CARD, CERTIFICATES, EAP, EAP_CARD, ESP_MODES, FOREIGN_ENDS, Facet, IPSEC, PASSWORD, SHARED_KEY,
-    SIGNATURES, SIM, TLS, USIM,
+    CARD, CERTIFICATES, EAP, EAP_CARD, ESP_MODES, FOREIGN_ENDS, Facet, IPSEC, NAMED_BEFORE_EAP, PASSWORD,
+    SERVER_CERTIFICATE, SHARED_KEY, SIGNATURES, SIM, TLS, USIM,
 };
 use crate::catalogue::suites::{DEFAULT_IKE, DEFAULT_IKEV1};
 use crate::catalogue::{EAP_METHODS, EapMethod, Method};
@@ -164,6 +164,7 @@ fn signing(key: KeyKind, name: &'static str, of_key: &str, source: &str) -> Meth
             &FOREIGN_ENDS,
             &IKEV2,
             &SIGNATURES,
+            &SERVER_CERTIFICATE,
             &IKEV2_SIGNATURES,
             &CERTIFICATES,
         ],
@@ -183,8 +184,10 @@ fn with_eap(eap: &'static EapMethod) -> Method {
         &FOREIGN_ENDS,
         &IKEV2,
         &SIGNATURES,
+        &SERVER_CERTIFICATE,
         &IKEV2_SIGNATURES,
         &EAP,
+        &NAMED_BEFORE_EAP,
         &IKEV2_EAP,
     ];
     if eap.has_tls {
@@ -231,7 +234,17 @@ fn ikev1_psk(name: &'static str, summary: &str, own: &'static Exchange, standing
 fn ikev1_rsa(name: &'static str, mode: &str, own: &'static Exchange) -> Method {
     Method {
         source: "RFC 2409 §5.1".to_owned(),
-        facets: vec![&IKE, &IPSEC, &ESP_MODES, &FOREIGN_ENDS, &IKEV1, &SIGNATURES, &IKEV1_RSA, &CERTIFICATES],
+        facets: vec![
+            &IKE,
+            &IPSEC,
+            &ESP_MODES,
+            &FOREIGN_ENDS,
+            &IKEV1,
+            &SIGNATURES,
+            &SERVER_CERTIFICATE,
+            &IKEV1_RSA,
+            &CERTIFICATES,
+        ],
         key: Some(KeyKind::Rsa2048),
         ..ikev1_psk(
             name,

@@ -1,0 +1,44 @@
+//! What does not go together in a wireless LAN, refused with a sentence each.
+
+use super::EapServer;
+use crate::catalogue::{Fault, Method};
+use crate::diagnostic::ScenarioError;
+use crate::options::settings::{Settings, value_of};
+use crate::tree::Item;
+
+/// Refuses settings of a row.
+pub(super) fn check(settings: &Settings, method: &'static Method, blame: &Item) -> Result<(), ScenarioError> {
+    match settings.options.wlan.eap_server {
+        EapServer::Radius => Ok(()),
+        EapServer::AccessPoint => check_inside(settings, method, blame),
+    }
+}
+
+/// With the EAP server inside the access point there is no AAA server, and nobody asks an HSS.
+fn check_inside(settings: &Settings, method: &Method, blame: &Item) -> Result<(), ScenarioError> {
+    let refused = |key: &str, message: String, label: &str| {
+        let error = value_of(blame, key).spot.error(message, label);
+        Err(error.hint("`eap_server = \"radius\"`"))
+    };
+    if method.has_card() {
+        let message =
+            format!("an access point has no vectors for `{}`: the HSS answers AAA servers", method.name);
+        return refused("eap_server", message, "the EAP server here");
+    }
+    if settings.options.eap.accounting {
+        let message = "without an AAA server nobody keeps accounts".to_owned();
+        return refused("accounting", message, "with this `eap_server`");
+    }
+    match settings.options.fault {
+        Some(fault) if is_behind(fault) => {
+            let message = format!("without an AAA server there is no `{}`", fault.name());
+            refused("fault", message, "with this `eap_server`")
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Whether it is one of the AAA server or of RADIUS.
+const fn is_behind(fault: Fault) -> bool {
+    matches!(fault, Fault::RadiusWrongSecret | Fault::RadiusUnknownClient | Fault::AaaSilent)
+}

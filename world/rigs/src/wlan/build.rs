@@ -1,0 +1,160 @@
+//! From a row of the plan to a station and an access point.
+
+use std::num::NonZeroU16;
+
+use keytoll_crypto_api::Seed;
+use keytoll_hosts::{Carrier, Supplicant};
+use keytoll_scenario::families::wlan::{Admission, EapServer, KeyHash, Pairwise, Protection, Wep};
+use keytoll_scenario::plan::RowPlan;
+use keytoll_wlan::bss::{Protected, Rsn, Security, Ssid};
+use keytoll_wlan::cipher::WepKey;
+use keytoll_wlan::suite::{Akm, Cipher};
+use keytoll_wlan::{access_point, rrkm, shared_key, station};
+
+use super::hosts::{AccessPoint, AccessPointConfig, Judge, Station, StationConfig};
+use super::keys::Keys;
+use super::sites::{self, Sites};
+use crate::eap::{self, Ends};
+
+/// The name of the laboratory's network.
+pub(super) const SSID: &[u8] = b"keytoll";
+
+/// EAPOL frames may get lost, and nobody has proved anything before them.
+const EAPOL: Carrier = Carrier { is_reliable: false, proves_server: false };
+
+/// The station of a row.
+pub(super) fn station(
+    (row, sites): (&RowPlan, &Sites),
+    keys: &Keys,
+    ends: Option<&Ends>,
+    seed: &Seed,
+) -> Station {
+    let mut wlan = station::Config::new(sites::STATION, ssid(), security(row), keys.pmk.clone());
+    wlan.password.clone_from(&keys.password);
+    wlan.shared_key = shared_key(row, keys);
+    let rrkm = row.options.wlan.rrkm;
+    let of_rrkm = |key: &WepKey| rrkm::StationConfig {
+        key: key.clone(),
+        hash: hash(rrkm.hash),
+        clock_drift_ppm: rrkm.drift_ppm,
+    };
+    wlan.rrkm = keys.wep.as_ref().filter(|_| is_rrkm(row)).map(of_rrkm);
+    let supplicant = |ends: &Ends| Supplicant::new(ends.device.clone(), EAPOL, seed.stream("ue/eap"));
+    let config = StationConfig {
+        wlan,
+        addresses: [sites.ue, sites.ap],
+        supplicant: ends.map(supplicant),
+        stays_idle: row.options.wlan.stays_idle,
+    };
+    Station::new(config, seed, "ue")
+}
+
+/// The access point of a row.
+pub(super) fn access_point(
+    (row, sites): (&RowPlan, &Sites),
+    keys: &Keys,
+    ends: Option<&Ends>,
+    seed: &Seed,
+) -> AccessPoint {
+    let mut wlan = access_point::Config::new(sites::ACCESS_POINT, ssid(), security(row), keys.pmk.clone());
+    wlan.password.clone_from(&keys.password);
+    wlan.shared_key = shared_key(row, keys);
+    wlan.rrkm = keys.wep.as_ref().filter(|_| is_rrkm(row)).map(|key| rounds(row, key));
+    let config = AccessPointConfig {
+        wlan,
+        address: sites.ap,
+        judge: ends.map(|ends| judge((row, sites), ends, seed)),
+        group_rekey: row.options.wlan.group_rekey,
+    };
+    AccessPoint::new(config, seed, "ap")
+}
+
+/// Who decides about stations with EAP.
+fn judge((row, sites): (&RowPlan, &Sites), ends: &Ends, seed: &Seed) -> Judge {
+    match row.options.wlan.eap_server {
+        EapServer::Radius => {
+            let access = eap::access_of_access_point((row, &sites.back_end), seed);
+            Judge::over_radius(access, EAPOL, seed, "ap")
+        }
+        EapServer::AccessPoint => Judge::inside(ends.server.clone(), seed.stream("ap/eap")),
+    }
+}
+
+fn is_rrkm(row: &RowPlan) -> bool {
+    row.method.own::<Admission>() == Some(&Admission::Rrkm)
+}
+
+/// The one key that all stations share, if it is for shared key authentication.
+fn shared_key(row: &RowPlan, keys: &Keys) -> Option<shared_key::Config> {
+    let key = keys.wep.as_ref().filter(|_| !is_rrkm(row))?;
+    Some(shared_key::Config { key: key.clone(), key_id: 0 })
+}
+
+/// What the access point knows of RRKM: the key of the one station.
+fn rounds(row: &RowPlan, key: &WepKey) -> rrkm::AccessPointConfig {
+    let rrkm = row.options.wlan.rrkm;
+    let period_s = u16::try_from(rrkm.period.as_secs()).ok().and_then(NonZeroU16::new);
+    rrkm::AccessPointConfig {
+        keys: [(sites::STATION, key.clone())].into(),
+        hash: hash(rrkm.hash),
+        period_s: period_s.expect("the catalogue has periods of 1 to 65535 s"),
+        first_epoch: 0,
+    }
+}
+
+const fn hash(hash: KeyHash) -> rrkm::KeyHash {
+    match hash {
+        KeyHash::Sha1 => rrkm::KeyHash::Sha1,
+        KeyHash::Md5 => rrkm::KeyHash::Md5,
+        KeyHash::Simple => rrkm::KeyHash::Simple,
+    }
+}
+
+fn ssid() -> Ssid {
+    Ssid::new(SSID).expect("seven octets")
+}
+
+/// What the network demands.
+fn security(row: &RowPlan) -> Security {
+    let admission = row.method.own::<Admission>().expect("the rig runs no other methods");
+    let rsn = |akm, management| {
+        let pairwise = pairwise(row.options.wlan.pairwise);
+        // 802.11-2020 §12.6.3: the group's cipher may be the stations'.
+        Security::Rsn(Rsn { akm, pairwise, group: pairwise, management })
+    };
+    let wpa2 = protected(row.options.wlan.management);
+    match admission {
+        Admission::Open => Security::Open,
+        Admission::DynamicWep => Security::Dot1xWep(wep(row.options.wlan.wep)),
+        Admission::Wpa2Psk => rsn(Akm::Psk, wpa2),
+        Admission::Wpa2Eap => rsn(Akm::Dot1x, wpa2),
+        Admission::Wpa3Sae => rsn(Akm::Sae, Protected::Always),
+        Admission::Wpa3Eap => rsn(Akm::Dot1xSha256, Protected::Always),
+        Admission::SharedKey => Security::SharedKey(wep(row.options.wlan.wep)),
+        Admission::Rrkm => Security::Rrkm(wep(row.options.wlan.wep)),
+    }
+}
+
+const fn protected(choice: Protection) -> Protected {
+    match choice {
+        Protection::Never => Protected::Never,
+        Protection::Optional => Protected::IfBothCan,
+        Protection::Required => Protected::Always,
+    }
+}
+
+const fn wep(length: Wep) -> Cipher {
+    match length {
+        Wep::Wep40 => Cipher::Wep40,
+        Wep::Wep104 => Cipher::Wep104,
+    }
+}
+
+const fn pairwise(cipher: Pairwise) -> Cipher {
+    match cipher {
+        Pairwise::Ccmp128 => Cipher::Ccmp128,
+        Pairwise::Ccmp256 => Cipher::Ccmp256,
+        Pairwise::Gcmp128 => Cipher::Gcmp128,
+        Pairwise::Gcmp256 => Cipher::Gcmp256,
+    }
+}

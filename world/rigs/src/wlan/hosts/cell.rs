@@ -1,0 +1,134 @@
+//! The associations of an access point as a path for users' packets: which station has which address, and was heard when.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
+use std::time::Duration;
+
+use keytoll_crypto_api::Rng;
+use keytoll_engine::trace::Protocol;
+use keytoll_engine::{Ctx, Datagram, Deadline, Engine, Time};
+use keytoll_hosts::user_plane::Path;
+use keytoll_net::ip::Header;
+use keytoll_wlan::MacAddr;
+use keytoll_wlan::access_point::AccessPoint;
+
+/// So many addresses a station may send from: IPv4, and several of IPv6 (RFC 7934 §6).
+const ADDRESSES_MAX: usize = 8;
+
+/// What hostapd waits for (`ap_max_inactivity`) before it has a station leave that has not been heard. A deauthentication may get
+/// lost, and nobody is a member for ever.
+const SILENCE_MAX: Duration = Duration::from_secs(300);
+
+/// An access point and the addresses of its members.
+#[derive(Debug)]
+pub(super) struct Cell {
+    pub(super) engine: AccessPoint,
+    /// Who has sent from an address first, as long as it is a member.
+    owners: BTreeMap<IpAddr, MacAddr>,
+    members: BTreeMap<MacAddr, Member>,
+    /// Whose silence is looked at when, the earliest first.
+    watch: BTreeSet<(Time, MacAddr)>,
+}
+
+/// What is known of a member.
+#[derive(Debug)]
+struct Member {
+    addresses: Vec<IpAddr>,
+    heard: Time,
+}
+
+impl Cell {
+    /// Nobody has an address yet.
+    pub(super) const fn new(engine: AccessPoint) -> Self {
+        Self { engine, owners: BTreeMap::new(), members: BTreeMap::new(), watch: BTreeSet::new() }
+    }
+
+    /// Whether a member may send from an address: nobody else does, and it has not too many.
+    pub(super) fn learns(&mut self, station: MacAddr, source: IpAddr) -> bool {
+        if let Some(owner) = self.owners.get(&source) {
+            return *owner == station;
+        }
+        let Some(member) = self.members.get_mut(&station) else { return false };
+        let has_room = member.addresses.len() < ADDRESSES_MAX;
+        if has_room {
+            member.addresses.push(source);
+            self.owners.insert(source, station);
+        }
+        has_room
+    }
+
+    /// A station is a member.
+    pub(super) fn joined(&mut self, station: MacAddr, now: Time) {
+        self.members.insert(station, Member { addresses: Vec::new(), heard: now });
+        self.watch.insert((now + SILENCE_MAX, station));
+    }
+
+    /// A member has sent something.
+    pub(super) fn heard(&mut self, station: MacAddr, now: Time) {
+        self.members.get_mut(&station).into_iter().for_each(|member| member.heard = now);
+    }
+
+    /// A member that has been silent for too long.
+    pub(super) fn silent(&mut self, now: Time) -> Option<MacAddr> {
+        while let Some(&(at, station)) = self.watch.first().filter(|(at, _)| *at <= now) {
+            self.watch.remove(&(at, station));
+            let Some(member) = self.members.get(&station) else { continue };
+            if member.heard + SILENCE_MAX <= now {
+                return Some(station);
+            }
+            self.watch.insert((member.heard + SILENCE_MAX, station));
+        }
+        None
+    }
+
+    /// When somebody's silence is looked at.
+    pub(super) fn watches_at(&self) -> Option<Time> {
+        self.watch.first().map(|&(at, _)| at)
+    }
+
+    /// A station is a member no more; whether it was one.
+    pub(super) fn forget(&mut self, station: MacAddr) -> bool {
+        let Some(member) = self.members.remove(&station) else { return false };
+        for address in member.addresses {
+            self.owners.remove(&address);
+        }
+        true
+    }
+}
+
+impl Path for Cell {
+    fn reaches(&self, destination: IpAddr) -> bool {
+        self.owners.get(&destination).is_some_and(|&owner| self.engine.is_member(owner))
+    }
+
+    fn room_bytes(&self, destination: IpAddr, mtu_bytes: usize) -> Option<usize> {
+        self.reaches(destination).then_some(mtu_bytes)
+    }
+
+    fn forward(&mut self, packet: &[u8], _: &mut Rng, cx: &mut Ctx<'_>) -> Option<Datagram> {
+        let destination = Header::read(packet).ok()?.destination();
+        let frame = match self.owners.get(&destination) {
+            Some(&owner) => self.engine.send(owner, packet, cx),
+            None if is_to_group(destination) => self.engine.send_to_all(packet, cx),
+            None => None,
+        };
+        if frame.is_none() {
+            cx.discard(Protocol::FRAMES, "no association for it");
+        }
+        frame
+    }
+
+    /// The access point is ticked by its owner.
+    fn expire(&mut self, _: Time) {}
+
+    fn deadline(&self) -> Option<Deadline> {
+        self.engine.deadline()
+    }
+}
+
+const fn is_to_group(destination: IpAddr) -> bool {
+    match destination {
+        IpAddr::V4(ip) => ip.is_broadcast() || ip.is_multicast(),
+        IpAddr::V6(ip) => ip.is_multicast(),
+    }
+}
