@@ -324,7 +324,7 @@ impl AwaitsVector {
         env.transmit(core.route, &answer, false);
         let is_second = matches!(self.asked, Asked::ByAuts(..));
         let Self { proved, pair, subscriber, until, .. } = *self;
-        let repeat = Repeat { to, answer };
+        let repeat = Repeat::new(to, answer);
         State::AwaitsResponse(Box::new(AwaitsResponse {
             proved,
             pair,
@@ -438,7 +438,7 @@ impl AwaitsResponse {
         env.transmit(core.route, &result, false);
         let Proved { peer, spis, esp_suite, .. } = self.proved;
         let own_next = u32::from(self.is_second);
-        let repeat = Repeat { to: Fingerprint::of(packet), answer: result };
+        let repeat = Repeat::new(Fingerprint::of(packet), result);
         let standing = Standing::new((protection, peer), (keymat, None), (esp_suite, spis), core, env);
         match standing {
             Some((standing, child)) => {

@@ -144,18 +144,30 @@ impl Fingerprint {
     }
 }
 
+/// An answer is repeated so often at the most. A peer that lost each of them would have given up; and whoever kept the packet cannot
+/// have more of them sent to somebody else.
+const REPEATS_MAX: u32 = 16;
+
 /// The answer to a packet, for when it comes again.
 #[derive(Debug)]
 pub(crate) struct Repeat {
-    pub(crate) to: Fingerprint,
-    pub(crate) answer: Outgoing,
+    to: Fingerprint,
+    answer: Outgoing,
+    repeated: u32,
 }
 
 impl Repeat {
+    pub(crate) const fn new(to: Fingerprint, answer: Outgoing) -> Self {
+        Self { to, answer, repeated: 0 }
+    }
+
     /// Whether that was a repeated packet, which has got its answer again.
-    pub(crate) fn answers(&self, packet: &Packet<'_>, route: Route, env: &mut Env<'_, '_>) -> bool {
+    pub(crate) fn answers(&mut self, packet: &Packet<'_>, route: Route, env: &mut Env<'_, '_>) -> bool {
         let is_repeated = self.to == Fingerprint::of(packet);
-        if is_repeated {
+        if is_repeated && self.repeated == REPEATS_MAX {
+            env.discard("answered too often");
+        } else if is_repeated {
+            self.repeated += 1;
             env.transmit(route, &self.answer, true);
         }
         is_repeated
@@ -245,7 +257,7 @@ impl Association {
             (State::Established(sa), PacketType::CLOSE) => sa.on_close_packet(core, packet, env),
             (State::Closing(wait), PacketType::CLOSE) => wait.on_close(core, packet, env),
             (State::Closing(wait), PacketType::CLOSE_ACK) => wait.on_close_ack(core, packet, env),
-            (State::Closed(over), PacketType::CLOSE) => {
+            (State::Closed(mut over), PacketType::CLOSE) => {
                 if !over.repeat.answers(packet, core.route, env) {
                     env.discard("CLOSE of another association");
                 }

@@ -75,7 +75,7 @@ fn acknowledge(
 
 fn closed(packet: &Packet<'_>, answer: Outgoing, env: &Env<'_, '_>) -> State {
     let until = env.now() + env.shared.config.retransmission.total();
-    State::Closed(Box::new(Closed { repeat: Repeat { to: Fingerprint::of(packet), answer }, until }))
+    State::Closed(Box::new(Closed { repeat: Repeat::new(Fingerprint::of(packet), answer), until }))
 }
 
 impl Established {

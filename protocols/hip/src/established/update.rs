@@ -126,7 +126,7 @@ impl Established {
         env.cx.crypto.enter(phase::UPDATE);
         // RFC 7401 §6.12.1: an UPDATE that comes again, byte by byte, gets its answer again.
         let back = self.standing.way_back(route);
-        if self.standing.last.as_ref().is_some_and(|last| last.answers(packet, back, env)) {
+        if self.standing.last.as_mut().is_some_and(|last| last.answers(packet, back, env)) {
             return State::Established(self);
         }
         if let Err(doubt) = self.standing.protection.check(packet, &self.standing.peer, env.cx.crypto) {
@@ -174,7 +174,7 @@ impl Standing {
         self.peer_next_id = id.wrapping_add(1);
         let answering = Answering { id, echo: heard.echo_request, route };
         let answer = self.say_next(Some(answering), core, env);
-        self.last = answer.map(|answer| Box::new(Repeat { to: Fingerprint::of(packet), answer }));
+        self.last = answer.map(|answer| Box::new(Repeat::new(Fingerprint::of(packet), answer)));
         Ok(())
     }
 

@@ -57,7 +57,7 @@ pub(crate) fn repeated_until(env: &Env<'_, '_>) -> Time {
 
 /// An R2 for when its I2 comes again.
 pub(crate) fn r2_again(to: Fingerprint, answer: Outgoing, env: &Env<'_, '_>) -> (Repeat, Time) {
-    (Repeat { to, answer }, repeated_until(env))
+    (Repeat::new(to, answer), repeated_until(env))
 }
 
 /// An I2 that crossed ours is not on its way for longer than this many first waits; a host that has lost its state sends I2 again
@@ -80,12 +80,12 @@ impl Association {
 
     /// Whether this is the I2 that it came of, which has been answered again. A puzzle belongs to an address: what comes from another
     /// one is not the initiator's, and nobody has R2 sent to somebody else.
-    fn is_repeated_i2(&self, packet: &Packet<'_>, route: Route, env: &mut Env<'_, '_>) -> bool {
+    fn is_repeated_i2(&mut self, packet: &Packet<'_>, route: Route, env: &mut Env<'_, '_>) -> bool {
         if route.remote.ip() != self.core.route.remote.ip() {
             return false;
         }
-        match &self.state {
-            State::Established(sa) => sa.r2.as_ref().is_some_and(|(r2, _)| r2.answers(packet, route, env)),
+        match &mut self.state {
+            State::Established(sa) => sa.r2.as_mut().is_some_and(|(r2, _)| r2.answers(packet, route, env)),
             State::AwaitsResponse(wait) => wait.repeat.answers(packet, route, env),
             State::AwaitsVector(wait) => wait.came_of(packet),
             _ => false,
@@ -100,7 +100,7 @@ impl Endpoint {
         let (initiator, responder) = (packet.header.sender, packet.header.receiver);
         let old = self.by_hits.get(&Key::new(responder, initiator)).copied();
         let mut env = Env { shared: &mut self.shared, cx };
-        if let Some(ours) = old.and_then(|id| self.associations.get(&id)) {
+        if let Some(ours) = old.and_then(|id| self.associations.get_mut(&id)) {
             if ours.is_repeated_i2(packet, route, &mut env) {
                 return;
             }

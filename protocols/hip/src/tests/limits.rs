@@ -236,6 +236,40 @@ fn an_association_without_traffic_has_an_end_by_default() {
     world.assert_nothing_is_kept();
 }
 
+/// Whoever keeps an I2, an UPDATE or a CLOSE has its answer repeated so often, and no more; one that is new is answered as before.
+#[test]
+fn an_answer_is_repeated_sixteen_times() {
+    for configs in [base_pair(), diet_pair(DietVariant::Draft24)] {
+        let mut world = World::new(configs, 1);
+        world.initiate(A, B);
+        world.run_a_while();
+        let flood = |world: &mut World, packet_type: PacketType| {
+            let is_asking = |sent: &&Datagram| {
+                let wants_answer =
+                    packet_type != PacketType::UPDATE || read(sent).find(ParameterType::SEQ).is_some();
+                sent.to == address(B) && sent.bytes[2] == packet_type.0 && wants_answer
+            };
+            let packet = world.sent.iter().rev().find(is_asking).unwrap().clone();
+            let before = world.sent.len();
+            let fate = std::mem::replace(&mut world.fate, Box::new(|_, _| vec![]));
+            (0..100).for_each(|_| world.inject(&packet));
+            world.fate = fate;
+            world.sent.len() - before
+        };
+        assert_eq!(flood(&mut world, PacketType::I2), 16);
+        let id = world.association(A);
+        for _ in 0..2 {
+            world.command(A, Command::Readdress(id, address(A)));
+            world.run_a_while();
+            assert_eq!(flood(&mut world, PacketType::UPDATE), 16);
+        }
+        world.command(A, Command::Close(id));
+        world.run_a_while();
+        assert_eq!(flood(&mut world, PacketType::CLOSE), 16);
+        assert_eq!(world.discards(B), ["answered too often"; 4 * 84]);
+    }
+}
+
 /// An I2 that its MAC does not fit.
 fn broken(i2: &Datagram) -> Datagram {
     let mut broken = i2.clone();
