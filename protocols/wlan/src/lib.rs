@@ -6,6 +6,8 @@
 pub mod access_point;
 mod bits;
 pub mod bss;
+#[cfg(test)]
+mod captures;
 pub mod cipher;
 pub mod dot1x;
 pub mod eapol;
@@ -19,6 +21,7 @@ pub mod sae;
 pub mod shared_key;
 pub mod station;
 pub mod suite;
+pub mod transition;
 
 pub use suite::{Akm, Cipher};
 

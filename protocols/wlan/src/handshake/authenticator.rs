@@ -18,6 +18,7 @@ use crate::eapol::kde::ManagementKey;
 use crate::eapol::{KeyData, KeyInformation as I, KeyItem, RsnKey, Signed};
 use crate::frame::hidden::Hidden;
 use crate::keys::{Nonce, Ptk, seal_key_data};
+use crate::transition::Agreed;
 
 /// An authenticator in one association.
 #[derive(Debug)]
@@ -101,6 +102,12 @@ impl Authenticator {
             requests: None,
             mic_failures: 0,
         }
+    }
+
+    /// One whose keys a fast transition has agreed on: the station has the group keys, too.
+    pub(crate) fn after_transition(agreed: Agreed, group: GroupKeys, timers: Retransmission) -> Self {
+        let Agreed { terms, transition, ptk, .. } = agreed;
+        Self { pairwise: Some(ptk), ..Self::new(terms, Master::Transition(transition), group, timers) }
     }
 
     /// Counts from where a recorded handshake does.

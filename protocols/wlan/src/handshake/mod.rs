@@ -53,6 +53,16 @@ pub struct GroupKey {
     pub packet_number: u64,
 }
 
+impl GroupKey {
+    /// Whether it has the length of its cipher, an index of its own kind, and is not all zeros.
+    pub(crate) fn is_usable(&self) -> bool {
+        let indexes = if self.cipher.protects_management() { 4..=5 } else { 1..=3 };
+        indexes.contains(&self.index)
+            && self.key.len() == self.cipher.key_len()
+            && self.key.iter().any(|&octet| octet != 0)
+    }
+}
+
 /// The group keys of an access point.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GroupKeys {

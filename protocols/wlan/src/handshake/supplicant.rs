@@ -16,6 +16,7 @@ use super::terms::{Generation, Master, Terms};
 use super::{FOUR_WAY, GROUP_KEY, GroupKey, Handshake, Output, PairwiseKey, Reason, Refused, Taken};
 use crate::eapol::{KeyData, KeyInformation as I, RsnKey, Signed};
 use crate::keys::{Nonce, Ptk};
+use crate::transition::Agreed;
 
 /// How long a supplicant waits for the next message before it gives the association up. The standard leaves it open; Linux's
 /// wpa_supplicant has 10 s, too.
@@ -83,6 +84,14 @@ impl Supplicant {
             requests: 0,
             mic_failures: 0,
         }
+    }
+
+    /// One whose keys a fast transition has agreed on: it waits for whatever the authenticator begins.
+    pub(crate) fn after_transition(agreed: Agreed, now: Time) -> Self {
+        let Agreed { terms, transition, ptk, anonce, groups } = agreed;
+        let groups = groups.into_iter().map(|group| (group.index, group.key)).collect();
+        let (wait, pairwise) = (Wait::Nothing, Some(Installed { anonce, ptk }));
+        Self { wait, pairwise, groups, ..Self::new(terms, Master::Transition(transition), now) }
     }
 
     /// With the nonce of a recorded handshake.
@@ -268,7 +277,7 @@ impl Supplicant {
             }
         };
         let groups: Vec<_> = [gtk].into_iter().chain(igtk).collect();
-        if groups.iter().all(is_usable) { Ok(groups) } else { Err(Reason::GroupKeyUnusable) }
+        if groups.iter().all(GroupKey::is_usable) { Ok(groups) } else { Err(Reason::GroupKeyUnusable) }
     }
 
     // A group key that is installed already stays as it is, whatever its index is now: its packet numbers must not go back.
@@ -318,7 +327,7 @@ impl Supplicant {
         let key = opened.get(..cipher.key_len()).ok_or(Reason::GroupKeyUnusable)?;
         let index = frame.information.wpa_key_index();
         let group = GroupKey { cipher, index, key: key.into(), packet_number: frame.packet_number() };
-        let fits = usize::from(frame.key_len) == cipher.key_len() && is_usable(&group);
+        let fits = usize::from(frame.key_len) == cipher.key_len() && group.is_usable();
         if fits { Ok(vec![group]) } else { Err(Reason::GroupKeyUnusable) }
     }
 
@@ -368,12 +377,4 @@ fn key_index(key_data: &KeyData<'_>, terms: &Terms) -> u8 {
 /// Whether a group key with this index protects management frames.
 const fn is_of_management(index: u8) -> bool {
     index >= 4
-}
-
-/// Whether a group key has the length of its cipher, an index of its own kind, and is not all zeros.
-fn is_usable(group: &GroupKey) -> bool {
-    let indexes = if group.cipher.protects_management() { 4..=5 } else { 1..=3 };
-    indexes.contains(&group.index)
-        && group.key.len() == group.cipher.key_len()
-        && group.key.iter().any(|&octet| octet != 0)
 }

@@ -48,7 +48,7 @@ impl Declared {
     }
 
     /// The RSNE with this PMKID and no other, as the handshake of fast transition has it.
-    pub(super) fn naming(&self, name: KeyName) -> Option<Rsne> {
+    pub(crate) fn naming(&self, name: KeyName) -> Option<Rsne> {
         let rsne = Rsne::read(self.element.get(2..)?).ok()?;
         Some(Rsne { pmkids: vec![name], ..rsne })
     }
