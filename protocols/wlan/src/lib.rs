@@ -1,5 +1,5 @@
 //! Wireless LANs below IP: IEEE 802.11 authentication, association, key management and data protection, IEEE 802.1X on top of
-//! them, and the reconstructed Round-Robin Key Management of paper 001.
+//! them, fast transition between access points, and the reconstructed Round-Robin Key Management of paper 001.
 //!
 //! Clauses are those of IEEE Std 802.11-2020 and IEEE Std 802.1X-2020 unless another edition is named.
 

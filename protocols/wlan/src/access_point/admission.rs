@@ -4,9 +4,10 @@ use keytoll_engine::trace::Protocol;
 use keytoll_engine::{Ctx, Output, Time};
 
 use super::member::Member;
+use super::mobility::Mobility;
 use super::{AccessPoint, Authenticated, Ended, Event};
 use crate::MacAddr;
-use crate::bss::{self, Credential, Link, elements, rsne_of};
+use crate::bss::{self, Credential, Link, elements, mde_of, rsne_of};
 use crate::frame::management::{
     Action, AssociationRequest, AssociationResponse, Authentication, Beacon, Farewell, SaQuery,
 };
@@ -34,7 +35,7 @@ impl AccessPoint {
         }
     }
 
-    fn manage(&mut self, station: MacAddr, body: &Management<'_>, cx: &mut Ctx<'_>) {
+    pub(super) fn manage(&mut self, station: MacAddr, body: &Management<'_>, cx: &mut Ctx<'_>) {
         let frame = self.air.manage((station, self.air.own), body, false, cx.trace);
         self.out.push_back(Output::Datagram(frame));
     }
@@ -45,21 +46,40 @@ impl AccessPoint {
         if !ssid.is_empty() && ssid != self.config.ssid.octets() {
             return;
         }
-        let (ssid, rsne) = (self.config.ssid.clone(), self.config.security.rsne(None));
+        let (ssid, declared) = (self.config.ssid.clone(), self.declared());
         let beacon = Beacon {
             is_response: true,
             timestamp_us: cx.now.as_nanos() / 1000,
             interval_tu: BEACON_INTERVAL_TU,
             capabilities: self.config.security.capabilities(),
-            elements: elements(&ssid, &rsne),
+            elements: elements(&ssid, &declared),
         };
         self.manage(station, &Management::Beacon(beacon), cx);
+    }
+
+    /// RSNE and MDE, as in beacons.
+    fn declared(&self) -> Vec<u8> {
+        let mde = self.mobility.as_ref().map(|mobility| mobility.domain.mde.to_bytes());
+        [self.config.security.rsne(None), mde.unwrap_or_default()].concat()
+    }
+
+    // 802.11-2020 §13.4.2: in a mobility domain, the response to a first association has MDE and FTE.
+    fn first_elements(&self) -> Vec<u8> {
+        let (Some(rsn), Some(mobility)) = (self.config.security.rsn(), &self.mobility) else {
+            return Vec::new();
+        };
+        let Mobility { domain, .. } = mobility;
+        [domain.mde.to_bytes(), domain.first_fte(rsn.akm, self.air.own)].concat()
     }
 
     fn on_authentication(&mut self, station: MacAddr, request: &Authentication<'_>, cx: &mut Ctx<'_>) {
         if let (Some(sae), AuthenticationAlgorithm::SAE) = (&mut self.sae, request.algorithm) {
             let outputs = bss::sae_heard(sae, station, request, cx);
             return self.on_sae(outputs, cx);
+        }
+        let is_transition = request.algorithm == AuthenticationAlgorithm::FAST_BSS_TRANSITION;
+        if is_transition && self.mobility.is_some() {
+            return self.on_transition(station, request, cx);
         }
         let status = match (request.algorithm, request.sequence) {
             (AuthenticationAlgorithm::OPEN_SYSTEM, 1) => {
@@ -111,6 +131,9 @@ impl AccessPoint {
     }
 
     fn on_association(&mut self, station: MacAddr, request: &AssociationRequest<'_>, cx: &mut Ctx<'_>) {
+        if self.on_reassociation(station, request, cx) {
+            return;
+        }
         let Some(Authenticated { credential, .. }) = self.authenticated.get(station) else {
             // 802.11-2020 §11.3.5.3: it is told that it is not authenticated.
             self.deauthenticate(station, ReasonCode::NOT_AUTHENTICATED, cx);
@@ -126,19 +149,21 @@ impl AccessPoint {
             Ok(member) => (StatusCode::SUCCESS, member.aid),
             Err(status) => (*status, 0),
         };
-        let ssid = self.config.ssid.clone();
+        let (ssid, behind) = (self.config.ssid.clone(), self.first_elements());
         let answer = AssociationResponse {
             reassociation: request.current_ap.is_some(),
             capabilities: self.config.security.capabilities(),
             status,
             aid: AssociationResponse::AID_BITS | aid,
-            elements: Elements(elements(&ssid, &[]).0.split_off(1)),
+            elements: Elements(elements(&ssid, &behind).0.split_off(1)),
         };
         self.manage(station, &Management::AssociationResponse(answer), cx);
         if let Ok(member) = admitted {
             self.authenticated.remove(station);
             self.make_room(cx);
             self.welcome(station, member, credential, cx);
+            let came_from = request.current_ap.map(|from| Event::CameFrom(station, from));
+            self.out.extend(came_from.map(Output::Event));
         }
     }
 
@@ -168,6 +193,11 @@ impl AccessPoint {
             (Some(_), None) => return Err(StatusCode::INVALID_ELEMENT),
             (None, _) => {}
         }
+        if let Some(mobility) = &self.mobility
+            && mde_of(&request.elements) != Some(mobility.domain.mde)
+        {
+            return Err(StatusCode::INVALID_MDE);
+        }
         let rsne = self.config.security.rsne(None);
         let ours = Elements::read(&mut keytoll_net::wire::Reader::new(&rsne)).unwrap_or_default();
         let declared = [&ours, &request.elements].map(|elements| Declared::of(elements, Generation::Rsn));
@@ -179,6 +209,7 @@ impl AccessPoint {
             link: Link::new((station, self.air.own), protects_management, is_complete),
             terms,
             handshake: None,
+            root: None,
             timer: None,
             since: cx.now,
             query: None,
@@ -204,7 +235,7 @@ impl AccessPoint {
     }
 
     /// The number of a station: its own if it has one, else one that nobody has.
-    fn free_aid(&self, station: MacAddr) -> Option<u16> {
+    pub(super) fn free_aid(&self, station: MacAddr) -> Option<u16> {
         if let Some(member) = self.members.get(station) {
             return Some(member.aid);
         }

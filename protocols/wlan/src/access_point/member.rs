@@ -8,6 +8,7 @@ use crate::bss::{Air, Link};
 use crate::frame::management::{Action, SaQuery};
 use crate::frame::{Elements, Management};
 use crate::handshake::{self, Terms};
+use crate::keys::PmkR0;
 
 /// dot11AssociationSAQueryMaximumTimeout: 802.11-2020 §11.13, 1000 time units.
 const SA_QUERY_MAX: Duration = Duration::from_millis(1024);
@@ -19,6 +20,8 @@ pub(super) struct Member {
     pub(super) link: Link,
     pub(super) terms: Option<Terms>,
     pub(super) handshake: Option<handshake::Authenticator>,
+    /// The PMK-R0 with which it enters a mobility domain here, until it is a member.
+    pub(super) root: Option<PmkR0>,
     /// The time under which its handshake stands in the table of members.
     pub(super) timer: Option<Time>,
     /// When it associated.

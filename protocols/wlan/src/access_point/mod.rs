@@ -4,7 +4,7 @@
 //! The EAP server, or the RADIUS client in front of it, is outside: [`Event::Eap`] and [`Command::Eap`] carry EAP. What a
 //! station sends in data frames is [`Event::Packet`]; [`AccessPoint::send`] carries packets to a station.
 //!
-//! Strangers can fill three tables: of stations that have a challenge to answer, of those that are only authenticated, and of those
+//! Expiring can fill three tables: of stations that have a challenge to answer, of those that are only authenticated, and of those
 //! that have no keys yet. All have a limit and a short life, and an address has one place in each. In a full table the oldest makes room, so that who goes on at once
 //! gets in while others flood.
 
@@ -12,6 +12,7 @@ mod admission;
 mod challenging;
 mod group;
 mod member;
+mod mobility;
 mod rounds;
 mod securing;
 mod table;
@@ -30,13 +31,16 @@ use crate::frame::header::{Addresses, DataHeader, Header, ManagementHeader};
 use crate::frame::management::subtype;
 use crate::frame::{Flags, Frame, Management, ReasonCode};
 use crate::handshake::PmksaCache;
+use crate::keys::PmkR1;
 use crate::sae::{Password, Sae};
 use crate::shared_key::Answered;
+use crate::transition::{Domain, Pull};
 use crate::{rrkm, shared_key};
 use challenging::Challenged;
 use group::Group;
+use mobility::Mobility;
 use rounds::Rounds;
-use table::{Members, Strangers};
+use table::{Expiring, Members};
 
 /// Data frames.
 const DATA: Phase = Phase::TRAFFIC;
@@ -60,6 +64,8 @@ pub struct Config {
     pub shared_key: Option<shared_key::Config>,
     /// The stations' own keys of RRKM, and how often keys change.
     pub rrkm: Option<rrkm::AccessPointConfig>,
+    /// The mobility domain, under an AKM with fast transition.
+    pub domain: Option<Domain>,
     /// Of how many stations it keeps the PMK for the next association, which then needs neither EAP nor SAE.
     pub pmksas_max: usize,
     /// How many stations it admits; 802.11-2020 §9.4.1.8 has numbers for 2007.
@@ -72,7 +78,7 @@ impl Config {
     /// As many stations as there are numbers for, and 512 others.
     pub const fn new(address: MacAddr, ssid: Ssid, security: Security, pmk: Option<Secret>) -> Self {
         let (members_max, strangers_max, pmksas_max) = (2007, 512, 0);
-        let (password, shared_key, rrkm) = (None, None, None);
+        let (password, shared_key, rrkm, domain) = (None, None, None, None);
         Self {
             address,
             ssid,
@@ -81,6 +87,7 @@ impl Config {
             password,
             shared_key,
             rrkm,
+            domain,
             pmksas_max,
             members_max,
             strangers_max,
@@ -95,6 +102,10 @@ pub enum Command {
     Eap(MacAddr, Eap),
     /// A station has to leave.
     Disconnect(MacAddr),
+    /// A station has moved to another access point, and is forgotten without a word.
+    Forget(MacAddr),
+    /// What the holder of a PMK-R0 has answered to [`Event::Pull`].
+    PmkR1(Pull, Option<PmkR1>),
     /// The keys of the group change.
     ChangeGroupKeys,
 }
@@ -108,6 +119,11 @@ pub enum Event {
     Eap(MacAddr, Vec<u8>),
     /// A station is a member of the network.
     Joined(MacAddr),
+    /// A member has come from this other access point, which is to forget it ([`Command::Forget`]).
+    CameFrom(MacAddr, MacAddr),
+    /// A station wants to come from another access point of the mobility domain, whose holder is to be asked for the PMK-R1
+    /// ([`AccessPoint::pmk_r1`]); [`Command::PmkR1`] answers.
+    Pull(Pull),
     /// A station is a member no more, or did not become one.
     Ended(MacAddr, Ended),
     /// An IP packet of a station.
@@ -123,6 +139,9 @@ pub enum Ended {
     /// It has associated anew.
     #[error("associated anew")]
     Anew,
+    /// It has moved to another access point.
+    #[error("moved")]
+    Moved,
     /// Others took its place before it had keys.
     #[error("displaced")]
     Displaced,
@@ -156,15 +175,16 @@ pub struct AccessPoint {
     air: Air,
     rng: Rng,
     /// Stations that have a challenge to answer.
-    challenged: Strangers<Challenged>,
+    challenged: Expiring<Challenged>,
     /// Stations that have authenticated and not associated.
-    authenticated: Strangers<Authenticated>,
+    authenticated: Expiring<Authenticated>,
     members: Members,
     group: Group,
     rounds: Option<Rounds>,
     dot1x: Option<dot1x::Authenticator>,
     sae: Option<Sae>,
     pmksas: PmksaCache,
+    mobility: Option<Mobility>,
     out: VecDeque<Output<Event>>,
 }
 
@@ -194,6 +214,8 @@ impl AccessPoint {
         let password = config.password.clone().filter(|_| config.security.has_sae());
         let sae = password
             .map(|password| bss::sae(config.address, true, password, seed.stream(&format!("{name}/sae"))));
+        let domain = config.domain.clone().filter(|_| config.security.has_fast_transition());
+        let mobility = domain.map(|domain| Mobility::new(domain, config.members_max, config.strangers_max));
         let (strangers_max, pmksas) = (config.strangers_max, PmksaCache::new(config.pmksas_max));
         Self {
             air: Air::new(config.address),
@@ -201,12 +223,13 @@ impl AccessPoint {
             rounds: rounds(&config, &mut rng),
             config,
             rng,
-            challenged: Strangers::new(strangers_max, STRANGER_LIFE),
-            authenticated: Strangers::new(strangers_max, STRANGER_LIFE),
+            challenged: Expiring::new(strangers_max, STRANGER_LIFE),
+            authenticated: Expiring::new(strangers_max, STRANGER_LIFE),
             members: Members::default(),
             dot1x,
             sae,
             pmksas,
+            mobility,
             out: VecDeque::new(),
         }
     }
@@ -218,7 +241,8 @@ impl AccessPoint {
 
     /// How many stations it knows that are no members.
     pub fn stranger_count(&self) -> usize {
-        self.challenged.len() + self.authenticated.len() + self.members.keyless_count()
+        let transits = self.mobility.as_ref().map_or(0, Mobility::transit_count);
+        self.challenged.len() + self.authenticated.len() + self.members.keyless_count() + transits
     }
 
     /// Whether a station is a member.
@@ -326,6 +350,7 @@ impl AccessPoint {
 
     fn tick(&mut self, cx: &mut Ctx<'_>) {
         while self.authenticated.pop_over(cx.now).is_some() {}
+        self.mobility.iter_mut().for_each(|mobility| mobility.expire(cx.now));
         while let Some((station, _)) = self.challenged.pop_over(cx.now) {
             self.fail(station, shared_key::Failure::Timeout, cx);
         }
@@ -347,6 +372,8 @@ impl Engine for AccessPoint {
             Input::Datagram { to: Addr::Mac(_), bytes, .. } => self.on_frame(bytes, cx),
             Input::Command(Command::Eap(station, eap)) => self.on_eap(station, eap, cx),
             Input::Command(Command::Disconnect(station)) => self.disconnect(station, cx),
+            Input::Command(Command::Forget(station)) => self.remove(station, Ended::Moved),
+            Input::Command(Command::PmkR1(pull, key)) => self.on_pulled(&pull, key, cx),
             Input::Command(Command::ChangeGroupKeys) => self.change_group_keys(cx),
             Input::Tick => self.tick(cx),
             // Packets are for a station, which `send` is told of. No input leaves anything half-done but the station that it is
@@ -369,8 +396,13 @@ impl Engine for AccessPoint {
         let of_ports = self.dot1x.as_ref().and_then(dot1x::Authenticator::deadline);
         let of_sae = self.sae.as_ref().and_then(Sae::deadline);
         let of_keys = self.next_key_at().map(|at| Deadline { at, why: "next key" });
+        let of_transits = self.mobility.as_ref().and_then(Mobility::ends_at);
+        let of_transits = of_transits.map(|at| Deadline { at, why: "reassociation" });
         let of_members = self.members.deadline();
-        [of_authenticated, of_challenged, of_ports, of_sae, of_keys, of_members].into_iter().flatten().min()
+        [of_transits, of_authenticated, of_challenged, of_ports, of_sae, of_keys, of_members]
+            .into_iter()
+            .flatten()
+            .min()
     }
 }
 

@@ -13,7 +13,8 @@ use crate::dot1x::{AuthenticatorOutput, Eap};
 use crate::eapol::{PacketType, Pdu, pdu};
 use crate::frame::management::Farewell;
 use crate::frame::{Management, ReasonCode};
-use crate::handshake::{self, Handshake, Master, Pmksa, Retransmission};
+use crate::handshake::{self, Handshake, Pmksa, Retransmission};
+use crate::keys::master_of_msk;
 use crate::sae::Pmkid;
 use crate::{MacAddr, names};
 
@@ -88,11 +89,12 @@ impl AccessPoint {
         self.rounds.as_ref().filter(|_| self.members.len() > 0).map(Rounds::next_at)
     }
 
-    fn begin_handshake(&mut self, station: MacAddr, (key, name): (Secret, Option<Pmkid>), cx: &mut Ctx<'_>) {
+    fn begin_handshake(&mut self, station: MacAddr, key: (Secret, Option<Pmkid>), cx: &mut Ctx<'_>) {
+        let Some(terms) = self.members.get(station).and_then(|member| member.terms.clone()) else { return };
+        let (master, root) = self.master(&terms, key, cx);
         let Some(member) = self.members.get_mut(station) else { return };
-        let group = self.group.keys(member.link.protects_management());
-        let (Some(terms), Some(group)) = (member.terms.clone(), group) else { return };
-        let master = Master::Pmk { key, name };
+        let Some(group) = self.group.keys(member.link.protects_management()) else { return };
+        member.root = root;
         let timers = Retransmission::default();
         let handshake = member.handshake.insert(handshake::Authenticator::new(terms, master, group, timers));
         let outputs = handshake.begin(&mut self.rng, cx);
@@ -142,7 +144,7 @@ impl AccessPoint {
                     let Some(member) = self.members.get_mut(station) else { continue };
                     if member.link.keys.install_wep(Side::Authenticator, cipher, &key, &mut self.rng).is_ok()
                     {
-                        self.joined(station);
+                        self.joined(station, cx.now);
                     }
                 }
                 AuthenticatorOutput::Ended(station, why) => {
@@ -156,9 +158,8 @@ impl AccessPoint {
     fn authorized(&mut self, station: MacAddr, msk: Option<&Secret>, cx: &mut Ctx<'_>) {
         let Some(member) = self.members.get(station) else { return };
         match &member.terms {
-            Some(terms) => match msk.and_then(|msk| msk.get(..terms.akm.pmk_len())) {
+            Some(terms) => match msk.and_then(|msk| master_of_msk(terms.akm, msk)) {
                 Some(pmk) => {
-                    let pmk = Secret::from(pmk);
                     if self.pmksas.is_used() {
                         let addresses = [terms.aa, terms.spa];
                         let made = Pmksa::of_eap(terms.akm, &pmk, addresses, cx.now, cx.crypto);
@@ -183,7 +184,7 @@ impl AccessPoint {
                         self.expel(station, ReasonCode::UNSPECIFIED_REASON, Ended::NoKey, cx);
                     }
                 }
-                handshake::Output::Completed(Handshake::FourWay) => self.joined(station),
+                handshake::Output::Completed(Handshake::FourWay) => self.joined(station, cx.now),
                 handshake::Output::Failed(why) => {
                     self.pmksas.remove(station);
                     self.expel(station, ReasonCode(why.code()), why.into(), cx);
@@ -230,8 +231,11 @@ impl AccessPoint {
         }
     }
 
-    fn joined(&mut self, station: MacAddr) {
+    fn joined(&mut self, station: MacAddr, now: Time) {
         let Some(member) = self.members.get_mut(station) else { return };
+        if let (Some(mobility), Some(root)) = (&mut self.mobility, member.root.take()) {
+            mobility.keep(station, root, now);
+        }
         if !std::mem::replace(&mut member.link.is_member, true) {
             self.members.settle(station);
             self.out.push_back(Output::Event(Event::Joined(station)));

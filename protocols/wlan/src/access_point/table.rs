@@ -1,4 +1,4 @@
-//! Tables by address with a time at which each entry is due: strangers, with a limit and a short life, and members.
+//! Tables by address with a time at which each entry is due: what has a limit and a life, and members.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -8,16 +8,16 @@ use keytoll_engine::{Deadline, Time};
 use super::member::Member;
 use crate::MacAddr;
 
-/// What is known of stations that may be anybody. Each has one place and a short life; in a full table the oldest makes room.
+/// What is known of stations for a time. Each has one place and one life; in a full table the oldest makes room.
 #[derive(Debug)]
-pub(super) struct Strangers<T> {
+pub(super) struct Expiring<T> {
     max: usize,
     life: Duration,
     by_address: BTreeMap<MacAddr, (Time, T)>,
     by_end: BTreeSet<(Time, MacAddr)>,
 }
 
-impl<T> Strangers<T> {
+impl<T> Expiring<T> {
     pub(super) const fn new(max: usize, life: Duration) -> Self {
         Self { max, life, by_address: BTreeMap::new(), by_end: BTreeSet::new() }
     }
@@ -28,6 +28,14 @@ impl<T> Strangers<T> {
 
     pub(super) fn get(&self, station: MacAddr) -> Option<&T> {
         self.by_address.get(&station).map(|(_, known)| known)
+    }
+
+    pub(super) fn get_mut(&mut self, station: MacAddr) -> Option<&mut T> {
+        self.by_address.get_mut(&station).map(|(_, known)| known)
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &T> {
+        self.by_address.values().map(|(_, known)| known)
     }
 
     pub(super) fn remove(&mut self, station: MacAddr) -> Option<T> {
@@ -156,7 +164,7 @@ mod tests {
 
     #[test]
     fn the_oldest_stranger_makes_room_and_each_has_its_time() {
-        let mut strangers = Strangers::new(2, Duration::from_secs(5));
+        let mut strangers = Expiring::new(2, Duration::from_secs(5));
         let [a, b, c] = [1, 2, 3].map(|number| [number; 6]);
         strangers.insert(a, "a", at(0));
         strangers.insert(b, "b", at(1));

@@ -1,8 +1,10 @@
 //! What a network demands of its stations, as its beacons and the stations' association requests declare it.
 
+use keytoll_net::wire::Reader;
+
 use crate::frame::management::beacon::Capabilities;
 use crate::frame::management::subtype;
-use crate::frame::rsn::{RsnCapabilities, Rsne, Selector};
+use crate::frame::rsn::{Mde, RsnCapabilities, Rsne, Selector};
 use crate::frame::{Element, ElementId, Elements};
 use crate::handshake::{Declared, Generation, Terms};
 use crate::keys::KeyName;
@@ -85,12 +87,17 @@ impl Security {
 
     /// Whether SAE authenticates stations and makes their PMK.
     pub(crate) const fn has_sae(&self) -> bool {
-        matches!(self, Self::Rsn(Rsn { akm: Akm::Sae, .. }))
+        matches!(self, Self::Rsn(Rsn { akm: Akm::Sae | Akm::FtSae, .. }))
     }
 
     /// Whether stations authenticate by a challenge that WEP encrypts.
     pub(crate) const fn has_challenge(&self) -> bool {
         matches!(self, Self::SharedKey(_) | Self::Rrkm(_))
+    }
+
+    /// Whether stations move fast between its access points.
+    pub(crate) const fn has_fast_transition(&self) -> bool {
+        matches!(self, Self::Rsn(rsn) if rsn.akm.has_fast_transition())
     }
 
     /// Whether a station is a member when it has associated; otherwise its keys are agreed on first.
@@ -125,6 +132,11 @@ impl Rsn {
     /// Whether both can protect management frames.
     pub(crate) fn protects_management(&self, peer: &Rsne) -> bool {
         self.management != Protected::Never && peer.capabilities.has(RsnCapabilities::PROTECTION_CAPABLE)
+    }
+
+    /// What we declare as an access point.
+    pub(crate) fn declared(&self) -> Declared {
+        Declared { element: self.rsne().to_bytes(), rsnxe: None }
     }
 
     fn rsne(&self) -> Rsne {
@@ -185,15 +197,20 @@ pub(crate) fn rsne_of(elements: &Elements<'_>) -> Option<Rsne> {
     Rsne::read(elements.find(ElementId::RSN)?).ok()
 }
 
+/// The MDE among elements, if it can be read.
+pub(crate) fn mde_of(elements: &Elements<'_>) -> Option<Mde> {
+    Mde::read(elements.find(ElementId::MOBILITY_DOMAIN)?).ok()
+}
+
 /// The rates of every network here, in units of 500 kbit/s, the first ones basic: 802.11-2020 §9.4.2.3.
 const RATES: [u8; 8] = [0x82, 0x84, 0x8b, 0x96, 12, 24, 48, 108];
 
-/// The elements of a beacon or association request.
-pub(crate) fn elements<'a>(ssid: &'a Ssid, rsne: &'a [u8]) -> Elements<'a> {
+/// The elements of a beacon or association request: the network's name and rates, and those behind, with id and length.
+pub(crate) fn elements<'a>(ssid: &'a Ssid, behind: &'a [u8]) -> Elements<'a> {
     let ssid = Element { id: ElementId::SSID, body: ssid.octets() };
     let rates = Element { id: ElementId::SUPPORTED_RATES, body: &RATES };
-    let rsne = rsne.get(2..).map(|body| Element { id: ElementId::RSN, body });
-    Elements([ssid, rates].into_iter().chain(rsne).collect())
+    let behind = Elements::read(&mut Reader::new(behind)).unwrap_or_default();
+    Elements([ssid, rates].into_iter().chain(behind.0).collect())
 }
 
 #[cfg(test)]

@@ -24,11 +24,26 @@ pub use pairwise::{Exchange, Ptk};
 pub use pmkid::pmkid;
 pub use psk::{BadPassphrase, psk};
 
+use keytoll_crypto_api::Secret;
+
+use crate::suite::Akm;
+
 /// A nonce of the 4-way handshake.
 pub type Nonce = [u8; 32];
 
 /// The name of a key of this hierarchy: PMKID, PMKR0Name, PMKR1Name or PTKName.
 pub type KeyName = [u8; 16];
+
+// 802.11-2020 §12.7.1.3, §12.7.1.6.3: the PMK is the first bits of the MSK; the XXKey of fast transition is its second half, or
+// with SHA-384 the first 384 bits.
+/// The part of an MSK that an AKM takes; none if that is too short.
+pub(crate) fn master_of_msk(akm: Akm, msk: &Secret) -> Option<Secret> {
+    let part = match akm {
+        Akm::FtDot1x => msk.get(32..64),
+        _ => msk.get(..akm.pmk_len()),
+    };
+    part.map(Secret::from)
+}
 
 /// Truncate-128 of a digest.
 fn name(digest: &[u8]) -> KeyName {

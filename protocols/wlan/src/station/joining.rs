@@ -7,24 +7,31 @@ use keytoll_crypto_api::Rng;
 use keytoll_engine::{Ctx, Output, Time};
 
 use super::securing::Secured;
-use super::{Config, Event, Failure};
+use super::{Config, Event, Failure, LISTEN_INTERVAL};
 use crate::MacAddr;
-use crate::bss::{Air, Attempt, BROADCAST, Credential, elements, rsne_of};
+use crate::bss::{Air, Attempt, BROADCAST, Credential, elements, mde_of, rsne_of};
 use crate::frame::management::beacon::Capabilities;
 use crate::frame::management::{AssociationRequest, AssociationResponse, Authentication, Beacon};
+use crate::frame::rsn::Mde;
 use crate::frame::{AuthenticationAlgorithm, ElementId, Management, ManagementHeader, StatusCode};
 use crate::handshake::{Declared, Generation};
 use crate::rrkm::Tsf;
 
 type Out = VecDeque<Output<Event>>;
 
-/// In how many beacons a station that sleeps looks for frames. Ours do not sleep.
-const LISTEN_INTERVAL: u16 = 10;
-
 /// Waits for a probe response of its network.
 #[derive(Debug)]
 pub(super) struct Probing {
+    /// If it is a member already.
+    pub(super) roam: Option<Roam>,
     pub(super) attempt: Attempt,
+}
+
+/// Between which access points a station moves.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Roam {
+    pub(super) from: MacAddr,
+    pub(super) to: MacAddr,
 }
 
 /// The access point of its network, as its probe response shows it.
@@ -34,6 +41,10 @@ pub(super) struct Found {
     /// What it declared.
     pub(super) declared: Declared,
     pub(super) tsf: Tsf,
+    /// Its mobility domain.
+    pub(super) mde: Option<Mde>,
+    /// The access point from which we move.
+    pub(super) from: Option<MacAddr>,
 }
 
 /// The access point has authenticated us, and this has come of it.
@@ -59,15 +70,25 @@ pub(super) struct Associating {
 }
 
 impl Probing {
-    pub(super) fn begin(config: &Config, air: &mut Air, out: &mut Out, cx: &mut Ctx<'_>) -> Self {
-        probe(config, (BROADCAST, false), (air, out), cx);
-        Self { attempt: Attempt::begin(cx.now) }
+    pub(super) fn begin(
+        config: &Config,
+        roam: Option<Roam>,
+        (air, out): (&mut Air, &mut Out),
+        cx: &mut Ctx<'_>,
+    ) -> Self {
+        let wait = Self { roam, attempt: Attempt::begin(cx.now) };
+        probe(config, (wait.whom(), false), (air, out), cx);
+        wait
+    }
+
+    fn whom(&self) -> MacAddr {
+        self.roam.map_or(BROADCAST, |roam| roam.to)
     }
 
     pub(super) fn again(&mut self, config: &Config, air: &mut Air, out: &mut Out, cx: &mut Ctx<'_>) -> bool {
         let Some(attempt) = self.attempt.again(cx.now) else { return false };
         self.attempt = attempt;
-        probe(config, (BROADCAST, true), (air, out), cx);
+        probe(config, (self.whom(), true), (air, out), cx);
         true
     }
 }
@@ -87,24 +108,29 @@ pub(super) fn probe(
 /// A beacon or probe response: if it is of our network, that is found.
 pub(super) fn on_beacon(
     config: &Config,
+    roam: Option<Roam>,
     header: ManagementHeader,
     beacon: &Beacon<'_>,
     now: Time,
 ) -> Result<Option<Found>, Failure> {
-    if beacon.elements.find(ElementId::SSID) != Some(config.ssid.octets()) {
+    let is_of_network = beacon.elements.find(ElementId::SSID) == Some(config.ssid.octets());
+    if !is_of_network || roam.is_some_and(|roam| roam.to != header.source) {
         return Ok(None);
     }
     check(config, beacon)?;
     let declared = Declared::of(&beacon.elements, Generation::Rsn);
     let tsf = Tsf { timer_us: beacon.timestamp_us, heard_at: now };
-    Ok(Some(Found { bssid: header.source, declared, tsf }))
+    let mde = mde_of(&beacon.elements);
+    Ok(Some(Found { bssid: header.source, declared, tsf, mde, from: roam.map(|roam| roam.from) }))
 }
 
 /// Whether the network protects as we demand.
 fn check(config: &Config, beacon: &Beacon<'_>) -> Result<(), Failure> {
     let offered = rsne_of(&beacon.elements);
     let suits = match (config.security.rsn(), &offered) {
-        (Some(rsn), Some(offered)) => rsn.suits(offered),
+        (Some(rsn), Some(offered)) => {
+            rsn.suits(offered) && (!rsn.akm.has_fast_transition() || mde_of(&beacon.elements).is_some())
+        }
         (Some(_), None) | (None, Some(_)) => false,
         // 802.11-2020 §9.4.1.4: the Privacy bit says that data frames are encrypted.
         (None, None) => {
@@ -173,12 +199,16 @@ impl Associating {
     }
 
     fn ask(&self, config: &Config, again: bool, (air, out): (&mut Air, &mut Out), cx: &mut Ctx<'_>) {
-        let rsne = config.security.rsne(self.authenticated.credential.cached());
+        let Authenticated { found, credential } = &self.authenticated;
+        let rsne = config.security.rsne(credential.cached());
+        // 802.11-2020 §13.4.2: in a mobility domain it declares that, too.
+        let mde = found.mde.filter(|_| config.security.has_fast_transition());
+        let declared = [rsne, mde.as_ref().map(Mde::to_bytes).unwrap_or_default()].concat();
         let request = Management::AssociationRequest(AssociationRequest {
             capabilities: config.security.capabilities(),
             listen_interval: LISTEN_INTERVAL,
-            current_ap: None,
-            elements: elements(&config.ssid, &rsne),
+            current_ap: found.from,
+            elements: elements(&config.ssid, &declared),
         });
         let bssid = self.authenticated.found.bssid;
         let frame = air.manage((bssid, bssid), &request, again, cx.trace);
@@ -197,11 +227,11 @@ impl Associating {
         config: &Config,
         answer: &AssociationResponse<'_>,
         rng: &mut Rng,
-        now: Time,
+        cx: &mut Ctx<'_>,
     ) -> Result<Option<Secured>, Failure> {
         if answer.status != StatusCode::SUCCESS {
             return Err(Failure::Refused(answer.status.0));
         }
-        Secured::new(config, self.authenticated.clone(), rng, now).map(Some)
+        Secured::new(config, self.authenticated.clone(), &answer.elements, rng, cx).map(Some)
     }
 }

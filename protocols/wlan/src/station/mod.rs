@@ -6,6 +6,7 @@
 mod challenged;
 mod joining;
 mod proving;
+mod roaming;
 mod securing;
 
 use std::collections::VecDeque;
@@ -24,16 +25,21 @@ use crate::frame::{
 };
 use crate::handshake::PmksaCache;
 use crate::sae::Password;
+use crate::transition::station::Membership;
 use crate::{rrkm, shared_key};
 use challenged::{AwaitingChallenge, AwaitingResult};
 use joining::{Associating, Authenticated, Authenticating, Found, Probing};
 use proving::Proving;
+use roaming::{Reassociating, Transiting};
 use securing::Secured;
 
 /// Data frames.
 const DATA: Phase = Phase::TRAFFIC;
 /// From probing to association.
 const JOIN: Phase = Phase::new(10, "association");
+
+/// In how many beacons a station that sleeps looks for frames. Ours do not sleep.
+const LISTEN_INTERVAL: u16 = 10;
 
 /// What a station knows before it joins.
 #[derive(Debug, Clone)]
@@ -69,6 +75,9 @@ impl Config {
 pub enum Command {
     /// Join the network, unless it has joined it or tries to.
     Join,
+    /// Move to another access point of the network, as a member. Until it has joined there ([`Event::Joined`] again), nothing is
+    /// carried; if that fails, it is a member no more.
+    Roam(MacAddr),
     /// Leave the network.
     Leave,
     /// What the EAP peer makes of the last packet.
@@ -114,6 +123,9 @@ pub enum Failure {
     /// So many keys of RRKM were missed that it has to authenticate again.
     #[error("{0}")]
     MissedEpochs(rrkm::MissedTooMany),
+    /// The access point says something else of its mobility domain than before.
+    #[error("{0}")]
+    Transition(crate::transition::Failure),
     /// EAP has failed.
     #[error("EAP failed")]
     EapFailed,
@@ -135,6 +147,8 @@ pub struct Station {
     air: Air,
     rng: Rng,
     pmksas: PmksaCache,
+    /// In the mobility domain of its network.
+    membership: Option<Membership>,
     state: State,
     out: VecDeque<Output<Event>>,
 }
@@ -149,6 +163,8 @@ enum State {
     Challenged(Box<AwaitingChallenge>),
     Answered(Box<AwaitingResult>),
     Associating(Associating),
+    Transiting(Box<Transiting>),
+    Reassociating(Box<Reassociating>),
     /// Associated; a member once the keys are there.
     Associated(Box<Secured>),
 }
@@ -159,7 +175,8 @@ impl Station {
         let rng = seed.stream(&format!("{name}/wlan"));
         let air = Air::new(config.address);
         let pmksas = PmksaCache::new(config.pmksas_max);
-        Self { config, air, rng, pmksas, state: State::Idle, out: VecDeque::new() }
+        let (membership, state, out) = (None, State::Idle, VecDeque::new());
+        Self { config, air, rng, pmksas, membership, state, out }
     }
 
     /// Whether it is a member of its network.
@@ -189,12 +206,13 @@ impl Station {
             return;
         }
         cx.crypto.enter(JOIN);
-        let probing = Probing::begin(&self.config, &mut self.air, &mut self.out, cx);
+        let probing = Probing::begin(&self.config, None, (&mut self.air, &mut self.out), cx);
         self.state = State::Probing(probing);
     }
 
     fn leave(&mut self, cx: &mut Ctx<'_>) {
-        let was_member = self.is_member();
+        let was_member = self.was_member();
+        self.membership = None;
         if let State::Associated(mut secured) = std::mem::replace(&mut self.state, State::Idle) {
             let reason = ReasonCode::LEAVING_NETWORK_DEAUTH;
             self.out.extend(secured.farewell(reason, &mut self.air, cx).map(Output::Datagram));
@@ -285,8 +303,27 @@ impl Station {
             State::Challenged(wait) => Some(wait.found.bssid),
             State::Answered(wait) => Some(wait.found.bssid),
             State::Associating(wait) => Some(wait.authenticated.found.bssid),
+            State::Transiting(wait) => Some(wait.found.bssid),
+            State::Reassociating(wait) => Some(wait.found.bssid),
             State::Associated(secured) => Some(secured.link.peer),
         }
+    }
+
+    /// Whether it is a member, or was until it began to roam.
+    fn was_member(&self) -> bool {
+        let from = match &self.state {
+            State::Probing(wait) => wait.roam.map(|roam| roam.from),
+            State::Authenticating(wait) => wait.authenticated.found.from,
+            State::Proving(wait) => wait.found.from,
+            State::Challenged(wait) => wait.found.from,
+            State::Answered(wait) => wait.found.from,
+            State::Associating(wait) => wait.authenticated.found.from,
+            State::Transiting(wait) => wait.found.from,
+            State::Reassociating(wait) => wait.found.from,
+            State::Associated(secured) => secured.from,
+            State::Idle => None,
+        };
+        from.is_some() || self.is_member()
     }
 
     /// Whether the access point that it has to do with has sent it in the clear.
@@ -300,7 +337,8 @@ impl Station {
 
     /// It is over, for this reason.
     fn end(&mut self, why: Failure) {
-        let was_member = self.is_member();
+        let was_member = self.was_member();
+        self.membership = None;
         if let State::Associated(secured) = std::mem::replace(&mut self.state, State::Idle)
             && !was_member
         {
@@ -315,8 +353,8 @@ impl Station {
     fn on_answer(&mut self, header: ManagementHeader, body: &Management<'_>, cx: &mut Ctx<'_>) {
         let is_of_ours = self.bssid() == Some(header.source);
         let taken = match (&mut self.state, body) {
-            (State::Probing(_), Management::Beacon(beacon)) => {
-                joining::on_beacon(&self.config, header, beacon, cx.now)
+            (State::Probing(wait), Management::Beacon(beacon)) => {
+                joining::on_beacon(&self.config, wait.roam, header, beacon, cx.now)
                     .map(|found| found.map(|found| self.authenticate(found, cx)))
             }
             (_, Management::Beacon(beacon)) => return self.on_timer(header.source, beacon.timestamp_us, cx),
@@ -330,8 +368,16 @@ impl Station {
                 wait.on_answer(answer).map(|done| done.map(|done| self.associate(done, cx)))
             }
             (State::Associating(wait), Management::AssociationResponse(answer)) if is_of_ours => {
-                let secured = wait.on_answer(&self.config, answer, &mut self.rng, cx.now);
+                let secured = wait.on_answer(&self.config, answer, &mut self.rng, cx);
                 secured.map(|done| done.map(|secured| self.begin_securing(secured)))
+            }
+            (State::Transiting(wait), Management::Authentication(answer)) if is_of_ours => {
+                let air = (&mut self.air, &mut self.out);
+                let next = wait.on_answer(&self.config, answer, air, cx);
+                next.map(|next| next.map(|next| self.state = State::Reassociating(Box::new(next))))
+            }
+            (State::Reassociating(wait), Management::AssociationResponse(answer)) if is_of_ours => {
+                wait.on_answer(answer, cx).map(|agreed| agreed.map(|agreed| self.moved(agreed, cx)))
             }
             _ => Ok(None),
         };
@@ -344,6 +390,9 @@ impl Station {
 
     /// It has found its network, and authenticates as that demands.
     fn authenticate(&mut self, found: Found, cx: &mut Ctx<'_>) {
+        if let Some(membership) = self.membership(&found) {
+            return self.transit(found, membership, cx);
+        }
         let credential = self.credential(&found, cx.now);
         if self.config.security.has_sae() && credential.cached().is_none() {
             return self.prove(found, cx);
@@ -370,6 +419,9 @@ impl Station {
 
     /// The access point refuses to associate it. If it has forgotten a PMK that we have not, we authenticate anew.
     fn refused(&mut self, why: Failure, cx: &mut Ctx<'_>) {
+        if matches!(self.state, State::Transiting(_)) {
+            return self.associate_instead(cx);
+        }
         if let (State::Associating(wait), Failure::Refused(status)) = (&self.state, why)
             && StatusCode(status) == StatusCode::INVALID_PMKID
             && wait.authenticated.credential.cached().is_some()
@@ -421,6 +473,8 @@ impl Station {
             State::Challenged(wait) => wait.again(air, out, cx),
             State::Answered(wait) => wait.again(air, out, cx),
             State::Associating(wait) => wait.again(config, air, out, cx),
+            State::Transiting(wait) => wait.again(air, out, cx),
+            State::Reassociating(wait) => wait.again(config, air, out, cx),
             State::Associated(_) => return self.tick_securing(cx),
         };
         if !is_alive {
@@ -442,6 +496,7 @@ impl Engine for Station {
                 None => cx.discard(Protocol::FRAMES, "no association for it"),
             },
             Input::Command(Command::Join) => self.join(cx),
+            Input::Command(Command::Roam(to)) => self.roam(to, cx),
             Input::Command(Command::Leave) => self.leave(cx),
             Input::Command(Command::Eap(eap)) => self.on_eap(eap, cx),
             Input::Tick => self.tick(cx),
@@ -469,6 +524,8 @@ impl Engine for Station {
             State::Challenged(wait) => (wait.attempt.again_at, "challenge"),
             State::Answered(wait) => (wait.attempt.again_at, "result of the authentication"),
             State::Associating(wait) => (wait.attempt.again_at, "association response"),
+            State::Transiting(wait) => (wait.attempt.again_at, "answer of the fast transition"),
+            State::Reassociating(wait) => (wait.attempt.again_at, "reassociation response"),
             State::Associated(secured) => return secured.deadline(),
         };
         Some(Deadline { at, why })

@@ -7,19 +7,24 @@ use keytoll_engine::trace::{Fact, Protocol};
 use keytoll_engine::{Ctx, Datagram, Deadline, Output, Time};
 use keytoll_net::wire::Reader;
 
-use super::joining::{self, Authenticated};
+use super::joining::{self, Authenticated, Found};
 use super::{Config, Event, Failure, State, Station};
-use crate::bss::{Air, Chains, Credential, Link, Security, discard, told_eapol, wep_key, with_llc};
+use crate::bss::{
+    Air, Chains, Credential, Link, Security, Ssid, discard, mde_of, told_eapol, wep_key, with_llc,
+};
 use crate::cipher::Side;
 use crate::dot1x::{self, Eap, SupplicantConfig, SupplicantOutput};
 use crate::eapol::{PacketType, Pdu, pdu};
 use crate::frame::management::{Action, Farewell, SaQuery};
-use crate::frame::rsn::Rsne;
-use crate::frame::{Elements, Management, ReasonCode};
-use crate::handshake::{self, Declared, Generation, Master, Pmksa, Terms};
+use crate::frame::rsn::{Fte, Mde, Rsne};
+use crate::frame::{Element, ElementId, Elements, Management, ReasonCode};
+use crate::handshake::{self, Declared, Generation, Master, PairwiseKey, Pmksa, Terms, Transition};
+use crate::keys::{PmkR0, R0Holder, master_of_msk};
 use crate::rrkm::MissedTooMany;
 use crate::sae::Pmkid;
-use crate::suite::Cipher;
+use crate::suite::{Akm, Cipher};
+use crate::transition::station::Membership;
+use crate::transition::{self, Agreed};
 use crate::{MacAddr, names};
 
 /// An association, with its keys or on the way to them.
@@ -32,8 +37,46 @@ pub(super) struct Secured {
     handshake: Option<handshake::Supplicant>,
     /// The cipher of dynamic WEP.
     wep: Option<Cipher>,
+    /// The mobility domain, as its association response shows it.
+    first: Option<First>,
+    /// What the handshake will have left in the domain.
+    membership: Option<Membership>,
+    /// The access point from which it has moved, until it is a member here.
+    pub(super) from: Option<MacAddr>,
     /// Until then it has to be a member.
     until: Time,
+}
+
+/// What the response to a first association in a mobility domain says (802.11-2020 §13.4.2).
+#[derive(Debug)]
+struct First {
+    mde: Mde,
+    r0kh_id: Vec<u8>,
+    r1kh_id: MacAddr,
+    /// As it is on the air.
+    fte: Vec<u8>,
+}
+
+impl First {
+    fn read(found: &Found, akm: Akm, elements: &Elements<'_>) -> Result<Self, transition::Failure> {
+        let mde = mde_of(elements).filter(|mde| Some(*mde) == found.mde).ok_or(transition::Failure::Mde)?;
+        let body = elements.find(ElementId::FAST_TRANSITION).ok_or(transition::Failure::Fte)?;
+        let fte = Fte::read(body, akm.mic_len())?;
+        let (Some(r0kh_id), Some(r1kh_id)) = (fte.r0kh_id, fte.r1kh_id) else {
+            return Err(transition::Failure::Fte);
+        };
+        let fte = Element { id: ElementId::FAST_TRANSITION, body }.to_bytes();
+        Ok(Self { mde, r0kh_id: r0kh_id.to_vec(), r1kh_id, fte })
+    }
+}
+
+/// The terms of an association with the access point that we have found.
+pub(super) fn terms(config: &Config, found: &Found, credential: &Credential) -> Option<Terms> {
+    let rsn = config.security.rsn()?;
+    let peer = found.declared.element.get(2..).and_then(|body| Rsne::read(body).ok());
+    let protects_management = peer.is_some_and(|peer| rsn.protects_management(&peer));
+    let declared = [found.declared.clone(), own_declaration(config, credential)];
+    Some(rsn.terms([found.bssid, config.address], declared, protects_management))
 }
 
 /// What we declare ourselves.
@@ -47,24 +90,40 @@ fn own_declaration(config: &Config, credential: &Credential) -> Declared {
 /// message was lost, which EAPOL-Key frames of dynamic WEP do not repeat.
 const PATIENCE: Duration = Duration::from_secs(60);
 
+/// The keys of a mobility domain, of which the handshake that follows proves that both have them.
+fn enter_domain(
+    terms: &Terms,
+    first: &First,
+    ssid: &Ssid,
+    xxkey: &Secret,
+    cx: &mut Ctx<'_>,
+) -> (Membership, Transition) {
+    cx.crypto.enter(transition::PHASE);
+    let First { mde, r0kh_id, r1kh_id, fte } = first;
+    let holder = R0Holder { ssid: ssid.octets(), mdid: mde.mdid, r0kh_id };
+    let pmk_r0 = PmkR0::new(terms.akm, xxkey, &holder, terms.spa, cx.crypto);
+    let pmk_r1 = pmk_r0.r1(terms.akm, *r1kh_id, terms.spa, cx.crypto);
+    let transition = Transition { pmk_r1, mde: mde.to_bytes(), fte: fte.clone() };
+    (Membership { mde: *mde, r0kh_id: r0kh_id.clone(), pmk_r0 }, transition)
+}
+
 impl Secured {
     /// Begins with what the authentication has left.
     pub(super) fn new(
         config: &Config,
         Authenticated { found, credential }: Authenticated,
+        answer: &Elements<'_>,
         rng: &mut Rng,
-        now: Time,
+        cx: &mut Ctx<'_>,
     ) -> Result<Self, Failure> {
         let has_eap = config.security.has_eap();
-        let rsn = config.security.rsn();
-        let bssid = found.bssid;
-        let peer = found.declared.element.get(2..).and_then(|body| Rsne::read(body).ok());
-        let declared = [found.declared, own_declaration(config, &credential)];
-        let protects_management = rsn.zip(peer).is_some_and(|(rsn, peer)| rsn.protects_management(&peer));
-        let terms = rsn.map(|rsn| rsn.terms([bssid, config.address], declared, protects_management));
+        let terms = terms(config, &found, &credential);
+        let first = terms.as_ref().filter(|terms| terms.akm.has_fast_transition());
+        let first = first.map(|terms| First::read(&found, terms.akm, answer)).transpose();
+        let protects_management = terms.as_ref().is_some_and(|terms| terms.group_management.is_some());
         let mut secured = Self {
             link: Link::new(
-                (bssid, bssid),
+                (found.bssid, found.bssid),
                 protects_management,
                 config.security.is_complete_at_association(),
             ),
@@ -72,7 +131,10 @@ impl Secured {
             terms,
             handshake: None,
             wep: config.security.dynamic_wep(),
-            until: now + PATIENCE,
+            first: first.map_err(Failure::Transition)?,
+            membership: None,
+            from: found.from,
+            until: cx.now + PATIENCE,
         };
         match credential {
             Credential::Chains(begun) => {
@@ -80,15 +142,42 @@ impl Secured {
                 secured.link.keys.install_chains(Chains::new(Side::Supplicant, &established, clock, rng));
             }
             Credential::Pmk(key, name) | Credential::Cached(key, name) => {
-                secured.begin_handshake((key, Some(name)), now);
+                secured.begin_handshake(config, (key, Some(name)), cx);
             }
-            Credential::None => secured.begin_with_shared(config, rng, now)?,
+            Credential::None => secured.begin_with_shared(config, rng, cx)?,
         }
         Ok(secured)
     }
 
+    /// The association that a fast transition has agreed on, with its keys.
+    pub(super) fn after_transition(
+        bssid: MacAddr,
+        agreed: Agreed,
+        rng: &mut Rng,
+        now: Time,
+    ) -> Result<Self, Failure> {
+        let terms = agreed.terms.clone();
+        let mut link = Link::new((bssid, bssid), terms.group_management.is_some(), true);
+        let key = PairwiseKey { cipher: terms.pairwise, tk: agreed.ptk.tk.clone(), index: 0 };
+        link.keys.install(Side::Supplicant, &key, rng).map_err(|_| Failure::NoKey)?;
+        for group in &agreed.groups {
+            link.keys.install_group(group).map_err(|_| Failure::NoKey)?;
+        }
+        Ok(Self {
+            link,
+            dot1x: None,
+            terms: Some(terms),
+            handshake: Some(handshake::Supplicant::after_transition(agreed, now)),
+            wep: None,
+            first: None,
+            membership: None,
+            from: None,
+            until: now,
+        })
+    }
+
     /// Begins with the keys that all stations share, if there are any.
-    fn begin_with_shared(&mut self, config: &Config, rng: &mut Rng, now: Time) -> Result<(), Failure> {
+    fn begin_with_shared(&mut self, config: &Config, rng: &mut Rng, cx: &mut Ctx<'_>) -> Result<(), Failure> {
         match config.security {
             Security::SharedKey(cipher) => {
                 let shared = config.shared_key.as_ref().ok_or(Failure::NoKey)?;
@@ -99,16 +188,24 @@ impl Secured {
                 }
             }
             Security::Rsn(rsn) if !rsn.akm.has_eap() => {
-                config.pmk.clone().into_iter().for_each(|pmk| self.begin_handshake((pmk, None), now));
+                config.pmk.clone().into_iter().for_each(|pmk| self.begin_handshake(config, (pmk, None), cx));
             }
             _ => {}
         }
         Ok(())
     }
 
-    fn begin_handshake(&mut self, (key, name): (Secret, Option<Pmkid>), now: Time) {
-        let master = Master::Pmk { key, name };
-        self.handshake = self.terms.clone().map(|terms| handshake::Supplicant::new(terms, master, now));
+    fn begin_handshake(&mut self, config: &Config, (key, name): (Secret, Option<Pmkid>), cx: &mut Ctx<'_>) {
+        let Some(terms) = self.terms.clone() else { return };
+        let master = match &self.first {
+            None => Master::Pmk { key, name },
+            Some(first) => {
+                let (membership, transition) = enter_domain(&terms, first, &config.ssid, &key, cx);
+                self.membership = Some(membership);
+                Master::Transition(transition)
+            }
+        };
+        self.handshake = Some(handshake::Supplicant::new(terms, master, cx.now));
     }
 
     pub(super) fn deadline(&self) -> Option<Deadline> {
@@ -205,15 +302,14 @@ impl Station {
     /// EAP has succeeded: its MSK begins with the PMK (802.11-2020 §12.7.1.3); keys of WEP come by themselves.
     fn authorized(&mut self, msk: Option<&Secret>, cx: &mut Ctx<'_>) {
         let State::Associated(secured) = &mut self.state else { return };
-        let Some(pmk_len) = secured.terms.as_ref().map(|terms| terms.akm.pmk_len()) else { return };
-        match msk.and_then(|msk| msk.get(..pmk_len)) {
+        let Some(akm) = secured.terms.as_ref().map(|terms| terms.akm) else { return };
+        match msk.and_then(|msk| master_of_msk(akm, msk)) {
             Some(pmk) => {
-                let pmk = Secret::from(pmk);
                 if let Some(terms) = secured.terms.as_ref().filter(|_| self.pmksas.is_used()) {
                     let made = Pmksa::of_eap(terms.akm, &pmk, [terms.aa, terms.spa], cx.now, cx.crypto);
                     made.into_iter().for_each(|made| self.pmksas.insert(terms.aa, made));
                 }
-                secured.begin_handshake((pmk, None), cx.now);
+                secured.begin_handshake(&self.config, (pmk, None), cx);
             }
             None => self.give_up(Failure::NoKey, cx),
         }
@@ -251,6 +347,10 @@ impl Station {
     fn joined(&mut self) {
         let State::Associated(secured) = &mut self.state else { return };
         if !std::mem::replace(&mut secured.link.is_member, true) {
+            secured.from = None;
+            if let Some(membership) = secured.membership.take() {
+                self.membership = Some(membership);
+            }
             self.out.push_back(Output::Event(Event::Joined(secured.link.peer)));
         }
     }

@@ -97,6 +97,11 @@ impl AwaitingReassociation {
         Self { domain: domain.clone(), terms: terms.clone(), holders, pmk_r1: pmk_r1.clone(), ptk }
     }
 
+    /// Whether management frames of the association to come are protected.
+    pub const fn protects_management(&self) -> bool {
+        self.terms.group_management.is_some()
+    }
+
     /// Answers the elements of a reassociation request with those of the response, which brings the group keys.
     ///
     /// # Errors

@@ -120,7 +120,7 @@ fn another_key_is_refused_and_status_says_what_was_wrong() {
     for number in [3, 4] {
         let len = std::cell::Cell::new(0);
         run(Akm::FtPsk, 1, &|message, elements| {
-            len.set(if message == number { elements.len() } else { len.get() })
+            len.set(if message == number { elements.len() } else { len.get() });
         })
         .unwrap();
         assert!(len.get() > 140);
@@ -171,7 +171,7 @@ impl Recorded {
         };
         match (header.subtype, self.messages.len()) {
             (subtype::BEACON | subtype::PROBE_RESPONSE, _) => {
-                self.beacons.push((header.source, elements(12)))
+                self.beacons.push((header.source, elements(12)));
             }
             (subtype::AUTHENTICATION, number @ (0 | 1)) => {
                 let Ok(Management::Authentication(frame)) = Management::read(header.subtype, body) else {

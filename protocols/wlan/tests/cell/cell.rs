@@ -32,7 +32,7 @@ pub(crate) const WPA2_PSK: Rsn =
 
 pub(crate) fn pmk(number: u8, security: Security) -> Option<Secret> {
     match security {
-        Security::Rsn(rsn) if !rsn.akm.has_eap() && rsn.akm != Akm::Sae => {
+        Security::Rsn(rsn) if !rsn.akm.has_eap() && !matches!(rsn.akm, Akm::Sae | Akm::FtSae) => {
             Some(Secret::new(vec![number; rsn.akm.pmk_len()]))
         }
         _ => None,
@@ -41,7 +41,7 @@ pub(crate) fn pmk(number: u8, security: Security) -> Option<Secret> {
 
 /// The password of SAE.
 fn password(number: u8, security: Security) -> Option<Password> {
-    let has_sae = matches!(security, Security::Rsn(Rsn { akm: Akm::Sae, .. }));
+    let has_sae = matches!(security, Security::Rsn(Rsn { akm: Akm::Sae | Akm::FtSae, .. }));
     let made = || Password::of_network(b"keytoll", &[number; 8], None, &[Curve::P256], &mut Real::default());
     has_sae.then(made)
 }
@@ -144,7 +144,7 @@ pub(crate) fn msk() -> Secret {
 }
 
 /// An EAP packet of this code and identifier with a byte of data.
-fn eap(code: u8, identifier: u8) -> Vec<u8> {
+pub(crate) fn eap(code: u8, identifier: u8) -> Vec<u8> {
     vec![code, identifier, 0, 6, 4, 0]
 }
 
@@ -270,6 +270,7 @@ impl Cell {
             }
             Event::Packet(_, packet) => self.packets.push((AP, packet)),
             Event::Joined(_) => {}
+            Event::CameFrom(..) | Event::Pull(_) => unreachable!("there is no other access point"),
             Event::Ended(station, why) => self.ended.push((station, why)),
         }
     }

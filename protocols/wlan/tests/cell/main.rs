@@ -9,4 +9,5 @@ mod forgeries;
 mod losses;
 mod networks;
 mod returns;
+mod roaming;
 mod rounds;

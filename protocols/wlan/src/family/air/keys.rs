@@ -16,6 +16,7 @@ use keytoll_family::keys::unhex;
 
 use crate::bss::Ssid;
 use crate::cipher::WepKey;
+use crate::keys::master_of_msk;
 use crate::keys::psk;
 use crate::suite::Akm;
 
@@ -92,7 +93,7 @@ impl Keys {
         let is_long_enough = |key: &&Secret| key.len() == akm.pmk_len();
         let mut masters: Vec<Secret> = self.pmks.iter().filter(is_long_enough).cloned().collect();
         match akm {
-            _ if akm.has_eap() => masters.extend(self.msks.iter().filter_map(|msk| of_msk(akm, msk))),
+            _ if akm.has_eap() => masters.extend(self.msks.iter().filter_map(|msk| master_of_msk(akm, msk))),
             Akm::Psk | Akm::PskSha256 | Akm::FtPsk => masters.extend(self.psks(network, crypto)),
             _ => {}
         }
@@ -114,16 +115,6 @@ impl Keys {
         }
         psks
     }
-}
-
-// 802.11-2020 §12.7.1.3, §12.7.1.6.3: the PMK is the first bits of the MSK; the XXKey of fast transition is its second half, or
-// with SHA-384 the first 384 bits.
-fn of_msk(akm: Akm, msk: &Secret) -> Option<Secret> {
-    let part = match akm {
-        Akm::FtDot1x => msk.get(32..64),
-        _ => msk.get(..akm.pmk_len()),
-    };
-    part.map(Secret::from)
 }
 
 impl Passphrase {

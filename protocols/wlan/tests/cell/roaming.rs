@@ -1,0 +1,369 @@
+//! A station that moves between the access points of a network, with fast transition and without.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::time::Duration;
+
+use keytoll_crypto::Real;
+use keytoll_crypto_api::{Secret, Seed};
+use keytoll_engine::{Addr, Ctx, Datagram, Deadline, Engine, Input, Output, Time};
+use keytoll_wlan::access_point::{self, AccessPoint, Ended};
+use keytoll_wlan::bss::{BROADCAST, Protected, Rsn, Security};
+use keytoll_wlan::dot1x::Eap;
+use keytoll_wlan::frame::rsn::Mde;
+use keytoll_wlan::station::{self, Failure, Station};
+use keytoll_wlan::transition::Domain;
+use keytoll_wlan::{Akm, MacAddr};
+
+use crate::cell::{Discards, WPA2_PSK, access_point, eap, msk, packet, station};
+
+const SECOND: Duration = Duration::from_secs(1);
+const A: MacAddr = [2, 0, 0, 0, 0, 0xa];
+const B: MacAddr = [2, 0, 0, 0, 0, 0xb];
+const FT_PSK: Security = security(Akm::FtPsk, Protected::Never);
+
+const fn security(akm: Akm, management: Protected) -> Security {
+    Security::Rsn(Rsn { akm, management, ..WPA2_PSK })
+}
+
+/// Two access points of one network and a station.
+struct Campus {
+    now: Time,
+    access_points: BTreeMap<MacAddr, AccessPoint>,
+    station: Station,
+    joined: Vec<MacAddr>,
+    ended: Vec<(MacAddr, Ended)>,
+    told: Vec<Result<MacAddr, Failure>>,
+    pulls: usize,
+    /// Whether access points speak to each other.
+    is_wired: bool,
+    frames: Vec<Datagram>,
+    on_air: VecDeque<Datagram>,
+    lose_nth: Option<usize>,
+    arrived: Vec<(MacAddr, Vec<u8>)>,
+    discards: Discards,
+    crypto: Real,
+}
+
+fn own(address: MacAddr, security: Security) -> access_point::Config {
+    let mde = Mde { mdid: [0xa1, 0xb2], over_ds: false, resource_request: false };
+    let domain = Domain { mde, r0kh_id: address.to_vec() };
+    access_point::Config { address, domain: Some(domain), ..access_point(security) }
+}
+
+impl Campus {
+    fn new(security: Security) -> Self {
+        let seed = Seed::from(1);
+        let access_points = [A, B].map(|own_address| {
+            (own_address, AccessPoint::new(own(own_address, security), &seed, &format!("{own_address:?}")))
+        });
+        Self {
+            now: Time::ZERO,
+            access_points: access_points.into(),
+            station: Station::new(station(1, security, 1, 0), &seed, "ue"),
+            joined: Vec::new(),
+            ended: Vec::new(),
+            told: Vec::new(),
+            pulls: 0,
+            is_wired: true,
+            frames: Vec::new(),
+            on_air: VecDeque::new(),
+            lose_nth: None,
+            arrived: Vec::new(),
+            discards: Discards::default(),
+            crypto: Real::default(),
+        }
+    }
+
+    /// One whose station has joined at A, to which alone its probe request came.
+    fn joined(security: Security) -> Self {
+        let mut campus = Self::new(security);
+        let away = campus.access_points.remove(&B).unwrap();
+        campus.order(station::Command::Join);
+        campus.run(SECOND);
+        campus.access_points.insert(B, away);
+        assert_eq!((&campus.told[..], &campus.joined[..]), (&[Ok(A)][..], &[A][..]), "{:?}", campus.discards);
+        campus
+    }
+
+    /// Moves, and says with how many frames of authentication and association.
+    fn roam(&mut self, to: MacAddr) -> usize {
+        let before = self.frames.len();
+        self.order(station::Command::Roam(to));
+        self.run(SECOND);
+        self.frames.len() - before
+    }
+
+    fn order(&mut self, command: station::Command) {
+        self.station_takes(Input::Command(command));
+    }
+
+    fn station_takes(&mut self, input: Input<'_, station::Command>) {
+        self.station
+            .handle(input, &mut Ctx { now: self.now, crypto: &mut self.crypto, trace: &mut self.discards });
+        while let Some(output) = self.station.poll() {
+            match output {
+                Output::Datagram(frame) => self.put(frame),
+                Output::Inner(packet) => self.arrived.push(([0; 6], packet)),
+                Output::Event(station::Event::Eap(packet)) => {
+                    let answer = match packet[0] {
+                        1 => Eap::Packet(eap(2, packet[1])),
+                        _ => Eap::Success { packet: Vec::new(), msk: Some(msk()) },
+                    };
+                    self.order(station::Command::Eap(answer));
+                }
+                Output::Event(station::Event::EapStart) => {}
+                Output::Event(station::Event::Joined(at)) => self.told.push(Ok(at)),
+                Output::Event(station::Event::Failed(why) | station::Event::Left(why)) => {
+                    self.told.push(Err(why));
+                }
+                Output::Close { .. } => unreachable!("there are no streams"),
+            }
+        }
+    }
+
+    fn ap_takes(&mut self, at: MacAddr, input: Input<'_, access_point::Command>) {
+        let Some(engine) = self.access_points.get_mut(&at) else { return };
+        engine.handle(input, &mut Ctx { now: self.now, crypto: &mut self.crypto, trace: &mut self.discards });
+        while let Some(output) = self.access_points.get_mut(&at).and_then(Engine::poll) {
+            match output {
+                Output::Datagram(frame) => self.put(frame),
+                Output::Event(event) => self.on_event(at, event),
+                other => unreachable!("{other:?}"),
+            }
+        }
+    }
+
+    fn on_event(&mut self, at: MacAddr, event: access_point::Event) {
+        use access_point::{Command, Event};
+        let command = match event {
+            Event::EapStart(station) => Command::Eap(station, Eap::Packet(eap(1, 7))),
+            Event::Eap(station, packet) => {
+                let packet = vec![3, packet[1], 0, 4];
+                Command::Eap(station, Eap::Success { packet, msk: Some(msk()) })
+            }
+            Event::Packet(_, packet) => return self.arrived.push((at, packet)),
+            Event::Joined(_) => return self.joined.push(at),
+            Event::Ended(_, why) => return self.ended.push((at, why)),
+            Event::CameFrom(station, from) => {
+                return self.ap_takes(from, Input::Command(Command::Forget(station)));
+            }
+            Event::Pull(pull) => {
+                self.pulls += 1;
+                let holder: MacAddr = pull.r0kh_id[..].try_into().unwrap();
+                let cx = &mut Ctx { now: self.now, crypto: &mut self.crypto, trace: &mut self.discards };
+                let holder = self.access_points.get_mut(&holder).filter(|_| self.is_wired);
+                let key = holder.and_then(|holder| holder.pmk_r1(&pull, cx));
+                Command::PmkR1(pull, key)
+            }
+        };
+        self.ap_takes(at, Input::Command(command));
+    }
+
+    fn put(&mut self, frame: Datagram) {
+        self.frames.push(frame.clone());
+        if self.lose_nth != Some(self.frames.len() - 1) {
+            self.on_air.push_back(frame);
+        }
+    }
+
+    fn deliver(&mut self, &Datagram { from, to, ref bytes, .. }: &Datagram) {
+        let Addr::Mac(receiver) = to else { return };
+        let input = || Input::Datagram { from, to, bytes };
+        let is_of_ap = [A, B].map(Addr::Mac).contains(&from);
+        match receiver {
+            BROADCAST if !is_of_ap => [A, B].into_iter().for_each(|ap| self.ap_takes(ap, input())),
+            A | B => self.ap_takes(receiver, input()),
+            _ => self.station_takes(Input::Datagram { from, to, bytes }),
+        }
+    }
+
+    fn run(&mut self, time: Duration) {
+        let until = self.now + time;
+        loop {
+            while let Some(frame) = self.on_air.pop_front() {
+                self.deliver(&frame);
+            }
+            let deadlines = self.access_points.values().filter_map(Engine::deadline);
+            let next = deadlines.chain(self.station.deadline()).min().filter(|next| next.at <= until);
+            let Some(Deadline { at, .. }) = next else { break };
+            self.now = self.now.max(at);
+            self.station_takes(Input::Tick);
+            [A, B].into_iter().for_each(|ap| self.ap_takes(ap, Input::Tick));
+        }
+        self.now = until;
+    }
+
+    /// Packets in both directions, and one to all, at this access point.
+    fn check_traffic(&mut self, at: MacAddr) {
+        self.arrived.clear();
+        self.station_takes(Input::Inner(&packet(1)));
+        let cx = &mut Ctx { now: self.now, crypto: &mut self.crypto, trace: &mut self.discards };
+        let address = station(1, FT_PSK, 1, 0).address;
+        let engine = self.access_points.get_mut(&at).unwrap();
+        let frames = [engine.send(address, &packet(2), cx), engine.send_to_all(&packet(3), cx)];
+        frames.into_iter().flatten().for_each(|frame| self.put(frame));
+        self.run(Duration::ZERO);
+        let expected = [(at, packet(1)), ([0; 6], packet(2)), ([0; 6], packet(3))];
+        assert_eq!(self.arrived, expected, "{:?}", self.discards);
+    }
+
+    fn members(&self) -> [usize; 2] {
+        [A, B].map(|at| self.access_points[&at].member_count())
+    }
+}
+
+/// Probe, authentication and reassociation, two frames each; without fast transition the 4-way handshake, and EAP before it.
+const FAST: usize = 6;
+const SLOW_PSK: usize = 6 + 4;
+
+#[test]
+fn fast_transition_takes_four_frames_and_no_eap() {
+    for (akm, management) in [
+        (Akm::FtPsk, Protected::Never),
+        (Akm::FtPsk, Protected::Always),
+        (Akm::FtDot1x, Protected::IfBothCan),
+        (Akm::FtDot1xSha384, Protected::Always),
+        (Akm::FtSae, Protected::Always),
+    ] {
+        let mut campus = Campus::joined(security(akm, management));
+        campus.check_traffic(A);
+        assert_eq!(campus.roam(B), FAST, "{akm:?} {:?}", campus.discards);
+        assert_eq!((campus.members(), campus.pulls), ([0, 1], 1));
+        assert_eq!(campus.ended, [(A, Ended::Moved)]);
+        campus.check_traffic(B);
+        // Back, and there again: A holds the PMK-R0, and B has kept its PMK-R1.
+        for (number, to) in [A, B, A, B].into_iter().enumerate() {
+            assert_eq!(campus.roam(to), FAST, "{akm:?} {number} {:?}", campus.discards);
+            campus.check_traffic(to);
+        }
+        assert_eq!((campus.told.len(), campus.pulls, campus.told.iter().all(Result::is_ok)), (6, 1, true));
+        // Keys of the group change under the keys of a transition.
+        campus.ap_takes(B, Input::Command(access_point::Command::ChangeGroupKeys));
+        campus.run(SECOND);
+        campus.check_traffic(B);
+        campus.run(SECOND * 10);
+        let strangers: usize = campus.access_points.values().map(AccessPoint::stranger_count).sum();
+        assert_eq!((strangers, campus.discards.0.first()), (0, None), "{akm:?}");
+    }
+}
+
+#[test]
+fn without_fast_transition_it_associates_anew() {
+    let mut campus = Campus::joined(Security::Rsn(WPA2_PSK));
+    assert_eq!(campus.roam(B), SLOW_PSK);
+    campus.check_traffic(B);
+    assert_eq!((campus.members(), campus.pulls), ([0, 1], 0));
+    let mut campus = Campus::joined(Security::Open);
+    assert_eq!(campus.roam(B), FAST);
+    campus.check_traffic(B);
+}
+
+#[test]
+fn a_target_that_does_not_get_the_key_has_the_station_associate_anew() {
+    for (akm, slow) in [(Akm::FtPsk, SLOW_PSK), (Akm::FtDot1x, SLOW_PSK + 3)] {
+        let mut campus = Campus::joined(security(akm, Protected::Never));
+        campus.is_wired = false;
+        assert_eq!(campus.roam(B), slow + 2, "{akm:?}: the fast one is refused first");
+        campus.check_traffic(B);
+        assert_eq!((campus.members(), campus.told.len()), ([0, 1], 2));
+    }
+}
+
+#[test]
+fn every_frame_of_a_transition_may_be_lost_once() {
+    for lost in 0..FAST {
+        let mut campus = Campus::joined(FT_PSK);
+        campus.lose_nth = Some(campus.frames.len() + lost);
+        let frames = campus.roam(B);
+        assert!(frames > FAST, "{lost}");
+        assert_eq!(
+            (campus.members(), campus.told.last()),
+            ([0, 1], Some(&Ok(B))),
+            "{lost} {:?}",
+            campus.discards
+        );
+        campus.check_traffic(B);
+    }
+}
+
+/// The lesson of KRACK for fast transition (CVE-2017-13082): a reassociation request that comes again installs nothing.
+#[test]
+fn a_replayed_reassociation_request_does_not_reinstall_the_key() {
+    let mut campus = Campus::joined(FT_PSK);
+    campus.roam(B);
+    campus.check_traffic(B);
+    let is_reassociation = |frame: &&Datagram| frame.bytes[0] == 0x20;
+    let request = campus.frames.iter().find(is_reassociation).unwrap().clone();
+    let data = |campus: &Campus| {
+        campus.frames.iter().filter(|frame| frame.bytes[0] == 8).cloned().collect::<Vec<_>>()
+    };
+    let before = data(&campus);
+    campus.deliver(&request);
+    campus.run(Duration::ZERO);
+    campus.check_traffic(B);
+    let after = data(&campus).split_off(before.len());
+    // The packet number is in the first octets behind the header.
+    let numbers = |frames: &[Datagram]| {
+        frames.iter().map(|frame| (frame.from, frame.to, frame.bytes[24..32].to_vec())).collect::<Vec<_>>()
+    };
+    assert!(
+        numbers(&after).iter().all(|number| !numbers(&before).contains(number)),
+        "a packet number is used twice"
+    );
+    assert_eq!(campus.joined, [A, B]);
+    // One with anything else in it is nobody's.
+    let mut wrong = request;
+    *wrong.bytes.last_mut().unwrap() ^= 1;
+    let discards = campus.discards.0.len();
+    campus.deliver(&wrong);
+    assert_eq!(campus.discards.0.len(), discards + 1);
+    campus.check_traffic(B);
+}
+
+#[test]
+fn a_station_with_another_key_is_refused() {
+    // It has entered the domain under another PSK at a holder of its own.
+    let mut campus = Campus::joined(FT_PSK);
+    let config = access_point::Config { pmk: Some(Secret::new(vec![9; 32])), ..own(B, FT_PSK) };
+    campus.access_points.insert(B, AccessPoint::new(config, &Seed::from(2), "other"));
+    campus.is_wired = false;
+    campus.roam(B);
+    campus.run(SECOND * 20);
+    assert_eq!((campus.members(), campus.told.len()), ([0, 0], 2), "{:?}", campus.told);
+    assert!(matches!(campus.told[1], Err(Failure::Ended(15))), "{:?}", campus.told);
+}
+
+#[test]
+fn nobody_at_the_target_ends_the_membership() {
+    let mut campus = Campus::joined(FT_PSK);
+    campus.access_points.remove(&B);
+    campus.roam(B);
+    campus.run(SECOND * 5);
+    assert_eq!(campus.told, [Ok(A), Err(Failure::Timeout)]);
+    assert!(!campus.station.is_busy());
+}
+
+#[test]
+fn a_flood_of_first_frames_is_bounded() {
+    let mut campus = Campus::joined(FT_PSK);
+    campus.access_points.insert(
+        B,
+        AccessPoint::new(access_point::Config { strangers_max: 64, ..own(B, FT_PSK) }, &Seed::from(1), "b"),
+    );
+    campus.is_wired = false;
+    let before = campus.frames.len();
+    campus.roam(B);
+    let first = campus.frames[before..].iter().find(|frame| frame.bytes[0] == 0xb0).unwrap().clone();
+    for number in 0..5_000_u32 {
+        let [_, b, c, d] = number.to_be_bytes();
+        let mut forged = first.clone();
+        forged.from = Addr::Mac([2, 9, 9, b, c, d]);
+        forged.bytes[10..16].copy_from_slice(&[2, 9, 9, b, c, d]);
+        campus.deliver(&forged);
+        campus.on_air.clear();
+        assert!(campus.access_points[&B].stranger_count() <= 64);
+    }
+    campus.run(SECOND * 10);
+    assert_eq!(campus.access_points[&B].stranger_count(), 0);
+    campus.check_traffic(B);
+}
