@@ -5,7 +5,7 @@ use keytoll_engine::{Ctx, Output, Time};
 
 use super::member::Member;
 use super::mobility::Mobility;
-use super::{AccessPoint, Authenticated, Ended, Event};
+use super::{AccessPoint, Authenticated, Ended, Event, ToOthers};
 use crate::MacAddr;
 use crate::bss::{self, Credential, Link, elements, mde_of, rsne_of};
 use crate::frame::management::{
@@ -162,8 +162,9 @@ impl AccessPoint {
             self.authenticated.remove(station);
             self.make_room(cx);
             self.welcome(station, member, credential, cx);
-            let came_from = request.current_ap.map(|from| Event::CameFrom(station, from));
-            self.out.extend(came_from.map(Output::Event));
+            if let Some(from) = request.current_ap {
+                self.tell_others(ToOthers::CameFrom(station, from));
+            }
         }
     }
 

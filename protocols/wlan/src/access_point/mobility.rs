@@ -9,7 +9,7 @@ use keytoll_engine::{Ctx, Output, Time};
 
 use super::member::Member;
 use super::table::Expiring;
-use super::{AccessPoint, Ended, Event, STRANGER_LIFE};
+use super::{AccessPoint, Ended, Event, STRANGER_LIFE, ToOthers};
 use crate::MacAddr;
 use crate::bss::{Link, Rsn, discard, elements};
 use crate::cipher::Side;
@@ -165,7 +165,7 @@ impl AccessPoint {
             None => {
                 let pull = asked.pull.clone();
                 mobility.transits.insert(station, Transit::Pulling(asked), cx.now);
-                self.out.push_back(Output::Event(Event::Pull(pull)));
+                self.tell_others(ToOthers::Pull(pull));
             }
         }
     }
@@ -312,7 +312,7 @@ impl AccessPoint {
         };
         self.members.insert(station, member);
         self.out.push_back(Output::Event(Event::Joined(station)));
-        self.out.push_back(Output::Event(Event::CameFrom(station, from)));
+        self.tell_others(ToOthers::CameFrom(station, from));
     }
 
     /// What the handshake of a station proves: a PMK, or in a mobility domain its PMK-R1.

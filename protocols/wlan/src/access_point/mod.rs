@@ -102,7 +102,7 @@ pub enum Command {
     Eap(MacAddr, Eap),
     /// A station has to leave.
     Disconnect(MacAddr),
-    /// A station has moved to another access point, and is forgotten without a word.
+    /// A station has moved to another access point: it is forgotten without a word, as if it had left by itself.
     Forget(MacAddr),
     /// What the holder of a PMK-R0 has answered to [`Event::Pull`].
     PmkR1(Pull, Option<PmkR1>),
@@ -119,15 +119,21 @@ pub enum Event {
     Eap(MacAddr, Vec<u8>),
     /// A station is a member of the network.
     Joined(MacAddr),
-    /// A member has come from this other access point, which is to forget it ([`Command::Forget`]).
-    CameFrom(MacAddr, MacAddr),
-    /// A station wants to come from another access point of the mobility domain, whose holder is to be asked for the PMK-R1
-    /// ([`AccessPoint::pmk_r1`]); [`Command::PmkR1`] answers.
-    Pull(Pull),
     /// A station is a member no more, or did not become one.
     Ended(MacAddr, Ended),
     /// An IP packet of a station.
     Packet(MacAddr, Vec<u8>),
+}
+
+/// What an access point has to say to others of its network, over the distribution system: how, the standard leaves open, and where
+/// there is no other nobody needs to listen.
+#[derive(Debug, PartialEq, Eq)]
+pub enum ToOthers {
+    /// A station has come from this other access point, which is to forget it ([`Command::Forget`]).
+    CameFrom(MacAddr, MacAddr),
+    /// A station wants to come from another access point of the mobility domain, whose holder is to be asked for the PMK-R1
+    /// ([`AccessPoint::pmk_r1`]); [`Command::PmkR1`] answers.
+    Pull(Pull),
 }
 
 /// Why a station is no member.
@@ -139,9 +145,6 @@ pub enum Ended {
     /// It has associated anew.
     #[error("associated anew")]
     Anew,
-    /// It has moved to another access point.
-    #[error("moved")]
-    Moved,
     /// Others took its place before it had keys.
     #[error("displaced")]
     Displaced,
@@ -165,6 +168,9 @@ pub enum Ended {
     Asked,
 }
 
+/// The reason with which a station that moves leaves.
+const MOVED: Ended = Ended::Left(ReasonCode::LEAVING_NETWORK_DISASSOC.0);
+
 /// How long a station may take from a challenge to its answer, and from authentication to association.
 const STRANGER_LIFE: Duration = Duration::from_secs(5);
 
@@ -185,6 +191,7 @@ pub struct AccessPoint {
     sae: Option<Sae>,
     pmksas: PmksaCache,
     mobility: Option<Mobility>,
+    to_others: VecDeque<ToOthers>,
     out: VecDeque<Output<Event>>,
 }
 
@@ -230,8 +237,21 @@ impl AccessPoint {
             sae,
             pmksas,
             mobility,
+            to_others: VecDeque::new(),
             out: VecDeque::new(),
         }
+    }
+
+    /// The next that it has to say to other access points; what nobody takes is forgotten in time.
+    pub fn poll_to_others(&mut self) -> Option<ToOthers> {
+        self.to_others.pop_front()
+    }
+
+    fn tell_others(&mut self, what: ToOthers) {
+        if self.to_others.len() >= self.config.strangers_max {
+            self.to_others.pop_front();
+        }
+        self.to_others.push_back(what);
     }
 
     /// How many stations are members.
@@ -372,7 +392,7 @@ impl Engine for AccessPoint {
             Input::Datagram { to: Addr::Mac(_), bytes, .. } => self.on_frame(bytes, cx),
             Input::Command(Command::Eap(station, eap)) => self.on_eap(station, eap, cx),
             Input::Command(Command::Disconnect(station)) => self.disconnect(station, cx),
-            Input::Command(Command::Forget(station)) => self.remove(station, Ended::Moved),
+            Input::Command(Command::Forget(station)) => self.remove(station, MOVED),
             Input::Command(Command::PmkR1(pull, key)) => self.on_pulled(&pull, key, cx),
             Input::Command(Command::ChangeGroupKeys) => self.change_group_keys(cx),
             Input::Tick => self.tick(cx),

@@ -123,9 +123,6 @@ pub enum Failure {
     /// So many keys of RRKM were missed that it has to authenticate again.
     #[error("{0}")]
     MissedEpochs(rrkm::MissedTooMany),
-    /// The access point says something else of its mobility domain than before.
-    #[error("{0}")]
-    Transition(crate::transition::Failure),
     /// EAP has failed.
     #[error("EAP failed")]
     EapFailed,

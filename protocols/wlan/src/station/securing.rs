@@ -18,7 +18,7 @@ use crate::eapol::{PacketType, Pdu, pdu};
 use crate::frame::management::{Action, Farewell, SaQuery};
 use crate::frame::rsn::{Fte, Mde, Rsne};
 use crate::frame::{Element, ElementId, Elements, Management, ReasonCode};
-use crate::handshake::{self, Declared, Generation, Master, PairwiseKey, Pmksa, Terms, Transition};
+use crate::handshake::{self, Declared, Generation, Master, PairwiseKey, Pmksa, Reason, Terms, Transition};
 use crate::keys::{PmkR0, R0Holder, master_of_msk};
 use crate::rrkm::MissedTooMany;
 use crate::sae::Pmkid;
@@ -58,12 +58,12 @@ struct First {
 }
 
 impl First {
-    fn read(found: &Found, akm: Akm, elements: &Elements<'_>) -> Result<Self, transition::Failure> {
-        let mde = mde_of(elements).filter(|mde| Some(*mde) == found.mde).ok_or(transition::Failure::Mde)?;
-        let body = elements.find(ElementId::FAST_TRANSITION).ok_or(transition::Failure::Fte)?;
-        let fte = Fte::read(body, akm.mic_len())?;
+    fn read(found: &Found, akm: Akm, elements: &Elements<'_>) -> Result<Self, Reason> {
+        let mde = mde_of(elements).filter(|mde| Some(*mde) == found.mde).ok_or(Reason::AnotherMde)?;
+        let body = elements.find(ElementId::FAST_TRANSITION).ok_or(Reason::AnotherFte)?;
+        let fte = Fte::read(body, akm.mic_len()).map_err(|_| Reason::AnotherFte)?;
         let (Some(r0kh_id), Some(r1kh_id)) = (fte.r0kh_id, fte.r1kh_id) else {
-            return Err(transition::Failure::Fte);
+            return Err(Reason::AnotherFte);
         };
         let fte = Element { id: ElementId::FAST_TRANSITION, body }.to_bytes();
         Ok(Self { mde, r0kh_id: r0kh_id.to_vec(), r1kh_id, fte })
@@ -131,7 +131,7 @@ impl Secured {
             terms,
             handshake: None,
             wep: config.security.dynamic_wep(),
-            first: first.map_err(Failure::Transition)?,
+            first: first.map_err(Failure::Handshake)?,
             membership: None,
             from: found.from,
             until: cx.now + PATIENCE,

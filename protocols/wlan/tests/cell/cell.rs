@@ -270,7 +270,6 @@ impl Cell {
             }
             Event::Packet(_, packet) => self.packets.push((AP, packet)),
             Event::Joined(_) => {}
-            Event::CameFrom(..) | Event::Pull(_) => unreachable!("there is no other access point"),
             Event::Ended(station, why) => self.ended.push((station, why)),
         }
     }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use keytoll_crypto::Real;
 use keytoll_crypto_api::{Secret, Seed};
 use keytoll_engine::{Addr, Ctx, Datagram, Deadline, Engine, Input, Output, Time};
-use keytoll_wlan::access_point::{self, AccessPoint, Ended};
+use keytoll_wlan::access_point::{self, AccessPoint, Command, Ended, ToOthers};
 use keytoll_wlan::bss::{BROADCAST, Protected, Rsn, Security};
 use keytoll_wlan::dot1x::Eap;
 use keytoll_wlan::frame::rsn::Mde;
@@ -121,7 +121,7 @@ impl Campus {
         }
     }
 
-    fn ap_takes(&mut self, at: MacAddr, input: Input<'_, access_point::Command>) {
+    fn ap_takes(&mut self, at: MacAddr, input: Input<'_, Command>) {
         let Some(engine) = self.access_points.get_mut(&at) else { return };
         engine.handle(input, &mut Ctx { now: self.now, crypto: &mut self.crypto, trace: &mut self.discards });
         while let Some(output) = self.access_points.get_mut(&at).and_then(Engine::poll) {
@@ -131,10 +131,29 @@ impl Campus {
                 other => unreachable!("{other:?}"),
             }
         }
+        while let Some(said) = self.access_points.get_mut(&at).and_then(AccessPoint::poll_to_others) {
+            self.on_said(at, said);
+        }
+    }
+
+    fn on_said(&mut self, at: MacAddr, said: ToOthers) {
+        match said {
+            ToOthers::CameFrom(station, from) => {
+                self.ap_takes(from, Input::Command(Command::Forget(station)))
+            }
+            ToOthers::Pull(pull) => {
+                self.pulls += 1;
+                let holder: MacAddr = pull.r0kh_id[..].try_into().unwrap();
+                let cx = &mut Ctx { now: self.now, crypto: &mut self.crypto, trace: &mut self.discards };
+                let holder = self.access_points.get_mut(&holder).filter(|_| self.is_wired);
+                let key = holder.and_then(|holder| holder.pmk_r1(&pull, cx));
+                self.ap_takes(at, Input::Command(Command::PmkR1(pull, key)));
+            }
+        }
     }
 
     fn on_event(&mut self, at: MacAddr, event: access_point::Event) {
-        use access_point::{Command, Event};
+        use access_point::Event;
         let command = match event {
             Event::EapStart(station) => Command::Eap(station, Eap::Packet(eap(1, 7))),
             Event::Eap(station, packet) => {
@@ -144,17 +163,6 @@ impl Campus {
             Event::Packet(_, packet) => return self.arrived.push((at, packet)),
             Event::Joined(_) => return self.joined.push(at),
             Event::Ended(_, why) => return self.ended.push((at, why)),
-            Event::CameFrom(station, from) => {
-                return self.ap_takes(from, Input::Command(Command::Forget(station)));
-            }
-            Event::Pull(pull) => {
-                self.pulls += 1;
-                let holder: MacAddr = pull.r0kh_id[..].try_into().unwrap();
-                let cx = &mut Ctx { now: self.now, crypto: &mut self.crypto, trace: &mut self.discards };
-                let holder = self.access_points.get_mut(&holder).filter(|_| self.is_wired);
-                let key = holder.and_then(|holder| holder.pmk_r1(&pull, cx));
-                Command::PmkR1(pull, key)
-            }
         };
         self.ap_takes(at, Input::Command(command));
     }
@@ -229,7 +237,7 @@ fn fast_transition_takes_four_frames_and_no_eap() {
         campus.check_traffic(A);
         assert_eq!(campus.roam(B), FAST, "{akm:?} {:?}", campus.discards);
         assert_eq!((campus.members(), campus.pulls), ([0, 1], 1));
-        assert_eq!(campus.ended, [(A, Ended::Moved)]);
+        assert_eq!(campus.ended, [(A, Ended::Left(8))]);
         campus.check_traffic(B);
         // Back, and there again: A holds the PMK-R0, and B has kept its PMK-R1.
         for (number, to) in [A, B, A, B].into_iter().enumerate() {
@@ -238,7 +246,7 @@ fn fast_transition_takes_four_frames_and_no_eap() {
         }
         assert_eq!((campus.told.len(), campus.pulls, campus.told.iter().all(Result::is_ok)), (6, 1, true));
         // Keys of the group change under the keys of a transition.
-        campus.ap_takes(B, Input::Command(access_point::Command::ChangeGroupKeys));
+        campus.ap_takes(B, Input::Command(Command::ChangeGroupKeys));
         campus.run(SECOND);
         campus.check_traffic(B);
         campus.run(SECOND * 10);
