@@ -104,7 +104,7 @@ pub enum Command {
     Disconnect(MacAddr),
     /// A station has moved to another access point: it is forgotten without a word, as if it had left by itself.
     Forget(MacAddr),
-    /// What the holder of a PMK-R0 has answered to [`Event::Pull`].
+    /// What the holder of a PMK-R0 has answered to [`ToOthers::Pull`].
     PmkR1(Pull, Option<PmkR1>),
     /// The keys of the group change.
     ChangeGroupKeys,

@@ -139,7 +139,7 @@ impl Campus {
     fn on_said(&mut self, at: MacAddr, said: ToOthers) {
         match said {
             ToOthers::CameFrom(station, from) => {
-                self.ap_takes(from, Input::Command(Command::Forget(station)))
+                self.ap_takes(from, Input::Command(Command::Forget(station)));
             }
             ToOthers::Pull(pull) => {
                 self.pulls += 1;
