@@ -151,11 +151,13 @@ pub(crate) fn packet_of(packet: &[u8]) -> Option<Vec<u8>> {
 
 impl Heard {
     /// What is behind LLC and SNAP.
-    pub(crate) fn read(body: &[u8]) -> Result<Option<Self>, DecodeError> {
-        let mut r = Reader::new(body);
-        Ok(match llc::read(&mut r)? {
-            eapol::pdu::ETHER_TYPE => Some(Self::Eapol(r.rest().to_vec())),
-            ETHER_TYPE_IPV4 | ETHER_TYPE_IPV6 => Some(Self::Packet(r.rest().to_vec())),
+    pub(crate) fn read(mut body: Vec<u8>) -> Result<Option<Self>, DecodeError> {
+        let ether_type = llc::read(&mut Reader::new(&body))?;
+        // In place: every data frame comes by here.
+        body.drain(..llc::LEN);
+        Ok(match ether_type {
+            eapol::pdu::ETHER_TYPE => Some(Self::Eapol(body)),
+            ETHER_TYPE_IPV4 | ETHER_TYPE_IPV6 => Some(Self::Packet(body)),
             _ => None,
         })
     }

@@ -58,8 +58,7 @@ impl Link {
         let mut header = air.data(self.addresses(air.own));
         if self.keys.is_there() {
             header.flags = protected(header.flags);
-            let bytes = Header::Data(header).to_bytes();
-            if let Err(why) = self.keys.seal(&bytes, &mut body, cx.crypto)? {
+            if let Err(why) = self.keys.seal(&Header::Data(header), &mut body, cx.crypto)? {
                 discard(protocol, &why, cx);
                 return None;
             }
@@ -77,9 +76,9 @@ impl Link {
     ) -> Result<Heard, NotTaken> {
         let mut body = body.to_vec();
         if header.is_protected() {
-            self.keys.open(is_to_group, &header.to_bytes(), &mut body, cx)?;
+            self.keys.open(is_to_group, header, &mut body, cx)?;
         }
-        match Heard::read(&body)?.ok_or(NotTaken::Unknown)? {
+        match Heard::read(body)?.ok_or(NotTaken::Unknown)? {
             // 802.11-2020 §12.6.14: EAPOL alone passes before there are keys.
             Heard::Packet(_) if !self.is_member => Err(NotTaken::Unprotected),
             Heard::Packet(_) if self.keys.is_there() && !header.is_protected() => Err(NotTaken::Unprotected),
@@ -98,13 +97,13 @@ impl Link {
         cx: &mut Ctx<'_>,
     ) -> Result<Vec<u8>, NotTaken> {
         let mut body = body.to_vec();
-        let bytes = Header::Management(*header).to_bytes();
+        let whole = Header::Management(*header);
         let is_to_group = header.destination[0] & 1 == 1;
         let has_to_be = self.is_robust_now() && is_robust(header.subtype);
         match (header.flags.has(Flags::PROTECTED), has_to_be, is_to_group) {
             (false, false, _) => {}
-            (true, true, false) => self.keys.open(false, &bytes, &mut body, cx)?,
-            (false, true, true) => self.keys.check(&bytes, &mut body, cx.crypto)?,
+            (true, true, false) => self.keys.open(false, &whole, &mut body, cx)?,
+            (false, true, true) => self.keys.check(&whole, &mut body, cx.crypto)?,
             _ => return Err(NotTaken::Unprotected),
         }
         Ok(body)
@@ -124,7 +123,7 @@ impl Link {
         let mut header = air.management(body.subtype(), peer, bssid);
         header.flags = protected(header.flags);
         let mut bytes = body.to_bytes();
-        self.keys.seal(&Header::Management(header).to_bytes(), &mut bytes, cx.crypto)?.ok()?;
+        self.keys.seal(&Header::Management(header), &mut bytes, cx.crypto)?.ok()?;
         cx.trace.record(Fact::Sent(told(body, bytes.len())));
         Some(air.frame(Header::Management(header), &bytes, Protocol::MANAGEMENT))
     }

@@ -9,6 +9,7 @@ use super::Chains;
 use crate::cipher::wep::Iv;
 use crate::cipher::{BadKey, CannotSeal, Receiver, Refused, Sender, Side, bip, key_id};
 use crate::dot1x::WepKey;
+use crate::frame::Header;
 use crate::handshake::{GroupKey, PairwiseKey};
 use crate::suite::Cipher;
 
@@ -103,12 +104,12 @@ impl Protection {
     /// Protects a frame to the peer; none without a key.
     pub(crate) fn seal(
         &mut self,
-        header: &[u8],
+        header: &Header,
         body: &mut Vec<u8>,
         crypto: &mut dyn Crypto,
     ) -> Option<Result<(), CannotSeal>> {
         Some(match self.pairwise.as_mut()? {
-            Pairwise::Installed(pair) => pair.0.seal(header, body, crypto),
+            Pairwise::Installed(pair) => pair.0.seal(&header.to_bytes(), body, crypto),
             Pairwise::Chains(chains) => {
                 chains.seal(body, crypto);
                 Ok(())
@@ -120,7 +121,7 @@ impl Protection {
     pub(crate) fn open(
         &mut self,
         is_to_group: bool,
-        header: &[u8],
+        header: &Header,
         body: &mut Vec<u8>,
         cx: &mut Ctx<'_>,
     ) -> Result<(), Refused> {
@@ -130,17 +131,17 @@ impl Protection {
             Some(Pairwise::Installed(pair)) => Some(&mut pair.1),
             None => None,
         };
-        receiver.ok_or(Refused::KeyId)?.open(header, body, cx.crypto)
+        receiver.ok_or(Refused::KeyId)?.open(&header.to_bytes(), body, cx.crypto)
     }
 
     /// Checks a management frame to a group, and removes what protects it.
     pub(crate) fn check(
         &mut self,
-        header: &[u8],
+        header: &Header,
         body: &mut Vec<u8>,
         crypto: &mut dyn Crypto,
     ) -> Result<(), Refused> {
-        self.management.as_mut().ok_or(Refused::KeyId)?.open(header, body, crypto)
+        self.management.as_mut().ok_or(Refused::KeyId)?.open(&header.to_bytes(), body, crypto)
     }
 }
 

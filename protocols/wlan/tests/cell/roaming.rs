@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
 use keytoll_crypto::Real;
-use keytoll_crypto_api::{Secret, Seed};
+use keytoll_crypto_api::{Rng, Secret, Seed};
 use keytoll_engine::{Addr, Ctx, Datagram, Deadline, Engine, Input, Output, Time};
 use keytoll_wlan::access_point::{self, AccessPoint, Command, Ended, ToOthers};
 use keytoll_wlan::bss::{BROADCAST, Protected, Rsn, Security};
@@ -39,6 +39,8 @@ struct Campus {
     frames: Vec<Datagram>,
     on_air: VecDeque<Datagram>,
     lose_nth: Option<usize>,
+    loss: f64,
+    rng: Rng,
     arrived: Vec<(MacAddr, Vec<u8>)>,
     discards: Discards,
     crypto: Real,
@@ -68,6 +70,8 @@ impl Campus {
             frames: Vec::new(),
             on_air: VecDeque::new(),
             lose_nth: None,
+            loss: 0.0,
+            rng: seed.stream("air"),
             arrived: Vec::new(),
             discards: Discards::default(),
             crypto: Real::default(),
@@ -169,7 +173,7 @@ impl Campus {
 
     fn put(&mut self, frame: Datagram) {
         self.frames.push(frame.clone());
-        if self.lose_nth != Some(self.frames.len() - 1) {
+        if self.lose_nth != Some(self.frames.len() - 1) && !self.rng.chance(self.loss) {
             self.on_air.push_back(frame);
         }
     }
@@ -374,4 +378,48 @@ fn a_flood_of_first_frames_is_bounded() {
     campus.run(SECOND * 10);
     assert_eq!(campus.access_points[&B].stranger_count(), 0);
     campus.check_traffic(B);
+}
+
+#[test]
+fn with_losses_it_is_a_member_somewhere_or_knows_that_it_is_not() {
+    let mut moved = 0;
+    for seed in 0..400 {
+        let akm = [Akm::FtPsk, Akm::FtDot1x][seed as usize % 2];
+        let mut campus = Campus::joined(security(akm, Protected::Never));
+        (campus.loss, campus.rng) = ([0.1, 0.3][seed as usize / 2 % 2], Rng::named(seed, "air"));
+        campus.roam(B);
+        campus.run(SECOND * 100);
+        campus.loss = 0.0;
+        let is_member = campus.station.is_member();
+        assert!(is_member || !campus.station.is_busy(), "{seed}: half-open station");
+        let last = campus.told.last().unwrap();
+        assert_eq!(last.is_ok(), is_member, "{seed}: {last:?}");
+        if is_member && campus.access_points[&B].is_member(station(1, FT_PSK, 1, 0).address) {
+            campus.check_traffic(B);
+            moved += 1;
+        }
+    }
+    assert!(moved > 200, "{moved}");
+}
+
+#[test]
+fn damaged_frames_of_a_transition_cost_a_member_nothing() {
+    let mut campus = Campus::joined(security(Akm::FtPsk, Protected::Always));
+    let before = campus.frames.len();
+    campus.roam(B);
+    let sent = campus.frames.split_off(before);
+    for frame in sent {
+        for at in 0..frame.bytes.len() {
+            let mut wrong = frame.clone();
+            wrong.bytes.truncate(at);
+            campus.deliver(&wrong);
+            let mut wrong = frame.clone();
+            wrong.bytes[at] ^= 1 << (at % 8);
+            campus.deliver(&wrong);
+        }
+    }
+    campus.run(SECOND * 10);
+    campus.check_traffic(B);
+    let strangers: usize = campus.access_points.values().map(AccessPoint::stranger_count).sum();
+    assert_eq!((campus.members(), strangers), ([0, 1], 0));
 }
