@@ -332,6 +332,7 @@ impl AccessPoint {
 
     fn on_management(&mut self, header: ManagementHeader, body: &[u8], cx: &mut Ctx<'_>) {
         cx.crypto.enter(ADMIT);
+        self.forget_strangers(cx);
         let station = header.source;
         // 802.11-2020 §9.2.2: no group sends anything.
         if station[0] & 1 == 1 {
@@ -368,12 +369,17 @@ impl AccessPoint {
         self.out.push_back(Output::Datagram(frame));
     }
 
-    fn tick(&mut self, cx: &mut Ctx<'_>) {
+    /// Those whose time is over. A frame may come before the tick that is due.
+    fn forget_strangers(&mut self, cx: &mut Ctx<'_>) {
         while self.authenticated.pop_over(cx.now).is_some() {}
-        self.mobility.iter_mut().for_each(|mobility| mobility.expire(cx.now));
         while let Some((station, _)) = self.challenged.pop_over(cx.now) {
             self.fail(station, shared_key::Failure::Timeout, cx);
         }
+    }
+
+    fn tick(&mut self, cx: &mut Ctx<'_>) {
+        self.forget_strangers(cx);
+        self.mobility.iter_mut().for_each(|mobility| mobility.expire(cx.now));
         if let Some(sae) = &mut self.sae {
             let outputs = sae.tick(cx);
             self.on_sae(outputs, cx);

@@ -59,7 +59,7 @@ impl AccessPoint {
             let (established, clock) = &**begun;
             let mut chains = Chains::new(Side::Authenticator, established, *clock, &mut self.rng);
             // The epoch may have ended since the challenge.
-            chains.advance(cx).expect("a station answers within a few epochs");
+            chains.advance(cx).expect("strangers are forgotten after a few epochs");
             keys.install_chains(chains);
         }
         if let (Security::SharedKey(cipher), Some(shared)) = (self.config.security, &self.config.shared_key) {

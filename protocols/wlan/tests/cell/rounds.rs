@@ -70,6 +70,45 @@ fn clocks_that_drift_cost_no_packet() {
     }
 }
 
+/// Whatever frame is lost at whatever time before a boundary, and sent again behind it.
+#[test]
+fn a_boundary_during_the_authentication_costs_no_packet() {
+    for phase_ms in (700..1000).step_by(20) {
+        for lost in 0..7 {
+            let config = access_point::Config { rrkm: rrkm(RRKM, 1), ..access_point(RRKM) };
+            let mut cell = Cell::with(config, 1, Real::default());
+            cell.run(Duration::from_millis(5_000 + phase_ms));
+            let station = cell.station(1, RRKM, 1);
+            cell.lose_nth = Some(lost);
+            cell.join(station);
+            cell.run(SECOND);
+            assert_eq!(cell.joined, [station], "{phase_ms} {lost} {:?}", cell.failed);
+            for round in 0..40 {
+                cell.run(Duration::from_millis(90));
+                cell.up(station, &packet(round));
+                cell.down(station, &packet(round));
+                cell.down(BROADCAST, &packet(round));
+            }
+            assert_eq!(cell.packets.len(), 3 * 40, "{phase_ms} {lost} {:?}", cell.discards.0);
+        }
+    }
+}
+
+#[test]
+fn an_access_point_that_slept_has_forgotten_who_was_about_to_join() {
+    let (mut cell, _) = joined(1, &[], Real::default());
+    let station = cell.station(1, RRKM, 1);
+    // The association request waits for as long as the access point sleeps.
+    cell.lose_nth = Some(6);
+    cell.join(station);
+    cell.settle();
+    let request = cell.frames[6].clone();
+    cell.now += SECOND * 3600 * 24 * 30;
+    cell.deliver(&request);
+    assert_eq!((cell.ap.member_count(), cell.ap.stranger_count()), (0, 0));
+    assert_eq!(cell.discards.0, ["association without authentication"]);
+}
+
 #[test]
 fn a_station_that_slept_for_a_week_goes_on_and_after_more_it_authenticates_again() {
     let (mut cell, stations) = joined(60, &[0], Real::default());
