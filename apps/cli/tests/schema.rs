@@ -135,7 +135,7 @@ fn documented(table: &str) -> Vec<String> {
     let of = |part: &str| part.starts_with("Every file") || part.starts_with(&format!("`{table}`"));
     let lines = text.split("\n## ").skip(1).filter(|part| of(part)).flat_map(str::lines);
     let names = lines.filter_map(|line| line.strip_prefix("| `")?.split('`').next());
-    let links = ["ue_gw", "gw_aaa", "aaa_hss", "gw_hss", "ue_ap", "aaa_ap"].map(|link| ("LINK", link));
+    let links = ["ue_gw", "gw_aaa", "aaa_hss", "gw_hss", "ue_ap", "ap_aaa"].map(|link| ("LINK", link));
     let nodes = ["ue", "gw", "aaa", "hss", "ap"].map(|node| ("NODE", node));
     let any = links.into_iter().chain(nodes);
     let expanded = |name: &str| -> Vec<String> {

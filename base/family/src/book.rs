@@ -379,7 +379,8 @@ impl Book {
             let owner = building.owner;
             let mut conversation = building.finish();
             if let Some(owner) = owner {
-                conversation.judgement = judge(owner, number, &conversation);
+                let judgement = judge(owner, number, &conversation);
+                conversation.take(judgement);
             }
             conversation
         };

@@ -60,6 +60,27 @@ pub struct Conversation {
 }
 
 impl Conversation {
+    /// Takes a judgement of its family, with its word for the node that serves the device.
+    pub(crate) fn take(&mut self, mut judgement: Judgement) {
+        if let Some(node) = judgement.served_by {
+            self.serve_by(node);
+            if let Outcome::Failed { by: by @ Node::Gw, .. } = &mut judgement.outcome {
+                *by = node;
+            }
+        }
+        self.judgement = judgement;
+    }
+
+    fn serve_by(&mut self, node: Node) {
+        let named = |end: &mut Node| *end = if *end == Node::Gw { node } else { *end };
+        for entry in &mut self.entries {
+            named(&mut entry.ends.0);
+            named(&mut entry.ends.1);
+        }
+        let addrs = self.hosts.remove(&Node::Gw);
+        self.hosts.extend(addrs.map(|addrs| (node, addrs)));
+    }
+
     /// The messages that can decide the outcome. Later ones cannot: the longest authentications have a hundred messages, and the cost of
     /// a flood must remain linear.
     pub fn deciding(&self) -> &[Entry] {
@@ -83,6 +104,8 @@ pub struct Judgement {
     pub sealed: Option<Sealed>,
     /// How undecryptable messages were judged, if there were any.
     pub caution: Option<&'static str>,
+    /// What stands where other conversations have the gateway, if it is no gateway.
+    pub served_by: Option<Node>,
 }
 
 /// Frames of a conversation that the link encrypted.

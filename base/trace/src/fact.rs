@@ -27,17 +27,17 @@ pub enum Node {
     Ue,
     /// The gateway (IKE responder, RADIUS client).
     Gw,
+    /// The 802.11 access point.
+    Ap,
     /// The AAA server (EAP server).
     Aaa,
     /// The subscriber database.
     Hss,
-    /// The 802.11 access point.
-    Ap,
 }
 
 impl Node {
     /// Every node, in the order of the reports.
-    pub const ALL: [Self; 5] = [Self::Ue, Self::Gw, Self::Aaa, Self::Hss, Self::Ap];
+    pub const ALL: [Self; 5] = [Self::Ue, Self::Gw, Self::Ap, Self::Aaa, Self::Hss];
     /// Those that a device has its traffic with.
     pub const SERVING: [Self; 2] = [Self::Gw, Self::Ap];
 

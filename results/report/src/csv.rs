@@ -24,8 +24,11 @@ const LINKS: [Link; 6] = [
     Link(Node::Aaa, Node::Hss),
     Link(Node::Gw, Node::Hss),
     Link(Node::Ue, Node::Ap),
-    Link(Node::Aaa, Node::Ap),
+    Link(Node::Ap, Node::Aaa),
 ];
+
+/// The nodes, in the order of their columns in `samples.csv`: new ones come last.
+const NODES: [Node; 5] = [Node::Ue, Node::Gw, Node::Aaa, Node::Hss, Node::Ap];
 
 /// Columns of `samples.csv` about one subject.
 enum Part {
@@ -40,7 +43,7 @@ enum Part {
 /// All of them, in order.
 fn parts() -> impl Iterator<Item = Part> {
     let links = LINKS.into_iter().map(Part::Link);
-    let nodes = Node::ALL.into_iter().map(Part::Node);
+    let nodes = NODES.into_iter().map(Part::Node);
     let first = [Part::Row, Part::Sample(&SAMPLE)].into_iter();
     first.chain(links).chain(nodes).chain([Part::Traffic, Part::Sample(&SAMPLE_ADDED), Part::Move])
 }

@@ -12,8 +12,8 @@ type Word = (&'static str, &'static str);
 /// Nodes, in the order of the reports.
 const NODES: [Word; 5] = [
     ("ue", "the device (user equipment)"),
-    ("ap", "the access point of a wireless LAN"),
     ("gw", "the gateway"),
+    ("ap", "the access point of a wireless LAN"),
     ("aaa", "the AAA server behind gateway or access point"),
     ("hss", "the operator's server with the subscribers' keys"),
 ];

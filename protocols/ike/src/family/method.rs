@@ -93,6 +93,7 @@ pub(super) fn judge(first: First, conversation: &Conversation) -> Judgement {
         exchanges,
         caution: caution(first.major).filter(|_| conversation.about.sealed),
         sealed: None,
+        served_by: None,
     }
 }
 

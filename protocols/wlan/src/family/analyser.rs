@@ -14,6 +14,7 @@ use super::eapol::{self, Body, Eapol, Handshake, Key};
 use super::management::{self, Managed, Step};
 use crate::frame::AuthenticationAlgorithm;
 use crate::names::{self, WLAN};
+use crate::rrkm;
 use crate::suite::Akm;
 
 /// RFC 3748 §4.
@@ -58,7 +59,9 @@ impl Analyser for WlanAnalyser {
     fn judge(&self, _: usize, conversation: &Conversation) -> Judgement {
         let outcome = outcome(conversation.deciding());
         let sealed = data::sealed(conversation, self.has_table);
-        Judgement { outcome, method: method(conversation), sealed, ..Judgement::default() }
+        let is_on_air = conversation.entries.iter().any(|entry| entry.content.of::<Managed>().is_some());
+        let served_by = is_on_air.then_some(Node::Ap);
+        Judgement { outcome, method: method(conversation), sealed, served_by, ..Judgement::default() }
     }
 }
 
@@ -70,7 +73,7 @@ fn body(entry: &Entry) -> Option<&Body> {
 fn decided(entries: &[Entry], at: usize, has_eap: bool) -> Option<Outcome> {
     let entry = &entries[at];
     if let Some(managed) = entry.content.of::<Managed>() {
-        return decided_by_frame(entries, at, managed);
+        return decided_by_frame(entries, at, managed, has_eap);
     }
     match body(entry)? {
         Body::Eap(eap) if eap.first() == Some(&FAILURE) => Some(rejected(entries, at)),
@@ -82,8 +85,9 @@ fn decided(entries: &[Entry], at: usize, has_eap: bool) -> Option<Outcome> {
     }
 }
 
-/// A refusal decides, and the answer to an association that nothing protects, or for which keys are there already.
-fn decided_by_frame(entries: &[Entry], at: usize, managed: &Managed) -> Option<Outcome> {
+/// A refusal decides, and the answer to an association that nothing protects and that waits for no EAP, or for which keys are there
+/// already.
+fn decided_by_frame(entries: &[Entry], at: usize, managed: &Managed, has_eap: bool) -> Option<Outcome> {
     let earlier = || entries[..at].iter().filter_map(|entry| entry.content.of::<Managed>());
     if let Some(why) = &managed.refusal {
         // Who leaves first of all leaves an association that the capture does not show.
@@ -92,7 +96,8 @@ fn decided_by_frame(entries: &[Entry], at: usize, managed: &Managed) -> Option<O
         return (!is_first).then(|| Outcome::Failed { by: entries[at].ends.0, why: why.clone(), at });
     }
     let is_answer = managed.step == Step::Association && managed.from_access_point;
-    let is_open = earlier().any(|managed| managed.step == Step::Association)
+    let is_open = !has_eap
+        && earlier().any(|managed| managed.step == Step::Association)
         && !earlier().any(|managed| managed.chosen.is_some());
     // 802.11-2020 §13.5: keys are there at once, while a first association in a mobility domain has an FTE for the 4-way handshake.
     let is_transition =
@@ -162,12 +167,17 @@ fn wlan_method(conversation: &Conversation) -> Option<String> {
         });
     }
     let algorithm = frames().find_map(|managed| managed.algorithm);
+    // 802.1X without an RSN: what EAP makes are keys of WEP.
+    if let Some((_, eap)) = algorithm.zip(inner(conversation)) {
+        return Some(format!("wlan-dot1x-eap-{eap}"));
+    }
     algorithm.map(|algorithm| {
         let name = match algorithm {
             AuthenticationAlgorithm::OPEN_SYSTEM => "open",
             AuthenticationAlgorithm::SHARED_KEY => "shared-key",
             AuthenticationAlgorithm::FAST_BSS_TRANSITION => "ft",
             AuthenticationAlgorithm::SAE => "sae",
+            rrkm::ALGORITHM => "rrkm",
             _ => "another-algorithm",
         };
         format!("wlan-{name}")

@@ -344,6 +344,11 @@ impl Dialogue {
         self.latest.keys().any(|sort| matches!(sort, Sort::Managed(Step::Association, _)))
     }
 
+    /// Whether one of the two has left.
+    fn has_farewell(&self) -> bool {
+        self.latest.keys().any(|sort| matches!(sort, Sort::Managed(Step::Farewell, _)))
+    }
+
     /// Where the message passed first that this one repeats.
     fn original(&self, said: &Said) -> Option<Place> {
         let (digest, place) = self.latest.get(&said.sort.slot())?;
@@ -364,8 +369,9 @@ impl Dialogue {
             Sort::Handshake(Handshake::FourWay(1)) => {
                 self.stage == Stage::Over && !self.has_eap() && !self.has_association() && !is_latest
             }
+            // Of an association, and of what was left, nothing is sent again: it is the same request anew.
             Sort::Managed(Step::Authentication { sequence: 1 }, Role::Supplicant) => {
-                (self.stage > Stage::Begun || self.has_association()) && !is_latest
+                self.has_association() || self.has_farewell() || (self.stage > Stage::Begun && !is_latest)
             }
             _ => false,
         }

@@ -15,6 +15,7 @@ use crate::frame::{
 };
 use crate::handshake::{Declared, Generation, Terms};
 use crate::names;
+use crate::rrkm;
 use crate::suite::{Akm, Cipher};
 
 /// A management frame as its conversation sees it.
@@ -108,6 +109,10 @@ fn read(bytes: &[u8], seal: LinkSeal) -> Result<Dissected, DecodeError> {
     let name = names::frame(header.subtype).to_owned();
     if header.flags.has(Flags::PROTECTED) {
         told.parts.push(Part::bare("encrypted"));
+        // 802.11-2020 §12.3.3.3.4: of authentications only the third frame is encrypted.
+        if header.subtype == subtype::AUTHENTICATION {
+            told.managed.step = Step::Authentication { sequence: 3 };
+        }
     } else {
         told.parts.extend((seal == LinkSeal::Opened).then(|| Part::bare("decrypted")));
         let len = bytes.len() - frame.body.len();
@@ -188,7 +193,8 @@ impl Told {
         let Authentication { algorithm, sequence, status, rest } = *authentication;
         self.managed.step = Step::Authentication { sequence };
         self.managed.algorithm = Some(algorithm);
-        self.parts.push(Part::new("algorithm", algorithm.to_string()));
+        let name = if algorithm == rrkm::ALGORITHM { "RRKM".to_owned() } else { algorithm.to_string() };
+        self.parts.push(Part::new("algorithm", name));
         self.add_status(status);
         if algorithm == AuthenticationAlgorithm::SAE {
             self.parts.push(Part::new("SAE", format!("{} bytes", rest.len())));

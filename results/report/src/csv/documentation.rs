@@ -52,7 +52,7 @@ const ANY_NODE: &str = "NODE_";
 
 const HEAD: &str = "# Columns of the CSV files\n
 An empty cell is not known, or was not measured; it is never a zero. Columns are only ever added, at the end. `LINK` stands for the
-two ends of a link (`ue_gw`, `gw_aaa`, `aaa_hss`, `gw_hss`, `ue_ap`, `aaa_ap`), `NODE` for a node (`ue`, `gw`, `aaa`, `hss`, `ap`).
+two ends of a link (`ue_gw`, `gw_aaa`, `aaa_hss`, `gw_hss`, `ue_ap`, `ap_aaa`), `NODE` for a node (`ue`, `gw`, `aaa`, `hss`, `ap`).
 Made of `results/report/src/columns/`: `UPDATE_COLUMNS=1 cargo test -p keytoll-report columns`.\n";
 
 /// All of it as Markdown.

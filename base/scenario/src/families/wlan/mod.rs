@@ -169,8 +169,8 @@ fn rsn_with(eap: &'static EapMethod, generation: &str, own: &'static Admission) 
 fn with_eap(eap: &'static EapMethod) -> Method {
     Method {
         nodes: match eap.has_card() {
-            true => &[Node::Ue, Node::Aaa, Node::Hss, Node::Ap],
-            false => &[Node::Ue, Node::Aaa, Node::Ap],
+            true => &[Node::Ue, Node::Ap, Node::Aaa, Node::Hss],
+            false => &[Node::Ue, Node::Ap, Node::Aaa],
         },
         eap: Some(eap),
         standing: Standing::Good,
