@@ -166,6 +166,22 @@ fn a_capture_of_a_run_gives_the_runs_own_counts_with_every_eap_method() {
     run_and_measure("eap", 1, same_counts);
 }
 
+/// Captures of wireless LANs are read from the authentication on: probes are no part of one conversation.
+#[test]
+fn a_capture_of_a_wireless_lan_gives_the_runs_own_counts_but_for_the_two_probes() {
+    run_and_measure("wlan", 2, |run, measured, name| {
+        for field in ["n", "succeeded"] {
+            assert_eq!(run[field], measured[field], "{name}: {field}");
+        }
+        let links = |row: &Value| row["links"].as_object().unwrap().clone();
+        let (mut ours, mut theirs) = (links(run), links(measured));
+        let [ran, seen] = [&mut ours, &mut theirs].map(|links| links.remove("ue-ap").unwrap());
+        let messages = |link: &Value| link["messages"].as_f64().unwrap();
+        assert!((messages(&ran) - messages(&seen) - 2.0).abs() < 1e-9, "{name}: {ran} {seen}");
+        assert_eq!(ours, theirs, "{name}");
+    });
+}
+
 #[test]
 fn what_measure_keeps_can_be_reported_again() {
     let scratch = Scratch::new("kept");

@@ -69,16 +69,44 @@ fn body(entry: &Entry) -> Option<&Body> {
     entry.content.of::<Eapol>().map(|eapol| &eapol.body)
 }
 
+/// What ends an authentication well.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Goal {
+    /// The end of EAP.
+    Eap,
+    /// The last message of the 4-way handshake, for which EAP may be the beginning.
+    Handshake,
+    /// Nothing but the association, or a handshake.
+    Either,
+}
+
+impl Goal {
+    fn of(entries: &[Entry]) -> Self {
+        let has_eap = entries.iter().filter_map(body).any(|body| matches!(body, Body::Eap(_)));
+        // 802.11-2020 §12.6.1: a robust security network association needs the keys of a handshake.
+        let is_rsn = entries
+            .iter()
+            .any(|entry| entry.content.of::<Managed>().is_some_and(|managed| managed.chosen.is_some()));
+        match (is_rsn, has_eap) {
+            (true, _) => Self::Handshake,
+            (false, true) => Self::Eap,
+            (false, false) => Self::Either,
+        }
+    }
+}
+
 /// What a message decides.
-fn decided(entries: &[Entry], at: usize, has_eap: bool) -> Option<Outcome> {
+fn decided(entries: &[Entry], at: usize, goal: Goal) -> Option<Outcome> {
     let entry = &entries[at];
     if let Some(managed) = entry.content.of::<Managed>() {
-        return decided_by_frame(entries, at, managed, has_eap);
+        return decided_by_frame(entries, at, managed, goal);
     }
     match body(entry)? {
         Body::Eap(eap) if eap.first() == Some(&FAILURE) => Some(rejected(entries, at)),
-        Body::Eap(eap) if eap.first() == Some(&SUCCESS) => Some(Outcome::Established(at)),
-        Body::Key(Key { handshake: Some(Handshake::FourWay(4)), .. }) if !has_eap => {
+        Body::Eap(eap) if eap.first() == Some(&SUCCESS) && goal == Goal::Eap => {
+            Some(Outcome::Established(at))
+        }
+        Body::Key(Key { handshake: Some(Handshake::FourWay(4)), .. }) if goal != Goal::Eap => {
             Some(Outcome::Established(at))
         }
         _ => None,
@@ -87,7 +115,7 @@ fn decided(entries: &[Entry], at: usize, has_eap: bool) -> Option<Outcome> {
 
 /// A refusal decides, and the answer to an association that nothing protects and that waits for no EAP, or for which keys are there
 /// already.
-fn decided_by_frame(entries: &[Entry], at: usize, managed: &Managed, has_eap: bool) -> Option<Outcome> {
+fn decided_by_frame(entries: &[Entry], at: usize, managed: &Managed, goal: Goal) -> Option<Outcome> {
     let earlier = || entries[..at].iter().filter_map(|entry| entry.content.of::<Managed>());
     if let Some(why) = &managed.refusal {
         // Who leaves first of all leaves an association that the capture does not show.
@@ -96,20 +124,18 @@ fn decided_by_frame(entries: &[Entry], at: usize, managed: &Managed, has_eap: bo
         return (!is_first).then(|| Outcome::Failed { by: entries[at].ends.0, why: why.clone(), at });
     }
     let is_answer = managed.step == Step::Association && managed.from_access_point;
-    let is_open = !has_eap
-        && earlier().any(|managed| managed.step == Step::Association)
-        && !earlier().any(|managed| managed.chosen.is_some());
+    let is_open = goal == Goal::Either && earlier().any(|managed| managed.step == Step::Association);
     // 802.11-2020 §13.5: keys are there at once, while a first association in a mobility domain has an FTE for the 4-way handshake.
     let is_transition =
         earlier().any(|managed| managed.algorithm == Some(AuthenticationAlgorithm::FAST_BSS_TRANSITION));
     (is_answer && (is_open || (managed.has_fte && is_transition))).then_some(Outcome::Established(at))
 }
 
-/// The first message that decides: EAP's end, or without EAP the last message of the 4-way handshake (802.11-2020 §12.7.6.5), or a
-/// management frame; else the last message tells whether somebody still waits.
+/// The first message that decides: EAP's end, or the last message of the 4-way handshake (802.11-2020 §12.7.6.5), or a management
+/// frame; else the last message tells whether somebody still waits.
 fn outcome(entries: &[Entry]) -> Outcome {
-    let has_eap = entries.iter().filter_map(body).any(|body| matches!(body, Body::Eap(_)));
-    let decided = (0..entries.len()).find_map(|at| decided(entries, at, has_eap));
+    let goal = Goal::of(entries);
+    let decided = (0..entries.len()).find_map(|at| decided(entries, at, goal));
     let last = || {
         let ours = |entry: &Entry| body(entry).is_some() || entry.content.of::<Managed>().is_some();
         entries.iter().rposition(ours).filter(|at| entries[*at].unanswered)
