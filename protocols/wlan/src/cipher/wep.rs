@@ -119,11 +119,7 @@ impl Receiver {
     /// # Errors
     /// It is too short, of another key, or the ICV is wrong.
     pub fn open(&mut self, body: &mut Vec<u8>, crypto: &mut dyn Crypto) -> Result<(), Refused> {
-        let key_id = super::key_id(body).ok_or(Refused::TooShort)?;
-        if key_id != self.key_id {
-            return Err(Refused::KeyId);
-        }
-        let iv = open(&self.key, body, crypto)?;
+        let iv = open_under(&self.key, self.key_id, body, crypto)?;
         self.weak_ivs += u64::from(iv.is_weak());
         Ok(())
     }
@@ -135,6 +131,22 @@ pub fn seal(key: &WepKey, iv: Iv, key_id: u8, body: &mut Vec<u8>, crypto: &mut d
     body.extend_from_slice(&icv(body));
     surround(body, &[first, second, third, key_id << 6], 0);
     apply(key, iv, &mut body[HEADER..], crypto);
+}
+
+/// Decrypts and checks the body of an MPDU under the key with this ID, and gives the IV.
+///
+/// # Errors
+/// It is too short, of another key, or the ICV is wrong.
+pub fn open_under(
+    key: &WepKey,
+    key_id: u8,
+    body: &mut Vec<u8>,
+    crypto: &mut dyn Crypto,
+) -> Result<Iv, Refused> {
+    if super::key_id(body).ok_or(Refused::TooShort)? != key_id {
+        return Err(Refused::KeyId);
+    }
+    open(key, body, crypto)
 }
 
 /// Decrypts and checks the body of an MPDU under this key, whatever its key ID, and gives the IV.

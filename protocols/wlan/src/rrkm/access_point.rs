@@ -5,7 +5,7 @@ use keytoll_engine::Ctx;
 
 use super::challenge::Challenge;
 use super::signature::{self, Signature};
-use super::{ALGORITHM, AUTHENTICATION, Cell, Established, Parameters};
+use super::{ALGORITHM, AUTHENTICATION, Cell, Established, OWN_KEY_ID, Parameters};
 use crate::cipher::wep::{self, Iv};
 use crate::frame::{Element, ElementId};
 use crate::shared_key::{Answered, Failure, message};
@@ -34,7 +34,7 @@ pub fn on_request(
     let (challenge, iv) = (Challenge::new(&cell, rng), Iv::random(rng));
     let mut sealed = challenge.octets.to_vec();
     cx.crypto.enter(AUTHENTICATION);
-    about(cx.crypto, "challenge", |crypto| wep::seal(&parameters.key, iv, 0, &mut sealed, crypto));
+    about(cx.crypto, "challenge", |crypto| wep::seal(&parameters.key, iv, OWN_KEY_ID, &mut sealed, crypto));
     let element = Element { id: ElementId::CHALLENGE_TEXT, body: &sealed };
     let question = message::write(ALGORITHM, 2, &[element]);
     let established = Established { parameters, cell };
@@ -60,8 +60,10 @@ impl AwaitingResponse {
         let Established { parameters, cell } = &self.established;
         let mut opened = body.to_vec();
         cx.crypto.enter(AUTHENTICATION);
-        let iv = about(cx.crypto, "frame 3", |crypto| wep::open(&parameters.key, &mut opened, crypto))
-            .map_err(Failure::Encryption)?;
+        let iv = about(cx.crypto, "frame 3", |crypto| {
+            wep::open_under(&parameters.key, OWN_KEY_ID, &mut opened, crypto)
+        })
+        .map_err(Failure::Encryption)?;
         let frame = message::read(&opened, ALGORITHM, 3)?;
         if *frame.challenge()? != self.challenge.octets {
             return Err(Failure::Challenge);

@@ -70,6 +70,9 @@ use crate::frame::AuthenticationAlgorithm;
 /// The number of this authentication, which the standard has not assigned.
 pub const ALGORITHM: AuthenticationAlgorithm = AuthenticationAlgorithm(0x8001);
 
+/// The key ID of a station's own key in the authentication: as with key mapping keys, whose ID the standard leaves at 0.
+const OWN_KEY_ID: u8 = 0;
+
 /// The phase that operations of the authentication are counted under.
 pub(crate) const AUTHENTICATION: Phase = Phase::new(10, "rrkm");
 /// The phase of new keys.

@@ -5,7 +5,7 @@ use keytoll_engine::Ctx;
 
 use super::challenge::Challenge;
 use super::signature::{self, Signature};
-use super::{ALGORITHM, AUTHENTICATION, Cell, Established, Parameters};
+use super::{ALGORITHM, AUTHENTICATION, Cell, Established, OWN_KEY_ID, Parameters};
 use crate::cipher::wep::Iv;
 use crate::cipher::{Refused, wep};
 use crate::frame::{Element, ElementId};
@@ -47,8 +47,9 @@ impl AwaitingChallenge {
         let mut opened = sealed.ok_or(Failure::Challenge)?.to_vec();
         cx.crypto.enter(AUTHENTICATION);
         let key = &self.parameters.key;
-        let iv_2 = about(cx.crypto, "challenge", |crypto| wep::open(key, &mut opened, crypto))
-            .map_err(Failure::Encryption)?;
+        let iv_2 =
+            about(cx.crypto, "challenge", |crypto| wep::open_under(key, OWN_KEY_ID, &mut opened, crypto))
+                .map_err(Failure::Encryption)?;
         let octets = opened.try_into().map_err(|_| Failure::Encryption(Refused::TooShort))?;
         let challenge = Challenge { octets };
         let cell = challenge.cell(key.len())?;
@@ -57,7 +58,7 @@ impl AwaitingChallenge {
         let half = signature.of_station();
         let text = Element { id: ElementId::CHALLENGE_TEXT, body: &challenge.octets };
         let mut response = message::write(ALGORITHM, 3, &[text, signature::element(&half)]);
-        about(cx.crypto, "frame 3", |crypto| wep::seal(key, iv, 0, &mut response, crypto));
+        about(cx.crypto, "frame 3", |crypto| wep::seal(key, iv, OWN_KEY_ID, &mut response, crypto));
         Ok(AwaitingProof {
             established: Established { parameters: self.parameters.clone(), cell },
             expected: signature.of_access_point(),

@@ -45,7 +45,8 @@ impl AwaitingResponse {
     pub fn on_response(&self, body: &[u8], cx: &mut Ctx<'_>) -> Result<Answered, Failure> {
         let mut opened = body.to_vec();
         cx.crypto.enter(PHASE);
-        about(cx.crypto, "frame 3", |crypto| wep::open(&self.config.key, &mut opened, crypto))
+        let Config { key, key_id } = &self.config;
+        about(cx.crypto, "frame 3", |crypto| wep::open_under(key, *key_id, &mut opened, crypto))
             .map_err(Failure::Encryption)?;
         let frame = message::read(&opened, AuthenticationAlgorithm::SHARED_KEY, 3)?;
         if *frame.challenge()? != self.challenge {

@@ -54,6 +54,8 @@ fn one_without_it_fails_with_status_15() {
     let failure = run(b"54321", |_| ()).unwrap_err();
     assert_eq!(failure, Failure::Encryption(Refused::Icv));
     assert_eq!(failure.status().0, 15);
+    // Under the ID of another key.
+    assert_eq!(run(b"12345", |body| body[3] ^= 0x80).unwrap_err(), Failure::Encryption(Refused::KeyId));
     assert_eq!(run(b"12345", |body| body.truncate(7)).unwrap_err(), Failure::Encryption(Refused::TooShort));
 }
 

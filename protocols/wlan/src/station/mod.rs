@@ -1,5 +1,5 @@
-//! The station: finds its network, authenticates, associates, has its keys agreed on, and moves to other access points. Read 802.11-2020 §11.3 (authentication
-//! and association) and §12.6 (robust security network associations) first.
+//! The station: finds its network, authenticates, associates, has its keys agreed on, and moves to other access points. Read
+//! 802.11-2020 §11.3 (authentication and association) and §12.6 (robust security network associations) first.
 //!
 //! EAP is outside: [`Event::Eap`] and [`Command::Eap`] carry it. IP packets are [`Input::Inner`] and [`Output::Inner`].
 

@@ -60,6 +60,19 @@ fn a_wrong_key_is_named_and_nothing_is_kept() {
 }
 
 #[test]
+fn another_key_id_is_another_key() {
+    let mut config = access_point(SHARED_KEY);
+    config.shared_key.iter_mut().for_each(|shared| shared.key_id = 1);
+    let mut cell = Cell::with(config, 1, Real::default());
+    let station = cell.station(1, SHARED_KEY, 1);
+    cell.join(station);
+    cell.run(SECOND);
+    let why = shared_key::Failure::Encryption(Refused::KeyId);
+    assert_eq!(cell.ended, [(station, Ended::Authentication(why))]);
+    assert_eq!(cell.failed, [(station, Failure::Refused(15))]);
+}
+
+#[test]
 fn a_station_without_a_key_at_the_access_point_is_refused() {
     let mut config = access_point(RRKM);
     config.rrkm.iter_mut().for_each(|rrkm| rrkm.keys.clear());
