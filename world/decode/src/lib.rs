@@ -1,6 +1,6 @@
 //! Reads captures: converts a capture file into messages, conversations and facts, with keys in Wireshark's formats.
 //!
-//! * [`read`] reads capture files, [`packets`] extracts datagrams from them.
+//! * [`read`] reads capture files, [`radiotap`] what they tell of frames on the air, [`packets`] extracts datagrams from them.
 //! * [`dissect`] describes them with the keys of [`tables`], [`tracker`] assigns them to conversations and judges these.
 //! * [`ladder`] draws conversations, [`counts`] counts the packets of each link, [`facts`] converts them to records.
 //!
@@ -13,6 +13,7 @@ pub mod facts;
 pub mod icmp;
 pub mod ladder;
 pub mod packets;
+pub mod radiotap;
 pub mod read;
 pub mod tables;
 pub mod tracker;

@@ -1,7 +1,7 @@
 //! Management frames of stations: probes, authentication, association, farewells. 802.11-2020 §11.1.4.3.4, §11.3.4.3, §11.3.5.3.
 
 use keytoll_engine::trace::Protocol;
-use keytoll_engine::{Ctx, Output, Time};
+use keytoll_engine::{Ctx, Datagram, Output, Time};
 
 use super::member::Member;
 use super::mobility::Mobility;
@@ -11,14 +11,19 @@ use crate::bss::{self, Credential, Link, elements, mde_of, rsne_of};
 use crate::frame::management::{
     Action, AssociationRequest, AssociationResponse, Authentication, Beacon, Farewell, SaQuery,
 };
-use crate::frame::{AuthenticationAlgorithm, ElementId, Elements, Management, ReasonCode, StatusCode};
+use crate::frame::{
+    AuthenticationAlgorithm, Element, ElementId, Elements, Management, ReasonCode, StatusCode,
+};
 use crate::handshake::{Declared, Generation, Pmksa, PmksaCache};
 use crate::sae;
 use crate::shared_key::Answered;
 use crate::suite::Akm;
 
-/// 100 time units, as everybody has it.
-const BEACON_INTERVAL_TU: u16 = 100;
+/// From one beacon to the next: 100 time units of 1024 microseconds, as everybody has it.
+pub const BEACON_INTERVAL_TU: u16 = 100;
+
+/// A traffic indication map (802.11-2020 §9.4.2.5) that knows of nothing: every beacon is a DTIM, and no station sleeps.
+const NO_TRAFFIC: [u8; 4] = [0, 1, 0, 0];
 
 impl AccessPoint {
     /// Takes a management frame of a station that is in the clear, or was opened.
@@ -47,20 +52,36 @@ impl AccessPoint {
             return;
         }
         let (ssid, declared) = (self.config.ssid.clone(), self.declared());
-        let beacon = Beacon {
-            is_response: true,
-            timestamp_us: cx.now.as_nanos() / 1000,
-            interval_tu: BEACON_INTERVAL_TU,
-            capabilities: self.config.security.capabilities(),
-            elements: elements(&ssid, &declared),
-        };
-        self.manage(station, &Management::Beacon(beacon), cx);
+        let elements = elements(&ssid, &declared);
+        self.manage(station, &Management::Beacon(self.announcement(true, elements, cx.now)), cx);
     }
 
-    /// RSNE and MDE, as in beacons.
+    /// A beacon, which whoever drives the access point sends at every beacon interval ([`BEACON_INTERVAL_TU`]): it keeps no time
+    /// of its own for that.
+    pub fn beacon(&mut self, cx: &mut Ctx<'_>) -> Datagram {
+        let (ssid, declared) = (self.config.ssid.clone(), self.declared());
+        let mut elements = elements(&ssid, &declared);
+        // 802.11-2020 §9.3.3.2: the traffic indication map is between the rates and the RSNE.
+        elements.0.insert(2, Element { id: ElementId::TIM, body: &NO_TRAFFIC });
+        let body = Management::Beacon(self.announcement(false, elements, cx.now));
+        self.air.manage((bss::BROADCAST, self.air.own), &body, false, cx.trace)
+    }
+
+    const fn announcement<'a>(&self, is_response: bool, elements: Elements<'a>, now: Time) -> Beacon<'a> {
+        Beacon {
+            is_response,
+            timestamp_us: now.as_nanos() / 1000,
+            interval_tu: BEACON_INTERVAL_TU,
+            capabilities: self.config.security.capabilities(),
+            elements,
+        }
+    }
+
+    /// RSNE, MDE and RSNXE, as in beacons.
     fn declared(&self) -> Vec<u8> {
         let mde = self.mobility.as_ref().map(|mobility| mobility.domain.mde.to_bytes());
-        [self.config.security.rsne(None), mde.unwrap_or_default()].concat()
+        let security = &self.config.security;
+        [security.rsne(None), mde.unwrap_or_default(), security.rsnxe()].concat()
     }
 
     // 802.11-2020 §13.4.2: in a mobility domain, the response to a first association has MDE and FTE.
@@ -199,8 +220,8 @@ impl AccessPoint {
         {
             return Err(StatusCode::INVALID_MDE);
         }
-        let rsne = self.config.security.rsne(None);
-        let ours = Elements::read(&mut keytoll_net::wire::Reader::new(&rsne)).unwrap_or_default();
+        let declaration = self.declared();
+        let ours = bss::read(&declaration);
         let declared = [&ours, &request.elements].map(|elements| Declared::of(elements, Generation::Rsn));
         let addresses = [self.air.own, station];
         let terms = self.config.security.rsn().map(|rsn| rsn.terms(addresses, declared, protects_management));

@@ -36,6 +36,7 @@ use crate::sae::{Password, Sae};
 use crate::shared_key::Answered;
 use crate::transition::{Domain, Pull};
 use crate::{rrkm, shared_key};
+pub use admission::BEACON_INTERVAL_TU;
 use challenging::Challenged;
 use group::Group;
 use mobility::Mobility;

@@ -43,7 +43,7 @@ pub(crate) use chains::{Chains, catch_up};
 pub(crate) use link::Link;
 pub(crate) use protection::Protection;
 pub use security::{Protected, Rsn, Security, Ssid};
-pub(crate) use security::{elements, mde_of, rsne_of};
+pub(crate) use security::{elements, mde_of, read, rsne_of};
 
 /// The address of everybody.
 pub const BROADCAST: MacAddr = [0xff; 6];

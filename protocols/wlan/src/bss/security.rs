@@ -4,7 +4,7 @@ use keytoll_net::wire::Reader;
 
 use crate::frame::management::beacon::Capabilities;
 use crate::frame::management::subtype;
-use crate::frame::rsn::{Mde, RsnCapabilities, Rsne, Selector};
+use crate::frame::rsn::{Mde, RsnCapabilities, Rsne, Rsnxe, Selector};
 use crate::frame::{Element, ElementId, Elements};
 use crate::handshake::{Declared, Generation, Terms};
 use crate::keys::KeyName;
@@ -126,6 +126,15 @@ impl Security {
         let pmkids = pmkid.into_iter().collect();
         self.rsn().map_or_else(Vec::new, |rsn| Rsne { pmkids, ..rsn.rsne() }.to_bytes())
     }
+
+    // 802.11-2020 §9.4.2.241: who has hash-to-element says so in an RSNXE, and only then others use it. Fast transition would have
+    // the element under the MIC of its FTE, which ours does not cover.
+    /// Our RSNXE with id and length; empty without SAE, and with its fast transition.
+    pub(crate) fn rsnxe(&self) -> Vec<u8> {
+        let has_one = self.has_sae() && !self.has_fast_transition();
+        let rsnxe = Rsnxe { sae_hash_to_element: true, sae_public_key: false };
+        if has_one { rsnxe.to_bytes() } else { Vec::new() }
+    }
 }
 
 impl Rsn {
@@ -209,8 +218,12 @@ const RATES: [u8; 8] = [0x82, 0x84, 0x8b, 0x96, 12, 24, 48, 108];
 pub(crate) fn elements<'a>(ssid: &'a Ssid, behind: &'a [u8]) -> Elements<'a> {
     let ssid = Element { id: ElementId::SSID, body: ssid.octets() };
     let rates = Element { id: ElementId::SUPPORTED_RATES, body: &RATES };
-    let behind = Elements::read(&mut Reader::new(behind)).unwrap_or_default();
-    Elements([ssid, rates].into_iter().chain(behind.0).collect())
+    Elements([ssid, rates].into_iter().chain(read(behind).0).collect())
+}
+
+/// Elements of ours, with id and length each.
+pub(crate) fn read(elements: &[u8]) -> Elements<'_> {
+    Elements::read(&mut Reader::new(elements)).unwrap_or_default()
 }
 
 #[cfg(test)]

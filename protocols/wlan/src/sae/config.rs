@@ -35,7 +35,7 @@ impl Config {
 /// Times and limits, by the names of the standard's MIB (annex C) where it has them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// dot11RSNASAERetransPeriod: after this time an unanswered frame is sent again.
+    /// dot11RSNASAERetransPeriod: after this time an unanswered frame is sent again, then after twice this time, and so on.
     pub retransmit_after: Duration,
     /// dot11RSNASAESync: so often at most.
     pub sync_max: u8,

@@ -9,6 +9,8 @@
 //! once; an access point sends its confirm only for that of the station, as hostapd does, so that frames alternate. Its state
 //! between both is Answered here.
 
+use std::time::Duration;
+
 use keytoll_crypto_api::Crypto;
 use keytoll_engine::Time;
 
@@ -94,6 +96,13 @@ impl Doubts {
         Ok(())
     }
 
+    // 802.11-2020 §12.4.8.4: dot11RSNASAERetransPeriod, here doubled with every repetition. Slow access points take longer for a
+    // commit than the five periods of the standard's default, and longer still if each repetition costs them as much.
+    /// How long an answer is waited for.
+    fn patience(&self, period: Duration) -> Duration {
+        period * (1 << self.sync.min(16))
+    }
+
     /// Why nothing came of it.
     const fn failure(&self) -> Failure {
         match self {
@@ -112,6 +121,9 @@ pub(super) struct Committed {
     pub(super) doubts: Doubts,
     token: Option<Vec<u8>>,
     resend_at: Time,
+    /// When this commit was sent first, and how often again.
+    since: Time,
+    sent_again: u8,
 }
 
 impl Committed {
@@ -122,7 +134,8 @@ impl Committed {
         limits: &Limits,
     ) -> Self {
         let resend_at = now + limits.retransmit_after;
-        Self { commitment, identifier, doubts: Doubts::default(), token: None, resend_at }
+        let doubts = Doubts::default();
+        Self { commitment, identifier, doubts, token: None, resend_at, since: now, sent_again: 0 }
     }
 
     /// The frame.
@@ -147,11 +160,16 @@ impl Committed {
         }
         commit.check(crypto).map_err(|_| Why::Invalid)?;
         let keys = self.commitment.agree(&peer, pair, crypto).map_err(|_| Why::Invalid)?;
+        // Whoever took so long for a commit may take as long for a confirm. hostapd 2.10 forgets a station that it has accepted if
+        // another confirm comes.
+        let period = limits.retransmit_after.max(now.since(self.since));
         let mut confirmed = Confirmed {
             commit: self.message(pair),
             agreed: Agreed { own, peer, keys, doubts: Doubts::default() },
             send_confirm: 0,
-            resend_at: now + limits.retransmit_after,
+            period,
+            resend_at: now + period,
+            answers_due: self.sent_again,
         };
         let confirm = confirmed.confirm(pair, crypto);
         Ok((confirmed, confirm))
@@ -167,14 +185,16 @@ impl Committed {
     ) -> Result<Message, Why> {
         self.doubts.again(limits)?;
         self.token = Some(token.to_vec());
-        self.resend_at = now + limits.retransmit_after;
+        (self.since, self.sent_again) = (now, 0);
+        self.resend_at = now + self.doubts.patience(limits.retransmit_after);
         Ok(self.message(pair))
     }
 
     /// Nothing was heard, or something out of order: the commit once more.
     pub(super) fn again(&mut self, pair: Pair, now: Time, limits: &Limits) -> Result<Message, Why> {
         self.doubts.again(limits)?;
-        self.resend_at = now + limits.retransmit_after;
+        self.sent_again += 1;
+        self.resend_at = now + self.doubts.patience(limits.retransmit_after);
         Ok(self.message(pair))
     }
 }
@@ -267,7 +287,11 @@ pub(super) struct Confirmed {
     pub(super) agreed: Agreed,
     /// Sc of the standard.
     send_confirm: u16,
+    /// After this time an unanswered confirm is sent again.
+    period: Duration,
     resend_at: Time,
+    /// How many commits of the peer may still come that answer ours, which was sent more than once.
+    answers_due: u8,
 }
 
 impl Confirmed {
@@ -278,7 +302,9 @@ impl Confirmed {
         confirm_message(pair, &keys.kck, self.send_confirm, own, peer, crypto)
     }
 
-    // 802.11-2020 §12.4.8.6.4: a commit of the same group in Confirmed is answered with ours and another confirm.
+    // 802.11-2020 §12.4.8.6.4: a commit of the same group in Confirmed is answered with ours and another confirm. Those that answer
+    // ours once more say nothing new, and are not: a slow access point may have accepted us meanwhile, and takes our commit for
+    // that of somebody who begins anew. If it lacks our confirm, the timer sends another.
     pub(super) fn on_commit(
         &mut self,
         commit: &Commit<'_>,
@@ -289,6 +315,10 @@ impl Confirmed {
     ) -> Result<[Message; 2], Why> {
         if !self.agreed.is_from(commit) {
             return Err(Why::Busy);
+        }
+        if self.answers_due > 0 {
+            self.answers_due -= 1;
+            return Err(Why::Repeated);
         }
         Ok([self.commit.clone(), self.again(pair, now, limits, crypto)?])
     }
@@ -302,7 +332,7 @@ impl Confirmed {
         crypto: &mut dyn Crypto,
     ) -> Result<Message, Why> {
         self.agreed.doubts.again(limits)?;
-        self.resend_at = now + limits.retransmit_after;
+        self.resend_at = now + self.agreed.doubts.patience(self.period);
         Ok(self.confirm(pair, crypto))
     }
 

@@ -82,6 +82,9 @@ pub enum Why {
     /// Something else is open with this peer.
     #[error("another commit of this peer is open")]
     Busy,
+    /// It answers a commit of ours that was sent more than once.
+    #[error("commit that answers ours once more")]
+    Repeated,
     /// A group that is not supported, or not the one in use.
     #[error("group {0} is not in use")]
     Group(u16),

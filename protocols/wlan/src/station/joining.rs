@@ -203,7 +203,8 @@ impl Associating {
         let rsne = config.security.rsne(credential.cached());
         // 802.11-2020 §13.4.2: in a mobility domain it declares that, too.
         let mde = found.mde.filter(|_| config.security.has_fast_transition());
-        let declared = [rsne, mde.as_ref().map(Mde::to_bytes).unwrap_or_default()].concat();
+        let mde = mde.as_ref().map(Mde::to_bytes).unwrap_or_default();
+        let declared = [rsne, mde, config.security.rsnxe()].concat();
         let request = Management::AssociationRequest(AssociationRequest {
             capabilities: config.security.capabilities(),
             listen_interval: LISTEN_INTERVAL,

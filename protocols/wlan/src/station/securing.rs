@@ -5,12 +5,11 @@ use std::time::Duration;
 use keytoll_crypto_api::{Rng, Secret};
 use keytoll_engine::trace::{Fact, Protocol};
 use keytoll_engine::{Ctx, Datagram, Deadline, Output, Time};
-use keytoll_net::wire::Reader;
 
 use super::joining::{self, Authenticated, Found};
 use super::{Config, Event, Failure, State, Station};
 use crate::bss::{
-    Air, Chains, Credential, Link, Security, Ssid, discard, mde_of, told_eapol, wep_key, with_llc,
+    self, Air, Chains, Credential, Link, Security, Ssid, discard, mde_of, told_eapol, wep_key, with_llc,
 };
 use crate::cipher::Side;
 use crate::dot1x::{self, Eap, SupplicantConfig, SupplicantOutput};
@@ -81,9 +80,8 @@ pub(super) fn terms(config: &Config, found: &Found, credential: &Credential) -> 
 
 /// What we declare ourselves.
 fn own_declaration(config: &Config, credential: &Credential) -> Declared {
-    let rsne = config.security.rsne(credential.cached());
-    let elements = Elements::read(&mut Reader::new(&rsne)).unwrap_or_default();
-    Declared::of(&elements, Generation::Rsn)
+    let declared = [config.security.rsne(credential.cached()), config.security.rsnxe()].concat();
+    Declared::of(&bss::read(&declared), Generation::Rsn)
 }
 
 /// How long keys may take: longer than the longest EAP method with a message of each kind repeated, and an end where the last

@@ -210,6 +210,11 @@ impl Cell {
         self.station_takes(station, Input::Command(command));
     }
 
+    pub(crate) fn beacon(&mut self) -> Datagram {
+        let mut cx = Ctx { now: self.now, crypto: &mut *self.crypto, trace: &mut self.discards };
+        self.ap.beacon(&mut cx)
+    }
+
     pub(crate) fn order_ap(&mut self, command: access_point::Command) {
         self.ap_takes(Input::Command(command));
     }

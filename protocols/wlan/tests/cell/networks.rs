@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use keytoll_crypto::Real;
+use keytoll_engine::Addr;
 use keytoll_wlan::bss::{BROADCAST, Protected, Rsn, Security};
+use keytoll_wlan::frame::{Element, Frame, Header, Management};
 use keytoll_wlan::handshake::Reason;
 use keytoll_wlan::station::{Command, Failure};
 use keytoll_wlan::{Akm, Cipher, access_point};
@@ -186,4 +188,31 @@ fn keys_of_the_group_change_without_a_lost_packet() {
         assert_eq!(cell.packets.len(), 2 * 5, "{security:?} {:?}", cell.discards);
         assert_eq!((cell.left.len(), cell.ended.len()), (0, 0), "{security:?}");
     }
+}
+
+/// A beacon is what a probe response is, and a traffic indication map: whoever hears it can join.
+#[test]
+fn a_beacon_says_what_a_probe_response_says() {
+    for security in networks() {
+        let mut cell = Cell::new(security, 1, Real::default());
+        let station = cell.station(1, security, 1);
+        cell.join(station);
+        cell.run(SECOND);
+        let response = cell.frames.iter().find_map(|frame| announced(&frame.bytes, true)).unwrap();
+        let beacon = cell.beacon();
+        assert_eq!(beacon.to, Addr::Mac(BROADCAST));
+        let mut beacon = announced(&beacon.bytes, false).unwrap();
+        assert_eq!(beacon.remove(2), [5, 4, 0, 1, 0, 0], "the map: every beacon is a DTIM, nobody sleeps");
+        assert_eq!(beacon, response, "{security:?}");
+        let has_h2e = beacon.contains(&vec![244, 1, 0x20]);
+        assert_eq!(has_h2e, matches!(security, Security::Rsn(Rsn { akm: Akm::Sae, .. })), "{security:?}");
+    }
+}
+
+/// The elements of a beacon or probe response.
+fn announced(bytes: &[u8], is_response: bool) -> Option<Vec<Vec<u8>>> {
+    let frame = Frame::read(bytes).ok()?;
+    let Header::Management(header) = frame.header else { return None };
+    let Ok(Management::Beacon(beacon)) = Management::read(header.subtype, frame.body) else { return None };
+    (beacon.is_response == is_response).then(|| beacon.elements.0.iter().map(Element::to_bytes).collect())
 }

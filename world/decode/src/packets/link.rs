@@ -3,8 +3,8 @@
 use keytoll_family::LinkSeal;
 use keytoll_net::ip::Version;
 
-use super::air;
 use super::lan::Lan;
+use crate::radiotap;
 use crate::read::Frame;
 
 /// The contents of a frame.
@@ -66,7 +66,7 @@ pub(super) fn carried(frame: &Frame) -> Result<Carried<'_>, String> {
         LINKTYPE_IPV6 => Ok(ip(Version::V6, bytes)),
         LINKTYPE_NULL | LINKTYPE_LOOP => bytes.split_first_chunk().ok_or_else(short).and_then(family),
         LINKTYPE_IEEE802_11 => Ok(Carried::Air(bytes)),
-        LINKTYPE_IEEE802_11_RADIOTAP => air::behind_radiotap(bytes, frame.original_bytes).map(Carried::Air),
+        LINKTYPE_IEEE802_11_RADIOTAP => radiotap::frame(bytes, frame.original_bytes).map(Carried::Air),
         LINKTYPE_LINUX_SLL => cooked(bytes).ok_or_else(short)?,
         LINKTYPE_LINUX_SLL2 => cooked2(bytes).ok_or_else(short)?,
         other => Err(format!("link type {other}")),
