@@ -2,24 +2,23 @@
 //! Each of ours is an engine on a packet socket inside the namespace, which a thread of the test enters. Read IEEE 802.1X-2020
 //! §11.1 (addresses and EtherType) first.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::fs::File;
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use keytoll_crypto::{Real, keys};
-use keytoll_crypto_api::Rng;
 use keytoll_crypto_api::credentials::{AlternativeName, Credential, Trust};
 use keytoll_daemons::Place;
+use keytoll_eap::methods::TlsParts;
 use keytoll_eap::methods::peap::Binding;
-use keytoll_eap::methods::{self, PeerParts, Proposal, ServerParts, TlsParts};
 use keytoll_eap::tunnel::{Framing, Tunnels};
-use keytoll_eap::{Limits, Peer, PeerConfig, PeerOutput, Server, ServerConfig, ServerOutput};
+use keytoll_eap::{PeerConfig, ServerConfig};
 use keytoll_engine::trace::{NoTrace, Protocol};
 use keytoll_engine::{Addr, Ctx, Datagram, Deadline, Engine, Input, Output};
 use keytoll_hosts::tunnels::{tls_client, tls_server};
-use keytoll_live::{Driver, OnLink, Sockets, os_seed};
+use keytoll_live::{Driver, OnLink, Sockets};
 use keytoll_native::clock::unix_seconds;
 use keytoll_pki::{Anchors, Purpose, pem};
 use keytoll_tls::{Config, Version};
@@ -32,6 +31,7 @@ use keytoll_wlan::eapol::ETHER_TYPE;
 use nix::sched::{CloneFlags, setns};
 
 use crate::eap::{self, Login, PASSWORD, USER};
+use crate::eap_sides::{self, PeerSide, ServerSide, peer_config, random};
 use crate::lab::{Lab, Node};
 use crate::pki::Pki;
 use crate::run::Trouble;
@@ -69,27 +69,21 @@ fn pdu(frame: &[u8]) -> &[u8] {
 /// What both engines have: where they are, and what leaves them.
 struct Desk {
     address: MacAddr,
-    rng: Rng,
     out: VecDeque<Output<Event>>,
-}
-
-fn random(name: &str) -> Rng {
-    os_seed().expect("the system has randomness").stream(name)
 }
 
 /// Our supplicant with an EAP peer.
 struct Device {
     desk: Desk,
     pae: Supplicant,
-    config: Arc<PeerConfig>,
-    peer: Peer,
+    eap: PeerSide,
 }
 
 impl Device {
     fn new(address: MacAddr, config: Arc<PeerConfig>) -> Self {
-        let desk = Desk { address, rng: random("device/dot1x"), out: VecDeque::new() };
-        let peer = Peer::new(Arc::clone(&config), USER.into());
-        Self { desk, pae: Supplicant::new(SupplicantConfig::default()), config, peer }
+        let desk = Desk { address, out: VecDeque::new() };
+        let pae = Supplicant::new(SupplicantConfig::default());
+        Self { desk, pae, eap: PeerSide::new(config, USER) }
     }
 
     fn perform(&mut self, outputs: Vec<SupplicantOutput>, cx: &mut Ctx<'_>) {
@@ -99,7 +93,7 @@ impl Device {
                 SupplicantOutput::Send(pdu) => {
                     self.desk.out.push_back(frame(PAE_GROUP_ADDRESS, self.desk.address, &pdu));
                 }
-                SupplicantOutput::EapStart => self.peer = Peer::new(Arc::clone(&self.config), USER.into()),
+                SupplicantOutput::EapStart => self.eap.begin(),
                 SupplicantOutput::Eap(packet) => self.ask_peer(&packet, cx),
                 SupplicantOutput::Authorized(msk) => {
                     self.tell(Event::Authorized { has_keys: msk.is_some() });
@@ -112,15 +106,10 @@ impl Device {
     }
 
     fn ask_peer(&mut self, packet: &[u8], cx: &mut Ctx<'_>) {
-        let eap = match self.peer.step(packet, &mut self.desk.rng, cx) {
-            PeerOutput::Send(packet) => Eap::Packet(packet),
-            PeerOutput::Ignored => return,
-            PeerOutput::Success(keys) => Eap::Success { packet: Vec::new(), msk: keys.msk },
-            PeerOutput::Failed(reason) => {
-                self.tell(Event::Refused(reason.0.to_owned()));
-                Eap::Failure { packet: Vec::new() }
-            }
-        };
+        let Some((eap, refusal)) = self.eap.answer(packet, cx) else { return };
+        if let Some(why) = refusal {
+            self.tell(Event::Refused(why.to_owned()));
+        }
         let outputs = self.pae.on_eap(eap, cx);
         self.perform(outputs, cx);
     }
@@ -157,16 +146,15 @@ impl Engine for Device {
 struct Port {
     desk: Desk,
     pae: Authenticator,
-    config: Arc<ServerConfig>,
-    servers: BTreeMap<MacAddr, Server>,
+    eap: ServerSide,
 }
 
 impl Port {
     fn new(address: MacAddr, config: Arc<ServerConfig>, wep: Option<WepConfig>) -> Self {
-        let desk = Desk { address, rng: random("port/dot1x"), out: VecDeque::new() };
+        let desk = Desk { address, out: VecDeque::new() };
         let pae = AuthenticatorConfig { wep, ..AuthenticatorConfig::default() };
         let pae = Authenticator::new(pae, random("port/wep"));
-        Self { desk, pae, config, servers: BTreeMap::new() }
+        Self { desk, pae, eap: ServerSide::new(config) }
     }
 
     fn perform(&mut self, outputs: Vec<AuthenticatorOutput>, cx: &mut Ctx<'_>) {
@@ -176,14 +164,11 @@ impl Port {
                     self.desk.out.push_back(frame(station, self.desk.address, &pdu));
                 }
                 AuthenticatorOutput::EapStart(station) => {
-                    let mut server = Server::new(Arc::clone(&self.config));
-                    let begun = server.begin(None, &mut self.desk.rng, cx);
-                    self.servers.insert(station, server);
+                    let begun = self.eap.begin(station, cx);
                     self.serve(station, begun, cx);
                 }
                 AuthenticatorOutput::Eap(station, packet) => {
-                    let Some(server) = self.servers.get_mut(&station) else { continue };
-                    let answer = server.step(&packet, &mut self.desk.rng, cx);
+                    let answer = self.eap.answer(station, &packet, cx);
                     self.serve(station, answer, cx);
                 }
                 AuthenticatorOutput::Authorized(_, msk) => {
@@ -191,23 +176,15 @@ impl Port {
                 }
                 AuthenticatorOutput::Install(_, key) => self.tell(Event::Key(key)),
                 AuthenticatorOutput::Ended(station, why) => {
-                    self.servers.remove(&station);
+                    self.eap.forget(station);
                     self.tell(Event::Refused(why.to_string()));
                 }
             }
         }
     }
 
-    fn serve(&mut self, station: MacAddr, output: ServerOutput, cx: &mut Ctx<'_>) {
-        let eap = match output {
-            ServerOutput::Send(packet) => Eap::Packet(packet),
-            // The lab's methods ask nobody else.
-            ServerOutput::Ask(_) | ServerOutput::Ignored => return,
-            ServerOutput::Success(accepted) => {
-                Eap::Success { packet: accepted.packet, msk: accepted.keys.msk }
-            }
-            ServerOutput::Failure { packet, .. } => Eap::Failure { packet },
-        };
+    fn serve(&mut self, station: MacAddr, eap: Option<Eap>, cx: &mut Ctx<'_>) {
+        let Some(eap) = eap else { return };
         let outputs = self.pae.on_eap(station, eap, cx).unwrap_or_default();
         self.perform(outputs, cx);
     }
@@ -310,30 +287,14 @@ pub fn authenticator<R>(
 
 /// The device's method.
 fn peer(login: &Login, pki: &Pki) -> Arc<PeerConfig> {
-    let parts = PeerParts {
-        user: USER.into(),
-        password: Some(login.password.as_bytes().into()),
-        card: None,
-        tls: login.method.tls.map(|_| tls(login, tls_client(&client_config(login, pki)).expect(USABLE))),
-    };
-    let method = methods::named(login.method.eap.name).expect("a method of the catalogue");
-    let offer = method.peer(&parts).expect("the lab has every part");
-    Arc::new(PeerConfig { methods: vec![offer], limits: Limits::default() })
+    let tls = login.method.tls.map(|_| tls(login, tls_client(&client_config(login, pki)).expect(USABLE)));
+    peer_config(login.method.eap.name, USER, login.password, tls)
 }
 
 /// The server's method.
 fn server(login: &Login, pki: &Pki) -> Arc<ServerConfig> {
-    let users = BTreeMap::from([(USER.into(), PASSWORD.as_bytes().into())]);
-    let parts = ServerParts {
-        name: b"gw".to_vec(),
-        passwords: Some(Arc::new(users)),
-        cards: None,
-        tls: login.method.tls.map(|_| tls(login, tls_server(&server_config(login, pki)).expect(USABLE))),
-    };
-    let method = methods::named(login.method.eap.name).expect("a method of the catalogue");
-    let offers = Proposal::all(&[method]);
-    let methods = offers.iter().map(|offer| offer.server(&parts).expect("the lab has every part")).collect();
-    Arc::new(ServerConfig { methods, limits: Limits::default() })
+    let tls = login.method.tls.map(|_| tls(login, tls_server(&server_config(login, pki)).expect(USABLE)));
+    eap_sides::server_config(login.method.eap.name, USER, PASSWORD, tls)
 }
 
 const USABLE: &str = "the lab's certificates are usable";

@@ -1,14 +1,15 @@
 //! Three network namespaces and the cables between them, with a private directory for everything that runs in them.
 //! Labs can exist side by side; dropping one removes it.
 
+use std::fs;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::{env, fs};
 
 use keytoll_daemons::place::cable;
 use keytoll_daemons::{Home, Place};
 
+use crate::require;
 use crate::run::{Trouble, finish};
 
 /// Which place.
@@ -135,7 +136,7 @@ pub struct Lab {
 impl Lab {
     /// Makes the namespaces, the cables and the directories.
     pub fn new() -> Result<Self, Trouble> {
-        let home = if env::var_os("KEYTOLL_INTEROP_KEEP").is_none() { Home::new() } else { Home::kept() }?;
+        let home = require::home()?;
         let lab = Self { home };
         for node in Node::ALL {
             lab.home.folder(node.name())?;

@@ -5,9 +5,11 @@ use std::env;
 use std::io::{self, Write};
 use std::path::Path;
 
+use keytoll_daemons::Home;
+
 use crate::lab::Lab;
-use crate::run::{finish, words};
-use crate::{eapol_test, hostapd};
+use crate::run::{Trouble, finish, words};
+use crate::{eapol_test, hostapd, hwsim};
 
 /// Programs that must be there, and the package or script that brings each.
 const PROGRAMS: [(&str, &str); 21] = [
@@ -39,12 +41,34 @@ const PROGRAMS: [(&str, &str); 21] = [
 /// # Panics
 /// In CI (`CI=true`), when they were asked for and cannot run.
 pub fn lab_or_skip() -> Option<Lab> {
+    run_or_skip(obstacle, Lab::new)
+}
+
+/// A directory for a guest with simulated Wi-Fi, on the same terms; it needs no other program of the lab.
+///
+/// # Panics
+/// As [`lab_or_skip`].
+pub fn guest_or_skip() -> Option<Home> {
+    let obstacle =
+        || (!Path::new(hwsim::INITRAMFS).exists()).then(|| "run interop/hwsim.sh build, as root".to_owned());
+    run_or_skip(obstacle, home)
+}
+
+/// A home whose directory goes away, unless it is to be kept.
+pub(crate) fn home() -> Result<Home, Trouble> {
+    if env::var_os("KEYTOLL_INTEROP_KEEP").is_none() { Home::new() } else { Home::kept() }
+}
+
+fn run_or_skip<T>(
+    obstacle: impl FnOnce() -> Option<String>,
+    make: impl FnOnce() -> Result<T, Trouble>,
+) -> Option<T> {
     if env::var_os("KEYTOLL_INTEROP").is_none_or(|asked| asked != "1") {
         notice("interoperability tests run with KEYTOLL_INTEROP=1 (as .ci/run does)");
         return None;
     }
-    match obstacle().map_or_else(|| Lab::new().map_err(|trouble| trouble.to_string()), Err) {
-        Ok(lab) => Some(lab),
+    match obstacle().map_or_else(|| make().map_err(|trouble| trouble.to_string()), Err) {
+        Ok(made) => Some(made),
         Err(why) => {
             assert!(
                 env::var_os("CI").is_none_or(|ci| ci != "true"),

@@ -1,15 +1,17 @@
 //! The tables of `RESULTS.md`: what [`Chain::outcome`] says of every EAP method, which `tests/eap_chains.rs` proves cell by
 //! cell, and what [`Feature::outcome`] says of IKEv2, which `tests/ikev2.rs` proves, and [`ikev1::Feature::outcome`] of IKEv1,
-//! [`libreswan::Feature::outcome`] of libreswan, and [`esp::Suite::outcome`] of ESP.
+//! [`libreswan::Feature::outcome`] of libreswan, [`esp::Suite::outcome`] of ESP, and [`Kind::outcome`] of 802.11.
 
 use std::fmt::Display;
 
 use crate::chain::{Chain, Outcome};
 use crate::eap::Method;
 use crate::esp;
+use crate::hwsim::Role;
 use crate::ikev1;
 use crate::ikev2::{Direction, Feature};
 use crate::libreswan;
+use crate::on_air::Kind;
 
 /// EAP methods in chains of peers.
 pub fn eap_table() -> String {
@@ -37,6 +39,11 @@ pub fn libreswan_table() -> String {
 /// Algorithms of ESP, by both versions of IKE in both directions.
 pub fn esp_table() -> String {
     table("ESP", esp::Suite::ALL, esp::Way::ALL, |suite, way| suite.outcome(*way))
+}
+
+/// 802.11 in both roles.
+pub fn wlan_table() -> String {
+    table("network", &Kind::ALL, Role::ALL, |kind, role| kind.outcome(*role))
 }
 
 /// A table, and below it what its numbers stand for.
@@ -82,7 +89,8 @@ mod tests {
     fn results_md_shows_what_the_tests_prove() {
         let file = concat!(env!("CARGO_MANIFEST_DIR"), "/RESULTS.md");
         let shown = std::fs::read_to_string(file).unwrap();
-        for table in [eap_table(), ikev2_table(), ikev1_table(), libreswan_table(), esp_table()] {
+        for table in [eap_table(), ikev2_table(), ikev1_table(), libreswan_table(), esp_table(), wlan_table()]
+        {
             assert!(shown.contains(&table), "RESULTS.md must contain this table:\n\n{table}");
         }
     }

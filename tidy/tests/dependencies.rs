@@ -204,11 +204,12 @@ const ALLOWED: &[Allowed] = &[
             "live",
             "daemons",
             "capture",
+            "decode",
             "cli",
             "analysis",
             "scenario",
         ],
-        "interoperability runs the live world against foreign daemons and attackers that speak every protocol, and compares with the project's own statistics",
+        "interoperability runs the live world against foreign daemons and attackers that speak every protocol, reads frames of a monitor interface as captures have them, and compares with the project's own statistics",
     ),
 ];
 
