@@ -270,9 +270,9 @@ pub(crate) struct ProfileArgs {
     /// Method of the catalogue, or `esp` for packets through a tunnel.
     #[arg(value_name = "METHOD")]
     pub(crate) method: String,
-    /// The node to profile: the device (ue), the gateway (gw), the AAA server, or the server with the subscribers' keys
-    /// (hss) [default: gw].
-    #[arg(long, value_parser = ["ue", "gw", "aaa", "hss"])]
+    /// The node to profile: the device (ue), the gateway (gw) or access point (ap), the AAA server, or the server with the
+    /// subscribers' keys (hss) [default: gw, or ap].
+    #[arg(long, value_parser = ["ue", "gw", "ap", "aaa", "hss"])]
     pub(crate) node: Option<String>,
     /// Suite of the IKE SA, or for ESP; can be repeated, each is a column [default: those of the catalogue; for IKEv1
     /// those of Shue 2005; for ESP those and two current ones].
@@ -307,9 +307,15 @@ pub(crate) struct ProfileArgs {
 impl ProfileArgs {
     /// The node to look at.
     pub(crate) fn node(&self) -> Node {
-        let Some(name) = &self.node else { return Node::Gw };
+        let Some(name) = &self.node else { return self.serving() };
         let named = Node::ALL.into_iter().find(|node| node.name() == name);
         named.expect("the command line takes names of nodes only")
+    }
+
+    /// The node that serves the device.
+    fn serving(&self) -> Node {
+        let of_method = |method: &Method| Node::SERVING.into_iter().find(|node| method.nodes.contains(node));
+        Method::named(&self.method).and_then(of_method).unwrap_or(Node::Gw)
     }
 
     /// The plan with a row for each suite.

@@ -9,6 +9,7 @@ mod sweep;
 mod table;
 mod traffic;
 mod tshark;
+mod wlan;
 
 /// The books of the product: without them no SA costs anything.
 #[global_allocator]

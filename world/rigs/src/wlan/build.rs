@@ -15,6 +15,7 @@ use super::hosts::{AccessPoint, AccessPointConfig, Judge, Station, StationConfig
 use super::keys::Keys;
 use super::sites::{self, Sites};
 use crate::eap::{self, Ends};
+use crate::fault;
 
 /// The name of the laboratory's network.
 pub(super) const SSID: &[u8] = b"keytoll";
@@ -73,7 +74,8 @@ pub(super) fn access_point(
 fn judge((row, sites): (&RowPlan, &Sites), ends: &Ends, seed: &Seed) -> Judge {
     match row.options.wlan.eap_server {
         EapServer::Radius => {
-            let access = eap::access_of_access_point((row, &sites.back_end), seed);
+            let access =
+                eap::access_of_access_point((row, &sites.back_end), &fault::seed_of_gateway(row, seed));
             Judge::over_radius(access, EAPOL, seed, "ap")
         }
         EapServer::AccessPoint => Judge::inside(ends.server.clone(), seed.stream("ap/eap")),

@@ -132,3 +132,63 @@ const fn is_to_group(destination: IpAddr) -> bool {
         IpAddr::V6(ip) => ip.is_multicast(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use keytoll_crypto_api::Seed;
+    use keytoll_wlan::access_point;
+    use keytoll_wlan::bss::{Security, Ssid};
+
+    use super::*;
+
+    const FIRST: MacAddr = [2, 0, 0, 0, 0, 2];
+    const SECOND: MacAddr = [2, 0, 0, 0, 0, 3];
+
+    fn ip(last: u8) -> IpAddr {
+        IpAddr::from([192, 0, 2, last])
+    }
+
+    fn at(seconds: u64) -> Time {
+        Time::ZERO + Duration::from_secs(seconds)
+    }
+
+    /// A cell with two members, who joined at the beginning.
+    fn cell() -> Cell {
+        let ssid = Ssid::new(&b"cell"[..]).expect("a short name");
+        let config = access_point::Config::new([2, 0, 0, 0, 0, 1], ssid, Security::Open, None);
+        let mut cell = Cell::new(AccessPoint::new(config, &Seed::from(1), "ap"));
+        [FIRST, SECOND].into_iter().for_each(|station| cell.joined(station, Time::ZERO));
+        cell
+    }
+
+    #[test]
+    fn an_address_belongs_to_who_has_sent_from_it_first_as_long_as_it_is_a_member() {
+        let mut cell = cell();
+        assert!(cell.learns(FIRST, ip(7)) && cell.learns(FIRST, ip(7)));
+        assert!(!cell.learns(SECOND, ip(7)), "of another station");
+        assert!(cell.forget(FIRST) && !cell.forget(FIRST));
+        assert!(!cell.learns(FIRST, ip(7)), "no member");
+        assert!(cell.learns(SECOND, ip(7)));
+    }
+
+    #[test]
+    fn a_station_has_a_few_addresses() {
+        let mut cell = cell();
+        let learned = (0..20).filter(|&last| cell.learns(FIRST, ip(last))).count();
+        assert_eq!((learned, cell.owners.len()), (ADDRESSES_MAX, ADDRESSES_MAX));
+        cell.forget(FIRST);
+        assert!(cell.owners.is_empty());
+    }
+
+    #[test]
+    fn who_is_silent_for_too_long_is_told_once_and_who_is_heard_is_not() {
+        let mut cell = cell();
+        assert_eq!((cell.watches_at(), cell.silent(at(299))), (Some(at(300)), None));
+        cell.heard(SECOND, at(200));
+        assert_eq!((cell.silent(at(300)), cell.silent(at(300))), (Some(FIRST), None));
+        cell.forget(FIRST);
+        assert_eq!((cell.watches_at(), cell.silent(at(499))), (Some(at(500)), None));
+        cell.forget(SECOND);
+        assert_eq!((cell.silent(at(500)), cell.watches_at()), (None, None));
+    }
+}
