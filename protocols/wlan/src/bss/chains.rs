@@ -26,6 +26,8 @@ pub(crate) struct Chains {
     period_s: NonZeroU16,
     /// When a station wants to hear the timer again.
     check_at: Time,
+    /// The latest epoch of which a station has heard a frame.
+    heard: u32,
 }
 
 /// How many epochs a station trusts its clock: for so many, one that is 500 millionths wrong is off by half an epoch.
@@ -38,7 +40,8 @@ impl Chains {
         let group = (ours == Side::Supplicant).then(|| established.group(rng));
         let period_s = established.cell.period_s;
         let check_at = clock.next_at() + epochs(period_s, TRUSTED_EPOCHS);
-        Self { pairwise: established.pairwise(rng), group, clock, period_s, check_at }
+        let heard = established.cell.epoch;
+        Self { pairwise: established.pairwise(rng), group, clock, period_s, check_at, heard }
     }
 
     /// Whether a station should ask for the timer.
@@ -96,9 +99,16 @@ impl Chains {
         cx: &mut Ctx<'_>,
     ) -> Result<(), Refused> {
         let window = if is_to_group { self.open_of_group(body, cx)? } else { self.open_of_pair(body, cx)? };
-        // Both rings of a station are in the epoch that it believes in now.
-        if let (Some(group), Window::Previous | Window::Next) = (&self.group, window) {
-            let epoch = self.pairwise.epoch().max(group.epoch());
+        let Some(group) = &self.group else { return Ok(()) };
+        // Both rings are in the epoch that we believe in now.
+        let epoch = self.pairwise.epoch().max(group.epoch());
+        let is_ours = window != Window::Previous;
+        // What comes from the epoch before when the access point has shown that it is over, was late or is sent again by somebody.
+        let is_off = if is_ours { window == Window::Next } else { self.heard < epoch };
+        if is_ours {
+            self.heard = epoch;
+        }
+        if is_off {
             self.clock.correct(epoch, cx.now);
             self.go_on_to(epoch, cx).map_err(|_| Refused::KeyId)?;
         }

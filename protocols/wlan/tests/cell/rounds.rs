@@ -70,6 +70,30 @@ fn clocks_that_drift_cost_no_packet() {
     }
 }
 
+/// WEP does not notice a frame that comes again within an epoch or two. It must not hold the clock of a station that has heard the
+/// access point since.
+#[test]
+fn replayed_frames_do_not_hold_a_stations_clock() {
+    let (mut cell, stations) = joined(10, &[0], Real::default());
+    let rounds = 20;
+    for round in 0..rounds {
+        cell.down(stations[0], &packet(round));
+        let old = cell.frames.last().unwrap().clone();
+        cell.run(SECOND * 10);
+        cell.down(stations[0], &packet(round));
+        for _ in 0..60 {
+            cell.deliver(&old);
+            cell.run(Duration::from_millis(450));
+        }
+        cell.packets.clear();
+        cell.up(stations[0], &packet(round));
+        assert_eq!(cell.packets, [(AP, packet(round))], "round {round}: {:?}", cell.discards.0.last());
+    }
+    // 37 seconds for each round, on both sides.
+    let (rekeyed, expected) = (cell.discards.1["pairwise"], 2 * 37 * usize::from(rounds) / 10);
+    assert!(rekeyed.abs_diff(expected) <= 4, "{rekeyed} {expected}");
+}
+
 /// Whatever frame is lost at whatever time before a boundary, and sent again behind it.
 #[test]
 fn a_boundary_during_the_authentication_costs_no_packet() {
