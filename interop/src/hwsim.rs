@@ -66,7 +66,9 @@ impl fmt::Display for Kind {
         f.write_str(match self {
             Self::Open => "open",
             Self::Wpa2Psk => "WPA2-PSK",
+            Self::Wpa2PskSha256 => "WPA2-PSK with SHA-256, protected management frames",
             Self::Wpa3Sae => "WPA3-SAE, hash-to-element, protected management frames",
+            Self::Wpa3SaeGcmp256 => "the same with GCMP-256",
             Self::Wpa2Eap => "WPA2-Enterprise with EAP-MSCHAPv2",
         })
     }
@@ -78,19 +80,25 @@ impl Kind {
         Outcome::Passed
     }
 
+    /// The cipher, as hostapd and wpa_supplicant call it.
+    pub const fn cipher_name(self) -> &'static str {
+        match self {
+            Self::Wpa3SaeGcmp256 => "GCMP-256",
+            _ => "CCMP",
+        }
+    }
+
     /// The lines of hostapd's configuration.
     fn hostapd(self) -> String {
+        let rsn = |akm: &str| format!("wpa=2\nwpa_key_mgmt={akm}\nrsn_pairwise={}\n", self.cipher_name());
+        let sae = || rsn("SAE") + &format!("ieee80211w=2\nsae_password={SECRET}\nsae_pwe=1\n");
+        let psk = |akm| rsn(akm) + &format!("wpa_passphrase={SECRET}\n");
         let own = match self {
             Self::Open => String::new(),
-            Self::Wpa2Psk => {
-                format!("wpa=2\nwpa_key_mgmt=WPA-PSK\nrsn_pairwise=CCMP\nwpa_passphrase={SECRET}\n")
-            }
-            Self::Wpa3Sae => format!(
-                "wpa=2\nwpa_key_mgmt=SAE\nrsn_pairwise=CCMP\nieee80211w=2\nsae_password={SECRET}\nsae_pwe=1\n"
-            ),
-            Self::Wpa2Eap => "wpa=2\nwpa_key_mgmt=WPA-EAP\nrsn_pairwise=CCMP\nieee8021x=1\neap_server=1\n\
-                              eap_user_file=/root/users\n"
-                .to_owned(),
+            Self::Wpa2Psk => psk("WPA-PSK"),
+            Self::Wpa2PskSha256 => psk("WPA-PSK-SHA256") + "ieee80211w=2\n",
+            Self::Wpa3Sae | Self::Wpa3SaeGcmp256 => sae(),
+            Self::Wpa2Eap => rsn("WPA-EAP") + "ieee8021x=1\neap_server=1\neap_user_file=/root/users\n",
         };
         format!(
             "interface=wlan0\ndriver=nl80211\nssid=lab\nhw_mode=g\nchannel=1\nctrl_interface=/run/hostapd\n{own}"
@@ -99,12 +107,17 @@ impl Kind {
 
     /// wpa_supplicant's configuration.
     fn wpa_supplicant(self) -> String {
+        let cipher = self.cipher_name();
+        let rsn = |akm: &str| format!("key_mgmt={akm}\npairwise={cipher}\ngroup={cipher}\n");
         let own = match self {
             Self::Open => "key_mgmt=NONE\n".to_owned(),
-            Self::Wpa2Psk => format!("key_mgmt=WPA-PSK\npsk=\"{SECRET}\"\n"),
-            Self::Wpa3Sae => format!("key_mgmt=SAE\nieee80211w=2\nsae_password=\"{SECRET}\"\n"),
+            Self::Wpa2Psk => rsn("WPA-PSK") + &format!("psk=\"{SECRET}\"\n"),
+            Self::Wpa2PskSha256 => rsn("WPA-PSK-SHA256") + &format!("ieee80211w=2\npsk=\"{SECRET}\"\n"),
+            Self::Wpa3Sae | Self::Wpa3SaeGcmp256 => {
+                rsn("SAE") + &format!("ieee80211w=2\nsae_password=\"{SECRET}\"\n")
+            }
             Self::Wpa2Eap => {
-                format!("key_mgmt=WPA-EAP\neap=MSCHAPV2\nidentity=\"{USER}\"\npassword=\"{SECRET}\"\n")
+                rsn("WPA-EAP") + &format!("eap=MSCHAPV2\nidentity=\"{USER}\"\npassword=\"{SECRET}\"\n")
             }
         };
         format!(

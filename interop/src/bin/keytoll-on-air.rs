@@ -18,7 +18,7 @@ struct Cli {
     interface: String,
     /// The name of the network.
     ssid: String,
-    /// What protects it: open, wpa2-psk, wpa3-sae or wpa2-eap.
+    /// What protects it, such as open or wpa2-psk.
     #[arg(value_parser = kind)]
     kind: Kind,
     /// The passphrase or password.
@@ -43,7 +43,7 @@ enum Side {
 
 fn kind(name: &str) -> Result<Kind, String> {
     let found = Kind::ALL.into_iter().find(|kind| kind.name() == name);
-    found.ok_or_else(|| "one of open, wpa2-psk, wpa3-sae, wpa2-eap".to_owned())
+    found.ok_or_else(|| format!("one of {}", Kind::ALL.map(Kind::name).join(", ")))
 }
 
 fn main() -> io::Result<()> {

@@ -47,22 +47,29 @@ pub enum Kind {
     Open,
     /// WPA2 with a passphrase.
     Wpa2Psk,
+    /// The same with SHA-256 and protected management frames.
+    Wpa2PskSha256,
     /// WPA3 with a password: SAE, and management frames protected.
     Wpa3Sae,
+    /// The same with GCMP-256.
+    Wpa3SaeGcmp256,
     /// WPA2 with EAP-MSCHAPv2.
     Wpa2Eap,
 }
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Self; 4] = [Self::Open, Self::Wpa2Psk, Self::Wpa3Sae, Self::Wpa2Eap];
+    pub const ALL: [Self; 6] =
+        [Self::Open, Self::Wpa2Psk, Self::Wpa2PskSha256, Self::Wpa3Sae, Self::Wpa3SaeGcmp256, Self::Wpa2Eap];
 
     /// For files and command lines.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Open => "open",
             Self::Wpa2Psk => "wpa2-psk",
+            Self::Wpa2PskSha256 => "wpa2-psk-sha256",
             Self::Wpa3Sae => "wpa3-sae",
+            Self::Wpa3SaeGcmp256 => "wpa3-sae-gcmp-256",
             Self::Wpa2Eap => "wpa2-eap",
         }
     }
@@ -72,10 +79,19 @@ impl Kind {
         let (akm, management) = match self {
             Self::Open => return Security::Open,
             Self::Wpa2Psk => (Akm::Psk, Protected::Never),
-            Self::Wpa3Sae => (Akm::Sae, Protected::Always),
+            Self::Wpa2PskSha256 => (Akm::PskSha256, Protected::Always),
+            Self::Wpa3Sae | Self::Wpa3SaeGcmp256 => (Akm::Sae, Protected::Always),
             Self::Wpa2Eap => (Akm::Dot1x, Protected::Never),
         };
-        Security::Rsn(Rsn { akm, pairwise: Cipher::Ccmp128, group: Cipher::Ccmp128, management })
+        Security::Rsn(Rsn { akm, pairwise: self.cipher(), group: self.cipher(), management })
+    }
+
+    /// What protects data.
+    const fn cipher(self) -> Cipher {
+        match self {
+            Self::Wpa3SaeGcmp256 => Cipher::Gcmp256,
+            _ => Cipher::Ccmp128,
+        }
     }
 }
 
@@ -102,13 +118,14 @@ impl Network {
 
     fn pmk(&self) -> Option<Secret> {
         let of = || psk(&self.secret, self.ssid.as_bytes(), &mut Real::default());
-        (self.kind == Kind::Wpa2Psk).then(|| of().expect("the tests' passphrase is one"))
+        matches!(self.kind, Kind::Wpa2Psk | Kind::Wpa2PskSha256)
+            .then(|| of().expect("the tests' passphrase is one"))
     }
 
     fn password(&self) -> Option<Password> {
         let (ssid, password) = (self.ssid.as_bytes(), self.secret.as_bytes());
         let of = || Password::of_network(ssid, password, None, &[Curve::P256], &mut Real::default());
-        (self.kind == Kind::Wpa3Sae).then(of)
+        matches!(self.kind, Kind::Wpa3Sae | Kind::Wpa3SaeGcmp256).then(of)
     }
 }
 
