@@ -182,6 +182,27 @@ fn a_capture_of_a_wireless_lan_gives_the_runs_own_counts_but_for_the_two_probes(
     });
 }
 
+/// With the keys that the run wrote beside it, every encrypted frame of its capture can be read: WEP, CCMP, and with RRKM the frames of
+/// the first epoch.
+#[test]
+fn a_capture_of_a_wireless_lan_is_decrypted_with_the_keys_of_the_run() {
+    let scratch = Scratch::new("wlan-keys");
+    let out = scratch.path("run");
+    let run = json(&format!("run wlan --samples 2 --pcap --out {out} --json"));
+    let mut opened = 0;
+    for index in 0..run["rows"].as_array().unwrap().len() {
+        let capture = format!("{out}/capture/{index:03}");
+        let document = json(&format!("decode {capture}.pcapng --keys {capture}.keys --json"));
+        let sealed = document["conversations"].as_array().unwrap().iter().map(|it| &it["sealed"]);
+        for sealed in sealed.filter(|sealed| sealed.is_object()) {
+            assert_eq!(sealed["open"], sealed["frames"], "{}", run["rows"][index]["method"]);
+            opened += sealed["open"].as_u64().unwrap();
+        }
+    }
+    // An echo and its reply in each protected network, and a protected farewell where management frames are.
+    assert!(opened > 80, "{opened} frames");
+}
+
 #[test]
 fn what_measure_keeps_can_be_reported_again() {
     let scratch = Scratch::new("kept");

@@ -59,7 +59,7 @@ impl fmt::Display for Algorithms {
     }
 }
 
-/// Keys of one SA or TLS session.
+/// Keys of one SA, TLS session or association.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Revealed {
     /// An IKE SA, first or rekeyed.
@@ -98,6 +98,13 @@ pub enum Revealed {
         algorithms: Algorithms,
         /// Its keys.
         keys: Sealing,
+    },
+    /// A key of a wireless LAN.
+    LanKey {
+        /// What it is, in the words of Wireshark's table `80211_keys`: `wpa-psk` is a PMK, `wep` a key of WEP.
+        kind: &'static str,
+        /// The key.
+        key: Key,
     },
     /// A secret of a TLS session, a line of an NSS key log.
     TlsSecret {

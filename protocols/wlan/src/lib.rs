@@ -16,6 +16,7 @@ pub mod frame;
 pub mod handshake;
 pub mod keys;
 pub mod names;
+mod reveal;
 pub mod rrkm;
 pub mod sae;
 pub mod shared_key;

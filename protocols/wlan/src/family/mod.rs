@@ -9,8 +9,8 @@ mod eap;
 mod eapol;
 mod management;
 
-use keytoll_engine::trace::{Message, Protocol};
-use keytoll_family::{Analyser, Family, KeyTable, OnAir, OnLan, Tables};
+use keytoll_engine::trace::{Message, Protocol, Revealed};
+use keytoll_family::{Analyser, Family, KeyLine, KeyTable, OnAir, OnLan, Tables};
 use keytoll_net::wire::{DecodeError, Problem, Reader};
 
 use crate::eapol::ETHER_TYPE;
@@ -36,6 +36,10 @@ impl Family for WlanFamily {
     fn key_tables(&self) -> &'static [KeyTable] {
         const TABLES: &[KeyTable] = &[KeyTable::new(air::keys::TABLE)];
         TABLES
+    }
+
+    fn key_line(&self, revealed: &Revealed) -> Option<KeyLine> {
+        air::keys::line(revealed)
     }
 
     fn message(&self, protocol: Protocol, bytes: &[u8]) -> Result<Message, DecodeError> {

@@ -16,6 +16,7 @@ use super::terms::{Generation, Master, Terms};
 use super::{FOUR_WAY, GROUP_KEY, GroupKey, Handshake, Output, PairwiseKey, Reason, Refused, Taken};
 use crate::eapol::{KeyData, KeyInformation as I, RsnKey, Signed};
 use crate::keys::{Nonce, Ptk};
+use crate::reveal::{self, reveal};
 use crate::transition::Agreed;
 
 /// How long a supplicant waits for the next message before it gives the association up. The standard leaves it open; Linux's
@@ -134,6 +135,9 @@ impl Supplicant {
             Wait::Nothing | Wait::Message1(_) => rng.bytes(),
         };
         let ptk = self.terms.ptk(&self.master, (frame.nonce, snonce), cx.crypto);
+        if let Master::Pmk { key, .. } = &self.master {
+            reveal(reveal::PMK, key, cx.trace);
+        }
         let answer = self.message_2(frame, snonce, &ptk, cx);
         let until = match &self.wait {
             Wait::Message3(wait) => wait.until,

@@ -10,6 +10,7 @@ use keytoll_engine::{Ctx, Output, Time};
 use super::joining::{Authenticated, Found};
 use super::{Config, Event, Failure};
 use crate::bss::{Air, Attempt, Credential, Security, discard};
+use crate::reveal::{self, reveal};
 use crate::rrkm::{self, Clock};
 use crate::shared_key;
 
@@ -160,6 +161,7 @@ impl AwaitingResult {
         let proved = match &self.exchange {
             Answering::SharedKey(wait) => wait.on_result(body).map(|()| Credential::None),
             Answering::Rrkm(wait) => wait.on_proof(body).map(|established| {
+                reveal(reveal::WEP, &established.parameters.key, cx.trace);
                 let clock = self.clock(config, &established.cell);
                 Credential::Chains(Box::new((established, clock)))
             }),

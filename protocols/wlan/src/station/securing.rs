@@ -19,6 +19,7 @@ use crate::frame::rsn::{Fte, Mde, Rsne};
 use crate::frame::{Element, ElementId, Elements, Management, ReasonCode};
 use crate::handshake::{self, Declared, Generation, Master, PairwiseKey, Pmksa, Reason, Terms, Transition};
 use crate::keys::{PmkR0, R0Holder, master_of_msk};
+use crate::reveal::{self, reveal};
 use crate::rrkm::MissedTooMany;
 use crate::sae::Pmkid;
 use crate::suite::{Akm, Cipher};
@@ -184,6 +185,7 @@ impl Secured {
                     let installed = self.link.keys.install_wep(Side::Supplicant, cipher, &key, rng);
                     installed.map_err(|_| Failure::NoKey)?;
                 }
+                reveal(reveal::WEP, &shared.key, cx.trace);
             }
             Security::Rsn(rsn) if !rsn.akm.has_eap() => {
                 config.pmk.clone().into_iter().for_each(|pmk| self.begin_handshake(config, (pmk, None), cx));
@@ -287,6 +289,7 @@ impl Station {
                     let State::Associated(secured) = &mut self.state else { return };
                     let Some(cipher) = secured.wep else { return };
                     let is_pairwise = key.unicast;
+                    reveal(reveal::WEP, &key.key, cx.trace);
                     if secured.link.keys.install_wep(Side::Supplicant, cipher, &key, &mut self.rng).is_err() {
                         self.give_up(Failure::NoKey, cx);
                     } else if is_pairwise {

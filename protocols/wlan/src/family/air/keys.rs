@@ -9,10 +9,12 @@
 //! ```
 
 use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 use keytoll_crypto_api::{Crypto, Secret};
-use keytoll_family::Tables;
-use keytoll_family::keys::unhex;
+use keytoll_engine::trace::Revealed;
+use keytoll_family::keys::{hex, unhex};
+use keytoll_family::{KeyLine, Tables};
 
 use crate::bss::Ssid;
 use crate::cipher::WepKey;
@@ -115,6 +117,15 @@ impl Keys {
         }
         psks
     }
+}
+
+/// How a key is written down. Both ends of an association tell the same one.
+pub(in super::super) fn line(revealed: &Revealed) -> Option<KeyLine> {
+    let Revealed::LanKey { kind, key } = revealed else { return None };
+    let mut hasher = DefaultHasher::new();
+    key[..].hash(&mut hasher);
+    let of = format!("802.11 {:016x}", hasher.finish());
+    Some(KeyLine { of, table: TABLE, line: Ok(format!("\"{kind}\",\"{}\"", hex(key))) })
 }
 
 impl Passphrase {
