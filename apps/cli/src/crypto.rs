@@ -93,13 +93,31 @@ fn calibrate(args: &CryptoArgs, path: &Path) -> Result<ExitCode, Report> {
 
 /// Paper 002's key exchanges for its study; `None` if interrupted.
 pub(crate) fn exchanges(mode: CryptoMode, count: u64, stop: &AtomicBool) -> Result<Option<Timings>, Report> {
-    let library = match mode {
-        CryptoMode::OpenSsl => library("openssl")?,
-        _ => Library::AwsLc,
-    };
+    let library = library_of(mode)?;
     let chosen = catalogue::exchanges(&Ask::default(), library);
-    let effort = Effort { operations: Some(count), ..Effort::default() };
-    Ok(watched(&chosen, library, effort, stop))
+    Ok(watched(&chosen, library, times(count), stop))
+}
+
+/// Paper 001's operations for its study; `None` if interrupted.
+pub(crate) fn rsa_rc4_sha1(
+    mode: CryptoMode,
+    count: u64,
+    stop: &AtomicBool,
+) -> Result<Option<Timings>, Report> {
+    let library = library_of(mode)?;
+    Ok(watched(&catalogue::rsa_rc4_sha1(RSA_RC4_SHA1_BYTES), library, times(count), stop))
+}
+
+fn times(count: u64) -> Effort {
+    Effort { operations: Some(count), ..Effort::default() }
+}
+
+/// The library of a run.
+fn library_of(mode: CryptoMode) -> Result<Library, Report> {
+    match mode {
+        CryptoMode::OpenSsl => library("openssl"),
+        _ => Ok(Library::AwsLc),
+    }
 }
 
 /// Measures everything; Ctrl-C ends it without results.

@@ -215,6 +215,51 @@ fn the_study_of_dex_aka_counts_what_follows_from_the_slides() {
     assert!(!runs.0.join("run/supplement.json").exists());
 }
 
+/// Paper 001's counts are what the engines do, with and without cryptography; EAP-TLS does more than it counts.
+#[test]
+fn the_study_of_rrkm_counts_operations_and_judges_every_claim() {
+    let runs = Runs::new("rrkm");
+    for crypto in ["null", "real"] {
+        let arguments = [
+            "study",
+            "rrkm",
+            "--crypto",
+            crypto,
+            "--samples",
+            "2",
+            "--force",
+            "--json",
+            "--out",
+            &runs.out(),
+        ];
+        let Output { status, stdout, stderr } = keytoll(&arguments);
+        assert!(status.success(), "{}", String::from_utf8_lossy(&stderr));
+        let account = schema::read("study", stdout);
+        let count = |method: &str, label: &str| {
+            cells(&account, &format!("Table 4-2: operations of an authentication, {method}"), label)
+        };
+        assert_eq!(count("IEEE 802.11", "WEP (RC4)"), [1.0; 4].map(Some));
+        assert_eq!(count("RRKM", "WEP (RC4)"), [2.0; 4].map(Some));
+        assert_eq!(count("RRKM", "hash"), [1.0; 4].map(Some));
+        assert_eq!(count("EAP-TLS", "RSA, public key"), [2.0, 1.0, 2.0, 2.0].map(Some));
+        assert_eq!(count("EAP-TLS", "RSA, private key"), [1.0, 1.0, 1.0, 0.0].map(Some));
+        let frames = ["IEEE 802.11", "RRKM"].map(|method| cells(&account, "Frames", method)[0]);
+        assert_eq!(frames, [Some(8.0); 2]);
+        let findings = account["findings"].as_array().unwrap();
+        let unjudged = findings.iter().filter(|finding| finding["verdict"] == "cannot_be_judged");
+        let unjudged = unjudged.map(|finding| finding["name"].as_str().unwrap()).collect::<Vec<_>>();
+        let computed = ["rrkm-takes-little-computation", "rsa-is-the-bottleneck-of-eap-tls"];
+        assert_eq!(unjudged, if crypto == "null" { &computed[..] } else { &[] });
+    }
+    let account = schema::read("study", runs.file("study.json"));
+    let supplement = schema::read("supplement", runs.file("supplement.json"));
+    assert_eq!(supplement["repetitions"][0]["processors"], "host");
+    assert_eq!(supplement["primitives"]["timings"].as_array().unwrap().len(), 4);
+    assert_eq!(cells(&account, "Table 4-1", "RSA decrypt (private)")[2], Some(159_950.0));
+    assert!(keytoll(&["report", &runs.out()]).status.success());
+    assert_eq!(schema::read("study", runs.file("study.json")), account, "the report is the same again");
+}
+
 /// With cryptography the run is repeated on other processors, and everything is judged.
 #[test]
 fn the_study_of_dex_aka_judges_every_claim() {

@@ -3,7 +3,6 @@
 //! No measurement is excluded: extremes and spread are those of everything that was measured.
 
 mod costs;
-mod rsa_rc4_sha1;
 
 use keytoll_trace::manifest::Machine;
 use keytoll_trace::primitive::{Timing, Timings};
@@ -15,10 +14,10 @@ use crate::stats::{Welford, interval95, median95};
 use crate::summary::Median;
 
 pub use crate::study::dh_groups::{EXCHANGES as DH_GROUPS_OPERATIONS, sheet as dh_groups};
-pub use costs::table as costs;
-pub use rsa_rc4_sha1::{
+pub use crate::study::rrkm::{
     BYTES as RSA_RC4_SHA1_BYTES, OPERATIONS as RSA_RC4_SHA1_OPERATIONS, sheet as rsa_rc4_sha1,
 };
+pub use costs::table as costs;
 
 /// The format of [`Primitives`].
 pub const FORMAT: u32 = 1;

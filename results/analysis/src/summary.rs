@@ -9,6 +9,7 @@
 
 mod file;
 mod moves;
+mod operations;
 mod traffic;
 
 use std::collections::BTreeMap;
@@ -28,6 +29,7 @@ use crate::metrics::{LinkCount, NodeTally, ProfileTally, TIMER_HZ, Tally};
 use crate::stats::{Distribution, interval95};
 pub use file::{ContentError, ReadError, parse, read, write};
 pub use moves::{MoveCpu, MovesSummary};
+pub use operations::OperationMean;
 pub use traffic::{Measure, Times, TrafficNodeSummary, TrafficPackets, TrafficSummary};
 
 /// The format of [`Summary`].
@@ -127,6 +129,9 @@ pub struct SummaryRow {
     /// Moves of the device to another address; absent if it stayed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub moves: Option<MovesSummary>,
+    /// The crypto operations of each node, means over all n; absent for other makers' programs, and in captures.
+    #[serde(default, skip_serializing_if = "operations::is_empty")]
+    pub operations: Named<Vec<OperationMean>>,
 }
 
 /// A distribution of delays in milliseconds.
@@ -386,6 +391,7 @@ pub fn summarise_row(row: &ManifestRow, tally: &Tally) -> SummaryRow {
         notes: notes(row, tally),
         traffic: tally.traffic.as_ref().map(traffic::traffic),
         moves: tally.moves.as_ref().map(moves::moves),
+        operations: operations::operations(tally),
     }
 }
 

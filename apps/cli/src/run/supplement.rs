@@ -35,6 +35,9 @@ pub(super) fn measure(
     if wants.exchanges > 0 && goes_on() {
         supplement.exchanges = crypto::exchanges(plan.crypto, wants.exchanges, stop)?;
     }
+    if wants.rsa_rc4_sha1 > 0 && goes_on() {
+        supplement.primitives = crypto::rsa_rc4_sha1(plan.crypto, wants.rsa_rc4_sha1, stop)?;
+    }
     for &processors in wants.processors {
         let clocks = processors.clocks_hz(&supplement.repetitions).filter(|_| goes_on());
         if let Some(clocks) = clocks {

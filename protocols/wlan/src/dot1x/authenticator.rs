@@ -15,7 +15,7 @@ use keytoll_engine::{Ctx, Deadline, Time};
 use super::eap::Header;
 use super::port::{AwaitingResponse, AwaitingServer, Due, Port, Retransmission, Session, Wait};
 use super::wep_keys::{KeySender, SessionKeys};
-use super::{Eap, Ended, Refused, WepKey};
+use super::{EAP, Eap, Ended, Refused, WepKey};
 use crate::MacAddr;
 use crate::eapol::pdu::VERSION_2004;
 use crate::eapol::{PacketType, Pdu};
@@ -212,6 +212,7 @@ impl Authenticator {
         };
         port.wait = awaiting_server(since, cx.now, &self.config);
         port.heard_at = cx.now;
+        cx.crypto.enter(EAP);
         Ok(vec![AuthenticatorOutput::Eap(station, packet.to_vec())])
     }
 

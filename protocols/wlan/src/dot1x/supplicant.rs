@@ -14,7 +14,7 @@ use keytoll_engine::{Ctx, Deadline, Time};
 
 use super::eap::{Code, Header};
 use super::wep_keys::{KeyReceiver, SessionKeys};
-use super::{Eap, Refused, WepKey};
+use super::{EAP, Eap, Refused, WepKey};
 use crate::eapol::pdu::VERSION_2004;
 use crate::eapol::{PacketType, Pdu};
 
@@ -151,6 +151,7 @@ impl Supplicant {
         }
         self.state = State::Authenticating { until: cx.now + self.config.auth_period };
         outputs.push(SupplicantOutput::Eap(packet.to_vec()));
+        cx.crypto.enter(EAP);
         Ok(outputs)
     }
 

@@ -17,6 +17,7 @@ mod finding;
 mod hip_dex_aka;
 mod ikev2_wireless;
 mod ipsec_overheads;
+pub(crate) mod rrkm;
 mod sheet;
 mod supplement;
 mod table;
@@ -36,7 +37,7 @@ use crate::summary::Summary;
 
 /// Every study, in the order of the list.
 pub const STUDIES: &[Study] =
-    &[ikev2_wireless::STUDY, ipsec_overheads::STUDY, dh_groups::STUDY, hip_dex_aka::STUDY];
+    &[ikev2_wireless::STUDY, ipsec_overheads::STUDY, dh_groups::STUDY, hip_dex_aka::STUDY, rrkm::STUDY];
 
 /// The format of [`Account`].
 pub const FORMAT: u32 = 1;

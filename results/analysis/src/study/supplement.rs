@@ -31,6 +31,9 @@ pub struct Supplement {
     /// Key exchanges with every group.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exchanges: Option<Timings>,
+    /// RSA, RC4 and SHA-1, as a paper timed them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub primitives: Option<Timings>,
     /// The run again, on other processors.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub repetitions: Vec<Repetition>,
@@ -49,7 +52,14 @@ pub struct Repetition {
 
 impl Default for Supplement {
     fn default() -> Self {
-        Self { format: FORMAT, profiles: Vec::new(), packets: None, exchanges: None, repetitions: Vec::new() }
+        Self {
+            format: FORMAT,
+            profiles: Vec::new(),
+            packets: None,
+            exchanges: None,
+            primitives: None,
+            repetitions: Vec::new(),
+        }
     }
 }
 
@@ -62,6 +72,8 @@ pub struct Wants {
     pub esp_suites: &'static [&'static str],
     /// The number of key exchanges with every group.
     pub exchanges: u64,
+    /// The number of operations with each of RSA, RC4 and SHA-1.
+    pub rsa_rc4_sha1: u64,
     /// The run again with these processors, one after the other.
     pub processors: &'static [Processors],
 }
@@ -136,11 +148,12 @@ impl Calibration {
 
 impl Wants {
     /// The run alone.
-    pub const NOTHING: Self = Self { profiles: false, esp_suites: &[], exchanges: 0, processors: &[] };
+    pub const NOTHING: Self =
+        Self { profiles: false, esp_suites: &[], exchanges: 0, rsa_rc4_sha1: 0, processors: &[] };
 
     /// Whether the run alone will do.
-    pub const fn is_nothing(self) -> bool {
-        !self.profiles && self.esp_suites.is_empty() && self.exchanges == 0 && self.processors.is_empty()
+    pub fn is_nothing(self) -> bool {
+        self == Self::NOTHING
     }
 }
 
