@@ -10,7 +10,7 @@ use super::{AccessPoint, Ended, Event};
 use crate::bss::{Chains, Credential, Security, discard, told_eapol, wep_key, with_llc};
 use crate::cipher::Side;
 use crate::dot1x::{AuthenticatorOutput, Eap};
-use crate::eapol::{PacketType, Pdu, pdu};
+use crate::eapol::pdu;
 use crate::frame::management::Farewell;
 use crate::frame::{Management, ReasonCode};
 use crate::handshake::{self, Handshake, Pmksa, Retransmission};
@@ -103,8 +103,7 @@ impl AccessPoint {
 
     pub(super) fn on_eapol(&mut self, station: MacAddr, bytes: &[u8], cx: &mut Ctx<'_>) {
         let Some(member) = self.members.get_mut(station) else { return };
-        let is_key = Pdu::read(bytes).is_ok_and(|pdu| pdu.packet_type == PacketType::KEY);
-        if let Some(handshake) = member.handshake.as_mut().filter(|_| is_key) {
+        if let Some(handshake) = member.handshake.as_mut().filter(|_| pdu::is_key(bytes)) {
             match handshake.on_pdu(bytes, &mut self.rng, cx) {
                 Ok(outputs) => self.on_handshake(station, outputs, cx),
                 Err(why) => discard(names::EAPOL, &why, cx),

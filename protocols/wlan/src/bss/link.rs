@@ -6,6 +6,7 @@ use keytoll_engine::{Ctx, Datagram};
 use super::security::is_robust;
 use super::{Air, Heard, NotTaken, Protection, discard, protected, told};
 use crate::MacAddr;
+use crate::eapol::pdu;
 use crate::frame::header::{Addresses, Header};
 use crate::frame::{Flags, Management, ManagementHeader};
 
@@ -79,11 +80,18 @@ impl Link {
             self.keys.open(is_to_group, header, &mut body, cx)?;
         }
         match Heard::read(body)?.ok_or(NotTaken::Unknown)? {
-            // 802.11-2020 §12.6.14: EAPOL alone passes before there are keys.
+            // 802.11-2020 §12.6.14: packets pass once there are keys, EAPOL before.
             Heard::Packet(_) if !self.is_member => Err(NotTaken::Unprotected),
             Heard::Packet(_) if self.keys.is_there() && !header.is_protected() => Err(NotTaken::Unprotected),
             // EAPOL to a group is nobody's.
             Heard::Eapol(_) if is_to_group => Err(NotTaken::Unknown),
+            // 802.11-2020 §12.6.14, §12.7.6.4: of what comes in the clear, only EAPOL-Key frames have a MIC, and message 3 may
+            // come again so.
+            Heard::Eapol(pdu)
+                if self.keys.is_of_handshake() && !header.is_protected() && !pdu::is_key(&pdu) =>
+            {
+                Err(NotTaken::Unprotected)
+            }
             heard => Ok(heard),
         }
     }

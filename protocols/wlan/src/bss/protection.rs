@@ -17,6 +17,8 @@ use crate::suite::Cipher;
 #[derive(Debug, Default)]
 pub(crate) struct Protection {
     pairwise: Option<Pairwise>,
+    /// Whether a handshake or a fast transition made the pairwise key.
+    is_of_handshake: bool,
     /// Keys of groups by their key ID: only a station receives under them.
     groups: BTreeMap<u8, Receiver>,
     /// The key of management frames to groups.
@@ -45,10 +47,16 @@ impl Protection {
         self.pairwise.is_some()
     }
 
+    /// Whether there is a pairwise key of a robust security network.
+    pub(crate) const fn is_of_handshake(&self) -> bool {
+        self.is_of_handshake
+    }
+
     /// Sends as `ours`, and receives, under a pairwise key from now on.
     pub(crate) fn install(&mut self, ours: Side, key: &PairwiseKey, rng: &mut Rng) -> Result<(), BadKey> {
         let PairwiseKey { cipher, tk, index } = key;
         self.pairwise = Some(pair((*cipher, tk, *index), ours, rng)?);
+        self.is_of_handshake = true;
         Ok(())
     }
 

@@ -80,6 +80,11 @@ impl<'a> Pdu<'a> {
     }
 }
 
+/// Whether these bytes are a PDU with keys, which has a MIC.
+pub(crate) fn is_key(bytes: &[u8]) -> bool {
+    Pdu::read(bytes).is_ok_and(|pdu| pdu.packet_type == PacketType::KEY)
+}
+
 /// Writes a header whose length [`with_length`] inserts.
 pub(super) fn write_header(w: &mut Writer, version: u8, packet_type: PacketType) {
     w.u8(version);

@@ -13,7 +13,7 @@ use crate::bss::{
 };
 use crate::cipher::Side;
 use crate::dot1x::{self, Eap, SupplicantConfig, SupplicantOutput};
-use crate::eapol::{PacketType, Pdu, pdu};
+use crate::eapol::pdu;
 use crate::frame::management::{Action, Farewell, SaQuery};
 use crate::frame::rsn::{Fte, Mde, Rsne};
 use crate::frame::{Element, ElementId, Elements, Management, ReasonCode};
@@ -250,8 +250,7 @@ impl Station {
 
     pub(super) fn on_eapol(&mut self, bytes: &[u8], cx: &mut Ctx<'_>) {
         let State::Associated(secured) = &mut self.state else { return };
-        let is_key = Pdu::read(bytes).is_ok_and(|pdu| pdu.packet_type == PacketType::KEY);
-        if is_key && secured.terms.is_some() {
+        if pdu::is_key(bytes) && secured.terms.is_some() {
             let Some(handshake) = &mut secured.handshake else {
                 return cx.discard(names::EAPOL, "4-way handshake without a PMK");
             };

@@ -7,6 +7,7 @@ use keytoll_engine::trace::Protocol;
 use keytoll_engine::{Addr, Datagram};
 use keytoll_wlan::access_point::{Config, Ended};
 use keytoll_wlan::bss::{BROADCAST, Protected, Rsn, Security};
+use keytoll_wlan::eapol::{PacketType, Pdu};
 use keytoll_wlan::frame::management::{Authentication, Farewell};
 use keytoll_wlan::frame::{
     AuthenticationAlgorithm, Frame, Header, Management, ManagementHeader, ReasonCode, StatusCode,
@@ -14,7 +15,7 @@ use keytoll_wlan::frame::{
 use keytoll_wlan::station::Failure;
 use keytoll_wlan::{Akm, MacAddr};
 
-use crate::cell::{AP, Cell, WPA2_PSK, packet, pmk, ssid};
+use crate::cell::{AP, Cell, WPA2_PSK, eap, packet, pmk, ssid};
 
 const SECOND: Duration = Duration::from_secs(1);
 const PROTECTED: Rsn = Rsn { akm: Akm::PskSha256, management: Protected::Always, ..WPA2_PSK };
@@ -135,6 +136,39 @@ fn replayed_frames_are_told_and_change_nothing() {
     cell.down(station, &packet(3));
     cell.up(station, &packet(4));
     assert_eq!(cell.packets.len(), 4);
+}
+
+/// A PDU of EAPOL in the clear, behind the headers of the first data frame that was sent from there.
+fn eapol(cell: &Cell, from: MacAddr, packet_type: PacketType, body: &[u8]) -> Datagram {
+    let is_data = |frame: &&Datagram| frame.from == Addr::Mac(from) && frame.bytes[0] == 8;
+    let mut frame = cell.frames.iter().find(is_data).unwrap().clone();
+    frame.bytes.truncate(24 + 8);
+    frame.bytes.extend(Pdu { version: 2, packet_type, body }.to_bytes());
+    frame
+}
+
+#[test]
+fn forged_eapol_in_the_clear_ends_no_member_with_keys() {
+    for management in [Protected::Never, Protected::Always] {
+        let (mut cell, station) = joined(Rsn { akm: Akm::Dot1xSha256, management, ..WPA2_PSK });
+        let before = cell.discards.0.len();
+        for (from, packet_type, body) in [
+            (station, PacketType::LOGOFF, Vec::new()),
+            (station, PacketType::START, Vec::new()),
+            (station, PacketType::EAP_PACKET, eap(2, 7)),
+            (AP, PacketType::EAP_PACKET, eap(1, 9)),
+            (AP, PacketType::EAP_PACKET, vec![4, 9, 0, 4]),
+        ] {
+            let frame = eapol(&cell, from, packet_type, &body);
+            cell.deliver(&frame);
+            cell.run(SECOND * 2);
+        }
+        assert_eq!(&cell.discards.0[before..], &["not protected as agreed"; 5]);
+        assert_eq!((cell.joined.len(), cell.ended.len(), cell.left.len()), (1, 0, 0));
+        cell.up(station, &packet(1));
+        cell.down(station, &packet(2));
+        assert_eq!(cell.packets, [(AP, packet(1)), (station, packet(2))]);
+    }
 }
 
 /// The same frame from another address, which stands at the third and fourth place of six octets.
