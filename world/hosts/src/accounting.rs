@@ -36,9 +36,13 @@ impl<C: Conversation> Ledger<C> {
         let user_name = granted.get(AttributeType::USER_NAME).map_or(claimed, <[u8]>::to_vec);
         let is_class = |kind| kind == AttributeType::CLASS;
         let class = granted.iter().filter(|attribute| is_class(attribute.kind())).collect();
-        let session =
-            Session { id: format!("{:016x}", conversation.number()), user_name, class, since: None };
-        self.sessions.insert(conversation, session);
+        // Who proves itself again goes on with its session.
+        let running = self.sessions.remove(&conversation);
+        let (id, since) = match running {
+            Some(running) if running.since.is_some() => (running.id, running.since),
+            _ => (format!("{:016x}", conversation.number()), None),
+        };
+        self.sessions.insert(conversation, Session { id, user_name, class, since });
     }
 
     /// The session is usable; returns its Start report, unless no AAA server granted it.
@@ -94,6 +98,16 @@ mod tests {
 
     fn at(seconds: u64) -> Time {
         Time::from_nanos(seconds * 1_000_000_000)
+    }
+
+    #[test]
+    fn who_proves_itself_again_goes_on_with_its_session() {
+        let mut ledger = accepted();
+        assert!(ledger.started(SA, at(1)).is_some());
+        ledger.accepted(SA, b"ue@lab".to_vec(), &Attributes::default());
+        let stop = ledger.stopped(SA, at(61)).expect("its start was reported");
+        let seconds = stop.attributes.get(AttributeType::ACCT_SESSION_TIME);
+        assert_eq!((stop.status, seconds), (AcctStatus::Stop, Some(&[0, 0, 0, 60][..])));
     }
 
     fn accepted() -> Ledger<SaId> {

@@ -174,9 +174,14 @@ impl<C: Conversation> Authenticator<C> {
         }
     }
 
-    /// Drops the conversation: its result is no longer needed.
+    /// Drops the conversation and ends the session: the peer has left, or is not in.
     pub fn forget(&mut self, id: C, cx: &mut Ctx<'_>) {
         self.closed(id, cx);
+        self.abandon(id, cx);
+    }
+
+    /// Drops the conversation alone: a peer that is in may prove itself again.
+    pub fn abandon(&mut self, id: C, cx: &mut Ctx<'_>) {
         if self.sessions.remove(&id).is_some() {
             self.radius.handle(Input::Command(Command::Abandon(ConversationId(id.number()))), cx);
         }

@@ -9,6 +9,7 @@
 //! ```
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use keytoll_crypto_api::{Crypto, Secret};
@@ -46,10 +47,16 @@ pub(super) struct Keys {
     stretched: BTreeMap<(usize, Ssid), Option<Secret>>,
 }
 
-#[derive(Debug)]
 struct Passphrase {
     text: String,
     network: Option<Ssid>,
+}
+
+/// Without the passphrase.
+impl fmt::Debug for Passphrase {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Passphrase").field("network", &self.network).finish_non_exhaustive()
+    }
 }
 
 impl Keys {

@@ -35,6 +35,8 @@ pub(super) struct Cell {
 struct Member {
     addresses: Vec<IpAddr>,
     heard: Time,
+    /// When its silence is looked at.
+    watched_at: Time,
 }
 
 impl Cell {
@@ -59,8 +61,10 @@ impl Cell {
 
     /// A station is a member.
     pub(super) fn joined(&mut self, station: MacAddr, now: Time) {
-        self.members.insert(station, Member { addresses: Vec::new(), heard: now });
-        self.watch.insert((now + SILENCE_MAX, station));
+        self.forget(station);
+        let watched_at = now + SILENCE_MAX;
+        self.members.insert(station, Member { addresses: Vec::new(), heard: now, watched_at });
+        self.watch.insert((watched_at, station));
     }
 
     /// A member has sent something.
@@ -72,11 +76,12 @@ impl Cell {
     pub(super) fn silent(&mut self, now: Time) -> Option<MacAddr> {
         while let Some(&(at, station)) = self.watch.first().filter(|(at, _)| *at <= now) {
             self.watch.remove(&(at, station));
-            let Some(member) = self.members.get(&station) else { continue };
-            if member.heard + SILENCE_MAX <= now {
+            let Some(member) = self.members.get_mut(&station) else { continue };
+            member.watched_at = member.heard + SILENCE_MAX;
+            if member.watched_at <= now {
                 return Some(station);
             }
-            self.watch.insert((member.heard + SILENCE_MAX, station));
+            self.watch.insert((member.watched_at, station));
         }
         None
     }
@@ -89,6 +94,7 @@ impl Cell {
     /// A station is a member no more; whether it was one.
     pub(super) fn forget(&mut self, station: MacAddr) -> bool {
         let Some(member) = self.members.remove(&station) else { return false };
+        self.watch.remove(&(member.watched_at, station));
         for address in member.addresses {
             self.owners.remove(&address);
         }
@@ -188,6 +194,9 @@ mod tests {
         assert_eq!((cell.silent(at(300)), cell.silent(at(300))), (Some(FIRST), None));
         cell.forget(FIRST);
         assert_eq!((cell.watches_at(), cell.silent(at(499))), (Some(at(500)), None));
+        (0..100).for_each(|second| cell.joined(FIRST, at(second)));
+        cell.forget(FIRST);
+        assert_eq!(cell.watch.len(), 1, "who comes and goes leaves nothing");
         cell.forget(SECOND);
         assert_eq!((cell.silent(at(500)), cell.watches_at()), (None, None));
     }

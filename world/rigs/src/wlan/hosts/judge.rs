@@ -82,7 +82,7 @@ impl Judge {
     pub(super) fn begin(&mut self, port: Port, cx: &mut Ctx<'_>) -> Option<Wanted<Port>> {
         match self {
             Self::Radius(authenticator) => {
-                authenticator.forget(port, cx);
+                authenticator.abandon(port, cx);
                 authenticator.begin(port, &[], Host::Mac(port.0), cx)
             }
             Self::Inside(inside) => inside.begin(port, cx),
