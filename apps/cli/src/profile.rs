@@ -64,7 +64,11 @@ fn plan(args: &ProfileArgs) -> Result<Plan, Report> {
         return Ok(plan);
     }
     let message = format!("`{}` has no node `{}`", args.method, args.node().name());
-    Err(Usage::hint(message, "`--node ue` and `--node gw` are always there").into())
+    Err(Usage::hint(
+        message,
+        "`--node ue` is always there, and `--node gw` or, of a wireless LAN, `--node ap`",
+    )
+    .into())
 }
 
 /// The same rows with and without cryptography.

@@ -548,6 +548,9 @@ fn row_plans() -> impl Strategy<Value = RowPlan> {
             let can_have =
                 |fault: &Fault| options.can_have(*fault, method) && !(signs_itself && is_of_list(*fault));
             options.fault = options.fault.filter(can_have);
+            if method.own::<wlan::Admission>().is_some() {
+                options.traffic.packet_bytes = options.traffic.packet_bytes.map(|bytes| bytes.min(1500));
+            }
             let Options { eap, fault, .. } = &options;
             if method.has_card() || eap.accounting || fault.is_some() {
                 options.wlan.eap_server = wlan::EapServer::Radius;

@@ -13,7 +13,10 @@ type Word = (&'static str, &'static str);
 const NODES: [Word; 5] = [
     ("ue", "the device (user equipment)"),
     ("gw", "the gateway"),
-    ("ap", "the access point of a wireless LAN"),
+    (
+        "ap",
+        "the access point of a wireless LAN: to it packets are 802.11 frames without FCS, an SA is an association",
+    ),
     ("aaa", "the AAA server behind gateway or access point"),
     ("hss", "the operator's server with the subscribers' keys"),
 ];

@@ -196,7 +196,7 @@ fn why_nothing_is_decrypted_is_one_sentence() {
         (
             "wep.pcapng",
             wrong(),
-            "decrypted 0 of 11 frames: no key of 80211_keys opens them, and their 4-way handshake is not in the capture",
+            "decrypted 0 of 11 frames: no key of 80211_keys opens them; of WPA, their 4-way handshake is not in the capture",
         ),
     ] {
         let Some(why) = why(file, keys) else { return };

@@ -70,7 +70,7 @@ const PRESETS: &[Preset] = &[
         jitter_us: 0,
         loss_ppm: 0,
         basis: Basis::Derived,
-        source: "frame by frame: IEEE 802.11-2020 §16.3.4, §10.3, 300 m; no collisions",
+        source: "frame by frame: IEEE 802.11-2020 §16.3.4, §10.3, 300 m; no collisions; loss is what is left after all retries",
         air: Some("802.11b"),
     },
     Preset {
@@ -80,7 +80,7 @@ const PRESETS: &[Preset] = &[
         jitter_us: 0,
         loss_ppm: 0,
         basis: Basis::Derived,
-        source: "frame by frame: IEEE 802.11-2020 §18.4.4, §10.3, 300 m; no collisions",
+        source: "frame by frame: IEEE 802.11-2020 §18.4.4, §10.3, 300 m; no collisions; loss is what is left after all retries",
         air: Some("802.11g"),
     },
     Preset {

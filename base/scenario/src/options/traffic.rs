@@ -255,7 +255,8 @@ pub(super) fn check(
         let message = format!("bulk traffic needs packets of at least {BULK_PACKET_BYTES_MIN} B");
         return Err(blame.spot.error(message, "`traffic_packet` with `traffic = \"bulk\"`"));
     }
-    let is_endless = |wanted: bool, rate: Option<u64>| wanted && rate.is_none();
+    // A radio channel has its own rate.
+    let is_endless = |wanted: bool, rate: Option<u64>| wanted && rate.is_none() && network.air.is_none();
     if is_endless(direction.is_up(), network.up.rate_bits_per_s)
         || is_endless(direction.is_down(), network.down.rate_bits_per_s)
     {

@@ -32,7 +32,7 @@ use keytoll_net::wire::DecodeError;
 use crate::MacAddr;
 
 /// What EAP computes, from a packet on: neither traffic, nor the keys that are made of its MSK.
-const EAP: Phase = Phase::new(30, "eap");
+pub const EAP: Phase = Phase::new(30, "eap");
 
 /// IEEE 802.1X-2020 table 11-1: the PAE group address, to which a supplicant on a wired LAN sends.
 pub const PAE_GROUP_ADDRESS: MacAddr = [0x01, 0x80, 0xc2, 0x00, 0x00, 0x03];

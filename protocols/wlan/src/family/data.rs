@@ -103,6 +103,6 @@ fn why_closed(conversation: &Conversation, has_table: bool) -> String {
     if passed(2) && (passed(1) || passed(3)) {
         format!("no key of {TABLE} is the one of their 4-way handshake")
     } else {
-        format!("no key of {TABLE} opens them, and their 4-way handshake is not in the capture")
+        format!("no key of {TABLE} opens them; of WPA, their 4-way handshake is not in the capture")
     }
 }

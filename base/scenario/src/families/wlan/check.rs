@@ -6,12 +6,27 @@ use crate::diagnostic::ScenarioError;
 use crate::options::settings::{Settings, value_of};
 use crate::tree::Item;
 
+/// The MTU of wireless LANs that are bridged to Ethernet, as all are.
+const PACKET_BYTES_MAX: u16 = 1500;
+
 /// Refuses settings of a row.
 pub(super) fn check(settings: &Settings, method: &'static Method, blame: &Item) -> Result<(), ScenarioError> {
+    check_traffic(settings, blame)?;
     match settings.options.wlan.eap_server {
         EapServer::Radius => Ok(()),
         EapServer::AccessPoint => check_inside(settings, method, blame),
     }
+}
+
+/// The laboratory's hosts send no IP fragments, and frames are never fragmented for it.
+fn check_traffic(settings: &Settings, blame: &Item) -> Result<(), ScenarioError> {
+    let traffic = &settings.options.traffic;
+    if traffic.kind.is_none() || traffic.packet_bytes.is_none_or(|bytes| bytes <= PACKET_BYTES_MAX) {
+        return Ok(());
+    }
+    let message = format!("a wireless LAN carries packets of at most {PACKET_BYTES_MAX} B");
+    let item = value_of(blame, "traffic_packet");
+    Err(item.spot.error(message, "this length").hint("`traffic_packet = \"path\"` for the longest ones"))
 }
 
 /// With the EAP server inside the access point there is no AAA server, and nobody asks an HSS.

@@ -12,6 +12,7 @@ use keytoll_engine::{Addr, Ctx, Deadline, Input};
 use keytoll_hosts::{AaaAccess, Authenticator, Carrier, Conversation, Eap, Wanted};
 use keytoll_net::Host;
 use keytoll_wlan::MacAddr;
+use keytoll_wlan::dot1x::EAP;
 
 use super::{address, session};
 
@@ -149,6 +150,7 @@ impl Judge {
 
 impl Inside {
     fn begin(&mut self, port: Port, cx: &mut Ctx<'_>) -> Option<Wanted<Port>> {
+        cx.crypto.enter(EAP);
         let mut server = Server::new(Arc::clone(&self.config));
         let output = server.begin(None, &mut self.rng, cx);
         self.servers.insert(port, server);
@@ -156,6 +158,7 @@ impl Inside {
     }
 
     fn answered(&mut self, port: Port, eap: &[u8], cx: &mut Ctx<'_>) -> Option<Wanted<Port>> {
+        cx.crypto.enter(EAP);
         let output = self.servers.get_mut(&port)?.step(eap, &mut self.rng, cx);
         self.settle(port, output, cx)
     }

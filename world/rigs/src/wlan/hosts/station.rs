@@ -11,6 +11,7 @@ use keytoll_hosts::event::{Failure, Naming, Reason};
 use keytoll_hosts::user_plane::{Out, Requester, UserPlane};
 use keytoll_hosts::{Eap, Event, Host, Order, Supplicant};
 use keytoll_wlan::MacAddr;
+use keytoll_wlan::dot1x::EAP;
 use keytoll_wlan::station::{self, Command, Event as WlanEvent};
 
 use super::association::Association;
@@ -127,6 +128,7 @@ impl Station {
 
     /// A station without an EAP peer refuses.
     fn on_eap(&mut self, packet: &[u8], cx: &mut Ctx<'_>) {
+        cx.crypto.enter(EAP);
         let answer = match &mut self.supplicant {
             Some(supplicant) => supplicant.step(packet, cx),
             None => Some(Eap::Failure { packet: Vec::new() }),
