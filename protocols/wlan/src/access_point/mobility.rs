@@ -27,8 +27,8 @@ pub(super) struct Mobility {
     pub(super) domain: Domain,
     /// Of stations that entered the domain here.
     roots: Expiring<PmkR0>,
-    /// Of stations that came from elsewhere, by the name of their PMK-R0.
-    keys: Expiring<(KeyName, PmkR1)>,
+    /// Of stations that came from elsewhere, for this access point alone.
+    keys: Expiring<(Pull, PmkR1)>,
     /// Of stations that are about to come.
     transits: Expiring<Transit>,
 }
@@ -92,10 +92,17 @@ impl Mobility {
         (pmk_r0, Transition { pmk_r1, mde: mde.to_bytes(), fte })
     }
 
-    /// The PMK-R1 of this name that is here.
-    fn key(&self, pull: &Pull, akm: Akm, crypto: &mut dyn Crypto) -> Option<PmkR1> {
-        if let Some((_, key)) = self.keys.get(pull.station).filter(|(name, _)| *name == pull.pmk_r0_name) {
-            return Some(key.clone());
+    /// The PMK-R1 that this access point itself needs, if it is here.
+    fn own_key(&self, pull: &Pull, akm: Akm, crypto: &mut dyn Crypto) -> Option<PmkR1> {
+        let pulled = self.keys.get(pull.station).filter(|(pulled, _)| pulled == pull);
+        pulled.map(|(_, key)| key.clone()).or_else(|| self.derive(pull, akm, crypto))
+    }
+
+    // 802.11-2020 §12.7.1.6.4: a PMK-R1 is for one R1KH, and none but the holder of the PMK-R0 derives it.
+    /// The PMK-R1 of a station that entered the domain here.
+    fn derive(&self, pull: &Pull, akm: Akm, crypto: &mut dyn Crypto) -> Option<PmkR1> {
+        if pull.r0kh_id != self.domain.r0kh_id {
+            return None;
         }
         let root = self.roots.get(pull.station).filter(|root| root.name == pull.pmk_r0_name)?;
         crypto.enter(transition::PHASE);
@@ -127,7 +134,7 @@ impl AccessPoint {
         let akm = self.config.security.rsn()?.akm;
         let mobility = self.mobility.as_mut()?;
         mobility.expire(cx.now);
-        mobility.key(pull, akm, cx.crypto).filter(|_| pull.r0kh_id == mobility.domain.r0kh_id)
+        mobility.derive(pull, akm, cx.crypto)
     }
 
     /// Takes the first frame of a fast transition.
@@ -157,7 +164,7 @@ impl AccessPoint {
             Some(Transit::Pulling(before)) if before.is_again(&asked) => return,
             _ => {}
         }
-        match mobility.key(&asked.pull, rsn.akm, cx.crypto) {
+        match mobility.own_key(&asked.pull, rsn.akm, cx.crypto) {
             Some(key) => self.answer_transition(asked, key, cx),
             None if asked.pull.r0kh_id == mobility.domain.r0kh_id => {
                 self.refuse_transition(station, StatusCode::INVALID_PMKID, cx);
@@ -181,7 +188,7 @@ impl AccessPoint {
             mobility.transits.remove(pull.station);
             return self.refuse_transition(pull.station, StatusCode::INVALID_PMKID, cx);
         };
-        mobility.keys.insert(pull.station, (pull.pmk_r0_name, key.clone()), cx.now);
+        mobility.keys.insert(pull.station, (pull.clone(), key.clone()), cx.now);
         self.answer_transition(asked, key, cx);
     }
 

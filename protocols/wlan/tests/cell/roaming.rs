@@ -10,8 +10,9 @@ use keytoll_wlan::access_point::{self, AccessPoint, Command, Ended, ToOthers};
 use keytoll_wlan::bss::{BROADCAST, Protected, Rsn, Security};
 use keytoll_wlan::dot1x::Eap;
 use keytoll_wlan::frame::rsn::Mde;
+use keytoll_wlan::keys::PmkR1;
 use keytoll_wlan::station::{self, Failure, Station};
-use keytoll_wlan::transition::Domain;
+use keytoll_wlan::transition::{Domain, Pull};
 use keytoll_wlan::{Akm, MacAddr};
 
 use crate::cell::{Discards, WPA2_PSK, access_point, eap, msk, packet, station};
@@ -34,6 +35,8 @@ struct Campus {
     ended: Vec<(MacAddr, Ended)>,
     told: Vec<Result<MacAddr, Failure>>,
     pulls: usize,
+    /// The last of them.
+    pulled: Option<Pull>,
     /// Whether access points speak to each other.
     is_wired: bool,
     frames: Vec<Datagram>,
@@ -66,6 +69,7 @@ impl Campus {
             ended: Vec::new(),
             told: Vec::new(),
             pulls: 0,
+            pulled: None,
             is_wired: true,
             frames: Vec::new(),
             on_air: VecDeque::new(),
@@ -148,12 +152,16 @@ impl Campus {
             ToOthers::Pull(pull) => {
                 self.pulls += 1;
                 let holder: MacAddr = pull.r0kh_id[..].try_into().unwrap();
-                let cx = &mut Ctx { now: self.now, crypto: &mut self.crypto, trace: &mut self.discards };
-                let holder = self.access_points.get_mut(&holder).filter(|_| self.is_wired);
-                let key = holder.and_then(|holder| holder.pmk_r1(&pull, cx));
+                let key = self.is_wired.then(|| self.pmk_r1(holder, &pull)).flatten();
+                self.pulled = Some(pull.clone());
                 self.ap_takes(at, Input::Command(Command::PmkR1(pull, key)));
             }
         }
+    }
+
+    fn pmk_r1(&mut self, holder: MacAddr, pull: &Pull) -> Option<PmkR1> {
+        let cx = &mut Ctx { now: self.now, crypto: &mut self.crypto, trace: &mut self.discards };
+        self.access_points.get_mut(&holder)?.pmk_r1(pull, cx)
     }
 
     fn on_event(&mut self, at: MacAddr, event: access_point::Event) {
@@ -343,6 +351,22 @@ fn a_station_with_another_key_is_refused() {
     campus.run(SECOND * 20);
     assert_eq!((campus.members(), campus.told.len()), ([0, 0], 2), "{:?}", campus.told);
     assert!(matches!(campus.told[1], Err(Failure::Ended(15))), "{:?}", campus.told);
+}
+
+#[test]
+fn an_access_point_gives_no_other_the_key_that_it_was_given_itself() {
+    let mut campus = Campus::joined(FT_PSK);
+    campus.roam(B);
+    let pull = campus.pulled.take().unwrap();
+    // B under its own name and another's, and for itself and another.
+    for r0kh_id in [A, B] {
+        for r1kh_id in [A, B] {
+            let pull = Pull { r0kh_id: r0kh_id.to_vec(), r1kh_id, ..pull.clone() };
+            assert!(campus.pmk_r1(B, &pull).is_none(), "{r0kh_id:?} {r1kh_id:?}");
+        }
+    }
+    assert!(campus.pmk_r1(A, &pull).is_some());
+    assert!(campus.pmk_r1(A, &Pull { r0kh_id: B.to_vec(), ..pull }).is_none());
 }
 
 #[test]
