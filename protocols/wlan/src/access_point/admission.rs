@@ -98,6 +98,9 @@ impl AccessPoint {
             let outputs = bss::sae_heard(sae, station, request, cx);
             return self.on_sae(outputs, cx);
         }
+        if request.is_answer() {
+            return cx.discard(Protocol::MANAGEMENT, "an answer of another access point");
+        }
         let is_transition = request.algorithm == AuthenticationAlgorithm::FAST_BSS_TRANSITION;
         if is_transition && self.mobility.is_some() {
             return self.on_transition(station, request, cx);

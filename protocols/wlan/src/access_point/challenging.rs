@@ -12,7 +12,7 @@ use super::rounds::Rounds;
 use super::{AccessPoint, Config, Ended, Event};
 use crate::MacAddr;
 use crate::bss::{Credential, Security, discard};
-use crate::frame::management::{Authentication, subtype};
+use crate::frame::management::subtype;
 use crate::frame::{AuthenticationAlgorithm, Management};
 use crate::rrkm;
 use crate::shared_key::{self, Answered, Failure, refusal};
@@ -108,9 +108,12 @@ impl AccessPoint {
     }
 
     // 802.11-2020 §11.3.4.3: whoever asks in another way is told so by a status code.
+    /// Answers a frame that begins nothing, unless it is itself an answer.
     fn refuse(&mut self, station: MacAddr, body: &[u8], why: Failure, cx: &mut Ctx<'_>) {
         discard(Protocol::MANAGEMENT, &why, cx);
-        if let Ok(Management::Authentication(request)) = Management::read(subtype::AUTHENTICATION, body) {
+        if let Ok(Management::Authentication(request)) = Management::read(subtype::AUTHENTICATION, body)
+            && !request.is_answer()
+        {
             let sequence = request.sequence.saturating_add(1);
             let answer = refusal(request.algorithm, sequence, why);
             self.send_authentication(station, (sequence & !1, &answer), false, cx);
@@ -165,6 +168,6 @@ impl AccessPoint {
 /// Whether this is frame 1.
 fn is_request(body: &[u8], algorithm: AuthenticationAlgorithm) -> bool {
     let read = Management::read(subtype::AUTHENTICATION, body);
-    matches!(read, Ok(Management::Authentication(Authentication { sequence: 1, algorithm: asked, .. }))
-        if asked == algorithm)
+    matches!(read, Ok(Management::Authentication(request))
+        if request.sequence == 1 && request.algorithm == algorithm && !request.is_answer())
 }

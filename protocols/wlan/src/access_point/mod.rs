@@ -331,13 +331,21 @@ impl AccessPoint {
         }
     }
 
+    // 802.11-2020 §9.2.2: no group sends anything.
+    /// Whether a station may have this address.
+    fn is_sender(&self, address: MacAddr) -> bool {
+        address[0] & 1 == 0 && address != self.air.own
+    }
+
     fn on_management(&mut self, header: ManagementHeader, body: &[u8], cx: &mut Ctx<'_>) {
         cx.crypto.enter(ADMIT);
         self.forget_strangers(cx);
         let station = header.source;
-        // 802.11-2020 §9.2.2: no group sends anything.
-        if station[0] & 1 == 1 {
-            return cx.discard(Protocol::MANAGEMENT, "sent by a group");
+        if !self.is_sender(station) {
+            return cx.discard(Protocol::MANAGEMENT, "sent by a group or by ourselves");
+        }
+        if !self.air.is_for_access_point(&header) {
+            return cx.discard(Protocol::MANAGEMENT, "for another access point");
         }
         // Authentication frames are not among those that keys protect.
         if header.subtype == subtype::AUTHENTICATION && self.config.security.has_challenge() {

@@ -4,7 +4,7 @@ use keytoll_engine::trace::{Fact, Message, Protocol, Trace};
 use keytoll_engine::{Addr, Datagram};
 use keytoll_net::wire::{DecodeError, Reader, Writer};
 
-use super::{ETHER_TYPE_IPV4, ETHER_TYPE_IPV6};
+use super::{BROADCAST, ETHER_TYPE_IPV4, ETHER_TYPE_IPV6};
 use crate::cipher::Side;
 use crate::eapol::PacketType;
 use crate::frame::header::{Addresses, DataHeader, Header, ManagementHeader, SequenceControl};
@@ -37,6 +37,19 @@ impl Air {
         // 802.11-2020 §9.2.4.4.2: numbers count modulo 4096.
         self.number = (self.number + 1) % 4096;
         SequenceControl::numbered(self.number)
+    }
+
+    // 802.11-2020 §9.3.3.1: who asks all networks has the wildcard BSSID.
+    /// Whether a management frame is for us as an access point: a probe request may be for everybody.
+    pub(crate) fn is_for_access_point(&self, header: &ManagementHeader) -> bool {
+        let is_probe = header.subtype == subtype::PROBE_REQUEST;
+        let is_ours = |address: MacAddr| address == self.own || is_probe && address == BROADCAST;
+        is_ours(header.destination) && is_ours(header.bssid)
+    }
+
+    /// Whether a management frame is one of an access point, and for us as a station or for everybody.
+    pub(crate) fn is_for_station(&self, header: &ManagementHeader) -> bool {
+        header.source == header.bssid && [self.own, BROADCAST].contains(&header.destination)
     }
 
     /// The header of a management frame.

@@ -249,6 +249,9 @@ impl Station {
 
     fn on_management(&mut self, header: ManagementHeader, body: &[u8], cx: &mut Ctx<'_>) {
         cx.crypto.enter(JOIN);
+        if !self.air.is_for_station(&header) {
+            return cx.discard(Protocol::MANAGEMENT, "for another station, or of no access point");
+        }
         if self.waits_for_challenge() && header.subtype == subtype::AUTHENTICATION && self.is_ours(&header) {
             return self.on_challenged(body, cx);
         }

@@ -10,10 +10,10 @@ use keytoll_wlan::bss::{BROADCAST, Protected, Rsn, Security};
 use keytoll_wlan::eapol::{PacketType, Pdu};
 use keytoll_wlan::frame::management::{Authentication, Farewell};
 use keytoll_wlan::frame::{
-    AuthenticationAlgorithm, Frame, Header, Management, ManagementHeader, ReasonCode, StatusCode,
+    AuthenticationAlgorithm, Elements, Frame, Header, Management, ManagementHeader, ReasonCode, StatusCode,
 };
 use keytoll_wlan::station::Failure;
-use keytoll_wlan::{Akm, MacAddr};
+use keytoll_wlan::{Akm, Cipher, MacAddr, rrkm};
 
 use crate::cell::{AP, Cell, WPA2_PSK, eap, packet, pmk, ssid};
 
@@ -65,6 +65,71 @@ fn forged_farewells_end_an_association_only_where_nothing_protects_management() 
     cell.up(station, &packet(1));
     assert_eq!((cell.left.len(), cell.ended.len(), cell.packets.len()), (0, 0, 1));
     assert_eq!(cell.discards.0.len(), 3, "{:?}", cell.discards);
+}
+
+/// A frame whose addresses are a receiver's, a sender's and a network's, in this order.
+fn addressed([to, from, bssid]: [MacAddr; 3], body: &Management<'_>) -> Datagram {
+    let header = Header::Management(ManagementHeader::new(body.subtype(), to, from, bssid));
+    let bytes = Frame { header, body: &body.to_bytes() }.to_bytes();
+    Datagram { bytes, ..forged(from, AP, body) }
+}
+
+#[test]
+fn an_access_point_takes_only_what_is_for_it() {
+    let (mut cell, station) = joined(WPA2_PSK);
+    let (other, stranger) = ([2, 0, 0, 0, 0, 0xb], [2, 0, 0, 0, 9, 9]);
+    let before = cell.frames.len();
+    for addresses in [[other, station, AP], [AP, station, other], [BROADCAST, station, AP], [AP, AP, AP]] {
+        cell.deliver(&addressed(addresses, &authentication()));
+        cell.deliver(&addressed(addresses, &farewell()));
+    }
+    assert_eq!((cell.frames.len(), cell.ap.stranger_count(), &cell.ended[..]), (before, 0, &[][..]));
+    // Probe requests alone may be for everybody.
+    let probe = Management::ProbeRequest(Elements::default());
+    for (to, bssid, answers) in [(BROADCAST, BROADCAST, 1), (AP, BROADCAST, 2), (AP, AP, 3), (AP, other, 3)] {
+        cell.deliver(&addressed([to, stranger, bssid], &probe));
+        assert_eq!(cell.frames.len(), before + answers, "{to:?} {bssid:?}");
+    }
+}
+
+#[test]
+fn a_station_takes_only_what_is_for_it_and_of_its_network() {
+    let (mut cell, station) = joined(WPA2_PSK);
+    let other = [2, 0, 0, 0, 0, 0xb];
+    for addresses in [[other, AP, AP], [station, AP, other]] {
+        cell.deliver(&Datagram { to: Addr::Mac(station), ..addressed(addresses, &farewell()) });
+    }
+    assert_eq!((&cell.left[..], cell.discards.0.len()), (&[][..], 2), "{:?}", cell.discards);
+}
+
+#[test]
+fn an_answer_of_another_access_point_is_not_answered() {
+    use AuthenticationAlgorithm as Algorithm;
+    let other = [2, 0, 0, 0, 0, 0xb];
+    let wep = Cipher::Wep104;
+    for security in [Security::Rsn(WPA2_PSK), Security::SharedKey(wep), Security::Rrkm(wep)] {
+        let mut cell = Cell::new(security, 1, Real::default());
+        for algorithm in [
+            Algorithm::OPEN_SYSTEM,
+            Algorithm::SHARED_KEY,
+            Algorithm::FAST_BSS_TRANSITION,
+            rrkm::ALGORITHM,
+            Algorithm(99),
+        ] {
+            for (sequence, status) in [
+                (2, StatusCode::SUCCESS),
+                (2, StatusCode::UNSUPPORTED_AUTH_ALGORITHM),
+                (3, StatusCode::TRANSACTION_SEQUENCE_ERROR),
+                (1, StatusCode::REFUSED),
+                (u16::MAX - 1, StatusCode::SUCCESS),
+            ] {
+                let answer = Authentication { algorithm, sequence, status, rest: &[] };
+                cell.deliver(&forged(other, AP, &Management::Authentication(answer)));
+                assert!(cell.frames.is_empty(), "{security:?} {algorithm:?} {sequence} {status:?}");
+            }
+        }
+        assert_eq!(cell.ap.stranger_count(), 0);
+    }
 }
 
 #[test]

@@ -5,15 +5,18 @@ use std::time::Duration;
 
 use keytoll_crypto::Real;
 use keytoll_crypto_api::{Rng, Secret, Seed};
+use keytoll_engine::trace::Protocol;
 use keytoll_engine::{Addr, Ctx, Datagram, Deadline, Engine, Input, Output, Time};
 use keytoll_wlan::access_point::{self, AccessPoint, Command, Ended, ToOthers};
 use keytoll_wlan::bss::{BROADCAST, Protected, Rsn, Security};
 use keytoll_wlan::dot1x::Eap;
+use keytoll_wlan::frame::management::Authentication;
 use keytoll_wlan::frame::rsn::Mde;
+use keytoll_wlan::frame::{AuthenticationAlgorithm, Frame, Header, Management, ManagementHeader, StatusCode};
 use keytoll_wlan::keys::PmkR1;
 use keytoll_wlan::station::{self, Failure, Station};
 use keytoll_wlan::transition::{Domain, Pull};
-use keytoll_wlan::{Akm, MacAddr};
+use keytoll_wlan::{Akm, Cipher, MacAddr};
 
 use crate::cell::{Discards, WPA2_PSK, access_point, eap, msk, packet, station};
 
@@ -286,6 +289,31 @@ fn a_target_that_does_not_get_the_key_has_the_station_associate_anew() {
         assert_eq!(campus.roam(B), slow + 2, "{akm:?}: the fast one is refused first");
         campus.check_traffic(B);
         assert_eq!((campus.members(), campus.told.len()), ([0, 1], 2));
+    }
+}
+
+#[test]
+fn two_access_points_do_not_answer_each_others_refusals() {
+    for (security, algorithm) in [
+        (Security::Open, AuthenticationAlgorithm::SHARED_KEY),
+        (FT_PSK, AuthenticationAlgorithm::FAST_BSS_TRANSITION),
+        (Security::SharedKey(Cipher::Wep104), AuthenticationAlgorithm::OPEN_SYSTEM),
+        (security(Akm::Sae, Protected::Always), AuthenticationAlgorithm(99)),
+    ] {
+        let mut campus = Campus::new(security);
+        // Somebody has written A's address as the sender.
+        let asks = Authentication { algorithm, sequence: 1, status: StatusCode::SUCCESS, rest: &[] };
+        let body = Management::Authentication(asks);
+        let header = Header::Management(ManagementHeader::new(body.subtype(), B, A, B));
+        let bytes = Frame { header, body: &body.to_bytes() }.to_bytes();
+        let (from, to) = (Addr::Mac(A), Addr::Mac(B));
+        campus.deliver(&Datagram { protocol: Protocol::MANAGEMENT, from, to, bytes });
+        let refusal = campus.on_air.pop_front().unwrap();
+        // Even where the refusal names A's network, A does not go on.
+        let mut at_home = refusal.clone();
+        at_home.bytes[16..22].copy_from_slice(&A);
+        [refusal, at_home].iter().for_each(|frame| campus.deliver(frame));
+        assert_eq!(campus.on_air, [], "{security:?}");
     }
 }
 

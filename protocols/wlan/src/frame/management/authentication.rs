@@ -40,6 +40,14 @@ impl<'a> Authentication<'a> {
         w.bytes(self.rest);
     }
 
+    // 802.11-2020 table 9-41: a station sends odd numbers, in which only SAE has a status.
+    /// Whether an access point has sent it in answer to a station, so that nothing is to be answered. SAE's two messages are
+    /// the same in both directions: whoever speaks SAE does not ask here.
+    pub fn is_answer(&self) -> bool {
+        let has_status = self.status != StatusCode::SUCCESS && self.algorithm != AuthenticationAlgorithm::SAE;
+        self.sequence.is_multiple_of(2) || has_status
+    }
+
     /// Octets before `rest`.
     pub const FIXED_LEN: usize = 6;
 
