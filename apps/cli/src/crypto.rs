@@ -5,7 +5,9 @@ use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use keytoll_analysis::primitives::{self, Primitives, RSA_RC4_SHA1_BYTES, RSA_RC4_SHA1_OPERATIONS};
+use keytoll_analysis::primitives::{
+    self, Primitives, RRKM_HASHED_BYTES, RSA_RC4_SHA1_BYTES, RSA_RC4_SHA1_OPERATIONS,
+};
 use keytoll_analysis::study::Sheet;
 use keytoll_crypto::Exponents;
 use keytoll_primitives::{Ask, Effort, Library, Primitive, catalogue, measure};
@@ -98,14 +100,19 @@ pub(crate) fn exchanges(mode: CryptoMode, count: u64, stop: &AtomicBool) -> Resu
     Ok(watched(&chosen, library, times(count), stop))
 }
 
-/// Paper 001's operations for its study; `None` if interrupted.
+/// Paper 001's operations for its study, those that depend on it also with the length of what RRKM hashes; `None` if interrupted.
 pub(crate) fn rsa_rc4_sha1(
     mode: CryptoMode,
     count: u64,
     stop: &AtomicBool,
 ) -> Result<Option<Timings>, Report> {
     let library = library_of(mode)?;
-    Ok(watched(&catalogue::rsa_rc4_sha1(RSA_RC4_SHA1_BYTES), library, times(count), stop))
+    let lengths = |primitive: Primitive| {
+        let short = primitive.sized.then_some(Primitive { bytes: RRKM_HASHED_BYTES, ..primitive });
+        short.into_iter().chain([primitive])
+    };
+    let chosen: Vec<_> = catalogue::rsa_rc4_sha1(RSA_RC4_SHA1_BYTES).into_iter().flat_map(lengths).collect();
+    Ok(watched(&chosen, library, times(count), stop))
 }
 
 fn times(count: u64) -> Effort {

@@ -243,21 +243,42 @@ fn the_study_of_rrkm_counts_operations_and_judges_every_claim() {
         assert_eq!(count("RRKM", "hash"), [1.0; 4].map(Some));
         assert_eq!(count("EAP-TLS", "RSA, public key"), [2.0, 1.0, 2.0, 2.0].map(Some));
         assert_eq!(count("EAP-TLS", "RSA, private key"), [1.0, 1.0, 1.0, 0.0].map(Some));
-        let frames = ["IEEE 802.11", "RRKM"].map(|method| cells(&account, "Frames", method)[0]);
+        new_keys_are_counted(&account);
+        let frames =
+            ["IEEE 802.11", "RRKM"].map(|method| cells(&account, "Frames of an authentication", method)[0]);
         assert_eq!(frames, [Some(8.0); 2]);
         let findings = account["findings"].as_array().unwrap();
         let unjudged = findings.iter().filter(|finding| finding["verdict"] == "cannot_be_judged");
         let unjudged = unjudged.map(|finding| finding["name"].as_str().unwrap()).collect::<Vec<_>>();
-        let computed = ["rrkm-takes-little-computation", "rsa-is-the-bottleneck-of-eap-tls"];
+        let computed = [
+            "rrkm-takes-little-computation",
+            "rsa-is-the-bottleneck-of-eap-tls",
+            "a-day-of-hashes-takes-less-than-a-second",
+        ];
         assert_eq!(unjudged, if crypto == "null" { &computed[..] } else { &[] });
     }
     let account = schema::read("study", runs.file("study.json"));
     let supplement = schema::read("supplement", runs.file("supplement.json"));
     assert_eq!(supplement["repetitions"][0]["processors"], "host");
-    assert_eq!(supplement["primitives"]["timings"].as_array().unwrap().len(), 4);
+    assert_eq!(supplement["primitives"]["timings"].as_array().unwrap().len(), 6);
     assert_eq!(cells(&account, "Table 4-1", "RSA decrypt (private)")[2], Some(159_950.0));
     assert!(keytoll(&["report", &runs.out()]).status.success());
     assert_eq!(schema::read("study", runs.file("study.json")), account, "the report is the same again");
+}
+
+/// Two samples are 30 periods of the paper's day, in which an access point hashes once for each of its hundred stations.
+fn new_keys_are_counted(account: &Value) {
+    let rekey = |method: &str, label: &str| {
+        cells(account, &format!("Table 4-2, Re-key: operations for each station and period, {method}"), label)
+    };
+    assert_eq!(rekey("RRKM", "hash"), [1.0; 4].map(Some));
+    assert_eq!(rekey("EAP-TLS", "HMAC, PRF"), [1.0; 4].map(Some));
+    assert_eq!(rekey("EAP-TLS", "WEP (RC4)"), [2.0, 1.0, 2.0, 1.0].map(Some));
+    let hashes = cells(account, "Hashes of an access point", "30 periods");
+    assert_eq!(hashes, [3000.0, 144_000.0, 144_000.0].map(Some));
+    let day = |label: &str| cells(account, "Frames of 100 stations with RRKM", label)[0];
+    assert_eq!(["data, sent", "data, arrived"].map(day), [Some(100.0 * 30.0 * 60.0); 2]);
+    assert_eq!(["lost on the air", "discarded", "EAPOL"].map(day), [Some(0.0); 3]);
 }
 
 /// With cryptography the run is repeated on other processors, and everything is judged.

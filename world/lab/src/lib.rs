@@ -8,6 +8,7 @@
 //! A row stays on one thread from its first allocation to its last fact, so that its heap and CPU time can be attributed.
 
 pub mod capture;
+mod cell;
 mod costs;
 pub mod directory;
 mod gauge;
@@ -26,6 +27,7 @@ mod steps;
 mod traffic;
 
 pub use capture::{Captures, Seized, Taken};
+pub use cell::{CellPlan, CellRun, Counted, Frames, cell};
 pub use costs::CostsError;
 pub use directory::{Directory, PlaceError, Published, manifest};
 pub use keeper::{Discard, Keeper, Memory};

@@ -12,7 +12,7 @@ mod knock;
 pub mod node;
 mod provider;
 mod sites;
-mod wlan;
+pub mod wlan;
 
 use std::collections::BTreeSet;
 

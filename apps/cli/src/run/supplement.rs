@@ -1,10 +1,15 @@
 //! The measurements of a study besides its run.
 
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
-use keytoll_analysis::study::{Processors, Repetition, Supplement, Wants};
-use keytoll_scenario::plan::{CpuProfile, Plan};
+use keytoll_analysis::primitives;
+use keytoll_analysis::study::{Cell, CellWant, OperationSum, Processors, Repetition, Supplement, Wants};
+use keytoll_lab::CellPlan;
+use keytoll_scenario::families::wlan::EapServer;
+use keytoll_scenario::plan::{CpuProfile, Plan, RowPlan};
 use keytoll_trace::Node;
+use keytoll_trace::primitive::Timings;
 use miette::Report;
 
 use super::{streaming, told};
@@ -38,6 +43,9 @@ pub(super) fn measure(
     if wants.rsa_rc4_sha1 > 0 && goes_on() {
         supplement.primitives = crypto::rsa_rc4_sha1(plan.crypto, wants.rsa_rc4_sha1, stop)?;
     }
+    for &want in wants.cells {
+        supplement.cells.extend(cell(want, plan, supplement.primitives.as_ref(), stop));
+    }
     for &processors in wants.processors {
         let clocks = processors.clocks_hz(&supplement.repetitions).filter(|_| goes_on());
         if let Some(clocks) = clocks {
@@ -65,4 +73,46 @@ fn repetition(
     let summary = streaming::summary(&plan, threads, &|| progress.tick(), stop).map_err(told)?;
     let clocks_hz = clocks_hz.iter().map(|&(node, hz)| (node.name().to_owned(), hz)).collect();
     Ok(Repetition { processors: processors.name().to_owned(), clocks_hz, summary })
+}
+
+/// A cell of a row of the plan; `None` if the plan has no such row, or one with an AAA server, or the cell was
+/// interrupted at once. What operations cost is
+/// that of the measured primitives.
+fn cell(want: CellWant, plan: &Plan, timings: Option<&Timings>, stop: &AtomicBool) -> Option<Cell> {
+    let has_server =
+        |row: &&RowPlan| row.method.eap().is_some() && row.options.wlan.eap_server == EapServer::Radius;
+    let row = plan.rows.iter().find(|row| row.method.name == want.method).filter(|row| !has_server(row))?;
+    let periods = want.periods(plan.samples);
+    let planned =
+        CellPlan { stations: want.stations, periods, period: Duration::from_secs(want.period_s.into()) };
+    let costs = timings.filter(|_| want.method == "rrkm").map(primitives::costs);
+    let progress =
+        Progress::begin(Counted { length: periods.into(), of: "periods of a cell", switch: "--samples" });
+    let run = keytoll_lab::cell((plan, row), planned, costs.as_ref(), &|| progress.tick(), stop);
+    (run.periods > 0).then(|| Cell {
+        method: want.method.to_owned(),
+        station_count: run.joined.into(),
+        period_s: want.period_s.into(),
+        period_count: run.periods.into(),
+        data_frames: run.frames.data,
+        arrived_packets: run.frames.arrived,
+        eapol_frames: run.frames.eapol,
+        management_frames: run.frames.management,
+        lost_frames: run.frames.lost,
+        discards: run.frames.discarded,
+        access_point: sums(run.access_point),
+        all_stations: sums(run.stations),
+        simulated_in_s: run.simulated_in.as_secs_f64(),
+    })
+}
+
+fn sums(counted: Vec<keytoll_lab::Counted>) -> Vec<OperationSum> {
+    let sum = |counted: keytoll_lab::Counted| OperationSum {
+        phase: counted.phase.to_owned(),
+        operation: counted.operation.to_owned(),
+        algorithm: counted.algorithm,
+        count: counted.count,
+        ns: counted.ns,
+    };
+    counted.into_iter().map(sum).collect()
 }

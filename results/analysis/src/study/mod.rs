@@ -10,6 +10,7 @@
 //! cryptography, packets through a tunnel, the run again on other processors. A study is a folder here, its scenario in `scenarios/studies/`, and a line in [`STUDIES`].
 //! Published numbers are data in that folder, each with its source, and never appear as measured ones.
 
+mod cell;
 pub(crate) mod dh_groups;
 mod doubtful;
 mod figure;
@@ -25,6 +26,7 @@ mod table;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use cell::{Cell, CellWant, OperationSum};
 pub use figure::{Basis, Bound, Figure};
 pub use finding::{Evidence, Finding, Verdict};
 pub use sheet::Sheet;

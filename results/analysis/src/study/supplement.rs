@@ -7,6 +7,7 @@ use keytoll_trace::primitive::Timings;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::{Cell, CellWant};
 use crate::Named;
 use crate::profile::{Packets, Profile};
 use crate::stats::median95;
@@ -34,6 +35,9 @@ pub struct Supplement {
     /// RSA, RC4 and SHA-1, as a paper timed them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub primitives: Option<Timings>,
+    /// Many stations at one access point.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cells: Vec<Cell>,
     /// The run again, on other processors.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub repetitions: Vec<Repetition>,
@@ -58,6 +62,7 @@ impl Default for Supplement {
             packets: None,
             exchanges: None,
             primitives: None,
+            cells: Vec::new(),
             repetitions: Vec::new(),
         }
     }
@@ -74,6 +79,8 @@ pub struct Wants {
     pub exchanges: u64,
     /// The number of operations with each of RSA, RC4 and SHA-1.
     pub rsa_rc4_sha1: u64,
+    /// Many stations at one access point: simulated, and counted.
+    pub cells: &'static [CellWant],
     /// The run again with these processors, one after the other.
     pub processors: &'static [Processors],
 }
@@ -149,7 +156,7 @@ impl Calibration {
 impl Wants {
     /// The run alone.
     pub const NOTHING: Self =
-        Self { profiles: false, esp_suites: &[], exchanges: 0, rsa_rc4_sha1: 0, processors: &[] };
+        Self { profiles: false, esp_suites: &[], exchanges: 0, rsa_rc4_sha1: 0, cells: &[], processors: &[] };
 
     /// Whether the run alone will do.
     pub fn is_nothing(self) -> bool {

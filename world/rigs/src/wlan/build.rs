@@ -9,7 +9,7 @@ use keytoll_scenario::plan::RowPlan;
 use keytoll_wlan::bss::{Protected, Rsn, Security, Ssid};
 use keytoll_wlan::cipher::WepKey;
 use keytoll_wlan::suite::{Akm, Cipher};
-use keytoll_wlan::{access_point, rrkm, shared_key, station};
+use keytoll_wlan::{MacAddr, access_point, rrkm, shared_key, station};
 
 use super::hosts::{AccessPoint, AccessPointConfig, Judge, Station, StationConfig};
 use super::keys::Keys;
@@ -30,7 +30,7 @@ pub(super) fn station(
     ends: Option<&Ends>,
     seed: &Seed,
 ) -> Station {
-    let mut wlan = station::Config::new(sites::STATION, ssid(), security(row), keys.pmk.clone());
+    let mut wlan = station::Config::new(sites.station, ssid(), security(row), keys.pmk.clone());
     wlan.password.clone_from(&keys.password);
     wlan.shared_key = shared_key(row, keys);
     let rrkm = row.options.wlan.rrkm;
@@ -50,17 +50,17 @@ pub(super) fn station(
     Station::new(config, seed, "ue")
 }
 
-/// The access point of a row.
+/// The access point of a row. What it shares with all stations comes first, then what with each.
 pub(super) fn access_point(
     (row, sites): (&RowPlan, &Sites),
-    keys: &Keys,
+    (keys, stations): (&Keys, &[(MacAddr, Keys)]),
     ends: Option<&Ends>,
     seed: &Seed,
 ) -> AccessPoint {
     let mut wlan = access_point::Config::new(sites::ACCESS_POINT, ssid(), security(row), keys.pmk.clone());
     wlan.password.clone_from(&keys.password);
     wlan.shared_key = shared_key(row, keys);
-    wlan.rrkm = keys.wep.as_ref().filter(|_| is_rrkm(row)).map(|key| rounds(row, key));
+    wlan.rrkm = is_rrkm(row).then(|| rounds(row, stations));
     let config = AccessPointConfig {
         wlan,
         address: sites.ap,
@@ -82,7 +82,7 @@ fn judge((row, sites): (&RowPlan, &Sites), ends: &Ends, seed: &Seed) -> Judge {
     }
 }
 
-fn is_rrkm(row: &RowPlan) -> bool {
+pub(super) fn is_rrkm(row: &RowPlan) -> bool {
     row.method.own::<Admission>() == Some(&Admission::Rrkm)
 }
 
@@ -92,12 +92,12 @@ fn shared_key(row: &RowPlan, keys: &Keys) -> Option<shared_key::Config> {
     Some(shared_key::Config { key: key.clone(), key_id: 0 })
 }
 
-/// What the access point knows of RRKM: the key of the one station.
-fn rounds(row: &RowPlan, key: &WepKey) -> rrkm::AccessPointConfig {
+/// What the access point knows of RRKM: each station's key.
+fn rounds(row: &RowPlan, stations: &[(MacAddr, Keys)]) -> rrkm::AccessPointConfig {
     let rrkm = row.options.wlan.rrkm;
     let period_s = u16::try_from(rrkm.period.as_secs()).ok().and_then(NonZeroU16::new);
     rrkm::AccessPointConfig {
-        keys: [(sites::STATION, key.clone())].into(),
+        keys: stations.iter().filter_map(|(station, keys)| Some((*station, keys.wep.clone()?))).collect(),
         hash: hash(rrkm.hash),
         period_s: period_s.expect("the catalogue has periods of 1 to 65535 s"),
         first_epoch: 0,

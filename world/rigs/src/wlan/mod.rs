@@ -6,6 +6,7 @@
 //! ```
 
 mod build;
+mod crowd;
 mod hosts;
 mod keys;
 mod sites;
@@ -28,6 +29,7 @@ use keytoll_wlan::names::WLAN;
 use crate::back_end::{self, BackEnd};
 use crate::credentials::Credentials;
 use crate::{fault, provider};
+pub use crowd::{Crowd, Seat, crowd};
 use keys::Passphrase;
 use sites::Sites;
 
@@ -95,22 +97,26 @@ fn nodes(row: &RowPlan, sites: &Sites) -> Vec<NodeSpec> {
         access_point.datagrams.extend(back_end::client_sockets(row, &sites.back_end));
         behind.extend(back_end::nodes(row, &sites.back_end));
     }
-    [spec(Node::Ue, sites::STATION), access_point].into_iter().chain(behind).collect()
+    [spec(Node::Ue, sites.station), access_point].into_iter().chain(behind).collect()
 }
 
 /// What a topology puts between device and gateway lies behind the access point, which is where the device is.
 fn links(row: &RowPlan, sites: &Sites) -> Vec<LinkSpec> {
-    let ends = [(Node::Ue, sites::STATION), (Node::Ap, sites::ACCESS_POINT)];
-    let link = LinkConfig { is_lan: true, ..keytoll_rig::link(&row.network, Duration::ZERO) };
+    let ends = [(Node::Ue, sites.station), (Node::Ap, sites::ACCESS_POINT)];
     let access = LinkSpec {
         ends: ends.map(|(node, address)| End { node, host: keytoll_net::Host::Mac(address) }),
-        config: fault::access_link(row, link),
+        config: fault::access_link(row, air(row)),
         protocol: WLAN,
         prefix_bits: None,
     };
     let wires = row.topology.ue_gw() + row.topology.gw_aaa();
     let behind = has_back_end(row).then(|| back_end::links(row, (Node::Ap, wires), &sites.back_end));
     [access].into_iter().chain(behind.into_iter().flatten()).collect()
+}
+
+/// The link between a station and its access point.
+fn air(row: &RowPlan) -> LinkConfig {
+    LinkConfig { is_lan: true, ..keytoll_rig::link(&row.network, Duration::ZERO) }
 }
 
 /// The certificates of TLS in EAP for all rows of a plan.
@@ -151,7 +157,11 @@ impl Setup for Built {
         let [station, access_point] = &self.keys;
         match node {
             Node::Ue => Box::new(build::station(here, station, self.back_end.ends(), &self.seed)),
-            Node::Ap => Box::new(build::access_point(here, access_point, self.back_end.ends(), &self.seed)),
+            Node::Ap => {
+                let stations = [(self.sites.station, access_point.clone())];
+                let keys = (access_point, &stations[..]);
+                Box::new(build::access_point(here, keys, self.back_end.ends(), &self.seed))
+            }
             other => self.back_end.host(other, (&self.row, &self.sites.back_end), &self.seed),
         }
     }

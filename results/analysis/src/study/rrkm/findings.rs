@@ -1,7 +1,7 @@
 //! The claims of the paper, judged: by counts, by cycles and by delays.
 
 use super::measured::Measured;
-use super::{EAP_TLS, IEEE_802_11, Kind, Method, RRKM, Side, Speed, algorithms, published};
+use super::{EAP_TLS, IEEE_802_11, Kind, Method, RRKM, Side, Speed, algorithms, cells, published};
 use crate::study::doubtful::Doubtful;
 use crate::study::finding::Claim;
 use crate::study::{Evidence, Finding, Verdict};
@@ -18,7 +18,7 @@ pub(super) fn findings(measured: Measured<'_>) -> Vec<Finding> {
         rsa_is_the_bottleneck_of_eap_tls,
     ];
     let judged = claims.into_iter().map(|claim| claim(measured));
-    timed.into_iter().flatten().chain(judged).collect()
+    timed.into_iter().flatten().chain(judged).chain(cells::findings(measured.0.supplement)).collect()
 }
 
 /// Every operation of methods beside the printed one: whether they are as many, and how many there are.

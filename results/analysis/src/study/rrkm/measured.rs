@@ -47,7 +47,8 @@ impl<'a> Measured<'a> {
 
     /// How many operations of a kind an authentication has at a side.
     pub(super) fn count(self, method: Method, side: Side, kind: Kind) -> Option<f64> {
-        let of_kind = self.operations(method, side)?.filter(|operation| Kind::of(operation) == Some(kind));
+        let of_kind =
+            self.operations(method, side)?.filter(|operation| Kind::of(&operation.operation) == Some(kind));
         Some(of_kind.fold(0.0, |sum, operation| sum + operation.count))
     }
 
@@ -59,7 +60,8 @@ impl<'a> Measured<'a> {
             Some(wanted.map(|operation| operation.ns).sum::<f64>())
         };
         let all = ns(&|_| true).filter(|&all| all > 0.0)?;
-        let of_kinds = ns(&|operation| Kind::of(operation).is_some_and(|kind| kinds.contains(&kind)))?;
+        let of_kinds =
+            ns(&|operation| Kind::of(&operation.operation).is_some_and(|kind| kinds.contains(&kind)))?;
         Some(100.0 * of_kinds / all)
     }
 

@@ -3,6 +3,7 @@
 //! reconstructed.
 
 mod algorithms;
+mod cells;
 #[cfg(test)]
 mod example;
 mod findings;
@@ -14,8 +15,7 @@ mod tables;
 use keytoll_trace::primitive::Timings;
 
 use super::supplement::Processors;
-use super::{Sheet, Study, Wants};
-use crate::summary::OperationMean;
+use super::{CellWant, Sheet, Study, Wants};
 use measured::Measured;
 
 /// The study.
@@ -24,7 +24,12 @@ pub(super) const STUDY: Study = Study {
     title: "RRKM beside IEEE 802.11, EAP-TLS, WPA2 and WPA3: operations, delay, bytes and new keys",
     source: SOURCE,
     scenario: include_str!("../../../../../scenarios/studies/rrkm.toml"),
-    wants: Wants { rsa_rc4_sha1: OPERATIONS, processors: &[Processors::Host], ..Wants::NOTHING },
+    wants: Wants {
+        rsa_rc4_sha1: OPERATIONS,
+        cells: &CELLS,
+        processors: &[Processors::Host],
+        ..Wants::NOTHING
+    },
     tables: |material| tables::tables(Measured(material)),
     findings: |material| findings::findings(Measured(material)),
     notes: |material| notes::notes(Measured(material)),
@@ -46,6 +51,19 @@ pub fn sheet(timings: &Timings) -> Sheet {
     }
 }
 
+/// The paper's day of a hundred stations, which change their keys every minute; and the same for a few minutes with EAP-TLS, and with
+/// WPA2, where the access point gives the group a new key.
+const CELLS: [CellWant; 3] = [
+    CellWant { method: RRKM.method, periods: 1440, ..A_FEW_MINUTES },
+    CellWant { method: EAP_TLS.method, ..A_FEW_MINUTES },
+    CellWant { method: WPA2_PSK.method, ..A_FEW_MINUTES },
+];
+const A_FEW_MINUTES: CellWant =
+    CellWant { method: "", stations: 100, periods: 10, periods_per_sample: 15, period_s: 60 };
+
+/// What RRKM hashes with WEP-40, in bytes: key, number of the period, address.
+pub const HASHED_BYTES: usize = 5 + 4 + 6;
+
 /// Length of the input of Table 4-1, in bytes.
 pub const BYTES: usize = 114;
 /// How often its operations ran.
@@ -64,12 +82,14 @@ const IEEE_802_11: Method = Method { label: "IEEE 802.11", method: "wep-shared-k
 const RRKM: Method = Method { label: "RRKM", method: "rrkm" };
 const EAP_TLS: Method = Method { label: "EAP-TLS", method: "dot1x-eap-tls" };
 
+const WPA2_PSK: Method = Method { label: "WPA2-PSK", method: "wpa2-psk" };
+
 /// Every method: the paper's in its order, then those of today.
 const METHODS: [Method; 7] = [
     IEEE_802_11,
     RRKM,
     EAP_TLS,
-    Method { label: "WPA2-PSK", method: "wpa2-psk" },
+    WPA2_PSK,
     Method { label: "WPA3-SAE", method: "wpa3-sae" },
     Method { label: "WPA2-EAP-TLS", method: "wpa2-eap-tls" },
     Method { label: "WPA3-EAP-TLS", method: "wpa3-eap-tls" },
@@ -141,8 +161,8 @@ impl Kind {
     ];
 
     /// The kind of an operation; `None` for one that none of these methods has.
-    fn of(operation: &OperationMean) -> Option<Self> {
-        match &*operation.operation {
+    fn of(operation: &str) -> Option<Self> {
+        match operation {
             "stream" => Some(Self::Wep),
             "hash" | "compress" => Some(Self::Hash),
             "verify" | "rsa-encrypt" => Some(Self::RsaPublic),

@@ -1,15 +1,21 @@
 //! Notes for readers: where the counts differ and why, and what is reconstructed. A summary does not contain the options that ran: for
 //! these a note describes only the shipped scenario.
 
-use super::algorithms;
 use super::measured::Measured;
+use super::{algorithms, cells};
 
 /// All notes.
 pub(super) fn notes(measured: Measured<'_>) -> Vec<String> {
     let timed = measured.0.supplement.primitives.as_ref().map(algorithms::notes);
     let uncharged = measured.is_uncharged().then(|| UNCHARGED.to_owned());
     let told = NOTES.map(str::to_owned);
-    timed.into_iter().flatten().chain(uncharged).chain(told).collect()
+    timed
+        .into_iter()
+        .flatten()
+        .chain(uncharged)
+        .chain(told)
+        .chain(cells::notes(measured.0.supplement))
+        .collect()
 }
 
 const UNCHARGED: &str = "Computation took no time here: delays are those of the air alone, and operations were counted and not \

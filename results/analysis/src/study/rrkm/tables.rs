@@ -1,7 +1,7 @@
 //! The paper's tables, and the same for WPA2 and WPA3.
 
 use super::measured::Measured;
-use super::{Kind, METHODS, Method, Side, Speed, algorithms, published};
+use super::{Kind, METHODS, Method, Side, Speed, algorithms, cells, published};
 use crate::study::{Basis, Figure, Line, Table};
 
 /// All of them, in the order of the paper.
@@ -9,7 +9,7 @@ pub(super) fn tables(measured: Measured<'_>) -> Vec<Table> {
     let timed = measured.0.supplement.primitives.as_ref().map(algorithms::table);
     let counted = METHODS.map(|method| operations(measured, method));
     let costs = [delays(measured), cycles(measured), frames(measured), bytes(measured)];
-    let tables = timed.into_iter().chain(counted).chain(costs);
+    let tables = timed.into_iter().chain(counted).chain(cells::tables(measured.0.supplement)).chain(costs);
     tables.filter(|table| !table.lines.is_empty()).collect()
 }
 
@@ -69,7 +69,7 @@ fn bytes(measured: Measured<'_>) -> Table {
     of_methods(measured, "Bytes of an authentication, with all headers of 802.11", "bytes", &["bytes"], cells)
 }
 
-fn counted(value: f64) -> Figure {
+pub(super) fn counted(value: f64) -> Figure {
     Figure::of_run(Basis::Measured, value, None)
 }
 
@@ -86,7 +86,7 @@ fn of_methods(
     assembled(title, unit, columns, lines.filter(|line| line.cells.iter().any(Option::is_some)).collect())
 }
 
-fn assembled(title: &str, unit: &str, columns: &[&str], lines: Vec<Line>) -> Table {
+pub(super) fn assembled(title: &str, unit: &str, columns: &[&str], lines: Vec<Line>) -> Table {
     let columns = columns.iter().map(|&column| column.to_owned()).collect();
     Table { title: title.to_owned(), unit: unit.to_owned(), columns, lines }
 }
