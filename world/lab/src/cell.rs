@@ -13,7 +13,7 @@ use keytoll_engine::trace::{Fact, Fate, Node, Protocol};
 use keytoll_hosts::traffic::{Config, Kind};
 use keytoll_hosts::{Event, Host, Order};
 use keytoll_native::clock;
-use keytoll_rigs::wlan::{Crowd, Seat, crowd};
+use keytoll_rigs::{Crowd, Seat, crowd, lasting};
 use keytoll_scenario::plan::{CryptoMode, Plan, RowPlan};
 use keytoll_sim::{Meter, NodeConfig, NodeIndex, Recorder, Stimulus, World};
 use keytoll_trace::Record;
@@ -147,7 +147,7 @@ struct Built {
 
 impl Built {
     fn new((plan, row): (&Plan, &RowPlan), cell: CellPlan, costs: Option<&CostTable>) -> Self {
-        let row = followed(row, cell);
+        let row = lasting(row, cell.period, cell.period * cell.periods.saturating_add(3));
         let plan = Plan { crypto: CryptoMode::Null, rows: vec![row.clone()], ..plan.clone() };
         let seed = row_seed(&plan, &row);
         let Crowd { access_point, stations, link } = crowd(&plan, &row, cell.stations, &seed);
@@ -210,15 +210,6 @@ impl Built {
         self.stations.iter().for_each(|(station, _)| add(&mut sums[1], self.world.crypto(*station)));
         sums
     }
-}
-
-/// The row with these periods, whose stations stay.
-fn followed(row: &RowPlan, cell: CellPlan) -> RowPlan {
-    let mut row = row.clone();
-    let wlan = &mut row.options.wlan;
-    (wlan.rrkm.period, wlan.group_rekey) = (cell.period, Some(cell.period));
-    wlan.stays_idle = cell.period * cell.periods.saturating_add(3);
-    row
 }
 
 /// A datagram a second.

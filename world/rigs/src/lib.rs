@@ -12,7 +12,7 @@ mod knock;
 pub mod node;
 mod provider;
 mod sites;
-pub mod wlan;
+mod wlan;
 
 use std::collections::BTreeSet;
 
@@ -41,6 +41,7 @@ pub use keytoll_diameter::DIAMETER;
 pub use keytoll_ike::IKE;
 pub use keytoll_radius::RADIUS;
 pub use provider::provider;
+pub use wlan::{Crowd, Seat, crowd, has_no_servers, lasting};
 
 /// Every rig.
 pub static RIGS: &[&dyn Rig] = &[&IkeRig, &hip::HipRig, &wlan::WlanRig, &knock::KnockRig];

@@ -6,8 +6,7 @@ use std::time::Duration;
 use keytoll_analysis::primitives;
 use keytoll_analysis::study::{Cell, CellWant, OperationSum, Processors, Repetition, Supplement, Wants};
 use keytoll_lab::CellPlan;
-use keytoll_scenario::families::wlan::EapServer;
-use keytoll_scenario::plan::{CpuProfile, Plan, RowPlan};
+use keytoll_scenario::plan::{CpuProfile, Plan};
 use keytoll_trace::Node;
 use keytoll_trace::primitive::Timings;
 use miette::Report;
@@ -79,9 +78,8 @@ fn repetition(
 /// interrupted at once. What operations cost is
 /// that of the measured primitives.
 fn cell(want: CellWant, plan: &Plan, timings: Option<&Timings>, stop: &AtomicBool) -> Option<Cell> {
-    let has_server =
-        |row: &&RowPlan| row.method.eap().is_some() && row.options.wlan.eap_server == EapServer::Radius;
-    let row = plan.rows.iter().find(|row| row.method.name == want.method).filter(|row| !has_server(row))?;
+    let row = plan.rows.iter().find(|row| row.method.name == want.method);
+    let row = row.filter(|row| keytoll_rigs::has_no_servers(row))?;
     let periods = want.periods(plan.samples);
     let planned =
         CellPlan { stations: want.stations, periods, period: Duration::from_secs(want.period_s.into()) };

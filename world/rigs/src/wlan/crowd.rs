@@ -1,6 +1,7 @@
 //! Many stations at one access point, each with an address and a seed of its own, and with RRKM with a key of its own.
 
 use std::net::IpAddr;
+use std::time::Duration;
 
 use keytoll_crypto_api::Seed;
 use keytoll_hosts::Host;
@@ -34,6 +35,19 @@ pub struct Seat {
     pub address: MacAddr,
     /// Its IP address.
     pub ip: IpAddr,
+}
+
+/// Whether a row of stations and their access point has no servers behind it.
+pub fn has_no_servers(row: &RowPlan) -> bool {
+    !has_back_end(row)
+}
+
+/// The row with keys that change so often, and stations that stay so long without traffic.
+pub fn lasting(row: &RowPlan, period: Duration, stays: Duration) -> RowPlan {
+    let mut row = row.clone();
+    let options = &mut row.options.wlan;
+    (options.rrkm.period, options.group_rekey, options.stays_idle) = (period, Some(period), stays);
+    row
 }
 
 /// The access point of a row of this plan, and so many stations of that row.

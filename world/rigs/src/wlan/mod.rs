@@ -29,7 +29,7 @@ use keytoll_wlan::names::WLAN;
 use crate::back_end::{self, BackEnd};
 use crate::credentials::Credentials;
 use crate::{fault, provider};
-pub use crowd::{Crowd, Seat, crowd};
+pub use crowd::{Crowd, Seat, crowd, has_no_servers, lasting};
 use keys::Passphrase;
 use sites::Sites;
 
