@@ -5,7 +5,7 @@ use keytoll_engine::{Ctx, Datagram, Output, Time};
 
 use super::member::Member;
 use super::mobility::Mobility;
-use super::{AccessPoint, Authenticated, Ended, Event, ToOthers};
+use super::{AccessPoint, Authenticated, Ended, Event, MOVED, ToOthers};
 use crate::MacAddr;
 use crate::bss::{self, Credential, Link, elements, mde_of, rsne_of};
 use crate::frame::management::{
@@ -186,9 +186,6 @@ impl AccessPoint {
             self.authenticated.remove(station);
             self.make_room(cx);
             self.welcome(station, member, credential, cx);
-            if let Some(from) = request.current_ap {
-                self.tell_others(ToOthers::CameFrom(station, from));
-            }
         }
     }
 
@@ -235,6 +232,7 @@ impl AccessPoint {
             terms,
             handshake: None,
             root: None,
+            from: request.current_ap,
             timer: None,
             since: cx.now,
             query: None,
@@ -287,6 +285,21 @@ impl AccessPoint {
         let answer = Management::Action(Action::SaQuery(answer));
         let frame = member.link.manage(&answer, &mut self.air, cx);
         self.out.extend(frame.map(Output::Datagram));
+    }
+
+    /// The access point from which a new member came is told so. Before it has its keys, anybody may have named that one.
+    pub(super) fn tell_origin(&mut self, station: MacAddr) {
+        let Some(member) = self.members.get_mut(station) else { return };
+        if let Some(from) = member.from.take().filter(|from| *from != self.air.own) {
+            self.tell_others(ToOthers::CameFrom(station, from));
+        }
+    }
+
+    /// A station is a member elsewhere. Of one that is none here there is nothing to forget.
+    pub(super) fn forget(&mut self, station: MacAddr) {
+        if self.members.get(station).is_some() {
+            self.remove(station, MOVED);
+        }
     }
 
     /// A station is a member no more.

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use keytoll_engine::{Ctx, Datagram, Deadline, Time};
 
+use crate::MacAddr;
 use crate::bss::{Air, Link};
 use crate::frame::management::{Action, SaQuery};
 use crate::frame::{Elements, Management};
@@ -22,6 +23,8 @@ pub(super) struct Member {
     pub(super) handshake: Option<handshake::Authenticator>,
     /// The PMK-R0 with which it enters a mobility domain here, until it is a member.
     pub(super) root: Option<PmkR0>,
+    /// The access point that it says it comes from, which is told once it is a member.
+    pub(super) from: Option<MacAddr>,
     /// The time under which its handshake stands in the table of members.
     pub(super) timer: Option<Time>,
     /// When it associated.

@@ -313,13 +313,14 @@ impl AccessPoint {
             terms: Some(terms),
             handshake: Some(handshake),
             root: None,
+            from: Some(from),
             timer: None,
             since: cx.now,
             query: None,
         };
         self.members.insert(station, member);
         self.out.push_back(Output::Event(Event::Joined(station)));
-        self.tell_others(ToOthers::CameFrom(station, from));
+        self.tell_origin(station);
     }
 
     /// What the handshake of a station proves: a PMK, or in a mobility domain its PMK-R1.

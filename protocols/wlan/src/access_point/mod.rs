@@ -407,7 +407,7 @@ impl Engine for AccessPoint {
             Input::Datagram { to: Addr::Mac(_), bytes, .. } => self.on_frame(bytes, cx),
             Input::Command(Command::Eap(station, eap)) => self.on_eap(station, eap, cx),
             Input::Command(Command::Disconnect(station)) => self.disconnect(station, cx),
-            Input::Command(Command::Forget(station)) => self.remove(station, MOVED),
+            Input::Command(Command::Forget(station)) => self.forget(station),
             Input::Command(Command::PmkR1(pull, key)) => self.on_pulled(&pull, key, cx),
             Input::Command(Command::ChangeGroupKeys) => self.change_group_keys(cx),
             Input::Tick => self.tick(cx),

@@ -33,6 +33,7 @@ impl AccessPoint {
         self.members.insert(station, member);
         if is_member {
             self.out.push_back(Output::Event(Event::Joined(station)));
+            self.tell_origin(station);
         }
         match (&mut self.dot1x, credential) {
             (_, Credential::Pmk(pmk, name) | Credential::Cached(pmk, name)) => {
@@ -238,6 +239,7 @@ impl AccessPoint {
         if !std::mem::replace(&mut member.link.is_member, true) {
             self.members.settle(station);
             self.out.push_back(Output::Event(Event::Joined(station)));
+            self.tell_origin(station);
         }
     }
 

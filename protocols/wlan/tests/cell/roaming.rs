@@ -317,6 +317,43 @@ fn two_access_points_do_not_answer_each_others_refusals() {
     }
 }
 
+/// A stranger repeats open authentication and association request of a member at the other access point.
+#[test]
+fn who_has_no_keys_does_not_end_a_membership_elsewhere() {
+    for akm in [Akm::PskSha256, Akm::Dot1xSha256] {
+        let security = security(akm, Protected::Always);
+        let mut campus = Campus::joined(security);
+        let before = campus.frames.len();
+        campus.roam(B);
+        let of_station =
+            |frame: &&Datagram| [0xb0, 0x20].contains(&frame.bytes[0]) && frame.to == Addr::Mac(B);
+        let sent: Vec<Datagram> = campus.frames[before..].iter().filter(of_station).cloned().collect();
+        assert_eq!((sent.len(), campus.members()), (2, [0, 1]));
+
+        let mut campus = Campus::joined(security);
+        sent.iter().for_each(|frame| campus.deliver(frame));
+        campus.on_air.clear();
+        campus.run(SECOND / 10);
+        assert_eq!((campus.members(), &campus.ended[..]), ([1, 0], &[][..]), "{akm:?}");
+        campus.check_traffic(A);
+    }
+}
+
+#[test]
+fn who_names_its_new_access_point_as_the_one_before_stays() {
+    let mut campus = Campus::joined(Security::Open);
+    let before = campus.frames.len();
+    campus.roam(B);
+    let is_reassociation = |frame: &&Datagram| frame.bytes[0] == 0x20;
+    let mut again = campus.frames[before..].iter().find(is_reassociation).unwrap().clone();
+    let is_authentication = |frame: &&Datagram| frame.bytes[0] == 0xb0 && frame.to == Addr::Mac(B);
+    let authentication = campus.frames[before..].iter().find(is_authentication).unwrap().clone();
+    // Capabilities and listen interval come before the current access point's address.
+    again.bytes[28..34].copy_from_slice(&B);
+    [authentication, again].iter().for_each(|frame| campus.deliver(frame));
+    assert_eq!((campus.members(), campus.ended.last()), ([0, 1], Some(&(B, Ended::Anew))));
+}
+
 #[test]
 fn every_frame_of_a_transition_may_be_lost_once() {
     for lost in 0..FAST {
@@ -377,7 +414,8 @@ fn a_station_with_another_key_is_refused() {
     campus.is_wired = false;
     campus.roam(B);
     campus.run(SECOND * 20);
-    assert_eq!((campus.members(), campus.told.len()), ([0, 0], 2), "{:?}", campus.told);
+    // Where it has not proved a key, nobody tells A that it has come.
+    assert_eq!((campus.members(), campus.told.len()), ([1, 0], 2), "{:?}", campus.told);
     assert!(matches!(campus.told[1], Err(Failure::Ended(15))), "{:?}", campus.told);
 }
 
