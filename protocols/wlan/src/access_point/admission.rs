@@ -252,6 +252,7 @@ impl AccessPoint {
             None => {
                 let query = member.ask(self.rng.bytes(), &mut self.air, cx);
                 self.out.extend(query.map(Output::Datagram));
+                self.members.settle(station);
             }
         }
         Err(StatusCode::REFUSED_TEMPORARILY)
@@ -278,7 +279,8 @@ impl AccessPoint {
         let Some(member) = self.members.get_mut(station) else { return };
         if query.is_response {
             // The station still has its keys: whoever asked to associate was somebody else.
-            member.query = member.query.filter(|asked| asked.transaction != query.transaction);
+            member.query = member.query.filter(|asked| !asked.is_answered_by(query.transaction));
+            self.members.settle(station);
             return;
         }
         let answer = SaQuery { is_response: true, ..query.clone() };

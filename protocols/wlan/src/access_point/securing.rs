@@ -268,6 +268,8 @@ impl AccessPoint {
     pub(super) fn tick_securing(&mut self, cx: &mut Ctx<'_>) {
         for station in self.members.due(cx.now) {
             let Some(member) = self.members.get_mut(station) else { continue };
+            let query = member.ask_again(&mut self.air, cx);
+            self.out.extend(query.map(Output::Datagram));
             let outputs = member.handshake.as_mut().map(|handshake| handshake.tick(cx));
             self.on_handshake(station, outputs.unwrap_or_default(), cx);
         }

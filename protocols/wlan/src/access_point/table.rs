@@ -72,7 +72,7 @@ impl<T> Expiring<T> {
 #[derive(Debug, Default)]
 pub(super) struct Members {
     by_address: BTreeMap<MacAddr, Box<Member>>,
-    /// When the handshake of each wants something.
+    /// When the handshake or the query of each wants something.
     timers: BTreeSet<(Time, MacAddr)>,
     /// Those without keys, by the time at which they associated.
     keyless: BTreeSet<(Time, MacAddr)>,
@@ -148,7 +148,7 @@ impl Members {
         self.get(*station)?.deadline()
     }
 
-    /// Those whose handshake wants something by now.
+    /// Those whose handshake or query wants something by now.
     pub(super) fn due(&self, now: Time) -> Vec<MacAddr> {
         self.timers.iter().take_while(|(at, _)| *at <= now).map(|(_, station)| *station).collect()
     }

@@ -164,6 +164,35 @@ fn who_asks_to_associate_under_a_members_address_gets_it_only_if_the_member_has_
 }
 
 #[test]
+fn a_member_is_asked_again_and_the_question_lapses() {
+    let (mut cell, station) = joined(PROTECTED);
+    let sent = cell.frames.iter().filter(|frame| frame.from == Addr::Mac(station));
+    let again: Vec<Datagram> = sent.skip(1).take(2).cloned().collect();
+    // The first request is lost.
+    cell.deliver(&again[0]);
+    cell.settle();
+    cell.lose_nth = Some(cell.frames.len());
+    cell.deliver(&again[1]);
+    cell.run(SECOND * 3);
+    again.iter().for_each(|frame| cell.deliver(frame));
+    cell.run(SECOND * 3);
+    assert_eq!(cell.ended, []);
+
+    // It hears none of them, and is asked once more when somebody comes much later.
+    let asleep = cell.stations.remove(&station).unwrap();
+    let before = cell.frames.len();
+    again.iter().for_each(|frame| cell.deliver(frame));
+    cell.run(SECOND * 10);
+    // Two answers, and a request every 201 of 1000 time units.
+    assert_eq!(cell.frames.len() - before, 2 + 5);
+    cell.wake((station, asleep));
+    again.iter().for_each(|frame| cell.deliver(frame));
+    cell.run(SECOND * 3);
+    cell.up(station, &packet(1));
+    assert_eq!((cell.ended.len(), cell.packets.len()), (0, 1));
+}
+
+#[test]
 fn a_flood_of_authentications_is_bounded_and_a_station_still_gets_in() {
     let security = Security::Rsn(WPA2_PSK);
     let config = Config { strangers_max: 64, ..Config::new(AP, ssid(), security, pmk(1, security)) };
