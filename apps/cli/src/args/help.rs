@@ -118,14 +118,14 @@ Example:
 
 Reads a pcap or pcapng file and, with --keys, the key tables of a directory: ikev2_decryption_table, \
 ikev1_decryption_table, esp_sa, 80211_keys (keys of WEP, passphrases, PSKs, PMKs, MSKs and temporal keys of \
-802.11) and the RADIUS secret in preferences, as `keytoll run --pcap` and Wireshark write them. Links: Ethernet with and without VLAN tags, 802.11 with and without radiotap, \
-raw IP, loopback, Linux cooked; protocols: IKE, ESP, 802.11 (authentication and association), EAPOL, \
+802.11) and the RADIUS secret in preferences, as `keytoll run --pcap` and Wireshark write them. Links: \
+Ethernet with and without VLAN tags, 802.11 with and without radiotap, raw IP, loopback, Linux cooked; protocols: IKE, ESP, 802.11 (authentication and association), EAPOL, \
 RADIUS, Diameter over TCP and SCTP, EAP in IKE, EAPOL and RADIUS. With their key, or \
 with the master key of a 4-way handshake or fast transition that is in the capture, frames of 802.11 are \
 decrypted (WEP, TKIP, CCMP, GCMP; protected management frames, too), and what IP packets carry is decoded; each \
 conversation says how many were. \
-Writes no files. Prints each conversation as a ladder: one rail for each of UE, GW (in 802.11 the access \
-point, in EAPOL the authenticator), AAA and HSS, one arrow for each message with its time, bytes and packets, its \
+Writes no files. Prints each conversation as a ladder: one rail for each of UE, GW (in EAPOL the \
+authenticator) or AP, AAA and HSS, one arrow for each message with its time, bytes and packets, its \
 payloads, retransmissions and failures.
 Exit code: 0 done, also if authentications failed; 2 it is no capture, or there are no such keys; 3 it is \
 damaged or cut short, and the readable part was shown, or the environment prevents it.";

@@ -74,16 +74,15 @@ fn repetition(
     Ok(Repetition { processors: processors.name().to_owned(), clocks_hz, summary })
 }
 
-/// A cell of a row of the plan; `None` if the plan has no such row, or one with an AAA server, or the cell was
-/// interrupted at once. What operations cost is
-/// that of the measured primitives.
+/// A cell of a row of the plan; `None` if the plan has no such row, or one with an AAA server, or the cell was interrupted at once.
+/// Operations cost what the measured primitives do, where the study says so.
 fn cell(want: CellWant, plan: &Plan, timings: Option<&Timings>, stop: &AtomicBool) -> Option<Cell> {
     let row = plan.rows.iter().find(|row| row.method.name == want.method);
     let row = row.filter(|row| keytoll_rigs::has_no_servers(row))?;
     let periods = want.periods(plan.samples);
     let planned =
         CellPlan { stations: want.stations, periods, period: Duration::from_secs(want.period_s.into()) };
-    let costs = timings.filter(|_| want.method == "rrkm").map(primitives::costs);
+    let costs = timings.filter(|_| want.is_charged).map(primitives::costs);
     let progress =
         Progress::begin(Counted { length: periods.into(), of: "periods of a cell", switch: "--samples" });
     let run = keytoll_lab::cell((plan, row), planned, costs.as_ref(), &|| progress.tick(), stop);

@@ -16,6 +16,8 @@ pub struct CellWant {
     pub periods_per_sample: u32,
     /// From one change to the next, in seconds.
     pub period_s: u32,
+    /// Whether the primitives that the study measures are all that its operations need, so that these can be charged.
+    pub is_charged: bool,
 }
 
 impl CellWant {
@@ -77,8 +79,8 @@ mod tests {
 
     #[test]
     fn few_samples_are_few_periods() {
-        let (method, stations, period_s) = ("rrkm", 100, 60);
-        let want = CellWant { method, stations, periods: 1440, periods_per_sample: 15, period_s };
+        let (method, stations, period_s, is_charged) = ("rrkm", 100, 60, true);
+        let want = CellWant { method, stations, periods: 1440, periods_per_sample: 15, period_s, is_charged };
         assert_eq!([1, 2, 100].map(|samples| want.periods(samples)), [15, 30, 1440]);
     }
 }

@@ -54,12 +54,18 @@ pub fn sheet(timings: &Timings) -> Sheet {
 /// The paper's day of a hundred stations, which change their keys every minute; and the same for a few minutes with EAP-TLS, and with
 /// WPA2, where the access point gives the group a new key.
 const CELLS: [CellWant; 3] = [
-    CellWant { method: RRKM.method, periods: 1440, ..A_FEW_MINUTES },
+    CellWant { method: RRKM.method, periods: 1440, is_charged: true, ..A_FEW_MINUTES },
     CellWant { method: EAP_TLS.method, ..A_FEW_MINUTES },
     CellWant { method: WPA2_PSK.method, ..A_FEW_MINUTES },
 ];
-const A_FEW_MINUTES: CellWant =
-    CellWant { method: "", stations: 100, periods: 10, periods_per_sample: 15, period_s: 60 };
+const A_FEW_MINUTES: CellWant = CellWant {
+    method: "",
+    stations: 100,
+    periods: 10,
+    periods_per_sample: 15,
+    period_s: 60,
+    is_charged: false,
+};
 
 /// What RRKM hashes with WEP-40, in bytes: key, number of the period, address.
 pub const HASHED_BYTES: usize = 5 + 4 + 6;
