@@ -316,6 +316,10 @@ impl AccessPoint {
         if bssid != self.air.own || header.is_null() {
             return;
         }
+        // Whoever is not associated is told so: in everybody's name all would be.
+        if !self.is_sender(source) {
+            return cx.discard(Protocol::FRAMES, "sent by a group or by ourselves");
+        }
         let Some(member) = self.members.get_mut(source) else {
             // 802.11-2020 §11.3.5.8: a station that is not associated is told so.
             self.deauthenticate(source, ReasonCode::INVALID_CLASS3_FRAME, cx);

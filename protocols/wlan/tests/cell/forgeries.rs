@@ -132,6 +132,28 @@ fn an_answer_of_another_access_point_is_not_answered() {
     }
 }
 
+/// 802.11-2020 §11.3.5.8 has an access point tell who is not associated; nobody is told in everybody's name.
+#[test]
+fn data_in_everybodys_name_ends_no_association() {
+    let (mut cell, station) = joined(WPA2_PSK);
+    let stranger = [2, 0, 0, 0, 0, 0x77];
+    let data = |source: MacAddr| {
+        let bytes = [&[0x08, 0x01, 0, 0][..], &AP, &source, &AP, &[0; 2], &packet(1)].concat();
+        Datagram { protocol: Protocol::FRAMES, from: Addr::Mac(source), to: Addr::Mac(AP), bytes }
+    };
+    for source in [BROADCAST, [1, 0, 0x5e, 0, 0, 1], AP] {
+        let sent = cell.frames.len();
+        cell.deliver(&data(source));
+        assert_eq!(cell.frames.len(), sent, "{source:x?}");
+    }
+    assert_eq!(cell.left, []);
+    let sent = cell.frames.len();
+    cell.deliver(&data(stranger));
+    assert_eq!(cell.frames.len(), sent + 1, "a stranger is told");
+    cell.up(station, &packet(1));
+    assert_eq!(cell.packets.len(), 1);
+}
+
 #[test]
 fn a_flood_of_farewells_costs_no_member() {
     let (mut cell, station) = joined(PROTECTED);
