@@ -10,7 +10,8 @@
 //! the two medians; the table shows minimum, median and maximum over the rounds. An interruption spoils a turn, not a
 //! median.
 //!
-//! I1s of strangers (see `strangers`) and methods with EAP and TLS (see `eap`) follow.
+//! I1s of strangers (see `strangers`) and methods with EAP and TLS (see `eap`) follow. A word behind `--` selects the
+//! authentications of the first two parts whose names have it: `cargo bench -p keytoll-lab --bench handshake -- hip`.
 
 #![expect(clippy::print_stdout, reason = "a benchmark prints its table")]
 
@@ -43,8 +44,15 @@ fn main() {
     println!("{:42}{:>27}{:>30}", "", "min      median      max", "");
     ike::measure_all();
     hip::measure_all();
-    strangers::measure_all();
-    eap::measure_all();
+    if selection().is_none() {
+        strangers::measure_all();
+        eap::measure_all();
+    }
+}
+
+/// The word that names must have, if not all are measured.
+fn selection() -> Option<String> {
+    std::env::args().skip(1).find(|argument| !argument.starts_with('-'))
 }
 
 /// Two endpoints that authenticate each other as often as they are asked.
@@ -69,6 +77,9 @@ struct Subject {
 
 impl Subject {
     fn measure(mut self) {
+        if selection().is_some_and(|word| !self.title.contains(&word)) {
+            return;
+        }
         let (rounds, turns) = (repetitions(31, 1), repetitions(self.turns, 2));
         self.round(turns);
         let rounds: Vec<_> = (0..rounds).map(|_| self.round(turns)).collect();
