@@ -2,12 +2,13 @@
 //! their header (RFC 2408 §3.1, RFC 7296 §3.1), commands by the owner of the SA.
 
 use std::net::IpAddr;
+use std::sync::Arc;
 
 use keytoll_crypto_api::Seed;
 use keytoll_engine::{Ctx, Deadline, Engine, Input, Output, Time};
 use keytoll_net::Socket;
 
-use crate::config::Config;
+use crate::config::{Config, Connection};
 use crate::event::{Command, Event, SaId};
 use crate::spis::Spis;
 use crate::{v1, v2};
@@ -46,9 +47,29 @@ impl Endpoint {
         between: (IpAddr, IpAddr),
         cx: &mut Ctx<'_>,
     ) -> Option<SaId> {
+        self.initiate_as(connection, None, between, cx)
+    }
+
+    /// As [`Self::initiate`], with these terms in place of the connection's: one endpoint is then thousands of devices. They
+    /// differ in identity and credentials at most, and with IKEv2 are forgotten when the SA is established.
+    pub fn initiate_as(
+        &mut self,
+        connection: usize,
+        terms: Option<Arc<Connection>>,
+        between: (IpAddr, IpAddr),
+        cx: &mut Ctx<'_>,
+    ) -> Option<SaId> {
         match self.v1.as_mut().filter(|_| self.are_v1.get(connection) == Some(&true)) {
-            Some(v1) => v1.initiate(connection, between, cx),
-            None => self.v2.initiate(connection, between, cx),
+            Some(v1) => v1.initiate(connection, terms, between, cx),
+            None => self.v2.initiate(connection, terms, between, cx),
+        }
+    }
+
+    /// Gives up an attempt to set up an IKE SA, without a word to the responder or an event.
+    pub fn abandon(&mut self, sa: SaId) {
+        self.v2.abandon(sa);
+        if let Some(v1) = &mut self.v1 {
+            v1.abandon(sa);
         }
     }
 

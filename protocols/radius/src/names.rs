@@ -53,6 +53,7 @@ pub const fn attribute(kind: AttributeType) -> Option<Name> {
     Some(match kind.0 {
         1 => Name::new(&"User-Name"),
         2 => Name::new(&"User-Password"),
+        3 => Name::new(&"CHAP-Password"),
         4 => Name::new(&"NAS-IP-Address"),
         5 => Name::new(&"NAS-Port"),
         6 => Name::new(&"Service-Type"),
@@ -72,6 +73,7 @@ pub const fn attribute(kind: AttributeType) -> Option<Name> {
         43 => Name::new(&"Acct-Output-Octets"),
         44 => Name::new(&"Acct-Session-Id"),
         46 => Name::new(&"Acct-Session-Time"),
+        60 => Name::new(&"CHAP-Challenge"),
         61 => Name::new(&"NAS-Port-Type"),
         79 => Name::new(&"EAP-Message"),
         80 => Name::new(&"Message-Authenticator"),

@@ -49,6 +49,8 @@ impl AttributeType {
     pub const USER_NAME: Self = Self(1);
     /// A hidden password, RFC 2865 §5.2.
     pub const USER_PASSWORD: Self = Self(2);
+    /// The answer to a challenge of CHAP, RFC 2865 §5.3.
+    pub const CHAP_PASSWORD: Self = Self(3);
     /// The client's IPv4 address, RFC 2865 §5.4.
     pub const NAS_IP_ADDRESS: Self = Self(4);
     /// The client's port, RFC 2865 §5.5.
@@ -87,6 +89,8 @@ impl AttributeType {
     pub const ACCT_SESSION_ID: Self = Self(44);
     /// Seconds of service so far, RFC 2866 §5.7.
     pub const ACCT_SESSION_TIME: Self = Self(46);
+    /// The challenge of CHAP, RFC 2865 §5.40.
+    pub const CHAP_CHALLENGE: Self = Self(60);
     /// The type of the port, RFC 2865 §5.41.
     pub const NAS_PORT_TYPE: Self = Self(61);
     /// A part of an EAP packet, RFC 3579 §3.1.

@@ -242,11 +242,12 @@ impl Endpoint {
     pub fn initiate(
         &mut self,
         connection: usize,
+        terms: Option<Arc<Connection>>,
         (local, remote): (IpAddr, IpAddr),
         cx: &mut Ctx<'_>,
     ) -> Option<SaId> {
         let env = &mut Env { shared: &mut self.shared, cx };
-        match initiator::start(connection, local, remote, env) {
+        match initiator::start(connection, terms, local, remote, env) {
             Ok(sa) => {
                 let id = sa.core.id();
                 self.keep(sa);
@@ -259,7 +260,7 @@ impl Endpoint {
     fn on_command(&mut self, command: &Command, cx: &mut Ctx<'_>) {
         let (sa, task) = match *command {
             Command::Initiate { connection, local, remote } => {
-                self.initiate(connection, (local, remote), cx);
+                self.initiate(connection, None, (local, remote), cx);
                 return;
             }
             Command::CreateChild(sa) => (sa, Task::NewChild),
@@ -276,6 +277,16 @@ impl Endpoint {
             Command::Eap(..) => return cx.discard(IKE, "no EAP in IKEv1"),
         };
         self.with_sa(sa.0, cx, |sa, env| sa.on_task(task, env));
+    }
+
+    /// Gives up an attempt to set up an ISAKMP SA, without a word to the responder or an event.
+    pub fn abandon(&mut self, sa: SaId) {
+        if self.sas.get(&sa.0).is_some_and(|sa| sa.state.is_attempt())
+            && let Some(mut sa) = self.take(sa.0)
+        {
+            sa.state = State::Gone;
+            self.keep(sa);
+        }
     }
 
     fn on_tick(&mut self, cx: &mut Ctx<'_>) {

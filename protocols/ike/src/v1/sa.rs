@@ -70,6 +70,8 @@ pub(super) struct Core {
     /// The peer's address at the start of phase 1; behind a NAT its route may change later.
     pub(super) met_at: IpAddr,
     pub(super) connection: usize,
+    /// Its own terms in place of the connection's; they are those of its replacement, too.
+    pub(super) terms: Option<Arc<Connection>>,
     /// The peer initiated it, or the first in the chain of SAs that it replaces.
     pub(super) is_of_peer: bool,
     pub(super) counted: Option<Counted>,
@@ -118,6 +120,11 @@ impl State {
         std::mem::replace(self, Self::Gone)
     }
 
+    /// Whether we are about to set it up, and have not authenticated the responder.
+    pub(super) const fn is_attempt(&self) -> bool {
+        matches!(self, Self::Offered(_) | Self::KeysSent(_) | Self::IdentitySent(_) | Self::Introduced(_))
+    }
+
     /// The keys of an unfinished phase 1, and the IV from which its exchanges start.
     fn keyed(&self) -> Option<(&Keys, Iv)> {
         match self {
@@ -164,7 +171,7 @@ impl Core {
     }
 
     pub(super) fn connection(&self, env: &Env<'_, '_>) -> Arc<Connection> {
-        env.shared.connection(self.connection)
+        self.terms.clone().unwrap_or_else(|| env.shared.connection(self.connection))
     }
 
     /// The last message of aggressive mode has no answer: until the peer sends something else, it may not have accepted it.

@@ -342,23 +342,36 @@ impl Endpoint {
         self.shared.transmit(route, &message, false, cx);
     }
 
-    /// As [`Command::Initiate`]; returns the id of the SA, if there is such a connection.
+    /// As [`Command::Initiate`]; returns the id of the SA, if there is such a connection. `terms`, if any, apply in place of the
+    /// connection's until the SA is established.
     pub fn initiate(
         &mut self,
         connection: usize,
+        terms: Option<Arc<Connection>>,
         (local, remote): (IpAddr, IpAddr),
         cx: &mut Ctx<'_>,
     ) -> Option<SaId> {
-        let sa = initiator::start(connection, local, remote, &mut Env { shared: &mut self.shared, cx })?;
+        let env = &mut Env { shared: &mut self.shared, cx };
+        let sa = initiator::start(connection, terms, local, remote, env)?;
         let id = sa.core.id();
         self.keep(sa);
         Some(id)
     }
 
+    /// Gives up an attempt to set up an IKE SA, without a word to the responder or an event.
+    pub fn abandon(&mut self, sa: SaId) {
+        if self.sas.get(&sa.0).is_some_and(|sa| sa.state.is_attempt())
+            && let Some(mut sa) = self.take(sa.0)
+        {
+            sa.state = State::Gone;
+            self.keep(sa);
+        }
+    }
+
     fn on_command(&mut self, command: Command, cx: &mut Ctx<'_>) {
         let (spi, task) = match command {
             Command::Initiate { connection, local, remote } => {
-                self.initiate(connection, (local, remote), cx);
+                self.initiate(connection, None, (local, remote), cx);
                 return;
             }
             Command::CreateChild(sa) => (sa, Task::NewChild),

@@ -12,6 +12,7 @@ mod children;
 mod eap;
 mod endings;
 mod initial;
+mod many;
 mod nat;
 mod refusals;
 mod rekeying;

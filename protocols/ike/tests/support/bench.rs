@@ -2,12 +2,14 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::net::IpAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use keytoll_crypto::{Null, Real};
 use keytoll_crypto_api::{Crypto, Rng, Seed};
 use keytoll_engine::trace::{Fact, Message};
 use keytoll_engine::{Ctx, Datagram, Engine, Input, Output, Time};
+use keytoll_ike::config::Connection;
 use keytoll_ike::{ChildSa, Command, Config, Event, SaId};
 use keytoll_ike::{Endpoint, Likely};
 use keytoll_net::Addr;
@@ -239,9 +241,25 @@ impl Bench {
         self.seat(side).books.only_child().pair.inbound_spi
     }
 
+    /// `I` initiates its first connection with these terms.
+    pub(crate) fn initiate_as(&mut self, terms: Arc<Connection>) -> SaId {
+        let between = (Side::I.ip(), self.address_of(Side::R));
+        let mut facts: Vec<Fact> = Vec::new();
+        let seat = &mut self.i;
+        let mut cx = Ctx { now: self.now, crypto: &mut *seat.crypto, trace: &mut facts };
+        let sa = seat.endpoint.initiate_as(0, Some(terms), between, &mut cx);
+        let outputs = std::iter::from_fn(|| seat.endpoint.poll()).collect();
+        self.take(Side::I, facts, outputs);
+        sa.expect("there is a first connection")
+    }
+
     /// Passes one input to a side and sends the results.
     pub(crate) fn feed(&mut self, side: Side, input: Input<'_, Command>) {
         let (facts, outputs) = self.handle(side, input);
+        self.take(side, facts, outputs);
+    }
+
+    fn take(&mut self, side: Side, facts: Vec<Fact>, outputs: Vec<Output<Event>>) {
         let mut sent: VecDeque<Message> = VecDeque::new();
         for fact in facts {
             match fact {

@@ -47,6 +47,8 @@ pub enum Credential {
     Eap(Vec<u8>),
     /// A password of up to 128 bytes (PAP).
     Password(Secret),
+    /// A password that is proved and not sent (CHAP).
+    Chap(Secret),
 }
 
 /// Usage to be reported.

@@ -4,6 +4,7 @@ use keytoll_crypto_api::Secret;
 use keytoll_net::Socket;
 
 use crate::number::AcctStatus;
+use crate::protect::chap;
 use crate::wire::Attributes;
 
 /// Identifies a conversation; the server chooses it and never reuses it.
@@ -47,6 +48,8 @@ pub enum Credential {
     Eap(Vec<u8>),
     /// A password (PAP).
     Password(Secret),
+    /// The proof of a password (CHAP).
+    Chap(chap::Answer),
 }
 
 /// A report of usage.

@@ -7,7 +7,7 @@ use keytoll_net::wire::{DecodeError, Problem, Reader};
 use super::config::Client;
 use super::event::{Accounting, Credential};
 use crate::number::{AcctStatus, AttributeType};
-use crate::protect::password;
+use crate::protect::{chap, password};
 use crate::wire::{Attributes, Authenticator, Packet, State, eap_message};
 
 /// The parts of a request that its response needs.
@@ -53,6 +53,8 @@ impl AccessRequest {
         let credential = credential(packet, client, crypto)?;
         let ours = [
             AttributeType::USER_PASSWORD,
+            AttributeType::CHAP_PASSWORD,
+            AttributeType::CHAP_CHALLENGE,
             AttributeType::STATE,
             AttributeType::PROXY_STATE,
             AttributeType::EAP_MESSAGE,
@@ -62,7 +64,7 @@ impl AccessRequest {
     }
 }
 
-// RFC 3579 §3.3: a request carries a password or EAP-Messages, not both.
+// RFC 3579 §3.3: a request carries a password, its proof or EAP-Messages, and only one of them.
 fn credential(
     packet: &Packet<'_>,
     client: &Client,
@@ -70,15 +72,28 @@ fn credential(
 ) -> Result<Option<Credential>, DecodeError> {
     let eap = eap_message::join(&packet.attributes)?;
     let hidden = packet.attributes.at_most_one(AttributeType::USER_PASSWORD)?;
-    match (eap, hidden) {
-        (Some(_), Some(hidden)) => Err(hidden.error("User-Password", Problem::Repeated)),
-        (Some(eap), None) => Ok(Some(Credential::Eap(eap))),
-        (None, Some(hidden)) => {
+    let proof = packet.attributes.at_most_one(AttributeType::CHAP_PASSWORD)?;
+    match (eap, hidden, proof) {
+        (Some(_), Some(hidden), _) => Err(hidden.error("User-Password", Problem::Repeated)),
+        (Some(_), None, Some(proof)) | (None, Some(_), Some(proof)) => {
+            Err(proof.error("CHAP-Password", Problem::Repeated))
+        }
+        (Some(eap), None, None) => Ok(Some(Credential::Eap(eap))),
+        (None, Some(hidden), None) => {
             let password = password::reveal(hidden, &packet.authenticator, &client.secret, crypto)?;
             Ok(Some(Credential::Password(password)))
         }
-        (None, None) => Ok(None),
+        (None, None, Some(proof)) => {
+            Ok(Some(Credential::Chap(chap::Answer::read(proof, &challenge(packet)?)?)))
+        }
+        (None, None, None) => Ok(None),
     }
+}
+
+// RFC 2865 §5.3: the challenge is in CHAP-Challenge if that is present, else it is the Request Authenticator.
+fn challenge(packet: &Packet<'_>) -> Result<Vec<u8>, DecodeError> {
+    let value = packet.attributes.at_most_one(AttributeType::CHAP_CHALLENGE)?;
+    Ok(value.map_or_else(|| packet.authenticator.to_vec(), |mut value| value.rest().to_vec()))
 }
 
 /// The contents of an Accounting-Request.

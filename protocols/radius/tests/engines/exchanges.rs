@@ -115,6 +115,20 @@ fn a_password_arrives_in_the_clear_at_the_owner_only() {
     assert!(!bench.datagrams[0].bytes.windows(10).any(|window| window == b"arctangent"));
 }
 
+/// RFC 2865 §5.3: the server can check the proof, with the Request Authenticator as its challenge.
+#[test]
+fn a_password_is_proved_without_being_sent() {
+    let mut bench = Bench::usual();
+    let word = Secret::from(&b"mellon"[..]);
+    bench.authenticate(client::Authenticate { credential: Credential::Chap(word.clone()), ..identity(1) });
+    bench.round_trip();
+    let server::Event::Request(request) = &bench.asked[0] else { panic!("{:?}", bench.asked) };
+    let server::Credential::Chap(answer) = &request.credential else { panic!("{request:?}") };
+    assert!(answer.proves(&word, &mut keytoll_crypto::Real::default()));
+    assert!(!answer.proves(&Secret::from(&b"melon"[..]), &mut keytoll_crypto::Real::default()));
+    assert!(bench.datagrams.iter().all(|one| !one.bytes.windows(6).any(|part| part == b"mellon")));
+}
+
 #[test]
 fn an_eap_packet_of_many_attributes_arrives_whole() {
     let mut bench = Bench::usual();

@@ -179,6 +179,22 @@ fn a_response_without_message_authenticator_is_refused() {
     assert_eq!((bench.discards(), bench.told.len()), (vec!["no Message-Authenticator"], 0));
 }
 
+/// RFC 3579 §3.2: with EAP it is never optional, whatever the owner allows.
+#[test]
+fn an_owner_may_take_responses_without_message_authenticator_if_they_have_no_eap() {
+    for (has_eap, told) in [(false, 1), (true, 0)] {
+        let (mut bench, _) = request();
+        bench.client = bench.client.taking_bare_answers();
+        let bare = sealed(&bench, Code::ACCESS_ACCEPT, |packet| {
+            if has_eap {
+                packet.eap_message(&SUCCESS);
+            }
+        });
+        from_server(&mut bench, &bare.bytes);
+        assert_eq!(bench.told.len(), told);
+    }
+}
+
 #[test]
 fn a_request_without_message_authenticator_is_refused() {
     let (mut bench, datagram) = request();

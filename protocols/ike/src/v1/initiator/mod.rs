@@ -4,6 +4,7 @@ mod aggressive;
 mod main;
 
 use std::net::IpAddr;
+use std::sync::Arc;
 
 use keytoll_crypto_api::KeyPair;
 use keytoll_crypto_api::algorithm::Group;
@@ -32,33 +33,35 @@ use crate::wire::Identity;
 pub(super) use aggressive::Introduced;
 pub(super) use main::{IdentitySent, KeysSent, Offered};
 
-/// Starts an ISAKMP SA. An error if there is no such connection, or if IKEv1 can offer nothing for it; the latter failure has
+/// Starts an ISAKMP SA, with terms of its own if there are any. An error if there is no such connection, or if IKEv1 can offer nothing for it; the latter failure has
 /// an SA id.
 pub(super) fn start(
     connection: usize,
+    terms: Option<Arc<Connection>>,
     local: IpAddr,
     remote: IpAddr,
     env: &mut Env<'_, '_>,
 ) -> Result<Box<Sa>, Option<SaId>> {
     let config = &env.shared.config;
     let (local, remote) = (Socket::new(local, config.port), Socket::new(remote, config.responder_ports().0));
-    begin(connection, Route { local, remote, marked: false }, None, env)
+    begin((connection, terms), Route { local, remote, marked: false }, None, env)
 }
 
 /// Starts an ISAKMP SA that replaces another one with its peer; errors as for [`start`].
 // RFC 3947 §4: behind a NAT everything continues on port 4500, and to the port that the NAT has assigned to the peer.
 pub(super) fn replace(old: &Core, peer: &Identity, env: &mut Env<'_, '_>) -> Result<Box<Sa>, Option<SaId>> {
+    let wanted = (old.connection, old.terms.clone());
     if old.nat.found() {
-        return begin(old.connection, old.route, Some((old, peer)), env);
+        return begin(wanted, old.route, Some((old, peer)), env);
     }
     let config = &env.shared.config;
     let local = old.route.local.at_port(config.port);
     let remote = old.route.remote.at_port(config.responder_ports().0);
-    begin(old.connection, Route { local, remote, marked: false }, Some((old, peer)), env)
+    begin(wanted, Route { local, remote, marked: false }, Some((old, peer)), env)
 }
 
 fn begin(
-    connection: usize,
+    (connection, terms): (usize, Option<Arc<Connection>>),
     route: Route,
     old: Option<(&Core, &Identity)>,
     env: &mut Env<'_, '_>,
@@ -75,6 +78,7 @@ fn begin(
         route,
         met_at: route.remote.ip,
         connection,
+        terms,
         is_of_peer: old.is_some_and(|(old, _)| old.is_of_peer),
         counted: None,
         nat: Nat::default(),

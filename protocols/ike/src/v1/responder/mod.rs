@@ -63,6 +63,7 @@ fn new_core(step: &Step<'_>, env: &mut Env<'_, '_>) -> Core {
         route: step.route,
         met_at: step.route.remote.ip,
         connection: 0,
+        terms: None,
         is_of_peer: true,
         counted: None,
         nat: Nat::default(),

@@ -153,6 +153,7 @@ impl Established {
             responses: Responses::default(),
             incoming: None,
             heard: env.now(),
+            terms: None,
             ..*core
         };
         let sa = Self {

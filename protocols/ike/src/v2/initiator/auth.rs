@@ -214,6 +214,8 @@ impl AuthSent {
                 Err(reason) => env.emit(Event::ChildFailed(core.id(), reason)),
             }
         }
+        // What it proved itself with is needed no more; keys are replaced without it.
+        core.terms = None;
         State::Established(Box::new(sa))
     }
 }

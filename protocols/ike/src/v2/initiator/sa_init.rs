@@ -2,6 +2,7 @@
 //! first.
 
 use std::net::IpAddr;
+use std::sync::Arc;
 
 use keytoll_crypto_api::KeyPair;
 use keytoll_crypto_api::algorithm::Group;
@@ -9,6 +10,7 @@ use keytoll_crypto_api::suite::Suite;
 use keytoll_engine::{Deadline, Time};
 use keytoll_net::Socket;
 
+use super::super::config::Connection;
 use super::super::endpoint::{Env, Route};
 use super::super::event::Reason;
 use super::super::exchange::{self, FirstPayloads};
@@ -40,22 +42,24 @@ pub(in crate::v2) struct SaInitSent {
     refusal: Option<(Time, Reason)>,
 }
 
-/// Starts an IKE SA; `None` if there is no such connection.
+/// Starts an IKE SA, with terms of its own if there are any; `None` if there is no such connection.
 pub(in crate::v2) fn start(
     connection: usize,
+    terms: Option<Arc<Connection>>,
     local: IpAddr,
     remote: IpAddr,
     env: &mut Env<'_, '_>,
 ) -> Option<Box<Sa>> {
     let config = &env.shared.config;
     let spoken = config.connections.get(connection).filter(|config| config.version.is_v2());
-    let Some(group) = spoken.and_then(|config| config.suites.first()?.group) else {
+    let wanted = spoken.map(|spoken| terms.as_deref().unwrap_or(spoken));
+    let Some(group) = wanted.and_then(|wanted| wanted.suites.first()?.group) else {
         env.discard("no such connection");
         return None;
     };
     let (local, remote) = (Socket::new(local, config.port), Socket::new(remote, config.responder_ports().0));
     let route = Route { local, remote, marked: false };
-    let mut core = new_core(connection, route, env);
+    let mut core = Core { terms, ..new_core(connection, route, env) };
     let (pair, nonce) = (generate(group, env), env.shared.rng.bytes());
     let wait = SaInitSent { pair, nonce, cookie: None, detours: 0, refusal: None };
     wait.send(&mut core, env);
@@ -70,6 +74,7 @@ fn new_core(connection: usize, route: Route, env: &mut Env<'_, '_>) -> Core {
         route,
         met_at: route.remote.ip,
         connection: Index::of(connection),
+        terms: None,
         requests: Requests::default(),
         responses: Responses::default(),
         packet_bytes_max: None,

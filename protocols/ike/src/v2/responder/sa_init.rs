@@ -124,6 +124,7 @@ fn new_core(header: &Header, route: Route, env: &mut Env<'_, '_>) -> Core {
         route,
         met_at: route.remote.ip,
         connection: Index::of(0),
+        terms: None,
         requests: Requests::default(),
         responses: Responses::default(),
         packet_bytes_max: None,

@@ -29,6 +29,8 @@ pub(in crate::v2) struct Core {
     /// The peer's address in IKE_SA_INIT, at which it has received our answer; behind a NAT its route may change later.
     pub(in crate::v2) met_at: IpAddr,
     pub(in crate::v2) connection: Index,
+    /// Its own terms in place of the connection's, until it is established.
+    pub(in crate::v2) terms: Option<Arc<Connection>>,
     pub(in crate::v2) requests: Requests,
     pub(in crate::v2) responses: Responses,
     /// Largest IP packet of an encrypted message, if both sides support fragmentation (RFC 7383).
@@ -76,7 +78,7 @@ impl Core {
     }
 
     pub(in crate::v2) fn connection(&self, env: &Env<'_, '_>) -> Arc<Connection> {
-        env.shared.connection(self.connection_index())
+        self.terms.clone().unwrap_or_else(|| env.shared.connection(self.connection_index()))
     }
 
     /// Sends a request under the SA's keys.

@@ -71,6 +71,18 @@ impl State {
         std::mem::replace(self, Self::Gone)
     }
 
+    /// Whether we are about to set it up, and have not authenticated the responder.
+    pub(super) const fn is_attempt(&self) -> bool {
+        matches!(
+            self,
+            Self::SaInitSent(_)
+                | Self::AuthSent(_)
+                | Self::EapAwaitsOwner(_)
+                | Self::EapAwaitsPeer(_)
+                | Self::EapFinalSent(_)
+        )
+    }
+
     /// The EAP conversation that a responder relays.
     fn relay(&self) -> Option<&Relay> {
         match self {
