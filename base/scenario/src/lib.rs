@@ -14,6 +14,7 @@ pub mod node;
 pub mod options;
 mod overrides;
 pub mod plan;
+pub mod population;
 mod print;
 pub mod quantity;
 mod resolve;

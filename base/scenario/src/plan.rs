@@ -18,6 +18,7 @@ pub use crate::options::ipsec::{Mode, SaLimits};
 pub use crate::options::nodes::{Maker, Makers};
 pub use crate::options::tls::{Tls, TlsVersion};
 pub use crate::options::traffic::{Traffic, TrafficDirection, TrafficKind};
+use crate::population::Population;
 
 /// Most authentications of a row.
 pub const SAMPLES_MAX: u64 = 1_000_000_000;
@@ -45,14 +46,22 @@ pub struct Plan {
     pub world: WorldKind,
     /// The CPU of every node.
     pub cpus: BTreeMap<Node, CpuProfile>,
+    /// The devices of a population; `None`: one device authenticates again and again.
+    pub population: Option<Population>,
     /// The rows of the table, in the order of the scenario.
     pub rows: Vec<RowPlan>,
 }
 
 impl Plan {
-    /// How many authentications the whole plan triggers.
+    /// How many authentications the whole plan triggers; of a population, how many devices arrive.
     pub fn authentications(&self) -> u64 {
-        self.rows.len() as u64 * u64::from(self.samples)
+        match &self.population {
+            None => self.rows.len() as u64 * u64::from(self.samples),
+            Some(population) if population.mix.is_empty() => {
+                self.rows.len() as u64 * u64::from(population.devices)
+            }
+            Some(population) => population.devices.into(),
+        }
     }
 }
 

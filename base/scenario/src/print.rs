@@ -8,6 +8,7 @@ use crate::plan::{CpuProfile, Network, Plan, RowPlan};
 use crate::quantity::{self, Kind};
 use crate::resolve::cpu::HOST;
 use crate::resolve::network::{UNLIMITED, printed};
+use crate::resolve::population;
 
 impl Plan {
     /// A scenario file without any relevant default.
@@ -24,8 +25,10 @@ fn write_plan(out: &mut String, plan: &Plan) -> fmt::Result {
         writeln!(out, "study = {}", string(study))?;
     }
     writeln!(out, "seed = {}", seed(plan.seed))?;
-    writeln!(out, "samples = {}", plan.samples)?;
-    writeln!(out, "interval = \"{}\"", quantity::duration(plan.interval))?;
+    if plan.population.is_none() {
+        writeln!(out, "samples = {}", plan.samples)?;
+        writeln!(out, "interval = \"{}\"", quantity::duration(plan.interval))?;
+    }
     writeln!(out, "crypto = \"{}\"", plan.crypto.name())?;
     if let Some(costs) = &plan.costs {
         writeln!(out, "costs = {}", string(costs))?;
@@ -36,6 +39,7 @@ fn write_plan(out: &mut String, plan: &Plan) -> fmt::Result {
     for (node, profile) in &plan.cpus {
         writeln!(out, "{} = {}", node.name(), cpu(profile))?;
     }
+    plan.population.iter().try_for_each(|population| write!(out, "{}", population::print(population)))?;
     plan.rows.iter().try_for_each(|row| write_row(out, row))
 }
 

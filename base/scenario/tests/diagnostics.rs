@@ -96,6 +96,38 @@ fn what_makes_no_difference() {
 }
 
 #[test]
+fn wrong_populations() {
+    let of = |more: &str| good_with(&format!("[population]\ndevices = 1000\n{more}"));
+    let cases = [
+        good_with("population = 5"),
+        good_with("[population]\narrivals = \"constant 5/s\""),
+        of(""),
+        of("arrival = \"constant 5/s\""),
+        of("arrivals = \"constantly 5/s\""),
+        of("arrivals = \"constant 5\""),
+        of("arrivals = \"storm 5000 in 10 s\""),
+        of("arrivals = \"constant 5/s for 10 s\""),
+        of("arrivals = \"constant 1/h\""),
+        of("arrivals = [\"constant 5/s\", \"constant 6/s\"]"),
+        of("arrivals = [\"5 at a time\"]"),
+        of("arrivals = \"2000 at a time\""),
+        of("arrivals = \"constant 5/s\"\nstay = \"normal 5 s\""),
+        of("arrivals = \"constant 5/s\"\nmoves = \"5 min\""),
+        of("arrivals = \"constant 5/s\"\nreauthenticate = \"5 min\""),
+        of("arrivals = \"constant 5/s\"\nwrong = \"200 %\""),
+        of("arrivals = \"constant 5/s\"\nmix = { ikev2-pks = 1 }"),
+        of("arrivals = \"constant 5/s\"\nmix = {}"),
+        of("arrivals = \"constant 5/s\"\nmix = { ikev2-eap-aka = 1 }"),
+        of("arrivals = \"constant 5/s\"\nhss_store = \"1 ms\""),
+        good_with("samples = 3\n[population]\ndevices = 1\narrivals = \"1 at a time\""),
+        good_with("world = \"live\"\n[population]\ndevices = 1\narrivals = \"1 at a time\""),
+        of("arrivals = \"constant 5/s\"\n[options]\nreauth_lifetime = \"60 s\""),
+        of("arrivals = \"constant 5/s\"\n[options]\nfault = \"wrong-psk\""),
+    ];
+    insta::assert_snapshot!(cases.each_ref().map(|text| wrong(text)).join("\n\n"));
+}
+
+#[test]
 fn what_is_there_twice() {
     let row = "[[row]]\nmethod = \"ikev2-psk\"\nnetwork = \"lte\"\n";
     let cases = [

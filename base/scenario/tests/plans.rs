@@ -605,6 +605,7 @@ fn plans() -> impl Strategy<Value = Plan> {
                 exponents,
                 world: WorldKind::Sim,
                 cpus: cpus.into(),
+                population: None,
                 rows,
             }
         },
@@ -626,7 +627,7 @@ proptest! {
 
     #[test]
     fn any_value_under_a_known_key_resolves_or_is_refused(
-        key in "(title|study|seed|samples|interval|crypto|world|methods|networks|suites|options|sweep|cpus|row)(\\.(ue|chain|mode|suite|loss))?",
+        key in "(title|study|seed|samples|interval|crypto|world|methods|networks|suites|options|sweep|cpus|population|row)(\\.(ue|chain|mode|suite|loss))?",
         value in "(\"[^\"\\\\\\p{Cc}]{0,9}\"|-?[0-9]{1,25}|[0-9]\\.[0-9]|true|\\[\\]|\\[1, \"a\"\\]|\\{\\}|\\{ name = 1 \\}|1979-05-27)",
     ) {
         let source = Source::builtin("quickstart").unwrap();
@@ -636,6 +637,43 @@ proptest! {
             prop_assert!(error.location().is_some(), "{}", error);
         }
     }
+}
+
+/// A scenario with a population.
+fn populated(more: &str) -> String {
+    format!(
+        "methods = [\"ikev2-psk\", \"ikev2-eap-aka\"]\nnetworks = \"lte\"\n[population]\ndevices = 50000\n{more}"
+    )
+}
+
+#[test]
+fn a_population_is_printed_as_it_is_read() {
+    let full = "arrivals = ['ramp 0/s to 500/s in 60 s', 'poisson 500/s']
+        mix = { ikev2-eap-aka = 3, ikev2-psk = 1 }
+        stay = 'exponential 10 min'
+        reauthenticate = '15 min'
+        moves = 'uniform 1 min to 1 h'
+        wrong = '0.5 %'
+        devices_per_link = 50
+        aaa_store = '400 us'
+        hss_store = 'lognormal 500 us p99 5 ms'
+        duration = '1 h'";
+    for text in [
+        full,
+        "arrivals = '20 at a time'",
+        "arrivals = 'times storm.csv'",
+        "arrivals = 'storm 50000 in 10 s'",
+    ] {
+        let plan = parse("population", &populated(text)).unwrap();
+        assert_eq!(parse("again", &plan.to_toml()).unwrap(), plan);
+    }
+    let plan = parse("population", &populated(full)).unwrap();
+    let population = plan.population.as_ref().unwrap();
+    assert_eq!(population.mix.iter().map(|share| share.weight).collect::<Vec<_>>(), [3, 1]);
+    assert_eq!(population.stay.unwrap().to_string(), "exponential 600 s");
+    assert_eq!(plan.authentications(), 50_000);
+    let rows = parse("rows", &populated("arrivals = '20 at a time'")).unwrap();
+    assert_eq!(rows.authentications(), 100_000);
 }
 
 #[test]

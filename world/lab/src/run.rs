@@ -53,6 +53,9 @@ pub enum RunError {
         /// The error of the operating system.
         source: std::io::Error,
     },
+    /// No population can be run yet.
+    #[error("a `[population]` cannot be run yet")]
+    Population,
     /// This build lacks an algorithm of a row.
     #[error("row {row} asks for {algorithm}, which this build cannot compute")]
     Unsupported {
@@ -145,6 +148,9 @@ pub fn run<K: Keepers>(
 /// Those of [`run`] before its first authentication.
 pub fn refuse(plan: &Plan) -> Result<(), RunError> {
     supported(plan)?;
+    if plan.population.is_some() {
+        return Err(RunError::Population);
+    }
     match Costs::of(plan)? {
         Some(costs) => rehearsal::priced(plan, &costs),
         None => Ok(()),

@@ -1,4 +1,4 @@
-//! The keys of a scenario that stand outside `[options]`: what each may be, and what it is without being named.
+//! The keys of a scenario that stand outside `[options]` and `[population]`: what each may be, and what it is without being named.
 
 /// A key.
 pub(crate) struct Key {
@@ -104,6 +104,12 @@ pub(crate) const KEYS: &[Key] = &[
         about: "the processor of each node",
         values: &["TABLE OF CPUS"],
         default: "this machine's",
+    },
+    Key {
+        name: "population",
+        about: "many devices in one world instead of one authentication after another",
+        values: &["TABLE"],
+        default: "none",
     },
     Key {
         name: "row",

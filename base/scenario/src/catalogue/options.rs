@@ -1,4 +1,4 @@
-//! What `--set` can set: the keys of a scenario, and those of `[options]`, which `[sweep]` takes, too. What each may be, what it
+//! What `--set` can set: the keys of a scenario, those of `[options]`, which `[sweep]` takes, too, and those of `[population]`. What each may be, what it
 //! is without being named, and for which methods it makes a difference.
 
 use super::keys::{KEYS, Key};
@@ -6,6 +6,7 @@ use super::{Method, facet};
 use crate::families::settings;
 use crate::options::Setting;
 use crate::options::settings::Settings;
+use crate::resolve::population;
 
 /// A key.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,9 +27,9 @@ pub struct OptionEntry {
     pub effect: String,
 }
 
-/// Every key outside `[options]`, and then every one inside, in the order of a printed scenario.
+/// Every key outside `[options]`, then every one inside, then those of `[population]`.
 pub fn all() -> Vec<OptionEntry> {
-    KEYS.iter().map(of_scenario).chain(inside()).collect()
+    KEYS.iter().map(of_scenario).chain(inside()).chain(population::KEYS.iter().map(of_population)).collect()
 }
 
 /// Every key of `[options]`.
@@ -46,6 +47,11 @@ fn of_scenario(key: &Key) -> OptionEntry {
         methods: Method::all().map(Method::name).collect(),
         effect: "the whole scenario".to_owned(),
     }
+}
+
+fn of_population(key: &Key) -> OptionEntry {
+    let path = format!("{}.{}", population::POPULATION, key.name);
+    OptionEntry { path, effect: "a population".to_owned(), ..of_scenario(key) }
 }
 
 pub(crate) fn entry(setting: &Setting) -> OptionEntry {
@@ -90,7 +96,7 @@ mod tests {
         if let Ok(number) = bound.parse::<f64>() {
             return [number - 0.01, number + 0.01].map(|one| Some(one.to_string()));
         }
-        let kinds = [Kind::Duration, Kind::Rate, Kind::Size];
+        let kinds = [Kind::Duration, Kind::Rate, Kind::Size, Kind::Probability];
         let read =
             kinds.into_iter().find_map(|kind| quantity::read(kind, bound).ok().map(|value| (kind, value)));
         let (kind, value) = read.expect("a bound is a number or a quantity");
@@ -241,6 +247,33 @@ mod tests {
                     assert!(!means_nothing || is_fault, "{} {}: {said:?}", method.name(), option.name);
                     let without = said.to_string().contains("means nothing without `traffic");
                     assert_eq!(without, needs_traffic, "{} {}: {said:?}", method.name(), option.name);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_parser_takes_the_listed_words_and_bounds_of_a_population() {
+        let plan = |key: &str, value: &str| {
+            let text = "methods = 'ikev2-eap-aka'\nnetworks = 'lte'\n[population]\ndevices = 2000000\n\
+                        arrivals = 'constant 500/s'\nduration = '1 h'";
+            let set = Overrides::parse(&[format!("population.{key}={value}")]).unwrap();
+            Source::text("test", text).plan(&set)
+        };
+        for Key { name, values, .. } in population::KEYS {
+            for value in *values {
+                let Some((low, high)) = value.split_once(" to ").filter(|_| !value.contains("TIME")) else {
+                    let is_form = value.chars().any(|c| c.is_ascii_uppercase());
+                    assert!(is_form || plan(name, value).is_ok(), "{name}={value}");
+                    continue;
+                };
+                if low.contains("RATE") {
+                    continue;
+                }
+                assert!(plan(name, low).is_ok() && plan(name, high).is_ok(), "{name}");
+                for beyond in [neighbours(low)[0].clone(), neighbours(high)[1].clone()].into_iter().flatten()
+                {
+                    assert!(plan(name, &beyond).is_err(), "{name} takes {beyond}");
                 }
             }
         }

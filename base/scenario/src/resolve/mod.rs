@@ -8,6 +8,7 @@
 pub(crate) mod cpu;
 pub(crate) mod makers;
 pub(crate) mod network;
+pub(crate) mod population;
 mod sweep;
 pub(crate) mod values;
 mod whole;
@@ -57,6 +58,7 @@ pub(crate) fn plan(document: &Table, name: &str) -> Result<Plan, ScenarioError> 
         world: document
             .or("world", WorldKind::Sim, |item| item.pick("world", &WorldKind::ALL, WorldKind::name))?,
         cpus: cpu::resolve(document.get("cpus"))?,
+        population: document.get(population::POPULATION).map(population::read).transpose()?,
         rows: rows(document)?,
     };
     check_crypto(document, &plan)?;
@@ -64,6 +66,7 @@ pub(crate) fn plan(document: &Table, name: &str) -> Result<Plan, ScenarioError> 
     network::check_world(document, &plan)?;
     traffic::check_world(document, &plan)?;
     families::check_world(document, &plan)?;
+    population::check(document, &plan)?;
     whole::check(document, &plan)?;
     Ok(plan)
 }
