@@ -61,6 +61,11 @@ const ALLOWED: &[Allowed] = &[
         "a plan is data; reading it must not need a protocol or a world",
     ),
     allow(
+        "census",
+        &[],
+        "counting knows numbers and times, whoever counts: the simulator, or load on real targets",
+    ),
+    allow(
         "hosts",
         &["engine", "net", "crypto-api", PROTOCOLS],
         "hosts wire engines together and run in every world, so they know none",
@@ -125,6 +130,7 @@ const ALLOWED: &[Allowed] = &[
             "native",
             "crypto",
             "scenario",
+            "census",
             "esp",
             "hosts",
             "rig",
@@ -145,6 +151,7 @@ const ALLOWED: &[Allowed] = &[
             "crypto",
             "pki",
             "scenario",
+            "census",
             "ike",
             "eap",
             "hosts",
@@ -160,8 +167,8 @@ const ALLOWED: &[Allowed] = &[
     ),
     allow(
         "analysis",
-        &["trace"],
-        "findings are pure functions of the trace, so they can be made again from the file",
+        &["trace", "census"],
+        "findings are pure functions of the trace, or of the census of a population, so they can be made again from the file",
     ),
     allow("report", &["analysis"], "a report shows findings and computes nothing"),
     allow(
@@ -174,6 +181,7 @@ const ALLOWED: &[Allowed] = &[
             "native",
             "crypto",
             "scenario",
+            "census",
             "ike",
             "hosts",
             "live",

@@ -1,0 +1,279 @@
+//! What becomes of a population, counted while it happens, in the simulator and with real targets alike.
+//!
+//! ```text
+//!   offered, begun, established, failed, sent, … --> Census --summary--> PopulationSummary   (`population` of a row in summary.json)
+//!                                                          '--points---> Point, one a second (series.csv)
+//! ```
+//!
+//! Delays count from the *intended* start: whoever had to wait before it could begin at all has waited, too. So a generator that
+//! falls behind, or a closed door, is in the percentiles and not left out of them (no coordinated omission).
+//! Nothing grows with the number of attempts; a second takes a few hundred bytes.
+
+mod account;
+mod delays;
+mod series;
+mod summary;
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+pub use account::{Account, Accounts};
+use delays::Delays;
+pub use series::{COLUMNS, NodePoint, Point, write_csv};
+use series::{Second, Usage};
+pub use summary::{NodeSummary, Percentiles, PopulationSummary, Repeated};
+
+/// Nanoseconds.
+const SECOND_NS: u64 = 1_000_000_000;
+/// The seconds of a week and what is under way at its end; what comes later belongs to the last of them.
+const SECONDS_MAX: usize = 7 * 24 * 3600 + 3600;
+
+/// The counts of a population. Times are from the start of the load.
+#[derive(Debug, Clone, Default)]
+pub struct Census {
+    seconds: Vec<Second>,
+    delays: Delays,
+    late: Delays,
+    failures: BTreeMap<String, u64>,
+    /// How many inputs each node handles at once.
+    cores: BTreeMap<String, u32>,
+    devices: u64,
+    present: u64,
+    present_max: u64,
+    bytes_per_device: Option<f64>,
+    end: Duration,
+}
+
+impl Census {
+    /// An empty one.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// A node or a link of the report, and how many inputs it handles at once.
+    pub fn add_node(&mut self, name: &str, cores: u32) {
+        self.cores.insert(name.to_owned(), cores.max(1));
+    }
+
+    /// An attempt is meant to begin now.
+    pub fn offered(&mut self, intended: Duration) {
+        self.second(intended).offered += 1;
+    }
+
+    /// A device that never was there before.
+    pub fn device(&mut self) {
+        self.devices += 1;
+    }
+
+    /// An attempt begins.
+    pub fn begun(&mut self, intended: Duration, at: Duration) {
+        self.second(at).begun += 1;
+        self.late.record(at.saturating_sub(intended));
+    }
+
+    /// An attempt has succeeded.
+    pub fn established(&mut self, intended: Duration, at: Duration) {
+        let delay = at.saturating_sub(intended);
+        self.delays.record(delay);
+        let second = self.second(at);
+        second.established += 1;
+        second.delays.record(delay);
+        self.present += 1;
+        self.present_max = self.present_max.max(self.present);
+    }
+
+    /// An attempt has failed, with the reason under which it is counted.
+    pub fn failed(&mut self, at: Duration, why: &str) {
+        self.second(at).failed += 1;
+        match self.failures.get_mut(why) {
+            Some(count) => *count += 1,
+            None => {
+                self.failures.insert(why.to_owned(), 1);
+            }
+        }
+    }
+
+    /// What an attempt established has ended.
+    pub fn left(&mut self, at: Duration) {
+        self.second(at).left += 1;
+        self.present = self.present.saturating_sub(1);
+    }
+
+    /// Messages were sent, so many of them again.
+    pub fn sent(&mut self, at: Duration, messages: u64, again: u64) {
+        let second = self.second(at);
+        second.messages += messages;
+        second.retransmissions += again;
+    }
+
+    /// Packets were lost on their way, or refused by a full queue.
+    pub fn lost(&mut self, at: Duration, packets: u64) {
+        self.second(at).lost_packets += packets;
+    }
+
+    /// Something arrived that could not be used.
+    pub fn discarded(&mut self, at: Duration) {
+        self.second(at).discards += 1;
+    }
+
+    /// A core of a node was busy until now.
+    pub fn busy(&mut self, node: &str, until: Duration, busy: Duration) {
+        let mut from = until.saturating_sub(busy);
+        while from < until {
+            let end = Duration::from_secs(from.as_secs() + 1).min(until);
+            let usage = usage(self.second(from), node);
+            usage.busy_ns += nanos(end.saturating_sub(from));
+            from = end;
+        }
+    }
+
+    /// The queue of a node in one second: its mean and its greatest length.
+    pub fn queued(&mut self, node: &str, second: Duration, mean: f64, max: u64) {
+        let usage = usage(self.second(second), node);
+        (usage.queue_mean, usage.queue_max) = (mean, usage.queue_max.max(max));
+    }
+
+    /// Heap that a device takes in all nodes.
+    pub fn measured_bytes_per_device(&mut self, bytes: f64) {
+        self.bytes_per_device = Some(bytes);
+    }
+
+    /// The load has ended.
+    pub fn end(&mut self, at: Duration) {
+        self.end = self.end.max(at);
+    }
+
+    /// Adds what another part of the same load has counted in the same seconds.
+    pub fn merge(&mut self, other: &Self) {
+        let length = self.seconds.len().max(other.seconds.len());
+        self.seconds.resize_with(length, Second::default);
+        self.seconds.iter_mut().zip(&other.seconds).for_each(|(second, more)| second.merge(more));
+        self.delays.merge(&other.delays);
+        self.late.merge(&other.late);
+        for (why, count) in &other.failures {
+            *self.failures.entry(why.clone()).or_default() += count;
+        }
+        other.cores.iter().for_each(|(node, cores)| self.add_node(node, *cores));
+        self.devices += other.devices;
+        self.present += other.present;
+        // At most: both may have had their most at different times.
+        self.present_max += other.present_max;
+        self.bytes_per_device = self.bytes_per_device.or(other.bytes_per_device);
+        self.end(other.end);
+    }
+
+    /// Attempts that were offered and have no outcome.
+    pub fn in_flight(&self) -> u64 {
+        let sum = |of: fn(&Second) -> u64| self.seconds.iter().map(of).sum::<u64>();
+        sum(|second| second.offered)
+            .saturating_sub(sum(|second| second.established) + sum(|second| second.failed))
+    }
+
+    /// The series, one point a second from the first to the last in which anything happened.
+    pub fn points(&self) -> Vec<Point> {
+        series::points(&self.seconds, &self.cores, self.end)
+    }
+
+    /// Both.
+    pub fn account(&self) -> Account {
+        Account { summary: self.summary(), points: self.points() }
+    }
+
+    /// The sums.
+    pub fn summary(&self) -> PopulationSummary {
+        summary::of(self)
+    }
+
+    fn second(&mut self, at: Duration) -> &mut Second {
+        let place = usize::try_from(nanos(at) / SECOND_NS).unwrap_or(usize::MAX).min(SECONDS_MAX);
+        if self.seconds.len() <= place {
+            self.seconds.resize_with(place + 1, Second::default);
+        }
+        &mut self.seconds[place]
+    }
+}
+
+fn usage<'a>(second: &'a mut Second, node: &str) -> &'a mut Usage {
+    if !second.nodes.contains_key(node) {
+        second.nodes.insert(node.to_owned(), Usage::default());
+    }
+    second.nodes.get_mut(node).expect("inserted just now")
+}
+
+fn nanos(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const fn ms(ms: u64) -> Duration {
+        Duration::from_millis(ms)
+    }
+
+    /// Three attempts: one late, one failed, one under way.
+    fn small() -> Census {
+        let mut census = Census::new();
+        census.add_node("gw", 2);
+        [0, 500, 900].into_iter().for_each(|at| census.offered(ms(at)));
+        census.begun(ms(0), ms(100));
+        census.begun(ms(500), ms(500));
+        census.established(ms(0), ms(1300));
+        census.failed(ms(1700), "gw: timeout");
+        census.sent(ms(600), 4, 1);
+        census.busy("gw", ms(1500), ms(1000));
+        census.queued("gw", ms(1000), 0.5, 3);
+        census.end(ms(2000));
+        census
+    }
+
+    #[test]
+    fn delays_count_from_the_intended_start_and_everything_has_its_second() {
+        let census = small();
+        let [first, second] = &census.points()[..] else { panic!("two seconds") };
+        assert_eq!((first.offered, first.begun, first.established, first.in_flight), (3, 2, 0, 3));
+        assert_eq!((second.established, second.failed, second.in_flight), (1, 1, 1));
+        assert_eq!((first.messages, first.retransmissions), (4, 1));
+        assert_eq!((first.nodes[0].utilisation, second.nodes[0].utilisation), (0.25, 0.25));
+        let summary = census.summary();
+        let delay = summary.delay_ms.unwrap();
+        assert!((delay.p50 - 1300.0).abs() < 2.0 && (delay.max - 1300.0).abs() < 2.0, "{delay:?}");
+        assert!((summary.late_ms.unwrap().max - 100.0).abs() < 0.2);
+        assert_eq!((summary.offered, summary.in_flight), (3, 1));
+        assert_eq!(summary.failures.into_iter().collect::<Vec<_>>(), [("gw: timeout".to_owned(), 1)]);
+        assert_eq!(summary.nodes["gw"].queue_max, 3);
+    }
+
+    #[test]
+    fn what_comes_after_the_last_second_does_not_grow_anything() {
+        let mut census = Census::new();
+        census.offered(Duration::from_secs(u64::MAX / 2));
+        assert_eq!(census.seconds.len(), SECONDS_MAX + 1);
+    }
+
+    proptest! {
+        #[test]
+        fn parts_add_up_to_the_whole(attempts in prop::collection::vec((0..5000_u64, 0..9000_u64, 0..3_u8, any::<bool>()), 0..60)) {
+            let (mut whole, mut parts) = (Census::new(), [Census::new(), Census::new()]);
+            for &(at, delay, outcome, is_second) in &attempts {
+                for census in [&mut whole, &mut parts[usize::from(is_second)]] {
+                    census.offered(ms(at));
+                    census.begun(ms(at), ms(at));
+                    match outcome {
+                        0 => census.established(ms(at), ms(at + delay)),
+                        1 => census.failed(ms(at + delay), "timeout"),
+                        _ => {}
+                    }
+                }
+            }
+            let [mut sum, other] = parts;
+            sum.merge(&other);
+            prop_assert_eq!(sum.points(), whole.points());
+            let (sum, whole) = (sum.summary(), whole.summary());
+            prop_assert_eq!(whole.offered, whole.established + whole.failed + whole.in_flight);
+            prop_assert_eq!((sum.delay_ms, sum.failures, sum.in_flight), (whole.delay_ms, whole.failures, whole.in_flight));
+        }
+    }
+}

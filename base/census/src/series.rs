@@ -1,0 +1,223 @@
+//! The series of a population: a point a second.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::SECOND_NS;
+use crate::delays::FewDelays;
+
+/// What happened in one second.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Second {
+    pub(crate) offered: u64,
+    pub(crate) begun: u64,
+    pub(crate) established: u64,
+    pub(crate) failed: u64,
+    pub(crate) left: u64,
+    pub(crate) messages: u64,
+    pub(crate) retransmissions: u64,
+    pub(crate) lost_packets: u64,
+    pub(crate) discards: u64,
+    pub(crate) delays: FewDelays,
+    pub(crate) nodes: BTreeMap<String, Usage>,
+}
+
+/// The use of a node in one second.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Usage {
+    pub(crate) busy_ns: u64,
+    pub(crate) queue_mean: f64,
+    pub(crate) queue_max: u64,
+}
+
+impl Second {
+    pub(crate) fn merge(&mut self, other: &Self) {
+        self.offered += other.offered;
+        self.begun += other.begun;
+        self.established += other.established;
+        self.failed += other.failed;
+        self.left += other.left;
+        self.messages += other.messages;
+        self.retransmissions += other.retransmissions;
+        self.lost_packets += other.lost_packets;
+        self.discards += other.discards;
+        self.delays.merge(&other.delays);
+        for (node, more) in &other.nodes {
+            let usage = self.nodes.entry(node.clone()).or_default();
+            usage.busy_ns += more.busy_ns;
+            usage.queue_mean += more.queue_mean;
+            usage.queue_max = usage.queue_max.max(more.queue_max);
+        }
+    }
+}
+
+/// A second of the series.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Point {
+    /// Its beginning, from the start of the load.
+    pub second: u64,
+    /// Attempts that were meant to begin in it.
+    pub offered: u64,
+    /// Attempts that began in it.
+    pub begun: u64,
+    /// Attempts that succeeded in it.
+    pub established: u64,
+    /// Attempts that failed in it.
+    pub failed: u64,
+    /// Attempts offered until its end that have no outcome then.
+    pub in_flight: u64,
+    /// What was established and has not ended until its end.
+    pub present: u64,
+    /// Messages sent, those sent again included.
+    pub messages: u64,
+    /// Messages sent again.
+    pub retransmissions: u64,
+    /// Packets lost on links or refused by their queues.
+    pub lost_packets: u64,
+    /// What arrived and could not be used.
+    pub discards: u64,
+    /// Delay from the intended start of those that succeeded in it, in milliseconds: median, 99th percentile and longest.
+    pub delay_ms: Option<[f64; 3]>,
+    /// The nodes, by name.
+    pub nodes: Vec<NodePoint>,
+}
+
+/// A node in a second.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct NodePoint {
+    /// Its name.
+    pub node: String,
+    /// The share of its cores' time that it was busy.
+    pub utilisation: f64,
+    /// The mean length of its queue.
+    pub queue_mean: f64,
+    /// The greatest.
+    pub queue_max: u64,
+}
+
+pub(crate) fn points(seconds: &[Second], cores: &BTreeMap<String, u32>, end: Duration) -> Vec<Point> {
+    let (mut in_flight, mut present) = (0_u64, 0_u64);
+    let point = |(second, place): (&Second, u64)| {
+        in_flight = (in_flight + second.offered).saturating_sub(second.established + second.failed);
+        present = (present + second.established).saturating_sub(second.left);
+        let quantile = |quantile| second.delays.quantile_ms(quantile);
+        let delay_ms = quantile(0.5).zip(quantile(0.99)).zip(second.delays.max_ms());
+        // The last second may be a part of one.
+        let end_ns = crate::nanos(end);
+        let length_ns = end_ns.saturating_sub(place * SECOND_NS).clamp(1, SECOND_NS);
+        let length_ns = if end_ns > place * SECOND_NS { length_ns } else { SECOND_NS };
+        let node = |(name, cores): (&String, &u32)| {
+            let usage = second.nodes.get(name).copied().unwrap_or_default();
+            let utilisation = usage.busy_ns as f64 / (length_ns as f64 * f64::from(*cores));
+            NodePoint {
+                node: name.clone(),
+                utilisation,
+                queue_mean: usage.queue_mean,
+                queue_max: usage.queue_max,
+            }
+        };
+        Point {
+            second: place,
+            offered: second.offered,
+            begun: second.begun,
+            established: second.established,
+            failed: second.failed,
+            in_flight,
+            present,
+            messages: second.messages,
+            retransmissions: second.retransmissions,
+            lost_packets: second.lost_packets,
+            discards: second.discards,
+            delay_ms: delay_ms.map(|((p50, p99), max)| [p50, p99, max]),
+            nodes: cores.iter().map(node).collect(),
+        }
+    };
+    seconds.iter().zip(0..).map(point).collect()
+}
+
+/// The columns of `series.csv` before those of nodes, with what is in them.
+pub const COLUMNS: [(&str, &str); 15] = [
+    ("row", "the number of the row, from 0"),
+    ("second", "the second of the load, from 0"),
+    ("offered", "attempts that were meant to begin in it"),
+    ("begun", "attempts that began in it"),
+    ("established", "attempts that succeeded in it"),
+    ("failed", "attempts that failed in it"),
+    ("in_flight", "attempts offered and without outcome at its end"),
+    ("present", "devices that are established at its end"),
+    ("messages", "messages sent in it"),
+    ("retransmissions", "those of them that were sent again"),
+    ("lost_packets", "packets lost on links or refused by their queues"),
+    ("discards", "what arrived and could not be used"),
+    ("delay_p50_ms", "median delay from the intended start of those that succeeded in it"),
+    ("delay_p99_ms", "its 99th percentile"),
+    ("delay_max_ms", "the longest"),
+];
+
+/// Writes `series.csv`: rows of a run, each with its points. Columns of nodes that some row lacks are empty there.
+///
+/// # Errors
+/// When it cannot be written.
+pub fn write_csv(rows: &[Vec<Point>], mut out: impl Write) -> io::Result<()> {
+    let mut nodes: Vec<&str> =
+        rows.iter().flatten().flat_map(|point| &point.nodes).map(|node| &*node.node).collect();
+    nodes.sort_unstable();
+    nodes.dedup();
+    let names: Vec<_> = COLUMNS.iter().map(|(name, _)| *name).collect();
+    write!(out, "{}", names.join(","))?;
+    for node in &nodes {
+        write!(out, ",{node}_utilisation,{node}_queue_mean,{node}_queue_max")?;
+    }
+    writeln!(out)?;
+    for (row, points) in rows.iter().enumerate() {
+        points.iter().try_for_each(|point| line(row, point, &nodes, &mut out))?;
+    }
+    Ok(())
+}
+
+fn line(row: usize, point: &Point, nodes: &[&str], out: &mut impl Write) -> io::Result<()> {
+    let Point { second, offered, begun, established, failed, in_flight, present, .. } = point;
+    let Point { messages, retransmissions, lost_packets, discards, .. } = point;
+    write!(out, "{row},{second},{offered},{begun},{established},{failed},{in_flight},{present},")?;
+    write!(out, "{messages},{retransmissions},{lost_packets},{discards}")?;
+    match point.delay_ms {
+        Some([p50, p99, max]) => write!(out, ",{p50:.3},{p99:.3},{max:.3}")?,
+        None => write!(out, ",,,")?,
+    }
+    for name in nodes {
+        match point.nodes.iter().find(|node| node.node == *name) {
+            Some(node) => {
+                let NodePoint { utilisation, queue_mean, queue_max, .. } = node;
+                write!(out, ",{utilisation:.4},{queue_mean:.2},{queue_max}")?;
+            }
+            None => write!(out, ",,,")?,
+        }
+    }
+    writeln!(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Census;
+
+    #[test]
+    fn every_line_has_a_field_for_each_column() {
+        let mut census = Census::new();
+        census.add_node("gw", 1);
+        census.offered(Duration::ZERO);
+        census.established(Duration::ZERO, Duration::from_millis(1500));
+        let mut text = Vec::new();
+        write_csv(&[census.points(), Vec::new(), Census::new().points()], &mut text).unwrap();
+        let text = String::from_utf8(text).unwrap();
+        let widths: Vec<_> = text.lines().map(|line| line.split(',').count()).collect();
+        assert_eq!(widths, [COLUMNS.len() + 3; 3]);
+        assert!(
+            text.ends_with("0,1,0,0,1,0,0,1,0,0,0,0,1500.000,1500.000,1500.000,0.0000,0.00,0\n"),
+            "{text}"
+        );
+    }
+}

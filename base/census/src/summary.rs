@@ -1,0 +1,159 @@
+//! `population` of a row in `summary.json`.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::series::Second;
+use crate::{Census, nanos};
+
+/// What became of a population.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct PopulationSummary {
+    /// Devices that arrived.
+    pub devices: u64,
+    /// Attempts that were meant to begin: first ones, re-authentications and those at another address.
+    pub offered: u64,
+    /// Attempts that began.
+    pub begun: u64,
+    /// Those that succeeded.
+    pub established: u64,
+    /// Those that failed.
+    pub failed: u64,
+    /// The failed ones by `node: reason`, where the node is the one that detected the failure; with real targets by reason.
+    pub failures: BTreeMap<String, u64>,
+    /// Those without an outcome at the end.
+    pub in_flight: u64,
+    /// The most attempts without an outcome at the end of any second.
+    pub in_flight_max: u64,
+    /// The most devices that were established at once.
+    pub present_max: u64,
+    /// The length of the load, in seconds.
+    pub duration_s: f64,
+    /// When the last attempt had succeeded, in seconds from the start of the load, to the second; absent if none did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_established_s: Option<u64>,
+    /// The most attempts that succeeded in one second.
+    pub established_per_s_max: u64,
+    /// From the intended start until it is established, over those that succeeded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delay_ms: Option<Percentiles>,
+    /// From the intended start until it began: how late the generator was, or how long a closed door was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub late_ms: Option<Percentiles>,
+    /// Messages of all nodes.
+    pub messages: Repeated,
+    /// Packets lost on links or refused by their queues.
+    pub lost_packets: u64,
+    /// What arrived and could not be used.
+    pub discards: u64,
+    /// The nodes, by name.
+    pub nodes: BTreeMap<String, NodeSummary>,
+    /// Heap of a device in all nodes together, when the most were there; absent where it was not measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bytes_per_device: Option<f64>,
+}
+
+/// Messages, and how many of them were sent again.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct Repeated {
+    /// All that were sent.
+    pub sent: u64,
+    /// Those of them that had been sent before.
+    pub again: u64,
+    /// All ÷ those sent for the first time; 1 if none was sent again.
+    pub amplification: f64,
+}
+
+/// Percentiles in milliseconds, exact to a thousandth of their length.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct Percentiles {
+    /// How many values this is over.
+    pub n: u64,
+    /// Arithmetic mean.
+    pub mean: f64,
+    /// Least.
+    pub min: f64,
+    /// Median.
+    pub p50: f64,
+    /// 90th percentile.
+    pub p90: f64,
+    /// 95th percentile.
+    pub p95: f64,
+    /// 99th percentile.
+    pub p99: f64,
+    /// 99.9th percentile.
+    pub p99_9: f64,
+    /// 99.99th percentile.
+    pub p99_99: f64,
+    /// Greatest.
+    pub max: f64,
+}
+
+/// The use of a node.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct NodeSummary {
+    /// How many inputs it handles at once.
+    pub cores: u32,
+    /// The share of its cores' time that it was busy, over the whole load.
+    pub utilisation: f64,
+    /// The same in its busiest second.
+    pub utilisation_max: f64,
+    /// The mean length of its queue in the second in which that was longest.
+    pub queue_mean_max: f64,
+    /// The greatest length of its queue.
+    pub queue_max: u64,
+    /// Busy time for each attempt that succeeded, in nanoseconds; absent if none did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub busy_ns_per_established: Option<f64>,
+}
+
+pub(crate) fn of(census: &Census) -> PopulationSummary {
+    let sum = |of: fn(&Second) -> u64| census.seconds.iter().map(of).sum::<u64>();
+    let (sent, again) = (sum(|second| second.messages), sum(|second| second.retransmissions));
+    let amplification = if sent > again { sent as f64 / (sent - again) as f64 } else { 1.0 };
+    let points = census.points();
+    let last = census.seconds.iter().rposition(|second| second.established > 0);
+    let established = sum(|second| second.established);
+    PopulationSummary {
+        devices: census.devices,
+        offered: sum(|second| second.offered),
+        begun: sum(|second| second.begun),
+        established,
+        failed: sum(|second| second.failed),
+        failures: census.failures.clone(),
+        in_flight: census.in_flight(),
+        in_flight_max: points.iter().map(|point| point.in_flight).max().unwrap_or(0),
+        present_max: census.present_max,
+        duration_s: census.end.as_secs_f64(),
+        last_established_s: last.map(|place| place as u64 + 1),
+        established_per_s_max: census.seconds.iter().map(|second| second.established).max().unwrap_or(0),
+        delay_ms: census.delays.percentiles(),
+        late_ms: census.late.percentiles(),
+        messages: Repeated { sent, again, amplification },
+        lost_packets: sum(|second| second.lost_packets),
+        discards: sum(|second| second.discards),
+        nodes: census
+            .cores
+            .iter()
+            .map(|(name, cores)| (name.clone(), node(census, name, *cores, established)))
+            .collect(),
+        bytes_per_device: census.bytes_per_device,
+    }
+}
+
+fn node(census: &Census, name: &str, cores: u32, established: u64) -> NodeSummary {
+    let usages = || census.seconds.iter().filter_map(|second| second.nodes.get(name));
+    let busy_ns: u64 = usages().map(|usage| usage.busy_ns).sum();
+    let of_cores = f64::from(cores);
+    let busiest_ns = usages().map(|usage| usage.busy_ns).max().unwrap_or(0);
+    NodeSummary {
+        cores,
+        utilisation: busy_ns as f64 / (nanos(census.end).max(1) as f64 * of_cores),
+        utilisation_max: busiest_ns as f64 / (crate::SECOND_NS as f64 * of_cores),
+        queue_mean_max: usages().map(|usage| usage.queue_mean).fold(0.0, f64::max),
+        queue_max: usages().map(|usage| usage.queue_max).max().unwrap_or(0),
+        busy_ns_per_established: (established > 0).then(|| busy_ns as f64 / established as f64),
+    }
+}
