@@ -16,14 +16,14 @@ mod overrides;
 pub mod plan;
 pub mod population;
 mod print;
-pub mod quantity;
 mod resolve;
 mod source;
-mod tree;
 
 use std::path::Path;
 
 pub use diagnostic::{ScenarioError, nearest};
+pub use keytoll_document::quantity;
+use keytoll_document::tree;
 pub use node::{NodeFile, NodePlan};
 pub use overrides::Overrides;
 pub use plan::Plan;

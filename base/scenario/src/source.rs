@@ -1,7 +1,5 @@
 //! Sources of scenarios: a file, a built-in one, or a text.
 
-use std::fs::File;
-use std::io::{self, Error, ErrorKind, Read};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -12,9 +10,8 @@ use crate::overrides::Overrides;
 use crate::plan::Plan;
 use crate::{node, resolve, tree};
 
-/// The limit on the length of a scenario: ten thousand rows are shorter. A device or a capture given by mistake is not read to
-/// its end, which may never come.
-const BYTES_MAX: u64 = 4 << 20;
+/// What its texts are, in error messages.
+const NOUN: &str = "scenario";
 
 /// The argument for standard input.
 const STDIN: &str = "-";
@@ -34,28 +31,7 @@ impl Source {
     /// # Errors
     /// When the file cannot be read.
     pub fn file(path: &Path) -> Result<Self, ScenarioError> {
-        let bytes = File::open(path).and_then(beginning).map_err(|error| unreadable(path, &error))?;
-        Self::bytes(&path.display().to_string(), bytes)
-    }
-
-    /// Standard input until its end.
-    fn stdin() -> Result<Self, ScenarioError> {
-        let path = Path::new("standard input");
-        let bytes = beginning(io::stdin().lock()).map_err(|error| unreadable(path, &error))?;
-        Self::bytes("stdin", bytes)
-    }
-
-    fn bytes(name: &str, bytes: Vec<u8>) -> Result<Self, ScenarioError> {
-        if bytes.len() as u64 > BYTES_MAX {
-            let message = format!("`{name}` is too long for a scenario: more than {} MiB", BYTES_MAX >> 20);
-            return Err(ScenarioError::nowhere(message).hint("a scenario is a TOML file"));
-        }
-        let text = String::from_utf8(bytes).map_err(|error| {
-            let offset = error.utf8_error().valid_up_to();
-            ScenarioError::nowhere(format!("`{name}` is not UTF-8 text: byte {offset}"))
-                .hint("a scenario is a TOML file")
-        })?;
-        Ok(Self::text(name, &text))
+        Ok(Self(Arc::new(Text::file(path, NOUN)?)))
     }
 
     /// A built-in scenario.
@@ -77,7 +53,7 @@ impl Source {
     /// When there is neither, or the file cannot be read.
     pub fn find(argument: &str) -> Result<Self, ScenarioError> {
         if argument == STDIN {
-            return Self::stdin();
+            return Ok(Self(Arc::new(Text::stdin(NOUN)?)));
         }
         let path = Path::new(argument);
         let is_path = path.exists() || argument.contains(['/', '\\', '.']);
@@ -127,25 +103,7 @@ impl Source {
     }
 }
 
-/// The whole input, or a beginning that exceeds the limit.
-fn beginning(from: impl Read) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    from.take(BYTES_MAX + 1).read_to_end(&mut bytes)?;
-    Ok(bytes)
-}
-
 /// Adds advice about a missing file.
 fn advised(path: &Path, error: ScenarioError, hint: &str) -> ScenarioError {
     if path.exists() { error } else { error.hint(hint) }
-}
-
-fn unreadable(path: &Path, error: &Error) -> ScenarioError {
-    let shown = path.display();
-    match error.kind() {
-        ErrorKind::NotFound => ScenarioError::nowhere(format!("no file `{shown}`")),
-        ErrorKind::IsADirectory => {
-            ScenarioError::nowhere(format!("`{shown}` is a directory, not a scenario file"))
-        }
-        _ => ScenarioError::nowhere(format!("`{shown}` cannot be read: {error}")),
-    }
 }

@@ -31,7 +31,7 @@ impl Probability {
 
 /// The kind of a quantity, with its units.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub enum Kind {
     /// In nanoseconds.
     Duration,
     /// In bits per second.
@@ -69,7 +69,7 @@ impl Kind {
     }
 
     /// Its name in error messages.
-    pub(crate) const fn noun(self) -> &'static str {
+    pub const fn noun(self) -> &'static str {
         match self {
             Self::Duration => "a duration",
             Self::Rate => "a rate",
@@ -80,7 +80,7 @@ impl Kind {
     }
 
     /// An example to show.
-    pub(crate) const fn example(self) -> &'static str {
+    pub const fn example(self) -> &'static str {
         match self {
             Self::Duration => "20 ms",
             Self::Rate => "384 kbit/s",
@@ -91,14 +91,14 @@ impl Kind {
     }
 
     /// The units as a list for people.
-    pub(crate) fn unit_names(self) -> String {
+    pub fn unit_names(self) -> String {
         self.units().iter().map(|(name, _)| format!("`{name}`")).collect::<Vec<_>>().join(", ")
     }
 }
 
 /// Why a text is not a quantity of its kind.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum QuantityError {
+pub enum QuantityError {
     /// It does not start with a decimal number.
     NoNumber,
     /// No unit follows the number.
@@ -132,7 +132,10 @@ pub fn parse_duration(text: &str) -> Result<Duration, String> {
 }
 
 /// Parses a quantity into the base unit of its kind.
-pub(crate) fn read(kind: Kind, text: &str) -> Result<u64, QuantityError> {
+///
+/// # Errors
+/// With what is wrong.
+pub fn read(kind: Kind, text: &str) -> Result<u64, QuantityError> {
     let text = text.trim();
     let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (digits, decimals) = mantissa(&text[..end])?;
@@ -174,7 +177,7 @@ const fn finest(kind: Kind) -> &'static str {
 }
 
 /// Prints base units in the largest decimal unit in which the number is at least one; sizes without decimals.
-pub(crate) fn print(kind: Kind, value: u64) -> String {
+pub fn print(kind: Kind, value: u64) -> String {
     let decimal = kind.units().iter().filter(|(_, scale)| is_decimal(*scale));
     let whole = |scale: u64| kind != Kind::Size || value.is_multiple_of(scale);
     let fitting = decimal.clone().rev().find(|(_, scale)| *scale <= value && whole(*scale));

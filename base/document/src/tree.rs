@@ -8,54 +8,75 @@ use std::sync::Arc;
 use toml::Spanned;
 use toml::de::{DeArray, DeTable, DeValue};
 
-use crate::diagnostic::{ScenarioError, Spot, Text, choice};
+use crate::diagnostic::{DocumentError, Spot, choice};
 use crate::quantity::{self, Kind, QuantityError};
+use crate::text::Text;
 
 /// A value and its place.
 #[derive(Debug, Clone)]
-pub(crate) struct Item {
+pub struct Item {
     /// Its key, for error messages.
-    pub(crate) name: String,
-    pub(crate) spot: Spot,
-    pub(crate) value: Value,
+    pub name: String,
+    /// Where it stands.
+    pub spot: Spot,
+    /// What it is.
+    pub value: Value,
 }
 
 /// A value.
 #[derive(Debug, Clone)]
-pub(crate) enum Value {
+pub enum Value {
+    /// A string.
     Text(String),
+    /// An integer of any radix.
     Integer(i128),
+    /// A decimal number; TOML also has `inf` and `nan`.
     Float(f64),
+    /// A boolean.
     Boolean(bool),
+    /// A list.
     List(Vec<Item>),
+    /// A table.
     Table(Table),
+    /// A date, a time or both.
     Date,
 }
 
 /// A table, in the order of the text.
 #[derive(Debug, Clone)]
-pub(crate) struct Table {
-    pub(crate) spot: Spot,
-    pub(crate) entries: Vec<Entry>,
+pub struct Table {
+    /// Where it stands.
+    pub spot: Spot,
+    /// Its keys with their values.
+    pub entries: Vec<Entry>,
 }
 
 /// A key with its value.
 #[derive(Debug, Clone)]
-pub(crate) struct Entry {
-    pub(crate) key: String,
-    pub(crate) key_spot: Spot,
-    pub(crate) item: Item,
+pub struct Entry {
+    /// The key.
+    pub key: String,
+    /// Where the key stands.
+    pub key_spot: Spot,
+    /// Its value.
+    pub item: Item,
 }
 
 /// Reads a document.
-pub(crate) fn document(text: &Arc<Text>) -> Result<Table, ScenarioError> {
+///
+/// # Errors
+/// It is not TOML.
+pub fn document(text: &Arc<Text>) -> Result<Table, DocumentError> {
     let place = Origin { text, offset: 0 };
     let table = DeTable::parse(&text.text).map_err(|error| place.syntax(&error))?;
     place.table(table.span(), table.get_ref())
 }
 
 /// Parses one value, for `key`, from `offset` to the end of the text.
-pub(crate) fn value(text: &Arc<Text>, key: &str, offset: usize) -> Result<Item, ScenarioError> {
+///
+/// # Errors
+/// It is not TOML.
+pub fn value(text: &Arc<Text>, key: &str, offset: usize) -> Result<Item, DocumentError> {
     let place = Origin { text, offset };
     let value = DeValue::parse(&text.text[offset..]).map_err(|error| place.syntax(&error))?;
     place.item(key, &value)
@@ -73,7 +94,7 @@ impl Origin<'_> {
         Spot { text: Arc::clone(self.text), span }
     }
 
-    fn syntax(&self, error: &toml::de::Error) -> ScenarioError {
+    fn syntax(&self, error: &toml::de::Error) -> DocumentError {
         let text = &self.text.text[self.offset..];
         let span = error.span().filter(|span| span.start < text.len()).unwrap_or_else(|| end_of(text));
         let shown = &self.text.shown[self.offset..];
@@ -90,7 +111,7 @@ impl Origin<'_> {
         self.spot(span).error(format!("not TOML: {message}"), "here").hint(hint)
     }
 
-    fn table(&self, span: Range<usize>, table: &DeTable<'_>) -> Result<Table, ScenarioError> {
+    fn table(&self, span: Range<usize>, table: &DeTable<'_>) -> Result<Table, DocumentError> {
         let entries = table.iter().map(|(key, value)| self.entry(key.span(), key.get_ref(), value));
         let mut entries = entries.collect::<Result<Vec<_>, _>>()?;
         entries.sort_by_key(|entry| entry.key_spot.span.start);
@@ -102,15 +123,15 @@ impl Origin<'_> {
         span: Range<usize>,
         key: &str,
         value: &Spanned<DeValue<'_>>,
-    ) -> Result<Entry, ScenarioError> {
+    ) -> Result<Entry, DocumentError> {
         Ok(Entry { key: key.to_owned(), key_spot: self.spot(span), item: self.item(key, value)? })
     }
 
-    fn list(&self, key: &str, list: &DeArray<'_>) -> Result<Vec<Item>, ScenarioError> {
+    fn list(&self, key: &str, list: &DeArray<'_>) -> Result<Vec<Item>, DocumentError> {
         list.iter().map(|value| self.item(key, value)).collect()
     }
 
-    fn item(&self, key: &str, value: &Spanned<DeValue<'_>>) -> Result<Item, ScenarioError> {
+    fn item(&self, key: &str, value: &Spanned<DeValue<'_>>) -> Result<Item, DocumentError> {
         let spot = self.spot(value.span());
         let value = match value.get_ref() {
             DeValue::String(text) => Value::Text(text.to_string()),
@@ -132,12 +153,12 @@ fn end_of(text: &str) -> Range<usize> {
     start..end
 }
 
-fn integer(spot: &Spot, digits: &str, radix: u32) -> Result<i128, ScenarioError> {
+fn integer(spot: &Spot, digits: &str, radix: u32) -> Result<i128, DocumentError> {
     let parsed = i128::from_str_radix(digits, radix);
     parsed.map_err(|_| spot.error("an integer that is far too large", "this number"))
 }
 
-fn float(spot: &Spot, digits: &str) -> Result<f64, ScenarioError> {
+fn float(spot: &Spot, digits: &str) -> Result<f64, DocumentError> {
     digits.parse().map_err(|_| spot.error(format!("`{digits}` is no number"), "this number"))
 }
 
@@ -158,14 +179,17 @@ impl Value {
 
 impl Item {
     /// An error about an unexpected type or value.
-    pub(crate) fn wrong(&self, expected: &str) -> ScenarioError {
+    pub fn wrong(&self, expected: &str) -> DocumentError {
         let noun = self.value.noun();
         let message = format!("`{}` must be {expected}, not {noun}", self.name);
         self.spot.error(message, format!("{noun}, not {expected}"))
     }
 
     /// A string.
-    pub(crate) fn text(&self, expected: &str) -> Result<&str, ScenarioError> {
+    ///
+    /// # Errors
+    /// It is none.
+    pub fn text(&self, expected: &str) -> Result<&str, DocumentError> {
         match &self.value {
             Value::Text(text) => Ok(text),
             _ => Err(self.wrong(expected)),
@@ -173,7 +197,10 @@ impl Item {
     }
 
     /// A table.
-    pub(crate) fn table(&self) -> Result<&Table, ScenarioError> {
+    ///
+    /// # Errors
+    /// It is none.
+    pub fn table(&self) -> Result<&Table, DocumentError> {
         match &self.value {
             Value::Table(table) => Ok(table),
             _ => Err(self.wrong("a table")),
@@ -181,7 +208,7 @@ impl Item {
     }
 
     /// The elements of a list; anything else counts as a list of one.
-    pub(crate) fn elements(&self) -> &[Self] {
+    pub fn elements(&self) -> &[Self] {
         match &self.value {
             Value::List(list) => list,
             _ => std::slice::from_ref(self),
@@ -189,7 +216,10 @@ impl Item {
     }
 
     /// The elements of a list that must not be empty.
-    pub(crate) fn some_elements(&self, of: &str) -> Result<&[Self], ScenarioError> {
+    ///
+    /// # Errors
+    /// It is empty.
+    pub fn some_elements(&self, of: &str) -> Result<&[Self], DocumentError> {
         match self.elements() {
             [] => Err(self
                 .spot
@@ -199,7 +229,10 @@ impl Item {
     }
 
     /// `true` or `false`.
-    pub(crate) fn boolean(&self) -> Result<bool, ScenarioError> {
+    ///
+    /// # Errors
+    /// It is none.
+    pub fn boolean(&self) -> Result<bool, DocumentError> {
         match &self.value {
             Value::Boolean(value) => Ok(*value),
             _ => Err(self.wrong("`true` or `false`")),
@@ -207,7 +240,10 @@ impl Item {
     }
 
     /// An integer between two others.
-    pub(crate) fn integer(&self, range: RangeInclusive<u64>) -> Result<u64, ScenarioError> {
+    ///
+    /// # Errors
+    /// It is none, or out of range.
+    pub fn integer(&self, range: RangeInclusive<u64>) -> Result<u64, DocumentError> {
         let Value::Integer(value) = &self.value else {
             return Err(self.wrong("an integer"));
         };
@@ -216,7 +252,10 @@ impl Item {
     }
 
     /// A decimal number in a range.
-    pub(crate) fn number(&self, range: &RangeInclusive<f64>) -> Result<f64, ScenarioError> {
+    ///
+    /// # Errors
+    /// It is none, or out of range.
+    pub fn number(&self, range: &RangeInclusive<f64>) -> Result<f64, DocumentError> {
         let value = match &self.value {
             Value::Float(value) => *value,
             Value::Integer(value) => *value as f64,
@@ -227,7 +266,10 @@ impl Item {
     }
 
     /// A quantity with a unit, in a range, in the base unit of its kind.
-    pub(crate) fn quantity(&self, kind: Kind, range: RangeInclusive<u64>) -> Result<u64, ScenarioError> {
+    ///
+    /// # Errors
+    /// It is none of this kind, or out of range.
+    pub fn quantity(&self, kind: Kind, range: RangeInclusive<u64>) -> Result<u64, DocumentError> {
         let expected = format!("{} like `\"{}\"`", kind.noun(), kind.example());
         let text = self.text(&expected)?;
         let value = quantity::read(kind, text).map_err(|error| self.bad_quantity(kind, text, &error))?;
@@ -238,7 +280,7 @@ impl Item {
         Err(self.out_of_range(text, &bound(range.start()), &bound(range.end())))
     }
 
-    fn bad_quantity(&self, kind: Kind, text: &str, error: &QuantityError) -> ScenarioError {
+    fn bad_quantity(&self, kind: Kind, text: &str, error: &QuantityError) -> DocumentError {
         let message = format!("`{}` must be {}, not `{text}`: {error}", self.name, kind.noun());
         let hint =
             format!("a number and one of the units {}, like `\"{}\"`", kind.unit_names(), kind.example());
@@ -250,18 +292,21 @@ impl Item {
         value: &str,
         low: &dyn std::fmt::Display,
         high: &dyn std::fmt::Display,
-    ) -> ScenarioError {
+    ) -> DocumentError {
         let message = format!("`{}` must be from {low} to {high}, not {value}", self.name);
         self.spot.error(message, "out of range")
     }
 
     /// One of some named values.
-    pub(crate) fn pick<T: Copy>(
+    ///
+    /// # Errors
+    /// It is none of them.
+    pub fn pick<T: Copy>(
         &self,
         noun: &str,
         all: &[T],
         name: fn(T) -> &'static str,
-    ) -> Result<T, ScenarioError> {
+    ) -> Result<T, DocumentError> {
         let text = self.text(&format!("the name of a {noun}"))?;
         let found = all.iter().copied().find(|value| name(*value) == text);
         let names = || all.iter().map(|value| name(*value)).collect::<Vec<_>>();
@@ -271,33 +316,42 @@ impl Item {
 
 impl Table {
     /// The value of a key.
-    pub(crate) fn get(&self, key: &str) -> Option<&Item> {
+    pub fn get(&self, key: &str) -> Option<&Item> {
         self.entry(key).map(|entry| &entry.item)
     }
 
     /// A key with its value.
-    pub(crate) fn entry(&self, key: &str) -> Option<&Entry> {
+    pub fn entry(&self, key: &str) -> Option<&Entry> {
         self.entries.iter().find(|entry| entry.key == key)
     }
 
     /// The value of a key, or a default.
-    pub(crate) fn or<'a, T>(
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub fn or<'a, T>(
         &'a self,
         key: &str,
         default: T,
-        read: impl FnOnce(&'a Item) -> Result<T, ScenarioError>,
-    ) -> Result<T, ScenarioError> {
+        read: impl FnOnce(&'a Item) -> Result<T, DocumentError>,
+    ) -> Result<T, DocumentError> {
         self.get(key).map_or(Ok(default), read)
     }
 
     /// The value of a required key; `what` is the table's name.
-    pub(crate) fn need(&self, key: &str, what: &str) -> Result<&Item, ScenarioError> {
+    ///
+    /// # Errors
+    /// It is missing.
+    pub fn need(&self, key: &str, what: &str) -> Result<&Item, DocumentError> {
         self.get(key)
             .ok_or_else(|| self.spot.error(format!("{what} without `{key}`"), format!("`{key}` is missing")))
     }
 
     /// Refuses keys that are not in `allowed`.
-    pub(crate) fn only(&self, what: &str, allowed: &[&str]) -> Result<(), ScenarioError> {
+    ///
+    /// # Errors
+    /// There is another one.
+    pub fn only(&self, what: &str, allowed: &[&str]) -> Result<(), DocumentError> {
         let unknown = self.entries.iter().find(|entry| !allowed.contains(&entry.key.as_str()));
         unknown.map_or(Ok(()), |entry| {
             let message = format!("unknown key `{}` in {what}", entry.key);
@@ -306,7 +360,10 @@ impl Table {
     }
 
     /// Inserts a value under a path of keys, with missing tables.
-    pub(crate) fn set(&mut self, path: &[(String, Spot)], item: Item) -> Result<(), ScenarioError> {
+    ///
+    /// # Errors
+    /// A key of the path has a value that is no table.
+    pub fn set(&mut self, path: &[(String, Spot)], item: Item) -> Result<(), DocumentError> {
         let [(key, key_spot), rest @ ..] = path else {
             return Ok(());
         };
