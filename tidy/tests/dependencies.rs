@@ -171,6 +171,11 @@ const ALLOWED: &[Allowed] = &[
         &["trace", "census"],
         "findings are pure functions of the trace, or of the census of a population, so they can be made again from the file",
     ),
+    allow(
+        "ranking",
+        &["analysis", "crypto-api", "document"],
+        "a ranking is made of a summary and a file of criteria, with named random streams, and of nothing that ran",
+    ),
     allow("report", &["analysis"], "a report shows findings and computes nothing"),
     allow(
         "cli",

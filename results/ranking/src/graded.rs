@@ -1,0 +1,192 @@
+//! Criteria at the bottom of the tree with their grades, given or made of values, and draws of what they may be as well.
+
+use keytoll_crypto_api::Rng;
+
+use crate::grading::Rule;
+use crate::random::Normal;
+
+/// What a grade or a gradation given by a person may be off by, in steps: it stands for all that is rounded to it.
+pub const HALF_STEP: f64 = 0.5;
+
+/// A criterion by which alternatives are graded.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Leaf {
+    /// γ: a grade is the factor 2^γ.
+    pub gamma: f64,
+    /// Where the grades are from.
+    pub basis: Basis,
+}
+
+/// Where grades are from; an element for each alternative.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Basis {
+    /// A person gave them.
+    Given(Vec<f64>),
+    /// They are computed.
+    Valued {
+        /// The values.
+        values: Vec<Valued>,
+        /// How they become grades.
+        rule: Rule,
+        /// What they are compared with.
+        reference: Reference,
+    },
+}
+
+/// A value of 0 or more.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Valued {
+    /// The value.
+    pub value: f64,
+    /// The standard deviation of its logarithm to the base 2; 0 if it is certain.
+    pub log2_stddev: f64,
+}
+
+/// What values are compared with.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Reference {
+    /// Nothing: thresholds stand for themselves.
+    None,
+    /// A positive number.
+    Number(f64),
+    /// The value of an alternative, which is positive.
+    Alternative(usize),
+}
+
+impl Leaf {
+    /// The grades.
+    pub fn grades(&self) -> Vec<f64> {
+        match &self.basis {
+            Basis::Given(grades) => grades.clone(),
+            Basis::Valued { values, rule, reference } => {
+                let values: Vec<f64> = values.iter().map(|value| value.value).collect();
+                graded(&values, rule, *reference).collect()
+            }
+        }
+    }
+
+    /// The same without rounding.
+    #[must_use]
+    pub fn unrounded(&self) -> Self {
+        let Basis::Valued { values, rule, reference } = &self.basis else { return self.clone() };
+        let basis = Basis::Valued { values: values.clone(), rule: rule.unrounded(), reference: *reference };
+        Self { gamma: self.gamma, basis }
+    }
+
+    /// The steps γ·g.
+    pub fn steps(&self) -> Vec<f64> {
+        self.grades().iter().map(|grade| self.gamma * grade).collect()
+    }
+
+    /// Steps as they may be as well: given grades within half a step, the same for all alternatives of one grade, for they were given
+    /// by one description; values by their deviation.
+    pub fn draw(&self, random: &mut Rng, normal: &mut Normal, steps: &mut [f64]) {
+        match &self.basis {
+            Basis::Given(grades) => draw_given(grades, random, steps),
+            Basis::Valued { values, rule, reference } => {
+                for (step, value) in steps.iter_mut().zip(values) {
+                    *step = value.draw(random, normal);
+                }
+                let reference = reference.of(steps);
+                steps.iter_mut().for_each(|step| *step = rule.grade(*step, reference));
+            }
+        }
+        steps.iter_mut().for_each(|step| *step *= self.gamma);
+    }
+}
+
+fn graded(values: &[f64], rule: &Rule, reference: Reference) -> impl Iterator<Item = f64> {
+    let reference = reference.of(values);
+    values.iter().map(move |value| rule.grade(*value, reference))
+}
+
+#[expect(clippy::float_cmp, reason = "the same grade was written for both")]
+fn draw_given(grades: &[f64], random: &mut Rng, drawn: &mut [f64]) {
+    for (place, grade) in grades.iter().enumerate() {
+        let same = grades[..place].iter().position(|other| other == grade);
+        drawn[place] = match same {
+            Some(same) => drawn[same],
+            None => grade + (random.unit() - 0.5) * 2.0 * HALF_STEP,
+        };
+    }
+}
+
+impl Valued {
+    fn draw(&self, random: &mut Rng, normal: &mut Normal) -> f64 {
+        if self.log2_stddev > 0.0 {
+            self.value * (self.log2_stddev * normal.draw(random)).exp2()
+        } else {
+            self.value
+        }
+    }
+}
+
+impl Reference {
+    /// Its value; not a number where there is none.
+    fn of(self, values: &[f64]) -> f64 {
+        match self {
+            Self::None => f64::NAN,
+            Self::Number(number) => number,
+            Self::Alternative(alternative) => values[alternative],
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::grading::{Relative, Rounding};
+
+    fn certain(value: f64) -> Valued {
+        Valued { value, log2_stddev: 0.0 }
+    }
+
+    fn relative(values: Vec<Valued>) -> Leaf {
+        let rule = Relative {
+            gamma: 1.0,
+            better_max: 3,
+            worse_max: 2,
+            more_is_better: false,
+            rounding: Rounding::Nearest,
+        };
+        let basis =
+            Basis::Valued { values, rule: Rule::Relative(rule), reference: Reference::Alternative(1) };
+        Leaf { gamma: 2.0, basis }
+    }
+
+    #[test]
+    fn values_are_compared_with_that_of_an_alternative() {
+        let leaf = relative(vec![certain(0.0), certain(100.0), certain(30.0), certain(300.0)]);
+        assert_eq!(leaf.grades(), [3.0, 0.0, 2.0, -2.0]);
+        assert_eq!(leaf.steps(), [6.0, 0.0, 4.0, -4.0]);
+        assert_eq!(leaf.unrounded().grades()[2], (10.0_f64 / 3.0).log2());
+    }
+
+    #[test]
+    fn one_grade_is_drawn_once() {
+        let leaf = Leaf { gamma: 1.0, basis: Basis::Given(vec![2.0, 1.0, 2.0]) };
+        let (mut random, mut normal) = (Rng::named(1, "test"), Normal::default());
+        let mut drawn = [0.0; 3];
+        for _ in 0..100 {
+            leaf.draw(&mut random, &mut normal, &mut drawn);
+            assert_eq!(drawn[0], drawn[2]);
+            assert!((1.5..2.5).contains(&drawn[0]) && (0.5..1.5).contains(&drawn[1]), "{drawn:?}");
+        }
+    }
+
+    #[test]
+    fn certain_values_are_drawn_as_they_are() {
+        let leaf = relative(vec![certain(10.0), certain(100.0)]);
+        let (mut random, mut normal) = (Rng::named(1, "test"), Normal::default());
+        let mut drawn = [0.0; 2];
+        leaf.draw(&mut random, &mut normal, &mut drawn);
+        assert_eq!(drawn.to_vec(), leaf.steps());
+        let uncertain = relative(vec![Valued { value: 60.0, log2_stddev: 1.0 }, certain(100.0)]);
+        let mut seen = std::collections::BTreeSet::new();
+        for _ in 0..100 {
+            uncertain.draw(&mut random, &mut normal, &mut drawn);
+            seen.insert(drawn[0] as i64);
+        }
+        assert!(seen.len() > 2, "{seen:?}");
+    }
+}

@@ -1,0 +1,18 @@
+//! Ranking of methods by several criteria: experts' weights, grades of measurements, scores, and how little must change until another
+//! one is the best.
+//!
+//! ```text
+//!   criteria file --> experts, criteria, grades --.
+//!                                                  >--> weights, steps --> Method --> scores, sensitivity, acceptability
+//!   summary.json  --> measured values ------------'
+//! ```
+
+pub mod acceptability;
+pub mod experts;
+pub mod graded;
+pub mod grading;
+pub mod hierarchy;
+pub mod methods;
+pub mod random;
+pub mod sensitivity;
+pub mod tornado;

@@ -1,0 +1,4 @@
+//! Tests of the crate from outside, as one program.
+
+mod invariances;
+mod others;
