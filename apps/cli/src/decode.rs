@@ -75,11 +75,12 @@ fn input(path: &Path) -> Result<Box<dyn BufRead>, Report> {
 fn keys(directory: &Path) -> Result<Keys, Report> {
     let hint = "`keytoll run --pcap` writes such a directory";
     let keys = Keys::read(FAMILIES, directory).map_err(|error| Usage::hint(error.to_string(), hint))?;
-    if keys.unusable() > 0 {
-        let count = keys.unusable();
-        note(&format!(
-            "{count} lines of the key tables could not be used: damaged, or of unknown algorithms\n"
-        ));
+    if let Some(first) = keys.first_unusable() {
+        let others = match keys.unusable() {
+            1 => String::new(),
+            count => format!("; it is the first of {count} such lines"),
+        };
+        note(&format!("cannot use {first}{others}\n"));
     }
     Ok(keys)
 }

@@ -1,6 +1,7 @@
 //! Key tables in Wireshark's formats: how a family writes its keys, and reads them.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 /// A key table, a file of a Wireshark profile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,6 +37,25 @@ pub struct KeyLine {
 pub struct Tables {
     texts: BTreeMap<String, String>,
     unusable: u64,
+    first_unusable: Option<Unusable>,
+}
+
+/// A line of a table that cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unusable {
+    /// The table.
+    pub file: String,
+    /// The number of the line, from 1.
+    pub line: usize,
+    /// What is wrong with it.
+    pub why: &'static str,
+}
+
+impl fmt::Display for Unusable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { file, line, why } = self;
+        write!(f, "line {line} of {file}: {why}")
+    }
 }
 
 /// The limit on the lines of a table.
@@ -44,7 +64,7 @@ const LINES_MAX: usize = 1_000_000;
 impl Tables {
     /// These files with their texts.
     pub const fn new(texts: BTreeMap<String, String>) -> Self {
-        Self { texts, unusable: 0 }
+        Self { texts, unusable: 0, first_unusable: None }
     }
 
     /// The text of a file, if it exists.
@@ -54,16 +74,29 @@ impl Tables {
 
     /// Passes every line of a table to `add`, split into unquoted fields, and counts those that it cannot use.
     pub fn each_line(&mut self, file: &str, mut add: impl FnMut(&[&str]) -> Option<()>) {
+        self.judge_lines(file, |fields| add(fields).ok_or("damaged, or of an unknown algorithm"));
+    }
+
+    /// The same, where `judge` says what is wrong with a line.
+    pub fn judge_lines(&mut self, file: &str, mut judge: impl FnMut(&[&str]) -> Result<(), &'static str>) {
         let text = self.texts.get(file).map_or("", String::as_str);
-        let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
-        for line in lines.take(LINES_MAX) {
-            self.unusable += u64::from(add(&fields(line)).is_none());
+        let lines = text.lines().map(str::trim).zip(1..);
+        let lines = lines.filter(|(line, _)| !line.is_empty() && !line.starts_with('#'));
+        for (text, line) in lines.take(LINES_MAX) {
+            let Err(why) = judge(&fields(text)) else { continue };
+            self.unusable += 1;
+            self.first_unusable.get_or_insert_with(|| Unusable { file: file.to_owned(), line, why });
         }
     }
 
     /// Unusable lines: damaged, or with unknown algorithms.
     pub const fn unusable(&self) -> u64 {
         self.unusable
+    }
+
+    /// The first of them.
+    pub const fn first_unusable(&self) -> Option<&Unusable> {
+        self.first_unusable.as_ref()
     }
 }
 
@@ -141,5 +174,7 @@ mod tests {
         });
         tables.each_line("another", |_| None);
         assert_eq!((found, tables.unusable()), (vec![("1".to_owned(), "2".to_owned())], 1));
+        let first = tables.first_unusable().map(ToString::to_string);
+        assert_eq!(first.as_deref(), Some("line 4 of table: damaged, or of an unknown algorithm"));
     }
 }

@@ -31,7 +31,7 @@ pub use book::{Book, Place};
 pub use conversation::{About, Conversation, Ends, Ids, Judgement, Kind, Method, Opening, Outcome, Sealed};
 pub use entry::{Access, Content, Entry, Sent};
 pub use family::{Analyser, Families, Family, Flow, InnerMethod, Words};
-pub use keys::{KeyLine, KeyTable, Tables};
+pub use keys::{KeyLine, KeyTable, Tables, Unusable};
 pub use on_air::{Aired, OnAir};
 pub use passed::{Cut, LinkSeal, Passed};
 pub use recognise::{ByPort, Chunks, Framing, LearntPorts, OnLan, Recogniser, Udp};

@@ -8,7 +8,7 @@ use std::fmt;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use keytoll_family::{Analyser, Families, OnAir, Tables};
+use keytoll_family::{Analyser, Families, OnAir, Tables, Unusable};
 use keytoll_trace::regular;
 
 /// The limit on the length of a table, in bytes.
@@ -22,6 +22,7 @@ pub struct Keys {
     analysers: Vec<Option<Box<dyn Analyser>>>,
     on_air: Vec<Box<dyn OnAir>>,
     unusable: u64,
+    first_unusable: Option<Unusable>,
 }
 
 impl fmt::Debug for Keys {
@@ -78,12 +79,18 @@ impl Keys {
     fn of(families: Families, mut tables: Tables) -> Self {
         let analysers = families.iter().map(|family| family.analyser(&mut tables)).collect();
         let on_air = families.iter().filter_map(|family| family.on_air(&mut tables)).collect();
-        Self { families, analysers, on_air, unusable: tables.unusable() }
+        let (unusable, first_unusable) = (tables.unusable(), tables.first_unusable().cloned());
+        Self { families, analysers, on_air, unusable, first_unusable }
     }
 
     /// Unusable lines: damaged, or with unknown algorithms.
     pub const fn unusable(&self) -> u64 {
         self.unusable
+    }
+
+    /// The first of them, and what is wrong with it.
+    pub const fn first_unusable(&self) -> Option<&Unusable> {
+        self.first_unusable.as_ref()
     }
 
     /// The number of keys.

@@ -74,6 +74,8 @@ fn body(entry: &Entry) -> Option<&Body> {
 enum Goal {
     /// The end of EAP.
     Eap,
+    /// The station's own key of dynamic WEP, for which EAP is the beginning.
+    WepKey,
     /// The last message of the 4-way handshake, for which EAP may be the beginning.
     Handshake,
     /// Nothing but the association, or a handshake.
@@ -87,8 +89,11 @@ impl Goal {
         let is_rsn = entries
             .iter()
             .any(|entry| entry.content.of::<Managed>().is_some_and(|managed| managed.chosen.is_some()));
+        // IEEE 802.1X-2004 §8.4.9: before that frame nothing can be sent.
+        let brings_key = |body: &Body| matches!(body, Body::Key(Key { is_own_wep: true, .. }));
         match (is_rsn, has_eap) {
             (true, _) => Self::Handshake,
+            (false, true) if entries.iter().filter_map(body).any(brings_key) => Self::WepKey,
             (false, true) => Self::Eap,
             (false, false) => Self::Either,
         }
@@ -106,7 +111,10 @@ fn decided(entries: &[Entry], at: usize, goal: Goal) -> Option<Outcome> {
         Body::Eap(eap) if eap.first() == Some(&SUCCESS) && goal == Goal::Eap => {
             Some(Outcome::Established(at))
         }
-        Body::Key(Key { handshake: Some(Handshake::FourWay(4)), .. }) if goal != Goal::Eap => {
+        Body::Key(Key { is_own_wep: true, .. }) if goal == Goal::WepKey => Some(Outcome::Established(at)),
+        Body::Key(Key { handshake: Some(Handshake::FourWay(4)), .. })
+            if matches!(goal, Goal::Handshake | Goal::Either) =>
+        {
             Some(Outcome::Established(at))
         }
         _ => None,

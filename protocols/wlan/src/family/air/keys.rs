@@ -18,7 +18,6 @@ use keytoll_family::keys::{hex, unhex};
 use keytoll_family::{KeyLine, Tables};
 
 use crate::bss::Ssid;
-use crate::cipher::WepKey;
 use crate::keys::master_of_msk;
 use crate::keys::psk;
 use crate::suite::Akm;
@@ -29,6 +28,8 @@ pub(in super::super) const TABLE: &str = "80211_keys";
 const KEYS_MAX: usize = 4096;
 /// More pairs of a passphrase and a network are not computed: each takes thousands of hashes.
 const STRETCHED_MAX: usize = 1024;
+/// Lengths of a key of WEP.
+const WEP_LENS: [usize; 2] = [5, 13];
 /// Lengths of a PMK, and of an MSK at least: RFC 5247 §1.4.
 const PMK_LENS: [usize; 2] = [32, 48];
 const MSK_MIN: usize = 32;
@@ -63,9 +64,10 @@ impl Keys {
     /// The keys in the table.
     pub(super) fn read(tables: &mut Tables) -> Self {
         let mut keys = Self::default();
-        tables.each_line(TABLE, |fields| match *fields {
+        tables.judge_lines(TABLE, |fields| match *fields {
             [kind, value] if keys.count() < KEYS_MAX => keys.add(kind, value),
-            _ => None,
+            [_, _] => Err("one key more than are tried, which are 4096"),
+            _ => Err("a line has the kind of a key and the key, such as \"wep\",\"1234567890\""),
         });
         keys
     }
@@ -75,21 +77,24 @@ impl Keys {
         hexadecimal.iter().map(|keys| keys.len()).sum::<usize>() + self.passphrases.len()
     }
 
-    fn add(&mut self, kind: &str, value: &str) -> Option<()> {
+    fn add(&mut self, kind: &str, value: &str) -> Result<(), &'static str> {
+        const PASSPHRASE: &str =
+            "a passphrase is UTF-8 text, with a network of 1 to 32 octets behind a colon or without";
         if kind == "wpa-pwd" {
-            self.passphrases.push(Passphrase::read(value)?);
-            return Some(());
+            self.passphrases.push(Passphrase::read(value).ok_or(PASSPHRASE)?);
+            return Ok(());
         }
-        // Keys of WEP are written with colons, too.
-        let key = Secret::new(unhex(&value.replace(':', ""))?);
-        let (keys, fits) = match kind {
-            "wep" => (&mut self.wep, WepKey::new(&key).is_some()),
-            "wpa-psk" => (&mut self.pmks, PMK_LENS.contains(&key.len())),
-            "msk" => (&mut self.msks, key.len() >= MSK_MIN),
-            "tk" => (&mut self.temporal, TK_LENS.contains(&key.len())),
-            _ => return None,
+        let (keys, fits, lengths): (_, fn(usize) -> bool, _) = match kind {
+            "wep" => (&mut self.wep, |len| WEP_LENS.contains(&len), "a key of WEP has 5 or 13 octets"),
+            "wpa-psk" => (&mut self.pmks, |len| PMK_LENS.contains(&len), "a PSK or PMK has 32 or 48 octets"),
+            "msk" => (&mut self.msks, |len| len >= MSK_MIN, "an MSK has at least 32 octets"),
+            "tk" => (&mut self.temporal, |len| TK_LENS.contains(&len), "a temporal key has 16 or 32 octets"),
+            _ => return Err("the kind of a key is wep, wpa-pwd, wpa-psk, msk or tk"),
         };
-        fits.then(|| keys.push(key))
+        // Keys of WEP are written with colons, too.
+        let key = unhex(&value.replace(':', "")).ok_or("a key is written in hexadecimal digits")?;
+        let key = Secret::new(key);
+        fits(key.len()).then(|| keys.push(key)).ok_or(lengths)
     }
 
     /// Everything that an association in a network may have begun with: a PMK, or with fast transition an XXKey.
@@ -180,6 +185,18 @@ mod tests {
         );
         let (keys, unusable) = read(&good);
         assert_eq!((keys.count(), unusable), (5, 0));
+        for (line, why) in [
+            ("wep", "a line has the kind of a key and the key, such as \"wep\",\"1234567890\""),
+            ("\"wep\",\"1234\"", "a key of WEP has 5 or 13 octets"),
+            ("\"wpa-psk\",\"zz\"", "a key is written in hexadecimal digits"),
+            ("\"tk\",\"00\"", "a temporal key has 16 or 32 octets"),
+            ("\"owe\",\"00\"", "the kind of a key is wep, wpa-pwd, wpa-psk, msk or tk"),
+        ] {
+            let mut tables = Tables::new(BTreeMap::from([(TABLE.to_owned(), format!("# keys\n{line}\n"))]));
+            Keys::read(&mut tables);
+            let told = tables.first_unusable().map(ToString::to_string);
+            assert_eq!(told, Some(format!("line 2 of 80211_keys: {why}")));
+        }
         let bad =
             "\"wep\",\"1234\"\n\"wpa-psk\",\"zz\"\n\"tk\",\"00\"\n\"msk\",\"00\"\n\"owe\",\"00\"\n\"wep\"\n";
         let (keys, unusable) = read(bad);

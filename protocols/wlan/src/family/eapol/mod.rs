@@ -48,6 +48,8 @@ pub(super) struct Key {
     pub(super) handshake: Option<Handshake>,
     /// Whether the authenticator sent it.
     pub(super) from_authenticator: bool,
+    /// Whether it brings a station its own key of dynamic WEP.
+    pub(super) is_own_wep: bool,
     /// What tells it from others, and not from itself sent again: then the replay counter is another.
     pub(super) nonce: Vec<u8>,
 }
@@ -147,7 +149,8 @@ impl Key {
             DescriptorType::RSN => Ok(Self::rsn("RSN", &RsnKey::read_of_any_akm(bytes)?.0)),
             DescriptorType::WPA => Ok(Self::rsn("WPA", &RsnKey::read_of_any_akm(bytes)?.0)),
             DescriptorType(other) => {
-                let key = Self { handshake: None, from_authenticator: true, nonce: pdu.body[1..].to_vec() };
+                let nonce = pdu.body[1..].to_vec();
+                let key = Self { handshake: None, from_authenticator: true, is_own_wep: false, nonce };
                 Ok((key, vec![Part::new("descriptor", other.to_string())]))
             }
         }
@@ -160,7 +163,8 @@ impl Key {
             Part::new(kind, key.index.to_string()),
             Part::new("replay counter", key.replay_counter.to_string()),
         ];
-        (Self { handshake: None, from_authenticator: true, nonce: key.iv.to_vec() }, parts)
+        let (is_own_wep, nonce) = (key.unicast, key.iv.to_vec());
+        (Self { handshake: None, from_authenticator: true, is_own_wep, nonce }, parts)
     }
 
     fn rsn(descriptor: &'static str, key: &RsnKey<'_>) -> (Self, Vec<Part>) {
@@ -177,7 +181,8 @@ impl Key {
             parts.push(Part::new("key data", format!("{data_len} bytes{how}")));
         }
         let from_authenticator = key.information.has(KeyInformation::ACK);
-        (Self { handshake, from_authenticator, nonce: key.nonce.to_vec() }, parts)
+        let nonce = key.nonce.to_vec();
+        (Self { handshake, from_authenticator, is_own_wep: false, nonce }, parts)
     }
 }
 

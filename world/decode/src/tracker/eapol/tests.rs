@@ -113,6 +113,21 @@ fn methods(conversations: &[Conversation]) -> Vec<String> {
     conversations.iter().filter_map(|it| it.judgement.method.clone()).map(|method| method.name).collect()
 }
 
+/// IEEE 802.1X-2004 §8.4.9: with dynamic WEP nothing can be sent before the station has its own key.
+#[test]
+fn with_dynamic_wep_it_is_established_by_the_key_and_not_by_the_end_of_eap() {
+    // Descriptor, length of the key, replay counter, IV, index, signature, key.
+    let key = |counter: u8, index: u8| {
+        [&[1, 0, 13, 0, 0, 0, 0, 0, 0, 0, counter][..], &[counter; 16], &[index], &[7; 16], &[9; 13]].concat()
+    };
+    let mut lan = Lan::default();
+    lan.md5(1, (To::Station, To::Station), 1).down(1, To::Station, 0, &success(2));
+    lan.down(1, To::Station, 3, &key(1, 1)).down(1, To::Station, 3, &key(2, 0x80));
+    let conversations = lan.finish();
+    assert_eq!(conversations.len(), 1);
+    assert_eq!(conversations[0].judgement.outcome, Outcome::Established(7));
+}
+
 #[test]
 fn however_stations_are_spoken_to_it_is_one_conversation() {
     for ways in [
