@@ -179,6 +179,11 @@ impl fmt::Display for Host {
     }
 }
 
+/// An address of a LAN as IEEE Std 802-2014 §8.1 writes it: `02-00-00-00-00-AB`.
+pub fn hyphenated(address: [u8; 6]) -> String {
+    address.map(|octet| format!("{octet:02X}")).join("-")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -189,6 +194,7 @@ mod tests {
         assert_eq!(Addr::udp(ip, 500).to_string(), "[2001:db8::1]:500");
         assert_eq!(Addr::Ip { ip, protocol: protocol::ESP }.to_string(), "2001:db8::1");
         assert_eq!(Addr::Mac([2, 0, 0, 0, 0, 0xab]).to_string(), "02:00:00:00:00:ab");
+        assert_eq!(hyphenated([2, 0, 0, 0, 0, 0xab]), "02-00-00-00-00-AB");
         assert_eq!(Addr::tcp(ip, 3868).header_bytes(), 60);
         assert_eq!((size_of::<Socket>(), size_of::<Addr>()), (20, 22));
     }

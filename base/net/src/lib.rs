@@ -9,6 +9,6 @@ pub mod tcp;
 pub mod udp;
 pub mod wire;
 
-pub use addr::{Addr, Host, Socket};
+pub use addr::{Addr, Host, Socket, hyphenated};
 pub use checksum::{internet_checksum, transport_checksum};
 pub use on_wire::OnWire;

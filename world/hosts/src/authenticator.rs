@@ -14,7 +14,7 @@ use keytoll_radius::client::{
     self, Accept, Account, Authenticate, Client, Command, ConversationId, Credential, Event,
 };
 use keytoll_radius::number::AttributeType;
-use keytoll_radius::wire::{Attributes, State};
+use keytoll_radius::wire::{Attribute, Attributes, State};
 
 use crate::accounting::Ledger;
 use crate::eap::{Carrier, Conversation, Eap};
@@ -52,6 +52,8 @@ pub struct Authenticator<C> {
     asks_identity: bool,
     /// In ascending order.
     ports: Vec<u16>,
+    /// What every request says of the place where peers knock.
+    place: Attributes,
     radius: Client,
     sessions: BTreeMap<C, Session>,
     ledger: Option<Ledger<C>>,
@@ -75,10 +77,17 @@ impl<C: Conversation> Authenticator<C> {
             carrier,
             asks_identity: access.asks_identity,
             ports,
+            place: Attributes::new(),
             radius: Client::new(access.radius, seed.stream(&format!("{name}/radius"))),
             sessions: BTreeMap::new(),
             ledger: access.accounts.then(Ledger::new),
         }
+    }
+
+    /// The same, whose requests say this of the place where peers knock (RFC 3580 §3).
+    #[must_use]
+    pub fn at(self, place: Attributes) -> Self {
+        Self { place, ..self }
     }
 
     /// Whether a datagram to this address is for the RADIUS client.
@@ -144,7 +153,7 @@ impl<C: Conversation> Authenticator<C> {
             user_name: session.user_name.clone(),
             credential: Credential::Eap(eap),
             state: session.state.take(),
-            attributes: Attributes::default(),
+            attributes: with_calling_station(self.place.clone(), session.peer),
         };
         self.radius.handle(Input::Command(Command::Authenticate(request)), cx);
     }
@@ -169,7 +178,8 @@ impl<C: Conversation> Authenticator<C> {
     }
 
     fn report(&mut self, report: Option<Account>, cx: &mut Ctx<'_>) {
-        if let Some(account) = report {
+        if let Some(mut account) = report {
+            self.place.iter().for_each(|attribute| account.attributes.push(attribute));
             self.radius.handle(Input::Command(Command::Account(account)), cx);
         }
     }
@@ -262,6 +272,16 @@ impl<C: Conversation> Authenticator<C> {
     }
 }
 
+// RFC 3580 §3.21: the address of a station in hexadecimal digits, with hyphens.
+/// Says who knocks, if that has an address of a LAN.
+fn with_calling_station(mut place: Attributes, peer: Host) -> Attributes {
+    if let Host::Mac(station) = peer {
+        let station = keytoll_net::hyphenated(station);
+        place.extend(Attribute::new(AttributeType::CALLING_STATION_ID, station.as_bytes()));
+    }
+    place
+}
+
 impl Session {
     /// Accepts the peer's response to the last request.
     fn take(&mut self, eap: &[u8]) -> Result<(), &'static str> {
@@ -338,6 +358,22 @@ mod tests {
         };
         ap.answered(port, identity(0), &mut cx);
         (told, ap.outstanding())
+    }
+
+    /// RFC 3580 §3: the server hears where somebody knocks, and who.
+    #[test]
+    fn a_request_says_where_the_peer_knocks_and_who_it_is() {
+        let place = [Attribute::fixed(AttributeType::NAS_PORT_TYPE, &[0, 0, 0, 19])].into_iter().collect();
+        let mut ap = authenticator(false).at(place);
+        let mut cx = Ctx { now: Time::ZERO, crypto: &mut Null, trace: &mut NoTrace };
+        assert!(ap.begin(Port(3), &[], Host::Mac([2, 0, 0, 0, 0, 0xab]), &mut cx).is_some());
+        let identity = packet::response(0, MethodType::IDENTITY, b"ue");
+        assert!(ap.answered(Port(3), identity, &mut cx).is_none());
+        let Some(Wanted::Pass(Output::Datagram(request))) = ap.poll(&mut cx) else { panic!("a request") };
+        let read = keytoll_radius::wire::Packet::read(&request.bytes).unwrap();
+        let said: Attributes = read.attributes.iter().collect();
+        assert_eq!(said.get(AttributeType::CALLING_STATION_ID), Some(&b"02-00-00-00-00-AB"[..]));
+        assert_eq!(said.get_u32(AttributeType::NAS_PORT_TYPE), Some(19));
     }
 
     #[test]

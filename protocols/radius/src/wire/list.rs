@@ -130,6 +130,12 @@ impl Attributes {
     }
 }
 
+impl<'a> Extend<Attribute<'a>> for Attributes {
+    fn extend<I: IntoIterator<Item = Attribute<'a>>>(&mut self, attributes: I) {
+        attributes.into_iter().for_each(|attribute| self.push(attribute));
+    }
+}
+
 impl<'a> FromIterator<Attribute<'a>> for Attributes {
     fn from_iter<I: IntoIterator<Item = Attribute<'a>>>(attributes: I) -> Self {
         let mut list = Self::new();

@@ -11,7 +11,10 @@ use keytoll_engine::trace::Fact;
 use keytoll_engine::{Addr, Ctx, Deadline, Input};
 use keytoll_hosts::{AaaAccess, Authenticator, Carrier, Conversation, Eap, Wanted};
 use keytoll_net::Host;
+use keytoll_radius::number::AttributeType;
+use keytoll_radius::wire::{Attribute, Attributes};
 use keytoll_wlan::MacAddr;
+use keytoll_wlan::bss::Ssid;
 use keytoll_wlan::dot1x::EAP;
 
 use super::{address, session};
@@ -53,9 +56,15 @@ impl fmt::Debug for Inside {
 }
 
 impl Judge {
-    /// An AAA server, over RADIUS.
-    pub(crate) fn over_radius(access: AaaAccess, carrier: Carrier, seed: &Seed, name: &str) -> Self {
-        Self::Radius(Box::new(Authenticator::new(access, carrier, seed, name)))
+    /// An AAA server, over RADIUS, which hears of this network.
+    pub(crate) fn over_radius(
+        access: AaaAccess,
+        carrier: Carrier,
+        (bssid, ssid): (MacAddr, &Ssid),
+        (seed, name): (&Seed, &str),
+    ) -> Self {
+        let authenticator = Authenticator::new(access, carrier, seed, name);
+        Self::Radius(Box::new(authenticator.at(place(bssid, ssid))))
     }
 
     /// An EAP server inside.
@@ -148,6 +157,22 @@ impl Judge {
     }
 }
 
+/// RFC 2865 §5.6: Framed.
+const FRAMED: u32 = 2;
+/// RFC 3580 §3.13: Wireless - IEEE 802.11.
+const WIRELESS_802_11: u32 = 19;
+
+// RFC 3580 §3.1, §3.13, §3.20: the service, the kind of port, and the access point's address with the network's name.
+/// What an access point says of itself.
+fn place(bssid: MacAddr, ssid: &Ssid) -> Attributes {
+    let mut place = Attributes::new();
+    place.push_u32(AttributeType::SERVICE_TYPE, FRAMED);
+    place.push_u32(AttributeType::NAS_PORT_TYPE, WIRELESS_802_11);
+    let called = [keytoll_net::hyphenated(bssid).as_bytes(), b":", ssid.octets()].concat();
+    place.extend(Attribute::new(AttributeType::CALLED_STATION_ID, &called));
+    place
+}
+
 impl Inside {
     fn begin(&mut self, port: Port, cx: &mut Ctx<'_>) -> Option<Wanted<Port>> {
         cx.crypto.enter(EAP);
@@ -185,5 +210,20 @@ impl Inside {
         };
         self.servers.remove(&port);
         Some(Wanted::Tell(port, eap))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_access_point_says_what_it_is() {
+        let said = place([2, 0, 0, 0, 0, 1], &Ssid::new("lab").unwrap());
+        let called = said.get(AttributeType::CALLED_STATION_ID);
+        assert_eq!(called, Some(&b"02-00-00-00-00-01:lab"[..]));
+        let numbers =
+            [AttributeType::SERVICE_TYPE, AttributeType::NAS_PORT_TYPE].map(|kind| said.get_u32(kind));
+        assert_eq!(numbers, [Some(2), Some(19)]);
     }
 }
