@@ -12,7 +12,7 @@ use crate::frame::management::{
     Action, AssociationRequest, AssociationResponse, Authentication, Beacon, Farewell, SaQuery,
 };
 use crate::frame::{
-    AuthenticationAlgorithm, Element, ElementId, Elements, Management, ReasonCode, StatusCode,
+    AuthenticationAlgorithm, Comeback, Element, ElementId, Elements, Management, ReasonCode, StatusCode,
 };
 use crate::handshake::{Declared, Generation, Pmksa, PmksaCache};
 use crate::sae;
@@ -139,14 +139,24 @@ impl AccessPoint {
                     self.pmksas.insert(peer, pmksa);
                     self.authenticate(peer, Credential::Pmk(pmk, pmkid), None, cx);
                 }
-                sae::Output::Failed { why, .. } => bss::discard(Protocol::MANAGEMENT, &why, cx),
+                sae::Output::Failed { peer, why } => self.on_sae_failed(peer, why, cx),
             }
         }
     }
 
-    /// Makes room for one more station without keys.
-    fn make_room(&mut self, cx: &mut Ctx<'_>) {
-        if self.members.keyless_count() < self.config.strangers_max {
+    /// Nothing came of an exchange. Who floods answers no commit; a wrong confirm is told.
+    fn on_sae_failed(&mut self, station: MacAddr, why: sae::Failure, cx: &mut Ctx<'_>) {
+        bss::discard(Protocol::MANAGEMENT, &why, cx);
+        if why == sae::Failure::WrongConfirm && self.members.get(station).is_none() {
+            self.out.push_back(Output::Event(Event::Ended(station, Ended::Sae(why))));
+        }
+    }
+
+    /// Makes room for one more station: whoever has no keys yet cannot hold a place that one with a name needs.
+    pub(super) fn make_room(&mut self, station: MacAddr, cx: &mut Ctx<'_>) {
+        let has_room = self.members.keyless_count() < self.config.strangers_max
+            && self.members.len() < self.config.members_max;
+        if has_room || self.members.get(station).is_some() {
             return;
         }
         if let Some(oldest) = self.members.oldest_keyless() {
@@ -173,7 +183,11 @@ impl AccessPoint {
             Ok(member) => (StatusCode::SUCCESS, member.aid),
             Err(status) => (*status, 0),
         };
-        let (ssid, behind) = (self.config.ssid.clone(), self.first_elements());
+        let behind = match status {
+            StatusCode::REFUSED_TEMPORARILY => self.comeback(station, cx.now),
+            _ => self.first_elements(),
+        };
+        let ssid = self.config.ssid.clone();
         let answer = AssociationResponse {
             reassociation: request.current_ap.is_some(),
             capabilities: self.config.security.capabilities(),
@@ -184,9 +198,14 @@ impl AccessPoint {
         self.manage(station, &Management::AssociationResponse(answer), cx);
         if let Ok(member) = admitted {
             self.authenticated.remove(station);
-            self.make_room(cx);
             self.welcome(station, member, credential, cx);
         }
+    }
+
+    // 802.11-2020 §11.3.5.3: who is refused for now hears when the SA Query is over.
+    fn comeback(&self, station: MacAddr, now: Time) -> Vec<u8> {
+        let query = self.members.get(station).and_then(|member| member.query);
+        query.map_or_else(Vec::new, |query| Comeback::after(query.left(now)).to_bytes())
     }
 
     // 802.11-2020 §12.6.10.3: if the PMKSA is not there, the station authenticates with EAP as if it had named none.
@@ -226,6 +245,7 @@ impl AccessPoint {
         let addresses = [self.air.own, station];
         let terms = self.config.security.rsn().map(|rsn| rsn.terms(addresses, declared, protects_management));
         let is_complete = self.config.security.is_complete_at_association();
+        self.make_room(station, cx);
         Ok(Member {
             aid: self.free_aid(station).ok_or(StatusCode::DENIED_NO_MORE_STAS)?,
             link: Link::new((station, self.air.own), protects_management, is_complete),

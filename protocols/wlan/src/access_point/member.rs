@@ -57,6 +57,11 @@ impl Query {
         self.until <= now
     }
 
+    /// How long it may still be answered.
+    pub(super) fn left(&self, now: Time) -> Duration {
+        self.until.since(now)
+    }
+
     /// Whether this is the identifier of one of its requests.
     pub(super) fn is_answered_by(&self, transaction: [u8; 2]) -> bool {
         u16::from_le_bytes(transaction).wrapping_sub(self.first) < self.sent

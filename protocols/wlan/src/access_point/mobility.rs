@@ -59,6 +59,13 @@ struct Done {
     elements: Vec<u8>,
 }
 
+/// A station that has proved its key.
+struct Proved {
+    done: Done,
+    agreed: Agreed,
+    group: handshake::GroupKeys,
+}
+
 impl Mobility {
     pub(super) const fn new(domain: Domain, members_max: usize, strangers_max: usize) -> Self {
         const KEY_LIFE: Duration = PmksaCache::LIFETIME;
@@ -250,31 +257,42 @@ impl AccessPoint {
         bytes: Vec<u8>,
         cx: &mut Ctx<'_>,
     ) {
-        let aid = self.free_aid(station);
-        let Some(Transit::Answered(answered)) =
-            self.mobility.as_mut().and_then(|it| it.transits.get_mut(station))
-        else {
-            return;
-        };
-        let protects_management = answered.wait.protects_management();
-        let judged = match (aid, self.group.keys(protects_management)) {
-            (Some(aid), Some(group)) => {
-                answered.wait.on_request(&request.elements, &group, cx).map(|agreed| (aid, group, agreed))
-            }
-            _ => Err(Failure::Refused(StatusCode::DENIED_NO_MORE_STAS)),
-        };
-        match judged {
-            Ok((aid, group, (agreed, elements))) => {
-                let done = Done { aid, elements };
-                answered.done = Some((bytes, done.clone()));
+        match self.judge_transition(station, request, cx) {
+            Ok(Proved { done, agreed, group }) => {
+                self.remember(station, bytes, &done);
                 self.send_reassociation(station, StatusCode::SUCCESS, &done, cx);
-                self.welcome_from(station, from, aid, (agreed, group), cx);
+                self.welcome_from(station, from, done.aid, (agreed, group), cx);
             }
             Err(why) => {
                 discard(Protocol::MANAGEMENT, &why, cx);
                 let none = Done { aid: 0, elements: Vec::new() };
                 self.send_reassociation(station, why.status(), &none, cx);
             }
+        }
+    }
+
+    /// Whether a station may come, and under which number: only who has proved its key takes one, and the place of another.
+    fn judge_transition(
+        &mut self,
+        station: MacAddr,
+        request: &AssociationRequest<'_>,
+        cx: &mut Ctx<'_>,
+    ) -> Result<Proved, Failure> {
+        const NO_ROOM: Failure = Failure::Refused(StatusCode::DENIED_NO_MORE_STAS);
+        let transit = self.mobility.as_ref().and_then(|it| it.transits.get(station));
+        let Some(Transit::Answered(answered)) = transit else { return Err(NO_ROOM) };
+        let group = self.group.keys(answered.wait.protects_management()).ok_or(NO_ROOM)?;
+        let (agreed, elements) = answered.wait.on_request(&request.elements, &group, cx)?;
+        self.make_room(station, cx);
+        let aid = self.free_aid(station).ok_or(NO_ROOM)?;
+        Ok(Proved { done: Done { aid, elements }, agreed, group })
+    }
+
+    /// What a request that comes again is answered with.
+    fn remember(&mut self, station: MacAddr, request: Vec<u8>, done: &Done) {
+        let transit = self.mobility.as_mut().and_then(|it| it.transits.get_mut(station));
+        if let Some(Transit::Answered(answered)) = transit {
+            answered.done = Some((request, done.clone()));
         }
     }
 

@@ -16,6 +16,7 @@ mod mobility;
 mod rounds;
 mod securing;
 mod table;
+mod told;
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -42,6 +43,7 @@ use group::Group;
 use mobility::Mobility;
 use rounds::Rounds;
 use table::{Expiring, Members};
+use told::Told;
 
 /// Data frames.
 const DATA: Phase = Phase::TRAFFIC;
@@ -73,6 +75,9 @@ pub struct Config {
     pub members_max: usize,
     /// How many others there may be that are authenticated only, and how many without keys yet.
     pub strangers_max: usize,
+    /// How long a station whose EAP has failed is not judged again (quietPeriod of 802.1X), whether or not it associates anew. It slows
+    /// down who guesses passwords under one address and hears the verdict; who sends under the address of another can have that held.
+    pub quiet_period: Duration,
 }
 
 impl Config {
@@ -80,6 +85,8 @@ impl Config {
     pub const fn new(address: MacAddr, ssid: Ssid, security: Security, pmk: Option<Secret>) -> Self {
         let (members_max, strangers_max, pmksas_max) = (2007, 512, 0);
         let (password, shared_key, rrkm, domain) = (None, None, None, None);
+        // IEEE 802.1X-2004 §8.2.4.1.2.
+        let quiet_period = Duration::from_secs(60);
         Self {
             address,
             ssid,
@@ -92,6 +99,7 @@ impl Config {
             pmksas_max,
             members_max,
             strangers_max,
+            quiet_period,
         }
     }
 }
@@ -152,6 +160,9 @@ pub enum Ended {
     /// Its authentication by a challenge has failed.
     #[error("authentication: {0}")]
     Authentication(shared_key::Failure),
+    /// SAE has failed.
+    #[error("SAE: {0}")]
+    Sae(crate::sae::Failure),
     /// So many keys of RRKM were missed that it has to authenticate again.
     #[error("{0}")]
     MissedEpochs(rrkm::MissedTooMany),
@@ -172,6 +183,10 @@ pub enum Ended {
 /// The reason with which a station that moves leaves.
 const MOVED: Ended = Ended::Left(ReasonCode::LEAVING_NETWORK_DISASSOC.0);
 
+/// How long the EAP server may take: somewhat less than the half minute for which a supplicant waits (authPeriod), so that it is the
+/// access point that says who is silent, and no EAPOL-Start comes between.
+const SERVER_PERIOD: Duration = Duration::from_secs(25);
+
 /// How long a station may take from a challenge to its answer, and from authentication to association.
 const STRANGER_LIFE: Duration = Duration::from_secs(5);
 
@@ -186,6 +201,7 @@ pub struct AccessPoint {
     /// Stations that have authenticated and not associated.
     authenticated: Expiring<Authenticated>,
     members: Members,
+    told: Told,
     group: Group,
     rounds: Option<Rounds>,
     dot1x: Option<dot1x::Authenticator>,
@@ -212,6 +228,8 @@ impl AccessPoint {
         let ports = AuthenticatorConfig {
             stations_max: config.members_max,
             strangers_max: config.strangers_max,
+            quiet_period: config.quiet_period,
+            server_period: SERVER_PERIOD,
             wep,
             ..AuthenticatorConfig::default()
         };
@@ -234,6 +252,7 @@ impl AccessPoint {
             challenged: Expiring::new(strangers_max, STRANGER_LIFE),
             authenticated: Expiring::new(strangers_max, STRANGER_LIFE),
             members: Members::default(),
+            told: Told::new(),
             dot1x,
             sae,
             pmksas,
@@ -375,8 +394,11 @@ impl AccessPoint {
         }
     }
 
-    /// Sends a deauthentication in the clear, to a station without keys.
+    /// Sends a deauthentication in the clear, to a station without keys, unless many were sent just now.
     fn deauthenticate(&mut self, station: MacAddr, reason: ReasonCode, cx: &mut Ctx<'_>) {
+        if !self.told.allows(station, cx.now) {
+            return;
+        }
         let body = Management::Deauthentication(crate::frame::management::Farewell::new(reason));
         let frame = self.air.manage((station, self.air.own), &body, false, cx.trace);
         self.out.push_back(Output::Datagram(frame));

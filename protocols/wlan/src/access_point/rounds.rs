@@ -1,5 +1,8 @@
 //! The cell of RRKM: the keys that its stations share with it, its clock, and the chain of the group's keys.
 
+use std::num::NonZeroU16;
+use std::time::Duration;
+
 use keytoll_crypto_api::Rng;
 use keytoll_engine::{Ctx, Time};
 
@@ -7,7 +10,7 @@ use crate::MacAddr;
 use crate::bss::catch_up;
 use crate::cipher::WepKey;
 use crate::cipher::wep::Iv;
-use crate::rrkm::{AccessPointConfig, CATCH_UP_EPOCHS_MAX, Cell, Clock, KeyRing, Parameters, Tsf};
+use crate::rrkm::{AccessPointConfig, CATCH_UP_EPOCHS_MAX, Cell, Clock, KeyRing, Parameters};
 use crate::suite::Cipher;
 
 /// The cell of RRKM.
@@ -23,9 +26,9 @@ pub(super) struct Rounds {
 impl Rounds {
     /// The group's first key is random.
     pub(super) fn new(config: AccessPointConfig, cipher: Cipher, rng: &mut Rng) -> Self {
-        let timer = Tsf { timer_us: 0, heard_at: Time::ZERO };
-        let clock = Clock::set_by(timer, config.first_epoch, Time::ZERO, config.period_s, 0);
-        let cell = Cell { epoch: config.first_epoch, period_s: config.period_s, group: random(cipher, rng) };
+        let left = Duration::from_secs(config.period_s.get().into());
+        let clock = Clock::new(config.first_epoch, Time::ZERO, left, config.period_s, 0);
+        let cell = cell_of(&clock, config.period_s, random(cipher, rng), Time::ZERO);
         let group = KeyRing::group(config.hash, &cell, Iv::random(rng));
         Self { config, cipher, clock, group }
     }
@@ -50,8 +53,7 @@ impl Rounds {
             return catch_up(&mut self.group, epoch, cx);
         }
         // Nobody has followed the chain, so that another one may begin.
-        let group = random(self.cipher, rng);
-        let cell = Cell { epoch, period_s: self.config.period_s, group };
+        let cell = cell_of(&self.clock, self.config.period_s, random(self.cipher, rng), cx.now);
         self.group = KeyRing::group(self.config.hash, &cell, Iv::random(rng));
     }
 
@@ -64,8 +66,7 @@ impl Rounds {
     ) -> Option<(Parameters, Cell)> {
         let key = self.config.keys.get(&station).filter(|key| key.len() == self.group.key().len())?.clone();
         self.catch_up(cx);
-        let (epoch, period_s) = (self.group.epoch(), self.config.period_s);
-        let cell = Cell { epoch, period_s, group: self.group.key().clone() };
+        let cell = cell_of(&self.clock, self.config.period_s, self.group.key().clone(), cx.now);
         Some((Parameters { key, station, access_point, hash: self.config.hash }, cell))
     }
 
@@ -78,6 +79,12 @@ impl Rounds {
     fn catch_up(&mut self, cx: &mut Ctx<'_>) {
         catch_up(&mut self.group, self.clock.epoch(), cx);
     }
+}
+
+/// The epoch of a clock, and what is left of it.
+fn cell_of(clock: &Clock, period_s: NonZeroU16, group: WepKey, now: Time) -> Cell {
+    let left_ms = u32::try_from(clock.next_at().since(now).as_millis()).unwrap_or(u32::MAX);
+    Cell { epoch: clock.epoch(), period_s, left_ms, group }
 }
 
 fn random(cipher: Cipher, rng: &mut Rng) -> WepKey {

@@ -9,7 +9,7 @@ use super::rounds::Rounds;
 use super::{AccessPoint, Ended, Event};
 use crate::bss::{Chains, Credential, Security, discard, told_eapol, wep_key, with_llc};
 use crate::cipher::Side;
-use crate::dot1x::{AuthenticatorOutput, Eap};
+use crate::dot1x::{self, AuthenticatorOutput, Eap, Refused};
 use crate::eapol::pdu;
 use crate::frame::management::Farewell;
 use crate::frame::{Management, ReasonCode};
@@ -43,7 +43,11 @@ impl AccessPoint {
                 Ok(outputs) => self.on_dot1x(outputs, cx),
                 Err(why) => {
                     discard(names::EAPOL, &why, cx);
-                    self.expel(station, ReasonCode::NO_MORE_STAS, Ended::Asked, cx);
+                    let (reason, why) = match why {
+                        Refused::Held => (ReasonCode::IEEE_802_1X_AUTH_FAILED, dot1x::Ended::Held),
+                        _ => (ReasonCode::NO_MORE_STAS, dot1x::Ended::Displaced),
+                    };
+                    self.expel(station, reason, why.into(), cx);
                 }
             },
             (None, _) => {

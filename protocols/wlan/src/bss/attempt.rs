@@ -23,6 +23,11 @@ impl Attempt {
         Self { sent: 1, again_at: now + WAIT }
     }
 
+    /// It is sent for the first time then.
+    pub(crate) const fn at(again_at: Time) -> Self {
+        Self { sent: 0, again_at }
+    }
+
     /// It is sent again, if it was not sent often enough.
     pub(crate) fn again(self, now: Time) -> Option<Self> {
         (self.sent < TRIES).then(|| Self { sent: self.sent + 1, again_at: now + WAIT })

@@ -102,17 +102,19 @@ impl Chains {
         let Some(group) = &self.group else { return Ok(()) };
         // Both rings are in the epoch that we believe in now.
         let epoch = self.pairwise.epoch().max(group.epoch());
-        let is_ours = window != Window::Previous;
-        // What comes from the epoch before when the access point has shown that it is over, was late or is sent again by somebody.
-        let is_off = if is_ours { window == Window::Next } else { self.heard < epoch };
-        if is_ours {
+        let is_news = self.heard < epoch;
+        match window {
+            Window::Next => self.clock.correct(epoch, cx.now),
+            // Its first frame in this epoch. What comes after it may be sent again by somebody, and shows nothing.
+            Window::Current if is_news => self.clock.confirm(cx.now),
+            // What comes from the epoch before when the access point has shown that it is over, was late or is sent again.
+            Window::Previous if is_news => self.clock.hold(epoch, cx.now),
+            Window::Current | Window::Previous => {}
+        }
+        if window != Window::Previous {
             self.heard = epoch;
         }
-        if is_off {
-            self.clock.correct(epoch, cx.now);
-            self.go_on_to(epoch, cx).map_err(|_| Refused::KeyId)?;
-        }
-        Ok(())
+        self.go_on_to(self.clock.epoch(), cx).map_err(|_| Refused::KeyId)
     }
 
     fn open_of_pair(&mut self, body: &mut Vec<u8>, cx: &mut Ctx<'_>) -> Result<Window, Refused> {

@@ -304,16 +304,21 @@ impl Authenticator {
     }
 
     fn fail(&mut self, station: MacAddr, packet: &[u8], cx: &mut Ctx<'_>) -> Outputs {
-        if let Some(port) = self.ports.get_mut(&station) {
+        let quiet_period = self.config.quiet_period;
+        if quiet_period.is_zero() {
+            self.ports.remove(&station);
+        } else if let Some(port) = self.ports.get_mut(&station) {
             port.session = None;
-            port.wait = Wait::Held { until: cx.now + self.config.quiet_period };
+            port.wait = Wait::Held { until: cx.now + quiet_period };
         }
         vec![self.send(station, packet), AuthenticatorOutput::Ended(station, Ended::EapFailed)]
     }
 
-    /// A station has gone.
+    /// A station has gone. One that is held stays so: otherwise it would come back at once and guess on.
     pub fn forget(&mut self, station: MacAddr) {
-        self.settle(|this| this.ports.remove(&station));
+        if self.ports.get(&station).is_some_and(|port| !port.is_held()) {
+            self.settle(|this| this.ports.remove(&station));
+        }
     }
 
     /// When it wants [`Self::tick`].

@@ -99,4 +99,7 @@ pub enum Ended {
     /// Others took the place of its unfinished authentication.
     #[error("displaced")]
     Displaced,
+    /// Its EAP has failed a while ago, and it is not judged again yet.
+    #[error("held after a failure")]
+    Held,
 }

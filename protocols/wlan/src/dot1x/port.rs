@@ -137,6 +137,11 @@ impl AwaitingResponse {
 }
 
 impl Port {
+    /// Whether the station is not answered, for its EAP has failed a while ago.
+    pub(super) const fn is_held(&self) -> bool {
+        matches!(self.wait, Wait::Held { .. })
+    }
+
     /// When the conversation began, if one is under way.
     pub(super) const fn conversing_since(&self) -> Option<Time> {
         match &self.wait {

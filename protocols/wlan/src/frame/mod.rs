@@ -9,6 +9,7 @@ pub mod llc;
 pub mod management;
 pub mod number;
 pub mod rsn;
+pub mod timeout;
 
 pub use control::{Flags, FrameControl};
 pub use element::{Element, ElementId, Elements};
@@ -16,6 +17,7 @@ pub use header::{Addresses, ControlHeader, DataHeader, Header, ManagementHeader,
 pub use hidden::Hidden;
 pub use management::Management;
 pub use number::{AuthenticationAlgorithm, ReasonCode, StatusCode};
+pub use timeout::Comeback;
 
 use keytoll_net::wire::{DecodeError, Reader, Writer};
 

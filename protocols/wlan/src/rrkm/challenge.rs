@@ -1,6 +1,8 @@
 //! C, the plaintext of the challenge, of a length with 802.11's challenge text.
 //!
-//!   "RRKM1"(5) Epoch(4) Period(2), in seconds  Slot(1) Group Key(13) Random(103); numbers with the least significant octet first
+//!   "RRKM2"(5) Epoch(4) Period(2), in seconds  Slot(1) Left(4), of the epoch, in milliseconds  Group Key(13) Random(99)
+//!
+//! Numbers have the least significant octet first.
 
 use std::num::NonZeroU16;
 
@@ -13,7 +15,7 @@ use crate::frame::management::authentication::CHALLENGE_LEN;
 use crate::shared_key::Failure;
 
 /// The beginning, by which a station recognises that C was encrypted with its key.
-const MAGIC: [u8; 5] = *b"RRKM1";
+const MAGIC: [u8; 5] = *b"RRKM2";
 /// Room for the longer one of the two kinds of keys.
 const GROUP_KEY: usize = 13;
 /// Places for keys.
@@ -33,6 +35,7 @@ impl Challenge {
             &cell.epoch.to_le_bytes(),
             &cell.period_s.get().to_le_bytes(),
             &[(cell.epoch % SLOTS) as u8],
+            &cell.left_ms.to_le_bytes(),
             &cell.group,
         ]
         .concat();
@@ -46,11 +49,13 @@ impl Challenge {
         let magic: [u8; 5] = r.array("RRKM magic")?;
         let (epoch, period_s) = (u32::from_le_bytes(r.array("RRKM epoch")?), r.u16_le("RRKM period")?);
         let period_s = NonZeroU16::new(period_s).ok_or(Failure::Challenge)?;
-        let (slot, group): (_, [u8; GROUP_KEY]) = (r.u8("RRKM slot")?, r.array("RRKM group key")?);
+        let (slot, left_ms) = (r.u8("RRKM slot")?, u32::from_le_bytes(r.array("RRKM left")?));
+        let group: [u8; GROUP_KEY] = r.array("RRKM group key")?;
         let group = group.get(..key_len).and_then(WepKey::new).ok_or(Failure::Challenge)?;
-        if magic != MAGIC || u32::from(slot) != epoch % SLOTS {
+        let is_left = u64::from(left_ms) <= u64::from(period_s.get()) * 1000;
+        if magic != MAGIC || u32::from(slot) != epoch % SLOTS || !is_left {
             return Err(Failure::Challenge);
         }
-        Ok(Cell { epoch, period_s, group })
+        Ok(Cell { epoch, period_s, left_ms, group })
     }
 }

@@ -10,7 +10,7 @@
 //!   station                                                                    access point
 //!     1  algorithm 0x8001, sequence 1                                      -->
 //!     2  sequence 2, challenge element: WEP_K { C }                        <--    WEP 1
-//!          C(128) = "RRKM1" epoch n(4) period(2) slot(1) group key G_n(13) random(103)
+//!          C(128) = "RRKM2" epoch n(4) period(2) slot(1) what is left of n(4) group key G_n(13) random(99)
 //!     WEP 1: the station decrypts C
 //!     3  WEP_K { sequence 3, challenge element: C, SIG[0..10] }            -->    WEP 2
 //!     WEP 2; SHA-1: SIG = SHA-1(K ‖ C ‖ IV of frame 3 ‖ station ‖ access point ‖ n)
@@ -31,10 +31,10 @@
 //! ```
 //!
 //! A frame that was sealed in the epoch before or after is opened, so none is lost at a boundary while the two clocks and the time
-//! on the air differ by less than a period ([`KeyRing`]). The epoch comes from the timer that beacons carry ([`Clock`]); if that
-//! is missed, a frame that opens under the next key advances the receiver. A station, whose access point's clock
-//! is right by definition, corrects its own when it hears the timer again, or a frame opens under another key than that of its epoch.
-//! Nothing protects the timer: who forges it has a station lose frames, and learns nothing.
+//! on the air differ by less than a period ([`KeyRing`]). A station sets its clock by the challenge. The access point's is right by
+//! definition: a frame that opens under the next key advances the station. Between such frames it corrects its clock by the timer
+//! that beacons carry, and by late frames. Nobody proves those: they move it no further than clocks drift ([`Clock`]). Who forges
+//! them learns nothing, and has a station lose frames only if it hears nothing of its access point for hundreds of epochs.
 //!
 //! What it is worth:
 //!
@@ -55,10 +55,12 @@ pub mod station;
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU16;
+use std::time::Duration;
 
 use keytoll_crypto_api::{Phase, Rng};
+use keytoll_engine::Time;
 
-pub use clock::{Clock, Tsf};
+pub use clock::Clock;
 pub use hash::KeyHash;
 pub use ring::{CATCH_UP_EPOCHS_MAX, KeyRing, MissedTooMany, Window};
 
@@ -122,6 +124,8 @@ pub struct Cell {
     pub epoch: u32,
     /// How long an epoch is, in seconds.
     pub period_s: NonZeroU16,
+    /// How much of the epoch is left, in milliseconds.
+    pub left_ms: u32,
     /// The group's key in this epoch, as long as the stations' own keys.
     pub group: WepKey,
 }
@@ -133,6 +137,14 @@ pub struct Established {
     pub parameters: Parameters,
     /// What the chain of the group begins with: for [`KeyRing::group`].
     pub cell: Cell,
+}
+
+impl Cell {
+    /// Its clock, as somebody has it who learns this now, and whose clock is faster by so many millionths.
+    pub fn clock(&self, now: Time, drift_ppm: i32) -> Clock {
+        let left = Duration::from_millis(self.left_ms.into());
+        Clock::new(self.epoch, now, left, self.period_s, drift_ppm)
+    }
 }
 
 impl Established {

@@ -25,7 +25,8 @@ fn parameters(key: &[u8]) -> Parameters {
 }
 
 fn cell(group: &[u8]) -> Cell {
-    Cell { epoch: 4711, period_s: NonZeroU16::new(60).unwrap(), group: WepKey::new(group).unwrap() }
+    let (period_s, group) = (NonZeroU16::new(60).unwrap(), WepKey::new(group).unwrap());
+    Cell { epoch: 4711, period_s, left_ms: 5_500, group }
 }
 
 fn rng(name: &str) -> Rng {

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use keytoll_crypto::{Null, Provider, Real};
+use keytoll_crypto::{Metered, Null, Provider, Real};
 use keytoll_crypto_api::algorithm::Curve;
 use keytoll_crypto_api::{Crypto, Rng, Secret};
 use keytoll_engine::trace::NoTrace;

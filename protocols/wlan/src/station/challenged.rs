@@ -11,7 +11,7 @@ use super::joining::{Authenticated, Found};
 use super::{Config, Event, Failure};
 use crate::bss::{Air, Attempt, Credential, Security, discard};
 use crate::reveal::{self, reveal};
-use crate::rrkm::{self, Clock};
+use crate::rrkm;
 use crate::shared_key;
 
 type Out = VecDeque<Output<Event>>;
@@ -162,7 +162,9 @@ impl AwaitingResult {
             Answering::SharedKey(wait) => wait.on_result(body).map(|()| Credential::None),
             Answering::Rrkm(wait) => wait.on_proof(body).map(|established| {
                 reveal(reveal::WEP, &established.parameters.key, cx.trace);
-                let clock = self.clock(config, &established.cell);
+                // It was right when the challenge came.
+                let drift_ppm = config.rrkm.as_ref().map_or(0, |own| own.clock_drift_ppm);
+                let clock = established.cell.clock(self.challenged_at, drift_ppm);
                 Credential::Chains(Box::new((established, clock)))
             }),
         };
@@ -176,11 +178,5 @@ impl AwaitingResult {
             Answering::Rrkm(wait) => wait.on_repeated(body),
         };
         again.is_some()
-    }
-
-    /// The clock of the epochs, which was right when the challenge came.
-    fn clock(&self, config: &Config, cell: &rrkm::Cell) -> Clock {
-        let drift_ppm = config.rrkm.as_ref().map_or(0, |own| own.clock_drift_ppm);
-        Clock::set_by(self.found.tsf, cell.epoch, self.challenged_at, cell.period_s, drift_ppm)
     }
 }

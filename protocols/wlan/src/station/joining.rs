@@ -2,6 +2,7 @@
 //! scanning), §11.3.4 (authentication), §11.3.5 (association).
 
 use std::collections::VecDeque;
+use std::time::Duration;
 
 use keytoll_crypto_api::Rng;
 use keytoll_engine::{Ctx, Output, Time};
@@ -13,9 +14,8 @@ use crate::bss::{Air, Attempt, BROADCAST, Credential, elements, mde_of, rsne_of}
 use crate::frame::management::beacon::Capabilities;
 use crate::frame::management::{AssociationRequest, AssociationResponse, Authentication, Beacon};
 use crate::frame::rsn::Mde;
-use crate::frame::{AuthenticationAlgorithm, ElementId, Management, ManagementHeader, StatusCode};
+use crate::frame::{AuthenticationAlgorithm, Comeback, ElementId, Management, ManagementHeader, StatusCode};
 use crate::handshake::{Declared, Generation};
-use crate::rrkm::Tsf;
 
 type Out = VecDeque<Output<Event>>;
 
@@ -40,7 +40,6 @@ pub(super) struct Found {
     pub(super) bssid: MacAddr,
     /// What it declared.
     pub(super) declared: Declared,
-    pub(super) tsf: Tsf,
     /// Its mobility domain.
     pub(super) mde: Option<Mde>,
     /// The access point from which we move.
@@ -62,12 +61,19 @@ pub(super) struct Authenticating {
     pub(super) attempt: Attempt,
 }
 
-/// Waits for the answer to its association request.
+/// Waits for the answer to its association request, or to ask again when it may.
 #[derive(Debug)]
 pub(super) struct Associating {
     pub(super) authenticated: Authenticated,
     pub(super) attempt: Attempt,
+    /// How often it was told to come back.
+    comebacks: u8,
 }
+
+/// So often it comes back.
+const COMEBACKS_MAX: u8 = 2;
+/// And waits so long at most: nobody proves who tells it so.
+const COMEBACK_MAX: Duration = Duration::from_secs(10);
 
 impl Probing {
     pub(super) fn begin(
@@ -111,7 +117,6 @@ pub(super) fn on_beacon(
     roam: Option<Roam>,
     header: ManagementHeader,
     beacon: &Beacon<'_>,
-    now: Time,
 ) -> Result<Option<Found>, Failure> {
     let is_of_network = beacon.elements.find(ElementId::SSID) == Some(config.ssid.octets());
     if !is_of_network || roam.is_some_and(|roam| roam.to != header.source) {
@@ -119,9 +124,8 @@ pub(super) fn on_beacon(
     }
     check(config, beacon)?;
     let declared = Declared::of(&beacon.elements, Generation::Rsn);
-    let tsf = Tsf { timer_us: beacon.timestamp_us, heard_at: now };
     let mde = mde_of(&beacon.elements);
-    Ok(Some(Found { bssid: header.source, declared, tsf, mde, from: roam.map(|roam| roam.from) }))
+    Ok(Some(Found { bssid: header.source, declared, mde, from: roam.map(|roam| roam.from) }))
 }
 
 /// Whether the network protects as we demand.
@@ -193,9 +197,24 @@ impl Associating {
         (air, out): (&mut Air, &mut Out),
         cx: &mut Ctx<'_>,
     ) -> Self {
-        let wait = Self { authenticated, attempt: Attempt::begin(cx.now) };
+        let wait = Self { authenticated, attempt: Attempt::begin(cx.now), comebacks: 0 };
         wait.ask(config, false, (air, out), cx);
         wait
+    }
+
+    // 802.11-2020 §11.3.5.2: a station that is refused for now asks again after the association comeback time.
+    /// Whether it is to come back, and does.
+    pub(super) fn comes_back(&mut self, answer: &AssociationResponse<'_>, now: Time) -> bool {
+        let told = answer.elements.find(ElementId::TIMEOUT_INTERVAL).map(Comeback::read);
+        let (StatusCode::REFUSED_TEMPORARILY, Some(Ok(comeback))) = (answer.status, told) else {
+            return false;
+        };
+        if self.comebacks >= COMEBACKS_MAX || comeback.time() > COMEBACK_MAX {
+            return false;
+        }
+        self.comebacks += 1;
+        self.attempt = Attempt::at(now + comeback.time());
+        true
     }
 
     fn ask(&self, config: &Config, again: bool, (air, out): (&mut Air, &mut Out), cx: &mut Ctx<'_>) {

@@ -354,7 +354,7 @@ impl Station {
         let is_of_ours = self.bssid() == Some(header.source);
         let taken = match (&mut self.state, body) {
             (State::Probing(wait), Management::Beacon(beacon)) => {
-                joining::on_beacon(&self.config, wait.roam, header, beacon, cx.now)
+                joining::on_beacon(&self.config, wait.roam, header, beacon)
                     .map(|found| found.map(|found| self.authenticate(found, cx)))
             }
             (_, Management::Beacon(beacon)) => return self.on_timer(header.source, beacon.timestamp_us, cx),
@@ -368,6 +368,9 @@ impl Station {
                 wait.on_answer(answer).map(|done| done.map(|done| self.associate(done, cx)))
             }
             (State::Associating(wait), Management::AssociationResponse(answer)) if is_of_ours => {
+                if wait.comes_back(answer, cx.now) {
+                    return;
+                }
                 let secured = wait.on_answer(&self.config, answer, &mut self.rng, cx);
                 secured.map(|done| done.map(|secured| self.begin_securing(secured)))
             }

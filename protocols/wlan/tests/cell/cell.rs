@@ -137,6 +137,8 @@ pub(crate) struct Cell {
     on_air: VecDeque<Datagram>,
     /// Whether the station's EAP succeeds.
     pub(crate) eap_succeeds: bool,
+    /// Whether the EAP server accepts it.
+    pub(crate) is_accepted: bool,
 }
 
 pub(crate) fn msk() -> Secret {
@@ -172,6 +174,7 @@ impl Cell {
             rng: seed.stream("air"),
             on_air: VecDeque::new(),
             eap_succeeds: true,
+            is_accepted: true,
         }
     }
 
@@ -270,8 +273,12 @@ impl Cell {
         match event {
             Event::EapStart(station) => self.order_ap(Command::Eap(station, Eap::Packet(eap(1, 7)))),
             Event::Eap(station, packet) => {
-                let packet = vec![3, packet[1], 0, 4];
-                self.order_ap(Command::Eap(station, Eap::Success { packet, msk: Some(msk()) }));
+                let verdict = |code| vec![code, packet[1], 0, 4];
+                let eap = match self.is_accepted {
+                    true => Eap::Success { packet: verdict(3), msk: Some(msk()) },
+                    false => Eap::Failure { packet: verdict(4) },
+                };
+                self.order_ap(Command::Eap(station, eap));
             }
             Event::Packet(_, packet) => self.packets.push((AP, packet)),
             Event::Joined(_) => {}

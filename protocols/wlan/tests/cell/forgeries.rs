@@ -13,7 +13,7 @@ use keytoll_wlan::frame::{
     AuthenticationAlgorithm, Elements, Frame, Header, Management, ManagementHeader, ReasonCode, StatusCode,
 };
 use keytoll_wlan::station::Failure;
-use keytoll_wlan::{Akm, Cipher, MacAddr, rrkm};
+use keytoll_wlan::{Akm, Cipher, MacAddr, dot1x, rrkm};
 
 use crate::cell::{AP, Cell, WPA2_PSK, eap, packet, pmk, ssid};
 
@@ -132,15 +132,91 @@ fn an_answer_of_another_access_point_is_not_answered() {
     }
 }
 
+/// A data frame in the clear to the access point.
+fn data(source: MacAddr) -> Datagram {
+    let bytes = [&[0x08, 0x01, 0, 0][..], &AP, &source, &AP, &[0; 2], &packet(1)].concat();
+    Datagram { protocol: Protocol::FRAMES, from: Addr::Mac(source), to: Addr::Mac(AP), bytes }
+}
+
+/// Frames of whoever is not associated are answered, but not as many as somebody sends in the names of others.
+#[test]
+fn a_flood_of_data_of_strangers_is_answered_a_few_times_in_a_second() {
+    let (mut cell, station) = joined(WPA2_PSK);
+    let before = cell.frames.len();
+    let flood = |cell: &mut Cell| {
+        for number in 0..2_000_u32 {
+            let [_, _, c, d] = number.to_be_bytes();
+            cell.deliver(&data([2, 9, 9, 9, c, d]));
+            cell.deliver(&data([2, 9, 9, 9, 0, 1]));
+        }
+        cell.frames.len() - before
+    };
+    assert_eq!(flood(&mut cell), 64 + 3, "64 stations, one of them four times");
+    cell.run(SECOND);
+    assert_eq!(flood(&mut cell), 2 * (64 + 3));
+    cell.run(SECOND);
+    cell.up(station, &packet(1));
+    assert_eq!((cell.packets.len(), cell.ended.len()), (1, 0));
+}
+
+/// Whoever has no keys makes room for one that comes, and members with keys for nobody.
+#[test]
+fn a_flood_of_associations_does_not_fill_the_access_point() {
+    let security = Security::Rsn(WPA2_PSK);
+    let config = Config { members_max: 8, ..Config::new(AP, ssid(), security, pmk(1, security)) };
+    let mut cell = Cell::with(config, 1, Real::default());
+    let stations: Vec<_> = (1..=9).map(|number| cell.station(number, security, 1)).collect();
+    cell.join(stations[0]);
+    cell.run(SECOND);
+    let sent = cell.frames.iter().filter(|frame| frame.from == Addr::Mac(stations[0]));
+    let request = sent.clone().find(|frame| frame.bytes[0] == 0).unwrap().clone();
+    for number in 0..200 {
+        let stranger = [2, 9, 9, 9, 9, number];
+        cell.deliver(&forged(stranger, AP, &authentication()));
+        cell.deliver(&from_another(&request, stranger));
+    }
+    cell.settle();
+    for station in &stations[1..] {
+        cell.join(*station);
+        cell.run(SECOND / 4);
+    }
+    assert_eq!(cell.joined, stations[..8], "{:?}", cell.failed);
+    assert_eq!(cell.failed, [(stations[8], Failure::Refused(17))]);
+    assert!(cell.ended.iter().all(|(who, why)| !stations.contains(who) && *why == Ended::Displaced));
+    assert_eq!(cell.ap.member_count(), 8);
+}
+
+/// IEEE 802.1X-2004 §8.2.4.1.2: a station whose EAP has failed is not judged again for the quiet period, associated anew or not.
+#[test]
+fn who_fails_is_held_for_the_quiet_period() {
+    let security = Security::Rsn(Rsn { akm: Akm::Dot1xSha256, ..WPA2_PSK });
+    let mut cell = Cell::new(security, 1, Real::default());
+    let [station, other] = [1, 2].map(|number| cell.station(number, security, 1));
+    cell.is_accepted = false;
+    cell.join(station);
+    cell.run(SECOND);
+    assert_eq!(cell.ended, [(station, Ended::Dot1x(dot1x::Ended::EapFailed))]);
+    cell.is_accepted = true;
+    cell.ended.clear();
+    cell.failed.clear();
+    for _ in 0..3 {
+        cell.join(station);
+        cell.run(SECOND * 10);
+        assert_eq!(cell.ended.pop(), Some((station, Ended::Dot1x(dot1x::Ended::Held))));
+        assert_eq!(cell.failed.pop(), Some((station, Failure::Ended(23))));
+    }
+    cell.join(other);
+    cell.run(SECOND * 30);
+    cell.join(station);
+    cell.run(SECOND);
+    assert_eq!(cell.joined, [other, station]);
+}
+
 /// 802.11-2020 §11.3.5.8 has an access point tell who is not associated; nobody is told in everybody's name.
 #[test]
 fn data_in_everybodys_name_ends_no_association() {
     let (mut cell, station) = joined(WPA2_PSK);
     let stranger = [2, 0, 0, 0, 0, 0x77];
-    let data = |source: MacAddr| {
-        let bytes = [&[0x08, 0x01, 0, 0][..], &AP, &source, &AP, &[0; 2], &packet(1)].concat();
-        Datagram { protocol: Protocol::FRAMES, from: Addr::Mac(source), to: Addr::Mac(AP), bytes }
-    };
     for source in [BROADCAST, [1, 0, 0x5e, 0, 0, 1], AP] {
         let sent = cell.frames.len();
         cell.deliver(&data(source));
@@ -175,14 +251,14 @@ fn who_asks_to_associate_under_a_members_address_gets_it_only_if_the_member_has_
     cell.up(station, &packet(1));
     assert_eq!((cell.ended.len(), cell.packets.len()), (0, 1));
 
-    // The member itself begins anew, without its keys: it is refused at first, and admitted once nobody has answered.
+    // The member itself begins anew, without its keys: it is refused at first, comes back when it may (1000 time units later), and
+    // is admitted, for nobody has answered.
     cell.station(1, Security::Rsn(PROTECTED), 1);
     cell.join(station);
-    cell.run(SECOND * 2);
-    assert_eq!(cell.failed, [(station, Failure::Refused(30))]);
-    cell.join(station);
     cell.run(SECOND);
-    assert_eq!((cell.joined.len(), cell.ended[0].1), (2, Ended::Anew));
+    assert_eq!((cell.joined.len(), cell.failed.len()), (1, 0));
+    cell.run(SECOND / 10);
+    assert_eq!((cell.joined.len(), &cell.failed[..], cell.ended[0].1), (2, &[][..], Ended::Anew));
 }
 
 #[test]

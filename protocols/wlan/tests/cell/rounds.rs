@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use keytoll_crypto::Real;
 use keytoll_crypto_api::Crypto;
+use keytoll_engine::{Datagram, Time};
 use keytoll_wlan::bss::{BROADCAST, Security};
 use keytoll_wlan::station::Failure;
 use keytoll_wlan::{Cipher, MacAddr, access_point};
@@ -92,6 +93,73 @@ fn replayed_frames_do_not_hold_a_stations_clock() {
     // 37 seconds for each round, on both sides.
     let (rekeyed, expected) = (cell.discards.1["pairwise"], 2 * 37 * usize::from(rounds) / 10);
     assert!(rekeyed.abs_diff(expected) <= 4, "{rekeyed} {expected}");
+}
+
+/// A beacon whose timer says something else.
+fn forged_beacon(cell: &mut Cell, timer_us: u64) -> Datagram {
+    let mut beacon = cell.beacon();
+    beacon.bytes[24..32].copy_from_slice(&timer_us.to_le_bytes());
+    beacon
+}
+
+/// Nobody proves what a beacon says. Whoever forges one has no station lose a frame, whichever way it pushes the clock and in
+/// however many steps, while the station hears its access point now and then.
+#[test]
+fn forged_timers_do_not_move_a_stations_clock() {
+    for step_ms in [29_000, 31_000, 5_000, 55_000, 90, 59_910] {
+        let (mut cell, stations) = joined(60, &[0], Real::default());
+        for round in 0..400_u32 {
+            cell.run(Duration::from_millis(3_700));
+            let now_ms = u64::try_from(cell.now.since(Time::ZERO).as_millis()).unwrap();
+            for step in 1..=10 {
+                let beacon = forged_beacon(&mut cell, (now_ms + step * step_ms) * 1000);
+                cell.deliver(&beacon);
+            }
+            cell.packets.clear();
+            cell.up(stations[0], &packet(1));
+            let hears = round % 100 == 0;
+            if hears {
+                cell.down(stations[0], &packet(2));
+            }
+            let arrived = 1 + usize::from(hears);
+            assert_eq!(cell.packets.len(), arrived, "{step_ms} {round}: {:?}", cell.discards.0.last());
+        }
+        assert_eq!((cell.left.len(), cell.ended.len()), (0, 0));
+    }
+}
+
+/// Before it has heard anything in an epoch, old frames hold its clock no longer than it can be wrong.
+#[test]
+fn replayed_frames_do_not_hold_the_clock_of_a_station_that_hears_nothing_else() {
+    let (mut cell, stations) = joined(10, &[0], Real::default());
+    cell.down(stations[0], &packet(1));
+    let old = cell.frames.last().unwrap().clone();
+    for _ in 0..200 {
+        cell.run(Duration::from_millis(450));
+        cell.deliver(&old);
+    }
+    cell.packets.clear();
+    cell.up(stations[0], &packet(2));
+    assert_eq!(cell.packets, [(AP, packet(2))], "{:?}", cell.discards.0.last());
+}
+
+/// A probe response before the authentication proves nothing either: the challenge says what is left of the epoch.
+#[test]
+fn a_station_does_not_set_its_clock_by_the_answer_to_its_probe() {
+    let mut cell = Cell::new(RRKM, 1, Real::default());
+    cell.run(SECOND * 30);
+    let station = cell.station(1, RRKM, 1);
+    cell.lose_nth = Some(1);
+    cell.join(station);
+    cell.settle();
+    let mut response = cell.frames[1].clone();
+    response.bytes[24..32].copy_from_slice(&59_000_000_u64.to_le_bytes());
+    cell.deliver(&response);
+    cell.run(SECOND);
+    assert_eq!(cell.joined, [station]);
+    let before = cell.discards.1.get("pairwise").copied();
+    cell.run(SECOND * 20);
+    assert_eq!((before, cell.discards.1.get("pairwise")), (None, None), "the epoch lasts");
 }
 
 /// Whatever frame is lost at whatever time before a boundary, and sent again behind it.

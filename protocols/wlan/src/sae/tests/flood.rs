@@ -44,6 +44,42 @@ fn above_the_threshold_a_token_is_asked_for_and_nothing_is_kept() {
     assert_eq!(world.sides[1].sae.open_count(), 0);
 }
 
+/// What an access point computes for a thousand commits of strangers, each from an address of its own, by the counts of the meter.
+fn computed_for_a_flood(threshold: usize) -> Vec<(&'static str, String, u64)> {
+    let (commit, mut meter) = (commit(), Metered::count_only(real()));
+    let mut config = config(ACCESS_POINT, true, &mut Real::default());
+    config.limits.anti_clogging_threshold = threshold;
+    let mut sae = Sae::new(config, Rng::named(1, "ap"));
+    for number in 0..1000 {
+        let mut cx = Ctx { now: Time::ZERO, crypto: &mut meter, trace: &mut NoTrace };
+        let _ = sae.on_commit(address(number), commit.status, &commit.body, &mut cx);
+    }
+    let rows = meter.snapshot();
+    rows.iter().map(|row| (row.operation, row.algorithm.to_string(), row.count)).collect()
+}
+
+/// Without tokens a stranger has the access point compute with the curve until its table is full; with tokens it has it compute an
+/// HMAC for each commit.
+#[test]
+fn what_a_flood_of_commits_costs_is_counted() {
+    let for_each_answered = [
+        ("prf", "prfsha256", 4),
+        ("ec-multiply", "ecp256", 4),
+        ("ec-add", "ecp256", 1),
+        ("ec-invert", "ecp256", 1),
+        ("ec-check", "ecp256", 1),
+        ("ec-add-scalars", "ecp256", 3),
+        ("ec-scalar", "ecp256", 1),
+    ];
+    let answered = |count: u64| for_each_answered.map(|(name, of, each)| (name, of.to_owned(), each * count));
+    let Limits { anti_clogging_threshold, open_max, .. } = Limits::default();
+    assert_eq!(computed_for_a_flood(usize::MAX), answered(open_max as u64));
+    let mut expected = answered(anti_clogging_threshold as u64);
+    expected[0].2 += 1000 - anti_clogging_threshold as u64;
+    assert_eq!(computed_for_a_flood(anti_clogging_threshold), expected);
+    assert_eq!(computed_for_a_flood(0), [("prf", "prfsha256".to_owned(), 1000)]);
+}
+
 #[test]
 fn tokens_work_with_hunting_and_pecking_too() {
     let mut world = World::with(real(), |_, access_point| access_point.limits.anti_clogging_threshold = 0);
