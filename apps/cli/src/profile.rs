@@ -59,11 +59,10 @@ pub(crate) fn profile(args: &ProfileArgs) -> Result<ExitCode, Report> {
 /// The plan of the command line; every row must have the profiled node.
 fn plan(args: &ProfileArgs) -> Result<Plan, Report> {
     let plan = args.plan()?;
-    let is_there = |row: &RowPlan| row.method.nodes.contains(&args.node());
-    if plan.rows.iter().all(is_there) {
-        return Ok(plan);
-    }
-    let message = format!("`{}` has no node `{}`", args.method, args.node().name());
+    let Some(row) = plan.rows.iter().find(|row| !row.has_node(args.node())) else { return Ok(plan) };
+    let is_of_method = row.method.nodes.contains(&args.node());
+    let with = if is_of_method { " with these options" } else { "" };
+    let message = format!("`{}` has no node `{}`{with}", args.method, args.node().name());
     Err(Usage::hint(
         message,
         "`--node ue` is always there, and `--node gw` or, of a wireless LAN, `--node ap`",

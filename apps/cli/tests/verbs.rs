@@ -376,6 +376,7 @@ fn mistakes_in_a_profile_are_told() {
         "keytoll profile ikev2-psk --network wfi-11g",
         "keytoll profile ikev2-psk --node hss",
         "keytoll profile ikev2-psk --node radius",
+        "keytoll profile wpa2-eap-tls --set options.eap_server=access-point --node aaa",
         "keytoll profile ikev2-psk --count 0",
         "keytoll profile ikev2-psk --packet 736",
         "keytoll profile esp --node ue",

@@ -85,6 +85,11 @@ pub struct RowPlan {
 }
 
 impl RowPlan {
+    /// Whether it has a node: one of its method, unless its options do without.
+    pub fn has_node(&self, node: Node) -> bool {
+        self.method.nodes.contains(&node) && !(self.method.family.without)(self).contains(&node)
+    }
+
     /// The groups for key agreement that it offers, of its suites and of its method's own exchange.
     pub fn groups(&self) -> impl Iterator<Item = Group> {
         let suites = self.suites.iter().chain(&self.esp_suites);

@@ -234,6 +234,27 @@ fn moves_that_cannot_be() {
     insta::assert_snapshot!(cases.each_ref().map(|text| wrong(text)).join("\n\n"));
 }
 
+/// Frames go over no other link, an access point with the EAP server inside asks nobody, and no IP packet is fragmented.
+#[test]
+fn what_wireless_lans_cannot_do() {
+    let lan = |method: &str, network: &str, options: &str| {
+        format!("methods = \"{method}\"\nnetworks = \"{network}\"\n[options]\n{options}")
+    };
+    let cases = [
+        lan("wpa2-psk", "lte", ""),
+        lan("rrkm", "umts-r99-64", ""),
+        lan("wpa2-eap-aka", "wlan-11g", "eap_server = \"access-point\""),
+        lan("wpa2-eap-tls", "wlan-11g", "eap_server = \"access-point\"\naccounting = true"),
+        lan("wpa2-eap-tls", "wlan-11g", "eap_server = \"access-point\"\nfault = \"aaa-silent\""),
+        lan("wpa2-psk", "wlan-11g", "traffic = \"constant\"\ntraffic_packet = \"1501 B\""),
+        lan("rrkm", "wlan-11g", "rrkm_period = \"1500 ms\""),
+        lan("rrkm", "wlan-11g", "clock_drift = 0.5"),
+        lan("wpa2-eap-tls", "wlan-11g", "quiet_period = \"2 h\""),
+        lan("wpa3-sae", "wlan-11g", "management_protection = \"never\""),
+    ];
+    insta::assert_snapshot!(cases.each_ref().map(|text| wrong(text)).join("\n\n"));
+}
+
 #[test]
 fn what_other_makers_programs_cannot_do() {
     const TUNNEL: &str = "mode = \"tunnel\"\nvirtual_address = true\n";

@@ -238,7 +238,7 @@ fn every_name_in_the_catalogue_works_in_a_scenario() {
         let plan = parse("all", &text).unwrap();
         assert_eq!(plan.rows.len(), methods.len() * names(List::Networks).len() * suites.len());
     }
-    let text = format!("methods = [{}]\nnetworks = 'lte'", others.join(", "));
+    let text = format!("methods = [{}]\nnetworks = 'wifi-11g'", others.join(", "));
     assert_eq!(parse("others", &text).unwrap().rows.len(), others.len());
     for topology in names(List::Topologies) {
         parse("topology", &format!("methods='ikev2-psk'\nnetworks='lte'\ntopologies = {topology}")).unwrap();
@@ -448,6 +448,7 @@ fn of_wlan(mode: u8, unused_after_s: u32, group_rekey: Option<Duration>) -> wlan
         pairwise: wlan::Pairwise::ALL[at + 1],
         management: wlan::Protection::ALL[at],
         eap_server: wlan::EapServer::ALL[at % 2],
+        quiet_period: Duration::from_secs(seconds % 3601),
         group_rekey,
         stays_idle: Duration::from_secs(seconds.min(31_536_000)),
     }

@@ -141,7 +141,7 @@ fn of_wlan(method: &'static Method, admission: wlan::Admission) -> Vec<(&'static
         ]);
     }
     if method.eap().is_some() {
-        all.push(("accounting", "accounting = true"));
+        all.extend([("accounting", "accounting = true"), ("quiet", "quiet_period = \"60 s\"")]);
         all.extend((!method.has_card()).then_some(("inside", "eap_server = \"access-point\"")));
     }
     all.into_iter().chain(of_eap(method)).collect()
@@ -241,7 +241,7 @@ fn differences(row: &RowPlan) -> impl Iterator<Item = (&'static str, bool)> {
     );
     let wlan = differing!(
         "wlan.",
-        wlan::Options { wep, rrkm, pairwise, management, eap_server, group_rekey, stays_idle },
+        wlan::Options { wep, rrkm, pairwise, management, eap_server, quiet_period, group_rekey, stays_idle },
         wlan
     );
     let certificates =

@@ -69,12 +69,11 @@ fn every_fault_is_found_and_named() {
         ("wep-shared-key", "wrong-psk", "ap found: challenge under another key"),
         ("rrkm", "wrong-psk", "ue found: challenge under another key"),
         ("wpa2-psk", "wrong-psk", "ap found: 4-way handshake under another key"),
-        ("wpa3-sae", "wrong-psk", "ue found: timeout"),
+        ("wpa3-sae", "wrong-psk", "ap found: SAE with another password"),
         ("dot1x-eap-tls", "expired-certificate", "ue found: TLS certificate expired"),
         ("wpa2-eap-tls", "unknown-ca", "ue found: TLS unknown authority"),
-        // A station waits for a minute, which is less than RADIUS does.
-        ("wpa2-eap-tls", "aaa-silent", "ue found: timeout"),
-        ("wpa2-eap-tls", "radius-wrong-secret", "ue found: timeout"),
+        ("wpa2-eap-tls", "aaa-silent", "ap found: EAP server does not answer"),
+        ("wpa2-eap-tls", "radius-wrong-secret", "ap found: EAP server does not answer"),
         ("wpa2-eap-peap-mschapv2", "wrong-password", "aaa found: EAP wrong password"),
         ("wpa3-eap-aka", "hss-down", "aaa found: EAP no authentication vectors"),
         ("wpa3-eap-tls", "no-common-method", "aaa found: EAP no acceptable method"),
@@ -83,6 +82,18 @@ fn every_fault_is_found_and_named() {
         let said = said(&memory);
         assert!(said.contains(&expected.to_owned()), "{method} {fault}: {said:?}");
         assert!(!memory.records.iter().any(|record| matches!(record.fact, Fact::Usable)), "{method} {fault}");
+    }
+}
+
+/// Who guesses a password again within the quiet period is not judged; without one, every authentication is.
+#[test]
+fn a_station_that_has_failed_is_held_if_the_scenario_says_so() {
+    for (options, expected) in
+        [("", "aaa found: EAP wrong password"), ("quiet_period = '3600 s'", "ap found: held after a failure")]
+    {
+        let memory = run("wpa2-eap-ttls-md5", "real", &format!("fault = 'wrong-password'\n{options}"));
+        let said = said(&memory);
+        assert!(said.contains(&expected.to_owned()), "{options}: {said:?}");
     }
 }
 

@@ -119,7 +119,7 @@ impl Fault {
 
     const fn summary(self) -> &'static str {
         match self {
-            Self::WrongPsk => "the device has another shared key than the gateway",
+            Self::WrongPsk => "the device has another shared key than the other side",
             Self::WrongPassword => "the device has another password than the AAA server",
             Self::WrongSimKey => "the card has another key than the subscriber database",
             Self::SqnOutOfRange => "the card is ahead of the database: succeeds after resynchronisation",
@@ -130,12 +130,14 @@ impl Fault {
             }
             Self::UnknownCa => "the device does not know who issued the certificate it is shown",
             Self::WrongName => "the certificate shown to the device is somebody else's",
-            Self::RadiusWrongSecret => "gateway and AAA server do not share their secret",
-            Self::RadiusUnknownClient => "the AAA server does not know the gateway",
+            Self::RadiusWrongSecret => {
+                "the AAA server and its client, gateway or access point, do not share their secret"
+            }
+            Self::RadiusUnknownClient => "the AAA server does not know its client, gateway or access point",
             Self::AaaSilent => "nothing reaches the AAA server",
             Self::HssDown => "nothing reaches the HSS",
             Self::UnknownSubscriber => "the HSS does not know the subscriber",
-            Self::ChecksumsIgnored => "what a link damages (`corrupt`) reaches device and gateway",
+            Self::ChecksumsIgnored => "what a link damages (`corrupt`) reaches both ends",
         }
     }
 

@@ -70,13 +70,13 @@ pub(crate) const KEYS: &[Key] = &[
     },
     Key {
         name: "methods",
-        about: "how device and gateway authenticate each other; each makes rows",
+        about: "how a device and its gateway, peer or access point authenticate; each makes rows",
         values: &["METHOD, …"],
         default: "none, needed unless there are rows",
     },
     Key {
         name: "networks",
-        about: "links between device and gateway; each makes rows",
+        about: "links between the device and what lets it in; each makes rows",
         values: &["NETWORK, …"],
         default: "none, needed unless there are rows",
     },

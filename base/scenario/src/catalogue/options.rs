@@ -189,7 +189,7 @@ mod tests {
     fn said(method: &Method, key: &str, value: &str) -> [Result<(), ScenarioError>; 2] {
         let quoted = if value.starts_with('[') { value.to_owned() } else { format!("{value:?}") };
         let bare = value.parse::<f64>().is_ok() || ["true", "false"].contains(&value);
-        let head = format!("methods = {:?}\nnetworks = \"lte\"\n", method.name());
+        let head = format!("methods = {:?}\nnetworks = \"wifi-11g\"\n", method.name());
         let written = if bare { value } else { &quoted };
         let none = Overrides::default();
         let in_file = Source::text("one", &format!("{head}[options]\n{key} = {written}\n")).plan(&none);

@@ -15,12 +15,13 @@ pub static FAMILY: Family = Family {
     is_example: true,
     methods: || &METHODS,
     settings: &[],
-    check: |_, _, _| Ok(()),
+    check: |_, _, _, _| Ok(()),
     foreign_limits: &[],
     profile_suites: |_| &[],
     key_kind: |_, _| None,
     groups: |_, _| &[],
     advice: |_| None,
+    without: |_| &[],
     simulated_only: |_| None,
 };
 

@@ -7,12 +7,13 @@ pub mod knock;
 pub mod wlan;
 
 use keytoll_crypto_api::algorithm::{Group, KeyKind};
+use keytoll_engine::trace::Node;
 
 use crate::catalogue::{Fault, Method};
 use crate::diagnostic::ScenarioError;
 use crate::options::settings::Settings;
 use crate::options::{Setting, certificates, eap, ipsec, nodes, tls, traffic};
-use crate::plan::{Plan, RowPlan, WorldKind};
+use crate::plan::{Network, Plan, RowPlan, WorldKind};
 use crate::resolve::makers::Limit;
 use crate::tree::{Item, Table};
 
@@ -27,7 +28,7 @@ pub struct Family {
     /// The options that only its methods have.
     pub(crate) settings: &'static [Setting],
     /// Refuses settings of a row that do not go together; what is to blame stands in the item.
-    pub(crate) check: fn(&Settings, &'static Method, &Item) -> Result<(), ScenarioError>,
+    pub(crate) check: Check,
     /// What foreign daemons cannot do as its device or gateway.
     pub(crate) foreign_limits: &'static [Limit],
     /// The suites that a profile of a method sets side by side, unless others are asked for; none: the usual one alone.
@@ -38,9 +39,14 @@ pub struct Family {
     pub(crate) groups: for<'a> fn(&'a Options, &Method) -> &'a [Group],
     /// What a row of its methods says and should not, in one sentence.
     pub(crate) advice: fn(&RowPlan) -> Option<String>,
+    /// Nodes of a method that a row of it does without.
+    pub(crate) without: fn(&RowPlan) -> &'static [Node],
     /// What a row has that exists in the simulator only: an option of the family, or the method itself.
     pub(crate) simulated_only: fn(&RowPlan) -> Option<&'static str>,
 }
+
+/// Refuses settings of a row of a method: what is to blame stands in the first item, in the second the network.
+pub(crate) type Check = fn(&Settings, &'static Method, &Item, (&Item, &Network)) -> Result<(), ScenarioError>;
 
 /// Every family, in the order of the catalogue.
 pub static FAMILIES: &[&Family] = &[&ike::FAMILY, &hip::FAMILY, &wlan::FAMILY, &knock::FAMILY];

@@ -90,7 +90,7 @@ pub(crate) static SETTINGS: &[Setting] = &[
     Setting::new(
         "accounting",
         BOOLEAN,
-        "the gateway tells the AAA server when sessions begin and end (RFC 2866)",
+        "gateway or access point tell the AAA server when sessions begin and end (RFC 2866)",
         field!(options.eap.accounting, Item::boolean, ToString::to_string),
     )
     .of(&EAP),

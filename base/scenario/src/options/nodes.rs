@@ -83,7 +83,7 @@ pub(crate) static SETTINGS: &[Setting] = &[
     Setting::new(
         "ipv6",
         BOOLEAN,
-        "the packets between device and gateway are IPv6",
+        "the packets of the device are IPv6",
         field!(options.ipv6, Item::boolean, ToString::to_string),
     ),
     Setting::new(

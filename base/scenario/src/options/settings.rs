@@ -89,7 +89,7 @@ impl Settings {
         nodes::check_mtu(self, (network_item, network))?;
         self.options.ipsec.limits.check(|key| Some(value_of(blame, key)))?;
         eap::check(self, method, blame)?;
-        (method.family.check)(self, method, blame)?;
+        (method.family.check)(self, method, blame, (network_item, network))?;
         self.check_refused(method, blame)?;
         certificates::check(self, method, blame)?;
         traffic::check(&self.options, blame, (network_item, network))?;

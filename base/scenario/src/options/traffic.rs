@@ -120,7 +120,7 @@ pub(crate) static SETTINGS: &[Setting] = &[
     Setting::new(
         "traffic",
         &["none", "icmp", "constant", "bulk"],
-        "what users send once the SAs are there",
+        "what users send once the device is in",
         field!(options.traffic.kind, kind, |kind| quoted(kind_name(*kind))),
     ),
     Setting::new(

@@ -61,6 +61,7 @@ pub(super) fn access_point(
     wlan.password.clone_from(&keys.password);
     wlan.shared_key = shared_key(row, keys);
     wlan.rrkm = is_rrkm(row).then(|| rounds(row, stations));
+    wlan.quiet_period = row.options.wlan.quiet_period;
     let config = AccessPointConfig {
         wlan,
         address: sites.ap,
@@ -76,7 +77,7 @@ fn judge((row, sites): (&RowPlan, &Sites), ends: &Ends, seed: &Seed) -> Judge {
         EapServer::Radius => {
             let access =
                 eap::access_of_access_point((row, &sites.back_end), &fault::seed_of_gateway(row, seed));
-            Judge::over_radius(access, EAPOL, seed, "ap")
+            Judge::over_radius(access, EAPOL, (sites::ACCESS_POINT, &ssid()), (seed, "ap"))
         }
         EapServer::AccessPoint => Judge::inside(ends.server.clone(), seed.stream("ap/eap")),
     }

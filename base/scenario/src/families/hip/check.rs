@@ -6,7 +6,6 @@ use keytoll_crypto_api::algorithm::{Encryption, Integrity};
 use keytoll_crypto_api::suite::Suite;
 
 use super::options::MOVE_AFTER;
-use crate::catalogue::Method;
 use crate::diagnostic::ScenarioError;
 use crate::families::Options;
 use crate::options::ipsec::ESP_SUITE;
@@ -28,7 +27,7 @@ pub const ESP_SUITES: [(Encryption, Option<Integrity>); 8] = [
 const SUITES_MAX: usize = 6;
 
 /// Refuses settings of a row.
-pub(super) fn check(settings: &Settings, _: &'static Method, blame: &Item) -> Result<(), ScenarioError> {
+pub(super) fn check(settings: &Settings, blame: &Item) -> Result<(), ScenarioError> {
     check_suites(&settings.esp_suites, value_of(blame, ESP_SUITE))?;
     check_move(&settings.options, blame)
 }

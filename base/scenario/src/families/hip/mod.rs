@@ -22,12 +22,13 @@ pub static FAMILY: Family = Family {
     is_example: false,
     methods: || &METHODS,
     settings: options::SETTINGS,
-    check: check::check,
+    check: |settings, _, blame, _| check::check(settings, blame),
     foreign_limits: &[],
     profile_suites: |_| &[],
     key_kind: |options, method| method.has(&HIP_BASE).then_some(options.hip.host_identity),
     groups: |options, method| if method.has(&HIP_BASE) { &options.hip.groups } else { &[] },
     advice: |_| None,
+    without: |_| &[],
     simulated_only: |row| row.options.hip.move_after.map(|_| options::MOVE_AFTER),
 };
 

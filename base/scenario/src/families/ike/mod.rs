@@ -28,12 +28,13 @@ pub static FAMILY: Family = Family {
     is_example: false,
     methods: || &METHODS,
     settings: options::SETTINGS,
-    check: check::check,
+    check: |settings, method, blame, _| check::check(settings, method, blame),
     foreign_limits: foreign::LIMITS,
     profile_suites: |method| if method.phase1().is_some() { &IKEV1_PROFILE_SUITES } else { &[] },
     key_kind: options::key_kind,
     groups: |_, _| &[],
     advice: advice::of,
+    without: |_| &[],
     simulated_only: |_| None,
 };
 

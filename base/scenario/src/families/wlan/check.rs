@@ -1,21 +1,42 @@
 //! What does not go together in a wireless LAN, refused with a sentence each.
 
 use super::EapServer;
-use crate::catalogue::{Fault, Method};
+use crate::catalogue::{Fault, Method, networks};
 use crate::diagnostic::ScenarioError;
 use crate::options::settings::{Settings, value_of};
+use crate::plan::Network;
 use crate::tree::Item;
 
 /// The MTU of wireless LANs that are bridged to Ethernet, as all are.
 const PACKET_BYTES_MAX: u16 = 1500;
 
 /// Refuses settings of a row.
-pub(super) fn check(settings: &Settings, method: &'static Method, blame: &Item) -> Result<(), ScenarioError> {
+pub(super) fn check(
+    settings: &Settings,
+    method: &'static Method,
+    blame: &Item,
+    network: (&Item, &Network),
+) -> Result<(), ScenarioError> {
+    check_network(method, network)?;
     check_traffic(settings, blame)?;
     match settings.options.wlan.eap_server {
         EapServer::Radius => Ok(()),
         EapServer::AccessPoint => check_inside(settings, method, blame),
     }
+}
+
+/// Presets that carry frames of 802.11; one has no properties at all, and a scenario's own may be anything.
+const NETWORKS: [&str; 5] = ["loopback", "wifi-11g", "wifi-11g-good", "wlan-11b", "wlan-11g"];
+
+/// Frames of a wireless LAN do not go over the links of others.
+fn check_network(method: &Method, (item, network): (&Item, &Network)) -> Result<(), ScenarioError> {
+    let is_foreign = networks::named(&network.name).as_ref() == Some(network);
+    if !is_foreign || NETWORKS.contains(&network.name.as_str()) {
+        return Ok(());
+    }
+    let message = format!("`{}` is a wireless LAN, and `{}` is none", method.name, network.name);
+    let hint = format!("one of `{}`, or a network of your own", NETWORKS.join("`, `"));
+    Err(item.spot.error(message, "this network").hint(hint))
 }
 
 /// The laboratory's hosts send no IP fragments, and frames are never fragmented for it.

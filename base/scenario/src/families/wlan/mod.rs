@@ -14,6 +14,7 @@ use crate::catalogue::facet::{
     CARD, CERTIFICATES, EAP, EAP_CARD, Facet, PASSWORD, SERVER_CERTIFICATE, SHARED_KEY, SIM, TLS, USIM,
 };
 use crate::catalogue::{EAP_METHODS, EapMethod, Method};
+use crate::plan::RowPlan;
 pub use options::{EapServer, KeyHash, Options, Pairwise, Protection, Rrkm, Wep};
 
 /// IEEE 802.11 and IEEE 802.1X.
@@ -28,8 +29,17 @@ pub static FAMILY: Family = Family {
     key_kind: |_, _| None,
     groups: |_, _| &[],
     advice: |_| None,
+    without,
     simulated_only: |row| Some(row.method.name),
 };
+
+/// Nobody is asked by an access point that has the EAP server inside.
+fn without(row: &RowPlan) -> &'static [Node] {
+    match row.options.wlan.eap_server {
+        EapServer::Radius => &[],
+        EapServer::AccessPoint => &[Node::Aaa, Node::Hss],
+    }
+}
 
 /// What wireless LANs know of a method besides what every family does: how stations are admitted, and what protects their
 /// frames.

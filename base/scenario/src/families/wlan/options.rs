@@ -22,6 +22,8 @@ pub struct Options {
     pub management: Protection,
     /// Where the EAP server is.
     pub eap_server: EapServer,
+    /// How long a station whose EAP has failed is not judged again. Without it, every authentication is a sample of its own.
+    pub quiet_period: Duration,
     /// How long a group key lasts; `None`: as long as the access point.
     pub group_rekey: Option<Duration>,
     /// How long a station without traffic stays.
@@ -36,6 +38,7 @@ impl Default for Options {
             pairwise: Pairwise::Ccmp128,
             management: Protection::Optional,
             eap_server: EapServer::Radius,
+            quiet_period: Duration::ZERO,
             group_rekey: None,
             stays_idle: Duration::from_secs(5),
         }
@@ -245,6 +248,13 @@ pub(super) static SETTINGS: &[Setting] = &[
     )
     .of(&EAPOL),
     Setting::new(
+        "quiet_period",
+        &["0 s to 3600 s"],
+        "how long a station whose EAP has failed is held; IEEE 802.1X has 60 s",
+        field!(options.wlan.quiet_period, quiet_period, |time| quoted(&quantity::duration(*time))),
+    )
+    .of(&EAPOL),
+    Setting::new(
         "group_rekey",
         &["never", "100 ms to 31536000 s"],
         "when the keys of the group change",
@@ -277,6 +287,10 @@ fn drift_ppm(item: &Item) -> Result<i32, ScenarioError> {
         return Err(item.spot.error("a clock drifts by whole millionths", "a fraction of one"));
     }
     Ok(ppm as i32)
+}
+
+fn quiet_period(item: &Item) -> Result<Duration, ScenarioError> {
+    item.quantity(Kind::Duration, 0..=3_600 * SECOND_NS).map(Duration::from_nanos)
 }
 
 fn idle(item: &Item) -> Result<Duration, ScenarioError> {
