@@ -26,9 +26,9 @@ use crate::schema::SCHEMAS;
 use crate::screen::{self, Usage};
 use crate::version;
 use help::{
-    AAA_HELP, CHECK_HELP, COMPLETIONS_HELP, CONNECT_HELP, CRYPTO_HELP, DECODE_HELP, GATEWAY_HELP, HSS_HELP,
-    KEYTOLL_HELP, LIST_HELP, MAN_HELP, MEASURE_HELP, PROFILE_HELP, REPORT_HELP, RUN_HELP, SCHEMA_HELP,
-    STUDY_HELP,
+    AAA_HELP, CHECK_HELP, COMPARE_HELP, COMPLETIONS_HELP, CONNECT_HELP, CRYPTO_HELP, DECODE_HELP,
+    GATEWAY_HELP, HSS_HELP, KEYTOLL_HELP, LIST_HELP, MAN_HELP, MEASURE_HELP, PROFILE_HELP, REPORT_HELP,
+    RUN_HELP, SCHEMA_HELP, STUDY_HELP,
 };
 use number::whole;
 
@@ -88,6 +88,9 @@ pub(crate) enum Verb {
     /// Render the report of a run again.
     #[command(after_help = REPORT_HELP)]
     Report(ReportArgs),
+    /// Compare two runs, or the rows of one, and say which differences may be chance.
+    #[command(after_help = COMPARE_HELP)]
+    Compare(CompareArgs),
     /// Show the messages in a capture.
     #[command(after_help = DECODE_HELP)]
     Decode(DecodeArgs),
@@ -573,6 +576,30 @@ pub(crate) struct MeasureArgs {
     #[arg(long, requires = "out")]
     pub(crate) force: bool,
     /// Print summary.json instead of the table.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Arguments of `compare`.
+#[derive(Debug, Args)]
+pub(crate) struct CompareArgs {
+    /// Directory of a run.
+    #[arg(value_name = "RUN")]
+    pub(crate) a: PathBuf,
+    /// Directory of the run to compare with it [default: the rows of RUN are compared with each other].
+    #[arg(value_name = "OTHER")]
+    pub(crate) b: Option<PathBuf>,
+    /// Row with which the others of RUN are compared: a method, or a method and its options [default: the first of each
+    /// network].
+    #[arg(long, value_name = "ROW", conflicts_with = "b")]
+    pub(crate) baseline: Option<String>,
+    /// Show only this measure, such as delay_ms or cpu_us.gw; can be repeated.
+    #[arg(long = "measure", value_name = "MEASURE")]
+    pub(crate) measures: Vec<String>,
+    /// Fail if a row differs so much, like 'delay_ms.p95 > +10%', and not by chance; can be repeated.
+    #[arg(long, value_name = "CONDITION")]
+    pub(crate) fail_if: Vec<String>,
+    /// Print JSON instead of tables.
     #[arg(long)]
     pub(crate) json: bool,
 }

@@ -8,6 +8,7 @@
 mod args;
 mod capture;
 mod check;
+mod compare;
 mod completions;
 mod crypto;
 mod decode;
@@ -55,6 +56,7 @@ pub fn main() -> ExitCode {
         Verb::List(args) => list::list(&args),
         Verb::Schema(args) => schema::schema(&args),
         Verb::Report(args) => report::report(&args),
+        Verb::Compare(args) => compare::compare(&args),
         Verb::Node => node(),
         Verb::Decode(args) => decode::decode(&args),
         Verb::Measure(args) => measure::measure(&args),

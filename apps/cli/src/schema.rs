@@ -7,6 +7,7 @@ mod events;
 
 use std::process::ExitCode;
 
+use keytoll_analysis::compare::Comparison;
 use keytoll_analysis::primitives::Primitives;
 use keytoll_analysis::profile::{Packets, Profile};
 use keytoll_analysis::study::{Account, Sheet, Supplement};
@@ -42,6 +43,7 @@ const fn of<T: JsonSchema>(name: &'static str, about: &'static str, printed_by: 
 /// All of them, by name.
 pub(crate) const SCHEMAS: &[Published] = &[
     of::<Checked<'static>>("check", "what a scenario would run", "keytoll check SCENARIO --json"),
+    of::<Comparison>("compare", "how two runs differ", "keytoll compare --json"),
     of::<Connected<'static>>("connect", "attempts to connect", "keytoll connect --json"),
     of::<trace::cost_table::CostTable>(
         "costs",

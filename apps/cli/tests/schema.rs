@@ -231,7 +231,7 @@ fn every_number_has_its_unit_in_its_name() {
 }
 
 /// The words of which one is in the name of a number that has a unit.
-const UNITS: [&str; 10] = ["ns", "us", "ms", "s", "hz", "bytes", "bits", "mbit", "cycles", "per"];
+const UNITS: [&str; 11] = ["ns", "us", "ms", "s", "hz", "bytes", "bits", "mbit", "cycles", "per", "percent"];
 
 /// Words for numbers of things.
 const COUNTS: [&str; 25] = [

@@ -278,6 +278,9 @@ fn a_bad_command_line_is_refused() {
         "keytoll connect missing.toml --log fact=loud",
         "keytoll run quikstart",
         "keytoll report scenarios",
+        "keytoll compare scenarios",
+        "keytoll compare runs/none --fail-if delay_ms.p42>10%",
+        "keytoll compare runs/none runs/other --baseline ikev2-psk",
     ]));
 }
 
@@ -295,6 +298,7 @@ fn every_verb_explains_itself() {
         "keytoll check --help",
         "keytoll list --help",
         "keytoll report --help",
+        "keytoll compare --help",
         "keytoll schema --help",
         "keytoll crypto --help",
         "keytoll completions --help",
@@ -310,6 +314,39 @@ fn the_examples_in_the_help_work() {
         let output = keytoll(&example.split(' ').collect::<Vec<_>>());
         assert!(output.status.success() && !output.stdout.is_empty(), "keytoll {example}: {output:?}");
     }
+}
+
+/// Without cryptography delays are the same on every machine, and so is what their comparison says.
+#[test]
+fn runs_are_compared_with_each_other_and_row_by_row() {
+    let scratch = std::env::temp_dir().join(format!("keytoll-compare-{:07}", std::process::id()));
+    let [first, second] = ["first", "second"].map(|name| scratch.join(name).to_str().unwrap().to_owned());
+    let fixed = ["run", "quickstart", "--crypto", "null", "--samples", "20", "--set", "networks=wifi-11g"];
+    for (out, network) in [(&first, "wifi-11g"), (&second, "{ name = \"wifi-11g\", delay = \"9 ms\" }")] {
+        let set = format!("networks={network}");
+        let output = keytoll(&[&fixed[..6], &["--set", &set, "--out", out]].concat());
+        assert!(output.status.success(), "{output:?}");
+    }
+    let compared = |arguments: &[&str]| {
+        let output = keytoll(&[&["compare"], arguments].concat());
+        let text =
+            String::from_utf8(output.stdout).unwrap().replace(&first, "FIRST").replace(&second, "SECOND");
+        (output.status.code(), text, String::from_utf8(output.stderr).unwrap())
+    };
+    let (code, text, _) =
+        compared(&[&first, &second, "--measure", "delay_ms", "--fail-if", "delay_ms.p50 > +50%"]);
+    assert_eq!(code, Some(1), "{text}");
+    let (alone, rows, _) = compared(&[&first, "--measure", "delay_ms", "--baseline", "ikev2-eap-tls"]);
+    assert_eq!(alone, Some(0), "{rows}");
+    insta::assert_snapshot!(format!("{text}\n{rows}"));
+    let (code, json, told) = compared(&[&first, &second, "--json", "--fail-if", "delay_ms.p95 > +50%"]);
+    schema::read("compare", json);
+    assert!(code == Some(1) && told.contains("delay_ms.p95 > +50%: ikev2-psk, wifi-11g, raw"), "{told}");
+    let samples = Path::new(&second).join("samples.csv");
+    std::fs::write(&samples, "method\n").unwrap();
+    let (code, _, told) = compared(&[&first, &second]);
+    assert!(code == Some(3) && told.contains("it is damaged"), "{told}");
+    std::fs::remove_dir_all(scratch).unwrap();
 }
 
 /// Authentications that fail because the scenario wants them to are what the run is for; others are not.

@@ -10,12 +10,14 @@
 //! * [`primitives`] is about single crypto operations: their statistics, and a table of their costs.
 //! * [`comparable`] decides which rows are comparable.
 //! * [`beside`] compares our nodes with other makers' programs.
+//! * [`compare`] compares two runs, or the rows of one, authentication by authentication.
 //! * [`study`] compares a summary with a paper's results.
 //! * [`profile`] shows where the time of a node goes, operation by operation.
 //! * [`directory`] does all of it for a run directory.
 
 pub mod beside;
 pub mod comparable;
+pub mod compare;
 pub mod directory;
 pub mod metrics;
 mod named;

@@ -7,10 +7,12 @@
 //! * [`study`] shows what was measured beside what a paper printed, on the screen and as `study.json`.
 //! * [`profile`] shows where the CPU time of a node goes, [`packets`] where that of a packet goes.
 //! * [`primitives`] is the table of crypto operations.
+//! * [`compare`] shows how two runs differ.
 //! * [`directory`] writes all files of a run directory from its traces.
 
 mod chart;
 mod columns;
+pub mod compare;
 pub mod csv;
 pub mod directory;
 pub mod html;

@@ -112,6 +112,17 @@ was cut off or has changed since it was written, it is named and nothing is writ
 killed the complete part is shown.
 Exit code: 0 done, 2 it is no run directory, 3 a file is damaged, or the environment prevents it.";
 
+pub(super) const COMPARE_HELP: &str = "\
+Example:
+  keytoll compare runs/quickstart --fail-if 'delay_ms.p95 > +400%'
+
+Reads manifest.json and samples.csv of directories that `keytoll run` or `measure --out` wrote; writes no \
+files. Rows of two runs are compared with their likes: the same method and options over the same network. \
+A condition is a measure, a statistic of it (p5, p50, p90, p95, p99, mean), < or >, and percent of the first \
+run; it is met only if the 95 % interval of the difference excludes none.
+Exit code: 0 done, 1 a condition is met, 2 it is no run directory or the command line is wrong, 3 a file is \
+damaged, or the environment prevents it.";
+
 pub(super) const DECODE_HELP: &str = "\
 Example:
   keytoll decode capture.pcapng --keys capture.keys

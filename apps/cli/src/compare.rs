@@ -1,0 +1,93 @@
+//! `keytoll compare`: two runs, or the rows of one, authentication by authentication.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::process::ExitCode;
+
+use keytoll_analysis::compare::samples::{self, MeasuredRun, ReadError};
+use keytoll_analysis::compare::{Comparison, Condition, rows, runs};
+use keytoll_report::compare::{sentence, write};
+use miette::{Report, miette};
+
+use crate::args::CompareArgs;
+use crate::report::{of_a_run, unmeasured};
+use crate::screen::{self, Usage};
+
+/// Exit code when a condition is met.
+const MET: u8 = 1;
+
+/// Compares and shows.
+pub(crate) fn compare(args: &CompareArgs) -> Result<ExitCode, Report> {
+    let conditions = conditions(&args.fail_if)?;
+    let a = read(&args.a)?;
+    let b = args.b.as_deref().map(read).transpose()?;
+    let both = [&a, b.as_ref().unwrap_or(&a)];
+    let measures = measures(both);
+    let wanted = args.measures.iter().map(String::as_str).chain(conditions.iter().map(Condition::measure));
+    wanted.into_iter().try_for_each(|measure| known(measure, &measures))?;
+    let mut compared = compared(&a, b.as_ref(), args.baseline.as_deref())?;
+    for condition in &conditions {
+        compared.breaches.extend(condition.breaches(&compared, both));
+    }
+    if !args.measures.is_empty() {
+        compared.show_only(&args.measures);
+    }
+    show(&compared, args.json)?;
+    Ok(if compared.breaches.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(MET) })
+}
+
+fn compared(a: &MeasuredRun, b: Option<&MeasuredRun>, baseline: Option<&str>) -> Result<Comparison, Report> {
+    match b {
+        Some(b) => Ok(runs(a, b)),
+        None => rows(a, baseline).map_err(|error| {
+            let all: BTreeSet<_> = a.rows.iter().map(|row| row.name.subject().to_string()).collect();
+            let all = all.into_iter().collect::<Vec<_>>().join("; ");
+            Usage::because(error.to_string(), format!("it has {all}")).into()
+        }),
+    }
+}
+
+fn show(comparison: &Comparison, as_json: bool) -> Result<(), Report> {
+    if !as_json {
+        return screen::written(|out| write(comparison, screen::width(), out));
+    }
+    let met = comparison.breaches.iter().map(|breach| sentence(breach) + "\n");
+    screen::note(&met.collect::<String>());
+    screen::print_json(comparison)
+}
+
+fn conditions(texts: &[String]) -> Result<Vec<Condition>, Report> {
+    let hint = "like `delay_ms.p95 > +10%`: more than ten percent above the first run";
+    let parse = |text: &String| {
+        text.parse::<Condition>().map_err(|error| Usage::hint(error.to_string(), hint).into())
+    };
+    texts.iter().map(parse).collect()
+}
+
+/// The names of everything that was measured.
+fn measures<'a>(both: [&'a MeasuredRun; 2]) -> BTreeSet<&'a str> {
+    both.into_iter().flat_map(MeasuredRun::measures).collect()
+}
+
+fn known(measure: &str, measures: &BTreeSet<&str>) -> Result<(), Report> {
+    if measures.contains(measure) {
+        return Ok(());
+    }
+    let hint = if measures.is_empty() {
+        "no authentication succeeded".to_owned()
+    } else {
+        format!("there are {}", measures.iter().copied().collect::<Vec<_>>().join(", "))
+    };
+    Err(Usage::because(format!("nothing measured is called `{measure}`"), hint).into())
+}
+
+fn read(dir: &Path) -> Result<MeasuredRun, Report> {
+    of_a_run(dir)?;
+    samples::read(dir).map_err(|error| match error {
+        ReadError::NoSamples(_) => {
+            Usage::hint(error.to_string(), "`keytoll report DIR` writes it from the trace").into()
+        }
+        ReadError::Directory(error) => unmeasured(error),
+        other => miette!("{other}"),
+    })
+}

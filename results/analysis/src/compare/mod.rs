@@ -1,0 +1,336 @@
+//! Two runs, or the rows of one run, compared authentication by authentication: the ratio of medians with its bootstrap interval,
+//! and whether the difference may be chance.
+//!
+//! ```text
+//! samples.csv --samples::read--> MeasuredRun ┐
+//! samples.csv --samples::read--> MeasuredRun ┴--compare--> Comparison --threshold::Condition--> Breach
+//! ```
+//!
+//! Two rows differ if Mann and Whitney's test says so at 5 %, after Holm's correction for how many comparisons of that measure are
+//! made at once. How much they differ is the ratio, and how much they overlap is the probability of superiority.
+
+mod ranks;
+mod resampling;
+pub mod samples;
+pub mod threshold;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::comparable::{Subject, Variant};
+use crate::stats::median95;
+use ranks::rank_sum;
+use resampling::{Statistic, ratio_interval};
+use samples::{MeasuredRow, MeasuredRun, Values};
+pub use threshold::{Breach, Condition, ConditionError};
+
+/// The format of [`Comparison`].
+pub const FORMAT: u32 = 1;
+
+/// How likely chance may be where two rows are still told apart.
+const SIGNIFICANCE: f64 = 0.05;
+
+/// What was compared, and how it differs.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Comparison {
+    /// The version of this interface.
+    pub format: u32,
+    /// The first run.
+    pub a: String,
+    /// The second run; the same as the first if its rows were compared with each other.
+    pub b: String,
+    /// Every pair of rows.
+    pub pairs: Vec<Pair>,
+    /// Rows that only one of the runs has.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub alone: Vec<Alone>,
+    /// What a reader has to know.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+    /// The conditions that are met.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub breaches: Vec<Breach>,
+}
+
+impl Comparison {
+    /// Leaves only these measures.
+    pub fn show_only(&mut self, measures: &[String]) {
+        let contrasts = self.pairs.iter_mut().map(|pair| &mut pair.contrasts);
+        contrasts.for_each(|of_pair| of_pair.retain(|contrast| measures.contains(&contrast.measure)));
+    }
+}
+
+/// A row of one run without its like in the other.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Alone {
+    /// The run that has it.
+    pub run: String,
+    /// The row.
+    pub row: String,
+}
+
+/// Two rows.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Pair {
+    /// The row of the first run, or the one with which the others are compared.
+    pub a: RowName,
+    /// The other row.
+    pub b: RowName,
+    /// Authentications of either.
+    pub n: [u64; 2],
+    /// Those that did not succeed.
+    pub failures: [u64; 2],
+    /// What was measured of both.
+    pub contrasts: Vec<Contrast>,
+}
+
+/// By what a row is known.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RowName {
+    /// The method's name in the catalogue.
+    pub method: String,
+    /// The options that differ from the method's default.
+    pub variant: String,
+    /// The network's name.
+    pub network: String,
+    /// The topology's name.
+    pub topology: String,
+    /// `sim`, `live` or `captured`.
+    pub world: String,
+    /// `real`, `openssl`, `null`, `table` or `captured`.
+    pub crypto: String,
+}
+
+impl RowName {
+    /// The method and its options.
+    pub fn subject(&self) -> Subject<'_> {
+        Subject { method: &self.method, variant: Variant(&self.variant) }
+    }
+
+    /// Whether both have the same method and options over the same network; how they were run may differ.
+    fn is_like(&self, other: &Self) -> bool {
+        self.subject() == other.subject() && self.is_over_network_of(other)
+    }
+
+    /// Whether both have the same network and topology.
+    pub fn is_over_network_of(&self, other: &Self) -> bool {
+        (&self.network, &self.topology) == (&other.network, &other.topology)
+    }
+
+    fn is_in_setting_of(&self, other: &Self) -> bool {
+        let setting = |of: &Self| [&of.network, &of.topology, &of.world, &of.crypto].map(Clone::clone);
+        setting(self) == setting(other)
+    }
+}
+
+/// `ikev2-psk, wifi-11g`.
+impl std::fmt::Display for RowName {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}, {}, {}", self.subject(), self.network, self.topology)
+    }
+}
+
+/// One measure of two rows.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Contrast {
+    /// Its name, with its unit: `delay_ms`, `cpu_us.gw`.
+    pub measure: String,
+    /// The first row.
+    pub a: Side,
+    /// The second row.
+    pub b: Side,
+    /// The median of the second ÷ that of the first; absent if the latter is 0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ratio: Option<f64>,
+    /// Lower end of its 95 % bootstrap interval (percentile, 4000 resamples); absent below six values in a row.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ratio_ci95_low: Option<f64>,
+    /// Its upper end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ratio_ci95_high: Option<f64>,
+    /// How likely chance alone makes such a difference of ranks: Mann and Whitney, two-sided.
+    pub p_value: f64,
+    /// The same after Holm's correction for all comparisons of this measure.
+    pub p_value_holm: f64,
+    /// How likely a value of the second row is greater than one of the first, ties counting half.
+    pub superiority_share: f64,
+    /// What follows.
+    pub verdict: Verdict,
+}
+
+/// A row's values of a measure.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Side {
+    /// How many.
+    pub n: u64,
+    /// Median.
+    pub value_p50: f64,
+    /// Lower end of its distribution-free 95 % interval; absent below six values.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub value_p50_ci95_low: Option<f64>,
+    /// Its upper end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub value_p50_ci95_high: Option<f64>,
+}
+
+/// What a comparison says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// All values of both are equal.
+    Equal,
+    /// The difference may be chance.
+    NotToldApart,
+    /// The second row has less.
+    Less,
+    /// The second row has more.
+    More,
+}
+
+/// Compares the rows of two runs with their likes. Rows that only one has are listed.
+pub fn runs(a: &MeasuredRun, b: &MeasuredRun) -> Comparison {
+    let like = |row: &MeasuredRow, run: &MeasuredRun| -> Option<usize> {
+        // The one that was run alike, if there are several.
+        let likes = |other: &&(usize, &MeasuredRow)| other.1.name.is_like(&row.name);
+        let all: Vec<_> = run.rows.iter().enumerate().collect();
+        let exact = all.iter().find(|other| likes(other) && other.1.name == row.name);
+        exact.or_else(|| all.iter().find(likes)).map(|(place, _)| *place)
+    };
+    let pairs = a.rows.iter().filter_map(|row| Some((row, &b.rows[like(row, b)?])));
+    let of_a = a.rows.iter().filter(|row| like(row, b).is_none()).map(|row| alone(a, row));
+    let of_b = b.rows.iter().filter(|row| like(row, a).is_none()).map(|row| alone(b, row));
+    comparison([a, b], &pairs.collect::<Vec<_>>(), of_a.chain(of_b).collect())
+}
+
+/// Compares the rows of one run: all of a setting with its first one, or with the one that has this method or this method and
+/// options.
+///
+/// # Errors
+/// No row is called so.
+pub fn rows(run: &MeasuredRun, baseline: Option<&str>) -> Result<Comparison, NoSuchRow> {
+    let is_baseline =
+        |row: &MeasuredRow, name: &str| row.name.method == name || row.name.subject().to_string() == name;
+    if let Some(name) = baseline.filter(|name| !run.rows.iter().any(|row| is_baseline(row, name))) {
+        return Err(NoSuchRow(name.to_owned()));
+    }
+    let base_of = |row: &MeasuredRow| {
+        let mut comparable = run.rows.iter().filter(|other| other.name.is_in_setting_of(&row.name));
+        comparable.find(|other| baseline.is_none_or(|name| is_baseline(other, name)))
+    };
+    let pairs = run.rows.iter().filter_map(|row| Some((base_of(row)?, row)));
+    let pairs: Vec<_> = pairs.filter(|(base, row)| !std::ptr::eq(*base, *row)).collect();
+    let without = run.rows.iter().filter(|row| base_of(row).is_none()).map(|row| alone(run, row));
+    Ok(comparison([run, run], &pairs, without.collect()))
+}
+
+/// There is no such row to compare the others with.
+#[derive(Debug, thiserror::Error)]
+#[error("the run has no row `{0}`")]
+pub struct NoSuchRow(String);
+
+fn alone(run: &MeasuredRun, row: &MeasuredRow) -> Alone {
+    Alone { run: run.place.clone(), row: row.name.to_string() }
+}
+
+fn comparison(
+    [a, b]: [&MeasuredRun; 2],
+    pairs: &[(&MeasuredRow, &MeasuredRow)],
+    alone: Vec<Alone>,
+) -> Comparison {
+    let mut pairs = grouped(&pairs.iter().map(|(one, other)| pair(one, other)).collect::<Vec<_>>());
+    correct(&mut pairs);
+    let notes = notes([a, b], &pairs);
+    let [a, b] = [a, b].map(|run| run.place.clone());
+    Comparison { format: FORMAT, a, b, pairs, alone, notes, breaches: Vec::new() }
+}
+
+/// Pairs over one network behind one another, the networks in order of first appearance.
+fn grouped(pairs: &[Pair]) -> Vec<Pair> {
+    let place = |pair: &Pair| pairs.iter().position(|first| pair.b.is_over_network_of(&first.b));
+    let mut placed: Vec<_> = pairs.iter().map(|pair| (place(pair), pair.clone())).collect();
+    placed.sort_by_key(|(place, _)| *place);
+    placed.into_iter().map(|(_, pair)| pair).collect()
+}
+
+fn pair(a: &MeasuredRow, b: &MeasuredRow) -> Pair {
+    let contrast = |it: &Values| contrast(&it.measure, &it.values, b.values(&it.measure)?);
+    let contrasts = a.values.iter().filter_map(contrast).collect();
+    let [n, failures] = [[a.n, b.n], [a.failed, b.failed]];
+    Pair { a: a.name.clone(), b: b.name.clone(), n, failures, contrasts }
+}
+
+/// Nothing if either has no values.
+fn contrast(measure: &str, a: &[f64], b: &[f64]) -> Option<Contrast> {
+    let (side_a, side_b) = (side(a)?, side(b)?);
+    let ranks = rank_sum(a, b);
+    let known = a.len().min(b.len()) >= INTERVAL_FROM;
+    let interval = known.then(|| ratio_interval(a, b, Statistic::MEDIAN)).flatten();
+    Some(Contrast {
+        measure: measure.to_owned(),
+        a: side_a,
+        b: side_b,
+        ratio: (side_a.value_p50 != 0.0).then(|| side_b.value_p50 / side_a.value_p50),
+        ratio_ci95_low: interval.map(|interval| interval.low),
+        ratio_ci95_high: interval.map(|interval| interval.high),
+        p_value: ranks.p,
+        p_value_holm: ranks.p,
+        superiority_share: ranks.superiority,
+        verdict: if are_equal(a, b) { Verdict::Equal } else { Verdict::NotToldApart },
+    })
+}
+
+/// Fewer values say nothing of how medians vary.
+const INTERVAL_FROM: usize = 6;
+
+fn side(values: &[f64]) -> Option<Side> {
+    let (p50, interval) = median95(values.iter().copied())?;
+    let [low, high] = [interval.map(|it| it.low), interval.map(|it| it.high)];
+    Some(Side { n: values.len() as u64, value_p50: p50, value_p50_ci95_low: low, value_p50_ci95_high: high })
+}
+
+fn are_equal(a: &[f64], b: &[f64]) -> bool {
+    a.iter().chain(b).all(|value| *value == a[0])
+}
+
+/// Holm, Scandinavian Journal of Statistics 6 (1979) 65: the least p counts as often as there are comparisons, the next one once
+/// less, and none counts for less than the one before. Then the verdicts.
+fn correct(pairs: &mut [Pair]) {
+    let mut all: Vec<&mut Contrast> = pairs.iter_mut().flat_map(|pair| &mut pair.contrasts).collect();
+    all.sort_by(|a, b| a.measure.cmp(&b.measure).then(a.p_value.total_cmp(&b.p_value)));
+    for of_measure in all.chunk_by_mut(|a, b| a.measure == b.measure) {
+        let (count, mut before) = (of_measure.len(), 0.0_f64);
+        for (place, contrast) in of_measure.iter_mut().enumerate() {
+            before = before.max((contrast.p_value * (count - place) as f64).min(1.0));
+            contrast.p_value_holm = before;
+            contrast.verdict = verdict(contrast);
+        }
+    }
+}
+
+fn verdict(contrast: &Contrast) -> Verdict {
+    match contrast.verdict {
+        Verdict::Equal => Verdict::Equal,
+        _ if contrast.p_value_holm >= SIGNIFICANCE => Verdict::NotToldApart,
+        _ if contrast.superiority_share < 0.5 => Verdict::Less,
+        _ => Verdict::More,
+    }
+}
+
+fn notes(runs: [&MeasuredRun; 2], pairs: &[Pair]) -> Vec<String> {
+    let mut runs = runs.to_vec();
+    runs.dedup_by_key(|run| &run.place);
+    let incomplete = runs.iter().filter(|run| !run.complete);
+    let incomplete =
+        incomplete.map(|run| format!("{} is not complete: this is what was measured of it.", run.place));
+    let unlike = pairs.iter().find(|pair| (&pair.a.world, &pair.a.crypto) != (&pair.b.world, &pair.b.crypto));
+    let unlike = unlike.map(|Pair { a, b, .. }| {
+        let how = |of: &RowName| format!("{}, {} crypto", of.world, of.crypto);
+        format!("They were not run alike: {} against {}.", how(a), how(b))
+    });
+    let machines = (runs.len() == 2 && runs[0].machine != runs[1].machine)
+        .then(|| format!("They ran on different machines: {} and {}.", runs[0].machine, runs[1].machine));
+    incomplete.chain(unlike).chain(machines).collect()
+}
+
+#[cfg(test)]
+mod tests;

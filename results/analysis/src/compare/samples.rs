@@ -1,0 +1,295 @@
+//! `samples.csv` of a run directory as groups of values: every measure of every row.
+
+use std::io::BufReader;
+use std::path::Path;
+
+use csv::StringRecord;
+use keytoll_trace::listing::FileError;
+use keytoll_trace::manifest::Manifest;
+use keytoll_trace::regular;
+
+use super::RowName;
+use crate::directory::{self, DirectoryError};
+
+/// The file with a line for each authentication.
+const SAMPLES: &str = "samples.csv";
+
+/// A run, authentication by authentication.
+#[derive(Debug, Clone)]
+pub struct MeasuredRun {
+    /// The directory, as the user has named it.
+    pub place: String,
+    /// The processor.
+    pub machine: String,
+    /// Whether all planned authentications were measured.
+    pub complete: bool,
+    /// Its rows, in order.
+    pub rows: Vec<MeasuredRow>,
+}
+
+impl MeasuredRun {
+    /// The names of everything that was measured in any row.
+    pub fn measures(&self) -> impl Iterator<Item = &str> {
+        self.rows.iter().flat_map(|row| row.values.iter().map(|values| values.measure.as_str()))
+    }
+
+    /// The row with this name.
+    pub(super) fn row(&self, name: &RowName) -> Option<&MeasuredRow> {
+        self.rows.iter().find(|row| row.name == *name)
+    }
+}
+
+/// A row.
+#[derive(Debug, Clone)]
+pub struct MeasuredRow {
+    /// By what it is known.
+    pub name: RowName,
+    /// Its authentications.
+    pub n: u64,
+    /// Those that did not succeed.
+    pub failed: u64,
+    /// What was measured of them, in the order of reports.
+    pub values: Vec<Values>,
+}
+
+/// The values of a measure.
+#[derive(Debug, Clone)]
+pub struct Values {
+    /// Its name, with its unit.
+    pub measure: String,
+    /// Of one authentication after another.
+    pub values: Vec<f64>,
+}
+
+impl MeasuredRow {
+    /// The values of a measure; none if there are none.
+    pub(super) fn values(&self, measure: &str) -> Option<&[f64]> {
+        Some(&self.values.iter().find(|values| values.measure == measure)?.values)
+    }
+}
+
+/// Why a run cannot be compared.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    /// It is no run directory, or a damaged one.
+    #[error(transparent)]
+    Directory(#[from] DirectoryError),
+    /// It has no samples.
+    #[error("{0} has no samples.csv")]
+    NoSamples(String),
+    /// Its samples are not those that were written.
+    #[error("cannot use {place}/samples.csv: {source}")]
+    File {
+        /// The directory.
+        place: String,
+        /// Why.
+        source: FileError,
+    },
+    /// Its samples are no table of ours.
+    #[error("cannot use {place}/samples.csv: {why}")]
+    Table {
+        /// The directory.
+        place: String,
+        /// Why.
+        why: String,
+    },
+}
+
+/// Reads the samples of a run directory, whose length and checksum must be those that its manifest tells.
+///
+/// # Errors
+/// See [`ReadError`].
+pub fn read(run: &Path) -> Result<MeasuredRun, ReadError> {
+    let manifest = directory::manifest(run)?;
+    let place = run.display().to_string();
+    let failed = |source| ReadError::File { place: place.clone(), source };
+    match manifest.file(SAMPLES) {
+        Some(file) => file.check(run).map_err(failed)?,
+        None if !run.join(SAMPLES).is_file() => return Err(ReadError::NoSamples(place)),
+        None => {}
+    }
+    let file = regular::open(&run.join(SAMPLES)).map_err(|error| failed(error.into()))?;
+    let rows = table(BufReader::new(file)).map_err(|why| ReadError::Table { place: place.clone(), why })?;
+    let complete = manifest.complete && is_whole(&manifest, &rows);
+    Ok(MeasuredRun { machine: manifest.provenance.machine.cpu.clone(), place, complete, rows })
+}
+
+fn is_whole(manifest: &Manifest, rows: &[MeasuredRow]) -> bool {
+    let planned: u64 = manifest.rows.iter().map(|row| u64::from(row.samples_planned)).sum();
+    planned <= rows.iter().map(|row| row.n).sum()
+}
+
+/// A column that is compared.
+struct Measure {
+    name: String,
+    place: usize,
+    /// Units of the measure in one of the column.
+    scale: f64,
+    /// Whether only successful authentications have it.
+    of_successes: bool,
+    counts: Counts,
+}
+
+/// Which authentications count.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Counts {
+    All,
+    /// Those that were not disturbed if computation takes virtual time.
+    Sound,
+    Undisturbed,
+}
+
+/// The columns of times, and their measures.
+const TIMES: [(&str, &str, Counts); 2] =
+    [("delay_ns", "delay_ms", Counts::Sound), ("first_packet_ns", "first_packet_ms", Counts::Sound)];
+/// The columns of counts, and their measures.
+const COUNTED: [(&str, &str); 2] = [("messages", "messages"), ("bytes", "bytes")];
+const NS_PER_MS: f64 = 1e6;
+const NS_PER_US: f64 = 1e3;
+
+/// The measures of a table with these columns.
+fn measures(head: &StringRecord) -> Vec<Measure> {
+    let place = |column: &str| head.iter().position(|name| name == column);
+    let times = TIMES.iter().filter_map(|(column, name, counts)| {
+        let (name, place) = ((*name).to_owned(), place(column)?);
+        Some(Measure { name, place, scale: 1.0 / NS_PER_MS, of_successes: true, counts: *counts })
+    });
+    let counted = COUNTED.iter().filter_map(|(column, name)| {
+        let (name, place) = ((*name).to_owned(), place(column)?);
+        Some(Measure { name, place, scale: 1.0, of_successes: true, counts: Counts::All })
+    });
+    let cpus = head.iter().enumerate().filter_map(|(place, column)| {
+        let name = format!("cpu_us.{}", column.strip_suffix("_cpu_ns")?);
+        Some(Measure {
+            name,
+            place,
+            scale: 1.0 / NS_PER_US,
+            of_successes: false,
+            counts: Counts::Undisturbed,
+        })
+    });
+    times.chain(cpus).chain(counted).collect()
+}
+
+/// Where the columns are that say what a line is about.
+struct Identity {
+    row: [usize; 6],
+    outcome: usize,
+    charged: usize,
+    disturbed: usize,
+}
+
+impl Identity {
+    fn of(head: &StringRecord) -> Result<Self, String> {
+        let place = |column: &str| {
+            let found = head.iter().position(|name| name == column);
+            found.ok_or_else(|| format!("it has no column `{column}`"))
+        };
+        let [method, variant, network] = ["method", "variant", "network"].map(place);
+        let [topology, world, crypto] = ["topology", "world", "crypto"].map(place);
+        Ok(Self {
+            row: [method?, variant?, network?, topology?, world?, crypto?],
+            outcome: place("outcome")?,
+            charged: place("charged")?,
+            disturbed: place("disturbed")?,
+        })
+    }
+
+    fn name(&self, line: &StringRecord) -> RowName {
+        let [method, variant, network, topology, world, crypto] =
+            self.row.map(|place| line.get(place).unwrap_or_default().to_owned());
+        RowName { method, variant, network, topology, world, crypto }
+    }
+}
+
+fn table(input: impl std::io::Read) -> Result<Vec<MeasuredRow>, String> {
+    let mut csv = csv::Reader::from_reader(input);
+    let head = csv.headers().map_err(|error| error.to_string())?.clone();
+    let (identity, measures) = (Identity::of(&head)?, measures(&head));
+    let mut rows: Vec<MeasuredRow> = Vec::new();
+    let mut line = StringRecord::new();
+    while csv.read_record(&mut line).map_err(|error| error.to_string())? {
+        let name = identity.name(&line);
+        let place = rows.iter().rposition(|row| row.name == name).unwrap_or(rows.len());
+        if place == rows.len() {
+            let of_measure = |it: &Measure| Values { measure: it.name.clone(), values: Vec::new() };
+            rows.push(MeasuredRow {
+                name,
+                n: 0,
+                failed: 0,
+                values: measures.iter().map(of_measure).collect(),
+            });
+        }
+        add(&mut rows[place], &identity, &measures, &line)?;
+    }
+    rows.iter_mut().for_each(|row| row.values.retain(|values| !values.values.is_empty()));
+    Ok(rows)
+}
+
+fn add(
+    row: &mut MeasuredRow,
+    identity: &Identity,
+    measures: &[Measure],
+    line: &StringRecord,
+) -> Result<(), String> {
+    let is = |place: usize, word: &str| line.get(place) == Some(word);
+    let succeeded = is(identity.outcome, "established");
+    let (charged, disturbed) = (is(identity.charged, "true"), is(identity.disturbed, "true"));
+    row.n += 1;
+    row.failed += u64::from(!succeeded);
+    for (measure, into) in measures.iter().zip(&mut row.values) {
+        let counts = match measure.counts {
+            Counts::All => true,
+            Counts::Sound => !(charged && disturbed),
+            Counts::Undisturbed => !disturbed,
+        };
+        let cell = line.get(measure.place).unwrap_or_default();
+        if cell.is_empty() || !counts || (measure.of_successes && !succeeded) {
+            continue;
+        }
+        let value: f64 = cell.parse().ok().filter(|value: &f64| value.is_finite()).ok_or_else(|| {
+            let number = line.position().map_or(0, csv::Position::line);
+            format!("line {number}: `{}` of {} is no number", cell.escape_default(), measure.name)
+        })?;
+        into.values.push(value * measure.scale);
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HEAD: &str =
+        "method,variant,network,topology,world,crypto,outcome,delay_ns,charged,disturbed,ue_cpu_ns,messages";
+
+    fn read(lines: &[&str]) -> Result<Vec<MeasuredRow>, String> {
+        table([&[HEAD], lines].concat().join("\n").as_bytes())
+    }
+
+    #[test]
+    fn what_was_disturbed_or_failed_counts_where_it_says_something() {
+        let rows = read(&[
+            "psk,,wifi,raw,sim,real,established,2000000,true,false,5000,4",
+            "psk,,wifi,raw,sim,real,established,9000000,true,true,90000,4",
+            "psk,,wifi,raw,sim,real,failed,,true,false,6000,2",
+            "rsa,,wifi,raw,live,real,established,3000000,false,true,7000,4",
+        ])
+        .unwrap();
+        let values = |row: usize, measure: &str| rows[row].values(measure).unwrap_or_default();
+        assert_eq!((rows.len(), rows[0].n, rows[0].failed), (2, 3, 1));
+        assert_eq!(values(0, "delay_ms"), [2.0]);
+        assert_eq!(values(0, "cpu_us.ue"), [5.0, 6.0]);
+        assert_eq!(values(0, "messages"), [4.0, 4.0]);
+        assert_eq!(values(1, "delay_ms"), [3.0], "nothing is charged to a real clock");
+        assert_eq!(rows[1].values("cpu_us.ue"), None);
+    }
+
+    #[test]
+    fn a_table_of_others_is_refused_with_the_line() {
+        assert_eq!(table("a,b\n1,2\n".as_bytes()).unwrap_err(), "it has no column `method`");
+        let wrong = read(&["psk,,wifi,raw,sim,real,established,soon,true,false,5000,4"]).unwrap_err();
+        assert_eq!(wrong, "line 2: `soon` of delay_ms is no number");
+        assert!(read(&["psk,,wifi"]).unwrap_err().contains("3 fields"));
+    }
+}

@@ -1,0 +1,127 @@
+//! Comparisons of rows that are made up.
+
+use super::*;
+
+fn name(method: &str, crypto: &str) -> RowName {
+    let [network, topology, world] = ["wifi-11g", "raw", "sim"].map(str::to_owned);
+    RowName {
+        method: method.to_owned(),
+        variant: String::new(),
+        network,
+        topology,
+        world,
+        crypto: crypto.to_owned(),
+    }
+}
+
+fn row(method: &str, delays: impl IntoIterator<Item = f64>) -> MeasuredRow {
+    let delays: Vec<f64> = delays.into_iter().collect();
+    let n = delays.len() as u64;
+    let values = vec![Values { measure: "delay_ms".to_owned(), values: delays }];
+    MeasuredRow { name: name(method, "real"), n, failed: 0, values }
+}
+
+fn run(place: &str, rows: Vec<MeasuredRow>) -> MeasuredRun {
+    MeasuredRun { place: place.to_owned(), machine: "a processor".to_owned(), complete: true, rows }
+}
+
+/// Twenty values around this one, none of them the same.
+fn around(middle: f64) -> Vec<f64> {
+    (0..20).map(|step| middle + (f64::from(step) - 9.5) / 10.0).collect()
+}
+
+fn verdicts(comparison: &Comparison) -> Vec<(String, Verdict)> {
+    let all = comparison
+        .pairs
+        .iter()
+        .flat_map(|pair| pair.contrasts.iter().map(|it| (pair.b.method.clone(), it.verdict)));
+    all.collect()
+}
+
+#[test]
+fn two_runs_are_compared_row_by_row() {
+    let a = run("a", vec![row("psk", around(10.0)), row("rsa", around(20.0)), row("old", around(1.0))]);
+    let b = run("b", vec![row("rsa", around(20.1)), row("psk", around(12.0)), row("new", around(1.0))]);
+    let found = runs(&a, &b);
+    assert_eq!(
+        verdicts(&found),
+        [("psk".to_owned(), Verdict::More), ("rsa".to_owned(), Verdict::NotToldApart)]
+    );
+    let psk = &found.pairs[0].contrasts[0];
+    assert!((psk.ratio.unwrap() - 1.2).abs() < 1e-9 && psk.superiority_share > 0.9, "{psk:?}");
+    let (low, high) = (psk.ratio_ci95_low.unwrap(), psk.ratio_ci95_high.unwrap());
+    assert!(1.1 < low && low < 1.2 && 1.2 < high && high < 1.3, "{low} {high}");
+    let alone: Vec<_> = found.alone.iter().map(|it| (it.run.as_str(), it.row.as_str())).collect();
+    assert_eq!(alone, [("a", "old, wifi-11g, raw"), ("b", "new, wifi-11g, raw")]);
+    assert_eq!(found.notes, [""; 0]);
+}
+
+#[test]
+fn what_was_run_otherwise_is_compared_and_told() {
+    let a = run("a", vec![row("psk", around(10.0))]);
+    let mut b = run("b", vec![row("psk", around(10.0))]);
+    b.rows[0].name = name("psk", "table");
+    b.machine = "another".to_owned();
+    b.complete = false;
+    let notes = runs(&a, &b).notes.join(" ");
+    for words in
+        ["b is not complete", "sim, real crypto against sim, table crypto", "a processor and another"]
+    {
+        assert!(notes.contains(words), "{words}: {notes}");
+    }
+}
+
+#[test]
+fn rows_of_a_run_are_compared_with_the_first_or_the_named_one() {
+    let all = run("a", vec![row("psk", around(10.0)), row("rsa", around(9.0)), row("md5", around(10.0))]);
+    let first = rows(&all, None).unwrap();
+    assert_eq!(
+        verdicts(&first),
+        [("rsa".to_owned(), Verdict::Less), ("md5".to_owned(), Verdict::NotToldApart)]
+    );
+    let named = rows(&all, Some("rsa")).unwrap();
+    assert_eq!(verdicts(&named).into_iter().map(|it| it.0).collect::<Vec<_>>(), ["psk", "md5"]);
+    assert!(rows(&all, Some("dsa")).unwrap_err().to_string().contains("no row `dsa`"));
+}
+
+#[test]
+fn many_comparisons_need_more_to_tell_rows_apart() {
+    // About 3 %, which is told apart alone and not as one of ten.
+    let shifted: Vec<f64> = around(10.42);
+    let alone = rows(&run("a", vec![row("base", around(10.0)), row("x", shifted.clone())]), None).unwrap();
+    let contrast = &alone.pairs[0].contrasts[0];
+    assert!(contrast.p_value < 0.05 && contrast.verdict == Verdict::More, "{contrast:?}");
+    let many = std::iter::once(row("base", around(10.0)))
+        .chain((0..10).map(|it| row(&format!("x{it}"), shifted.clone())));
+    let many = rows(&run("a", many.collect()), None).unwrap();
+    let of_many = &many.pairs[0].contrasts[0];
+    assert_eq!(of_many.verdict, Verdict::NotToldApart);
+    assert!((of_many.p_value_holm - (10.0 * contrast.p_value).min(1.0)).abs() < 1e-12, "{of_many:?}");
+}
+
+#[test]
+fn equal_counts_are_equal() {
+    let found = rows(&run("a", vec![row("a", [4.0; 9]), row("b", [4.0; 5])]), None).unwrap();
+    let contrast = &found.pairs[0].contrasts[0];
+    assert_eq!(
+        (contrast.verdict, contrast.ratio, contrast.ratio_ci95_low),
+        (Verdict::Equal, Some(1.0), None)
+    );
+}
+
+#[test]
+fn only_a_difference_that_is_no_chance_meets_a_condition() {
+    let a = run("a", vec![row("psk", around(10.0)), row("rsa", around(10.0))]);
+    let b = run("b", vec![row("psk", around(11.5)), row("rsa", around(10.05))]);
+    let found = runs(&a, &b);
+    let met = |text: &str| {
+        let condition: Condition = text.parse().unwrap();
+        let breaches = condition.breaches(&found, [&a, &b]);
+        breaches.into_iter().map(|breach| breach.rows[1].clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(met("delay_ms.p50 > +10%"), ["psk, wifi-11g, raw"]);
+    assert_eq!(met("delay_ms.p50 > +20%"), [""; 0]);
+    assert_eq!(met("delay_ms.mean > +0.1%"), ["psk, wifi-11g, raw"], "half a percent of rsa may be chance");
+    assert_eq!(met("delay_ms.p95 < -1%"), [""; 0]);
+    assert_eq!(met("nothing.p95 > 1%"), [""; 0]);
+}

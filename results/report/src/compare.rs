@@ -1,0 +1,252 @@
+//! A comparison on the screen: for each measure the two medians, their ratio, and what follows in words.
+
+use std::io::{self, Write};
+
+use keytoll_analysis::comparable::Variant;
+use keytoll_analysis::compare::{Breach, Comparison, Contrast, Pair, RowName, Verdict};
+use keytoll_analysis::summary::Median;
+
+use crate::layout::{Head, Line, WIDTH_MIN, table, wrapped};
+use crate::number::{plain, ranged};
+
+/// The longest line, however wide the screen is.
+pub const WIDTH_MAX: usize = 100;
+
+const HEAD: [Head<'static>; 6] =
+    [("", false), ("A", true), ("B", true), ("B ÷ A", true), ("p", true), ("B against A", false)];
+
+/// Writes a comparison for a screen of so many columns.
+///
+/// # Errors
+/// When it cannot be written.
+pub fn write(comparison: &Comparison, width: usize, mut out: impl Write) -> io::Result<()> {
+    let width = width.clamp(WIDTH_MIN, WIDTH_MAX);
+    let out = &mut out;
+    wrapped(&headline(comparison), width, out)?;
+    if comparison.pairs.is_empty() {
+        wrapped("There are no two rows to compare.", width, out)?;
+    }
+    for measure in measures(comparison) {
+        writeln!(out, "\n{measure}")?;
+        match is_alike(comparison, measure) {
+            true => wrapped("  equal in all rows, or not to be told apart", width, out)?,
+            false => table(&HEAD, 1, &lines(comparison, measure), width, out)?,
+        }
+    }
+    failures(comparison, width, out)?;
+    breaches(&comparison.breaches, width, out)?;
+    writeln!(out)?;
+    let alone = comparison.alone.iter().map(|it| format!("Only in {}: {}.", it.run, it.row));
+    let all = alone.chain(comparison.notes.iter().cloned()).chain([LEGEND.to_owned()]);
+    all.into_iter().try_for_each(|note| wrapped(&note, width, out))
+}
+
+const LEGEND: &str = "Medians, and their ratio with its 95 % bootstrap interval. p: Mann and Whitney's test, two-sided, \
+                      after Holm's correction for all rows of the measure; from 0.05 on, the two cannot be told apart. “in 90 % of \
+                      pairs”: of all pairs of an authentication of A and one of B, ties counting half.";
+
+fn headline(Comparison { a, b, .. }: &Comparison) -> String {
+    if a == b { format!("{a}: its rows against each other") } else { format!("A: {a}; B: {b}") }
+}
+
+/// The measures in order of first appearance.
+fn measures(comparison: &Comparison) -> Vec<&str> {
+    let mut measures: Vec<&str> = Vec::new();
+    for contrast in comparison.pairs.iter().flat_map(|pair| &pair.contrasts) {
+        if !measures.contains(&contrast.measure.as_str()) {
+            measures.push(&contrast.measure);
+        }
+    }
+    measures
+}
+
+/// Whether nothing follows from a measure of several pairs.
+fn is_alike(comparison: &Comparison, measure: &str) -> bool {
+    let all = comparison.pairs.iter().flat_map(|pair| &pair.contrasts).filter(|it| it.measure == measure);
+    let is_alike = |verdict| matches!(verdict, Verdict::Equal | Verdict::NotToldApart);
+    comparison.pairs.len() > 1 && all.into_iter().all(|contrast| is_alike(contrast.verdict))
+}
+
+/// The pairs over one network below its name; in one run also the row with which the others are compared.
+fn lines(comparison: &Comparison, measure: &str) -> Vec<Line> {
+    let (mut lines, mut before) = (Vec::new(), None);
+    let shared = shared(comparison);
+    for pair in &comparison.pairs {
+        let Some(contrast) = pair.contrasts.iter().find(|contrast| contrast.measure == measure) else {
+            continue;
+        };
+        let heading = heading(pair, comparison.a == comparison.b, &shared);
+        if before.as_ref() != Some(&heading) {
+            lines.push(Line::Text(heading.clone()));
+            before = Some(heading);
+        }
+        lines.push(Line::Cells(cells(&pair.b.subject().without(&shared), contrast)));
+    }
+    lines
+}
+
+fn heading(Pair { a, .. }: &Pair, is_one_run: bool, shared: &[&str]) -> String {
+    let base = if is_one_run { format!("; A: {}", a.subject().without(shared)) } else { String::new() };
+    let common = shared.iter().map(|word| format!(", {word}"));
+    format!("{}, {}{}{base}", a.network, a.topology, common.collect::<String>())
+}
+
+/// The options that all rows have.
+fn shared(comparison: &Comparison) -> Vec<&str> {
+    let rows: Vec<&RowName> = comparison.pairs.iter().flat_map(|pair| [&pair.a, &pair.b]).collect();
+    let is_everywhere = |word: &&str| rows.iter().all(|row| row.subject().variant.has(word));
+    let first = rows.first().map(|row| row.subject().variant);
+    first.into_iter().flat_map(Variant::words).filter(is_everywhere).collect()
+}
+
+fn cells(label: &str, contrast: &Contrast) -> Vec<String> {
+    let ratio = contrast
+        .ratio
+        .map(|value| Median { value, interval: contrast.ratio_ci95_low.zip(contrast.ratio_ci95_high) });
+    vec![
+        format!("  {label}"),
+        plain(contrast.a.value_p50),
+        plain(contrast.b.value_p50),
+        ratio.map_or_else(|| "–".to_owned(), ranged),
+        chance(contrast.p_value_holm),
+        verdict(contrast),
+    ]
+}
+
+fn chance(p: f64) -> String {
+    if p < 0.001 { "< 0.001".to_owned() } else { format!("{p:.3}") }
+}
+
+fn verdict(contrast: &Contrast) -> String {
+    let percent = |share: f64| format!("{:.1}", share * 100.0);
+    match contrast.verdict {
+        Verdict::Equal => "equal".to_owned(),
+        Verdict::NotToldApart => "cannot be told apart".to_owned(),
+        Verdict::Less => format!("less, in {} % of pairs", percent(1.0 - contrast.superiority_share)),
+        Verdict::More => format!("more, in {} % of pairs", percent(contrast.superiority_share)),
+    }
+}
+
+fn failures(comparison: &Comparison, width: usize, out: &mut impl Write) -> io::Result<()> {
+    let failed: Vec<&Pair> = comparison.pairs.iter().filter(|pair| pair.failures != [0, 0]).collect();
+    if failed.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "\nNot established")?;
+    failed.into_iter().try_for_each(|Pair { b, n, failures, .. }| {
+        let [of_a, of_b] = [0, 1].map(|side| format!("{} of {}", failures[side], n[side]));
+        wrapped(&format!("  {b}: A {of_a}, B {of_b}"), width, out)
+    })
+}
+
+fn breaches(breaches: &[Breach], width: usize, out: &mut impl Write) -> io::Result<()> {
+    if breaches.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "\nConditions that are met")?;
+    breaches.iter().try_for_each(|breach| wrapped(&format!("  {}", sentence(breach)), width, out))
+}
+
+/// `delay_ms.p95 > +10%: ikev2-psk, wifi-11g, raw: 14.2 [11.9, 16.0] %`.
+pub fn sentence(breach: &Breach) -> String {
+    let interval = breach.percent_ci95_low.zip(breach.percent_ci95_high);
+    let percent = ranged(Median { value: breach.percent, interval });
+    let [a, b] = &breach.rows;
+    let rows = if a == b { b.clone() } else { format!("{b} against {a}") };
+    format!("{}: {rows}: {percent} %", breach.condition)
+}
+
+#[cfg(test)]
+mod tests {
+    use keytoll_analysis::compare::{Alone, Side};
+
+    use super::*;
+
+    fn name(method: &str) -> RowName {
+        let [network, topology, world, crypto] = ["wifi-11g", "raw", "sim", "real"].map(str::to_owned);
+        RowName { method: method.to_owned(), variant: String::new(), network, topology, world, crypto }
+    }
+
+    fn contrast(measure: &str, ratio: f64, p_value_holm: f64, verdict: Verdict) -> Contrast {
+        let side = |value_p50: f64| Side {
+            n: 30,
+            value_p50,
+            value_p50_ci95_low: Some(value_p50 * 0.95),
+            value_p50_ci95_high: Some(value_p50 * 1.1),
+        };
+        Contrast {
+            measure: measure.to_owned(),
+            a: side(12.0),
+            b: side(12.0 * ratio),
+            ratio: Some(ratio),
+            ratio_ci95_low: Some(ratio * 0.97),
+            ratio_ci95_high: Some(ratio * 1.03),
+            p_value: p_value_holm / 2.0,
+            p_value_holm,
+            superiority_share: if ratio > 1.0 { 0.914 } else { 0.07 },
+            verdict,
+        }
+    }
+
+    fn example() -> Comparison {
+        let pair = |method: &str, contrasts: Vec<Contrast>, failures| Pair {
+            a: name(method),
+            b: name(method),
+            n: [30, 30],
+            failures,
+            contrasts,
+        };
+        let psk = vec![
+            contrast("cpu_us.gw", 0.8, 0.000_02, Verdict::Less),
+            contrast("delay_ms", 1.12, 0.004, Verdict::More),
+        ];
+        let rsa = vec![contrast("delay_ms", 1.01, 0.61, Verdict::NotToldApart)];
+        Comparison {
+            format: 1,
+            a: "runs/before".to_owned(),
+            b: "runs/after".to_owned(),
+            pairs: vec![pair("ikev2-psk", psk, [0, 0]), pair("ikev2-rsa2048", rsa, [0, 3])],
+            alone: vec![Alone { run: "runs/after".to_owned(), row: name("hip-bex").to_string() }],
+            notes: vec!["They ran on different machines: one and another.".to_owned()],
+            breaches: vec![Breach {
+                condition: "delay_ms.p95 > +10%".to_owned(),
+                rows: [name("ikev2-psk").to_string(), name("ikev2-psk").to_string()],
+                percent: 14.2,
+                percent_ci95_low: Some(11.9),
+                percent_ci95_high: Some(16.0),
+            }],
+        }
+    }
+
+    fn shown(comparison: &Comparison, width: usize) -> String {
+        let mut out = Vec::new();
+        write(comparison, width, &mut out).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn two_runs() {
+        insta::assert_snapshot!(shown(&example(), 100));
+    }
+
+    #[test]
+    fn a_narrow_screen_is_kept() {
+        for width in [80, 60, WIDTH_MIN] {
+            let text = shown(&example(), width);
+            assert!(text.lines().all(|line| line.chars().count() <= width), "{text}");
+        }
+    }
+
+    #[test]
+    fn rows_of_one_run_are_told_against_which_one() {
+        let mut comparison = Comparison { b: "runs/before".to_owned(), ..example() };
+        comparison.pairs[1].a = name("ikev2-psk");
+        let text = shown(&comparison, 100);
+        assert!(
+            text.contains("its rows against each other") && text.contains("wifi-11g, raw; A: ikev2-psk\n"),
+            "{text}"
+        );
+        let nothing = shown(&Comparison { pairs: Vec::new(), ..example() }, 80);
+        assert!(nothing.contains("no two rows"), "{nothing}");
+    }
+}
