@@ -17,6 +17,7 @@ const LISTS: &[&str] = &[
     "world/rigs/src/lib.rs",
     "base/scenario/src/families/mod.rs",
     "world/hosts/src/lib.rs",
+    "world/hosts/src/callers/mod.rs",
     "world/lab-live/src/foreign/mod.rs",
 ];
 
@@ -31,6 +32,7 @@ const FAMILIES: &[Family] = &[
             "world/hosts/src/gateway.rs",
             "world/hosts/src/ike.rs",
             "world/hosts/src/eap_in_ike.rs",
+            "world/hosts/src/callers/ike.rs",
             "world/rigs/src/node/",
             "base/scenario/src/families/ike/",
             "base/scenario/src/node/",

@@ -65,6 +65,11 @@ impl Endpoint {
         }
     }
 
+    /// Whether an IKE SA belongs to this endpoint, half-open and closing ones included.
+    pub fn holds(&self, sa: SaId) -> bool {
+        self.v2.holds(sa) || self.v1.as_ref().is_some_and(|v1| v1.holds(sa))
+    }
+
     /// Gives up an attempt to set up an IKE SA, without a word to the responder or an event.
     pub fn abandon(&mut self, sa: SaId) {
         self.v2.abandon(sa);

@@ -14,6 +14,7 @@
 pub mod aaa;
 mod accounting;
 mod authenticator;
+pub mod callers;
 pub mod described;
 pub mod device;
 mod eap;
