@@ -6,6 +6,7 @@ use std::sync::Arc;
 use crate::catalogue::scenarios::BUILTIN;
 use crate::diagnostic::{ScenarioError, Text, choice};
 use crate::node::NodeFile;
+use crate::node::load::LoadFile;
 use crate::overrides::Overrides;
 use crate::plan::Plan;
 use crate::{node, resolve, tree};
@@ -72,6 +73,28 @@ impl Source {
     pub fn is_node(&self) -> bool {
         tree::document(&self.0)
             .map_or_else(|_| node::looks_like_node(&self.0.text), |read| node::is_node(&read))
+    }
+
+    /// Whether it is the file of a load.
+    pub fn is_load(&self) -> bool {
+        tree::document(&self.0).is_ok_and(|read| node::load::is_load(&read))
+    }
+
+    /// Reads and resolves a load file.
+    ///
+    /// # Errors
+    /// When the file cannot be read or is not a valid load file.
+    pub fn load_file(path: &Path) -> Result<LoadFile, ScenarioError> {
+        let source = Self::file(path);
+        source.map_err(|error| advised(path, error, "`scenarios/live` has examples of load files"))?.load()
+    }
+
+    /// Resolves a load file.
+    ///
+    /// # Errors
+    /// When it is not a valid load file.
+    pub fn load(&self) -> Result<LoadFile, ScenarioError> {
+        node::load::read(&self.0)
     }
 
     /// Reads and resolves a node file.

@@ -19,6 +19,7 @@ mod files;
 mod gateway;
 mod hip;
 mod hss;
+pub mod load;
 mod masked;
 mod network;
 mod peer_tls;
@@ -210,6 +211,10 @@ pub(crate) fn read(text: &std::sync::Arc<Text>) -> Result<NodeFile, ScenarioErro
             .hint("`keytoll run` runs it; `scenarios/live` has examples of node files"));
     }
     let mut files = Files::in_directory(directory);
+    if load::is_load(&document) {
+        let message = format!("`{}` is the file of a load, not of a node", text.name);
+        return Err(ScenarioError::nowhere(message).hint("`keytoll load` runs it"));
+    }
     let role = document.need(ROLE, "a node file").map_err(|error| {
         error.hint(
             "`role = \"gateway\"`, `\"device\"`, `\"aaa\"` or `\"hss\"`; scenarios are for `keytoll run`",

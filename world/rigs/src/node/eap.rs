@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use keytoll_crypto_api::credentials::AlternativeName;
+use keytoll_crypto_api::credentials::{AlternativeName, Credential};
 use keytoll_eap::methods::peap::Binding;
 use keytoll_eap::methods::{Method, PeerParts, Proposal, ServerParts, TlsParts, prefers_prime};
 use keytoll_eap::simaka::book::{Book, Limits as BookLimits};
@@ -76,25 +76,33 @@ impl Device<'_> {
         Wallet { network: network.map(String::into_bytes), can_prime, ..Wallet::default() }
     }
 
-    fn tls(&self) -> &TlsPlan {
-        of_tls(self.plan.tls.as_ref())
-    }
-
-    /// The device has a certificate only where the method authenticates it by one.
     fn tunnels(&self, eap: &EapMethod) -> Result<TlsParts, ScenarioError> {
-        let plan = self.tls();
-        let expected = plan.server_name.clone().expect("the reader wants the server's name");
-        // RFC 5216 §5.2: a trusted certificate of another server must be refused.
-        let name: Arc<NameCheck> =
-            Arc::new(move |peer| peer.alternatives.contains(&AlternativeName::Dns(expected.clone())));
-        let credential =
-            plan.credential.as_ref().filter(|_| is_mutual(eap)).map(files::credential).transpose()?;
-        let trust = plan.roots.as_ref();
-        let trust = trust.map(|roots| self.trusts.trust(roots, Purpose::TlsServer)).transpose()?;
-        let config = Config { credential, trust, name: Some(name), ..common(plan) };
         let placed = self.plan.tls.as_ref().expect("the reader wants `[tls]` for this method");
-        Ok(parts(usable(tls_client(&config), placed)?, plan))
+        client_tls(placed, eap, None, self.trusts)
     }
+}
+
+/// TLS of a device, with a certificate of its own in place of the plan's if there is one. It has a certificate only where the
+/// method authenticates it by one.
+pub(super) fn client_tls(
+    placed: &Placed<TlsPlan>,
+    eap: &EapMethod,
+    own: Option<Credential>,
+    trusts: &Drawn,
+) -> Result<TlsParts, ScenarioError> {
+    let plan = &placed.value;
+    let expected = plan.server_name.clone().expect("the reader wants the server's name");
+    // RFC 5216 §5.2: a trusted certificate of another server must be refused.
+    let name: Arc<NameCheck> =
+        Arc::new(move |peer| peer.alternatives.contains(&AlternativeName::Dns(expected.clone())));
+    let credential = match own {
+        Some(own) => Some(own),
+        None => plan.credential.as_ref().filter(|_| is_mutual(eap)).map(files::credential).transpose()?,
+    };
+    let trust = plan.roots.as_ref();
+    let trust = trust.map(|roots| trusts.trust(roots, Purpose::TlsServer)).transpose()?;
+    let config = Config { credential, trust, name: Some(name), ..common(plan) };
+    Ok(parts(usable(tls_client(&config), placed)?, plan))
 }
 
 /// The methods that an AAA server proposes, in order.

@@ -1,6 +1,6 @@
 //! Certificates and keys in the files that a node file names. An error about one refers to the line that names it.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use keytoll_crypto::keys::{self, KeyError};
@@ -24,6 +24,22 @@ pub(super) fn credential(plan: &CertificatePlan) -> Result<Credential, ScenarioE
             format!("the private key in {shown} is not the one of the certificate in {certificate}");
         let error = of_key.error(message, "this key");
         return Err(error.hint("the end entity's certificate stands first in its file"));
+    }
+    Ok(Credential { chain: chain.into(), key })
+}
+
+/// A certificate with its chain, and its key, from files that no line of their own names; an error is a sentence.
+pub(super) fn credential_of([certificate, key]: [&Path; 2]) -> Result<Credential, String> {
+    let told = |error: pem::FileError| format!("cannot {error}");
+    let chain = pem::load_certificates(certificate).map_err(told)?;
+    let pkcs8 = pem::load_private_key(key).map_err(told)?;
+    let shown = key.display();
+    let key =
+        keys::from_pkcs8(&pkcs8).map_err(|why| format!("cannot use the private key in {shown}: {why}"))?;
+    let described = chain.first().and_then(|leaf| describe(leaf).ok());
+    if described.is_none_or(|leaf| leaf.spki != *key.spki) {
+        let certificate = certificate.display();
+        return Err(format!("the private key in {shown} is not the one of the certificate in {certificate}"));
     }
     Ok(Credential { chain: chain.into(), key })
 }

@@ -14,6 +14,7 @@ mod gateway;
 mod hip;
 mod hss;
 mod ike;
+mod load;
 mod secure;
 mod subscribers;
 mod trusts;
@@ -37,6 +38,7 @@ use keytoll_scenario::{NodePlan, ScenarioError};
 use secure::Settings;
 use trusts::Drawn;
 
+pub use load::LoadBlueprint;
 pub use trusts::Trusts;
 
 /// A node whose sockets are not bound yet.

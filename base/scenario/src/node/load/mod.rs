@@ -1,0 +1,427 @@
+//! `role = "load"`: many devices that authenticate to one target on a schedule.
+//!
+//! ```text
+//!   target + secret + method   -->  RADIUS                 [identities]  identities.rs
+//!   target + [connection]      -->  IKE, as of a device    [population]  when they arrive, how long they stay
+//!   fail_if = […]                   condition.rs
+//! ```
+
+mod condition;
+mod identities;
+
+use std::net::{IpAddr, SocketAddr};
+use std::path::Path;
+use std::time::Duration;
+
+use keytoll_crypto_api::Secret;
+
+pub use condition::{Condition, Metric, Point};
+pub use identities::{Identities, Identity};
+
+use super::connection::{self, ConnectionPlan, ENDPOINT_KEYS, EndpointPlan, ProvePlan, VersionPlan};
+use super::eap::{TlsPlan, tls};
+use super::files::Files;
+use super::network::{addresses, port, socket};
+use super::{Line, Placed, ROLE, Role, masked};
+use crate::catalogue::EapMethod;
+use crate::catalogue::eap::{EAP_METHODS, Proof};
+use crate::diagnostic::{ScenarioError, Text};
+use crate::population::{Arrivals, Population};
+use crate::quantity::{self, Kind};
+use crate::resolve::population as resolved;
+use crate::tree::{self, Item, Table, Value};
+
+/// The value of `role`.
+pub(crate) const LOAD: &str = "load";
+
+/// A load.
+#[derive(Debug, Clone)]
+pub struct LoadPlan {
+    /// Whom the devices call.
+    pub target: SocketAddr,
+    /// Their addresses; empty: the one that the routing table chooses.
+    pub local: Vec<IpAddr>,
+    /// How they get access.
+    pub access: AccessPlan,
+    /// Who they are.
+    pub identities: Placed<Identities>,
+    /// When they arrive, and how long they stay.
+    pub population: Placed<Population>,
+    /// How long an authentication may take.
+    pub within: Duration,
+    /// When the load has failed.
+    pub fail_if: Vec<Condition>,
+    /// What is measured of the target.
+    pub measure: Option<Measured>,
+}
+
+impl LoadPlan {
+    /// How devices get access, for people: `RADIUS mschapv2`, `IKEv2 EAP aka`.
+    pub fn access_name(&self) -> String {
+        match &self.access {
+            AccessPlan::Radius(radius) => format!("RADIUS {}", radius.method.name()),
+            AccessPlan::Ike(ike) => ike.name(),
+        }
+    }
+
+    /// What it means, for people.
+    pub fn lines(&self) -> Vec<Line> {
+        let (population, identities) = (&self.population.value, self.identities.value.count());
+        let stay = match (&self.access, population.stay) {
+            (AccessPlan::Radius(_), _) => None,
+            (AccessPlan::Ike(_), None) => Some(("stay", "until the end".to_owned())),
+            (AccessPlan::Ike(_), Some(stay)) => Some(("stay", stay.to_string())),
+        };
+        let mut lines = vec![
+            ("target", self.target.to_string()),
+            ("access", self.access_name()),
+            (
+                "devices",
+                format!("{} arrive, {}; {identities} identities", population.devices, population.arrivals),
+            ),
+        ];
+        lines.extend(stay);
+        lines.push(("within", quantity::duration(self.within)));
+        lines.extend(self.fail_if.iter().map(|condition| ("fails if", condition.to_string())));
+        lines
+    }
+
+    /// Whether devices' access server and the target share a secret.
+    pub const fn has_secret(&self) -> bool {
+        matches!(self.access, AccessPlan::Radius(_))
+    }
+}
+
+impl IkeLoad {
+    fn name(&self) -> String {
+        let version = match self.connection.version {
+            VersionPlan::V2 => "IKEv2",
+            VersionPlan::V1 { .. } => "IKEv1",
+        };
+        let proof = match (&self.connection.prove, self.method) {
+            (ProvePlan::Psk(_), _) => "shared key".to_owned(),
+            (ProvePlan::Certificate(_), _) => "certificate".to_owned(),
+            (ProvePlan::RawKey(_), _) => "known key".to_owned(),
+            (ProvePlan::Eap, method) => format!("EAP {}", method.map_or("", |method| method.name)),
+        };
+        format!("{version} {proof}")
+    }
+}
+
+/// How devices get access.
+#[derive(Debug, Clone)]
+pub enum AccessPlan {
+    /// By RADIUS, with an access server in between that is ours.
+    Radius(Box<RadiusLoad>),
+    /// By IKE.
+    Ike(Box<IkeLoad>),
+}
+
+/// Access by RADIUS.
+#[derive(Debug, Clone)]
+pub struct RadiusLoad {
+    /// The secret shared with the server.
+    pub secret: Secret,
+    /// How devices prove themselves.
+    pub method: RadiusMethod,
+    /// NAS-Identifier.
+    pub identifier: String,
+    /// Source ports of each worker, with 256 outstanding requests each.
+    pub ports: u16,
+    /// Devices' cards and TLS.
+    pub eap: EapLoad,
+}
+
+/// Access by IKE.
+#[derive(Debug, Clone)]
+pub struct IkeLoad {
+    /// The gateway's port for IKE behind a NAT.
+    pub nat_port: u16,
+    /// The endpoint of each worker.
+    pub endpoint: EndpointPlan,
+    /// What all have in common.
+    pub connection: ConnectionPlan,
+    /// The method, if they prove themselves with EAP.
+    pub method: Option<&'static EapMethod>,
+    /// Devices' cards and TLS.
+    pub eap: EapLoad,
+}
+
+/// What devices with EAP have in common.
+#[derive(Debug, Clone)]
+pub struct EapLoad {
+    /// TLS, for methods that use it.
+    pub tls: Option<Placed<TlsPlan>>,
+    /// The home network's realm.
+    pub realm: String,
+    /// The access network's name for AKA′; `None`: any.
+    pub access_network: Option<String>,
+}
+
+/// How devices prove themselves over RADIUS.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RadiusMethod {
+    /// With a password.
+    Pap,
+    /// With the proof of a password.
+    Chap,
+    /// With EAP.
+    Eap(&'static EapMethod),
+}
+
+impl RadiusMethod {
+    /// All of them.
+    fn all() -> Vec<Self> {
+        [Self::Pap, Self::Chap].into_iter().chain(EAP_METHODS.iter().map(Self::Eap)).collect()
+    }
+
+    /// The name in load files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Pap => "pap",
+            Self::Chap => "chap",
+            Self::Eap(method) => method.name,
+        }
+    }
+}
+
+/// What is measured of the target.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Measured {
+    /// A process of this machine.
+    Process(u32),
+    /// A page of Prometheus: host and port, and path.
+    Page(String, String),
+}
+
+/// A load file that was read.
+#[derive(Debug, Clone)]
+pub struct LoadFile {
+    /// The plan.
+    pub plan: LoadPlan,
+    /// Warnings: one sentence each.
+    pub warnings: Vec<String>,
+}
+
+const COMMON_KEYS: &[&str] =
+    &[ROLE, "target", "local", "identities", "population", "within", "fail_if", "measure", "tls", "card"];
+const RADIUS_KEYS: &[&str] = &["secret", "method", "identifier", "ports"];
+const IKE_KEYS: &[&str] = &["connection", "method", "gateway_nat_port"];
+const WHAT: &str = "a load";
+
+/// Source ports of each worker: four thousand outstanding requests.
+const PORTS: u64 = 16;
+/// How long an authentication may take.
+const WITHIN: Duration = Duration::from_secs(10);
+
+/// Whether the document is a load file.
+pub(crate) fn is_load(document: &Table) -> bool {
+    document.get(ROLE).is_some_and(|item| matches!(&item.value, Value::Text(role) if role == LOAD))
+}
+
+/// Parses a load file; paths in it are relative to its directory.
+pub(crate) fn read(text: &std::sync::Arc<Text>) -> Result<LoadFile, ScenarioError> {
+    let text = &masked::without_secrets(text);
+    let mut document = tree::document(text)?;
+    document.spot = document.spot.start();
+    if !is_load(&document) {
+        let message = format!("`{}` is no load file", text.name);
+        return Err(ScenarioError::nowhere(message)
+            .hint("`role = \"load\"` at its beginning; `scenarios/live` has examples"));
+    }
+    let directory = Path::new(&text.name).parent().unwrap_or(Path::new(""));
+    let mut files = Files::in_directory(directory);
+    let plan = plan(&document, &mut files)?;
+    let mut warnings = files.into_warnings();
+    warnings.extend(advice(&plan));
+    Ok(LoadFile { plan, warnings })
+}
+
+fn plan(document: &Table, files: &mut Files) -> Result<LoadPlan, ScenarioError> {
+    let is_ike = document.get("connection").is_some();
+    let own = if is_ike { [IKE_KEYS, ENDPOINT_KEYS].concat() } else { RADIUS_KEYS.to_vec() };
+    document.only(WHAT, &[COMMON_KEYS, &own].concat())?;
+    let default_port = if is_ike { 500 } else { 1812 };
+    let item = document.need("identities", WHAT)?;
+    let identities = Placed::new(identities::read(item, files)?, item);
+    let plan = LoadPlan {
+        target: socket(document.need("target", WHAT)?, default_port, files)?,
+        local: document.or("local", Vec::new(), addresses)?,
+        access: if is_ike { ike(document, files)? } else { radius(document, files)? },
+        identities,
+        population: population(document.need("population", WHAT)?)?,
+        within: document.or("within", WITHIN, within)?,
+        fail_if: document.or("fail_if", Vec::new(), conditions)?,
+        measure: document.or("measure", None, |item| measure(item).map(Some))?,
+    };
+    check(&plan)?;
+    Ok(plan)
+}
+
+fn within(item: &Item) -> Result<Duration, ScenarioError> {
+    item.quantity(Kind::Duration, 1_000_000..=600_000_000_000).map(Duration::from_nanos)
+}
+
+fn conditions(item: &Item) -> Result<Vec<Condition>, ScenarioError> {
+    let read = |item: &Item| {
+        let text = item.text("a condition like `delay.p99 > 300ms`")?;
+        Condition::read(text).map_err(|why| item.spot.error(why, "no condition"))
+    };
+    item.elements().iter().map(read).collect()
+}
+
+/// `{ pid = 1234 }` or `{ metrics = "http://host:9100/metrics" }`.
+fn measure(item: &Item) -> Result<Measured, ScenarioError> {
+    let table = item.table()?;
+    table.only("`measure`", &["pid", "metrics"])?;
+    match (table.get("pid"), table.get("metrics")) {
+        (Some(pid), None) => pid.integer(1..=u32::MAX.into()).map(|pid| Measured::Process(pid as u32)),
+        (None, Some(page)) => {
+            let text = page.text("the address of a page")?;
+            let wrong = || {
+                page.spot.error(format!("`{text}` is no page that can be read"), "`http://HOST:PORT/PATH`")
+            };
+            let rest = text.strip_prefix("http://").ok_or_else(wrong)?;
+            let (host, path) = rest.split_once('/').unwrap_or((rest, "metrics"));
+            let has_port = host.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok());
+            if host.is_empty() || !text.chars().all(|c| c.is_ascii_graphic()) {
+                return Err(wrong());
+            }
+            let host = if has_port { host.to_owned() } else { format!("{host}:80") };
+            Ok(Measured::Page(host, format!("/{path}")))
+        }
+        _ => Err(item.spot.error("`measure` has either `pid` or `metrics`", "one of them")),
+    }
+}
+
+/// Of a population those keys that a real target knows.
+fn population(item: &Item) -> Result<Placed<Population>, ScenarioError> {
+    item.table()?.only("`population` of a load", &["devices", "arrivals", "stay", "duration"])?;
+    let read = resolved::read(item)?;
+    // A schedule is bounded by its devices, in number and in time; a rate is written in it.
+    Ok(Placed::new(read, item))
+}
+
+fn radius(document: &Table, files: &mut Files) -> Result<AccessPlan, ScenarioError> {
+    let method = document.need("method", WHAT)?;
+    let method = method.pick("method", &RadiusMethod::all(), RadiusMethod::name)?;
+    let of_eap = match method {
+        RadiusMethod::Eap(method) => vec![method],
+        RadiusMethod::Pap | RadiusMethod::Chap => Vec::new(),
+    };
+    let secret = document.get("secret").ok_or_else(|| {
+        let error = document.spot.error("a load without `secret` and without `[connection]`", "of RADIUS or of IKE?");
+        error.hint("`secret = { file = … }` is what a RADIUS server and its clients share; `[connection]` is for IKE")
+    })?;
+    Ok(AccessPlan::Radius(Box::new(RadiusLoad {
+        secret: files.secret(secret)?,
+        method,
+        identifier: document
+            .or("identifier", "keytoll-load".to_owned(), |item| item.text("a name").map(str::to_owned))?,
+        ports: document.or("ports", PORTS, |item| item.integer(1..=4096))? as u16,
+        eap: eap(document, &of_eap, files)?,
+    })))
+}
+
+fn ike(document: &Table, files: &mut Files) -> Result<AccessPlan, ScenarioError> {
+    let connection = connection::read(document.need("connection", WHAT)?, Role::Device, files)?;
+    let method = document.get("method");
+    let method = match (&connection.prove, method) {
+        (ProvePlan::Eap, method) => {
+            let item = method.ok_or_else(|| {
+                document.spot.error("a load with `auth = \"eap\"` needs a `method`", "which method of EAP?")
+            })?;
+            Some(item.pick("method", &EAP_METHODS.iter().collect::<Vec<_>>(), |method| method.name)?)
+        }
+        (_, Some(item)) => {
+            return Err(item.spot.error("a `method` of EAP without `auth = \"eap\"`", "is not used"));
+        }
+        (_, None) => None,
+    };
+    Ok(AccessPlan::Ike(Box::new(IkeLoad {
+        nat_port: port(document, "gateway_nat_port", 4500)?,
+        endpoint: connection::endpoint(document, (0, 0))?,
+        connection,
+        method,
+        eap: eap(document, &method.into_iter().collect::<Vec<_>>(), files)?,
+    })))
+}
+
+fn eap(document: &Table, methods: &[&EapMethod], files: &mut Files) -> Result<EapLoad, ScenarioError> {
+    let text = |item: &Item| item.text("a name").map(str::to_owned);
+    let card = document.get("card").map(Item::table).transpose()?;
+    card.map_or(Ok(()), |card| card.only("`card` of a load", &["realm", "access_network"]))?;
+    let needs_realm = methods.iter().any(|method| method.has_card());
+    let realm = card.and_then(|card| card.get("realm")).map(text).transpose()?;
+    if needs_realm && realm.is_none() {
+        let message = "a load with cards needs the `realm` of their home network";
+        return Err(document.spot.error(message, "`[card]` with `realm`"));
+    }
+    let access_network = card.and_then(|card| card.get("access_network")).map(text).transpose()?;
+    let tls = tls(document, methods, files)?;
+    if let Some(placed) = &tls {
+        let lacks = |what: &str| {
+            Err(placed.error(format!("a load's `[tls]` needs {what}"), format!("{what} is missing")))
+        };
+        if placed.value.roots.is_none() {
+            return lacks("`roots`");
+        }
+        // RFC 5216 §5.2: a trusted certificate of another server must be refused.
+        if placed.value.server_name.is_none() {
+            return lacks("`server_name`");
+        }
+    }
+    Ok(EapLoad { tls, realm: realm.unwrap_or_default(), access_network })
+}
+
+/// Every identity has what its method needs.
+fn check(plan: &LoadPlan) -> Result<(), ScenarioError> {
+    if let Some(identity) = plan.identities.value.samples().find_map(|one| lacks(plan, &one)) {
+        let (name, lacks) = identity;
+        return Err(plan.identities.error(format!("`{name}` lacks {lacks}"), "these identities"));
+    }
+    Ok(())
+}
+
+/// What an identity lacks, with its name.
+fn lacks(plan: &LoadPlan, identity: &Identity) -> Option<(String, &'static str)> {
+    let (method, tls) = match &plan.access {
+        AccessPlan::Radius(radius) => match radius.method {
+            RadiusMethod::Eap(method) => (Some(method), radius.eap.tls.as_ref()),
+            RadiusMethod::Pap | RadiusMethod::Chap => {
+                let lacks = identity.password.is_none();
+                return lacks.then(|| (identity.name.clone(), "a `password`"));
+            }
+        },
+        AccessPlan::Ike(ike) => (ike.method, ike.eap.tls.as_ref()),
+    };
+    let method = method?;
+    let has_certificate =
+        identity.certificate.is_some() || tls.is_some_and(|tls| tls.value.credential.is_some());
+    let lacks = match method.proof {
+        Proof::Password if identity.password.is_none() => "a `password`",
+        Proof::Sim | Proof::Usim if identity.card.is_none() => "`k` and `opc`",
+        Proof::Certificate if !has_certificate => "`certificate` and `key`, and so does `[tls]`",
+        _ => return None,
+    };
+    Some((identity.name.clone(), lacks))
+}
+
+/// What may be a mistake.
+fn advice(plan: &LoadPlan) -> Vec<String> {
+    let (identities, population) = (plan.identities.value.count(), &plan.population.value);
+    let keeps = matches!(plan.access, AccessPlan::Ike(_)) && population.stay.is_none();
+    let mut advice = Vec::new();
+    if keeps && identities < population.devices {
+        advice.push(format!(
+            "{} devices arrive and stay, and there are {identities} identities: those that find none fail",
+            population.devices
+        ));
+    }
+    if let Arrivals::AtATime(count) = population.arrivals
+        && count > identities
+    {
+        advice.push(format!("{count} at a time, and there are {identities} identities"));
+    }
+    advice
+}
