@@ -167,6 +167,11 @@ const ALLOWED: &[Allowed] = &[
         "the same rigs in processes of their own; protocols are known to what configures foreign daemons alone",
     ),
     allow(
+        "load",
+        &["census", "engine", "net", "crypto-api", "native", "crypto", "hosts", "live"],
+        "a load is a schedule, callers and sockets, whatever they speak: files and screens are read and shown elsewhere",
+    ),
+    allow(
         "analysis",
         &["trace", "census"],
         "findings are pure functions of the trace, or of the census of a population, so they can be made again from the file",
@@ -180,6 +185,7 @@ const ALLOWED: &[Allowed] = &[
     allow(
         "cli",
         &[
+            "census",
             "trace",
             "engine",
             "net",
@@ -195,6 +201,7 @@ const ALLOWED: &[Allowed] = &[
             "rigs",
             "lab",
             "lab-live",
+            "load",
             "capture",
             "decode",
             "family",

@@ -14,6 +14,7 @@ use clap::builder::styling::Styles;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use keytoll_analysis::study::{STUDIES, Study};
 use keytoll_scenario::catalogue::Method;
+use keytoll_scenario::node::load::Condition;
 use keytoll_scenario::plan::SAMPLES_MAX;
 use keytoll_scenario::{Overrides, Plan, Source};
 use keytoll_trace::Node;
@@ -27,8 +28,8 @@ use crate::screen::{self, Usage};
 use crate::version;
 use help::{
     AAA_HELP, CHECK_HELP, COMPARE_HELP, COMPLETIONS_HELP, CONNECT_HELP, CRYPTO_HELP, DECODE_HELP,
-    GATEWAY_HELP, HSS_HELP, KEYTOLL_HELP, LIST_HELP, MAN_HELP, MEASURE_HELP, PROFILE_HELP, REPORT_HELP,
-    RUN_HELP, SCHEMA_HELP, STUDY_HELP,
+    GATEWAY_HELP, HSS_HELP, KEYTOLL_HELP, LIST_HELP, LOAD_HELP, MAN_HELP, MEASURE_HELP, PROFILE_HELP,
+    REPORT_HELP, RUN_HELP, SCHEMA_HELP, STUDY_HELP,
 };
 use number::whole;
 
@@ -76,6 +77,9 @@ pub(crate) enum Verb {
     /// Connect to a gateway as one device, and show how long it took.
     #[command(after_help = CONNECT_HELP)]
     Connect(ConnectArgs),
+    /// Let many devices authenticate to a real target on a schedule, and show delays, rates and failures.
+    #[command(after_help = LOAD_HELP)]
+    Load(LoadArgs),
     /// Check a scenario or a node file, and show what it would run, without running it.
     #[command(after_help = CHECK_HELP)]
     Check(CheckArgs),
@@ -446,6 +450,50 @@ pub(crate) struct ConnectArgs {
     /// Keep the SA until Ctrl-C, then delete it.
     #[arg(long)]
     pub(crate) stay: bool,
+}
+
+/// Arguments of `load`.
+#[derive(Debug, Args)]
+pub(crate) struct LoadArgs {
+    /// The load file.
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// Threads, each with its share of devices and sockets of its own.
+    #[arg(long, value_name = "N", default_value = "1", allow_negative_numbers = true, value_parser = whole::<NonZeroU32>(1, 1024))]
+    pub(crate) workers: NonZeroU32,
+    /// Seed of the schedule and of devices' random numbers [default: unpredictable].
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole::<u64>(0, u64::MAX))]
+    pub(crate) seed: Option<u64>,
+    /// Fail if this is so, like `delay.p99 > 300ms`, `failed > 1%` or `rate < 450/s`; can be repeated, and is added to
+    /// the file's `fail_if`.
+    #[arg(long = "fail-if", value_name = "CONDITION", value_parser = Condition::read)]
+    pub(crate) fail_if: Vec<Condition>,
+    /// Directory for the results [default: runs/NAME].
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Replace the previous results instead of keeping them beside the new ones.
+    #[arg(long)]
+    pub(crate) force: bool,
+    /// Also write the conditions as a JUnit file.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) junit: Option<PathBuf>,
+    /// Show metrics for Prometheus on this port of the loopback interface while it runs.
+    #[arg(long, value_name = "ADDR:PORT")]
+    pub(crate) prometheus: Option<SocketAddr>,
+    /// Write metrics for Prometheus into this file every second.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) prometheus_file: Option<PathBuf>,
+    /// Print load.json instead of the table.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+impl LoadArgs {
+    /// The directory for the results.
+    pub(crate) fn out_dir(&self) -> PathBuf {
+        let name = self.file.file_stem().unwrap_or("load".as_ref());
+        self.out.clone().unwrap_or_else(|| Path::new("runs").join(name))
+    }
 }
 
 /// Options of all nodes on real sockets.

@@ -15,11 +15,16 @@ use serde::Serialize;
 
 use crate::args::CheckArgs;
 use crate::progress::about;
-use crate::{live, ready, screen};
+use crate::{live, load, ready, screen};
 
 /// Resolves a scenario and prints its rows.
 pub(crate) fn check(args: &CheckArgs) -> Result<ExitCode, Report> {
     let source = args.scenario.source()?;
+    if source.is_load() {
+        args.unchanged()?;
+        load::describe(&source, args.json)?;
+        return Ok(ExitCode::SUCCESS);
+    }
     if source.is_node() {
         args.unchanged()?;
         live::describe(&source, args.json)?;

@@ -15,6 +15,7 @@ mod decode;
 mod interrupt;
 mod list;
 mod live;
+mod load;
 mod man;
 mod measure;
 mod printable;
@@ -52,6 +53,7 @@ pub fn main() -> ExitCode {
         Verb::Aaa(args) => live::serve(&args, Role::Aaa, cli.color),
         Verb::Hss(args) => live::serve(&args, Role::Hss, cli.color),
         Verb::Connect(args) => live::connect(&args, cli.color),
+        Verb::Load(args) => load::load(&args),
         Verb::Check(args) => check::check(&args),
         Verb::List(args) => list::list(&args),
         Verb::Schema(args) => schema::schema(&args),

@@ -26,8 +26,9 @@ use std::process::ExitCode;
 use keytoll_scenario::node::Role;
 use miette::Report;
 
-pub(crate) use describe::{Described, describe};
+pub(crate) use describe::{Described, describe, tell};
 pub(crate) use document::Document as Connected;
+pub(crate) use open::place;
 
 use crate::args::{Color, ConnectArgs, ServeArgs};
 

@@ -9,6 +9,7 @@ use keytoll_trace::manifest::ManifestError;
 use miette::{Report, miette};
 
 use crate::args::ReportArgs;
+use crate::load;
 use crate::run::show;
 use crate::screen::Usage;
 
@@ -16,6 +17,9 @@ use crate::screen::Usage;
 pub(crate) fn report(args: &ReportArgs) -> Result<ExitCode, Report> {
     let dir = &args.dir;
     of_a_run(dir)?;
+    if let Some(shown) = load::show(dir, args.json) {
+        return shown.map(|()| ExitCode::SUCCESS);
+    }
     let findings = render(dir).map_err(told)?;
     show(&findings, args.json)?;
     Ok(ExitCode::SUCCESS)

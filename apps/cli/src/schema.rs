@@ -24,6 +24,7 @@ use crate::check::Checked;
 use crate::decode::json::Document as Decoded;
 use crate::list::Lists;
 use crate::live::{Connected, Described};
+use crate::load::Loaded;
 use crate::screen;
 
 /// A schema with its name.
@@ -59,6 +60,7 @@ pub(crate) const SCHEMAS: &[Published] = &[
         make: || finished(events::schema()),
     },
     of::<Lists>("list", "names of the catalogue", "keytoll list --json"),
+    of::<Loaded>("load", "what a load has come to", "keytoll load --json; load.json"),
     of::<trace::manifest::Manifest>(
         "manifest",
         "what was run and what a run directory holds",

@@ -234,7 +234,7 @@ fn every_number_has_its_unit_in_its_name() {
 const UNITS: [&str; 11] = ["ns", "us", "ms", "s", "hz", "bytes", "bits", "mbit", "cycles", "per", "percent"];
 
 /// Words for numbers of things.
-const COUNTS: [&str; 25] = [
+const COUNTS: [&str; 37] = [
     "authentications",
     "batch",
     "cores",
@@ -260,11 +260,23 @@ const COUNTS: [&str; 25] = [
     "vectors",
     "discards",
     "failures",
+    "again",
+    "begun",
+    "devices",
+    "discarded",
+    "established",
+    "failed",
+    "flight",
+    "identities",
+    "offered",
+    "present",
+    "queue",
+    "workers",
 ];
 
 /// Words for shares and ratios, for load averages, for numbers that are names, for numbers whose unit stands beside them, and
 /// for objects of counts.
-const OTHERS: [&str; 17] = [
+const OTHERS: [&str; 19] = [
     "share",
     "ratio",
     "spread",
@@ -282,6 +294,8 @@ const OTHERS: [&str; 17] = [
     "high",
     "exchanges",
     "looked",
+    "amplification",
+    "utilisation",
 ];
 
 /// The way through a schema and what it refers to.

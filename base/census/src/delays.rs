@@ -7,9 +7,9 @@ use hdrhistogram::Histogram;
 
 use crate::Percentiles;
 
-/// Delays of the whole load: microseconds with three digits.
+/// Delays of a load, or of a part of it: microseconds with three digits.
 #[derive(Debug, Clone)]
-pub(crate) struct Delays(Histogram<u64>);
+pub struct Delays(Histogram<u64>);
 
 /// A month: no load lasts longer.
 const LONGEST_US: u64 = 31 * 24 * 3600 * 1_000_000;
@@ -21,17 +21,29 @@ impl Default for Delays {
 }
 
 impl Delays {
-    pub(crate) fn record(&mut self, delay: Duration) {
+    /// Counts one.
+    pub fn record(&mut self, delay: Duration) {
         let us = micros(delay).min(LONGEST_US);
         self.0.record(us).expect("a histogram that resizes itself takes everything");
     }
 
-    pub(crate) fn merge(&mut self, other: &Self) {
+    /// Counts those of another part, too.
+    pub fn merge(&mut self, other: &Self) {
         self.0.add(&other.0).expect("a histogram that resizes itself takes everything");
     }
 
+    /// How many there are.
+    pub fn count(&self) -> u64 {
+        self.0.len()
+    }
+
+    /// The delay that this share of them do not exceed; `None` without any.
+    pub fn quantile(&self, quantile: f64) -> Option<Duration> {
+        (!self.0.is_empty()).then(|| Duration::from_micros(self.0.value_at_quantile(quantile)))
+    }
+
     /// In milliseconds; `None` without any.
-    pub(crate) fn percentiles(&self) -> Option<Percentiles> {
+    pub fn percentiles(&self) -> Option<Percentiles> {
         let at = |quantile| self.0.value_at_quantile(quantile) as f64 / 1000.0;
         (!self.0.is_empty()).then(|| Percentiles {
             n: self.0.len(),

@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 pub use account::{Account, Accounts};
-use delays::Delays;
+pub use delays::Delays;
 pub use series::{COLUMNS, NodePoint, Point, write_csv};
 use series::{Second, Usage};
 pub use summary::{NodeSummary, Percentiles, PopulationSummary, Repeated};

@@ -21,6 +21,12 @@ pub const DERIVED: [&str; 6] =
 /// What a study measured besides its run.
 pub const SUPPLEMENT: &str = "supplement.json";
 
+/// What a load on a real target has come to.
+pub const LOAD: &str = "load.json";
+
+/// What happened in each second.
+pub const SERIES: &str = "series.csv";
+
 /// Folders of a run.
 const FOLDERS: [(&str, &str); 3] = [("trace", ".trace"), ("costs", ".costs"), ("capture", ".pcapng")];
 
@@ -120,7 +126,7 @@ impl RunFile {
 pub fn is_of_a_run(path: &Path) -> bool {
     let Some(parts) = path.iter().map(|part| part.to_str()).collect::<Option<Vec<_>>>() else { return false };
     match parts[..] {
-        [name] => DERIVED.contains(&name) || name == SUPPLEMENT,
+        [name] => DERIVED.contains(&name) || [SUPPLEMENT, LOAD, SERIES].contains(&name),
         [folder, name] => FOLDERS.iter().any(|(of, ending)| *of == folder && is_numbered(name, ending)),
         ["capture", keys, table] => is_numbered(keys, ".keys") && KEY_TABLES.contains(&table),
         _ => false,

@@ -12,7 +12,7 @@ use crate::screen;
 /// The description of a node file. Fields are only ever added.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Described {
-    /// `gateway`, `device`, `aaa` or `hss`.
+    /// `gateway`, `device`, `aaa`, `hss` or `load`.
     role: &'static str,
     /// The verb that accepts it.
     verb: &'static str,
@@ -36,13 +36,23 @@ pub(crate) fn describe(source: &Source, as_json: bool) -> Result<(), Report> {
     warnings.iter().for_each(|warning| screen::note(&format!("warning: {warning}\n")));
     let identity = blueprint.identity().into_iter().collect();
     let lines = [sockets(&blueprint), plan.lines(), identity].concat();
-    let (role, verb) = (plan.role().name(), plan.role().verb());
+    tell(plan.role().name(), plan.role().verb(), lines, "a node", as_json)
+}
+
+/// Prints a description of `what`, which a verb runs, as JSON on request.
+pub(crate) fn tell(
+    role: &'static str,
+    verb: &'static str,
+    lines: Vec<Line>,
+    what: &str,
+    as_json: bool,
+) -> Result<(), Report> {
     if as_json {
         let says = lines.into_iter().map(|(what, how)| Says { what, how }).collect();
         return screen::print_json(&Described { role, verb, says });
     }
     let rows = lines.into_iter().map(|(what, how)| vec![what.to_owned(), how]).collect::<Vec<_>>();
-    screen::print(&format!("a node for `keytoll {verb}`\n{}", screen::table(&rows)))
+    screen::print(&format!("{what} for `keytoll {verb}`\n{}", screen::table(&rows)))
 }
 
 fn sockets(blueprint: &Blueprint) -> Vec<Line> {

@@ -95,7 +95,8 @@ pub(crate) fn bind(blueprint: &Blueprint, seed: &Seed) -> Result<(Sockets, Vec<S
     Ok((sockets, locals))
 }
 
-fn place(place: Place) -> Result<SocketAddr, Report> {
+/// The address of a socket.
+pub(crate) fn place(place: Place) -> Result<SocketAddr, Report> {
     match place {
         Place::At(address) => Ok(address),
         Place::Towards(other, port) => {

@@ -8,7 +8,7 @@ use super::text;
 use crate::schema;
 
 /// What a command says, and its exit code.
-fn screen(dir: &Dir, verb: &str, name: &str, file: &str, more: &[&str]) -> String {
+pub(super) fn screen(dir: &Dir, verb: &str, name: &str, file: &str, more: &[&str]) -> String {
     let path = dir.write(name, file);
     let output = keytoll(&[&[verb, &path], more].concat());
     assert_eq!(text(&output.stdout), "", "nothing but the mistake");

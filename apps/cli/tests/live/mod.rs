@@ -10,6 +10,7 @@
 mod diameter_tls;
 mod eap;
 mod hip;
+mod load;
 mod mistakes;
 mod office;
 mod readme;

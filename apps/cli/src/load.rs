@@ -1,0 +1,227 @@
+//! `keytoll load`: many devices authenticate to one target on a schedule, whatever becomes of those before.
+//!
+//! ```text
+//!   load file --> LoadBlueprint --> keytoll_load::run --a second--> view.rs: terminal; export.rs: Prometheus
+//!                                        '--Outcome--> document.rs: table, load.json; gate.rs: --fail-if; series.csv
+//! ```
+
+mod document;
+mod export;
+mod gate;
+mod view;
+
+use std::fs::File;
+use std::io::{BufWriter, Write as _};
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use keytoll_crypto_api::Seed;
+use keytoll_lab::{Directory, Published};
+use keytoll_load::target::{Meter, Source as Measured};
+use keytoll_load::{Load, Outcome, Starts, Stay, Visits, Worker, check_limits};
+use keytoll_rigs::node::LoadBlueprint;
+use keytoll_scenario::Source;
+use keytoll_scenario::node::load::{LoadFile, LoadPlan, Measured as MeasuredPlan};
+use keytoll_scenario::population::{Arrivals, Population};
+use keytoll_trace::listing::{LOAD, SERIES};
+use keytoll_trace::manifest::{FORMAT, KIND, Manifest};
+use miette::{Report, miette};
+
+pub(crate) use document::Document as Loaded;
+
+use crate::args::LoadArgs;
+use crate::live::place;
+use crate::run::{begin, note_place, told};
+use crate::screen::{self, Page, Usage};
+use crate::{interrupt, live, version};
+use document::Document;
+use export::Exported;
+use gate::Judged;
+use view::View;
+
+/// Exit code if a condition of `fail_if` was met.
+const FAILED: u8 = 1;
+
+/// Sessions close at least at this pace in the end, in a second.
+const CLOSED_PER_S: u64 = 500;
+/// How long sessions may take to close at least.
+const FAREWELL: Duration = Duration::from_secs(5);
+
+/// Runs a load.
+pub(crate) fn load(args: &LoadArgs) -> Result<ExitCode, Report> {
+    let LoadFile { mut plan, warnings } = Source::load_file(&args.file)?;
+    warnings.iter().for_each(|warning| screen::note(&format!("warning: {warning}\n")));
+    plan.fail_if.extend(args.fail_if.iter().cloned());
+    let load = prepare(&plan, args)?;
+    let exported = Exported::open(args.prometheus, args.prometheus_file.as_deref())?;
+    let out = args.out_dir();
+    let directory = begin(&out, manifest(args), args.force)?;
+    let junit = Page::open(args.junit.as_deref())?;
+    let done = run(&plan, load, exported, args);
+    let (outcome, document) = match done {
+        Ok(done) => done,
+        Err(report) => {
+            let _ = directory.give_up();
+            return Err(report);
+        }
+    };
+    let published = keep(directory, &outcome, &document, args)?;
+    if let Some(page) = junit {
+        let text = export::junit(&args.file.display().to_string(), &document);
+        page.write(|out| out.write_all(text.as_bytes()))?;
+    }
+    if args.json {
+        screen::print_json(&document)?;
+    } else {
+        screen::print(&document.text())?;
+    }
+    note_place(&published);
+    Ok(if document.has_failed() { ExitCode::from(FAILED) } else { ExitCode::SUCCESS })
+}
+
+fn run(
+    plan: &LoadPlan,
+    load: Load,
+    exported: Exported,
+    args: &LoadArgs,
+) -> Result<(Outcome, Document), Report> {
+    let stop = interrupt::watch(|| ())?;
+    let mut view = View::new(exported, stop);
+    let ran = keytoll_load::run(load, &mut view);
+    view.end();
+    let outcome = ran.map_err(|error| miette!("cannot {error}"))?;
+    let judged = Judged::all(&plan.fail_if, &outcome.totals);
+    let document = Document::of(plan, workers(args), &outcome, &judged);
+    Ok((outcome, document))
+}
+
+fn workers(args: &LoadArgs) -> u32 {
+    args.workers.get()
+}
+
+/// The workers of a plan, and what measures the target.
+fn prepare(plan: &LoadPlan, args: &LoadArgs) -> Result<Load, Report> {
+    let blueprint = Arc::new(LoadBlueprint::draw(plan)?);
+    let count = workers(args) as usize;
+    let sockets: usize = (0..count).map(|worker| blueprint.sockets(worker).len()).sum();
+    check_limits(sockets).map_err(|low| Usage::because(low.to_string(), low.command()))?;
+    let seed = args.seed.map_or_else(keytoll_live::os_seed, |seed| Ok(Seed::from(seed)));
+    let seed = seed.map_err(|error| miette!("the system gives no random numbers: {error}"))?;
+    let worker = |number: usize| {
+        let places = blueprint.sockets(number).into_iter().map(place).collect::<Result<_, _>>()?;
+        let (blueprint, own) = (Arc::clone(&blueprint), seed.clone());
+        let name = format!("load/{number}");
+        Ok(Worker {
+            sockets: places,
+            build: Box::new(move |locals| blueprint.build(locals, &own, &name)),
+            visits: visits(plan, (number, count), &seed)?,
+        })
+    };
+    Ok(Load {
+        workers: (0..count).map(worker).collect::<Result<_, Report>>()?,
+        is_closed_loop: matches!(plan.population.value.arrivals, Arrivals::AtATime(_)),
+        target: plan.target,
+        meter: plan.measure.as_ref().map(meter).transpose()?,
+    })
+}
+
+fn meter(measured: &MeasuredPlan) -> Result<Meter, Report> {
+    let source = match measured {
+        MeasuredPlan::Process(pid) => Measured::Process(*pid),
+        MeasuredPlan::Page(host, path) => Measured::Page(host.clone(), path.clone()),
+    };
+    Meter::start(source).map_err(|why| Usage::hint(why, "correct `measure`, or leave it out").into())
+}
+
+/// A worker's share of the population: every so-manieth arrival and identity.
+fn visits(plan: &LoadPlan, (number, count): (usize, usize), seed: &Seed) -> Result<Visits, Report> {
+    let population = &plan.population.value;
+    let schedule = population.schedule(seed).map_err(|why| miette!("{why}"))?;
+    let share = |of: u32| {
+        let (of, count, number) = (of as usize, count, number);
+        of / count + usize::from(number < of % count)
+    };
+    let starts = match (&population.arrivals, schedule) {
+        (Arrivals::AtATime(at_a_time), _) => {
+            Starts::Closed { at_a_time: share(*at_a_time) as u32, total: share(population.devices) as u64 }
+        }
+        (_, Some(times)) => Starts::Open(Box::new(times.skip(number).step_by(count))),
+        (_, None) => Starts::Open(Box::new(std::iter::empty())),
+    };
+    let stay = population.stay.map(|stay| Population::draws(stay, seed, &format!("stay/{number}")));
+    let sessions = u64::from(population.devices.min(plan.identities.value.count())) / count as u64;
+    Ok(Visits {
+        starts,
+        devices: (0..plan.identities.value.count()).skip(number).step_by(count).collect(),
+        stay: stay.map_or(Stay::Always, |mut stay| Stay::For(Box::new(move || stay.draw()))),
+        within: plan.within,
+        length: population.duration.unwrap_or(keytoll_scenario::population::LENGTH_MAX),
+        farewell: FAREWELL + Duration::from_secs(sessions / CLOSED_PER_S),
+    })
+}
+
+/// Writes what is kept.
+fn keep(
+    directory: Directory,
+    outcome: &Outcome,
+    document: &Document,
+    args: &LoadArgs,
+) -> Result<Published, Report> {
+    let path = directory.path().to_owned();
+    write(&path, outcome, document, workers(args))
+        .map_err(|error| miette!("cannot write {}: {error}", path.display()))?;
+    let ended = if outcome.was_stopped { directory.incomplete() } else { directory.complete() };
+    ended.map_err(told)?;
+    directory.publish().map_err(told)
+}
+
+fn write(directory: &Path, outcome: &Outcome, document: &Document, workers: u32) -> std::io::Result<()> {
+    let create = |name: &str| File::create_new(directory.join(name)).map(BufWriter::new);
+    let mut summary = create(LOAD)?;
+    serde_json::to_writer_pretty(&mut summary, document)?;
+    writeln!(summary)?;
+    summary.flush()?;
+    let mut series = create(SERIES)?;
+    keytoll_census::write_csv(&[keytoll_load::account(outcome, workers).points], &mut series)?;
+    series.flush()
+}
+
+fn manifest(args: &LoadArgs) -> Manifest {
+    let name = args.file.file_name().unwrap_or(args.file.as_os_str()).to_string_lossy();
+    Manifest {
+        kind: KIND.to_owned(),
+        format: FORMAT,
+        provenance: version::program().measuring(None),
+        title: name.into_owned(),
+        study: None,
+        seed: args.seed.map(|seed| seed.to_string()).unwrap_or_default(),
+        // The file names secrets; they stay where they are.
+        plan: String::new(),
+        complete: false,
+        traced: false,
+        rows: Vec::new(),
+        files: Vec::new(),
+    }
+}
+
+/// Shows the load whose results are in a directory; `None` if they are those of a run.
+pub(crate) fn show(directory: &Path, as_json: bool) -> Option<Result<(), Report>> {
+    let path = directory.join(LOAD);
+    path.is_file().then(|| {
+        let document =
+            Document::read(&path).map_err(|error| miette!("`{}` is damaged: {error}", path.display()))?;
+        if as_json { screen::print_json(&document) } else { screen::print(&document.text()) }
+    })
+}
+
+/// Describes a load file, with all files opened that it names, but no socket bound.
+pub(crate) fn describe(source: &Source, as_json: bool) -> Result<(), Report> {
+    let LoadFile { plan, warnings } = source.load()?;
+    let blueprint = LoadBlueprint::draw(&plan)?;
+    warnings.iter().for_each(|warning| screen::note(&format!("warning: {warning}\n")));
+    let sockets = ("sockets", format!("{} for each worker", blueprint.sockets(0).len()));
+    let lines = [plan.lines(), vec![sockets]].concat();
+    live::tell("load", "load", lines, "a load", as_json)
+}

@@ -1,0 +1,270 @@
+//! The result of a load: a document for `--json` and `load.json`, and a table for people.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Duration;
+
+use keytoll_census::{Percentiles, PopulationSummary};
+use keytoll_load::{Counts, Outcome, Totals};
+use keytoll_scenario::node::load::LoadPlan;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::gate::Judged;
+use crate::screen;
+
+/// The version of the format.
+const FORMAT: u32 = 1;
+
+/// What a load has come to. Fields are only ever added.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub(crate) struct Document {
+    /// The version of this format.
+    pub(crate) format: u32,
+    /// Whom the devices called.
+    pub(crate) target: String,
+    /// How they got access, like `RADIUS mschapv2` or `IKEv2 shared key`.
+    pub(crate) access: String,
+    /// When they arrived.
+    pub(crate) arrivals: String,
+    /// How many identities there were.
+    pub(crate) identities: u32,
+    /// Threads of the generator.
+    pub(crate) workers: u32,
+    /// Whether it was stopped before its end.
+    pub(crate) was_stopped: bool,
+    /// Starts in a second that the schedule wanted, over the seconds in which devices began.
+    pub(crate) asked_per_s: f64,
+    /// Authenticated devices in a second, over the same seconds.
+    pub(crate) reached_per_s: f64,
+    /// What became of the devices.
+    pub(crate) population: PopulationSummary,
+    /// Sessions that the target closed or lost, by reason.
+    pub(crate) lost: BTreeMap<String, u64>,
+    /// Datagrams that could not be used, by reason.
+    pub(crate) discarded: BTreeMap<String, u64>,
+    /// Sessions that were not closed in time at the end.
+    pub(crate) left_open: u64,
+    /// The generator itself.
+    pub(crate) generator: Generator,
+    /// What the target needed, if it was measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) target_usage: Option<TargetUsage>,
+    /// The conditions under which the load has failed.
+    pub(crate) conditions: Vec<Verdict>,
+    /// What may be wrong, a sentence each.
+    pub(crate) hints: Vec<String>,
+}
+
+/// What the generator needed, and whether it limited what it offered.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub(crate) struct Generator {
+    /// CPU time of all its threads, in seconds.
+    pub(crate) cpu_s: f64,
+    /// CPU time for each authenticated device, in microseconds; absent without any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) cpu_us_per_established: Option<f64>,
+    /// The number of seconds in which starts were late by more than a millisecond at the 99.9th percentile, or a thread had no time left.
+    pub(crate) limited_s: u64,
+    /// The number of seconds in which devices began.
+    pub(crate) starting_s: u64,
+}
+
+/// What the target needed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub(crate) struct TargetUsage {
+    /// CPU time, in seconds.
+    pub(crate) cpu_s: f64,
+    /// CPU time for each authenticated device, in microseconds; absent without any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) cpu_us_per_established: Option<f64>,
+    /// The most memory, in bytes; absent if it is not told.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) memory_bytes_max: Option<u64>,
+}
+
+/// A condition, and whether it was met, which is a failure.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub(crate) struct Verdict {
+    /// Like `delay.p99 > 300 ms`.
+    pub(crate) condition: String,
+    /// What was measured; absent if there was nothing to measure.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) measured: Option<String>,
+    /// Whether the load has failed by it.
+    pub(crate) failed: bool,
+}
+
+impl Document {
+    /// That of a load that has ended.
+    pub(crate) fn of(plan: &LoadPlan, workers: u32, outcome: &Outcome, judged: &[Judged]) -> Self {
+        let totals = &outcome.totals;
+        let counts = &totals.tally.counts;
+        let named = |map: &BTreeMap<&'static str, u64>| {
+            map.iter().map(|(why, count)| ((*why).to_owned(), *count)).collect()
+        };
+        Self {
+            format: FORMAT,
+            target: plan.target.to_string(),
+            access: plan.access_name(),
+            arrivals: plan.population.value.arrivals.to_string(),
+            identities: plan.identities.value.count(),
+            workers,
+            was_stopped: outcome.was_stopped,
+            asked_per_s: per_s(counts.offered, totals),
+            reached_per_s: per_s(counts.usable, totals),
+            population: keytoll_load::account(outcome, workers).summary,
+            lost: named(&counts.lost),
+            discarded: counts.discarded.clone(),
+            left_open: outcome.left_open as u64,
+            generator: Generator {
+                cpu_s: totals.cpu.as_secs_f64(),
+                cpu_us_per_established: each(totals.cpu, counts),
+                limited_s: totals.limited_seconds,
+                starting_s: totals.starting_seconds,
+            },
+            target_usage: totals.target_cpu.map(|cpu| TargetUsage {
+                cpu_s: cpu.as_secs_f64(),
+                cpu_us_per_established: each(cpu, counts),
+                memory_bytes_max: totals.target_memory_max,
+            }),
+            conditions: judged.iter().map(Judged::verdict).collect(),
+            hints: hints(plan, outcome),
+        }
+    }
+
+    /// Reads one that was written.
+    pub(crate) fn read(path: &Path) -> std::io::Result<Self> {
+        let file = std::fs::File::open(path)?;
+        Ok(serde_json::from_reader(std::io::BufReader::new(file))?)
+    }
+
+    /// Whether a condition was met.
+    pub(crate) fn has_failed(&self) -> bool {
+        self.conditions.iter().any(|verdict| verdict.failed)
+    }
+
+    /// The table for people.
+    pub(crate) fn text(&self) -> String {
+        let population = &self.population;
+        let row = |name: &str, value: String| vec![name.to_owned(), value];
+        let mut rows = vec![
+            row("target", format!("{}, {}", self.target, self.access)),
+            row("arrivals", format!("{}, {} identities", self.arrivals, self.identities)),
+            row("rate", format!("{:.1}/s asked, {:.1}/s reached", self.asked_per_s, self.reached_per_s)),
+            row(
+                "devices",
+                format!(
+                    "{} offered, {} begun, {} established, {} failed",
+                    population.offered, population.begun, population.established, population.failed
+                ),
+            ),
+        ];
+        rows.extend(
+            population.failures.iter().map(|(why, count)| row("  failed", format!("{count}  {why}"))),
+        );
+        rows.extend(self.lost.iter().map(|(why, count)| row("  lost", format!("{count}  {why}"))));
+        rows.push(row("delay", percentiles(population.delay_ms.as_ref())));
+        rows.push(row("lateness", percentiles(population.late_ms.as_ref())));
+        let messages = &population.messages;
+        rows.push(row("messages", format!("{} sent, {} of them again", messages.sent, messages.again)));
+        rows.extend(self.discarded.iter().map(|(why, count)| row("  discarded", format!("{count}  {why}"))));
+        if population.present_max > 0 {
+            rows.push(row(
+                "sessions",
+                format!("{} at once at most, {} left open", population.present_max, self.left_open),
+            ));
+        }
+        rows.push(row("generator", self.generator.text(self.workers)));
+        rows.extend(self.target_usage.iter().map(|usage| row("target used", usage.text())));
+        rows.extend(self.conditions.iter().map(|verdict| row("fail if", verdict.text())));
+        let hints: String = self.hints.iter().map(|hint| screen::paragraph(hint)).collect();
+        screen::table(&rows) + &hints
+    }
+}
+
+impl Generator {
+    fn text(&self, workers: u32) -> String {
+        let each = self.cpu_us_per_established.map_or_else(String::new, |us| format!(", {us:.0} us each"));
+        let threads = if workers == 1 { "1 thread".to_owned() } else { format!("{workers} threads") };
+        let limited = match self.limited_s {
+            0 => "not limited by it".to_owned(),
+            count => format!("the generator limited {count} of {} seconds", self.starting_s),
+        };
+        format!("{threads}, {:.2} s of CPU{each}; {limited}", self.cpu_s)
+    }
+}
+
+impl TargetUsage {
+    fn text(&self) -> String {
+        let each = self.cpu_us_per_established.map_or_else(String::new, |us| format!(", {us:.0} us each"));
+        let memory =
+            self.memory_bytes_max.map_or_else(String::new, |bytes| format!(", {} MiB at most", bytes >> 20));
+        format!("{:.2} s of CPU{each}{memory}", self.cpu_s)
+    }
+}
+
+impl Verdict {
+    fn text(&self) -> String {
+        let measured = self.measured.as_deref().unwrap_or("nothing to measure");
+        format!("{}: {}, {measured}", self.condition, if self.failed { "FAILED" } else { "passed" })
+    }
+}
+
+fn per_s(count: u64, totals: &Totals) -> f64 {
+    if totals.starting_seconds == 0 { 0.0 } else { count as f64 / totals.starting_seconds as f64 }
+}
+
+fn each(cpu: Duration, counts: &Counts) -> Option<f64> {
+    (counts.usable > 0).then(|| cpu.as_secs_f64() * 1e6 / counts.usable as f64)
+}
+
+fn percentiles(of: Option<&Percentiles>) -> String {
+    of.map_or_else(
+        || "none".to_owned(),
+        |of| {
+            format!(
+                "p50 {:.3} ms, p90 {:.3}, p99 {:.3}, p99.9 {:.3}, max {:.3}",
+                of.p50, of.p90, of.p99, of.p99_9, of.max
+            )
+        },
+    )
+}
+
+/// What may be wrong.
+fn hints(plan: &LoadPlan, outcome: &Outcome) -> Vec<String> {
+    let (totals, counts) = (&outcome.totals, &outcome.totals.tally.counts);
+    let mut hints = Vec::new();
+    if outcome.was_refused {
+        let (ip, port) = (plan.target.ip(), plan.target.port());
+        hints.push(format!(
+            "Nobody listens on UDP port {port} of {ip}: start the target, or correct `target`."
+        ));
+    }
+    if counts.discarded.keys().any(|why| why.contains("authenticator") || why.contains("Authenticator")) {
+        hints.push("Answers carry a wrong authenticator: `secret` is not the one that the server has for this client.".to_owned());
+    }
+    if counts.usable == 0
+        && counts.discarded.is_empty()
+        && counts.failed.len() == 1
+        && !outcome.was_refused
+        && counts.failed.contains_key(keytoll_load::TOO_LATE)
+    {
+        let secret =
+            if plan.has_secret() { ", and whether it knows this client and its `secret`" } else { "" };
+        hints.push(format!("The target never answered: look whether it is there{secret}."));
+    }
+    if counts.failed.contains_key(keytoll_load::NO_DEVICE) {
+        hints.push(
+            "There were fewer identities than devices at once: more identities, or a shorter `stay`."
+                .to_owned(),
+        );
+    }
+    if totals.limited_seconds > 0 {
+        hints.push(format!(
+            "The generator limited {} of {} seconds: their delays are those of the generator as much as of the target; more `--workers`, or a lower rate.",
+            totals.limited_seconds, totals.starting_seconds
+        ));
+    }
+    hints
+}

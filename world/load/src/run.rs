@@ -1,0 +1,344 @@
+//! All workers together: their seconds, put together and shown to who watches, until everything is over.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::sync::{Arc, Barrier, OnceLock};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use keytoll_hosts::callers::Callers;
+use keytoll_live::{BindError, Sockets, Waker};
+use keytoll_net::Socket;
+
+use crate::caller::{Caller, Course, TOO_LATE, Visits};
+use crate::tally::{LATE_MAX, Tally};
+use crate::target::{Meter, Usage};
+use crate::worker::{Crew, Report};
+
+/// How often workers report.
+pub(crate) const EVERY: Duration = Duration::from_secs(1);
+/// How often somebody looks whether it is to be stopped.
+const LOOK: Duration = Duration::from_millis(50);
+/// Beyond this share of a core a worker limits what it offers.
+const BUSY: f64 = 0.9;
+
+/// Makes the callers of a worker, whose sockets are bound at these addresses.
+pub type Build = Box<dyn FnOnce(&[Socket]) -> Box<dyn Callers> + Send>;
+
+/// A worker that has not begun.
+pub struct Worker {
+    /// The local addresses of its sockets; a port of 0 is any free one.
+    pub sockets: Vec<SocketAddr>,
+    /// Its callers, given the addresses that were bound.
+    pub build: Build,
+    /// What they do when.
+    pub visits: Visits,
+}
+
+/// A load that has not begun.
+pub struct Load {
+    /// One for each thread, at least one.
+    pub workers: Vec<Worker>,
+    /// Whether starts wait for the outcome of others, so that none can be late.
+    pub is_closed_loop: bool,
+    /// Whom all call.
+    pub target: SocketAddr,
+    /// What measures the target.
+    pub meter: Option<Meter>,
+}
+
+/// A second of all workers.
+#[derive(Debug, Clone)]
+pub struct Second {
+    /// Its number, from 0.
+    pub number: u64,
+    /// What was counted.
+    pub tally: Tally,
+    /// Calls without outcome at its end.
+    pub under_way: usize,
+    /// Sessions open at its end.
+    pub standing: usize,
+    /// The most sessions open in it: at most, for workers may have had their most at different times.
+    pub standing_max: usize,
+    /// The largest share of a core that a worker needed.
+    pub cpu_share: f64,
+    /// Whether the generator limited what it offered: starts were late, or a worker was busy.
+    pub is_limited: bool,
+    /// What the target needed.
+    pub target: Option<Usage>,
+    /// How far the worker is that is furthest behind.
+    pub course: Course,
+}
+
+/// Everything up to now.
+#[derive(Debug, Clone, Default)]
+pub struct Totals {
+    /// What was counted.
+    pub tally: Tally,
+    /// The number of seconds.
+    pub seconds: u64,
+    /// The most calls under way at the end of a second.
+    pub under_way_max: usize,
+    /// The most sessions open in a second.
+    pub standing_max: usize,
+    /// The sum of the CPU time of all workers.
+    pub cpu: Duration,
+    /// Seconds in which the generator limited what it offered.
+    pub limited_seconds: u64,
+    /// Seconds in which devices began.
+    pub starting_seconds: u64,
+    /// CPU time of the target.
+    pub target_cpu: Option<Duration>,
+    /// The most memory of the target at the end of a second, in bytes.
+    pub target_memory_max: Option<u64>,
+}
+
+/// Looks on, and may stop it.
+pub trait Watch {
+    /// A second is over.
+    fn second(&mut self, second: &Second, totals: &Totals);
+
+    /// Whether it is to end now, in an orderly way.
+    fn is_to_stop(&mut self) -> bool;
+
+    /// Something is known now that was not.
+    fn note(&mut self, _note: &str) {}
+}
+
+/// How it ended.
+#[derive(Debug, Clone)]
+pub struct Outcome {
+    /// Everything.
+    pub totals: Totals,
+    /// Every second.
+    pub seconds: Vec<Second>,
+    /// Whether somebody stopped it.
+    pub was_stopped: bool,
+    /// Whether the target's host said that nobody listens there.
+    pub was_refused: bool,
+    /// Sessions that were not closed in time.
+    pub left_open: usize,
+}
+
+/// Runs a load to its end.
+///
+/// # Errors
+/// An address cannot be bound.
+///
+/// # Panics
+/// When a worker's thread panics.
+pub fn run(load: Load, watch: &mut dyn Watch) -> Result<Outcome, BindError> {
+    let Load { workers, is_closed_loop, target, mut meter } = load;
+    let count = workers.len();
+    let stop = Arc::new(AtomicBool::new(false));
+    let (reports, reported) = mpsc::channel();
+    let bound: Vec<_> = workers.into_iter().map(bind).collect::<Result<_, _>>()?;
+    let ready = Arc::new((Barrier::new(count), OnceLock::new()));
+    let crews = bound.into_iter().enumerate().map(|(number, (caller, sockets))| {
+        let (stop, ready, reports) = (Arc::clone(&stop), Arc::clone(&ready), reports.clone());
+        Crew { number, caller, sockets, ready, stop, reports }
+    });
+    let (wakers, threads): (Vec<Waker>, Vec<JoinHandle<()>>) =
+        crews.map(|crew| (crew.waker(), std::thread::spawn(move || crew.work()))).unzip();
+    drop(reports);
+    let mut floor = Floor::new(count, is_closed_loop, Prober::start(target));
+    while let Some(report) = next(&reported, || {
+        if !stop.load(Ordering::Relaxed) && watch.is_to_stop() {
+            stop.store(true, Ordering::Relaxed);
+            wakers.iter().for_each(Waker::wake);
+        }
+    }) {
+        for second in floor.take(report, meter.as_mut()) {
+            watch.second(&second, &floor.totals);
+            floor.seconds.push(second);
+        }
+    }
+    for thread in threads {
+        thread.join().expect("a worker's thread ends by itself");
+    }
+    let left_open = floor.standing();
+    let was_refused = floor.was_refused;
+    let Floor { totals, seconds, .. } = floor;
+    Ok(Outcome { totals, seconds, was_stopped: stop.load(Ordering::Relaxed), was_refused, left_open })
+}
+
+fn bind(worker: Worker) -> Result<(Caller, Sockets), BindError> {
+    let sockets = Sockets::bind(&worker.sockets)?;
+    let callers = (worker.build)(&sockets.locals());
+    Ok((Caller::new(callers, worker.visits), sockets))
+}
+
+/// The next report; none when all workers are gone.
+fn next(reports: &Receiver<Report>, mut look: impl FnMut()) -> Option<Report> {
+    loop {
+        look();
+        match reports.recv_timeout(LOOK) {
+            Ok(report) => return Some(report),
+            Err(RecvTimeoutError::Disconnected) => return None,
+            Err(RecvTimeoutError::Timeout) => {}
+        }
+    }
+}
+
+/// Calls without an answer, in the words of protocols and in ours.
+const UNANSWERED: [&str; 3] = [TOO_LATE, "timeout", "RADIUS timeout"];
+/// The target's host says that nobody listens.
+const REFUSED: &str = "port closed (ICMP)";
+/// How often is asked.
+const PROBE_EVERY: Duration = Duration::from_millis(500);
+
+/// Asks the target's host whether anybody listens, in a thread of its own, for the answer takes time.
+// RFC 1122 §4.1.3.3: only a connected socket hears of ICMP, and those of the load are for many answers.
+struct Prober(Arc<Answer>);
+
+#[derive(Default)]
+struct Answer {
+    is_wanted: AtomicBool,
+    is_closed: AtomicBool,
+}
+
+impl Prober {
+    fn start(target: SocketAddr) -> Self {
+        let answer = Arc::new(Answer::default());
+        let theirs = Arc::downgrade(&answer);
+        std::thread::spawn(move || {
+            while let Some(answer) = theirs.upgrade() {
+                if answer.is_wanted.load(Ordering::Relaxed) {
+                    let is_closed = keytoll_live::is_closed(target).unwrap_or(false);
+                    answer.is_closed.store(is_closed, Ordering::Relaxed);
+                }
+                drop(answer);
+                #[expect(clippy::disallowed_methods, reason = "a thread of its own, beside the load")]
+                std::thread::sleep(PROBE_EVERY);
+            }
+        });
+        Self(answer)
+    }
+
+    fn want(&self, is_wanted: bool) {
+        self.0.is_wanted.store(is_wanted, Ordering::Relaxed);
+    }
+
+    fn is_closed(&self) -> bool {
+        self.0.is_closed.load(Ordering::Relaxed)
+    }
+}
+
+/// Reports, until those of a second are complete.
+struct Floor {
+    /// The last report of each worker, for those that are over.
+    last: Vec<Option<Last>>,
+    waiting: BTreeMap<u64, Vec<Report>>,
+    next: u64,
+    is_closed_loop: bool,
+    prober: Prober,
+    was_refused: bool,
+    totals: Totals,
+    seconds: Vec<Second>,
+}
+
+/// The end of a worker.
+#[derive(Clone, Copy)]
+struct Last {
+    number: u64,
+    standing: usize,
+}
+
+impl Floor {
+    fn new(workers: usize, is_closed_loop: bool, prober: Prober) -> Self {
+        Self {
+            last: vec![None; workers],
+            waiting: BTreeMap::new(),
+            next: 0,
+            is_closed_loop,
+            prober,
+            was_refused: false,
+            totals: Totals::default(),
+            seconds: Vec::new(),
+        }
+    }
+
+    /// Sessions of workers that are over and were not closed.
+    fn standing(&self) -> usize {
+        self.last.iter().flatten().map(|last| last.standing).sum()
+    }
+
+    /// Takes a report; gives the seconds that it completes.
+    fn take(&mut self, report: Report, mut meter: Option<&mut Meter>) -> Vec<Second> {
+        if report.course == Course::Over {
+            let Report { number, standing, worker, .. } = report;
+            self.last[worker] = Some(Last { number, standing });
+        }
+        self.waiting.entry(report.number).or_default().push(report);
+        let mut complete = Vec::new();
+        while self.is_complete() {
+            let reports = self.waiting.remove(&self.next).unwrap_or_default();
+            complete.push(self.second(&reports, meter.as_deref_mut()));
+            self.next += 1;
+        }
+        complete
+    }
+
+    /// Whether all workers that are not over have reported the next second.
+    fn is_complete(&self) -> bool {
+        let reported = self.waiting.get(&self.next).map_or(0, Vec::len);
+        let is_gone = |last: &&Option<Last>| last.is_some_and(|last| last.number < self.next);
+        reported > 0 && reported + self.last.iter().filter(is_gone).count() == self.last.len()
+    }
+
+    /// Asks, where nobody is authenticated, whether anybody listens at all. If not, that is why calls have no outcome.
+    fn probe(&mut self, tally: &mut Tally, under_way: usize) {
+        let is_silent = tally.counts.usable == 0 && (under_way > 0 || tally.counts.failed_sum() > 0);
+        self.prober.want(is_silent);
+        if is_silent && self.prober.is_closed() {
+            self.was_refused = true;
+            for why in UNANSWERED {
+                if let Some(count) = tally.counts.failed.remove(why) {
+                    *tally.counts.failed.entry(REFUSED).or_default() += count;
+                }
+            }
+        }
+    }
+
+    fn second(&mut self, reports: &[Report], meter: Option<&mut Meter>) -> Second {
+        let mut tally = Tally::default();
+        reports.iter().for_each(|report| tally.add(&report.tally));
+        let under_way: usize = reports.iter().map(|report| report.under_way).sum();
+        self.probe(&mut tally, under_way);
+        let cpu_share =
+            reports.iter().map(|report| report.cpu.as_secs_f64() / EVERY.as_secs_f64()).fold(0.0, f64::max);
+        let is_late =
+            !self.is_closed_loop && tally.lateness.quantile(0.999).is_some_and(|late| late > LATE_MAX);
+        let second = Second {
+            number: self.next,
+            under_way,
+            standing: reports.iter().map(|report| report.standing).sum(),
+            standing_max: reports.iter().map(|report| report.standing_max).sum(),
+            cpu_share,
+            is_limited: tally.counts.offered > 0 && (is_late || cpu_share > BUSY),
+            target: meter.and_then(Meter::read),
+            course: reports.iter().map(|report| report.course).min().unwrap_or(Course::Over),
+            tally,
+        };
+        self.totals.add(&second, reports.iter().map(|report| report.cpu).sum());
+        second
+    }
+}
+
+impl Totals {
+    fn add(&mut self, second: &Second, cpu: Duration) {
+        self.tally.add(&second.tally);
+        self.seconds += 1;
+        self.under_way_max = self.under_way_max.max(second.under_way);
+        self.standing_max = self.standing_max.max(second.standing_max);
+        self.cpu += cpu;
+        self.limited_seconds += u64::from(second.is_limited);
+        self.starting_seconds += u64::from(second.tally.counts.offered > 0);
+        if let Some(Usage { cpu, memory_bytes }) = second.target {
+            self.target_cpu = Some(self.target_cpu.unwrap_or_default() + cpu);
+            self.target_memory_max = self.target_memory_max.max(memory_bytes);
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! What is counted, and the delays: of a worker, of a second, of a run.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use keytoll_census::Delays;
+
+/// A start that is later than this is the generator's fault, not the target's.
+pub const LATE_MAX: Duration = Duration::from_millis(1);
+
+/// Numbers of calls.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Starts that the schedule wanted.
+    pub offered: u64,
+    /// Those that were made.
+    pub begun: u64,
+    /// Calls that were authenticated.
+    pub usable: u64,
+    /// Calls that failed, by reason.
+    pub failed: BTreeMap<&'static str, u64>,
+    /// Sessions that the target closed or lost, by reason.
+    pub lost: BTreeMap<&'static str, u64>,
+    /// Messages sent again.
+    pub retransmissions: u64,
+    /// Messages sent, those sent again included.
+    pub messages: u64,
+    /// Datagrams that could not be used, by reason.
+    pub discarded: BTreeMap<String, u64>,
+}
+
+impl Counts {
+    /// The number of calls that failed.
+    pub fn failed_sum(&self) -> u64 {
+        self.failed.values().sum()
+    }
+
+    /// The share of calls with an outcome that failed; none if no call has one.
+    pub fn failed_share(&self) -> Option<f64> {
+        let (failed, all) = (self.failed_sum(), self.failed_sum() + self.usable);
+        (all > 0).then(|| failed as f64 / all as f64)
+    }
+
+    /// Adds others.
+    pub fn add(&mut self, other: &Self) {
+        self.offered += other.offered;
+        self.begun += other.begun;
+        self.usable += other.usable;
+        self.retransmissions += other.retransmissions;
+        self.messages += other.messages;
+        other.failed.iter().for_each(|(why, count)| *self.failed.entry(why).or_default() += count);
+        other.lost.iter().for_each(|(why, count)| *self.lost.entry(why).or_default() += count);
+        for (why, count) in &other.discarded {
+            *self.discarded.entry(why.clone()).or_default() += count;
+        }
+    }
+}
+
+/// Everything that is counted over some time.
+#[derive(Debug, Clone, Default)]
+pub struct Tally {
+    /// Numbers of calls.
+    pub counts: Counts,
+    /// From the intended start until the device is authenticated.
+    pub delays: Delays,
+    /// How late starts were.
+    pub lateness: Delays,
+}
+
+impl Tally {
+    /// Adds another one.
+    pub fn add(&mut self, other: &Self) {
+        self.counts.add(&other.counts);
+        self.delays.merge(&other.delays);
+        self.lateness.merge(&other.lateness);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tallies_add_up() {
+        let mut one = Tally::default();
+        one.counts.failed.insert("timeout", 2);
+        one.counts.usable = 6;
+        (1..=6).for_each(|ms| one.delays.record(Duration::from_millis(ms)));
+        let mut all = one.clone();
+        all.add(&one);
+        assert_eq!((all.counts.failed_sum(), all.counts.failed_share()), (4, Some(0.25)));
+        let delays = all.delays.percentiles().unwrap();
+        assert_eq!((delays.n, delays.min), (12, 1.0));
+        assert!((delays.max - 6.0).abs() <= 0.006, "{delays:?}");
+    }
+
+    #[test]
+    fn nothing_has_no_percentiles() {
+        let none = Tally::default();
+        assert_eq!((none.delays.quantile(0.99), none.counts.failed_share()), (None, None));
+    }
+}

@@ -1,0 +1,1 @@
+//! The tests of this crate as one program, so that it is linked once.
