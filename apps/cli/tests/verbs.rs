@@ -295,6 +295,7 @@ fn every_verb_explains_itself() {
         "keytoll aaa --help",
         "keytoll hss --help",
         "keytoll connect --help",
+        "keytoll load --help",
         "keytoll check --help",
         "keytoll list --help",
         "keytoll report --help",
