@@ -2,7 +2,7 @@
 //! acknowledgement after it. 802.11-2020 §10.3: the distributed coordination function without collisions, which few stations
 //! with short frames rarely have; retries are part of the loss and delay of a link.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
 use keytoll_crypto_api::{Rng, Seed};
@@ -62,6 +62,35 @@ pub(crate) const fn is_group(to: Addr) -> bool {
     matches!(to, Addr::Mac([first, ..]) if first & 1 == 1)
 }
 
+/// What a sender has in front of a radio channel: a drop-tail queue, as of [`links`](crate::links), in bytes that have not left yet.
+#[derive(Debug)]
+pub(crate) struct Waiting {
+    bytes_max: u64,
+    bytes: u64,
+    /// When each leaves, in order, and its bytes.
+    leaving: VecDeque<(Time, u32)>,
+}
+
+impl Waiting {
+    pub(crate) const fn new(bytes_max: u64) -> Self {
+        Self { bytes_max, bytes: 0, leaving: VecDeque::new() }
+    }
+
+    /// Whether a datagram is accepted: any is by an idle sender.
+    fn has_room(&mut self, bytes: u32, now: Time) -> bool {
+        while let Some(&(_, gone)) = self.leaving.front().filter(|(at, _)| *at <= now) {
+            self.leaving.pop_front();
+            self.bytes = self.bytes.saturating_sub(gone.into());
+        }
+        self.leaving.is_empty() || self.bytes.saturating_add(bytes.into()) <= self.bytes_max
+    }
+
+    fn push(&mut self, bytes: u32, leaves: Time) {
+        self.bytes = self.bytes.saturating_add(bytes.into());
+        self.leaving.push_back((leaves, bytes));
+    }
+}
+
 /// The radio channels of a world.
 #[derive(Debug, Default)]
 pub(crate) struct Channels(BTreeMap<u8, Busy>);
@@ -74,16 +103,23 @@ struct Busy {
 }
 
 impl Channels {
-    /// When a datagram leaves its sender: at once, or when it has been sent on a radio channel.
+    /// When a datagram leaves its sender: at once, or when it has been sent on a radio channel; never if it finds the queue full.
     #[inline]
     pub(crate) fn leaves(
         &mut self,
-        channel: &Channel,
+        channel: &mut Channel,
         now: Time,
         datagram: (&Datagram, OnWire),
         seed: &Seed,
-    ) -> Time {
-        channel.air.as_ref().map_or(now, |air| self.occupy(air, now, datagram, seed))
+    ) -> Option<Time> {
+        let Some(air) = channel.air else { return Some(now) };
+        let (_, on_wire) = datagram;
+        if !channel.waiting.has_room(on_wire.bytes, now) {
+            return None;
+        }
+        let leaves = self.occupy(&air, now, datagram, seed);
+        channel.waiting.push(on_wire.bytes, leaves);
+        Some(leaves)
     }
 
     /// Lets the frames of a datagram have their channel; returns when the last one has been sent.
@@ -107,5 +143,25 @@ impl Channels {
         let sent = busy.until.max(now) + waits + others + air.duration(datagram, on_wire);
         busy.until = sent + acknowledgement;
         sent
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sender_keeps_so_many_bytes_that_have_not_left() {
+        let at = |ms| Time::ZERO + Duration::from_millis(ms);
+        let mut waiting = Waiting::new(1000);
+        assert!(waiting.has_room(5000, at(0)), "an idle sender takes anything");
+        waiting.push(600, at(10));
+        assert!(waiting.has_room(400, at(0)) && !waiting.has_room(401, at(0)));
+        waiting.push(400, at(20));
+        assert!(
+            !waiting.has_room(1, at(9)) && waiting.has_room(600, at(10)) && !waiting.has_room(601, at(19))
+        );
+        assert!(waiting.has_room(5000, at(20)));
+        assert_eq!((waiting.bytes, waiting.leaving.len()), (0, 0));
     }
 }

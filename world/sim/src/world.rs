@@ -332,6 +332,7 @@ impl<H: Engine, C: Crypto, M: Meter<C>> World<H, C, M> {
             return handed.record(Duration::ZERO, Fate::QueueFull, recorder);
         }
         let leaves = self.channels.leaves(channel, self.now, (&datagram, handed.on_wire), &self.seed);
+        let Some(leaves) = leaves else { return handed.record(Duration::ZERO, Fate::QueueFull, recorder) };
         let carriage = channel.carry(leaves, handed.on_wire, &mut datagram.bytes);
         let transit = carriage.arrives.since(self.now);
         handed.record(transit, carriage.fate, recorder);
@@ -363,6 +364,7 @@ impl<H: Engine, C: Crypto, M: Meter<C>> World<H, C, M> {
             return handed.record(Duration::ZERO, Fate::QueueFull, recorder);
         }
         let leaves = self.channels.leaves(channel, self.now, (datagram, handed.on_wire), &self.seed);
+        let Some(leaves) = leaves else { return handed.record(Duration::ZERO, Fate::QueueFull, recorder) };
         let mut told = None;
         for way in ways {
             let mut frame = datagram.clone();

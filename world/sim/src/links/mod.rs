@@ -16,6 +16,7 @@ use keytoll_engine::{Datagram, Time};
 use keytoll_net::{Addr, OnWire};
 
 use crate::Air;
+use crate::air::Waiting;
 use loss::Loss;
 use reorder::Reorder;
 
@@ -58,7 +59,7 @@ pub struct Direction {
     pub jitter: Duration,
     /// The bit rate of the sender; `None`: unlimited.
     pub rate_bits_per_s: Option<u64>,
-    /// Capacity of the queue at the sender; used only with a rate.
+    /// Capacity of the queue at the sender; used only with a rate, or on a radio channel.
     pub queue_bytes_max: u64,
     /// Packets that never arrive.
     pub loss: Loss,
@@ -197,6 +198,8 @@ pub struct Channel {
     pub mtu_bytes: u16,
     /// The radio channel that it shares.
     pub(crate) air: Option<Air>,
+    /// What waits for it.
+    pub(crate) waiting: Waiting,
     impairments: Vec<Box<dyn Impairment>>,
     unchecked: bool,
     last_arrival: Time,
@@ -215,7 +218,8 @@ impl Channel {
         let stream = |name: &str| seed.stream(&format!("link/{from}-{to}/{name}"));
         let impairments = IMPAIRMENTS.iter().filter_map(|kind| (kind.make)(direction, &stream)).collect();
         let (unchecked, last_arrival) = (direction.unchecked, Time::ZERO);
-        Self { link, mtu_bytes, air: None, impairments, unchecked, last_arrival }
+        let waiting = Waiting::new(direction.queue_bytes_max);
+        Self { link, mtu_bytes, air: None, waiting, impairments, unchecked, last_arrival }
     }
 
     /// The same on a radio channel.
