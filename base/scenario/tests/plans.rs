@@ -451,6 +451,9 @@ fn of_wlan(mode: u8, unused_after_s: u32, group_rekey: Option<Duration>) -> wlan
         quiet_period: Duration::from_secs(seconds % 3601),
         group_rekey,
         stays_idle: Duration::from_secs(seconds.min(31_536_000)),
+        roam_after: (mode > 0).then_some(Duration::from_secs(seconds.min(31_536_000)) / 2),
+        // A PSK has nothing to cache.
+        roaming: wlan::Roaming::ALL[at & 2],
     }
 }
 

@@ -547,6 +547,7 @@ impl Builder<'_> {
     fn reach(&mut self, spec: &NodeSpec) {
         let node = self.index(spec.node);
         spec.inner.iter().for_each(|inner| self.world.add_address(node, *inner));
+        spec.datagrams.iter().for_each(|at| self.world.add_address(node, at.host()));
     }
 
     /// Connects two nodes according to the layout.

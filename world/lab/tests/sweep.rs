@@ -131,7 +131,16 @@ fn of_wlan(method: &'static Method, admission: wlan::Admission) -> Vec<(&'static
             ("many-periods", "rrkm_period = \"2 s\"\nrrkm_hash = \"md5\"\nclock_drift = 200"),
         ]),
         Wpa2Psk | Wpa2Eap | Wpa3Sae | Wpa3Eap => {
-            all.extend([("gcmp", "pairwise = \"gcmp-256\""), ("group", "group_rekey = \"60 s\"")]);
+            all.extend([
+                ("gcmp", "pairwise = \"gcmp-256\""),
+                ("group", "group_rekey = \"60 s\""),
+                ("roaming", "roam_after = \"20 s\""),
+                ("roaming-fast", "roam_after = \"20 s\"\nroaming = \"fast-transition\""),
+            ]);
+            let caches = admission != Wpa2Psk;
+            all.extend(
+                caches.then_some(("roaming-cached", "roam_after = \"20 s\"\nroaming = \"pmksa-caching\"")),
+            );
         }
     }
     if matches!(admission, Wpa2Psk | Wpa2Eap) {
@@ -241,7 +250,18 @@ fn differences(row: &RowPlan) -> impl Iterator<Item = (&'static str, bool)> {
     );
     let wlan = differing!(
         "wlan.",
-        wlan::Options { wep, rrkm, pairwise, management, eap_server, quiet_period, group_rekey, stays_idle },
+        wlan::Options {
+            wep,
+            rrkm,
+            pairwise,
+            management,
+            eap_server,
+            quiet_period,
+            group_rekey,
+            stays_idle,
+            roam_after,
+            roaming,
+        },
         wlan
     );
     let certificates =

@@ -133,6 +133,49 @@ fn new_keys_cost_no_frame() {
     }
 }
 
+/// Probe, authentication and association are two frames each; beside them stand two of SAE, four of the 4-way handshake, and EAP. What
+/// a station saves at another access point is what was done before.
+#[test]
+fn roaming_takes_the_frames_that_are_not_saved() {
+    for (method, roaming, messages) in [
+        ("wpa2-psk", "reassociation", 6 + 4..=6 + 4),
+        ("wpa2-psk", "fast-transition", 6..=6),
+        ("wpa3-sae", "reassociation", 6 + 2 + 4..=6 + 2 + 4),
+        ("wpa3-sae", "pmksa-caching", 6 + 4..=6 + 4),
+        ("wpa3-sae", "fast-transition", 6..=6),
+        ("wpa2-eap-tls", "reassociation", 30..=60),
+        ("wpa2-eap-tls", "pmksa-caching", 6 + 4..=6 + 4),
+        ("wpa2-eap-tls", "fast-transition", 6..=6),
+        ("wpa3-eap-peap-mschapv2", "fast-transition", 6..=6),
+    ] {
+        let options = format!(
+            "roam_after = '1 s'\nroaming = '{roaming}'\nstays_idle = '30 s'\ntraffic = 'constant'\n\
+             traffic_direction = 'both'\ntraffic_duration = '10 s'\ntraffic_packet = '200 B'\ntraffic_rate = '80 kbit/s'"
+        );
+        let memory = run(method, "null", &options);
+        for sample in measure(memory.records, memory.costs).kept {
+            let moved = sample.moved.unwrap();
+            let said = moved.signalling.messages;
+            assert!(moved.verified_ns.is_some() && messages.contains(&said), "{method} {roaming}: {moved:?}");
+            let (_, air) = sample.links.iter().find(|(link, _)| link.name() == "ue-ap").unwrap();
+            assert_eq!(air.messages > 11, method != "wpa2-psk", "{method} {roaming}: a whole one first");
+            let traffic = sample.traffic.unwrap();
+            assert!(traffic.sent() > 900 && traffic.lost() < 30, "{method} {roaming}: {}", traffic.lost());
+        }
+    }
+}
+
+/// A radio channel has a queue in front of it, as every link with a rate.
+#[test]
+fn more_than_the_channel_carries_is_lost_in_a_queue() {
+    const TRAFFIC: &str = "traffic = 'constant'\ntraffic_direction = 'up'\ntraffic_duration = '2 s'\n\
+                           traffic_packet = '1400 B'\ntraffic_rate = '100 Mbit/s'";
+    let memory = run("wlan-open", "null", TRAFFIC);
+    let sample = measure(memory.records, memory.costs).kept.remove(0);
+    let traffic = sample.traffic.unwrap();
+    assert!(traffic.lost() > 1000, "{} of {}", traffic.lost(), traffic.sent());
+}
+
 /// A frame to everybody is on the air once: the probe request.
 #[test]
 fn a_probe_goes_to_everybody() {

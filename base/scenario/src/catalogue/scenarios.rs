@@ -29,6 +29,7 @@ pub const BUILTIN: &[Builtin] = &[
     Builtin { name: "hip-mobility", text: include_str!("../../../../scenarios/hip-mobility.toml") },
     Builtin { name: "wlan", text: include_str!("../../../../scenarios/wlan.toml") },
     Builtin { name: "wlan-rekey", text: include_str!("../../../../scenarios/wlan-rekey.toml") },
+    Builtin { name: "wlan-roam", text: include_str!("../../../../scenarios/wlan-roam.toml") },
     Builtin { name: "failures", text: include_str!("../../../../scenarios/failures.toml") },
     Builtin {
         name: "strongswan-gateway",

@@ -186,6 +186,11 @@ impl Station {
         !matches!(self.state, State::Idle)
     }
 
+    /// It authenticates anew next time, whatever PMKs it has kept.
+    pub fn forget_pmksas(&mut self) {
+        self.pmksas = PmksaCache::new(self.config.pmksas_max);
+    }
+
     /// A packet in a frame to the access point, which passes it on; none if it is no member, or the packet is none.
     pub fn send(&mut self, packet: &[u8], cx: &mut Ctx<'_>) -> Option<keytoll_engine::Datagram> {
         self.follow_epochs(cx);

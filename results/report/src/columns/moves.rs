@@ -50,8 +50,8 @@ pub(crate) const MOVES: Table = Table {
     title: "Moves",
     columns: &COLUMNS,
     lines: |row| row.moves.as_ref().map_or(0, |moves| moves.cpu.names().count().max(1)),
-    note: "Moves: the device goes to another address and announces it. verified: until the gateway believes it; reached: until \
-           the first packet of an SA arrives there; medians from the announcement on, with their distribution-free 95 % \
+    note: "Moves: the device goes to another address and announces it, or to another access point. verified: until the gateway believes \
+           it, or it has joined there; reached: until the first packet of an SA arrives there; medians from the announcement on, with their distribution-free 95 % \
            intervals. missed: packets of SAs that came to the old address meanwhile. said, said bytes: protocol messages until \
            the address was verified, and bytes of their IP packets, means. move µs: CPU time of this machine for that, median.",
 };

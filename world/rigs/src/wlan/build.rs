@@ -4,14 +4,16 @@ use std::num::NonZeroU16;
 
 use keytoll_crypto_api::Seed;
 use keytoll_hosts::{Carrier, Supplicant};
-use keytoll_scenario::families::wlan::{Admission, EapServer, KeyHash, Pairwise, Protection, Wep};
+use keytoll_scenario::families::wlan::{Admission, EapServer, KeyHash, Pairwise, Protection, Roaming, Wep};
 use keytoll_scenario::plan::RowPlan;
 use keytoll_wlan::bss::{Protected, Rsn, Security, Ssid};
 use keytoll_wlan::cipher::WepKey;
+use keytoll_wlan::frame::rsn::Mde;
 use keytoll_wlan::suite::{Akm, Cipher};
+use keytoll_wlan::transition::Domain;
 use keytoll_wlan::{MacAddr, access_point, rrkm, shared_key, station};
 
-use super::hosts::{AccessPoint, AccessPointConfig, Judge, Station, StationConfig};
+use super::hosts::{AccessPoint, AccessPointConfig, Journey, Judge, Station, StationConfig};
 use super::keys::Keys;
 use super::sites::{self, Sites};
 use crate::eap::{self, Ends};
@@ -40,12 +42,14 @@ pub(super) fn station(
         clock_drift_ppm: rrkm.drift_ppm,
     };
     wlan.rrkm = keys.wep.as_ref().filter(|_| is_rrkm(row)).map(of_rrkm);
+    wlan.pmksas_max = pmksas_max(row);
     let supplicant = |ends: &Ends| Supplicant::new(ends.device.clone(), EAPOL, seed.stream("ue/eap"));
     let config = StationConfig {
         wlan,
         addresses: [sites.ue, sites.ap],
         supplicant: ends.map(supplicant),
         stays_idle: row.options.wlan.stays_idle,
+        journey: journey(row),
     };
     Station::new(config, seed, "ue")
 }
@@ -62,13 +66,47 @@ pub(super) fn access_point(
     wlan.shared_key = shared_key(row, keys);
     wlan.rrkm = is_rrkm(row).then(|| rounds(row, stations));
     wlan.quiet_period = row.options.wlan.quiet_period;
+    wlan.pmksas_max = pmksas_max(row);
+    wlan.domain = domain(row, sites::ACCESS_POINT);
+    let other = access_point::Config {
+        address: sites::OTHER_ACCESS_POINT,
+        domain: domain(row, sites::OTHER_ACCESS_POINT),
+        ..wlan.clone()
+    };
     let config = AccessPointConfig {
-        wlan,
+        wlan: std::iter::once(wlan).chain(roams(row).then_some(other)).collect(),
         address: sites.ap,
         judge: ends.map(|ends| judge((row, sites), ends, seed)),
         group_rekey: row.options.wlan.group_rekey,
     };
     AccessPoint::new(config, seed, "ap")
+}
+
+/// Whether the station goes to another access point, so that there are two.
+pub(super) const fn roams(row: &RowPlan) -> bool {
+    row.options.wlan.roam_after.is_some()
+}
+
+/// When the station goes to the other access point. To have a PMKSA with one it has been there before.
+fn journey(row: &RowPlan) -> Option<Journey> {
+    let unmeasured = u32::from(row.options.wlan.roaming == Roaming::PmksaCaching);
+    let access_points = [sites::ACCESS_POINT, sites::OTHER_ACCESS_POINT];
+    Some(Journey::new(row.options.wlan.roam_after?, access_points, unmeasured))
+}
+
+/// The mobility domain of an access point, which holds the keys of stations that enter it there.
+fn domain(row: &RowPlan, own: MacAddr) -> Option<Domain> {
+    let mde = Mde { mdid: *b"kt", over_ds: false, resource_request: false };
+    is_fast(row).then(|| Domain { mde, r0kh_id: own.to_vec() })
+}
+
+fn is_fast(row: &RowPlan) -> bool {
+    roams(row) && row.options.wlan.roaming == Roaming::FastTransition
+}
+
+/// Either side keeps the PMKs of both access points, or none.
+fn pmksas_max(row: &RowPlan) -> usize {
+    if roams(row) && row.options.wlan.roaming == Roaming::PmksaCaching { 2 } else { 0 }
 }
 
 /// Who decides about stations with EAP.
@@ -126,13 +164,14 @@ fn security(row: &RowPlan) -> Security {
         Security::Rsn(Rsn { akm, pairwise, group: pairwise, management })
     };
     let wpa2 = protected(row.options.wlan.management);
+    let or_fast = |akm, fast| if is_fast(row) { fast } else { akm };
     match admission {
         Admission::Open => Security::Open,
         Admission::DynamicWep => Security::Dot1xWep(wep(row.options.wlan.wep)),
-        Admission::Wpa2Psk => rsn(Akm::Psk, wpa2),
-        Admission::Wpa2Eap => rsn(Akm::Dot1x, wpa2),
-        Admission::Wpa3Sae => rsn(Akm::Sae, Protected::Always),
-        Admission::Wpa3Eap => rsn(Akm::Dot1xSha256, Protected::Always),
+        Admission::Wpa2Psk => rsn(or_fast(Akm::Psk, Akm::FtPsk), wpa2),
+        Admission::Wpa2Eap => rsn(or_fast(Akm::Dot1x, Akm::FtDot1x), wpa2),
+        Admission::Wpa3Sae => rsn(or_fast(Akm::Sae, Akm::FtSae), Protected::Always),
+        Admission::Wpa3Eap => rsn(or_fast(Akm::Dot1xSha256, Akm::FtDot1x), Protected::Always),
         Admission::SharedKey => Security::SharedKey(wep(row.options.wlan.wep)),
         Admission::Rrkm => Security::Rrkm(wep(row.options.wlan.wep)),
     }

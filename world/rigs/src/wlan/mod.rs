@@ -92,6 +92,7 @@ fn nodes(row: &RowPlan, sites: &Sites) -> Vec<NodeSpec> {
         streams: None,
     };
     let mut access_point = spec(Node::Ap, sites::ACCESS_POINT);
+    access_point.datagrams.extend(build::roams(row).then_some(Addr::Mac(sites::OTHER_ACCESS_POINT)));
     let mut behind = Vec::new();
     if has_back_end(row) {
         access_point.datagrams.extend(back_end::client_sockets(row, &sites.back_end));

@@ -13,6 +13,9 @@ const STATION: MacAddr = [0x02, 0, 0, 0, 0, 0x02];
 /// The access point.
 pub(super) const ACCESS_POINT: MacAddr = [0x02, 0, 0, 0, 0, 0x01];
 
+/// The other access point of a network that has two.
+pub(super) const OTHER_ACCESS_POINT: MacAddr = [0x02, 0, 0, 0, 0, 0x03];
+
 /// The addresses of a row's nodes.
 #[derive(Debug, Clone)]
 pub(super) struct Sites {

@@ -1,6 +1,9 @@
 //! What does not go together in a wireless LAN, refused with a sentence each.
 
-use super::EapServer;
+use std::time::Duration;
+
+use super::options::{ROAM_AFTER, ROAMING};
+use super::{Admission, EapServer, Roaming};
 use crate::catalogue::{Fault, Method, networks};
 use crate::diagnostic::ScenarioError;
 use crate::options::settings::{Settings, value_of};
@@ -19,6 +22,7 @@ pub(super) fn check(
 ) -> Result<(), ScenarioError> {
     check_network(method, network)?;
     check_traffic(settings, blame)?;
+    check_roaming(settings, method, blame)?;
     match settings.options.wlan.eap_server {
         EapServer::Radius => Ok(()),
         EapServer::AccessPoint => check_inside(settings, method, blame),
@@ -48,6 +52,26 @@ fn check_traffic(settings: &Settings, blame: &Item) -> Result<(), ScenarioError>
     let message = format!("a wireless LAN carries packets of at most {PACKET_BYTES_MAX} B");
     let item = value_of(blame, "traffic_packet");
     Err(item.spot.error(message, "this length").hint("`traffic_packet = \"path\"` for the longest ones"))
+}
+
+/// A station goes while it is a member, and caching saves an authentication that there is.
+fn check_roaming(settings: &Settings, method: &Method, blame: &Item) -> Result<(), ScenarioError> {
+    let (wlan, traffic) = (&settings.options.wlan, &settings.options.traffic);
+    let Some(roam_after) = wlan.roam_after else { return Ok(()) };
+    let lasts = traffic.kind.map_or(Duration::ZERO, |_| traffic.duration) + wlan.stays_idle;
+    if roam_after >= lasts {
+        let error =
+            value_of(blame, ROAM_AFTER).spot.error("a station that has left goes nowhere", "as late as this");
+        let hint = "`roam_after` less than `traffic_duration` and `stays_idle` together";
+        return Err(error.hint(hint));
+    }
+    let has_nothing = method.own::<Admission>() == Some(&Admission::Wpa2Psk);
+    if wlan.roaming == Roaming::PmksaCaching && has_nothing {
+        let message = format!("`{}` has no authentication that caching could save", method.name);
+        let error = value_of(blame, ROAMING).spot.error(message, "this way of roaming");
+        return Err(error.hint("`roaming = \"reassociation\"` or `\"fast-transition\"`"));
+    }
+    Ok(())
 }
 
 /// With the EAP server inside the access point there is no AAA server, and nobody asks an HSS.

@@ -15,7 +15,7 @@ use crate::catalogue::facet::{
 };
 use crate::catalogue::{EAP_METHODS, EapMethod, Method};
 use crate::plan::RowPlan;
-pub use options::{EapServer, KeyHash, Options, Pairwise, Protection, Rrkm, Wep};
+pub use options::{EapServer, KeyHash, Options, Pairwise, Protection, Roaming, Rrkm, Wep};
 
 /// IEEE 802.11 and IEEE 802.1X.
 pub static FAMILY: Family = Family {

@@ -28,6 +28,10 @@ pub struct Options {
     pub group_rekey: Option<Duration>,
     /// How long a station without traffic stays.
     pub stays_idle: Duration,
+    /// How long after it has joined a station goes to the other access point of its network; `None`: there is one.
+    pub roam_after: Option<Duration>,
+    /// What it saves there.
+    pub roaming: Roaming,
 }
 
 impl Default for Options {
@@ -41,6 +45,8 @@ impl Default for Options {
             quiet_period: Duration::ZERO,
             group_rekey: None,
             stays_idle: Duration::from_secs(5),
+            roam_after: None,
+            roaming: Roaming::Reassociation,
         }
     }
 }
@@ -178,6 +184,31 @@ impl EapServer {
     }
 }
 
+/// What a station saves that goes to another access point.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Roaming {
+    /// Nothing: it proves itself as at the first.
+    Reassociation,
+    /// EAP or SAE, for it has been there before, and both sides have kept the PMK (802.11-2020 §12.6.10.3).
+    PmksaCaching,
+    /// EAP, SAE and the 4-way handshake: keys follow from those of the first (802.11-2020 §13).
+    FastTransition,
+}
+
+impl Roaming {
+    /// Every way.
+    pub const ALL: [Self; 3] = [Self::Reassociation, Self::PmksaCaching, Self::FastTransition];
+
+    /// The name used in scenarios and files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Reassociation => "reassociation",
+            Self::PmksaCaching => "pmksa-caching",
+            Self::FastTransition => "fast-transition",
+        }
+    }
+}
+
 /// Every key, in the order in which it is printed.
 pub(super) static SETTINGS: &[Setting] = &[
     Setting::new(
@@ -268,7 +299,29 @@ pub(super) static SETTINGS: &[Setting] = &[
         field!(options.wlan.stays_idle, idle, |time| quoted(&quantity::duration(*time))),
     )
     .of(&WLAN),
+    Setting::new(
+        ROAM_AFTER,
+        &["never", "100 ms to 31536000 s"],
+        "when the station goes to the network's other access point, counted from its joining",
+        field!(options.wlan.roam_after, rekey, print_rekey),
+    )
+    .of(&RSN),
+    Setting::new(
+        ROAMING,
+        &["reassociation", "pmksa-caching", "fast-transition"],
+        "what a station that goes to another access point saves there",
+        field!(
+            options.wlan.roaming,
+            |item| item.pick("way of roaming", &Roaming::ALL, Roaming::name),
+            |way| quoted(way.name())
+        ),
+    )
+    .of(&RSN),
 ];
+
+/// The keys of roaming.
+pub(super) const ROAM_AFTER: &str = "roam_after";
+pub(super) const ROAMING: &str = "roaming";
 
 const SECOND_NS: u64 = 1_000_000_000;
 

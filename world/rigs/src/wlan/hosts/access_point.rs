@@ -14,14 +14,15 @@ use keytoll_wlan::access_point::{self, Command, Ended, Event as WlanEvent};
 
 use super::cell::Cell;
 use super::judge::{Judge, Port};
+use super::network::Network;
 use super::reason::of_access_point;
 use super::{Alarm, NAMING, address, closed, established, to_port, whole};
 
 /// The configuration of an access point.
 #[derive(Debug)]
 pub(crate) struct AccessPointConfig {
-    /// Its engine.
-    pub wlan: access_point::Config,
+    /// Its engine, and that of the network's other access point if there is one: one controller has both.
+    pub wlan: Vec<access_point::Config>,
     /// Its IP address.
     pub address: IpAddr,
     /// Who decides about stations with EAP, in networks that want it.
@@ -44,7 +45,11 @@ impl AccessPoint {
     /// An access point whose random streams are named `{name}/…`.
     pub(crate) fn new(config: AccessPointConfig, seed: &Seed, name: &str) -> Self {
         let AccessPointConfig { wlan, address, judge, group_rekey } = config;
-        let cell = Cell::new(access_point::AccessPoint::new(wlan, seed, name));
+        let names = [name.to_owned(), format!("{name}/2")];
+        let access_points = wlan.into_iter().zip(&names);
+        let engines = access_points
+            .map(|(wlan, name)| (wlan.address, access_point::AccessPoint::new(wlan, seed, name)));
+        let cell = Cell::new(Network::new(engines.collect()));
         let responder = Responder::new(vec![address]);
         Self {
             user: UserPlane::over(cell, responder, seed.stream(&format!("{name}/user"))),
@@ -54,31 +59,31 @@ impl AccessPoint {
         }
     }
 
-    const fn engine(&mut self) -> &mut access_point::AccessPoint {
-        &mut self.user.sas.engine
+    const fn network(&mut self) -> &mut Network {
+        &mut self.user.sas.network
     }
 
-    fn tell(&mut self, command: Command, cx: &mut Ctx<'_>) {
-        self.engine().handle(Input::Command(command), cx);
+    fn disconnect(&mut self, station: MacAddr, cx: &mut Ctx<'_>) {
+        self.network().tell(station, Command::Disconnect(station), cx);
     }
 
     fn on_order(&mut self, order: Order, cx: &mut Ctx<'_>) {
         if let Some(Order::Close(session)) = self.user.traffic(order, &mut self.out, cx) {
-            self.tell(Command::Disconnect(address(session)), cx);
+            self.disconnect(address(session), cx);
         }
     }
 
     fn arrived(&mut self, from: Addr, to: Addr, bytes: &[u8], cx: &mut Ctx<'_>) {
         let is_taken = self.judge.as_mut().is_some_and(|judge| judge.arrived(from, to, bytes, cx));
         if !is_taken {
-            self.engine().handle(Input::Datagram { from, to, bytes }, cx);
+            self.network().hear(from, to, bytes, cx);
         }
     }
 
     /// Processes the outputs of the engine and of the judge until neither has any more.
     fn drain(&mut self, cx: &mut Ctx<'_>) {
         loop {
-            while let Some(output) = self.engine().poll() {
+            while let Some(output) = self.network().poll(cx) {
                 match output.event() {
                     Ok(event) => self.on_event(event, cx),
                     Err(output) => self.out.push_back(output),
@@ -93,7 +98,9 @@ impl AccessPoint {
     fn act(&mut self, wanted: Wanted<Port>, cx: &mut Ctx<'_>) {
         match wanted {
             Wanted::Pass(output) => self.out.push_back(output),
-            Wanted::Tell(Port(station), eap) => self.tell(Command::Eap(station, to_port(eap)), cx),
+            Wanted::Tell(Port(station), eap) => {
+                self.network().tell(station, Command::Eap(station, to_port(eap)), cx);
+            }
         }
     }
 
@@ -124,8 +131,10 @@ impl AccessPoint {
     fn on_joined(&mut self, station: MacAddr, cx: &mut Ctx<'_>) {
         self.judge.iter_mut().for_each(|judge| judge.established(Port(station), cx));
         self.group_rekey.iter_mut().filter(|alarm| alarm.at.is_none()).for_each(|alarm| alarm.set(cx.now));
-        self.user.sas.joined(station, cx.now);
-        self.out.push_back(Output::Event(established(station)));
+        let has_moved = self.user.sas.joined(station, cx.now);
+        if !has_moved {
+            self.out.push_back(Output::Event(established(station)));
+        }
     }
 
     /// A timeout of the station is not recorded here: the station records it itself.
@@ -156,11 +165,11 @@ impl AccessPoint {
     }
 
     fn tick(&mut self, cx: &mut Ctx<'_>) {
-        self.engine().handle(Input::Tick, cx);
+        self.network().tick(cx);
         self.user.tick(cx.now);
         self.judge.iter_mut().for_each(|judge| judge.tick(cx));
         while let Some(station) = self.user.sas.silent(cx.now) {
-            self.tell(Command::Disconnect(station), cx);
+            self.disconnect(station, cx);
         }
         if self.group_rekey.as_mut().is_some_and(|alarm| alarm.is_due(cx.now)) {
             self.change_group_keys(cx);
@@ -168,11 +177,11 @@ impl AccessPoint {
     }
 
     fn change_group_keys(&mut self, cx: &mut Ctx<'_>) {
-        if self.engine().member_count() == 0 {
+        if self.network().member_count() == 0 {
             return;
         }
         cx.trace.record(Fact::Rekeyed { what: "group".into() });
-        self.tell(Command::ChangeGroupKeys, cx);
+        self.network().change_group_keys(cx);
         self.group_rekey.iter_mut().for_each(|alarm| alarm.set(cx.now));
     }
 
@@ -191,10 +200,10 @@ impl Host for AccessPoint {
     }
 
     fn holds(&self) -> Vec<(&'static str, usize)> {
-        let engine = &self.user.sas.engine;
+        let network = &self.user.sas.network;
         vec![
-            ("members", engine.member_count()),
-            ("stations without keys", engine.stranger_count()),
+            ("members", network.member_count()),
+            ("stations without keys", network.stranger_count()),
             ("stations proving themselves", self.conversation_count()),
             ("RADIUS requests", self.judge.as_ref().map_or(0, Judge::outstanding)),
         ]
@@ -215,7 +224,7 @@ impl Engine for AccessPoint {
             Input::Datagram { from, to, bytes } => self.arrived(from, to, bytes, cx),
             Input::Inner(packet) => self.user.forward(packet, &mut self.out, cx),
             Input::Tick => self.tick(cx),
-            Input::Recover => self.engine().handle(Input::Recover, cx),
+            Input::Recover => self.network().recover(cx),
             // An access point has no streams.
             Input::Secured { .. } | Input::Lost { .. } => {}
         }

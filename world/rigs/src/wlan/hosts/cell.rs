@@ -1,4 +1,4 @@
-//! The associations of an access point as a path for users' packets: which station has which address, and was heard when.
+//! The associations of a network's access points as a path for users' packets: which station has which address, and was heard when.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
@@ -6,11 +6,12 @@ use std::time::Duration;
 
 use keytoll_crypto_api::Rng;
 use keytoll_engine::trace::Protocol;
-use keytoll_engine::{Ctx, Datagram, Deadline, Engine, Time};
+use keytoll_engine::{Ctx, Datagram, Deadline, Time};
 use keytoll_hosts::user_plane::Path;
 use keytoll_net::ip::Header;
 use keytoll_wlan::MacAddr;
-use keytoll_wlan::access_point::AccessPoint;
+
+use super::network::Network;
 
 /// So many addresses a station may send from: IPv4, and several of IPv6 (RFC 7934 §6).
 const ADDRESSES_MAX: usize = 8;
@@ -19,10 +20,10 @@ const ADDRESSES_MAX: usize = 8;
 /// lost, and nobody is a member for ever.
 const SILENCE_MAX: Duration = Duration::from_secs(300);
 
-/// An access point and the addresses of its members.
+/// The access points of a network and the addresses of their members.
 #[derive(Debug)]
 pub(super) struct Cell {
-    pub(super) engine: AccessPoint,
+    pub(super) network: Network,
     /// Who has sent from an address first, as long as it is a member.
     owners: BTreeMap<IpAddr, MacAddr>,
     members: BTreeMap<MacAddr, Member>,
@@ -41,8 +42,8 @@ struct Member {
 
 impl Cell {
     /// Nobody has an address yet.
-    pub(super) const fn new(engine: AccessPoint) -> Self {
-        Self { engine, owners: BTreeMap::new(), members: BTreeMap::new(), watch: BTreeSet::new() }
+    pub(super) const fn new(network: Network) -> Self {
+        Self { network, owners: BTreeMap::new(), members: BTreeMap::new(), watch: BTreeSet::new() }
     }
 
     /// Whether a member may send from an address: nobody else does, and it has not too many.
@@ -59,12 +60,16 @@ impl Cell {
         has_room
     }
 
-    /// A station is a member.
-    pub(super) fn joined(&mut self, station: MacAddr, now: Time) {
-        self.forget(station);
+    /// A station is a member; whether it was one before, at another access point.
+    pub(super) fn joined(&mut self, station: MacAddr, now: Time) -> bool {
+        if self.members.contains_key(&station) {
+            self.heard(station, now);
+            return true;
+        }
         let watched_at = now + SILENCE_MAX;
         self.members.insert(station, Member { addresses: Vec::new(), heard: now, watched_at });
         self.watch.insert((watched_at, station));
+        false
     }
 
     /// A member has sent something.
@@ -104,7 +109,7 @@ impl Cell {
 
 impl Path for Cell {
     fn reaches(&self, destination: IpAddr) -> bool {
-        self.owners.get(&destination).is_some_and(|&owner| self.engine.is_member(owner))
+        self.owners.get(&destination).is_some_and(|&owner| self.network.is_member(owner))
     }
 
     fn room_bytes(&self, destination: IpAddr, mtu_bytes: usize) -> Option<usize> {
@@ -114,8 +119,8 @@ impl Path for Cell {
     fn forward(&mut self, packet: &[u8], _: &mut Rng, cx: &mut Ctx<'_>) -> Option<Datagram> {
         let destination = Header::read(packet).ok()?.destination();
         let frame = match self.owners.get(&destination) {
-            Some(&owner) => self.engine.send(owner, packet, cx),
-            None if is_to_group(destination) => self.engine.send_to_all(packet, cx),
+            Some(&owner) => self.network.send(owner, packet, cx),
+            None if is_to_group(destination) => self.network.send_to_all(packet, cx),
             None => None,
         };
         if frame.is_none() {
@@ -128,7 +133,7 @@ impl Path for Cell {
     fn expire(&mut self, _: Time) {}
 
     fn deadline(&self) -> Option<Deadline> {
-        self.engine.deadline()
+        self.network.deadline()
     }
 }
 
@@ -142,7 +147,7 @@ const fn is_to_group(destination: IpAddr) -> bool {
 #[cfg(test)]
 mod tests {
     use keytoll_crypto_api::Seed;
-    use keytoll_wlan::access_point;
+    use keytoll_wlan::access_point::{self, AccessPoint};
     use keytoll_wlan::bss::{Security, Ssid};
 
     use super::*;
@@ -162,8 +167,9 @@ mod tests {
     fn cell() -> Cell {
         let ssid = Ssid::new(&b"cell"[..]).expect("a short name");
         let config = access_point::Config::new([2, 0, 0, 0, 0, 1], ssid, Security::Open, None);
-        let mut cell = Cell::new(AccessPoint::new(config, &Seed::from(1), "ap"));
-        [FIRST, SECOND].into_iter().for_each(|station| cell.joined(station, Time::ZERO));
+        let access_point = AccessPoint::new(config, &Seed::from(1), "ap");
+        let mut cell = Cell::new(Network::new(vec![([2, 0, 0, 0, 0, 1], access_point)]));
+        assert!(![FIRST, SECOND].into_iter().any(|station| cell.joined(station, Time::ZERO)));
         cell
     }
 
@@ -194,8 +200,10 @@ mod tests {
         assert_eq!((cell.silent(at(300)), cell.silent(at(300))), (Some(FIRST), None));
         cell.forget(FIRST);
         assert_eq!((cell.watches_at(), cell.silent(at(499))), (Some(at(500)), None));
-        (0..100).for_each(|second| cell.joined(FIRST, at(second)));
-        cell.forget(FIRST);
+        for second in 0..100 {
+            assert!(!cell.joined(FIRST, at(second)) && cell.joined(FIRST, at(second)));
+            cell.forget(FIRST);
+        }
         assert_eq!(cell.watch.len(), 1, "who comes and goes leaves nothing");
         cell.forget(SECOND);
         assert_eq!((cell.silent(at(500)), cell.watches_at()), (None, None));

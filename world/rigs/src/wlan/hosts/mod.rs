@@ -10,7 +10,9 @@
 mod access_point;
 mod association;
 mod cell;
+mod journey;
 mod judge;
+mod network;
 mod reason;
 mod station;
 
@@ -26,6 +28,7 @@ use keytoll_net::wire::DecodeError;
 use keytoll_wlan::{MacAddr, dot1x};
 
 pub(super) use access_point::{AccessPoint, AccessPointConfig};
+pub(super) use journey::Journey;
 pub(super) use judge::Judge;
 pub(super) use station::{Station, StationConfig};
 

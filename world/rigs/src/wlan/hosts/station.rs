@@ -16,7 +16,7 @@ use keytoll_wlan::station::{self, Command, Event as WlanEvent};
 
 use super::association::Association;
 use super::reason::of_station;
-use super::{Alarm, NAMING, closed, established, to_port, whole};
+use super::{Alarm, Journey, NAMING, closed, established, to_port, whole};
 
 /// The configuration of a station.
 #[derive(Debug)]
@@ -29,6 +29,8 @@ pub(crate) struct StationConfig {
     pub supplicant: Option<Supplicant>,
     /// How long it stays without traffic.
     pub stays_idle: Duration,
+    /// When it goes to another access point, if it does.
+    pub journey: Option<Journey>,
 }
 
 /// The station.
@@ -36,8 +38,11 @@ pub(crate) struct StationConfig {
 pub(crate) struct Station {
     user: UserPlane<Requester, Association>,
     supplicant: Option<Supplicant>,
-    /// The access point whose network it is a member of.
+    /// The access point at which it has become a member of its network, by whose address the session is named.
     joined: Option<MacAddr>,
+    /// The access point that it is at.
+    at: Option<MacAddr>,
+    journey: Option<Journey>,
     /// When it leaves.
     idle: Alarm,
     out: Out,
@@ -46,12 +51,14 @@ pub(crate) struct Station {
 impl Station {
     /// A station whose random streams are named `{name}/…`.
     pub(crate) fn new(config: StationConfig, seed: &Seed, name: &str) -> Self {
-        let StationConfig { wlan, addresses: [own, peer], supplicant, stays_idle } = config;
+        let StationConfig { wlan, addresses: [own, peer], supplicant, stays_idle, journey } = config;
         let path = Association(station::Station::new(wlan, seed, name));
         Self {
             user: UserPlane::over(path, Requester::new(own, peer), seed.stream(&format!("{name}/user"))),
             supplicant,
             joined: None,
+            at: None,
+            journey,
             idle: Alarm::new(stays_idle),
             out: Out::new(),
         }
@@ -85,6 +92,8 @@ impl Station {
     fn join(&mut self, cx: &mut Ctx<'_>) {
         if !self.engine().is_busy() {
             cx.trace.record(Fact::Triggered);
+            // Every authentication is a whole one; what is kept serves the journey after it.
+            self.engine().forget_pmksas();
             self.tell(Command::Join, cx);
         }
     }
@@ -139,8 +148,15 @@ impl Station {
     }
 
     fn on_joined(&mut self, bssid: MacAddr, cx: &mut Ctx<'_>) {
-        self.joined = Some(bssid);
+        self.at = Some(bssid);
         self.idle.set(cx.now);
+        if self.joined.is_some() {
+            let fact = self.journey.as_mut().and_then(|journey| journey.arrive(cx.now));
+            fact.into_iter().for_each(|fact| cx.trace.record(fact));
+            return;
+        }
+        self.joined = Some(bssid);
+        self.journey.iter_mut().for_each(|journey| journey.begin(cx.now));
         cx.trace.record(Fact::Usable);
         self.out.extend([established(bssid), Event::Usable].map(Output::Event));
         self.user.release(&mut self.out, cx);
@@ -164,6 +180,8 @@ impl Station {
 
     fn on_left(&mut self, why: &station::Failure, cx: &mut Ctx<'_>) {
         self.idle.unset();
+        self.at = None;
+        self.journey.iter_mut().for_each(Journey::call_off);
         if let Some(bssid) = self.joined.take() {
             let event = closed(bssid, of_station(why), cx);
             self.out.push_back(Output::Event(event));
@@ -175,6 +193,18 @@ impl Station {
         self.user.tick(cx.now);
         if self.idle.is_due(cx.now) {
             self.tell(Command::Leave, cx);
+        }
+        self.depart(cx);
+    }
+}
+
+impl Station {
+    /// Goes to the other access point, if it is time to.
+    fn depart(&mut self, cx: &mut Ctx<'_>) {
+        let Some((journey, at)) = self.journey.as_mut().zip(self.at) else { return };
+        if let Some((to, fact)) = journey.depart(at, cx.now) {
+            fact.into_iter().for_each(|fact| cx.trace.record(fact));
+            self.tell(Command::Roam(to), cx);
         }
     }
 }
@@ -231,6 +261,7 @@ impl Engine for Station {
 
     fn deadline(&self) -> Option<Deadline> {
         let idle = self.idle.at.map(|at| Deadline { at, why: "idle station leaves" });
-        Deadline::earlier(self.user.deadline(), idle)
+        let journey = self.journey.as_ref().and_then(Journey::deadline);
+        Deadline::earlier(Deadline::earlier(self.user.deadline(), idle), journey)
     }
 }
