@@ -85,10 +85,12 @@ impl Rule {
 
 impl Relative {
     fn grade(&self, value: f64, reference: f64) -> f64 {
-        // A value of 0 is as good, or as bad, as can be.
+        // A value of 0 is as good, or as bad, as can be; its sign, which sums of nothing may have, is none.
+        let value = value.abs();
         let better = if self.more_is_better { value / reference } else { reference / value };
         let grade = self.rounding.round(better.log2() / self.gamma);
-        grade.clamp(-f64::from(self.worse_max), f64::from(self.better_max))
+        // Zero without a sign.
+        grade.clamp(-f64::from(self.worse_max), f64::from(self.better_max)) + 0.0
     }
 }
 
@@ -135,7 +137,8 @@ mod tests {
             assert_eq!(rule.grade(value, reference), grade, "{value} of {reference}");
         }
         assert_eq!([1.0, 2.0, 4.0, 8.0].map(|value| rule.grade(value, 1.0)), [0.0, -1.0, -2.0, -2.0]);
-        assert_eq!(rule.grade(0.0, 5.0), 3.0);
+        assert_eq!([0.0, -0.0].map(|value| rule.grade(value, 5.0)), [3.0, 3.0]);
+        assert!(rule.grade(5.5, 5.0).is_sign_positive());
         let more = Rule::Relative(Relative { more_is_better: true, ..PAPER });
         assert_eq!([0.0, 0.5, 4.0].map(|value| more.grade(value, 1.0)), [-2.0, -1.0, 2.0]);
     }

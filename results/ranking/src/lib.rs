@@ -9,10 +9,19 @@
 
 pub mod acceptability;
 pub mod experts;
+pub mod file;
 pub mod graded;
 pub mod grading;
 pub mod hierarchy;
+pub mod measured;
 pub mod methods;
+pub mod outcome;
 pub mod random;
+pub mod ranked;
 pub mod sensitivity;
 pub mod tornado;
+pub mod weighed;
+
+pub use file::Criteria;
+pub use outcome::Ranking;
+pub use ranked::{Options, rank};

@@ -1,4 +1,5 @@
 //! Tests of the crate from outside, as one program.
 
+mod criteria;
 mod invariances;
 mod others;
