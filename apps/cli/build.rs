@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Sources of the program besides its crates.
-const FILES: [&str; 3] = ["Cargo.toml", "Cargo.lock", "scenarios"];
+const FILES: [&str; 4] = ["Cargo.toml", "Cargo.lock", "scenarios", "criteria"];
 
 /// The folders of its crates.
 const CRATES: [&str; 5] = ["apps", "base", "protocols", "results", "world"];

@@ -206,6 +206,7 @@ const ALLOWED: &[Allowed] = &[
             "decode",
             "family",
             "analysis",
+            "ranking",
             "report",
         ],
         "the program calls the steps of the straight line, one verb each, and says what hosts on real sockets tell",

@@ -13,6 +13,8 @@ use clap::builder::PossibleValuesParser;
 use clap::builder::styling::Styles;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use keytoll_analysis::study::{STUDIES, Study};
+use keytoll_ranking::file::BUILTIN;
+use keytoll_ranking::methods::METHODS;
 use keytoll_scenario::catalogue::Method;
 use keytoll_scenario::node::load::Condition;
 use keytoll_scenario::plan::SAMPLES_MAX;
@@ -22,14 +24,14 @@ use miette::Report;
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::filter::LevelFilter;
 
-use crate::list::{OPTIONS_LIST, SCHEMAS_LIST, STUDIES_LIST};
+use crate::list::{CRITERIA_LIST, OPTIONS_LIST, SCHEMAS_LIST, STUDIES_LIST};
 use crate::schema::SCHEMAS;
 use crate::screen::{self, Usage};
 use crate::version;
 use help::{
     AAA_HELP, CHECK_HELP, COMPARE_HELP, COMPLETIONS_HELP, CONNECT_HELP, CRYPTO_HELP, DECODE_HELP,
     GATEWAY_HELP, HSS_HELP, KEYTOLL_HELP, LIST_HELP, LOAD_HELP, MAN_HELP, MEASURE_HELP, PROFILE_HELP,
-    REPORT_HELP, RUN_HELP, SCHEMA_HELP, STUDY_HELP,
+    RANK_HELP, REPORT_HELP, RUN_HELP, SCHEMA_HELP, STUDY_HELP,
 };
 use number::whole;
 
@@ -95,6 +97,9 @@ pub(crate) enum Verb {
     /// Compare two runs, or the rows of one, and say which differences may be chance.
     #[command(after_help = COMPARE_HELP)]
     Compare(CompareArgs),
+    /// Rank the methods of a run by several criteria, and show how sensitive the order is.
+    #[command(after_help = RANK_HELP)]
+    Rank(RankArgs),
     /// Show the messages in a capture.
     #[command(after_help = DECODE_HELP)]
     Decode(DecodeArgs),
@@ -558,7 +563,7 @@ fn duration(text: &str) -> Result<Duration, String> {
 #[derive(Debug, Args)]
 pub(crate) struct ListArgs {
     /// The list [default: all lists].
-    #[arg(value_parser = ["methods", "networks", "topologies", "groups", "suites", "signatures", "cpus", "faults", "scenarios", "papers", OPTIONS_LIST, STUDIES_LIST, SCHEMAS_LIST])]
+    #[arg(value_parser = ["methods", "networks", "topologies", "groups", "suites", "signatures", "cpus", "faults", "scenarios", "papers", OPTIONS_LIST, STUDIES_LIST, CRITERIA_LIST, SCHEMAS_LIST])]
     pub(crate) list: Option<String>,
     /// Print JSON instead of tables.
     #[arg(long)]
@@ -579,6 +584,33 @@ pub(crate) struct ReportArgs {
     /// Directory that `keytoll run` wrote.
     pub(crate) dir: PathBuf,
     /// Print summary.json instead of the table.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Arguments of `rank`.
+#[derive(Debug, Args)]
+pub(crate) struct RankArgs {
+    /// Directory that `keytoll run` or `keytoll study` wrote.
+    #[arg(value_name = "RUN")]
+    pub(crate) dir: PathBuf,
+    /// Name of built-in criteria, or path of a file.
+    #[arg(long, value_name = "NAME|FILE", default_value = BUILTIN[0].name)]
+    pub(crate) criteria: String,
+    /// Weights as in the file, of its experts, of those that are printed, or all equal; or `NAME=WEIGHT` of a criterion, whose
+    /// group shares the rest. Several with commas.
+    #[arg(long = "weights", value_name = "file|experts|printed|equal|NAME=WEIGHT")]
+    pub(crate) weights: Vec<String>,
+    /// Method of ranking: multiplicative AHP, weighted sum, weighted product, or TOPSIS.
+    #[arg(long, value_name = "METHOD", value_parser = PossibleValuesParser::new(METHODS.iter().map(|method| method.name)), default_value = METHODS[0].name)]
+    pub(crate) method: String,
+    /// Monte-Carlo draws.
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole::<u32>(1, 10_000_000), default_value = "100000")]
+    pub(crate) draws: u32,
+    /// Seed of the draws.
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole::<u64>(0, u64::MAX), default_value = "1")]
+    pub(crate) seed: u64,
+    /// Print JSON instead of tables and sentences.
     #[arg(long)]
     pub(crate) json: bool,
 }

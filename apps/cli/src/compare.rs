@@ -65,7 +65,7 @@ fn conditions(texts: &[String]) -> Result<Vec<Condition>, Report> {
 }
 
 /// The names of everything that was measured.
-fn measures<'a>(both: [&'a MeasuredRun; 2]) -> BTreeSet<&'a str> {
+fn measures(both: [&MeasuredRun; 2]) -> BTreeSet<&str> {
     both.into_iter().flat_map(MeasuredRun::measures).collect()
 }
 

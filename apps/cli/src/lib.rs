@@ -21,6 +21,7 @@ mod measure;
 mod printable;
 mod profile;
 mod progress;
+mod rank;
 mod ready;
 mod report;
 mod run;
@@ -59,6 +60,7 @@ pub fn main() -> ExitCode {
         Verb::Schema(args) => schema::schema(&args),
         Verb::Report(args) => report::report(&args),
         Verb::Compare(args) => compare::compare(&args),
+        Verb::Rank(args) => rank::rank(&args),
         Verb::Node => node(),
         Verb::Decode(args) => decode::decode(&args),
         Verb::Measure(args) => measure::measure(&args),

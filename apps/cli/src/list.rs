@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::process::ExitCode;
 
 use keytoll_analysis::study::{STUDIES, Study};
+use keytoll_ranking::Criteria;
+use keytoll_ranking::file::{BUILTIN, Builtin};
 use keytoll_scenario::catalogue::options::{self, OptionEntry};
 use keytoll_scenario::catalogue::{Entry, List};
 use miette::Report;
@@ -16,6 +18,7 @@ use crate::screen;
 
 /// The name of the list of studies, which is not part of the catalogue.
 pub(crate) const STUDIES_LIST: &str = "studies";
+pub(crate) const CRITERIA_LIST: &str = "criteria";
 pub(crate) const SCHEMAS_LIST: &str = "schemas";
 pub(crate) const OPTIONS_LIST: &str = "options";
 
@@ -36,14 +39,15 @@ pub(crate) fn list(args: &ListArgs) -> Result<ExitCode, Report> {
 /// The name of a list and its entries.
 type Named = (&'static str, Box<dyn Fn() -> Vec<Listed>>);
 
-/// The lists of the catalogue, the options, the studies, and the schemas.
+/// The lists of the catalogue, the options, the studies, the criteria, and the schemas.
 fn lists() -> impl Iterator<Item = Named> {
     let entries = |list: List| move || list.entries().into_iter().map(Listed::from).collect();
     let of_catalogue = move |list: List| -> Named { (list.name(), Box::new(entries(list))) };
     let options: Named = (OPTIONS_LIST, Box::new(|| options::all().into_iter().map(Listed::from).collect()));
     let studies: Named = (STUDIES_LIST, Box::new(|| STUDIES.iter().map(Listed::from).collect()));
+    let criteria: Named = (CRITERIA_LIST, Box::new(|| BUILTIN.iter().map(Listed::from).collect()));
     let schemas: Named = (SCHEMAS_LIST, Box::new(|| SCHEMAS.iter().map(Listed::from).collect()));
-    List::ALL.into_iter().map(of_catalogue).chain([options, studies, schemas])
+    List::ALL.into_iter().map(of_catalogue).chain([options, studies, criteria, schemas])
 }
 
 impl From<&Published> for Listed {
@@ -57,6 +61,14 @@ impl From<&Study> for Listed {
     fn from(study: &Study) -> Self {
         let (name, summary) = (study.name.to_owned(), study.title.to_owned());
         Self { name, summary, source: study.source.to_owned(), standing: "", option: None }
+    }
+}
+
+impl From<&Builtin> for Listed {
+    fn from(builtin: &Builtin) -> Self {
+        let criteria = Criteria::find(builtin.name).expect("a test reads all criteria that are compiled in");
+        let (name, summary) = (builtin.name.to_owned(), criteria.title);
+        Self { name, summary, source: criteria.source, standing: "", option: None }
     }
 }
 

@@ -12,6 +12,7 @@ use keytoll_analysis::primitives::Primitives;
 use keytoll_analysis::profile::{Packets, Profile};
 use keytoll_analysis::study::{Account, Sheet, Supplement};
 use keytoll_analysis::{Summary, trace};
+use keytoll_ranking::Ranking;
 use keytoll_report::csv::{FileColumn, message_columns, operation_columns, sample_columns};
 use miette::Report;
 use schemars::generate::SchemaSettings;
@@ -81,6 +82,7 @@ pub(crate) const SCHEMAS: &[Published] = &[
     },
     of::<Packets>("packets", "where the time of a packet goes", "keytoll profile esp --json"),
     of::<Profile>("profile", "where the time of a node goes", "keytoll profile METHOD --json"),
+    of::<Ranking>("ranking", "which method suits best by several criteria", "keytoll rank RUN --json"),
     Published {
         name: "samples",
         about: "an authentication",

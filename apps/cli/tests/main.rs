@@ -8,6 +8,7 @@ mod ikev1_captures;
 mod knock;
 mod live;
 mod provenance;
+mod rank;
 mod readme;
 mod ready;
 mod schema;

@@ -112,6 +112,7 @@ fn list_gives_json_for_every_list() {
         names,
         [
             "cpus",
+            "criteria",
             "faults",
             "groups",
             "methods",
@@ -207,7 +208,7 @@ fn files_that_cannot_be_used_have_one_exit_code_in_every_verb() {
     let other = File::new("other", "neither a scenario nor a capture\n");
     let out = std::env::temp_dir().join(format!("keytoll-unused-{}", std::process::id()));
     let out = out.to_str().unwrap();
-    let verbs: [&[&str]; 10] = [
+    let verbs: [&[&str]; 11] = [
         &["run"],
         &["check"],
         &["gateway"],
@@ -215,6 +216,7 @@ fn files_that_cannot_be_used_have_one_exit_code_in_every_verb() {
         &["hss"],
         &["connect"],
         &["report"],
+        &["rank"],
         &["decode"],
         &["measure"],
         &["run", "quickstart", "--samples", "1", "--out", out, "--crypto", "table", "--costs"],
@@ -281,6 +283,8 @@ fn a_bad_command_line_is_refused() {
         "keytoll compare scenarios",
         "keytoll compare runs/none --fail-if delay_ms.p42>10%",
         "keytoll compare runs/none runs/other --baseline ikev2-psk",
+        "keytoll rank scenarios",
+        "keytoll rank runs/first --method electre",
     ]));
 }
 
@@ -300,6 +304,7 @@ fn every_verb_explains_itself() {
         "keytoll list --help",
         "keytoll report --help",
         "keytoll compare --help",
+        "keytoll rank --help",
         "keytoll schema --help",
         "keytoll crypto --help",
         "keytoll completions --help",
@@ -427,7 +432,7 @@ fn mistakes_in_a_profile_are_told() {
 fn completions_know_the_verbs() {
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let script = String::from_utf8(keytoll(&["completions", shell]).stdout).unwrap();
-        for verb in ["run", "study", "profile", "check", "list", "report", "completions"] {
+        for verb in ["run", "study", "profile", "check", "list", "report", "rank", "completions"] {
             assert!(script.contains(verb), "{shell}: {verb}");
         }
     }

@@ -5,7 +5,7 @@
 
 use std::fmt::Write;
 
-use keytoll_analysis::{Summary, summary};
+use keytoll_analysis::{Named, Summary, summary};
 use keytoll_document::DocumentError;
 use keytoll_ranking::file::BUILTIN;
 use keytoll_ranking::methods::{METHODS, Method};
@@ -45,7 +45,8 @@ fn close(found: &[f64], expected: &[f64]) {
 fn every_built_in_file_is_valid_and_there() {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../criteria");
     let files = std::fs::read_dir(folder).unwrap().map(|file| file.unwrap().file_name());
-    let mut files: Vec<_> = files.map(|name| name.to_str().unwrap().replace(".toml", "")).collect();
+    let stem = |name: std::ffi::OsString| name.to_str().unwrap().strip_suffix(".toml").map(str::to_owned);
+    let mut files: Vec<_> = files.filter_map(stem).collect();
     files.sort();
     let mut names: Vec<_> = BUILTIN.iter().map(|builtin| builtin.name.to_owned()).collect();
     names.sort();
@@ -63,7 +64,7 @@ fn the_papers_weights_are_stated_and_follow_from_its_experts() {
     close(&weights(By::Printed), &[0.1662, 0.1976, 0.4700, 0.1662]);
     close(&weights(By::Equal), &[0.25; 4]);
     let [opinion] = &ranked(&options()).opinions[..] else { panic!("the main criteria alone") };
-    let values = |of: &keytoll_analysis::Named<f64>| of.iter().map(|(_, value)| *value).collect::<Vec<_>>();
+    let values = |of: &Named<f64>| of.iter().map(|(_, value)| *value).collect::<Vec<_>>();
     close(&values(&opinion.weights), &PAPER);
     close(&values(opinion.printed.as_ref().unwrap()), &[0.1662, 0.1976, 0.4700, 0.1662]);
     assert!(
@@ -81,7 +82,7 @@ fn the_paper_is_ranked_by_a_run() {
         writeln!(text, "{} {} {:.4}", place.rank, place.name, place.score).unwrap();
     }
     for criterion in &ranking.criteria {
-        let grades = criterion.grades.iter().flat_map(|grades| grades.iter());
+        let grades = criterion.grades.iter().flat_map(Named::iter);
         let grades: Vec<_> = grades.map(|(_, grade)| grade.to_string()).collect();
         writeln!(text, "{} {:.4} {}", criterion.name, criterion.share, grades.join(" ")).unwrap();
     }
@@ -247,4 +248,38 @@ fn weights_that_cannot_be_are_refused() {
         refused(By::Preferred, &[("z", 0.2)]),
     ];
     insta::assert_snapshot!(told.concat());
+}
+
+/// Whatever is in a file and in a run.
+mod any {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn no_text_is_a_panic(cut in 0..SMALL.len(), length in 0_usize..40, other in ".{0,12}") {
+            let end = (cut + length).min(SMALL.len());
+            let text = format!("{}{other}{}", &SMALL[..cut], &SMALL[end..]);
+            if let Ok(criteria) = Criteria::parse("any", &text) {
+                let ranking = rank(&criteria, &run(), &Options { draws: 10, ..options() });
+                if let Ok(ranking) = ranking {
+                    prop_assert!(ranking.alternatives.iter().all(|place| place.score.is_finite()));
+                }
+            }
+        }
+
+        #[test]
+        fn the_greatest_numbers_give_finite_scores(
+            grades in prop::array::uniform2(-20.0..=20.0_f64),
+            gamma in 0.01..=8.0_f64,
+            method in 0..METHODS.len(),
+        ) {
+            let given = format!("grades = {{ a = {:?}, b = {:?} }}\ngamma = {gamma:?}", grades[0], grades[1]);
+            let text = SMALL.replace("grades = { a = 1, b = 2 }", &given);
+            let options = Options { method: &METHODS[method], draws: 10, ..options() };
+            let ranking = rank(&Criteria::parse("any", &text).unwrap(), &run(), &options).unwrap();
+            prop_assert!(ranking.alternatives.iter().all(|place| place.score.is_finite()));
+            prop_assert!(ranking.tornado.iter().all(|bar| bar.less.is_finite() && bar.more.is_finite()));
+        }
+    }
 }

@@ -135,6 +135,21 @@ run; it is met only if the 95 % interval of the difference excludes none.
 Exit code: 0 done, 1 a condition is met, 2 it is no run directory or the command line is wrong, 3 a file is \
 damaged, or the environment prevents it.";
 
+pub(super) const RANK_HELP: &str = "\
+Examples:
+  keytoll study hip-dex-aka
+  keytoll rank runs/hip-dex-aka
+  keytoll rank runs/hip-dex-aka --weights security=0.5
+  keytoll rank runs/mine --criteria mine.toml --weights experts --json
+
+Reads manifest.json and summary.json of a directory that `keytoll run` or `keytoll study` wrote, and the \
+criteria: alternatives, criteria with their grades or what they measure, and experts' judgements; `keytoll \
+list criteria` shows those built in, and criteria/README.md has every key of a file. Writes no files. Prints \
+scores and order, weights with how far each expert is from all, grades, at which weights the order changes, \
+how often each has which rank if weights, grades and measurements are drawn, and the order by other methods.
+Exit code: 0 done, 2 it is no run directory, or the criteria are wrong or ask for what the run has not, 3 a \
+file is damaged, or the environment prevents it.";
+
 pub(super) const DECODE_HELP: &str = "\
 Example:
   keytoll decode capture.pcapng --keys capture.keys

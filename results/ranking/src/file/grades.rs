@@ -30,14 +30,14 @@ pub(super) const KEYS: &[&str] = &[
     "rounding",
 ];
 
-/// Grades are within these steps.
-const GRADES: std::ops::RangeInclusive<f64> = -100.0..=100.0;
+/// Grades are within these steps: 2^(γ·g) and its square are finite with the greatest γ, too.
+const GRADES: std::ops::RangeInclusive<f64> = -20.0..=20.0;
 
 /// Values are: no less than nothing, and finite.
 const VALUES: std::ops::RangeInclusive<f64> = 0.0..=1e18;
 
 /// Grades that a limit may allow.
-const LIMIT_MAX: u64 = 100;
+const LIMIT_MAX: u64 = 20;
 
 /// How the criterion grades, if it does.
 pub(super) fn grading(table: &Table, alternatives: &[Alternative]) -> Result<Option<Grading>, DocumentError> {

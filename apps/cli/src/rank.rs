@@ -1,0 +1,105 @@
+//! `keytoll rank`: which method of a run suits best by several criteria, and how little must change until another one does.
+
+mod words;
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use keytoll_analysis::Summary;
+use keytoll_analysis::directory::{self, DirectoryError};
+use keytoll_analysis::summary;
+use keytoll_ranking::methods::Method;
+use keytoll_ranking::weighed::{By, Chosen};
+use keytoll_ranking::{Criteria, Options};
+use miette::{Report, miette};
+
+use crate::args::RankArgs;
+use crate::report::{of_a_run, unmeasured};
+use crate::screen::{self, Usage};
+
+/// The file of a run that is read.
+const SUMMARY: &str = "summary.json";
+
+/// Ranks the methods of a run directory.
+pub(crate) fn rank(args: &RankArgs) -> Result<ExitCode, Report> {
+    let criteria = Criteria::find(&args.criteria)?;
+    let options = Options {
+        method: Method::named(&args.method).expect("the command line takes names of methods only"),
+        weights: weights(&args.weights)?,
+        draws: args.draws,
+        seed: args.seed,
+    };
+    let ranking = keytoll_ranking::rank(&criteria, &read(&args.dir)?, &options)?;
+    if args.json {
+        screen::print_json(&ranking)?;
+    } else {
+        screen::print(&words::text(&ranking))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The summary of a run directory, as it was written.
+fn read(dir: &Path) -> Result<Summary, Report> {
+    of_a_run(dir)?;
+    let manifest = directory::manifest(dir).map_err(unmeasured)?;
+    let path = dir.join(SUMMARY);
+    match manifest.file(SUMMARY) {
+        Some(file) => {
+            let damaged = |source| DirectoryError::File { path: path.clone(), source };
+            file.check(dir).map_err(|source| unmeasured(damaged(source)))?;
+        }
+        None if !path.is_file() => {
+            let message = format!("`{}` has no {SUMMARY}: the run did not end", dir.display());
+            return Err(Usage::hint(message, "`keytoll report DIR` writes what there is of it").into());
+        }
+        None => {}
+    }
+    summary::read(&path).map_err(|error| miette!("{error}"))
+}
+
+/// `equal`, `security=0.5`, or several with commas.
+fn weights(texts: &[String]) -> Result<Chosen, Report> {
+    let mut chosen = Chosen::default();
+    for word in texts.iter().flat_map(|text| text.split(',')).map(str::trim) {
+        match word.split_once('=') {
+            Some((name, weight)) => chosen.given.push((name.trim().to_owned(), weight_of(name, weight)?)),
+            None => chosen.by = named(word)?,
+        }
+    }
+    Ok(chosen)
+}
+
+fn weight_of(name: &str, weight: &str) -> Result<f64, Report> {
+    let parsed = weight.trim().parse().ok().filter(|weight| (0.0..=1.0).contains(weight));
+    parsed.ok_or_else(|| {
+        let message = format!("the weight of `{}` must be from 0 to 1, not `{}`", name.trim(), weight.trim());
+        Usage::hint(message, "like `--weights security=0.4`").into()
+    })
+}
+
+fn named(word: &str) -> Result<By, Report> {
+    let found = By::ALL.into_iter().find(|by| by.name() == word);
+    found.ok_or_else(|| {
+        let names = By::ALL.map(|by| format!("`{}`", by.name())).join(", ");
+        Usage::because(format!("unknown weights `{word}`"), format!("{names}, or `NAME=WEIGHT`")).into()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn weights_are_chosen_by_name_or_by_number() {
+        let text = |texts: &[&str]| weights(&texts.iter().map(|&text| text.to_owned()).collect::<Vec<_>>());
+        let chosen = text(&["equal", "a=0.25, b = 1"]).unwrap();
+        let given = vec![("a".to_owned(), 0.25), ("b".to_owned(), 1.0)];
+        assert_eq!(chosen, Chosen { by: By::Equal, given });
+        assert_eq!(text(&[]).unwrap(), Chosen::default());
+        let told = |texts: &[&str]| text(texts).unwrap_err().to_string();
+        assert_eq!(told(&["eqal"]), "unknown weights `eqal`");
+        for wrong in ["a=", "a=2", "a=-1", "a=nan", "a=inf", "a=x"] {
+            assert!(told(&[wrong]).starts_with("the weight of `a` must be from 0 to 1"), "{wrong}");
+        }
+    }
+}

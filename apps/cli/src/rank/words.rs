@@ -1,0 +1,240 @@
+//! A ranking in tables and sentences.
+
+use keytoll_analysis::Named;
+use keytoll_ranking::acceptability::Weights;
+use keytoll_ranking::file::Standing;
+use keytoll_ranking::outcome::{
+    Accepted, Changed, Drawn, OfExperts, Ranked, Ranking, Reversal, Sensitivity, TornadoBar, Weight,
+};
+use keytoll_ranking::weighed::Origin;
+
+use crate::screen;
+
+/// The whole text.
+pub(crate) fn text(ranking: &Ranking) -> String {
+    let parts = [
+        order(ranking),
+        weights(ranking),
+        ranking.opinions.iter().map(experts).collect(),
+        grades(ranking),
+        sensitivity(ranking),
+        draws(ranking),
+        tornado(ranking),
+        others(ranking),
+    ];
+    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
+}
+
+fn section(title: &str, body: &str) -> String {
+    format!("{}{body}", screen::paragraph(title))
+}
+
+fn cells<const N: usize>(cells: [&str; N]) -> Vec<String> {
+    cells.map(str::to_owned).to_vec()
+}
+
+/// Without a sign if it is rounded to nothing.
+fn number(value: f64, digits: usize) -> String {
+    let text = format!("{value:.digits$}");
+    if text.trim_start_matches('-').bytes().all(|byte| matches!(byte, b'0' | b'.')) {
+        text.trim_start_matches('-').to_owned()
+    } else {
+        text
+    }
+}
+
+fn order(ranking: &Ranking) -> String {
+    let row = |place: &Ranked| {
+        let rank = place.rank.to_string();
+        cells([&rank, &place.name, &number(place.score, 4), &place.method])
+    };
+    let head = cells(["", "alternative", "score", "method of the run"]);
+    let rows: Vec<_> = std::iter::once(head).chain(ranking.alternatives.iter().map(row)).collect();
+    let titles = [
+        screen::paragraph(&ranking.criteria_title),
+        screen::paragraph(&format!("run: {}", ranking.run)),
+        screen::paragraph(&format!("{}: {}", ranking.method, ranking.about)),
+    ];
+    let incomplete =
+        if ranking.complete { "" } else { "The run was interrupted: its rows are not complete.\n" };
+    format!("{}{incomplete}\n{}{}", titles.concat(), screen::table(&rows), screen::paragraph(&lead(ranking)))
+}
+
+fn lead(ranking: &Ranking) -> String {
+    let [first, second, ..] = &ranking.alternatives[..] else { return String::new() };
+    if first.rank == second.rank {
+        return format!("`{}` and `{}` are equally good.", first.name, second.name);
+    }
+    // Only these utilities are steps.
+    let steps = matches!(ranking.method.as_str(), "mahp" | "wpm");
+    let by = if steps { " steps, of which one is the factor 2" } else { "" };
+    format!("`{}` leads `{}` by {}{by}.", first.name, second.name, number(ranking.lead, 4))
+}
+
+fn weights(ranking: &Ranking) -> String {
+    let row = |criterion: &Weight| {
+        let indent = if criterion.under.is_some() { "  " } else { "" };
+        let origin = match criterion.origin {
+            Origin::Stated => "stated",
+            Origin::Experts => "experts",
+            Origin::Importance => "importance",
+            Origin::Equal => "equal",
+            Origin::Given => "command line",
+        };
+        let (weight, share) = (number(criterion.weight, 4), number(criterion.share, 4));
+        let name = format!("{indent}{}", criterion.name);
+        cells([&name, &weight, origin, &share, criterion.standing.name(), &criterion.title])
+    };
+    let head = cells(["criterion", "weight", "from", "in all", "numbers are", "meaning"]);
+    let rows: Vec<_> = std::iter::once(head).chain(ranking.criteria.iter().map(row)).collect();
+    section("weights, within the group and in all", &screen::table(&rows))
+}
+
+fn experts(opinion: &OfExperts) -> String {
+    let row = |expert: &keytoll_ranking::outcome::OfExpert| {
+        let importance = number(expert.importance, 2);
+        let (group, own) = (number(expert.residual_steps, 2), number(expert.contradiction_steps, 2));
+        cells([&expert.name, &importance, &group, &own, expert.standing.name()])
+    };
+    let head = cells(["expert", "importance", "from all", "from itself", "judgements are"]);
+    let rows: Vec<_> = std::iter::once(head).chain(opinion.experts.iter().map(row)).collect();
+    let about = opinion.under.as_ref().map_or("the main criteria".to_owned(), |under| format!("`{under}`"));
+    let title = format!("experts on {about}: how far each is from all, and from itself, in steps");
+    let all = screen::paragraph(&format!("All experts: {}.", listed(&opinion.weights, 4)));
+    let printed = opinion.printed.as_ref().map(|weights| {
+        let alone = "Without judgements that are derived or reconstructed";
+        screen::paragraph(&format!("{alone}: {}.", listed(weights, 4)))
+    });
+    section(&title, &[screen::table(&rows), all, printed.unwrap_or_default()].concat())
+}
+
+fn listed(numbers: &Named<f64>, digits: usize) -> String {
+    let shown = numbers.iter().map(|(name, value)| format!("{name} {}", number(*value, digits)));
+    shown.collect::<Vec<_>>().join(", ")
+}
+
+/// Grades, and below them the values they are made of.
+fn grades(ranking: &Ranking) -> String {
+    let row = |criterion: &Weight| {
+        let grades = criterion.grades.as_ref()?;
+        let measured = criterion.measure.as_ref().zip(criterion.values.as_ref()).map(|(measure, values)| {
+            let unit = criterion.unit.as_deref().filter(|unit| !unit.is_empty());
+            let unit = unit.map_or(String::new(), |unit| format!(" in {unit}"));
+            screen::below(&format!("{measure}{unit}: {}", listed(values, 1)))
+        });
+        let line = screen::table(&[cells([&criterion.name, &listed(grades, 0)])]);
+        Some(format!("{line}{}", measured.unwrap_or_default()))
+    };
+    section("grades", &ranking.criteria.iter().filter_map(row).collect::<String>())
+}
+
+fn sensitivity(ranking: &Ranking) -> String {
+    let mains = |sweep: &&Sensitivity| {
+        let of = ranking.criteria.iter().find(|criterion| criterion.name == sweep.criterion);
+        of.is_some_and(|criterion| criterion.under.is_none())
+    };
+    let best = ranking.alternatives.first().map_or("", |best| &best.name);
+    let sweeps = ranking.sensitivity.iter();
+    let mut lines: Vec<String> = sweeps.clone().filter(mains).map(|sweep| main(sweep, best)).collect();
+    let below = sweeps.filter(|sweep| !mains(sweep)).filter(|sweep| is_sensitive(sweep));
+    lines.extend(below.map(|sweep| kept(sweep, best)));
+    lines.push(nearest("The nearest change of places", ranking.nearest_reversal.as_ref()));
+    lines.push(nearest("The nearest change of the best", ranking.nearest_other_winner.as_ref()));
+    let lines: String = lines.iter().map(|line| screen::paragraph(line)).collect();
+    section("sensitivity to a weight within its group, from 0 to 1", &lines)
+}
+
+/// Whether another one can be the best.
+fn is_sensitive(sweep: &Sensitivity) -> bool {
+    sweep.winner_keeps_from > 0.0 || sweep.winner_keeps_to < 1.0
+}
+
+fn kept(sweep: &Sensitivity, best: &str) -> String {
+    let (criterion, weight) = (&sweep.criterion, number(sweep.weight, 4));
+    if !is_sensitive(sweep) {
+        return format!("{criterion} (now {weight}): `{best}` is the best with any weight.");
+    }
+    let (from, to) = (number(sweep.winner_keeps_from, 4), number(sweep.winner_keeps_to, 4));
+    format!("{criterion} (now {weight}): `{best}` is the best from {from} to {to}.")
+}
+
+/// With every change of places.
+fn main(sweep: &Sensitivity, best: &str) -> String {
+    let crossing = |change: &keytoll_ranking::outcome::Change| {
+        format!("{} {} before {}", number(change.at, 4), change.above, change.below)
+    };
+    let crossings: Vec<_> = sweep.crossings.iter().map(crossing).collect();
+    let kept = kept(sweep, best);
+    if crossings.is_empty() {
+        return format!("{kept} No places change.");
+    }
+    format!("{kept} Places change above {}.", crossings.join(", "))
+}
+
+fn nearest(what: &str, reversal: Option<&Reversal>) -> String {
+    let Some(Reversal { criterion, weight, at, above, below }) = reversal else {
+        return format!("{what}: there is none by any single weight.");
+    };
+    let by = number((at - weight).abs(), 4);
+    format!("{what} is {by} away: with {criterion} above {}, `{above}` is before `{below}`.", number(*at, 4))
+}
+
+fn draws(ranking: &Ranking) -> String {
+    let tables: String = ranking.acceptability.iter().map(drawn).collect();
+    let title = format!(
+        "{} draws (seed {}): grades that people gave within half a grade, measurements within their intervals",
+        ranking.draws, ranking.seed
+    );
+    section(&title, &tables)
+}
+
+fn drawn(drawn: &Drawn) -> String {
+    let title = match drawn.weights {
+        Weights::Near => {
+            "  weights as here, each within half a gradation: parts of the draws with each rank\n"
+        }
+        Weights::Any => "  any weights\n",
+    };
+    let row = |accepted: &Accepted| {
+        let ranks = accepted.ranks.iter().map(|part| format!("{} %", number(100.0 * part, 1)));
+        std::iter::once(accepted.name.clone()).chain(ranks).collect::<Vec<_>>()
+    };
+    let places = drawn.alternatives.len();
+    let head = std::iter::once(String::new()).chain((1..=places).map(|place| place.to_string())).collect();
+    let rows: Vec<_> = std::iter::once(head).chain(drawn.alternatives.iter().map(row)).collect();
+    format!("{title}{}", screen::table(&rows))
+}
+
+/// How many bars are shown; all are in the JSON.
+const BARS: usize = 8;
+
+fn tornado(ranking: &Ranking) -> String {
+    let row = |bar: &TornadoBar| {
+        let what = match bar.input {
+            Changed::Weight => format!("weight of {}, a gradation", bar.criterion),
+            Changed::Grade => format!("grade of the best by {}, a grade", bar.criterion),
+        };
+        cells([&what, &number(bar.less, 3), &number(bar.more, 3)])
+    };
+    let head = cells(["one thing otherwise", "less", "more"]);
+    let bars = ranking.tornado.iter().take(BARS).map(row);
+    let rows: Vec<_> = std::iter::once(head).chain(bars).collect();
+    let title = format!("the lead, {} now, if one thing is otherwise", number(ranking.lead, 3));
+    section(&title, &screen::table(&rows))
+}
+
+fn others(ranking: &Ranking) -> String {
+    let row = |order: &keytoll_ranking::outcome::Order| cells([&order.method, &order.order.join(", ")]);
+    let unrounded: Vec<_> = ranking.unrounded.iter().map(|one| one.name.as_str()).collect();
+    let fractions = cells([&format!("{}, unrounded", ranking.method), &unrounded.join(", ")]);
+    let rows: Vec<_> = ranking.methods.iter().map(row).chain([fractions]).collect();
+    let doubtful = ranking.criteria.iter().filter(|criterion| is_doubtful(criterion.standing)).count();
+    let note =
+        format!("Numbers of {doubtful} criteria are derived or reconstructed: --json has their sources.");
+    let note = if doubtful > 0 { screen::paragraph(&note) } else { String::new() };
+    section("order by every method of ranking, and with fractions of grades", &(screen::table(&rows) + &note))
+}
+
+const fn is_doubtful(standing: Standing) -> bool {
+    matches!(standing, Standing::Derived | Standing::Reconstructed)
+}

@@ -1,0 +1,137 @@
+//! `keytoll rank` with a run of its own, and what it refuses.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use crate::schema;
+
+fn keytoll(arguments: &[&str]) -> Output {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_keytoll"));
+    command.args(arguments).current_dir(root).env_remove("COLUMNS").output().unwrap()
+}
+
+/// A folder that is removed in the end, with a run and criteria for it.
+struct Scratch(PathBuf);
+
+/// Which of two methods has fewer messages, and which somebody likes better.
+const CRITERIA: &str = r#"title = "small"
+[[alternative]]
+name = "psk"
+method = "ikev2-psk"
+[[alternative]]
+name = "tls"
+method = "ikev2-eap-tls"
+[[criterion]]
+name = "messages"
+measure = "messages"
+reference = "tls"
+better_max = 3
+worse_max = 2
+[[criterion]]
+name = "liking"
+grades = { psk = 1, tls = 3 }
+[[expert]]
+name = "one"
+compare = [["messages", "liking", 2]]
+[[expert]]
+name = "other"
+compare = [["messages", "liking", -1]]
+"#;
+
+impl Scratch {
+    fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("keytoll-rank-{name}-{}", std::process::id()));
+        fs::create_dir_all(&path).unwrap();
+        let scratch = Self(path);
+        fs::write(scratch.path("criteria.toml"), CRITERIA).unwrap();
+        let methods = "methods=[\"ikev2-psk\", \"ikev2-eap-tls\"]";
+        let run = ["run", "quickstart", "--samples", "2", "--crypto", "null", "--set", methods];
+        let done =
+            keytoll(&[&run[..], &["--set", "networks=wifi-11g", "--out", &scratch.text("run")]].concat());
+        assert!(done.status.success(), "{done:?}");
+        scratch
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+
+    fn text(&self, name: &str) -> String {
+        self.path(name).to_str().unwrap().to_owned()
+    }
+
+    fn rank(&self, more: &[&str]) -> Output {
+        let (run, criteria) = (self.text("run"), self.text("criteria.toml"));
+        keytoll(&[&["rank", &run, "--criteria", &criteria, "--draws", "1000"], more].concat())
+    }
+
+    /// Why it is refused, wherever that is, and the exit code.
+    fn refused(&self, more: &[&str]) -> (String, Option<i32>) {
+        let Output { status, stdout, stderr } = self.rank(more);
+        assert!(stdout.is_empty(), "{}", String::from_utf8_lossy(&stdout));
+        let told = String::from_utf8(stderr).unwrap().replace(&self.text(""), "");
+        // The sentence alone, without the line and the hint, as one line.
+        let words: Vec<&str> = told.split_whitespace().filter(|word| *word != "│" && *word != "×").collect();
+        (words.join(" "), status.code())
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+#[test]
+fn a_run_is_ranked_in_words_and_in_json() {
+    let scratch = Scratch::new("words");
+    let Output { status, stdout, stderr } = scratch.rank(&[]);
+    assert!(status.success() && stderr.is_empty(), "{}", String::from_utf8_lossy(&stderr));
+    insta::assert_snapshot!(String::from_utf8(stdout).unwrap());
+    let ranking = schema::read("ranking", scratch.rank(&["--json"]).stdout);
+    assert_eq!(ranking["alternatives"][0]["name"], "psk");
+    assert_eq!(ranking["criteria"][0]["grades"]["psk"], 3.0);
+    assert_eq!(scratch.rank(&["--json"]).stdout, scratch.rank(&["--json"]).stdout);
+    let other = schema::read("ranking", scratch.rank(&["--json", "--weights", "equal,liking=1"]).stdout);
+    assert_eq!(other["alternatives"][0]["name"], "tls");
+    for method in ["wsm", "wpm", "topsis"] {
+        let ranking = schema::read("ranking", scratch.rank(&["--json", "--method", method]).stdout);
+        assert_eq!(ranking["method"], method);
+    }
+}
+
+#[test]
+fn what_cannot_be_ranked_is_told_in_a_sentence() {
+    let scratch = Scratch::new("refused");
+    let refused = |more: &[&str], sentence: &str, code: i32| {
+        let (told, found) = scratch.refused(more);
+        assert!(told.contains(sentence), "{told}");
+        assert_eq!(found, Some(code), "{told}");
+    };
+    refused(&["--weights", "half"], "unknown weights `half`", 2);
+    refused(&["--weights", "liking=2"], "the weight of `liking` must be from 0 to 1, not `2`", 2);
+    refused(&["--weights", "looks=1"], "unknown criterion `looks`", 2);
+    let measured = CRITERIA.replace("\"messages\"\nreference", "\"cpu-time\"\nnode = \"hss\"\nreference");
+    fs::write(scratch.path("criteria.toml"), measured).unwrap();
+    refused(&[], "`messages` cannot be graded: the run has no `cpu-time` of node `hss`", 2);
+    fs::write(scratch.path("criteria.toml"), CRITERIA.replace("ikev2-psk", "hip-bex")).unwrap();
+    refused(&[], "the run has no row of `hip-bex`, which is the alternative `psk`", 2);
+    fs::write(scratch.path("criteria.toml"), CRITERIA).unwrap();
+
+    let summary = scratch.path("run/summary.json");
+    let text = fs::read_to_string(&summary).unwrap();
+    fs::write(&summary, text.replacen("\"n\": 2", "\"n\": 3", 1)).unwrap();
+    refused(&[], "summary.json: it is damaged: its CRC-32 is", 3);
+    fs::write(&summary, &text[..text.len() / 2]).unwrap();
+    refused(&[], "it is damaged: it has", 3);
+    fs::remove_file(&summary).unwrap();
+    refused(&[], "cannot use run/summary.json", 3);
+    fs::write(scratch.path("run/manifest.json"), "{ \"kind\": \"of somebody\" }").unwrap();
+    refused(&[], "is no run directory: keytoll did not write its manifest.json", 2);
+    fs::remove_file(scratch.path("run/manifest.json")).unwrap();
+    refused(&[], "`run` is no run directory: it has no manifest.json", 2);
+}
