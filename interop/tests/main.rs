@@ -16,5 +16,6 @@ mod keytoll_device;
 mod keytoll_gateway;
 mod libreswan;
 mod live_ikev1;
+mod load;
 mod scapy;
 mod tun;
