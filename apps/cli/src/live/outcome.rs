@@ -5,6 +5,7 @@ use std::fmt::Write;
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use keytoll_census::{Delays, Percentiles};
 use keytoll_engine::Time;
 use keytoll_hosts::event::Established;
 use keytoll_hosts::{Child, Selector, SessionId};
@@ -82,6 +83,13 @@ pub(crate) struct Attempt {
     pub(crate) trouble: Option<Trouble>,
     /// The likely cause.
     pub(crate) likely: Option<&'static str>,
+}
+
+/// Those of delays in milliseconds; `None` without any.
+fn percentiles(delays_ms: &[f64]) -> Option<Percentiles> {
+    let mut delays = Delays::default();
+    delays_ms.iter().for_each(|ms| delays.record(Duration::from_secs_f64(ms / 1000.0)));
+    delays.percentiles()
 }
 
 impl Attempt {
@@ -182,6 +190,13 @@ impl Outcome {
         if let Some((min, mean, max)) = spread(&delays) {
             let _ =
                 write!(text, "; usable after {min:.3} ms at least, {mean:.3} on average, {max:.3} at most");
+        }
+        if let Some(of) = percentiles(&delays) {
+            let _ = write!(
+                text,
+                "\np50 {:.3} ms, p90 {:.3}, p95 {:.3}, p99 {:.3}",
+                of.p50, of.p90, of.p95, of.p99
+            );
         }
         text + "\n"
     }
