@@ -26,6 +26,6 @@ pub use links::loss::Loss;
 pub use links::reorder::Reorder;
 pub use links::{Carriage, Channel, Direction, LinkConfig, WRONG_CHECKSUM};
 pub use meter::{Free, Meter, Stimulus};
-pub use node::{NodeConfig, NodeIndex};
+pub use node::{NodeConfig, NodeIndex, ProviderIndex, QueueUse};
 pub use recorder::{Passing, Recorder};
 pub use world::{Limits, World};

@@ -46,7 +46,10 @@ impl End {
 /// The links and addresses of a world.
 #[derive(Default)]
 pub(crate) struct Net {
-    channels: Vec<Channel>,
+    /// Each with the number of ways along it.
+    channels: Vec<Option<(Channel, u32)>>,
+    /// Places of channels that were removed.
+    vacant: Vec<usize>,
     owners: FastMap<Host, NodeIndex>,
     routes: FastMap<(NodeIndex, NodeIndex), usize>,
     /// The nodes that share a LAN or a radio channel with a node, and the channels that lead there, in the order of their links.
@@ -75,17 +78,61 @@ impl Net {
             let labels = [&labels[0][..], &labels[1]];
             let channel = Channel::new(link, labels, direction, config.mtu_bytes, seed).on(config.air);
             let way = self.install((from.index, to.index), channel);
-            let in_reach = self.in_reach.entry(from.index).or_default();
+            self.reach(from.index, way, config.is_lan || config.air.is_some());
+        }
+    }
+
+    fn reach(&mut self, from: NodeIndex, way: Way, is_in_reach: bool) {
+        if let Some(in_reach) = self.in_reach.get_mut(&from) {
             in_reach.retain(|old| old.node != way.node);
-            in_reach.extend((config.is_lan || config.air.is_some()).then_some(way));
+        }
+        if is_in_reach {
+            self.in_reach.entry(from).or_default().push(way);
+        }
+    }
+
+    /// Connects a node to another by the link that a third one has to that: what they send waits for each other.
+    pub(crate) fn share(&mut self, node: NodeIndex, to: NodeIndex, with: NodeIndex) {
+        for (way, like) in [((node, to), (with, to)), ((to, node), (to, with))] {
+            let Some(&place) = self.routes.get(&like) else { continue };
+            if let Some((_, ways)) = &mut self.channels[place] {
+                *ways += 1;
+            }
+            self.routes.insert(way, place);
+        }
+    }
+
+    /// Removes the link between two nodes, if there is one.
+    pub(crate) fn part(&mut self, a: NodeIndex, b: NodeIndex) {
+        for way in [(a, b), (b, a)] {
+            let Some(place) = self.routes.remove(&way) else { continue };
+            let used = self.channels[place].as_mut().map_or(0, |(_, ways)| {
+                *ways -= 1;
+                *ways
+            });
+            if used == 0 {
+                self.channels[place] = None;
+                self.vacant.push(place);
+            }
+            if let Some(in_reach) = self.in_reach.get_mut(&way.0) {
+                in_reach.retain(|old| old.node != way.1);
+            }
+        }
+    }
+
+    /// Takes an address from a node, unless another one has it by now.
+    pub(crate) fn unassign(&mut self, host: Host, node: NodeIndex) {
+        if self.owners.get(&host) == Some(&node) {
+            self.owners.remove(&host);
         }
     }
 
     fn install(&mut self, way: (NodeIndex, NodeIndex), channel: Channel) -> Way {
-        let place = self.routes.get(&way).copied().unwrap_or(self.channels.len());
+        let known = self.routes.get(&way).copied();
+        let place = known.or_else(|| self.vacant.pop()).unwrap_or(self.channels.len());
         match self.channels.get_mut(place) {
-            Some(before) => *before = channel,
-            None => self.channels.push(channel),
+            Some(before) => *before = Some((channel, 1)),
+            None => self.channels.push(Some((channel, 1))),
         }
         self.routes.insert(way, place);
         Way { node: way.1, channel: place }
@@ -104,6 +151,7 @@ impl Net {
 
     /// The channel of a way.
     pub(crate) fn channel(&mut self, way: Way) -> &mut Channel {
-        &mut self.channels[way.channel]
+        let channel = self.channels[way.channel].as_mut();
+        &mut channel.expect("a way leads along a channel that is there").0
     }
 }

@@ -27,6 +27,10 @@ impl NodeIndex {
     }
 }
 
+/// Index of a crypto provider in its world.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ProviderIndex(pub(crate) usize);
+
 /// The configuration of a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NodeConfig {
@@ -116,24 +120,71 @@ impl<E> Default for Work<E> {
     }
 }
 
+/// How long the queue of a node was since this was asked last.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct QueueUse {
+    /// Its mean length over time.
+    pub mean: f64,
+    /// Its greatest.
+    pub max: usize,
+}
+
+/// The length of a queue over time.
+#[derive(Debug, Default)]
+struct QueueGauge {
+    /// Inputs × nanoseconds.
+    area: u128,
+    begun: Time,
+    since: Time,
+    max: usize,
+}
+
+impl QueueGauge {
+    /// The queue was so long until now, and is about to change.
+    fn look(&mut self, length: usize, now: Time) {
+        self.area += now.since(self.since).as_nanos() * length as u128;
+        (self.since, self.max) = (now, self.max.max(length));
+    }
+
+    fn take(&mut self, length: usize, now: Time) -> QueueUse {
+        self.look(length, now);
+        let span_ns = now.since(self.begun).as_nanos().max(1);
+        let taken = QueueUse { mean: self.area as f64 / span_ns as f64, max: self.max };
+        *self = Self { area: 0, begun: now, since: now, max: length };
+        taken
+    }
+}
+
 /// A node of the world.
-pub(crate) struct NodeState<H: Engine, C> {
+pub(crate) struct NodeState<H: Engine> {
     pub(crate) config: NodeConfig,
     /// Index among the nodes of its name, from 0.
     pub(crate) ordinal: u32,
     pub(crate) host: H,
-    pub(crate) crypto: C,
+    /// The place of its crypto provider, which others may use, too.
+    pub(crate) crypto: ProviderIndex,
     /// How many cores are busy.
     computing: u32,
     waiting: VecDeque<Arrived<H::Command>>,
     waiting_datagrams: usize,
     tick_waits: bool,
+    queue: QueueGauge,
 }
 
-impl<H: Engine, C: Crypto> NodeState<H, C> {
-    pub(crate) fn new(config: NodeConfig, ordinal: u32, host: H, crypto: C) -> Self {
+impl<H: Engine> NodeState<H> {
+    pub(crate) fn new(config: NodeConfig, ordinal: u32, host: H, crypto: ProviderIndex) -> Self {
         let waiting = VecDeque::new();
-        Self { config, ordinal, host, crypto, computing: 0, waiting, waiting_datagrams: 0, tick_waits: false }
+        Self {
+            config,
+            ordinal,
+            host,
+            crypto,
+            computing: 0,
+            waiting,
+            waiting_datagrams: 0,
+            tick_waits: false,
+            queue: QueueGauge::default(),
+        }
     }
 
     /// Whether a core is free now.
@@ -171,12 +222,19 @@ impl<H: Engine, C: Crypto> NodeState<H, C> {
             Pending::Tick => self.tick_waits = true,
             Pending::Command(_) => {}
         }
+        self.queue.look(self.waiting.len(), arrived.at);
         self.waiting.push_back(arrived);
         Ok(())
     }
 
+    /// How long the queue was since this was asked last.
+    pub(crate) fn take_queue_use(&mut self, now: Time) -> QueueUse {
+        self.queue.take(self.waiting.len(), now)
+    }
+
     /// The oldest waiting input.
-    pub(crate) fn dequeue(&mut self) -> Option<Arrived<H::Command>> {
+    pub(crate) fn dequeue(&mut self, now: Time) -> Option<Arrived<H::Command>> {
+        self.queue.look(self.waiting.len(), now);
         let arrived = self.waiting.pop_front()?;
         match arrived.input {
             Pending::Packet(_) => self.waiting_datagrams -= 1,
@@ -187,8 +245,14 @@ impl<H: Engine, C: Crypto> NodeState<H, C> {
     }
 
     /// Lets the host handle an input and collects the results.
-    pub(crate) fn handle(&mut self, input: Pending<H::Command>, now: Time, work: &mut Work<H::Event>) {
-        let mut cx = Ctx { now, crypto: &mut self.crypto, trace: &mut work.notes };
+    pub(crate) fn handle(
+        &mut self,
+        input: Pending<H::Command>,
+        now: Time,
+        crypto: &mut dyn Crypto,
+        work: &mut Work<H::Event>,
+    ) {
+        let mut cx = Ctx { now, crypto, trace: &mut work.notes };
         match input {
             Pending::Packet(Datagram { from, to, bytes, .. }) => {
                 self.host.handle(Input::Datagram { from, to, bytes: &bytes }, &mut cx);

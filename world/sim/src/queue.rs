@@ -59,6 +59,13 @@ impl Queue {
         self.ticks.insert((turn, node));
     }
 
+    /// Forgets the tick of a node.
+    pub(crate) fn disarm(&mut self, node: NodeIndex) {
+        if let Some(turn) = self.armed.get_mut(node.place()).and_then(Option::take) {
+            self.ticks.remove(&(turn, node));
+        }
+    }
+
     /// Removes the next event, unless it is later than `until`.
     pub(crate) fn pop(&mut self, until: Time) -> Option<(Time, What)> {
         let event = self.events.peek().map(|Reverse((turn, _))| *turn);

@@ -19,7 +19,7 @@ use crate::net::{End, Net, Parcel, Way};
 use crate::node::{Arrived, NodeState, Pending, Work};
 use crate::queue::{Queue, What};
 use crate::slab::Slab;
-use crate::{Free, LinkConfig, Meter, NodeConfig, NodeIndex, Passing, Recorder};
+use crate::{Free, LinkConfig, Meter, NodeConfig, NodeIndex, Passing, ProviderIndex, QueueUse, Recorder};
 
 /// The capacity of a world.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,6 +34,9 @@ impl Default for Limits {
     }
 }
 
+/// The invariant behind every use of a node.
+const GONE: &str = "a node is used until it is removed";
+
 /// A host that needs another tick right after one gets it this much later: timers that are due at the same time fire one after
 /// the other, and a host whose deadline never changes cannot stop the clock.
 const TICK_AGAIN: Duration = Duration::from_micros(1);
@@ -45,7 +48,12 @@ pub struct World<H: Engine, C, M = Free> {
     seed: Seed,
     limits: Limits,
     meter: M,
-    nodes: Vec<NodeState<H, C>>,
+    providers: Vec<C>,
+    nodes: Vec<Option<NodeState<H>>>,
+    /// How many scheduled events name each node.
+    named: Vec<u32>,
+    /// Places of nodes that were removed and that no event names any more.
+    vacant: Vec<NodeIndex>,
     /// How many nodes have each name.
     names: BTreeMap<Node, u32>,
     net: Net,
@@ -77,7 +85,10 @@ impl<H: Engine, C: Crypto, M: Meter<C>> World<H, C, M> {
             seed: seed.into(),
             limits: Limits::default(),
             meter,
+            providers: Vec::new(),
             nodes: Vec::new(),
+            named: Vec::new(),
+            vacant: Vec::new(),
             names: BTreeMap::new(),
             net: Net::default(),
             channels: Channels::default(),
@@ -95,14 +106,77 @@ impl<H: Engine, C: Crypto, M: Meter<C>> World<H, C, M> {
         self.limits = limits;
     }
 
-    /// Adds a host. It has no address yet.
+    /// Adds a host with a crypto provider of its own. It has no address yet.
     pub fn add_node(&mut self, config: NodeConfig, host: H, crypto: C) -> NodeIndex {
-        let index = NodeIndex::new(self.nodes.len());
+        let provider = self.add_provider(crypto);
+        self.add_node_with(config, host, provider)
+    }
+
+    /// Adds a crypto provider for several nodes.
+    pub fn add_provider(&mut self, crypto: C) -> ProviderIndex {
+        self.providers.push(crypto);
+        ProviderIndex(self.providers.len() - 1)
+    }
+
+    /// Adds a host that uses this crypto provider. It has no address yet.
+    pub fn add_node_with(&mut self, config: NodeConfig, host: H, crypto: ProviderIndex) -> NodeIndex {
         let namesakes = self.names.entry(config.name).or_default();
-        self.nodes.push(NodeState::new(config, *namesakes, host, crypto));
+        let node = NodeState::new(config, *namesakes, host, crypto);
         *namesakes += 1;
+        let index = self.vacant.pop().unwrap_or_else(|| {
+            self.nodes.push(None);
+            self.named.push(0);
+            NodeIndex::new(self.nodes.len() - 1)
+        });
+        self.nodes[index.place()] = Some(node);
         self.arm(index, self.now);
         index
+    }
+
+    /// Removes a node with the links to these neighbours and these addresses, and returns its host. What is on its way to it is lost;
+    /// what it was computing never comes out, nor do events of it that nobody has taken.
+    pub fn remove_node(&mut self, index: NodeIndex, neighbours: &[NodeIndex], addresses: &[Host]) -> H {
+        neighbours.iter().for_each(|neighbour| self.net.part(index, *neighbour));
+        addresses.iter().for_each(|address| self.net.unassign(*address, index));
+        self.queue.disarm(index);
+        self.events.retain(|(_, node, _)| *node != index);
+        let node = self.nodes[index.place()].take().expect(GONE);
+        self.release_place(index);
+        node.host
+    }
+
+    /// Lets a removed node's place be taken again once no event names it.
+    fn release_place(&mut self, index: NodeIndex) {
+        if self.nodes[index.place()].is_none() && self.named[index.place()] == 0 {
+            self.vacant.push(index);
+        }
+    }
+
+    /// Schedules an event that names a node.
+    fn schedule(&mut self, at: Time, node: NodeIndex, what: What) {
+        self.named[node.place()] += 1;
+        self.queue.push(at, what);
+    }
+
+    /// An event that names a node has come; whether the node is still there.
+    fn came(&mut self, node: NodeIndex) -> bool {
+        self.named[node.place()] -= 1;
+        self.release_place(node);
+        self.nodes[node.place()].is_some()
+    }
+
+    fn node(&self, index: NodeIndex) -> &NodeState<H> {
+        self.nodes[index.place()].as_ref().expect(GONE)
+    }
+
+    fn node_mut(&mut self, index: NodeIndex) -> &mut NodeState<H> {
+        self.nodes[index.place()].as_mut().expect(GONE)
+    }
+
+    /// How long the queue of a node was since this was asked last.
+    pub fn take_queue_use(&mut self, node: NodeIndex) -> QueueUse {
+        let now = self.now;
+        self.node_mut(node).take_queue_use(now)
     }
 
     /// Assigns an address to a node. A node may have many; an address belongs to the node it was assigned to last.
@@ -114,6 +188,12 @@ impl<H: Engine, C: Crypto, M: Meter<C>> World<H, C, M> {
     pub fn add_link(&mut self, a: NodeIndex, b: NodeIndex, config: &LinkConfig) {
         let (a, b) = (self.end(a), self.end(b));
         self.net.join(a, b, config, &self.seed);
+    }
+
+    /// Connects a node to another by the link that a third one has to that, which they share from now on. Does nothing if there is
+    /// no such link.
+    pub fn share_link(&mut self, node: NodeIndex, to: NodeIndex, with: NodeIndex) {
+        self.net.share(node, to, with);
     }
 
     /// Now.
@@ -128,24 +208,30 @@ impl<H: Engine, C: Crypto, M: Meter<C>> World<H, C, M> {
 
     /// The host at a node.
     pub fn host(&self, node: NodeIndex) -> &H {
-        &self.nodes[node.place()].host
+        &self.node(node).host
     }
 
     /// Lends the host of a node, to inspect, change or replace it.
     pub fn with_host<R>(&mut self, node: NodeIndex, change: impl FnOnce(&mut H) -> R) -> R {
-        let result = change(&mut self.nodes[node.place()].host);
+        let result = change(&mut self.node_mut(node).host);
         self.arm(node, self.now);
         result
     }
 
     /// The crypto provider of a node.
     pub fn crypto(&self, node: NodeIndex) -> &C {
-        &self.nodes[node.place()].crypto
+        &self.providers[self.node(node).crypto.0]
+    }
+
+    /// A crypto provider.
+    pub fn provider(&self, provider: ProviderIndex) -> &C {
+        &self.providers[provider.0]
     }
 
     /// The crypto provider of a node, to read its meters or prepare keys.
     pub fn crypto_mut(&mut self, node: NodeIndex) -> &mut C {
-        &mut self.nodes[node.place()].crypto
+        let provider = self.node(node).crypto;
+        &mut self.providers[provider.0]
     }
 
     /// The meter.
@@ -161,7 +247,7 @@ impl<H: Engine, C: Crypto, M: Meter<C>> World<H, C, M> {
     /// Gives a host a command at a given time, or now if that is past.
     pub fn command_at(&mut self, at: Time, node: NodeIndex, command: H::Command) {
         let place = self.commands.insert((node, command));
-        self.queue.push(at.max(self.now), What::Command(place));
+        self.schedule(at.max(self.now), node, What::Command(place));
     }
 
     /// The time of the next event; `None` if nothing will happen without a command.
@@ -194,6 +280,9 @@ impl<H: Engine, C: Crypto, M: Meter<C>> World<H, C, M> {
         match what {
             What::Arrive(place) => {
                 let Parcel { node, datagram, is_damaged } = self.parcels.take(place);
+                if !self.came(node) {
+                    return;
+                }
                 if is_damaged {
                     let fact = Fact::Discarded { protocol: datagram.protocol, why: WRONG_CHECKSUM.into() };
                     return self.note(node, self.sample, fact, recorder);
@@ -202,18 +291,23 @@ impl<H: Engine, C: Crypto, M: Meter<C>> World<H, C, M> {
             }
             What::Command(place) => {
                 let (node, command) = self.commands.take(place);
+                if !self.came(node) {
+                    return;
+                }
                 self.admit(node, Pending::Command(command), recorder);
             }
             What::Tick(node) => self.tick(node, recorder),
             What::Done(place) => {
                 let job = self.jobs.take(place);
-                self.finish(job, recorder);
+                if self.came(job.node) {
+                    self.finish(job, recorder);
+                }
             }
         }
     }
 
     fn tick(&mut self, node: NodeIndex, recorder: &mut dyn Recorder) {
-        if self.nodes[node.place()].is_due(self.now) {
+        if self.node(node).is_due(self.now) {
             self.admit(node, Pending::Tick, recorder);
         } else {
             self.arm(node, self.now);
@@ -223,7 +317,7 @@ impl<H: Engine, C: Crypto, M: Meter<C>> World<H, C, M> {
     /// Admits an input to a node: to a core if one is free, else into the queue if there is room.
     fn admit(&mut self, index: NodeIndex, input: Pending<H::Command>, recorder: &mut dyn Recorder) {
         let arrived = Arrived { at: self.now, input };
-        let node = &mut self.nodes[index.place()];
+        let node = self.node_mut(index);
         if node.is_free() {
             self.compute(index, arrived, recorder);
         } else if let Err(protocol) = node.enqueue(arrived) {
@@ -237,18 +331,19 @@ impl<H: Engine, C: Crypto, M: Meter<C>> World<H, C, M> {
         let mut work = self.spare.pop().unwrap_or_default();
         let again = if matches!(arrived.input, Pending::Tick) { self.now + TICK_AGAIN } else { self.now };
         work.notes.wants_keys = recorder.captures(self.sample);
-        let node = &mut self.nodes[index.place()];
-        self.meter.begin(index, &node.crypto, arrived.input.stimulus());
-        node.handle(arrived.input, self.now, &mut work);
-        let busy = self.meter.end(index, &self.nodes[index.place()].crypto, &work.notes.facts);
+        let node = self.nodes[index.place()].as_mut().expect(GONE);
+        let crypto = &mut self.providers[node.crypto.0];
+        self.meter.begin(index, crypto, arrived.input.stimulus());
+        node.handle(arrived.input, self.now, crypto, &mut work);
+        let busy = self.meter.end(index, crypto, &work.notes.facts);
         self.arm(index, again);
         let job = Job { node: index, arrived: arrived.at, busy, sample: self.sample, work };
         if busy.is_zero() {
             self.release(job, recorder);
         } else {
-            self.nodes[index.place()].occupy();
+            self.node_mut(index).occupy();
             let place = self.jobs.insert(job);
-            self.queue.push(self.now + busy, What::Done(place));
+            self.schedule(self.now + busy, index, What::Done(place));
         }
     }
 
@@ -256,10 +351,11 @@ impl<H: Engine, C: Crypto, M: Meter<C>> World<H, C, M> {
     fn finish(&mut self, job: Job<H::Event>, recorder: &mut dyn Recorder) {
         let index = job.node;
         self.release(job, recorder);
-        self.nodes[index.place()].vacate();
-        while self.nodes[index.place()].is_free() {
-            let Some(arrived) = self.nodes[index.place()].dequeue() else { break };
-            if matches!(arrived.input, Pending::Tick) && !self.nodes[index.place()].is_due(self.now) {
+        self.node_mut(index).vacate();
+        let now = self.now;
+        while self.node(index).is_free() {
+            let Some(arrived) = self.node_mut(index).dequeue(now) else { break };
+            if matches!(arrived.input, Pending::Tick) && !self.node(index).is_due(now) {
                 self.arm(index, self.now);
             } else {
                 self.compute(index, arrived, recorder);
@@ -322,8 +418,8 @@ impl<H: Engine, C: Crypto, M: Meter<C>> World<H, C, M> {
         recorder: &mut dyn Recorder,
     ) {
         let protocol = datagram.protocol;
+        let from_name = self.node(from).config.name;
         let channel = self.net.channel(way);
-        let from_name = self.nodes[from.place()].config.name;
         let Some(handed) = Handed::new(self.now, (from_name, sample), channel, &datagram, recorder) else {
             let fact = Fact::Discarded { protocol, why: "message too long".into() };
             return self.note(from, sample, fact, recorder);
@@ -355,7 +451,8 @@ impl<H: Engine, C: Crypto, M: Meter<C>> World<H, C, M> {
         let Some(&first) = ways.first() else {
             return self.no_route(from, sample, datagram.protocol, recorder);
         };
-        let (from_name, channel) = (self.nodes[from.place()].config.name, self.net.channel(first));
+        let from_name = self.node(from).config.name;
+        let channel = self.net.channel(first);
         let Some(handed) = Handed::new(self.now, (from_name, sample), channel, datagram, recorder) else {
             let fact = Fact::Discarded { protocol: datagram.protocol, why: "message too long".into() };
             return self.note(from, sample, fact, recorder);
@@ -396,13 +493,14 @@ impl<H: Engine, C: Crypto, M: Meter<C>> World<H, C, M> {
     }
 
     fn dispatch(&mut self, arrives: Time, parcel: Parcel) {
+        let node = parcel.node;
         let place = self.parcels.insert(parcel);
-        self.queue.push(arrives, What::Arrive(place));
+        self.schedule(arrives, node, What::Arrive(place));
     }
 
     /// Schedules the next tick of a node, at `earliest` or later.
     fn arm(&mut self, index: NodeIndex, earliest: Time) {
-        if let Some(at) = self.nodes[index.place()].next_tick() {
+        if let Some(at) = self.node(index).next_tick() {
             self.queue.arm(index, at.max(earliest));
         }
     }
@@ -412,12 +510,12 @@ impl<H: Engine, C: Crypto, M: Meter<C>> World<H, C, M> {
     }
 
     fn note_at(&self, at: Time, node: NodeIndex, sample: u32, fact: Fact, recorder: &mut dyn Recorder) {
-        let node = self.nodes[node.place()].config.name;
+        let node = self.node(node).config.name;
         recorder.record(Record { at_ns: at.as_nanos(), node, sample, fact });
     }
 
     fn end(&self, index: NodeIndex) -> End {
-        let node = &self.nodes[index.place()];
+        let node = self.node(index);
         End { index, name: node.config.name, ordinal: node.ordinal }
     }
 }

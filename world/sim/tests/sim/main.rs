@@ -6,6 +6,7 @@
 mod no_crypto;
 
 mod air;
+mod comings;
 mod determinism;
 mod grid;
 mod links;
