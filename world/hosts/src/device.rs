@@ -334,6 +334,7 @@ impl Engine for Device {
         self.keepalives.at(cx.now);
         match input {
             Input::Command(Order::Echo { payload_bytes }) => self.echo(payload_bytes, cx),
+            Input::Command(Order::Reauthenticate) if self.set_up.is_none() => self.begin(cx),
             Input::Command(order) => {
                 let order = self.user.traffic(order, &mut self.out, cx);
                 if let Some(command) = order.as_ref().and_then(ike::command) {

@@ -16,6 +16,8 @@ pub enum Order {
         /// Bytes after the ICMP echo header.
         payload_bytes: usize,
     },
+    /// Device: authenticate anew while there is a session, and close the old one then; sets up a session if there is none.
+    Reauthenticate,
     /// Refuse new conversations; those under way may finish.
     Drain,
     /// Device and gateway: close a session with all its child SAs.

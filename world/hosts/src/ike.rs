@@ -48,7 +48,7 @@ pub(crate) const fn command(order: &Order) -> Option<Command> {
         Order::OpenChild(session) => Command::CreateChild(sa(session)),
         Order::RekeyChild(session, spi) => Command::RekeyChild(sa(session), spi),
         Order::CloseChild(session, spi) => Command::DeleteChild(sa(session), spi),
-        Order::Echo { .. } | Order::Traffic(_) | Order::TrafficEnd => return None,
+        Order::Echo { .. } | Order::Reauthenticate | Order::Traffic(_) | Order::TrafficEnd => return None,
     })
 }
 

@@ -18,8 +18,10 @@ use std::time::Duration;
 use keytoll_crypto_api::{Secret, Seed};
 use keytoll_engine::trace::{Link, Node};
 use keytoll_hosts::Host;
+use keytoll_net::Host as Address;
 use keytoll_scenario::catalogue::Method;
 use keytoll_scenario::plan::{Plan, RowPlan};
+use keytoll_scenario::population::{Member, Population};
 
 pub use layout::{End, Goal, Layout, LinkSpec, NodeSpec, Streams, Users};
 pub use link::{link, wire};
@@ -45,6 +47,14 @@ pub trait Rig: Sync {
     /// All secrets of a row with their names, for tests that none is revealed; `seed` is the row's.
     fn secrets(&self, seed: &Seed) -> Vec<(&'static str, Secret)>;
 
+    /// Whether it builds populations of a row's devices; if not, why, as the rest of a sentence that begins with "because".
+    ///
+    /// # Errors
+    /// The reason why not.
+    fn populates(&self, _row: &RowPlan) -> Result<(), &'static str> {
+        Err("its rig builds one device only")
+    }
+
     /// Generates the keys and certificates of all rows that it supports.
     fn prepare(&self, plan: &Plan) -> Box<dyn Prepared>;
 }
@@ -62,6 +72,39 @@ pub struct SharedSecret {
 pub trait Prepared: Send + Sync {
     /// Sets up a row; everything random in it depends on `seed`, the row's root seed.
     fn set_up(&self, row: &RowPlan, placement: &Placement, seed: &Seed) -> Box<dyn Setup>;
+
+    /// Sets up a population in the simulator, whose devices are of these rows, all of which [`Rig::populates`]: one row, or one for
+    /// each share of the population's mix in its order. Everything random in it depends on `seed`.
+    ///
+    /// # Panics
+    /// If the rig populates none of them.
+    fn populate(&self, _rows: &[&RowPlan], _population: &Population, _seed: &Seed) -> Box<dyn Crowd> {
+        panic!("only rigs that populate rows are asked for populations")
+    }
+}
+
+/// The nodes of a population: those that serve it, which are there from the beginning, and its devices one by one.
+pub trait Crowd {
+    /// The nodes and links: those of a single device, which stand for those of every device of a share.
+    fn layout(&self, share: usize) -> Layout;
+
+    /// The host at a serving node, at most once each.
+    ///
+    /// # Panics
+    /// If the layout has no such node, or it is the device.
+    fn serving(&mut self, node: Node) -> Box<dyn Host>;
+
+    /// A device, built anew for each of its visits, which are counted from 0: it has another address each time, and the same
+    /// credentials.
+    fn seat(&mut self, member: Member, visit: u32) -> Seat;
+}
+
+/// A device of a population.
+pub struct Seat {
+    /// Its host.
+    pub host: Box<dyn Host>,
+    /// Its address on its access link.
+    pub address: Address,
 }
 
 /// A prepared row. Setups of the same row are equal, wherever each of its hosts runs.

@@ -1,7 +1,7 @@
 //! Keys and certificates of a plan: generated once, before any row runs, and shared by all rows.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use keytoll_crypto::{Null, Provider, Real, keys};
 use keytoll_crypto_api::algorithm::KeyKind;
@@ -66,6 +66,29 @@ pub struct Certificates {
     pub ue_anchor: Vec<u8>,
     /// The trust anchor of the server's certificate.
     pub gw_anchor: Vec<u8>,
+    /// Issues certificates of single devices of a population.
+    issuing: Mutex<Issuing>,
+}
+
+/// Issues certificates.
+struct Issuing {
+    authority: Authority,
+    crypto: Provider,
+    kind: KeyKind,
+    chain_length: usize,
+}
+
+impl Certificates {
+    /// The certificate of a device of a population, with an identity of its own. All devices have one key, for generating keys would
+    /// take longer than everything else. A wrong one signs itself.
+    pub(crate) fn of_device(&self, identity: &str, is_wrong: bool) -> Credential {
+        let Issuing { authority, crypto, kind, chain_length } =
+            &mut *self.issuing.lock().unwrap_or_else(PoisonError::into_inner);
+        let alternatives = [AlternativeName::Email(identity.to_owned())];
+        let chain_length = if is_wrong { 1 } else { *chain_length };
+        let request = Request { name: identity, alternatives: &alternatives, kind: *kind, chain_length };
+        authority.issue(&request, &mut |_, _| self.ue.key.clone(), crypto)
+    }
 }
 
 impl Credentials {
@@ -140,7 +163,8 @@ impl Certificates {
         if set.crls {
             gw_trusts.renew_lists(lists(&authority, None));
         }
-        Self { ue, gw, ue_trusts, gw_trusts, ue_anchor, gw_anchor }
+        let issuing = Issuing { authority, crypto, kind, chain_length: initiator.into() };
+        Self { ue, gw, ue_trusts, gw_trusts, ue_anchor, gw_anchor, issuing: Mutex::new(issuing) }
     }
 }
 

@@ -1,11 +1,12 @@
 //! Both ends of EAP for a row: the device's credentials, the AAA server's methods, and the HSS's subscribers.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
-use keytoll_crypto_api::credentials::{AlternativeName, PeerCertificate};
+use keytoll_crypto_api::credentials::{AlternativeName, Credential, PeerCertificate};
 use keytoll_crypto_api::{Secret, Seed};
 use keytoll_diameter::{Name, client as diameter, server as hss};
 use keytoll_eap::methods::peap::Binding;
@@ -19,7 +20,7 @@ use keytoll_eap::simaka::peer::SharedCard;
 use keytoll_eap::simaka::sqn::Sqn;
 use keytoll_eap::simaka::{peer, server};
 use keytoll_eap::tunnel::{Framing, Tunnels};
-use keytoll_eap::{Limits, PeerConfig, ServerConfig};
+use keytoll_eap::{Limits, Passwords, PeerConfig, ServerConfig};
 use keytoll_hosts::tunnels::{tls_client, tls_server};
 use keytoll_hosts::{AaaAccess, AaaConfig, EapCredentials, EapIdentity, HssAccess, HssConfig, Subscribers};
 use keytoll_net::Socket;
@@ -27,9 +28,11 @@ use keytoll_radius::{client, server as radius};
 use keytoll_scenario::catalogue::EapMethod;
 use keytoll_scenario::catalogue::eap::Proof;
 use keytoll_scenario::plan::{RowPlan, Tls, TlsVersion};
+use keytoll_scenario::population::Population;
 use keytoll_tls::{Config, Version};
 
 use crate::credentials::{AAA_ID, Certificates, Credentials, UE_ID};
+use crate::people;
 use crate::sites::Sites;
 
 /// The laboratory's subscriber; 001 and 01 are the test network of TS 23.122.
@@ -90,7 +93,7 @@ impl Ends {
     /// The ends a row needs.
     pub(crate) fn of(row: &RowPlan, eap: &EapMethod, credentials: &Credentials, seed: &Seed) -> Self {
         let method = method(eap);
-        let laboratory = Laboratory::new(row, eap, credentials, seed);
+        let laboratory = Laboratory::new(Cow::Borrowed(row), eap, credentials, seed);
         let limits = Limits::default();
         let peer = method.peer(&laboratory.peer()).expect(EVERY_PART);
         let server = Proposal::all(&[method])
@@ -113,6 +116,91 @@ impl Ends {
     }
 }
 
+/// Both ends of EAP for the devices of a population, all of whom use the methods of these rows.
+pub(crate) struct Everybody {
+    shares: Vec<Option<Laboratory<'static>>>,
+    seed: Seed,
+}
+
+impl Everybody {
+    /// That of the rows of a population; a row without EAP has none.
+    pub(crate) fn of(rows: &[RowPlan], credentials: &Credentials, seed: &Seed) -> Self {
+        let share = |row: &RowPlan| {
+            let eap = row.method.eap()?;
+            Some(Laboratory::new(Cow::Owned(row.clone()), eap, credentials, seed))
+        };
+        Self { shares: rows.iter().map(share).collect(), seed: seed.clone() }
+    }
+
+    /// The server of all of them, with the users that there are.
+    pub(crate) fn server(&self) -> Arc<ServerConfig> {
+        let shares = || self.shares.iter().flatten();
+        let users: Arc<dyn Passwords> = Arc::new(people::Users(self.seed.clone()));
+        let parts: Vec<_> = shares().map(|share| share.server_of(Arc::clone(&users))).collect();
+        let parts = ServerParts {
+            name: b"aaa".to_vec(),
+            passwords: Some(users),
+            cards: parts.iter().find_map(|parts| parts.cards.clone()),
+            tls: parts.iter().find_map(|parts| parts.tls.clone()),
+        };
+        let methods: Vec<_> = shares().filter_map(|share| share.row.method.eap()).map(method).collect();
+        let methods =
+            Proposal::all(&methods).iter().map(|one| one.server(&parts).expect(EVERY_PART)).collect();
+        Arc::new(ServerConfig { methods, limits: Limits::default() })
+    }
+
+    /// The credentials of a person; `None` in a share without EAP.
+    pub(crate) fn device(
+        &self,
+        share: usize,
+        person: &people::Person,
+        credentials: &Credentials,
+    ) -> Option<EapCredentials> {
+        let laboratory = self.shares.get(share)?.as_ref()?;
+        let eap = laboratory.row.method.eap()?;
+        let made = method(eap);
+        let card = eap.has_card().then(|| person.card(&self.seed));
+        let tls = &laboratory.row.options.tls;
+        let mutual = eap.proof == Proof::Certificate;
+        let tunnels = eap.has_tls.then(|| {
+            let certificates = credentials.tls(&laboratory.row).expect("made for this row");
+            let own = mutual.then(|| certificates.of_device(&person.name(), person.is_wrong));
+            own.map_or_else(|| laboratory.client_of_all(), |own| client(tls, certificates, Some(own)))
+        });
+        let parts = PeerParts {
+            user: person.name().into_bytes(),
+            password: Some(person.password(&self.seed)),
+            card: card.clone().map(|card| (card, laboratory.wallet())),
+            tls: tunnels.map(|tunnels| laboratory.tls(&tunnels)),
+        };
+        let peer = made.peer(&parts).expect(EVERY_PART);
+        let identity = match (card, made.card) {
+            (Some(card), Some(flavour)) => EapIdentity::Card(card, flavour),
+            _ => EapIdentity::Fixed(person.name().into_bytes()),
+        };
+        let config = Arc::new(PeerConfig { methods: vec![peer], limits: Limits::default() });
+        Some(EapCredentials { config, identity })
+    }
+
+    /// The HSS's subscribers: everybody of a share with cards whose credentials are right; `None` without such a share.
+    pub(crate) fn centre(&self, population: &Population) -> Option<AuthenticationCentre> {
+        let has_card = |share: usize| {
+            self.shares.get(share).and_then(Option::as_ref).is_some_and(|share| share.card.is_some())
+        };
+        if !self.shares.iter().enumerate().any(|(share, _)| has_card(share)) {
+            return None;
+        }
+        let mut centre = AuthenticationCentre::new(self.seed.stream("centre"));
+        let members = (0..population.devices).map(|number| population.member(&self.seed, number));
+        for member in members.filter(|member| has_card(member.share) && !member.is_wrong) {
+            let person = people::Person::of(member);
+            let algorithm = person.algorithm(&self.seed);
+            centre.insert(person.imsi(), Subscriber { algorithm, amf: AMF, sqn: Sqn::new(32) });
+        }
+        Some(centre)
+    }
+}
+
 /// The invariant behind every method that the laboratory makes.
 const EVERY_PART: &str = "the laboratory has whatever a method of the catalogue needs";
 
@@ -123,7 +211,8 @@ pub(crate) fn method(eap: &EapMethod) -> &'static Method {
 
 /// The parts of the laboratory's methods, on both sides.
 struct Laboratory<'a> {
-    row: &'a RowPlan,
+    row: Cow<'a, RowPlan>,
+    user: Vec<u8>,
     password: Secret,
     card: Option<SharedCard>,
     book: Book,
@@ -131,33 +220,48 @@ struct Laboratory<'a> {
 }
 
 impl<'a> Laboratory<'a> {
-    fn new(row: &'a RowPlan, eap: &EapMethod, credentials: &Credentials, seed: &Seed) -> Self {
+    fn new(row: Cow<'a, RowPlan>, eap: &EapMethod, credentials: &Credentials, seed: &Seed) -> Self {
         let both = |certificates| tunnels(&row.options.tls, certificates, eap.proof == Proof::Certificate);
         Self {
-            row,
+            user: UE_ID.as_bytes().to_vec(),
             password: password_of(seed),
             card: eap.has_card().then(|| card(seed)),
             book: Book::new(BookLimits::default()),
-            tunnels: eap.has_tls.then(|| both(credentials.tls(row).expect("made for this row"))),
+            tunnels: eap.has_tls.then(|| both(credentials.tls(&row).expect("made for this row"))),
+            row,
         }
     }
 
     fn peer(&self) -> PeerParts {
-        let wallet =
-            || peer::Settings { network: Some(ACCESS_NETWORK.to_vec()), ..peer::Settings::default() };
         PeerParts {
-            user: UE_ID.as_bytes().to_vec(),
+            user: self.user.clone(),
             password: Some(self.password.clone()),
-            card: self.card.clone().map(|card| (card, wallet())),
+            card: self.card.clone().map(|card| (card, self.wallet())),
             tls: self.tunnels.as_ref().map(|both| self.tls(&both.client)),
         }
     }
 
+    /// How a card is used.
+    #[allow(clippy::unused_self, reason = "it is a part of the laboratory")]
+    fn wallet(&self) -> peer::Settings {
+        peer::Settings { network: Some(ACCESS_NETWORK.to_vec()), ..peer::Settings::default() }
+    }
+
+    /// TLS of devices without certificates.
+    fn client_of_all(&self) -> Arc<dyn Tunnels> {
+        Arc::clone(&self.tunnels.as_ref().expect("a method with TLS has tunnels").client)
+    }
+
     fn server(&self) -> ServerParts {
-        let users = BTreeMap::from([(UE_ID.as_bytes().to_vec(), self.password.clone())]);
+        let users = BTreeMap::from([(self.user.clone(), self.password.clone())]);
+        self.server_of(Arc::new(users))
+    }
+
+    /// The same with other users.
+    fn server_of(&self, users: Arc<dyn Passwords>) -> ServerParts {
         ServerParts {
             name: b"aaa".to_vec(),
-            passwords: Some(Arc::new(users)),
+            passwords: Some(users),
             cards: self.card.as_ref().map(|_| (self.settings(), self.book.clone())),
             tls: self.tunnels.as_ref().map(|both| self.tls(&both.server)),
         }
@@ -218,24 +322,35 @@ pub(crate) fn password_of(seed: &Seed) -> Secret {
 
 /// TLS of both sides; with `mutual` the client has a certificate.
 fn tunnels(tls: &Tls, certificates: &Certificates, mutual: bool) -> Both {
+    let server = Config {
+        credential: Some(certificates.gw.clone()),
+        trust: mutual.then(|| Arc::clone(&certificates.gw_trusts)),
+        ..common(tls)
+    };
+    let client = client(tls, certificates, mutual.then(|| certificates.ue.clone()));
+    Both { client, server: tls_server(&server).expect(USABLE) }
+}
+
+/// The invariant behind TLS of the laboratory.
+const USABLE: &str = "the laboratory's certificates are usable";
+
+fn common(tls: &Tls) -> Config {
     let newest = match tls.version {
         TlsVersion::Tls12 => Version::Tls12,
         TlsVersion::Tls13 => Version::Tls13,
     };
-    let common = Config { newest, resumption: tls.resumption, ..Config::new() };
+    Config { newest, resumption: tls.resumption, ..Config::new() }
+}
+
+/// TLS of a device.
+fn client(tls: &Tls, certificates: &Certificates, credential: Option<Credential>) -> Arc<dyn Tunnels> {
     let client = Config {
-        credential: mutual.then(|| certificates.ue.clone()),
+        credential,
         trust: Some(Arc::clone(&certificates.ue_trusts)),
         name: Some(Arc::new(is_aaa)),
-        ..common.clone()
+        ..common(tls)
     };
-    let server = Config {
-        credential: Some(certificates.gw.clone()),
-        trust: mutual.then(|| Arc::clone(&certificates.gw_trusts)),
-        ..common
-    };
-    let usable = "the laboratory's certificates are usable";
-    Both { client: tls_client(&client).expect(usable), server: tls_server(&server).expect(usable) }
+    tls_client(&client).expect(USABLE)
 }
 
 /// Whether a certificate is the AAA server's, whose name the device checks according to RFC 5216 §5.2.
@@ -274,8 +389,23 @@ fn access_of(nas_identifier: &str, (row, sites): (&RowPlan, &Sites), seed: &Seed
     }
 }
 
-/// The AAA server of a row.
-pub(crate) fn aaa((row, sites): (&RowPlan, &Sites), ends: &Ends, seed: &Seed) -> AaaConfig {
+/// The access of a gateway of a population, with room for more requests without answer.
+pub(crate) fn access_of_many(here: (&RowPlan, &Sites), seed: &Seed) -> AaaAccess {
+    let mut access = access(here, seed);
+    access.radius.ports = MANY_PORTS.collect();
+    access
+}
+
+/// Source ports of RADIUS requests of a population: 256 identifiers each (RFC 2865 §5.3).
+const MANY_PORTS: RangeInclusive<u16> = 49_152..=49_407;
+
+/// The AAA server of a population.
+pub(crate) fn aaa_of_many(
+    (row, sites): (&RowPlan, &Sites),
+    server: Arc<ServerConfig>,
+    has_cards: bool,
+    seed: &Seed,
+) -> AaaConfig {
     let clients = BTreeMap::from([(sites.core, radius::Client { secret: secret(seed) })]);
     AaaConfig {
         radius: radius::Config {
@@ -283,13 +413,15 @@ pub(crate) fn aaa((row, sites): (&RowPlan, &Sites), ends: &Ends, seed: &Seed) ->
             accounting_port: sites.ports.accounting,
             ..radius::Config::new(clients)
         },
-        eap: Arc::clone(&ends.server),
+        eap: server,
         address: sites.aaa,
-        subscribers: match ends.subscribers {
-            Some(_) => Subscribers::Hss(hss_access(row, sites)),
-            None => Subscribers::Nobody,
-        },
+        subscribers: if has_cards { Subscribers::Hss(hss_access(row, sites)) } else { Subscribers::Nobody },
     }
+}
+
+/// The AAA server of a row.
+pub(crate) fn aaa(here: (&RowPlan, &Sites), ends: &Ends, seed: &Seed) -> AaaConfig {
+    aaa_of_many(here, Arc::clone(&ends.server), ends.subscribers.is_some(), seed)
 }
 
 /// The connection of a node at this address to the HSS.

@@ -9,7 +9,9 @@ pub mod hip;
 pub mod ike;
 mod ipsec;
 mod knock;
+mod look_up;
 pub mod node;
+mod people;
 mod provider;
 mod sites;
 mod wlan;
@@ -27,9 +29,10 @@ use keytoll_hip::family::HipFamily;
 use keytoll_ike::family::IkeFamily;
 use keytoll_net::Socket;
 use keytoll_radius::family::RadiusFamily;
-use keytoll_rig::{Layout, Placement, Prepared, Rig, Setup, SharedSecret};
+use keytoll_rig::{Crowd as Populated, Layout, Placement, Prepared, Rig, Setup, SharedSecret};
 use keytoll_scenario::catalogue::Method;
 use keytoll_scenario::plan::{Plan, RowPlan};
+use keytoll_scenario::population::Population;
 use keytoll_tls::family::TlsFamily;
 use keytoll_wlan::family::WlanFamily;
 
@@ -40,6 +43,7 @@ pub use credentials::{AAA_ID, Certificates, GW_ID, UE_ID};
 pub use keytoll_diameter::DIAMETER;
 pub use keytoll_ike::IKE;
 pub use keytoll_radius::RADIUS;
+pub use look_up::looks_up;
 pub use provider::provider;
 pub use wlan::{Crowd, Seat, crowd, has_no_servers, lasting};
 
@@ -76,6 +80,20 @@ pub fn standard_ports() -> BTreeSet<u16> {
     RIGS.iter().copied().flat_map(Rig::standard_ports).copied().collect()
 }
 
+/// Checks that a row can have a population.
+///
+/// # Errors
+/// Why not, as the rest of a sentence that begins with "because".
+pub fn populates(row: &RowPlan) -> Result<(), &'static str> {
+    of(row.method).populates(row)
+}
+
+/// Whether one rig runs all of these rows, as it must those of a mix.
+pub fn is_one_rig(rows: &[&RowPlan]) -> bool {
+    let rigs = rows.iter().map(|row| RIGS.iter().position(|rig| rig.runs(row.method)));
+    rigs.collect::<BTreeSet<_>>().len() <= 1
+}
+
 /// The layout of a row.
 pub fn layout(row: &RowPlan, placement: &Placement) -> Layout {
     of(row.method).layout(row, placement)
@@ -94,6 +112,12 @@ impl Credentials {
     pub fn prepare(plan: &Plan) -> Self {
         let is_wanted = |rig: &&dyn Rig| plan.rows.iter().any(|row| rig.runs(row.method));
         Self(RIGS.iter().copied().filter(is_wanted).map(|rig| (rig, rig.prepare(plan))).collect())
+    }
+
+    /// Sets up a population of the plan whose devices are of these rows, all of one rig.
+    pub fn populate(&self, rows: &[&RowPlan], population: &Population, seed: &Seed) -> Box<dyn Populated> {
+        let prepared = self.0.iter().find(|(rig, _)| rows.first().is_some_and(|row| rig.runs(row.method)));
+        prepared.expect("prepared for the plan of these rows").1.populate(rows, population, seed)
     }
 
     /// Sets up a row of the plan.

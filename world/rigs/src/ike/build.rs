@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use keytoll_crypto_api::suite::Suite;
 use keytoll_crypto_api::{Rng, Secret, Seed};
-use keytoll_hosts::{Device, DeviceConfig, Gateway, GatewayConfig};
+use keytoll_hosts::{AaaAccess, Device, DeviceConfig, EapCredentials, Gateway, GatewayConfig};
 use keytoll_ike::config::{
     Believe, ChildConfig, Config, Connection, Fragmentation, Mode, Prove, Reauthenticate, Retransmission, V1,
     Version,
@@ -23,7 +23,7 @@ use crate::node::{exchange, half_open};
 const A_DAY: Duration = Duration::from_secs(24 * 3600);
 
 /// The identities of the laboratory.
-fn identity(name: &str) -> Identity {
+pub(super) fn identity(name: &str) -> Identity {
     name.parse().expect("a literal identity")
 }
 
@@ -34,12 +34,22 @@ pub(super) fn device(
     ends: Option<&Ends>,
     seed: &Seed,
 ) -> Device {
-    let (prove, believe) = credentials.of_device(row, &row_secret(&fault::seed_of_device(row, seed)));
+    let proofs = credentials.of_device(row, &row_secret(&fault::seed_of_device(row, seed)));
+    device_with((row, sites), proofs, (UE_ID, ends.map(|ends| ends.device.clone())), seed)
+}
+
+/// A device of a row with an identity and credentials of its own.
+pub(super) fn device_with(
+    (row, sites): (&RowPlan, &Sites),
+    (prove, believe): (Prove, Believe),
+    (name, eap): (&str, Option<EapCredentials>),
+    seed: &Seed,
+) -> Device {
     let mut connection = connection((row, sites), prove, believe);
     // RFC 7296 §2.16: the gateway may use IKE's identity as EAP's, so they are equal.
-    connection.local_id = match ends {
-        Some(ends) => identity(&String::from_utf8_lossy(&ends.device.identity.now())),
-        None => identity(UE_ID),
+    connection.local_id = match &eap {
+        Some(eap) => identity(&String::from_utf8_lossy(&eap.identity.now())),
+        None => identity(name),
     };
     connection.remote_id = Some(identity(GW_ID));
     connection.request_address = row.options.ike.virtual_address;
@@ -49,12 +59,12 @@ pub(super) fn device(
         child.remote = vec![TrafficSelector::host(sites.inner)];
     }
     let config = DeviceConfig {
-        ike: endpoint((row, sites), connection),
+        ike: endpoint((row, sites), vec![connection]),
         address: sites.ue,
         gateway: sites.gw,
         inner,
         target: sites.target(row),
-        eap: ends.map(|ends| ends.device.clone()),
+        eap,
     };
     Device::new(config, seed, "ue").with_limits(sa_limits(row.options.ipsec.limits))
 }
@@ -62,14 +72,26 @@ pub(super) fn device(
 /// The gateway of a row.
 pub(super) fn gateway((row, sites): (&RowPlan, &Sites), credentials: &Credentials, seed: &Seed) -> Gateway {
     let (prove, believe) = credentials.of_gateway(row, &row_secret(seed));
-    let mut connection = connection((row, sites), prove, believe);
-    connection.local_id = identity(GW_ID);
+    let mut connection = connection_of_gateway((row, sites), prove, believe);
     connection.remote_id = row.method.eap().is_none().then(|| identity(UE_ID));
     connection.auth_lifetime = Some(match row.options.makers.ue.is_foreign() {
         // strongSwan reauthenticates at once if the remaining time is less than its own margin.
         true => A_DAY,
         false => lifetime(&row.options),
     });
+    let aaa =
+        row.method.eap().map(|_| eap::access((row, &sites.back_end), &fault::seed_of_gateway(row, seed)));
+    gateway_with((row, sites), vec![connection], aaa, seed)
+}
+
+/// The gateway's connection to any device of a row, without end.
+pub(super) fn connection_of_gateway(
+    (row, sites): (&RowPlan, &Sites),
+    prove: Prove,
+    believe: Believe,
+) -> Connection {
+    let mut connection = connection((row, sites), prove, believe);
+    connection.local_id = identity(GW_ID);
     connection.pool = row.options.ike.virtual_address.then_some(sites.pool);
     // RFC 7296 §2.9: networks behind the gateway are in the selectors only if the device has an inner address, too.
     if let (true, Some(child)) = (row.options.ike.virtual_address, connection.child.as_mut()) {
@@ -80,15 +102,18 @@ pub(super) fn gateway((row, sites): (&RowPlan, &Sites), credentials: &Credential
         child.local = vec![TrafficSelector::host(sites.inner)];
         child.remote = vec![TrafficSelector::host(device)];
     }
-    let config = GatewayConfig {
-        ike: endpoint((row, sites), connection),
-        address: sites.gw,
-        inner: vec![sites.inner],
-        aaa: row
-            .method
-            .eap()
-            .map(|_| eap::access((row, &sites.back_end), &fault::seed_of_gateway(row, seed))),
-    };
+    connection
+}
+
+/// A gateway with these connections.
+pub(super) fn gateway_with(
+    (row, sites): (&RowPlan, &Sites),
+    connections: Vec<Connection>,
+    aaa: Option<AaaAccess>,
+    seed: &Seed,
+) -> Gateway {
+    let ike = endpoint((row, sites), connections);
+    let config = GatewayConfig { ike, address: sites.gw, inner: vec![sites.inner], aaa };
     Gateway::new(config, seed, "gw").with_limits(sa_limits(row.options.ipsec.limits))
 }
 
@@ -160,10 +185,10 @@ fn any_remote(sites: &Sites) -> Vec<TrafficSelector> {
     vec![if sites.inner.is_ipv6() { TrafficSelector::ANY_IPV6 } else { TrafficSelector::ANY_IPV4 }]
 }
 
-fn endpoint((row, sites): (&RowPlan, &Sites), connection: Connection) -> Config {
+fn endpoint((row, sites): (&RowPlan, &Sites), connections: Vec<Connection>) -> Config {
     let options = &row.options;
     let max = options.ike.half_open_max as usize;
-    let mut config = Config::new(vec![connection]);
+    let mut config = Config::new(connections);
     config.retransmission = Retransmission {
         first: options.ike.retransmission.first,
         base: options.ike.retransmission.base,

@@ -6,6 +6,7 @@
 
 mod build;
 mod credentials;
+mod population;
 mod sites;
 
 use std::net::IpAddr;
@@ -17,11 +18,12 @@ use keytoll_hosts::Host;
 use keytoll_ike::IKE;
 use keytoll_net::Addr;
 use keytoll_rig::{
-    End, Goal, Layout, LinkSpec, NodeSpec, Placement, Prepared, Rig, Setup, SharedSecret, Users,
+    Crowd, End, Goal, Layout, LinkSpec, NodeSpec, Placement, Prepared, Rig, Setup, SharedSecret, Users,
 };
 use keytoll_scenario::catalogue::Method;
 use keytoll_scenario::families::ike::Exchange;
 use keytoll_scenario::plan::{Plan, RowPlan};
+use keytoll_scenario::population::Population;
 
 use crate::back_end::{self, BackEnd};
 use crate::fault;
@@ -70,6 +72,10 @@ impl Rig for IkeRig {
         [own].into_iter().chain(back_end::Secrets::of(seed).named()).collect()
     }
 
+    fn populates(&self, row: &RowPlan) -> Result<(), &'static str> {
+        population::supports(row)
+    }
+
     fn prepare(&self, plan: &Plan) -> Box<dyn Prepared> {
         Box::new(Credentials::prepare(plan))
     }
@@ -110,6 +116,10 @@ impl Prepared for Credentials {
         let back_end = BackEnd::of(row, self.shared(), seed);
         let (sites, seed, credentials) = (Sites::of(row, placement), seed.clone(), self.clone());
         Box::new(Built { row: row.clone(), sites, seed, credentials, back_end })
+    }
+
+    fn populate(&self, rows: &[&RowPlan], population: &Population, seed: &Seed) -> Box<dyn Crowd> {
+        Box::new(population::Populated::new(rows, population, self, seed))
     }
 }
 

@@ -1,0 +1,167 @@
+//! A population of devices at one gateway: each with an address, an identity and credentials of its own.
+
+use std::collections::BTreeMap;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use keytoll_crypto_api::Seed;
+use keytoll_engine::trace::Node;
+use keytoll_hosts::{Aaa, Gateway, Host, Hss};
+use keytoll_ike::config::{Believe, Pool, Prove};
+use keytoll_ike::wire::Identity;
+use keytoll_net::Host as Address;
+use keytoll_rig::{Crowd, Layout, Placement, Rig, Seat};
+use keytoll_scenario::plan::RowPlan;
+use keytoll_scenario::population::{Member, Population};
+
+use super::{Credentials, IkeRig, Sites, build, row_secret};
+use crate::eap::{self, Everybody};
+use crate::people::Person;
+
+/// Why a row has no population; nothing if it has.
+pub(super) fn supports(row: &RowPlan) -> Result<(), &'static str> {
+    match () {
+        () if row.method.phase1().is_some() => Err("IKEv1 has no populations yet"),
+        () if row.options.ike.raw_keys => Err("raw keys of many devices are not built yet"),
+        () => Ok(()),
+    }
+}
+
+/// A population.
+pub(super) struct Populated {
+    rows: Vec<RowPlan>,
+    credentials: Credentials,
+    population: Population,
+    seed: Seed,
+    sites: Vec<Sites>,
+    everybody: Everybody,
+}
+
+impl Populated {
+    pub(super) fn new(
+        rows: &[&RowPlan],
+        population: &Population,
+        credentials: &Credentials,
+        seed: &Seed,
+    ) -> Self {
+        let owned: Vec<_> = rows.iter().map(|row| (*row).clone()).collect();
+        let sites = rows
+            .iter()
+            .map(|row| Sites { pool: pool(row, population), ..Sites::of(row, &Placement::Simulator) });
+        Self {
+            sites: sites.collect(),
+            everybody: Everybody::of(&owned, credentials.shared(), seed),
+            rows: owned,
+            credentials: credentials.clone(),
+            population: population.clone(),
+            seed: seed.clone(),
+        }
+    }
+
+    fn gateway(&self) -> Gateway {
+        let connections = self.rows.iter().zip(&self.sites).zip(0..).map(|((row, sites), share)| {
+            let (prove, believe) = self.credentials.of_gateway(row, &row_secret(&self.seed));
+            let believe = self.shared_keys(share, &prove).unwrap_or(believe);
+            build::connection_of_gateway((row, sites), prove, believe)
+        });
+        let (row, sites) = (&self.rows[0], &self.sites[0]);
+        let with_eap = self.rows.iter().find(|row| row.method.eap().is_some());
+        let access = with_eap.map(|row| eap::access_of_many((row, &sites.back_end), &self.seed));
+        build::gateway_with((row, sites), connections.collect(), access, &self.seed)
+    }
+
+    /// The keys by which a gateway with a shared key knows the devices of a share; `None` without shared keys.
+    fn shared_keys(&self, share: usize, prove: &Prove) -> Option<Believe> {
+        if !matches!(prove, Prove::Psk(_)) || self.rows[share].method.eap().is_some() {
+            return None;
+        }
+        let members = (0..self.population.devices).map(|number| self.population.member(&self.seed, number));
+        let known = members.filter(|member| member.share == share && !member.is_wrong).map(Person::of);
+        let by_identity: BTreeMap<Identity, _> =
+            known.map(|person| (build::identity(&person.name()), person.psk(&self.seed))).collect();
+        Some(Believe::Psk { any: None, by_identity })
+    }
+}
+
+/// Inner addresses for everybody, twice: a new SA has one before the old one gives up its own.
+fn pool(row: &RowPlan, population: &Population) -> Pool {
+    let sites = Sites::of(row, &Placement::Simulator);
+    let size = population.devices.saturating_mul(2).max(sites.pool.size);
+    let first =
+        if sites.inner.is_ipv6() { sites.pool.first } else { IpAddr::V4(Ipv4Addr::new(100, 64, 0, 1)) };
+    Pool { first, size }
+}
+
+/// The address of a device, another one for each visit. In IPv6 each has a prefix of 64 bits, as subscribers have.
+fn address(number: u32, visit: u32, is_ipv6: bool) -> IpAddr {
+    let [_, high, low @ ..] = number.to_be_bytes();
+    let low = u16::from_be_bytes(low);
+    if is_ipv6 {
+        let visit = u16::try_from(visit % 64).expect("below 64") << 5;
+        let site = 0x1000 | visit | (u16::from(high) & 0x1f);
+        return IpAddr::V6(Ipv6Addr::new(0x2001, 0xdb8, site, low, 0, 0, 0, 2));
+    }
+    let visit = u8::try_from(visit % 8).expect("below 8") << 5;
+    let [third, fourth] = low.to_be_bytes();
+    IpAddr::V4(Ipv4Addr::new(10, visit | (high & 0x1f), third, fourth))
+}
+
+impl Crowd for Populated {
+    fn layout(&self, share: usize) -> Layout {
+        IkeRig.layout(&self.rows[share], &Placement::Simulator)
+    }
+
+    fn serving(&mut self, node: Node) -> Box<dyn Host> {
+        let with_eap = || self.rows.iter().find(|row| row.method.eap().is_some());
+        let row = with_eap().unwrap_or(&self.rows[0]);
+        let here = (row, &self.sites[0].back_end);
+        match node {
+            Node::Gw => Box::new(self.gateway()),
+            Node::Aaa => {
+                let has_cards = self.rows.iter().any(|row| row.method.has_card());
+                let config = eap::aaa_of_many(here, self.everybody.server(), has_cards, &self.seed);
+                Box::new(Aaa::new(config, &self.seed, "aaa"))
+            }
+            Node::Hss => {
+                let centre = self.everybody.centre(&self.population);
+                Box::new(Hss::new(eap::hss(centre.expect("only rows with a card have an HSS"), here.1)))
+            }
+            other => panic!("{} serves nobody", other.name()),
+        }
+    }
+
+    fn seat(&mut self, member: Member, visit: u32) -> Seat {
+        let (row, person) = (&self.rows[member.share], Person::of(member));
+        let is_ipv6 = self.sites[member.share].ue.is_ipv6();
+        let ue = address(member.number, visit, is_ipv6);
+        let sites = Sites { ue, ..self.sites[member.share].clone() };
+        let eap = self.everybody.device(member.share, &person, self.credentials.shared());
+        let (_, believe) = self.credentials.of_device(row, &row_secret(&self.seed));
+        let prove = match self.credentials.of_device(row, &person.psk(&self.seed)).0 {
+            Prove::Certificate(_) => {
+                let set = self.credentials.of(row).expect("a method with certificates has some");
+                Prove::Certificate(set.of_device(&person.name(), person.is_wrong))
+            }
+            other => other,
+        };
+        let seed = Seed::from_bytes(self.seed.stream(&format!("device/{}/{visit}", member.number)).bytes());
+        let host = build::device_with((row, &sites), (prove, believe), (&person.name(), eap), &seed);
+        Seat { host: Box::new(host), address: Address::Ip(ue) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn no_two_devices_have_one_address() {
+        for is_ipv6 in [true, false] {
+            let numbers = [0, 1, 65_535, 65_536, 1_999_999];
+            let all =
+                numbers.iter().flat_map(|&number| (0..8).map(move |visit| address(number, visit, is_ipv6)));
+            assert_eq!(all.collect::<BTreeSet<_>>().len(), 40);
+        }
+    }
+}

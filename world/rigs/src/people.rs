@@ -1,0 +1,104 @@
+//! The devices of a population as persons: each has a name, a password, a shared key, an IMSI and a card of its own, all derived from
+//! the seed and its number, so that nothing has to be stored for those who are not there.
+
+use keytoll_crypto_api::{Secret, Seed};
+use keytoll_eap::Passwords;
+use keytoll_eap::simaka::card::{Algorithm, Card};
+use keytoll_eap::simaka::identity::Imsi;
+use keytoll_eap::simaka::milenage::Milenage;
+use keytoll_eap::simaka::peer::SharedCard;
+use keytoll_eap::simaka::sqn::Sqn;
+use keytoll_scenario::population::Member;
+
+/// The realm of everybody.
+const REALM: &str = "lab";
+
+/// A device of a population. Nobody knows one whose credentials are wrong, so that it fails with every cryptography: under null
+/// cryptography every key is the right one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Person {
+    number: u32,
+    pub(crate) is_wrong: bool,
+}
+
+impl Person {
+    /// The person of a member.
+    pub(crate) const fn of(member: Member) -> Self {
+        Self { number: member.number, is_wrong: member.is_wrong }
+    }
+
+    /// The name: `ue17@lab`.
+    pub(crate) fn name(&self) -> String {
+        let kind = if self.is_wrong { "stranger" } else { "ue" };
+        format!("{kind}{}@{REALM}", self.number)
+    }
+
+    /// The IMSI; 001 and 01 are the test network of TS 23.122, and strangers are subscribers of 001 and 02.
+    pub(crate) fn imsi(&self) -> Imsi {
+        let network = if self.is_wrong { "00102" } else { "00101" };
+        let text = format!("{network}{:010}", u64::from(self.number) + 1);
+        Imsi::parse(&text).expect("fifteen digits")
+    }
+
+    /// The shared key.
+    pub(crate) fn psk(&self, seed: &Seed) -> Secret {
+        Secret::from(&seed.stream(&format!("psk/{}", self.number)).bytes::<32>()[..])
+    }
+
+    /// The password.
+    pub(crate) fn password(&self, seed: &Seed) -> Secret {
+        password(self.number, seed)
+    }
+
+    /// The algorithm of the card, with its keys.
+    pub(crate) fn algorithm(&self, seed: &Seed) -> Algorithm {
+        let mut rng = seed.stream(&format!("subscriber/{}", self.number));
+        let (key, opc) = (rng.bytes(), rng.bytes());
+        Algorithm::Milenage(Milenage::with_opc(&key, &opc))
+    }
+
+    /// The card.
+    pub(crate) fn card(&self, seed: &Seed) -> SharedCard {
+        SharedCard::new(Card::new(self.imsi(), "lab", self.algorithm(seed), Sqn::new(0)))
+    }
+}
+
+fn password(number: u32, seed: &Seed) -> Secret {
+    Secret::from(format!("{:016x}", seed.stream(&format!("password/{number}")).u64()).as_bytes())
+}
+
+/// The passwords of everybody who is not a stranger.
+pub(crate) struct Users(pub(crate) Seed);
+
+impl Passwords for Users {
+    fn password(&self, user: &[u8]) -> Option<Secret> {
+        let name = std::str::from_utf8(user).ok()?;
+        let (number, realm) = name.strip_prefix("ue")?.split_once('@')?;
+        let number = number.parse().ok().filter(|_| realm == REALM)?;
+        Some(password(number, &self.0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn person(number: u32, is_wrong: bool) -> Person {
+        Person::of(Member { number, share: 0, is_wrong })
+    }
+
+    #[test]
+    fn everybody_is_known_by_name_but_strangers() {
+        let (seed, users) = (Seed::from(1), Users(Seed::from(1)));
+        for number in [0, 17, 1_999_999] {
+            let one = person(number, false);
+            assert_eq!(users.password(one.name().as_bytes()), Some(one.password(&seed)));
+            assert_eq!(users.password(person(number, true).name().as_bytes()), None);
+        }
+        assert_eq!(person(1, false).imsi().as_str(), "001010000000002");
+        assert_ne!(person(1, false).psk(&seed), person(2, false).psk(&seed));
+        for name in ["", "ue", "ue@lab", "ue1", "ue1@else", "ue99999999999@lab"] {
+            assert_eq!(users.password(name.as_bytes()), None, "{name}");
+        }
+    }
+}
