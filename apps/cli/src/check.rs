@@ -8,6 +8,7 @@ use keytoll_report::counted;
 use keytoll_scenario::Plan;
 use keytoll_scenario::catalogue::networks;
 use keytoll_scenario::plan::{Network, RowPlan, WorldKind};
+use keytoll_scenario::population::Population;
 use keytoll_scenario::quantity::duration;
 use miette::Report;
 use schemars::JsonSchema;
@@ -46,6 +47,9 @@ fn text(plan: &Plan) -> String {
 }
 
 fn head(plan: &Plan) -> String {
+    if let Some(population) = &plan.population {
+        return head_of_population(plan, population);
+    }
     let count = format!(
         "{} x {} = {} authentications",
         counted(plan.rows.len() as u64, "row"),
@@ -64,9 +68,28 @@ fn head(plan: &Plan) -> String {
     format!("{}{}", screen::paragraph(&plan.title), screen::paragraph(&how))
 }
 
+fn head_of_population(plan: &Plan, population: &Population) -> String {
+    let devices = counted(population.devices.into(), "device");
+    let whose = if population.mix.is_empty() {
+        format!("{} of {devices} each", counted(plan.rows.len() as u64, "population"))
+    } else {
+        format!("one population of {devices} of {}", counted(plan.rows.len() as u64, "method"))
+    };
+    let how = format!(
+        "{whose}, arrivals: {}; seed {}, crypto {}, {} exponents, world {}",
+        population.arrivals,
+        plan.seed,
+        plan.crypto.name(),
+        plan.exponents.name(),
+        plan.world.name()
+    );
+    format!("{}{}", screen::paragraph(&plan.title), screen::paragraph(&how))
+}
+
 /// The least duration of a row. The live world does not wait for intervals.
 fn row_min(plan: &Plan) -> Option<Duration> {
-    (plan.world == WorldKind::Sim).then(|| plan.interval.saturating_mul(plan.samples))
+    (plan.world == WorldKind::Sim && plan.population.is_none())
+        .then(|| plan.interval.saturating_mul(plan.samples))
 }
 
 fn rows(plan: &Plan) -> String {
@@ -124,7 +147,7 @@ pub(crate) struct Checked<'a> {
     title: &'a str,
     /// The seed as text: JavaScript loses the low bits of 64-bit numbers.
     seed: String,
-    /// Authentications of each row.
+    /// Authentications of each row; of a population its devices.
     samples: u32,
     /// Authentications in all.
     authentications: u64,
@@ -170,7 +193,7 @@ impl<'a> From<&'a Plan> for Checked<'a> {
         Self {
             title: &plan.title,
             seed: plan.seed.to_string(),
-            samples: plan.samples,
+            samples: plan.population.as_ref().map_or(plan.samples, |population| population.devices),
             authentications: plan.authentications(),
             row_s_min: row_min(plan).map(|time| time.as_secs_f64()),
             crypto: plan.crypto.name(),

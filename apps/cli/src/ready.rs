@@ -12,7 +12,7 @@ use miette::{Report, miette};
 use crate::args::Execution;
 use crate::progress::{LONG, about};
 use crate::run::told;
-use crate::screen;
+use crate::screen::{self, Usage};
 
 /// A run of fewer authentications starts without a rehearsal.
 const MANY: u64 = 100_000;
@@ -30,9 +30,19 @@ fn refuse(plan: &Plan, out: &Path) -> Result<(), Report> {
     Directory::refuse(out).map_err(told)
 }
 
+/// Nothing is kept of the packets of a population.
+fn uncaptured(plan: &Plan, execution: &Execution) -> Result<(), Report> {
+    if plan.population.is_none() || execution.captured() == 0 {
+        return Ok(());
+    }
+    let hint = "leave it out, or run the scenario without `[population]`";
+    Err(Usage::hint("a population is not captured".to_owned(), hint).into())
+}
+
 /// Refuses a plan that cannot run or does not fit on the disk; warns of one that takes hours.
 pub(crate) fn begin(plan: &Plan, out: &Path, execution: &Execution) -> Result<(), Report> {
     refuse(plan, out)?;
+    uncaptured(plan, execution)?;
     if plan.authentications() < MANY {
         return Ok(());
     }
@@ -48,6 +58,7 @@ pub(crate) fn begin(plan: &Plan, out: &Path, execution: &Execution) -> Result<()
 /// The same for `check`, which in any case reports how much work it would be.
 pub(crate) fn ask(plan: &Plan, out: &Path, execution: &Execution) -> Result<String, Report> {
     refuse(plan, out)?;
+    uncaptured(plan, execution)?;
     let Some(work) = rehearse(plan) else {
         return Ok("in the live world authentications take the time that they take: nothing is estimated\n"
             .to_owned());
@@ -70,7 +81,11 @@ impl Estimate {
     fn of(plan: &Plan, work: Work, execution: &Execution) -> Self {
         let threads = execution.threads().min(plan.rows.len());
         let lines = work.authentications.saturating_mul(SAMPLE_LINE_BYTES);
-        let bytes = if execution.no_trace { 0 } else { work.bytes().saturating_add(lines) };
+        let bytes = if execution.no_trace || plan.population.is_some() {
+            0
+        } else {
+            work.bytes().saturating_add(lines)
+        };
         Self { threads, time: work.time(threads), bytes, work }
     }
 

@@ -7,13 +7,15 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use keytoll_analysis::census::Accounts;
 use keytoll_analysis::study::{Material, SUPPLEMENT, Supplement, Wants};
 use keytoll_analysis::{Findings, RowFindings, summary};
 use keytoll_lab::{Captures, Directory, Keepers, Manifest, PlaceError, Published, RowEnd, RunError, Taken};
-use keytoll_report::{directory, study, terminal};
+use keytoll_report::{curve, directory, study, terminal};
 use keytoll_scenario::Source;
 use keytoll_scenario::catalogue::Fault;
 use keytoll_scenario::plan::{Plan, WorldKind};
+use keytoll_trace::listing::POPULATION;
 use keytoll_trace::output;
 use miette::{Report, miette};
 
@@ -73,9 +75,13 @@ impl Run<'_> {
     /// Runs the plan and leaves all its files in the user's directory.
     fn keep(&self, out: &Path) -> Result<(Findings, Published), Report> {
         let manifest = keytoll_lab::manifest(self.plan, &version::program());
-        let manifest = Manifest { traced: !self.execution.no_trace, ..manifest };
+        let manifest = Manifest { traced: manifest.traced && !self.execution.no_trace, ..manifest };
         let directory = begin(out, manifest, self.execution.force)?;
-        let filled = if self.execution.no_trace { self.stream(&directory) } else { self.trace(&directory) };
+        let filled = match () {
+            () if self.plan.population.is_some() => self.populate(&directory),
+            () if self.execution.no_trace => self.stream(&directory),
+            () => self.trace(&directory),
+        };
         let (findings, taken) = match filled {
             Ok(filled) => filled,
             Err(report) => {
@@ -115,6 +121,33 @@ impl Run<'_> {
         let findings = rows.findings().supplemented(supplement);
         directory::write(directory.path(), &findings).map_err(|error| miette!("{error}"))?;
         Ok((findings, taken))
+    }
+
+    /// Lets populations live, and keeps what was counted of them.
+    fn populate(&self, directory: &Directory) -> Result<(Findings, Option<Taken>), Report> {
+        let length = self.plan.authentications();
+        let progress =
+            Progress::begin(Counted { length, of: "devices", switch: "--set population.devices=N" });
+        let tick = || progress.tick();
+        let ends = keytoll_lab::populate(self.plan, self.execution.threads(), &tick, self.stop);
+        drop(progress);
+        let ends = ends.map_err(told)?;
+        let whole = ends.iter().all(|end| end.as_ref().is_some_and(|end| end.is_whole));
+        for (index, end) in ends.iter().enumerate() {
+            let attempts = end.as_ref().map_or(0, |end| end.account.summary.offered);
+            let samples = u32::try_from(attempts).unwrap_or(u32::MAX);
+            directory.ended(index, RowEnd::of_attempts(samples));
+        }
+        let accounts = Accounts { rows: ends.into_iter().map(|end| Some(end?.account)).collect() };
+        let path = directory.path().join(POPULATION);
+        let written = output::replace_in_run(&path, |out| accounts.write(out));
+        written.map_err(|error| screen::unwritable(&path, &error))?;
+        if !whole {
+            screen::note("interrupted: what was counted until then is kept\n");
+        }
+        self.end(directory, whole)?;
+        let findings = directory::render(directory.path()).map_err(|error| miette!("{error}"))?;
+        Ok((findings, None))
     }
 
     /// Marks a run as ended; it is complete if nothing is missing.
@@ -179,6 +212,9 @@ pub(crate) fn begin(out: &Path, manifest: Manifest, replaces: bool) -> Result<Di
 pub(crate) fn told(error: RunError) -> Report {
     match error {
         RunError::Place(PlaceError::Occupied { what, hint }) => Usage::hint(what, hint).into(),
+        RunError::NoPopulation { .. } => {
+            Usage::hint(error.to_string(), "leave `[population]` out, or name methods of IKEv2").into()
+        }
         RunError::Costs(_) | RunError::Unpriced { .. } => {
             Usage::hint(error.to_string(), "`keytoll crypto --calibrate FILE` writes a cost table").into()
         }
@@ -191,7 +227,10 @@ pub(crate) fn show(findings: &Findings, json: bool) -> Result<(), Report> {
     match &findings.study {
         _ if json => screen::written(|out| summary::write(&findings.summary, out)),
         Some(account) => screen::written(|out| study::write(account, screen::width(), out)),
-        None => screen::written(|out| terminal::write(&findings.summary, screen::width(), out)),
+        None => screen::written(|out| {
+            terminal::write(&findings.summary, screen::width(), &mut *out)?;
+            curve::write(findings, screen::width(), out)
+        }),
     }
 }
 
@@ -222,5 +261,6 @@ fn verdict(plan: &Plan, findings: &Findings, stop: &AtomicBool) -> ExitCode {
         let doomed = planned.and_then(|row| row.options.fault).is_some_and(Fault::is_fatal);
         if doomed { tally.established > 0 } else { tally.n > 0 && tally.established == 0 }
     });
-    if unexpected || is_short { ExitCode::from(FAILED) } else { ExitCode::SUCCESS }
+    let nobody = findings.populations.iter().any(|one| one.account.summary.established == 0);
+    if unexpected || is_short || nobody { ExitCode::from(FAILED) } else { ExitCode::SUCCESS }
 }

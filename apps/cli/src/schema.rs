@@ -13,7 +13,7 @@ use keytoll_analysis::profile::{Packets, Profile};
 use keytoll_analysis::study::{Account, Sheet, Supplement};
 use keytoll_analysis::{Summary, trace};
 use keytoll_ranking::Ranking;
-use keytoll_report::csv::{FileColumn, message_columns, operation_columns, sample_columns};
+use keytoll_report::csv::{FileColumn, message_columns, operation_columns, sample_columns, series_columns};
 use miette::Report;
 use schemars::generate::SchemaSettings;
 use schemars::transform::{RecursiveTransform, Transform};
@@ -88,6 +88,12 @@ pub(crate) const SCHEMAS: &[Published] = &[
         about: "an authentication",
         printed_by: "a line of samples.csv as an object",
         make: || line(sample_columns()),
+    },
+    Published {
+        name: "series",
+        about: "a second of a population",
+        printed_by: "a line of series.csv as an object",
+        make: || line(series_columns()),
     },
     of::<Account>("study", "a paper's figures beside ours", "keytoll study --json; study.json"),
     of::<Summary>("summary", "what was measured", "keytoll run, report and measure --json; summary.json"),

@@ -7,6 +7,7 @@ mod decode;
 mod ikev1_captures;
 mod knock;
 mod live;
+mod populations;
 mod provenance;
 mod rank;
 mod readme;

@@ -235,20 +235,29 @@ const UNITS: [&str; 11] = ["ns", "us", "ms", "s", "hz", "bytes", "bits", "mbit",
 
 /// Words for numbers of things.
 const COUNTS: [&str; 37] = [
+    "again",
     "authentications",
     "batch",
+    "begun",
     "cores",
     "count",
+    "devices",
     "disturbed",
+    "established",
+    "failed",
+    "flight",
     "frames",
     "hits",
     "lost",
     "messages",
     "more",
     "n",
+    "offered",
     "open",
     "packets",
     "planned",
+    "present",
+    "queue",
     "rekeys",
     "repeated",
     "retransmissions",
@@ -260,26 +269,19 @@ const COUNTS: [&str; 37] = [
     "vectors",
     "discards",
     "failures",
-    "again",
-    "begun",
-    "devices",
     "discarded",
-    "established",
-    "failed",
-    "flight",
     "identities",
-    "offered",
-    "present",
-    "queue",
     "workers",
 ];
 
 /// Words for shares and ratios, for load averages, for numbers that are names, for numbers whose unit stands beside them, and
 /// for objects of counts.
 const OTHERS: [&str; 19] = [
+    "amplification",
     "share",
     "ratio",
     "spread",
+    "utilisation",
     "difference",
     "over",
     "crc32",
@@ -294,8 +296,6 @@ const OTHERS: [&str; 19] = [
     "high",
     "exchanges",
     "looked",
-    "amplification",
-    "utilisation",
 ];
 
 /// The way through a schema and what it refers to.

@@ -307,7 +307,7 @@ fn files_that_cannot_be_read() {
 #[test]
 fn names_of_scenarios() {
     let shown = |name| screen(&Source::find(name).unwrap_err());
-    insta::assert_snapshot!([shown("quikstart"), shown("storm"), shown("quickstart.tml")].join("\n\n"));
+    insta::assert_snapshot!([shown("quikstart"), shown("tempest"), shown("quickstart.tml")].join("\n\n"));
 }
 
 #[test]

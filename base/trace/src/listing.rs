@@ -14,9 +14,19 @@ use crate::regular;
 /// The file that says what is in a run directory.
 pub const MANIFEST: &str = "manifest.json";
 
-/// Files that can be computed again from the traces, or from [`SUPPLEMENT`].
-pub const DERIVED: [&str; 6] =
-    ["samples.csv", "operations.csv", "messages.csv", "summary.json", "study.json", "report.html"];
+/// Files that can be computed again from the traces, or from [`SUPPLEMENT`] or [`POPULATION`].
+pub const DERIVED: [&str; 7] = [
+    "samples.csv",
+    "operations.csv",
+    "messages.csv",
+    SERIES,
+    "summary.json",
+    "study.json",
+    "report.html",
+];
+
+/// What a run with a population has counted, instead of traces.
+pub const POPULATION: &str = "population.json";
 
 /// What a study measured besides its run.
 pub const SUPPLEMENT: &str = "supplement.json";
@@ -126,7 +136,7 @@ impl RunFile {
 pub fn is_of_a_run(path: &Path) -> bool {
     let Some(parts) = path.iter().map(|part| part.to_str()).collect::<Option<Vec<_>>>() else { return false };
     match parts[..] {
-        [name] => DERIVED.contains(&name) || [SUPPLEMENT, LOAD, SERIES].contains(&name),
+        [name] => DERIVED.contains(&name) || [SUPPLEMENT, LOAD, POPULATION].contains(&name),
         [folder, name] => FOLDERS.iter().any(|(of, ending)| *of == folder && is_numbered(name, ending)),
         ["capture", keys, table] => is_numbered(keys, ".keys") && KEY_TABLES.contains(&table),
         _ => false,

@@ -5,14 +5,15 @@ use std::fs::File;
 use std::io::{self, BufReader};
 use std::path::{Path, PathBuf};
 
+use keytoll_census as census;
 use keytoll_trace::file::{ReadError, Reader, Recorded};
-use keytoll_trace::listing::{FileError, RunFile};
+use keytoll_trace::listing::{FileError, POPULATION, RunFile};
 use keytoll_trace::manifest::{Manifest, ManifestError, ManifestRow};
 use keytoll_trace::{Cost, Record, regular};
 
 use crate::metrics::{Meter, Sample, Tally};
 use crate::study::{Account, Material, SUPPLEMENT, Study, Supplement, SupplementError};
-use crate::summary::{Summary, summarise};
+use crate::summary::{Summary, summarise, summarise_population};
 
 pub use keytoll_trace::listing::MANIFEST;
 
@@ -29,6 +30,17 @@ pub struct Findings {
     pub supplement: Supplement,
     /// The same beside what a paper printed, if the run belongs to a study.
     pub study: Option<Account>,
+    /// What populations have come to, in the order of the plan; empty without.
+    pub populations: Vec<Population>,
+}
+
+/// What the population of a row has come to.
+#[derive(Debug, Clone)]
+pub struct Population {
+    /// What was run.
+    pub row: ManifestRow,
+    /// What was counted.
+    pub account: census::Account,
 }
 
 /// The results of a row.
@@ -44,8 +56,19 @@ impl Findings {
     /// Writes up measured rows.
     pub fn new(manifest: Manifest, rows: Vec<RowFindings>) -> Self {
         let summary = summarise(&manifest, rows.iter().map(|row| (&row.row, &row.tally)));
-        Self { manifest, rows, summary, supplement: Supplement::default(), study: None }
-            .supplemented(Supplement::default())
+        let (supplement, study, populations) = (Supplement::default(), None, Vec::new());
+        Self { manifest, rows, summary, supplement, study, populations }.supplemented(Supplement::default())
+    }
+
+    /// Writes up populations.
+    pub fn of_populations(manifest: Manifest, accounts: census::Accounts) -> Self {
+        let found = manifest.rows.iter().cloned().zip(accounts.rows);
+        let populations: Vec<_> =
+            found.filter_map(|(row, account)| Some(Population { row, account: account? })).collect();
+        let rows = populations.iter().map(|one| summarise_population(&one.row, &one.account)).collect();
+        let complete = manifest.complete && populations.len() == manifest.rows.len();
+        let empty = Self::new(manifest, Vec::new());
+        Self { summary: Summary { complete, rows, ..empty.summary.clone() }, populations, ..empty }
     }
 
     /// Adds measurements besides the run.
@@ -139,6 +162,18 @@ pub fn measure(
     sink: &mut dyn FnMut(&ManifestRow, &Sample) -> io::Result<()>,
 ) -> Result<Findings, DirectoryError> {
     let manifest = manifest(directory)?;
+    let populations = directory.join(POPULATION);
+    if !manifest.traced && populations.is_file() {
+        if let Some(listed) = manifest.file(POPULATION) {
+            let damaged = |source| DirectoryError::File { path: populations.clone(), source };
+            listed.check_length(directory).map_err(damaged)?;
+        }
+        let accounts = open(&populations).and_then(|file| {
+            let path = populations.clone();
+            census::Accounts::read(file).map_err(|source| DirectoryError::Open { path, source })
+        });
+        return Ok(Findings::of_populations(manifest, accounts?));
+    }
     if !manifest.traced {
         return Err(DirectoryError::Untraced(directory.to_owned()));
     }

@@ -28,6 +28,8 @@ pub mod study;
 pub mod summary;
 
 pub use directory::{Findings, RowFindings};
+/// What becomes of a population.
+pub use keytoll_census as census;
 /// The vocabulary of results: nodes, links and rows.
 pub use keytoll_trace as trace;
 pub use metrics::{Meter, Outcome, Sample, Samples, Tally};

@@ -14,6 +14,7 @@ mod traffic;
 
 use std::collections::BTreeMap;
 
+use keytoll_census::{Account, PopulationSummary};
 use keytoll_trace::manifest::{Manifest, ManifestRow};
 use keytoll_trace::provenance::Provenance;
 use keytoll_trace::{Node, Protocol};
@@ -129,6 +130,9 @@ pub struct SummaryRow {
     /// Moves of the device to another address; absent if it stayed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub moves: Option<MovesSummary>,
+    /// What became of the devices of a population, of which `n` are the attempts; absent if one device authenticated again and again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub population: Option<PopulationSummary>,
     /// The crypto operations of each node, means over all n; absent for other makers' programs, and in captures.
     #[serde(default, skip_serializing_if = "operations::is_empty")]
     pub operations: Named<Vec<OperationMean>>,
@@ -352,6 +356,22 @@ pub fn summarise<'a>(
     }
 }
 
+/// Summarises a row with a population.
+pub fn summarise_population(row: &ManifestRow, account: &Account) -> SummaryRow {
+    let population = &account.summary;
+    SummaryRow {
+        n: population.offered,
+        succeeded: population.established,
+        failures: population.failures.clone(),
+        charged: row.world == SIM && row.crypto != "null",
+        planned: population.offered,
+        population: Some(population.clone()),
+        notes: row.notes.clone(),
+        after: None,
+        ..summarise_row(row, &Tally::default())
+    }
+}
+
 /// Whether a row has as many authentications as planned.
 fn is_whole(row: &SummaryRow) -> bool {
     row.n >= row.planned
@@ -388,6 +408,7 @@ pub fn summarise_row(row: &ManifestRow, tally: &Tally) -> SummaryRow {
         disturbed: tally.disturbed,
         charged: tally.charged && row.world == SIM,
         planned: row.samples_planned.into(),
+        population: None,
         notes: notes(row, tally),
         traffic: tally.traffic.as_ref().map(traffic::traffic),
         moves: tally.moves.as_ref().map(moves::moves),

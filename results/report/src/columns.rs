@@ -10,6 +10,7 @@ pub(crate) mod kinds;
 pub(crate) mod links;
 pub(crate) mod moves;
 pub(crate) mod nodes;
+pub(crate) mod population;
 pub(crate) mod traffic;
 
 use keytoll_analysis::summary::{Median, SummaryRow};
@@ -157,8 +158,17 @@ pub(crate) struct Table {
 }
 
 /// The tables of a run, in the order of the screen.
-pub(crate) const TABLES: [&Table; 6] =
-    [&authentication::DELAY, &links::MESSAGES, &nodes::CPU, &nodes::MEMORY, &traffic::TRAFFIC, &moves::MOVES];
+pub(crate) const TABLES: [&Table; 9] = [
+    &authentication::DELAY,
+    &links::MESSAGES,
+    &nodes::CPU,
+    &nodes::MEMORY,
+    &traffic::TRAFFIC,
+    &moves::MOVES,
+    &population::ATTEMPTS,
+    &population::DELAYS,
+    &population::NODES,
+];
 
 /// The medium of a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

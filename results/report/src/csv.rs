@@ -6,6 +6,7 @@ mod documentation;
 
 use std::io::{self, Write};
 
+use keytoll_analysis::directory::Population;
 use keytoll_analysis::metrics::Sample;
 use keytoll_analysis::trace::manifest::ManifestRow;
 use keytoll_analysis::trace::{Link, Node};
@@ -13,9 +14,12 @@ use keytoll_analysis::{Findings, RowFindings};
 
 use crate::columns::authentication::{IDENTITY, OfSample, SAMPLE, SAMPLE_ADDED};
 use crate::columns::kinds::{MESSAGES, OPERATIONS};
+use crate::columns::population::{POINT, POINT_NODE, SERVING};
 use crate::columns::{Column, Value, links, moves, nodes, traffic};
 use documentation::documented;
-pub use documentation::{FileColumn, markdown, message_columns, operation_columns, sample_columns};
+pub use documentation::{
+    FileColumn, markdown, message_columns, operation_columns, sample_columns, series_columns,
+};
 
 /// The links that have columns of their own in `samples.csv`.
 const LINKS: [Link; 6] = [
@@ -131,6 +135,29 @@ pub fn messages(findings: &Findings, out: impl Write) -> io::Result<()> {
         let kinds = (1..).zip(row.tally.messages.kinds());
         kinds.map(|(order, kind)| cells(&MESSAGES, |of| of(row, order, kind))).collect()
     })
+}
+
+/// `series.csv`: a line for each second of each population.
+///
+/// # Errors
+/// When it cannot be written.
+pub fn series(findings: &Findings, out: impl Write) -> io::Result<()> {
+    let mut csv = csv::Writer::from_writer(out);
+    csv.write_record(series_columns().iter().map(|column| &column.name))?;
+    for Population { row, account } in &findings.populations {
+        for point in &account.points {
+            let identity = cells(&IDENTITY, |of| of(row));
+            let point_cells = cells(&POINT, |of| of(point));
+            let nodes = SERVING.iter().flat_map(|name| {
+                let node = point.nodes.iter().find(|node| node.node == name.name());
+                cells(&POINT_NODE, |of| node.map_or(Value::Nothing, of))
+            });
+            csv.write_record(
+                identity.into_iter().chain(point_cells).chain(nodes).map(|cell| cell.written()),
+            )?;
+        }
+    }
+    csv.flush()
 }
 
 fn file(

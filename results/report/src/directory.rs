@@ -1,5 +1,5 @@
 //! The files that a run directory gets from its traces: `samples.csv`, `operations.csv`, `messages.csv`,
-//! `summary.json`, `report.html`, and of a study `study.json` and `supplement.json`.
+//! of a population `series.csv`, `summary.json`, `report.html`, and of a study `study.json` and `supplement.json`.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -38,7 +38,13 @@ pub fn render(directory: &Path) -> Result<Findings, RenderError> {
     let path = directory.join("samples.csv");
     let because = |source| RenderError::Write { path: path.clone(), source };
     // A directory without a valid manifest must get no file at all.
-    keytoll_analysis::directory::manifest(directory)?;
+    let manifest = keytoll_analysis::directory::manifest(directory)?;
+    if !manifest.traced {
+        let findings = measure(directory, &mut |_, _| Ok(()))?;
+        write(directory, &findings)?;
+        list_again(directory, &findings.manifest)?;
+        return Ok(findings);
+    }
     let mut output = Output::create_in_run(&path).map_err(because)?;
     let mut samples = csv::Samples::new(&mut output).map_err(because)?;
     let mut sink = |row: &ManifestRow, sample: &Sample| samples.write(row, sample);
@@ -59,6 +65,9 @@ pub fn write(directory: &Path, findings: &Findings) -> Result<(), RenderError> {
     file(directory, "summary.json", |out| summary::write(&findings.summary, out))?;
     if findings.supplement != Supplement::default() {
         file(directory, SUPPLEMENT, |out| findings.supplement.write(out))?;
+    }
+    if !findings.populations.is_empty() {
+        file(directory, "series.csv", |out| csv::series(findings, out))?;
     }
     if let Some(account) = &findings.study {
         file(directory, "study.json", |out| study::write_json(account, out))?;

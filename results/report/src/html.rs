@@ -13,11 +13,11 @@ use keytoll_analysis::comparable::{Group, groups, shared};
 use keytoll_analysis::summary::{Summary, SummaryRow};
 
 use crate::chart::{Bar, Chart};
-use crate::columns::{self, Medium, Table, authentication, links, moves, nodes, traffic};
+use crate::columns::{self, Medium, Table, authentication, links, moves, nodes, population, traffic};
 use crate::notes::{discards, notes};
 use crate::number::{known, ranged};
 use crate::provenance::{self, seed};
-use crate::{terminal, words};
+use crate::{curve, terminal, words};
 
 /// Writes the page of a run.
 ///
@@ -34,6 +34,9 @@ pub fn write(findings: &Findings, mut out: impl Write) -> io::Result<()> {
     let shared = shared(&summary.rows);
     for group in groups(&summary.rows) {
         section(&group, &shared, &mut out)?;
+    }
+    for (place, population) in findings.populations.iter().enumerate() {
+        curve::draw(population, summary, place, &mut out)?;
     }
     failures(summary, &mut out)?;
     footnotes(summary, &mut out)?;
@@ -145,7 +148,10 @@ fn cpu_bars(row: &SummaryRow) -> impl Iterator<Item = Bar<'static>> {
 }
 
 /// The tables of a group, each with its caption, the head of its first column, and the tables that its columns are from.
-const GROUP_TABLES: [(&str, &str, &[&Table]); 4] = [
+const GROUP_TABLES: [(&str, &str, &[&Table]); 7] = [
+    ("What became of a population", "devices of", &[&population::ATTEMPTS]),
+    ("Delay from the intended start until established, ms", "devices of", &[&population::DELAYS]),
+    ("Serving nodes", "devices of", &[&population::NODES]),
     ("Delay, and what went over each link", "method", &[&authentication::DELAY, &links::MESSAGES]),
     ("CPU time and memory of each node", "method", &[&nodes::CPU, &nodes::MEMORY]),
     ("Traffic through the SAs, or past them", "traffic of", &[&traffic::TRAFFIC]),

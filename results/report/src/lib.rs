@@ -3,7 +3,8 @@
 //!
 //! * `columns` defines the columns of all tables of a run.
 //! * [`terminal`] is the table on the screen, [`html`] the page with the bars.
-//! * [`csv`] are the files with a line for each authentication, each operation, each kind of message.
+//! * [`csv`] are the files with a line for each authentication, each operation, each kind of message, each second.
+//! * [`curve`] draws the course of populations over time.
 //! * [`study`] shows what was measured beside what a paper printed, on the screen and as `study.json`.
 //! * [`profile`] shows where the CPU time of a node goes, [`packets`] where that of a packet goes.
 //! * [`primitives`] is the table of crypto operations.
@@ -14,6 +15,7 @@ mod chart;
 mod columns;
 pub mod compare;
 pub mod csv;
+pub mod curve;
 pub mod directory;
 pub mod html;
 pub mod layout;

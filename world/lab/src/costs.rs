@@ -1,6 +1,7 @@
 //! The cost table of a plan with `crypto = "table"`: parsed, and converted into the prices of the meters.
 
 use std::fs::File;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -8,6 +9,9 @@ use keytoll_crypto::Prices;
 use keytoll_crypto::prices::UnknownOperation;
 use keytoll_scenario::plan::{CryptoMode, Plan};
 use keytoll_trace::cost_table::{CostTable, CostTableError};
+
+/// The name of the cost table that comes with keytoll.
+const REFERENCE: &str = "reference";
 
 /// The costs of operations, possibly of another machine.
 #[derive(Debug, Clone)]
@@ -48,6 +52,10 @@ impl Costs {
     /// The table of a plan; `None` unless the plan has one.
     pub(crate) fn of(plan: &Plan) -> Result<Option<Self>, CostsError> {
         match (plan.crypto, &plan.costs) {
+            (CryptoMode::Table, Some(name)) if name == REFERENCE => {
+                Self::of_table(Path::new(name), crate::rehearsal::REFERENCE.as_bytes(), plan.exponents.name())
+                    .map(Some)
+            }
             (CryptoMode::Table, Some(path)) => Self::read(Path::new(path), plan.exponents.name()).map(Some),
             _ => Ok(None),
         }
@@ -59,6 +67,11 @@ impl Costs {
             std::io::ErrorKind::NotFound => CostsError::Missing(path.to_owned()),
             _ => unusable(error.into()),
         })?;
+        Self::of_table(path, file, exponents)
+    }
+
+    fn of_table(path: &Path, file: impl Read, exponents: &str) -> Result<Self, CostsError> {
+        let unusable = |source| CostsError::Unusable { path: path.to_owned(), source };
         let table = CostTable::read(file).map_err(unusable)?;
         let prices = prices(&table, exponents)
             .map_err(|source| CostsError::Unknown { path: path.to_owned(), source })?;

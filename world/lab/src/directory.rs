@@ -294,7 +294,7 @@ pub fn manifest(plan: &Plan, program: &Program) -> Manifest {
         seed: plan.seed.to_string(),
         plan: plan.to_toml(),
         complete: false,
-        traced: true,
+        traced: plan.population.is_none(),
         files: Vec::new(),
         rows: plan.rows.iter().enumerate().map(|(index, row)| manifest_row(plan, index, row)).collect(),
     }
@@ -312,7 +312,7 @@ fn manifest_row(plan: &Plan, index: usize, row: &RowPlan) -> ManifestRow {
         topology: row.topology.name().to_owned(),
         world: plan.world.name().to_owned(),
         crypto: plan.crypto.name().to_owned(),
-        samples_planned: plan.samples,
+        samples_planned: plan.population.as_ref().map_or(plan.samples, |population| population.devices),
         trace: format!("trace/{index:03}.trace"),
         costs: format!("costs/{index:03}.costs"),
         notes: standing.into_iter().chain(heap).collect(),

@@ -27,7 +27,7 @@ use crate::row::{Row, Stop};
 use crate::run::{RunError, priced as all_priced};
 
 /// The output of `keytoll crypto --calibrate` on the machine named in it.
-const REFERENCE: &str = include_str!("rehearsal/reference.json");
+pub(crate) const REFERENCE: &str = include_str!("rehearsal/reference.json");
 
 /// The time limit of an estimate; the remaining rows are assumed to be like the others.
 const LONGEST: Duration = Duration::from_millis(400);
@@ -148,7 +148,7 @@ struct Took {
 
 impl Rehearsal {
     fn new(plan: &Plan) -> Self {
-        let mut plan = Plan { crypto: CryptoMode::Table, samples: SAMPLES, ..plan.clone() };
+        let mut plan = Plan { crypto: CryptoMode::Table, samples: SAMPLES, population: None, ..plan.clone() };
         plan.rows.iter_mut().for_each(|row| row.options.traffic = Traffic::default());
         let credentials = Credentials::prepare(&plan);
         Self { plan, credentials }

@@ -116,6 +116,11 @@ enum End {
 }
 
 impl RowEnd {
+    /// The end of a row of which only the number of attempts is told.
+    pub fn of_attempts(samples: u32) -> Self {
+        Self { samples, ..Self::default() }
+    }
+
     const fn count(&mut self, outcome: End) {
         match outcome {
             End::Done => {}

@@ -11,6 +11,7 @@ use keytoll_crypto_api::suite::Suite;
 use keytoll_native::{awslc, clock};
 use keytoll_rigs::Credentials;
 use keytoll_scenario::plan::{CryptoMode, Plan, RowPlan};
+use keytoll_scenario::population::{Population, TimesError};
 
 use crate::capture::Seized;
 use crate::costs::{Costs, CostsError};
@@ -53,9 +54,17 @@ pub enum RunError {
         /// The error of the operating system.
         source: std::io::Error,
     },
-    /// No population can be run yet.
-    #[error("a `[population]` cannot be run yet")]
-    Population,
+    /// A row cannot have a population.
+    #[error("`{row}` cannot have a population: {why}")]
+    NoPopulation {
+        /// The method's name.
+        row: &'static str,
+        /// Why not.
+        why: &'static str,
+    },
+    /// The times of arrivals are missing or wrong.
+    #[error(transparent)]
+    Times(#[from] TimesError),
     /// This build lacks an algorithm of a row.
     #[error("row {row} asks for {algorithm}, which this build cannot compute")]
     Unsupported {
@@ -148,13 +157,28 @@ pub fn run<K: Keepers>(
 /// Those of [`run`] before its first authentication.
 pub fn refuse(plan: &Plan) -> Result<(), RunError> {
     supported(plan)?;
-    if plan.population.is_some() {
-        return Err(RunError::Population);
+    if let Some(population) = &plan.population {
+        populated(plan, population)?;
     }
     match Costs::of(plan)? {
         Some(costs) => rehearsal::priced(plan, &costs),
         None => Ok(()),
     }
+}
+
+/// Checks that every row can have a population, and that the times of its arrivals are there.
+fn populated(plan: &Plan, population: &Population) -> Result<(), RunError> {
+    let refused = |row: &RowPlan| {
+        let why = keytoll_rigs::populates(row).err()?;
+        Some(RunError::NoPopulation { row: row.method.name(), why })
+    };
+    let rows: Vec<_> = plan.rows.iter().collect();
+    let mixed = (!population.mix.is_empty() && !keytoll_rigs::is_one_rig(&rows)).then(|| {
+        let why = "the methods of a mix have one gateway, and this is of another family than the others";
+        RunError::NoPopulation { row: rows[rows.len() - 1].method.name(), why }
+    });
+    population.schedule(&plan.seed.into())?;
+    plan.rows.iter().find_map(refused).or(mixed).map_or(Ok(()), Err)
 }
 
 /// Checks that this build has every algorithm of the plan; null crypto has all of them.

@@ -3,6 +3,7 @@
 mod faults;
 mod golden;
 mod idle;
+mod populations;
 mod profiles;
 mod rows;
 mod sweep;

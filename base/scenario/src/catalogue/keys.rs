@@ -53,7 +53,7 @@ pub(crate) const KEYS: &[Key] = &[
     Key {
         name: "costs",
         about: "the file with what operations cost, for `crypto = \"table\"`",
-        values: &["FILE"],
+        values: &["FILE", "reference"],
         default: "none",
     },
     Key {

@@ -37,6 +37,7 @@ pub const BUILTIN: &[Builtin] = &[
     },
     Builtin { name: "strongswan-ikev1", text: include_str!("../../../../scenarios/strongswan-ikev1.toml") },
     Builtin { name: "traffic", text: include_str!("../../../../scenarios/traffic.toml") },
+    Builtin { name: "storm", text: include_str!("../../../../scenarios/storm.toml") },
     Builtin { name: "aaa-servers", text: include_str!("../../../../scenarios/aaa-servers.toml") },
 ];
 
@@ -45,9 +46,13 @@ impl Builtin {
     pub(super) fn entry(&self) -> Entry {
         let plan = Source::text(self.name, self.text).plan(&Overrides::default());
         let plan = plan.expect("a test resolves every scenario that is compiled in");
+        let each = match &plan.population {
+            Some(population) => format!("{} devices", population.devices),
+            None => format!("{} samples", plan.samples),
+        };
         Entry {
             name: self.name.to_owned(),
-            summary: format!("{} ({} rows, {} samples)", plan.title, plan.rows.len(), plan.samples),
+            summary: format!("{} ({} rows, {each})", plan.title, plan.rows.len()),
             source: format!("scenarios/{}.toml", self.name),
             standing: "",
         }

@@ -92,7 +92,7 @@ fn check_costs(document: &Table, plan: &Plan) -> Result<(), ScenarioError> {
         (Some(item), None, CryptoMode::Table) => {
             let error = item.spot.error("table crypto without `costs`".to_owned(), "charged by which table?");
             Err(error
-                .hint("`costs = \"FILE\"`, or `--costs FILE`; `keytoll crypto --calibrate FILE` writes one"))
+                .hint("`costs = \"FILE\"`, or `--costs FILE`; `keytoll crypto --calibrate FILE` writes one, `reference` is built in"))
         }
         (_, Some(item), mode) if mode != CryptoMode::Table => {
             let message = format!("`costs` are charged by table crypto, and this is {}", mode.name());

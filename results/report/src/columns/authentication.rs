@@ -125,7 +125,7 @@ pub(crate) const SAMPLE_ADDED: [Column<OfSample>; 1] = [column(
 pub(crate) const DELAY: Table = Table {
     title: "Delay",
     columns: &DELAY_COLUMNS,
-    lines: |_| 1,
+    lines: |row| usize::from(row.population.is_none()),
     note: "ok/n: established of all measured. delay: trigger to usable SA of those established, median with its \
            distribution-free 95 % interval, 95th percentile, mean. packet: median time until the packet that caused it came back \
            through the SA, of those that did: where links lose packets, these are not all.",

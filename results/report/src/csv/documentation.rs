@@ -7,6 +7,7 @@ use super::parts;
 use crate::columns::Column;
 use crate::columns::authentication::{IDENTITY, SAMPLE, SAMPLE_ADDED};
 use crate::columns::kinds::{MESSAGES, OPERATIONS};
+use crate::columns::population::{POINT, POINT_NODE, SERVING};
 use crate::columns::{links, moves, nodes, traffic};
 
 /// A column of a CSV file.
@@ -33,6 +34,12 @@ pub fn operation_columns() -> Vec<FileColumn> {
 /// The columns of `messages.csv`.
 pub fn message_columns() -> Vec<FileColumn> {
     documented("", &IDENTITY).into_iter().chain(documented("", &MESSAGES)).collect()
+}
+
+/// The columns of `series.csv`.
+pub fn series_columns() -> Vec<FileColumn> {
+    let nodes = SERVING.iter().flat_map(|node| documented(&format!("{}_", node.name()), &POINT_NODE));
+    documented("", &IDENTITY).into_iter().chain(documented("", &POINT)).chain(nodes).collect()
 }
 
 /// Columns, with a prefix for the name of each.
@@ -73,6 +80,10 @@ pub fn markdown() -> String {
             documented("", &OPERATIONS),
         ),
         ("`messages.csv`: a line for each kind of message of a row of the run", documented("", &MESSAGES)),
+        (
+            "`series.csv`: a line for each second of a population",
+            [documented("", &POINT), documented(ANY_NODE, &POINT_NODE)].concat(),
+        ),
     ];
     titled.iter().fold(HEAD.to_owned(), |text, (title, columns)| text + &table(title, columns))
 }
@@ -102,7 +113,7 @@ mod tests {
     fn every_column_that_is_written_is_documented() {
         let text = markdown();
         for FileColumn { name, meaning, .. } in
-            [sample_columns(), operation_columns(), message_columns()].concat()
+            [sample_columns(), operation_columns(), message_columns(), series_columns()].concat()
         {
             let is_told = |line: &str| line.ends_with(&format!(" | {meaning} |"));
             assert!(!meaning.is_empty() && text.lines().any(is_told), "{name}");
@@ -113,7 +124,7 @@ mod tests {
     #[test]
     fn units_are_in_the_names() {
         for FileColumn { name, unit, .. } in
-            [sample_columns(), operation_columns(), message_columns()].concat()
+            [sample_columns(), operation_columns(), message_columns(), series_columns()].concat()
         {
             let has = |word: &str| name.split('_').any(|part| part == word);
             let is_named = match unit {

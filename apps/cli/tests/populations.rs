@@ -1,0 +1,67 @@
+//! Populations on the command line: run, reported, checked and refused.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// Runs `keytoll` in the root of the repository.
+fn keytoll(arguments: &[&str]) -> Output {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    Command::new(env!("CARGO_BIN_EXE_keytoll")).args(arguments).current_dir(root).output().unwrap()
+}
+
+/// A directory that is removed in the end.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("keytoll-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// A population leaves its counts, a line for each second and a summary with the attempts of every row, and can be reported again.
+#[test]
+fn a_population_is_run_reported_and_checked() {
+    let scratch = Scratch::new("population");
+    let devices = ["--set", "population.devices=300", "--set", "population.arrivals=storm 300 in 2 s"];
+    let out = scratch.0.join("run");
+    let run = |verb: &[&str]| {
+        let of = [verb, &devices[..], &["--out", out.to_str().unwrap()]].concat();
+        keytoll(&of)
+    };
+    assert_eq!(run(&["check", "storm"]).status.code(), Some(0));
+    let ran = run(&["run", "storm"]);
+    assert_eq!(ran.status.code(), Some(0), "{}", String::from_utf8_lossy(&ran.stderr));
+    let screen = String::from_utf8(ran.stdout).unwrap();
+    assert!(screen.contains("Serving nodes") && screen.contains("delay p99"), "{screen}");
+    let summary: serde_json::Value =
+        serde_json::from_slice(&std::fs::read(out.join("summary.json")).unwrap()).unwrap();
+    assert_eq!(summary["complete"], true);
+    for row in summary["rows"].as_array().unwrap() {
+        assert_eq!((&row["n"], &row["succeeded"]), (&300.into(), &300.into()), "{row}");
+        assert!(row["population"]["delay_ms"]["p99_99"].as_f64().unwrap() > 0.0);
+    }
+    let series = std::fs::read_to_string(out.join("series.csv")).unwrap();
+    assert!(series.lines().count() > 9 && series.starts_with("method,"), "{series}");
+    assert_eq!(keytoll(&["report", out.to_str().unwrap()]).status.code(), Some(0));
+    let refused = run(&["run", "storm", "--capture"]);
+    assert_eq!(refused.status.code(), Some(2));
+    let refused = keytoll(&[
+        "check",
+        "hip",
+        "--set",
+        "population.devices=5",
+        "--set",
+        "population.arrivals=1 at a time",
+    ]);
+    assert_eq!(refused.status.code(), Some(2), "{}", String::from_utf8_lossy(&refused.stderr));
+}

@@ -1,0 +1,167 @@
+//! Columns of populations: what became of the attempts, their delays, the nodes; and those of `series.csv`.
+
+use keytoll_analysis::census::{NodePoint, NodeSummary, Percentiles, Point, PopulationSummary};
+use keytoll_analysis::summary::SummaryRow;
+use keytoll_analysis::trace::Node;
+
+use super::{Column, OfLine, Table, Value, column, wide};
+use crate::number::plain;
+
+/// A cell about a second of a population.
+pub(crate) type OfPoint = fn(&Point) -> Value;
+/// A cell about a node in a second.
+pub(crate) type OfNode = fn(&NodePoint) -> Value;
+
+/// The nodes with columns in `series.csv`: those that serve.
+pub(crate) const SERVING: [Node; 4] = [Node::Gw, Node::Aaa, Node::Hss, Node::Ap];
+
+/// The columns of a second.
+pub(crate) const POINT: [Column<OfPoint>; 14] = [
+    column("start_s", "s", "the beginning of the second, from the start of the load", |point| {
+        point.second.into()
+    }),
+    column("offered_attempts", "attempts", "meant to begin in it", |point| point.offered.into()),
+    column("begun_attempts", "attempts", "that began in it", |point| point.begun.into()),
+    column("established_attempts", "attempts", "that succeeded in it", |point| point.established.into()),
+    column("failed_attempts", "attempts", "that failed in it", |point| point.failed.into()),
+    column("in_flight_attempts", "attempts", "offered and without an outcome at its end", |point| {
+        point.in_flight.into()
+    }),
+    column("present_devices", "devices", "that are established at its end", |point| point.present.into()),
+    column("messages", "messages", "sent in it, those sent again included", |point| point.messages.into()),
+    column("retransmissions", "messages", "of these, sent again", |point| point.retransmissions.into()),
+    column("lost_packets", "packets", "lost on links, damaged, or refused by full queues", |point| {
+        point.lost_packets.into()
+    }),
+    column("discards", "messages", "that arrived and could not be used", |point| point.discards.into()),
+    column(
+        "delay_p50_ms",
+        "ms",
+        "median delay from the intended start of those that succeeded in it",
+        |point| point.delay_ms.map(|[p50, _, _]| p50).into(),
+    ),
+    column("delay_p99_ms", "ms", "99th percentile of these delays", |point| {
+        point.delay_ms.map(|[_, p99, _]| p99).into()
+    }),
+    column("delay_max_ms", "ms", "the longest of these delays", |point| {
+        point.delay_ms.map(|[_, _, max]| max).into()
+    }),
+];
+
+/// The columns of a node in a second.
+pub(crate) const POINT_NODE: [Column<OfNode>; 3] = [
+    column("utilisation", "", "the share of its cores' time that it was busy", |node| {
+        node.utilisation.into()
+    }),
+    column("queue_mean_inputs", "inputs", "the mean length of its queue", |node| node.queue_mean.into()),
+    column("queue_max_inputs", "inputs", "the greatest length of its queue", |node| node.queue_max.into()),
+];
+
+/// What became of the attempts of a population.
+pub(crate) const ATTEMPTS: Table = Table {
+    title: "Population",
+    columns: &ATTEMPT_COLUMNS,
+    lines: |row| usize::from(row.population.is_some()),
+    note: "Population: attempts are first authentications, repeated ones and those at another address; under way: offered, and without \
+           outcome at the end. last in: when the last attempt succeeded, from the start of the load, to the second. sent ×: messages \
+           sent, ÷ those sent for the first time.",
+};
+
+const ATTEMPT_COLUMNS: [Column<OfLine>; 11] = [
+    column("devices", "devices", "that arrived", |row, _| of(row, |it| it.devices.into())),
+    column("attempts", "attempts", "offered", |row, _| of(row, |it| it.offered.into())),
+    column("established", "attempts", "that succeeded", |row, _| of(row, |it| it.established.into())),
+    column("failed", "attempts", "that failed", |row, _| of(row, |it| it.failed.into())),
+    column("under way", "attempts", "without an outcome at the end", |row, _| {
+        of(row, |it| it.in_flight.into())
+    }),
+    column("peak/s", "attempts", "the most that succeeded in one second", |row, _| {
+        of(row, |it| it.established_per_s_max.into())
+    }),
+    column("last in s", "s", "when the last one succeeded, from the start of the load", |row, _| {
+        of(row, |it| it.last_established_s.into())
+    }),
+    column("sent ×", "", "messages sent ÷ those sent for the first time", |row, _| {
+        of(row, |it| Value::Text(format!("{:.3}", it.messages.amplification)))
+    }),
+    column("lost", "packets", "lost on links or refused by their queues", |row, _| {
+        of(row, |it| it.lost_packets.into())
+    }),
+    wide(column("discards", "messages", "that arrived and could not be used", |row, _| {
+        of(row, |it| it.discards.into())
+    })),
+    column("kB/device", "kB", "heap of a device in all nodes, when the most were there", |row, _| {
+        of(row, |it| it.bytes_per_device.map_or(Value::Nothing, |bytes| (bytes / 1000.0).into()))
+    }),
+];
+
+/// The delays of a population.
+pub(crate) const DELAYS: Table = Table {
+    title: "Delay from the intended start until established, ms",
+    columns: &DELAY_COLUMNS,
+    lines: |row| usize::from(row.population.as_ref().is_some_and(|it| it.delay_ms.is_some())),
+    note: "Delays of a population count from the intended start, whoever had to wait for it included, and are exact to a thousandth.",
+};
+
+const DELAY_COLUMNS: [Column<OfLine>; 9] = [
+    column("mean", "ms", "arithmetic mean", |row, _| delay(row, |it| it.mean)),
+    column("p50", "ms", "median", |row, _| delay(row, |it| it.p50)),
+    column("p90", "ms", "90th percentile", |row, _| delay(row, |it| it.p90)),
+    column("p95", "ms", "95th percentile", |row, _| delay(row, |it| it.p95)),
+    column("p99", "ms", "99th percentile", |row, _| delay(row, |it| it.p99)),
+    column("p99.9", "ms", "99.9th percentile", |row, _| delay(row, |it| it.p99_9)),
+    column("p99.99", "ms", "99.99th percentile", |row, _| delay(row, |it| it.p99_99)),
+    column("max", "ms", "the longest", |row, _| delay(row, |it| it.max)),
+    wide(column("min", "ms", "the shortest", |row, _| delay(row, |it| it.min))),
+];
+
+/// The nodes of a population.
+pub(crate) const NODES: Table = Table {
+    title: "Serving nodes",
+    columns: &NODE_COLUMNS,
+    lines: |row| row.population.as_ref().map_or(0, |it| it.nodes.len()),
+    note: "Serving nodes: busy is the share of their cores' time, over the whole load and in the busiest second; queue: the mean of the \
+           worst second, and the greatest; busy µs: for each attempt that succeeded.",
+};
+
+const NODE_COLUMNS: [Column<OfLine>; 7] = [
+    column("node", "", "", |row, line| {
+        let name = row.population.as_ref().and_then(|it| it.nodes.keys().nth(line));
+        name.map_or(Value::Nothing, |name| name.as_str().into())
+    }),
+    column("cores", "cores", "inputs that it handles at once", |row, line| {
+        node(row, line, |it| u64::from(it.cores).into())
+    }),
+    column("busy", "%", "share of its cores' time, over the whole load", |row, line| {
+        node(row, line, |it| percent(it.utilisation))
+    }),
+    column("busiest s", "%", "the same in its busiest second", |row, line| {
+        node(row, line, |it| percent(it.utilisation_max))
+    }),
+    column("queue", "inputs", "the mean length of its queue in the worst second", |row, line| {
+        node(row, line, |it| it.queue_mean_max.into())
+    }),
+    column("longest", "inputs", "the greatest length of its queue", |row, line| {
+        node(row, line, |it| it.queue_max.into())
+    }),
+    column("busy µs", "µs", "busy time for each attempt that succeeded", |row, line| {
+        node(row, line, |it| it.busy_ns_per_established.map(|ns| ns / 1e3).into())
+    }),
+];
+
+fn percent(share: f64) -> Value {
+    Value::Text(format!("{} %", plain(100.0 * share)))
+}
+
+fn of(row: &SummaryRow, of: fn(&PopulationSummary) -> Value) -> Value {
+    row.population.as_ref().map_or(Value::Nothing, of)
+}
+
+fn delay(row: &SummaryRow, of: fn(&Percentiles) -> f64) -> Value {
+    row.population.as_ref().and_then(|it| it.delay_ms.as_ref()).map(of).into()
+}
+
+fn node(row: &SummaryRow, line: usize, of: fn(&NodeSummary) -> Value) -> Value {
+    let node = row.population.as_ref().and_then(|it| it.nodes.values().nth(line));
+    node.map_or(Value::Nothing, of)
+}

@@ -1,0 +1,671 @@
+//! A population in the simulator: one world with the nodes that serve, in which devices arrive on a schedule, authenticate, stay,
+//! authenticate anew, move and go. Nothing is kept of a device that is gone.
+//!
+//! ```text
+//!   Schedule, Agenda --> device arrives, re-authenticates, moves, leaves --> World --events, facts--> Census
+//! ```
+
+mod agenda;
+mod facts;
+mod till;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use keytoll_census::{Account, Census};
+use keytoll_crypto::{Metered, Provider};
+use keytoll_crypto_api::Seed;
+use keytoll_engine::Time;
+use keytoll_engine::trace::{Link, Node};
+use keytoll_hosts::event::Reason;
+use keytoll_hosts::{Event, Host, Order, SessionId};
+use keytoll_native::{awslc, clock, heap};
+use keytoll_net::Host as Address;
+use keytoll_rig::Crowd;
+use keytoll_rigs::Credentials;
+use keytoll_scenario::plan::{CpuProfile, Plan, RowPlan};
+use keytoll_scenario::population::{Population, Schedule, Spreads};
+use keytoll_sim::{LinkConfig, NodeConfig, NodeIndex, ProviderIndex, World};
+
+use crate::costs::Costs;
+use crate::provider::metered;
+use crate::row::{ECHO_BYTES, Stop, row_seed};
+use crate::run::{RunError, refuse};
+use agenda::{Agenda, Errand};
+use facts::Facts;
+use till::Till;
+
+/// Time for the serving nodes to connect to each other before the load begins.
+const SETTLING: Duration = Duration::from_secs(5);
+/// A device that has closed its session, or failed, is gone after this time: until then it answers retransmissions.
+const LINGERING: Duration = Duration::from_secs(10);
+/// Virtual time after which a population without a duration ends although some attempts have no outcome.
+const PATIENCE: Duration = Duration::from_secs(3600);
+/// The heap tag of a whole world.
+const ROLE: u8 = 1;
+/// One second.
+const SECOND: Duration = Duration::from_secs(1);
+
+/// What a population has come to.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PopulationEnd {
+    /// What was counted.
+    pub account: Account,
+    /// Whether it went on until its end.
+    pub is_whole: bool,
+}
+
+/// Runs the populations of a plan on up to `threads` threads, each on one; `progress` is called for each device that arrives.
+/// The results are in the order of the rows; a row that did not begin has none. They do not depend on the number of threads.
+///
+/// # Errors
+/// When the plan cannot run here.
+pub fn populate(
+    plan: &Plan,
+    threads: usize,
+    progress: &(dyn Fn() + Sync),
+    stop: &Stop,
+) -> Result<Vec<Option<PopulationEnd>>, RunError> {
+    refuse(plan)?;
+    let Some(population) = &plan.population else { return Ok(Vec::new()) };
+    let costs = Costs::of(plan)?;
+    let core_hz = costs.as_ref().map_or_else(clock::core_hz, |costs| costs.core_hz);
+    let credentials = Credentials::prepare(plan);
+    let worlds = worlds(plan, population);
+    let ends = Mutex::new(vec![None; plan.rows.len()]);
+    let next = AtomicUsize::new(0);
+    let setting = Setting { plan, population, credentials: &credentials, costs: costs.as_ref(), core_hz };
+    let work = || -> Result<(), RunError> {
+        if plan.crypto.computes() {
+            awslc::prepare_thread();
+        }
+        while let Some(rows) = worlds.get(next.fetch_add(1, Ordering::Relaxed)) {
+            if stop.load(Ordering::Relaxed) {
+                break;
+            }
+            let of_rows: Vec<_> = rows.iter().map(|&index| &plan.rows[index]).collect();
+            let done = setting.run(&of_rows, progress, stop)?;
+            let mut ends = ends.lock().unwrap_or_else(PoisonError::into_inner);
+            rows.iter().zip(done).for_each(|(&index, end)| ends[index] = Some(end));
+        }
+        Ok(())
+    };
+    thread::scope(|scope| {
+        let handles: Vec<_> = (0..threads.clamp(1, worlds.len().max(1))).map(|_| scope.spawn(work)).collect();
+        handles.into_iter().try_for_each(|handle| match handle.join() {
+            Ok(result) => result,
+            Err(panic) => std::panic::resume_unwind(panic),
+        })
+    })?;
+    Ok(ends.into_inner().unwrap_or_else(PoisonError::into_inner))
+}
+
+/// The rows of each world: one row each, or those of a mix in its order.
+fn worlds(plan: &Plan, population: &Population) -> Vec<Vec<usize>> {
+    if population.mix.is_empty() {
+        return (0..plan.rows.len()).map(|index| vec![index]).collect();
+    }
+    let place = |share: &keytoll_scenario::population::Share| {
+        plan.rows.iter().position(|row| row.method == share.method)
+    };
+    vec![population.mix.iter().filter_map(place).collect()]
+}
+
+/// What all worlds of a plan have in common.
+struct Setting<'a> {
+    plan: &'a Plan,
+    population: &'a Population,
+    credentials: &'a Credentials,
+    costs: Option<&'a Costs>,
+    core_hz: f64,
+}
+
+impl Setting<'_> {
+    fn run(
+        &self,
+        rows: &[&RowPlan],
+        progress: &(dyn Fn() + Sync),
+        stop: &Stop,
+    ) -> Result<Vec<PopulationEnd>, RunError> {
+        let role = heap::enter(ROLE);
+        let mut built = Built::new(self, rows)?;
+        let is_whole = built.live(progress, stop);
+        let ends = built.ends(is_whole);
+        let unpriced = built.unpriced();
+        drop((built, role));
+        match (unpriced, self.costs) {
+            (Some((operation, algorithm)), Some(costs)) => {
+                let (path, row) = (costs.path.clone(), rows[0].method.name());
+                Err(RunError::Unpriced { path, row, operation, algorithm })
+            }
+            _ => Ok(ends),
+        }
+    }
+}
+
+/// A serving node.
+struct Serving {
+    node: Node,
+    index: NodeIndex,
+}
+
+/// The access link of the devices of a share.
+struct Access {
+    config: LinkConfig,
+    /// The node at its other end.
+    to: NodeIndex,
+}
+
+/// A device that is there.
+struct Device {
+    number: u32,
+    address: Address,
+    share: usize,
+    /// The intended start of its attempt under way.
+    intended: Option<Duration>,
+    session: Option<SessionId>,
+    is_established: bool,
+    is_leaving: bool,
+}
+
+/// A population in its world.
+struct Built {
+    world: World<Box<dyn Host>, Metered<Provider>, Till>,
+    crowd: Box<dyn Crowd>,
+    population: Population,
+    seed: Seed,
+    serving: Vec<Serving>,
+    access: Vec<Access>,
+    purse: ProviderIndex,
+    schedule: Option<Schedule>,
+    /// When the next device of the schedule is meant to arrive.
+    next_arrival: Option<Duration>,
+    agenda: Agenda,
+    stays: Option<Spreads>,
+    moves: Option<Spreads>,
+    /// By the number of a node.
+    devices: Vec<Option<Device>>,
+    /// By the number of a device: its node, while it is there, and its visits.
+    whereabouts: Vec<(Option<NodeIndex>, u16)>,
+    /// By the number of an access link: the device that lends it to others, if links are shared.
+    lenders: Vec<Vec<NodeIndex>>,
+    arrived: u32,
+    facts: Facts,
+    shares: Vec<Census>,
+    /// When the load began.
+    zero: Time,
+    heap_before: i64,
+    /// The most devices at once, and the heap then.
+    fullest: (usize, i64),
+    there: usize,
+}
+
+impl Built {
+    fn new(setting: &Setting<'_>, rows: &[&RowPlan]) -> Result<Self, RunError> {
+        let &Setting { plan, population, credentials, costs, core_hz } = setting;
+        let seed = row_seed(plan, rows[0]);
+        let mut crowd = credentials.populate(rows, population, &seed);
+        let mut builder = Builder::new(plan, population, (costs, core_hz), &seed);
+        let layouts: Vec<_> = (0..rows.len()).map(|share| crowd.layout(share)).collect();
+        for spec in layouts.iter().flat_map(|layout| &layout.nodes) {
+            if spec.node != layouts[0].initiator && builder.index(spec.node).is_none() {
+                let host = crowd.serving(spec.node);
+                builder.serve(spec.node, host, &spec.inner);
+            }
+        }
+        let access = layouts.iter().map(|layout| builder.links(layout)).collect();
+        let purse = builder.purse();
+        let Builder { world, serving, facts, .. } = builder;
+        let schedule = population.schedule(&seed)?;
+        let draws = |spread: Option<_>, name| spread.map(|spread| Population::draws(spread, &seed, name));
+        let mut built = Self {
+            stays: draws(population.stay, "stays"),
+            moves: draws(population.moves, "moves"),
+            world,
+            crowd,
+            population: population.clone(),
+            seed,
+            serving,
+            access,
+            purse,
+            schedule,
+            next_arrival: None,
+            agenda: Agenda::default(),
+            devices: Vec::new(),
+            whereabouts: vec![(None, 0); population.devices as usize],
+            lenders: Vec::new(),
+            arrived: 0,
+            facts,
+            shares: vec![Census::new(); rows.len()],
+            zero: Time::ZERO,
+            heap_before: 0,
+            fullest: (0, 0),
+            there: 0,
+        };
+        built.settle();
+        Ok(built)
+    }
+
+    /// Lets the serving nodes connect to each other; then the load begins.
+    fn settle(&mut self) {
+        let until = self.world.now() + SETTLING;
+        while self.world.run_until(until, &mut self.facts).is_some() {}
+        self.zero = self.world.now();
+        for serving in &self.serving {
+            self.world.take_queue_use(serving.index);
+        }
+        self.facts.begin(self.zero);
+        self.heap_before = heap::live(ROLE);
+        self.next_arrival = self.schedule.as_mut().and_then(Iterator::next);
+        if let keytoll_scenario::population::Arrivals::AtATime(count) = self.population.arrivals {
+            (0..count).for_each(|_| self.agenda.plan(Duration::ZERO, Errand::Arrive));
+        }
+        self.agenda.plan(SECOND, Errand::Look);
+    }
+
+    fn since(&self) -> Duration {
+        self.world.now().since(self.zero)
+    }
+
+    /// Lets the population live; false if it was stopped.
+    fn live(&mut self, progress: &dyn Fn(), stop: &Stop) -> bool {
+        loop {
+            if stop.load(Ordering::Relaxed) {
+                return false;
+            }
+            let next = self.next_errand();
+            let until = next.as_ref().map_or(self.since() + SECOND, |(at, _)| *at);
+            if let Some(end) = self.population.duration.filter(|end| *end <= until) {
+                self.run_until(end);
+                return true;
+            }
+            self.run_until(until);
+            if let Some((at, errand)) = next {
+                self.go(at, errand, progress);
+            }
+            if self.is_over() {
+                return true;
+            }
+        }
+    }
+
+    /// The next arrival of the schedule, or what is on the agenda before.
+    fn next_errand(&mut self) -> Option<(Duration, Errand)> {
+        match (self.next_arrival, self.agenda.next_at()) {
+            (Some(at), other) if other.is_none_or(|other| at < other) => {
+                self.next_arrival = self.schedule.as_mut().and_then(Iterator::next);
+                Some((at, Errand::Arrive))
+            }
+            _ => self.agenda.pop(),
+        }
+    }
+
+    /// Whether everything has happened: all have arrived, and all have an outcome or waited for it long enough.
+    fn is_over(&self) -> bool {
+        let has_arrived = self.arrived == self.population.devices || self.nobody_comes();
+        let in_flight = || self.shares.iter().map(Census::in_flight).sum::<u64>();
+        self.population.duration.is_none()
+            && has_arrived
+            && (in_flight() == 0 || self.since() > self.last_arrival() + PATIENCE)
+    }
+
+    fn nobody_comes(&self) -> bool {
+        self.schedule.is_some() && self.next_arrival.is_none()
+    }
+
+    fn last_arrival(&self) -> Duration {
+        self.facts.last_arrival
+    }
+
+    fn run_until(&mut self, until: Duration) {
+        let until = self.zero + until;
+        while let Some((at, node, event)) = self.world.run_until(until, &mut self.facts) {
+            let at = at.since(self.zero);
+            self.happened(at, node, event);
+        }
+    }
+
+    fn go(&mut self, at: Duration, errand: Errand, progress: &dyn Fn()) {
+        match errand {
+            Errand::Arrive if self.arrived < self.population.devices => {
+                let number = self.arrived;
+                self.arrived += 1;
+                self.facts.last_arrival = at;
+                self.attach(number, at, true);
+                progress();
+            }
+            Errand::Arrive => {}
+            Errand::Look => {
+                self.look(at);
+                self.agenda.plan(at + SECOND, Errand::Look);
+            }
+            Errand::Reauthenticate(number, visit) => self.authenticate_anew(number, visit, at),
+            Errand::Move(number, visit) => self.move_on(number, visit, at),
+            Errand::Leave(number, visit) => self.leave(number, visit, at),
+            Errand::Vanish(number, visit) => {
+                if let Some(index) = self.found(number, visit) {
+                    self.remove(index);
+                }
+            }
+        }
+    }
+
+    /// The node of a device that is still on this visit.
+    fn found(&self, number: u32, visit: u16) -> Option<NodeIndex> {
+        let (index, current) = self.whereabouts[number as usize];
+        index.filter(|_| current == visit)
+    }
+
+    /// A device comes to its access link, and begins.
+    fn attach(&mut self, number: u32, intended: Duration, is_new: bool) {
+        let member = self.population.member(&self.seed, number);
+        let (_, visit) = self.whereabouts[number as usize];
+        let seat = self.crowd.seat(member, visit.into());
+        let config = NodeConfig { queue_datagrams_max: 64, ..NodeConfig::new(Node::Ue) };
+        let index = self.world.add_node_with(config, seat.host, self.purse);
+        self.world.add_address(index, seat.address);
+        self.link(index, number, member.share);
+        let device = Device {
+            number,
+            address: seat.address,
+            share: member.share,
+            intended: Some(intended),
+            session: None,
+            is_established: false,
+            is_leaving: false,
+        };
+        let place = index.number() as usize;
+        if self.devices.len() <= place {
+            self.devices.resize_with(place + 1, || None);
+        }
+        self.devices[place] = Some(device);
+        self.whereabouts[number as usize].0 = Some(index);
+        self.there += 1;
+        let census = &mut self.shares[member.share];
+        if is_new {
+            census.device();
+        }
+        census.offered(intended);
+        census.begun(intended, intended);
+        self.world.command(index, Order::Echo { payload_bytes: ECHO_BYTES });
+    }
+
+    /// Connects a device by an access link of its own, or by the one that it shares.
+    fn link(&mut self, index: NodeIndex, number: u32, share: usize) {
+        let Access { config, to } = &self.access[share];
+        let per_link = self.population.devices_per_link;
+        if per_link == 1 {
+            return self.world.add_link(index, *to, config);
+        }
+        let place = (number / per_link) as usize;
+        if self.lenders.len() <= place {
+            self.lenders.resize_with(place + 1, Vec::new);
+        }
+        match self.lenders[place].first() {
+            Some(&lender) => self.world.share_link(index, *to, lender),
+            None => self.world.add_link(index, *to, config),
+        }
+        self.lenders[place].push(index);
+    }
+
+    fn remove(&mut self, index: NodeIndex) {
+        let Some(device) = self.devices[index.number() as usize].take() else { return };
+        let to = self.access[device.share].to;
+        self.world.remove_node(index, &[to], &[device.address]);
+        self.whereabouts[device.number as usize].0 = None;
+        self.there -= 1;
+        if self.population.devices_per_link > 1 {
+            let place = (device.number / self.population.devices_per_link) as usize;
+            self.lenders[place].retain(|other| *other != index);
+        }
+    }
+
+    fn happened(&mut self, at: Duration, node: NodeIndex, event: Event) {
+        let Some(device) = self.devices.get_mut(node.number() as usize).and_then(Option::as_mut) else {
+            return;
+        };
+        match event {
+            Event::Established(established) => device.session = Some(established.session),
+            Event::Rekeyed { old, new } if device.session == Some(old) => device.session = Some(new),
+            Event::Usable => self.established(at, node),
+            Event::GaveUp(failure) | Event::Failed(failure) => self.failed(at, node, &failure.why),
+            Event::ChildFailed { why, .. } => self.failed(at, node, &why),
+            Event::Closed { session, .. } if device.session == Some(session) => self.closed(at, node),
+            _ => {}
+        }
+    }
+
+    fn established(&mut self, at: Duration, node: NodeIndex) {
+        let Some(device) = &mut self.devices[node.number() as usize] else { return };
+        let Some(intended) = device.intended.take() else { return };
+        let census = &mut self.shares[device.share];
+        if device.is_established {
+            // The session before is closed with this.
+            census.left(at);
+        }
+        census.established(intended, at);
+        let is_first = !std::mem::replace(&mut device.is_established, true);
+        let number = device.number;
+        self.plan_stay(number, at, is_first);
+        self.next_in_loop(at);
+    }
+
+    /// Plans what a device does next, once it is established; its stay begins with the first session of a visit.
+    fn plan_stay(&mut self, number: u32, at: Duration, is_first: bool) {
+        let (_, visit) = self.whereabouts[number as usize];
+        if let Some(after) = self.population.reauthenticate {
+            self.agenda.plan(at + after, Errand::Reauthenticate(number, visit));
+        }
+        if !is_first {
+            return;
+        }
+        // One who has moved stays on: its stay began at its first visit.
+        if let (Some(stays), 0) = (&mut self.stays, visit) {
+            self.agenda.plan(at + stays.draw(), Errand::Leave(number, visit));
+        }
+        if let Some(moves) = &mut self.moves {
+            self.agenda.plan(at + moves.draw(), Errand::Move(number, visit));
+        }
+    }
+
+    fn failed(&mut self, at: Duration, node: NodeIndex, why: &Reason) {
+        let Some(device) = &mut self.devices[node.number() as usize] else { return };
+        if device.intended.take().is_none() {
+            return;
+        }
+        let told_by = if why.is_hearsay { "told" } else { "ue" };
+        self.shares[device.share].failed(at, &format!("{told_by}: {}", why.name));
+        let (number, is_established) = (device.number, device.is_established);
+        if !is_established {
+            let (_, visit) = self.whereabouts[number as usize];
+            self.agenda.plan(at + LINGERING, Errand::Vanish(number, visit));
+        }
+        self.next_in_loop(at);
+    }
+
+    /// In a closed loop the next device begins when one has its outcome.
+    fn next_in_loop(&mut self, at: Duration) {
+        if self.schedule.is_none() && self.arrived < self.population.devices {
+            self.agenda.plan(at, Errand::Arrive);
+        }
+    }
+
+    /// The session of a device has ended.
+    fn closed(&mut self, at: Duration, node: NodeIndex) {
+        let Some(device) = &mut self.devices[node.number() as usize] else { return };
+        device.session = None;
+        if std::mem::take(&mut device.is_established) {
+            self.shares[device.share].left(at);
+        }
+        let number = device.number;
+        if device.is_leaving {
+            let (_, visit) = self.whereabouts[number as usize];
+            self.agenda.plan(at + LINGERING, Errand::Vanish(number, visit));
+        }
+    }
+
+    /// A device that is there authenticates anew, unless it is doing so.
+    fn authenticate_anew(&mut self, number: u32, visit: u16, at: Duration) {
+        let Some(index) = self.found(number, visit) else { return };
+        let Some(device) = &mut self.devices[index.number() as usize] else { return };
+        if device.is_leaving || device.intended.is_some() {
+            return;
+        }
+        device.intended = Some(at);
+        let census = &mut self.shares[device.share];
+        census.offered(at);
+        census.begun(at, at);
+        self.world.command(index, Order::Reauthenticate);
+    }
+
+    /// A device is elsewhere at once, and attaches there; nobody is told at the place that it has left.
+    fn move_on(&mut self, number: u32, visit: u16, at: Duration) {
+        let Some(index) = self.found(number, visit) else { return };
+        let Some(device) = &self.devices[index.number() as usize] else { return };
+        if device.is_leaving || device.intended.is_some() {
+            return;
+        }
+        if device.is_established {
+            self.shares[device.share].left(at);
+        }
+        self.remove(index);
+        self.whereabouts[number as usize].1 = visit.wrapping_add(1);
+        self.attach(number, at, false);
+    }
+
+    /// A device closes its session and goes.
+    fn leave(&mut self, number: u32, _visit: u16, at: Duration) {
+        let (Some(index), visit) = self.whereabouts[number as usize] else { return };
+        let Some(device) = &mut self.devices[index.number() as usize] else { return };
+        if device.intended.is_some() {
+            // It goes when it has the outcome of its attempt.
+            return self.agenda.plan(at + SECOND, Errand::Leave(number, visit));
+        }
+        device.is_leaving = true;
+        match device.session {
+            Some(session) => self.world.command(index, Order::Close(session)),
+            None => self.agenda.plan(at + LINGERING, Errand::Vanish(number, visit)),
+        }
+    }
+
+    /// Looks at queues and heap at the end of a second.
+    fn look(&mut self, at: Duration) {
+        let second = at.saturating_sub(SECOND);
+        for serving in &self.serving {
+            let used = self.world.take_queue_use(serving.index);
+            self.facts.census.queued(serving.node.name(), second, used.mean, used.max as u64);
+        }
+        if self.there > self.fullest.0 {
+            self.fullest = (self.there, heap::live(ROLE) - self.heap_before);
+        }
+    }
+
+    /// What was counted, for each share.
+    fn ends(&mut self, is_whole: bool) -> Vec<PopulationEnd> {
+        let at = self.since();
+        self.look(Duration::from_secs(at.as_secs()) + SECOND);
+        let (there, bytes) = self.fullest;
+        if there > 0 && bytes > 0 {
+            self.facts.census.measured_bytes_per_device(bytes as f64 / there as f64);
+        }
+        self.facts.census.end(at);
+        let whole = &self.facts.census;
+        let end = |census: &Census| {
+            let mut census = census.clone();
+            census.merge(whole);
+            PopulationEnd { account: census.account(), is_whole }
+        };
+        self.shares.iter().map(end).collect()
+    }
+
+    fn unpriced(&self) -> Option<(String, String)> {
+        let of_serving = self.serving.iter().find_map(|serving| self.world.crypto(serving.index).unpriced());
+        of_serving.or_else(|| self.world.provider(self.purse).unpriced())
+    }
+}
+
+/// What building a world needs.
+struct Builder<'a> {
+    plan: &'a Plan,
+    costs: Option<&'a Costs>,
+    core_hz: f64,
+    world: World<Box<dyn Host>, Metered<Provider>, Till>,
+    serving: Vec<Serving>,
+    facts: Facts,
+}
+
+impl<'a> Builder<'a> {
+    fn new(
+        plan: &'a Plan,
+        population: &Population,
+        (costs, core_hz): (Option<&'a Costs>, f64),
+        seed: &Seed,
+    ) -> Self {
+        let scale = |node| scale(plan, node, core_hz);
+        let till = Till::new(plan.crypto, scale(Node::Ue), population, seed);
+        let mut world = World::new(seed.clone(), till);
+        let datagrams_in_flight_max = 1 << 24;
+        world.set_limits(keytoll_sim::Limits { datagrams_in_flight_max });
+        Self { plan, costs, core_hz, world, serving: Vec::new(), facts: Facts::default() }
+    }
+
+    fn crypto(&self) -> Metered<Provider> {
+        let mut crypto = metered(self.plan);
+        self.costs.into_iter().for_each(|costs| crypto.charge(Arc::clone(&costs.prices)));
+        crypto
+    }
+
+    /// The crypto provider of all devices.
+    fn purse(&mut self) -> ProviderIndex {
+        let crypto = self.crypto();
+        self.world.add_provider(crypto)
+    }
+
+    fn index(&self, node: Node) -> Option<NodeIndex> {
+        self.serving.iter().find(|serving| serving.node == node).map(|serving| serving.index)
+    }
+
+    fn serve(&mut self, node: Node, host: Box<dyn Host>, inner: &[std::net::IpAddr]) {
+        let cores = self.plan.cpus.get(&node).map_or(1, |profile: &CpuProfile| profile.cores).into();
+        let config = NodeConfig { cores, ..NodeConfig::new(node) };
+        let crypto = self.crypto();
+        let index = self.world.add_node(config, host, crypto);
+        inner.iter().for_each(|inner| self.world.add_address(index, *inner));
+        let scale = scale(self.plan, node, self.core_hz);
+        self.world.meter_mut().add_serving(index, node, scale);
+        self.facts.census.add_node(node.name(), cores);
+        self.serving.push(Serving { node, index });
+    }
+
+    /// Connects the serving nodes as a layout says; returns the access link of its devices.
+    fn links(&mut self, layout: &keytoll_rig::Layout) -> Access {
+        let mut access = None;
+        for link in &layout.links {
+            let ends = link.ends.map(|end| (self.index(end.node), end));
+            match ends {
+                [(Some(a), at_a), (Some(b), at_b)] => {
+                    self.world.add_address(a, at_a.host);
+                    self.world.add_address(b, at_b.host);
+                    self.world.add_link(a, b, &link.config);
+                }
+                [(None, _), (Some(to), end)] => {
+                    self.world.add_address(to, end.host);
+                    access = Some(Access { config: link.config.clone(), to });
+                }
+                _ => {}
+            }
+        }
+        debug_assert!(
+            layout.links.iter().any(|link| link.link() == Link::between(Node::Ue, layout.users.nodes[1]))
+        );
+        access.expect("every layout leads its device to a serving node")
+    }
+}
+
+/// Virtual nanoseconds of a node for each one of the machine whose time is charged.
+fn scale(plan: &Plan, node: Node, core_hz: f64) -> f64 {
+    plan.cpus.get(&node).and_then(|profile| profile.hz).map_or(1.0, |hz| core_hz / hz)
+}

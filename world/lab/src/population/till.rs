@@ -1,0 +1,100 @@
+//! What the nodes of a population are charged in virtual time: the measured or listed time of their computation, and that of the
+//! stores that servers ask.
+
+use std::time::Duration;
+
+use keytoll_crypto::{Metered, Provider};
+use keytoll_crypto_api::Seed;
+use keytoll_engine::trace::{Fact, Node};
+use keytoll_native::clock;
+use keytoll_rigs::looks_up;
+use keytoll_scenario::plan::CryptoMode;
+use keytoll_scenario::population::{Population, Spreads};
+use keytoll_sim::{Meter, NodeIndex, Stimulus};
+
+/// What is charged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Charge {
+    /// Nothing.
+    Free,
+    /// The prices of a table, in picoseconds.
+    Listed,
+    /// The time of this machine.
+    Measured,
+}
+
+/// A serving node.
+#[derive(Debug)]
+struct Account {
+    node: Node,
+    scale: f64,
+    store: Option<Spreads>,
+}
+
+/// The meter of a population.
+#[derive(Debug)]
+pub(super) struct Till {
+    charge: Charge,
+    /// By the number of the node; devices come after these.
+    serving: Vec<Account>,
+    device_scale: f64,
+    stores: [(Node, Option<Spreads>); 2],
+    begun: u64,
+    empty_ticks: u64,
+}
+
+impl Till {
+    pub(super) fn new(crypto: CryptoMode, device_scale: f64, population: &Population, seed: &Seed) -> Self {
+        let charge = match crypto {
+            CryptoMode::Null => Charge::Free,
+            CryptoMode::Table => Charge::Listed,
+            CryptoMode::Real | CryptoMode::OpenSsl => Charge::Measured,
+        };
+        let draws = |spread: Option<_>, name| spread.map(|spread| Population::draws(spread, seed, name));
+        let stores = [
+            (Node::Aaa, draws(population.aaa_store, "aaa store")),
+            (Node::Hss, draws(population.hss_store, "hss store")),
+        ];
+        let (serving, empty_ticks) = (Vec::new(), clock::empty_span_ticks());
+        Self { charge, serving, device_scale, stores, begun: 0, empty_ticks }
+    }
+
+    /// Charges a serving node; they are added in the order of their numbers, before any device.
+    pub(super) fn add_serving(&mut self, index: NodeIndex, node: Node, scale: f64) {
+        assert_eq!(index.number() as usize, self.serving.len(), "serving nodes come first");
+        let store = self.stores.iter_mut().find(|(of, _)| *of == node).and_then(|(_, store)| store.take());
+        self.serving.push(Account { node, scale, store });
+    }
+
+    fn ticks(&self, crypto: &Metered<Provider>) -> u64 {
+        match self.charge {
+            Charge::Free => 0,
+            Charge::Listed => crypto.crypto_ticks_total(),
+            Charge::Measured => clock::ticks(),
+        }
+    }
+}
+
+impl Meter<Metered<Provider>> for Till {
+    fn begin(&mut self, _: NodeIndex, crypto: &Metered<Provider>, _: Stimulus<'_>) {
+        self.begun = self.ticks(crypto);
+    }
+
+    fn end(&mut self, index: NodeIndex, crypto: &Metered<Provider>, noted: &[Fact]) -> Duration {
+        let ticks = self.ticks(crypto) - self.begun;
+        let ns = match self.charge {
+            Charge::Free => 0.0,
+            Charge::Listed => ticks as f64 / 1000.0,
+            Charge::Measured => clock::ticks_to_ns(ticks.saturating_sub(self.empty_ticks)),
+        };
+        let Some(account) = self.serving.get_mut(index.number() as usize) else {
+            return Duration::from_nanos((ns * self.device_scale) as u64);
+        };
+        let mut busy = Duration::from_nanos((ns * account.scale) as u64);
+        if let Some(store) = &mut account.store {
+            let count = noted.iter().filter(|fact| looks_up(account.node, fact)).count();
+            busy += (0..count).map(|_| store.draw()).sum::<Duration>();
+        }
+        busy
+    }
+}

@@ -1,0 +1,197 @@
+//! Populations in the simulator: what arrives is established, fails or is under way, whatever the methods and however it is repeated.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use keytoll_census::PopulationSummary;
+use keytoll_lab::{PopulationEnd, Stop, populate};
+use keytoll_scenario::parse;
+
+/// The populations of a scenario.
+fn ends(head: &str, population: &str, threads: usize) -> Vec<PopulationEnd> {
+    let text = format!("crypto = 'null'\nnetworks = 'lte'\n{head}\n[population]\n{population}");
+    let plan = parse("population", &text).unwrap();
+    let arrived = AtomicU64::new(0);
+    let progress = || {
+        arrived.fetch_add(1, Ordering::Relaxed);
+    };
+    let ends = populate(&plan, threads, &progress, &Stop::new(false)).unwrap();
+    let ends: Vec<_> = ends.into_iter().map(Option::unwrap).collect();
+    assert!(ends.iter().all(|end| end.is_whole));
+    let devices: u64 = ends.iter().map(|end| end.account.summary.devices).sum();
+    assert_eq!(arrived.into_inner(), devices);
+    for PopulationEnd { account, .. } in &ends {
+        let PopulationSummary { offered, established, failed, in_flight, .. } = account.summary;
+        assert_eq!(offered, established + failed + in_flight);
+        assert_eq!(account.points.iter().map(|point| point.offered).sum::<u64>(), offered);
+    }
+    ends
+}
+
+fn one(head: &str, population: &str) -> PopulationSummary {
+    let mut ends = ends(head, population, 1);
+    assert_eq!(ends.len(), 1);
+    ends.remove(0).account.summary
+}
+
+#[test]
+fn everybody_of_every_method_is_established_once() {
+    for method in [
+        "ikev2-psk",
+        "ikev2-rsa2048",
+        "ikev2-eap-md5",
+        "ikev2-eap-mschapv2",
+        "ikev2-eap-sim",
+        "ikev2-eap-aka",
+        "ikev2-eap-aka-prime",
+        "ikev2-eap-tls",
+        "ikev2-eap-ttls-md5",
+        "ikev2-eap-peap-mschapv2",
+    ] {
+        let summary = one(&format!("methods = '{method}'"), "devices = 40\narrivals = 'storm 40 in 2 s'");
+        let counts = (summary.devices, summary.established, summary.failed);
+        assert_eq!(counts, (40, 40, 0), "{method}: {summary:?}");
+        assert_eq!(summary.present_max, 40, "{method}");
+    }
+}
+
+#[test]
+fn strangers_fail_with_every_method_and_nobody_else() {
+    for method in ["ikev2-psk", "ikev2-rsa2048", "ikev2-eap-mschapv2", "ikev2-eap-aka", "ikev2-eap-tls"] {
+        let summary =
+            one(&format!("methods = '{method}'"), "devices = 60\narrivals = 'constant 20/s'\nwrong = '30 %'");
+        assert!((8..30).contains(&summary.failed), "{method}: {summary:?}");
+        assert_eq!(summary.established + summary.failed, 60, "{method}");
+        assert_eq!(summary.failures.values().sum::<u64>(), summary.failed);
+    }
+}
+
+#[test]
+fn a_mix_is_one_world_with_a_row_for_each_share() {
+    let head = "methods = ['ikev2-psk', 'ikev2-eap-aka', 'ikev2-eap-tls']";
+    let mix = "mix = { ikev2-psk = 2, ikev2-eap-aka = 1, ikev2-eap-tls = 1 }";
+    let ends = ends(head, &format!("devices = 200\narrivals = 'poisson 50/s'\n{mix}"), 1);
+    let devices: Vec<_> = ends.iter().map(|end| end.account.summary.devices).collect();
+    assert_eq!(devices.iter().sum::<u64>(), 200);
+    assert!((70..130).contains(&devices[0]), "{devices:?}");
+    assert!(ends.iter().all(|end| end.account.summary.failed == 0), "{ends:?}");
+}
+
+#[test]
+fn devices_authenticate_anew_move_and_leave() {
+    let again = one(
+        "methods = 'ikev2-eap-aka'",
+        "devices = 20\narrivals = 'storm 20 in 1 s'\nreauthenticate = '60 s'\nduration = '250 s'",
+    );
+    assert_eq!((again.devices, again.offered, again.established), (20, 100, 100), "{again:?}");
+    assert_eq!(again.present_max, 20);
+    let left = one(
+        "methods = 'ikev2-psk'",
+        "devices = 20\narrivals = 'storm 20 in 1 s'\nstay = 'uniform 10 s to 20 s'\nduration = '60 s'",
+    );
+    assert_eq!((left.established, left.present_max), (20, 20), "{left:?}");
+    let moved = one(
+        "methods = 'ikev2-psk'",
+        "devices = 20\narrivals = 'storm 20 in 1 s'\nmoves = '30 s'\nduration = '100 s'",
+    );
+    assert_eq!((moved.established, moved.failed, moved.present_max), (80, 0, 20), "{moved:?}");
+}
+
+#[test]
+fn the_present_are_counted_until_they_leave() {
+    let ends = ends(
+        "methods = 'ikev2-psk'",
+        "devices = 20\narrivals = 'storm 20 in 1 s'\nstay = 'uniform 10 s to 20 s'\nduration = '60 s'",
+        1,
+    );
+    let present = |second: usize| ends[0].account.points.get(second).map(|point| point.present);
+    assert_eq!((present(5), ends[0].account.points.last().unwrap().present), (Some(20), 0));
+}
+
+#[test]
+fn a_closed_loop_has_so_many_under_way_and_no_more() {
+    let ends = ends("methods = 'ikev2-psk'", "devices = 50\narrivals = '5 at a time'", 1);
+    let summary = &ends[0].account.summary;
+    assert_eq!((summary.established, summary.in_flight), (50, 0));
+    assert!(summary.in_flight_max <= 5 && summary.duration_s > 0.5, "{summary:?}");
+}
+
+#[test]
+fn a_shared_link_and_a_slow_store_take_longer() {
+    let base = "devices = 60\narrivals = 'storm 60 in 1 s'";
+    let p99 = |more: &str| {
+        let head = "methods = 'ikev2-eap-aka'\n";
+        one(head, &format!("{base}\n{more}")).delay_ms.unwrap().p99
+    };
+    let alone = p99("");
+    let shared = p99("devices_per_link = 60");
+    let stored = p99("hss_store = '50 ms'");
+    assert!(shared > alone + 5.0, "{shared} {alone}");
+    // Sixty look-ups of 50 ms, one after the other, take three seconds.
+    assert!(stored > 1500.0 && alone < 1000.0, "{stored} {alone}");
+}
+
+#[test]
+fn more_cores_drain_a_queue_faster() {
+    let of = |cores: u32| {
+        let head =
+            format!("methods = 'ikev2-eap-aka'\ncpus = {{ hss = {{ name = 'host', cores = {cores} }} }}\n");
+        one(&head, "devices = 60\narrivals = 'storm 60 in 1 s'\nhss_store = '50 ms'")
+    };
+    let [one, four] = [1, 4].map(of);
+    assert!(one.nodes["hss"].queue_max > four.nodes["hss"].queue_max, "{one:?} {four:?}");
+    assert!(one.nodes["hss"].utilisation_max > 0.95, "{:?}", one.nodes);
+}
+
+/// Pollaczek and Khinchine: with Poisson arrivals and constant service s at utilisation ρ the mean number waiting is ρ²/2(1-ρ).
+#[test]
+fn a_store_of_constant_time_queues_as_an_m_d_1_system_does() {
+    let end = ends(
+        "methods = 'ikev2-eap-aka'\n",
+        "devices = 9000\narrivals = 'poisson 70/s'\nhss_store = '10 ms'",
+        1,
+    );
+    let points = &end[0].account.points;
+    let of = |get: fn(&keytoll_census::NodePoint) -> f64| {
+        let busy: Vec<_> = points[20..120]
+            .iter()
+            .map(|point| get(point.nodes.iter().find(|node| node.node == "hss").unwrap()))
+            .collect();
+        busy.iter().sum::<f64>() / busy.len() as f64
+    };
+    let (rho, waiting) = (of(|node| node.utilisation), of(|node| node.queue_mean));
+    let expected = rho * rho / (2.0 * (1.0 - rho));
+    assert!((rho - 0.7).abs() < 0.03, "{rho}");
+    assert!((waiting / expected - 1.0).abs() < 0.2, "{waiting} {expected}");
+}
+
+#[test]
+fn the_same_seed_gives_the_same_account_on_one_thread_and_two() {
+    let head = "methods = ['ikev2-psk', 'ikev2-eap-mschapv2']";
+    let population = "devices = 100\narrivals = 'poisson 40/s'\nwrong = '10 %'\nstay = 'exponential 5 s'\n\
+                      reauthenticate = '4 s'\nduration = '20 s'";
+    let strip = |ends: Vec<PopulationEnd>| {
+        let bare = |mut end: PopulationEnd| {
+            end.account.summary.bytes_per_device = None;
+            end
+        };
+        ends.into_iter().map(bare).collect::<Vec<_>>()
+    };
+    assert_eq!(strip(ends(head, population, 1)), strip(ends(head, population, 2)));
+}
+
+#[test]
+fn an_interruption_leaves_what_has_happened() {
+    let text = "crypto = 'null'\nmethods = 'ikev2-psk'\nnetworks = 'lte'\n[population]\ndevices = 1000\narrivals = 'constant 10/s'";
+    let plan = parse("population", text).unwrap();
+    let (stop, arrived) = (Stop::new(false), AtomicU64::new(0));
+    let progress = || {
+        if arrived.fetch_add(1, Ordering::Relaxed) == 100 {
+            stop.store(true, Ordering::Relaxed);
+        }
+    };
+    let ends = populate(&plan, 1, &progress, &stop).unwrap();
+    let end = ends[0].as_ref().unwrap();
+    assert!(!end.is_whole && end.account.summary.devices == 101, "{:?}", end.account.summary);
+}
