@@ -15,15 +15,8 @@ use crate::regular;
 pub const MANIFEST: &str = "manifest.json";
 
 /// Files that can be computed again from the traces, or from [`SUPPLEMENT`] or [`POPULATION`].
-pub const DERIVED: [&str; 7] = [
-    "samples.csv",
-    "operations.csv",
-    "messages.csv",
-    SERIES,
-    "summary.json",
-    "study.json",
-    "report.html",
-];
+pub const DERIVED: [&str; 7] =
+    ["samples.csv", "operations.csv", "messages.csv", SERIES, "summary.json", "study.json", "report.html"];
 
 /// What a run with a population has counted, instead of traces.
 pub const POPULATION: &str = "population.json";
