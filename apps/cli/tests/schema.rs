@@ -234,7 +234,7 @@ fn every_number_has_its_unit_in_its_name() {
 const UNITS: [&str; 11] = ["ns", "us", "ms", "s", "hz", "bytes", "bits", "mbit", "cycles", "per", "percent"];
 
 /// Words for numbers of things.
-const COUNTS: [&str; 37] = [
+const COUNTS: [&str; 38] = [
     "again",
     "authentications",
     "batch",
@@ -272,11 +272,22 @@ const COUNTS: [&str; 37] = [
     "discarded",
     "identities",
     "workers",
+    "draws",
 ];
 
-/// Words for shares and ratios, for load averages, for numbers that are names, for numbers whose unit stands beside them, and
-/// for objects of counts.
-const OTHERS: [&str; 19] = [
+/// Words for shares and ratios, for what rankings have (weights, grades and steps between them, scores), for load averages, for
+/// numbers that are names, for numbers whose unit stands beside them, and for objects of counts.
+const OTHERS: [&str; 29] = [
+    "weight",
+    "weights",
+    "rank",
+    "ranks",
+    "score",
+    "scores",
+    "utility",
+    "grades",
+    "importance",
+    "steps",
     "amplification",
     "share",
     "ratio",

@@ -31,6 +31,7 @@ pub struct Ranking {
     /// The alternatives from the best to the worst.
     pub alternatives: Vec<Ranked>,
     /// By how much the utility of the best exceeds that of the second: for `mahp` and `wpm` in steps of the factor 2.
+    #[serde(rename = "lead_utility")]
     pub lead: f64,
     /// The criteria, those above before those below.
     pub criteria: Vec<Weight>,
@@ -102,7 +103,7 @@ pub struct Weight {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unit: Option<String>,
     /// The value of each alternative; absent if grades are given.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "value", skip_serializing_if = "Option::is_none")]
     pub values: Option<Named<f64>>,
     /// The grade of each alternative; absent if there are criteria under it.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -118,7 +119,7 @@ pub struct OfExperts {
     /// The weights of all experts.
     pub weights: Named<f64>,
     /// Of those alone whose judgements are not derived or reconstructed; absent if all are.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "printed_weights", skip_serializing_if = "Option::is_none")]
     pub printed: Option<Named<f64>>,
     /// The experts.
     pub experts: Vec<OfExpert>,
@@ -165,6 +166,7 @@ pub struct Order {
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Change {
     /// The weight of the criterion at which both are equal.
+    #[serde(rename = "at_weight")]
     pub at: f64,
     /// Who is ahead for greater weights.
     pub above: String,
@@ -180,6 +182,7 @@ pub struct Reversal {
     /// Its weight within its group.
     pub weight: f64,
     /// The weight of the criterion at which both are equal.
+    #[serde(rename = "at_weight")]
     pub at: f64,
     /// Who is ahead for greater weights.
     pub above: String,
@@ -197,8 +200,10 @@ pub struct Sensitivity {
     /// Every change of places, by weight.
     pub crossings: Vec<Change>,
     /// The least weight with which the best stays the best.
+    #[serde(rename = "winner_keeps_from_weight")]
     pub winner_keeps_from: f64,
     /// The greatest.
+    #[serde(rename = "winner_keeps_to_weight")]
     pub winner_keeps_to: f64,
     /// Scores along the way.
     pub curve: Vec<Point>,
@@ -242,8 +247,10 @@ pub struct TornadoBar {
     /// What is changed of it.
     pub input: Changed,
     /// The lead with one step less; negative if the second is then ahead.
+    #[serde(rename = "less_utility")]
     pub less: f64,
     /// The lead with one step more.
+    #[serde(rename = "more_utility")]
     pub more: f64,
 }
 

@@ -1,0 +1,71 @@
+//! Arguments of the verbs that read the results of runs.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use clap::builder::PossibleValuesParser;
+use keytoll_ranking::file::BUILTIN;
+use keytoll_ranking::methods::METHODS;
+
+use super::number::whole;
+
+/// Arguments of `report`.
+#[derive(Debug, Args)]
+pub(crate) struct ReportArgs {
+    /// Directory that `keytoll run` wrote.
+    pub(crate) dir: PathBuf,
+    /// Print summary.json instead of the table.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Arguments of `rank`.
+#[derive(Debug, Args)]
+pub(crate) struct RankArgs {
+    /// Directory that `keytoll run` or `keytoll study` wrote.
+    #[arg(value_name = "RUN")]
+    pub(crate) dir: PathBuf,
+    /// Name of built-in criteria, or path of a file.
+    #[arg(long, value_name = "NAME|FILE", default_value = BUILTIN[0].name)]
+    pub(crate) criteria: String,
+    /// Weights as in the file, of its experts, of those that are printed, or all equal; or `NAME=WEIGHT` of a criterion, whose
+    /// group shares the rest. Several with commas.
+    #[arg(long = "weights", value_name = "file|experts|printed|equal|NAME=WEIGHT")]
+    pub(crate) weights: Vec<String>,
+    /// Method of ranking: multiplicative AHP, weighted sum, weighted product, or TOPSIS.
+    #[arg(long, value_name = "METHOD", value_parser = PossibleValuesParser::new(METHODS.iter().map(|method| method.name)), default_value = METHODS[0].name)]
+    pub(crate) method: String,
+    /// Monte-Carlo draws.
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole::<u32>(1, 10_000_000), default_value = "100000")]
+    pub(crate) draws: u32,
+    /// Seed of the draws.
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole::<u64>(0, u64::MAX), default_value = "1")]
+    pub(crate) seed: u64,
+    /// Print JSON instead of tables and sentences.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Arguments of `compare`.
+#[derive(Debug, Args)]
+pub(crate) struct CompareArgs {
+    /// Directory of a run.
+    #[arg(value_name = "RUN")]
+    pub(crate) a: PathBuf,
+    /// Directory of the run to compare with it [default: the rows of RUN are compared with each other].
+    #[arg(value_name = "OTHER")]
+    pub(crate) b: Option<PathBuf>,
+    /// Row with which the others of RUN are compared: a method, or a method and its options [default: the first of each
+    /// network].
+    #[arg(long, value_name = "ROW", conflicts_with = "b")]
+    pub(crate) baseline: Option<String>,
+    /// Show only this measure, such as delay_ms or cpu_us.gw; can be repeated.
+    #[arg(long = "measure", value_name = "MEASURE")]
+    pub(crate) measures: Vec<String>,
+    /// Fail if a row differs so much, like 'delay_ms.p95 > +10%', and not by chance; can be repeated.
+    #[arg(long, value_name = "CONDITION")]
+    pub(crate) fail_if: Vec<String>,
+    /// Print JSON instead of tables.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
