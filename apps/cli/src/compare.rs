@@ -10,7 +10,7 @@ use keytoll_report::compare::{sentence, write};
 use miette::{Report, miette};
 
 use crate::args::CompareArgs;
-use crate::report::{of_a_run, unmeasured};
+use crate::report::{of_authentications, unmeasured};
 use crate::screen::{self, Usage};
 
 /// Exit code when a condition is met.
@@ -82,7 +82,7 @@ fn known(measure: &str, measures: &BTreeSet<&str>) -> Result<(), Report> {
 }
 
 fn read(dir: &Path) -> Result<MeasuredRun, Report> {
-    of_a_run(dir)?;
+    of_authentications(dir)?;
     samples::read(dir).map_err(|error| match error {
         ReadError::NoSamples(_) => {
             Usage::hint(error.to_string(), "`keytoll report DIR` writes it from the trace").into()

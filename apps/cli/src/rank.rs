@@ -14,11 +14,8 @@ use keytoll_ranking::{Criteria, Options};
 use miette::{Report, miette};
 
 use crate::args::RankArgs;
-use crate::report::{of_a_run, unmeasured};
+use crate::report::{SUMMARY, of_authentications, unmeasured};
 use crate::screen::{self, Usage};
-
-/// The file of a run that is read.
-const SUMMARY: &str = "summary.json";
 
 /// Ranks the methods of a run directory.
 pub(crate) fn rank(args: &RankArgs) -> Result<ExitCode, Report> {
@@ -40,7 +37,7 @@ pub(crate) fn rank(args: &RankArgs) -> Result<ExitCode, Report> {
 
 /// The summary of a run directory, as it was written.
 fn read(dir: &Path) -> Result<Summary, Report> {
-    of_a_run(dir)?;
+    of_authentications(dir)?;
     let manifest = directory::manifest(dir).map_err(unmeasured)?;
     let path = dir.join(SUMMARY);
     match manifest.file(SUMMARY) {

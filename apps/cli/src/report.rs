@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use keytoll_analysis::directory::{DirectoryError, MANIFEST};
 use keytoll_report::directory::{RenderError, render};
+use keytoll_trace::listing::{LOAD, POPULATION};
 use keytoll_trace::manifest::ManifestError;
 use miette::{Report, miette};
 
@@ -25,6 +26,9 @@ pub(crate) fn report(args: &ReportArgs) -> Result<ExitCode, Report> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// The results of a run.
+pub(crate) const SUMMARY: &str = "summary.json";
+
 /// Refuses a directory without a manifest.
 pub(crate) fn of_a_run(dir: &Path) -> Result<(), Report> {
     if dir.join(MANIFEST).is_file() {
@@ -32,6 +36,19 @@ pub(crate) fn of_a_run(dir: &Path) -> Result<(), Report> {
     }
     let message = format!("`{}` is no run directory: it has no {MANIFEST}", dir.display());
     Err(Usage::hint(message, "`keytoll run --out DIR` writes one").into())
+}
+
+/// Refuses a directory that has not the results of single authentications.
+pub(crate) fn of_authentications(dir: &Path) -> Result<(), Report> {
+    of_a_run(dir)?;
+    let has = |file: &str| dir.join(file).is_file();
+    let file = match (has(LOAD), has(POPULATION)) {
+        (true, _) => LOAD,
+        (_, true) => SUMMARY,
+        _ => return Ok(()),
+    };
+    let message = format!("`{}` has counted many devices, and kept no single authentication", dir.display());
+    Err(Usage::because(message, format!("its figures are in {file}; `keytoll report DIR` shows them")).into())
 }
 
 fn told(error: RenderError) -> Report {

@@ -28,6 +28,13 @@ impl Drop for Scratch {
     }
 }
 
+/// Refused as a mistake of the user, in a sentence with these words.
+fn assert_refused(output: &Output, words: &str) {
+    let told = String::from_utf8_lossy(&output.stderr);
+    let told = told.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(output.status.code() == Some(2) && told.contains(words), "{told}");
+}
+
 /// A population leaves its counts, a line for each second and a summary with the attempts of every row, and can be reported again.
 #[test]
 fn a_population_is_run_reported_and_checked() {
@@ -53,15 +60,12 @@ fn a_population_is_run_reported_and_checked() {
     let series = std::fs::read_to_string(out.join("series.csv")).unwrap();
     assert!(series.lines().count() > 9 && series.starts_with("method,"), "{series}");
     assert_eq!(keytoll(&["report", out.to_str().unwrap()]).status.code(), Some(0));
-    let refused = run(&["run", "storm", "--capture"]);
-    assert_eq!(refused.status.code(), Some(2));
-    let refused = keytoll(&[
-        "check",
-        "hip",
-        "--set",
-        "population.devices=5",
-        "--set",
-        "population.arrivals=1 at a time",
-    ]);
-    assert_eq!(refused.status.code(), Some(2), "{}", String::from_utf8_lossy(&refused.stderr));
+    for verb in ["compare", "rank"] {
+        assert_refused(&keytoll(&[verb, out.to_str().unwrap()]), "no single");
+    }
+    assert_refused(&run(&["run", "storm", "--pcap"]), "population");
+    let other = scratch.0.join("other.toml");
+    let text = "title = \"t\"\nmethods = \"hip-bex\"\nnetworks = \"lte\"\n[population]\ndevices = 5\narrivals = \"1 at a time\"\n";
+    std::fs::write(&other, text).unwrap();
+    assert_refused(&keytoll(&["check", other.to_str().unwrap()]), "`hip-bex` cannot have a population");
 }

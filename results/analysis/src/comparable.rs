@@ -113,12 +113,17 @@ pub fn groups(rows: &[SummaryRow]) -> Vec<Group<'_>> {
 
 /// The options that are in the variants of all rows; a single row shares none.
 pub fn shared(rows: &[SummaryRow]) -> Vec<&str> {
-    let [first, others @ ..] = rows else { return Vec::new() };
+    shared_words(rows.iter().map(|row| row.subject().variant))
+}
+
+/// The options that are in all of these variants; a single one shares none.
+pub fn shared_words<'a>(variants: impl IntoIterator<Item = Variant<'a>>) -> Vec<&'a str> {
+    let variants: Vec<_> = variants.into_iter().collect();
+    let [first, others @ ..] = &variants[..] else { return Vec::new() };
     if others.is_empty() {
         return Vec::new();
     }
-    let has_each = |word: &&str| others.iter().all(|row| row.subject().variant.has(word));
-    first.subject().variant.words().filter(has_each).collect()
+    first.words().filter(|word| others.iter().all(|variant| variant.has(word))).collect()
 }
 
 #[cfg(test)]

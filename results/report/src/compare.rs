@@ -2,8 +2,8 @@
 
 use std::io::{self, Write};
 
-use keytoll_analysis::comparable::Variant;
-use keytoll_analysis::compare::{Breach, Comparison, Contrast, Pair, RowName, Verdict};
+use keytoll_analysis::comparable::shared_words;
+use keytoll_analysis::compare::{Breach, Comparison, Contrast, Pair, Verdict};
 use keytoll_analysis::summary::Median;
 
 use crate::layout::{Head, Line, WIDTH_MIN, table, wrapped};
@@ -70,7 +70,8 @@ fn is_alike(comparison: &Comparison, measure: &str) -> bool {
 /// The pairs over one network below its name; in one run also the row with which the others are compared.
 fn lines(comparison: &Comparison, measure: &str) -> Vec<Line> {
     let (mut lines, mut before) = (Vec::new(), None);
-    let shared = shared(comparison);
+    let rows = comparison.pairs.iter().flat_map(|pair| [&pair.a, &pair.b]);
+    let shared = shared_words(rows.map(|row| row.subject().variant));
     for pair in &comparison.pairs {
         let Some(contrast) = pair.contrasts.iter().find(|contrast| contrast.measure == measure) else {
             continue;
@@ -89,14 +90,6 @@ fn heading(Pair { a, .. }: &Pair, is_one_run: bool, shared: &[&str]) -> String {
     let base = if is_one_run { format!("; A: {}", a.subject().without(shared)) } else { String::new() };
     let common = shared.iter().map(|word| format!(", {word}"));
     format!("{}, {}{}{base}", a.network, a.topology, common.collect::<String>())
-}
-
-/// The options that all rows have.
-fn shared(comparison: &Comparison) -> Vec<&str> {
-    let rows: Vec<&RowName> = comparison.pairs.iter().flat_map(|pair| [&pair.a, &pair.b]).collect();
-    let is_everywhere = |word: &&str| rows.iter().all(|row| row.subject().variant.has(word));
-    let first = rows.first().map(|row| row.subject().variant);
-    first.into_iter().flat_map(Variant::words).filter(is_everywhere).collect()
 }
 
 fn cells(label: &str, contrast: &Contrast) -> Vec<String> {
@@ -158,7 +151,7 @@ pub fn sentence(breach: &Breach) -> String {
 
 #[cfg(test)]
 mod tests {
-    use keytoll_analysis::compare::{Alone, Side};
+    use keytoll_analysis::compare::{Alone, RowName, Side};
 
     use super::*;
 

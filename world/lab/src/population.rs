@@ -344,7 +344,7 @@ impl Built {
             }
             Errand::Reauthenticate(number, visit) => self.authenticate_anew(number, visit, at),
             Errand::Move(number, visit) => self.move_on(number, visit, at),
-            Errand::Leave(number, visit) => self.leave(number, visit, at),
+            Errand::Leave(number) => self.leave(number, at),
             Errand::Vanish(number, visit) => {
                 if let Some(index) = self.found(number, visit) {
                     self.remove(index);
@@ -464,7 +464,7 @@ impl Built {
         }
         // One who has moved stays on: its stay began at its first visit.
         if let (Some(stays), 0) = (&mut self.stays, visit) {
-            self.agenda.plan(at + stays.draw(), Errand::Leave(number, visit));
+            self.agenda.plan(at + stays.draw(), Errand::Leave(number));
         }
         if let Some(moves) = &mut self.moves {
             self.agenda.plan(at + moves.draw(), Errand::Move(number, visit));
@@ -537,12 +537,12 @@ impl Built {
     }
 
     /// A device closes its session and goes.
-    fn leave(&mut self, number: u32, _visit: u16, at: Duration) {
+    fn leave(&mut self, number: u32, at: Duration) {
         let (Some(index), visit) = self.whereabouts[number as usize] else { return };
         let Some(device) = &mut self.devices[index.number() as usize] else { return };
         if device.intended.is_some() {
             // It goes when it has the outcome of its attempt.
-            return self.agenda.plan(at + SECOND, Errand::Leave(number, visit));
+            return self.agenda.plan(at + SECOND, Errand::Leave(number));
         }
         device.is_leaving = true;
         match device.session {

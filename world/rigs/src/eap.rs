@@ -407,11 +407,16 @@ pub(crate) fn aaa_of_many(
     seed: &Seed,
 ) -> AaaConfig {
     let clients = BTreeMap::from([(sites.core, radius::Client { secret: secret(seed) })]);
+    let usual = radius::Config::new(clients);
+    // Every half-open SA of the gateway may have its conversation, which has a kept response and one to come.
+    let conversations_max = usual.conversations_max.max(row.options.ike.half_open_max as usize);
     AaaConfig {
         radius: radius::Config {
             authentication_port: sites.ports.radius,
             accounting_port: sites.ports.accounting,
-            ..radius::Config::new(clients)
+            conversations_max,
+            responses_max: 2 * conversations_max,
+            ..usual
         },
         eap: server,
         address: sites.aaa,

@@ -17,7 +17,7 @@ pub mod threshold;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::comparable::{Subject, Variant};
+use crate::comparable::{Setting, Subject, Variant};
 use crate::stats::median95;
 use ranks::rank_sum;
 use resampling::{Statistic, ratio_interval};
@@ -117,9 +117,10 @@ impl RowName {
         (&self.network, &self.topology) == (&other.network, &other.topology)
     }
 
-    fn is_in_setting_of(&self, other: &Self) -> bool {
-        let setting = |of: &Self| [&of.network, &of.topology, &of.world, &of.crypto].map(Clone::clone);
-        setting(self) == setting(other)
+    /// Where and how the row was measured.
+    pub fn setting(&self) -> Setting<'_> {
+        let Self { network, topology, world, crypto, .. } = self;
+        Setting { network, topology, world, crypto }
     }
 }
 
@@ -214,7 +215,7 @@ pub fn rows(run: &MeasuredRun, baseline: Option<&str>) -> Result<Comparison, NoS
         return Err(NoSuchRow(name.to_owned()));
     }
     let base_of = |row: &MeasuredRow| {
-        let mut comparable = run.rows.iter().filter(|other| other.name.is_in_setting_of(&row.name));
+        let mut comparable = run.rows.iter().filter(|other| other.name.setting() == row.name.setting());
         comparable.find(|other| baseline.is_none_or(|name| is_baseline(other, name)))
     };
     let pairs = run.rows.iter().filter_map(|row| Some((base_of(row)?, row)));

@@ -124,4 +124,7 @@ fn only_a_difference_that_is_no_chance_meets_a_condition() {
     assert_eq!(met("delay_ms.mean > +0.1%"), ["psk, wifi-11g, raw"], "half a percent of rsa may be chance");
     assert_eq!(met("delay_ms.p95 < -1%"), [""; 0]);
     assert_eq!(met("nothing.p95 > 1%"), [""; 0]);
+    let same = runs(&a, &a);
+    let condition: Condition = "delay_ms.p50 > -5%".parse().unwrap();
+    assert_eq!(condition.breaches(&same, [&a, &a]), [], "no difference is none");
 }

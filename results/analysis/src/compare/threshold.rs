@@ -111,7 +111,7 @@ impl Condition {
         let interval = ratio_interval(of_a, of_b, self.statistic);
         let may_be_chance = interval.is_none_or(|it| it.low <= 1.0 && 1.0 <= it.high);
         let is_met = if self.exceeds { found > self.percent } else { found < self.percent };
-        (is_met && !(may_be_chance && found != 0.0)).then(|| Breach {
+        (is_met && !may_be_chance).then(|| Breach {
             condition: self.text.clone(),
             rows: [a, b].map(|row| row.name.to_string()),
             percent: found,

@@ -13,8 +13,8 @@ pub(super) enum Errand {
     Reauthenticate(u32, u16),
     /// A device attaches elsewhere.
     Move(u32, u16),
-    /// A device closes its session and goes.
-    Leave(u32, u16),
+    /// A device closes its session and goes, wherever it is.
+    Leave(u32),
     /// A device is gone.
     Vanish(u32, u16),
     /// A second has passed.

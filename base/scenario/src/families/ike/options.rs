@@ -37,7 +37,7 @@ pub struct Options {
     pub fragment_bytes: Option<u16>,
     /// When the gateway asks for a cookie.
     pub cookies: CookiePolicy,
-    /// How many half-open IKE SAs the gateway keeps.
+    /// How many half-open IKE SAs the gateway keeps, and how many conversations the AAA server, which has at least 10 000.
     pub half_open_max: u32,
     /// When the IKE SA is given new keys; none: never.
     pub rekey_after: Option<Duration>,
