@@ -399,34 +399,42 @@ pub(crate) fn access_of_many(here: (&RowPlan, &Sites), seed: &Seed) -> AaaAccess
 /// Source ports of RADIUS requests of a population: 256 identifiers each (RFC 2865 §5.3).
 const MANY_PORTS: RangeInclusive<u16> = 49_152..=49_407;
 
-/// The AAA server of a population.
+/// The AAA server of a population whose gateway has so many unfinished authentications at most.
 pub(crate) fn aaa_of_many(
+    here: (&RowPlan, &Sites),
+    (server, has_cards): (Arc<ServerConfig>, bool),
+    unfinished_max: usize,
+    seed: &Seed,
+) -> AaaConfig {
+    let mut config = aaa_with(here, (server, has_cards), seed);
+    let radius = &mut config.radius;
+    radius.conversations_max = radius.conversations_max.max(unfinished_max);
+    // A conversation has a kept response and one to come.
+    radius.responses_max = radius.responses_max.max(2 * unfinished_max);
+    config
+}
+
+/// The AAA server of a row.
+pub(crate) fn aaa(here: (&RowPlan, &Sites), ends: &Ends, seed: &Seed) -> AaaConfig {
+    aaa_with(here, (Arc::clone(&ends.server), ends.subscribers.is_some()), seed)
+}
+
+fn aaa_with(
     (row, sites): (&RowPlan, &Sites),
-    server: Arc<ServerConfig>,
-    has_cards: bool,
+    (server, has_cards): (Arc<ServerConfig>, bool),
     seed: &Seed,
 ) -> AaaConfig {
     let clients = BTreeMap::from([(sites.core, radius::Client { secret: secret(seed) })]);
-    let usual = radius::Config::new(clients);
-    // Every half-open SA of the gateway may have its conversation, which has a kept response and one to come.
-    let conversations_max = usual.conversations_max.max(row.options.ike.half_open_max as usize);
     AaaConfig {
         radius: radius::Config {
             authentication_port: sites.ports.radius,
             accounting_port: sites.ports.accounting,
-            conversations_max,
-            responses_max: 2 * conversations_max,
-            ..usual
+            ..radius::Config::new(clients)
         },
         eap: server,
         address: sites.aaa,
         subscribers: if has_cards { Subscribers::Hss(hss_access(row, sites)) } else { Subscribers::Nobody },
     }
-}
-
-/// The AAA server of a row.
-pub(crate) fn aaa(here: (&RowPlan, &Sites), ends: &Ends, seed: &Seed) -> AaaConfig {
-    aaa_of_many(here, Arc::clone(&ends.server), ends.subscribers.is_some(), seed)
 }
 
 /// The connection of a node at this address to the HSS.

@@ -118,7 +118,9 @@ impl Crowd for Populated {
             Node::Gw => Box::new(self.gateway()),
             Node::Aaa => {
                 let has_cards = self.rows.iter().any(|row| row.method.has_card());
-                let config = eap::aaa_of_many(here, self.everybody.server(), has_cards, &self.seed);
+                let unfinished_max = row.options.ike.half_open_max as usize;
+                let server = (self.everybody.server(), has_cards);
+                let config = eap::aaa_of_many(here, server, unfinished_max, &self.seed);
                 Box::new(Aaa::new(config, &self.seed, "aaa"))
             }
             Node::Hss => {
