@@ -17,6 +17,7 @@ use keytoll_analysis::study::{STUDIES, Study};
 use keytoll_scenario::catalogue::Method;
 use keytoll_scenario::node::load::Condition;
 use keytoll_scenario::plan::SAMPLES_MAX;
+use keytoll_scenario::population::Rate;
 use keytoll_scenario::{Overrides, Plan, Source};
 use keytoll_trace::Node;
 use miette::Report;
@@ -449,6 +450,9 @@ pub(crate) struct ConnectArgs {
     /// Time between the end of one connection and the start of the next, like `200ms` or `1.5s`.
     #[arg(long, value_name = "TIME", default_value = "1s", value_parser = duration)]
     pub(crate) interval: Duration,
+    /// Begin this often instead, like `5/s`, if the connection before is over; delays count from when one should have begun.
+    #[arg(long, value_name = "RATE", requires = "count", conflicts_with_all = ["interval", "stay", "control"], value_parser = Rate::read_some)]
+    pub(crate) rate: Option<Rate>,
     /// Timeout of one connection.
     #[arg(long, value_name = "TIME", default_value = "180s", value_parser = duration)]
     pub(crate) within: Duration,

@@ -81,6 +81,7 @@ Exit code: 0 ended by a signal, 2 the node file or the command line is wrong, 3 
 pub(super) const CONNECT_HELP: &str = "\
 Example:
   keytoll connect scenarios/live/device-psk.toml --count 3 --interval 100ms
+  keytoll connect scenarios/live/device-psk.toml --count 50 --rate 10/s
 
 Reads a node file with `role = \"device\"`; scenarios/live/README.md has every key. Sets up an SA, sends \
 an echo request through it, and closes it; prints what was negotiated and every message with its time. \

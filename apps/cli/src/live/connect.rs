@@ -9,6 +9,7 @@ use keytoll_engine::Time;
 use keytoll_hosts::event::Reason;
 use keytoll_hosts::{Event, Order};
 use keytoll_scenario::node::{Call, Role};
+use keytoll_scenario::population::Rate;
 use miette::Report;
 
 use super::control::ECHO_BYTES;
@@ -57,6 +58,11 @@ fn tell_if_closed(gateway: SocketAddr) {
     }
 }
 
+/// When the connection of this number, from 0, is meant to begin.
+fn nth(first: Time, rate: Rate, number: u32) -> Time {
+    first + rate.nth_ns(number.into()).map_or(Duration::MAX, Duration::from_nanos)
+}
+
 /// A device about to connect.
 struct Caller {
     node: Node,
@@ -71,14 +77,16 @@ impl Caller {
     /// Connects and disconnects as often as requested.
     fn repeat(&mut self, args: &ConnectArgs) -> Result<Outcome, Report> {
         let mut outcome = Outcome::of(&self.call);
+        let first = self.node.now();
         for number in 0..args.count.get() {
+            let intended = args.rate.map(|rate| nth(first, rate, number));
             if number > 0 {
-                self.rest(args.interval);
+                self.rest(intended.unwrap_or(self.node.now() + args.interval));
             }
             if self.node.is_to_end() {
                 break;
             }
-            let attempt = self.attempt();
+            let attempt = Attempt { intended, ..self.attempt() };
             let goes_on = matches!(attempt.trouble, Some(Trouble::Late(_)));
             outcome.add(attempt);
             self.node.close_all();
@@ -201,8 +209,7 @@ impl Caller {
     }
 
     /// Lets time pass.
-    fn rest(&mut self, interval: Duration) {
-        let end = self.node.now() + interval;
+    fn rest(&mut self, end: Time) {
         while self.node.now() < end && !self.node.is_to_end() {
             self.node.next_event(end.since(self.node.now()));
         }

@@ -45,7 +45,10 @@ pub(crate) struct Told {
     /// The negotiated parameters of the child SA, if there was one.
     #[serde(flatten)]
     pub(super) child: Option<ChildSa>,
-    /// Time until there was a usable SA.
+    /// With `--rate`: how much later it began than it was meant to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) late_ms: Option<f64>,
+    /// Time until there was a usable SA; with `--rate` since it was meant to begin.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) delay_ms: Option<f64>,
     /// Until the echo reply.

@@ -74,6 +74,8 @@ impl Trouble {
 /// One attempt to connect.
 #[derive(Debug, Default)]
 pub(crate) struct Attempt {
+    /// When it was meant to begin, if there is a schedule.
+    pub(crate) intended: Option<Time>,
     pub(crate) begun: Time,
     pub(crate) established: Option<Established>,
     pub(crate) child: Option<Child>,
@@ -110,8 +112,16 @@ impl Attempt {
     }
 
     fn delay_ms(&self, until: Option<Time>) -> Option<f64> {
-        let begun = self.milestones.triggered.unwrap_or(self.begun);
-        until.map(|until| millis(until.since(begun)))
+        until.map(|until| millis(until.since(self.triggered())) + self.late_ms().unwrap_or(0.0))
+    }
+
+    fn triggered(&self) -> Time {
+        self.milestones.triggered.unwrap_or(self.begun)
+    }
+
+    /// How much later it began than it was meant to.
+    fn late_ms(&self) -> Option<f64> {
+        self.intended.map(|intended| millis(self.triggered().since(intended)))
     }
 
     fn usable_ms(&self) -> Option<f64> {
@@ -198,6 +208,9 @@ impl Outcome {
                 of.p50, of.p90, of.p95, of.p99
             );
         }
+        if let Some(latest) = self.attempts.iter().filter_map(Attempt::late_ms).reduce(f64::max) {
+            let _ = write!(text, "\ndelays count from the intended start; begun {latest:.3} ms late at most");
+        }
         text + "\n"
     }
 
@@ -249,11 +262,11 @@ fn spread(values: &[f64]) -> Option<(f64, f64, f64)> {
 /// Each message with its time and its distance to the previous one.
 fn steps(attempt: &Attempt) -> String {
     let heading = ["at ms", "after ms", "bytes", "", "message", ""].map(str::to_owned).to_vec();
-    let mut before = attempt.milestones.triggered.unwrap_or(attempt.begun);
+    let begun = attempt.triggered();
+    let mut before = begun;
     let lines = attempt.steps.iter().map(|step| {
         let after = millis(step.at.since(before));
         before = step.at;
-        let begun = attempt.milestones.triggered.unwrap_or(attempt.begun);
         let name = step.id.map_or_else(|| step.name.to_owned(), |id| format!("{} {id}", step.name));
         vec![
             format!("{:>9.3}", millis(step.at.since(begun))),
@@ -277,13 +290,14 @@ fn end_of(attempt: &Attempt) -> String {
     );
     let usable = attempt.usable_ms().map(|ms| format!("usable after {ms:.3} ms"));
     let packet = attempt.first_packet_ms().map(|ms| format!("first echo reply after {ms:.3} ms"));
+    let late = attempt.late_ms().map(|ms| format!("begun {ms:.3} ms late"));
     let trouble = attempt.sentence();
-    let parts = [trouble, usable, packet].into_iter().flatten().collect::<Vec<_>>();
+    let parts = [trouble, late, usable, packet].into_iter().flatten().collect::<Vec<_>>();
     format!("{}; {counts}", parts.join(", "))
 }
 
 fn told(attempt: &Attempt) -> Told {
-    let begun = attempt.milestones.triggered.unwrap_or(attempt.begun);
+    let begun = attempt.triggered();
     Told {
         outcome: if attempt.done { "connected" } else { "failed" },
         failure: attempt.trouble.as_ref().map(|trouble| trouble.why().to_owned()),
@@ -291,6 +305,7 @@ fn told(attempt: &Attempt) -> Told {
         sentence: attempt.sentence(),
         session: attempt.established.as_ref().map(|established| Described(established.details.document())),
         child: attempt.child.map(child_sa),
+        late_ms: attempt.late_ms(),
         delay_ms: attempt.usable_ms(),
         first_packet_ms: attempt.first_packet_ms(),
         messages: attempt.messages().count(),

@@ -23,21 +23,21 @@ fn aaa(dir: &Dir) -> Node {
 }
 
 /// A load of EAP on a RADIUS server at this port.
-fn radius(port: u16, method: &str, more: &str) -> String {
+pub(super) fn radius(port: u16, method: &str, more: &str) -> String {
     format!(
         "role = \"load\"\ntarget = \"127.0.0.1:{port}\"\nsecret = {RADIUS_SECRET:?}\nmethod = {method:?}\nwithin = \"2 s\"\n{more}"
     )
 }
 
-const USERS: &str =
+pub(super) const USERS: &str =
     "[identities]\npattern = \"user%d@test\"\ncount = 20\npassword = \"a password of the test\"\n";
 
-fn arrivals(devices: u32, arrivals: &str) -> String {
+pub(super) fn arrivals(devices: u32, arrivals: &str) -> String {
     format!("[population]\ndevices = {devices}\narrivals = {arrivals:?}\n")
 }
 
 /// A load on a gateway at these ports.
-fn ike(ports: (u16, u16), psk: &str) -> String {
+pub(super) fn ike(ports: (u16, u16), psk: &str) -> String {
     format!(
         "role = \"load\"\ntarget = \"127.0.0.1:{}\"\ngateway_nat_port = {}\nwithin = \"2 s\"\n[connection]\npeer = \"gw.test\"\n\
          auth = {{ psk = {psk:?} }}\nvirtual_address = true\n[identities]\npattern = \"ue%03d@test\"\ncount = 40\n",
@@ -46,7 +46,7 @@ fn ike(ports: (u16, u16), psk: &str) -> String {
 }
 
 /// Runs a load with `--json`; the document, checked against its schema.
-fn run(dir: &Dir, text: &str, more: &[&str]) -> (Output, Value) {
+pub(super) fn run(dir: &Dir, text: &str, more: &[&str]) -> (Output, Value) {
     let (file, out) = (dir.write("load.toml", text), dir.path("results"));
     let arguments = [&["load", &file, "--json", "--force", "--out", out.to_str().unwrap()], more].concat();
     let output = keytoll(&arguments);
@@ -57,7 +57,7 @@ fn run(dir: &Dir, text: &str, more: &[&str]) -> (Output, Value) {
     (output, document)
 }
 
-fn count(document: &Value, of: &str) -> u64 {
+pub(super) fn count(document: &Value, of: &str) -> u64 {
     document["population"][of].as_u64().unwrap()
 }
 

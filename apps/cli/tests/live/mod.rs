@@ -11,6 +11,7 @@ mod diameter_tls;
 mod eap;
 mod hip;
 mod load;
+mod load_targets;
 mod mistakes;
 mod office;
 mod readme;
@@ -27,6 +28,35 @@ use crate::schema;
 /// What a program printed.
 fn text(bytes: &[u8]) -> &str {
     std::str::from_utf8(bytes).unwrap()
+}
+
+/// Four a second, each of which takes longer than that: the gateway is silent for the first one.
+#[test]
+fn connections_at_a_rate_count_from_when_they_should_have_begun() {
+    let dir = Dir::new();
+    let gw = Node::start(&dir, &["gateway", &dir.write("gw.toml", &gateway())]);
+    let file = dir.write("ue.toml", &device(&gw, PSK));
+    gw.signal("STOP");
+    let connecting = std::thread::spawn({
+        let file = file.clone();
+        move || keytoll(&["connect", &file, "--count", "3", "--rate", "4/s", "--json"])
+    });
+    std::thread::sleep(Duration::from_millis(1500));
+    gw.signal("CONT");
+    let connected = connecting.join().unwrap();
+    let told = schema::read("connect", &connected.stdout);
+    assert_eq!(told["succeeded"], 3, "{told}");
+    let of = |number: usize, what: &str| told["attempts"][number][what].as_f64().unwrap();
+    assert!(of(0, "late_ms") < 200.0 && of(0, "delay_ms") > 1000.0, "{told}");
+    assert!(of(1, "late_ms") > 500.0 && of(1, "delay_ms") > of(1, "late_ms"), "{told}");
+    let refused = keytoll(&["connect", &file, "--rate", "4/s"]);
+    assert_eq!(refused.status.code(), Some(2), "without --count it has no effect");
+    let shown = keytoll(&["connect", &file, "--count", "2", "--rate", "20/s"]);
+    assert!(
+        text(&shown.stdout).contains("delays count from the intended start; begun "),
+        "{}",
+        text(&shown.stdout)
+    );
 }
 
 #[test]

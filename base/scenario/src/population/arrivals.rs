@@ -94,13 +94,13 @@ fn is_csv(path: &str) -> bool {
 
 fn stage(text: &str, words: &[&str]) -> Result<Stage, String> {
     match *words {
-        ["constant", rate] => Ok(Stage::Constant(some_rate(rate)?, None)),
+        ["constant", rate] => Ok(Stage::Constant(Rate::read_some(rate)?, None)),
         ["constant", rate, "for", ref length @ ..] => {
-            Ok(Stage::Constant(some_rate(rate)?, Some(time(length)?)))
+            Ok(Stage::Constant(Rate::read_some(rate)?, Some(time(length)?)))
         }
-        ["poisson", rate] => Ok(Stage::Poisson(some_rate(rate)?, None)),
+        ["poisson", rate] => Ok(Stage::Poisson(Rate::read_some(rate)?, None)),
         ["poisson", rate, "for", ref length @ ..] => {
-            Ok(Stage::Poisson(some_rate(rate)?, Some(time(length)?)))
+            Ok(Stage::Poisson(Rate::read_some(rate)?, Some(time(length)?)))
         }
         ["ramp", from, "to", to, "in", ref length @ ..] => {
             let (from, to) = some_of(from, to)?;
@@ -113,14 +113,6 @@ fn stage(text: &str, words: &[&str]) -> Result<Stage, String> {
             Ok(Stage::Diurnal(from, to, time(length)?))
         }
         _ => Err(format!("`{text}` says not when devices arrive")),
-    }
-}
-
-/// A rate above zero.
-fn some_rate(text: &str) -> Result<Rate, String> {
-    match Rate::read(text)? {
-        Rate::ZERO => Err(format!("at `{text}` nobody arrives")),
-        rate => Ok(rate),
     }
 }
 

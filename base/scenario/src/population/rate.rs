@@ -55,8 +55,19 @@ impl Rate {
         }
     }
 
+    /// Reads a rate at which somebody arrives.
+    ///
+    /// # Errors
+    /// With a sentence on what is wrong.
+    pub fn read_some(text: &str) -> Result<Self, String> {
+        match Self::read(text)? {
+            Self::ZERO => Err(format!("at `{text}` nobody arrives")),
+            rate => Ok(rate),
+        }
+    }
+
     /// The moment of arrival `k`, from 0, at this rate, in nanoseconds; `None` if it never comes or 500 years later.
-    pub(super) fn nth_ns(self, k: u64) -> Option<u64> {
+    pub fn nth_ns(self, k: u64) -> Option<u64> {
         (u128::from(k) * HOUR_NS).checked_div(self.0.into()).and_then(|ns| u64::try_from(ns).ok())
     }
 

@@ -1,0 +1,150 @@
+//! `keytoll load` against each kind of target of ours: EAP through a gateway, certificates, IKEv1; and targets that die, that
+//! show a wrong certificate, or that need more sockets than there may be.
+
+use std::fs;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use keytoll_pki::Validity;
+use serde_json::Value;
+
+use super::load::{arrivals, count, ike, radius, run};
+use super::office::{DAY, Office, dns, email, now};
+use super::support::{Dir, Node, PASSWORD, PROGRAM, PSK, aaa, device_of, eap_gateway, gateway, keytoll};
+use super::text;
+
+/// A load whose devices prove themselves with EAP-MSCHAPv2 to a gateway.
+fn eap_load(gw: &Node, password: &str) -> String {
+    let connection = "[connection]\npeer = \"gw.test\"\nauth = \"eap\"\n";
+    let head = device_of(gw).replace("role = \"device\"\ngateway = ", "role = \"load\"\ntarget = ");
+    let head = head.replace("ping = \"10.98.2.1\"\n", "method = \"mschapv2\"\nwithin = \"5 s\"\n");
+    format!(
+        "{head}{connection}peer_auth = {{ psk = {PSK:?} }}\nvirtual_address = true\n[identities]\npattern = \"ue@test\"\ncount = 20\n\
+         password = {password:?}\n"
+    )
+}
+
+fn failures(document: &Value) -> &Value {
+    &document["population"]["failures"]
+}
+
+#[test]
+fn devices_with_eap_are_let_in_by_a_gateway_and_its_aaa_server() {
+    let dir = Dir::new();
+    let server = Node::start(&dir, &["aaa", &dir.write("aaa.toml", &aaa("mschapv2", ""))]);
+    let mut gw = Node::start(&dir, &["gateway", &dir.write("gw.toml", &eap_gateway(&server))]);
+    let arrive = arrivals(20, "constant 50/s") + "stay = \"300 ms\"\n";
+    let (_, document) = run(&dir, &(eap_load(&gw, PASSWORD) + &arrive), &[]);
+    assert_eq!((count(&document, "established"), count(&document, "failed")), (20, 0), "{document}");
+    assert_eq!(document["left_open"], 0, "{document}");
+    let (_, document) = run(&dir, &(eap_load(&gw, "another password") + &arrivals(4, "constant 50/s")), &[]);
+    assert_eq!(failures(&document)["EAP wrong password"], 4, "{document}");
+    assert_eq!(gw.stop(), Some(0));
+    assert_eq!(gw.told.last().unwrap()["open"], 0);
+}
+
+/// A gateway that shows a certificate and wants one.
+fn certified(file: &str, name: &str, root: &str) -> String {
+    let psk = format!("auth = {{ psk = {PSK:?} }}");
+    assert!(file.contains(&psk), "{file}");
+    let auth = format!(
+        "auth = {{ certificate = \"{name}.crt\", key = \"{name}.key\" }}\npeer_auth = {{ roots = \"{root}\" }}"
+    );
+    file.replace(&psk, &auth)
+}
+
+/// A load whose devices have certificates of their own.
+fn of_certificates(gw: &Node, root: &str) -> String {
+    let pattern = "pattern = \"ue%03d@test\"\ncount = 40\n";
+    let file = certified(&ike((gw.port(0), gw.port(1)), PSK), "ue0@test", root);
+    assert!(file.contains(pattern), "{file}");
+    file.replace(pattern, "csv = \"devices.csv\"\n")
+}
+
+#[test]
+fn devices_show_certificates_of_their_own_and_refuse_a_gateway_with_a_strange_one() {
+    let dir = Dir::new();
+    let mut office = Office::of_today(&dir);
+    office.root("root.crt");
+    office.issue("gw", dns("gw.test"));
+    let names: Vec<String> = (0..4).map(|number| format!("ue{number}@test")).collect();
+    names.iter().for_each(|name| drop(office.issue(name, email(name))));
+    let lines: String = names.iter().map(|name| format!("{name},{name}.crt,{name}.key\n")).collect();
+    dir.write("devices.csv", &format!("user,certificate,key\n{lines}"));
+    let stranger = Dir::new();
+    let today = Validity { from_unix_seconds: now() - DAY, until_unix_seconds: now() + DAY };
+    Office::new(&stranger, 2, today).root("root.crt");
+    fs::copy(stranger.path("root.crt"), dir.path("stranger.crt")).unwrap();
+    let gw_file = certified(&gateway(), "gw", "root.crt");
+    let mut gw = Node::start(&dir, &["gateway", &dir.write("gw.toml", &gw_file)]);
+    let (_, document) = run(&dir, &(of_certificates(&gw, "root.crt") + &arrivals(4, "constant 50/s")), &[]);
+    assert_eq!((count(&document, "established"), count(&document, "failed")), (4, 0), "{document}");
+    let told = (0..4).map(|_| gw.expect("established")["peer"].as_str().unwrap().to_owned());
+    let mut peers: Vec<_> = told.collect();
+    peers.sort();
+    assert_eq!(peers, names);
+    let (_, document) =
+        run(&dir, &(of_certificates(&gw, "stranger.crt") + &arrivals(4, "constant 50/s")), &[]);
+    assert_eq!((count(&document, "established"), count(&document, "failed")), (0, 4), "{document}");
+    assert_eq!(failures(&document)["certificate with bad signature"], 4, "{document}");
+}
+
+#[test]
+fn ikev1_sets_up_many_sas_and_deletes_them() {
+    let dir = Dir::new();
+    let old = |text: String| text.replace("[connection]\n", "[connection]\nversion = 1\n");
+    let gw_file = old(gateway()).replace("pool = \"10.98.3.0/24\"\n", "");
+    let mut gw = Node::start(&dir, &["gateway", &dir.write("gw.toml", &gw_file)]);
+    let text = old(ike((gw.port(0), gw.port(1)), PSK)).replace("virtual_address = true\n", "");
+    let (_, document) = run(&dir, &(text.clone() + &arrivals(10, "constant 20/s")), &[]);
+    assert_eq!((count(&document, "established"), count(&document, "failed")), (10, 0), "{document}");
+    assert_eq!(document["left_open"], 0, "{document}");
+    let (_, document) = run(&dir, &(text.replace(PSK, "another key") + &arrivals(2, "constant 20/s")), &[]);
+    assert_eq!((count(&document, "established"), count(&document, "failed")), (0, 2), "{document}");
+    assert_eq!(gw.stop(), Some(0));
+    assert_eq!(gw.told.last().unwrap()["open"], 0);
+}
+
+/// A target that is killed in the middle: what it had let in counts, what it had not has a reason, the end is on time, and the
+/// results are whole.
+#[test]
+fn a_target_that_dies_ends_nothing_but_itself() {
+    let dir = Dir::new();
+    let mut gw = Node::start(&dir, &["gateway", &dir.write("gw.toml", &gateway())]);
+    let out = dir.path("results");
+    let file = dir.write("load.toml", &(ike((gw.port(0), gw.port(1)), PSK) + &arrivals(40, "constant 20/s")));
+    let began = Instant::now();
+    let load = Command::new(PROGRAM)
+        .args(["load", &file, "--json", "--out", out.to_str().unwrap()])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    gw.expect("established");
+    gw.signal("KILL");
+    let output = load.wait_with_output().unwrap();
+    // Two seconds of arrivals, two until the last has failed, and five to close what nobody answers for.
+    assert!(began.elapsed() < Duration::from_secs(25), "{:?}", began.elapsed());
+    let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let (established, failed) = (count(&document, "established"), count(&document, "failed"));
+    assert!(established >= 1 && failed >= 1, "{document}");
+    assert_eq!(established + failed, 40, "{document}");
+    assert!(document["hints"][0].as_str().unwrap().starts_with("Nobody listens on UDP port"), "{document}");
+    let shown = keytoll(&["report", out.to_str().unwrap()]);
+    assert_eq!(shown.status.code(), Some(0), "{}", text(&shown.stderr));
+}
+
+#[test]
+fn a_load_that_needs_more_sockets_than_it_may_have_says_so_before_it_begins() {
+    let dir = Dir::new();
+    let users = "ports = 1000\n[identities]\npattern = \"ue@test\"\ncount = 20\npassword = \"of nobody\"\n";
+    let file = dir.write("load.toml", &(radius(9, "md5", users) + &arrivals(4, "constant 50/s")));
+    let out = dir.path("results");
+    let line = format!("ulimit -Sn 256 && exec {PROGRAM} load {file} --out {}", out.display());
+    let output = Command::new("sh").args(["-c", &line]).output().unwrap();
+    assert_eq!(output.status.code(), Some(2), "{}", text(&output.stderr));
+    let told = text(&output.stderr).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(told.contains("1064 sockets and files are needed, and this process may have 256"), "{told}");
+    assert!(told.contains("ulimit -n 1064"), "{told}");
+    assert!(!out.exists(), "nothing is written");
+}
