@@ -1,10 +1,13 @@
-//! `keytoll load` against FreeRADIUS and strongSwan, for short: what authenticates, and what becomes of a wrong secret.
+//! `keytoll load` against FreeRADIUS, hostapd and strongSwan, for short: what authenticates, and what becomes of a wrong secret.
 
+use std::path::Path;
 use std::process::Command;
 
+use keytoll_daemons::charon::IkeVersion;
 use keytoll_interop::eap::{Login, Method, PASSWORD, RADIUS_SECRET, USER, Version};
 use keytoll_interop::freeradius::FreeRadius;
-use keytoll_interop::swanctl::SECRET;
+use keytoll_interop::hostapd::Hostapd;
+use keytoll_interop::swanctl::{Auth, SECRET};
 use keytoll_interop::{Charon, KeyKind, Lab, Node, Pki, Terms, Trouble, lab_or_skip};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_keytoll-under-test");
@@ -50,8 +53,30 @@ fn freeradius_lets_a_load_in() {
     ];
     for method in methods {
         let Some(lab) = lab_or_skip() else { return };
-        let told = of_freeradius(&lab, method, RADIUS_SECRET)
+        let told = of_freeradius(&lab, method, method.eap.name, RADIUS_SECRET)
             .unwrap_or_else(|why| panic!("{method}: {why}\n{}", lab.last_words()));
+        all_established(&told);
+    }
+}
+
+#[test]
+fn freeradius_takes_passwords_without_eap() {
+    for name in ["pap", "chap"] {
+        let Some(lab) = lab_or_skip() else { return };
+        let told = of_freeradius(&lab, Method::plain("md5"), name, RADIUS_SECRET)
+            .unwrap_or_else(|why| panic!("{name}: {why}\n{}", lab.last_words()));
+        all_established(&told);
+    }
+}
+
+#[test]
+fn hostapd_lets_a_load_in() {
+    let methods =
+        [Method::plain("md5"), Method::plain("mschapv2"), Method::over(Version::Tls12, "peap-mschapv2")];
+    for method in methods {
+        let Some(lab) = lab_or_skip() else { return };
+        let told =
+            of_hostapd(&lab, method).unwrap_or_else(|why| panic!("{method}: {why}\n{}", lab.last_words()));
         all_established(&told);
     }
 }
@@ -60,43 +85,119 @@ fn freeradius_lets_a_load_in() {
 #[test]
 fn freeradius_is_silent_to_a_wrong_secret() {
     let Some(lab) = lab_or_skip() else { return };
-    let told = of_freeradius(&lab, Method::plain("md5"), "another").unwrap_or_else(|why| panic!("{why}"));
+    let told =
+        of_freeradius(&lab, Method::plain("md5"), "md5", "another").unwrap_or_else(|why| panic!("{why}"));
     assert!(told.contains(&format!("\"no outcome in time\": {DEVICES}")), "{told}");
 }
 
-fn of_freeradius(lab: &Lab, method: Method, secret: &str) -> Result<String, Trouble> {
+fn of_freeradius(lab: &Lab, method: Method, name: &str, secret: &str) -> Result<String, Trouble> {
     let pki = Pki::make(lab.shared_dir(), KeyKind::EcdsaP256)?;
     let _aaa = FreeRadius::start(lab, &Login::new(method), &pki)?;
-    let path = |path: std::path::PathBuf| format!("{:?}", path.display().to_string());
-    let tls = format!(
-        "[tls]\nroots = {}\nserver_name = {:?}\ncertificate = {}\nkey = {}\nversions = \"1.2\"\n",
-        path(pki.root_certificate()),
+    load(lab, Node::Gw, &radius(name, secret, &tls(method, &pki)))
+}
+
+fn of_hostapd(lab: &Lab, method: Method) -> Result<String, Trouble> {
+    let pki = Pki::make(lab.shared_dir(), KeyKind::EcdsaP256)?;
+    let _aaa = Hostapd::start(lab, &Login::new(method), &pki)?;
+    load(lab, Node::Gw, &radius(method.eap.name, RADIUS_SECRET, &tls(method, &pki)))
+}
+
+fn path(path: &Path) -> String {
+    format!("{:?}", path.display().to_string())
+}
+
+/// What devices show and trust, if the method has TLS.
+fn tls(method: Method, pki: &Pki) -> String {
+    let Some(version) = method.tls else { return String::new() };
+    format!(
+        "[tls]\nroots = {}\nserver_name = {:?}\ncertificate = {}\nkey = {}\nversions = {:?}\n",
+        path(&pki.root_certificate()),
         Node::Aaa.id(),
-        path(pki.certificate(Node::Ue)),
-        path(pki.key(Node::Ue))
-    );
-    let tls = if method.tls.is_some() { tls } else { String::new() };
-    load(lab, Node::Gw, &radius(method.eap.name, secret, &tls))
+        path(&pki.certificate(Node::Ue)),
+        path(&pki.key(Node::Ue)),
+        if version == Version::Tls12 { "1.2" } else { "1.3" }
+    )
+}
+
+/// A load on the gateway, behind whose address more keys may follow.
+fn ike(more: &str, connection: &str, identities: &str) -> String {
+    format!(
+        "role = \"load\"\ntarget = \"{}\"\nwithin = \"5 s\"\n{more}[connection]\npeer = {:?}\n{connection}\
+         [identities]\n{identities}\n{ARRIVALS}stay = \"500 ms\"\n",
+        Node::Gw.outer(),
+        Node::Gw.id()
+    )
+}
+
+const GCM: &str = "aes128gcm16-prfsha256-x25519";
+const SUITES: &str =
+    "suites = \"aes128gcm16-prfsha256-x25519\"\nesp_suites = \"aes128gcm16\"\nvirtual_address = true\n";
+
+/// One name for all, as strongSwan is told to expect one.
+fn one_name() -> String {
+    format!("pattern = {:?}\ncount = {DEVICES}", Node::Ue.id())
 }
 
 #[test]
 fn charon_lets_a_load_in_and_out_again() {
     let Some(lab) = lab_or_skip() else { return };
-    of_charon(&lab).unwrap_or_else(|why| panic!("{why}\n{}", lab.last_words()));
+    let auth = format!("auth = {{ psk = {SECRET:?} }}\n{SUITES}");
+    of_charon(&lab, &Terms::psk(GCM, "aes128gcm16"), None, &ike("", &auth, &one_name()))
+        .unwrap_or_else(|why| panic!("{why}\n{}", lab.last_words()));
 }
 
-fn of_charon(lab: &Lab) -> Result<(), Trouble> {
-    let terms = Terms::psk("aes128gcm16-prfsha256-x25519", "aes128gcm16");
-    let gw = Charon::start(lab, Node::Gw, &terms, None)?;
-    let text = format!(
-        "role = \"load\"\ntarget = \"{}\"\nwithin = \"5 s\"\n[connection]\npeer = {:?}\nauth = {{ psk = {SECRET:?} }}\n\
-         suites = \"aes128gcm16-prfsha256-x25519\"\nesp_suites = \"aes128gcm16\"\nvirtual_address = true\n\
-         [identities]\npattern = {:?}\ncount = {DEVICES}\n{ARRIVALS}stay = \"500 ms\"\n",
-        Node::Gw.outer(),
-        Node::Gw.id(),
-        Node::Ue.id()
+#[test]
+fn charon_takes_the_certificates_of_a_load() {
+    let Some(lab) = lab_or_skip() else { return };
+    let certified = || {
+        let pki = Pki::make(lab.shared_dir(), KeyKind::EcdsaP256)?;
+        let auth = format!(
+            "auth = {{ certificate = {}, key = {} }}\npeer_auth = {{ roots = {} }}\n{SUITES}",
+            path(&pki.certificate(Node::Ue)),
+            path(&pki.key(Node::Ue)),
+            path(&pki.root_certificate())
+        );
+        of_charon(&lab, &Terms::certificate(GCM, "aes128gcm16"), Some(&pki), &ike("", &auth, &one_name()))
+    };
+    certified().unwrap_or_else(|why| panic!("{why}\n{}", lab.last_words()));
+}
+
+/// strongSwan passes EAP on to FreeRADIUS, and knows devices by whatever name they give.
+#[test]
+fn charon_lets_a_load_with_eap_in() {
+    let Some(lab) = lab_or_skip() else { return };
+    let with_eap = || {
+        let pki = Pki::make(lab.shared_dir(), KeyKind::EcdsaP256)?;
+        let login = Login::new(Method::plain("mschapv2"));
+        let _aaa = FreeRadius::start(&lab, &login, &pki)?;
+        let auth = format!(
+            "auth = \"eap\"\npeer_auth = {{ roots = {} }}\nsuites = \"aes128-sha256-x25519\"\nesp_suites = \"aes128gcm16\"\n\
+             virtual_address = true\n",
+            path(&pki.root_certificate())
+        );
+        let users = format!("pattern = {USER:?}\ncount = {DEVICES}\npassword = {PASSWORD:?}");
+        of_charon(&lab, &Terms::eap(login), Some(&pki), &ike("method = \"mschapv2\"\n", &auth, &users))
+    };
+    with_eap().unwrap_or_else(|why| panic!("{why}\n{}", lab.last_words()));
+}
+
+#[test]
+fn charon_lets_a_load_with_ikev1_in() {
+    let Some(lab) = lab_or_skip() else { return };
+    let terms = Terms::v1(IkeVersion::V1Main, Auth::Psk, "aes128-sha256-modp2048", "aes128-sha256");
+    let auth = format!(
+        "version = 1\nauth = {{ psk = {SECRET:?} }}\nsuites = \"aes128-sha256-modp2048\"\nesp_suites = \"aes128-sha256\"\n\
+         local = \"10.98.1.0/24\"\nremote = \"10.98.2.0/24\"\n"
     );
-    let told = load(lab, Node::Ue, &text)?;
+    of_charon(&lab, &terms, None, &ike("", &auth, &one_name()))
+        .unwrap_or_else(|why| panic!("{why}\n{}", lab.last_words()));
+}
+
+fn of_charon(lab: &Lab, terms: &Terms, pki: Option<&Pki>, text: &str) -> Result<(), Trouble> {
+    // Devices have one name, and one of them is not to replace the others.
+    let terms = Terms { charon: "unique = never", ..*terms };
+    let gw = Charon::start(lab, Node::Gw, &terms, pki)?;
+    let told = load(lab, Node::Ue, text)?;
     all_established(&told);
     assert!(told.contains("\"left_open\": 0,"), "{told}");
     gw.await_sas("the deletes", <[_]>::is_empty).map(drop)

@@ -175,6 +175,7 @@ modules {{
   files {{ filename = {dir}/users
     usersfile = {dir}/users }}
   pap {{ }}
+  chap {{ }}
   mschap {{ use_mppe = yes
     require_encryption = no }}
   {eap}
@@ -258,6 +259,7 @@ fn server(listen: SocketAddr) -> String {
     port = {port} }}
   authorize {{
     files
+    chap
     mschap
     eap {{
       ok = return
@@ -267,6 +269,9 @@ fn server(listen: SocketAddr) -> String {
   authenticate {{
     Auth-Type PAP {{
       pap
+    }}
+    Auth-Type CHAP {{
+      chap
     }}
     Auth-Type MS-CHAP {{
       mschap
