@@ -173,7 +173,7 @@ impl AwaitsCard {
         let hidden = (ParameterType::AKA_RESPONSE, contents.as_slice());
         let protection = &mut self.proved.protection;
         protection.push_encrypted(&mut builder, hidden, &mut env.shared.rng, env.cx.crypto)?;
-        protection.finish(&mut builder, &env.identity(core.identity), env.cx.crypto);
+        protection.finish(&mut builder, &core.own, env.cx.crypto);
         builder.fitting(false, self.ids.0)
     }
 }
@@ -352,8 +352,7 @@ impl AwaitsVector {
                 builder.parameter(ParameterType::SEQ, |w| w.u32(0));
                 builder.parameter(ParameterType::ACK, |w| w.u32(id));
                 push_challenge(&mut builder, &vector.challenge, &mut self.proved.protection, env)?;
-                let own = env.identity(core.identity);
-                self.proved.protection.finish(&mut builder, &own, env.cx.crypto);
+                self.proved.protection.finish(&mut builder, &core.own, env.cx.crypto);
                 Some((to, builder.fitting(false, 0)?))
             }
         }
@@ -365,7 +364,7 @@ fn refuse(protection: &Protection, core: &Core, env: &mut Env<'_, '_>) {
     let mut builder = Builder::new(PacketType::NOTIFY, core.local, core.peer);
     let notification = Notification { kind: NotifyType::AUTHENTICATION_FAILED, data: &[] };
     builder.parameter(ParameterType::NOTIFICATION, |w| notification.write(w));
-    protection.finish(&mut builder, &env.identity(core.identity), env.cx.crypto);
+    protection.finish(&mut builder, &core.own, env.cx.crypto);
     env.transmit_once(core.route, builder.outgoing(true, 0));
 }
 
@@ -460,6 +459,6 @@ fn write_result(
     builder.parameter(ParameterType::ACK, |w| w.u32(id));
     let hidden = (ParameterType::AKA_RESULT, &[BELIEVED][..]);
     protection.push_encrypted(&mut builder, hidden, &mut env.shared.rng, env.cx.crypto)?;
-    protection.finish(&mut builder, &env.identity(core.identity), env.cx.crypto);
+    protection.finish(&mut builder, &core.own, env.cx.crypto);
     builder.fitting(true, id)
 }

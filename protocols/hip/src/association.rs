@@ -1,6 +1,7 @@
 //! One association: what all its states share, and the routing of packets to the state that waits for them.
 //! Read RFC 7401 §4.4.2 and §4.4.3 first.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use keytoll_engine::Time;
@@ -12,6 +13,7 @@ use crate::endpoint::{Env, Key};
 use crate::established::{Established, Keepalive, Standing, Task};
 use crate::event::{self, Answer, AssociationId, ChildSa, Event, Reason, Refused, Vector};
 use crate::hit::Hit;
+use crate::identity::HostIdentity;
 use crate::initiator::{I1Sent, I2Sent};
 use crate::number::{NotifyType, PacketType, ParameterType};
 use crate::outgoing::{Due, Outgoing, Retry, Route};
@@ -35,8 +37,10 @@ pub(crate) struct Association {
 #[derive(Debug)]
 pub(crate) struct Core {
     pub(crate) id: AssociationId,
-    /// Index of our identity.
-    pub(crate) identity: usize,
+    /// Who we are.
+    pub(crate) own: Arc<HostIdentity>,
+    /// Initiator: whose subscription is proved in a diet exchange with AKA.
+    pub(crate) subscriber: Option<Arc<[u8]>>,
     pub(crate) local: Hit,
     /// The peer's HIT; in opportunistic mode none until R1 has come.
     pub(crate) peer: Hit,
@@ -331,7 +335,10 @@ impl Association {
     /// The peer has not answered. Of an association that is being closed its owner knows the end already.
     fn end_of_wait(&mut self, reason: Reason, env: &mut Env<'_, '_>) {
         self.state = match self.state.take() {
-            State::Closing(_) => State::Gone,
+            State::Closing(_) => {
+                env.emit(Event::CloseEnded(self.core.id, Some(reason)));
+                State::Gone
+            }
             _ => self.core.fails(reason, env),
         };
     }
@@ -359,7 +366,8 @@ impl Association {
                 sa.standing.down(&mut self.core, env);
                 env.emit(Event::Closed(self.core.id, reason));
             }
-            State::Closing(_) | State::Closed(_) | State::Gone => {}
+            State::Closing(_) => env.emit(Event::CloseEnded(self.core.id, Some(reason))),
+            State::Closed(_) | State::Gone => {}
             _ => env.emit(Event::Failed(self.core.id, reason)),
         }
     }

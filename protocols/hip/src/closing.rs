@@ -41,7 +41,7 @@ pub(crate) fn close(sa: Box<Established>, core: &mut Core, reason: Reason, env: 
     let nonce = env.shared.rng.bytes();
     let mut builder = Builder::new(PacketType::CLOSE, core.local, core.peer);
     builder.parameter(ParameterType::ECHO_REQUEST_SIGNED, |w| w.bytes(&nonce));
-    standing.protection.finish(&mut builder, &env.identity(core.identity), env.cx.crypto);
+    standing.protection.finish(&mut builder, &core.own, env.cx.crypto);
     let wait = Wait::send(builder.outgoing(false, 0), core.route, env);
     State::Closing(Box::new(Closing { wait, protection: standing.protection, peer: standing.peer, nonce }))
 }
@@ -64,7 +64,7 @@ fn acknowledge(
     };
     let mut builder = Builder::new(PacketType::CLOSE_ACK, core.local, core.peer);
     builder.parameter(ParameterType::ECHO_RESPONSE_SIGNED, |w| w.bytes(nonce.bytes()));
-    protection.finish(&mut builder, &env.identity(core.identity), env.cx.crypto);
+    protection.finish(&mut builder, &core.own, env.cx.crypto);
     let Some(answer) = builder.fitting(true, 0) else {
         env.discard("ECHO_REQUEST_SIGNED too long to be answered");
         return None;
@@ -105,7 +105,10 @@ impl Closing {
         env: &mut Env<'_, '_>,
     ) -> State {
         match acknowledge((&self.protection, &self.peer), core, packet, env) {
-            Some(answer) => closed(packet, answer, env),
+            Some(answer) => {
+                env.emit(Event::CloseEnded(core.id, None));
+                closed(packet, answer, env)
+            }
             None => State::Closing(self),
         }
     }
@@ -113,7 +116,7 @@ impl Closing {
     /// CLOSE_ACK: it is over.
     pub(crate) fn on_close_ack(
         self: Box<Self>,
-        _core: &Core,
+        core: &Core,
         packet: &Packet<'_>,
         env: &mut Env<'_, '_>,
     ) -> State {
@@ -124,7 +127,10 @@ impl Closing {
             return State::Closing(self);
         }
         match self.protection.check(packet, &self.peer, env.cx.crypto) {
-            Ok(()) => State::Gone,
+            Ok(()) => {
+                env.emit(Event::CloseEnded(core.id, None));
+                State::Gone
+            }
             Err(doubt) => {
                 env.discard(doubt);
                 State::Closing(self)

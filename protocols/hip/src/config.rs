@@ -1,6 +1,7 @@
 //! What an endpoint is told before its first packet: who it is, whom it admits, what it offers.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::time::Duration;
 
 use keytoll_crypto_api::algorithm::Group;
@@ -72,6 +73,15 @@ impl Config {
             leniency: Leniency::default(),
         }
     }
+}
+
+/// Who begins an association.
+#[derive(Debug, Clone)]
+pub struct Initiator {
+    /// Its Host Identity.
+    pub own: Arc<HostIdentity>,
+    /// Whose subscription it proves in a diet exchange with AKA: an IMSI or a network access identifier.
+    pub subscriber: Option<Arc<[u8]>>,
 }
 
 /// Whom an endpoint associates with, as initiator and as responder.

@@ -10,7 +10,7 @@ use keytoll_engine::{Ctx, Deadline, Engine, Input, Output, Time};
 use keytoll_net::Addr;
 
 use crate::association::{Association, State};
-use crate::config::Config;
+use crate::config::{Aka, Config, Initiator};
 use crate::encapsulation::hip_in_udp;
 use crate::event::{AssociationId, Command, Event, Reason};
 use crate::hit::Hit;
@@ -83,7 +83,7 @@ impl Env<'_, '_> {
     }
 
     pub(crate) fn identity(&self, index: usize) -> Arc<HostIdentity> {
-        Arc::clone(&self.shared.identities[index])
+        self.shared.identity(index)
     }
 
     pub(crate) fn emit(&mut self, event: Event) {
@@ -111,6 +111,10 @@ impl Env<'_, '_> {
 }
 
 impl Shared {
+    pub(crate) fn identity(&self, index: usize) -> Arc<HostIdentity> {
+        Arc::clone(&self.identities[index])
+    }
+
     /// The index of the identity with this HIT.
     pub(crate) fn index_of(&self, hit: Hit) -> Option<usize> {
         self.identities.iter().position(|identity| identity.hit() == hit)
@@ -263,17 +267,32 @@ impl Endpoint {
         (local, remote): (Addr, Addr),
         cx: &mut Ctx<'_>,
     ) -> Option<AssociationId> {
-        let own = self.shared.identities.get(identity)?.hit();
+        let own = Arc::clone(self.shared.identities.get(identity)?);
+        let subscriber = match &self.shared.config.aka {
+            Aka::Subscriber(name) => Some(name[..].into()),
+            Aka::None | Aka::Required => None,
+        };
+        Some(self.initiate_as(Initiator { own, subscriber }, peer, (local, remote), cx))
+    }
+
+    /// The same for somebody who is not of the configuration: one of many hosts that share an endpoint.
+    pub fn initiate_as(
+        &mut self,
+        who: Initiator,
+        peer: Option<Hit>,
+        (local, remote): (Addr, Addr),
+        cx: &mut Ctx<'_>,
+    ) -> AssociationId {
         let id = self.shared.fresh_id();
         let mut env = Env { shared: &mut self.shared, cx };
         if peer.is_some_and(|peer| !env.shared.config.admits.has(peer)) {
             env.emit(Event::Failed(id, Reason::BlockedByPolicy));
-            return Some(id);
+            return id;
         }
         let route = Route { local, remote };
-        let association = initiator::start((id, identity), (own, peer.unwrap_or(Hit::NULL)), route, &mut env);
+        let association = initiator::start((id, who), peer.unwrap_or(Hit::NULL), route, &mut env);
         self.replace(association, cx);
-        Some(id)
+        id
     }
 
     /// Puts a new association into the tables; one between the same two ends.

@@ -108,6 +108,8 @@ pub enum Event {
     Challenged(AssociationId, Challenge),
     /// An established association is gone, with its SAs.
     Closed(AssociationId, Reason),
+    /// The CLOSE that an association has ended with has its answer; with a reason, there will be none.
+    CloseEnded(AssociationId, Option<Reason>),
     /// An association did not come up.
     Failed(AssociationId, Reason),
 }

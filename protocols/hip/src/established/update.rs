@@ -347,7 +347,7 @@ impl Standing {
         if let Some(echo) = answering.and_then(|answering| answering.echo) {
             builder.parameter(ParameterType::ECHO_RESPONSE_SIGNED, |w| w.bytes(echo));
         }
-        self.protection.finish(&mut builder, &env.identity(core.identity), env.cx.crypto);
+        self.protection.finish(&mut builder, &core.own, env.cx.crypto);
         builder
     }
 

@@ -90,7 +90,7 @@ fn write_i2(
     core: &Core,
     env: &mut Env<'_, '_>,
 ) -> Result<Outgoing, Refusal> {
-    let own = env.identity(core.identity);
+    let own = &core.own;
     let mut builder = r1.begin_i2(core, choice, keymat_index);
     builder.parameter(ParameterType::DIFFIE_HELLMAN, |w| agreement.exchanged().write(w));
     offers::push_ciphers(&mut builder, &[choice.cipher]);
@@ -106,7 +106,7 @@ fn write_i2(
     r1.push_signed_echo(&mut builder);
     offers::push_transports(&mut builder);
     offers::push_esp_suites(&mut builder, &[choice.esp_suite]);
-    protection.finish(&mut builder, &own, env.cx.crypto);
+    protection.finish(&mut builder, own, env.cx.crypto);
     r1.push_unsigned_echoes(&mut builder, env);
     builder.fitting(false, 0).ok_or(Refusal::Discard(ECHO_TOO_LONG))
 }

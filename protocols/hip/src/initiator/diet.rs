@@ -6,7 +6,6 @@ use keytoll_crypto_api::{Secret, about};
 
 use crate::aka::{self, AwaitsCard};
 use crate::association::{Core, State, Wait, up};
-use crate::config::Aka;
 use crate::diet_keys::{self, DietKeys, KEY_LEN, NONCE_LEN};
 use crate::endpoint::Env;
 use crate::established::Standing;
@@ -79,7 +78,7 @@ pub(crate) fn send_i2(
 
 /// Kij of both static keys, which must be of one group.
 pub(crate) fn agree(r1: &R1<'_>, core: &Core, env: &mut Env<'_, '_>) -> Result<Secret, Refusal> {
-    let own = env.identity(core.identity);
+    let own = &core.own;
     let (IdentityKey::Agreeing(ours), PeerIdentity::Agreeing { group, public }) = (own.key(), &r1.peer)
     else {
         return Err(Refusal::Fail(Reason::UnsupportedHitSuite));
@@ -101,10 +100,10 @@ fn write_i2(
     core: &Core,
     env: &mut Env<'_, '_>,
 ) -> Result<Outgoing, Refusal> {
-    let own = env.identity(core.identity);
+    let own = &core.own;
     let mut builder = r1.begin_i2(core, choice, 0);
     offers::push_ciphers(&mut builder, &[choice.cipher]);
-    if let Aka::Subscriber(name) = &env.shared.config.aka {
+    if let Some(name) = &core.subscriber {
         let hidden = (ParameterType::AKA_ID, &name[..]);
         let sealed = protection.push_encrypted(&mut builder, hidden, &mut env.shared.rng, env.cx.crypto);
         sealed.ok_or(Refusal::Fail(Reason::Internal))?;
@@ -115,7 +114,7 @@ fn write_i2(
     r1.push_signed_echo(&mut builder);
     offers::push_transports(&mut builder);
     offers::push_esp_suites(&mut builder, &[choice.esp_suite]);
-    protection.finish(&mut builder, &own, env.cx.crypto);
+    protection.finish(&mut builder, own, env.cx.crypto);
     r1.push_unsigned_echoes(&mut builder, env);
     builder.fitting(false, 0).ok_or(Refusal::Discard(ECHO_TOO_LONG))
 }
@@ -175,7 +174,7 @@ pub(crate) fn on_r2(
     packet: &Packet<'_>,
     env: &mut Env<'_, '_>,
 ) -> State {
-    let wants_aka = matches!(env.shared.config.aka, Aka::Subscriber(_));
+    let wants_aka = core.subscriber.is_some();
     let challenge = packet.find(ParameterType::ENCRYPTED).is_some();
     if wants_aka != challenge {
         return core.fails(Reason::AkaFailed, env);

@@ -1,6 +1,7 @@
 //! I1, and the wait for R1. RFC 7401 §5.3.1, §6.6, §6.8.
 
 use crate::association::{Association, Core, State, Wait};
+use crate::config::Initiator;
 use crate::endpoint::Env;
 use crate::event::AssociationId;
 use crate::hit::Hit;
@@ -19,16 +20,20 @@ pub(crate) struct I1Sent {
 
 /// Begins an association.
 pub(crate) fn start(
-    (id, identity): (AssociationId, usize),
-    (local, peer): (Hit, Hit),
+    (id, who): (AssociationId, Initiator),
+    peer: Hit,
     route: Route,
     env: &mut Env<'_, '_>,
 ) -> Box<Association> {
     env.cx.crypto.enter(phase::R1);
     let heard = env.now();
+    let Initiator { own, subscriber } = who;
+    let local = own.hit();
+    let groups = offers::groups(&own, &env.shared.config);
     let core = Core {
         id,
-        identity,
+        own,
+        subscriber,
         local,
         peer,
         is_opportunistic: peer == Hit::NULL,
@@ -38,7 +43,7 @@ pub(crate) fn start(
         heard,
     };
     let mut builder = Builder::new(PacketType::I1, local, peer);
-    offers::push_groups(&mut builder, &offers::groups(&env.identity(identity), &env.shared.config));
+    offers::push_groups(&mut builder, &groups);
     let wait = Wait::send(builder.outgoing(false, 0), route, env);
     Association::new(core, State::I1Sent(Box::new(I1Sent { wait })))
 }

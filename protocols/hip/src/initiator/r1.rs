@@ -91,7 +91,7 @@ impl<'a> R1<'a> {
 
     /// What we choose from it.
     fn choose(&self, core: &Core, env: &Env<'_, '_>) -> Result<(Cipher, EspSuite), Refusal> {
-        let own = env.identity(core.identity);
+        let own = &core.own;
         if !self.suites.contains(&own.suite().octet()) {
             return Err(Refusal::Fail(Reason::UnsupportedHitSuite));
         }
@@ -109,7 +109,7 @@ impl<'a> R1<'a> {
     // RFC 7401 §6.8: a group that is not the responder's best of those in I1 means that somebody changed I1.
     /// Whether the group of its key is the one that it should have chosen from ours.
     pub(crate) fn has_best_group(&self, group: GroupId, core: &Core, env: &Env<'_, '_>) -> bool {
-        let ours = offers::groups(&env.identity(core.identity), &env.shared.config);
+        let ours = offers::groups(&core.own, &env.shared.config);
         let best = self.groups.iter().find(|theirs| ours.contains(&GroupId(**theirs)));
         best == Some(&group.0)
     }

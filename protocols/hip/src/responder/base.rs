@@ -103,14 +103,13 @@ fn identity(
 impl Accepted {
     /// Sends R2: the association is up.
     pub(crate) fn answer(self, to: Fingerprint, core: &mut Core, env: &mut Env<'_, '_>) -> State {
-        let own = env.identity(core.identity);
         let spi = core.take_spi(env);
         let mut builder = Builder::new(PacketType::R2, core.local, core.peer);
         let keymat_index = u16::try_from(self.keymat.drawn()).unwrap_or(u16::MAX);
         let info = EspInfo { keymat_index, old_spi: 0, new_spi: spi };
         builder.parameter(ParameterType::ESP_INFO, |w| info.write(w));
         let kind = env.shared.config.leniency.r2_signature();
-        self.protection.finish_r2(&mut builder, (&own, kind), env.cx.crypto);
+        self.protection.finish_r2(&mut builder, (&core.own, kind), env.cx.crypto);
         let r2 = builder.outgoing(true, 0);
         env.transmit(core.route, &r2, false);
         let keys = (self.keymat, Some(Box::new(self.agreement)));

@@ -144,12 +144,12 @@ pub(crate) fn write_r2(
     core: &Core,
     env: &mut Env<'_, '_>,
 ) -> Option<Outgoing> {
-    let (own, config) = (env.identity(core.identity), env.config());
+    let (own, config) = (&core.own, env.config());
     let variant = pair.keys.variant;
     let mut builder = Builder::new(PacketType::R2, core.local, core.peer);
     let info = EspInfo { keymat_index: 0, old_spi: 0, new_spi: proved.spis.0 };
     builder.parameter(ParameterType::ESP_INFO, |w| info.write(w));
-    offers::push_groups(&mut builder, &offers::groups(&own, &config));
+    offers::push_groups(&mut builder, &offers::groups(own, &config));
     let repeats = |kind| repeated(variant).contains(&kind);
     if repeats(ParameterType::HIP_CIPHER) {
         offers::push_ciphers(&mut builder, &offers::ciphers(Exchange::Diet(variant), &config));
@@ -165,6 +165,6 @@ pub(crate) fn write_r2(
     if repeats(ParameterType::TRANSPORT_FORMAT_LIST) {
         offers::push_transports(&mut builder);
     }
-    proved.protection.finish(&mut builder, &own, env.cx.crypto);
+    proved.protection.finish(&mut builder, own, env.cx.crypto);
     builder.fitting(true, 0)
 }

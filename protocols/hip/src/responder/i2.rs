@@ -189,7 +189,8 @@ impl Endpoint {
         let id = self.make_room(key, cx);
         let core = Core {
             id,
-            identity: asked.index,
+            own: self.shared.identity(asked.index),
+            subscriber: None,
             local: asked.responder,
             peer: asked.initiator,
             is_opportunistic: false,

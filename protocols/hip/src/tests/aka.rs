@@ -1,10 +1,14 @@
 //! The diet exchange with AKA.
 
+use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::time::Duration;
 
+use keytoll_crypto_api::algorithm::Group;
+
 use super::hostile::sum;
-use super::world::{A, B, Subscription, World, diet_pair};
-use crate::config::{Aka, Config};
+use super::world::{A, B, Subscription, World, agreeing, diet_pair};
+use crate::config::{Aka, Config, Initiator};
 use crate::event::{AssociationId, Command, Event, Reason};
 use crate::identity::DietVariant;
 use crate::number::NotifyType;
@@ -32,6 +36,27 @@ fn a_subscription_is_proved_in_six_packets() {
         assert_eq!(world.ladder(), "a I1, b R1, a I2, b R2, a UPDATE, b UPDATE");
         world.assert_agreement(A, B);
     }
+}
+
+/// Hosts that share an endpoint have a Host Identity and a subscription each, whatever the configuration says of one.
+#[test]
+fn many_hosts_share_an_endpoint() {
+    let [a, b] = pair(DietVariant::Draft24);
+    let mut world = World::new([a, b], 1);
+    let names = ["1", "2", "3"];
+    for name in names {
+        let own = Arc::new(agreeing(Group::X25519, DietVariant::Draft24, name));
+        world.initiate_as(Initiator { own, subscriber: Some(name.as_bytes().into()) }, A, B);
+    }
+    world.run(Duration::from_secs(10));
+    assert_eq!((world.children(A).len(), world.children(B).len()), (3, 3));
+    let hits: BTreeSet<_> = world.children(A).iter().map(|child| child.local).collect();
+    assert!(hits.len() == 3 && !hits.contains(&world.hosts[A].hit));
+    let asked = world.hosts[B].events.iter().filter_map(|event| match event {
+        Event::VectorWanted { subscriber, .. } => Some(&subscriber[..]),
+        _ => None,
+    });
+    assert!(asked.eq(names.map(str::as_bytes)));
 }
 
 /// The subscribers that the gateway knows, with their associations.

@@ -202,9 +202,21 @@ fn a_close_is_acknowledged_and_nothing_is_kept() {
         assert!(world.hosts[A].events.contains(&Event::Closed(ours, Reason::Closed)));
         assert!(world.hosts[B].events.contains(&Event::Closed(theirs, Reason::Closed)));
         assert_eq!((world.children(A).len(), world.children(B).len()), (0, 0));
+        assert_eq!((closes(&world, A), closes(&world, B)), (vec![None], vec![]));
         world.run(Duration::from_secs(60));
         world.assert_nothing_is_kept();
     }
+}
+
+/// What became of the CLOSEs of a host.
+fn closes(world: &World, host: usize) -> Vec<Option<Reason>> {
+    let events = world.hosts[host].events.iter();
+    events
+        .filter_map(|event| match event {
+            Event::CloseEnded(_, why) => Some(*why),
+            _ => None,
+        })
+        .collect()
 }
 
 #[test]
@@ -216,6 +228,23 @@ fn two_closes_that_cross_are_both_answered() {
     }
     world.run(Duration::from_secs(60));
     world.assert_nothing_is_kept();
+    assert_eq!((closes(&world, A), closes(&world, B)), (vec![None], vec![None]));
+}
+
+#[test]
+fn a_close_that_nobody_answers_ends_for_a_reason() {
+    for is_replaced in [false, true] {
+        let mut world = up(base_pair());
+        let id = world.association(A);
+        world.fate = Box::new(|_, _| vec![]);
+        world.command(A, Command::Close(id));
+        if is_replaced {
+            world.initiate(A, B);
+        }
+        world.run(Duration::from_secs(60));
+        let why = if is_replaced { Reason::Replaced } else { Reason::Timeout };
+        assert_eq!((closes(&world, A), closes(&world, B)), (vec![Some(why)], vec![]));
+    }
 }
 
 #[test]

@@ -11,7 +11,7 @@ use keytoll_engine::trace::Fact;
 use keytoll_engine::{Ctx, Datagram, Engine, Input, Output, Time};
 use keytoll_net::Addr;
 
-use crate::config::{Config, Puzzles, Retransmission};
+use crate::config::{Config, Initiator, Puzzles, Retransmission};
 use crate::encapsulation::hip_in_udp;
 use crate::event::{Answer, AssociationId, ChildSa, Command, Event, Reason, Refused, Vector};
 use crate::identity::{DietVariant, HostIdentity};
@@ -191,6 +191,15 @@ impl World {
             from,
             Command::Initiate { identity: 0, peer, local: address(from), remote: address(to) },
         );
+    }
+
+    /// The same of a host that is none of the configuration.
+    pub(super) fn initiate_as(&mut self, who: Initiator, from: usize, to: usize) {
+        let peer = Some(self.hosts[to].hit);
+        let it = &mut self.hosts[from];
+        let mut cx = Ctx { now: self.now, crypto: &mut *self.crypto, trace: &mut it.facts };
+        it.engine.initiate_as(who, peer, (address(from), address(to)), &mut cx);
+        self.handle(from, Input::Tick);
     }
 
     /// Runs for so long, or until nothing happens any more.

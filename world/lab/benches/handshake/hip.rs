@@ -175,7 +175,10 @@ impl<C: Crypto> Side for Seat<C> {
                 let answer = Box::new(self.answer(challenge));
                 self.handle(Input::Command(Command::Answer(association, answer)), now);
             }
-            Event::ChildDown(..) | Event::Closed(..) | Event::SubscriberProved(..) => {}
+            Event::ChildDown(..)
+            | Event::Closed(..)
+            | Event::CloseEnded(..)
+            | Event::SubscriberProved(..) => {}
             other => panic!("{other:?} does not belong to this benchmark"),
         }
     }

@@ -76,6 +76,7 @@ fn milestone(event: Event) -> Option<event::Event> {
         Event::Readdressed(..)
         | Event::PeerMoved(..)
         | Event::Notified(..)
+        | Event::CloseEnded(..)
         | Event::VectorWanted { .. }
         | Event::Challenged(..) => return None,
     })
