@@ -302,7 +302,10 @@ fn what_nobody_says_of_hip_has_a_safe_default() {
         panic!("{plan:?}")
     };
     assert!(listen.is_loopback() && file.warnings.is_empty());
-    assert_eq!((plan.transport, plan.nat_keepalive), (Transport::Udp(10_500), Some(Duration::from_secs(15))));
+    assert_eq!(
+        (plan.terms.transport, plan.terms.nat_keepalive),
+        (Transport::Udp(10_500), Some(Duration::from_secs(15)))
+    );
     let file = hip_device("gateway = \"127.0.0.1\"", "method = \"hip-dex\"", "").unwrap();
     let [opportunistic] = &file.warnings[..] else { panic!("{file:?}") };
     assert!(opportunistic.starts_with("the device believes whoever answers"), "{opportunistic}");

@@ -250,7 +250,8 @@ impl Caller {
             held.due = None;
         }
         if self.under_way.contains(&call) {
-            self.fail(call, TOO_LATE, cx);
+            let why = self.callers.hearsay(call).unwrap_or(TOO_LATE);
+            self.fail(call, why, cx);
         } else {
             self.leave(call, cx);
         }

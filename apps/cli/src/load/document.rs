@@ -23,7 +23,7 @@ pub(crate) struct Document {
     pub(crate) format: u32,
     /// Whom the devices called.
     pub(crate) target: String,
-    /// How they got access, like `RADIUS mschapv2` or `IKEv2 shared key`.
+    /// How they got access, like `RADIUS mschapv2`, `IKEv2 shared key` or `hip-dex`.
     pub(crate) access: String,
     /// When they arrived.
     pub(crate) arrivals: String,

@@ -21,14 +21,14 @@ fn keys_of(dir: &Dir, name: &str) {
     pem::write_private_key(&dir.path(&format!("{name}-x25519.key")), &x25519).unwrap();
 }
 
-fn with_keys() -> Dir {
+pub(super) fn with_keys() -> Dir {
     let dir = Dir::new();
     ["gw", "ue", "other"].into_iter().for_each(|name| keys_of(&dir, name));
     dir
 }
 
 /// A gateway with a method; more is of its connection, or behind it.
-fn gateway(method: &str, more: &str) -> String {
+pub(super) fn gateway(method: &str, more: &str) -> String {
     let key = if method == "hip-bex" { "gw.key" } else { "gw-x25519.key" };
     format!(
         "role = \"gateway\"\nport = 0\n[connection]\nmethod = {method:?}\nauth = {{ key = {key:?} }}\n{more}\n"
@@ -46,12 +46,12 @@ fn device(gateway: &Node, method: &str, more: &str) -> String {
     )
 }
 
-fn hss(dir: &Dir) -> Node {
+pub(super) fn hss(dir: &Dir) -> Node {
     let head = "role = \"hss\"\nport = 0\nrealm = \"test\"\npeers = \"127.0.0.1\"\n".to_owned();
     Node::start(dir, &["hss", &dir.write("hss.toml", &(head + &subscriber("[[subscriber]]")))])
 }
 
-fn asking(hss: &Node) -> String {
+pub(super) fn asking(hss: &Node) -> String {
     format!("[hss]\nserver = \"127.0.0.1:{}\"\nrealm = \"test\"\n", hss.port(0))
 }
 

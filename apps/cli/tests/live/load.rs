@@ -61,6 +61,11 @@ pub(super) fn count(document: &Value, of: &str) -> u64 {
     document["population"][of].as_u64().unwrap()
 }
 
+/// How many have failed, by their reasons.
+pub(super) fn failures(document: &Value) -> &Value {
+    &document["population"]["failures"]
+}
+
 #[test]
 fn devices_authenticate_to_an_aaa_server_and_results_are_kept() {
     let dir = Dir::new();

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use keytoll_pki::Validity;
 use serde_json::Value;
 
-use super::load::{arrivals, count, ike, radius, run};
+use super::load::{arrivals, count, failures, ike, radius, run};
 use super::office::{DAY, Office, dns, email, now};
 use super::support::{Dir, Node, PASSWORD, PROGRAM, PSK, aaa, device_of, eap_gateway, gateway, keytoll};
 use super::text;
@@ -22,10 +22,6 @@ fn eap_load(gw: &Node, password: &str) -> String {
         "{head}{connection}peer_auth = {{ psk = {PSK:?} }}\nvirtual_address = true\n[identities]\npattern = \"ue@test\"\ncount = 20\n\
          password = {password:?}\n"
     )
-}
-
-fn failures(document: &Value) -> &Value {
-    &document["population"]["failures"]
 }
 
 #[test]

@@ -10,6 +10,7 @@
 mod diameter_tls;
 mod eap;
 mod hip;
+mod hip_load;
 mod load;
 mod load_targets;
 mod mistakes;

@@ -77,7 +77,7 @@ fn opportunistic(peer: Option<&HostPlan>) -> Option<String> {
 }
 
 fn open_to_all(plan: &HipPlan, listen: IpAddr, has_list: bool) -> Option<String> {
-    let is_open = plan.exchange != Exchange::DietAka && !has_list && !listen.is_loopback();
+    let is_open = plan.terms.exchange != Exchange::DietAka && !has_list && !listen.is_loopback();
     is_open.then(|| {
         format!("whoever reaches {listen} is admitted, for everybody can make a Host Identity. Use `admits = [\"HIT\", …]`")
     })

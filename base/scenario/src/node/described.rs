@@ -66,11 +66,11 @@ fn hss(plan: &HssPlan) -> Vec<Line> {
 }
 
 fn hip(plan: &HipPlan) -> Vec<Line> {
-    let carried = match plan.transport {
+    let carried = match plan.terms.transport {
         Transport::Udp(_) => "HIP and ESP in UDP",
         Transport::Raw => "HIP and ESP directly on IP",
     };
-    let mut lines = vec![("method", plan.method.name.to_owned()), ("speaks", carried.to_owned())];
+    let mut lines = vec![("method", plan.terms.method.name.to_owned()), ("speaks", carried.to_owned())];
     match &plan.side {
         HipSide::Gateway { admits, puzzle_difficulty_bits, hss, .. } => {
             let admitted = admits.as_ref().map_or_else(|| "anybody".to_owned(), |all| hosts(all));

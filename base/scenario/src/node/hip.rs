@@ -15,7 +15,7 @@ use super::tun::{self, TunPlan};
 use super::{Call, Placed, ROLE, Role};
 use crate::catalogue::Method;
 use crate::catalogue::suites::DEFAULT_ESP;
-use crate::diagnostic::ScenarioError;
+use crate::diagnostic::{ScenarioError, Spot};
 use crate::families::hip::{Aka, Exchange, FAMILY, Options, check_suites};
 use crate::plan::SaLimits;
 use crate::quantity::Kind;
@@ -27,6 +27,19 @@ use crate::tree::{Item, Table, Value};
 pub struct HipPlan {
     /// Whom it waits for, or whom it asks.
     pub side: HipSide,
+    /// What it speaks.
+    pub terms: HipTerms,
+    /// The private key of its Host Identity.
+    pub key: Placed<PathBuf>,
+    /// Limits of the SAs for traffic.
+    pub sa_limits: SaLimits,
+    /// The TUN interface, if there is one.
+    pub tun: Option<TunPlan>,
+}
+
+/// What a host speaks, and when it gives up; devices of a load have it in common.
+#[derive(Debug, Clone)]
+pub struct HipTerms {
     /// Which exchange.
     pub method: &'static Method,
     /// The same, as its family knows it.
@@ -37,8 +50,6 @@ pub struct HipPlan {
     pub esp_suites: Vec<Suite>,
     /// Time after which the SAs for traffic are rekeyed.
     pub rekey_child: Option<Duration>,
-    /// The private key of its Host Identity.
-    pub key: Placed<PathBuf>,
     /// What carries HIP and its ESP.
     pub transport: Transport,
     /// Wait before the first repetition of a packet, each further one being twice as long; and how many there are.
@@ -47,10 +58,6 @@ pub struct HipPlan {
     pub nat_keepalive: Option<Duration>,
     /// An association without traffic is closed after this; `None`: never.
     pub unused_after: Option<Duration>,
-    /// Limits of the SAs for traffic.
-    pub sa_limits: SaLimits,
-    /// The TUN interface, if there is one.
-    pub tun: Option<TunPlan>,
 }
 
 impl HipPlan {
@@ -62,7 +69,7 @@ impl HipPlan {
     }
 
     pub(super) const fn listening(&mut self) -> Option<(&mut IpAddr, Option<&mut u16>)> {
-        let port = match &mut self.transport {
+        let port = match &mut self.terms.transport {
             Transport::Udp(port) => Some(port),
             Transport::Raw => None,
         };
@@ -77,12 +84,12 @@ impl HipPlan {
         Some(Call {
             gateway: (gateway.ip(), Some(gateway.port()).filter(|port| *port != 0)),
             pings: *pings,
-            auth: match self.exchange {
+            auth: match self.terms.exchange {
                 Exchange::Base | Exchange::Diet => "Host Identity".to_owned(),
                 Exchange::DietAka => "Host Identity and AKA".to_owned(),
             },
             peer_auth: if peer.is_some() { "known Host Identity" } else { "any Host Identity" },
-            offers: ["the usual groups and ciphers".to_owned(), joined(&self.esp_suites)],
+            offers: ["the usual groups and ciphers".to_owned(), joined(&self.terms.esp_suites)],
         })
     }
 }
@@ -144,7 +151,7 @@ pub enum Transport {
 }
 
 /// RFC 9028 §5.1.
-const PORT: u16 = 10_500;
+pub(super) const PORT: u16 = 10_500;
 
 // RFC 9028 §4.10: the recommended silence, and the least.
 const KEEPALIVE: Duration = Duration::from_secs(15);
@@ -158,26 +165,15 @@ const ORCHID_LEN: u32 = 28;
 
 const METHOD: &str = "method";
 
+/// Keys of whoever speaks HIP.
+pub(super) const SPEAKER_KEYS: &[&str] =
+    &["connection", "transport", "retransmit_first", "retransmit_tries", "nat_keepalive", "unused_after"];
 /// Keys of both sides, beside the tables.
-const KEYS: &[&str] = &[
-    ROLE,
-    "connection",
-    "port",
-    "transport",
-    "retransmit_first",
-    "retransmit_tries",
-    "nat_keepalive",
-    "unused_after",
-    "rekey_bytes",
-    "rekey_packets",
-    "life_bytes",
-    "life_packets",
-    "replay_window",
-    "tun",
-];
+const KEYS: &[&str] =
+    &[ROLE, "port", "rekey_bytes", "rekey_packets", "life_bytes", "life_packets", "replay_window", "tun"];
 const GATEWAY_KEYS: &[&str] = &["listen", "puzzle_difficulty", "name", "hss"];
 const DEVICE_KEYS: &[&str] = &["gateway", "local", "ping", "card"];
-const CONNECTION_KEYS: &[&str] = &[METHOD, "auth", "aka", "serving_network", "esp_suites", "rekey_child"];
+const CONNECTION_KEYS: &[&str] = &[METHOD, "aka", "serving_network", "esp_suites", "rekey_child"];
 
 /// Whether a connection has a method; those of IKE have none.
 pub(super) fn is_meant(document: &Table) -> bool {
@@ -190,16 +186,28 @@ pub(super) fn read(document: &Table, role: Role, files: &mut Files) -> Result<Hi
         Role::Gateway => ("a gateway of HIP", GATEWAY_KEYS),
         _ => ("a device of HIP", DEVICE_KEYS),
     };
-    document.only(what, &[KEYS, own].concat())?;
-    let connection = connection(document, role)?;
-    let (method, exchange) = method(connection.need(METHOD, "a connection of HIP")?)?;
-    let transport = transport(document, if role == Role::Gateway { PORT } else { 0 })?;
-    let defaults = Options::default();
-    let plan = HipPlan {
+    document.only(what, &[KEYS, SPEAKER_KEYS, own].concat())?;
+    let of_connection: &[&str] =
+        if role == Role::Gateway { &["auth", "admits"] } else { &["auth", "peer", "peer_auth"] };
+    let connection = connection(document, of_connection)?;
+    let terms = terms(document, connection, if role == Role::Gateway { PORT } else { 0 })?;
+    Ok(HipPlan {
         side: match role {
-            Role::Gateway => gateway(document, connection, exchange, files)?,
-            _ => device(document, connection, (exchange, transport), files)?,
+            Role::Gateway => gateway(document, connection, terms.exchange, files)?,
+            _ => device(document, connection, (terms.exchange, terms.transport), files)?,
         },
+        terms,
+        key: key(connection.need("auth", "a connection of HIP")?, files)?,
+        sa_limits: SaLimits::read(document)?,
+        tun: tun::read(document)?,
+    })
+}
+
+/// What `[connection]` and the keys beside it say of every host; `port` is ours, if nothing is said.
+pub(super) fn terms(document: &Table, connection: &Table, port: u16) -> Result<HipTerms, ScenarioError> {
+    let (method, exchange) = method(connection.need(METHOD, "a connection of HIP")?)?;
+    let defaults = Options::default();
+    Ok(HipTerms {
         method,
         exchange,
         aka: aka(connection, exchange)?,
@@ -208,8 +216,7 @@ pub(super) fn read(document: &Table, role: Role, files: &mut Files) -> Result<Hi
             check_suites(&suites, item).map(|()| suites)
         })?,
         rekey_child: connection.or("rekey_child", None, rekey)?,
-        key: key(connection.need("auth", "a connection of HIP")?, files)?,
-        transport,
+        transport: transport(document, port)?,
         retransmission: (
             document.or("retransmit_first", defaults.retransmission.first, wait)?,
             document.or("retransmit_tries", defaults.retransmission.tries, |item| {
@@ -218,21 +225,17 @@ pub(super) fn read(document: &Table, role: Role, files: &mut Files) -> Result<Hi
         ),
         nat_keepalive: document.or("nat_keepalive", Some(KEEPALIVE), |item| keepalive(item, KEEPALIVE))?,
         unused_after: document.or("unused_after", Some(UNUSED_AFTER), unused_after)?,
-        sa_limits: SaLimits::read(document)?,
-        tun: tun::read(document)?,
-    };
-    Ok(plan)
+    })
 }
 
-/// The only connection.
-fn connection(document: &Table, role: Role) -> Result<&Table, ScenarioError> {
+/// The only connection, which has these keys beside the usual ones.
+pub(super) fn connection<'a>(document: &'a Table, own: &[&str]) -> Result<&'a Table, ScenarioError> {
     let item = document.need("connection", "a host of HIP")?;
     let [item] = item.elements() else {
         let error = item.spot.error("a host of HIP has one `[connection]`", "several");
         return Err(error.hint("one node for each method; IKE has nodes of its own, too"));
     };
     let table = item.table()?;
-    let own: &[&str] = if role == Role::Gateway { &["admits"] } else { &["peer", "peer_auth"] };
     table.only("a connection of HIP", &[CONNECTION_KEYS, own].concat())?;
     Ok(table)
 }
@@ -350,13 +353,8 @@ fn device(
     files: &mut Files,
 ) -> Result<HipSide, ScenarioError> {
     let item = document.need("gateway", "a device of HIP")?;
-    let peer = peer(connection, files)?;
     let card_item = of_aka(document, "card", exchange)?;
-    if let (Some(item), None) = (card_item, &peer) {
-        let message = "a device that does not know its gateway would tell its IMSI to whoever answers first";
-        let error = item.spot.error(message, "a card without `peer`");
-        return Err(error.hint("`peer = \"HIT\"`, or `peer_auth = { public_key = … }`"));
-    }
+    let peer = peer(connection, card_item.map(|item| &item.spot), files)?;
     let card = card_item.map(|item| card(item, files)).transpose()?;
     Ok(HipSide::Device {
         gateway: gateway_at(item, transport, files)?,
@@ -411,10 +409,19 @@ fn of_aka<'a>(document: &'a Table, key: &str, exchange: Exchange) -> Result<Opti
     }
 }
 
-/// `peer = "HIT"`, or `peer_auth = { public_key = "FILE" }`.
-fn peer(connection: &Table, files: &Files) -> Result<Option<HostPlan>, ScenarioError> {
+/// `peer = "HIT"`, or `peer_auth = { public_key = "FILE" }`. Whoever has a card, at this place, must know the gateway.
+pub(super) fn peer(
+    connection: &Table,
+    card: Option<&Spot>,
+    files: &Files,
+) -> Result<Option<HostPlan>, ScenarioError> {
     match (connection.get("peer"), connection.entry("peer_auth")) {
-        (None, None) => Ok(None),
+        (None, None) => card.map_or(Ok(None), |card| {
+            let message =
+                "a device that does not know its gateway would tell its IMSI to whoever answers first";
+            let error = card.error(message, "a card without `peer`");
+            Err(error.hint("`peer = \"HIT\"`, or `peer_auth = { public_key = … }`"))
+        }),
         (Some(item), None) => hit(item).map(|hit| Some(HostPlan::Hit(hit))),
         (None, Some(entry)) => public_key(&entry.item, files).map(Some),
         (Some(_), Some(entry)) => {

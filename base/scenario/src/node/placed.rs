@@ -18,6 +18,11 @@ impl<T> Placed<T> {
         Self { value, spot: item.spot.clone() }
     }
 
+    /// Another value at the same place.
+    pub fn with<U>(&self, value: U) -> Placed<U> {
+        Placed { value, spot: self.spot.clone() }
+    }
+
     /// An error at this place: one sentence, and the label under the line.
     pub fn error(&self, message: impl Into<String>, label: impl Into<String>) -> ScenarioError {
         self.spot.error(message, label)

@@ -48,6 +48,11 @@ pub enum Event {
 pub trait Callers: Engine<Command = Command, Event = Event> + fmt::Debug + Send {
     /// What they call their sessions, in the plural; `None` if there are none: a device that is authenticated has nothing to close.
     fn sessions(&self) -> Option<&'static str>;
+
+    /// What somebody has told in the target's name of a call without outcome, unproved: a reason to count, if it gets none in time.
+    fn hearsay(&self, _call: Call) -> Option<&'static str> {
+        None
+    }
 }
 
 /// A random stream of one conversation.

@@ -5,6 +5,7 @@
 //! ```
 
 mod build;
+pub mod callers;
 pub mod hosts;
 mod identities;
 mod sites;

@@ -19,7 +19,9 @@ use keytoll_net::ip::protocol::ESP;
 use keytoll_net::{Addr, Socket};
 use keytoll_scenario::ScenarioError;
 use keytoll_scenario::families::hip::Exchange;
-use keytoll_scenario::node::{AkaPlan, HipPlan, HipSide, HostPlan, HssAccessPlan, Line, Placed, Transport};
+use keytoll_scenario::node::{
+    AkaPlan, HipPlan, HipSide, HipTerms, HostPlan, HssAccessPlan, Line, Placed, Transport,
+};
 
 use super::aaa::{access, calling};
 use super::secure::{self, Settings};
@@ -40,8 +42,8 @@ pub(super) struct Blueprint {
 
 impl Blueprint {
     pub(super) fn draw(plan: &HipPlan, trusts: &Drawn) -> Result<Self, ScenarioError> {
-        let identity = identity(&plan.key, plan.exchange)?;
-        let known = |host: &HostPlan| hit(host, plan.exchange);
+        let identity = identity(&plan.key, plan.terms.exchange)?;
+        let known = |host: &HostPlan| hit(host, plan.terms.exchange);
         let (admits, puzzle, peer) = match &plan.side {
             HipSide::Gateway { admits, puzzle_difficulty_bits, .. } => {
                 let hits =
@@ -54,18 +56,7 @@ impl Blueprint {
                 (peer.map_or(Admits::Anybody, |peer| Admits::Hits([peer].into())), Puzzles::default(), peer)
             }
         };
-        let (first, tries) = plan.retransmission;
-        let hip = Config {
-            admits,
-            puzzle,
-            retransmission: Retransmission { first, tries: tries.into() },
-            unused_after: plan.unused_after,
-            keepalive_after: plan.nat_keepalive,
-            rekey_after: plan.rekey_child,
-            esp_suites: plan.esp_suites.iter().filter_map(|suite| EspSuite::of(*suite)).collect(),
-            aka: aka(plan),
-            ..Config::new(vec![identity])
-        };
+        let hip = Config { admits, puzzle, aka: aka(plan), ..endpoint(&plan.terms, vec![identity]) };
         let (card, tls) = match &plan.side {
             HipSide::Device { card, .. } => (card.as_ref().map(subscribers::card).transpose()?, None),
             HipSide::Gateway { hss, .. } => {
@@ -83,7 +74,7 @@ impl Role for Blueprint {
             HipSide::Device { local: Some(local), .. } => Place::At(SocketAddr::new(*local, port)),
             HipSide::Device { gateway, .. } => Place::Towards(*gateway, port),
         };
-        let hip = match self.plan.transport {
+        let hip = match self.plan.terms.transport {
             Transport::Udp(port) => vec![Wanted::Udp(own(port))],
             Transport::Raw => [(IP_PROTOCOL, HIP), (ESP, Protocol::ESP)]
                 .map(|protocol| Wanted::Raw(own(0), protocol))
@@ -103,12 +94,9 @@ impl Role for Blueprint {
 
     fn build(self: Box<Self>, locals: &[Socket], seed: &Seed) -> Box<dyn Host> {
         let Self { plan, hip, peer, card, .. } = *self;
-        let AkaPlan { kind: aka, network } = plan.aka;
+        let AkaPlan { kind: aka, network } = plan.terms.aka;
         let limits = sa_limits(plan.sa_limits);
-        let on = |socket: Socket| match plan.transport {
-            Transport::Udp(_) => Addr::Udp(socket),
-            Transport::Raw => Addr::Ip { ip: socket.ip, protocol: IP_PROTOCOL },
-        };
+        let on = |socket: Socket| on(plan.terms.transport, socket);
         match plan.side {
             HipSide::Device { gateway, .. } => {
                 let card = card.map(|card| Card { card, aka, network });
@@ -130,8 +118,29 @@ impl Role for Blueprint {
     }
 }
 
+/// The endpoint of hosts that speak so.
+pub(super) fn endpoint(terms: &HipTerms, identities: Vec<HostIdentity>) -> Config {
+    let (first, tries) = terms.retransmission;
+    Config {
+        retransmission: Retransmission { first, tries: tries.into() },
+        unused_after: terms.unused_after,
+        keepalive_after: terms.nat_keepalive,
+        rekey_after: terms.rekey_child,
+        esp_suites: terms.esp_suites.iter().filter_map(|suite| EspSuite::of(*suite)).collect(),
+        ..Config::new(identities)
+    }
+}
+
+/// A socket of HIP as an address of datagrams.
+pub(super) const fn on(transport: Transport, socket: Socket) -> Addr {
+    match transport {
+        Transport::Udp(_) => Addr::Udp(socket),
+        Transport::Raw => Addr::Ip { ip: socket.ip, protocol: IP_PROTOCOL },
+    }
+}
+
 /// Who we are: a key that signs for the base exchange, one that agrees for the diet exchange.
-fn identity(path: &Placed<PathBuf>, exchange: Exchange) -> Result<HostIdentity, ScenarioError> {
+pub(super) fn identity(path: &Placed<PathBuf>, exchange: Exchange) -> Result<HostIdentity, ScenarioError> {
     let made = match exchange {
         Exchange::Base => HostIdentity::signing(signing_key(path)?, &mut Real::default()),
         Exchange::Diet | Exchange::DietAka => {
@@ -156,7 +165,7 @@ const KEYS_OF_BEX: &str = "a key of RSA, of ECDSA on P-256 or P-384, or of Ed255
 type At<'a> = &'a dyn Fn(String, &str) -> ScenarioError;
 
 /// Whom a plan means, which must be somebody that the method can be spoken with.
-fn hit(host: &HostPlan, exchange: Exchange) -> Result<Hit, ScenarioError> {
+pub(super) fn hit(host: &HostPlan, exchange: Exchange) -> Result<Hit, ScenarioError> {
     let (hit, place): (Hit, At<'_>) = match host {
         HostPlan::Hit(hit) => (Hit(hit.value.octets()), &|message, label| hit.error(message, label)),
         HostPlan::PublicKey(path) => {

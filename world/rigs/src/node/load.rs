@@ -4,12 +4,14 @@
 //!   LoadPlan --draw--> Blueprint --sockets()--> bound by a worker --build(locals)--> Callers
 //! ```
 
+mod hip;
+
 use std::fmt;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use keytoll_crypto_api::Seed;
 use keytoll_crypto_api::credentials::Credential;
-use keytoll_crypto_api::{Secret, Seed};
 use keytoll_eap::methods::{PeerParts, TlsParts, prefers_prime};
 use keytoll_eap::simaka::card::{Algorithm, Card};
 use keytoll_eap::simaka::identity::Imsi;
@@ -36,6 +38,7 @@ use keytoll_scenario::node::load::{
 use super::trusts::Drawn;
 use super::{Place, eap, files, ike};
 use crate::eap::method as made;
+use hip::HipAccess;
 
 /// The devices of a load, whose sockets are not bound yet.
 pub struct LoadBlueprint {
@@ -49,6 +52,7 @@ pub struct LoadBlueprint {
 enum Access {
     Radius(Box<RadiusLoad>, Option<Arc<EapDevices>>),
     Ike(Box<IkeAccess>),
+    Hip(Box<HipAccess>),
 }
 
 struct IkeAccess {
@@ -92,6 +96,7 @@ impl LoadBlueprint {
                 Access::Radius(radius.clone(), eap.map(Arc::new))
             }
             AccessPlan::Ike(load) => Access::Ike(Box::new(IkeAccess::draw(plan, load, &trusts)?)),
+            AccessPlan::Hip(load) => Access::Hip(Box::new(HipAccess::draw(plan, load)?)),
         };
         let identities = plan.identities.value.clone();
         Ok(Self { target: plan.target, local: plan.local.clone(), access, identities })
@@ -110,6 +115,8 @@ impl LoadBlueprint {
             }
             Access::Ike(_) if self.local.is_empty() => vec![place(None); 2],
             Access::Ike(_) => self.local.iter().flat_map(|ip| [place(Some(*ip)); 2]).collect(),
+            Access::Hip(_) if self.local.is_empty() => vec![place(None)],
+            Access::Hip(_) => self.local.iter().map(|ip| place(Some(*ip))).collect(),
         }
     }
 
@@ -134,6 +141,7 @@ impl LoadBlueprint {
                 };
                 Box::new(IkeCallers::new(ends, self.target.ip(), Box::new(terms), seed, name))
             }
+            Access::Hip(access) => Box::new(access.build((self.target, locals), identities, seed, name)),
         }
     }
 }
@@ -206,11 +214,7 @@ impl EapDevices {
     ) -> Result<Self, ScenarioError> {
         let identities = &plan.identities;
         if method.has_card() {
-            let wrong = identities.value.samples().find(|one| Imsi::parse(&one.name).is_none());
-            if let Some(one) = wrong {
-                let message = format!("`{}` is no IMSI", one.name);
-                return Err(identities.error(message, "6 to 15 digits, country and network first"));
-            }
+            check_imsis(identities)?;
         }
         let (mut tls, mut own_tls) = (None, Vec::new());
         if let Some(placed) = load.tls.as_ref().filter(|_| method.has_tls) {
@@ -228,10 +232,44 @@ impl EapDevices {
     }
 }
 
-/// Makes the credentials of a worker's devices, and keeps their cards, which remember pseudonyms and sequence numbers.
+/// Refuses identities with cards whose names are no IMSIs.
+fn check_imsis(identities: &Placed<Identities>) -> Result<(), ScenarioError> {
+    let wrong = identities.value.samples().find(|one| Imsi::parse(&one.name).is_none());
+    wrong.map_or(Ok(()), |one| {
+        let message = format!("`{}` is no IMSI", one.name);
+        Err(identities.error(message, "6 to 15 digits, country and network first"))
+    })
+}
+
+/// Cards by the numbers of their devices: they remember pseudonyms and sequence numbers.
+#[derive(Default)]
+struct Cards(FastMap<u32, SharedCard>);
+
+impl Cards {
+    /// The card of a device, whose name is an IMSI.
+    fn of(&mut self, device: DeviceIndex, one: &Identity, realm: &str) -> SharedCard {
+        if let Some(card) = self.0.get(&device.0) {
+            return card.clone();
+        }
+        let card = card(one, realm);
+        self.0.insert(device.0, card.clone());
+        card
+    }
+}
+
+fn card(one: &Identity, realm: &str) -> SharedCard {
+    let keys = one.card.as_ref().expect(EVERY_PART).each_ref();
+    let [k, opc] =
+        keys.map(|key| <[u8; 16]>::try_from(&key[..]).expect("the reader takes keys of 16 bytes only"));
+    let algorithm = Algorithm::Milenage(Milenage::with_opc(&k, &opc));
+    let imsi = Imsi::parse(&one.name).expect("IMSIs were read when they were drawn");
+    SharedCard::new(Card::new(imsi, realm, algorithm, Sqn::new(0)))
+}
+
+/// Makes the credentials of a worker's devices.
 struct Maker {
     eap: Option<Arc<EapDevices>>,
-    cards: FastMap<u32, SharedCard>,
+    cards: Cards,
 }
 
 /// The reader refuses identities that lack what their method needs.
@@ -239,7 +277,7 @@ const EVERY_PART: &str = "the reader wants whatever a method needs";
 
 impl Maker {
     fn new(eap: Option<Arc<EapDevices>>) -> Self {
-        Self { eap, cards: FastMap::default() }
+        Self { eap, cards: Cards::default() }
     }
 
     fn user(&mut self, method: RadiusMethod, device: DeviceIndex, one: &Identity) -> User {
@@ -275,8 +313,8 @@ impl Maker {
 
     fn eap(&mut self, device: DeviceIndex, one: &Identity) -> Option<EapCredentials> {
         let eap = self.eap.clone()?;
-        let card = one.card.as_ref().filter(|_| eap.method.has_card());
-        let card = card.map(|keys| self.card(device, one, keys, &eap.realm));
+        let has_card = one.card.is_some() && eap.method.has_card();
+        let card = has_card.then(|| self.cards.of(device, one, &eap.realm));
         let own_tls = eap.own_tls.get(device.0 as usize).and_then(Clone::clone);
         let parts = PeerParts {
             user: one.name.clone().into_bytes(),
@@ -292,19 +330,5 @@ impl Maker {
         };
         let config = Arc::new(PeerConfig { methods: vec![offer], limits: Limits::default() });
         Some(EapCredentials { config, identity })
-    }
-
-    fn card(&mut self, device: DeviceIndex, one: &Identity, keys: &[Secret; 2], realm: &str) -> SharedCard {
-        if let Some(card) = self.cards.get(&device.0) {
-            return card.clone();
-        }
-        let [k, opc] = keys
-            .each_ref()
-            .map(|key| <[u8; 16]>::try_from(&key[..]).expect("the reader takes keys of 16 bytes only"));
-        let algorithm = Algorithm::Milenage(Milenage::with_opc(&k, &opc));
-        let imsi = Imsi::parse(&one.name).expect("IMSIs were read when they were drawn");
-        let card = SharedCard::new(Card::new(imsi, realm, algorithm, Sqn::new(0)));
-        self.cards.insert(device.0, card.clone());
-        card
     }
 }

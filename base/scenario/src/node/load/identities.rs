@@ -15,7 +15,7 @@ use crate::tree::{Item, Table};
 #[derive(Debug, Clone)]
 pub enum Identities {
     /// Made after a pattern.
-    Pattern(Pattern),
+    Pattern(Box<Pattern>),
     /// Listed, in the order of a file.
     Listed(Arc<[Identity]>),
 }
@@ -48,6 +48,8 @@ pub struct Identity {
     pub card: Option<[Secret; 2]>,
     /// The files of its certificate and key.
     pub certificate: Option<[PathBuf; 2]>,
+    /// The file of its key, if it has no certificate.
+    pub key: Option<PathBuf>,
 }
 
 /// The columns of a file; one of the first two names the device.
@@ -62,6 +64,19 @@ impl Identities {
             Self::Pattern(pattern) => pattern.count,
             Self::Listed(all) => u32::try_from(all.len()).unwrap_or(u32::MAX),
         }
+    }
+
+    /// Whether all have names of their own.
+    pub const fn have_own_names(&self) -> bool {
+        match self {
+            Self::Pattern(pattern) => pattern.digits.is_some(),
+            Self::Listed(_) => true,
+        }
+    }
+
+    /// Whether any has a key of its own without a certificate.
+    pub(super) fn have_keys(&self) -> bool {
+        matches!(self, Self::Listed(all) if all.iter().any(|one| one.key.is_some()))
     }
 
     /// One of them.
@@ -107,7 +122,7 @@ pub(super) fn read(item: &Item, files: &mut Files) -> Result<Identities, Scenari
             table.only("`identities` of a file", &["csv"])?;
             listed(csv, files)
         }
-        (None, Some(pattern)) => self::pattern(pattern, table, files).map(Identities::Pattern),
+        (None, Some(pattern)) => self::pattern(pattern, table, files).map(Box::new).map(Identities::Pattern),
         _ => Err(table
             .spot
             .error("identities are in a file or follow a pattern", "either `csv` or `pattern`")
@@ -218,10 +233,10 @@ fn columns(head: &str) -> Result<Vec<&'static str>, String> {
     if let Some(twice) = COLUMNS.iter().find(|name| has(name) > 1) {
         return Err(format!("two columns `{twice}`"));
     }
-    match (has("user") + has("imsi"), has("k") == has("opc"), has("certificate") == has("key")) {
+    match (has("user") + has("imsi"), has("k") == has("opc"), has("certificate") <= has("key")) {
         (1, true, true) => Ok(columns),
         (1, false, _) => Err("`k` needs `opc`, and `opc` needs `k`".to_owned()),
-        (1, ..) => Err("`certificate` needs `key`, and `key` needs `certificate`".to_owned()),
+        (1, ..) => Err("`certificate` needs `key`".to_owned()),
         _ => Err("either a column `user` or a column `imsi`".to_owned()),
     }
 }
@@ -240,14 +255,19 @@ fn identity(columns: &[&'static str], line: &str, folder: &Path) -> Result<Ident
         None => Ok(None),
         Some(text) => key(text.as_bytes()).map(Some).ok_or(format!("`{name}` is not 32 hexadecimal digits")),
     };
+    let path = |name: &str| get(name).map(|path| folder.join(path));
+    let (certificate, key) = match (path("certificate"), path("key")) {
+        (Some(certificate), Some(key)) => (Some([certificate, key]), None),
+        (None, key) => (None, key),
+        (Some(_), None) => return Err("a `certificate` without `key`".to_owned()),
+    };
     Ok(Identity {
         name: get("user").or(get("imsi")).ok_or("no name")?.to_owned(),
         password: secret("password"),
         psk: secret("psk"),
         card: hex("k")?.zip(hex("opc")?).map(|(k, opc)| [k, opc]),
-        certificate: get("certificate")
-            .zip(get("key"))
-            .map(|(chain, key)| [chain, key].map(|path| folder.join(path))),
+        certificate,
+        key,
     })
 }
 
@@ -288,6 +308,8 @@ mod tests {
         assert_eq!(cards[0].card, Some([Secret::new(vec![0; 16]), Secret::new(vec![255; 16])]));
         let with_certificates = read("user,certificate,key\nann,a.pem,b.pem\n").unwrap();
         assert_eq!(with_certificates[0].certificate, Some(["/lab/a.pem", "/lab/b.pem"].map(PathBuf::from)));
+        let with_keys = read("user,key\nann,a.key\nbob,\n").unwrap();
+        assert_eq!((&with_keys[0].key, &with_keys[1].key), (&Some("/lab/a.key".into()), &None));
     }
 
     #[test]
@@ -299,7 +321,8 @@ mod tests {
             ("user,user\n", 1, "two columns `user`"),
             ("password\nx\n", 1, "either a column `user` or a column `imsi`"),
             ("imsi,k\n", 1, "`k` needs `opc`"),
-            ("user,key\n", 1, "`certificate` needs `key`"),
+            ("user,certificate\n", 1, "`certificate` needs `key`"),
+            ("user,certificate,key\nann,a.pem,\n", 2, "a `certificate` without `key`"),
             ("user,password\nann\n", 2, "1 fields, and there are 2 columns"),
             ("user,password\n\"ann,x\n", 2, "a quote is not closed"),
             ("user,password\nann,x\nbob,y\nann,z\n", 4, "`ann` is in line 2, too"),

@@ -3,10 +3,12 @@
 //! ```text
 //!   target + secret + method   -->  RADIUS                 [identities]  identities.rs
 //!   target + [connection]      -->  IKE, as of a device    [population]  when they arrive, how long they stay
+//!   the same with a method     -->  HIP, hip.rs
 //!   fail_if = […]                   condition.rs
 //! ```
 
 mod condition;
+mod hip;
 mod identities;
 
 use std::net::{IpAddr, SocketAddr};
@@ -16,6 +18,7 @@ use std::time::Duration;
 use keytoll_crypto_api::Secret;
 
 pub use condition::{Condition, Metric, Point};
+pub use hip::HipLoad;
 pub use identities::{Identities, Identity};
 
 use super::connection::{self, ConnectionPlan, ENDPOINT_KEYS, EndpointPlan, ProvePlan, VersionPlan};
@@ -61,6 +64,7 @@ impl LoadPlan {
         match &self.access {
             AccessPlan::Radius(radius) => format!("RADIUS {}", radius.method.name()),
             AccessPlan::Ike(ike) => ike.name(),
+            AccessPlan::Hip(hip) => hip.terms.method.name.to_owned(),
         }
     }
 
@@ -69,8 +73,8 @@ impl LoadPlan {
         let (population, identities) = (&self.population.value, self.identities.value.count());
         let stay = match (&self.access, population.stay) {
             (AccessPlan::Radius(_), _) => None,
-            (AccessPlan::Ike(_), None) => Some(("stay", "until the end".to_owned())),
-            (AccessPlan::Ike(_), Some(stay)) => Some(("stay", stay.to_string())),
+            (_, None) => Some(("stay", "until the end".to_owned())),
+            (_, Some(stay)) => Some(("stay", stay.to_string())),
         };
         let mut lines = vec![
             ("target", self.target.to_string()),
@@ -115,6 +119,8 @@ pub enum AccessPlan {
     Radius(Box<RadiusLoad>),
     /// By IKE.
     Ike(Box<IkeLoad>),
+    /// By HIP.
+    Hip(Box<HipLoad>),
 }
 
 /// Access by RADIUS.
@@ -204,9 +210,9 @@ pub struct LoadFile {
 }
 
 const COMMON_KEYS: &[&str] =
-    &[ROLE, "target", "local", "identities", "population", "within", "fail_if", "measure", "tls", "card"];
-const RADIUS_KEYS: &[&str] = &["secret", "method", "identifier", "ports"];
-const IKE_KEYS: &[&str] = &["connection", "method", "gateway_nat_port"];
+    &[ROLE, "target", "local", "identities", "population", "within", "fail_if", "measure"];
+const RADIUS_KEYS: &[&str] = &["secret", "method", "identifier", "ports", "tls", "card"];
+const IKE_KEYS: &[&str] = &["connection", "method", "gateway_nat_port", "tls", "card"];
 const WHAT: &str = "a load";
 
 /// Source ports of each worker: four thousand outstanding requests.
@@ -238,16 +244,19 @@ pub(crate) fn read(text: &std::sync::Arc<Text>) -> Result<LoadFile, ScenarioErro
 }
 
 fn plan(document: &Table, files: &mut Files) -> Result<LoadPlan, ScenarioError> {
-    let is_ike = document.get("connection").is_some();
-    let own = if is_ike { [IKE_KEYS, ENDPOINT_KEYS].concat() } else { RADIUS_KEYS.to_vec() };
-    document.only(WHAT, &[COMMON_KEYS, &own].concat())?;
-    let default_port = if is_ike { 500 } else { 1812 };
+    let access = access(document, files)?;
+    let item = document.need("target", WHAT)?;
+    let target = match &access {
+        AccessPlan::Radius(_) => socket(item, 1812, files)?,
+        AccessPlan::Ike(_) => socket(item, 500, files)?,
+        AccessPlan::Hip(_) => socket(item, hip::PORT, files)?,
+    };
     let item = document.need("identities", WHAT)?;
     let identities = Placed::new(identities::read(item, files)?, item);
     let plan = LoadPlan {
-        target: socket(document.need("target", WHAT)?, default_port, files)?,
+        target,
         local: document.or("local", Vec::new(), addresses)?,
-        access: if is_ike { ike(document, files)? } else { radius(document, files)? },
+        access,
         identities,
         population: population(document.need("population", WHAT)?)?,
         within: document.or("within", WITHIN, within)?,
@@ -256,6 +265,22 @@ fn plan(document: &Table, files: &mut Files) -> Result<LoadPlan, ScenarioError> 
     };
     check(&plan)?;
     Ok(plan)
+}
+
+/// How devices get access, as the keys that are there tell.
+fn access(document: &Table, files: &mut Files) -> Result<AccessPlan, ScenarioError> {
+    let only = |what: &str, own: &[&str]| document.only(what, &[COMMON_KEYS, own].concat());
+    if hip::is_meant(document) {
+        hip::no_method_beside(document)?;
+        only("a load of HIP", hip::SPEAKER_KEYS)?;
+        hip::read(document, files).map(|hip| AccessPlan::Hip(Box::new(hip)))
+    } else if document.get("connection").is_some() {
+        only(WHAT, &[IKE_KEYS, ENDPOINT_KEYS].concat())?;
+        ike(document, files)
+    } else {
+        only(WHAT, RADIUS_KEYS)?;
+        radius(document, files)
+    }
 }
 
 fn within(item: &Item) -> Result<Duration, ScenarioError> {
@@ -376,41 +401,52 @@ fn eap(document: &Table, methods: &[&EapMethod], files: &mut Files) -> Result<Ea
 
 /// Every identity has what its method needs.
 fn check(plan: &LoadPlan) -> Result<(), ScenarioError> {
-    if let Some(identity) = plan.identities.value.samples().find_map(|one| lacks(plan, &one)) {
-        let (name, lacks) = identity;
-        return Err(plan.identities.error(format!("`{name}` lacks {lacks}"), "these identities"));
-    }
-    Ok(())
+    let wrong = plan.identities.value.samples().find_map(|one| {
+        let wrong = lacks(plan, &one).map(|what| format!("lacks {what}"));
+        let wrong =
+            wrong.or_else(|| unused(plan, &one).map(|what| format!("has {what}, which is not used")))?;
+        Some(format!("`{}` {wrong}", one.name))
+    });
+    wrong.map_or(Ok(()), |wrong| Err(plan.identities.error(wrong, "these identities")))
 }
 
-/// What an identity lacks, with its name.
-fn lacks(plan: &LoadPlan, identity: &Identity) -> Option<(String, &'static str)> {
+/// What an identity has that its method does not use, as far as somebody would miss it.
+fn unused(plan: &LoadPlan, identity: &Identity) -> Option<&'static str> {
+    match &plan.access {
+        AccessPlan::Hip(load) => hip::unused(load, identity),
+        AccessPlan::Radius(_) | AccessPlan::Ike(_) => {
+            identity.key.is_some().then_some("a `key` without `certificate`")
+        }
+    }
+}
+
+/// What an identity lacks.
+fn lacks(plan: &LoadPlan, identity: &Identity) -> Option<&'static str> {
     let (method, tls) = match &plan.access {
         AccessPlan::Radius(radius) => match radius.method {
             RadiusMethod::Eap(method) => (Some(method), radius.eap.tls.as_ref()),
             RadiusMethod::Pap | RadiusMethod::Chap => {
-                let lacks = identity.password.is_none();
-                return lacks.then(|| (identity.name.clone(), "a `password`"));
+                return identity.password.is_none().then_some("a `password`");
             }
         },
         AccessPlan::Ike(ike) => (ike.method, ike.eap.tls.as_ref()),
+        AccessPlan::Hip(load) => return hip::lacks(load, &plan.identities.value, identity),
     };
     let method = method?;
     let has_certificate =
         identity.certificate.is_some() || tls.is_some_and(|tls| tls.value.credential.is_some());
-    let lacks = match method.proof {
-        Proof::Password if identity.password.is_none() => "a `password`",
-        Proof::Sim | Proof::Usim if identity.card.is_none() => "`k` and `opc`",
-        Proof::Certificate if !has_certificate => "`certificate` and `key`, and so does `[tls]`",
-        _ => return None,
-    };
-    Some((identity.name.clone(), lacks))
+    match method.proof {
+        Proof::Password if identity.password.is_none() => Some("a `password`"),
+        Proof::Sim | Proof::Usim if identity.card.is_none() => Some("`k` and `opc`"),
+        Proof::Certificate if !has_certificate => Some("`certificate` and `key`, and so does `[tls]`"),
+        _ => None,
+    }
 }
 
 /// What may be a mistake.
 fn advice(plan: &LoadPlan) -> Vec<String> {
     let (identities, population) = (plan.identities.value.count(), &plan.population.value);
-    let keeps = matches!(plan.access, AccessPlan::Ike(_)) && population.stay.is_none();
+    let keeps = !matches!(plan.access, AccessPlan::Radius(_)) && population.stay.is_none();
     let mut advice = Vec::new();
     if keeps && identities < population.devices {
         advice.push(format!(

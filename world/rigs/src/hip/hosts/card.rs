@@ -24,8 +24,17 @@ pub struct Card {
 }
 
 impl Card {
+    /// What a device says to a challenge; one without a card believes no network.
+    pub(in crate::hip) fn answer_of(
+        card: Option<&Self>,
+        challenge: &Challenge,
+        crypto: &mut dyn Crypto,
+    ) -> Answer {
+        card.map_or_else(|| refusal(Response::Reject), |card| card.answer(challenge, crypto))
+    }
+
     /// What the card says to a challenge.
-    pub(super) fn answer(&self, challenge: &Challenge, crypto: &mut dyn Crypto) -> Answer {
+    fn answer(&self, challenge: &Challenge, crypto: &mut dyn Crypto) -> Answer {
         // TS 33.401 §6.1.1: a vector for UMTS, whose CK and IK leave the home network, does not count.
         if self.aka == Aka::Eps && challenge.autn[AMF_AT] & SEPARATION_BIT == 0 {
             return refusal(Response::Reject);
@@ -49,6 +58,6 @@ impl Card {
 }
 
 /// What a card says that does not answer.
-pub(super) fn refusal(response: Response) -> Answer {
+fn refusal(response: Response) -> Answer {
     Answer { response, key: Secret::new(Vec::new()) }
 }

@@ -9,7 +9,7 @@ use keytoll_esp::sad::Moved;
 use keytoll_hip::encapsulation::esp_packet;
 use keytoll_hip::event::{AssociationId, Command, Event as HipEvent};
 use keytoll_hip::names::HIP;
-use keytoll_hip::wire::aka::{Challenge, Response};
+use keytoll_hip::wire::aka::Challenge;
 use keytoll_hip::{Endpoint, Hit, HostIdentity, config};
 use keytoll_hosts::event::Naming;
 use keytoll_hosts::user_plane::{Out, Requester, UserPlane};
@@ -17,7 +17,7 @@ use keytoll_hosts::{Event, Host, Order, SaLimits};
 use keytoll_net::Addr;
 
 use super::usage::{Usage, follow, next_command};
-use super::{Card, Journey, NAMING, card, command, inner, milestone, record_end, session};
+use super::{Card, Journey, NAMING, command, inner, milestone, record_end, session};
 
 /// The configuration of a device.
 #[derive(Debug, Clone)]
@@ -193,12 +193,8 @@ impl Device {
         self.user.release(&mut self.out, cx);
     }
 
-    /// A device without a card believes no network.
     fn answer(&mut self, id: AssociationId, challenge: &Challenge, cx: &mut Ctx<'_>) {
-        let answer = match &self.card {
-            Some(card) => card.answer(challenge, cx.crypto),
-            None => card::refusal(Response::Reject),
-        };
+        let answer = Card::answer_of(self.card.as_ref(), challenge, cx.crypto);
         self.hip.handle(Input::Command(Command::Answer(id, Box::new(answer))), cx);
     }
 }
