@@ -181,6 +181,11 @@ const ALLOWED: &[Allowed] = &[
         &["analysis", "crypto-api", "document"],
         "a ranking is made of a summary and a file of criteria, with named random streams, and of nothing that ran",
     ),
+    allow(
+        "dimensioning",
+        &["analysis"],
+        "a sizing is arithmetic over a summary: whether a simulation agrees is looked at by who can run one",
+    ),
     allow("report", &["analysis"], "a report shows findings and computes nothing"),
     allow(
         "cli",
@@ -207,6 +212,7 @@ const ALLOWED: &[Allowed] = &[
             "family",
             "analysis",
             "ranking",
+            "dimensioning",
             "report",
         ],
         "the program calls the steps of the straight line, one verb each, and says what hosts on real sockets tell",

@@ -3,6 +3,7 @@
 mod help;
 mod number;
 mod results;
+mod size;
 
 use std::ffi::OsStr;
 use std::net::{IpAddr, SocketAddr};
@@ -31,10 +32,11 @@ use crate::version;
 use help::{
     AAA_HELP, CHECK_HELP, COMPARE_HELP, COMPLETIONS_HELP, CONNECT_HELP, CRYPTO_HELP, DECODE_HELP,
     GATEWAY_HELP, HSS_HELP, KEYTOLL_HELP, LIST_HELP, LOAD_HELP, MAN_HELP, MEASURE_HELP, PROFILE_HELP,
-    RANK_HELP, REPORT_HELP, RUN_HELP, SCHEMA_HELP, STUDY_HELP,
+    RANK_HELP, REPORT_HELP, RUN_HELP, SCHEMA_HELP, SIZE_HELP, STUDY_HELP,
 };
 use number::whole;
 pub(crate) use results::{CompareArgs, RankArgs, ReportArgs};
+pub(crate) use size::{Present, SizeArgs};
 
 /// Measures what network access authentication costs: real protocols and real cryptography over emulated networks.
 #[derive(Debug, Parser)]
@@ -101,6 +103,9 @@ pub(crate) enum Verb {
     /// Rank the methods of a run by several criteria, and show how sensitive the order is.
     #[command(after_help = RANK_HELP)]
     Rank(RankArgs),
+    /// Size gateways and servers for many devices from a run, and show what changes if something else does.
+    #[command(after_help = SIZE_HELP)]
+    Size(SizeArgs),
     /// Show the messages in a capture.
     #[command(after_help = DECODE_HELP)]
     Decode(DecodeArgs),

@@ -27,6 +27,7 @@ mod report;
 mod run;
 mod schema;
 mod screen;
+mod size;
 mod version;
 
 use std::process::ExitCode;
@@ -61,6 +62,7 @@ pub fn main() -> ExitCode {
         Verb::Report(args) => report::report(&args),
         Verb::Compare(args) => compare::compare(&args),
         Verb::Rank(args) => rank::rank(&args),
+        Verb::Size(args) => size::size(&args),
         Verb::Node => node(),
         Verb::Decode(args) => decode::decode(&args),
         Verb::Measure(args) => measure::measure(&args),

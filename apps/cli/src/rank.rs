@@ -36,7 +36,7 @@ pub(crate) fn rank(args: &RankArgs) -> Result<ExitCode, Report> {
 }
 
 /// The summary of a run directory, as it was written.
-fn read(dir: &Path) -> Result<Summary, Report> {
+pub(crate) fn read(dir: &Path) -> Result<Summary, Report> {
     of_authentications(dir)?;
     let manifest = directory::manifest(dir).map_err(unmeasured)?;
     let path = dir.join(SUMMARY);

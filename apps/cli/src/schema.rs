@@ -12,6 +12,7 @@ use keytoll_analysis::primitives::Primitives;
 use keytoll_analysis::profile::{Packets, Profile};
 use keytoll_analysis::study::{Account, Sheet, Supplement};
 use keytoll_analysis::{Summary, trace};
+use keytoll_dimensioning::Sizing;
 use keytoll_ranking::Ranking;
 use keytoll_report::csv::{FileColumn, message_columns, operation_columns, sample_columns, series_columns};
 use miette::Report;
@@ -95,6 +96,7 @@ pub(crate) const SCHEMAS: &[Published] = &[
         printed_by: "a line of series.csv as an object",
         make: || line(series_columns()),
     },
+    of::<Sizing>("sizing", "what the devices of an operator need", "keytoll size RUN --json"),
     of::<Account>("study", "a paper's figures beside ours", "keytoll study --json; study.json"),
     of::<Summary>("summary", "what was measured", "keytoll run, report and measure --json; summary.json"),
     of::<Supplement>("supplement", "what a study measures besides its run", "supplement.json"),

@@ -13,6 +13,7 @@ mod rank;
 mod readme;
 mod ready;
 mod schema;
+mod size;
 mod study;
 mod verbs;
 mod world_live;

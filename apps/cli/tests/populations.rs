@@ -60,8 +60,9 @@ fn a_population_is_run_reported_and_checked() {
     let series = std::fs::read_to_string(out.join("series.csv")).unwrap();
     assert!(series.lines().count() > 9 && series.starts_with("method,"), "{series}");
     assert_eq!(keytoll(&["report", out.to_str().unwrap()]).status.code(), Some(0));
-    for verb in ["compare", "rank"] {
-        assert_refused(&keytoll(&[verb, out.to_str().unwrap()]), "no single");
+    let sized = ["--subscribers", "300", "--reauth", "1h", "--p99", "1s"];
+    for (verb, more) in [("compare", &[][..]), ("rank", &[]), ("size", &sized)] {
+        assert_refused(&keytoll(&[&[verb, out.to_str().unwrap()], more].concat()), "no single");
     }
     assert_refused(&run(&["run", "storm", "--pcap"]), "population");
     let other = scratch.0.join("other.toml");

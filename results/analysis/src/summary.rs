@@ -10,6 +10,7 @@
 mod file;
 mod moves;
 mod operations;
+mod steps;
 mod traffic;
 
 use std::collections::BTreeMap;
@@ -31,6 +32,7 @@ use crate::stats::{Distribution, interval95};
 pub use file::{ContentError, ReadError, parse, read, write};
 pub use moves::{MoveCpu, MovesSummary};
 pub use operations::OperationMean;
+pub use steps::StepsSummary;
 pub use traffic::{Measure, Times, TrafficNodeSummary, TrafficPackets, TrafficSummary};
 
 /// The format of [`Summary`].
@@ -136,6 +138,9 @@ pub struct SummaryRow {
     /// The crypto operations of each node, means over all n; absent for other makers' programs, and in captures.
     #[serde(default, skip_serializing_if = "operations::is_empty")]
     pub operations: Named<Vec<OperationMean>>,
+    /// The inputs that took each node time; absent where computation is not charged, and in files from before they were counted.
+    #[serde(default, skip_serializing_if = "steps::is_empty")]
+    pub steps: Named<StepsSummary>,
 }
 
 /// A distribution of delays in milliseconds.
@@ -413,6 +418,7 @@ pub fn summarise_row(row: &ManifestRow, tally: &Tally) -> SummaryRow {
         traffic: tally.traffic.as_ref().map(traffic::traffic),
         moves: tally.moves.as_ref().map(moves::moves),
         operations: operations::operations(tally),
+        steps: steps::steps(tally),
     }
 }
 

@@ -191,4 +191,7 @@ fn a_sampling_profiler_estimates_what_was_charged() {
     assert!((sampled.cycles - 10_000.0).abs() < 100.0, "{sampled:?}");
     assert!(sampled.cycles_ci95_low.unwrap() < 10_000.0 && sampled.cycles_ci95_high.unwrap() > 10_000.0);
     assert!(row.cpu.get("ue").unwrap().sampled.is_none(), "no frequency, no estimate");
+    let steps = row.steps.get("gw").unwrap();
+    assert_eq!((steps.per_authentication, steps.busy_ns, steps.busy_ns_stddev), (1.0, 400_000.0, Some(0.0)));
+    assert_eq!((steps.n, row.steps.get("ue")), (1000, None));
 }

@@ -151,6 +151,20 @@ how often each has which rank if weights, grades and measurements are drawn, and
 Exit code: 0 done, 2 it is no run directory, or the criteria are wrong or ask for what the run has not, 3 a \
 file is damaged, or the environment prevents it.";
 
+pub(super) const SIZE_HELP: &str = "\
+Examples:
+  keytoll run quickstart
+  keytoll size runs/quickstart --subscribers 2e6 --at-once 60% --reauth 8h --p99 300ms
+  keytoll size runs/quickstart --subscribers 50000 --reauth 1h --arrivals storm:50000/10s --p99 5s --cores gw=1
+  keytoll size runs/quickstart --subscribers 2e6 --reauth 8h --p99 1s --method ikev2-rsa2048 --method ikev2-ecdsa-p256
+
+Reads manifest.json and summary.json of a directory that `keytoll run` or `keytoll study` wrote. Writes no files. \
+Prints for each method the cores and memory of every serving node, how busy they are, how long authentications \
+wait, by which factor the load may grow; what one of several sites must carry if another is lost, when the last \
+device is in after an outage, what devices save with the cheapest method; and what is assumed.
+Exit code: 0 done, also if a method is too slow whatever it is given; 2 it is no run directory, it has no CPU \
+times, or the given cores cannot keep up; 3 a file is damaged, or the environment prevents it.";
+
 pub(super) const DECODE_HELP: &str = "\
 Example:
   keytoll decode capture.pcapng --keys capture.keys

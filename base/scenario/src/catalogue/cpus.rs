@@ -46,11 +46,6 @@ pub(crate) const ALL: &[Cpu] = &[
     },
 ];
 
-/// The processor with this name.
-pub(crate) fn named(name: &str) -> Option<&'static Cpu> {
-    ALL.iter().find(|cpu| cpu.name == name)
-}
-
 impl Cpu {
     /// How the list shows it.
     pub(super) fn entry(&self) -> Entry {
@@ -61,6 +56,14 @@ impl Cpu {
             source: self.source.to_owned(),
             standing: if self.hz.is_some() { "scaled by clock only" } else { "" },
         }
+    }
+}
+
+impl CpuProfile {
+    /// A processor of the catalogue with one core.
+    pub fn named(name: &str) -> Option<Self> {
+        let cpu = ALL.iter().find(|cpu| cpu.name == name)?;
+        Some(Self { name: name.to_owned(), hz: cpu.hz.map(|hz| hz as f64), cores: 1 })
     }
 }
 

@@ -46,8 +46,7 @@ fn profile(item: &Item) -> Result<CpuProfile, ScenarioError> {
 }
 
 fn preset(item: &Item, name: &str) -> Result<CpuProfile, ScenarioError> {
-    let cpu = cpus::named(name).ok_or_else(|| item.spot.unknown("cpu", name, &names()))?;
-    Ok(CpuProfile { name: name.to_owned(), hz: cpu.hz.map(|hz| hz as f64), cores: 1 })
+    CpuProfile::named(name).ok_or_else(|| item.spot.unknown("cpu", name, &names()))
 }
 
 fn names() -> Vec<&'static str> {

@@ -47,6 +47,7 @@ pub(super) fn conclude(
     };
     let pairs = pairs(records);
     let (mut sample, busy) = span.sample(number, records, &pairs);
+    tally.steps.authentications += u64::from(!sample.disturbed);
     for at in 0..records.len() {
         let inside = span.holds(records, sent_at(records, &pairs, at));
         match &records[at].fact {
@@ -62,6 +63,9 @@ pub(super) fn conclude(
             Fact::Discarded { protocol, why } => {
                 sample.discards += 1;
                 *tally.discards.entry((*protocol, why.to_string())).or_default() += 1;
+            }
+            Fact::Computed { busy_ns } if inside && !sample.disturbed => {
+                tally.steps.add(records[at].node, *busy_ns);
             }
             _ => {}
         }

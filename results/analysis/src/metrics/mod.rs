@@ -29,7 +29,7 @@ pub use messages::{MessageKind, Messages, Part};
 pub use moves::{Move, MoveNodeTally, MoveTally};
 pub use profiler::TIMER_HZ;
 pub use sample::{LinkCount, NodeCost, Outcome, Profile, Sample, Split};
-pub use tally::{NodeTally, ProfileTally, Tally};
+pub use tally::{NodeTally, ProfileTally, StepsTally, Tally};
 pub use times::{Time, Times, TimesTally};
 pub use traffic::{Traffic, TrafficLink, TrafficNode, TrafficNodeTally, TrafficTally};
 

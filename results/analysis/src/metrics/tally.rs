@@ -32,6 +32,8 @@ pub struct Tally {
     pub nodes: BTreeMap<Node, NodeTally>,
     /// Computation of each node in virtual time; empty if computation is not charged.
     pub profiles: BTreeMap<Node, ProfileTally>,
+    /// Inputs that took nodes time, from the triggers to the outcomes; empty if computation is not charged.
+    pub steps: StepsTally,
     /// User traffic; `None` if none was configured.
     pub traffic: Option<TrafficTally>,
     /// Moves of the device to another address; `None` if there were none.
@@ -72,6 +74,21 @@ pub struct ProfileTally {
     pub busy_ns: Welford,
     /// How often a timer found it computing.
     pub hits: Welford,
+}
+
+/// Inputs that took nodes time, in undisturbed authentications.
+#[derive(Debug, Clone, Default)]
+pub struct StepsTally {
+    /// The authentications.
+    pub authentications: u64,
+    /// How long each input took, in virtual time.
+    pub busy_ns: BTreeMap<Node, Welford>,
+}
+
+impl StepsTally {
+    pub(super) fn add(&mut self, node: Node, busy_ns: u64) {
+        self.busy_ns.entry(node).or_default().add(busy_ns as f64);
+    }
 }
 
 impl Tally {

@@ -74,6 +74,18 @@ fn worked_example() -> Vec<Record> {
 }
 
 #[test]
+fn the_inputs_of_each_node_are_counted_until_the_outcome() {
+    let mut records = worked_example();
+    records.push(at(9500, Node::Gw, Fact::Computed { busy_ns: 999 }));
+    let steps = measure(records, []).tally.steps;
+    let of = |node| (steps.busy_ns[&node].n(), steps.busy_ns[&node].mean());
+    assert_eq!((steps.authentications, of(Node::Ue), of(Node::Gw)), (1, (2, Some(20.0)), (1, Some(50.0))));
+    let disturbed = worked_example().into_iter().chain([at(3000, Node::Gw, Fact::Disturbed)]);
+    let steps = measure(disturbed, []).tally.steps;
+    assert!(steps.authentications == 0 && steps.busy_ns.is_empty(), "{steps:?}");
+}
+
+#[test]
 fn every_number_of_the_worked_example() {
     let sample = only(worked_example());
     assert_eq!(sample.outcome, Outcome::Established);

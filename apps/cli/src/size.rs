@@ -1,0 +1,183 @@
+//! `keytoll size`: how many cores and bytes the devices of an operator need, from what a run has measured.
+
+mod words;
+
+use std::collections::BTreeMap;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use keytoll_analysis::trace::manifest::Manifest;
+use keytoll_dimensioning::{Arrivals, Processor, Question, Run, Sizing, SizingError};
+use keytoll_scenario::plan::{CpuProfile, Plan, WorldKind};
+use keytoll_scenario::{Overrides, Source};
+use miette::{Report, miette};
+
+use crate::args::{Present, SizeArgs};
+use crate::rank::read;
+use crate::report::unmeasured;
+use crate::screen::{self, Usage};
+
+/// Devices of which it is told by default what another method would save.
+const MOVED: u64 = 100_000;
+
+/// Sizes the methods of a run directory.
+pub(crate) fn size(args: &SizeArgs) -> Result<ExitCode, Report> {
+    let question = question(args)?;
+    let summary = read(&args.dir)?;
+    let manifest = keytoll_analysis::directory::manifest(&args.dir).map_err(unmeasured)?;
+    let run = Run { summary: &summary, clocks_hz: clocks_hz(&manifest)? };
+    let sizing = keytoll_dimensioning::size(&run, &question).map_err(|error| told(&error))?;
+    refuse_idle(args, &sizing)?;
+    if args.json {
+        screen::print_json(&sizing)?;
+    } else {
+        screen::print(&words::text(&sizing))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn told(error: &SizingError) -> Report {
+    Usage::because(error.to_string(), error.hint().to_owned()).into()
+}
+
+/// The question of the command line.
+fn question(args: &SizeArgs) -> Result<Question, Report> {
+    let at_once = at_once(args)?;
+    let wrong = wrong(args, at_once);
+    if let Some((message, hint)) = wrong {
+        return Err(Usage::because(message, hint).into());
+    }
+    Ok(Question {
+        devices_registered: args.subscribers,
+        devices_at_once: at_once,
+        reauthenticate_s: args.reauth.as_secs_f64(),
+        rekey_s: args.rekey.map(|rekey| rekey.as_secs_f64()),
+        arrivals: args.arrivals,
+        p99_s: args.p99.as_secs_f64(),
+        cores: once("--cores", &args.cores)?,
+        stores_s: once("--store", &args.stores)?.into_iter().map(seconds).collect(),
+        processor: args.cpu.as_deref().map_or(Ok(Processor::AsRun), processor)?,
+        sites: args.sites,
+        devices_moved: args.moved.unwrap_or_else(|| MOVED.min(at_once)),
+        methods: args.methods.clone(),
+    })
+}
+
+fn seconds((node, time): (String, Duration)) -> (String, f64) {
+    (node, time.as_secs_f64())
+}
+
+/// Devices at the same time.
+fn at_once(args: &SizeArgs) -> Result<u64, Report> {
+    let registered = args.subscribers;
+    let count = match args.at_once {
+        None => registered,
+        Some(Present::Devices(count)) => count,
+        Some(Present::Share(share)) => (registered as f64 * share).round() as u64,
+    };
+    if (1..=registered).contains(&count) {
+        return Ok(count);
+    }
+    let message =
+        format!("{count} devices at the same time are not from 1 to the {registered} that are registered");
+    Err(Usage::hint(message, "`--at-once` is a number of devices or a share of them, like `60%`").into())
+}
+
+/// What makes no sense, and what to do about it.
+fn wrong(args: &SizeArgs, at_once: u64) -> Option<(String, String)> {
+    if let Some(rekey) = args.rekey.filter(|rekey| *rekey >= args.reauth) {
+        let message = format!(
+            "keys that last {rekey:?} are never changed between authentications every {:?}",
+            args.reauth
+        );
+        return Some((message, "leave `--rekey` out: it would change nothing".to_owned()));
+    }
+    if let Arrivals::Storm { devices, .. } = args.arrivals
+        && devices > args.subscribers
+    {
+        let message =
+            format!("a storm of {devices} devices is more than the {} that are registered", args.subscribers);
+        return Some((message, "`--arrivals storm:NUMBER/TIME` counts devices".to_owned()));
+    }
+    let moved = args.moved.filter(|moved| *moved > at_once)?;
+    let message = format!("{moved} devices with another method are more than the {at_once} at the same time");
+    Some((message, "`--moved` is at most that many".to_owned()))
+}
+
+/// Values of nodes, none of which is named twice.
+fn once<T: Copy>(option: &str, given: &[(String, T)]) -> Result<BTreeMap<String, T>, Report> {
+    let mut values = BTreeMap::new();
+    for (node, value) in given {
+        if values.insert(node.clone(), *value).is_some() {
+            let message = format!("`{option}` names `{node}` twice");
+            return Err(Usage::hint(message, "leave one of them out").into());
+        }
+    }
+    Ok(values)
+}
+
+/// A processor of the catalogue, or a frequency.
+fn processor(text: &str) -> Result<Processor, Report> {
+    if let Some(profile) = CpuProfile::named(text) {
+        let clock = |hz| Processor::Clock { name: text.to_owned(), hz };
+        return Ok(profile.hz.map_or(Processor::Host, clock));
+    }
+    let hz = keytoll_scenario::quantity::read(keytoll_scenario::quantity::Kind::Frequency, text);
+    match hz.ok().filter(|hz| *hz >= 1_000_000) {
+        Some(hz) => Ok(Processor::Clock { name: text.to_owned(), hz: hz as f64 }),
+        None => {
+            let hint = "a frequency like `2.4GHz`, or a name of `keytoll list cpus`";
+            Err(Usage::hint(format!("unknown processor `{text}`"), hint).into())
+        }
+    }
+}
+
+/// The plan of a run.
+fn plan(manifest: &Manifest) -> Result<Plan, Report> {
+    let plan = Source::text("manifest.json", &manifest.plan).plan(&Overrides::default());
+    plan.map_err(|error| miette!("the plan in manifest.json is of another keytoll: {error}"))
+}
+
+/// The clocks of processors that a run was charged for.
+fn clocks_hz(manifest: &Manifest) -> Result<BTreeMap<String, f64>, Report> {
+    let plan = plan(manifest)?;
+    if plan.world != WorldKind::Sim {
+        return Ok(BTreeMap::new());
+    }
+    let clocks = plan.cpus.iter().filter_map(|(node, profile)| Some((node.name().to_owned(), profile.hz?)));
+    Ok(clocks.collect())
+}
+
+/// An option that this run leaves without effect.
+fn refuse_idle(args: &SizeArgs, sizing: &Sizing) -> Result<(), Report> {
+    if args.moved.is_some() && sizing.replacements.is_empty() {
+        let message = "no two methods that are sized have the same network and topology".to_owned();
+        return Err(Usage::hint(message, "leave `--moved` out: it would change nothing").into());
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn processors_are_named_or_have_a_clock() {
+        assert_eq!(processor("host").unwrap(), Processor::Host);
+        let known = Processor::Clock { name: "p4-3000".to_owned(), hz: 3e9 };
+        assert_eq!(processor("p4-3000").unwrap(), known);
+        let clock = Processor::Clock { name: "2.4GHz".to_owned(), hz: 2.4e9 };
+        assert_eq!(processor("2.4GHz").unwrap(), clock);
+        for wrong in ["fast", "2.4", "0GHz", "10kHz"] {
+            assert_eq!(processor(wrong).unwrap_err().to_string(), format!("unknown processor `{wrong}`"));
+        }
+    }
+
+    #[test]
+    fn a_node_is_given_one_value() {
+        let given = [("gw".to_owned(), 2), ("aaa".to_owned(), 1)];
+        assert_eq!(once("--cores", &given).unwrap().len(), 2);
+        let twice = [("gw".to_owned(), 2), ("gw".to_owned(), 1)];
+        assert_eq!(once("--cores", &twice).unwrap_err().to_string(), "`--cores` names `gw` twice");
+    }
+}

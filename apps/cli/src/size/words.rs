@@ -1,0 +1,309 @@
+//! A sizing in tables and sentences.
+
+use keytoll_dimensioning::outcome::{
+    Drained, Percentiles, Replacement, SizedNode, SizedRow, Sizing, Verdict,
+};
+
+use crate::screen;
+
+/// The whole text.
+pub(crate) fn text(sizing: &Sizing) -> String {
+    let parts = [
+        verdict(sizing),
+        nodes(sizing),
+        delays(sizing),
+        notes(sizing),
+        what_if(sizing),
+        section("another method", &paragraphs(sizing.replacements.iter().filter_map(replacement))),
+        section("assumed", &paragraphs(sizing.assumptions.iter().cloned())),
+    ];
+    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
+}
+
+fn section(title: &str, body: &str) -> String {
+    if body.is_empty() { String::new() } else { format!("{}{body}", screen::paragraph(title)) }
+}
+
+/// Each sentence once: rows over several networks may say the same.
+fn paragraphs(sentences: impl Iterator<Item = String>) -> String {
+    let mut each: Vec<String> = Vec::new();
+    sentences.for_each(|sentence| {
+        if !each.contains(&sentence) {
+            each.push(sentence);
+        }
+    });
+    each.iter().map(|sentence| screen::below(sentence)).collect()
+}
+
+/// Three significant digits.
+fn plain(value: f64) -> String {
+    match value.abs() {
+        size if value.fract() == 0.0 && size < 1e12 => format!("{value:.0}"),
+        size if size >= 99.95 => format!("{value:.0}"),
+        size if size >= 9.995 => format!("{value:.1}"),
+        size if size >= 0.9995 => format!("{value:.2}"),
+        size => format!("{value:.*}", (2 - size.log10().floor() as i32).clamp(3, 9) as usize),
+    }
+}
+
+/// A time in a unit that fits.
+fn time(s: f64) -> String {
+    const UNITS: [(f64, &str); 5] = [(86_400.0, "d"), (3600.0, "h"), (60.0, "min"), (1.0, "s"), (1e-3, "ms")];
+    let (unit, name) = UNITS.into_iter().find(|(unit, _)| s >= *unit).unwrap_or((1e-6, "µs"));
+    format!("{} {name}", plain(s / unit))
+}
+
+fn bytes(bytes: f64) -> String {
+    const UNITS: [(i32, &str); 4] = [(40, "TiB"), (30, "GiB"), (20, "MiB"), (10, "KiB")];
+    let (power, name) =
+        UNITS.into_iter().find(|(power, _)| bytes.abs() >= 2_f64.powi(*power)).unwrap_or((0, "B"));
+    format!("{} {name}", plain(bytes / 2_f64.powi(power)))
+}
+
+fn label(row: &SizedRow) -> String {
+    [&*row.method, &*row.variant].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
+}
+
+fn place(row: &SizedRow) -> String {
+    format!("{}, {}", row.network, row.topology)
+}
+
+/// The answer in a sentence, and what was asked.
+fn verdict(sizing: &Sizing) -> String {
+    let kept: Vec<&SizedRow> = sizing.rows.iter().filter(|row| row.verdict == Verdict::Kept).collect();
+    let total = |row: &&&SizedRow| row.nodes.iter().map(|(_, node)| node.busy_cores).sum::<f64>();
+    let by_load = |one: &&&SizedRow, other: &&&SizedRow| total(one).total_cmp(&total(other));
+    let (least, most) = (kept.iter().min_by(by_load), kept.iter().max_by(by_load));
+    let within = time(sizing.p99_max_ms / 1e3);
+    let sentence = match (least, most, kept.len()) {
+        (Some(row), _, 1) => format!("{} needs {} for 99 % within {within}.", label(row), cores(row)),
+        (Some(least), Some(most), _) => format!(
+            "For 99 % within {within} {} needs {} ({}), {} needs {} ({}).",
+            label(least),
+            cores(least),
+            place(least),
+            label(most),
+            cores(most),
+            place(most)
+        ),
+        _ => format!("No method keeps 99 % within {within}: see below why."),
+    };
+    let missed = sizing.rows.len() - kept.len();
+    let rest = match missed {
+        0 => String::new(),
+        _ if kept.is_empty() => String::new(),
+        _ => format!(" {missed} of {} rows do not keep it: see below why.", sizing.rows.len()),
+    };
+    let incomplete =
+        if sizing.complete { "" } else { "The run was interrupted: its rows are not complete.\n" };
+    let asked = [screen::paragraph(&load(sizing)), screen::paragraph(&format!("run: {}", sizing.run))];
+    format!("{}{}{incomplete}", screen::paragraph(&(sentence + &rest)), asked.concat())
+}
+
+/// `3 cores of gw, 1 of aaa`.
+fn cores(row: &SizedRow) -> String {
+    listed(row.nodes.iter().map(|(name, node)| (name, node.cores)))
+}
+
+fn listed<'a>(nodes: impl Iterator<Item = (&'a str, u32)>) -> String {
+    let first = |count: u32| if count == 1 { " core" } else { " cores" };
+    let each = nodes.enumerate().map(|(place, (name, count))| {
+        format!("{count}{} of {name}", if place == 0 { first(count) } else { "" })
+    });
+    each.collect::<Vec<_>>().join(", ")
+}
+
+/// Devices become authentications a second.
+fn load(sizing: &Sizing) -> String {
+    let Sizing { devices_registered, devices_at_once, reauthenticate_s, authentications_per_s, .. } = sizing;
+    let rekeys = sizing.rekeys_per_s.map(|rate| format!(", and {} changes of keys", plain(rate)));
+    let storm = match sizing.storm_authentications_per_s {
+        0.0 => String::new(),
+        storm => format!(", {} of them in the storm ({})", plain(storm), sizing.arrivals),
+    };
+    let noon = if sizing.arrivals == "diurnal" { " at noon" } else { "" };
+    format!(
+        "{devices_registered} devices are registered, {devices_at_once} have a session at the same time and authenticate anew every {}: {} \
+         authentications a second{noon}{storm}{}. Processors: {}.",
+        time(*reauthenticate_s),
+        plain(*authentications_per_s),
+        rekeys.unwrap_or_default(),
+        sizing.processor
+    )
+}
+
+/// The places of rows, in their order.
+fn places(sizing: &Sizing) -> Vec<String> {
+    let mut places: Vec<String> = Vec::new();
+    sizing.rows.iter().map(place).for_each(|place| {
+        if !places.contains(&place) {
+            places.push(place);
+        }
+    });
+    places
+}
+
+/// A table for each place.
+fn by_place(
+    sizing: &Sizing,
+    heads: &[&str],
+    lines: impl Fn(&SizedRow) -> Vec<Vec<String>>,
+    fixed: usize,
+) -> String {
+    let of_place = |at: String| {
+        let rows = sizing.rows.iter().filter(|row| place(row) == at).flat_map(&lines);
+        format!("{}{}", screen::paragraph(&at), screen::folded(heads, rows, fixed))
+    };
+    places(sizing).into_iter().map(of_place).collect::<Vec<_>>().concat()
+}
+
+fn nodes(sizing: &Sizing) -> String {
+    let heads = ["method", "node", "cores", "load", "busy %", "work µs", "steps", "CV²", "wait µs", "memory"];
+    let lines = |row: &SizedRow| {
+        let of_node = |(at, (name, node)): (usize, (&str, &SizedNode))| {
+            let first = if at == 0 { label(row) } else { String::new() };
+            [vec![first, name.to_owned()], node_cells(node)].concat()
+        };
+        row.nodes.iter().enumerate().map(of_node).collect()
+    };
+    section("nodes at the busiest time", &by_place(sizing, &heads, lines, 2))
+}
+
+fn node_cells(node: &SizedNode) -> Vec<String> {
+    let needed = node.needed_cores.map_or_else(String::new, |needed| format!(" (needs {needed})"));
+    vec![
+        format!("{}{needed}", node.cores),
+        plain(node.busy_cores),
+        plain(100.0 * node.utilisation),
+        plain(node.work_per_authentication_us),
+        plain(node.steps_per_authentication),
+        plain(node.squared_variation_ratio),
+        node.wait_mean_us.map_or_else(|| "without end".to_owned(), plain),
+        node.memory_bytes.map_or_else(|| "–".to_owned(), bytes),
+    ]
+}
+
+fn delays(sizing: &Sizing) -> String {
+    let heads = [
+        "method",
+        "p99 kept",
+        "p99 ms",
+        "p50 ms",
+        "unloaded p99",
+        "waiting p99",
+        "behind ms",
+        "head-room",
+        "keeps up",
+    ];
+    let lines = |row: &SizedRow| vec![delay_cells(row)];
+    section("delays, and by which factor the load may grow", &by_place(sizing, &heads, lines, 1))
+}
+
+fn delay_cells(row: &SizedRow) -> Vec<String> {
+    let kept = match row.verdict {
+        Verdict::Kept => "yes",
+        Verdict::TooSlow => "no: too slow",
+        Verdict::TooFewCores => "no: too few cores",
+        Verdict::SlowWithoutLoad => "no: slow without load",
+    };
+    let of = |percentiles: Option<Percentiles>, of: fn(Percentiles) -> f64| {
+        percentiles.map_or_else(|| "–".to_owned(), |percentiles| plain(of(percentiles)))
+    };
+    let factor =
+        |factor: Option<f64>| factor.map_or_else(|| "–".to_owned(), |factor| format!("×{}", plain(factor)));
+    vec![
+        label(row),
+        kept.to_owned(),
+        of(row.delay_ms, |delay| delay.p99),
+        of(row.delay_ms, |delay| delay.p50),
+        of(Some(row.unloaded_ms), |delay| delay.p99),
+        of(row.waiting_ms, |wait| wait.p99),
+        row.back_end_ms.map_or_else(|| "–".to_owned(), plain),
+        factor(row.head_room_ratio),
+        factor(Some(row.keeps_up_ratio)),
+    ]
+}
+
+fn notes(sizing: &Sizing) -> String {
+    let of_row = |row: &SizedRow| {
+        let storm = row.storm.as_ref().map(in_storm);
+        let notes: Vec<_> = storm.into_iter().chain(row.notes.iter().cloned()).collect();
+        notes.into_iter().map(|note| (note, format!("{} ({})", label(row), place(row)))).collect::<Vec<_>>()
+    };
+    let mut told: Vec<(String, Vec<String>)> = Vec::new();
+    for (note, who) in sizing.rows.iter().flat_map(of_row) {
+        match told.iter_mut().find(|(known, _)| *known == note) {
+            Some((_, all)) => all.push(who),
+            None => told.push((note, vec![who])),
+        }
+    }
+    let is_of_all = |who: &[String]| who.len() == sizing.rows.len();
+    let of_rows = told.into_iter().map(|(note, who)| match is_of_all(&who) {
+        true => format!("All: {note}."),
+        false => format!("{}: {note}.", who.join(", ")),
+    });
+    section("notes", &paragraphs(of_rows.chain(sizing.left_out.iter().map(|left| format!("{left}.")))))
+}
+
+fn in_storm(storm: &Drained) -> String {
+    let Drained { devices, last_in_after_s, wait_max_s, bottleneck } = storm;
+    match last_in_after_s {
+        Some(after) if *wait_max_s > 0.0 => format!(
+            "in the storm a queue grows at {bottleneck}: the last of {devices} waits {}, and is in after {}",
+            time(*wait_max_s),
+            time(*after)
+        ),
+        Some(_) => format!("the storm of {devices} is served as it comes"),
+        None => format!("the storm is never over: {bottleneck} does not keep up without it"),
+    }
+}
+
+fn what_if(sizing: &Sizing) -> String {
+    let count = sizing.rows.first().map_or(0, |row| row.site_lost.sites_count);
+    let each = format!("each of {count} sites, one lost");
+    let heads = ["method", &each, "last in after an outage"];
+    let line = |row: &SizedRow| {
+        let sites = listed(row.site_lost.cores_per_site.iter().map(|(name, cores)| (name, *cores)));
+        vec![label(row), sites, outage(row)]
+    };
+    let title = format!(
+        "what if a site is lost; what if all {} devices come back at once after an outage, to these cores",
+        sizing.devices_at_once
+    );
+    section(&title, &by_place(sizing, &heads, |row| vec![line(row)], 1))
+}
+
+fn outage(row: &SizedRow) -> String {
+    let Drained { wait_max_s, bottleneck, .. } = &row.outage;
+    let cores = row.nodes.get(bottleneck).map_or(0, |node| node.cores);
+    format!("{}: {}", time(*wait_max_s), listed([(bottleneck.as_str(), cores)].into_iter()))
+}
+
+/// Without what is nothing.
+fn replacement(replacement: &Replacement) -> Option<String> {
+    let Replacement { from, to, devices, saved_busy_cores, saved_bytes, network, topology } = replacement;
+    let cores = saved_busy_cores.iter().filter(|(_, saved)| saved.abs() > 5e-4);
+    let heap = saved_bytes.iter().filter(|(_, saved)| saved.abs() >= 1.0);
+    let (saved, cost): (Vec<_>, Vec<_>) = cores
+        .map(|(node, saved)| (*saved, format!("{} busy cores of {node}", plain(saved.abs()))))
+        .chain(heap.map(|(node, saved)| (*saved, format!("{} of {node}", bytes(saved.abs())))))
+        .partition(|(saved, _)| *saved > 0.0);
+    let told = |of: Vec<(f64, String)>| of.into_iter().map(|(_, text)| text).collect::<Vec<_>>().join(", ");
+    let costs = if cost.is_empty() { String::new() } else { format!(", and need {} more", told(cost)) };
+    (!saved.is_empty()).then(|| {
+        format!("{devices} devices from {from} to {to} ({network}, {topology}) save {}{costs}.", told(saved))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_and_times_have_three_digits() {
+        let shown = [0.0, 0.000_123_4, 0.0512, 0.9999, 5.678, 56.78, 567.8].map(plain);
+        assert_eq!(shown, ["0", "0.000123", "0.0512", "1.00", "5.68", "56.8", "568"]);
+        assert_eq!([time(28_800.0), time(0.3), time(90.0)], ["8 h", "300 ms", "1.50 min"]);
+        assert_eq!([bytes(1536.0), bytes(12.0)], ["1.50 KiB", "12 B"]);
+    }
+}

@@ -1,0 +1,142 @@
+//! `keytoll size` with a run of its own, and what it refuses.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use crate::schema;
+
+fn keytoll(arguments: &[&str]) -> Output {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_keytoll"));
+    command.args(arguments).current_dir(root).env_remove("COLUMNS").output().unwrap()
+}
+
+/// A folder that is removed in the end, with a run whose costs are the same on every machine.
+struct Scratch(PathBuf);
+
+/// What is asked where nothing else is.
+const ASKED: [&str; 6] = ["--subscribers", "2e6", "--reauth", "8h", "--p99", "300ms"];
+
+impl Scratch {
+    fn new(name: &str, crypto: &[&str]) -> Self {
+        let path = std::env::temp_dir().join(format!("keytoll-size-{name}-{}", std::process::id()));
+        fs::create_dir_all(&path).unwrap();
+        let scratch = Self(path);
+        let methods = "methods=[\"ikev2-psk\", \"ikev2-eap-tls\"]";
+        let run = ["run", "quickstart", "--samples", "8", "--set", methods, "--set", "networks=wifi-11g"];
+        let done = keytoll(&[&run[..], crypto, &["--out", &scratch.text("run")]].concat());
+        assert!(done.status.success(), "{done:?}");
+        scratch
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+
+    fn text(&self, name: &str) -> String {
+        self.path(name).to_str().unwrap().to_owned()
+    }
+
+    fn size(&self, more: &[&str]) -> Output {
+        keytoll(&[&["size", &self.text("run")], more].concat())
+    }
+
+    /// Refused in one sentence, with this exit code.
+    fn refuses(&self, more: &[&str], sentence: &str, code: i32) {
+        let Output { status, stdout, stderr } = self.size(more);
+        let told = String::from_utf8(stderr).unwrap();
+        let words: Vec<&str> = told.split_whitespace().filter(|word| *word != "│" && *word != "×").collect();
+        assert!(stdout.is_empty() && words.join(" ").contains(sentence), "{told}");
+        assert_eq!(status.code(), Some(code), "{told}");
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+const TABLE: [&str; 4] = ["--crypto", "table", "--costs", "reference"];
+
+#[test]
+fn a_run_is_sized_in_words_and_in_json() {
+    let scratch = Scratch::new("words", &TABLE);
+    let output = scratch.size(&ASKED);
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success() && output.stderr.is_empty(), "{text}");
+    assert!(text.starts_with("For 99 % within 300 ms ikev2-psk needs 1 core of gw"), "{text}");
+    assert!(
+        text.contains("2000000 devices are registered, 2000000 have a session at the same time"),
+        "{text}"
+    );
+    assert!(text.contains("69.4 authentications a second"), "{text}");
+    // Every table has a head for each of its cells.
+    let load = text.lines().find(|line| line.contains(" load ")).unwrap().split_whitespace().count();
+    let gateway = text.lines().find(|line| line.trim_start().starts_with("ikev2-psk ")).unwrap();
+    // `busy %`, `work µs` and `wait µs` are two words each, and so are bytes with their unit.
+    assert_eq!(load - 3, gateway.split_whitespace().count() - 1, "{text}");
+    let json =
+        |more: &[&str]| schema::read("sizing", scratch.size(&[&ASKED, more, &["--json"]].concat()).stdout);
+    let sizing = json(&[]);
+    assert_eq!(sizing["devices_at_once"], 2_000_000);
+    assert_eq!(sizing["rows"][0]["nodes"]["gw"]["cores"], 1);
+    let busy = |sizing: &serde_json::Value| sizing["rows"][1]["nodes"]["aaa"]["busy_cores"].as_f64().unwrap();
+    let share = json(&["--at-once", "50%"]);
+    assert!((busy(&share) * 2.0 / busy(&sizing) - 1.0).abs() < 1e-9);
+    let noon = json(&["--arrivals", "diurnal"]);
+    assert!((busy(&noon) / busy(&sizing) / 2.0 - 1.0).abs() < 1e-9);
+    let slow = json(&["--cpu", "100MHz", "--store", "aaa=20ms"]);
+    assert!(busy(&slow) > 1.38 + 5.0 * busy(&sizing), "{slow}");
+    let keys = json(&["--rekey", "1h"]);
+    assert!((keys["rekeys_per_s"].as_f64().unwrap() - 2e6 * 7.0 / 28_800.0).abs() < 1e-6);
+    let gw = |sizing: &serde_json::Value| sizing["rows"][0]["nodes"]["gw"]["busy_cores"].as_f64().unwrap();
+    assert!(gw(&keys) > 2.0 * gw(&sizing), "{} {}", gw(&keys), gw(&sizing));
+    let storm =
+        ["--subscribers", "2e6", "--reauth", "8h", "--p99", "30s", "--arrivals", "storm:50000/10s", "--json"];
+    let storm =
+        schema::read("sizing", scratch.size(&[&storm[..], &["--cores", "gw=1,aaa=1"]].concat()).stdout);
+    assert!(storm["rows"][1]["storm"]["last_in_after_s"].as_f64().unwrap() > 10.0, "{storm}");
+    assert_eq!(json(&["--method", "ikev2-psk"])["rows"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn what_cannot_be_sized_is_told_in_a_sentence() {
+    let scratch = Scratch::new("refused", &TABLE);
+    let refuses = |more: &[&str], sentence: &str| scratch.refuses(&[&ASKED, more].concat(), sentence, 2);
+    refuses(&["--cores", "gw=1", "--reauth", "10s"], "cannot be used multiple times");
+    scratch.refuses(
+        &["--subscribers", "2e9", "--reauth", "1s", "--p99", "1s", "--cores", "gw=1"],
+        "`gw` with 1 core cannot keep up: 2000000000.0 authentications a second with `ikev2-psk`",
+        2,
+    );
+    refuses(&["--cores", "hss=2"], "no method of the run that is sized uses the node `hss`");
+    refuses(&["--cores", "gw=1,gw=2"], "`--cores` names `gw` twice");
+    refuses(&["--cores", "gw"], "expected a node and its value, like gw=4");
+    refuses(&["--cpu", "fast"], "unknown processor `fast`");
+    refuses(&["--method", "hip-bex"], "the run has no row of `hip-bex`");
+    refuses(&["--rekey", "8h"], "leave `--rekey` out: it would change nothing");
+    refuses(&["--at-once", "3e6"], "3000000 devices at the same time are not from 1 to the 2000000");
+    refuses(&["--moved", "3e6"], "3000000 devices with another method are more than the 2000000");
+    refuses(&["--moved", "5", "--method", "ikev2-psk"], "leave `--moved` out: it would change nothing");
+    refuses(&["--arrivals", "storm:3e6/1s"], "a storm of 3000000 devices is more than the 2000000");
+    refuses(&["--arrivals", "often"], "expected `poisson`, `diurnal` or a storm like `storm:50000/10s`");
+
+    let summary = scratch.path("run/summary.json");
+    let text = fs::read_to_string(&summary).unwrap();
+    fs::write(&summary, text.replacen("\"n\": 8", "\"n\": 9", 1)).unwrap();
+    scratch.refuses(&ASKED, "summary.json: it is damaged: its CRC-32 is", 3);
+    let manifest = fs::read_to_string(scratch.path("run/manifest.json")).unwrap();
+    fs::write(scratch.path("run/manifest.json"), manifest.replacen("\"format\": 2", "\"format\": 3", 1))
+        .unwrap();
+    scratch.refuses(&ASKED, "manifest of format 3, this keytoll reads format 2", 3);
+}
+
+#[test]
+fn a_run_without_cryptography_has_no_cpu_times() {
+    let scratch = Scratch::new("null", &["--crypto", "null"]);
+    scratch.refuses(&ASKED, "the run was made without cryptography", 2);
+}

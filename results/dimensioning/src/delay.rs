@@ -1,0 +1,336 @@
+//! The delay of an authentication under load: what it takes without load, and the waits of its steps at every node.
+//!
+//! The waits are taken as independent of each other: an authentication's steps at a node are a round trip apart, in which
+//! the queue is renewed. Their sum then has the product of their transforms, which is inverted numerically: read Abate and Whitt, ORSA
+//! Journal on Computing 7 (1995) 36, for the method Euler.
+
+use std::ops::{Add, Mul};
+
+use keytoll_analysis::summary::Delay;
+
+use crate::station::Station;
+
+/// The quantiles of a delay without load, least to greatest.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Unloaded {
+    /// Shares and delays in seconds.
+    points: Vec<(f64, f64)>,
+}
+
+/// How finely delays without load are looked at.
+const POINTS: u32 = 100;
+
+impl Unloaded {
+    /// Of what was measured, later by so many seconds.
+    pub fn of(delay: &Delay, later_s: f64) -> Self {
+        let Delay { min, p5, p50, p95, p99, max, .. } = *delay;
+        let points = [(0.0, min), (0.05, p5), (0.5, p50), (0.95, p95), (0.99, p99), (1.0, max)];
+        // A file may have anything; a processor that is faster takes away no more than all of it.
+        let in_order = points.into_iter().scan(0.0, |least, (share, ms)| {
+            *least = f64::max(*least, ms / 1e3 + later_s);
+            Some((share, *least))
+        });
+        Self { points: in_order.collect() }
+    }
+
+    /// Always the same.
+    pub fn constant(delay_s: f64) -> Self {
+        Self { points: vec![(0.0, delay_s), (1.0, delay_s)] }
+    }
+
+    /// The delay that this share does not exceed, straight between those known.
+    pub fn quantile_s(&self, share: f64) -> f64 {
+        let above = self.points.iter().position(|(at, _)| *at >= share).unwrap_or(self.points.len() - 1);
+        let (from, to) = (self.points[above.saturating_sub(1)], self.points[above]);
+        let width = to.0 - from.0;
+        let way = if width > 0.0 { (share - from.0) / width } else { 1.0 };
+        from.1 + way.clamp(0.0, 1.0) * (to.1 - from.1)
+    }
+
+    /// The share of delays that are no longer than this.
+    fn share_within(&self, s: f64) -> f64 {
+        let Some(above) = self.points.iter().position(|(_, delay)| *delay > s) else { return 1.0 };
+        let Some(below) = above.checked_sub(1) else { return 0.0 };
+        let (from, to) = (self.points[below], self.points[above]);
+        from.0 + (s - from.1) / (to.1 - from.1) * (to.0 - from.0)
+    }
+}
+
+/// The waits of an authentication at the nodes that it visits.
+#[derive(Debug, Clone)]
+pub struct Waits {
+    visits: Vec<Visits>,
+    mean_s: f64,
+}
+
+/// The steps of an authentication at one node.
+#[derive(Debug, Clone, Copy)]
+struct Visits {
+    count: f64,
+    /// The probability that one waits.
+    share: f64,
+    /// The rate at which its wait ends.
+    ends_per_s: f64,
+}
+
+impl Waits {
+    /// Of nodes that all keep up.
+    pub fn at(stations: &[Station]) -> Self {
+        let visits = |station: &Station| {
+            let (share, ends_per_s) = (station.waits_share(), station.wait_ends_per_s());
+            (share > 0.0 && ends_per_s.is_finite()).then_some(Visits {
+                count: station.visits,
+                share,
+                ends_per_s,
+            })
+        };
+        Self {
+            visits: stations.iter().filter_map(visits).collect(),
+            mean_s: stations.iter().map(Station::waits_of_all_mean_s).sum(),
+        }
+    }
+
+    /// Their mean.
+    pub const fn mean_s(&self) -> f64 {
+        self.mean_s
+    }
+
+    /// The probability that they are longer in sum.
+    pub fn exceed(&self, s: f64) -> f64 {
+        if s < 0.0 {
+            return 1.0;
+        }
+        if self.mean_s() <= 0.0 {
+            return 0.0;
+        }
+        // At nothing at all the distribution has a step, which the inversion cannot see.
+        inverted(|at| self.transform(at), s.max(1e-9 * self.mean_s())).clamp(0.0, 1.0)
+    }
+
+    /// The wait that this share does not exceed.
+    pub fn quantile_s(&self, share: f64) -> f64 {
+        least(1.0 - share, 0.0, self.mean_s(), |s| self.exceed(s))
+    }
+
+    /// E exp(-sW).
+    fn transform(&self, s: Complex) -> Complex {
+        let of_one = |&Visits { count, share, ends_per_s }: &Visits| {
+            let waiting = (s + Complex::from(ends_per_s)).inverse() * (share * ends_per_s);
+            (waiting + Complex::from(1.0 - share)).power(count)
+        };
+        self.visits.iter().map(of_one).fold(Complex::ONE, |product, one| product * one)
+    }
+}
+
+/// The delay that this share of authentications does not exceed.
+pub fn quantile_s(unloaded: &Unloaded, waits: &Waits, share: f64) -> f64 {
+    let (least_s, mean_s) = (unloaded.quantile_s(share), waits.mean_s());
+    if mean_s <= 0.0 {
+        return least_s;
+    }
+    least(1.0 - share, least_s, mean_s, |s| exceed(unloaded, waits, s))
+}
+
+/// The share of authentications with a longer delay: those that have it without waiting, and others that wait long enough.
+pub fn exceed(unloaded: &Unloaded, waits: &Waits, s: f64) -> f64 {
+    let within = unloaded.share_within(s);
+    // Waits are short beside what delays without load differ by: most points are where it takes little to be too late.
+    let waiting = |place: u32| {
+        let way = (f64::from(place) + 0.5) / f64::from(POINTS);
+        waits.exceed(s - unloaded.quantile_s(within * (1.0 - way.powi(4)))) * 4.0 * way.powi(3)
+    };
+    1.0 - within + within * (0..POINTS).map(waiting).sum::<f64>() / f64::from(POINTS)
+}
+
+/// The least value from `from` on at which a falling function is no more than this.
+fn least(probability: f64, from: f64, step: f64, exceed: impl Fn(f64) -> f64) -> f64 {
+    if !step.is_finite() {
+        return f64::INFINITY;
+    }
+    if exceed(from) <= probability || step <= 0.0 {
+        return from;
+    }
+    let (mut low, mut high) = (from, from + step);
+    while exceed(high) > probability && high.is_finite() {
+        (low, high) = (high, from + 2.0 * (high - from));
+    }
+    for _ in 0..40 {
+        let middle = f64::midpoint(low, high);
+        (low, high) = if exceed(middle) > probability { (middle, high) } else { (low, middle) };
+        if high - low <= 1e-6 * (high - from) {
+            break;
+        }
+    }
+    high
+}
+
+/// Abate and Whitt's A: the error of the discretisation is e⁻ᴬ.
+const ACCURACY: f64 = 18.4;
+/// How many terms are summed before Euler's summation begins, and how many it has.
+const TERMS: u32 = 15;
+const EULER: u32 = 11;
+
+/// The probability that a variable with this Laplace-Stieltjes transform exceeds `t`.
+fn inverted(transform: impl Fn(Complex) -> Complex, t: f64) -> f64 {
+    let of_tail = |imaginary: f64| {
+        let s = Complex { re: ACCURACY / (2.0 * t), im: imaginary };
+        ((Complex::ONE + transform(s) * -1.0) * s.inverse()).re
+    };
+    let scale = (ACCURACY / 2.0).exp() / t;
+    let mut sum = of_tail(0.0) / 2.0;
+    let (mut averaged, mut weight, mut weights) = (0.0, 1.0, 0.0);
+    for k in 1..=TERMS + EULER {
+        let sign = if k % 2 == 0 { 1.0 } else { -1.0 };
+        sum += sign * of_tail(f64::from(k) * std::f64::consts::PI / t);
+        if k >= TERMS {
+            averaged += weight * sum;
+            weights += weight;
+            let chosen = f64::from(k - TERMS);
+            weight *= (f64::from(EULER) - chosen) / (chosen + 1.0);
+        }
+    }
+    scale * averaged / weights
+}
+
+/// A complex number.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Complex {
+    re: f64,
+    im: f64,
+}
+
+impl Complex {
+    const ONE: Self = Self { re: 1.0, im: 0.0 };
+
+    fn inverse(self) -> Self {
+        let square = self.re * self.re + self.im * self.im;
+        Self { re: self.re / square, im: -self.im / square }
+    }
+
+    fn power(self, exponent: f64) -> Self {
+        let (length, angle) = (self.re.hypot(self.im).powf(exponent), self.im.atan2(self.re) * exponent);
+        Self { re: length * angle.cos(), im: length * angle.sin() }
+    }
+}
+
+impl From<f64> for Complex {
+    fn from(re: f64) -> Self {
+        Self { re, im: 0.0 }
+    }
+}
+
+impl Add for Complex {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self { re: self.re + other.re, im: self.im + other.im }
+    }
+}
+
+impl Mul for Complex {
+    type Output = Self;
+
+    fn mul(self, other: Self) -> Self {
+        Self { re: self.re * other.re - self.im * other.im, im: self.re * other.im + self.im * other.re }
+    }
+}
+
+impl Mul<f64> for Complex {
+    type Output = Self;
+
+    fn mul(self, factor: f64) -> Self {
+        Self { re: self.re * factor, im: self.im * factor }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// An M/M/1 queue with services of a second.
+    fn station(load: f64, visits: f64) -> Station {
+        Station { cores: 1, busy_cores: load, step_s: 1.0, step_square_s2: 2.0, visits }
+    }
+
+    /// M/M/1: P(W > t) = ρ e^{-(1-ρ)t}.
+    #[test]
+    fn one_wait_is_exponential() {
+        let stations = [station(0.8, 1.0)];
+        let waits = Waits::at(&stations);
+        for t in [0.1_f64, 1.0, 10.0, 30.0] {
+            assert!((waits.exceed(t) - 0.8 * (-0.2 * t).exp()).abs() < 1e-6, "{t}: {}", waits.exceed(t));
+        }
+        assert!((waits.quantile_s(0.99) - (80.0_f64).ln() / 0.2).abs() < 1e-3, "{}", waits.quantile_s(0.99));
+        assert_eq!(waits.quantile_s(0.1), 0.0);
+    }
+
+    /// Two visits: both wait, or one does: P(W > t) = e^{-θt}(1 - (1-ρ)² + ρ²θt).
+    #[test]
+    fn waits_add_up() {
+        for stations in [vec![station(0.6, 2.0)], vec![station(0.6, 1.0); 2]] {
+            let waits = Waits::at(&stations);
+            for t in [0.5_f64, 3.0, 12.0] {
+                let exact = (-0.4 * t).exp() * (1.0 - 0.4_f64.powi(2) + 0.36 * 0.4 * t);
+                assert!((waits.exceed(t) - exact).abs() < 1e-6, "{t}: {} {exact}", waits.exceed(t));
+            }
+            assert!((waits.mean_s() - 2.0 * 0.6 / 0.4).abs() < 1e-12);
+        }
+    }
+
+    #[test]
+    fn a_delay_is_what_it_is_without_load_and_the_wait() {
+        let stations = [station(0.5, 1.0)];
+        let waits = Waits::at(&stations);
+        let constant = Unloaded::constant(7.0);
+        assert!((quantile_s(&constant, &waits, 0.99) - 7.0 - waits.quantile_s(0.99)).abs() < 1e-3);
+        let (nowhere, idle) = (Unloaded::constant(3.0), [station(0.0, 4.0)]);
+        assert_eq!(quantile_s(&nowhere, &Waits::at(&idle), 0.99), 3.0);
+        // A delay that is far longer than the wait leaves its own percentile.
+        let delay = Delay {
+            mean: 5e4,
+            ci95_low: None,
+            ci95_high: None,
+            min: 0.0,
+            p5: 5e3,
+            p50: 5e4,
+            p50_ci95_low: None,
+            p50_ci95_high: None,
+            p95: 9.5e4,
+            p99: 9.9e4,
+            max: 1e5,
+            stddev: None,
+            n: 1000,
+        };
+        let wide = Unloaded::of(&delay, 1.0);
+        assert!((wide.quantile_s(0.25) - 26.0).abs() < 1e-9);
+        let delay = quantile_s(&wide, &waits, 0.9);
+        assert!((delay - 92.0).abs() < 0.2, "{delay}");
+        // As long as nobody waits nothing is longer than it is.
+        let barely = [Station { busy_cores: 1e-6, ..station(0.5, 1.0) }];
+        assert!((quantile_s(&wide, &Waits::at(&barely), 0.99) - wide.quantile_s(0.99)).abs() < 0.1);
+    }
+
+    proptest! {
+        #[test]
+        fn tails_fall_and_quantiles_find_them(
+            load in 0.05..0.95_f64, visits in 1.0..12.0_f64, share in 0.5..0.999_f64, t in 0.0..50.0_f64,
+        ) {
+            let stations = [station(load, visits), station(load / 2.0, 2.0)];
+            let waits = Waits::at(&stations);
+            prop_assert!(waits.exceed(t) >= waits.exceed(t + 1.0) - 1e-6);
+            let found = waits.quantile_s(share);
+            prop_assert!(found == 0.0 || (waits.exceed(found) - (1.0 - share)).abs() < 1e-4, "{}", found);
+        }
+
+        #[test]
+        fn more_load_is_a_longer_delay(load in 0.1..0.9_f64, visits in 1.0..8.0_f64) {
+            let of = |load: f64| {
+                let stations = [station(load, visits)];
+                quantile_s(&Unloaded::constant(1.0), &Waits::at(&stations), 0.99)
+            };
+            prop_assert!(of(load * 1.05) > of(load));
+        }
+    }
+}

@@ -1,0 +1,29 @@
+//! Sizing of gateways, AAA servers and HSSs: how many cores and bytes the devices of an operator need, from what was measured of
+//! single authentications.
+//!
+//! ```text
+//!   summary.json --> Work of each node ------.
+//!                                             >--> Station: cores, utilisation, waits --> delay, head-room, what if …
+//!   Question: devices, lifetimes, arrivals --'
+//! ```
+//!
+//! * [`question`] is what an operator asks, and how many authentications a second that is.
+//! * [`work`] is what an authentication takes of each node, on a processor of choice.
+//! * [`station`] is a node as a queue, [`delay`] the delay of an authentication at several of them, [`storm`] a queue that grows.
+//! * [`sized`] finds the cores; [`whatif`] asks the same again with something changed.
+//! * [`outcome`] is what it says.
+
+pub mod delay;
+mod error;
+pub mod outcome;
+pub mod question;
+pub mod sized;
+pub mod station;
+pub mod storm;
+pub mod whatif;
+pub mod work;
+
+pub use error::SizingError;
+pub use outcome::Sizing;
+pub use question::{Arrivals, Processor, Question, Run};
+pub use sized::size;

@@ -1,0 +1,188 @@
+//! What a sizing says, as `keytoll size --json` prints it. Fields are only ever added.
+
+use keytoll_analysis::Named;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// The format of [`Sizing`].
+pub const FORMAT: u32 = 1;
+
+/// What the devices of an operator need.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Sizing {
+    /// The version of this interface.
+    pub format: u32,
+    /// The title of the run.
+    pub run: String,
+    /// False if the run was interrupted.
+    pub complete: bool,
+    /// Devices with a subscription.
+    pub devices_registered: u64,
+    /// Devices with a session at the same time.
+    pub devices_at_once: u64,
+    /// How long after an authentication a device authenticates anew.
+    pub reauthenticate_s: f64,
+    /// When devices authenticate: `poisson`, `diurnal`, or a storm in words.
+    pub arrivals: String,
+    /// Authentications a second at the busiest time.
+    pub authentications_per_s: f64,
+    /// Those of them that the storm adds.
+    pub storm_authentications_per_s: f64,
+    /// Changes of keys a second between authentications; absent if keys last as long as authentications.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rekeys_per_s: Option<f64>,
+    /// The delay that 99 % must not exceed.
+    pub p99_max_ms: f64,
+    /// The processor of the serving nodes: `as in the run`, `host`, or its name.
+    pub processor: String,
+    /// The methods that were sized, in the order of the run.
+    pub rows: Vec<SizedRow>,
+    /// Rows of the run that cannot be sized, and why.
+    pub left_out: Vec<String>,
+    /// What changes if devices use the cheapest method instead of another one.
+    pub replacements: Vec<Replacement>,
+    /// What is assumed.
+    pub assumptions: Vec<String>,
+}
+
+/// Whether the delay is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// With these cores 99 % are as fast as they must be.
+    Kept,
+    /// The given cores keep up, and more than 1 % are too slow.
+    TooSlow,
+    /// The given cores do not keep up.
+    TooFewCores,
+    /// Even without any load more than 1 % are too slow: no number of cores changes that.
+    SlowWithoutLoad,
+}
+
+/// A method over a network.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct SizedRow {
+    /// The method's name in the catalogue.
+    pub method: String,
+    /// The options that differ from the method's default.
+    pub variant: String,
+    /// The network's name.
+    pub network: String,
+    /// The topology's name.
+    pub topology: String,
+    /// How many authentications were measured.
+    pub n: u64,
+    /// Whether the delay is kept.
+    pub verdict: Verdict,
+    /// The serving nodes.
+    pub nodes: Named<SizedNode>,
+    /// Delays without load.
+    pub unloaded_ms: Percentiles,
+    /// Delays at the busiest time; absent if a node does not keep up.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub delay_ms: Option<Percentiles>,
+    /// Sum of an authentication's waits for cores; absent if a node does not keep up.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub waiting_ms: Option<Percentiles>,
+    /// Mean time of computation, look-ups and waits behind the node that faces the device; absent if nothing is there, or a node does not keep up.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub back_end_ms: Option<f64>,
+    /// By how much the load may grow, as a factor, until the delay is not kept any more; absent if it is not kept now.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub head_room_ratio: Option<f64>,
+    /// By how much, as a factor, until the first node does not keep up any more.
+    pub keeps_up_ratio: f64,
+    /// Cores of each node at each of several sites, so that the others are enough if one is lost.
+    pub site_lost: SiteLost,
+    /// What happens if all devices come back at once after an outage.
+    pub outage: Drained,
+    /// What a storm does; absent if none was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub storm: Option<Drained>,
+    /// Where the formulas fail or the measurement is thin.
+    pub notes: Vec<String>,
+}
+
+/// A serving node.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+pub struct SizedNode {
+    /// The clock of its processor; absent if unknown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub clock_hz: Option<f64>,
+    /// Its work for an authentication.
+    pub work_per_authentication_us: f64,
+    /// Steps of an authentication that wait for a core.
+    pub steps_per_authentication: f64,
+    /// Squared coefficient of variation of their times.
+    pub squared_variation_ratio: f64,
+    /// Cores that are busy on average.
+    pub busy_cores: f64,
+    /// Cores that it needs, or has if they were given.
+    pub cores: u32,
+    /// The least cores with which it would do; absent if those it has are enough.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub needed_cores: Option<u32>,
+    /// The share of its cores' time that it is busy.
+    pub utilisation: f64,
+    /// The share of steps that wait.
+    pub waiting_steps_share: f64,
+    /// The mean wait of a step; absent if the node does not keep up.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wait_mean_us: Option<f64>,
+    /// Heap for the node and its idle sessions; absent if it was not measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory_bytes: Option<f64>,
+}
+
+/// Percentiles of a time.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+pub struct Percentiles {
+    /// Median.
+    pub p50: f64,
+    /// 95th percentile.
+    pub p95: f64,
+    /// 99th percentile.
+    pub p99: f64,
+}
+
+/// Several sites, of which one is lost.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct SiteLost {
+    /// How many there are.
+    pub sites_count: u32,
+    /// Cores of each node at each site.
+    pub cores_per_site: Named<u32>,
+}
+
+/// Many that come together.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Drained {
+    /// How many.
+    pub devices: u64,
+    /// When the last one is in; absent if never.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_in_after_s: Option<f64>,
+    /// The longest wait.
+    pub wait_max_s: f64,
+    /// The node that is the slowest.
+    pub bottleneck: String,
+}
+
+/// Another method for some devices.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Replacement {
+    /// The network's name.
+    pub network: String,
+    /// The topology's name.
+    pub topology: String,
+    /// The method that is replaced, with its variant.
+    pub from: String,
+    /// The cheaper one.
+    pub to: String,
+    /// How many devices.
+    pub devices: u64,
+    /// Busy cores that each node saves; below zero where it costs some.
+    pub saved_busy_cores: Named<f64>,
+    /// Heap that each node saves; below zero where it costs some.
+    pub saved_bytes: Named<f64>,
+}

@@ -1,0 +1,432 @@
+//! From a run and a question to the cores of every node.
+
+use keytoll_analysis::summary::SummaryRow;
+
+use crate::SizingError;
+use crate::delay::{self, Unloaded, Waits};
+use crate::outcome::{FORMAT, Percentiles, SizedNode, SizedRow, Sizing, Verdict};
+use crate::question::{Arrivals, Processor, Question, Run};
+use crate::station::Station;
+use crate::storm::Flow;
+use crate::whatif;
+use crate::work::{self, Work};
+
+/// Nodes are not given so few cores that they are busier: above, small mistakes in the load make long waits.
+pub const UTILISATION_MAX: f64 = 0.8;
+/// No node is given more cores.
+const CORES_MAX: u32 = 1_000_000;
+/// The share of authentications that may be slower.
+const SLOWER_MAX: f64 = 0.01;
+/// A wait of this length makes devices send again what is on its way, which no formula here counts.
+const PATIENCE_S: f64 = 0.5;
+/// Fewer authentications do not have a 99th percentile of their own.
+const AUTHENTICATIONS_MIN: u64 = 100;
+
+/// Sizes the rows of a run.
+///
+/// # Errors
+/// When the run has not what the question needs, or given cores do not keep up with any method.
+pub fn size(run: &Run<'_>, question: &Question) -> Result<Sizing, SizingError> {
+    let (rows, left_out) = rows(run, question)?;
+    check_nodes(&rows, question)?;
+    let sized: Vec<SizedRow> = rows.iter().map(Row::sized).collect();
+    if sized.iter().all(|row| row.verdict == Verdict::TooFewCores) {
+        return Err(too_few(&sized, question));
+    }
+    Ok(Sizing {
+        format: FORMAT,
+        run: run.summary.title.clone(),
+        complete: run.summary.complete,
+        devices_registered: question.devices_registered,
+        devices_at_once: question.devices_at_once,
+        reauthenticate_s: question.reauthenticate_s,
+        arrivals: arrivals(question.arrivals),
+        authentications_per_s: question.steady_per_s() + question.storm_per_s(),
+        storm_authentications_per_s: question.storm_per_s(),
+        rekeys_per_s: question.rekeys_per_s(),
+        p99_max_ms: question.p99_s * 1e3,
+        processor: processor(&question.processor).to_owned(),
+        replacements: whatif::replacements(&rows, question),
+        assumptions: assumptions(run, question),
+        rows: sized,
+        left_out,
+    })
+}
+
+fn arrivals(arrivals: Arrivals) -> String {
+    match arrivals {
+        Arrivals::Poisson => "poisson".to_owned(),
+        Arrivals::Diurnal => "diurnal".to_owned(),
+        Arrivals::Storm { devices, within_s } => format!("{devices} within {within_s} s"),
+    }
+}
+
+fn processor(processor: &Processor) -> &str {
+    match processor {
+        Processor::AsRun => "as in the run",
+        Processor::Host => "host",
+        Processor::Clock { name, .. } => name,
+    }
+}
+
+/// The rows that can be sized, and why others cannot.
+fn rows<'a>(run: &Run<'a>, question: &'a Question) -> Result<(Vec<Row<'a>>, Vec<String>), SizingError> {
+    let all = &run.summary.rows;
+    if let Some(unknown) = question.methods.iter().find(|name| all.iter().all(|row| row.method != **name)) {
+        let mut names: Vec<_> = all.iter().map(|row| format!("`{}`", row.method)).collect();
+        names.dedup();
+        let hint = format!("it has {}", names.join(", "));
+        return Err(SizingError::new(format!("the run has no row of `{unknown}`"), hint));
+    }
+    let is_wanted = |row: &&SummaryRow| question.methods.is_empty() || question.methods.contains(&row.method);
+    let (mut rows, mut left_out) = (Vec::new(), Vec::new());
+    for row in all.iter().filter(is_wanted) {
+        let label = label(row);
+        match row.delay_ms {
+            _ if !work::has_cpu(row) => {
+                left_out.push(format!("{label}: it has no CPU time of a serving node"));
+            }
+            None => left_out.push(format!("{label}: nobody was authenticated")),
+            Some(_) => rows.push(Row::new(row, run, question)?),
+        }
+    }
+    if rows.is_empty() { Err(nothing(run)) } else { Ok((rows, left_out)) }
+}
+
+/// A row as people name it.
+fn label(row: &SummaryRow) -> String {
+    let SummaryRow { network, topology, .. } = row;
+    format!("{} over {network}, {topology}", name(row))
+}
+
+/// Its method and variant.
+pub(crate) fn name(row: &SummaryRow) -> String {
+    [&*row.method, &*row.variant].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
+}
+
+fn nothing(run: &Run<'_>) -> SizingError {
+    let modes: Vec<&str> = run.summary.rows.iter().map(|row| row.crypto.as_str()).collect();
+    match modes.first() {
+        Some(&"null") => {
+            let message =
+                "the run was made without cryptography, so that its CPU times are of no authentication";
+            SizingError::new(
+                message,
+                "run it with `--crypto real`, or with `--crypto table` and the costs of a machine",
+            )
+        }
+        Some(&"captured") => {
+            SizingError::new("a capture has no CPU times", "size from a run: `keytoll run` measures them")
+        }
+        _ => SizingError::new(
+            "no row of the run has a successful authentication with CPU times",
+            "`keytoll report DIR` shows what it has",
+        ),
+    }
+}
+
+/// Every node that was given something must be there.
+fn check_nodes(rows: &[Row<'_>], question: &Question) -> Result<(), SizingError> {
+    let is_there = |name: &str| rows.iter().flat_map(|row| &row.works).any(|work| work.node == name);
+    let given = question.cores.keys().map(|name| ("--cores", name));
+    let stores = question.stores_s.keys().map(|name| ("--store", name));
+    match given.chain(stores).find(|(_, name)| !is_there(name)) {
+        Some((option, name)) => {
+            let message = format!("no method of the run that is sized uses the node `{name}`");
+            Err(SizingError::new(message, format!("leave it out of `{option}`: it would change nothing")))
+        }
+        None => Ok(()),
+    }
+}
+
+fn too_few(rows: &[SizedRow], question: &Question) -> SizingError {
+    let row = &rows[0];
+    let lacking = row.nodes.iter().find(|(_, node)| node.busy_cores >= f64::from(node.cores));
+    let (name, node) = lacking.expect("a row has too few cores where a node does not keep up");
+    let per_s = question.steady_per_s() + question.storm_per_s();
+    let message = format!(
+        "`{name}` with {} cannot keep up: {per_s:.1} authentications a second with `{}` keep {:.2} cores busy",
+        counted(node.cores),
+        row.method,
+        node.busy_cores
+    );
+    let needed = node.needed_cores.unwrap_or(node.cores);
+    SizingError::new(
+        message,
+        format!("with {} it is busy at most {} % of the time", counted(needed), UTILISATION_MAX * 100.0),
+    )
+}
+
+fn counted(cores: u32) -> String {
+    if cores == 1 { "1 core".to_owned() } else { format!("{cores} cores") }
+}
+
+/// A row about to be sized.
+pub(crate) struct Row<'a> {
+    pub(crate) row: &'a SummaryRow,
+    pub(crate) works: Vec<Work>,
+    pub(crate) question: &'a Question,
+    unloaded: Unloaded,
+}
+
+impl<'a> Row<'a> {
+    fn new(row: &'a SummaryRow, run: &Run<'_>, question: &'a Question) -> Result<Self, SizingError> {
+        let works = work::of_row(row, run, question)?;
+        let slower_s = works.iter().map(|work| work.slower_s).sum();
+        let delay = row.delay_ms.as_ref().expect("rows without a delay are left out");
+        Ok(Self { row, works, question, unloaded: Unloaded::of(delay, slower_s) })
+    }
+
+    /// The nodes at the busiest time, at so many times the load.
+    pub(crate) fn stations(&self, cores: &[u32], times: f64) -> Vec<Station> {
+        let (steady, storm) = (self.question.steady_per_s(), self.question.storm_per_s());
+        let rekeys = self.question.rekeys_per_s().unwrap_or(0.0);
+        let of_node =
+            |(work, &cores): (&Work, &u32)| work.station(cores, (steady + storm) * times, rekeys * times);
+        self.works.iter().zip(cores).map(of_node).collect()
+    }
+
+    /// What a storm of the question adds to each node, at so many times the load.
+    pub(crate) fn flows<'s>(&'s self, cores: &'s [u32], times: f64) -> impl Iterator<Item = Flow> + 's {
+        let Question { arrivals, .. } = self.question;
+        let within_s = if let Arrivals::Storm { within_s, .. } = arrivals { *within_s } else { 0.0 };
+        let (steady, storm) = (self.question.steady_per_s(), self.question.storm_per_s());
+        let rekeys = self.question.rekeys_per_s().unwrap_or(0.0);
+        self.works.iter().zip(cores).map(move |(work, &cores)| Flow {
+            cores: cores.into(),
+            steady_cores: work.busy_cores(steady, rekeys) * times,
+            storm_cores: work.busy_cores(storm, 0.0) * times,
+            within_s,
+        })
+    }
+
+    fn is_stormy(&self) -> bool {
+        matches!(self.question.arrivals, Arrivals::Storm { .. })
+    }
+
+    /// The waits at these nodes, and how long the last one of a storm waits besides; `None` if a node does not keep up.
+    fn waits(&self, cores: &[u32], times: f64) -> Option<(Waits, f64)> {
+        let stations = self.stations(cores, times);
+        if self.is_stormy() {
+            // A storm is over before a queue has the length that it would have in the long run.
+            let calmed = stations
+                .into_iter()
+                .map(|station| station.loaded((UTILISATION_MAX / station.utilisation()).min(1.0)));
+            let backlog_s = self.flows(cores, times).map(|flow| flow.wait_max_s()).fold(0.0, f64::max);
+            let is_drained = self.flows(cores, times).all(|flow| flow.drained_after_s().is_finite());
+            return is_drained.then(|| (Waits::at(&calmed.collect::<Vec<_>>()), backlog_s));
+        }
+        stations.iter().all(Station::is_stable).then(|| (Waits::at(&stations), 0.0))
+    }
+
+    /// Whether 99 % are as fast as they must be.
+    pub(crate) fn is_kept(&self, cores: &[u32], times: f64) -> bool {
+        let Some((waits, backlog_s)) = self.waits(cores, times) else { return false };
+        let left_s = self.question.p99_s - (1.0 - SLOWER_MAX) * backlog_s;
+        self.unloaded.quantile_s(1.0 - SLOWER_MAX) <= left_s
+            && delay::exceed(&self.unloaded, &waits, left_s) <= SLOWER_MAX
+    }
+
+    /// Whether more cores can make it fast enough.
+    pub(crate) fn is_possible(&self) -> bool {
+        self.unloaded.quantile_s(1.0 - SLOWER_MAX) < self.question.p99_s
+    }
+
+    /// The least cores of each node, of those given as many as they have, at so many times the load.
+    pub(crate) fn enough(&self, times: f64, given: impl Fn(&str) -> Option<u32>) -> Vec<u32> {
+        let ones = vec![1; self.works.len()];
+        let least = |(work, station): (&Work, &Station)| {
+            let busy = if self.is_stormy() { self.steady_cores(work) * times } else { station.busy_cores };
+            let least = (busy / UTILISATION_MAX).ceil().clamp(1.0, CORES_MAX.into());
+            given(&work.node).unwrap_or(least as u32)
+        };
+        let mut cores: Vec<u32> = self.works.iter().zip(&self.stations(&ones, times)).map(least).collect();
+        if !self.is_possible() {
+            return self.calm(cores, times, given);
+        }
+        while !self.is_kept(&cores, times) {
+            let free = (0..cores.len()).filter(|&place| given(&self.works[place].node).is_none());
+            let Some(slowest) = self.slowest(&cores, times, free).filter(|&place| cores[place] < CORES_MAX)
+            else {
+                break;
+            };
+            // A hundredth more at a time, so that a thousand cores are found soon.
+            cores[slowest] += 1 + cores[slowest] / 100;
+        }
+        cores
+    }
+
+    /// No cores help with the delay: so many that a storm leaves no queue.
+    fn calm(&self, cores: Vec<u32>, times: f64, given: impl Fn(&str) -> Option<u32>) -> Vec<u32> {
+        let stations = self.stations(&cores, times);
+        let of_node = |((work, station), cores): ((&Work, Station), u32)| {
+            let least = (station.busy_cores / UTILISATION_MAX).ceil().clamp(1.0, CORES_MAX.into());
+            given(&work.node).unwrap_or_else(|| cores.max(least as u32))
+        };
+        self.works.iter().zip(stations).zip(cores).map(of_node).collect()
+    }
+
+    fn steady_cores(&self, work: &Work) -> f64 {
+        work.busy_cores(self.question.steady_per_s(), self.question.rekeys_per_s().unwrap_or(0.0))
+    }
+
+    /// The node at which an authentication waits longest.
+    fn slowest(&self, cores: &[u32], times: f64, among: impl Iterator<Item = usize>) -> Option<usize> {
+        let backlogs: Vec<f64> = self.flows(cores, times).map(|flow| flow.wait_max_s()).collect();
+        let stations = self.stations(cores, times);
+        let wait = |place: usize| match stations[place].waits_of_all_mean_s() {
+            wait if wait.is_finite() && backlogs[place] == 0.0 => wait,
+            // Longer than any that keeps up, and the longer the more it lacks.
+            _ => 1e6 + stations[place].utilisation() + backlogs[place],
+        };
+        among.max_by(|one, other| wait(*one).total_cmp(&wait(*other)))
+    }
+
+    fn sized(&self) -> SizedRow {
+        let given = |node: &str| self.question.cores.get(node).copied();
+        let cores = self.enough(1.0, given);
+        let waits = self.waits(&cores, 1.0);
+        let verdict = match &waits {
+            None => Verdict::TooFewCores,
+            Some(_) if !self.is_possible() => Verdict::SlowWithoutLoad,
+            Some(_) if self.is_kept(&cores, 1.0) => Verdict::Kept,
+            Some(_) => Verdict::TooSlow,
+        };
+        let SummaryRow { method, variant, network, topology, n, .. } = self.row;
+        SizedRow {
+            method: method.clone(),
+            variant: variant.clone(),
+            network: network.clone(),
+            topology: topology.clone(),
+            n: *n,
+            verdict,
+            nodes: self.nodes(&cores, verdict),
+            unloaded_ms: percentiles(|share| self.unloaded.quantile_s(share)),
+            delay_ms: waits.as_ref().map(|(waits, backlog_s)| {
+                percentiles(|share| delay::quantile_s(&self.unloaded, waits, share) + share * backlog_s)
+            }),
+            waiting_ms: waits
+                .as_ref()
+                .map(|(waits, backlog_s)| percentiles(|share| waits.quantile_s(share) + share * backlog_s)),
+            back_end_ms: waits.as_ref().and_then(|_| self.back_end_s(&cores)).map(|s| s * 1e3),
+            head_room_ratio: (verdict == Verdict::Kept).then(|| self.head_room(&cores)),
+            keeps_up_ratio: self.keeps_up(&cores),
+            site_lost: whatif::site_lost(self),
+            outage: whatif::outage(self, &cores),
+            storm: whatif::storm(self, &cores),
+            notes: self.notes(&cores, waits.as_ref()),
+        }
+    }
+
+    fn nodes(&self, cores: &[u32], verdict: Verdict) -> keytoll_analysis::Named<SizedNode> {
+        let is_enough = matches!(verdict, Verdict::Kept | Verdict::SlowWithoutLoad);
+        let needed = (!is_enough).then(|| self.enough(1.0, |_| None));
+        let stations = self.stations(cores, 1.0);
+        let of_node = |(place, (work, station)): (usize, (&Work, Station))| {
+            let needed = needed.as_ref().map(|needed| needed[place]).filter(|needed| *needed > cores[place]);
+            (work.node.clone(), self.node(work, &station, needed))
+        };
+        self.works.iter().zip(stations).enumerate().map(of_node).collect()
+    }
+
+    fn node(&self, work: &Work, station: &Station, needed_cores: Option<u32>) -> SizedNode {
+        let idle = work.idle_bytes.unwrap_or(0.0) * self.question.devices_at_once as f64;
+        SizedNode {
+            clock_hz: work.clock_hz,
+            work_per_authentication_us: work.busy_s * 1e6,
+            steps_per_authentication: work.visits,
+            squared_variation_ratio: work.step_square_s2 / work.step_s.powi(2) - 1.0,
+            busy_cores: station.busy_cores,
+            cores: station.cores,
+            needed_cores,
+            utilisation: station.utilisation(),
+            waiting_steps_share: station.waits_share(),
+            wait_mean_us: station.is_stable().then(|| station.wait_mean_s() * 1e6),
+            memory_bytes: work.heap_bytes.map(|heap| heap + idle),
+        }
+    }
+
+    /// Computation, look-ups and waits at all nodes but the first.
+    fn back_end_s(&self, cores: &[u32]) -> Option<f64> {
+        let stations = self.stations(cores, 1.0);
+        let of_node =
+            |(work, station): (&Work, &Station)| work.visits * work.step_s + station.waits_of_all_mean_s();
+        let behind: Vec<f64> = self.works.iter().zip(&stations).skip(1).map(of_node).collect();
+        let sum = behind.iter().sum::<f64>();
+        (!behind.is_empty() && sum.is_finite()).then_some(sum)
+    }
+
+    /// How many times the load every node keeps up with.
+    fn keeps_up(&self, cores: &[u32]) -> f64 {
+        let busiest = self.stations(cores, 1.0).iter().map(Station::utilisation).fold(0.0, f64::max);
+        1.0 / busiest
+    }
+
+    /// How many times the load is served as fast as it must be.
+    fn head_room(&self, cores: &[u32]) -> f64 {
+        let (mut low, mut high) = (1.0, if self.is_stormy() { 1e3 } else { self.keeps_up(cores) });
+        while high / low > 1.005 {
+            let middle = f64::sqrt(low * high);
+            if self.is_kept(cores, middle) { low = middle } else { high = middle }
+        }
+        low
+    }
+
+    fn notes(&self, cores: &[u32], waits: Option<&(Waits, f64)>) -> Vec<String> {
+        let busiest = self.keeps_up(cores).recip();
+        let longest_s = waits.map_or(0.0, |(waits, backlog_s)| waits.quantile_s(0.99) + backlog_s);
+        let guessed: Vec<_> =
+            self.works.iter().filter(|work| !work.has_steps).map(|work| work.node.as_str()).collect();
+        let notes = [
+            (busiest > UTILISATION_MAX && !self.is_stormy() && waits.is_some()).then(|| {
+                format!("busy {:.0} % of the time: above 80 % waits are as uncertain as the load", busiest * 100.0)
+            }),
+            (longest_s > PATIENCE_S).then(|| {
+                format!("waits of {longest_s:.1} s make devices send again, which adds load that no formula here counts")
+            }),
+            (!guessed.is_empty()).then(|| {
+                format!("the steps of {} were not measured: all of its work is taken as one", guessed.join(", "))
+            }),
+            (self.row.n < AUTHENTICATIONS_MIN).then(|| {
+                format!("{} authentications were measured: their 99th percentile without load is about the slowest", self.row.n)
+            }),
+        ];
+        notes.into_iter().flatten().collect()
+    }
+}
+
+fn percentiles(s: impl Fn(f64) -> f64) -> Percentiles {
+    let [p50, p95, p99] = [0.5, 0.95, 0.99].map(|share| s(share) * 1e3);
+    Percentiles { p50, p95, p99 }
+}
+
+/// What stands behind the numbers.
+fn assumptions(run: &Run<'_>, question: &Question) -> Vec<String> {
+    let build = run.summary.provenance.as_ref().and_then(|provenance| provenance.keytoll_build.as_deref());
+    let table = run.summary.rows.iter().any(|row| row.crypto == "table");
+    let told = [
+        Some("Each input that takes a node time (a step) waits for one of its cores, first come, first served; a node is one queue in front of \
+              all its cores.".to_owned()),
+        Some("Steps arrive independently of each other (Poisson): many devices, whose steps are a round trip apart. P(wait) is Erlang's C, the mean wait that of M/M/c \
+              times (1 + CV²)/2 of the measured steps (Allen and Cunneen) with Cosmetatos' correction for constant ones; a wait that happens is exponential.".to_owned()),
+        Some(format!("Cores are so many that no node is busy more than {} % of the time and 99 % of delays are kept: unloaded delay and waits are independent.", UTILISATION_MAX * 100.0)),
+        Some("Work includes what a device causes after its authentication, up to the end of its session, and the kernel's work is not in it.".to_owned()),
+        Some("Memory is the heap of keytoll's own nodes: that of the start and one authentication, and an idle session for every device at the same time; stores of servers are not in it.".to_owned()),
+        (build == Some("debug") && !table).then(|| "The run was made by a debug build, which takes more time than what will run.".to_owned()),
+        table.then(|| "Computation costs what a table says, and what is no cryptography costs nothing.".to_owned()),
+        matches!(question.processor, Processor::Clock { .. }).then(|| {
+            "Other processors are scaled by their clock only, and old ones come out too fast.".to_owned()
+        }),
+        matches!(question.arrivals, Arrivals::Storm { .. }).then(|| {
+            "In a storm work flows at constant rates: what cores cannot serve waits, and drains when it is over.".to_owned()
+        }),
+        (question.arrivals == Arrivals::Diurnal).then(|| {
+            "A day begins with nobody, and the rate rises on a straight line to twice its mean at noon, and falls again: nodes are sized for noon.".to_owned()
+        }),
+        question.rekey_s.map(|_| "A change of keys costs the node that faces the device what the agreement on keys cost it in the authentication.".to_owned()),
+        (!question.stores_s.is_empty()).then(|| {
+            "A core waits for the look-up in its server's store, one for each authentication, always as long.".to_owned()
+        }),
+    ];
+    told.into_iter().flatten().collect()
+}

@@ -1,0 +1,319 @@
+//! Sizings of summaries whose figures are chosen so that the answers can be reckoned by hand.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+use std::collections::BTreeMap;
+
+use keytoll_analysis::summary::{
+    Cpu, Delay, FORMAT, LinkMeans, Memory, OperationMean, StepsSummary, SummaryRow,
+};
+use keytoll_analysis::{Named, Summary};
+use keytoll_dimensioning::outcome::{SizedNode, SizedRow, Sizing, Verdict};
+use keytoll_dimensioning::{Arrivals, Processor, Question, Run, SizingError, size};
+use proptest::prelude::*;
+
+/// A machine of 2 GHz.
+const CYCLES_PER_NS: f64 = 2.0;
+
+fn named<T: Clone>(values: &[(&str, T)]) -> Named<T> {
+    values.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect()
+}
+
+fn delay(ms: f64) -> Delay {
+    Delay {
+        mean: ms,
+        ci95_low: None,
+        ci95_high: None,
+        min: ms,
+        p5: ms,
+        p50: ms,
+        p50_ci95_low: None,
+        p50_ci95_high: None,
+        p95: ms,
+        p99: ms,
+        max: ms,
+        stddev: None,
+        n: 1000,
+    }
+}
+
+fn cpu(ns: f64) -> Cpu {
+    Cpu {
+        ns,
+        ns_p5: ns,
+        ns_p50: ns,
+        ns_p50_ci95_low: None,
+        ns_p50_ci95_high: None,
+        ns_p95: ns,
+        cycles: Some(ns * CYCLES_PER_NS),
+        cycles_p50: None,
+        crypto_ns: None,
+        crypto_ns_p50: None,
+        ns_ci95_low: Some(ns),
+        ns_ci95_high: Some(ns),
+        n: 1000,
+        sampled: None,
+    }
+}
+
+fn steps(per_authentication: f64, busy_ns: f64) -> StepsSummary {
+    StepsSummary { per_authentication, busy_ns, busy_ns_stddev: Some(0.0), n: 1000 }
+}
+
+/// 20 ms of delay; a gateway that works for so long in two equal steps, with 1000 bytes for an idle session.
+fn row(method: &str, gw_ns: f64) -> SummaryRow {
+    let means =
+        LinkMeans { messages: 4.0, packets: 4.0, bytes: 1000.0, retransmissions: 0.0, lost_packets: 0.0 };
+    let agree = OperationMean {
+        phase: "first".into(),
+        operation: "agree".into(),
+        algorithm: "x25519".into(),
+        count: 1.0,
+        ns: gw_ns / 4.0,
+    };
+    SummaryRow {
+        method: method.to_owned(),
+        network: "lan".to_owned(),
+        topology: "raw".to_owned(),
+        world: "sim".to_owned(),
+        crypto: "real".to_owned(),
+        n: 1000,
+        succeeded: 1000,
+        delay_ms: Some(delay(20.0)),
+        links: named(&[("ue-gw", means)]),
+        cpu: named(&[("ue", cpu(5e6)), ("gw", cpu(gw_ns))]),
+        steps: named(&[("ue", steps(3.0, 1e6)), ("gw", steps(2.0, gw_ns / 2.0))]),
+        memory_bytes: named(&[(
+            "gw",
+            Memory { peak: Some(5000), idle_sa: Some(1000.0), resident_max: None },
+        )]),
+        operations: named(&[("gw", vec![agree])]),
+        ..SummaryRow::default()
+    }
+}
+
+fn summary(rows: Vec<SummaryRow>) -> Summary {
+    Summary {
+        format: FORMAT,
+        title: "a run".into(),
+        seed: "1".into(),
+        complete: true,
+        provenance: None,
+        rows,
+        beside: Vec::new(),
+    }
+}
+
+/// A thousand authentications a second: 3.6 million devices, one an hour each.
+fn question() -> Question {
+    Question {
+        devices_registered: 4_000_000,
+        devices_at_once: 3_600_000,
+        reauthenticate_s: 3600.0,
+        rekey_s: None,
+        arrivals: Arrivals::Poisson,
+        p99_s: 0.03,
+        cores: BTreeMap::new(),
+        stores_s: BTreeMap::new(),
+        processor: Processor::AsRun,
+        sites: 2,
+        devices_moved: 100_000,
+        methods: Vec::new(),
+    }
+}
+
+fn ask(rows: Vec<SummaryRow>, question: &Question) -> Result<Sizing, SizingError> {
+    size(&Run { summary: &summary(rows), clocks_hz: BTreeMap::new() }, question)
+}
+
+fn sized(row: SummaryRow, question: &Question) -> SizedRow {
+    ask(vec![row], question).unwrap().rows.remove(0)
+}
+
+fn gw(row: &SizedRow) -> &SizedNode {
+    row.nodes.get("gw").unwrap()
+}
+
+/// A thousand a second of 1.6 ms are 1.6 busy cores: two, which are 80 % busy.
+#[test]
+fn load_is_rate_times_work() {
+    let row = sized(row("a", 1.6e6), &question());
+    let node = gw(&row);
+    assert_eq!((node.cores, row.verdict), (2, Verdict::Kept));
+    assert!((node.busy_cores - 1.6).abs() < 1e-9 && (node.utilisation - 0.8).abs() < 1e-9);
+    assert_eq!((node.work_per_authentication_us, node.steps_per_authentication), (1600.0, 2.0));
+    // M/D/2 at 80 % by Crommelin: 0.9033 services of 0.8 ms.
+    assert!((node.wait_mean_us.unwrap() / (0.9033 * 800.0) - 1.0).abs() < 0.01, "{node:?}");
+    assert_eq!(node.memory_bytes, Some(5000.0 + 3.6e9));
+    assert!((row.keeps_up_ratio - 1.25).abs() < 1e-9, "{}", row.keeps_up_ratio);
+    let head_room = row.head_room_ratio.unwrap();
+    assert!(head_room > 1.0 && head_room < 1.25, "{head_room}");
+    assert!(row.delay_ms.unwrap().p99 < 30.0 && row.delay_ms.unwrap().p50 > 20.0);
+    assert_eq!((row.unloaded_ms.p50, row.back_end_ms, row.storm), (20.0, None, None));
+}
+
+#[test]
+fn a_tighter_delay_takes_more_cores_and_a_looser_one_no_fewer_than_are_calm() {
+    let of = |p99_s| gw(&sized(row("a", 1.6e6), &Question { p99_s, ..question() })).cores;
+    assert_eq!((of(0.03), of(1.0)), (2, 2));
+    assert!(of(0.022) > 2, "{}", of(0.022));
+    assert_eq!(
+        sized(row("a", 1.6e6), &Question { p99_s: 0.02, ..question() }).verdict,
+        Verdict::SlowWithoutLoad
+    );
+}
+
+#[test]
+fn given_cores_are_judged() {
+    let given = |cores| Question { cores: BTreeMap::from([("gw".to_owned(), cores)]), ..question() };
+    let slow = sized(row("a", 1.6e6), &Question { p99_s: 0.022, ..given(2) });
+    assert_eq!((slow.verdict, gw(&slow).cores), (Verdict::TooSlow, 2));
+    assert!(gw(&slow).needed_cores.unwrap() > 2 && slow.head_room_ratio.is_none());
+    let error = ask(vec![row("a", 1.6e6)], &given(1)).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "`gw` with 1 core cannot keep up: 1000.0 authentications a second with `a` keep 1.60 cores busy"
+    );
+    assert!(error.hint().starts_with("with 2 cores it is busy"), "{}", error.hint());
+    // One method of two keeps up: the other is told as it is.
+    let both = ask(vec![row("a", 1.6e6), row("b", 1e5)], &given(1)).unwrap();
+    assert_eq!((both.rows[0].verdict, both.rows[1].verdict), (Verdict::TooFewCores, Verdict::Kept));
+    assert!(both.rows[0].delay_ms.is_none() && gw(&both.rows[0]).needed_cores == Some(2));
+}
+
+#[test]
+fn another_processor_changes_work_and_delay() {
+    let slower = Processor::Clock { name: "1GHz".to_owned(), hz: 1e9 };
+    let row_at_1_ghz = sized(row("a", 4e5), &Question { processor: slower, ..question() });
+    let node = gw(&row_at_1_ghz);
+    assert!((node.work_per_authentication_us - 800.0).abs() < 1e-9 && node.clock_hz == Some(1e9));
+    // 0.4 ms more at the gateway; the device keeps its own.
+    assert!((row_at_1_ghz.unloaded_ms.p50 - 20.4).abs() < 1e-9, "{:?}", row_at_1_ghz.unloaded_ms);
+    // Steps and delay of a run that was charged for 500 MHz were four times as long as the machine's.
+    let mut charged = row("a", 4e5);
+    charged.steps = named(&[("gw", steps(2.0, 8e5))]);
+    let summary = summary(vec![charged]);
+    let run = Run { summary: &summary, clocks_hz: BTreeMap::from([("gw".to_owned(), 5e8)]) };
+    let of = |processor| size(&run, &Question { processor, ..question() }).unwrap().rows.remove(0);
+    let (as_run, host) = (of(Processor::AsRun), of(Processor::Host));
+    assert_eq!(
+        (gw(&as_run).work_per_authentication_us, gw(&host).work_per_authentication_us),
+        (1600.0, 400.0)
+    );
+    assert_eq!((as_run.unloaded_ms.p50, host.unloaded_ms.p50), (20.0, 20.0 - 1.2));
+    assert_eq!((gw(&as_run).clock_hz, gw(&host).clock_hz), (Some(5e8), Some(2e9)));
+}
+
+#[test]
+fn a_store_keeps_a_core_waiting() {
+    let mut with_aaa = row("a", 1e5);
+    with_aaa.cpu = named(&[("gw", cpu(1e5)), ("aaa", cpu(1e5))]);
+    with_aaa.steps = named(&[("gw", steps(2.0, 5e4)), ("aaa", steps(4.0, 2.5e4))]);
+    let bare = sized(with_aaa.clone(), &question());
+    let stores_s = BTreeMap::from([("aaa".to_owned(), 0.002)]);
+    let stored = sized(with_aaa, &Question { stores_s: stores_s.clone(), ..question() });
+    let busy = |row: &SizedRow| row.nodes.get("aaa").unwrap().busy_cores;
+    assert!((busy(&bare) - 0.1).abs() < 1e-9 && (busy(&stored) - 2.1).abs() < 1e-9);
+    assert!((stored.unloaded_ms.p50 - 22.0).abs() < 1e-9 && stored.back_end_ms.unwrap() > 2.1, "{stored:?}");
+    // Steps of 25 µs, of which one takes 2025 µs: E S² ÷ (E S)² - 1.
+    let (mean, square) = (525.0_f64, (3.0 * 25.0_f64.powi(2) + 2025.0_f64.powi(2)) / 4.0);
+    let variation = stored.nodes.get("aaa").unwrap().squared_variation_ratio;
+    assert!((variation - (square / mean.powi(2) - 1.0)).abs() < 1e-9, "{variation}");
+    let error = ask(vec![row("a", 1e5)], &Question { stores_s, ..question() }).unwrap_err();
+    assert_eq!(error.to_string(), "no method of the run that is sized uses the node `aaa`");
+}
+
+#[test]
+fn a_storm_leaves_a_queue_that_drains() {
+    // 10 000 in 10 s of 1 ms, and 1000 a second at any time: two busy cores, of which one is the storm's.
+    let storm = Arrivals::Storm { devices: 10_000, within_s: 10.0 };
+    let question = Question { arrivals: storm, p99_s: 100.0, ..question() };
+    let of = |cores: Option<u32>| {
+        let cores = cores.map(|cores| ("gw".to_owned(), cores)).into_iter().collect();
+        sized(row("a", 5e5), &Question { cores, ..question.clone() })
+    };
+    let one = of(Some(1));
+    assert!((gw(&one).busy_cores - 1.0).abs() < 1e-9);
+    assert_eq!(one.storm.as_ref().unwrap().wait_max_s, 0.0);
+    let heavy =
+        sized(row("a", 8e5), &Question { cores: BTreeMap::from([("gw".to_owned(), 1)]), ..question.clone() });
+    let storm = heavy.storm.unwrap();
+    // 1.6 busy cores for 10 s leave 6 s of work, which drains at a fifth of a core.
+    assert!(
+        (storm.wait_max_s - 6.0).abs() < 1e-9 && (storm.last_in_after_s.unwrap() - 40.0).abs() < 1e-6,
+        "{storm:?}"
+    );
+    assert!((heavy.delay_ms.unwrap().p99 / 1e3 - 6.0).abs() < 0.1 && !heavy.notes.is_empty());
+    // With less patience as many cores as leave no such queue.
+    let quick = sized(row("a", 8e5), &Question { p99_s: 0.1, ..question });
+    assert!(gw(&quick).cores == 2 && quick.verdict == Verdict::Kept, "{quick:?}");
+}
+
+#[test]
+fn what_if() {
+    let question = Question { sites: 3, p99_s: 1.0, ..question() };
+    let both = ask(vec![row("dear", 8e6), row("cheap", 2e6)], &question).unwrap();
+    let dear = &both.rows[0];
+    // Two of three sites carry half of the load each: 4 busy cores.
+    assert_eq!((dear.site_lost.sites_count, dear.site_lost.cores_per_site.get("gw")), (3, Some(&5)));
+    assert_eq!((gw(dear).cores, dear.outage.bottleneck.as_str()), (10, "gw"));
+    assert!((dear.outage.last_in_after_s.unwrap() - 3.6e6 * 8e-3 / 10.0).abs() < 1e-6);
+    let [replacement] = &both.replacements[..] else { panic!("one") };
+    // 27.8 a second of 6 ms.
+    assert_eq!((replacement.from.as_str(), replacement.to.as_str()), ("dear", "cheap"));
+    assert!((replacement.saved_busy_cores.get("gw").unwrap() - 1e5 / 3600.0 * 6e-3).abs() < 1e-9);
+    assert_eq!(replacement.saved_bytes.get("gw"), Some(&0.0));
+}
+
+#[test]
+fn changes_of_keys_are_load() {
+    let question = Question { rekey_s: Some(900.0), ..question() };
+    let row = sized(row("a", 8e5), &question);
+    // Three in an hour, each a quarter of the work.
+    assert!((gw(&row).busy_cores - (0.8 + 3000.0 * 2e-4)).abs() < 1e-9, "{row:?}");
+    let mut silent = self::row("a", 8e5);
+    silent.operations = Named::default();
+    let error = ask(vec![silent], &question).unwrap_err();
+    assert_eq!(error.to_string(), "the run of `a` does not say what an agreement on keys costs `gw`");
+}
+
+#[test]
+fn what_was_not_measured_is_told() {
+    let refused = |row: SummaryRow, question: &Question| ask(vec![row], question).unwrap_err().to_string();
+    let null = SummaryRow { crypto: "null".into(), ..row("a", 1e5) };
+    assert!(refused(null, &question()).starts_with("the run was made without cryptography"));
+    let captured = SummaryRow { crypto: "captured".into(), ..row("a", 1e5) };
+    assert_eq!(refused(captured, &question()), "a capture has no CPU times");
+    let failed = SummaryRow { delay_ms: None, ..row("a", 1e5) };
+    assert!(refused(failed.clone(), &question()).starts_with("no row of the run has"));
+    let only = Question { methods: vec!["b".into()], ..question() };
+    assert_eq!(refused(row("a", 1e5), &only), "the run has no row of `b`");
+    let left = ask(vec![row("a", 1e5), SummaryRow { method: "b".into(), ..failed }], &question()).unwrap();
+    assert_eq!(left.left_out, ["b over lan, raw: nobody was authenticated"]);
+    let clockless = SummaryRow { cpu: named(&[("gw", Cpu { cycles: None, ..cpu(1e5) })]), ..row("a", 1e5) };
+    let clock = Processor::Clock { name: "1GHz".to_owned(), hz: 1e9 };
+    assert!(refused(clockless, &Question { processor: clock, ..question() }).contains("at what frequency"));
+    let stepless = SummaryRow { steps: Named::default(), ..row("a", 1e6) };
+    let guessed = sized(stepless, &question());
+    assert!(
+        guessed.notes[0].contains("steps of gw were not measured")
+            && gw(&guessed).steps_per_authentication == 1.0
+    );
+}
+
+proptest! {
+    /// More devices need more cores, never fewer, and what is found keeps the delay.
+    #[test]
+    fn cores_follow_the_load(gw_us in 10.0..5000.0_f64, devices in 10_000..20_000_000_u64, p99_ms in 20.5..500.0_f64) {
+        let of = |devices: u64| {
+            let question = Question { devices_registered: devices, devices_at_once: devices, p99_s: p99_ms / 1e3, ..question() };
+            sized(row("a", gw_us * 1e3), &Question { devices_moved: 1, ..question })
+        };
+        let (few, many) = (of(devices), of(devices * 2));
+        prop_assert!(gw(&few).cores <= gw(&many).cores);
+        for row in [few, many] {
+            prop_assert!(row.verdict == Verdict::Kept && gw(&row).utilisation <= 0.8 + 1e-9, "{row:?}");
+            prop_assert!(row.delay_ms.unwrap().p99 <= p99_ms * (1.0 + 1e-6) && row.head_room_ratio.unwrap() >= 1.0);
+        }
+    }
+}
