@@ -5,21 +5,25 @@ use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use keytoll_analysis::handling;
 use keytoll_analysis::primitives::{
     self, Primitives, RRKM_HASHED_BYTES, RSA_RC4_SHA1_BYTES, RSA_RC4_SHA1_OPERATIONS,
 };
 use keytoll_analysis::study::Sheet;
+use keytoll_analysis::summary;
 use keytoll_crypto::Exponents;
 use keytoll_primitives::{Ask, Effort, Library, Primitive, catalogue, measure};
 use keytoll_report::{primitives as shown, study};
 use keytoll_scenario::nearest;
 use keytoll_scenario::plan::CryptoMode;
+use keytoll_trace::cost_table::{CostTable, MessagePrice};
 use keytoll_trace::primitive::Timings;
 use keytoll_trace::provenance::Provenance;
 use miette::{Report, miette};
 
 use crate::args::{CryptoArgs, RSA_RC4_SHA1};
 use crate::progress::{Counted, Progress};
+use crate::report::{SUMMARY, of_authentications};
 use crate::{interrupt, screen, version};
 use screen::{Page, Usage};
 
@@ -76,11 +80,12 @@ fn paper(args: &CryptoArgs, table: &str) -> Result<ExitCode, Report> {
 
 /// Writes a cost table. An earlier file is replaced only by a complete one.
 fn calibrate(args: &CryptoArgs, path: &Path) -> Result<ExitCode, Report> {
+    let message = args.messages.as_deref().map(message).transpose()?;
     let page = Page::open(Some(path))?;
     let ask = Ask { sizes: CALIBRATION_SIZES.to_vec(), every_scheme: true, ..Ask::default() };
     let effort = Effort { operations: operations(args), time: CALIBRATION_TIME };
     let (timings, _) = timed(args, &catalogue::all(&ask, library(&args.crypto)?), effort)?;
-    let table = primitives::costs(&timings);
+    let table = CostTable { message, ..primitives::costs(&timings) };
     page.map_or(Ok(()), |page| page.write(|out| table.write(out)))?;
     let (costs, spread) = (table.costs.len(), table.costs.iter().map(|cost| cost.spread).fold(0.0, f64::max));
     screen::note(&format!(
@@ -91,6 +96,16 @@ fn calibrate(args: &CryptoArgs, path: &Path) -> Result<ExitCode, Report> {
         spread * 100.0
     ));
     Ok(ExitCode::SUCCESS)
+}
+
+/// What a message costs, from a live run.
+fn message(run: &Path) -> Result<MessagePrice, Report> {
+    of_authentications(run)?;
+    let summary = summary::read(&run.join(SUMMARY)).map_err(|error| miette!("{error}"))?;
+    handling::price(&summary).map_err(|why| {
+        let message = format!("`{}` {why}", run.display());
+        Usage::hint(message, "`keytoll run --world live --methods ikev2-psk --networks ideal` on this machine makes such a run").into()
+    })
 }
 
 /// Paper 002's key exchanges for its study; `None` if interrupted.

@@ -32,8 +32,20 @@ pub struct CostTable {
     pub machine: Machine,
     /// The crypto library that computed.
     pub library: String,
+    /// What a message costs besides cryptography; tables without it charge cryptography alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<MessagePrice>,
     /// One for each operation and algorithm.
     pub costs: Vec<OperationPrice>,
+}
+
+/// What each message that a node receives or sends costs it besides cryptography: its own code, and the kernel's.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct MessagePrice {
+    /// Nanoseconds of CPU time.
+    pub ns: f64,
+    /// The authentications behind it, of a live run.
+    pub n: u64,
 }
 
 /// What one operation costs: `fixed_ns + ns_per_byte · bytes`.
@@ -79,6 +91,9 @@ pub enum CostTableError {
         /// The algorithm.
         algorithm: String,
     },
+    /// A cost of messages that is none.
+    #[error("has a negative or infinite cost of a message")]
+    Message,
     /// The file cannot be read.
     #[error("cannot be read: {0}")]
     Io(#[from] std::io::Error),
@@ -98,6 +113,7 @@ impl CostTable {
             measured: utc::day(measured_unix_s),
             machine,
             library: library.to_owned(),
+            message: None,
             costs: Vec::new(),
         }
     }
@@ -139,6 +155,9 @@ impl CostTable {
 
     fn sound(self) -> Result<Self, CostTableError> {
         let is_time = |ns: f64| ns.is_finite() && ns >= 0.0;
+        if self.message.is_some_and(|message| !is_time(message.ns)) {
+            return Err(CostTableError::Message);
+        }
         match self.costs.iter().find(|cost| !is_time(cost.fixed_ns) || !is_time(cost.ns_per_byte)) {
             None => Ok(self),
             Some(cost) => Err(CostTableError::Number {
@@ -180,6 +199,8 @@ mod tests {
         let text = written(&table());
         assert_eq!(CostTable::read(text.as_bytes()).unwrap(), table());
         assert_eq!(text.lines().filter(|line| line.contains("fixed_ns")).count(), 2, "{text}");
+        let with_messages = CostTable { message: Some(MessagePrice { ns: 5250.5, n: 30 }), ..table() };
+        assert_eq!(CostTable::read(written(&with_messages).as_bytes()).unwrap(), with_messages);
         let empty = CostTable { costs: Vec::new(), ..table() };
         assert_eq!(CostTable::read(written(&empty).as_bytes()).unwrap(), empty);
     }
@@ -195,5 +216,7 @@ mod tests {
         let negative = refusal(&text.replace("200000.125", "-1.0"));
         assert_eq!(negative, "has a negative or infinite cost of generate modp2048");
         assert!(refusal(&text.replace("\"library\"", "\"librairie\"")).contains("library"));
+        let message = written(&CostTable { message: Some(MessagePrice { ns: 5.0, n: 1 }), ..table() });
+        assert_eq!(refusal(&message.replace("5.0", "-5.0")), "has a negative or infinite cost of a message");
     }
 }

@@ -7,6 +7,7 @@
 //! * [`metrics`] turns the records and costs of a row into one [`Sample`] per authentication, streaming.
 //! * [`stats`] is the statistics: Welford, quantiles, Student t.
 //! * [`summary`] is the public, versioned `summary.json`.
+//! * [`handling`] is what a message costs besides cryptography, for cost tables.
 //! * [`primitives`] is about single crypto operations: their statistics, and a table of their costs.
 //! * [`comparable`] decides which rows are comparable.
 //! * [`beside`] compares our nodes with other makers' programs.
@@ -19,6 +20,7 @@ pub mod beside;
 pub mod comparable;
 pub mod compare;
 pub mod directory;
+pub mod handling;
 pub mod metrics;
 mod named;
 pub mod primitives;

@@ -7,7 +7,9 @@ use std::sync::Arc;
 
 use keytoll_crypto::Prices;
 use keytoll_crypto::prices::UnknownOperation;
+use keytoll_engine::trace::Fact;
 use keytoll_scenario::plan::{CryptoMode, Plan};
+use keytoll_sim::Stimulus;
 use keytoll_trace::cost_table::{CostTable, CostTableError};
 
 /// The name of the cost table that comes with keytoll.
@@ -18,10 +20,37 @@ const REFERENCE: &str = "reference";
 pub(crate) struct Costs {
     pub(crate) path: PathBuf,
     pub(crate) prices: Arc<Prices>,
+    pub(crate) message: MessageCost,
     /// The frequency of the machine's cores.
     pub(crate) core_hz: f64,
     /// The machine and the library, for people.
     pub(crate) origin: String,
+}
+
+/// What a node is charged for each datagram that it takes and each message that it sends, besides cryptography, in picoseconds.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct MessageCost {
+    ps: u64,
+}
+
+impl MessageCost {
+    fn of(table: &CostTable) -> Self {
+        Self { ps: table.message.map_or(0, |message| (message.ns * 1000.0) as u64) }
+    }
+
+    /// What it costs to take an input.
+    pub(crate) const fn of_input(self, stimulus: &Stimulus<'_>) -> u64 {
+        match stimulus {
+            Stimulus::Packet(_) => self.ps,
+            Stimulus::Command | Stimulus::Tick => 0,
+        }
+    }
+
+    /// What it costs to send the messages that a step noted.
+    pub(crate) fn of_outputs(self, noted: &[Fact]) -> u64 {
+        let is_message = |fact: &&Fact| matches!(fact, Fact::Sent(message) if !message.protocol.is_traffic());
+        if self.ps == 0 { 0 } else { self.ps * noted.iter().filter(is_message).count() as u64 }
+    }
 }
 
 /// Why a plan has no costs.
@@ -75,9 +104,16 @@ impl Costs {
         let table = CostTable::read(file).map_err(unusable)?;
         let prices = prices(&table, exponents)
             .map_err(|source| CostsError::Unknown { path: path.to_owned(), source })?;
+        let message = MessageCost::of(&table);
         let origin =
             format!("costs of {} on {}, measured {}", table.library, table.machine.cpu, table.measured);
-        Ok(Self { path: path.to_owned(), prices: Arc::new(prices), core_hz: table.machine.core_hz, origin })
+        Ok(Self {
+            path: path.to_owned(),
+            prices: Arc::new(prices),
+            message,
+            core_hz: table.machine.core_hz,
+            origin,
+        })
     }
 }
 

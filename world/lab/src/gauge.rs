@@ -15,6 +15,7 @@ use keytoll_native::{clock, heap};
 use keytoll_sim::{Meter, NodeIndex, Stimulus};
 use keytoll_trace::Fact;
 
+use crate::costs::MessageCost;
 use crate::steps::Steps;
 
 /// A step that takes longer than this many times the median of its kind, plus [`SLACK_NS`], is smoothed.
@@ -66,6 +67,8 @@ struct Step {
 /// A step in progress.
 #[derive(Debug, Clone, Copy, Default)]
 struct Begun {
+    /// What the input is charged by the table.
+    received: u64,
     ticks: u64,
     crypto_ticks: u64,
     work: u64,
@@ -138,6 +141,8 @@ pub(crate) struct Gauge {
     away_ns: u64,
     steps: Steps,
     ruler: Ruler,
+    /// Of the table: for each message received or sent.
+    message: MessageCost,
     /// A device has announced a new address that is not verified yet.
     is_moving: bool,
 }
@@ -160,6 +165,7 @@ impl Gauge {
             away_ns: 0,
             steps: Steps::default(),
             ruler: Ruler::Counter,
+            message: MessageCost::default(),
             is_moving: false,
         }
     }
@@ -167,6 +173,11 @@ impl Gauge {
     /// Charges the costs of the meters' table, and no measured time.
     pub(crate) const fn charge_table(&mut self) {
         self.ruler = Ruler::Table;
+    }
+
+    /// Charges each message besides, with such a table.
+    pub(crate) const fn charge_messages(&mut self, message: MessageCost) {
+        self.message = message;
     }
 
     /// The unit of the meters' ticks.
@@ -255,11 +266,12 @@ impl<C> Meter<Metered<C>> for Gauge {
         self.role = Some(heap::enter(role(node)));
         let (crypto_ticks, work) = (crypto.crypto_ticks_total(), crypto.work_total());
         let cpu_ns = if self.is_judged(node) { clock::thread_cpu_ns() } else { 0 };
-        self.begun = Begun { ticks: clock::ticks(), crypto_ticks, work, cpu_ns };
+        let received = self.message.of_input(&stimulus);
+        self.begun = Begun { received, ticks: clock::ticks(), crypto_ticks, work, cpu_ns };
     }
 
     fn end(&mut self, node: NodeIndex, crypto: &Metered<C>, noted: &[Fact]) -> Duration {
-        let Begun { ticks, crypto_ticks, work, cpu_ns } = self.begun;
+        let Begun { received, ticks, crypto_ticks, work, cpu_ns } = self.begun;
         let ticks = clock::ticks().saturating_sub(ticks).saturating_sub(self.empty_ticks);
         let cpu_ns = if self.is_judged(node) { clock::thread_cpu_ns() - cpu_ns } else { 0 };
         self.role = None;
@@ -267,7 +279,9 @@ impl<C> Meter<Metered<C>> for Gauge {
         let crypto_ticks = crypto.crypto_ticks_total() - crypto_ticks;
         let mut step = match self.ruler {
             Ruler::Counter => Step { ticks, crypto_ticks },
-            Ruler::Table => Step { ticks: crypto_ticks, crypto_ticks },
+            Ruler::Table => {
+                Step { ticks: crypto_ticks + received + self.message.of_outputs(noted), crypto_ticks }
+            }
         };
         if self.is_judged(node) {
             let kind = (node.number(), crypto.work_total().wrapping_sub(work));

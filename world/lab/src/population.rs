@@ -605,7 +605,8 @@ impl<'a> Builder<'a> {
         seed: &Seed,
     ) -> Self {
         let scale = |node| scale(plan, node, core_hz);
-        let till = Till::new(plan.crypto, scale(Node::Ue), population, seed);
+        let message = costs.map(|costs| costs.message).unwrap_or_default();
+        let till = Till::new(plan.crypto, message, scale(Node::Ue), population, seed);
         let mut world = World::new(seed.clone(), till);
         let datagrams_in_flight_max = 1 << 24;
         world.set_limits(keytoll_sim::Limits { datagrams_in_flight_max });

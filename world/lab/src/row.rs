@@ -15,6 +15,7 @@ use keytoll_scenario::plan::{CpuProfile, CryptoMode, Plan, RowPlan};
 use keytoll_sim::{NodeConfig, NodeIndex, Recorder, World};
 use keytoll_trace::{Cost, MoveCost, Node, OperationCost, SampleCost, StepCost, TrafficCost};
 
+use crate::costs::MessageCost;
 use crate::gauge::{Gauge, Ruler, role};
 use crate::keeper::{Discard, Keeper};
 use crate::pace::Pace;
@@ -271,6 +272,11 @@ impl Row {
         for &(node, ..) in &self.nodes {
             self.world.crypto_mut(node).charge(Arc::clone(prices));
         }
+    }
+
+    /// Charges each message besides.
+    pub(crate) fn charge_messages(&mut self, message: MessageCost) {
+        self.world.meter_mut().charge_messages(message);
     }
 
     /// Operation and algorithm of the first one without a price.

@@ -12,6 +12,8 @@ use keytoll_scenario::plan::CryptoMode;
 use keytoll_scenario::population::{Population, Spreads};
 use keytoll_sim::{Meter, NodeIndex, Stimulus};
 
+use crate::costs::MessageCost;
+
 /// What is charged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Charge {
@@ -40,11 +42,19 @@ pub(super) struct Till {
     device_scale: f64,
     stores: [(Node, Option<Spreads>); 2],
     begun: u64,
+    message: MessageCost,
+    received: u64,
     empty_ticks: u64,
 }
 
 impl Till {
-    pub(super) fn new(crypto: CryptoMode, device_scale: f64, population: &Population, seed: &Seed) -> Self {
+    pub(super) fn new(
+        crypto: CryptoMode,
+        message: MessageCost,
+        device_scale: f64,
+        population: &Population,
+        seed: &Seed,
+    ) -> Self {
         let charge = match crypto {
             CryptoMode::Null => Charge::Free,
             CryptoMode::Table => Charge::Listed,
@@ -56,7 +66,7 @@ impl Till {
             (Node::Hss, draws(population.hss_store, "hss store")),
         ];
         let (serving, empty_ticks) = (Vec::new(), clock::empty_span_ticks());
-        Self { charge, serving, device_scale, stores, begun: 0, empty_ticks }
+        Self { charge, serving, device_scale, stores, begun: 0, message, received: 0, empty_ticks }
     }
 
     /// Charges a serving node; they are added in the order of their numbers, before any device.
@@ -76,7 +86,8 @@ impl Till {
 }
 
 impl Meter<Metered<Provider>> for Till {
-    fn begin(&mut self, _: NodeIndex, crypto: &Metered<Provider>, _: Stimulus<'_>) {
+    fn begin(&mut self, _: NodeIndex, crypto: &Metered<Provider>, stimulus: Stimulus<'_>) {
+        self.received = self.message.of_input(&stimulus);
         self.begun = self.ticks(crypto);
     }
 
@@ -84,7 +95,7 @@ impl Meter<Metered<Provider>> for Till {
         let ticks = self.ticks(crypto) - self.begun;
         let ns = match self.charge {
             Charge::Free => 0.0,
-            Charge::Listed => ticks as f64 / 1000.0,
+            Charge::Listed => (ticks + self.received + self.message.of_outputs(noted)) as f64 / 1000.0,
             Charge::Measured => clock::ticks_to_ns(ticks.saturating_sub(self.empty_ticks)),
         };
         let Some(account) = self.serving.get_mut(index.number() as usize) else {
