@@ -104,7 +104,11 @@ fn message(run: &Path) -> Result<MessagePrice, Report> {
     let summary = summary::read(&run.join(SUMMARY)).map_err(|error| miette!("{error}"))?;
     handling::price(&summary).map_err(|why| {
         let message = format!("`{}` {why}", run.display());
-        Usage::hint(message, "`keytoll run --world live --methods ikev2-psk --networks ideal` on this machine makes such a run").into()
+        Usage::hint(
+            message,
+            "`keytoll run quickstart --world live` makes one; both belong on the same machine",
+        )
+        .into()
     })
 }
 

@@ -91,6 +91,22 @@ fn a_calibration_prices_every_operation() {
 }
 
 #[test]
+fn what_messages_cost_comes_from_a_live_run_only() {
+    let run = std::env::temp_dir().join(format!("keytoll-simulated-{:07}", std::process::id()));
+    let dir = run.display();
+    let simulated = keytoll(&format!(
+        "run quickstart --samples 1 --set methods=\"ikev2-psk\" --set networks=\"wifi-11g\" --out {dir} --force"
+    ));
+    assert!(simulated.status.success(), "{}", String::from_utf8_lossy(&simulated.stderr));
+    let refused = keytoll(&format!("crypto --calibrate costs.json --messages {dir}"));
+    assert_eq!(refused.status.code(), Some(2));
+    let told = String::from_utf8_lossy(&refused.stderr).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(told.contains("has no row of the live world with real cryptography"), "{told}");
+    assert!(!std::path::Path::new("costs.json").exists());
+    std::fs::remove_dir_all(&run).unwrap();
+}
+
+#[test]
 fn a_calibration_that_cannot_be_written_is_told_at_once() {
     let Output { status, stderr, .. } = keytoll("crypto --calibrate /nowhere/costs.json");
     assert_eq!(status.code(), Some(3));
