@@ -1,6 +1,6 @@
 //! `keytoll run` and `keytoll study`: from a scenario to a run directory and a table.
 
-mod streaming;
+pub(crate) mod streaming;
 mod supplement;
 
 use std::path::Path;

@@ -1,5 +1,6 @@
 //! `keytoll size`: how many cores and bytes the devices of an operator need, from what a run has measured.
 
+mod simulate;
 mod words;
 
 use std::collections::BTreeMap;
@@ -13,6 +14,7 @@ use keytoll_scenario::{Overrides, Source};
 use miette::{Report, miette};
 
 use crate::args::{Present, SizeArgs};
+use crate::interrupt;
 use crate::rank::read;
 use crate::report::unmeasured;
 use crate::screen::{self, Usage};
@@ -25,9 +27,15 @@ pub(crate) fn size(args: &SizeArgs) -> Result<ExitCode, Report> {
     let question = question(args)?;
     let summary = read(&args.dir)?;
     let manifest = keytoll_analysis::directory::manifest(&args.dir).map_err(unmeasured)?;
-    let run = Run { summary: &summary, clocks_hz: clocks_hz(&manifest)? };
-    let sizing = keytoll_dimensioning::size(&run, &question).map_err(|error| told(&error))?;
+    let plan = plan(&manifest)?;
+    let run = Run { summary: &summary, clocks_hz: clocks_hz(&plan) };
+    let mut sizing = keytoll_dimensioning::size(&run, &question).map_err(|error| told(&error))?;
     refuse_idle(args, &sizing)?;
+    if args.simulate {
+        let stop = interrupt::watch(|| {})?;
+        sizing.left_out.extend(simulate::left_out(&plan, &sizing));
+        sizing.simulations = simulate::simulations(&plan, (&question, &sizing), args.devices, &stop)?;
+    }
     if args.json {
         screen::print_json(&sizing)?;
     } else {
@@ -139,13 +147,11 @@ fn plan(manifest: &Manifest) -> Result<Plan, Report> {
 }
 
 /// The clocks of processors that a run was charged for.
-fn clocks_hz(manifest: &Manifest) -> Result<BTreeMap<String, f64>, Report> {
-    let plan = plan(manifest)?;
+fn clocks_hz(plan: &Plan) -> BTreeMap<String, f64> {
     if plan.world != WorldKind::Sim {
-        return Ok(BTreeMap::new());
+        return BTreeMap::new();
     }
-    let clocks = plan.cpus.iter().filter_map(|(node, profile)| Some((node.name().to_owned(), profile.hz?)));
-    Ok(clocks.collect())
+    plan.cpus.iter().filter_map(|(node, profile)| Some((node.name().to_owned(), profile.hz?))).collect()
 }
 
 /// An option that this run leaves without effect.

@@ -305,6 +305,7 @@ fn every_verb_explains_itself() {
         "keytoll report --help",
         "keytoll compare --help",
         "keytoll rank --help",
+        "keytoll size --help",
         "keytoll schema --help",
         "keytoll crypto --help",
         "keytoll completions --help",

@@ -301,6 +301,15 @@ fn what_was_not_measured_is_told() {
     );
 }
 
+#[test]
+fn many_steps_at_a_busy_node_are_not_independent() {
+    let with_steps =
+        |count: f64| SummaryRow { steps: named(&[("gw", steps(count, 1.6e6 / count))]), ..row("a", 1.6e6) };
+    let notes = |count| sized(with_steps(count), &question()).notes;
+    assert!(notes(2.0).is_empty(), "{:?}", notes(2.0));
+    assert!(notes(6.0)[0].contains("come back to gw again and again"), "{:?}", notes(6.0));
+}
+
 proptest! {
     /// More devices need more cores, never fewer, and what is found keeps the delay.
     #[test]

@@ -161,7 +161,8 @@ Examples:
 Reads manifest.json and summary.json of a directory that `keytoll run` or `keytoll study` wrote. Writes no files. \
 Prints for each method the cores and memory of every serving node, how busy they are, how long authentications \
 wait, by which factor the load may grow; what one of several sites must carry if another is lost, when the last \
-device is in after an outage, what devices save with the cheapest method; and what is assumed.
+device is in after an outage, what devices save with the cheapest method; and what is assumed. --simulate runs \
+every method (of IKEv2) in the simulator at the utilisation that was found and prints both answers.
 Exit code: 0 done, also if a method is too slow whatever it is given; 2 it is no run directory, it has no CPU \
 times, or the given cores cannot keep up; 3 a file is damaged, or the environment prevents it.";
 

@@ -51,6 +51,12 @@ pub(crate) struct SizeArgs {
     /// Size this method only; can be repeated.
     #[arg(long = "method", value_name = "METHOD")]
     pub(crate) methods: Vec<String>,
+    /// Check the answer with the simulator: real engines, queues and retransmissions, with the costs of a table.
+    #[arg(long)]
+    pub(crate) simulate: bool,
+    /// Devices of the simulation.
+    #[arg(long, value_name = "N", default_value = "10000", requires = "simulate", allow_negative_numbers = true, value_parser = whole::<u32>(100, 2_000_000))]
+    pub(crate) devices: u32,
     /// Print JSON instead of tables and sentences.
     #[arg(long)]
     pub(crate) json: bool,

@@ -103,7 +103,7 @@ impl Keepers for SummaryAlone {
 }
 
 /// Runs a plan in the simulator and keeps its summary alone, which is not complete if the run was stopped.
-pub(super) fn summary(
+pub(crate) fn summary(
     plan: &Plan,
     threads: usize,
     progress: &(dyn Fn() + Sync),

@@ -1,7 +1,7 @@
 //! A sizing in tables and sentences.
 
 use keytoll_dimensioning::outcome::{
-    Drained, Percentiles, Replacement, SizedNode, SizedRow, Sizing, Verdict,
+    Drained, Percentiles, Replacement, Side, Simulation, SizedNode, SizedRow, Sizing, Verdict,
 };
 
 use crate::screen;
@@ -13,6 +13,7 @@ pub(crate) fn text(sizing: &Sizing) -> String {
         nodes(sizing),
         delays(sizing),
         notes(sizing),
+        simulated(sizing),
         what_if(sizing),
         section("another method", &paragraphs(sizing.replacements.iter().filter_map(replacement))),
         section("assumed", &paragraphs(sizing.assumptions.iter().cloned())),
@@ -255,6 +256,73 @@ fn in_storm(storm: &Drained) -> String {
         ),
         Some(_) => format!("the storm of {devices} is served as it comes"),
         None => format!("the storm is never over: {bottleneck} does not keep up without it"),
+    }
+}
+
+/// The busiest node of a side, and how busy it is.
+fn busiest(side: &Side) -> (&str, f64) {
+    let nodes = side.utilisation.iter().map(|(name, busy)| (name, *busy));
+    nodes.max_by(|(_, one), (_, other)| one.total_cmp(other)).unwrap_or(("", 0.0))
+}
+
+fn simulated(sizing: &Sizing) -> String {
+    let heads = [
+        "method",
+        "over",
+        "rate/s",
+        "slower",
+        "cores",
+        "busy %",
+        "p50 ms",
+        "p99 ms",
+        "waiting p99",
+        "ok %",
+        "sent",
+        "delays",
+    ];
+    let line = |of: &Simulation| {
+        let (node, expected) = busiest(&of.predicted);
+        let found = of.simulated.utilisation.get(node).copied().unwrap_or(0.0);
+        let ms = |side: &Side, get: fn(Percentiles) -> f64| side.delay_ms.map_or(f64::INFINITY, get);
+        let [p50, p99] = [(|all: Percentiles| all.p50) as fn(Percentiles) -> f64, |all| all.p99]
+            .map(|get| (ms(&of.predicted, get), ms(&of.simulated, get)));
+        let waiting = (p99.0 - of.unloaded_p99_ms, p99.1 - of.unloaded_p99_ms);
+        vec![
+            format!("{} {}", of.method, of.variant).trim_end().to_owned(),
+            format!("{}, {}", of.network, of.topology),
+            plain(of.authentications_per_s),
+            format!("×{}", plain(of.slower_ratio)),
+            listed(of.cores.iter().map(|(name, cores)| (name, *cores))),
+            beside(100.0 * expected, 100.0 * found),
+            beside(p50.0, p50.1),
+            beside(p99.0, p99.1),
+            beside(waiting.0, waiting.1),
+            plain(100.0 * of.simulated.succeeded_share),
+            format!("×{}", plain(of.simulated.amplification_ratio)),
+            agreement((expected, found), p99).to_owned(),
+        ]
+    };
+    let devices = sizing.simulations.first().map_or(0, |of| of.devices);
+    let title = format!(
+        "formulas | simulator: {devices} devices each, at a rate that makes the busiest node as busy as it is sized, with the costs of a \
+         table, without changes of keys, with at most 8 cores, on processors slower by the factor in the table"
+    );
+    let body = screen::folded(&heads, sizing.simulations.iter().map(line), 1);
+    if sizing.simulations.is_empty() { String::new() } else { section(&title, &body) }
+}
+
+fn beside(expected: f64, found: f64) -> String {
+    let shown = |value: f64| if value.is_finite() { plain(value.max(0.0)) } else { "–".to_owned() };
+    format!("{} | {}", shown(expected), shown(found))
+}
+
+/// Whether formulas and simulator say the same: a tenth of the utilisation, a fifth of the delay.
+fn agreement(busy: (f64, f64), p99: (f64, f64)) -> &'static str {
+    let is_near = |(expected, found): (f64, f64), by: f64| (found / expected - 1.0).abs() <= by;
+    match (is_near(busy, 0.1), is_near(p99, 0.2)) {
+        (true, true) => "agree",
+        (false, true) => "differ: utilisation",
+        (_, false) => "differ: the formulas do not hold here",
     }
 }
 

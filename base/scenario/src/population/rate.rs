@@ -26,6 +26,12 @@ impl Rate {
         (rate <= MAX).then_some(rate)
     }
 
+    /// The rate nearest to so many arrivals a second; `None` if it is none, or above a million.
+    pub fn nearest(per_s: f64) -> Option<Self> {
+        let thousandths = (per_s * S as f64).round();
+        (1.0..=MAX.0 as f64).contains(&thousandths).then_some(Self(thousandths as u64))
+    }
+
     /// In thousandths of an arrival per hour.
     pub const fn thousandths_per_hour(self) -> u64 {
         self.0
@@ -125,6 +131,8 @@ mod tests {
             assert!(Rate::read(wrong).is_err(), "{wrong}");
         }
         assert!(Rate::read(&format!("{}/s", "9".repeat(60))).is_err());
+        assert_eq!(Rate::nearest(2.5), Rate::read("2.5/s").ok());
+        assert_eq!([0.0, f64::NAN, -1.0, 1.1e6].map(Rate::nearest), [None; 4]);
     }
 
     #[test]
