@@ -5,8 +5,8 @@
 //! pair instead of 6. A block freed on another thread is credited there, and that thread's account may become negative.
 //!
 //! ```text
-//!   |<------- offset = max(16, alignment) ------->|
-//!   | unused | (C blocks: size, 8 bytes) | tag, 8 | the caller's bytes ...
+//!   |<-- offset: 8, or the alignment if more is needed -->|
+//!   | unused | (C blocks: size, 8 bytes) |        tag, 8   | the caller's bytes ...
 //! ```
 //!
 //! AWS-LC allocates with malloc(3) unless told otherwise; after [`install_crypto_heap`] its blocks are counted as well.
@@ -113,7 +113,7 @@ const MALLOC_ALIGN: usize = 16;
 unsafe impl GlobalAlloc for TaggedHeap {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let Some(outer) = outer(layout) else { return ptr::null_mut() };
-        // SAFETY: `outer` has at least 16 bytes.
+        // SAFETY: `outer` has at least `offset` bytes.
         unsafe {
             let base = match outer.align() {
                 MALLOC_ALIGN => mi_malloc(outer.size()),
@@ -125,7 +125,7 @@ unsafe impl GlobalAlloc for TaggedHeap {
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         let Some(outer) = outer(layout) else { return ptr::null_mut() };
-        // SAFETY: `outer` has at least 16 bytes.
+        // SAFETY: `outer` has at least `offset` bytes.
         unsafe {
             let base = match outer.align() {
                 MALLOC_ALIGN => mi_zalloc(outer.size()),
@@ -208,7 +208,7 @@ unsafe fn tagged(base: *mut u8, layout: Layout) -> *mut u8 {
     let role = ROLE.get();
     charge(role, signed(layout.size()));
     account(role, |account| account.allocations.set(account.allocations.get().wrapping_add(1)));
-    // SAFETY: the block begins with `offset` bytes, a multiple of 16, so the word before the caller's is in it and
+    // SAFETY: the block begins with `offset` bytes, a multiple of 8, so the word before the caller's is in it and
     // aligned.
     unsafe {
         let block = base.add(offset(layout));
@@ -237,10 +237,11 @@ unsafe fn word(block: *mut u8, n: usize) -> *mut u64 {
     unsafe { block.sub(8 * n).cast() }
 }
 
-/// How far the caller's bytes are from the start of the system's block.
+/// How far the caller's bytes are from the start of the system's block. Most blocks hold nothing that needs more than a word's
+/// alignment, and a small one is then as large as its tag and itself.
 #[inline]
 fn offset(layout: Layout) -> usize {
-    outer_align(layout)
+    if layout.align() <= size_of::<u64>() { size_of::<u64>() } else { outer_align(layout) }
 }
 
 #[inline]
