@@ -321,7 +321,7 @@ pub enum Believe {
         /// For identities not in `by_identity`.
         any: Option<Secret>,
         /// Keys of their own.
-        by_identity: BTreeMap<Identity, Secret>,
+        by_identity: OwnKeys,
     },
     /// With a certificate that has a path to these anchors.
     Certificate(Arc<dyn Trust>),
@@ -347,17 +347,88 @@ impl Believe {
 
     /// One shared key for all identities.
     pub const fn psk(secret: Secret) -> Self {
-        Self::Psk { any: Some(secret), by_identity: BTreeMap::new() }
+        Self::Psk { any: Some(secret), by_identity: OwnKeys::None }
     }
 }
 
 impl std::fmt::Debug for Believe {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Psk { by_identity, .. } => write!(f, "Psk({} identities)", by_identity.len()),
+            Self::Psk { by_identity, .. } => write!(f, "Psk({by_identity:?})"),
             Self::Certificate(trust) => write!(f, "Certificate({} anchors)", trust.authorities().len()),
             Self::RawKey(spki) => write!(f, "RawKey({} bytes)", spki.len()),
             Self::Eap => f.write_str("Eap"),
+        }
+    }
+}
+
+/// The shared keys of identities that have one of their own. Copies share them.
+#[derive(Clone, Default)]
+pub enum OwnKeys {
+    /// No identity has one.
+    #[default]
+    None,
+    /// These have.
+    Listed(Arc<BTreeMap<Identity, Secret>>),
+    /// They are derived when they are needed: for more identities than a list should have.
+    Derived(Arc<dyn SharedKeys>),
+}
+
+/// Derives the shared keys of identities.
+pub trait SharedKeys: Send + Sync {
+    /// The key of an identity, if it has one.
+    fn key(&self, identity: &Identity) -> Option<Secret>;
+}
+
+impl OwnKeys {
+    /// The key of an identity, if it has one of its own.
+    pub fn get(&self, identity: &Identity) -> Option<Secret> {
+        match self {
+            Self::None => None,
+            Self::Listed(keys) => keys.get(identity).cloned(),
+            Self::Derived(keys) => keys.key(identity),
+        }
+    }
+
+    /// Whether an identity has a key of its own.
+    pub fn knows(&self, identity: &Identity) -> bool {
+        match self {
+            Self::Listed(keys) => keys.contains_key(identity),
+            Self::None | Self::Derived(_) => self.get(identity).is_some(),
+        }
+    }
+}
+
+impl FromIterator<(Identity, Secret)> for OwnKeys {
+    fn from_iter<I: IntoIterator<Item = (Identity, Secret)>>(keys: I) -> Self {
+        Self::Listed(Arc::new(keys.into_iter().collect()))
+    }
+}
+
+impl<const N: usize> From<[(Identity, Secret); N]> for OwnKeys {
+    fn from(keys: [(Identity, Secret); N]) -> Self {
+        keys.into_iter().collect()
+    }
+}
+
+/// The same list, or the same derivation.
+impl PartialEq for OwnKeys {
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::None, Self::None) => true,
+            (Self::Listed(ours), Self::Listed(theirs)) => ours == theirs,
+            (Self::Derived(ours), Self::Derived(theirs)) => Arc::ptr_eq(ours, theirs),
+            _ => false,
+        }
+    }
+}
+
+impl std::fmt::Debug for OwnKeys {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::None => f.write_str("0 identities"),
+            Self::Listed(keys) => write!(f, "{} identities", keys.len()),
+            Self::Derived(_) => f.write_str("derived"),
         }
     }
 }

@@ -4,7 +4,7 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use keytoll_crypto_api::Seed;
+use keytoll_crypto_api::{Rng, Seed};
 use keytoll_engine::{Ctx, Deadline, Engine, Input, Output, Time};
 use keytoll_net::Socket;
 
@@ -20,24 +20,91 @@ pub struct Endpoint {
     /// Present if a connection uses it; without it messages of IKEv1 are refused as those of an unknown version.
     v1: Option<Box<v1::Endpoint>>,
     /// Whether each connection uses IKEv1, by index.
-    are_v1: Vec<bool>,
+    are_v1: Arc<[bool]>,
     /// The port on which four zero octets precede a message.
     marked_port: Option<u16>,
+}
+
+/// What follows from a configuration. Endpoints with the same one share it.
+#[derive(Debug, Clone)]
+pub struct Setup {
+    config: Arc<Config>,
+    v2: Arc<v2::Setup>,
+    /// Whether each connection uses IKEv1, by index.
+    are_v1: Arc<[bool]>,
+}
+
+impl Setup {
+    /// What follows from this configuration.
+    pub fn new(config: Config) -> Self {
+        let are_v1 = config.connections.iter().map(|connection| !connection.version.is_v2()).collect();
+        let v2 = Arc::new(v2::Setup::new(config));
+        Self { config: v2.config(), v2, are_v1 }
+    }
+
+    /// The configuration.
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+}
+
+/// What is kept of an endpoint at rest ([`Endpoint::stand`]).
+#[derive(Debug)]
+pub struct Standing(v2::Standing);
+
+impl Standing {
+    /// The SA in use.
+    pub fn sa(&self) -> Option<SaId> {
+        self.0.sa()
+    }
+
+    /// When it needs a tick.
+    pub const fn deadline(&self) -> Option<Deadline> {
+        self.0.deadline()
+    }
 }
 
 impl Endpoint {
     /// An endpoint whose random streams are `{name}/ike` and, for IKEv1, `{name}/ikev1`.
     pub fn new(config: Config, seed: &Seed, name: &str) -> Self {
-        let are_v1: Vec<_> =
-            config.connections.iter().map(|connection| !connection.version.is_v2()).collect();
+        Self::of(&Setup::new(config), seed, name)
+    }
+
+    /// The same with a setup that others may share.
+    pub fn of(setup: &Setup, seed: &Seed, name: &str) -> Self {
         let spis = Spis::default();
-        let v1 = are_v1.contains(&true).then(|| {
+        let v1 = setup.are_v1.contains(&true).then(|| {
             let rng = seed.stream(&format!("{name}/ikev1"));
-            Box::new(v1::Endpoint::among(config.clone(), rng, spis.clone()))
+            Box::new(v1::Endpoint::among(Config::clone(&setup.config), rng, spis.clone()))
         });
-        let marked_port = Some(config.nat_port).filter(|port| *port != config.port);
-        let v2 = v2::Endpoint::among(config, seed.stream(&format!("{name}/ike")), spis);
-        Self { v2, v1, are_v1, marked_port }
+        let v2 = v2::Endpoint::among(&setup.v2, stream(seed, name), spis);
+        Self { v2, v1, are_v1: Arc::clone(&setup.are_v1), marked_port: marked_port(&setup.config) }
+    }
+
+    /// Whether nothing is to be done but to keep one SA of IKEv2 in use, or none, in which case [`Self::stand`] does.
+    pub fn can_stand(&self) -> bool {
+        self.v1.is_none() && self.v2.can_stand()
+    }
+
+    /// The SA of IKEv2 that is in use, if [`Self::can_stand`].
+    pub fn in_use(&self) -> Option<SaId> {
+        self.v2.in_use()
+    }
+
+    /// Keeps only what does not follow from its setup, its seed and its name.
+    ///
+    /// # Panics
+    /// Unless it [can](Self::can_stand).
+    pub fn stand(self) -> Standing {
+        assert!(self.can_stand(), "an endpoint stands when it has nothing to do");
+        Standing(self.v2.stand())
+    }
+
+    /// The endpoint as it was, from the same setup, seed and name.
+    pub fn resume(setup: &Setup, seed: &Seed, name: &str, standing: Standing) -> Self {
+        let v2 = v2::Endpoint::resume(&setup.v2, stream(seed, name), Spis::default(), standing.0);
+        let are_v1 = Arc::clone(&setup.are_v1);
+        Self { v2, v1: None, are_v1, marked_port: marked_port(&setup.config) }
     }
 
     /// As [`Command::Initiate`]; returns the id of the SA, also if it failed at once, or `None` without such a connection.
@@ -132,6 +199,14 @@ impl Endpoint {
             self.v2.handle(Input::Command(command), cx);
         }
     }
+}
+
+fn stream(seed: &Seed, name: &str) -> Rng {
+    seed.stream(&format!("{name}/ike"))
+}
+
+fn marked_port(config: &Config) -> Option<u16> {
+    Some(config.nat_port).filter(|port| *port != config.port)
 }
 
 /// The SA that a command is for.

@@ -83,6 +83,11 @@ impl HalfOpenTable {
         self.count
     }
 
+    /// Whether no place is taken.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.count == 0 && self.held.is_empty()
+    }
+
     /// Our SPIs for this initiator.
     pub(crate) fn candidates(&self, key: (Socket, u64)) -> &[u64] {
         self.by_initiator.get(&key).map_or(&[], Vec::as_slice)

@@ -32,7 +32,7 @@ pub mod v2;
 pub mod wire;
 
 pub use config::{Config, Mode};
-pub use endpoint::Endpoint;
+pub use endpoint::{Endpoint, Setup, Standing};
 pub use event::{ChildSa, Command, Eap, Event, Reason, SaId};
 pub use names::IKE;
 pub use refused::{Acceptable, Offered, RefusedProposal};

@@ -43,11 +43,16 @@ impl Spis {
         ProposedSpi { spi, spis: self.clone() }
     }
 
+    /// There is an SA with this SPI.
+    pub(crate) fn is_up(&self, spi: u32) {
+        self.taken().insert(spi, Use::Up);
+    }
+
     /// Updates the existing SAs from an event to the owner.
     pub(crate) fn note(&self, event: &Event) {
         match event {
             Event::ChildUp(_, new) | Event::ChildRekeyed { new, .. } => {
-                self.taken().insert(new.pair.inbound_spi, Use::Up);
+                self.is_up(new.pair.inbound_spi);
             }
             Event::ChildDown(_, spi) => {
                 self.taken().remove(spi);

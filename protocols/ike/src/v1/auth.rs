@@ -38,27 +38,23 @@ const fn signing_key(prove: &Prove) -> Option<&SigningKey> {
 
 /// The key shared with a peer, by its identity if known, else by its address.
 // RFC 2409 §5.4: in main mode the key can only be found by the peer's address.
-pub(super) fn shared_key<'a>(
-    connection: &'a Connection,
-    identity: Option<&Identity>,
-    ip: IpAddr,
-) -> Option<&'a Secret> {
+pub(super) fn shared_key(connection: &Connection, identity: Option<&Identity>, ip: IpAddr) -> Option<Secret> {
     let Believe::Psk { any, by_identity } = &connection.remote else { return None };
     let named = identity.or(connection.remote_id.as_ref()).and_then(|identity| by_identity.get(identity));
-    named.or_else(|| by_identity.get(&Identity::from(ip))).or(any.as_ref())
+    named.or_else(|| by_identity.get(&Identity::from(ip))).or_else(|| any.clone())
 }
 
 /// Whether the key of a peer with this name and address belongs to the address rather than the name.
 pub(super) fn is_key_of_address(connection: &Connection, identity: &Identity, ip: IpAddr) -> bool {
     let Believe::Psk { by_identity, .. } = &connection.remote else { return false };
-    !by_identity.contains_key(identity) && by_identity.contains_key(&Identity::from(ip))
+    !by_identity.knows(identity) && by_identity.knows(&Identity::from(ip))
 }
 
 /// Whether a connection has a key for this address.
 pub(super) fn names_address(connection: &Connection, ip: IpAddr) -> bool {
     let identity = Identity::from(ip);
     let has_key =
-        matches!(&connection.remote, Believe::Psk { by_identity, .. } if by_identity.contains_key(&identity));
+        matches!(&connection.remote, Believe::Psk { by_identity, .. } if by_identity.knows(&identity));
     has_key || connection.remote_id.as_ref() == Some(&identity)
 }
 

@@ -209,7 +209,7 @@ impl Keyed {
 
     /// Whether a peer of this identity would have used this key: one with a key of its own uses no other.
     pub(super) fn is_key_of(&self, identity: &Identity, connection: &Connection, ip: IpAddr) -> bool {
-        auth::shared_key(connection, Some(identity), ip) == self.root.shared_key()
+        auth::shared_key(connection, Some(identity), ip).as_ref() == self.root.shared_key()
     }
 
     /// Tells the peer why the SA fails, under the existing keys (RFC 2409 §5.7).

@@ -106,10 +106,10 @@ pub(super) fn verify(
     let auth = inbound.need_auth()?;
     match believe {
         Believe::Psk { any, by_identity } => {
-            let secret = by_identity.get(&id.to_identity()).or(any.as_ref());
+            let secret = by_identity.get(&id.to_identity()).or_else(|| any.clone());
             let secret = secret.ok_or(Reason::AuthenticationFailed)?;
             let sound = auth.method == AuthMethod::SHARED_KEY_MIC
-                && octets.is_shared_key_mic(cx.crypto, prf, secret, auth.data);
+                && octets.is_shared_key_mic(cx.crypto, prf, &secret, auth.data);
             sound.then_some(()).ok_or(Reason::AuthenticationFailed)
         }
         // Verified when EAP has ended, see `verify_eap`.
@@ -153,7 +153,7 @@ pub(super) fn likely(
     match believe {
         Believe::Eap => None,
         Believe::Psk { .. } if !by_key => Some(Likely::OtherMethod),
-        Believe::Psk { any: None, by_identity } if !by_identity.contains_key(&id.to_identity()) => {
+        Believe::Psk { any: None, by_identity } if !by_identity.knows(&id.to_identity()) => {
             Some(Likely::NoKey)
         }
         Believe::Psk { .. } => Some(Likely::KeysDiffer),

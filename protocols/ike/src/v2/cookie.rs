@@ -25,6 +25,11 @@ impl CookieKeys {
         Self { secrets: [fresh(rng), fresh(rng)], version: 0, renewed: Time::ZERO }
     }
 
+    /// Whether they are those it began with.
+    pub(super) fn are_first(&self) -> bool {
+        (self.version, self.renewed) == (0, Time::ZERO)
+    }
+
     /// The cookie for an initiator: `version(1) prf(secret, Ni | IPi | SPIi)`.
     pub(super) fn make(
         &mut self,

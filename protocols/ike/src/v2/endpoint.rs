@@ -37,13 +37,13 @@ pub struct Endpoint {
     pub(super) shared: Shared,
     pub(super) sas: FastMap<u64, Box<Sa>>,
     /// The deadline of each SA with its purpose; cached, because the host asks often.
-    timers: BTreeMap<(Time, u64), &'static str>,
+    pub(super) timers: BTreeMap<(Time, u64), &'static str>,
     pub(super) half_open: HalfOpenTable,
     pub(super) cookies: CookieKeys,
     /// The number of SAs that wait for the answer to their DELETE.
     closing: usize,
     /// Closed SAs that linger, the first to be dropped first.
-    lingering: BTreeSet<(Time, u64)>,
+    pub(super) lingering: BTreeSet<(Time, u64)>,
     /// Established SAs by their peer's first address, if only such peers may initiate another.
     pub(super) known: BTreeSet<(IpAddr, u64)>,
     /// Whether new SAs are refused.
@@ -52,10 +52,10 @@ pub struct Endpoint {
     lent: (Lent, Option<Lease>),
 }
 
-/// What all SAs of an endpoint share.
+/// What follows from a configuration. Endpoints with the same one share it.
 #[derive(Debug)]
-pub(super) struct Shared {
-    pub(super) config: Arc<Config>,
+pub(crate) struct Setup {
+    config: Arc<Config>,
     /// How long a request is retransmitted before the peer is given up.
     pub(super) patience: Duration,
     connections: Vec<Arc<Connection>>,
@@ -63,16 +63,24 @@ pub(super) struct Shared {
     pub(super) suites: Vec<Suite>,
     /// All trust anchors of all connections: what a responder requests before it knows the initiator.
     pub(super) authorities: Arc<[[u8; 20]]>,
+    /// Which connections require the same authentication.
+    pub(super) beliefs: Beliefs,
+}
+
+/// What all SAs of an endpoint share.
+#[derive(Debug)]
+pub(super) struct Shared {
+    pub(super) config: Arc<Config>,
+    pub(super) setup: Arc<Setup>,
     pub(super) rng: Rng,
-    spis: Spis,
+    pub(super) spis: Spis,
     pub(super) pools: Pools,
     pub(super) out: VecDeque<Output<Event>>,
     /// SAs created by other SAs: rekeyed IKE SAs.
     #[expect(clippy::vec_box, reason = "they move on into a table of boxes")]
     pub(super) new_sas: Vec<Box<Sa>>,
-    /// The IKE SAs of authenticated initiators, and which connections require the same authentication.
+    /// The IKE SAs of authenticated initiators.
     pub(super) peers: Peers,
-    pub(super) beliefs: Beliefs,
     /// IKE SAs to remove because their peer exceeds its limit.
     pub(super) removals: Vec<Removal>,
     /// Children being moved from one IKE SA to its replacement.
@@ -154,8 +162,9 @@ fn authorities(config: &Config) -> BTreeSet<[u8; 20]> {
     trusts.flatten().copied().collect()
 }
 
-impl Shared {
-    fn new(config: Config, rng: Rng, spis: Spis) -> Self {
+impl Setup {
+    /// What follows from this configuration.
+    pub(crate) fn new(config: Config) -> Self {
         let mut suites = Vec::new();
         for suite in spoken(&config).flat_map(|connection| &connection.suites) {
             if !suites.contains(suite) {
@@ -168,9 +177,23 @@ impl Shared {
             connections,
             suites,
             authorities: authorities(&config).into_iter().collect(),
-            pools: Pools::new(&config),
             patience: config.retransmission.total(),
             config: Arc::new(config),
+        }
+    }
+
+    /// The configuration.
+    pub(crate) fn config(&self) -> Arc<Config> {
+        Arc::clone(&self.config)
+    }
+}
+
+impl Shared {
+    fn new(setup: &Arc<Setup>, rng: Rng, spis: Spis) -> Self {
+        Self {
+            pools: Pools::new(&setup.config),
+            config: Arc::clone(&setup.config),
+            setup: Arc::clone(setup),
             rng,
             spis,
             out: VecDeque::new(),
@@ -183,7 +206,7 @@ impl Shared {
 
     /// A connection by its index.
     pub(super) fn connection(&self, index: usize) -> Arc<Connection> {
-        Arc::clone(&self.connections[index])
+        Arc::clone(&self.setup.connections[index])
     }
 
     // RFC 4301 §4.4.3.3: the administrator decides which addresses an authenticated peer may use.
@@ -202,12 +225,13 @@ impl Shared {
 
     /// The peer of a connection, given by its index, is probed after so much silence.
     pub(super) fn liveness_after(&self, connection: usize) -> Option<Duration> {
-        self.connections[connection].liveness_after
+        self.setup.connections[connection].liveness_after
     }
 
     /// All connections that speak IKEv2, by index.
     pub(super) fn connections(&self) -> impl Iterator<Item = (usize, &Arc<Connection>)> {
-        self.connections.iter().enumerate().filter(|(_, connection)| connection.version.is_v2())
+        let connections = self.setup.connections.iter().enumerate();
+        connections.filter(|(_, connection)| connection.version.is_v2())
     }
 
     /// A new SPI; RFC 7296 §3.1: never zero.
@@ -239,14 +263,14 @@ impl Shared {
 impl Endpoint {
     /// An endpoint that draws all random numbers from `rng`.
     pub fn new(config: Config, rng: Rng) -> Self {
-        Self::among(config, rng, Spis::default())
+        Self::among(&Arc::new(Setup::new(config)), rng, Spis::default())
     }
 
     /// As [`Self::new`], on a host where others allocate SPIs, too.
-    pub(crate) fn among(config: Config, mut rng: Rng, spis: Spis) -> Self {
-        let (cookies, places_held) = (CookieKeys::new(&mut rng), config.half_open.max);
+    pub(crate) fn among(setup: &Arc<Setup>, mut rng: Rng, spis: Spis) -> Self {
+        let (cookies, places_held) = (CookieKeys::new(&mut rng), setup.config.half_open.max);
         Self {
-            shared: Shared::new(config, rng, spis),
+            shared: Shared::new(setup, rng, spis),
             sas: FastMap::default(),
             timers: BTreeMap::new(),
             half_open: HalfOpenTable::new(places_held),

@@ -32,9 +32,12 @@ mod responder;
 mod sa;
 pub mod schemes;
 pub mod signature;
+mod standing;
 mod window;
 pub mod words;
 
 use crate::{config, event};
 
 pub use endpoint::Endpoint;
+pub(crate) use endpoint::Setup;
+pub(crate) use standing::Standing;

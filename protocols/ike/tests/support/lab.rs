@@ -1,6 +1,5 @@
 //! Configurations for the two: shared keys, certificates, and variations of tests.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use keytoll_crypto::{Real, keys};
@@ -158,9 +157,8 @@ pub(crate) fn brisk() -> Retransmission {
 
 /// A separate key for each identity.
 pub(crate) fn keys_by_identity(keys: &[(&str, &str)]) -> Believe {
-    let by_identity: BTreeMap<Identity, Secret> =
-        keys.iter().map(|(name, key)| (id(name), secret(key))).collect();
-    Believe::Psk { any: None, by_identity }
+    let by_identity = keys.iter().map(|(name, key)| (id(name), secret(key)));
+    Believe::Psk { any: None, by_identity: by_identity.collect() }
 }
 
 pub(crate) const fn seconds(n: u64) -> std::time::Duration {

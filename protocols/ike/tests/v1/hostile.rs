@@ -159,7 +159,7 @@ fn an_initiator_does_not_accept_the_common_key_for_another_peer() {
     for phase1 in [Phase1::Main, Phase1::Aggressive] {
         let (mut i, r) = psk(phase1);
         let Believe::Psk { by_identity, .. } = &mut only(&mut i).remote else { unreachable!("it is one") };
-        by_identity.insert(lab::id(lab::GATEWAY), secret("the gateway's own"));
+        *by_identity = [(lab::id(lab::GATEWAY), secret("the gateway's own"))].into();
         only(&mut i).remote_id = None;
         let mut bench = Bench::new((i, r));
         bench.initiate();

@@ -95,7 +95,7 @@ impl Introduced {
         let shared = env.cx.crypto.agree(&self.pair.private, public);
         let shared = shared.map_err(|_| Reason::Syntax("public value"))?;
         let key = auth::shared_key(connection, Some(&identity), core.route.remote.ip);
-        let root = Root::of(terms.method, key).ok_or(Reason::AuthenticationFailed)?;
+        let root = Root::of(terms.method, key.as_ref()).ok_or(Reason::AuthenticationFailed)?;
         phase1::settle_nat(&terms, step.route, inbound, core, env);
         let publics = [self.pair.public.clone(), public.to_vec()];
         let values = Values { publics, nonces: [self.nonce.to_vec(), nonce.to_vec()] };

@@ -125,7 +125,7 @@ impl KeysSent {
             return State::KeysSent(self);
         };
         let key = auth::shared_key(&connection, None, core.route.remote.ip);
-        let Some(root) = Root::of(self.terms.method, key) else {
+        let Some(root) = Root::of(self.terms.method, key.as_ref()) else {
             return core.fails(Reason::AuthenticationFailed, core.unproved().because(Likely::NoKey), env);
         };
         phase1::settle_nat(&self.terms, step.route, &inbound, core, env);

@@ -70,10 +70,10 @@ pub(super) fn begin(
     let sa_body = chosen.sa_body();
     let Chosen { terms, connection, .. } = chosen;
     let key = match stranger {
-        true => Some(&env.shared.decoy),
+        true => Some(env.shared.decoy.clone()),
         false => auth::shared_key(&connection, Some(&identity), step.route.remote.ip),
     };
-    let root = Root::of(terms.method, key).ok_or(Reason::AuthenticationFailed)?;
+    let root = Root::of(terms.method, key.as_ref()).ok_or(Reason::AuthenticationFailed)?;
     let values = Values {
         publics: [public.to_vec(), pair.public.clone()],
         nonces: [nonce.to_vec(), own_nonce.to_vec()],

@@ -66,7 +66,7 @@ pub(super) fn begin(
     let chosen = choose_for(ip, inbound, env)?;
     core.connection = chosen.index;
     let key = auth::shared_key(&chosen.connection, None, ip);
-    let root = Root::of(chosen.terms.method, key).ok_or(Reason::AuthenticationFailed)?;
+    let root = Root::of(chosen.terms.method, key.as_ref()).ok_or(Reason::AuthenticationFailed)?;
     let mut m = phase1::begin(core, IDENTITY_PROTECTION, false);
     m.append(payload::SA, false, |w| w.bytes(&chosen.sa_body()));
     Extensions::push(&mut m);

@@ -207,6 +207,11 @@ impl Established {
         self.turn == Turn::Now
     }
 
+    /// Whether it has requested nothing and wants to request nothing.
+    pub(in crate::v2) fn is_idle(&self) -> bool {
+        self.is_known() && self.pending.is_none() && self.tasks.iter().next().is_none()
+    }
+
     /// The inbound SPIs of its children.
     pub(in crate::v2) fn children(&self) -> impl Iterator<Item = u32> {
         self.children.iter().map(Child::inbound_spi)

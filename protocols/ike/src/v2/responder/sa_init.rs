@@ -82,9 +82,10 @@ pub(in crate::v2) fn answer(
     request: &SaInitRequest<'_>,
     env: &mut Env<'_, '_>,
 ) -> Result<Box<Sa>, Refusal> {
-    let chosen = proposal::select(&request.sa, ProtocolId::IKE, &env.shared.suites, Preference::Initiator);
+    let chosen =
+        proposal::select(&request.sa, ProtocolId::IKE, &env.shared.setup.suites, Preference::Initiator);
     let Some(chosen) = chosen else {
-        let acceptable = Acceptable::suites(&env.shared.suites);
+        let acceptable = Acceptable::suites(&env.shared.setup.suites);
         env.refuse_proposal(route.remote, &request.sa, acceptable);
         return Err(Refusal::NoProposalChosen);
     };
@@ -145,7 +146,7 @@ fn respond(
 ) {
     let header = Header::new(core.spis(), ExchangeType::IKE_SA_INIT, Flags::new(false, true), 0);
     let childless = env.shared.connections().any(|(_, connection)| connection.child.is_none());
-    let authorities = Arc::clone(&env.shared.authorities);
+    let authorities = Arc::clone(&env.shared.setup.authorities);
     let first = FirstPayloads {
         cookie: None,
         proposals: vec![proposal],

@@ -125,13 +125,13 @@ impl Core {
     /// The state after the last response, which is retransmitted as long as the peer may ask for it.
     pub(in crate::v2) fn linger(&mut self, env: &Env<'_, '_>) -> State {
         self.requests.settle();
-        State::Lingering(env.now() + env.shared.patience)
+        State::Lingering(env.now() + env.shared.setup.patience)
     }
 
     /// The same for an unauthenticated initiator: no longer than a half-open SA is kept.
     // RFC 8019 §4.1: the shorter strangers' SAs are kept, the fewer there are.
     pub(in crate::v2) fn linger_refused(&mut self, env: &Env<'_, '_>) -> State {
         self.requests.settle();
-        State::Lingering(env.now() + env.shared.patience.min(env.shared.config.half_open.lifetime))
+        State::Lingering(env.now() + env.shared.setup.patience.min(env.shared.config.half_open.lifetime))
     }
 }

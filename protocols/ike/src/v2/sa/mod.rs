@@ -173,6 +173,23 @@ impl Sa {
         sa.lease()
     }
 
+    /// Whether it is in use and waits for nothing.
+    pub(super) fn is_idle(&self) -> bool {
+        let State::Established(sa) = &self.state else { return false };
+        let Core { requests, incoming, terms, .. } = &self.core;
+        sa.is_idle()
+            && !requests.is_busy()
+            && incoming.is_none()
+            && terms.is_none()
+            && self.half_open.is_none()
+    }
+
+    /// The inbound SPIs of its children.
+    pub(super) fn children(&self) -> impl Iterator<Item = u32> {
+        let sa = if let State::Established(sa) = &self.state { Some(sa) } else { None };
+        sa.into_iter().flat_map(|sa| sa.children())
+    }
+
     /// Handles an EAP output of the owner.
     pub(super) fn on_eap(&mut self, eap: Eap, env: &mut Env<'_, '_>) {
         let core = &mut self.core;
