@@ -94,6 +94,17 @@ enum Kept<'a> {
     Fields(Copied),
 }
 
+/// The only pair of a host, taken out ([`Ipsec::take_only`]).
+#[derive(Debug)]
+pub struct Only(Box<Pair>);
+
+impl Only {
+    /// The SPI that it receives on.
+    pub fn inbound_spi(&self) -> u32 {
+        self.0.inbound.spi()
+    }
+}
+
 impl Ipsec {
     /// IPsec with these policies.
     pub fn new(spd: Spd) -> Self {
@@ -129,6 +140,16 @@ impl Ipsec {
         self.sad.is_replaced(inbound_spi)
     }
 
+    /// Whether a pair receives on this SPI.
+    pub fn has(&self, inbound_spi: u32) -> bool {
+        self.sad.get(inbound_spi).is_some()
+    }
+
+    /// The peer that the pair is for which receives on this SPI; `None` if that is for a network.
+    pub fn peer(&self, inbound_spi: u32) -> Option<IpAddr> {
+        self.sad.get(inbound_spi)?.selectors.peer()
+    }
+
     /// How many pairs there are.
     pub fn len(&self) -> usize {
         self.sad.len()
@@ -153,6 +174,21 @@ impl Ipsec {
             Contents::Packet => payload,
             Contents::Payload(_) => payload + ip::header_bytes(destination),
         })
+    }
+
+    /// Whether there is one pair at most and nothing else is to be remembered: no event, and no packet dropped.
+    pub fn has_one_at_most(&self) -> bool {
+        self.len() <= 1 && self.events.is_empty() && self.counters == Counters::default()
+    }
+
+    /// Takes the only pair out, if there is one.
+    pub fn take_only(&mut self) -> Option<Only> {
+        self.sad.take_only().map(Only)
+    }
+
+    /// Installs a pair again that was [taken out](Self::take_only).
+    pub fn install_again(&mut self, Only(pair): Only) {
+        self.sad.put(pair);
     }
 
     /// What the pair that receives on this SPI has carried: in, out.

@@ -257,6 +257,42 @@ impl Place {
     }
 }
 
+/// Places in their order. One needs no memory of its own, and mostly there is no other.
+#[derive(Debug, Default)]
+enum Places {
+    #[default]
+    None,
+    One(Place),
+    #[expect(clippy::box_collection, reason = "a table of peers with one pair each is smaller")]
+    Several(Box<Vec<Place>>),
+}
+
+impl Places {
+    fn as_slice(&self) -> &[Place] {
+        match self {
+            Self::None => &[],
+            Self::One(place) => std::slice::from_ref(place),
+            Self::Several(places) => places,
+        }
+    }
+
+    fn push(&mut self, place: Place) {
+        match self {
+            Self::None => *self = Self::One(place),
+            Self::One(first) => *self = Self::Several(Box::new(vec![*first, place])),
+            Self::Several(places) => places.push(place),
+        }
+    }
+
+    fn remove(&mut self, place: Place) {
+        match self {
+            Self::One(only) if *only == place => *self = Self::None,
+            Self::None | Self::One(_) => {}
+            Self::Several(places) => places.retain(|&other| other != place),
+        }
+    }
+}
+
 /// The SAD.
 #[derive(Debug, Default)]
 pub(crate) struct Sad {
@@ -264,9 +300,9 @@ pub(crate) struct Sad {
     vacant: Vec<Place>,
     by_spi: Spis,
     /// Pairs for one peer, oldest first.
-    by_peer: FastMap<IpAddr, Vec<Place>>,
+    by_peer: FastMap<IpAddr, Places>,
     /// All others, oldest first.
-    others: Vec<Place>,
+    others: Places,
     /// Counts the changes, so that what was looked up before one is looked up again.
     generation: u32,
 }
@@ -274,11 +310,23 @@ pub(crate) struct Sad {
 impl Sad {
     pub(crate) fn insert(&mut self, config: PairConfig) {
         self.remove(config.inbound_spi);
-        let (spi, peer) = (config.inbound_spi, config.selectors.peer());
-        let place = self.place(Box::new(Pair::new(config)));
+        self.put(Box::new(Pair::new(config)));
+    }
+
+    /// Puts a pair in whose SPI is not in it.
+    pub(crate) fn put(&mut self, pair: Box<Pair>) {
+        let (spi, peer) = (pair.inbound.spi(), pair.selectors.peer());
+        let place = self.place(pair);
         self.by_spi.insert(spi, place);
         self.siblings(peer).push(place);
         self.changed();
+    }
+
+    /// Takes the pair out if there is one; there are no others.
+    pub(crate) fn take_only(&mut self) -> Option<Box<Pair>> {
+        let only = self.pairs.iter_mut().find_map(Option::take);
+        *self = Self { generation: self.generation.wrapping_add(1), ..Self::default() };
+        only
     }
 
     fn place(&mut self, pair: Box<Pair>) -> Place {
@@ -314,8 +362,8 @@ impl Sad {
     pub(crate) fn is_replaced(&self, spi: u32) -> bool {
         let Some(pair) = self.get(spi) else { return false };
         let listed = match pair.selectors.peer() {
-            Some(peer) => self.by_peer.get(&peer).map_or(&[][..], Vec::as_slice),
-            None => &self.others,
+            Some(peer) => self.by_peer.get(&peer).map_or(&[][..], Places::as_slice),
+            None => self.others.as_slice(),
         };
         let mut others = listed.iter().filter_map(|&place| self.pair(place));
         others.any(|other| other.inbound.spi() != spi && other.selectors == pair.selectors)
@@ -323,19 +371,18 @@ impl Sad {
 
     fn unlist(&mut self, place: Place, peer: Option<IpAddr>) {
         let siblings = self.siblings(peer);
-        siblings.retain(|&other| other != place);
-        if let Some(peer) = peer.filter(|_| siblings.is_empty()) {
+        siblings.remove(place);
+        if let Some(peer) = peer.filter(|_| siblings.as_slice().is_empty()) {
             self.by_peer.remove(&peer);
         }
         self.changed();
     }
 
     /// The pairs with the same peer, or those for networks.
-    fn siblings(&mut self, peer: Option<IpAddr>) -> &mut Vec<Place> {
+    fn siblings(&mut self, peer: Option<IpAddr>) -> &mut Places {
         let Some(peer) = peer else { return &mut self.others };
         if !self.by_peer.contains_key(&peer) {
-            // Mostly there is no other.
-            self.by_peer.insert(peer, Vec::with_capacity(1));
+            self.by_peer.insert(peer, Places::None);
         }
         self.by_peer.get_mut(&peer).expect("just put there")
     }
@@ -377,8 +424,8 @@ impl Sad {
 
     /// The newest pair that is for packets to there, whatever their protocols and ports.
     pub(crate) fn for_destination(&self, destination: IpAddr) -> Option<&Pair> {
-        let peers = self.by_peer.get(&destination).map_or(&[][..], Vec::as_slice);
-        let pairs = peers.iter().rev().chain(self.others.iter().rev());
+        let peers = self.by_peer.get(&destination).map_or(&[][..], Places::as_slice);
+        let pairs = peers.iter().rev().chain(self.others.as_slice().iter().rev());
         let mut pairs = pairs.filter_map(|&place| self.pair(place));
         pairs.find(|pair| pair.selectors.remote.iter().any(|side| side.addresses.contain(destination)))
     }
@@ -386,8 +433,8 @@ impl Sad {
     /// The newest pair for a flow that is ready, else the newest of those that are not.
     // RFC 4301 §5.1: an SA with narrower selectors was made by a policy that came before.
     pub(crate) fn for_flow(&self, flow: &Flow) -> Option<Place> {
-        let peers = self.by_peer.get(&flow.destination()).map_or(&[][..], Vec::as_slice);
-        self.newest(peers, flow).or_else(|| self.newest(&self.others, flow))
+        let peers = self.by_peer.get(&flow.destination()).map_or(&[][..], Places::as_slice);
+        self.newest(peers, flow).or_else(|| self.newest(self.others.as_slice(), flow))
     }
 
     fn newest(&self, places: &[Place], flow: &Flow) -> Option<Place> {
