@@ -48,6 +48,16 @@ impl Rng {
         Seed::from(seed).stream(name)
     }
 
+    /// How many words of 32 bits were drawn from the stream: with its name that is all there is to know of it.
+    pub fn drawn(&self) -> u64 {
+        u64::try_from(self.0.get_word_pos()).expect("nobody draws 2⁶⁴ words")
+    }
+
+    /// Goes to where a stream is from which so many words were drawn ([`Self::drawn`]).
+    pub fn go_to(&mut self, words: u64) {
+        self.0.set_word_pos(words.into());
+    }
+
     /// Fills a buffer.
     pub fn fill(&mut self, buffer: &mut [u8]) {
         self.0.fill_bytes(buffer);
@@ -106,6 +116,21 @@ mod tests {
         assert_eq!(draw(1, "ue/ike"), draw(1, "ue/ike"));
         assert_ne!(draw(1, "ue/ike"), draw(2, "ue/ike"));
         assert_ne!(draw(1, "ue/ike"), draw(1, "gw/ike"));
+    }
+
+    #[test]
+    fn a_stream_goes_on_where_it_was_left() {
+        let (mut whole, mut parted) = (Rng::named(3, "parted"), Rng::named(3, "parted"));
+        for length in (0..300).chain([1024, 0, 5000, 256, 4, 64, 1]) {
+            let [mut one, mut other] = [vec![0; length], vec![0; length]];
+            whole.fill(&mut one);
+            parted.fill(&mut other);
+            assert_eq!((one, whole.u64()), (other, parted.u64()));
+            let drawn = parted.drawn();
+            parted = Rng::named(3, "parted");
+            parted.go_to(drawn);
+        }
+        assert_eq!(Rng::named(3, "new").drawn(), 0);
     }
 
     #[test]

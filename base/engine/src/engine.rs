@@ -43,6 +43,9 @@ pub trait Engine {
 
     /// When it wants an [`Input::Tick`], if at all. A late tick is harmless, an early one does nothing.
     fn deadline(&self) -> Option<Deadline>;
+
+    /// Nothing is expected to happen for a while: what can be had again is given away. Changes nothing of what it does.
+    fn rest(&mut self) {}
 }
 
 /// An input of an engine. Every engine matches all of them, so that none is forgotten.

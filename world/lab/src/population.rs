@@ -609,7 +609,7 @@ impl<'a> Builder<'a> {
         let till = Till::new(plan.crypto, message, scale(Node::Ue), population, seed);
         let mut world = World::new(seed.clone(), till);
         let datagrams_in_flight_max = 1 << 24;
-        world.set_limits(keytoll_sim::Limits { datagrams_in_flight_max });
+        world.set_limits(keytoll_sim::Limits { datagrams_in_flight_max, ..keytoll_sim::Limits::default() });
         Self { plan, costs, core_hz, world, serving: Vec::new(), facts: Facts::default() }
     }
 

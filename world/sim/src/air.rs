@@ -85,6 +85,11 @@ impl Waiting {
         self.leaving.is_empty() || self.bytes.saturating_add(bytes.into()) <= self.bytes_max
     }
 
+    /// Whether everything has left.
+    pub(crate) fn is_idle(&self, now: Time) -> bool {
+        self.leaving.back().is_none_or(|(at, _)| *at <= now)
+    }
+
     fn push(&mut self, bytes: u32, leaves: Time) {
         self.bytes = self.bytes.saturating_add(bytes.into());
         self.leaving.push_back((leaves, bytes));

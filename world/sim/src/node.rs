@@ -165,25 +165,41 @@ pub(crate) struct NodeState<H: Engine> {
     pub(crate) crypto: ProviderIndex,
     /// How many cores are busy.
     computing: u32,
-    waiting: VecDeque<Arrived<H::Command>>,
-    waiting_datagrams: usize,
-    tick_waits: bool,
-    queue: QueueGauge,
+    /// Whether its host has computed since it rested.
+    pub(crate) is_awake: bool,
+    /// When its queue was asked for last.
+    asked: Time,
+    /// Made when something has to wait for the first time.
+    queue: Option<Box<Waiting<H::Command>>>,
+}
+
+/// The inputs that wait for a core.
+struct Waiting<C> {
+    inputs: VecDeque<Arrived<C>>,
+    datagrams: usize,
+    has_tick: bool,
+    gauge: QueueGauge,
+}
+
+impl<C> Waiting<C> {
+    fn since(begun: Time) -> Self {
+        let gauge = QueueGauge { begun, since: begun, ..QueueGauge::default() };
+        Self { inputs: VecDeque::new(), datagrams: 0, has_tick: false, gauge }
+    }
 }
 
 impl<H: Engine> NodeState<H> {
     pub(crate) fn new(config: NodeConfig, ordinal: u32, host: H, crypto: ProviderIndex) -> Self {
-        let waiting = VecDeque::new();
-        Self {
-            config,
-            ordinal,
-            host,
-            crypto,
-            computing: 0,
-            waiting,
-            waiting_datagrams: 0,
-            tick_waits: false,
-            queue: QueueGauge::default(),
+        let (computing, is_awake, asked, queue) = (0, false, Time::ZERO, None);
+        Self { config, ordinal, host, crypto, computing, is_awake, asked, queue }
+    }
+
+    /// Its host is not expected to compute soon.
+    pub(crate) fn rest(&mut self) {
+        self.is_awake = false;
+        self.host.rest();
+        if let Some(queue) = self.queue.as_mut().filter(|queue| queue.inputs.is_empty()) {
+            queue.inputs = VecDeque::new();
         }
     }
 
@@ -209,36 +225,41 @@ impl<H: Engine> NodeState<H> {
 
     /// The time of the host's next tick; `None` while a tick already waits for a core.
     pub(crate) fn next_tick(&self) -> Option<Time> {
-        if self.tick_waits { None } else { self.host.deadline().map(|deadline| deadline.at) }
+        let waits = self.queue.as_ref().is_some_and(|queue| queue.has_tick);
+        if waits { None } else { self.host.deadline().map(|deadline| deadline.at) }
     }
 
     /// Queues an input for a core. A datagram that finds the queue full is dropped; its protocol is returned.
     pub(crate) fn enqueue(&mut self, arrived: Arrived<H::Command>) -> Result<(), Protocol> {
+        let queue = self.queue.get_or_insert_with(|| Box::new(Waiting::since(self.asked)));
         match &arrived.input {
-            Pending::Packet(datagram) if self.waiting_datagrams >= self.config.queue_datagrams_max => {
+            Pending::Packet(datagram) if queue.datagrams >= self.config.queue_datagrams_max => {
                 return Err(datagram.protocol);
             }
-            Pending::Packet(_) => self.waiting_datagrams += 1,
-            Pending::Tick => self.tick_waits = true,
+            Pending::Packet(_) => queue.datagrams += 1,
+            Pending::Tick => queue.has_tick = true,
             Pending::Command(_) => {}
         }
-        self.queue.look(self.waiting.len(), arrived.at);
-        self.waiting.push_back(arrived);
+        queue.gauge.look(queue.inputs.len(), arrived.at);
+        queue.inputs.push_back(arrived);
         Ok(())
     }
 
     /// How long the queue was since this was asked last.
     pub(crate) fn take_queue_use(&mut self, now: Time) -> QueueUse {
-        self.queue.take(self.waiting.len(), now)
+        self.asked = now;
+        let queue = self.queue.as_mut();
+        queue.map_or_else(QueueUse::default, |queue| queue.gauge.take(queue.inputs.len(), now))
     }
 
     /// The oldest waiting input.
     pub(crate) fn dequeue(&mut self, now: Time) -> Option<Arrived<H::Command>> {
-        self.queue.look(self.waiting.len(), now);
-        let arrived = self.waiting.pop_front()?;
+        let queue = self.queue.as_mut()?;
+        queue.gauge.look(queue.inputs.len(), now);
+        let arrived = queue.inputs.pop_front()?;
         match arrived.input {
-            Pending::Packet(_) => self.waiting_datagrams -= 1,
-            Pending::Tick => self.tick_waits = false,
+            Pending::Packet(_) => queue.datagrams -= 1,
+            Pending::Tick => queue.has_tick = false,
             Pending::Command(_) => {}
         }
         Some(arrived)

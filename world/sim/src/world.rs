@@ -26,11 +26,13 @@ use crate::{Free, LinkConfig, Meter, NodeConfig, NodeIndex, Passing, ProviderInd
 pub struct Limits {
     /// Datagrams on all links together; further ones are dropped with `Fate::QueueFull`.
     pub datagrams_in_flight_max: usize,
+    /// Nodes, and links, that are not asked to rest ([`Engine::rest`]) when others need room: those used last.
+    pub awake_max: usize,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { datagrams_in_flight_max: 1 << 20 }
+        Self { datagrams_in_flight_max: 1 << 20, awake_max: 256 }
     }
 }
 
@@ -54,6 +56,8 @@ pub struct World<H: Engine, C, M = Free> {
     named: Vec<u32>,
     /// Places of nodes that were removed and that no event names any more.
     vacant: Vec<NodeIndex>,
+    /// Nodes that have computed since they rested, the first in front.
+    awake: VecDeque<NodeIndex>,
     /// How many nodes have each name.
     names: BTreeMap<Node, u32>,
     net: Net,
@@ -89,8 +93,9 @@ impl<H: Engine, C: Crypto, M: Meter<C>> World<H, C, M> {
             nodes: Vec::new(),
             named: Vec::new(),
             vacant: Vec::new(),
+            awake: VecDeque::new(),
             names: BTreeMap::new(),
-            net: Net::default(),
+            net: Net::new(Limits::default().awake_max),
             channels: Channels::default(),
             queue: Queue::default(),
             parcels: Slab::default(),
@@ -103,6 +108,7 @@ impl<H: Engine, C: Crypto, M: Meter<C>> World<H, C, M> {
 
     /// Changes the capacity.
     pub fn set_limits(&mut self, limits: Limits) {
+        self.net.set_awake_max(limits.awake_max);
         self.limits = limits;
     }
 
@@ -187,7 +193,7 @@ impl<H: Engine, C: Crypto, M: Meter<C>> World<H, C, M> {
     /// Connects two nodes by a link, which replaces an existing one.
     pub fn add_link(&mut self, a: NodeIndex, b: NodeIndex, config: &LinkConfig) {
         let (a, b) = (self.end(a), self.end(b));
-        self.net.join(a, b, config, &self.seed);
+        self.net.join(a, b, config);
     }
 
     /// Connects a node to another by the link that a third one has to that, which they share from now on. Does nothing if there is
@@ -337,6 +343,7 @@ impl<H: Engine, C: Crypto, M: Meter<C>> World<H, C, M> {
         node.handle(arrived.input, self.now, crypto, &mut work);
         let busy = self.meter.end(index, crypto, &work.notes.facts);
         self.arm(index, again);
+        self.stays_awake(index);
         let job = Job { node: index, arrived: arrived.at, busy, sample: self.sample, work };
         if busy.is_zero() {
             self.release(job, recorder);
@@ -344,6 +351,20 @@ impl<H: Engine, C: Crypto, M: Meter<C>> World<H, C, M> {
             self.node_mut(index).occupy();
             let place = self.jobs.insert(job);
             self.schedule(self.now + busy, index, What::Done(place));
+        }
+    }
+
+    /// A node has computed: in its place the one that has been awake for longest rests, if there are too many.
+    fn stays_awake(&mut self, index: NodeIndex) {
+        if std::mem::replace(&mut self.node_mut(index).is_awake, true) {
+            return;
+        }
+        self.awake.push_back(index);
+        if self.awake.len() > self.limits.awake_max
+            && let Some(first) = self.awake.pop_front()
+            && let Some(node) = &mut self.nodes[first.place()]
+        {
+            node.rest();
         }
     }
 
@@ -419,7 +440,7 @@ impl<H: Engine, C: Crypto, M: Meter<C>> World<H, C, M> {
     ) {
         let protocol = datagram.protocol;
         let from_name = self.node(from).config.name;
-        let channel = self.net.channel(way);
+        let channel = self.net.channel(way, self.now, &self.seed);
         let Some(handed) = Handed::new(self.now, (from_name, sample), channel, &datagram, recorder) else {
             let fact = Fact::Discarded { protocol, why: "message too long".into() };
             return self.note(from, sample, fact, recorder);
@@ -452,7 +473,7 @@ impl<H: Engine, C: Crypto, M: Meter<C>> World<H, C, M> {
             return self.no_route(from, sample, datagram.protocol, recorder);
         };
         let from_name = self.node(from).config.name;
-        let channel = self.net.channel(first);
+        let channel = self.net.channel(first, self.now, &self.seed);
         let Some(handed) = Handed::new(self.now, (from_name, sample), channel, datagram, recorder) else {
             let fact = Fact::Discarded { protocol: datagram.protocol, why: "message too long".into() };
             return self.note(from, sample, fact, recorder);
@@ -465,7 +486,8 @@ impl<H: Engine, C: Crypto, M: Meter<C>> World<H, C, M> {
         let mut told = None;
         for way in ways {
             let mut frame = datagram.clone();
-            let carriage = self.net.channel(way).carry(leaves, handed.on_wire, &mut frame.bytes);
+            let channel = self.net.channel(way, self.now, &self.seed);
+            let carriage = channel.carry(leaves, handed.on_wire, &mut frame.bytes);
             let fate = (carriage.arrives.since(self.now), carriage.fate);
             told = match told {
                 Some((has_arrived, fate)) if has_arrived || !carriage.arrives() => Some((has_arrived, fate)),

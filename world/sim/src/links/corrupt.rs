@@ -34,6 +34,10 @@ impl Impairment for Corrupting {
             passage.fate = Fate::Corrupted;
         }
     }
+
+    fn stream(&mut self) -> Option<&mut Rng> {
+        Some(&mut self.rng)
+    }
 }
 
 fn flip(payload: &mut [u8], bit: u64) {

@@ -39,6 +39,10 @@ impl Impairment for Jittery {
         let draw = normal::draw(&mut self.rng);
         passage.arrives += self.delay(draw);
     }
+
+    fn stream(&mut self) -> Option<&mut Rng> {
+        Some(&mut self.rng)
+    }
 }
 
 impl Jittery {

@@ -30,4 +30,8 @@ impl Impairment for Duplicating {
             passage.copy = Some(passage.payload.to_vec());
         }
     }
+
+    fn stream(&mut self) -> Option<&mut Rng> {
+        Some(&mut self.rng)
+    }
 }

@@ -73,6 +73,15 @@ impl Impairment for Losing {
             passage.fate = Fate::Lost;
         }
     }
+
+    fn knows(&mut self) -> Option<u64> {
+        Some(self.rng.drawn() << 1 | u64::from(self.bad))
+    }
+
+    fn recall(&mut self, known: u64) {
+        self.rng.go_to(known >> 1);
+        self.bad = known & 1 == 1;
+    }
 }
 
 impl Losing {

@@ -140,6 +140,26 @@ const IMPAIRMENTS: [Kind; 6] =
 pub(crate) trait Impairment: Send {
     /// Applies it to a datagram. Not called for a datagram that is already lost.
     fn apply(&mut self, passage: &mut Passage<'_>);
+
+    /// Until when what was sent matters to what will be.
+    fn busy_until(&self) -> Time {
+        Time::ZERO
+    }
+
+    /// The random stream that it draws from.
+    fn stream(&mut self) -> Option<&mut Rng> {
+        None
+    }
+
+    /// What it knows once nothing is on its way, as a number: how much it has drawn. `None` if that is nothing.
+    fn knows(&mut self) -> Option<u64> {
+        self.stream().map(|stream| stream.drawn())
+    }
+
+    /// A new one of the same stream knows this from now on.
+    fn recall(&mut self, known: u64) {
+        self.stream().into_iter().for_each(|stream| stream.go_to(known));
+    }
 }
 
 /// The transmission of a datagram over one link.
@@ -220,6 +240,28 @@ impl Channel {
         let (unchecked, last_arrival) = (direction.unchecked, Time::ZERO);
         let waiting = Waiting::new(direction.queue_bytes_max);
         Self { link, mtu_bytes, air: None, waiting, impairments, unchecked, last_arrival }
+    }
+
+    /// Whether nothing that was sent matters any more to what will be.
+    pub(crate) fn is_idle(&self, now: Time) -> bool {
+        let busy_until = self.impairments.iter().map(|impairment| impairment.busy_until()).max();
+        self.last_arrival <= now && busy_until.is_none_or(|until| until <= now) && self.waiting.is_idle(now)
+    }
+
+    /// What it knows while it is idle: with its configuration and its ends that is all.
+    pub(crate) fn knows(&mut self) -> impl Iterator<Item = u64> {
+        self.impairments.iter_mut().filter_map(|impairment| impairment.knows())
+    }
+
+    /// A new channel between the same ends goes on with what another one knew.
+    pub(crate) fn recall(&mut self, known: &mut impl Iterator<Item = u64>) {
+        for impairment in &mut self.impairments {
+            if impairment.knows().is_some()
+                && let Some(known) = known.next()
+            {
+                impairment.recall(known);
+            }
+        }
     }
 
     /// The same on a radio channel.

@@ -37,6 +37,10 @@ impl Impairment for Sender {
         self.idle_from = self.idle_from.max(passage.handed) + self.serialisation(bytes);
         passage.arrives += self.idle_from.since(passage.handed);
     }
+
+    fn busy_until(&self) -> Time {
+        self.idle_from
+    }
 }
 
 impl Sender {

@@ -45,4 +45,8 @@ impl Impairment for Reordering {
             passage.arrives += self.reorder.extra_delay;
         }
     }
+
+    fn stream(&mut self) -> Option<&mut Rng> {
+        Some(&mut self.rng)
+    }
 }

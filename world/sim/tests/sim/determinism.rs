@@ -2,11 +2,12 @@
 
 use keytoll_engine::Time;
 use keytoll_engine::trace::file::Writer;
-use keytoll_engine::trace::{Fate, Record};
-use keytoll_sim::{Direction, LinkConfig, Loss, Reorder};
+use keytoll_engine::trace::{Fate, Node, Record};
+use keytoll_sim::{Direction, Limits, LinkConfig, Loss, NodeConfig, Reorder};
 use proptest::prelude::*;
 
-use crate::toy::{Pair, millis};
+use crate::no_crypto::NoCrypto;
+use crate::toy::{GW, Order, Pair, Toy, addr, millis, ms, udp};
 
 fn everything() -> Direction {
     Direction {
@@ -53,6 +54,43 @@ proptest! {
     fn records_come_in_order_of_time(seed: u64) {
         let records = exchange(everything(), seed).records;
         prop_assert!(records.is_sorted_by_key(|record| record.at_ns));
+    }
+}
+
+/// The records of ten devices that send now and then over links of their own, if so many nodes and links are awake at most; and how
+/// often the devices rested.
+fn crowd(awake_max: usize) -> (Vec<u8>, usize) {
+    let link = LinkConfig::symmetric(everything());
+    let mut pair = Pair::over(&link, 3);
+    pair.world.set_limits(Limits { awake_max, ..Limits::default() });
+    pair.world.with_host(pair.gw, |gateway| gateway.echo = true);
+    let at = |n: u64| format!("10.0.1.{n}");
+    let devices: Vec<_> = (0..10)
+        .map(|n| {
+            let device = pair.world.add_node(NodeConfig::new(Node::Ue), Toy::default(), NoCrypto);
+            pair.world.add_address(device, at(n).parse::<std::net::IpAddr>().unwrap());
+            pair.world.add_link(device, pair.gw, &link);
+            device
+        })
+        .collect();
+    for turn in 0..400_u64 {
+        let n = turn * turn % 10;
+        let order = Order::Send(udp(addr(&at(n)), addr(GW[0]), vec![0; 900]));
+        pair.world.command_at(ms(turn * 17), devices[n as usize], order);
+    }
+    pair.run();
+    let rested = devices.iter().map(|device| pair.world.host(*device).rested).sum();
+    (file(&pair.records), rested)
+}
+
+#[test]
+fn nodes_and_links_that_have_rested_go_on_as_if_they_had_not() {
+    let (awake, rested) = crowd(100);
+    assert_eq!(rested, 0);
+    for awake_max in 1..4 {
+        let (file, rested) = crowd(awake_max);
+        assert!(rested > 100, "{rested}");
+        assert!(file == awake, "{awake_max} awake at most");
     }
 }
 

@@ -159,7 +159,7 @@ fn the_clock_advances_to_the_given_time() {
 #[test]
 fn no_more_datagrams_are_in_flight_than_the_limit() {
     let mut pair = Pair::through(Direction { delay: millis(10), ..Direction::default() });
-    pair.world.set_limits(Limits { datagrams_in_flight_max: 3 });
+    pair.world.set_limits(Limits { datagrams_in_flight_max: 3, ..Limits::default() });
     (0..5).for_each(|_| pair.send_at(Time::ZERO, vec![0]));
     pair.send_at(ms(10), vec![0]);
     assert_eq!(pair.arrivals_ns().len(), 3, "the sixth is sent before the first three have arrived");

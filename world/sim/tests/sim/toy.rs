@@ -35,6 +35,8 @@ pub(crate) struct Toy {
     pub(crate) echo: bool,
     /// Keeps its deadline when ticked, which hosts should not do.
     pub(crate) clings: bool,
+    /// How often it was asked to rest.
+    pub(crate) rested: usize,
     deadline: Option<Time>,
     out: VecDeque<Output<News>>,
 }
@@ -73,6 +75,10 @@ impl Engine for Toy {
 
     fn deadline(&self) -> Option<Deadline> {
         self.deadline.map(|at| Deadline { at, why: "told so" })
+    }
+
+    fn rest(&mut self) {
+        self.rested += 1;
     }
 }
 
