@@ -82,4 +82,8 @@ impl Engine for Box<dyn Host> {
     fn deadline(&self) -> Option<Deadline> {
         (**self).deadline()
     }
+
+    fn rest(&mut self) {
+        (**self).rest();
+    }
 }

@@ -15,7 +15,7 @@ use keytoll_esp::lifetime::Lifetime;
 use keytoll_esp::replay::Window;
 use keytoll_esp::sad::{Headers, Moved, Path, Start};
 use keytoll_esp::selector::{Addresses, Selectors};
-use keytoll_esp::{Arrived, Event, Frame, HEADROOM, Ipsec, Mode, PairConfig, Sent, TAILROOM};
+use keytoll_esp::{Arrived, Event, Frame, HEADROOM, Ipsec, Mode, Only, PairConfig, Sent, TAILROOM};
 use keytoll_net::Addr;
 use keytoll_net::ip::Header;
 use keytoll_net::ip::protocol::ESP;
@@ -92,6 +92,8 @@ pub struct SaTable {
     ipsec: Ipsec,
     /// Replaced pairs by their inbound SPI, and until when they are kept; the first to expire comes first.
     replaced: VecDeque<(Time, u32)>,
+    /// How many of them are for each peer; `None` counts those for networks.
+    replaced_of: FastMap<Option<IpAddr>, usize>,
     /// The limits of every pair.
     limits: SaLimits,
     /// The session that owns each pair, and the pairs of each session, by inbound SPI.
@@ -154,7 +156,31 @@ impl Delivered {
     }
 }
 
+/// What is kept of a table at rest: its only pair, and the session that owns it.
+#[derive(Debug)]
+pub struct Standing(Option<(SessionId, Only)>);
+
 impl SaTable {
+    /// Takes out what it must remember; `None` if that is more than one pair.
+    pub fn stand(&mut self) -> Option<Standing> {
+        if self.pairs.len() > 1 || !self.replaced.is_empty() || !self.ipsec.has_one_at_most() {
+            return None;
+        }
+        self.owners = FastMap::default();
+        Some(Standing(self.pairs.pop_first().map(|(session, _)| session).zip(self.ipsec.take_only())))
+    }
+
+    /// The table as it was.
+    pub fn resume(limits: SaLimits, Standing(only): Standing) -> Self {
+        let mut table = Self { limits, ..Self::default() };
+        if let Some((session, pair)) = only {
+            table.owners.insert(pair.inbound_spi(), session);
+            table.pairs.insert((session, pair.inbound_spi()));
+            table.ipsec.install_again(pair);
+        }
+        table
+    }
+
     /// Sets the limits of pairs that are installed from now on.
     pub const fn limit(&mut self, limits: SaLimits) {
         self.limits = limits;
@@ -165,7 +191,9 @@ impl SaTable {
         self.owners.insert(pair.inbound_spi, session);
         self.pairs.insert((session, pair.inbound_spi));
         // A replaced pair with the same SPI is dropped, and its expiry must not remove the new one.
-        self.replaced.retain(|&(_, spi)| spi != pair.inbound_spi);
+        if self.ipsec.has(pair.inbound_spi) {
+            self.drop_replaced(|_, spi| spi == pair.inbound_spi);
+        }
         let SaLimits { lifetime, replay_window } = self.limits;
         self.ipsec.install(PairConfig { replay_window, lifetime: pair.lifetime.within(lifetime), ..pair });
     }
@@ -177,13 +205,45 @@ impl SaTable {
         self.pairs.remove(&(session, inbound_spi));
         if self.ipsec.is_replaced(inbound_spi) {
             self.ipsec.retire(inbound_spi);
+            self.count_replaced(inbound_spi, 1);
             self.replaced.push_back((now + REPLACED_FOR, inbound_spi));
             return;
         }
-        self.ipsec.remove(inbound_spi);
         // A replaced pair whose successor is closed goes, too.
-        let Self { ipsec, replaced, .. } = self;
-        replaced.retain(|&(_, spi)| ipsec.is_replaced(spi) || !ipsec.remove(spi));
+        let peer = self.ipsec.peer(inbound_spi);
+        let is_successor = self.replaced_of.contains_key(&peer);
+        self.ipsec.remove(inbound_spi);
+        if is_successor {
+            self.drop_replaced(|ipsec, spi| !ipsec.is_replaced(spi));
+        }
+    }
+
+    /// Drops the replaced pairs of which this is true.
+    fn drop_replaced(&mut self, goes: impl Fn(&Ipsec, u32) -> bool) {
+        for (until, spi) in std::mem::take(&mut self.replaced) {
+            if goes(&self.ipsec, spi) {
+                self.forget_replaced(spi);
+            } else {
+                self.replaced.push_back((until, spi));
+            }
+        }
+    }
+
+    fn forget_replaced(&mut self, spi: u32) {
+        self.count_replaced(spi, -1);
+        self.ipsec.remove(spi);
+    }
+
+    /// There are so many more replaced pairs for the peer of this one.
+    fn count_replaced(&mut self, spi: u32, more: isize) {
+        if !self.ipsec.has(spi) {
+            return;
+        }
+        let peer = self.ipsec.peer(spi);
+        let count = self.replaced_of.remove(&peer).unwrap_or(0).saturating_add_signed(more);
+        if count > 0 {
+            self.replaced_of.insert(peer, count);
+        }
     }
 
     /// One end of a session's pairs has its key exchange, and with it its ESP, at another address now.
@@ -200,8 +260,8 @@ impl SaTable {
     /// Drops replaced pairs that have been kept for long enough.
     pub fn expire(&mut self, now: Time) {
         while let Some(&(_, spi)) = self.replaced.front().filter(|(until, _)| *until <= now) {
-            self.ipsec.remove(spi);
             self.replaced.pop_front();
+            self.forget_replaced(spi);
         }
     }
 

@@ -57,6 +57,11 @@ impl Keepalives {
         }
     }
 
+    /// Whether no mapping must be kept alive.
+    pub fn is_empty(&self) -> bool {
+        self.paths.is_empty()
+    }
+
     /// Registers a session with its path, if a NAT mapping must be kept alive for it.
     pub fn keep(&mut self, session: SessionId, path: impl FnOnce() -> Option<Path>) {
         if self.after.is_some() {

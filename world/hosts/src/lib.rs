@@ -38,7 +38,7 @@ pub mod user_plane;
 
 pub use aaa::{Aaa, AaaConfig};
 pub use authenticator::{AaaAccess, Authenticator, Wanted};
-pub use device::{Device, DeviceConfig};
+pub use device::{Device, DeviceConfig, DeviceSetup, Person};
 pub use eap::{Carrier, Conversation, Eap};
 pub use event::{Child, Event, SessionId};
 pub use gateway::{Gateway, GatewayConfig};

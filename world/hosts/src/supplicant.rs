@@ -73,6 +73,16 @@ impl Supplicant {
         self.failure = None;
     }
 
+    /// How much it has drawn, if that is all to remember between two conversations.
+    pub fn drawn(&self) -> Option<u64> {
+        self.failure.is_none().then(|| self.rng.drawn())
+    }
+
+    /// As it was between two conversations.
+    pub fn go_to(&mut self, drawn: u64) {
+        self.rng.go_to(drawn);
+    }
+
     /// Processes a packet; returns the message for the carrier, `None` if the packet is ignored and another may follow.
     pub fn step(&mut self, packet: &[u8], cx: &mut Ctx<'_>) -> Option<Eap> {
         Some(match self.peer.step(packet, &mut self.rng, cx) {

@@ -18,13 +18,13 @@ use keytoll_ike::config::{Believe, ChildConfig, Connection, Prove, Reauthenticat
 use keytoll_ike::{Config, Mode};
 use keytoll_net::Addr;
 
-const ADDRESS: [IpAddr; 2] =
+pub(crate) const ADDRESS: [IpAddr; 2] =
     [IpAddr::V4(Ipv4Addr::new(192, 0, 2, 2)), IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1))];
 const NAME: [&str; 2] = ["ue@lab", "gw.lab"];
 const DEVICE: usize = 0;
 const GATEWAY: usize = 1;
 
-fn config(end: usize) -> Config {
+pub(crate) fn config(end: usize) -> Config {
     let secret = || Secret::from(&b"two hosts"[..]);
     Config::new(vec![Connection {
         name: String::new(),

@@ -11,3 +11,4 @@ mod eap_peap;
 mod eap_tls;
 mod eap_ttls;
 mod hostile;
+mod standing;

@@ -16,6 +16,7 @@
 mod path;
 mod requester;
 mod responder;
+mod standing;
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -28,6 +29,7 @@ use keytoll_net::Addr;
 pub use path::Path;
 pub use requester::Requester;
 pub use responder::Responder;
+pub use standing::Standing;
 
 use crate::ipsec::{Delivered, SaLimits, SaTable};
 use crate::traffic::Station;

@@ -66,6 +66,34 @@ impl Echoes for Requester {
     }
 }
 
+/// What is kept of one at rest.
+#[derive(Debug)]
+pub(super) struct Standing {
+    inside: IpAddr,
+    target: IpAddr,
+    sequence: Option<u16>,
+}
+
+impl Standing {
+    /// Our address inside the SAs, and that of whom we request echoes.
+    pub(super) const fn ends(&self) -> [IpAddr; 2] {
+        [self.inside, self.target]
+    }
+}
+
+impl Requester {
+    /// What must be remembered, unless requests wait.
+    pub(super) fn stand(&self) -> Option<Standing> {
+        let &Self { inside, target, ref waiting, sequence } = self;
+        waiting.is_empty().then_some(Standing { inside, target, sequence })
+    }
+
+    /// The requester as it was.
+    pub(super) fn resume(Standing { inside, target, sequence }: Standing) -> Self {
+        Self { sequence, ..Self::new(inside, target) }
+    }
+}
+
 impl<P: Path> UserPlane<Requester, P> {
     /// Our address inside the SAs, and that of whom we request echoes.
     pub const fn ends(&self) -> [IpAddr; 2] {

@@ -1,52 +1,38 @@
-//! The device: sends traffic to the gateway, and sets up an SA when there is none.
+//! A device that is awake: sends traffic to the gateway, and sets up an SA when there is none.
 
 use std::collections::VecDeque;
 use std::net::IpAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use keytoll_crypto_api::Seed;
 use keytoll_engine::trace::Fact;
 use keytoll_engine::{Ctx, Deadline, Engine, Input, Output, Time};
 use keytoll_ike::IKE;
-use keytoll_ike::config::{Believe, Responds};
+use keytoll_ike::config::Believe;
 use keytoll_ike::event::Established as IkeEstablished;
-use keytoll_ike::{ChildSa, Command as IkeCommand, Config, Endpoint, Event as IkeEvent, Reason, SaId};
-use keytoll_net::{Addr, ip::protocol::ESP};
+use keytoll_ike::{ChildSa, Command as IkeCommand, Endpoint, Event as IkeEvent, Reason, SaId};
+use keytoll_net::Addr;
 
+use super::{DeviceSetup, Own, Standing, esp_payload};
 use crate::described::{Details, Fields, Value};
 use crate::eap::{Carrier, Eap};
-use crate::event::{Event, Failure, Naming};
+use crate::event::{Event, Failure};
 use crate::ipsec::SaLimits;
 use crate::keepalive::Keepalives;
 use crate::set_up::SetUp;
 use crate::supplicant::{EapCredentials, Supplicant};
 use crate::user_plane::{Requester, UserPlane};
-use crate::{Host, Order, ike};
+use crate::{Order, ike};
 
 /// A refused request for a child SA is repeated after this time at the earliest.
 const ASK_AGAIN: Duration = Duration::from_secs(10);
 
-/// The configuration of a device.
-#[derive(Debug, Clone)]
-pub struct DeviceConfig {
-    /// Its IKE endpoint; connection 0 leads to the gateway.
-    pub ike: Config,
-    /// Its address on the access network.
-    pub address: IpAddr,
-    /// The gateway's address.
-    pub gateway: IpAddr,
-    /// Its address inside the tunnel, if it has one of its own.
-    pub inner: Option<IpAddr>,
-    /// The destination of its echo requests: the gateway itself, or an address behind it.
-    pub target: IpAddr,
-    /// Its EAP credentials, if connection 0 uses EAP.
-    pub eap: Option<EapCredentials>,
-}
-
 /// The device.
 #[derive(Debug)]
-pub struct Device {
-    config: DeviceConfig,
+pub(super) struct Awake {
+    setup: Arc<DeviceSetup>,
+    own: Own,
     ike: Endpoint,
     supplicant: Option<Supplicant>,
     user: UserPlane<Requester>,
@@ -61,37 +47,72 @@ pub struct Device {
     out: VecDeque<Output<Event>>,
 }
 
-impl Device {
-    /// A device whose random streams are named `{name}/…`.
-    pub fn new(config: DeviceConfig, seed: &Seed, name: &str) -> Self {
-        let first = config.ike.connections.first();
-        let childless = first.is_none_or(|connection| connection.child.is_none());
-        let proves_server = first.is_some_and(|connection| !matches!(connection.remote, Believe::Eap));
-        let supplicant = |credentials: EapCredentials| {
+impl Awake {
+    /// A device that has done nothing yet.
+    pub(super) fn new(setup: Arc<DeviceSetup>, own: Own) -> Self {
+        let (seed, name) = (own.person.seed(), &setup.name);
+        let requester = Requester::new(setup.inner.unwrap_or(own.address), setup.target);
+        let mut user = UserPlane::new(requester, seed.stream(&format!("{name}/esp")));
+        user.limit(setup.limits);
+        let ike = Endpoint::of(&setup.ike, &seed, name);
+        Self::with((setup, own), &seed, ike, user)
+    }
+
+    fn with(
+        (setup, own): (Arc<DeviceSetup>, Own),
+        seed: &Seed,
+        ike: Endpoint,
+        user: UserPlane<Requester>,
+    ) -> Self {
+        let first = setup.first();
+        let supplicant = |credentials: &EapCredentials| {
+            let proves_server = first.is_some_and(|connection| !matches!(connection.remote, Believe::Eap));
             let carrier = Carrier { proves_server, ..Carrier::IKE };
-            Supplicant::new(credentials, carrier, seed.stream(&format!("{name}/eap")))
+            Supplicant::new(credentials.clone(), carrier, seed.stream(&format!("{}/eap", setup.name)))
         };
-        let responds = Responds::ToPeers;
-        let requester = Requester::new(config.inner.unwrap_or(config.address), config.target);
         Self {
-            ike: Endpoint::new(Config { responds, ..config.ike.clone() }, seed, name),
-            supplicant: config.eap.clone().map(supplicant),
-            user: UserPlane::new(requester, seed.stream(&format!("{name}/esp"))),
-            keepalives: Keepalives::new(IKE, config.ike.keepalive_after),
-            config,
+            ike,
+            supplicant: own.eap.as_deref().map(supplicant),
+            user,
+            keepalives: Keepalives::new(IKE, setup.ike.config().keepalive_after),
             current: None,
             set_up: None,
-            childless,
+            childless: first.is_none_or(|connection| connection.child.is_none()),
             asked: None,
             out: VecDeque::new(),
+            setup,
+            own,
         }
     }
 
-    /// Limits the lifetime of its traffic SAs; at the soft limit it rekeys them.
-    #[must_use]
-    pub const fn with_limits(mut self, limits: SaLimits) -> Self {
+    /// Keeps only what must be remembered, if it has an SA at most and nothing to do.
+    pub(super) fn stand(mut self: Box<Self>) -> Result<Standing, Box<Self>> {
+        let is_idle = self.set_up.is_none() && self.asked.is_none() && self.out.is_empty();
+        let is_idle = is_idle && self.keepalives.is_empty() && self.ike.can_stand();
+        let is_current = self.current == self.ike.in_use();
+        let eap_drawn = self.supplicant.as_ref().map_or(Some(0), Supplicant::drawn);
+        let (true, Some(eap_drawn)) = (is_idle && is_current, eap_drawn) else { return Err(self) };
+        let Some(user) = self.user.stand() else { return Err(self) };
+        let Self { setup, own, ike, .. } = *self;
+        Ok(Standing { setup, own, ike: ike.stand(), user, eap_drawn })
+    }
+
+    /// The device as it was.
+    pub(super) fn resume(standing: Standing) -> Self {
+        let Standing { setup, own, ike, user, eap_drawn } = standing;
+        let current = ike.sa();
+        let (seed, name) = (own.person.seed(), &setup.name);
+        let ike = Endpoint::resume(&setup.ike, &seed, name, ike);
+        let user = UserPlane::resume(setup.limits, seed.stream(&format!("{name}/esp")), user);
+        let mut awake = Self { current, ..Self::with((setup, own), &seed, ike, user) };
+        awake.supplicant.iter_mut().for_each(|supplicant| supplicant.go_to(eap_drawn));
+        awake
+    }
+
+    /// Its SAs have these limits from now on.
+    pub(super) fn limit(&mut self, limits: SaLimits) {
+        self.setup = Arc::new(DeviceSetup { limits, ..DeviceSetup::clone(&self.setup) });
         self.user.limit(limits);
-        self
     }
 
     /// Sends an echo request through the SA, or queues it and sets up an SA.
@@ -103,13 +124,15 @@ impl Device {
     }
 
     fn begin(&mut self, cx: &mut Ctx<'_>) {
+        let terms = self.own.person.terms();
         if let Some(supplicant) = &mut self.supplicant {
-            let connection = self.config.ike.connections.first();
+            let connection = terms.as_deref().or_else(|| self.setup.first());
             supplicant.begin(connection.map(|connection| &*connection.local_id.data));
         }
         cx.trace.record(Fact::Triggered);
-        let sa = self.ike.initiate(0, (self.config.address, self.config.gateway), cx);
-        self.set_up = Some(SetUp::begin(sa.map(Into::into), cx.now, self.config.ike.retransmission.total()));
+        let sa = self.ike.initiate_as(0, terms, (self.own.address, self.setup.gateway), cx);
+        let exchange_max = self.setup.ike.config().retransmission.total();
+        self.set_up = Some(SetUp::begin(sa.map(Into::into), cx.now, exchange_max));
     }
 
     /// Requests a missing traffic SA, under the IKE SA if there is one. A gateway that refuses is not asked again for every
@@ -130,7 +153,7 @@ impl Device {
         if self.user.arrived_plain(from, to, bytes, cx) {
             return;
         }
-        match esp_payload(&self.config.ike, to, bytes) {
+        match esp_payload(self.setup.ike.config(), to, bytes) {
             Some(esp) => {
                 self.user.arrived(from, to, esp, &mut self.out, cx);
             }
@@ -215,7 +238,7 @@ impl Device {
     }
 
     fn install(&mut self, sa: SaId, child: ChildSa) {
-        self.user.sas.install(sa.into(), ike::pair(child, self.config.address, self.config.gateway));
+        self.user.sas.install(sa.into(), ike::pair(child, self.own.address, self.setup.gateway));
     }
 
     /// Whether the attempt under way concerns this IKE SA.
@@ -283,7 +306,7 @@ impl Device {
 
     fn give_up(&mut self, why: Reason, cx: &mut Ctx<'_>) {
         self.failed(why, cx);
-        let peer = Fields::new().with("remote", Value::shown(self.config.gateway));
+        let peer = Fields::new().with("remote", Value::shown(self.setup.gateway));
         let peer = Some(Details::of(Box::new(peer)));
         let failure = Failure { session: None, why: ike::reason(why), likely: None, peer };
         self.out.push_back(Output::Event(Event::GaveUp(Box::new(failure))));
@@ -304,29 +327,22 @@ impl Device {
     }
 }
 
-impl Host for Device {
-    fn naming(&self) -> Naming {
-        ike::NAMING
-    }
-
-    fn attach_interface(&mut self) {
+impl Awake {
+    pub(super) fn attach_interface(&mut self) {
         self.user.attach_interface();
     }
 
-    fn user_ends(&self) -> Option<[IpAddr; 2]> {
+    pub(super) fn user_ends(&self) -> Option<[IpAddr; 2]> {
         Some(self.user.ends())
     }
 
-    fn holds(&self) -> Vec<(&'static str, usize)> {
-        vec![("IKE SAs that are being closed", self.ike.closing_count())]
-    }
-
-    fn under_way_count(&self) -> usize {
+    /// How many IKE SAs are being closed.
+    pub(super) fn closing_count(&self) -> usize {
         self.ike.closing_count()
     }
 }
 
-impl Engine for Device {
+impl Engine for Awake {
     type Command = Order;
     type Event = Event;
 
@@ -376,18 +392,6 @@ impl Engine for Device {
     }
 }
 
-// RFC 3948 §2.2: on the NAT-T port four zero bytes announce IKE, anything else is ESP.
-/// The ESP packet in a datagram, whether in UDP or directly over IP.
-pub(crate) fn esp_payload<'a>(config: &Config, to: Addr, bytes: &'a [u8]) -> Option<&'a [u8]> {
-    let is_marked = bytes.first_chunk() == Some(&[0; 4]);
-    let is_esp = match to {
-        Addr::Ip { protocol, .. } => protocol == ESP,
-        Addr::Udp(to) => to.port == config.nat_port && bytes.len() > 4 && !is_marked,
-        Addr::Tcp(_) | Addr::Sctp(_) | Addr::Mac(_) => false,
-    };
-    is_esp.then_some(bytes)
-}
-
 #[cfg(test)]
 mod tests {
     use std::net::Ipv4Addr;
@@ -396,11 +400,13 @@ mod tests {
     use keytoll_crypto_api::Secret;
     use keytoll_crypto_api::suite::Suite;
     use keytoll_engine::trace::NoTrace;
+    use keytoll_ike::Config;
     use keytoll_ike::config::{Connection, Prove, Reauthenticate, Version};
 
+    use super::super::DeviceConfig;
     use super::*;
 
-    fn device() -> Device {
+    fn device() -> Awake {
         let [address, gateway] = [2, 1].map(|host| IpAddr::V4(Ipv4Addr::new(192, 0, 2, host)));
         let secret = || Secret::from(&b"a device alone"[..]);
         let ike = Config::new(vec![Connection {
@@ -421,16 +427,17 @@ mod tests {
             liveness_after: None,
         }]);
         let config = DeviceConfig { ike, address, gateway, inner: None, target: gateway, eap: None };
-        Device::new(config, &Seed::from(1), "ue")
+        let own = Own::alone(&config, &Seed::from(1));
+        Awake::new(Arc::new(DeviceSetup::new(config, "ue")), own)
     }
 
-    fn events(device: &mut Device) -> Vec<Event> {
+    fn events(device: &mut Awake) -> Vec<Event> {
         let event = |output| if let Output::Event(event) = output { Some(event) } else { None };
         std::iter::from_fn(|| device.poll()).filter_map(event).collect()
     }
 
     /// The reason and peer in the device's report that it gave up.
-    fn gave_up(device: &mut Device) -> Vec<(&'static str, String)> {
+    fn gave_up(device: &mut Awake) -> Vec<(&'static str, String)> {
         let told = |event| match event {
             Event::GaveUp(failure) => {
                 let peer = failure.peer.expect("it knows its gateway").fields();
@@ -446,7 +453,7 @@ mod tests {
     #[test]
     fn a_device_without_a_report_of_ike_gives_up_by_itself() {
         let mut device = device();
-        let at = |now: Time, device: &mut Device, input: Input<'_, Order>| {
+        let at = |now: Time, device: &mut Awake, input: Input<'_, Order>| {
             device.handle(input, &mut Ctx { now, crypto: &mut Null, trace: &mut NoTrace });
         };
         at(Time::ZERO, &mut device, Input::Command(Order::Echo { payload_bytes: 8 }));
