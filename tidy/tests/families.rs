@@ -28,7 +28,7 @@ const FAMILIES: &[Family] = &[
             "protocols/ike/",
             "world/rigs/src/ike/",
             // Device and gateway of IKE, in rows and in node files.
-            "world/hosts/src/device.rs",
+            "world/hosts/src/device/",
             "world/hosts/src/gateway.rs",
             "world/hosts/src/ike.rs",
             "world/hosts/src/eap_in_ike.rs",

@@ -455,13 +455,11 @@ impl Built {
 
     /// Plans what a device does next, once it is established; its stay begins with the first session of a visit.
     fn plan_stay(&mut self, number: u32, at: Duration, is_first: bool) {
-        let (_, visit) = self.whereabouts[number as usize];
-        if let Some(after) = self.population.reauthenticate {
-            self.agenda.plan(at + after, Errand::Reauthenticate(number, visit));
-        }
+        self.plan_reauthentication(number, at);
         if !is_first {
             return;
         }
+        let (_, visit) = self.whereabouts[number as usize];
         // One who has moved stays on: its stay began at its first visit.
         if let (Some(stays), 0) = (&mut self.stays, visit) {
             self.agenda.plan(at + stays.draw(), Errand::Leave(number));
@@ -469,6 +467,20 @@ impl Built {
         if let Some(moves) = &mut self.moves {
             self.agenda.plan(at + moves.draw(), Errand::Move(number, visit));
         }
+    }
+
+    /// Plans when a device that is there authenticates anew, whether it could the last time or not.
+    fn plan_reauthentication(&mut self, number: u32, at: Duration) {
+        if let Some(after) = self.population.reauthenticate {
+            let (_, visit) = self.whereabouts[number as usize];
+            self.agenda.plan(at + after, Errand::Reauthenticate(number, visit));
+        }
+    }
+
+    /// Plans when a device without a session is gone.
+    fn plan_end(&mut self, number: u32, at: Duration) {
+        let (_, visit) = self.whereabouts[number as usize];
+        self.agenda.plan(at + LINGERING, Errand::Vanish(number, visit));
     }
 
     fn failed(&mut self, at: Duration, node: NodeIndex, why: &Reason) {
@@ -479,9 +491,10 @@ impl Built {
         let told_by = if why.is_hearsay { "told" } else { "ue" };
         self.shares[device.share].failed(at, &format!("{told_by}: {}", why.name));
         let (number, is_established) = (device.number, device.is_established);
-        if !is_established {
-            let (_, visit) = self.whereabouts[number as usize];
-            self.agenda.plan(at + LINGERING, Errand::Vanish(number, visit));
+        if is_established {
+            self.plan_reauthentication(number, at);
+        } else {
+            self.plan_end(number, at);
         }
         self.next_in_loop(at);
     }
@@ -502,8 +515,7 @@ impl Built {
         }
         let number = device.number;
         if device.is_leaving {
-            let (_, visit) = self.whereabouts[number as usize];
-            self.agenda.plan(at + LINGERING, Errand::Vanish(number, visit));
+            self.plan_end(number, at);
         }
     }
 
@@ -538,7 +550,7 @@ impl Built {
 
     /// A device closes its session and goes.
     fn leave(&mut self, number: u32, at: Duration) {
-        let (Some(index), visit) = self.whereabouts[number as usize] else { return };
+        let (Some(index), _) = self.whereabouts[number as usize] else { return };
         let Some(device) = &mut self.devices[index.number() as usize] else { return };
         if device.intended.is_some() {
             // It goes when it has the outcome of its attempt.
@@ -547,7 +559,7 @@ impl Built {
         device.is_leaving = true;
         match device.session {
             Some(session) => self.world.command(index, Order::Close(session)),
-            None => self.agenda.plan(at + LINGERING, Errand::Vanish(number, visit)),
+            None => self.plan_end(number, at),
         }
     }
 

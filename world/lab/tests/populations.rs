@@ -10,7 +10,8 @@ use keytoll_scenario::parse;
 
 /// The populations of a scenario.
 fn ends(head: &str, population: &str, threads: usize) -> Vec<PopulationEnd> {
-    let text = format!("crypto = 'null'\nnetworks = 'lte'\n{head}\n[population]\n{population}");
+    let networks = if head.contains("[[networks]]") { "" } else { "networks = 'lte'\n" };
+    let text = format!("crypto = 'null'\n{networks}{head}\n[population]\n{population}");
     let plan = parse("population", &text).unwrap();
     let arrived = AtomicU64::new(0);
     let progress = || {
@@ -96,6 +97,31 @@ fn devices_authenticate_anew_move_and_leave() {
         "devices = 20\narrivals = 'storm 20 in 1 s'\nmoves = '30 s'\nduration = '100 s'",
     );
     assert_eq!((moved.established, moved.failed, moved.present_max), (80, 0, 20), "{moved:?}");
+}
+
+#[test]
+fn who_could_not_authenticate_anew_tries_again_after_the_same_time() {
+    // Almost every third packet is lost, and a request is repeated once: about half of all attempts fail, thirty in five minutes.
+    let head = "methods = 'ikev2-psk'\n[options]\nretransmit_first = '200 ms'\nretransmit_tries = 1\n\
+                [[networks]]\nname = 'lossy'\nbase = 'lte'\nloss = '30 %'";
+    let again =
+        one(head, "devices = 60\narrivals = 'storm 60 in 1 s'\nreauthenticate = '10 s'\nduration = '300 s'");
+    assert!(again.established > 300 && again.failed > 200, "{again:?}");
+}
+
+/// What a device adds that is there and does nothing, at both ends and in the world between them.
+#[test]
+fn a_device_that_stands_takes_less_than_four_kilobytes() {
+    let bytes = |devices: u32| {
+        let population =
+            format!("devices = {devices}\narrivals = 'storm {devices} in 30 s'\nduration = '40 s'");
+        let summary = one("methods = 'ikev2-psk'\n[options]\nhalf_open_max = 10000", &population);
+        assert_eq!((summary.established, summary.present_max), (devices.into(), devices.into()));
+        summary.bytes_per_device.unwrap() * f64::from(devices)
+    };
+    // Those that were awake last are in both.
+    let of_one = (bytes(4000) - bytes(2000)) / 2000.0;
+    assert!((1500.0..4096.0).contains(&of_one), "{of_one} bytes");
 }
 
 #[test]

@@ -27,6 +27,19 @@ impl Person {
         Self { number: member.number, is_wrong: member.is_wrong }
     }
 
+    /// The one with this name; none for a stranger.
+    pub(crate) fn named(name: &[u8]) -> Option<Self> {
+        let name = std::str::from_utf8(name).ok()?;
+        let (number, realm) = name.strip_prefix("ue")?.split_once('@')?;
+        let number = number.parse().ok().filter(|_| realm == REALM)?;
+        Some(Self { number, is_wrong: false })
+    }
+
+    /// The number.
+    pub(crate) const fn number(&self) -> u32 {
+        self.number
+    }
+
     /// The name: `ue17@lab`.
     pub(crate) fn name(&self) -> String {
         let kind = if self.is_wrong { "stranger" } else { "ue" };
@@ -47,7 +60,7 @@ impl Person {
 
     /// The password.
     pub(crate) fn password(&self, seed: &Seed) -> Secret {
-        password(self.number, seed)
+        Secret::from(format!("{:016x}", seed.stream(&format!("password/{}", self.number)).u64()).as_bytes())
     }
 
     /// The algorithm of the card, with its keys.
@@ -63,19 +76,12 @@ impl Person {
     }
 }
 
-fn password(number: u32, seed: &Seed) -> Secret {
-    Secret::from(format!("{:016x}", seed.stream(&format!("password/{number}")).u64()).as_bytes())
-}
-
 /// The passwords of everybody who is not a stranger.
 pub(crate) struct Users(pub(crate) Seed);
 
 impl Passwords for Users {
     fn password(&self, user: &[u8]) -> Option<Secret> {
-        let name = std::str::from_utf8(user).ok()?;
-        let (number, realm) = name.strip_prefix("ue")?.split_once('@')?;
-        let number = number.parse().ok().filter(|_| realm == REALM)?;
-        Some(password(number, &self.0))
+        Person::named(user).map(|person| person.password(&self.0))
     }
 }
 

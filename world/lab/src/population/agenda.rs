@@ -24,21 +24,23 @@ pub(super) enum Errand {
 /// Errands in the order of their times, and at one time in the order in which they were planned.
 #[derive(Debug, Default)]
 pub(super) struct Agenda {
-    heap: BinaryHeap<Reverse<(Duration, u64, Errand)>>,
+    /// With times in nanoseconds: a million of them have one each.
+    heap: BinaryHeap<Reverse<(u64, u64, Errand)>>,
     planned: u64,
 }
 
 impl Agenda {
     pub(super) fn plan(&mut self, at: Duration, errand: Errand) {
         self.planned += 1;
-        self.heap.push(Reverse((at, self.planned, errand)));
+        let at_ns = u64::try_from(at.as_nanos()).unwrap_or(u64::MAX);
+        self.heap.push(Reverse((at_ns, self.planned, errand)));
     }
 
     pub(super) fn next_at(&self) -> Option<Duration> {
-        self.heap.peek().map(|Reverse((at, ..))| *at)
+        self.heap.peek().map(|Reverse((at_ns, ..))| Duration::from_nanos(*at_ns))
     }
 
     pub(super) fn pop(&mut self) -> Option<(Duration, Errand)> {
-        self.heap.pop().map(|Reverse((at, _, errand))| (at, errand))
+        self.heap.pop().map(|Reverse((at_ns, _, errand))| (Duration::from_nanos(at_ns), errand))
     }
 }

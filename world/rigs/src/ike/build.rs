@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use keytoll_crypto_api::suite::Suite;
 use keytoll_crypto_api::{Rng, Secret, Seed};
-use keytoll_hosts::{AaaAccess, Device, DeviceConfig, EapCredentials, Gateway, GatewayConfig};
+use keytoll_hosts::{AaaAccess, Device, DeviceConfig, DeviceSetup, EapCredentials, Gateway, GatewayConfig};
 use keytoll_ike::config::{
     Believe, ChildConfig, Config, Connection, Fragmentation, Mode, Prove, Reauthenticate, Retransmission, V1,
     Version,
@@ -39,34 +39,56 @@ pub(super) fn device(
 }
 
 /// A device of a row with an identity and credentials of its own.
-pub(super) fn device_with(
+fn device_with(
     (row, sites): (&RowPlan, &Sites),
-    (prove, believe): (Prove, Believe),
+    proofs: (Prove, Believe),
     (name, eap): (&str, Option<EapCredentials>),
     seed: &Seed,
 ) -> Device {
+    let connection = connection_of_device((row, sites), proofs, identity_of_device(name, eap.as_ref()));
+    let config = DeviceConfig { eap, ..config_of_device((row, sites), connection) };
+    Device::new(config, seed, "ue").with_limits(sa_limits(row.options.ipsec.limits))
+}
+
+// RFC 7296 §2.16: the gateway may use IKE's identity as EAP's, so they are equal.
+/// The identity of a device with this name, or with these credentials.
+pub(super) fn identity_of_device(name: &str, eap: Option<&EapCredentials>) -> Identity {
+    eap.map_or_else(|| identity(name), |eap| identity(&String::from_utf8_lossy(&eap.identity.now())))
+}
+
+/// A device's connection to the gateway of a row.
+pub(super) fn connection_of_device(
+    (row, sites): (&RowPlan, &Sites),
+    (prove, believe): (Prove, Believe),
+    local_id: Identity,
+) -> Connection {
     let mut connection = connection((row, sites), prove, believe);
-    // RFC 7296 §2.16: the gateway may use IKE's identity as EAP's, so they are equal.
-    connection.local_id = match &eap {
-        Some(eap) => identity(&String::from_utf8_lossy(&eap.identity.now())),
-        None => identity(name),
-    };
+    connection.local_id = local_id;
     connection.remote_id = Some(identity(GW_ID));
     connection.request_address = row.options.ike.virtual_address;
-    let inner = sites.inner_of_device(row);
-    if let (Some(inner), Some(child)) = (inner, connection.child.as_mut()) {
+    if let (Some(inner), Some(child)) = (sites.inner_of_device(row), connection.child.as_mut()) {
         child.local = vec![TrafficSelector::host(inner)];
         child.remote = vec![TrafficSelector::host(sites.inner)];
     }
-    let config = DeviceConfig {
+    connection
+}
+
+/// The configuration of a device without EAP.
+fn config_of_device((row, sites): (&RowPlan, &Sites), connection: Connection) -> DeviceConfig {
+    DeviceConfig {
         ike: endpoint((row, sites), vec![connection]),
         address: sites.ue,
         gateway: sites.gw,
-        inner,
+        inner: sites.inner_of_device(row),
         target: sites.target(row),
-        eap,
-    };
-    Device::new(config, seed, "ue").with_limits(sa_limits(row.options.ipsec.limits))
+        eap: None,
+    }
+}
+
+/// What the devices of a row have in common, with a connection that each replaces by its own.
+pub(super) fn setup_of_devices((row, sites): (&RowPlan, &Sites), connection: Connection) -> DeviceSetup {
+    let limits = sa_limits(row.options.ipsec.limits);
+    DeviceSetup::new(config_of_device((row, sites), connection), "ue").with_limits(limits)
 }
 
 /// The gateway of a row.

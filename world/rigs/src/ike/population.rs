@@ -1,12 +1,12 @@
 //! A population of devices at one gateway: each with an address, an identity and credentials of its own.
 
-use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::sync::Arc;
 
-use keytoll_crypto_api::Seed;
+use keytoll_crypto_api::{Secret, Seed};
 use keytoll_engine::trace::Node;
-use keytoll_hosts::{Aaa, Gateway, Host, Hss};
-use keytoll_ike::config::{Believe, Pool, Prove};
+use keytoll_hosts::{Aaa, Device, DeviceSetup, Gateway, Host, Hss};
+use keytoll_ike::config::{Believe, Connection, OwnKeys, Pool, Prove, SharedKeys};
 use keytoll_ike::wire::Identity;
 use keytoll_net::Host as Address;
 use keytoll_rig::{Crowd, Layout, Placement, Rig, Seat};
@@ -14,6 +14,7 @@ use keytoll_scenario::plan::RowPlan;
 use keytoll_scenario::population::{Member, Population};
 
 use super::{Credentials, IkeRig, Sites, build, row_secret};
+use crate::credentials::UE_ID;
 use crate::eap::{self, Everybody};
 use crate::people::Person;
 
@@ -34,6 +35,64 @@ pub(super) struct Populated {
     seed: Seed,
     sites: Vec<Sites>,
     everybody: Everybody,
+    /// By share.
+    devices: Vec<Devices>,
+}
+
+/// What the devices of a share have in common.
+struct Devices {
+    setup: Arc<DeviceSetup>,
+    terms: Arc<Terms>,
+}
+
+/// What the terms of every device of a share are made of.
+#[derive(Debug)]
+struct Terms {
+    connection: Connection,
+    seed: Seed,
+}
+
+/// A device of a population on one of its visits.
+#[derive(Debug)]
+struct Seated {
+    terms: Arc<Terms>,
+    person: Person,
+    visit: u32,
+    /// Its connection, if that cannot be derived from its number.
+    kept: Option<Arc<Connection>>,
+}
+
+impl keytoll_hosts::Person for Seated {
+    fn terms(&self) -> Option<Arc<Connection>> {
+        let derived = || {
+            let local = Prove::Psk(self.person.psk(&self.terms.seed));
+            let local_id = build::identity(&self.person.name());
+            Arc::new(Connection { local_id, local, ..self.terms.connection.clone() })
+        };
+        Some(self.kept.clone().unwrap_or_else(derived))
+    }
+
+    fn seed(&self) -> Seed {
+        let name = format!("device/{}/{}", self.person.number(), self.visit);
+        Seed::from_bytes(self.terms.seed.stream(&name).bytes())
+    }
+}
+
+/// The shared keys of the devices of a share, which a gateway derives as they do: a list would take more than their SAs.
+struct Keys {
+    population: Population,
+    share: usize,
+    seed: Seed,
+}
+
+impl SharedKeys for Keys {
+    fn key(&self, identity: &Identity) -> Option<Secret> {
+        let person = Person::named(&identity.data)?;
+        let is_there =
+            person.number() < self.population.devices && *identity == build::identity(&person.name());
+        let member = is_there.then(|| self.population.member(&self.seed, person.number()))?;
+        (member.share == self.share && !member.is_wrong).then(|| person.psk(&self.seed))
+    }
 }
 
 impl Populated {
@@ -47,8 +106,11 @@ impl Populated {
         let sites = rows
             .iter()
             .map(|row| Sites { pool: pool(row, population), ..Sites::of(row, &Placement::Simulator) });
+        let sites: Vec<_> = sites.collect();
+        let devices = owned.iter().zip(&sites).map(|here| devices(here, credentials, seed)).collect();
         Self {
-            sites: sites.collect(),
+            sites,
+            devices,
             everybody: Everybody::of(&owned, credentials.shared(), seed),
             rows: owned,
             credentials: credentials.clone(),
@@ -74,12 +136,17 @@ impl Populated {
         if !matches!(prove, Prove::Psk(_)) || self.rows[share].method.eap().is_some() {
             return None;
         }
-        let members = (0..self.population.devices).map(|number| self.population.member(&self.seed, number));
-        let known = members.filter(|member| member.share == share && !member.is_wrong).map(Person::of);
-        let by_identity: BTreeMap<Identity, _> =
-            known.map(|person| (build::identity(&person.name()), person.psk(&self.seed))).collect();
+        let keys = Keys { population: self.population.clone(), share, seed: self.seed.clone() };
+        let by_identity = OwnKeys::Derived(Arc::new(keys));
         Some(Believe::Psk { any: None, by_identity })
     }
+}
+
+fn devices((row, sites): (&RowPlan, &Sites), credentials: &Credentials, seed: &Seed) -> Devices {
+    let proofs = credentials.of_device(row, &row_secret(seed));
+    let connection = build::connection_of_device((row, sites), proofs, build::identity(UE_ID));
+    let setup = Arc::new(build::setup_of_devices((row, sites), connection.clone()));
+    Devices { setup, terms: Arc::new(Terms { connection, seed: seed.clone() }) }
 }
 
 /// Inner addresses for everybody, twice: a new SA has one before the old one gives up its own.
@@ -135,18 +202,22 @@ impl Crowd for Populated {
         let (row, person) = (&self.rows[member.share], Person::of(member));
         let is_ipv6 = self.sites[member.share].ue.is_ipv6();
         let ue = address(member.number, visit, is_ipv6);
-        let sites = Sites { ue, ..self.sites[member.share].clone() };
         let eap = self.everybody.device(member.share, &person, self.credentials.shared());
-        let (_, believe) = self.credentials.of_device(row, &row_secret(&self.seed));
-        let prove = match self.credentials.of_device(row, &person.psk(&self.seed)).0 {
-            Prove::Certificate(_) => {
-                let set = self.credentials.of(row).expect("a method with certificates has some");
-                Prove::Certificate(set.of_device(&person.name(), person.is_wrong))
-            }
-            other => other,
-        };
-        let seed = Seed::from_bytes(self.seed.stream(&format!("device/{}/{visit}", member.number)).bytes());
-        let host = build::device_with((row, &sites), (prove, believe), (&person.name(), eap), &seed);
+        let Devices { setup, terms } = &self.devices[member.share];
+        let derives = matches!(terms.connection.local, Prove::Psk(_));
+        let kept = (!derives).then(|| {
+            let local = match self.credentials.of_device(row, &person.psk(&self.seed)).0 {
+                Prove::Certificate(_) => {
+                    let set = self.credentials.of(row).expect("a method with certificates has some");
+                    Prove::Certificate(set.of_device(&person.name(), person.is_wrong))
+                }
+                other => other,
+            };
+            let local_id = build::identity_of_device(&person.name(), eap.as_ref());
+            Arc::new(Connection { local_id, local, ..terms.connection.clone() })
+        });
+        let seated = Seated { terms: Arc::clone(terms), person, visit, kept };
+        let host = Device::of(setup, ue, Box::new(seated), eap);
         Seat { host: Box::new(host), address: Address::Ip(ue) }
     }
 }
