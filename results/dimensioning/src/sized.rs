@@ -452,7 +452,7 @@ fn assumptions(run: &Run<'_>, question: &Question) -> Vec<String> {
         Some("Work includes what a device causes after its authentication, up to the end of its session, and the kernel's work is not in it.".to_owned()),
         Some("Memory is the heap of keytoll's own nodes: that of the start and one authentication, and an idle session for every device at the same time; stores of servers are not in it.".to_owned()),
         (build == Some("debug") && !table).then(|| "The run was made by a debug build, which takes more time than what will run.".to_owned()),
-        table.then(|| "Computation costs what a table says, and what is no cryptography costs nothing.".to_owned()),
+        table.then(|| "Computation costs what a table says, and what is not in the table costs nothing.".to_owned()),
         matches!(question.processor, Processor::Clock { .. }).then(|| {
             "Other processors are scaled by their clock only, and old ones come out too fast.".to_owned()
         }),
