@@ -54,12 +54,13 @@ pub(crate) fn load(args: &LoadArgs) -> Result<ExitCode, Report> {
     let LoadFile { mut plan, warnings } = Source::load_file(&args.file)?;
     warnings.iter().for_each(|warning| screen::note(&format!("warning: {warning}\n")));
     plan.fail_if.extend(args.fail_if.iter().cloned());
-    let load = prepare(&plan, args)?;
+    let workers = workers(&plan, args);
+    let load = prepare(&plan, args, workers)?;
     let exported = Exported::open(args.prometheus, args.prometheus_file.as_deref())?;
     let out = args.out_dir();
     let directory = begin(&out, manifest(args), args.force)?;
     let junit = Page::open(args.junit.as_deref())?;
-    let done = run(&plan, load, exported, args);
+    let done = run(&plan, load, exported, workers);
     let (outcome, document) = match done {
         Ok(done) => done,
         Err(report) => {
@@ -67,7 +68,7 @@ pub(crate) fn load(args: &LoadArgs) -> Result<ExitCode, Report> {
             return Err(report);
         }
     };
-    let published = keep(directory, &outcome, &document, args)?;
+    let published = keep(directory, &outcome, &document)?;
     if let Some(page) = junit {
         let text = export::junit(&args.file.display().to_string(), &document);
         page.write(|out| out.write_all(text.as_bytes()))?;
@@ -81,30 +82,35 @@ pub(crate) fn load(args: &LoadArgs) -> Result<ExitCode, Report> {
     Ok(if document.has_failed() { ExitCode::from(FAILED) } else { ExitCode::SUCCESS })
 }
 
-fn run(
-    plan: &LoadPlan,
-    load: Load,
-    exported: Exported,
-    args: &LoadArgs,
-) -> Result<(Outcome, Document), Report> {
+fn run(plan: &LoadPlan, load: Load, exported: Exported, workers: u32) -> Result<(Outcome, Document), Report> {
     let stop = interrupt::watch(|| ())?;
     let mut view = View::new(exported, stop);
     let ran = keytoll_load::run(load, &mut view);
     view.end();
     let outcome = ran.map_err(|error| miette!("cannot {error}"))?;
     let judged = Judged::all(&plan.fail_if, &outcome.totals);
-    let document = Document::of(plan, workers(args), &outcome, &judged);
+    let document = Document::of(plan, workers, &outcome, &judged);
     Ok((outcome, document))
 }
 
-fn workers(args: &LoadArgs) -> u32 {
-    args.workers.get()
+/// As many workers as are wanted, but none without a device, an identity, and a place in a closed loop.
+fn workers(plan: &LoadPlan, args: &LoadArgs) -> u32 {
+    let (wanted, population) = (args.workers.get(), &plan.population.value);
+    let at_a_time = if let Arrivals::AtATime(count) = population.arrivals { count } else { u32::MAX };
+    let workers = wanted.min(population.devices).min(plan.identities.value.count()).min(at_a_time).max(1);
+    if workers < wanted {
+        screen::note(&format!(
+            "note: {workers} of {wanted} workers begin: there is no share for more of the devices, of the identities, or of \
+             those that authenticate at a time\n"
+        ));
+    }
+    workers
 }
 
 /// The workers of a plan, and what measures the target.
-fn prepare(plan: &LoadPlan, args: &LoadArgs) -> Result<Load, Report> {
+fn prepare(plan: &LoadPlan, args: &LoadArgs, workers: u32) -> Result<Load, Report> {
     let blueprint = Arc::new(LoadBlueprint::draw(plan)?);
-    let count = workers(args) as usize;
+    let count = workers as usize;
     let sockets: usize = (0..count).map(|worker| blueprint.sockets(worker).len()).sum();
     check_limits(sockets).map_err(|low| Usage::because(low.to_string(), low.command()))?;
     let seed = args.seed.map_or_else(keytoll_live::os_seed, |seed| Ok(Seed::from(seed)));
@@ -163,28 +169,22 @@ fn visits(plan: &LoadPlan, (number, count): (usize, usize), seed: &Seed) -> Resu
 }
 
 /// Writes what is kept.
-fn keep(
-    directory: Directory,
-    outcome: &Outcome,
-    document: &Document,
-    args: &LoadArgs,
-) -> Result<Published, Report> {
+fn keep(directory: Directory, outcome: &Outcome, document: &Document) -> Result<Published, Report> {
     let path = directory.path().to_owned();
-    write(&path, outcome, document, workers(args))
-        .map_err(|error| miette!("cannot write {}: {error}", path.display()))?;
+    write(&path, outcome, document).map_err(|error| miette!("cannot write {}: {error}", path.display()))?;
     let ended = if outcome.was_stopped { directory.incomplete() } else { directory.complete() };
     ended.map_err(told)?;
     directory.publish().map_err(told)
 }
 
-fn write(directory: &Path, outcome: &Outcome, document: &Document, workers: u32) -> std::io::Result<()> {
+fn write(directory: &Path, outcome: &Outcome, document: &Document) -> std::io::Result<()> {
     let create = |name: &str| File::create_new(directory.join(name)).map(BufWriter::new);
     let mut summary = create(LOAD)?;
     serde_json::to_writer_pretty(&mut summary, document)?;
     writeln!(summary)?;
     summary.flush()?;
     let mut series = create(SERIES)?;
-    keytoll_census::write_csv(&[keytoll_load::account(outcome, workers).points], &mut series)?;
+    keytoll_census::write_csv(&[keytoll_load::account(outcome, document.workers).points], &mut series)?;
     series.flush()
 }
 

@@ -438,7 +438,9 @@ impl Engine for Calling {
     fn deadline(&self) -> Option<Deadline> {
         let caller = &self.caller;
         let at = |at, why| Deadline { at, why };
-        let start = self.start_at.map(|start| at(start.min(caller.ends_at), "next start"));
+        // Whom nothing is meant for is over at once.
+        let start = if caller.course == Course::Starting { self.start_at.or(Some(Time::ZERO)) } else { None };
+        let start = start.map(|start| at(start.min(caller.ends_at), "next start"));
         let due = caller.agenda.next().map(|due| at(due, "a call is to leave"));
         let closed = (caller.course == Course::Closing).then(|| at(caller.closed_by, "farewell"));
         [caller.callers.deadline(), start, due, closed].into_iter().flatten().min()
@@ -652,6 +654,15 @@ mod tests {
         let counts = bench.calling.caller.take_tally().counts;
         assert_eq!((counts.usable, counts.failed), (1, [(STOPPED, 1)].into()));
         assert_eq!((bench.begun().len(), bench.calling.caller.standing()), (2, 0));
+    }
+
+    #[test]
+    fn a_worker_without_a_share_is_over_at_once() {
+        for starts in [every_10_ms(0), Starts::Closed { at_a_time: 1, total: 0 }] {
+            let mut bench = Bench::new(visits(starts, 0), true, &[]);
+            bench.until(ms(1));
+            assert_eq!(bench.calling.caller.course(), Course::Over);
+        }
     }
 
     #[test]

@@ -144,3 +144,20 @@ fn a_load_that_needs_more_sockets_than_it_may_have_says_so_before_it_begins() {
     assert!(told.contains("ulimit -n 1064"), "{told}");
     assert!(!out.exists(), "nothing is written");
 }
+
+#[test]
+fn more_workers_than_there_is_a_share_for_end_and_are_told() {
+    let dir = Dir::new();
+    let gw = Node::start(&dir, &["gateway", &dir.write("gw.toml", &gateway())]);
+    let of = |identities: &str| ike((gw.port(0), gw.port(1)), PSK).replace("count = 40", identities);
+    for (text, workers) in [
+        (of("count = 40") + &arrivals(3, "constant 50/s"), 3),
+        (of("count = 2") + &arrivals(4, "constant 4/s") + "stay = \"1 ms\"\n", 2),
+        (of("count = 40") + &arrivals(4, "1 at a time"), 1),
+    ] {
+        let (output, document) = run(&dir, &text, &["--workers", "8"]);
+        assert_eq!((count(&document, "failed"), &document["workers"]), (0, &workers.into()), "{document}");
+        assert_eq!(count(&document, "established"), count(&document, "devices"), "{document}");
+        assert!(super::text(&output.stderr).contains(&format!("note: {workers} of 8 workers begin")));
+    }
+}
