@@ -115,6 +115,7 @@ fn prepare(plan: &LoadPlan, args: &LoadArgs, workers: u32) -> Result<Load, Repor
     check_limits(sockets).map_err(|low| Usage::because(low.to_string(), low.command()))?;
     let seed = args.seed.map_or_else(keytoll_live::os_seed, |seed| Ok(Seed::from(seed)));
     let seed = seed.map_err(|error| miette!("the system gives no random numbers: {error}"))?;
+    let span = plan.population.value.span(&seed).map_err(|why| miette!("{why}"))?.unwrap_or_default();
     let worker = |number: usize| {
         let places = blueprint.sockets(number).into_iter().map(place).collect::<Result<_, _>>()?;
         let (blueprint, own) = (Arc::clone(&blueprint), seed.clone());
@@ -122,7 +123,7 @@ fn prepare(plan: &LoadPlan, args: &LoadArgs, workers: u32) -> Result<Load, Repor
         Ok(Worker {
             sockets: places,
             build: Box::new(move |locals| blueprint.build(locals, &own, &name)),
-            visits: visits(plan, (number, count), &seed)?,
+            visits: visits(plan, (number, count), (&seed, span))?,
         })
     };
     Ok(Load {
@@ -142,7 +143,11 @@ fn meter(measured: &MeasuredPlan) -> Result<Meter, Report> {
 }
 
 /// A worker's share of the population: every so-manieth arrival and identity.
-fn visits(plan: &LoadPlan, (number, count): (usize, usize), seed: &Seed) -> Result<Visits, Report> {
+fn visits(
+    plan: &LoadPlan,
+    (number, count): (usize, usize),
+    (seed, span): (&Seed, Duration),
+) -> Result<Visits, Report> {
     let population = &plan.population.value;
     let schedule = population.schedule(seed).map_err(|why| miette!("{why}"))?;
     let share = |of: u32| {
@@ -153,8 +158,8 @@ fn visits(plan: &LoadPlan, (number, count): (usize, usize), seed: &Seed) -> Resu
         (Arrivals::AtATime(at_a_time), _) => {
             Starts::Closed { at_a_time: share(*at_a_time) as u32, total: share(population.devices) as u64 }
         }
-        (_, Some(times)) => Starts::Open(Box::new(times.skip(number).step_by(count))),
-        (_, None) => Starts::Open(Box::new(std::iter::empty())),
+        (_, Some(times)) => Starts::Open { times: Box::new(times.skip(number).step_by(count)), span },
+        (_, None) => Starts::Open { times: Box::new(std::iter::empty()), span },
     };
     let stay = population.stay.map(|stay| Population::draws(stay, seed, &format!("stay/{number}")));
     let sessions = u64::from(population.devices.min(plan.identities.value.count())) / count as u64;
@@ -163,7 +168,7 @@ fn visits(plan: &LoadPlan, (number, count): (usize, usize), seed: &Seed) -> Resu
         devices: (0..plan.identities.value.count()).skip(number).step_by(count).collect(),
         stay: stay.map_or(Stay::Always, |mut stay| Stay::For(Box::new(move || stay.draw()))),
         within: plan.within,
-        length: population.duration.unwrap_or(keytoll_scenario::population::LENGTH_MAX),
+        length: population.duration,
         farewell: FAREWELL + Duration::from_secs(sessions / CLOSED_PER_S),
     })
 }

@@ -14,12 +14,14 @@ mod agenda;
 mod caller;
 mod limits;
 mod run;
+mod starts;
 mod tally;
 pub mod target;
 mod worker;
 
 pub use account::account;
-pub use caller::{Caller, Course, NO_DEVICE, Order, Starts, Stay, TOO_LATE, Visits};
+pub use caller::{Caller, Course, NO_DEVICE, Order, Stay, TOO_LATE, Visits};
 pub use limits::{LimitError, check as check_limits};
 pub use run::{Build, Load, Outcome, Second, Totals, Watch, Worker, run};
+pub use starts::{Starts, Times};
 pub use tally::{Counts, LATE_MAX, Tally};

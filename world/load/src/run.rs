@@ -87,7 +87,7 @@ pub struct Totals {
     pub cpu: Duration,
     /// Seconds in which the generator limited what it offered.
     pub limited_seconds: u64,
-    /// Seconds in which devices began.
+    /// Seconds in which devices began or were meant to.
     pub starting_seconds: u64,
     /// CPU time of the target.
     pub target_cpu: Option<Duration>,
@@ -317,7 +317,7 @@ impl Floor {
             standing: reports.iter().map(|report| report.standing).sum(),
             standing_max: reports.iter().map(|report| report.standing_max).sum(),
             cpu_share,
-            is_limited: tally.counts.offered > 0 && (is_late || cpu_share > BUSY),
+            is_limited: has_starts(&tally) && (is_late || cpu_share > BUSY),
             target: meter.and_then(Meter::read),
             course: reports.iter().map(|report| report.course).min().unwrap_or(Course::Over),
             tally,
@@ -325,6 +325,11 @@ impl Floor {
         self.totals.add(&second, reports.iter().map(|report| report.cpu).sum());
         second
     }
+}
+
+/// Whether devices began, or were meant to.
+const fn has_starts(tally: &Tally) -> bool {
+    tally.counts.offered > 0 || tally.counts.begun > 0
 }
 
 impl Totals {
@@ -335,7 +340,7 @@ impl Totals {
         self.standing_max = self.standing_max.max(second.standing_max);
         self.cpu += cpu;
         self.limited_seconds += u64::from(second.is_limited);
-        self.starting_seconds += u64::from(second.tally.counts.offered > 0);
+        self.starting_seconds += u64::from(has_starts(&second.tally));
         if let Some(Usage { cpu, memory_bytes }) = second.target {
             self.target_cpu = Some(self.target_cpu.unwrap_or_default() + cpu);
             self.target_memory_max = self.target_memory_max.max(memory_bytes);

@@ -65,6 +65,10 @@ pub struct Tally {
     pub delays: Delays,
     /// How late starts were.
     pub lateness: Delays,
+    /// How long the schedule is up to now, from the start of the load; in a closed loop until the last outcome.
+    pub asked_span: Duration,
+    /// Until the last device was authenticated, from the start of the load.
+    pub usable_span: Duration,
 }
 
 impl Tally {
@@ -73,12 +77,40 @@ impl Tally {
         self.counts.add(&other.counts);
         self.delays.merge(&other.delays);
         self.lateness.merge(&other.lateness);
+        self.asked_span = self.asked_span.max(other.asked_span);
+        self.usable_span = self.usable_span.max(other.usable_span);
     }
+
+    /// Starts in a second that the schedule wanted, over its length; none if it has no length.
+    pub fn asked_per_s(&self) -> Option<f64> {
+        per_s(self.counts.offered, self.asked_span)
+    }
+
+    /// Authenticated devices in a second, over the length of the schedule, or until the last of them was if that is longer.
+    pub fn reached_per_s(&self) -> Option<f64> {
+        per_s(self.counts.usable, self.asked_span.max(self.usable_span))
+    }
+}
+
+fn per_s(count: u64, span: Duration) -> Option<f64> {
+    (!span.is_zero()).then(|| count as f64 / span.as_secs_f64())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn rates_are_over_the_schedule_or_until_the_last_one_is_in() {
+        let mut tally = Tally { asked_span: Duration::from_millis(2050), ..Tally::default() };
+        assert_eq!((tally.asked_per_s(), Tally::default().reached_per_s()), (Some(0.0), None));
+        tally.counts = Counts { offered: 205, usable: 205, ..Counts::default() };
+        tally.usable_span = Duration::from_millis(2041);
+        let round = |rate: Option<f64>| (rate.unwrap() * 1000.0).round();
+        assert_eq!([tally.asked_per_s(), tally.reached_per_s()].map(round), [100_000.0, 100_000.0]);
+        tally.usable_span = Duration::from_millis(4100);
+        assert_eq!([tally.asked_per_s(), tally.reached_per_s()].map(round), [100_000.0, 50_000.0]);
+    }
 
     #[test]
     fn tallies_add_up() {

@@ -79,7 +79,7 @@ impl Shift {
     fn run(&mut self, stop: &AtomicBool) {
         let mut is_stopped = false;
         loop {
-            let ends = Time::ZERO + EVERY.saturating_mul(u32::try_from(self.number + 1).unwrap_or(u32::MAX));
+            let ends = self.ends();
             let limit = ends.since(self.driver.now());
             let is_over = self.driver.next_event(limit, &mut self.facts).is_some();
             if !is_stopped && stop.load(Ordering::Relaxed) {
@@ -94,11 +94,16 @@ impl Shift {
         }
     }
 
+    /// When the second ends.
+    fn ends(&self) -> Time {
+        Time::ZERO + EVERY.saturating_mul(u32::try_from(self.number + 1).unwrap_or(u32::MAX))
+    }
+
     /// Reports a second; false if nobody listens any more.
     fn report(&mut self) -> bool {
-        let cpu_ns = thread_cpu_ns();
+        let (cpu_ns, ends) = (thread_cpu_ns(), self.ends());
         let caller = &mut self.driver.engine_mut().caller;
-        let mut tally = caller.take_tally();
+        let mut tally = caller.take_tally(ends);
         tally.counts.add(&std::mem::take(&mut self.facts.counts));
         let report = Report {
             worker: self.worker,

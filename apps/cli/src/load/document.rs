@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use keytoll_census::{Percentiles, PopulationSummary};
-use keytoll_load::{Counts, Outcome, Totals};
+use keytoll_load::{Counts, Outcome};
 use keytoll_scenario::node::load::LoadPlan;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -33,9 +33,10 @@ pub(crate) struct Document {
     pub(crate) workers: u32,
     /// Whether it was stopped before its end.
     pub(crate) was_stopped: bool,
-    /// Starts in a second that the schedule wanted, over the seconds in which devices began.
+    /// Starts in a second that the schedule wanted, over its length, which ends where a device more would begin or its stages end;
+    /// in a closed loop over the time until the last outcome.
     pub(crate) asked_per_s: f64,
-    /// Authenticated devices in a second, over the same seconds.
+    /// Authenticated devices in a second, over the length of the schedule, or until the last of them was authenticated if that is later.
     pub(crate) reached_per_s: f64,
     /// What became of the devices.
     pub(crate) population: PopulationSummary,
@@ -66,7 +67,7 @@ pub(crate) struct Generator {
     pub(crate) cpu_us_per_established: Option<f64>,
     /// The number of seconds in which starts were late by more than a millisecond at the 99.9th percentile, or a thread had no time left.
     pub(crate) limited_s: u64,
-    /// The number of seconds in which devices began.
+    /// The number of seconds in which devices began or were meant to.
     pub(crate) starting_s: u64,
 }
 
@@ -111,8 +112,8 @@ impl Document {
             identities: plan.identities.value.count(),
             workers,
             was_stopped: outcome.was_stopped,
-            asked_per_s: per_s(counts.offered, totals),
-            reached_per_s: per_s(counts.usable, totals),
+            asked_per_s: totals.tally.asked_per_s().unwrap_or(0.0),
+            reached_per_s: totals.tally.reached_per_s().unwrap_or(0.0),
             population: keytoll_load::account(outcome, workers).summary,
             lost: named(&counts.lost),
             discarded: counts.discarded.clone(),
@@ -209,10 +210,6 @@ impl Verdict {
         let measured = self.measured.as_deref().unwrap_or("nothing to measure");
         format!("{}: {}, {measured}", self.condition, if self.failed { "FAILED" } else { "passed" })
     }
-}
-
-fn per_s(count: u64, totals: &Totals) -> f64 {
-    if totals.starting_seconds == 0 { 0.0 } else { count as f64 / totals.starting_seconds as f64 }
 }
 
 fn each(cpu: Duration, counts: &Counts) -> Option<f64> {

@@ -50,7 +50,7 @@ fn measured(metric: Metric, totals: &Totals) -> Option<u64> {
         Metric::Usable => Some(counts.usable),
         Metric::Lost => Some(counts.lost.values().sum()),
         Metric::Retransmissions => Some(counts.retransmissions),
-        Metric::Rate => (totals.starting_seconds > 0).then(|| counts.usable * 1000 / totals.starting_seconds),
+        Metric::Rate => totals.tally.reached_per_s().map(|rate| (rate * 1000.0).round() as u64),
     }
 }
 
@@ -78,7 +78,8 @@ mod tests {
 
     #[test]
     fn conditions_are_about_what_was_measured() {
-        let mut totals = Totals { starting_seconds: 2, ..Totals::default() };
+        let mut totals = Totals::default();
+        totals.tally.asked_span = Duration::from_secs(2);
         totals.tally.counts.usable = 900;
         totals.tally.counts.failed.insert("timeout", 100);
         (1..=900).for_each(|ms| totals.tally.delays.record(Duration::from_millis(ms)));

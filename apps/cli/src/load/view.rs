@@ -101,6 +101,7 @@ fn line(second: &Second) -> String {
     let course = match second.course {
         Course::Starting => "",
         Course::Finishing => "  finishing",
+        Course::Holding => "  holding",
         Course::Closing => "  closing",
         Course::Over => "  over",
     };

@@ -77,7 +77,7 @@ fn devices_authenticate_to_an_aaa_server_and_results_are_kept() {
         assert_eq!((count(&document, "established"), count(&document, "failed")), (20, 0), "{document}");
         assert_eq!(output.status.code(), Some(0), "{document}");
         assert_eq!(document["conditions"][0]["failed"], false);
-        assert_eq!(count(&document, "devices"), 20);
+        assert_eq!((count(&document, "devices"), &document["asked_per_s"]), (20, &100.0.into()));
     }
     let results = dir.path("results");
     let series = fs::read_to_string(results.join("series.csv")).unwrap();
@@ -117,6 +117,17 @@ fn devices_set_up_sas_stay_and_leave() {
     assert_eq!(gw.told.last().unwrap()["open"], 0);
     let closed = gw.told.iter().filter(|event| event["event"] == "closed").count();
     assert_eq!(closed, 40);
+}
+
+#[test]
+fn sessions_are_held_until_the_end() {
+    let dir = Dir::new();
+    let gw = Node::start(&dir, &["gateway", &dir.write("gw.toml", &gateway())]);
+    let text =
+        ike((gw.port(0), gw.port(1)), PSK) + &arrivals(4, "constant 50/s") + "duration = \"1200 ms\"\n";
+    let (_, document) = run(&dir, &text, &[]);
+    assert_eq!((count(&document, "established"), &document["left_open"]), (4, &0.into()), "{document}");
+    assert_eq!(document["population"]["duration_s"], 2.0, "{document}");
 }
 
 #[test]

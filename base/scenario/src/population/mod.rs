@@ -94,6 +94,15 @@ impl Population {
         Schedule::of(&self.arrivals, self.devices, seed)
     }
 
+    /// How long the schedule is, over which its rate is the mean rate of arrivals; `None` in a closed loop.
+    ///
+    /// # Errors
+    /// As those of [`Self::schedule`].
+    pub fn span(&self, seed: &Seed) -> Result<Option<Duration>, TimesError> {
+        let span = Schedule::span(&self.arrivals, self.devices, seed)?;
+        Ok(span.map(|span| self.duration.map_or(span, |end| span.min(end))))
+    }
+
     /// What device `number` is. It depends on the seed and the number only, not on when others arrive.
     pub fn member(&self, seed: &Seed, number: u32) -> Member {
         let mut rng = seed.stream(&format!("population/{number}"));

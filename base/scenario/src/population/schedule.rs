@@ -55,6 +55,23 @@ impl Schedule {
         Ok(Some(Self { stages, running, begun_ns: 0, left: devices, seed, begun: 0 }))
     }
 
+    /// How long a schedule is: until a device more would begin, or its stages have ended. A file has no more times, but they have a
+    /// mean distance.
+    pub(super) fn span(
+        arrivals: &Arrivals,
+        devices: u32,
+        seed: &Seed,
+    ) -> Result<Option<Duration>, TimesError> {
+        let Arrivals::Stages(stages) = arrivals else {
+            let last = Self::of(arrivals, devices, seed)?.and_then(Iterator::last);
+            let distance = |last: Duration| last.checked_div(devices - 1).unwrap_or_default();
+            return Ok(last.map(|last| last + distance(last)));
+        };
+        let one_more = Self::of(arrivals, devices.saturating_add(1), seed)?;
+        let ends = one_more.and_then(|mut times| times.nth(devices as usize));
+        Ok(Some(ends.unwrap_or_else(|| stages.iter().filter_map(Stage::length).sum())))
+    }
+
     fn begin(&mut self, stage: Stage) {
         let rng = self.seed.stream(&format!("arrivals/{}", self.begun));
         self.begun += 1;
@@ -236,6 +253,21 @@ mod tests {
         let at = times(&["constant 300/s"], 1_000_000, 1);
         assert_eq!(at.len(), 1_000_000);
         assert_eq!((at[0], at[1], at[300], at[999_900]), (0, 3_333_333, 1_000_000_000, 3_333_000_000_000));
+    }
+
+    #[test]
+    fn a_schedule_is_as_long_as_it_takes_to_arrive() {
+        for (text, devices, ms) in [
+            ("constant 100/s", 205, 2050),
+            ("constant 100/s for 2 s", 200, 2000),
+            ("storm 4000 in 1 s", 4000, 1000),
+            ("ramp 0/s to 100/s in 10 s", 500, 10_000),
+            ("constant 20/s", 1, 50),
+        ] {
+            let span = Schedule::span(&read(text).unwrap(), devices, &Seed::from(1));
+            assert_eq!((text, span), (text, Ok(Some(Duration::from_millis(ms)))));
+        }
+        assert_eq!(Schedule::span(&Arrivals::AtATime(2), 5, &Seed::from(1)), Ok(None));
     }
 
     #[test]
