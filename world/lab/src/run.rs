@@ -173,12 +173,12 @@ fn populated(plan: &Plan, population: &Population) -> Result<(), RunError> {
         Some(RunError::NoPopulation { row: row.method.name(), why })
     };
     let rows: Vec<_> = plan.rows.iter().collect();
-    let mixed = (!population.mix.is_empty() && !keytoll_rigs::is_one_rig(&rows)).then(|| {
-        let why = "the methods of a mix have one gateway, and this is of another family than the others";
-        RunError::NoPopulation { row: rows[rows.len() - 1].method.name(), why }
-    });
+    let mixed = || {
+        let why = keytoll_rigs::populates_together(&rows).err().filter(|_| !population.mix.is_empty())?;
+        Some(RunError::NoPopulation { row: rows[rows.len() - 1].method.name(), why })
+    };
     population.schedule(&plan.seed.into())?;
-    plan.rows.iter().find_map(refused).or(mixed).map_or(Ok(()), Err)
+    plan.rows.iter().find_map(refused).or_else(mixed).map_or(Ok(()), Err)
 }
 
 /// Checks that this build has every algorithm of the plan; null crypto has all of them.

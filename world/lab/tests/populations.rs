@@ -36,6 +36,9 @@ fn one(head: &str, population: &str) -> PopulationSummary {
     ends.remove(0).account.summary
 }
 
+/// With RSA it would take longer to make the Host Identities than to run the exchanges, so that is refused.
+const BEX: &str = "hip-bex'\n[options]\nhost_identity = 'ed25519";
+
 #[test]
 fn everybody_of_every_method_is_established_once() {
     for method in [
@@ -49,12 +52,50 @@ fn everybody_of_every_method_is_established_once() {
         "ikev2-eap-tls",
         "ikev2-eap-ttls-md5",
         "ikev2-eap-peap-mschapv2",
+        BEX,
+        "hip-dex",
+        "hip-dex-aka",
     ] {
         let summary = one(&format!("methods = '{method}'"), "devices = 40\narrivals = 'storm 40 in 2 s'");
         let counts = (summary.devices, summary.established, summary.failed);
         assert_eq!(counts, (40, 40, 0), "{method}: {summary:?}");
         assert_eq!(summary.present_max, 40, "{method}");
     }
+}
+
+#[test]
+fn hosts_have_identities_of_their_own_and_strangers_none_that_is_known() {
+    for method in [BEX, "hip-dex", "hip-dex-aka"] {
+        for crypto in ["null", "real"] {
+            let plan = parse(
+                "population",
+                &format!(
+                    "crypto = '{crypto}'\nnetworks = 'lte'\nmethods = '{method}'\n[population]\ndevices = 60\narrivals = 'constant 20/s'\n\
+                     wrong = '30 %'"
+                ),
+            );
+            let ends = populate(&plan.unwrap(), 1, &|| {}, &Stop::new(false)).unwrap();
+            let summary = &ends[0].as_ref().unwrap().account.summary;
+            assert!((8..30).contains(&summary.failed), "{method}: {summary:?}");
+            assert_eq!(summary.established + summary.failed, 60, "{method} {crypto}");
+        }
+    }
+}
+
+#[test]
+fn one_gateway_of_hip_has_one_exchange_and_no_rsa() {
+    let refused = |head: &str, more: &str| {
+        let text = format!(
+            "crypto = 'null'\nnetworks = 'lte'\n{head}\n[population]\ndevices = 5\narrivals = '1 at a time'\n{more}"
+        );
+        let plan = parse("population", &text).unwrap();
+        keytoll_lab::refuse(&plan).unwrap_err().to_string()
+    };
+    assert!(refused("methods = 'hip-bex'", "").contains("RSA keys take too long to make"));
+    let mix = refused("methods = ['hip-dex', 'hip-dex-aka']", "mix = { hip-dex = 1, hip-dex-aka = 1 }");
+    assert!(mix.contains("a gateway of HIP has one exchange for everybody"), "{mix}");
+    let other = refused("methods = ['hip-dex', 'ikev2-psk']", "mix = { hip-dex = 1, ikev2-psk = 1 }");
+    assert!(other.contains("of another family"), "{other}");
 }
 
 #[test]

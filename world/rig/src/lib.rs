@@ -55,6 +55,14 @@ pub trait Rig: Sync {
         Err("its rig builds one device only")
     }
 
+    /// Whether devices of these rows, each of which it populates, can be in one population; if not, why.
+    ///
+    /// # Errors
+    /// The reason why not.
+    fn populates_together(&self, _rows: &[&RowPlan]) -> Result<(), &'static str> {
+        Ok(())
+    }
+
     /// Generates the keys and certificates of all rows that it supports.
     fn prepare(&self, plan: &Plan) -> Box<dyn Prepared>;
 }

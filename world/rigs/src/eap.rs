@@ -28,7 +28,7 @@ use keytoll_radius::{client, server as radius};
 use keytoll_scenario::catalogue::EapMethod;
 use keytoll_scenario::catalogue::eap::Proof;
 use keytoll_scenario::plan::{RowPlan, Tls, TlsVersion};
-use keytoll_scenario::population::Population;
+use keytoll_scenario::population::{Member, Population};
 use keytoll_tls::{Config, Version};
 
 use crate::credentials::{AAA_ID, Certificates, Credentials, UE_ID};
@@ -190,15 +190,19 @@ impl Everybody {
         if !self.shares.iter().enumerate().any(|(share, _)| has_card(share)) {
             return None;
         }
-        let mut centre = AuthenticationCentre::new(self.seed.stream("centre"));
         let members = (0..population.devices).map(|number| population.member(&self.seed, number));
-        for member in members.filter(|member| has_card(member.share) && !member.is_wrong) {
-            let person = people::Person::of(member);
-            let algorithm = person.algorithm(&self.seed);
-            centre.insert(person.imsi(), Subscriber { algorithm, amf: AMF, sqn: Sqn::new(32) });
-        }
-        Some(centre)
+        Some(centre_of(members.filter(|member| has_card(member.share)), &self.seed))
     }
+}
+
+/// The subscribers among these members: those whose credentials are right.
+pub(crate) fn centre_of(members: impl Iterator<Item = Member>, seed: &Seed) -> AuthenticationCentre {
+    let mut centre = AuthenticationCentre::new(seed.stream("centre"));
+    for person in members.filter(|member| !member.is_wrong).map(people::Person::of) {
+        let algorithm = person.algorithm(seed);
+        centre.insert(person.imsi(), Subscriber { algorithm, amf: AMF, sqn: Sqn::new(32) });
+    }
+    centre
 }
 
 /// The invariant behind every method that the laboratory makes.

@@ -88,10 +88,16 @@ pub fn populates(row: &RowPlan) -> Result<(), &'static str> {
     of(row.method).populates(row)
 }
 
-/// Whether one rig runs all of these rows, as it must those of a mix.
-pub fn is_one_rig(rows: &[&RowPlan]) -> bool {
+/// Checks that devices of these rows can be in one population: one rig runs them all, and has one gateway for them.
+///
+/// # Errors
+/// Why not, as the rest of a sentence that begins with "because".
+pub fn populates_together(rows: &[&RowPlan]) -> Result<(), &'static str> {
     let rigs = rows.iter().map(|row| RIGS.iter().position(|rig| rig.runs(row.method)));
-    rigs.collect::<BTreeSet<_>>().len() <= 1
+    if rigs.collect::<BTreeSet<_>>().len() > 1 {
+        return Err("the methods of a mix have one gateway, and this is of another family than the others");
+    }
+    rows.first().map_or(Ok(()), |row| of(row.method).populates_together(rows))
 }
 
 /// The layout of a row.

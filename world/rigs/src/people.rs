@@ -1,6 +1,8 @@
 //! The devices of a population as persons: each has a name, a password, a shared key, an IMSI and a card of its own, all derived from
 //! the seed and its number, so that nothing has to be stored for those who are not there.
 
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
 use keytoll_crypto_api::{Secret, Seed};
 use keytoll_eap::Passwords;
 use keytoll_eap::simaka::card::{Algorithm, Card};
@@ -76,6 +78,20 @@ impl Person {
     }
 }
 
+/// The address of a device, another one for each visit. In IPv6 each has a prefix of 64 bits, as subscribers have.
+pub(crate) fn address(number: u32, visit: u32, is_ipv6: bool) -> IpAddr {
+    let [_, high, low @ ..] = number.to_be_bytes();
+    let low = u16::from_be_bytes(low);
+    if is_ipv6 {
+        let visit = u16::try_from(visit % 64).expect("below 64") << 5;
+        let site = 0x1000 | visit | (u16::from(high) & 0x1f);
+        return IpAddr::V6(Ipv6Addr::new(0x2001, 0xdb8, site, low, 0, 0, 0, 2));
+    }
+    let visit = u8::try_from(visit % 8).expect("below 8") << 5;
+    let [third, fourth] = low.to_be_bytes();
+    IpAddr::V4(Ipv4Addr::new(10, visit | (high & 0x1f), third, fourth))
+}
+
 /// The passwords of everybody who is not a stranger.
 pub(crate) struct Users(pub(crate) Seed);
 
@@ -87,6 +103,8 @@ impl Passwords for Users {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
 
     fn person(number: u32, is_wrong: bool) -> Person {
@@ -105,6 +123,16 @@ mod tests {
         assert_ne!(person(1, false).psk(&seed), person(2, false).psk(&seed));
         for name in ["", "ue", "ue@lab", "ue1", "ue1@else", "ue99999999999@lab"] {
             assert_eq!(users.password(name.as_bytes()), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn no_two_devices_have_one_address() {
+        for is_ipv6 in [true, false] {
+            let numbers = [0, 1, 65_535, 65_536, 1_999_999];
+            let all =
+                numbers.iter().flat_map(|&number| (0..8).map(move |visit| address(number, visit, is_ipv6)));
+            assert_eq!(all.collect::<BTreeSet<_>>().len(), 40);
         }
     }
 }

@@ -20,14 +20,14 @@ const SERVING_NETWORK: [u8; 3] = [0x00, 0xf1, 0x10];
 /// The device of a row.
 pub(super) fn device(
     (row, sites): (&RowPlan, &Sites),
-    [own, gateway]: &[HostIdentity; 2],
-    card: Option<SharedCard>,
+    [own, gateway]: [&HostIdentity; 2],
+    card: Option<(&str, SharedCard)>,
     seed: &Seed,
 ) -> Device {
     let mut hip = endpoint(row, own);
     hip.admits = config::Admits::Hits([gateway.hit()].into());
-    if card.is_some() {
-        hip.aka = config::Aka::Subscriber(eap::IMSI.as_bytes().to_vec());
+    if let Some((imsi, _)) = &card {
+        hip.aka = config::Aka::Subscriber(imsi.as_bytes().to_vec());
     }
     // The gateway closes what is unused; a device that does not hear of it waits until the gateway has given up, too.
     hip.unused_after = hip.unused_after.map(|after| after + hip.retransmission.total());
@@ -36,7 +36,7 @@ pub(super) fn device(
         local: sites.signalling(sites.ue),
         gateway: sites.signalling(sites.gw),
         peer: Some(gateway.hit()),
-        card: card.map(|card| Card { card, aka: row.options.hip.aka, network: SERVING_NETWORK }),
+        card: card.map(|(_, card)| Card { card, aka: row.options.hip.aka, network: SERVING_NETWORK }),
         limits: sa_limits(row.options.ipsec.limits),
         journey: journey(row, sites),
     };
@@ -50,11 +50,12 @@ fn journey(row: &RowPlan, sites: &Sites) -> Option<Journey> {
 /// The gateway of a row.
 pub(super) fn gateway(
     (row, sites): (&RowPlan, &Sites),
-    [device, own]: &[HostIdentity; 2],
+    own: &HostIdentity,
+    admits: config::Admits,
     seed: &Seed,
 ) -> Gateway {
     let mut hip = endpoint(row, own);
-    hip.admits = config::Admits::Hits([device.hit()].into());
+    hip.admits = admits;
     let hss = super::has_card(row).then(|| {
         hip.aka = config::Aka::Required;
         let diameter = eap::diameter((sites.back_end.core, crate::GW_ID), &sites.back_end);

@@ -32,9 +32,14 @@ impl Kind {
     }
 }
 
-/// The identities of a plan: of each kind the device's and the gateway's.
+/// The identities of a plan.
 #[derive(Clone)]
-pub(super) struct Identities(BTreeMap<Kind, [HostIdentity; 2]>);
+pub(super) struct Identities {
+    /// Of each kind the device's and the gateway's.
+    made: BTreeMap<Kind, [HostIdentity; 2]>,
+    /// How others are made.
+    plan: Plan,
+}
 
 impl Identities {
     /// Generates what the rows of a plan need. RSA keys need a prime search each.
@@ -44,12 +49,17 @@ impl Identities {
         for kind in kinds {
             made.entry(kind).or_insert_with(|| ["ue", "gw"].map(|name| make(plan, kind, name)));
         }
-        Self(made)
+        Self { made, plan: plan.clone() }
+    }
+
+    /// That of somebody else than the device and the gateway, by name.
+    pub(super) fn named(&self, row: &RowPlan, name: &str) -> HostIdentity {
+        make(&self.plan, Kind::of(row).expect("a row of HIP has a kind of identities"), name)
     }
 
     /// Those of a row.
     pub(super) fn of(&self, row: &RowPlan) -> [HostIdentity; 2] {
-        let kind = Kind::of(row).and_then(|kind| self.0.get(&kind));
+        let kind = Kind::of(row).and_then(|kind| self.made.get(&kind));
         kind.expect("prepared for the plan of this row").clone()
     }
 }

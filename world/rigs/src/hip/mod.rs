@@ -8,6 +8,7 @@ mod build;
 pub mod callers;
 pub mod hosts;
 mod identities;
+mod population;
 mod sites;
 
 use std::time::Duration;
@@ -16,15 +17,17 @@ use keytoll_crypto_api::{Secret, Seed};
 use keytoll_diameter::DIAMETER;
 use keytoll_eap::simaka::peer::SharedCard;
 use keytoll_engine::trace::Node;
+use keytoll_hip::config::Admits;
 use keytoll_hip::names::HIP;
 use keytoll_hosts::{Host, Hss};
 use keytoll_net::Addr;
 use keytoll_rig::{
-    End, Goal, Layout, LinkSpec, NodeSpec, Placement, Prepared, Rig, Setup, SharedSecret, Users, wire,
+    Crowd, End, Goal, Layout, LinkSpec, NodeSpec, Placement, Prepared, Rig, Setup, SharedSecret, Users, wire,
 };
 use keytoll_scenario::catalogue::Method;
 use keytoll_scenario::families::hip::Exchange;
 use keytoll_scenario::plan::{Maker, Plan, RowPlan};
+use keytoll_scenario::population::Population;
 
 use crate::{back_end, eap, fault};
 use identities::Identities;
@@ -65,6 +68,14 @@ impl Rig for HipRig {
     fn secrets(&self, seed: &Seed) -> Vec<(&'static str, Secret)> {
         let [key, opc] = eap::subscriber_keys(seed);
         vec![("Ki", Secret::from(&key[..])), ("OPc", Secret::from(&opc[..]))]
+    }
+
+    fn populates(&self, row: &RowPlan) -> Result<(), &'static str> {
+        population::supports(row)
+    }
+
+    fn populates_together(&self, rows: &[&RowPlan]) -> Result<(), &'static str> {
+        population::mixes(rows)
     }
 
     fn prepare(&self, plan: &Plan) -> Box<dyn Prepared> {
@@ -117,6 +128,10 @@ impl Prepared for Identities {
         let (sites, seed) = (Sites::of(row, placement), seed.clone());
         Box::new(Built { row: row.clone(), sites, seed, identities: self.of(row), card, travelling_card })
     }
+
+    fn populate(&self, rows: &[&RowPlan], population: &Population, seed: &Seed) -> Box<dyn Crowd> {
+        Box::new(population::Populated::new(rows, population, self, seed))
+    }
 }
 
 /// A row that is set up.
@@ -136,9 +151,14 @@ impl Setup for Built {
         let (row, sites) = (&self.row, &self.sites);
         match node {
             Node::Ue => {
-                Box::new(build::device((row, sites), &self.identities, self.card.clone(), &self.seed))
+                let card = self.card.clone().map(|card| (eap::IMSI, card));
+                Box::new(build::device((row, sites), self.identities.each_ref(), card, &self.seed))
             }
-            Node::Gw => Box::new(build::gateway((row, sites), &self.identities, &self.seed)),
+            Node::Gw => {
+                let [device, own] = &self.identities;
+                let admits = Admits::Hits([device.hit()].into());
+                Box::new(build::gateway((row, sites), own, admits, &self.seed))
+            }
             Node::Hss => {
                 let config = eap::hss(eap::centre(&self.seed), &sites.back_end);
                 Box::new(Hss::new(fault::hss(row, config, &self.seed)))

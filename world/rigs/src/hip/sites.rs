@@ -24,7 +24,7 @@ pub(super) struct Sites {
     /// Where the device goes, if it moves.
     pub(super) elsewhere: Option<IpAddr>,
     /// The port of HIP in UDP; none: HIP is on IP.
-    port: Option<u16>,
+    pub(super) port: Option<u16>,
     /// The gateway's address on the other side, and the HSS.
     pub(super) back_end: sites::Sites,
 }

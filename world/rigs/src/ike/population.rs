@@ -1,6 +1,6 @@
 //! A population of devices at one gateway: each with an address, an identity and credentials of its own.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
 use keytoll_crypto_api::{Secret, Seed};
@@ -16,7 +16,7 @@ use keytoll_scenario::population::{Member, Population};
 use super::{Credentials, IkeRig, Sites, build, row_secret};
 use crate::credentials::UE_ID;
 use crate::eap::{self, Everybody};
-use crate::people::Person;
+use crate::people::{self, Person};
 
 /// Why a row has no population; nothing if it has.
 pub(super) fn supports(row: &RowPlan) -> Result<(), &'static str> {
@@ -158,20 +158,6 @@ fn pool(row: &RowPlan, population: &Population) -> Pool {
     Pool { first, size }
 }
 
-/// The address of a device, another one for each visit. In IPv6 each has a prefix of 64 bits, as subscribers have.
-fn address(number: u32, visit: u32, is_ipv6: bool) -> IpAddr {
-    let [_, high, low @ ..] = number.to_be_bytes();
-    let low = u16::from_be_bytes(low);
-    if is_ipv6 {
-        let visit = u16::try_from(visit % 64).expect("below 64") << 5;
-        let site = 0x1000 | visit | (u16::from(high) & 0x1f);
-        return IpAddr::V6(Ipv6Addr::new(0x2001, 0xdb8, site, low, 0, 0, 0, 2));
-    }
-    let visit = u8::try_from(visit % 8).expect("below 8") << 5;
-    let [third, fourth] = low.to_be_bytes();
-    IpAddr::V4(Ipv4Addr::new(10, visit | (high & 0x1f), third, fourth))
-}
-
 impl Crowd for Populated {
     fn layout(&self, share: usize) -> Layout {
         IkeRig.layout(&self.rows[share], &Placement::Simulator)
@@ -201,7 +187,7 @@ impl Crowd for Populated {
     fn seat(&mut self, member: Member, visit: u32) -> Seat {
         let (row, person) = (&self.rows[member.share], Person::of(member));
         let is_ipv6 = self.sites[member.share].ue.is_ipv6();
-        let ue = address(member.number, visit, is_ipv6);
+        let ue = people::address(member.number, visit, is_ipv6);
         let eap = self.everybody.device(member.share, &person, self.credentials.shared());
         let Devices { setup, terms } = &self.devices[member.share];
         let derives = matches!(terms.connection.local, Prove::Psk(_));
@@ -219,22 +205,5 @@ impl Crowd for Populated {
         let seated = Seated { terms: Arc::clone(terms), person, visit, kept };
         let host = Device::of(setup, ue, Box::new(seated), eap);
         Seat { host: Box::new(host), address: Address::Ip(ue) }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::collections::BTreeSet;
-
-    use super::*;
-
-    #[test]
-    fn no_two_devices_have_one_address() {
-        for is_ipv6 in [true, false] {
-            let numbers = [0, 1, 65_535, 65_536, 1_999_999];
-            let all =
-                numbers.iter().flat_map(|&number| (0..8).map(move |visit| address(number, visit, is_ipv6)));
-            assert_eq!(all.collect::<BTreeSet<_>>().len(), 40);
-        }
     }
 }

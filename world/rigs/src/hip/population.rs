@@ -1,0 +1,117 @@
+//! A population of devices at one gateway of HIP: each with an address and a Host Identity of its own, and with AKA a card.
+
+use keytoll_crypto_api::Seed;
+use keytoll_crypto_api::algorithm::KeyKind;
+use keytoll_engine::trace::Node;
+use keytoll_hip::config::Admits;
+use keytoll_hosts::{Host, Hss};
+use keytoll_net::Host as Address;
+use keytoll_rig::{Crowd, Layout, Placement, Rig, Seat};
+use keytoll_scenario::families::hip::Exchange;
+use keytoll_scenario::plan::RowPlan;
+use keytoll_scenario::population::{Member, Population};
+
+use super::identities::Identities;
+use super::sites::Sites;
+use super::{HipRig, build, has_card};
+use crate::eap;
+use crate::people::{self, Person};
+
+/// Why a row has no population; nothing if it has.
+pub(super) fn supports(row: &RowPlan) -> Result<(), &'static str> {
+    let signs_with_rsa = row.method.own::<Exchange>() == Some(&Exchange::Base)
+        && matches!(row.options.hip.host_identity, KeyKind::Rsa2048 | KeyKind::Rsa3072 | KeyKind::Rsa4096);
+    match () {
+        () if signs_with_rsa => {
+            Err("every device has a Host Identity of its own, and RSA keys take too long to make; \
+             `host_identity = \"ed25519\"` does not")
+        }
+        () if row.options.hip.move_after.is_some() => {
+            Err("devices of a population move as `moves` in `[population]` says, not after `move_after`")
+        }
+        () => Ok(()),
+    }
+}
+
+/// Why rows have no population in common; nothing if they have.
+pub(super) fn mixes(rows: &[&RowPlan]) -> Result<(), &'static str> {
+    match rows {
+        [_] | [] => Ok(()),
+        _ => Err("a gateway of HIP has one exchange for everybody"),
+    }
+}
+
+/// A population.
+pub(super) struct Populated {
+    row: RowPlan,
+    sites: Sites,
+    identities: Identities,
+    population: Population,
+    seed: Seed,
+}
+
+impl Populated {
+    /// Of one row, which is all that [`mixes`] lets pass.
+    pub(super) fn new(
+        rows: &[&RowPlan],
+        population: &Population,
+        identities: &Identities,
+        seed: &Seed,
+    ) -> Self {
+        let row = rows[0].clone();
+        let sites = Sites::of(&row, &Placement::Simulator);
+        let (identities, population) = (identities.clone(), population.clone());
+        Self { row, sites, identities, population, seed: seed.clone() }
+    }
+
+    fn members(&self) -> impl Iterator<Item = Member> {
+        (0..self.population.devices).map(|number| self.population.member(&self.seed, number))
+    }
+
+    fn identity(&self, member: Member) -> keytoll_hip::HostIdentity {
+        self.identities.named(&self.row, &Person::of(member).name())
+    }
+
+    /// Whom the gateway lets in: with AKA whoever proves a subscription, else the devices by their HITs.
+    fn admits(&self) -> Admits {
+        if has_card(&self.row) {
+            return Admits::Anybody;
+        }
+        let known = self.members().filter(|member| !member.is_wrong);
+        Admits::Hits(known.map(|member| self.identity(member).hit()).collect())
+    }
+}
+
+impl Crowd for Populated {
+    fn layout(&self, _: usize) -> Layout {
+        HipRig.layout(&self.row, &Placement::Simulator)
+    }
+
+    fn serving(&mut self, node: Node) -> Box<dyn Host> {
+        let here = (&self.row, &self.sites);
+        match node {
+            Node::Gw => {
+                let [_, own] = self.identities.of(&self.row);
+                Box::new(build::gateway(here, &own, self.admits(), &self.seed))
+            }
+            Node::Hss => {
+                let centre = eap::centre_of(self.members(), &self.seed);
+                Box::new(Hss::new(eap::hss(centre, &self.sites.back_end)))
+            }
+            other => panic!("{} serves nobody", other.name()),
+        }
+    }
+
+    fn seat(&mut self, member: Member, visit: u32) -> Seat {
+        let person = Person::of(member);
+        let ue = people::address(member.number, visit, self.sites.ue.is_ipv6());
+        let sites = Sites { ue, ..self.sites.clone() };
+        let [_, gateway] = self.identities.of(&self.row);
+        let own = self.identity(member);
+        let imsi = person.imsi();
+        let card = has_card(&self.row).then(|| (imsi.as_str(), person.card(&self.seed)));
+        let seed = Seed::from_bytes(self.seed.stream(&format!("device/{}/{visit}", member.number)).bytes());
+        let host = build::device((&self.row, &sites), [&own, &gateway], card, &seed);
+        Seat { host: Box::new(host), address: Address::Ip(ue) }
+    }
+}
