@@ -156,6 +156,10 @@ impl ScenarioArgs {
     /// The scenario with the changes of the command line.
     pub(crate) fn plan(&self) -> Result<Plan, Report> {
         let source = self.source()?;
+        if source.is_load() {
+            let message = format!("`{}` is the file of a load, not a scenario", self.scenario);
+            return Err(Usage::hint(message, "`keytoll load` runs it").into());
+        }
         if source.is_node() {
             let message = format!("`{}` is the file of a node, not a scenario", self.scenario);
             let hint = "`keytoll gateway`, `aaa`, `hss` or `connect` runs it, as its `role` says";
@@ -453,13 +457,13 @@ pub(crate) struct ConnectArgs {
     #[arg(long, value_name = "N", default_value = "1", conflicts_with_all = ["stay", "control"], allow_negative_numbers = true, value_parser = whole::<NonZeroU32>(1, u32::MAX.into()))]
     pub(crate) count: NonZeroU32,
     /// Time between the end of one connection and the start of the next, like `200ms` or `1.5s`.
-    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = duration)]
+    #[arg(long, value_name = "TIME", default_value = "1s", requires = "count", value_parser = duration)]
     pub(crate) interval: Duration,
     /// Begin this often instead, like `5/s`, if the connection before is over; delays count from when one should have begun.
     #[arg(long, value_name = "RATE", requires = "count", conflicts_with_all = ["interval", "stay", "control"], value_parser = Rate::read_some)]
     pub(crate) rate: Option<Rate>,
     /// Timeout of one connection.
-    #[arg(long, value_name = "TIME", default_value = "180s", value_parser = duration)]
+    #[arg(long, value_name = "TIME", default_value = "180s", value_parser = some_duration)]
     pub(crate) within: Duration,
     /// Keep the SA until Ctrl-C, then delete it.
     #[arg(long)]
@@ -566,6 +570,16 @@ fn listen(text: &str) -> Result<Listen, String> {
 fn duration(text: &str) -> Result<Duration, String> {
     keytoll_scenario::quantity::parse_duration(text)
         .map_err(|error| format!("{error}, expected one like 200ms"))
+}
+
+/// A duration in which something can happen.
+fn some_duration(text: &str) -> Result<Duration, String> {
+    let duration = duration(text)?;
+    if duration.is_zero() {
+        Err("in no time nothing happens, expected one like 200ms".to_owned())
+    } else {
+        Ok(duration)
+    }
 }
 
 /// Arguments of `list`.

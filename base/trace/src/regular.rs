@@ -1,7 +1,7 @@
 //! Regular files, opened without following a link and without waiting: somebody else may have put a link, a pipe or a device
 //! where a file of ours is expected.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
@@ -33,6 +33,14 @@ pub fn read_text(path: &Path, bytes_max: u64) -> io::Result<String> {
     Ok(text)
 }
 
+/// Reads a text that somebody has named, to which links may lead, as [`read_text`] does.
+///
+/// # Errors
+/// As those of [`read_text`].
+pub fn read_named_text(path: &Path, bytes_max: u64) -> io::Result<String> {
+    read_text(&fs::canonicalize(path)?, bytes_max)
+}
+
 /// Opens a regular file in this way.
 pub(crate) fn open_with(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
     let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
@@ -52,7 +60,6 @@ fn irregular() -> io::Error {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
     use std::os::unix::fs::symlink;
     use std::os::unix::net::UnixListener;
 
@@ -81,6 +88,8 @@ mod tests {
         assert_eq!(open(&path("nothing")).unwrap_err().kind(), io::ErrorKind::NotFound);
         assert_eq!(read_text(&path("file"), 4).unwrap(), "text");
         assert_eq!(read_text(&path("file"), 3).unwrap_err().to_string(), "it has more than 3 bytes");
+        assert_eq!(read_named_text(&path("link"), 4).unwrap(), "text");
+        assert_eq!(read_named_text(&path("zero"), 4).unwrap_err().to_string(), "it is no regular file");
         fs::remove_dir_all(&scratch).unwrap();
     }
 }

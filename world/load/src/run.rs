@@ -87,10 +87,14 @@ pub struct Totals {
     pub cpu: Duration,
     /// Seconds in which the generator limited what it offered.
     pub limited_seconds: u64,
+    /// Those of them in which a worker had no time left.
+    pub busy_seconds: u64,
     /// Seconds in which devices began or were meant to.
     pub starting_seconds: u64,
     /// CPU time of the target.
     pub target_cpu: Option<Duration>,
+    /// The second from which on the target could not be measured, to the end.
+    pub target_gone_in: Option<u64>,
     /// The most memory of the target at the end of a second, in bytes.
     pub target_memory_max: Option<u64>,
 }
@@ -116,8 +120,8 @@ pub struct Outcome {
     pub seconds: Vec<Second>,
     /// Whether somebody stopped it.
     pub was_stopped: bool,
-    /// Whether the target's host said that nobody listens there.
-    pub was_refused: bool,
+    /// The first second in which the target's host said that nobody listens there.
+    pub refused_in: Option<u64>,
     /// Sessions that were not closed in time.
     pub left_open: usize,
 }
@@ -159,9 +163,9 @@ pub fn run(load: Load, watch: &mut dyn Watch) -> Result<Outcome, BindError> {
         thread.join().expect("a worker's thread ends by itself");
     }
     let left_open = floor.standing();
-    let was_refused = floor.was_refused;
+    let refused_in = floor.refused_in;
     let Floor { totals, seconds, .. } = floor;
-    Ok(Outcome { totals, seconds, was_stopped: stop.load(Ordering::Relaxed), was_refused, left_open })
+    Ok(Outcome { totals, seconds, was_stopped: stop.load(Ordering::Relaxed), refused_in, left_open })
 }
 
 fn bind(worker: Worker) -> Result<(Caller, Sockets), BindError> {
@@ -234,7 +238,7 @@ struct Floor {
     next: u64,
     is_closed_loop: bool,
     prober: Prober,
-    was_refused: bool,
+    refused_in: Option<u64>,
     totals: Totals,
     seconds: Vec<Second>,
 }
@@ -254,7 +258,7 @@ impl Floor {
             next: 0,
             is_closed_loop,
             prober,
-            was_refused: false,
+            refused_in: None,
             totals: Totals::default(),
             seconds: Vec::new(),
         }
@@ -293,7 +297,7 @@ impl Floor {
         let is_silent = tally.counts.usable == 0 && (under_way > 0 || tally.counts.failed_sum() > 0);
         self.prober.want(is_silent);
         if is_silent && self.prober.is_closed() {
-            self.was_refused = true;
+            self.refused_in.get_or_insert(self.next);
             for why in UNANSWERED {
                 if let Some(count) = tally.counts.failed.remove(why) {
                     *tally.counts.failed.entry(REFUSED).or_default() += count;
@@ -311,6 +315,8 @@ impl Floor {
             reports.iter().map(|report| report.cpu.as_secs_f64() / EVERY.as_secs_f64()).fold(0.0, f64::max);
         let is_late =
             !self.is_closed_loop && tally.lateness.quantile(0.999).is_some_and(|late| late > LATE_MAX);
+        let (target, is_gone) = meter.map_or((None, false), |meter| (meter.read(), meter.is_gone()));
+        self.totals.target_gone_in = is_gone.then(|| self.totals.target_gone_in.unwrap_or(self.next));
         let second = Second {
             number: self.next,
             under_way,
@@ -318,7 +324,7 @@ impl Floor {
             standing_max: reports.iter().map(|report| report.standing_max).sum(),
             cpu_share,
             is_limited: has_starts(&tally) && (is_late || cpu_share > BUSY),
-            target: meter.and_then(Meter::read),
+            target,
             course: reports.iter().map(|report| report.course).min().unwrap_or(Course::Over),
             tally,
         };
@@ -340,6 +346,7 @@ impl Totals {
         self.standing_max = self.standing_max.max(second.standing_max);
         self.cpu += cpu;
         self.limited_seconds += u64::from(second.is_limited);
+        self.busy_seconds += u64::from(second.is_limited && second.cpu_share > BUSY);
         self.starting_seconds += u64::from(has_starts(&second.tally));
         if let Some(Usage { cpu, memory_bytes }) = second.target {
             self.target_cpu = Some(self.target_cpu.unwrap_or_default() + cpu);

@@ -33,8 +33,10 @@ pub enum Source {
 /// Reads once a second.
 #[derive(Debug)]
 pub struct Meter {
-    readings: Receiver<Reading>,
+    /// None while there is nothing to read.
+    readings: Receiver<Option<Reading>>,
     before: Option<Reading>,
+    is_gone: bool,
 }
 
 /// A reading: counters since some time.
@@ -64,22 +66,32 @@ impl Meter {
                 #[expect(clippy::disallowed_methods, reason = "a thread of its own, beside the load")]
                 thread::sleep(EVERY);
                 // A target that is gone has no readings, and may come back.
-                let sent = read(&source).map(|reading| sender.try_send(reading));
-                if matches!(sent, Ok(Err(mpsc::TrySendError::Disconnected(_)))) {
+                let sent = sender.try_send(read(&source).ok());
+                if matches!(sent, Err(mpsc::TrySendError::Disconnected(_))) {
                     return;
                 }
             }
         });
-        Ok(Self { readings, before: Some(first) })
+        Ok(Self { readings, before: Some(first), is_gone: false })
     }
 
     /// What was used since the last time; none if there is no new reading.
     pub fn read(&mut self) -> Option<Usage> {
-        let now = self.readings.try_iter().last()?;
+        let mut latest = None;
+        for reading in self.readings.try_iter() {
+            self.is_gone = reading.is_none();
+            latest = reading.or(latest);
+        }
+        let now = latest?;
         let before = self.before.replace(now)?;
         // A counter that went back belongs to another process.
         let cpu_s = (now.cpu_s - before.cpu_s).max(0.0);
         Some(Usage { cpu: Duration::from_secs_f64(cpu_s), memory_bytes: now.memory_bytes })
+    }
+
+    /// Whether there was nothing to read the last time.
+    pub const fn is_gone(&self) -> bool {
+        self.is_gone
     }
 }
 
@@ -109,6 +121,10 @@ fn process(pid: u32) -> Result<Reading, String> {
 fn of_stat(stat: &str, status: &str) -> Option<Reading> {
     // The name in parentheses may contain anything.
     let fields: Vec<_> = stat.rsplit_once(')')?.1.split_whitespace().collect();
+    // One that has ended remains until its parent has asked how.
+    if matches!(*fields.first()?, "Z" | "X") {
+        return None;
+    }
     let ticks = |n: usize| fields.get(n)?.parse::<u64>().ok();
     let cpu_s = (ticks(11)? + ticks(12)?) as f64 / 100.0;
     let resident = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
@@ -174,7 +190,7 @@ mod tests {
         let stat = "7 (a) b) S 1 7 7 0 -1 4194304 100 0 0 0 250 50 0 0 20 0 1 0 1 1 1";
         let reading = of_stat(stat, "Name:\tx\nVmRSS:\t    2048 kB\n").unwrap();
         assert_eq!(reading, Reading { cpu_s: 3.0, memory_bytes: Some(2 << 20) });
-        assert_eq!(of_stat("nonsense", ""), None);
+        assert_eq!((of_stat("nonsense", ""), of_stat(&stat.replace(" S ", " Z "), "")), (None, None));
         assert!(process(std::process::id()).unwrap().memory_bytes.is_some());
         assert!(process(u32::MAX).unwrap_err().starts_with("no process 4294967295 to measure"));
     }
@@ -190,9 +206,22 @@ mod tests {
     }
 
     #[test]
+    fn a_meter_says_that_its_process_is_gone() {
+        let mut process = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+        let mut meter = Meter::start(Source::Process(process.id())).unwrap();
+        assert!(!meter.is_gone());
+        process.kill().unwrap();
+        process.wait().unwrap();
+        while !meter.is_gone() {
+            meter.read();
+            thread::yield_now();
+        }
+    }
+
+    #[test]
     fn a_meter_says_what_was_used_since() {
         let mut meter = Meter::start(Source::Process(std::process::id())).unwrap();
-        let reading = meter.readings.recv().unwrap();
+        let reading = meter.readings.recv().unwrap().unwrap();
         meter.before = Some(Reading { cpu_s: reading.cpu_s - 1.0, memory_bytes: None });
         let usage = loop {
             if let Some(usage) = meter.read() {

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use keytoll_census::{Delays, Percentiles};
+use keytoll_census::Delays;
 use keytoll_engine::Time;
 use keytoll_hosts::event::Established;
 use keytoll_hosts::{Child, Selector, SessionId};
@@ -87,11 +87,13 @@ pub(crate) struct Attempt {
     pub(crate) likely: Option<&'static str>,
 }
 
-/// Those of delays in milliseconds; `None` without any.
-fn percentiles(delays_ms: &[f64]) -> Option<Percentiles> {
+/// The 50th, 90th, 95th and 99th percentile of delays in milliseconds; `None` without any. They are counted by the thousandth of their
+/// length, which may be above the longest.
+fn percentiles(delays_ms: &[f64]) -> Option<[f64; 4]> {
     let mut delays = Delays::default();
     delays_ms.iter().for_each(|ms| delays.record(Duration::from_secs_f64(ms / 1000.0)));
-    delays.percentiles()
+    let (of, most) = (delays.percentiles()?, delays_ms.iter().copied().fold(0.0, f64::max));
+    Some([of.p50, of.p90, of.p95, of.p99].map(|delay| delay.min(most)))
 }
 
 impl Attempt {
@@ -201,12 +203,8 @@ impl Outcome {
             let _ =
                 write!(text, "; usable after {min:.3} ms at least, {mean:.3} on average, {max:.3} at most");
         }
-        if let Some(of) = percentiles(&delays) {
-            let _ = write!(
-                text,
-                "\np50 {:.3} ms, p90 {:.3}, p95 {:.3}, p99 {:.3}",
-                of.p50, of.p90, of.p95, of.p99
-            );
+        if let Some([p50, p90, p95, p99]) = percentiles(&delays) {
+            let _ = write!(text, "\np50 {p50:.3} ms, p90 {p90:.3}, p95 {p95:.3}, p99 {p99:.3}");
         }
         if let Some(latest) = self.attempts.iter().filter_map(Attempt::late_ms).reduce(f64::max) {
             let _ = write!(text, "\ndelays count from the intended start; begun {latest:.3} ms late at most");
@@ -332,5 +330,16 @@ fn passed(step: &Step, begun: Time) -> Passed {
         id: step.id,
         bytes: step.bytes,
         retransmission: step.again,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_percentile_is_above_the_longest() {
+        assert_eq!(percentiles(&[4097.0, 4098.001]).unwrap()[3], 4098.001);
+        assert_eq!(percentiles(&[]), None);
     }
 }

@@ -1,11 +1,12 @@
 //! The result of a load: a document for `--json` and `load.json`, and a table for people.
 
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 use std::path::Path;
 use std::time::Duration;
 
 use keytoll_census::{Percentiles, PopulationSummary};
-use keytoll_load::{Counts, Outcome};
+use keytoll_load::{Counts, Outcome, Totals};
 use keytoll_scenario::node::load::LoadPlan;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -82,6 +83,9 @@ pub(crate) struct TargetUsage {
     /// The most memory, in bytes; absent if it is not told.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) memory_bytes_max: Option<u64>,
+    /// From when on it could not be measured, to the end, in seconds from the start, to the second; absent if it could.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) gone_from_s: Option<u64>,
 }
 
 /// A condition, and whether it was met, which is a failure.
@@ -124,11 +128,7 @@ impl Document {
                 limited_s: totals.limited_seconds,
                 starting_s: totals.starting_seconds,
             },
-            target_usage: totals.target_cpu.map(|cpu| TargetUsage {
-                cpu_s: cpu.as_secs_f64(),
-                cpu_us_per_established: each(cpu, counts),
-                memory_bytes_max: totals.target_memory_max,
-            }),
+            target_usage: TargetUsage::of(totals),
             conditions: judged.iter().map(Judged::verdict).collect(),
             hints: hints(plan, outcome),
         }
@@ -189,19 +189,35 @@ impl Generator {
         let each = self.cpu_us_per_established.map_or_else(String::new, |us| format!(", {us:.0} us each"));
         let threads = if workers == 1 { "1 thread".to_owned() } else { format!("{workers} threads") };
         let limited = match self.limited_s {
-            0 => "not limited by it".to_owned(),
-            count => format!("the generator limited {count} of {} seconds", self.starting_s),
+            0 => "never late".to_owned(),
+            count => format!("late or busy in {count} of {} seconds", self.starting_s),
         };
         format!("{threads}, {:.2} s of CPU{each}; {limited}", self.cpu_s)
     }
 }
 
 impl TargetUsage {
+    /// None if it was not to be measured.
+    fn of(totals: &Totals) -> Option<Self> {
+        let (cpu, gone_from_s) = (totals.target_cpu, totals.target_gone_in);
+        (cpu.is_some() || gone_from_s.is_some()).then(|| Self {
+            cpu_s: cpu.unwrap_or_default().as_secs_f64(),
+            cpu_us_per_established: cpu.and_then(|cpu| each(cpu, &totals.tally.counts)),
+            memory_bytes_max: totals.target_memory_max,
+            gone_from_s,
+        })
+    }
+
     fn text(&self) -> String {
         let each = self.cpu_us_per_established.map_or_else(String::new, |us| format!(", {us:.0} us each"));
         let memory =
             self.memory_bytes_max.map_or_else(String::new, |bytes| format!(", {} MiB at most", bytes >> 20));
-        format!("{:.2} s of CPU{each}{memory}", self.cpu_s)
+        let used = format!("{:.2} s of CPU{each}{memory}", self.cpu_s);
+        match self.gone_from_s {
+            None => used,
+            Some(from) if self.memory_bytes_max.is_none() => format!("not known: gone from {from} s on"),
+            Some(from) => format!("{used}; gone from {from} s on"),
+        }
     }
 }
 
@@ -232,19 +248,14 @@ fn percentiles(of: Option<&Percentiles>) -> String {
 fn hints(plan: &LoadPlan, outcome: &Outcome) -> Vec<String> {
     let (totals, counts) = (&outcome.totals, &outcome.totals.tally.counts);
     let mut hints = Vec::new();
-    if outcome.was_refused {
-        let (ip, port) = (plan.target.ip(), plan.target.port());
-        hints.push(format!(
-            "Nobody listens on UDP port {port} of {ip}: start the target, or correct `target`."
-        ));
-    }
+    hints.extend(outcome.refused_in.map(|second| nobody_listens(plan.target, counts.usable, second)));
     if counts.discarded.keys().any(|why| why.contains("authenticator") || why.contains("Authenticator")) {
         hints.push("Answers carry a wrong authenticator: `secret` is not the one that the server has for this client.".to_owned());
     }
     if counts.usable == 0
         && counts.discarded.is_empty()
         && counts.failed.len() == 1
-        && !outcome.was_refused
+        && outcome.refused_in.is_none()
         && counts.failed.contains_key(keytoll_load::TOO_LATE)
     {
         let secret =
@@ -257,11 +268,65 @@ fn hints(plan: &LoadPlan, outcome: &Outcome) -> Vec<String> {
                 .to_owned(),
         );
     }
-    if totals.limited_seconds > 0 {
-        hints.push(format!(
-            "The generator limited {} of {} seconds: their delays are those of the generator as much as of the target; more `--workers`, or a lower rate.",
-            totals.limited_seconds, totals.starting_seconds
-        ));
-    }
+    hints.extend(limited(totals));
     hints
+}
+
+/// What a closed port means, which depends on whether anybody was there before.
+fn nobody_listens(target: SocketAddr, usable: u64, second: u64) -> String {
+    let (ip, port) = (target.ip(), target.port());
+    if usable == 0 {
+        format!("Nobody listens on UDP port {port} of {ip}: start the target, or correct `target`.")
+    } else {
+        let second = second + 1;
+        format!(
+            "The target stopped answering by second {second}: then nobody listened on UDP port {port} of {ip}."
+        )
+    }
+}
+
+/// More workers help where one had no time left.
+fn limited(totals: &Totals) -> Option<String> {
+    let (count, of) = (totals.limited_seconds, totals.starting_seconds);
+    let whose = "their delays are those of the generator as much as of the target";
+    match (count, totals.busy_seconds) {
+        (0, _) => None,
+        (_, 0) => Some(format!(
+            "Starts were late in {count} of {of} seconds, and no thread of the generator was busy: this machine was; {whose}."
+        )),
+        _ => Some(format!(
+            "The generator limited {count} of {of} seconds: {whose}; more `--workers`, or a lower rate."
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn more_workers_are_advised_where_one_is_busy() {
+        let told = |limited_seconds, busy_seconds| {
+            limited(&Totals { limited_seconds, busy_seconds, starting_seconds: 4, ..Totals::default() })
+        };
+        assert_eq!(told(0, 0), None);
+        let (late, busy) = (told(2, 0).unwrap(), told(2, 1).unwrap());
+        assert!(
+            late.starts_with("Starts were late in 2 of 4 seconds") && !late.contains("workers"),
+            "{late}"
+        );
+        assert!(busy.contains("limited 2 of 4 seconds") && busy.contains("more `--workers`"), "{busy}");
+    }
+
+    #[test]
+    fn a_target_that_is_gone_says_from_when_on() {
+        let mut totals = Totals { target_gone_in: Some(0), ..Totals::default() };
+        assert_eq!(TargetUsage::of(&totals).unwrap().text(), "not known: gone from 0 s on");
+        (totals.target_cpu, totals.target_memory_max) = (Some(Duration::from_millis(310)), Some(8 << 20));
+        totals.target_gone_in = Some(2);
+        assert_eq!(
+            TargetUsage::of(&totals).unwrap().text(),
+            "0.31 s of CPU, 8 MiB at most; gone from 2 s on"
+        );
+    }
 }

@@ -9,6 +9,7 @@ use keytoll_pki::Validity;
 use serde_json::Value;
 
 use super::load::{arrivals, count, failures, ike, radius, run};
+use super::mistakes::screen;
 use super::office::{DAY, Office, dns, email, now};
 use super::support::{Dir, Node, PASSWORD, PROGRAM, PSK, aaa, device_of, eap_gateway, gateway, keytoll};
 use super::text;
@@ -108,7 +109,11 @@ fn a_target_that_dies_ends_nothing_but_itself() {
     let dir = Dir::new();
     let mut gw = Node::start(&dir, &["gateway", &dir.write("gw.toml", &gateway())]);
     let out = dir.path("results");
-    let file = dir.write("load.toml", &(ike((gw.port(0), gw.port(1)), PSK) + &arrivals(40, "constant 20/s")));
+    let measured = format!("measure = {{ pid = {} }}\n", gw.id());
+    let file = dir.write(
+        "load.toml",
+        &(measured + &ike((gw.port(0), gw.port(1)), PSK) + &arrivals(40, "constant 20/s")),
+    );
     let began = Instant::now();
     let load = Command::new(PROGRAM)
         .args(["load", &file, "--json", "--out", out.to_str().unwrap()])
@@ -125,7 +130,9 @@ fn a_target_that_dies_ends_nothing_but_itself() {
     let (established, failed) = (count(&document, "established"), count(&document, "failed"));
     assert!(established >= 1 && failed >= 1, "{document}");
     assert_eq!(established + failed, 40, "{document}");
-    assert!(document["hints"][0].as_str().unwrap().starts_with("Nobody listens on UDP port"), "{document}");
+    let hint = document["hints"][0].as_str().unwrap();
+    assert!(hint.starts_with("The target stopped answering by second"), "{document}");
+    assert!(document["target_usage"]["gone_from_s"].is_u64(), "{document}");
     let shown = keytoll(&["report", out.to_str().unwrap()]);
     assert_eq!(shown.status.code(), Some(0), "{}", text(&shown.stderr));
 }
@@ -143,6 +150,59 @@ fn a_load_that_needs_more_sockets_than_it_may_have_says_so_before_it_begins() {
     assert!(told.contains("1064 sockets and files are needed, and this process may have 256"), "{told}");
     assert!(told.contains("ulimit -n 1064"), "{told}");
     assert!(!out.exists(), "nothing is written");
+}
+
+/// What a load file and a command line have for nothing, and files that nobody can read to their end: told before anything begins, by
+/// `check`, too, and nothing remains.
+#[test]
+fn what_has_no_effect_in_a_load_is_refused() {
+    let dir = Dir::new();
+    let users = "[identities]\npattern = \"user%d@test\"\ncount = 5\npassword = \"of nobody\"\n";
+    let good = radius(9, "md5", users) + &arrivals(5, "constant 50/s");
+    let psk = ike((9, 9), PSK) + &arrivals(5, "constant 50/s");
+    dir.write("times.csv", "at_s\n0\n0.1\n0.2\n0.3\n0.4\n");
+    let listed = users
+        .replace("pattern = \"user%d@test\"\ncount = 5\npassword = \"of nobody\"", "csv = \"/dev/zero\"");
+    let in_file = [
+        (&good, "127.0.0.1:9", "127.0.0.1:0"),
+        (&good, "within", "local = \"::1\"\nwithin"),
+        (&good, "within", "local = [\"127.0.0.1\", \"127.0.0.2\", \"127.0.0.1\"]\nwithin"),
+        (&good, "constant 50/s", "times /nowhere/missing.csv"),
+        (&good, users, &listed),
+        (&good, "constant 50/s\"", "constant 50/s\"\nstay = \"1 s\""),
+        (&good, "within", &format!("identifier = {:?}\nwithin", "n".repeat(254))),
+        (&good, "user%d@test", &"u".repeat(254)),
+        (&good, "within", "fail_if = \"failed > 101%\"\nwithin"),
+        (&good, "count = 5", "count = 5\npsk = \"of nobody\""),
+        (&psk, "count = 40", "count = 40\npassword = \"of nobody\""),
+        (&psk, "peer = ", "identity = \"ue@test\"\npeer = "),
+        (&psk, "within", "port = 5000\nwithin"),
+    ];
+    let mut screens = Vec::new();
+    for (text, from, to) in in_file {
+        assert!(text.contains(from), "{from}");
+        let text = text.replacen(from, to, 1);
+        let [check, load] = ["check", "load"].map(|verb| screen(&dir, verb, "load.toml", &text, &[]));
+        assert_eq!(check.replacen("check", "load", 1), load);
+        screens.push(load);
+    }
+    let here = dir.path("load.xml").display().to_string();
+    let there = "/nowhere/load.xml".to_owned();
+    let out = dir.path("results").display().to_string();
+    for more in [
+        vec!["--junit", &here],
+        vec!["--fail-if", "failed > 0", "--junit", &here, "--prometheus-file", &here],
+        vec!["--fail-if", "failed > 0", "--junit", &there, "--out", &out],
+        vec!["--prometheus-file", &there, "--out", &out],
+    ] {
+        screens.push(dir.anywhere(screen(&dir, "load", "load.toml", &good, &more).as_bytes()));
+    }
+    screens.push(screen(&dir, "run", "load.toml", &good, &[]));
+    let left = fs::read_dir(dir.path(".")).unwrap().map(|entry| entry.unwrap().file_name());
+    assert!(!left.into_iter().any(|name| name.to_string_lossy().starts_with("results")), "nothing remains");
+    insta::assert_snapshot!(screens.join("\n"));
+    let beside = good.replace("constant 50/s", "times times.csv");
+    assert_eq!(keytoll(&["check", &dir.write("load.toml", &beside)]).status.code(), Some(0));
 }
 
 #[test]

@@ -83,6 +83,8 @@ fn wrong_command_lines_are_refused() {
         screen(&dir, "check", "gw.toml", "role = \"gateway\"\npsk = hunter2\n", &[]),
         screen(&dir, "gateway", "gw.toml", &gateway, &["--log", "very=much=so"]),
         screen(&dir, "connect", "ue.toml", "", &["--interval", "10"]),
+        screen(&dir, "connect", "ue.toml", "", &["--interval", "10ms"]),
+        screen(&dir, "connect", "ue.toml", "", &["--within", "0s"]),
         screen(&dir, "connect", "ue.toml", "", &["--stay", "--count", "2"]),
     ];
     insta::assert_snapshot!(screens.join("\n"));

@@ -37,10 +37,15 @@ impl Files {
         self.warnings
     }
 
+    /// The same path, relative to the document.
+    pub(crate) fn beside(&self, path: &str) -> PathBuf {
+        self.directory.join(path)
+    }
+
     /// A path, relative to the document.
     pub(crate) fn path(&self, item: &Item) -> Result<Placed<PathBuf>, ScenarioError> {
         let path = item.text("the path of a file")?;
-        Ok(Placed::new(self.directory.join(path), item))
+        Ok(Placed::new(self.beside(path), item))
     }
 
     /// The path of a file that only its owner should be able to read.

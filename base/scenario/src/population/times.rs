@@ -1,8 +1,9 @@
 //! A CSV file of the times at which devices are meant to begin: a column `at_s` of seconds, with other columns that are ignored.
 
-use std::fs::File;
-use std::io::{ErrorKind, Read};
+use std::io::ErrorKind;
 use std::path::Path;
+
+use keytoll_engine::trace::regular;
 
 use super::{DEVICES, LENGTH_MAX};
 use crate::quantity::{self, Kind};
@@ -50,14 +51,10 @@ pub(super) fn read(path: &str, devices: u32) -> Result<Vec<u64>, TimesError> {
     let unreadable = |why: String| TimesError::Unreadable { path: path.to_owned(), why };
     let told = |error: std::io::Error| match error.kind() {
         ErrorKind::NotFound => unreadable("there is no such file".to_owned()),
+        ErrorKind::FileTooLarge => unreadable(format!("it is longer than {} MiB", BYTES_MAX >> 20)),
         _ => unreadable(error.to_string()),
     };
-    let mut text = String::new();
-    let file = File::open(Path::new(path)).map_err(told)?;
-    file.take(BYTES_MAX + 1).read_to_string(&mut text).map_err(told)?;
-    if text.len() as u64 > BYTES_MAX {
-        return Err(unreadable(format!("it is longer than {} MiB", BYTES_MAX >> 20)));
-    }
+    let text = regular::read_named_text(Path::new(path), BYTES_MAX).map_err(told)?;
     let times = parse(&text).map_err(|(line, why)| TimesError::Wrong { path: path.to_owned(), line, why })?;
     if times.len() != devices as usize {
         return Err(TimesError::Count { path: path.to_owned(), times: times.len(), devices });
@@ -109,5 +106,7 @@ mod tests {
         assert_eq!(parse("at_s\n1\n\nx\n").unwrap_err().0, 4);
         assert_eq!(parse("at_s\n604801\n").unwrap_err(), (2, "`604801` is more than a week".to_owned()));
         assert!(matches!(read("/nowhere.csv", 1), Err(TimesError::Unreadable { .. })));
+        let endless = read("/dev/zero", 1).unwrap_err().to_string();
+        assert!(endless.ends_with("cannot be read: it is no regular file"), "{endless}");
     }
 }

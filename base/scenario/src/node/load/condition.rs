@@ -74,6 +74,9 @@ const NUMBERS: [(&str, Metric); 5] = [
     ("rate", Metric::Rate),
 ];
 
+/// All of something, in parts per billion.
+const WHOLE: u64 = 1_000_000_000;
+
 impl Condition {
     /// Reads a condition.
     ///
@@ -93,7 +96,15 @@ impl Condition {
         };
         let metric = metric(name, value.ends_with('%'))?;
         let limit = limit(metric, value).map_err(|why| format!("`{value}` in `{text}`: {why}"))?;
-        Ok(Self { metric, is_above: sign == ">", is_inclusive, limit })
+        let condition = Self { metric, is_above: sign == ">", is_inclusive, limit };
+        if condition.is_possible() { Ok(condition) } else { Err(format!("`{text}` can never be so")) }
+    }
+
+    /// Whether any value can meet it: nothing is less than none, and no share is more than the whole.
+    fn is_possible(&self) -> bool {
+        let most = if self.metric == Metric::FailedShare { WHOLE } else { u64::MAX };
+        let furthest = if self.is_above { most } else { 0 };
+        self.is_met_by(furthest) && self.limit <= most
     }
 
     /// Whether a value meets it, which is then a failure; both are in the metric's unit.
@@ -228,6 +239,9 @@ mod tests {
             ("delay > 1s", "nothing measured is called `delay`"),
             ("delay.p99 > 300", "`300` in `delay.p99 > 300`: no unit after the number"),
             ("failed > many", "`many` in `failed > many`: no whole number"),
+            ("failed > 101%", "`failed > 101%` can never be so"),
+            ("failed > 100 %", "`failed > 100 %` can never be so"),
+            ("lost < 0", "`lost < 0` can never be so"),
             ("rate < 450", "`450` in `rate < 450`: no rate, expected one like 450/s"),
         ] {
             let error = Condition::read(text).unwrap_err();

@@ -1,10 +1,12 @@
 //! Who the devices of a load are: from a CSV file, or made after a pattern.
 
 use std::collections::BTreeMap;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use keytoll_crypto_api::Secret;
+use keytoll_engine::trace::regular;
 
 use super::super::files::Files;
 use crate::diagnostic::ScenarioError;
@@ -87,6 +89,16 @@ impl Identities {
         match self {
             Self::Pattern(pattern) => pattern.get(number),
             Self::Listed(all) => all[number as usize].clone(),
+        }
+    }
+
+    /// The longest name: of a pattern that with the highest number.
+    pub(super) fn longest_name(&self) -> String {
+        match self {
+            Self::Pattern(pattern) => pattern.get(pattern.count.saturating_sub(1)).name,
+            Self::Listed(all) => {
+                all.iter().max_by_key(|one| one.name.len()).map(|one| one.name.clone()).unwrap_or_default()
+            }
         }
     }
 
@@ -189,12 +201,10 @@ fn listed(item: &Item, files: &mut Files) -> Result<Identities, ScenarioError> {
     let path = files.private(item)?;
     let shown = path.value.display().to_string();
     let unreadable = |why: String| path.error(format!("the identities in `{shown}` {why}"), "this file");
-    let length = std::fs::metadata(&path.value).map_or(0, |about| about.len());
-    if length > BYTES_MAX {
-        return Err(unreadable(format!("are too many: more than {} MiB", BYTES_MAX >> 20)));
-    }
-    let text =
-        std::fs::read_to_string(&path.value).map_err(|why| unreadable(format!("cannot be read: {why}")))?;
+    let text = regular::read_named_text(&path.value, BYTES_MAX).map_err(|why| match why.kind() {
+        ErrorKind::FileTooLarge => unreadable(format!("are too many: more than {} MiB", BYTES_MAX >> 20)),
+        _ => unreadable(format!("cannot be read: {why}")),
+    })?;
     let folder = path.value.parent().unwrap_or(Path::new(""));
     let all = parse(&text, folder);
     let all =

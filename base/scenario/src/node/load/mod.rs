@@ -8,6 +8,7 @@
 //! ```
 
 mod condition;
+mod effect;
 mod hip;
 mod identities;
 
@@ -24,7 +25,7 @@ pub use identities::{Identities, Identity};
 use super::connection::{self, ConnectionPlan, ENDPOINT_KEYS, EndpointPlan, ProvePlan, VersionPlan};
 use super::eap::{TlsPlan, tls};
 use super::files::Files;
-use super::network::{addresses, port, socket};
+use super::network::{port, socket};
 use super::{Line, Placed, ROLE, Role, masked};
 use crate::catalogue::EapMethod;
 use crate::catalogue::eap::{EAP_METHODS, Proof};
@@ -251,14 +252,15 @@ fn plan(document: &Table, files: &mut Files) -> Result<LoadPlan, ScenarioError> 
         AccessPlan::Ike(_) => socket(item, 500, files)?,
         AccessPlan::Hip(_) => socket(item, hip::PORT, files)?,
     };
+    effect::target(item, target)?;
     let item = document.need("identities", WHAT)?;
     let identities = Placed::new(identities::read(item, files)?, item);
     let plan = LoadPlan {
         target,
-        local: document.or("local", Vec::new(), addresses)?,
+        local: document.or("local", Vec::new(), |item| effect::local(item, target))?,
+        population: population(document.need("population", WHAT)?, &access, files)?,
         access,
         identities,
-        population: population(document.need("population", WHAT)?)?,
         within: document.or("within", WITHIN, within)?,
         fail_if: document.or("fail_if", Vec::new(), conditions)?,
         measure: document.or("measure", None, |item| measure(item).map(Some))?,
@@ -276,6 +278,7 @@ fn access(document: &Table, files: &mut Files) -> Result<AccessPlan, ScenarioErr
         hip::read(document, files).map(|hip| AccessPlan::Hip(Box::new(hip)))
     } else if document.get("connection").is_some() {
         only(WHAT, &[IKE_KEYS, ENDPOINT_KEYS].concat())?;
+        effect::ports(document)?;
         ike(document, files)
     } else {
         only(WHAT, RADIUS_KEYS)?;
@@ -320,9 +323,12 @@ fn measure(item: &Item) -> Result<Measured, ScenarioError> {
 }
 
 /// Of a population those keys that a real target knows.
-fn population(item: &Item) -> Result<Placed<Population>, ScenarioError> {
-    item.table()?.only("`population` of a load", &["devices", "arrivals", "stay", "duration"])?;
-    let read = resolved::read(item)?;
+fn population(item: &Item, access: &AccessPlan, files: &Files) -> Result<Placed<Population>, ScenarioError> {
+    let table = item.table()?;
+    table.only("`population` of a load", &["devices", "arrivals", "stay", "duration"])?;
+    effect::stay(table, access)?;
+    let mut read = resolved::read(item)?;
+    effect::times(table, &mut read, files)?;
     // A schedule is bounded by its devices, in number and in time; a rate is written in it.
     Ok(Placed::new(read, item))
 }
@@ -341,15 +347,16 @@ fn radius(document: &Table, files: &mut Files) -> Result<AccessPlan, ScenarioErr
     Ok(AccessPlan::Radius(Box::new(RadiusLoad {
         secret: files.secret(secret)?,
         method,
-        identifier: document
-            .or("identifier", "keytoll-load".to_owned(), |item| item.text("a name").map(str::to_owned))?,
+        identifier: document.or("identifier", "keytoll-load".to_owned(), effect::identifier)?,
         ports: document.or("ports", PORTS, |item| item.integer(1..=4096))? as u16,
         eap: eap(document, &of_eap, files)?,
     })))
 }
 
 fn ike(document: &Table, files: &mut Files) -> Result<AccessPlan, ScenarioError> {
-    let connection = connection::read(document.need("connection", WHAT)?, Role::Device, files)?;
+    let item = document.need("connection", WHAT)?;
+    effect::identity(item.table()?)?;
+    let connection = connection::read(item, Role::Device, files)?;
     let method = document.get("method");
     let method = match (&connection.prove, method) {
         (ProvePlan::Eap, method) => {
@@ -407,16 +414,14 @@ fn check(plan: &LoadPlan) -> Result<(), ScenarioError> {
             wrong.or_else(|| unused(plan, &one).map(|what| format!("has {what}, which is not used")))?;
         Some(format!("`{}` {wrong}", one.name))
     });
-    wrong.map_or(Ok(()), |wrong| Err(plan.identities.error(wrong, "these identities")))
+    wrong.map_or_else(|| effect::names(plan), |wrong| Err(plan.identities.error(wrong, "these identities")))
 }
 
 /// What an identity has that its method does not use, as far as somebody would miss it.
 fn unused(plan: &LoadPlan, identity: &Identity) -> Option<&'static str> {
     match &plan.access {
         AccessPlan::Hip(load) => hip::unused(load, identity),
-        AccessPlan::Radius(_) | AccessPlan::Ike(_) => {
-            identity.key.is_some().then_some("a `key` without `certificate`")
-        }
+        AccessPlan::Radius(_) | AccessPlan::Ike(_) => effect::unused(plan, identity),
     }
 }
 
