@@ -17,6 +17,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
+use keytoll_analysis::directory;
 use keytoll_crypto_api::Seed;
 use keytoll_lab::{Directory, Published};
 use keytoll_load::target::{Meter, Source as Measured};
@@ -33,6 +34,7 @@ pub(crate) use document::Document as Loaded;
 
 use crate::args::LoadArgs;
 use crate::live::place;
+use crate::report::unmeasured;
 use crate::run::{begin, note_place, told};
 use crate::screen::{self, Page, Usage};
 use crate::{interrupt, live, version};
@@ -235,9 +237,11 @@ fn manifest(args: &LoadArgs) -> Manifest {
 }
 
 /// Shows the load whose results are in a directory; `None` if they are those of a run.
-pub(crate) fn show(directory: &Path, as_json: bool) -> Option<Result<(), Report>> {
-    let path = directory.join(LOAD);
+pub(crate) fn show(dir: &Path, as_json: bool) -> Option<Result<(), Report>> {
+    let path = dir.join(LOAD);
     path.is_file().then(|| {
+        let manifest = directory::manifest(dir).map_err(unmeasured)?;
+        directory::unchanged(dir, &manifest, LOAD).map_err(unmeasured)?;
         let document =
             Document::read(&path).map_err(|error| miette!("`{}` is damaged: {error}", path.display()))?;
         if as_json { screen::print_json(&document) } else { screen::print(&document.text()) }

@@ -15,6 +15,7 @@ use keytoll_report::{curve, directory, study, terminal};
 use keytoll_scenario::Source;
 use keytoll_scenario::catalogue::Fault;
 use keytoll_scenario::plan::{Plan, WorldKind};
+use keytoll_scenario::quantity::Probability;
 use keytoll_trace::listing::POPULATION;
 use keytoll_trace::output;
 use miette::{Report, miette};
@@ -213,7 +214,7 @@ pub(crate) fn told(error: RunError) -> Report {
     match error {
         RunError::Place(PlaceError::Occupied { what, hint }) => Usage::hint(what, hint).into(),
         RunError::NoPopulation { .. } => {
-            Usage::hint(error.to_string(), "leave `[population]` out, or name methods of IKEv2").into()
+            Usage::hint(error.to_string(), "leave `[population]` out, or name methods of IKEv2 or HIP").into()
         }
         RunError::Costs(_) | RunError::Unpriced { .. } => {
             Usage::hint(error.to_string(), "`keytoll crypto --calibrate FILE` writes a cost table").into()
@@ -252,7 +253,7 @@ pub(crate) fn note_place(published: &Published) {
     screen::note(&text);
 }
 
-/// A row without any success is a failure, unless the scenario injects a fault; then any success is one. So is a row in which
+/// A row without any success is a failure, unless the scenario injects a fault or all credentials are wrong; then any success is one. So is a row in which
 /// authentications are missing or unfinished.
 fn verdict(plan: &Plan, findings: &Findings, stop: &AtomicBool) -> ExitCode {
     let is_short = !findings.summary.complete && !stop.load(Ordering::Relaxed);
@@ -261,6 +262,9 @@ fn verdict(plan: &Plan, findings: &Findings, stop: &AtomicBool) -> ExitCode {
         let doomed = planned.and_then(|row| row.options.fault).is_some_and(Fault::is_fatal);
         if doomed { tally.established > 0 } else { tally.n > 0 && tally.established == 0 }
     });
-    let nobody = findings.populations.iter().any(|one| one.account.summary.established == 0);
-    if unexpected || is_short || nobody { ExitCode::from(FAILED) } else { ExitCode::SUCCESS }
+    let all_are_wrong =
+        plan.population.as_ref().is_some_and(|population| population.wrong == Probability::ONE);
+    let misled =
+        findings.populations.iter().any(|one| (one.account.summary.established > 0) == all_are_wrong);
+    if unexpected || is_short || misled { ExitCode::from(FAILED) } else { ExitCode::SUCCESS }
 }

@@ -64,9 +64,28 @@ fn a_population_is_run_reported_and_checked() {
     for (verb, more) in [("compare", &[][..]), ("rank", &[]), ("size", &sized)] {
         assert_refused(&keytoll(&[&[verb, out.to_str().unwrap()], more].concat()), "no single");
     }
+    let kept = out.join("population.json");
+    let text = std::fs::read_to_string(&kept).unwrap();
+    assert!(text.contains("\"established\":300"), "{text}");
+    std::fs::write(&kept, text.replacen("\"established\":300", "\"established\":999", 1)).unwrap();
+    let damaged = keytoll(&["report", out.to_str().unwrap()]);
+    assert_eq!(damaged.status.code(), Some(3));
+    assert!(String::from_utf8_lossy(&damaged.stderr).contains("it is damaged: its CRC-32 is"));
+    std::fs::remove_file(&kept).unwrap();
+    assert_eq!(keytoll(&["report", out.to_str().unwrap()]).status.code(), Some(3));
     assert_refused(&run(&["run", "storm", "--pcap"]), "population");
+    let wrong = run(&["run", "storm", "--set", "population.wrong=100 %"]);
+    assert_eq!(
+        wrong.status.code(),
+        Some(0),
+        "nobody was to be let in: {}",
+        String::from_utf8_lossy(&wrong.stderr)
+    );
     let other = scratch.0.join("other.toml");
     let text = "title = \"t\"\nmethods = \"hip-bex\"\nnetworks = \"lte\"\n[population]\ndevices = 5\narrivals = \"1 at a time\"\n";
     std::fs::write(&other, text).unwrap();
-    assert_refused(&keytoll(&["check", other.to_str().unwrap()]), "RSA keys take too long to make");
+    assert_refused(
+        &keytoll(&["check", other.to_str().unwrap()]),
+        "`hip-bex` cannot have a population: every device has a Host Identity of its own, and RSA keys",
+    );
 }

@@ -63,6 +63,13 @@ impl Link {
         if a <= b { Self(a, b) } else { Self(b, a) }
     }
 
+    /// Every link that there can be.
+    pub fn all() -> impl Iterator<Item = Self> {
+        Node::ALL
+            .into_iter()
+            .flat_map(|a| Node::ALL.into_iter().filter(move |b| a < *b).map(move |b| Self(a, b)))
+    }
+
     /// `ue-gw`, as the summary writes it.
     pub fn name(self) -> String {
         format!("{}-{}", self.0.name(), self.1.name())

@@ -127,6 +127,9 @@ pub enum DirectoryError {
     /// The traces of the run were not kept.
     #[error("{} has no traces to measure: it was run with --no-trace", .0.display())]
     Untraced(PathBuf),
+    /// The run keeps no traces, and has not written its results.
+    #[error("{} has no results: the run goes on, or it was ended before it wrote them", .0.display())]
+    Unfinished(PathBuf),
     /// A complete run lacks a file.
     #[error("{} does not say that the run has {file}, although it is complete", manifest.display())]
     Unlisted {
@@ -150,6 +153,15 @@ pub fn manifest(directory: &Path) -> Result<Manifest, DirectoryError> {
     Manifest::read(file).map_err(|source| DirectoryError::Manifest { path, source })
 }
 
+/// Checks that a file that the manifest lists is what was written; one of a run that is still going on is not listed yet.
+///
+/// # Errors
+/// It has been changed or removed.
+pub fn unchanged(directory: &Path, manifest: &Manifest, file: &str) -> Result<(), DirectoryError> {
+    let Some(listed) = manifest.file(file) else { return Ok(()) };
+    listed.check(directory).map_err(|source| DirectoryError::File { path: directory.join(file), source })
+}
+
 /// Measures every row of a run directory; `sink` gets each authentication once, row by row.
 ///
 /// Every file must be unchanged. Only for a run that is still going on or was killed, whose manifest does not list the lengths of
@@ -163,11 +175,8 @@ pub fn measure(
 ) -> Result<Findings, DirectoryError> {
     let manifest = manifest(directory)?;
     let populations = directory.join(POPULATION);
-    if !manifest.traced && populations.is_file() {
-        if let Some(listed) = manifest.file(POPULATION) {
-            let damaged = |source| DirectoryError::File { path: populations.clone(), source };
-            listed.check_length(directory).map_err(damaged)?;
-        }
+    if !manifest.traced && (populations.is_file() || manifest.file(POPULATION).is_some()) {
+        unchanged(directory, &manifest, POPULATION)?;
         let accounts = open(&populations).and_then(|file| {
             let path = populations.clone();
             census::Accounts::read(file).map_err(|source| DirectoryError::Open { path, source })
@@ -175,7 +184,13 @@ pub fn measure(
         return Ok(Findings::of_populations(manifest, accounts?));
     }
     if !manifest.traced {
-        return Err(DirectoryError::Untraced(directory.to_owned()));
+        let directory = directory.to_owned();
+        let has_ended = manifest.is_sealed();
+        return Err(if has_ended {
+            DirectoryError::Untraced(directory)
+        } else {
+            DirectoryError::Unfinished(directory)
+        });
     }
     let run = Run { directory, manifest: &manifest };
     run.check_lengths()?;

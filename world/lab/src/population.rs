@@ -590,7 +590,13 @@ impl Built {
             census.merge(whole);
             PopulationEnd { account: census.account(), is_whole }
         };
-        self.shares.iter().map(end).collect()
+        let mut ends: Vec<_> = self.shares.iter().map(end).collect();
+        if ends.len() > 1 {
+            // The nodes are those of all shares, and what they did is not to be divided by the successes of one.
+            let nodes = ends.iter_mut().flat_map(|end| end.account.summary.nodes.values_mut());
+            nodes.for_each(|node| node.busy_ns_per_established = None);
+        }
+        ends
     }
 
     fn unpriced(&self) -> Option<(String, String)> {

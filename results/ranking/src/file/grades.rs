@@ -1,5 +1,6 @@
 //! How a criterion grades: grades of the file, values of the file, or what a run measured.
 
+use keytoll_analysis::trace::Link;
 use keytoll_document::quantity::Kind;
 use keytoll_document::tree::{Item, Table, Value};
 use keytoll_document::{DocumentError, choice};
@@ -114,9 +115,21 @@ fn links(table: &Table) -> Result<Links, DocumentError> {
         (Some(_), Some(second)) => {
             Err(second.key_spot.error("either `links` or `other_than`", "one too many"))
         }
-        (Some(_), None) => Ok(Links::Only(names(table, "links")?)),
-        _ => Ok(Links::OtherThan(names(table, "other_than")?)),
+        (Some(_), None) => Ok(Links::Only(links_of(table, "links")?)),
+        _ => Ok(Links::OtherThan(links_of(table, "other_than")?)),
     }
+}
+
+/// Names of links; one that no run can have would count nothing, and look like the best.
+fn links_of(table: &Table, key: &str) -> Result<Vec<String>, DocumentError> {
+    let Some(item) = table.get(key) else { return Ok(Vec::new()) };
+    let known: Vec<String> = Link::all().map(Link::name).collect();
+    let known: Vec<&str> = known.iter().map(String::as_str).collect();
+    let name = |item: &Item| match item.text("the name of a link")? {
+        text if known.contains(&text) => Ok(text.to_owned()),
+        text => Err(item.spot.unknown("link", text, &known)),
+    };
+    item.some_elements("link")?.iter().map(name).collect()
 }
 
 /// Strings; none if the key is missing.

@@ -22,10 +22,9 @@ pub(super) fn supports(row: &RowPlan) -> Result<(), &'static str> {
     let signs_with_rsa = row.method.own::<Exchange>() == Some(&Exchange::Base)
         && matches!(row.options.hip.host_identity, KeyKind::Rsa2048 | KeyKind::Rsa3072 | KeyKind::Rsa4096);
     match () {
-        () if signs_with_rsa => {
-            Err("every device has a Host Identity of its own, and RSA keys take too long to make; \
-             `host_identity = \"ed25519\"` does not")
-        }
+        () if signs_with_rsa => Err(
+            "every device has a Host Identity of its own, and RSA keys take long to make, unlike those of `host_identity = \"ed25519\"`",
+        ),
         () if row.options.hip.move_after.is_some() => {
             Err("devices of a population move as `moves` in `[population]` says, not after `move_after`")
         }
