@@ -12,7 +12,7 @@ pub struct Config {
     /// The source address of requests.
     pub local: IpAddr,
     /// The source ports of requests, with up to 256 outstanding requests each; a port is used only when all before it are full. The
-    /// driver must deliver datagrams to any of them.
+    /// driver must deliver datagrams to any of them. Over streams each is the name of a connection, and all are used alike.
     pub ports: Vec<u16>,
     /// The server.
     pub server: Server,

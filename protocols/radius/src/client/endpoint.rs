@@ -1,5 +1,5 @@
 //! The client engine: sends requests, retransmits them, and accepts only authenticated responses.
-//! Read RFC 2865 §3, RFC 3579 §2.6 and §3, RFC 5080 §2.2 first.
+//! Read RFC 2865 §3, RFC 3579 §2.6 and §3, RFC 5080 §2.2 first, and RFC 6613 §2.6 for streams.
 
 use std::collections::VecDeque;
 
@@ -8,6 +8,7 @@ use keytoll_engine::{Ctx, Datagram, Deadline, Engine, Input, Output};
 use keytoll_net::{Addr, Socket};
 
 use super::config::Config;
+use super::connections::{Connections, End, Streams};
 use super::event::{Accept, Account, Authenticate, Command, ConversationId, Credential, Event, Reason};
 use super::exchange::{Awaited, Due, Exchange, Exchanges, Fresh, Peer};
 use super::identifiers::{Identifiers, Service, Slot};
@@ -25,6 +26,8 @@ pub struct Client {
     authentication: Identifiers,
     accounting: Identifiers,
     exchanges: Exchanges,
+    /// None with datagrams.
+    connections: Option<Connections>,
     /// Whether answers may lack a Message-Authenticator.
     takes_bare_answers: bool,
     out: VecDeque<Output<Event>>,
@@ -38,6 +41,7 @@ impl Client {
             authentication: identifiers(Service::Authentication),
             accounting: identifiers(Service::Accounting),
             exchanges: Exchanges::default(),
+            connections: None,
             takes_bare_answers: false,
             out: VecDeque::new(),
             config,
@@ -51,6 +55,15 @@ impl Client {
     #[must_use]
     pub const fn taking_bare_answers(mut self) -> Self {
         self.takes_bare_answers = true;
+        self
+    }
+
+    /// Sends over streams, a connection for each of the configured ports: nothing is retransmitted, and whatever is not
+    /// answered when a connection is lost fails.
+    #[must_use]
+    pub fn over_streams(mut self, streams: Streams) -> Self {
+        self.config.retransmission = streams.timers();
+        self.connections = Some(Connections::new(streams));
         self
     }
 
@@ -95,7 +108,7 @@ impl Client {
         if self.exchanges.count_for(peer) >= self.config.per_peer_max() {
             return Err(Reason::PeerBusy);
         }
-        let slot = self.authentication.allocate().ok_or(Reason::Busy)?;
+        let slot = self.allocate(Service::Authentication, authenticate.conversation, cx)?;
         // RFC 2865 §3: the Request Authenticator is unpredictable and never repeats.
         let request_authenticator = self.rng.bytes();
         let written = self.write_access_request(authenticate, slot, &request_authenticator, cx);
@@ -108,6 +121,19 @@ impl Client {
         let (peer, authenticator) = (Some(peer), request_authenticator);
         self.send(Fresh { slot, peer, awaited, authenticator, request }, cx);
         Ok(())
+    }
+
+    // RFC 6613 §2.6.6: over streams all requests of a conversation take one connection, as long as it is there.
+    fn allocate(&mut self, service: Service, of: ConversationId, cx: &Ctx<'_>) -> Result<Slot, Reason> {
+        let identifiers = match service {
+            Service::Authentication => &mut self.authentication,
+            Service::Accounting => &mut self.accounting,
+        };
+        let Some(connections) = &self.connections else { return identifiers.allocate().ok_or(Reason::Busy) };
+        let is_usable = |port| connections.is_usable((service, port), cx.now);
+        let slot = identifiers.allocate_near(of.0, is_usable);
+        let is_any = || identifiers.ports().iter().any(|port| is_usable(*port));
+        slot.ok_or_else(|| if is_any() { Reason::Busy } else { Reason::Unconnected })
     }
 
     fn write_access_request(
@@ -140,7 +166,7 @@ impl Client {
     }
 
     fn account(&mut self, account: &Account, cx: &mut Ctx<'_>) -> Result<(), Reason> {
-        let slot = self.accounting.allocate().ok_or(Reason::Busy)?;
+        let slot = self.allocate(Service::Accounting, account.conversation, cx)?;
         let written = self.write_accounting_request(account, slot);
         let secret = &self.config.server.secret;
         let sealed =
@@ -179,12 +205,21 @@ impl Client {
     }
 
     fn datagram(&self, slot: Slot, bytes: Vec<u8>) -> Datagram {
-        let to = match slot.service {
+        let (from, to) = self.ends((slot.service, slot.port));
+        Datagram { protocol: RADIUS, from, to, bytes }
+    }
+
+    /// Our address and that of the server.
+    fn ends(&self, (service, port): End) -> (Addr, Addr) {
+        let server = match service {
             Service::Authentication => self.config.server.authentication,
             Service::Accounting => self.config.server.accounting,
         };
-        let from = Socket::new(self.config.local, slot.port);
-        Datagram { protocol: RADIUS, from: Addr::Udp(from), to: Addr::Udp(to), bytes }
+        let local = Socket::new(self.config.local, port);
+        match self.connections {
+            Some(_) => (Addr::Tcp(local), Addr::Tcp(server)),
+            None => (Addr::Udp(local), Addr::Udp(server)),
+        }
     }
 
     fn on_tick(&mut self, cx: &mut Ctx<'_>) {
@@ -192,8 +227,20 @@ impl Client {
         while let Some((slot, due)) = self.exchanges.next_due(&timers, cx.now) {
             match due {
                 Due::Again => self.send_again(slot, cx),
-                Due::GiveUp => self.give_up(slot),
+                Due::GiveUp => self.time_out(slot),
             }
+        }
+    }
+
+    // RFC 3539 §3.4: a connection on which nothing has come for so long is no connection any more.
+    fn time_out(&mut self, slot: Slot) {
+        let end = (slot.service, slot.port);
+        let since = self.exchanges.get(slot).map(|exchange| exchange.first_sent_at);
+        self.give_up(slot, Reason::Timeout);
+        if let (Some(connections), Some(since)) = (&self.connections, since)
+            && !connections.has_answered_since(end, since)
+        {
+            self.hang_up(end);
         }
     }
 
@@ -204,10 +251,10 @@ impl Client {
         self.out.push_back(Output::Datagram(self.datagram(slot, bytes)));
     }
 
-    fn give_up(&mut self, slot: Slot) {
+    fn give_up(&mut self, slot: Slot, why: Reason) {
         match self.close(slot).awaited {
-            Awaited::Access(conversation) => self.emit(Event::Failed(conversation, Reason::Timeout)),
-            Awaited::Accounting(conversation) => self.emit(Event::Unaccounted(conversation, Reason::Timeout)),
+            Awaited::Access(conversation) => self.emit(Event::Failed(conversation, why)),
+            Awaited::Accounting(conversation) => self.emit(Event::Unaccounted(conversation, why)),
             Awaited::Abandoned => {}
         }
     }
@@ -225,8 +272,10 @@ impl Client {
 /// Responses.
 impl Client {
     fn on_packet(&mut self, from: Socket, to: Socket, bytes: &[u8], cx: &mut Ctx<'_>) {
-        if let Err(why) = self.on_response(from, to, bytes, cx) {
-            cx.discard(RADIUS, why);
+        let Err(unusable) = self.on_response(from, to, bytes, cx) else { return };
+        cx.discard(RADIUS, unusable.why());
+        if let (Unusable::Stream(_), Some(service)) = (unusable, self.service(from)) {
+            self.hang_up((service, to.port));
         }
     }
 
@@ -236,12 +285,15 @@ impl Client {
         to: Socket,
         bytes: &[u8],
         cx: &mut Ctx<'_>,
-    ) -> Result<(), &'static str> {
-        let service = self.service(from).ok_or("unknown server")?;
-        let packet = Packet::read(bytes).map_err(|_| "malformed")?;
+    ) -> Result<(), Unusable> {
+        let service = self.service(from).ok_or(Unusable::Packet("unknown server"))?;
+        let packet = Packet::read(bytes).map_err(|_| Unusable::Stream("malformed"))?;
         let slot = Slot { service, port: to.port, identifier: packet.identifier };
-        let exchange = self.exchanges.get(slot).ok_or("unknown identifier")?;
+        let exchange = self.exchanges.get(slot).ok_or(Unusable::Packet("unknown identifier"))?;
         self.verify(&packet, service, &exchange.authenticator, cx)?;
+        if let Some(connections) = &mut self.connections {
+            connections.answered((service, slot.port), cx.now);
+        }
         let Exchange { awaited, authenticator, .. } = self.close(slot);
         match awaited {
             Awaited::Access(conversation) => self.on_answer(conversation, &packet, &authenticator, cx),
@@ -263,7 +315,7 @@ impl Client {
         service: Service,
         request: &Authenticator,
         cx: &mut Ctx<'_>,
-    ) -> Result<(), &'static str> {
+    ) -> Result<(), Unusable> {
         let secret = &self.config.server.secret;
         let verified = match (service, packet.code) {
             (Service::Authentication, Code::ACCESS_ACCEPT | Code::ACCESS_REJECT | Code::ACCESS_CHALLENGE) => {
@@ -275,9 +327,9 @@ impl Client {
             (Service::Accounting, Code::ACCOUNTING_RESPONSE) => {
                 packet.verify_accounting_response(request, secret, cx.crypto)
             }
-            _ => return Err("unexpected code"),
+            _ => return Err(Unusable::Packet("unexpected code")),
         };
-        verified.map_err(Forged::why)
+        verified.map_err(|forged| Unusable::Stream(forged.why()))
     }
 
     // RFC 3579 §2.6.3: the code alone decides; the EAP packet inside is for the peer, and is never invented here.
@@ -297,6 +349,61 @@ impl Client {
             _ => eap_message::join(&packet.attributes).map(|eap| Event::Reject { conversation, eap }),
         };
         self.emit(event.unwrap_or(Event::Failed(conversation, Reason::Malformed)));
+    }
+}
+
+/// Connections.
+impl Client {
+    /// The stream between these addresses is gone.
+    fn on_lost(&mut self, peer: Addr, local: Addr, cx: &Ctx<'_>) {
+        let (Addr::Tcp(peer), Addr::Tcp(local)) = (peer, local) else { return };
+        let Some(service) = self.service(peer) else { return };
+        if let Some(connections) = &mut self.connections {
+            connections.lost((service, local.port), cx.now);
+            self.fail_all((service, local.port));
+        }
+    }
+
+    /// Closes a connection, if there are any.
+    fn hang_up(&mut self, end: End) {
+        if let Some(connections) = &mut self.connections {
+            connections.closing(end);
+            self.fail_all(end);
+            let (local, peer) = self.ends(end);
+            self.out.push_back(Output::Close { local, peer });
+        }
+    }
+
+    // RFC 6613 §2.6.5: identifiers belong to a connection, and are free when it is gone.
+    fn fail_all(&mut self, (service, port): End) {
+        for slot in self.exchanges.on(service, port) {
+            self.give_up(slot, Reason::Lost);
+        }
+    }
+
+    /// The socket of an address, if requests and responses go there.
+    const fn socket(&self, address: Addr) -> Option<Socket> {
+        match (address, &self.connections) {
+            (Addr::Udp(socket), None) | (Addr::Tcp(socket), Some(_)) => Some(socket),
+            _ => None,
+        }
+    }
+}
+
+// RFC 6613 §2.6.4: in a stream the next packet is found only if those before it are sound, so that what is forged or malformed
+// ends it; a packet that nobody has asked for, or with a code of no use, may be passed over.
+/// Something that cannot be used, and how far that goes: the rest of a stream cannot be, either, or can.
+#[derive(Debug, Clone, Copy)]
+enum Unusable {
+    Packet(&'static str),
+    Stream(&'static str),
+}
+
+impl Unusable {
+    const fn why(self) -> &'static str {
+        match self {
+            Self::Packet(why) | Self::Stream(why) => why,
+        }
     }
 }
 
@@ -343,14 +450,16 @@ impl Engine for Client {
     fn handle(&mut self, input: Input<'_, Command>, cx: &mut Ctx<'_>) {
         cx.crypto.enter(crate::PHASE);
         match input {
-            Input::Datagram { from: Addr::Udp(from), to: Addr::Udp(to), bytes } => {
-                self.on_packet(from, to, bytes, cx);
-            }
-            Input::Datagram { .. } => cx.discard(RADIUS, "not in UDP"),
+            Input::Datagram { from, to, bytes } => match (self.socket(from), self.socket(to)) {
+                (Some(from), Some(to)) => self.on_packet(from, to, bytes, cx),
+                _ if self.connections.is_some() => cx.discard(RADIUS, "not in TCP"),
+                _ => cx.discard(RADIUS, "not in UDP"),
+            },
+            Input::Lost { peer, local } => self.on_lost(peer, local, cx),
             Input::Command(command) => self.on_command(command, cx),
             Input::Tick => self.on_tick(cx),
-            // RADIUS uses datagrams only, and has no half-processed state.
-            Input::Inner(_) | Input::Secured { .. } | Input::Lost { .. } | Input::Recover => {}
+            // Whatever secures a stream has checked the server's name (RFC 6614 §2.3), and there is no half-processed state.
+            Input::Inner(_) | Input::Secured { .. } | Input::Recover => {}
         }
     }
 

@@ -114,6 +114,10 @@ pub struct Accept {
 pub enum Reason {
     /// The server did not answer.
     Timeout,
+    /// The connection ended before the answer came.
+    Lost,
+    /// No connection is there, and none is attempted yet.
+    Unconnected,
     /// Every identifier of every source port is outstanding.
     Busy,
     /// The peer has the maximum number of outstanding requests.
@@ -129,6 +133,8 @@ impl Reason {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Timeout => "RADIUS timeout",
+            Self::Lost => "RADIUS connection lost",
+            Self::Unconnected => "RADIUS server not connected",
             Self::Busy => "RADIUS identifiers exhausted",
             Self::PeerBusy => "RADIUS requests of one peer exhausted",
             Self::TooLong => "RADIUS request too long",

@@ -10,7 +10,7 @@ use keytoll_net::Host;
 
 use super::config::Retransmission;
 use super::event::ConversationId;
-use super::identifiers::Slot;
+use super::identifiers::{Service, Slot};
 use crate::wire::{Authenticator, Sealed};
 
 /// What a response is for.
@@ -32,7 +32,7 @@ pub(super) struct Exchange {
     pub(super) request: Sealed,
     /// None of a report, which no peer asks for.
     peer: Option<Peer>,
-    first_sent_at: Time,
+    pub(super) first_sent_at: Time,
     sent: u32,
     wait: Duration,
     due: Time,
@@ -122,6 +122,12 @@ impl Exchanges {
             self.asking.insert(conversation, slot);
         }
         self.table.insert(slot, exchange);
+    }
+
+    /// Those with an identifier of this service and port.
+    pub(super) fn on(&self, service: Service, port: u16) -> Vec<Slot> {
+        let slot = |identifier| Slot { service, port, identifier };
+        self.table.range(slot(0)..=slot(u8::MAX)).map(|(slot, _)| *slot).collect()
     }
 
     /// Removes an exchange that is answered or given up.

@@ -40,12 +40,31 @@ impl Identifiers {
     /// An identifier on the first port that has one; `None` if all are outstanding.
     pub(super) fn allocate(&mut self) -> Option<Slot> {
         let index = self.free.first().copied().or_else(|| self.open_port())?;
+        self.take(index)
+    }
+
+    /// An identifier on a usable port: on that for this number, or on the next one that has one free.
+    pub(super) fn allocate_near(&mut self, number: u64, is_usable: impl Fn(u16) -> bool) -> Option<Slot> {
+        while self.open_port().is_some() {}
+        let count = self.ports.len().max(1) as u64;
+        let near = (number % count) as usize;
+        let mut free = self.free.range(near..).chain(self.free.range(..near)).copied();
+        let index = free.find(|index| is_usable(self.ports[*index]))?;
+        self.take(index)
+    }
+
+    fn take(&mut self, index: usize) -> Option<Slot> {
         let free = &mut self.open[index];
         let identifier = free.pop_front().expect("ports without free identifiers are not in `free`");
         if free.is_empty() {
             self.free.remove(&index);
         }
         Some(Slot { service: self.service, port: self.port(index)?, identifier })
+    }
+
+    /// All ports, in ascending order.
+    pub(super) fn ports(&self) -> &[u16] {
+        &self.ports
     }
 
     /// Takes an identifier back.
@@ -95,8 +114,21 @@ mod tests {
     }
 
     #[test]
+    fn conversations_are_spread_over_ports_and_stay_on_theirs_as_long_as_it_is_usable() {
+        let mut identifiers = Identifiers::new(Service::Authentication, vec![1, 2, 3]);
+        let mut port = |number, lost: u16| {
+            identifiers.allocate_near(number, |port| port != lost).map(|slot| slot.port)
+        };
+        assert_eq!([0, 1, 2, 3, 1].map(|number| port(number, 0)), [1, 2, 3, 1, 2].map(Some));
+        assert_eq!([1, 2].map(|number| port(number, 3)), [2, 1].map(Some));
+        let more = std::iter::repeat_with(|| port(0, 0)).take_while(Option::is_some).count();
+        assert_eq!(more, 3 * 256 - 7);
+    }
+
+    #[test]
     fn without_ports_there_is_nothing() {
         let mut identifiers = Identifiers::new(Service::Authentication, Vec::new());
         assert_eq!(identifiers.allocate(), None);
+        assert_eq!(identifiers.allocate_near(7, |_| true), None);
     }
 }

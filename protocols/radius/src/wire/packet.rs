@@ -1,6 +1,8 @@
 //! A packet, RFC 2865 §3.
 //!
 //!   Code(1) Identifier(1) Length(2) Authenticator(16)  attributes(Length - 20)
+//!
+//! In a stream the Length tells where the next packet begins, RFC 6613 §2.6.4.
 
 use keytoll_net::wire::{DecodeError, Problem, Reader};
 
@@ -48,15 +50,18 @@ impl<'a> Packet<'a> {
 
     // RFC 2865 §3: octets beyond the length are padding; a datagram shorter than that is to be discarded.
     fn without_padding(datagram: &'a [u8]) -> Result<&'a [u8], DecodeError> {
-        let mut r = Reader::new(datagram);
-        r.skip(2, "code and identifier")?;
-        let at = r;
-        let length = usize::from(r.u16("length")?);
-        if !(Self::HEADER_LEN..=Self::LEN_MAX).contains(&length) {
-            return Err(at.error("length", Problem::Length(length as u64)));
-        }
+        let (length, at) = read_length(datagram)?;
         let left = datagram.len();
         datagram.get(..length).ok_or_else(|| at.error("length", Problem::Short { needed: length, left }))
+    }
+
+    // RFC 6613 §2.6.4: a Length that no packet can have ends the stream.
+    /// The length of a packet with this beginning, for splitting a stream into packets.
+    ///
+    /// # Errors
+    /// It is less than the header or more than [`Self::LEN_MAX`].
+    pub fn length(start: [u8; 4]) -> Result<usize, DecodeError> {
+        read_length(&start).map(|(length, _)| length)
     }
 
     /// The packet on the wire, without padding.
@@ -67,6 +72,19 @@ impl<'a> Packet<'a> {
     /// Offset of the value of its Message-Authenticator, if it has one.
     pub(crate) const fn message_authenticator(&self) -> Option<usize> {
         self.message_authenticator
+    }
+}
+
+/// The Length field, which must be possible, and a reader at its place.
+fn read_length(start: &[u8]) -> Result<(usize, Reader<'_>), DecodeError> {
+    let mut r = Reader::new(start);
+    r.skip(2, "code and identifier")?;
+    let at = r;
+    let length = usize::from(r.u16("length")?);
+    if (Packet::HEADER_LEN..=Packet::LEN_MAX).contains(&length) {
+        Ok((length, at))
+    } else {
+        Err(at.error("length", Problem::Length(length as u64)))
     }
 }
 
@@ -124,6 +142,16 @@ mod tests {
                 (error.field, error.offset, error.problem),
                 (field, 2, Problem::Length(length.into()))
             );
+        }
+    }
+
+    /// RFC 6613 §2.6.4.
+    #[test]
+    fn a_stream_is_split_by_lengths_that_are_possible() {
+        let split = |length: u16| Packet::length([&[2, 7][..], &length.to_be_bytes()].concat().try_into().unwrap());
+        assert_eq!([20, 78, 4096].map(split), [Ok(20), Ok(78), Ok(4096)]);
+        for length in [0, 19, 4097, u16::MAX] {
+            assert_eq!(split(length).unwrap_err().problem, Problem::Length(length.into()));
         }
     }
 

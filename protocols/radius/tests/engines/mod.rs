@@ -3,4 +3,5 @@
 
 mod exchanges;
 mod hostile;
+mod streams;
 mod support;

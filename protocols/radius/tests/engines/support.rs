@@ -8,7 +8,7 @@ use keytoll_crypto::{Null, Real};
 use keytoll_crypto_api::{Crypto, Rng, Secret};
 use keytoll_engine::trace::{Fact, Message};
 use keytoll_engine::{Ctx, Datagram, Engine, Input, Output, Time};
-use keytoll_net::{Host, Socket};
+use keytoll_net::{Addr, Host, Socket};
 use keytoll_radius::client::{self, Client};
 use keytoll_radius::server::{self, Server};
 use keytoll_radius::wire::{Attributes, State};
@@ -108,6 +108,9 @@ pub(crate) struct Bench {
     pub(crate) facts: Vec<Fact>,
     pub(crate) lines: Vec<String>,
     pub(crate) datagrams: Vec<Datagram>,
+    /// Streams that the client has closed: its end of each.
+    pub(crate) closed: Vec<Addr>,
+    is_of_streams: bool,
     wire: VecDeque<(Time, Datagram)>,
 }
 
@@ -125,12 +128,21 @@ impl Bench {
             facts: Vec::new(),
             lines: Vec::new(),
             datagrams: Vec::new(),
+            closed: Vec::new(),
+            is_of_streams: false,
             wire: VecDeque::new(),
         }
     }
 
     pub(crate) fn usual() -> Self {
         Self::new(client_config(), server_config())
+    }
+
+    /// The client speaks over streams; the server, which does not, gets datagrams of what they carry.
+    pub(crate) fn over_streams() -> Self {
+        let bench = Self::usual();
+        let client = bench.client.over_streams(client::Streams::default());
+        Self { client, is_of_streams: true, ..bench }
     }
 
     pub(crate) fn null(mut self) -> Self {
@@ -152,8 +164,10 @@ impl Bench {
         let Datagram { from, to, bytes, .. } = datagram;
         let (from, to) = (*from, *to);
         if to.ip().unwrap() == aaa() {
+            let [from, to] = [from, to].map(of_udp);
             self.server_input(Input::Datagram { from, to, bytes });
         } else if to.ip().unwrap() == gateway() {
+            let [from, to] = [from, to].map(if self.is_of_streams { of_tcp } else { of_udp });
             self.client_input(Input::Datagram { from, to, bytes });
         }
     }
@@ -165,6 +179,7 @@ impl Bench {
             match output {
                 Output::Datagram(datagram) => self.send(datagram),
                 Output::Event(event) => self.told.push(event),
+                Output::Close { local, .. } if self.is_of_streams => self.closed.push(local),
                 Output::Inner(_) | Output::Close { .. } => unreachable!("RADIUS speaks datagrams"),
             }
         }
@@ -262,6 +277,14 @@ impl Bench {
         }
         found
     }
+}
+
+fn of_udp(address: Addr) -> Addr {
+    Addr::udp(address.ip().unwrap(), address.port().unwrap())
+}
+
+fn of_tcp(address: Addr) -> Addr {
+    Addr::tcp(address.ip().unwrap(), address.port().unwrap())
 }
 
 /// Handles one input; returns the resulting facts.
