@@ -22,28 +22,47 @@ impl FreeRadius {
     /// Starts it at the AAA server's address, with every method it has and one version of TLS, and waits until it
     /// listens.
     pub fn start(lab: &Lab, login: &Login, pki: &Pki) -> Result<Self, Trouble> {
-        Self::start_with(lab, login, pki, true)
+        let config = Config { logs: true, ..config(login, pki) };
+        Self::run(lab, &config)
     }
 
     /// The same, but it tells nothing, which is cheaper.
     pub fn start_quietly(lab: &Lab, login: &Login, pki: &Pki) -> Result<Self, Trouble> {
-        Self::start_with(lab, login, pki, false)
+        Self::run(lab, &config(login, pki))
     }
 
-    fn start_with(lab: &Lab, login: &Login, pki: &Pki, logs: bool) -> Result<Self, Trouble> {
+    /// The same as the first, but with TLS of one version around RADIUS: RFC 6614.
+    pub fn start_in_tls(lab: &Lab, login: &Login, pki: &Pki, version: Version) -> Result<Self, Trouble> {
+        let around = Tls { is_1_3: version == Version::Tls13, fragment_bytes: 8192, ..tls(login, pki) };
         let config = Config {
-            listen: (Node::Aaa.outer(), 1812).into(),
-            client: client(),
-            methods: Methods {
-                proposed: words(login.proposed).own,
-                allowed: words(login.method).own,
-                inside: words(login.method).inside,
-            },
-            tls: Some(tls(login, pki)),
-            users: users(login),
-            logs,
+            listen: (Node::Aaa.outer(), 2083).into(),
+            around: Some(around),
+            client: Client { secret: "radsec".into(), ..client() },
+            logs: true,
+            ..config(login, pki)
         };
-        keytoll_daemons::FreeRadius::start(&lab.place(Node::Aaa), &lab.dir(Node::Aaa), &config).map(Self)
+        Self::run(lab, &config)
+    }
+
+    fn run(lab: &Lab, config: &Config) -> Result<Self, Trouble> {
+        keytoll_daemons::FreeRadius::start(&lab.place(Node::Aaa), &lab.dir(Node::Aaa), config).map(Self)
+    }
+}
+
+/// RADIUS over UDP, without a log.
+fn config(login: &Login, pki: &Pki) -> Config {
+    Config {
+        listen: (Node::Aaa.outer(), 1812).into(),
+        around: None,
+        client: client(),
+        methods: Methods {
+            proposed: words(login.proposed).own,
+            allowed: words(login.method).own,
+            inside: words(login.method).inside,
+        },
+        tls: Some(tls(login, pki)),
+        users: users(login),
+        logs: false,
     }
 }
 

@@ -90,6 +90,64 @@ fn freeradius_is_silent_to_a_wrong_secret() {
     assert!(told.contains(&format!("\"no outcome in time\": {DEVICES}")), "{told}");
 }
 
+/// A load of RADIUS over TLS (RFC 6614): the name expected of the server, and who issued the certificate of the access server.
+fn in_tls(method: &str, version: Version, server_name: &str, [pki, own]: [&Pki; 2]) -> String {
+    let around = format!(
+        "transport = \"tls\"\nports = 2\n[radius_tls]\nroots = {}\nserver_name = {server_name:?}\ncertificate = {}\n\
+         key = {}\nversions = {:?}\n",
+        path(&pki.root_certificate()),
+        path(&own.certificate(Node::Ue)),
+        path(&own.key(Node::Ue)),
+        if version == Version::Tls12 { "1.2" } else { "1.3" }
+    );
+    // RFC 6614 §2.3: the secret is `radsec`, and is not named.
+    radius(method, "", &around).replace("secret = \"\"\n", "")
+}
+
+#[test]
+fn freeradius_lets_a_load_in_over_tls() {
+    let plain = Method::plain("md5");
+    let rows = [
+        ("md5", plain, Version::Tls12),
+        ("mschapv2", Method::plain("mschapv2"), Version::Tls13),
+        ("pap", plain, Version::Tls13),
+        ("chap", plain, Version::Tls12),
+    ];
+    for (name, method, version) in rows {
+        let Some(lab) = lab_or_skip() else { return };
+        let run = || {
+            let pki = Pki::make(lab.shared_dir(), KeyKind::EcdsaP256)?;
+            let _aaa = FreeRadius::start_in_tls(&lab, &Login::new(method), &pki, version)?;
+            load(&lab, Node::Gw, &in_tls(name, version, Node::Aaa.id(), [&pki; 2]))
+        };
+        let told = run().unwrap_or_else(|why| panic!("{name}: {why}\n{}", lab.last_words()));
+        all_established(&told);
+        assert!(told.contains("\"discarded\": {}") && told.contains("\"again\": 0"), "{told}");
+    }
+}
+
+/// RFC 6614 §2.3: a trusted certificate of another server is refused here, one that nobody vouches for there; FreeRADIUS hangs up
+/// on it without a word of why.
+#[test]
+fn wrong_certificates_are_counted_by_their_reason_over_tls() {
+    let wrong_name = (false, "other.lab", "refused: TLS wrong name");
+    let wrong_issuer = (true, Node::Aaa.id(), "lost: closed amid the handshake");
+    for (is_strangers, server_name, why) in [wrong_name, wrong_issuer] {
+        let Some(lab) = lab_or_skip() else { return };
+        let run = || {
+            let pki = Pki::make(lab.shared_dir(), KeyKind::EcdsaP256)?;
+            let stranger = Pki::make(&lab.dir(Node::Gw), KeyKind::EcdsaP256)?;
+            let own = if is_strangers { &stranger } else { &pki };
+            let _aaa =
+                FreeRadius::start_in_tls(&lab, &Login::new(Method::plain("md5")), &pki, Version::Tls12)?;
+            load(&lab, Node::Gw, &in_tls("md5", Version::Tls12, server_name, [&pki, own]))
+        };
+        let told = run().unwrap_or_else(|why| panic!("{why}\n{}", lab.last_words()));
+        assert!(told.contains("\"established\": 0,") && told.contains("RADIUS connection lost"), "{told}");
+        assert!(told.contains(why), "{told}");
+    }
+}
+
 fn of_freeradius(lab: &Lab, method: Method, name: &str, secret: &str) -> Result<String, Trouble> {
     let pki = Pki::make(lab.shared_dir(), KeyKind::EcdsaP256)?;
     let _aaa = FreeRadius::start(lab, &Login::new(method), &pki)?;

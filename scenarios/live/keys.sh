@@ -43,4 +43,5 @@ issue() {
 issue gw serverAuth
 issue aaa clientAuth
 issue hss serverAuth
+issue radius serverAuth
 rm -f root.key root.srl

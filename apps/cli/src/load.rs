@@ -20,9 +20,11 @@ use std::time::Duration;
 use keytoll_analysis::directory;
 use keytoll_crypto_api::Seed;
 use keytoll_lab::{Directory, Published};
+use keytoll_live::Streaming;
 use keytoll_load::target::{Meter, Source as Measured};
 use keytoll_load::{Load, Outcome, Starts, Stay, Visits, Worker, check_limits};
-use keytoll_rigs::node::LoadBlueprint;
+use keytoll_rigs::RADIUS;
+use keytoll_rigs::node::{LoadBlueprint, radius_length};
 use keytoll_scenario::Source;
 use keytoll_scenario::node::load::{LoadFile, LoadPlan, Measured as MeasuredPlan};
 use keytoll_scenario::population::{Arrivals, Population};
@@ -50,6 +52,9 @@ const FAILED: u8 = 1;
 const CLOSED_PER_S: u64 = 500;
 /// How long sessions may take to close at least.
 const FAREWELL: Duration = Duration::from_secs(5);
+
+/// All requests that a connection may have outstanding, none longer than RFC 2865 §3 allows.
+const UNSENT_BYTES_MAX: usize = 256 * 4096;
 
 /// Runs a load.
 pub(crate) fn load(args: &LoadArgs) -> Result<ExitCode, Report> {
@@ -142,11 +147,12 @@ fn prepare(plan: &LoadPlan, args: &LoadArgs, workers: u32) -> Result<Load, Repor
     let seed = seed.map_err(|error| miette!("the system gives no random numbers: {error}"))?;
     let span = plan.population.value.span(&seed).map_err(|why| miette!("{why}"))?.unwrap_or_default();
     let worker = |number: usize| {
-        let places = blueprint.sockets(number).into_iter().map(place).collect::<Result<_, _>>()?;
+        let sockets: Vec<_> = blueprint.sockets(number).into_iter().map(place).collect::<Result<_, _>>()?;
         let (blueprint, own) = (Arc::clone(&blueprint), seed.clone());
         let name = format!("load/{number}");
         Ok(Worker {
-            sockets: places,
+            streaming: streaming(&blueprint, sockets.len(), &seed, &name),
+            sockets,
             build: Box::new(move |locals| blueprint.build(locals, &own, &name)),
             visits: visits(plan, (number, count), (&seed, span))?,
         })
@@ -157,6 +163,13 @@ fn prepare(plan: &LoadPlan, args: &LoadArgs, workers: u32) -> Result<Load, Repor
         target: plan.target,
         meter: plan.measure.as_ref().map(meter).transpose()?,
     })
+}
+
+/// What a worker speaks over so many streams, if it does.
+fn streaming(blueprint: &LoadBlueprint, count: usize, seed: &Seed, name: &str) -> Option<Streaming> {
+    let secure = Some(blueprint.secure(seed, name)?);
+    let streaming = Streaming::new(RADIUS, radius_length);
+    Some(Streaming { secure, connections_max: count, unsent_bytes_max: UNSENT_BYTES_MAX, ..streaming })
 }
 
 fn meter(measured: &MeasuredPlan) -> Result<Meter, Report> {
@@ -253,7 +266,8 @@ pub(crate) fn describe(source: &Source, as_json: bool) -> Result<(), Report> {
     let LoadFile { plan, warnings } = source.load()?;
     let blueprint = LoadBlueprint::draw(&plan)?;
     warnings.iter().for_each(|warning| screen::note(&format!("warning: {warning}\n")));
-    let sockets = ("sockets", format!("{} for each worker", blueprint.sockets(0).len()));
+    let what = if plan.has_streams() { "connections" } else { "sockets" };
+    let sockets = (what, format!("{} for each worker", blueprint.sockets(0).len()));
     let lines = [plan.lines(), vec![sockets]].concat();
     live::tell("load", "load", lines, "a load", as_json)
 }

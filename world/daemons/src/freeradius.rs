@@ -69,6 +69,8 @@ impl std::fmt::Debug for User {
 pub struct Config {
     /// The listening address.
     pub listen: SocketAddr,
+    /// TLS around RADIUS itself, over TCP (RFC 6614), both sides with certificates; `None`: RADIUS over UDP.
+    pub around: Option<Tls>,
     /// Its RADIUS client.
     pub client: Client,
     /// Its methods: `md5`, `mschapv2`, `tls`, `ttls`, `peap`, `sim`, …
@@ -105,7 +107,7 @@ impl FreeRadius {
         files::write(&dir.join("radiusd.conf"), radiusd_conf(dir, config))?;
         files::write(&dir.join("users"), config.users.iter().map(user).collect::<String>())?;
         let mut command = place.command(FREERADIUS.path);
-        command.arg(if config.logs { "-X" } else { "-f" }).args(["-l", "stdout", "-d"]);
+        command.arg(verbosity(config)).args(["-l", "stdout", "-d"]);
         command.arg(dir).args(["-n", "radiusd"]);
         let mut process = Process::start("FreeRADIUS", command, dir.join("stdout"))?;
         let listens =
@@ -122,6 +124,15 @@ impl FreeRadius {
     /// Its resource usage so far; `None` if it has ended.
     pub fn usage(&self) -> Option<Usage> {
         self.process.usage()
+    }
+}
+
+/// It speaks TLS over TCP with threads only, which `-X` turns off.
+const fn verbosity(config: &Config) -> &'static str {
+    match (config.logs, config.around.is_some()) {
+        (false, _) => "-f",
+        (true, false) => "-X",
+        (true, true) => "-fxx",
     }
 }
 
@@ -169,6 +180,7 @@ thread pool {{ start_servers = 1
   max_requests_per_server = 0
   auto_limit_acct = no }}
 client gw {{ {address} = {client}
+  proto = *
   secret = {secret}
   require_message_authenticator = yes }}
 modules {{
@@ -186,7 +198,7 @@ modules {{
         client = config.client.address,
         secret = config.client.secret,
         eap = eap_module(dir, config),
-        server = server(config.listen),
+        server = server(config.listen, config.around.as_ref()),
     )
 }
 
@@ -215,16 +227,8 @@ fn eap_module(dir: &Path, config: &Config) -> String {
 fn tunnels(dir: &Path, tls: &Tls, inside: &str) -> String {
     format!(
         "tls-config common {{
-      private_key_file = {key}
-      certificate_file = {certificate}
-      ca_file = {root}
-      fragment_size = {fragment_bytes}
+      {common}
       include_length = yes
-      auto_chain = no
-      cipher_list = \"DEFAULT\"
-      tls_min_version = \"{version}\"
-      tls_max_version = \"{version}\"
-      ecdh_curve = \"\"
       cache {{ enable = {resumption}
         name = lab
         persist_dir = {dir} }}
@@ -240,23 +244,52 @@ fn tunnels(dir: &Path, tls: &Tls, inside: &str) -> String {
       copy_request_to_tunnel = no
       use_tunneled_reply = no
       virtual_server = lab }}",
-        key = tls.key.display(),
-        certificate = tls.certificate.display(),
-        root = tls.root.display(),
-        fragment_bytes = tls.fragment_bytes,
-        version = if tls.is_1_3 { "1.3" } else { "1.2" },
+        common = common(tls),
         resumption = if tls.resumption { "yes" } else { "no" },
         dir = dir.display(),
     )
 }
 
+/// What TLS inside EAP and TLS around RADIUS have in common.
+fn common(tls: &Tls) -> String {
+    format!(
+        "private_key_file = {key}
+      certificate_file = {certificate}
+      ca_file = {root}
+      fragment_size = {fragment_bytes}
+      auto_chain = no
+      cipher_list = \"DEFAULT\"
+      tls_min_version = \"{version}\"
+      tls_max_version = \"{version}\"
+      ecdh_curve = \"\"",
+        key = tls.key.display(),
+        certificate = tls.certificate.display(),
+        root = tls.root.display(),
+        fragment_bytes = tls.fragment_bytes,
+        version = if tls.is_1_3 { "1.3" } else { "1.2" },
+    )
+}
+
+/// TLS around RADIUS.
+fn around(tls: &Tls) -> String {
+    format!(
+        "
+    proto = tcp
+    tls {{ {common}
+      require_client_cert = yes
+      cache {{ enable = no }}
+    }}",
+        common = common(tls)
+    )
+}
+
 /// A virtual server, the same for outer requests and for those inside a tunnel.
-fn server(listen: SocketAddr) -> String {
+fn server(listen: SocketAddr, tls: Option<&Tls>) -> String {
     format!(
         "server lab {{
   listen {{ type = auth
     {word} = {address}
-    port = {port} }}
+    port = {port}{around} }}
   authorize {{
     files
     chap
@@ -283,5 +316,6 @@ fn server(listen: SocketAddr) -> String {
         word = address_word(listen.ip()),
         address = listen.ip(),
         port = listen.port(),
+        around = tls.map_or_else(String::new, around),
     )
 }

@@ -7,5 +7,6 @@ mod emulator;
 mod hosts;
 mod interface;
 mod pair;
+mod radius_streams;
 mod secured;
 mod streams;

@@ -9,7 +9,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use keytoll_hosts::callers::Callers;
-use keytoll_live::{BindError, Sockets, Waker};
+use keytoll_live::{BindError, Sockets, Streaming, Waker};
 use keytoll_net::Socket;
 
 use crate::caller::{Caller, Course, TOO_LATE, Visits};
@@ -29,8 +29,11 @@ pub type Build = Box<dyn FnOnce(&[Socket]) -> Box<dyn Callers> + Send>;
 
 /// A worker that has not begun.
 pub struct Worker {
-    /// The local addresses of its sockets; a port of 0 is any free one.
+    /// The local addresses of its sockets; a port of 0 is any free one. With streams each is the name of our end of one, whose
+    /// port is whichever is free, and none is 0.
     pub sockets: Vec<SocketAddr>,
+    /// What is spoken over streams; `None`: it sends datagrams.
+    pub streaming: Option<Streaming>,
     /// Its callers, given the addresses that were bound.
     pub build: Build,
     /// What they do when.
@@ -138,6 +141,7 @@ pub fn run(load: Load, watch: &mut dyn Watch) -> Result<Outcome, BindError> {
     let count = workers.len();
     let stop = Arc::new(AtomicBool::new(false));
     let (reports, reported) = mpsc::channel();
+    let has_datagrams = workers.iter().all(|worker| worker.streaming.is_none());
     let bound: Vec<_> = workers.into_iter().map(bind).collect::<Result<_, _>>()?;
     let ready = Arc::new((Barrier::new(count), OnceLock::new()));
     let crews = bound.into_iter().enumerate().map(|(number, (caller, sockets))| {
@@ -147,7 +151,8 @@ pub fn run(load: Load, watch: &mut dyn Watch) -> Result<Outcome, BindError> {
     let (wakers, threads): (Vec<Waker>, Vec<JoinHandle<()>>) =
         crews.map(|crew| (crew.waker(), std::thread::spawn(move || crew.work()))).unzip();
     drop(reports);
-    let mut floor = Floor::new(count, is_closed_loop, Prober::start(target));
+    let prober = has_datagrams.then(|| Prober::start(target));
+    let mut floor = Floor::new(count, is_closed_loop, prober);
     while let Some(report) = next(&reported, || {
         if !stop.load(Ordering::Relaxed) && watch.is_to_stop() {
             stop.store(true, Ordering::Relaxed);
@@ -169,8 +174,18 @@ pub fn run(load: Load, watch: &mut dyn Watch) -> Result<Outcome, BindError> {
 }
 
 fn bind(worker: Worker) -> Result<(Caller, Sockets), BindError> {
-    let sockets = Sockets::bind(&worker.sockets)?;
-    let callers = (worker.build)(&sockets.locals());
+    let (sockets, locals) = match worker.streaming {
+        Some(streaming) => {
+            let locals = worker.sockets.into_iter().map(Socket::from).collect();
+            (Sockets::bind(&[])?.streaming(streaming, &[])?, locals)
+        }
+        None => {
+            let sockets = Sockets::bind(&worker.sockets)?;
+            let locals = sockets.locals();
+            (sockets, locals)
+        }
+    };
+    let callers = (worker.build)(&locals);
     Ok((Caller::new(callers, worker.visits), sockets))
 }
 
@@ -237,7 +252,8 @@ struct Floor {
     waiting: BTreeMap<u64, Vec<Report>>,
     next: u64,
     is_closed_loop: bool,
-    prober: Prober,
+    /// None of streams, which tell themselves.
+    prober: Option<Prober>,
     refused_in: Option<u64>,
     totals: Totals,
     seconds: Vec<Second>,
@@ -251,7 +267,7 @@ struct Last {
 }
 
 impl Floor {
-    fn new(workers: usize, is_closed_loop: bool, prober: Prober) -> Self {
+    fn new(workers: usize, is_closed_loop: bool, prober: Option<Prober>) -> Self {
         Self {
             last: vec![None; workers],
             waiting: BTreeMap::new(),
@@ -294,9 +310,10 @@ impl Floor {
 
     /// Asks, where nobody is authenticated, whether anybody listens at all. If not, that is why calls have no outcome.
     fn probe(&mut self, tally: &mut Tally, under_way: usize) {
+        let Some(prober) = &self.prober else { return };
         let is_silent = tally.counts.usable == 0 && (under_way > 0 || tally.counts.failed_sum() > 0);
-        self.prober.want(is_silent);
-        if is_silent && self.prober.is_closed() {
+        prober.want(is_silent);
+        if is_silent && prober.is_closed() {
             self.refused_in.get_or_insert(self.next);
             for why in UNANSWERED {
                 if let Some(count) = tally.counts.failed.remove(why) {

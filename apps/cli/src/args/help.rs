@@ -93,8 +93,8 @@ pub(super) const LOAD_HELP: &str = "\
 Example:
   keytoll load scenarios/live/load-radius.toml --fail-if 'delay.p99 > 300ms'
 
-Reads a load file with `role = \"load\"`, which says whether devices speak RADIUS, IKE or HIP; scenarios/live/README.md \
-has every key. Calls only the target that the file names. Devices begin when the schedule wants them to, whatever becomes \
+Reads a load file with `role = \"load\"`, which says whether devices speak RADIUS (over UDP or TLS), IKE or HIP; \
+scenarios/live/README.md has every key. Calls only the target that the file names. Devices begin when the schedule wants them to, whatever becomes \
 of those before; delays count from the intended start. A view, or a line a second, goes to stderr; the table goes to \
 stdout. Writes manifest.json, load.json and series.csv into a directory, and keeps earlier ones as `keytoll run` does. \
 Ctrl-C closes what is open and keeps the results; a second one ends at once.

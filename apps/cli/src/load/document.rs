@@ -248,7 +248,11 @@ fn percentiles(of: Option<&Percentiles>) -> String {
 fn hints(plan: &LoadPlan, outcome: &Outcome) -> Vec<String> {
     let (totals, counts) = (&outcome.totals, &outcome.totals.tally.counts);
     let mut hints = Vec::new();
-    hints.extend(outcome.refused_in.map(|second| nobody_listens(plan.target, counts.usable, second)));
+    hints.extend(outcome.refused_in.map(|second| silent_since(plan.target, counts.usable, second)));
+    let is_refused = |why: &String| why.contains("Connection refused");
+    if counts.usable == 0 && plan.has_streams() && counts.discarded.keys().any(is_refused) {
+        hints.push(nobody_listens("TCP", plan.target));
+    }
     if counts.discarded.keys().any(|why| why.contains("authenticator") || why.contains("Authenticator")) {
         hints.push("Answers carry a wrong authenticator: `secret` is not the one that the server has for this client.".to_owned());
     }
@@ -273,16 +277,21 @@ fn hints(plan: &LoadPlan, outcome: &Outcome) -> Vec<String> {
 }
 
 /// What a closed port means, which depends on whether anybody was there before.
-fn nobody_listens(target: SocketAddr, usable: u64, second: u64) -> String {
+fn silent_since(target: SocketAddr, usable: u64, second: u64) -> String {
     let (ip, port) = (target.ip(), target.port());
     if usable == 0 {
-        format!("Nobody listens on UDP port {port} of {ip}: start the target, or correct `target`.")
+        nobody_listens("UDP", target)
     } else {
         let second = second + 1;
         format!(
             "The target stopped answering by second {second}: then nobody listened on UDP port {port} of {ip}."
         )
     }
+}
+
+fn nobody_listens(on: &str, target: SocketAddr) -> String {
+    let (ip, port) = (target.ip(), target.port());
+    format!("Nobody listens on {on} port {port} of {ip}: start the target, or correct `target`.")
 }
 
 /// More workers help where one had no time left.

@@ -1,12 +1,13 @@
 //! `keytoll load` against our own AAA server and gateway, and every mistake that a load file or a command line can have.
 
 use std::fs;
-use std::net::UdpSocket;
+use std::net::{TcpListener, UdpSocket};
 use std::process::Output;
 
 use serde_json::Value;
 
 use super::mistakes::screen;
+use super::office::{Office, dns};
 use super::support::{CARD_K, CARD_OPC, Dir, Node, PASSWORD, PSK, RADIUS_SECRET, gateway, keytoll};
 use super::text;
 use crate::schema;
@@ -169,6 +170,34 @@ fn a_silent_target_and_a_closed_port_are_told_apart_and_the_run_ends() {
     assert!(document["hints"][0].as_str().unwrap().starts_with("Nobody listens on UDP port"), "{document}");
 }
 
+const RADIUS_TLS: &str = "[radius_tls]\nroots = \"root.crt\"\nserver_name = \"aaa.test\"\ncertificate = \"nas.crt\"\nkey = \"nas.key\"\n";
+
+/// The same load over TLS.
+fn over_tls(text: &str) -> String {
+    let text = text.replace("within", "transport = \"tls\"\nports = 1\nwithin");
+    text.replace("[identities]", &format!("{RADIUS_TLS}[identities]"))
+}
+
+#[test]
+fn over_tls_a_closed_port_is_told_and_requests_fail_by_name() {
+    let dir = Dir::new();
+    let mut office = Office::of_today(&dir);
+    office.root("root.crt");
+    office.issue("nas", dns("nas.test"));
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let text = over_tls(&(radius(port, "md5", USERS) + &arrivals(5, "constant 50/s")));
+    let (_, document) = run(&dir, &text, &[]);
+    let failed = failures(&document).as_object().unwrap();
+    let names: Vec<&String> = failed.keys().collect();
+    assert_eq!(names, ["RADIUS connection lost", "RADIUS server not connected"], "{document}");
+    assert_eq!((count(&document, "established"), count(&document, "failed")), (0, 5));
+    assert_eq!(document["access"], "RADIUS/TLS md5");
+    let discarded = format!("live: connection with 127.0.0.1:{port} lost: Connection refused (os error 111)");
+    assert_eq!(document["discarded"][&discarded], failed["RADIUS connection lost"], "{document}");
+    let hints = document["hints"].to_string();
+    assert!(hints.contains(&format!("Nobody listens on TCP port {port}")), "{hints}");
+}
+
 #[test]
 fn more_devices_than_identities_are_counted() {
     let dir = Dir::new();
@@ -245,12 +274,24 @@ fn mistakes_of_load_files_are_told_with_their_place() {
         assert!(good.contains(from), "{from}");
         screen(&dir, "load", "load.toml", &good.replacen(from, to, 1), &["--out", "never"])
     };
+    let secured = over_tls(&good);
+    let tls =
+        |from, to| screen(&dir, "load", "load.toml", &secured.replacen(from, to, 1), &["--out", "never"]);
     let cards = |to: &str| load("method = \"md5\"", to);
     let screens = [
         load("role = \"load\"", "role = \"laod\""),
         load("target = \"127.0.0.1:1812\"\n", ""),
         load("secret = \"a secret of RADIUS\"\n", ""),
         load("method = \"md5\"", "method = \"md6\""),
+        load("within = \"2 s\"", "transport = \"tcp\""),
+        load("within = \"2 s\"", "transport = \"tls\""),
+        load("[identities]", &format!("{RADIUS_TLS}[identities]")),
+        tls("server_name = \"aaa.test\"\n", ""),
+        tls("roots = \"root.crt\"\n", ""),
+        tls("certificate = \"nas.crt\"\n", ""),
+        tls("aaa.test", "*.test"),
+        tls("aaa.test", "aaa.test\"\ncryptobinding = \"off"),
+        tls("aaa.test", "aaa.test"),
         cards("method = \"aka\""),
         cards("method = \"tls\""),
         load("within = \"2 s\"", "within = \"2 h\""),

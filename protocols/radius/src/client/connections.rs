@@ -43,12 +43,7 @@ impl Streams {
     pub(super) fn timers(&self) -> Retransmission {
         // Jitter must not make the wait shorter than the time for the answer.
         let wait = self.answer_within * 2;
-        Retransmission {
-            initial: wait,
-            interval_max: wait,
-            count_max: 1,
-            duration_max: self.answer_within,
-        }
+        Retransmission { initial: wait, interval_max: wait, count_max: 1, duration_max: self.answer_within }
     }
 
     fn wait(&self, losses: u32) -> Duration {

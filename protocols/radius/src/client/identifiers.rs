@@ -116,9 +116,8 @@ mod tests {
     #[test]
     fn conversations_are_spread_over_ports_and_stay_on_theirs_as_long_as_it_is_usable() {
         let mut identifiers = Identifiers::new(Service::Authentication, vec![1, 2, 3]);
-        let mut port = |number, lost: u16| {
-            identifiers.allocate_near(number, |port| port != lost).map(|slot| slot.port)
-        };
+        let mut port =
+            |number, lost: u16| identifiers.allocate_near(number, |port| port != lost).map(|slot| slot.port);
         assert_eq!([0, 1, 2, 3, 1].map(|number| port(number, 0)), [1, 2, 3, 1, 2].map(Some));
         assert_eq!([1, 2].map(|number| port(number, 3)), [2, 1].map(Some));
         let more = std::iter::repeat_with(|| port(0, 0)).take_while(Option::is_some).count();

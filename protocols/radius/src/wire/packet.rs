@@ -55,15 +55,6 @@ impl<'a> Packet<'a> {
         datagram.get(..length).ok_or_else(|| at.error("length", Problem::Short { needed: length, left }))
     }
 
-    // RFC 6613 §2.6.4: a Length that no packet can have ends the stream.
-    /// The length of a packet with this beginning, for splitting a stream into packets.
-    ///
-    /// # Errors
-    /// It is less than the header or more than [`Self::LEN_MAX`].
-    pub fn length(start: [u8; 4]) -> Result<usize, DecodeError> {
-        read_length(&start).map(|(length, _)| length)
-    }
-
     /// The packet on the wire, without padding.
     pub const fn bytes(&self) -> &'a [u8] {
         self.bytes
@@ -73,6 +64,15 @@ impl<'a> Packet<'a> {
     pub(crate) const fn message_authenticator(&self) -> Option<usize> {
         self.message_authenticator
     }
+}
+
+// RFC 6613 §2.6.4: a Length that no packet can have ends the stream.
+/// The length of a packet with this beginning, for splitting a stream into packets.
+///
+/// # Errors
+/// It is less than the header or more than [`Packet::LEN_MAX`].
+pub fn length(start: [u8; 4]) -> Result<usize, DecodeError> {
+    read_length(&start).map(|(length, _)| length)
 }
 
 /// The Length field, which must be possible, and a reader at its place.
@@ -148,10 +148,11 @@ mod tests {
     /// RFC 6613 §2.6.4.
     #[test]
     fn a_stream_is_split_by_lengths_that_are_possible() {
-        let split = |length: u16| Packet::length([&[2, 7][..], &length.to_be_bytes()].concat().try_into().unwrap());
+        let start = |[a, b]: [u8; 2]| [2, 7, a, b];
+        let split = |bytes: u16| length(start(bytes.to_be_bytes()));
         assert_eq!([20, 78, 4096].map(split), [Ok(20), Ok(78), Ok(4096)]);
-        for length in [0, 19, 4097, u16::MAX] {
-            assert_eq!(split(length).unwrap_err().problem, Problem::Length(length.into()));
+        for bytes in [0, 19, 4097, u16::MAX] {
+            assert_eq!(split(bytes).unwrap_err().problem, Problem::Length(bytes.into()));
         }
     }
 

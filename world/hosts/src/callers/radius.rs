@@ -10,6 +10,7 @@ use keytoll_engine::{Ctx, Deadline, Engine, Input, Output};
 use keytoll_net::Host;
 use keytoll_radius::client::{
     Accept, Authenticate, Client, Command as Request, Config, ConversationId, Credential, Event as Answer,
+    Streams,
 };
 use keytoll_radius::wire::{Attributes, State};
 
@@ -45,7 +46,7 @@ enum Conversation {
     Eap(Box<Supplicant>, Vec<u8>),
 }
 
-/// A device that talks to nobody but the server: what RADIUS loses it repeats, and nothing else authenticates the server.
+/// A device that talks to nobody but the server: what RADIUS loses it repeats, and streams lose nothing, and nothing else authenticates the server.
 // RFC 3579 §2.6.3: the client takes the server's word; a device that would refuse a method would be no load.
 const CARRIER: Carrier = Carrier { is_reliable: true, proves_server: true };
 
@@ -57,11 +58,20 @@ const REJECT: &str = "RADIUS Access-Reject";
 const MUTE: &str = "EAP packet without an answer";
 
 impl RadiusCallers {
-    /// Devices with these credentials; random streams are named `{name}/…`.
-    pub fn new(config: Config, users: Credentials<User>, seed: &Seed, name: &str) -> Self {
+    /// Devices with these credentials, whose access server speaks over datagrams or over streams; random streams are named
+    /// `{name}/…`.
+    pub fn new(
+        (config, streams): (Config, Option<Streams>),
+        users: Credentials<User>,
+        seed: &Seed,
+        name: &str,
+    ) -> Self {
         let radius = Client::new(config, seed.stream(&format!("{name}/radius"))).taking_bare_answers();
         Self {
-            radius,
+            radius: match streams {
+                Some(streams) => radius.over_streams(streams),
+                None => radius,
+            },
             users,
             calls: FastMap::default(),
             rng: seed.stream(&format!("{name}/eap")),

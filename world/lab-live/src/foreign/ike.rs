@@ -324,6 +324,7 @@ impl Configured<'_> {
         let methods = methods(self.eap()?, |eap| &eap.freeradius)?;
         Ok(freeradius::Config {
             listen: (self.sites.back_end.aaa, self.sites.back_end.ports.radius).into(),
+            around: None,
             client: self.client(),
             methods,
             tls: self.tls(dir)?,

@@ -19,6 +19,7 @@ use keytoll_eap::simaka::milenage::Milenage;
 use keytoll_eap::simaka::peer::{Settings as Wallet, SharedCard};
 use keytoll_eap::simaka::sqn::Sqn;
 use keytoll_eap::{Limits, PeerConfig};
+use keytoll_engine::channel::Secure;
 use keytoll_engine::map::FastMap;
 use keytoll_hosts::callers::ike::{IkeCallers, Terms};
 use keytoll_hosts::callers::radius::{RadiusCallers, User};
@@ -27,7 +28,7 @@ use keytoll_hosts::{EapCredentials, EapIdentity};
 use keytoll_ike::config::{Connection, Prove, Responds};
 use keytoll_ike::wire::Identity as IkeIdentity;
 use keytoll_net::Socket;
-use keytoll_radius::client::{Config as RadiusConfig, Retransmission, Server};
+use keytoll_radius::client::{Config as RadiusConfig, Retransmission, Server, Streams};
 use keytoll_scenario::ScenarioError;
 use keytoll_scenario::catalogue::EapMethod;
 use keytoll_scenario::node::Placed;
@@ -35,6 +36,7 @@ use keytoll_scenario::node::load::{
     AccessPlan, EapLoad, Identities, Identity, IkeLoad, LoadPlan, RadiusLoad, RadiusMethod,
 };
 
+use super::secure::{self, Settings};
 use super::trusts::Drawn;
 use super::{Place, eap, files, ike};
 use crate::eap::method as made;
@@ -50,9 +52,16 @@ pub struct LoadBlueprint {
 
 /// How they get access.
 enum Access {
-    Radius(Box<RadiusLoad>, Option<Arc<EapDevices>>),
+    Radius(Box<RadiusAccess>),
     Ike(Box<IkeAccess>),
     Hip(Box<HipAccess>),
+}
+
+struct RadiusAccess {
+    load: RadiusLoad,
+    /// TLS around it.
+    tls: Option<Settings>,
+    eap: Option<Arc<EapDevices>>,
 }
 
 struct IkeAccess {
@@ -88,13 +97,7 @@ impl LoadBlueprint {
     pub fn draw(plan: &LoadPlan) -> Result<Self, ScenarioError> {
         let trusts = Drawn::default();
         let access = match &plan.access {
-            AccessPlan::Radius(radius) => {
-                let eap = match radius.method {
-                    RadiusMethod::Eap(method) => Some(EapDevices::draw(plan, method, &radius.eap, &trusts)?),
-                    RadiusMethod::Pap | RadiusMethod::Chap => None,
-                };
-                Access::Radius(radius.clone(), eap.map(Arc::new))
-            }
+            AccessPlan::Radius(load) => Access::Radius(Box::new(RadiusAccess::draw(plan, load, &trusts)?)),
             AccessPlan::Ike(load) => Access::Ike(Box::new(IkeAccess::draw(plan, load, &trusts)?)),
             AccessPlan::Hip(load) => Access::Hip(Box::new(HipAccess::draw(plan, load)?)),
         };
@@ -102,16 +105,19 @@ impl LoadBlueprint {
         Ok(Self { target: plan.target, local: plan.local.clone(), access, identities })
     }
 
-    /// The sockets of a worker.
+    /// The sockets of a worker; where it speaks over streams, the names of its ends of them.
     pub fn sockets(&self, worker: usize) -> Vec<Place> {
-        let place = |ip: Option<std::net::IpAddr>| match ip {
-            Some(ip) => Place::At(SocketAddr::new(ip, 0)),
-            None => Place::Towards(self.target, 0),
+        let place_at = |ip: Option<std::net::IpAddr>, port| match ip {
+            Some(ip) => Place::At(SocketAddr::new(ip, port)),
+            None => Place::Towards(self.target, port),
         };
+        let place = |ip| place_at(ip, 0);
         match &self.access {
-            Access::Radius(radius, _) => {
+            Access::Radius(access) => {
+                let RadiusAccess { load, tls, .. } = &**access;
                 let ip = (!self.local.is_empty()).then(|| self.local[worker % self.local.len()]);
-                vec![place(ip); radius.ports.into()]
+                let place = |number| place_at(ip, if tls.is_some() { number } else { 0 });
+                (1..=load.ports).map(place).collect()
             }
             Access::Ike(_) if self.local.is_empty() => vec![place(None); 2],
             Access::Ike(_) => self.local.iter().flat_map(|ip| [place(Some(*ip)); 2]).collect(),
@@ -120,16 +126,27 @@ impl LoadBlueprint {
         }
     }
 
+    /// What secures streams to the target; `None`: it is called with datagrams. The random streams are named `{name}/…`.
+    pub fn secure(&self, seed: &Seed, name: &str) -> Option<Arc<dyn Secure>> {
+        match &self.access {
+            Access::Radius(access) => {
+                access.tls.as_ref().map(|tls| tls.with_seed(seed, &format!("{name}/tls")))
+            }
+            Access::Ike(_) | Access::Hip(_) => None,
+        }
+    }
+
     /// The callers of a worker, with its sockets at these addresses.
     pub fn build(&self, locals: &[Socket], seed: &Seed, name: &str) -> Box<dyn Callers> {
         let identities = self.identities.clone();
         match &self.access {
-            Access::Radius(radius, eap) => {
-                let config = radius_config(radius, self.target, locals);
-                let mut maker = Maker::new(eap.clone());
-                let method = radius.method;
+            Access::Radius(access) => {
+                let config = radius_config(&access.load, self.target, locals);
+                let mut maker = Maker::new(access.eap.clone());
+                let method = access.load.method;
                 let user = move |device: DeviceIndex| maker.user(method, device, &identities.get(device.0));
-                Box::new(RadiusCallers::new(config, Box::new(user), seed, name))
+                let streams = access.tls.as_ref().map(|_| Streams::default());
+                Box::new(RadiusCallers::new((config, streams), Box::new(user), seed, name))
             }
             Access::Ike(access) => {
                 let ends = locals.chunks(2).map(|pair| (pair[0].ip, access.config(pair))).collect();
@@ -143,6 +160,17 @@ impl LoadBlueprint {
             }
             Access::Hip(access) => Box::new(access.build((self.target, locals), identities, seed, name)),
         }
+    }
+}
+
+impl RadiusAccess {
+    fn draw(plan: &LoadPlan, load: &RadiusLoad, trusts: &Drawn) -> Result<Self, ScenarioError> {
+        let eap = match load.method {
+            RadiusMethod::Eap(method) => Some(EapDevices::draw(plan, method, &load.eap, trusts)?),
+            RadiusMethod::Pap | RadiusMethod::Chap => None,
+        };
+        let tls = load.tls.as_ref().map(|tls| secure::unnamed_client(tls, trusts)).transpose()?;
+        Ok(Self { load: load.clone(), tls, eap: eap.map(Arc::new) })
     }
 }
 

@@ -33,6 +33,8 @@ use keytoll_engine::channel::Secure;
 use keytoll_engine::trace::Protocol;
 use keytoll_hosts::Host;
 use keytoll_net::Socket;
+/// The length of a RADIUS packet in a stream.
+pub use keytoll_radius::wire::packet::length as radius_length;
 use keytoll_scenario::node::Line;
 use keytoll_scenario::{NodePlan, ScenarioError};
 use secure::Settings;
@@ -133,7 +135,7 @@ impl Blueprint {
 
     /// TLS of its streams; `None`: no protection.
     pub fn secure(&self, seed: &Seed) -> Option<Arc<dyn Secure>> {
-        self.role.tls().map(|settings| settings.with_seed(seed))
+        self.role.tls().map(|settings| settings.with_seed(seed, "diameter/tls"))
     }
 
     /// The host, with its sockets at these addresses.

@@ -1,4 +1,5 @@
-//! TLS around the Diameter of a node: from the files of a plan to a channel per stream. Read RFC 6733 §13.1 first.
+//! TLS around Diameter and RADIUS of a node: from the files of a plan to a channel per stream. Read RFC 6733 §13.1 and
+//! RFC 6614 §2.3 first.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -38,7 +39,13 @@ pub(super) fn client(
     name: &str,
     trusts: &Drawn,
 ) -> Result<Settings, ScenarioError> {
-    let made = Client::new(&config(plan, name, Purpose::TlsServer, trusts)?);
+    own_name(&plan.value, name)?;
+    unnamed_client(plan, trusts)
+}
+
+/// The settings of a client that has no name of its own to prove.
+pub(super) fn unnamed_client(plan: &Placed<PeerTlsPlan>, trusts: &Drawn) -> Result<Settings, ScenarioError> {
+    let made = Client::new(&config(&plan.value, Purpose::TlsServer, trusts)?);
     settings(plan, made.map(Side::Client))
 }
 
@@ -48,7 +55,8 @@ pub(super) fn server(
     name: &str,
     trusts: &Drawn,
 ) -> Result<Settings, ScenarioError> {
-    let made = Server::new(&config(plan, name, Purpose::TlsClient, trusts)?);
+    own_name(&plan.value, name)?;
+    let made = Server::new(&config(&plan.value, Purpose::TlsClient, trusts)?);
     settings(plan, made.map(Side::Server))
 }
 
@@ -58,14 +66,8 @@ fn settings(plan: &Placed<PeerTlsPlan>, side: Result<Side, ConfigError>) -> Resu
     Ok(Settings { side, peer_names: plan.value.peer_names.clone().into() })
 }
 
-// RFC 6733 §13.1: both sides authenticate with certificates.
-fn config(
-    placed: &Placed<PeerTlsPlan>,
-    name: &str,
-    of_peer: Purpose,
-    trusts: &Drawn,
-) -> Result<Config, ScenarioError> {
-    let plan = &placed.value;
+/// Refuses a certificate of ours that does not prove this name.
+fn own_name(plan: &PeerTlsPlan, name: &str) -> Result<(), ScenarioError> {
     let credential = files::credential(&plan.credential)?;
     let own = credential.chain.first().and_then(|leaf| describe(leaf).ok());
     if own.is_none_or(|own| proved(&own, &[name.to_owned()]).is_empty()) {
@@ -77,12 +79,17 @@ fn config(
             error.hint("what `name` says must be a dNSName of the certificate, or no peer believes it")
         );
     }
+    Ok(())
+}
+
+// RFC 6733 §13.1, RFC 6614 §2.3: both sides authenticate with certificates.
+fn config(plan: &PeerTlsPlan, of_peer: Purpose, trusts: &Drawn) -> Result<Config, ScenarioError> {
     let trust = trusts.trust(&plan.roots, of_peer)?;
     let peer_names: Arc<[String]> = plan.peer_names.clone().into();
     let expected: Arc<NameCheck> = Arc::new(move |peer| !proved(peer, &peer_names).is_empty());
     let (oldest, newest) = eap::versions(plan.versions);
     Ok(Config {
-        credential: Some(credential),
+        credential: Some(files::credential(&plan.credential)?),
         trust: Some(trust),
         name: Some(expected),
         oldest,
@@ -102,9 +109,10 @@ fn proved(peer: &PeerCertificate, names: &[String]) -> Vec<String> {
 }
 
 impl Settings {
-    /// With randomness.
-    pub(super) fn with_seed(&self, seed: &Seed) -> Arc<dyn Secure> {
-        Arc::new(Tls { settings: self.clone(), seed: seed.clone(), count: AtomicU64::new(0) })
+    /// With randomness: a stream for each channel, named `{name}/…`.
+    pub(super) fn with_seed(&self, seed: &Seed, name: &str) -> Arc<dyn Secure> {
+        let (settings, seed, name) = (self.clone(), seed.clone(), name.to_owned());
+        Arc::new(Tls { settings, seed, name, count: AtomicU64::new(0) })
     }
 }
 
@@ -113,13 +121,14 @@ impl Settings {
 struct Tls {
     settings: Settings,
     seed: Seed,
+    name: String,
     count: AtomicU64,
 }
 
 impl Secure for Tls {
     fn channel(&self, cx: &mut Ctx<'_>) -> Result<Box<dyn Channel>, Broken> {
         let number = self.count.fetch_add(1, Ordering::Relaxed);
-        let mut rng = self.seed.stream(&format!("diameter/tls/{number}"));
+        let mut rng = self.seed.stream(&format!("{}/{number}", self.name));
         let session = match &self.settings.side {
             Side::Client(client) => Session::client(client, cx, &mut rng),
             Side::Server(server) => Session::server(server, cx, &mut rng),

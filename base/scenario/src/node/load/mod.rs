@@ -1,7 +1,7 @@
 //! `role = "load"`: many devices that authenticate to one target on a schedule.
 //!
 //! ```text
-//!   target + secret + method   -->  RADIUS                 [identities]  identities.rs
+//!   target + secret + method   -->  RADIUS, radius.rs      [identities]  identities.rs
 //!   target + [connection]      -->  IKE, as of a device    [population]  when they arrive, how long they stay
 //!   the same with a method     -->  HIP, hip.rs
 //!   fail_if = […]                   condition.rs
@@ -11,16 +11,16 @@ mod condition;
 mod effect;
 mod hip;
 mod identities;
+mod radius;
 
 use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
 use std::time::Duration;
 
-use keytoll_crypto_api::Secret;
-
 pub use condition::{Condition, Metric, Point};
 pub use hip::HipLoad;
 pub use identities::{Identities, Identity};
+pub use radius::{RadiusLoad, RadiusMethod};
 
 use super::connection::{self, ConnectionPlan, ENDPOINT_KEYS, EndpointPlan, ProvePlan, VersionPlan};
 use super::eap::{TlsPlan, tls};
@@ -60,10 +60,10 @@ pub struct LoadPlan {
 }
 
 impl LoadPlan {
-    /// How devices get access, for people: `RADIUS mschapv2`, `IKEv2 EAP aka`.
+    /// How devices get access, for people: `RADIUS mschapv2`, `RADIUS/TLS pap`, `IKEv2 EAP aka`.
     pub fn access_name(&self) -> String {
         match &self.access {
-            AccessPlan::Radius(radius) => format!("RADIUS {}", radius.method.name()),
+            AccessPlan::Radius(radius) => radius.name(),
             AccessPlan::Ike(ike) => ike.name(),
             AccessPlan::Hip(hip) => hip.terms.method.name.to_owned(),
         }
@@ -89,6 +89,11 @@ impl LoadPlan {
         lines.push(("within", quantity::duration(self.within)));
         lines.extend(self.fail_if.iter().map(|condition| ("fails if", condition.to_string())));
         lines
+    }
+
+    /// Whether the target is called over streams, and not with datagrams.
+    pub const fn has_streams(&self) -> bool {
+        matches!(&self.access, AccessPlan::Radius(radius) if radius.tls.is_some())
     }
 
     /// Whether devices' access server and the target share a secret.
@@ -124,21 +129,6 @@ pub enum AccessPlan {
     Hip(Box<HipLoad>),
 }
 
-/// Access by RADIUS.
-#[derive(Debug, Clone)]
-pub struct RadiusLoad {
-    /// The secret shared with the server.
-    pub secret: Secret,
-    /// How devices prove themselves.
-    pub method: RadiusMethod,
-    /// NAS-Identifier.
-    pub identifier: String,
-    /// Source ports of each worker, with 256 outstanding requests each.
-    pub ports: u16,
-    /// Devices' cards and TLS.
-    pub eap: EapLoad,
-}
-
 /// Access by IKE.
 #[derive(Debug, Clone)]
 pub struct IkeLoad {
@@ -165,33 +155,6 @@ pub struct EapLoad {
     pub access_network: Option<String>,
 }
 
-/// How devices prove themselves over RADIUS.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RadiusMethod {
-    /// With a password.
-    Pap,
-    /// With the proof of a password.
-    Chap,
-    /// With EAP.
-    Eap(&'static EapMethod),
-}
-
-impl RadiusMethod {
-    /// All of them.
-    fn all() -> Vec<Self> {
-        [Self::Pap, Self::Chap].into_iter().chain(EAP_METHODS.iter().map(Self::Eap)).collect()
-    }
-
-    /// The name in load files.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Pap => "pap",
-            Self::Chap => "chap",
-            Self::Eap(method) => method.name,
-        }
-    }
-}
-
 /// What is measured of the target.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Measured {
@@ -212,12 +175,9 @@ pub struct LoadFile {
 
 const COMMON_KEYS: &[&str] =
     &[ROLE, "target", "local", "identities", "population", "within", "fail_if", "measure"];
-const RADIUS_KEYS: &[&str] = &["secret", "method", "identifier", "ports", "tls", "card"];
 const IKE_KEYS: &[&str] = &["connection", "method", "gateway_nat_port", "tls", "card"];
 const WHAT: &str = "a load";
 
-/// Source ports of each worker: four thousand outstanding requests.
-const PORTS: u64 = 16;
 /// How long an authentication may take.
 const WITHIN: Duration = Duration::from_secs(10);
 
@@ -248,7 +208,7 @@ fn plan(document: &Table, files: &mut Files) -> Result<LoadPlan, ScenarioError> 
     let access = access(document, files)?;
     let item = document.need("target", WHAT)?;
     let target = match &access {
-        AccessPlan::Radius(_) => socket(item, 1812, files)?,
+        AccessPlan::Radius(radius) => socket(item, radius.port(), files)?,
         AccessPlan::Ike(_) => socket(item, 500, files)?,
         AccessPlan::Hip(_) => socket(item, hip::PORT, files)?,
     };
@@ -281,8 +241,8 @@ fn access(document: &Table, files: &mut Files) -> Result<AccessPlan, ScenarioErr
         effect::ports(document)?;
         ike(document, files)
     } else {
-        only(WHAT, RADIUS_KEYS)?;
-        radius(document, files)
+        only(WHAT, radius::KEYS)?;
+        radius::read(document, files)
     }
 }
 
@@ -331,26 +291,6 @@ fn population(item: &Item, access: &AccessPlan, files: &Files) -> Result<Placed<
     effect::times(table, &mut read, files)?;
     // A schedule is bounded by its devices, in number and in time; a rate is written in it.
     Ok(Placed::new(read, item))
-}
-
-fn radius(document: &Table, files: &mut Files) -> Result<AccessPlan, ScenarioError> {
-    let method = document.need("method", WHAT)?;
-    let method = method.pick("method", &RadiusMethod::all(), RadiusMethod::name)?;
-    let of_eap = match method {
-        RadiusMethod::Eap(method) => vec![method],
-        RadiusMethod::Pap | RadiusMethod::Chap => Vec::new(),
-    };
-    let secret = document.get("secret").ok_or_else(|| {
-        let error = document.spot.error("a load without `secret` and without `[connection]`", "of RADIUS or of IKE?");
-        error.hint("`secret = { file = … }` is what a RADIUS server and its clients share; `[connection]` is for IKE")
-    })?;
-    Ok(AccessPlan::Radius(Box::new(RadiusLoad {
-        secret: files.secret(secret)?,
-        method,
-        identifier: document.or("identifier", "keytoll-load".to_owned(), effect::identifier)?,
-        ports: document.or("ports", PORTS, |item| item.integer(1..=4096))? as u16,
-        eap: eap(document, &of_eap, files)?,
-    })))
 }
 
 fn ike(document: &Table, files: &mut Files) -> Result<AccessPlan, ScenarioError> {
