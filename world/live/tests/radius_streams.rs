@@ -1,6 +1,10 @@
 //! A RADIUS client over plain TCP, whose packets come in pieces, together, and with lengths that none has. RFC 6613 §2.6.4.
 
-#![allow(clippy::unwrap_used, reason = "the other end is a plain socket; a helper that fails fails its test")]
+#![allow(
+    clippy::disallowed_types,
+    clippy::unwrap_used,
+    reason = "the other end is a plain socket; a helper that fails fails its test"
+)]
 
 use std::collections::BTreeMap;
 use std::io::{Read, Write};

@@ -25,6 +25,7 @@ const SHOWN_KEYS: &[&str] = &[
     "radius",
     "eap",
     "tls",
+    "radius_tls",
     "card",
     "hss",
     "subscriber",

@@ -458,7 +458,7 @@ impl Engine for Client {
             Input::Lost { peer, local } => self.on_lost(peer, local, cx),
             Input::Command(command) => self.on_command(command, cx),
             Input::Tick => self.on_tick(cx),
-            // Whatever secures a stream has checked the server's name (RFC 6614 §2.3), and there is no half-processed state.
+            // RFC 6614 §2.3: the names of peers are checked by what secures the stream. There is no half-processed state.
             Input::Inner(_) | Input::Secured { .. } | Input::Recover => {}
         }
     }
