@@ -31,9 +31,11 @@ fn load(lab: &Lab, node: Node, text: &str) -> Result<String, Trouble> {
 }
 
 fn radius(method: &str, secret: &str, more: &str) -> String {
+    // Who proves a certificate has no password to prove.
+    let password = if method == "tls" { String::new() } else { format!("password = {PASSWORD:?}\n") };
     format!(
         "role = \"load\"\ntarget = \"{}\"\nsecret = {secret:?}\nmethod = {method:?}\nwithin = \"5 s\"\n{more}\
-         [identities]\npattern = {USER:?}\ncount = {DEVICES}\npassword = {PASSWORD:?}\n{ARRIVALS}",
+         [identities]\npattern = {USER:?}\ncount = {DEVICES}\n{password}{ARRIVALS}",
         Node::Aaa.outer()
     )
 }
