@@ -14,7 +14,7 @@ use crate::tree::Table;
 pub(super) const KEYS: &[&str] =
     &["secret", "method", "identifier", "transport", "radius_tls", "ports", "tls", "card"];
 
-/// RFC 6614 §2.3 item 1: the secret where TLS protects.
+/// RFC 6614 §2.3: the secret where TLS protects.
 const SECRET: &[u8] = b"radsec";
 
 /// Access by RADIUS.
