@@ -1,29 +1,24 @@
 //! The command line: verbs, their arguments and their help.
 
 mod help;
+mod live;
 mod number;
 mod results;
 mod size;
 
 use std::ffi::OsStr;
-use std::net::{IpAddr, SocketAddr};
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use clap::builder::PossibleValuesParser;
 use clap::builder::styling::Styles;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use keytoll_analysis::study::{STUDIES, Study};
 use keytoll_scenario::catalogue::Method;
-use keytoll_scenario::node::load::Condition;
 use keytoll_scenario::plan::SAMPLES_MAX;
-use keytoll_scenario::population::Rate;
 use keytoll_scenario::{Overrides, Plan, Source};
 use keytoll_trace::Node;
 use miette::Report;
-use tracing_subscriber::EnvFilter;
-use tracing_subscriber::filter::LevelFilter;
 
 use crate::list::{CRITERIA_LIST, OPTIONS_LIST, SCHEMAS_LIST, STUDIES_LIST};
 use crate::schema::SCHEMAS;
@@ -34,6 +29,7 @@ use help::{
     GATEWAY_HELP, HSS_HELP, KEYTOLL_HELP, LIST_HELP, LOAD_HELP, MAN_HELP, MEASURE_HELP, PROFILE_HELP,
     RANK_HELP, REPORT_HELP, RUN_HELP, SCHEMA_HELP, SIZE_HELP, STUDY_HELP,
 };
+pub(crate) use live::{ConnectArgs, Listen, LoadArgs, NodeArgs, ServeArgs};
 use number::whole;
 pub(crate) use results::{CompareArgs, RankArgs, ReportArgs};
 pub(crate) use size::{Present, SizeArgs};
@@ -435,150 +431,6 @@ impl CheckArgs {
             return Err(Usage::hint(message, "leave `--set` and the like out, or edit the file").into());
         }
         Ok(())
-    }
-}
-
-/// Arguments of `gateway`, `aaa` and `hss`.
-#[derive(Debug, Args)]
-pub(crate) struct ServeArgs {
-    #[command(flatten)]
-    pub(crate) node: NodeArgs,
-    /// Listen there instead of the address in the file; required for any address other than loopback.
-    #[arg(long, value_name = "ADDR[:PORT]", value_parser = listen)]
-    pub(crate) listen: Option<Listen>,
-}
-
-/// Arguments of `connect`.
-#[derive(Debug, Args)]
-pub(crate) struct ConnectArgs {
-    #[command(flatten)]
-    pub(crate) node: NodeArgs,
-    /// How often to connect.
-    #[arg(long, value_name = "N", default_value = "1", conflicts_with_all = ["stay", "control"], allow_negative_numbers = true, value_parser = whole::<NonZeroU32>(1, u32::MAX.into()))]
-    pub(crate) count: NonZeroU32,
-    /// Time between the end of one connection and the start of the next, like `200ms` or `1.5s`.
-    #[arg(long, value_name = "TIME", default_value = "1s", requires = "count", value_parser = duration)]
-    pub(crate) interval: Duration,
-    /// Begin this often instead, like `5/s`, if the connection before is over; delays count from when one should have begun.
-    #[arg(long, value_name = "RATE", requires = "count", conflicts_with_all = ["interval", "stay", "control"], value_parser = Rate::read_some)]
-    pub(crate) rate: Option<Rate>,
-    /// Timeout of one connection.
-    #[arg(long, value_name = "TIME", default_value = "180s", value_parser = some_duration)]
-    pub(crate) within: Duration,
-    /// Keep the SA until Ctrl-C, then delete it.
-    #[arg(long)]
-    pub(crate) stay: bool,
-}
-
-/// Arguments of `load`.
-#[derive(Debug, Args)]
-pub(crate) struct LoadArgs {
-    /// The load file.
-    #[arg(value_name = "FILE")]
-    pub(crate) file: PathBuf,
-    /// Threads, each with its share of devices and sockets of its own.
-    #[arg(long, value_name = "N", default_value = "1", allow_negative_numbers = true, value_parser = whole::<NonZeroU32>(1, 1024))]
-    pub(crate) workers: NonZeroU32,
-    /// Seed of the schedule and of devices' random numbers [default: unpredictable].
-    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole::<u64>(0, u64::MAX))]
-    pub(crate) seed: Option<u64>,
-    /// Fail if this is so, like `delay.p99 > 300ms`, `failed > 1%` or `rate < 450/s`; can be repeated, and is added to
-    /// the file's `fail_if`.
-    #[arg(long = "fail-if", value_name = "CONDITION", value_parser = Condition::read)]
-    pub(crate) fail_if: Vec<Condition>,
-    /// Directory for the results [default: runs/NAME].
-    #[arg(long, value_name = "DIR")]
-    pub(crate) out: Option<PathBuf>,
-    /// Replace the previous results instead of keeping them beside the new ones.
-    #[arg(long)]
-    pub(crate) force: bool,
-    /// Also write the conditions as a JUnit file.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) junit: Option<PathBuf>,
-    /// Show metrics for Prometheus on this port of the loopback interface while it runs.
-    #[arg(long, value_name = "ADDR:PORT")]
-    pub(crate) prometheus: Option<SocketAddr>,
-    /// Write metrics for Prometheus into this file every second.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) prometheus_file: Option<PathBuf>,
-    /// Print load.json instead of the table.
-    #[arg(long)]
-    pub(crate) json: bool,
-}
-
-impl LoadArgs {
-    /// The directory for the results.
-    pub(crate) fn out_dir(&self) -> PathBuf {
-        let name = self.file.file_stem().unwrap_or("load".as_ref());
-        self.out.clone().unwrap_or_else(|| Path::new("runs").join(name))
-    }
-}
-
-/// Options of all nodes on real sockets.
-#[derive(Debug, Args)]
-pub(crate) struct NodeArgs {
-    /// The node file.
-    #[arg(value_name = "FILE")]
-    pub(crate) file: PathBuf,
-    /// Print JSON: a line for every event; for `connect` one document at the end.
-    #[arg(long)]
-    pub(crate) json: bool,
-    /// Which log lines go to stderr: `error`, `warn`, `info`, `debug`, `trace`, or a filter like
-    /// `info,fact=debug`.
-    #[arg(long, value_name = "LEVEL", env = "KEYTOLL_LOG", hide_env = true, value_parser = log_filter)]
-    pub(crate) log: Option<String>,
-    /// Take commands from stdin, one a line: echo, rekey-ike, rekey-child, create-child, probe, delete,
-    /// quit. Every event becomes a line of JSON on stdout.
-    #[arg(long)]
-    pub(crate) control: bool,
-    /// Write the packets of all sockets into this file, for Wireshark, and the keys into a directory beside it.
-    #[arg(long, value_name = "PCAPNG")]
-    pub(crate) pcap: Option<PathBuf>,
-}
-
-/// A single word that is no level would be taken for a module, which would silence the log.
-fn log_filter(text: &str) -> Result<String, String> {
-    let is_level = |word: &str| word.parse::<LevelFilter>().is_ok();
-    let is_known = |part: &str| match part.rsplit_once('=') {
-        Some((_, level)) => is_level(level.trim()) || part.contains('['),
-        None => is_level(part) || part.contains('['),
-    };
-    match text.split(',').map(str::trim).find(|part| !is_known(part)) {
-        Some(_) => Err("expected `error`, `warn`, `info`, `debug`, `trace` or `off`, or a filter like \
-                        `info,fact=debug`"
-            .to_owned()),
-        None => EnvFilter::try_new(text).map(|_| text.to_owned()).map_err(|error| error.to_string()),
-    }
-}
-
-/// The listening address.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Listen {
-    pub(crate) ip: IpAddr,
-    pub(crate) port: Option<u16>,
-}
-
-fn listen(text: &str) -> Result<Listen, String> {
-    if let Ok(socket) = text.parse::<SocketAddr>() {
-        return Ok(Listen { ip: socket.ip(), port: Some(socket.port()) });
-    }
-    let ip = text.trim_matches(['[', ']']).parse();
-    ip.map(|ip| Listen { ip, port: None })
-        .map_err(|_| "expected an IP address, with or without a port, like 192.0.2.1:500".to_owned())
-}
-
-fn duration(text: &str) -> Result<Duration, String> {
-    keytoll_scenario::quantity::parse_duration(text)
-        .map_err(|error| format!("{error}, expected one like 200ms"))
-}
-
-/// A duration in which something can happen.
-fn some_duration(text: &str) -> Result<Duration, String> {
-    let duration = duration(text)?;
-    if duration.is_zero() {
-        Err("in no time nothing happens, expected one like 200ms".to_owned())
-    } else {
-        Ok(duration)
     }
 }
 

@@ -6,8 +6,7 @@ use std::time::Duration;
 use clap::Args;
 use keytoll_dimensioning::Arrivals;
 
-use super::duration;
-use super::number::whole;
+use super::number::{some_duration, whole};
 
 /// Arguments of `size`.
 #[derive(Debug, Args)]
@@ -22,16 +21,16 @@ pub(crate) struct SizeArgs {
     #[arg(long, value_name = "N|SHARE", allow_negative_numbers = true, value_parser = present)]
     pub(crate) at_once: Option<Present>,
     /// How long after an authentication a device authenticates anew, like `8h`.
-    #[arg(long, value_name = "TIME", value_parser = some_time)]
+    #[arg(long, value_name = "TIME", value_parser = some_duration)]
     pub(crate) reauth: Duration,
     /// How long keys last, if they are changed between authentications, like `1h`.
-    #[arg(long, value_name = "TIME", value_parser = some_time)]
+    #[arg(long, value_name = "TIME", value_parser = some_duration)]
     pub(crate) rekey: Option<Duration>,
     /// When devices authenticate: at any time, so many more within a time, or along a day with its peak at noon.
     #[arg(long, value_name = "poisson|storm:N/TIME|diurnal", default_value = "poisson", value_parser = arrivals)]
     pub(crate) arrivals: Arrivals,
     /// Delay that 99 % of authentications must not exceed, like `300ms`.
-    #[arg(long, value_name = "TIME", value_parser = some_time)]
+    #[arg(long, value_name = "TIME", value_parser = some_duration)]
     pub(crate) p99: Duration,
     /// Processor of the serving nodes: a name of `keytoll list cpus`, or a frequency [default: as in the run].
     #[arg(long, value_name = "NAME|FREQUENCY")]
@@ -92,12 +91,6 @@ fn present(text: &str) -> Result<Present, String> {
         .ok_or_else(|| "expected a share above 0% and up to 100%, or a number of devices".to_owned())
 }
 
-/// A time above zero.
-fn some_time(text: &str) -> Result<Duration, String> {
-    let time = duration(text)?;
-    if time.is_zero() { Err("expected some time, like 200ms".to_owned()) } else { Ok(time) }
-}
-
 fn arrivals(text: &str) -> Result<Arrivals, String> {
     match text {
         "poisson" => Ok(Arrivals::Poisson),
@@ -109,7 +102,7 @@ fn arrivals(text: &str) -> Result<Arrivals, String> {
 
 fn storm(text: &str) -> Option<Arrivals> {
     let (number, time) = text.strip_prefix("storm:")?.split_once('/')?;
-    let within_s = some_time(time).ok()?.as_secs_f64();
+    let within_s = some_duration(time).ok()?.as_secs_f64();
     devices(number).ok().map(|devices| Arrivals::Storm { devices, within_s })
 }
 
@@ -128,7 +121,7 @@ fn cores(text: &str) -> Result<(String, u32), String> {
 }
 
 fn store(text: &str) -> Result<(String, Duration), String> {
-    of_node(text, "aaa=2ms", some_time)
+    of_node(text, "aaa=2ms", some_duration)
 }
 
 #[cfg(test)]
