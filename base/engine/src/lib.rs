@@ -12,11 +12,13 @@
 pub mod channel;
 pub mod datagram;
 pub mod engine;
+pub mod few;
 pub mod map;
 pub mod sa;
 
 pub use datagram::Datagram;
 pub use engine::{Ctx, Deadline, Engine, Input, Output};
+pub use few::Few;
 pub use keytoll_crypto_api::{Crypto, Rng, Seed};
 pub use keytoll_net::{Addr, Socket, wire};
 pub use keytoll_trace::{self as trace, Time};

@@ -8,6 +8,7 @@ use std::num::NonZeroU32;
 use std::sync::{Arc, LazyLock};
 
 use keytoll_crypto_api::TrafficKey;
+use keytoll_engine::Few;
 use keytoll_engine::map::FastMap;
 use keytoll_net::Addr;
 
@@ -257,42 +258,6 @@ impl Place {
     }
 }
 
-/// Places in their order. One needs no memory of its own, and mostly there is no other.
-#[derive(Debug, Default)]
-enum Places {
-    #[default]
-    None,
-    One(Place),
-    #[expect(clippy::box_collection, reason = "a table of peers with one pair each is smaller")]
-    Several(Box<Vec<Place>>),
-}
-
-impl Places {
-    fn as_slice(&self) -> &[Place] {
-        match self {
-            Self::None => &[],
-            Self::One(place) => std::slice::from_ref(place),
-            Self::Several(places) => places,
-        }
-    }
-
-    fn push(&mut self, place: Place) {
-        match self {
-            Self::None => *self = Self::One(place),
-            Self::One(first) => *self = Self::Several(Box::new(vec![*first, place])),
-            Self::Several(places) => places.push(place),
-        }
-    }
-
-    fn remove(&mut self, place: Place) {
-        match self {
-            Self::One(only) if *only == place => *self = Self::None,
-            Self::None | Self::One(_) => {}
-            Self::Several(places) => places.retain(|&other| other != place),
-        }
-    }
-}
-
 /// The SAD.
 #[derive(Debug, Default)]
 pub(crate) struct Sad {
@@ -300,9 +265,9 @@ pub(crate) struct Sad {
     vacant: Vec<Place>,
     by_spi: Spis,
     /// Pairs for one peer, oldest first.
-    by_peer: FastMap<IpAddr, Places>,
+    by_peer: FastMap<IpAddr, Few<Place>>,
     /// All others, oldest first.
-    others: Places,
+    others: Few<Place>,
     /// Counts the changes, so that what was looked up before one is looked up again.
     generation: u32,
 }
@@ -362,7 +327,7 @@ impl Sad {
     pub(crate) fn is_replaced(&self, spi: u32) -> bool {
         let Some(pair) = self.get(spi) else { return false };
         let listed = match pair.selectors.peer() {
-            Some(peer) => self.by_peer.get(&peer).map_or(&[][..], Places::as_slice),
+            Some(peer) => self.by_peer.get(&peer).map_or(&[][..], Few::as_slice),
             None => self.others.as_slice(),
         };
         let mut others = listed.iter().filter_map(|&place| self.pair(place));
@@ -371,7 +336,7 @@ impl Sad {
 
     fn unlist(&mut self, place: Place, peer: Option<IpAddr>) {
         let siblings = self.siblings(peer);
-        siblings.remove(place);
+        siblings.retain(|other| other != place);
         if let Some(peer) = peer.filter(|_| siblings.as_slice().is_empty()) {
             self.by_peer.remove(&peer);
         }
@@ -379,10 +344,10 @@ impl Sad {
     }
 
     /// The pairs with the same peer, or those for networks.
-    fn siblings(&mut self, peer: Option<IpAddr>) -> &mut Places {
+    fn siblings(&mut self, peer: Option<IpAddr>) -> &mut Few<Place> {
         let Some(peer) = peer else { return &mut self.others };
         if !self.by_peer.contains_key(&peer) {
-            self.by_peer.insert(peer, Places::None);
+            self.by_peer.insert(peer, Few::default());
         }
         self.by_peer.get_mut(&peer).expect("just put there")
     }
@@ -424,7 +389,7 @@ impl Sad {
 
     /// The newest pair that is for packets to there, whatever their protocols and ports.
     pub(crate) fn for_destination(&self, destination: IpAddr) -> Option<&Pair> {
-        let peers = self.by_peer.get(&destination).map_or(&[][..], Places::as_slice);
+        let peers = self.by_peer.get(&destination).map_or(&[][..], Few::as_slice);
         let pairs = peers.iter().rev().chain(self.others.as_slice().iter().rev());
         let mut pairs = pairs.filter_map(|&place| self.pair(place));
         pairs.find(|pair| pair.selectors.remote.iter().any(|side| side.addresses.contain(destination)))
@@ -433,7 +398,7 @@ impl Sad {
     /// The newest pair for a flow that is ready, else the newest of those that are not.
     // RFC 4301 §5.1: an SA with narrower selectors was made by a policy that came before.
     pub(crate) fn for_flow(&self, flow: &Flow) -> Option<Place> {
-        let peers = self.by_peer.get(&flow.destination()).map_or(&[][..], Places::as_slice);
+        let peers = self.by_peer.get(&flow.destination()).map_or(&[][..], Few::as_slice);
         self.newest(peers, flow).or_else(|| self.newest(self.others.as_slice(), flow))
     }
 

@@ -2,10 +2,12 @@
 //! first.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::num::NonZeroU64;
 use std::sync::Arc;
+
+use keytoll_engine::Few;
 
 use crate::config::{Believe, Connection};
 use crate::wire::Identity;
@@ -125,64 +127,9 @@ pub(crate) struct Peers {
 #[derive(Debug, Default)]
 struct Line {
     /// In use, the oldest first. More than one are rare.
-    up: Queue,
+    up: Few<u64>,
     /// One that was deleted to make room, which the peer may not have confirmed yet.
     leaving: Option<NonZeroU64>,
-}
-
-/// SPIs in their order. One needs no memory of its own.
-#[derive(Debug, Default)]
-enum Queue {
-    #[default]
-    Empty,
-    One(u64),
-    #[expect(clippy::box_collection, reason = "a table of peers with one SA each is smaller")]
-    Several(Box<VecDeque<u64>>),
-}
-
-impl Queue {
-    fn len(&self) -> usize {
-        match self {
-            Self::Empty => 0,
-            Self::One(_) => 1,
-            Self::Several(spis) => spis.len(),
-        }
-    }
-
-    fn push_back(&mut self, spi: u64) {
-        match self {
-            Self::Empty => *self = Self::One(spi),
-            Self::One(first) => *self = Self::Several(Box::new([*first, spi].into())),
-            Self::Several(spis) => spis.push_back(spi),
-        }
-    }
-
-    fn pop_front(&mut self) -> Option<u64> {
-        match self {
-            Self::Empty => None,
-            &mut Self::One(spi) => {
-                *self = Self::Empty;
-                Some(spi)
-            }
-            Self::Several(spis) => spis.pop_front(),
-        }
-    }
-
-    fn iter(&self) -> impl Iterator<Item = u64> {
-        let (one, several) = match self {
-            Self::Empty => (None, None),
-            Self::One(spi) => (Some(*spi), None),
-            Self::Several(spis) => (None, Some(spis.iter().copied())),
-        };
-        one.into_iter().chain(several.into_iter().flatten())
-    }
-
-    /// Each SPI becomes another one, or none.
-    fn change(&mut self, change: impl Fn(u64) -> Option<u64>) {
-        let mut changed = Self::Empty;
-        self.iter().filter_map(change).for_each(|spi| changed.push_back(spi));
-        *self = changed;
-    }
 }
 
 /// How to remove an IKE SA that exceeds the limit.
@@ -201,31 +148,33 @@ impl Peers {
         let mut removals = Vec::new();
         if is_alone {
             let leaving = line.leaving.take().map(NonZeroU64::get);
-            removals.extend(std::mem::take(&mut line.up).iter().chain(leaving).map(Removal::Forget));
+            removals.extend(
+                std::mem::take(&mut line.up).as_slice().iter().copied().chain(leaving).map(Removal::Forget),
+            );
         }
-        while line.up.len() >= max.max(1)
-            && let Some(oldest) = line.up.pop_front()
+        while line.up.as_slice().len() >= max.max(1)
+            && let Some(oldest) = line.up.pop_first()
         {
             let before = std::mem::replace(&mut line.leaving, NonZeroU64::new(oldest));
             removals.extend(before.map(|spi| Removal::Forget(spi.get())));
             removals.push(Removal::Delete(oldest));
         }
-        line.up.push_back(spi);
+        line.up.push(spi);
         removals
     }
 
     /// An IKE SA has a new name.
     pub(crate) fn renamed(&mut self, peer: &Peer, old: u64, new: u64) {
         if let Some(line) = self.lines.get_mut(peer) {
-            line.up.change(|spi| Some(if spi == old { new } else { spi }));
+            line.up.as_mut_slice().iter_mut().filter(|spi| **spi == old).for_each(|spi| *spi = new);
         }
     }
 
     /// Removes an IKE SA. If the last one in use is gone, the one being deleted is dropped, too.
     pub(crate) fn leaves(&mut self, peer: &Peer, spi: u64) -> Option<Removal> {
         let line = self.lines.get_mut(peer)?;
-        line.up.change(|own| (own != spi).then_some(own));
-        if line.up.len() > 0 {
+        line.up.retain(|own| own != spi);
+        if !line.up.as_slice().is_empty() {
             return None;
         }
         let leaving = self.lines.remove(peer)?.leaving.map(NonZeroU64::get);
@@ -241,8 +190,8 @@ impl Peers {
 
     /// Removes an IKE SA whose peer is unknown. Rare enough for a linear search.
     pub(crate) fn lost(&mut self, spi: u64) {
-        self.lines.values_mut().for_each(|line| line.up.change(|own| (own != spi).then_some(own)));
-        self.lines.retain(|_, line| line.up.len() > 0);
+        self.lines.values_mut().for_each(|line| line.up.retain(|own| own != spi));
+        self.lines.retain(|_, line| !line.up.as_slice().is_empty());
     }
 }
 
@@ -286,7 +235,7 @@ pub(crate) mod tests {
         let (mut peers, one) = (Peers::default(), peer("one@lab"));
         (1..=2).for_each(|spi| drop(peers.arrives(&one, spi, 2, false)));
         peers.lost(1);
-        assert!(peers.lines[&one].up.iter().eq([2]));
+        assert_eq!(peers.lines[&one].up.as_slice(), [2]);
         assert_eq!(peers.arrives(&one, 3, 2, false), [], "there is a place");
         peers.lost(2);
         peers.lost(3);
