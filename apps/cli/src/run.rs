@@ -216,6 +216,10 @@ pub(crate) fn told(error: RunError) -> Report {
         RunError::NoPopulation { .. } => {
             Usage::hint(error.to_string(), "leave `[population]` out, or name methods of IKEv2 or HIP").into()
         }
+        RunError::Times(_) => {
+            let hint = "a file of times has a line with `at_s`, and under it the seconds of each device, a line each";
+            Usage::hint(error.to_string(), hint).into()
+        }
         RunError::Costs(_) | RunError::Unpriced { .. } => {
             Usage::hint(error.to_string(), "`keytoll crypto --calibrate FILE` writes a cost table").into()
         }

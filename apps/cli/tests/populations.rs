@@ -81,6 +81,10 @@ fn a_population_is_run_reported_and_checked() {
         "nobody was to be let in: {}",
         String::from_utf8_lossy(&wrong.stderr)
     );
+    let times = ["--set", "population.devices=3", "--set", "population.arrivals=times none.csv"];
+    for verb in ["check", "run"] {
+        assert_refused(&keytoll(&[&[verb, "storm"], &times[..]].concat()), "there is no such file");
+    }
     let other = scratch.0.join("other.toml");
     let text = "title = \"t\"\nmethods = \"hip-bex\"\nnetworks = \"lte\"\n[population]\ndevices = 5\narrivals = \"1 at a time\"\n";
     std::fs::write(&other, text).unwrap();
