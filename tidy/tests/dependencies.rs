@@ -186,7 +186,12 @@ const ALLOWED: &[Allowed] = &[
         &["analysis"],
         "a sizing is arithmetic over a summary: whether a simulation agrees is looked at by who can run one",
     ),
-    allow("report", &["analysis"], "a report shows findings and computes nothing"),
+    allow("page", &[], "a page is texts, tables and charts, whatever they show"),
+    allow(
+        "report",
+        &["analysis", "ranking", "dimensioning", "page"],
+        "a report shows findings, rankings and sizings, and computes nothing",
+    ),
     allow(
         "cli",
         &[
