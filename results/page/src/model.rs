@@ -102,8 +102,10 @@ pub struct Chart {
     pub description: String,
     /// n, the interval, how whiskers are meant: shown below it.
     pub note: String,
-    /// A Vega-Lite specification (version 6) without `data`, `title`, `width` and `config`; colours by name of [`crate::model`]'s
-    /// scheme, which the page resolves for its theme (see `web/src/theme.ts`).
+    /// A Vega-Lite specification (version 6) without `data`, `title`, `width` and `config`. Fields are the columns; `type` is given with
+    /// every field. A colour is named `@network`, and `@network-fill` with the pattern that tells it from others without colour:
+    /// the names are in `web/src/palette.json`, `series-1` to `series-8` among them; the page resolves them for its theme. Without
+    /// `height`, names along the vertical axis get as much as they need, and other charts a usual height.
     pub spec: Map<String, Value>,
     /// The names of its data's columns.
     pub columns: Vec<String>,
@@ -164,15 +166,19 @@ pub struct Ranking {
     pub note: String,
 }
 
-/// How the grades of an alternative and the weights become its score.
+/// How the steps of an alternative and the weights become its score: the methods of `results/ranking`, by which the page ranks again.
 #[derive(Debug, Clone, Copy, Default, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Rule {
     /// Multiplicative AHP: 2 to the weighted sum of steps, as a share of the sum over all alternatives.
     #[default]
     Multiplicative,
-    /// The weighted sum itself.
+    /// Weighted sum: 2 to every step, as a part of the greatest of its criterion, weighted and added.
     Sum,
+    /// Weighted product: 2 to the weighted sum of steps.
+    Product,
+    /// TOPSIS: the closeness of 2 to every step to the best of its criterion.
+    Topsis,
 }
 
 /// A criterion of a ranking.
@@ -193,7 +199,7 @@ pub struct Criterion {
 pub struct Weighed {
     /// Its name.
     pub name: String,
-    /// Its steps for each criterion of the ranking's `criteria`; nothing for those with criteria under them.
+    /// Its steps γ·g for each criterion of the ranking's `criteria`, whatever the rule; nothing for those with criteria under them.
     pub steps: Vec<Option<f64>>,
     /// Its score as the ranking computed it; the page must come to the same.
     pub score: f64,

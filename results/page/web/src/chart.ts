@@ -1,0 +1,137 @@
+// The charts of a page: each is drawn when it comes near to what is seen, and again when its width changes.
+
+import type { View } from 'vega';
+
+import { button, caption, data, element, every, the } from './dom';
+import { correction, picture, view } from './draw';
+import { csvButton, svgButton, tools } from './files';
+import type { Chart, Value } from './model';
+import { abreast } from './spec';
+import { enhance } from './table';
+import { tooltip } from './tooltip';
+
+interface Drawing {
+  chart: Chart;
+  plot: HTMLElement;
+  /** The width it was drawn for; 0 before. */
+  width: number;
+  view: View | null;
+}
+
+const drawings = new Map<Element, Drawing>();
+
+/** Draws what stands for itself in the page's colours, whatever the theme. */
+function show(drawing: Drawing, width: number, inner?: number): View {
+  const { chart, plot } = drawing;
+  drawing.view?.finalize();
+  const place = element('div', { class: 'vega' });
+  const made = view(chart, inner === undefined ? { width } : { width, inner });
+  made.tooltip(tooltip as never);
+  made.initialize(place);
+  made.run();
+  plot.replaceChildren(place);
+  plot.setAttribute('role', 'img');
+  plot.setAttribute('aria-label', chart.description || chart.title);
+  drawing.view = made;
+  return made;
+}
+
+/** Vega draws in the microtask that follows; what is composed of several charts is then as wide as it came out. */
+async function draw(drawing: Drawing): Promise<void> {
+  const width = Math.floor(drawing.plot.clientWidth);
+  if (width === 0 || width === drawing.width) return;
+  drawing.width = width;
+  const first = show(drawing, width);
+  await first.runAsync();
+  const columns = width < 520 ? 1 : abreast(drawing.chart.spec);
+  const excess = correction(drawing.chart, width, drawnWidth(drawing.plot), columns);
+  if (Math.abs(excess) < 1 || drawing.view !== first) return;
+  const cell = Math.floor(width / columns) - (width < 520 ? 40 : 110);
+  await show(drawing, width, Math.max(60, Math.floor(cell - excess))).runAsync();
+}
+
+const drawnWidth = (plot: HTMLElement): number => plot.querySelector('svg')?.width.baseVal.value ?? 0;
+
+const near = new IntersectionObserver(
+  (entries) => {
+    for (const { target, isIntersecting } of entries) {
+      const drawing = drawings.get(target);
+      if (!drawing || !isIntersecting) continue;
+      near.unobserve(target);
+      void draw(drawing);
+      widths.observe(target);
+    }
+  },
+  { rootMargin: '500px' },
+);
+
+let waiting: ReturnType<typeof setTimeout> | undefined;
+const widths = new ResizeObserver(() => {
+  clearTimeout(waiting);
+  waiting = setTimeout(() => drawings.forEach((drawing) => drawing.width && void draw(drawing)), 120);
+});
+
+/** More lines than this are for the CSV file. */
+const LINES_MAX = 500;
+
+/** The chart's data as a table, made when it is asked for. */
+function table(id: string, chart: Chart): HTMLElement {
+  const isNumber = chart.columns.map((_, column) => chart.lines.every((line) => typeof line[column] !== 'string'));
+  const cell = (value: Value, column: number) => {
+    const text = value === null ? '' : typeof value === 'number' ? `${Number(value.toPrecision(6))}` : `${value}`;
+    return element('td', { class: isNumber[column] && 'n', 'data-written': `${value ?? ''}` }, text);
+  };
+  const head = chart.columns.map((name, place) => element('th', { scope: 'col', class: isNumber[place] && 'n' }, name));
+  const lines = chart.lines.slice(0, LINES_MAX).map((line) => element('tr', {}, ...line.map(cell)));
+  const more = chart.lines.length - lines.length;
+  const title = `Data of ${chart.title}${more > 0 ? `: the first ${lines.length} of ${chart.lines.length} lines` : ''}`;
+  const made = element(
+    'div',
+    { class: 'table', id: `${id}-data` },
+    element(
+      'div',
+      { class: 'scroll high', role: 'region', 'aria-label': title, tabindex: 0 },
+      element(
+        'table',
+        {},
+        element('caption', {}, title),
+        element('thead', {}, element('tr', {}, ...head)),
+        element('tbody', {}, ...lines),
+      ),
+    ),
+  );
+  enhance(made, false);
+  return made;
+}
+
+function tableButton(figure: HTMLElement, chart: Chart): HTMLButtonElement {
+  const toggle = button('Table', `Table: data of ${chart.title}`, () => {
+    const open = toggle.getAttribute('aria-expanded') !== 'true';
+    toggle.setAttribute('aria-expanded', `${open}`);
+    if (open) the('.plot', figure).after(table(figure.id, chart));
+    else figure.querySelector(':scope > .table')?.remove();
+  });
+  toggle.setAttribute('aria-expanded', 'false');
+  return toggle;
+}
+
+function begin(figure: HTMLElement): void {
+  const note = figure.querySelector(':scope > .note')?.textContent ?? '';
+  const chart: Chart = { ...data<Omit<Chart, 'title' | 'note'>>(figure), title: caption(figure), note };
+  const plot = the('.plot', figure);
+  drawings.set(plot, { chart, plot, width: 0, view: null });
+  the('figcaption', figure).after(
+    tools(
+      tableButton(figure, chart),
+      csvButton(figure.id, chart.title, () => [chart.columns, ...chart.lines]),
+      svgButton(figure.id, chart.title, () => picture(chart)),
+    ),
+  );
+  near.observe(plot);
+}
+
+/** Takes charge of every chart of the page. */
+export function charts(): void {
+  every('figure.chart').forEach(begin);
+  addEventListener('beforeprint', () => drawings.forEach((drawing) => drawing.width || void draw(drawing)));
+}

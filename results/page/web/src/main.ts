@@ -1,0 +1,22 @@
+// Everything that moves on a page of keytoll. The page is complete without it, but for charts and ladders.
+
+import { charts } from './chart';
+import { ladders, parsed } from './ladder';
+import { definitions } from './palette';
+import { rankings } from './ranking';
+import { tables } from './table';
+import { themes } from './theme';
+
+/** Patterns that all charts of the page refer to. */
+function patterns(): void {
+  const svg = `<svg xmlns="http://www.w3.org/2000/svg" class="patterns" aria-hidden="true" width="0" height="0"><defs>${definitions()}</defs></svg>`;
+  document.body.append(parsed(svg));
+}
+
+document.documentElement.classList.add('scripted');
+themes();
+patterns();
+tables();
+ladders();
+rankings();
+charts();
