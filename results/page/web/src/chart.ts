@@ -1,12 +1,9 @@
 // The charts of a page: each is drawn when it comes near to what is seen, and again when its width changes.
 
-import type { View } from 'vega';
-
 import { button, caption, data, element, every, the } from './dom';
-import { correction, picture, view } from './draw';
+import { drawn, picture, type Drawn } from './draw';
 import { csvButton, svgButton, tools } from './files';
 import type { Chart, Value } from './model';
-import { abreast } from './spec';
 import { enhance } from './table';
 import { tooltip } from './tooltip';
 
@@ -15,42 +12,38 @@ interface Drawing {
   plot: HTMLElement;
   /** The width it was drawn for; 0 before. */
   width: number;
-  view: View | null;
+  now: Drawn | null;
 }
 
 const drawings = new Map<Element, Drawing>();
 
 /** Draws what stands for itself in the page's colours, whatever the theme. */
-function show(drawing: Drawing, width: number, inner?: number): View {
-  const { chart, plot } = drawing;
-  drawing.view?.finalize();
-  const place = element('div', { class: 'vega' });
-  const made = view(chart, inner === undefined ? { width } : { width, inner });
-  made.tooltip(tooltip as never);
-  made.initialize(place);
-  made.run();
+function show(drawing: Drawing, inner?: number): Drawn {
+  const { chart, plot, width } = drawing;
+  drawing.now?.view.finalize();
+  const place = element('div', { class: 'vega', 'aria-hidden': 'true' });
+  const made = drawn(chart, width, false, inner);
+  made.view.tooltip(tooltip as never);
+  made.view.initialize(place);
+  made.view.run();
   plot.replaceChildren(place);
   plot.setAttribute('role', 'img');
   plot.setAttribute('aria-label', chart.description || chart.title);
-  drawing.view = made;
+  drawing.now = made;
   return made;
 }
 
-/** Vega draws in the microtask that follows; what is composed of several charts is then as wide as it came out. */
+/** Draws a chart for the width it has, if it was not; what is composed of several charts is drawn again once its width is known. */
 async function draw(drawing: Drawing): Promise<void> {
   const width = Math.floor(drawing.plot.clientWidth);
   if (width === 0 || width === drawing.width) return;
   drawing.width = width;
-  const first = show(drawing, width);
-  await first.runAsync();
-  const columns = width < 520 ? 1 : abreast(drawing.chart.spec);
-  const excess = correction(drawing.chart, width, drawnWidth(drawing.plot), columns);
-  if (Math.abs(excess) < 1 || drawing.view !== first) return;
-  const cell = Math.floor(width / columns) - (width < 520 ? 40 : 110);
-  await show(drawing, width, Math.max(60, Math.floor(cell - excess))).runAsync();
+  const made = show(drawing);
+  await made.view.runAsync();
+  if (drawing.now !== made) return;
+  const inner = made.correction(drawing.plot.querySelector('svg')?.width.baseVal.value ?? width);
+  if (inner !== null) show(drawing, inner);
 }
-
-const drawnWidth = (plot: HTMLElement): number => plot.querySelector('svg')?.width.baseVal.value ?? 0;
 
 const near = new IntersectionObserver(
   (entries) => {
@@ -119,7 +112,7 @@ function begin(figure: HTMLElement): void {
   const note = figure.querySelector(':scope > .note')?.textContent ?? '';
   const chart: Chart = { ...data<Omit<Chart, 'title' | 'note'>>(figure), title: caption(figure), note };
   const plot = the('.plot', figure);
-  drawings.set(plot, { chart, plot, width: 0, view: null });
+  drawings.set(plot, { chart, plot, width: 0, now: null });
   the('figcaption', figure).after(
     tools(
       tableButton(figure, chart),

@@ -14,7 +14,8 @@ interface Bar {
 
 interface Slider {
   input: HTMLInputElement;
-  output: HTMLOutputElement;
+  /** Not an `output`, whose every change would be heard: the slider says its value itself. */
+  output: HTMLElement;
 }
 
 const percent = (part: number): string => `${(100 * part).toFixed(part > 0 && part < 0.0995 ? 1 : 0)} %`;
@@ -57,7 +58,7 @@ class Movable {
     const id = `${this.ranking.id}-weight-${node}`;
     const input = element('input', { id, type: 'range', min: 0, max: 100, step: 1, disabled: alone, 'data-criterion': name });
     input.addEventListener('input', () => this.move(node, Number(input.value) / 100));
-    return { input, output: element('output', { for: id }) };
+    return { input, output: element('span', { class: 'amount', 'aria-hidden': 'true' }) };
   }
 
   private move(node: number, weight: number): void {
@@ -97,7 +98,8 @@ class Movable {
   private show(moved: boolean): void {
     const result = ranked(this.ranking, this.weights);
     const greatest = Math.max(...result.scores);
-    this.bars.forEach(({ rank, fill, score }, place) => {
+    this.bars.forEach(({ line, rank, fill, score }, place) => {
+      line.dataset.score = `${result.scores[place]!}`;
       rank.textContent = `${result.ranks[place]!}`;
       fill.style.width = `${greatest > 0 ? (100 * result.scores[place]!) / greatest : 0}%`;
       score.textContent = digits(this.ranking, result.scores[place]!);
