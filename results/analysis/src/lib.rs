@@ -10,6 +10,7 @@
 //! * [`handling`] is what a message costs besides cryptography, for cost tables.
 //! * [`primitives`] is about single crypto operations: their statistics, and a table of their costs.
 //! * [`comparable`] decides which rows are comparable.
+//! * [`composition`] is what CPU time is made of, [`verdict`] what follows from a run as a whole.
 //! * [`beside`] compares our nodes with other makers' programs.
 //! * [`compare`] compares two runs, or the rows of one, authentication by authentication.
 //! * [`study`] compares a summary with a paper's results.
@@ -19,6 +20,7 @@
 pub mod beside;
 pub mod comparable;
 pub mod compare;
+pub mod composition;
 pub mod directory;
 pub mod handling;
 pub mod metrics;
@@ -28,6 +30,7 @@ pub mod profile;
 pub mod stats;
 pub mod study;
 pub mod summary;
+pub mod verdict;
 
 pub use directory::{Findings, RowFindings};
 /// What becomes of a population.

@@ -144,7 +144,7 @@ pub struct SummaryRow {
 }
 
 /// A distribution of delays in milliseconds.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Delay {
     /// Arithmetic mean.
     pub mean: f64,
@@ -244,7 +244,7 @@ pub struct LinkMeans {
 }
 
 /// The CPU cost of an authentication at a node.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Cpu {
     /// CPU time of this machine in nanoseconds, mean.
     pub ns: f64,

@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use keytoll_trace::{Fact, Fate, Link, Message, Node, Protocol, Record};
 
 use super::cover::Cover;
+use super::ladder::Ladder;
 use super::messages::Part;
 use super::profiler::profile;
 use super::times::{Concluded, Times};
@@ -58,7 +59,11 @@ pub(super) fn conclude(
                 counter(&mut sample, inside, link).add(&of_message(message));
             }
             Fact::Carried { link, packets, bytes, fate, .. } => {
-                counter(&mut sample, inside, Some(*link)).add(&of_packets(*packets, *bytes, *fate));
+                let packets = of_packets(*packets, *bytes, *fate);
+                counter(&mut sample, inside, Some(*link)).add(&packets);
+                if inside {
+                    *tally.bytes_from.entry((*link, records[at].node)).or_default() += packets.bytes;
+                }
             }
             Fact::Discarded { protocol, why } => {
                 sample.discards += 1;
@@ -83,6 +88,9 @@ pub(super) fn conclude(
         total: sample.total,
     }
     .times();
+    if Ladder::is_wanted(tally.ladder.as_ref(), &sample) {
+        tally.ladder = Some(span.ladder(&sample, records, &pairs));
+    }
     Some(sample)
 }
 
@@ -157,6 +165,16 @@ impl Span {
     fn holds(&self, records: &[Record], place: usize) -> bool {
         let timely = records[place].at_ns >= self.start_ns && self.end.is_none_or(|(end, _)| place < end);
         timely && !is_accounting(&records[place])
+    }
+
+    /// The messages of the authentication.
+    fn ladder(&self, sample: &Sample, records: &[Record], pairs: &[Option<usize>]) -> Ladder {
+        let inside = (0..records.len()).filter(|&at| self.holds(records, sent_at(records, pairs, at)));
+        let message_of = |at: usize| match &records[pairs[at]?].fact {
+            Fact::Sent(message) => Some(message),
+            _ => None,
+        };
+        Ladder::of(sample, records, inside, message_of)
     }
 
     /// How long it took, if the device recorded an outcome.

@@ -12,6 +12,8 @@
 
 mod conclude;
 mod cover;
+mod failures;
+mod ladder;
 mod messages;
 mod moves;
 mod profiler;
@@ -25,6 +27,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use keytoll_trace::{Cost, Fact, MoveCost, Node, Record, TrafficCost};
 
 use conclude::Routes;
+pub use failures::FailureTally;
+pub use ladder::{Hop, Ladder};
 pub use messages::{MessageKind, Messages, Part};
 pub use moves::{Move, MoveNodeTally, MoveTally};
 pub use profiler::TIMER_HZ;

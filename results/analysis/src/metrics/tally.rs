@@ -4,7 +4,10 @@ use std::collections::BTreeMap;
 
 use keytoll_trace::{Link, Node, OperationCost, Protocol};
 
-use super::{LinkCount, Messages, MoveTally, NodeCost, Outcome, Profile, Sample, TimesTally, TrafficTally};
+use super::{
+    FailureTally, Ladder, LinkCount, Messages, MoveTally, NodeCost, Outcome, Profile, Sample, TimesTally,
+    TrafficTally,
+};
 use crate::stats::{Distribution, Welford};
 
 /// Statistics over the authentications of a row.
@@ -16,6 +19,8 @@ pub struct Tally {
     pub established: u64,
     /// The others, by reason.
     pub failures: BTreeMap<String, u64>,
+    /// What these have cost, by reason.
+    pub failed: BTreeMap<String, FailureTally>,
     /// Those during which the measuring process lost the CPU.
     pub disturbed: u64,
     /// Whether computation was charged to virtual time.
@@ -26,6 +31,8 @@ pub struct Tally {
     pub computation_by_node_ns: BTreeMap<Node, u64>,
     /// Traffic on each link, summed over all authentications.
     pub links: BTreeMap<Link, LinkCount>,
+    /// Bytes on each link by the node that sent them, summed likewise.
+    pub bytes_from: BTreeMap<(Link, Node), u64>,
     /// Traffic outside the authentications, total.
     pub after: LinkCount,
     /// Costs of each node.
@@ -46,6 +53,8 @@ pub struct Tally {
     pub operations: Vec<OperationCost>,
     /// The kinds of messages of the row.
     pub messages: Messages,
+    /// The messages of one authentication; `None` without authentications.
+    pub ladder: Option<Ladder>,
     /// Records and costs of authentications that were already concluded; not counted elsewhere.
     pub late_records: u64,
     /// Sample numbers with records but without a trigger; not counted elsewhere.
@@ -92,6 +101,11 @@ impl StepsTally {
 }
 
 impl Tally {
+    /// Bytes of an authentication that a node sends over a link, mean; nothing if there are none.
+    pub fn bytes_from_mean(&self, link: Link, node: Node) -> Option<f64> {
+        self.bytes_from.get(&(link, node)).map(|&bytes| bytes as f64 / self.n as f64)
+    }
+
     pub(super) fn add(&mut self, sample: &Sample) {
         self.n += 1;
         self.disturbed += u64::from(sample.disturbed);
@@ -122,6 +136,7 @@ impl Tally {
         self.established += u64::from(sample.outcome == Outcome::Established);
         if let Some(why) = sample.outcome.failure() {
             *self.failures.entry(why.to_owned()).or_default() += 1;
+            self.failed.entry(why.to_owned()).or_default().add(sample);
         }
     }
 

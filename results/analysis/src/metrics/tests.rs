@@ -3,7 +3,7 @@
 use keytoll_trace::{Fate, Link, Message, Name, OperationCost, Protocol, SampleCost};
 use proptest::prelude::*;
 
-use super::times::{DELAY, FAILED_AFTER, FIRST_PACKET, WAITING_FOR_REPEATS};
+use super::times::{DELAY, DELAY_WITHOUT_REPEATS, FAILED_AFTER, FIRST_PACKET, WAITING_FOR_REPEATS};
 use super::*;
 
 const UE_GW: Link = Link(Node::Ue, Node::Gw);
@@ -93,6 +93,7 @@ fn every_number_of_the_worked_example() {
     assert_eq!(sample.times.get(&DELAY), Some(3830));
     assert_eq!(sample.times.get(&FIRST_PACKET), Some(5830));
     assert_eq!(sample.times.get(&WAITING_FOR_REPEATS), Some(2000 - 1160));
+    assert_eq!(sample.times.get(&DELAY_WITHOUT_REPEATS), None);
     let split = sample.split.unwrap();
     assert_eq!(split.network_ns, 1000 + 1000 + 900);
     assert_eq!(split.computation_ns, BTreeMap::from([(Node::Ue, 10 + 30), (Node::Gw, 50)]));
@@ -103,6 +104,43 @@ fn every_number_of_the_worked_example() {
     assert_eq!(sample.total, count);
     assert_eq!(sample.after, LinkCount { messages: 1, packets: 1, bytes: 120, ..LinkCount::default() });
     assert_eq!((sample.discards, sample.charged, sample.disturbed), (1, true, false));
+}
+
+#[test]
+fn the_ladder_of_the_worked_example() {
+    let tally = measure(worked_example(), []).tally;
+    let ladder = tally.ladder.unwrap();
+    let hop = |hop: &Hop| (hop.from, hop.sent_ns, hop.arrived_ns, hop.bytes, hop.is_repeated());
+    assert_eq!(
+        ladder.hops.iter().map(hop).collect::<Vec<_>>(),
+        [
+            (Node::Ue, 10, Some(1010), 248, false),
+            (Node::Gw, 1060, None, 1600, false),
+            (Node::Ue, 1900, Some(2900), 248, true),
+            (Node::Gw, 2900, Some(3800), 1600, true),
+        ]
+    );
+    assert_eq!((ladder.hops[1].name().as_str(), ladder.hops[1].to), ("IKE_SA_INIT response", Node::Ue));
+    assert_eq!((ladder.sample, ladder.outcome, ladder.left_out), (0, Outcome::Established, 0));
+    let sent = [(Node::Ue, 2 * 248), (Node::Gw, 2 * 1600)].map(|(node, bytes)| ((UE_GW, node), bytes));
+    assert_eq!(tally.bytes_from, BTreeMap::from(sent));
+}
+
+#[test]
+fn the_first_that_was_established_is_the_example_and_what_others_cost_is_kept() {
+    let refused = worked_example().into_iter().map(|record| match record.fact {
+        Fact::Usable => Record { fact: Fact::Refused { why: "no".into() }, ..record },
+        _ => record,
+    });
+    let later = worked_example().into_iter().chain(worked_example()).enumerate().map(|(place, record)| {
+        let sample = 1 + u32::from(place >= worked_example().len());
+        Record { at_ns: record.at_ns + 10_000 * u64::from(sample), sample, ..record }
+    });
+    let tally = measure(refused.chain(later), []).tally;
+    assert_eq!(tally.ladder.unwrap().sample, 1);
+    let failed = &tally.failed["ue: no"];
+    assert_eq!((failed.after_ns.moments().mean(), failed.bytes.mean()), (Some(3830.0), Some(3696.0)));
+    assert_eq!((failed.messages.mean(), failed.messages.n(), tally.failed.len()), (Some(2.0), 1, 1));
 }
 
 #[test]

@@ -41,12 +41,27 @@ pub(super) struct Concluded<'a> {
 }
 
 /// All times, in no particular order.
-const TIMES: [Time; 8] =
-    [DELAY, FAILED_AFTER, FIRST_PACKET, NETWORK, COMPUTATION, WAITING, WAITED_FOR_LOST, WAITING_FOR_REPEATS];
+const TIMES: [Time; 9] = [
+    DELAY,
+    DELAY_WITHOUT_REPEATS,
+    FAILED_AFTER,
+    FIRST_PACKET,
+    NETWORK,
+    COMPUTATION,
+    WAITING,
+    WAITED_FOR_LOST,
+    WAITING_FOR_REPEATS,
+];
 
 /// From the trigger to a usable SA at the initiator, of successful authentications.
 pub const DELAY: Time =
     Time { name: "delay", of: |concluded| concluded.duration_ns.filter(|_| concluded.is_established()) };
+
+/// The same, of those that did not wait until a message was sent again.
+pub const DELAY_WITHOUT_REPEATS: Time = Time {
+    name: "delay without repeats",
+    of: |concluded| (DELAY.of)(concluded).filter(|_| (WAITING_FOR_REPEATS.of)(concluded) == Some(0)),
+};
 
 /// From the trigger until the device knew that it had failed, of failed authentications.
 pub const FAILED_AFTER: Time = Time {

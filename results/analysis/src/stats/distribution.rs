@@ -31,6 +31,11 @@ impl Distribution {
         self.quantiles.median_interval95()
     }
 
+    /// The distribution function as so many points at most, rising: a share of the values, and the value that so many do not exceed.
+    pub fn curve(&self, most: usize) -> Vec<(f64, f64)> {
+        self.quantiles.curve(most)
+    }
+
     /// The quantiles at `fractions`.
     pub fn quantiles<const N: usize>(&self, fractions: [f64; N]) -> Option<[f64; N]> {
         self.quantiles.at(fractions)

@@ -4,6 +4,7 @@ mod distribution;
 mod interval;
 mod line;
 mod quantile;
+mod stretch;
 mod student;
 mod welford;
 
@@ -11,5 +12,6 @@ pub use distribution::Distribution;
 pub use interval::{Interval, interval95};
 pub use line::{Line, correlation};
 pub use quantile::{Quantiles, median95};
+pub use stretch::{greatest, stretches};
 pub use student::two_sided_quantile;
 pub use welford::Welford;

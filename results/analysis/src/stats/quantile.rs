@@ -68,6 +68,23 @@ impl Quantiles {
         }
     }
 
+    /// The distribution function as so many points at most, rising: a share of the values, and the value that so many do not exceed. Few
+    /// values are all there; of many a tenth of the points are among the greatest hundredth, where single ones matter.
+    pub fn curve(&self, most: usize) -> Vec<(f64, f64)> {
+        match &self.0 {
+            Kept::Exact(values) => {
+                let (sorted, n) = (sorted(values), values.len());
+                let rank = |share: f64| ((share * n as f64).ceil() as usize).clamp(1, n);
+                let ranks = if n <= most { (1..=n).collect() } else { ranks(most, rank) };
+                ranks.into_iter().map(|rank| (rank as f64 / n as f64, sorted[rank - 1])).collect()
+            }
+            Kept::Histogram(histogram) => {
+                let at = |share| (share, histogram.value_at_quantile(share) as f64);
+                shares(most).map(at).collect()
+            }
+        }
+    }
+
     /// The distribution-free 95 % interval of the median: two of the values, equally many ranks from the least and from the
     /// greatest. `None` below six values, whose extremes enclose the median less often.
     pub fn median_interval95(&self) -> Option<Interval> {
@@ -80,6 +97,21 @@ impl Quantiles {
             }
         }
     }
+}
+
+/// So many shares from 0 to 1; a tenth of them within the last hundredth.
+fn shares(most: usize) -> impl Iterator<Item = f64> {
+    let last = most / 10;
+    let first = most - last;
+    let body = (0..first).map(move |place| 0.99 * place as f64 / first as f64);
+    body.chain((0..last).map(move |place| 0.99 + 0.01 * (place + 1) as f64 / last as f64))
+}
+
+/// The ranks of so many shares, each once.
+fn ranks(most: usize, rank: impl Fn(f64) -> usize) -> Vec<usize> {
+    let mut ranks: Vec<usize> = shares(most).map(rank).collect();
+    ranks.dedup();
+    ranks
 }
 
 fn sorted(values: &[u64]) -> Vec<f64> {
@@ -184,6 +216,21 @@ mod tests {
         let interval = of((1..=100_000).map(|value| value * 1_000)).median_interval95().unwrap();
         assert!((interval.low / 49_690_000.0 - 1.0).abs() < 1e-3, "{interval:?}");
         assert!((interval.high / 50_310_000.0 - 1.0).abs() < 1e-3, "{interval:?}");
+    }
+
+    #[test]
+    fn a_curve_has_all_of_few_values_and_the_ends_of_many() {
+        assert_eq!(of([30, 10]).curve(10), [(0.5, 10.0), (1.0, 30.0)]);
+        assert_eq!(of([]).curve(10), []);
+        for n in [1_000, 100_000] {
+            let curve = of(1..=n).curve(400);
+            assert!(curve.len() <= 400 && curve.is_sorted(), "{n}");
+            let beyond = |(share, value): &(f64, f64)| (value / n as f64 - share).abs() > 0.003;
+            assert_eq!(curve.iter().find(|point| beyond(point)), None, "{n}");
+            assert!(curve[0].1 <= 1.0 + n as f64 * 0.001 && curve[curve.len() - 1].0 == 1.0);
+            assert!(curve[curve.len() - 1].1 >= n as f64, "{n}");
+            assert!(curve.iter().filter(|(share, _)| *share > 0.99).count() >= 9, "{n}");
+        }
     }
 
     #[test]
