@@ -51,6 +51,8 @@ pub enum Reference {
     Number(f64),
     /// The value of an alternative, which is positive.
     Alternative(usize),
+    /// The best value of all alternatives, which is positive.
+    Best,
 }
 
 impl Leaf {
@@ -87,7 +89,7 @@ impl Leaf {
                 for (step, value) in steps.iter_mut().zip(values) {
                     *step = value.draw(random, normal);
                 }
-                let reference = reference.of(steps);
+                let reference = reference.of(steps, rule);
                 steps.iter_mut().for_each(|step| *step = rule.grade(*step, reference));
             }
         }
@@ -96,7 +98,7 @@ impl Leaf {
 }
 
 fn graded(values: &[f64], rule: &Rule, reference: Reference) -> impl Iterator<Item = f64> {
-    let reference = reference.of(values);
+    let reference = reference.of(values, rule);
     values.iter().map(move |value| rule.grade(*value, reference))
 }
 
@@ -123,11 +125,12 @@ impl Valued {
 
 impl Reference {
     /// Its value; not a number where there is none.
-    fn of(self, values: &[f64]) -> f64 {
+    pub(crate) fn of(self, values: &[f64], rule: &Rule) -> f64 {
         match self {
             Self::None => f64::NAN,
             Self::Number(number) => number,
             Self::Alternative(alternative) => values[alternative],
+            Self::Best => rule.best(values),
         }
     }
 }
@@ -160,6 +163,19 @@ mod tests {
         assert_eq!(leaf.grades(), [3.0, 0.0, 2.0, -2.0]);
         assert_eq!(leaf.steps(), [6.0, 0.0, 4.0, -4.0]);
         assert_eq!(leaf.unrounded().grades()[2], (10.0_f64 / 3.0).log2());
+    }
+
+    #[test]
+    fn values_are_compared_with_the_best_of_all() {
+        let mut leaf = relative(vec![certain(40.0), certain(10.0), certain(20.0)]);
+        let Basis::Valued { rule: Rule::Relative(rule), reference, .. } = &mut leaf.basis else {
+            unreachable!()
+        };
+        *reference = Reference::Best;
+        assert_eq!((rule.more_is_better, leaf.grades()), (false, vec![-2.0, 0.0, -1.0]));
+        let Basis::Valued { rule: Rule::Relative(rule), .. } = &mut leaf.basis else { unreachable!() };
+        rule.more_is_better = true;
+        assert_eq!(leaf.grades(), [0.0, -2.0, -1.0]);
     }
 
     #[test]

@@ -73,6 +73,16 @@ impl Rule {
         }
     }
 
+    /// The best of some values.
+    pub fn best(&self, values: &[f64]) -> f64 {
+        match self {
+            Self::Relative(Relative { more_is_better: true, .. }) => {
+                values.iter().copied().fold(0.0, f64::max)
+            }
+            _ => values.iter().copied().fold(f64::INFINITY, f64::min),
+        }
+    }
+
     /// The same rule with its fractions kept. Thresholds have none.
     #[must_use]
     pub fn unrounded(&self) -> Self {

@@ -117,8 +117,8 @@ impl From<keytoll_analysis::summary::Median> for Reading {
 pub struct Measurement {
     /// What.
     pub measure: &'static Measure,
-    /// At which node, if at one.
-    pub node: Option<String>,
+    /// At which node, if at one: the first of these that a method has.
+    pub nodes: Vec<String>,
     /// On which links, if on some.
     pub links: Links,
     /// Over which networks; over all, if empty.
@@ -134,7 +134,7 @@ pub struct Measurement {
 impl PartialEq for Measurement {
     fn eq(&self, other: &Self) -> bool {
         self.measure.name == other.measure.name
-            && self.node == other.node
+            && self.nodes == other.nodes
             && self.links == other.links
             && self.networks == other.networks
             && self.topologies == other.topologies
@@ -225,7 +225,8 @@ impl Measurement {
 
     /// What and where, in words.
     pub fn described(&self) -> String {
-        let at = self.node.iter().map(|node| format!(" of {node}"));
+        let at =
+            if self.nodes.is_empty() { String::new() } else { format!(" of {}", self.nodes.join(" or ")) };
         let links = match &self.links {
             Links::Only(links) => format!(" on {}", links.join(", ")),
             Links::OtherThan(links) if links.is_empty() => String::new(),
@@ -234,7 +235,6 @@ impl Measurement {
         let over = |names: &[String], word: &str| {
             if names.is_empty() { String::new() } else { format!(" {word} {}", names.join(", ")) }
         };
-        let at: String = at.collect();
         let (networks, topologies) = (over(&self.networks, "over"), over(&self.topologies, "in"));
         format!("{}{at}{links}{networks}{topologies}, {} of rows", self.measure.name, self.over.name())
     }
@@ -252,7 +252,8 @@ impl Measurement {
     }
 
     fn value(&self, row: &SummaryRow) -> Result<Valued, Missing> {
-        let node = self.node.as_deref().unwrap_or_default();
+        let node = self.nodes.iter().find(|node| !self.lacks_node(row, node)).or(self.nodes.first());
+        let node = node.map(String::as_str).unwrap_or_default();
         let reading = match self.measure.place {
             Place::Links => self.counted(row),
             Place::Node if self.lacks_node(row, node) => self.absent.map(certain),

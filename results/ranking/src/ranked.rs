@@ -1,10 +1,13 @@
 //! From criteria and a summary to a [`Ranking`].
 
+use std::collections::BTreeSet;
+
+use keytoll_analysis::comparable::{Setting, Subject, shared};
 use keytoll_analysis::{Named, Summary};
 use keytoll_document::DocumentError;
 
 use crate::acceptability::{Draws, Weights};
-use crate::file::{Alternative, Criteria, Criterion, Grading};
+use crate::file::{Alternative, Criteria, Criterion, Grading, Scale};
 use crate::graded::{Basis, Leaf, Reference, Valued};
 use crate::methods::{METHODS, Matrix, Method, Prepared, order, ranks};
 use crate::outcome::{
@@ -36,6 +39,13 @@ const CURVE_STEPS: u32 = 20;
 /// # Errors
 /// When the run lacks what the criteria need of it, or the weights cannot be used.
 pub fn rank(criteria: &Criteria, summary: &Summary, options: &Options) -> Result<Ranking, DocumentError> {
+    let of_run;
+    let criteria = if criteria.alternatives.is_empty() {
+        of_run = Criteria { alternatives: all(criteria, summary)?, ..criteria.clone() };
+        &of_run
+    } else {
+        criteria
+    };
     let weighed = weighed(criteria, &options.weights)?;
     let variants = variants(criteria, summary)?;
     let leaves = leaves(criteria, summary, &variants)?;
@@ -45,6 +55,41 @@ pub fn rank(criteria: &Criteria, summary: &Summary, options: &Options) -> Result
     let utilities = decision.utilities();
     let sheet = Sheet { criteria, options, weighed: &weighed, leaves: &leaves, decision, utilities };
     Ok(sheet.ranking(summary, &variants))
+}
+
+/// Every method of a run with every variant, for criteria that name no alternatives.
+fn all(criteria: &Criteria, summary: &Summary) -> Result<Vec<Alternative>, DocumentError> {
+    let spot = &criteria.criteria[0].spot;
+    let mut subjects: Vec<Subject<'_>> = Vec::new();
+    for row in &summary.rows {
+        if !subjects.contains(&row.subject()) {
+            subjects.push(row.subject());
+        }
+    }
+    if subjects.len() < 2 {
+        let message = "the run has one method in one variant, and one alternative alone cannot be ranked";
+        return Err(spot.error(message, "ranks all of the run"));
+    }
+    let first = places(summary, subjects[0]);
+    if let Some(other) = subjects.iter().find(|subject| places(summary, **subject) != first) {
+        let message = format!("`{}` and `{other}` were not measured in the same settings", subjects[0]);
+        let hint = "a file of your own with `[[alternative]]` says what is ranked, and `networks` over what";
+        return Err(spot.error(message, "ranks all of the run").hint(hint));
+    }
+    let shared = shared(&summary.rows);
+    let alternative = |subject: Subject<'_>| Alternative {
+        name: subject.without(&shared),
+        method: subject.method.to_owned(),
+        variant: Some(subject.variant.0.to_owned()),
+        spot: spot.clone(),
+    };
+    Ok(subjects.into_iter().map(alternative).collect())
+}
+
+/// Where a method was measured.
+fn places<'a>(summary: &'a Summary, subject: Subject<'a>) -> BTreeSet<Setting<'a>> {
+    let rows = summary.rows.iter().filter(|row| row.subject() == subject);
+    rows.map(keytoll_analysis::summary::SummaryRow::setting).collect()
 }
 
 /// The variant of every alternative in the run.
@@ -118,7 +163,7 @@ fn basis(
             (values.collect::<Result<Vec<Valued>, _>>()?, scale)
         }
     };
-    check_reference(criteria, criterion, &values, scale.reference)?;
+    check_reference(criteria, criterion, &values, scale)?;
     Ok(Basis::Valued { values, rule: scale.rule.clone(), reference: scale.reference })
 }
 
@@ -127,9 +172,18 @@ fn check_reference(
     criteria: &Criteria,
     criterion: &Criterion,
     values: &[Valued],
-    reference: Reference,
+    Scale { rule, reference }: &Scale,
 ) -> Result<(), DocumentError> {
-    match reference {
+    match *reference {
+        Reference::Best if rule.best(&values.iter().map(|it| it.value).collect::<Vec<_>>()) <= 0.0 => {
+            let name = &criterion.name;
+            let message =
+                format!("`{name}` cannot be graded: the best value is 0, and nothing is a multiple of it");
+            Err(criterion
+                .spot
+                .error(message, "relative to 0")
+                .hint("a number as `reference`, or `thresholds`"))
+        }
         Reference::Alternative(place) if values[place].value <= 0.0 => {
             let (name, of) = (&criterion.name, &criteria.alternatives[place].name);
             let message = format!(

@@ -250,6 +250,39 @@ fn weights_that_cannot_be_are_refused() {
     insta::assert_snapshot!(told.concat());
 }
 
+/// Criteria without alternatives rank all methods of a run, each relative to the best.
+#[test]
+fn any_run_is_ranked_by_what_was_measured() {
+    let ranking = rank(&Criteria::find("measured").unwrap(), &run(), &options()).unwrap();
+    assert_eq!(ranking.alternatives.len(), 6);
+    for criterion in &ranking.criteria {
+        let grades = || criterion.grades.as_ref().unwrap().iter().map(|(_, grade)| *grade);
+        assert_eq!(grades().fold(f64::NEG_INFINITY, f64::max), 0.0, "{} has a best", criterion.name);
+        assert!((criterion.weight - 1.0 / 6.0).abs() < 1e-12 && criterion.origin == Origin::Equal);
+    }
+    let delay = &ranking.criteria[0];
+    let (values, grades) = (delay.values.as_ref().unwrap(), delay.grades.as_ref().unwrap());
+    let least = values.iter().map(|(_, value)| *value).fold(f64::INFINITY, f64::min);
+    for ((name, value), (_, grade)) in values.iter().zip(grades.iter()) {
+        assert!((grade - (least / value).log2().max(-8.0)).abs() < 1e-12, "{name}");
+    }
+    assert_eq!(ranking.alternatives[0].name.split(' ').next(), Some("hip-dex"), "{:?}", ranking.alternatives);
+}
+
+#[test]
+fn what_was_not_measured_alike_is_not_ranked() {
+    let refused =
+        |run: &Summary| told(&rank(&Criteria::find("measured").unwrap(), run, &options()).unwrap_err());
+    let mut short = run();
+    short.rows.pop();
+    assert!(refused(&short).contains("were not measured in the same settings"), "{}", refused(&short));
+    short.rows.truncate(4);
+    assert!(refused(&short).contains("one alternative alone cannot be ranked"), "{}", refused(&short));
+    let without = "title = \"x\"\n[[criterion]]\nname = \"y\"\ngrades = { a = 1 }\n";
+    let mistake = told(&Criteria::parse("test", without).unwrap_err());
+    assert!(mistake.contains("`grades` needs alternatives"), "{mistake}");
+}
+
 /// Whatever is in a file and in a run.
 mod any {
     use super::*;

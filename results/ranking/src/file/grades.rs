@@ -53,7 +53,7 @@ pub(super) fn grading(table: &Table, alternatives: &[Alternative]) -> Result<Opt
             unused(table, &KEYS[3..10], "a measurement, and here are values")?;
             let values = by_alternative(&values.item, alternatives, &VALUES)?;
             let scale = scale(table, None, alternatives)?;
-            check_reference(table, &values, scale.reference)?;
+            check_reference(table, &values, &scale)?;
             Ok(Some(Grading::Valued(values, scale)))
         }
         [None, None, Some(measure)] => {
@@ -82,6 +82,13 @@ fn by_alternative(
     alternatives: &[Alternative],
     range: &std::ops::RangeInclusive<f64>,
 ) -> Result<Vec<f64>, DocumentError> {
+    if alternatives.is_empty() {
+        let message = format!(
+            "`{}` needs alternatives: without `[[alternative]]` they are those of the run",
+            item.name
+        );
+        return Err(item.spot.error(message, "of whom?").hint("`measure` does without"));
+    }
     let table = item.table()?;
     let names: Vec<&str> = alternatives.iter().map(|alternative| alternative.name.as_str()).collect();
     table.only(&format!("`{}`, which has a number for each alternative", item.name), &names)?;
@@ -91,9 +98,9 @@ fn by_alternative(
 fn measurement(table: &Table, item: &Item) -> Result<Measurement, DocumentError> {
     let all: Vec<&'static Measure> = MEASURES.iter().collect();
     let measure = item.pick("measure", &all, |measure| measure.name)?;
-    let node = match measure.place {
-        Place::Node => Some(table.need("node", &format!("`{}`", measure.name))?.text("a node")?.to_owned()),
-        _ => unused(table, &["node"], "what is measured at a node").map(|()| None)?,
+    let nodes = match measure.place {
+        Place::Node => nodes(table.need("node", &format!("`{}`", measure.name))?)?,
+        _ => unused(table, &["node"], "what is measured at a node").map(|()| Vec::new())?,
     };
     if measure.place != Place::Links {
         unused(table, &["links", "other_than"], "what is counted on links")?;
@@ -101,13 +108,22 @@ fn measurement(table: &Table, item: &Item) -> Result<Measurement, DocumentError>
     let over = |item: &Item| item.pick("way to take several rows as one", &Over::ALL, Over::name);
     Ok(Measurement {
         measure,
-        node,
+        nodes,
         links: links(table)?,
         networks: names(table, "networks")?,
         topologies: names(table, "topologies")?,
         over: table.or("over", Over::Median, over)?,
         absent: table.or("absent", None, |item| item.number(&VALUES).map(Some))?,
     })
+}
+
+/// A node, or several of which a method has one.
+fn nodes(item: &Item) -> Result<Vec<String>, DocumentError> {
+    let text = |item: &Item| Ok(item.text("a node")?.to_owned());
+    match &item.value {
+        Value::Text(_) => Ok(vec![text(item)?]),
+        _ => item.some_elements("node")?.iter().map(text).collect(),
+    }
 }
 
 fn links(table: &Table) -> Result<Links, DocumentError> {
@@ -213,7 +229,10 @@ fn relative(table: &Table) -> Result<Relative, DocumentError> {
     })
 }
 
-/// An alternative or a positive value.
+/// The reference that is the best value, whoever has it.
+const BEST: &str = "best";
+
+/// An alternative, the best of all, or a positive value.
 fn reference(
     item: &Item,
     measure: Option<&Measure>,
@@ -223,6 +242,9 @@ fn reference(
         let found = alternatives.iter().position(|alternative| alternative.name == *text);
         if let Some(found) = found {
             return Ok(Reference::Alternative(found));
+        }
+        if text == BEST {
+            return Ok(Reference::Best);
         }
         if !text.starts_with(|first: char| first.is_ascii_digit()) {
             let names: Vec<_> = alternatives.iter().map(|alternative| alternative.name.as_str()).collect();
@@ -238,9 +260,13 @@ fn reference(
 }
 
 /// Values of the file cannot be relative to one that is 0.
-fn check_reference(table: &Table, values: &[f64], reference: Reference) -> Result<(), DocumentError> {
+fn check_reference(
+    table: &Table,
+    values: &[f64],
+    Scale { rule, reference }: &Scale,
+) -> Result<(), DocumentError> {
     match (reference, table.get("reference")) {
-        (Reference::Alternative(place), Some(item)) if values[place] <= 0.0 => {
+        (Reference::Alternative(_) | Reference::Best, Some(item)) if reference.of(values, rule) <= 0.0 => {
             let message = "the value of the reference is 0: nothing is a multiple of it";
             Err(item.spot.error(message, "its value must be more than 0"))
         }

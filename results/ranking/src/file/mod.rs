@@ -39,8 +39,13 @@ pub struct Builtin {
 }
 
 /// Every one, the default first.
-pub const BUILTIN: &[Builtin] =
-    &[Builtin { name: "epc-2012", text: include_str!("../../../../criteria/epc-2012.toml") }];
+pub const BUILTIN: &[Builtin] = &[
+    Builtin { name: "epc-2012", text: include_str!("../../../../criteria/epc-2012.toml") },
+    Builtin { name: MEASURED, text: include_str!("../../../../criteria/measured.toml") },
+];
+
+/// The built-in criteria that rank any run by what was measured of it.
+pub const MEASURED: &str = "measured";
 
 /// A whole file.
 #[derive(Debug, Clone)]
@@ -49,7 +54,7 @@ pub struct Criteria {
     pub title: String,
     /// Where it is from; empty if it does not say.
     pub source: String,
-    /// What is ranked.
+    /// What is ranked; all methods of the run if empty.
     pub alternatives: Vec<Alternative>,
     /// What it is ranked by, parents before their children.
     pub criteria: Vec<Criterion>,
@@ -227,6 +232,9 @@ fn standing(table: &Table) -> Result<Standing, DocumentError> {
 
 fn alternatives(document: &Table) -> Result<Vec<Alternative>, DocumentError> {
     let mut alternatives: Vec<Alternative> = Vec::new();
+    if document.get("alternative").is_none() {
+        return Ok(alternatives);
+    }
     for table in tables(document, "alternative", ALTERNATIVES_MAX)? {
         table.only("an alternative", &["name", "method", "variant"])?;
         let taken: Vec<_> = alternatives.iter().map(|one| one.name.as_str()).collect();
