@@ -314,7 +314,7 @@ pub(crate) struct ProfileArgs {
     /// Private exponents of MODP groups: as short as is safe, or as long as the modulus.
     #[arg(long, value_parser = ["short", "full"])]
     pub(crate) exponents: Option<String>,
-    /// Also write a page with bars into this file.
+    /// Also write a page with charts into this file.
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
     /// Print JSON instead of tables.

@@ -7,11 +7,12 @@ use std::process::ExitCode;
 use keytoll_analysis::compare::samples::{self, MeasuredRun, ReadError};
 use keytoll_analysis::compare::{Comparison, Condition, rows, runs};
 use keytoll_report::compare::{sentence, write};
+use keytoll_report::page;
 use miette::{Report, miette};
 
 use crate::args::CompareArgs;
 use crate::report::{of_authentications, unmeasured};
-use crate::screen::{self, Usage};
+use crate::screen::{self, Page, Usage};
 
 /// Exit code when a condition is met.
 const MET: u8 = 1;
@@ -19,6 +20,7 @@ const MET: u8 = 1;
 /// Compares and shows.
 pub(crate) fn compare(args: &CompareArgs) -> Result<ExitCode, Report> {
     let conditions = conditions(&args.fail_if)?;
+    let html = Page::open(args.html.as_deref())?;
     let a = read(&args.a)?;
     let b = args.b.as_deref().map(read).transpose()?;
     let both = [&a, b.as_ref().unwrap_or(&a)];
@@ -33,6 +35,7 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<ExitCode, Report> {
         compared.show_only(&args.measures);
     }
     show(&compared, args.json)?;
+    html.map_or(Ok(()), |html| html.write(|out| page::write(&page::comparison(&compared), out)))?;
     Ok(if compared.breaches.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(MET) })
 }
 

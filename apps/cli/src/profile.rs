@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 
 use keytoll_analysis::profile::{Beside, Measured, Profile, Subject};
+use keytoll_report::page;
 use keytoll_scenario::plan::{CryptoMode, Plan, RowPlan};
 use keytoll_trace::Node;
 use keytoll_trace::provenance::Provenance;
@@ -33,7 +34,7 @@ pub(crate) fn profile(args: &ProfileArgs) -> Result<ExitCode, Report> {
         return Err(Usage::hint(message, "`keytoll profile esp --packet 736`; or leave it out").into());
     }
     let plans = Plans::new(plan(args)?);
-    let page = Page::open(args.html.as_deref())?;
+    let html = Page::open(args.html.as_deref())?;
     let (count, stop) = (args.count.map_or(AUTHENTICATIONS, NonZeroU32::get), interrupt::watch(|| {})?);
     let mut provenance = plans.provenance();
     let profiles = plans.measure(count, args.skeleton, &stop)?;
@@ -51,7 +52,7 @@ pub(crate) fn profile(args: &ProfileArgs) -> Result<ExitCode, Report> {
             written(|out| keytoll_report::profile::write(shown, width(), out))?;
         }
     }
-    page.map_or(Ok(()), |page| page.write_unless(&stop, |out| keytoll_report::html::profiles(&shown, out)))?;
+    html.map_or(Ok(()), |html| html.write_unless(&stop, |out| page::write(&page::profiles(&shown), out)))?;
     let failed = profiles.iter().flatten().any(|profile| profile.failed > 0 || profile.samples == 0);
     Ok(if failed { ExitCode::from(FAILED) } else { ExitCode::SUCCESS })
 }

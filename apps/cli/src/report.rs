@@ -13,6 +13,7 @@ use crate::args::ReportArgs;
 use crate::load;
 use crate::run::show;
 use crate::screen::Usage;
+use crate::size::clocks;
 
 /// Measures the traces of a run directory again and writes all files computed from them.
 pub(crate) fn report(args: &ReportArgs) -> Result<ExitCode, Report> {
@@ -21,7 +22,7 @@ pub(crate) fn report(args: &ReportArgs) -> Result<ExitCode, Report> {
     if let Some(shown) = load::show(dir, args.json) {
         return shown.map(|()| ExitCode::SUCCESS);
     }
-    let findings = render(dir).map_err(told)?;
+    let findings = render(dir, clocks).map_err(told)?;
     show(&findings, args.json)?;
     Ok(ExitCode::SUCCESS)
 }

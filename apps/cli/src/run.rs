@@ -23,6 +23,7 @@ use miette::{Report, miette};
 use crate::args::{Execution, RunArgs, StudyArgs};
 use crate::progress::{Counted, Progress};
 use crate::screen::Usage;
+use crate::size::clocks;
 use crate::{capture, interrupt, ready, screen, version};
 
 /// Exit code when a row has no successful authentication, an unexpected one, or fewer than planned.
@@ -109,7 +110,7 @@ impl Run<'_> {
             written.map_err(|error| screen::unwritable(&path, &error))?;
         }
         self.end(directory, whole)?;
-        let findings = directory::render(directory.path()).map_err(|error| miette!("{error}"))?;
+        let findings = directory::render(directory.path(), clocks).map_err(|error| miette!("{error}"))?;
         Ok((findings, taken))
     }
 
@@ -120,7 +121,8 @@ impl Run<'_> {
         let supplement = self.supplement()?;
         self.end(directory, whole)?;
         let findings = rows.findings().supplemented(supplement);
-        directory::write(directory.path(), &findings).map_err(|error| miette!("{error}"))?;
+        directory::write(directory.path(), &findings, &clocks(&findings.manifest))
+            .map_err(|error| miette!("{error}"))?;
         Ok((findings, taken))
     }
 
@@ -147,7 +149,7 @@ impl Run<'_> {
             screen::note("interrupted: what was counted until then is kept\n");
         }
         self.end(directory, whole)?;
-        let findings = directory::render(directory.path()).map_err(|error| miette!("{error}"))?;
+        let findings = directory::render(directory.path(), clocks).map_err(|error| miette!("{error}"))?;
         Ok((findings, None))
     }
 

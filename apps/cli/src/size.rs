@@ -146,6 +146,11 @@ fn plan(manifest: &Manifest) -> Result<Plan, Report> {
     plan.map_err(|error| miette!("the plan in manifest.json is of another keytoll: {error}"))
 }
 
+/// The same for a report; nothing where the plan is of another keytoll, for all else of the run can be shown.
+pub(crate) fn clocks(manifest: &Manifest) -> BTreeMap<String, f64> {
+    plan(manifest).map(|plan| clocks_hz(&plan)).unwrap_or_default()
+}
+
 /// The clocks of processors that a run was charged for.
 fn clocks_hz(plan: &Plan) -> BTreeMap<String, f64> {
     if plan.world != WorldKind::Sim {

@@ -99,7 +99,7 @@ fn a_run_says_where_it_comes_from_with_a_trace_and_without() {
         assert_eq!(named.map(|name| name.starts_with("AWS-LC ")), library.then_some(true));
         assert!(screen.contains(&format!("Measured by keytoll {}", env!("CARGO_PKG_VERSION"))), "{screen}");
         let page = fs::read_to_string(scratch.0.join("run/report.html")).unwrap();
-        assert!(page.contains(&format!("{line}</td>")), "{page}");
+        assert!(page.contains(&format!("{line}</dd>")), "{line}");
     }
 }
 
@@ -127,7 +127,7 @@ fn a_report_has_the_provenance_of_the_run() {
     assert_eq!(after["provenance"]["load_at_begin"], before["provenance"]["load_at_begin"]);
     assert_eq!(after["rows"], before["rows"]);
     let page = fs::read_to_string(scratch.0.join("run/report.html")).unwrap();
-    assert!(page.contains(r#"<th scope="row">command</th><td>not noted</td>"#), "{page}");
+    assert!(page.contains("<dt>command</dt><dd>not noted</dd>"));
 }
 
 #[test]

@@ -6,6 +6,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use serde_json::Value;
+
 use crate::schema;
 
 fn keytoll(arguments: &[&str]) -> Output {
@@ -102,6 +104,30 @@ fn a_run_is_ranked_in_words_and_in_json() {
         let ranking = schema::read("ranking", scratch.rank(&["--json", "--method", method]).stdout);
         assert_eq!(ranking["method"], method);
     }
+}
+
+/// The ranking in the page of the run: the data of the figure whose weights can be moved.
+fn of_page(page: &str) -> Value {
+    let (_, figure) = page.split_once(r#"id="ranking-weights""#).unwrap();
+    let (_, data) = figure.split_once(r#"<script type="application/json">"#).unwrap();
+    serde_json::from_str(data.split("</script>").next().unwrap()).unwrap()
+}
+
+#[test]
+fn the_page_of_a_run_has_the_scores_of_its_ranking() {
+    let scratch = Scratch::new("page");
+    let ranked =
+        keytoll(&["rank", &scratch.text("run"), "--criteria", "measured", "--draws", "10", "--json"]);
+    assert!(ranked.status.success(), "{}", String::from_utf8_lossy(&ranked.stderr));
+    let ranked: Value = serde_json::from_slice(&ranked.stdout).unwrap();
+    let page = of_page(&fs::read_to_string(scratch.path("run/report.html")).unwrap());
+    let scores = |alternatives: &Value| -> Vec<(String, f64)> {
+        let of = |it: &Value| (it["name"].as_str().unwrap().to_owned(), it["score"].as_f64().unwrap());
+        alternatives.as_array().unwrap().iter().map(of).collect()
+    };
+    assert_eq!(scores(&page["alternatives"]), scores(&ranked["alternatives"]));
+    assert_eq!(page["criteria"].as_array().unwrap().len(), 6);
+    assert_eq!(scores(&page["alternatives"])[0].0, "ikev2-psk");
 }
 
 #[test]

@@ -349,6 +349,14 @@ fn runs_are_compared_with_each_other_and_row_by_row() {
     let (code, json, told) = compared(&[&first, &second, "--json", "--fail-if", "delay_ms.p95 > +50%"]);
     schema::read("compare", json);
     assert!(code == Some(1) && told.contains("delay_ms.p95 > +50%: ikev2-psk, wifi-11g, raw"), "{told}");
+    let page = scratch.join("page.html");
+    let (code, ..) = compared(&[&first, &second, "--measure", "delay_ms", "--html", page.to_str().unwrap()]);
+    let page = std::fs::read_to_string(page).unwrap();
+    assert!(
+        code == Some(0)
+            && page.contains("can be told apart")
+            && page.contains("delay_ms: median of B over that of A")
+    );
     let samples = Path::new(&second).join("samples.csv");
     std::fs::write(&samples, "method\n").unwrap();
     let (code, _, told) = compared(&[&first, &second]);

@@ -233,15 +233,15 @@ pub(crate) fn columns(
 }
 
 /// The lines of a row in tables side by side, as many as the longest of them has.
-pub(crate) fn lines(tables: &[&'static Table], row: &SummaryRow, medium: Medium) -> Vec<Vec<String>> {
+pub(crate) fn values(tables: &[&'static Table], row: &SummaryRow, medium: Medium) -> Vec<Vec<Value>> {
     let columns = side_by_side(tables, medium);
     let count = tables.iter().map(|table| (table.lines)(row)).max().unwrap_or(0);
-    let line = |line| columns.iter().map(|(table, column)| table.cell(column, row, line).shown()).collect();
+    let line = |line| columns.iter().map(|(table, column)| table.cell(column, row, line)).collect();
     (0..count).map(line).collect()
 }
 
-/// The heads of the tables with their meanings, where they have any.
-pub(crate) fn meanings() -> impl Iterator<Item = (&'static str, &'static str)> {
-    let columns = TABLES.into_iter().flat_map(|table| table.columns);
-    columns.map(|column| (column.head, column.meaning)).filter(|(_, meaning)| !meaning.is_empty())
+/// The same as text for people.
+pub(crate) fn lines(tables: &[&'static Table], row: &SummaryRow, medium: Medium) -> Vec<Vec<String>> {
+    let shown = |line: Vec<Value>| line.iter().map(Value::shown).collect();
+    values(tables, row, medium).into_iter().map(shown).collect()
 }

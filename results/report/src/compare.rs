@@ -41,16 +41,16 @@ pub fn write(comparison: &Comparison, width: usize, mut out: impl Write) -> io::
     all.into_iter().try_for_each(|note| wrapped(&note, width, out))
 }
 
-const LEGEND: &str = "Medians, and their ratio with its 95 % bootstrap interval. p: Mann and Whitney's test, two-sided, \
+pub(crate) const LEGEND: &str = "Medians, and their ratio with its 95 % bootstrap interval. p: Mann and Whitney's test, two-sided, \
                       after Holm's correction for all rows of the measure; from 0.05 on, the two cannot be told apart. “in 90 % of \
                       pairs”: of all pairs of an authentication of A and one of B, ties counting half.";
 
-fn headline(Comparison { a, b, .. }: &Comparison) -> String {
+pub(crate) fn headline(Comparison { a, b, .. }: &Comparison) -> String {
     if a == b { format!("{a}: its rows against each other") } else { format!("A: {a}; B: {b}") }
 }
 
 /// The measures in order of first appearance.
-fn measures(comparison: &Comparison) -> Vec<&str> {
+pub(crate) fn measures(comparison: &Comparison) -> Vec<&str> {
     let mut measures: Vec<&str> = Vec::new();
     for contrast in comparison.pairs.iter().flat_map(|pair| &pair.contrasts) {
         if !measures.contains(&contrast.measure.as_str()) {
@@ -106,11 +106,11 @@ fn cells(label: &str, contrast: &Contrast) -> Vec<String> {
     ]
 }
 
-fn chance(p: f64) -> String {
+pub(crate) fn chance(p: f64) -> String {
     if p < 0.001 { "< 0.001".to_owned() } else { format!("{p:.3}") }
 }
 
-fn verdict(contrast: &Contrast) -> String {
+pub(crate) fn verdict(contrast: &Contrast) -> String {
     let percent = |share: f64| format!("{:.1}", share * 100.0);
     match contrast.verdict {
         Verdict::Equal => "equal".to_owned(),
@@ -150,7 +150,7 @@ pub fn sentence(breach: &Breach) -> String {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use keytoll_analysis::compare::{Alone, RowName, Side};
 
     use super::*;
@@ -181,7 +181,7 @@ mod tests {
         }
     }
 
-    fn example() -> Comparison {
+    pub(crate) fn example() -> Comparison {
         let pair = |method: &str, contrasts: Vec<Contrast>, failures| Pair {
             a: name(method),
             b: name(method),

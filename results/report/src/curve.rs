@@ -1,25 +1,37 @@
-//! The course of a population over time: lines of blocks on the screen, and drawn on the page.
+//! The course of a population over time: what is drawn of it, and lines of blocks for the screen.
 
 use std::io::{self, Write};
+use std::ops::Range;
 
+use keytoll_analysis::Findings;
 use keytoll_analysis::census::Point;
-use keytoll_analysis::directory::Population;
-use keytoll_analysis::{Findings, Summary};
+use keytoll_analysis::stats::{greatest, stretches};
 
-use crate::html::escaped;
 use crate::layout::{WIDTH_MIN, wrapped};
 use crate::number::plain;
 
 /// What is drawn of a population, in the order of the screen.
-struct Curve {
-    name: String,
-    unit: &'static str,
+pub(crate) struct Curve {
+    pub(crate) name: String,
+    pub(crate) unit: &'static str,
     /// One value a second.
     values: Vec<f64>,
 }
 
+impl Curve {
+    /// The greatest value.
+    pub(crate) fn greatest(&self) -> f64 {
+        greatest(self.values.iter().copied())
+    }
+
+    /// The greatest value of some seconds.
+    pub(crate) fn greatest_within(&self, seconds: Range<usize>) -> f64 {
+        greatest(self.values[seconds].iter().copied())
+    }
+}
+
 /// The curves of a population.
-fn curves(points: &[Point]) -> Vec<Curve> {
+pub(crate) fn curves(points: &[Point]) -> Vec<Curve> {
     let curve = |name: &str, unit, of: &dyn Fn(&Point) -> f64| {
         let values = points.iter().map(of).collect();
         Curve { name: name.to_owned(), unit, values }
@@ -46,23 +58,13 @@ fn curves(points: &[Point]) -> Vec<Curve> {
 /// Blocks of eight heights.
 const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
-/// The greatest values of as many stretches as there is room for, or of each second if there is more.
-fn stretched(values: &[f64], room: usize) -> Vec<f64> {
-    let count = values.len().min(room.max(1));
-    let greatest = |place: usize| {
-        let (from, to) = (place * values.len() / count, (place + 1) * values.len() / count);
-        values[from..to.max(from + 1)].iter().copied().fold(0.0, f64::max)
-    };
-    (0..count).map(greatest).collect()
-}
-
 fn line_of(values: &[f64], room: usize) -> String {
-    let highest = values.iter().copied().fold(0.0, f64::max);
+    let highest = greatest(values.iter().copied());
     let block = |value: f64| match value {
         value if value <= 0.0 || highest <= 0.0 => ' ',
         value => BLOCKS[((value / highest * 8.0).ceil() as usize).clamp(1, 8) - 1],
     };
-    stretched(values, room).into_iter().map(block).collect()
+    stretches(values.len(), room).map(|stretch| block(greatest(values[stretch].iter().copied()))).collect()
 }
 
 /// The width of the names of curves, and of their greatest values.
@@ -84,9 +86,8 @@ pub fn write(findings: &Findings, width: usize, mut out: impl Write) -> io::Resu
         wrapped(&head, width, &mut out)?;
         for curve in curves(points) {
             let line = line_of(&curve.values, width.saturating_sub(NAME + GREATEST + 2));
-            let greatest = curve.values.iter().copied().fold(0.0, f64::max);
-            let Curve { name, unit, .. } = &curve;
-            writeln!(out, "  {name:<NAME$}{line} {} {unit}", plain(greatest))?;
+            let (Curve { name, unit, .. }, greatest) = (&curve, plain(curve.greatest()));
+            writeln!(out, "  {name:<NAME$}{line} {greatest} {unit}")?;
         }
     }
     Ok(())
@@ -99,40 +100,6 @@ fn seconds(points: &[Point]) -> String {
     }
 }
 
-/// The size of a drawing in its own units.
-const DRAWN: (f64, f64) = (600.0, 60.0);
-
-/// Writes the curves of a population for the page.
-pub(crate) fn draw(
-    population: &Population,
-    summary: &Summary,
-    place: usize,
-    out: &mut impl Write,
-) -> io::Result<()> {
-    let Some(row) = summary.rows.get(place) else { return Ok(()) };
-    let points = &population.account.points;
-    writeln!(out, "<h2>{}, {}</h2>", escaped(&row.subject().to_string()), seconds(points))?;
-    curves(points).iter().try_for_each(|curve| drawn(curve, out))
-}
-
-fn drawn(curve: &Curve, out: &mut impl Write) -> io::Result<()> {
-    let (width, height) = DRAWN;
-    let values = stretched(&curve.values, 300);
-    let highest = values.iter().copied().fold(0.0, f64::max);
-    let step = width / (values.len().max(2) - 1) as f64;
-    let at = |(place, value): (usize, &f64)| {
-        format!("{:.1},{:.1}", place as f64 * step, height - value / highest * (height - 2.0))
-    };
-    let line: Vec<_> = values.iter().enumerate().map(at).collect();
-    let Curve { name, unit, .. } = curve;
-    let told = escaped(&format!("{name}: at most {} {unit}", plain(highest)));
-    writeln!(
-        out,
-        r#"<figure class="curve"><figcaption>{told}</figcaption><svg viewBox="0 0 {width} {height}" preserveAspectRatio="none" role="img" aria-label="{told}"><polyline points="{}"/></svg></figure>"#,
-        line.join(" ")
-    )
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -142,6 +109,5 @@ mod tests {
         assert_eq!(line_of(&[0.0, 1.0, 4.0, 8.0], 10), " ▁▄█");
         assert_eq!(line_of(&[1.0, 8.0, 2.0, 4.0], 2), "█▄");
         assert_eq!(line_of(&[0.0, 0.0], 10), "  ");
-        assert_eq!(stretched(&[1.0, 2.0, 3.0], 2), [1.0, 3.0]);
     }
 }

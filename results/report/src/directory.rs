@@ -11,7 +11,8 @@ use keytoll_analysis::trace::manifest::{Manifest, ManifestRow};
 use keytoll_analysis::trace::output::{self, Output};
 use keytoll_analysis::{Findings, Sample, summary};
 
-use crate::{csv, html, study};
+use crate::page::{self, Clocks};
+use crate::{csv, study};
 
 /// Why the files cannot be written.
 #[derive(Debug, thiserror::Error)]
@@ -30,18 +31,18 @@ pub enum RenderError {
 }
 
 /// Measures a run directory and writes all its files, replacing existing ones; nothing is written if it cannot be measured.
-/// If the manifest lists the lengths of the files, these are updated.
+/// If the manifest lists the lengths of the files, these are updated. `clocks_of` reads the clocks of nodes' processors out of the plan.
 ///
 /// # Errors
 /// When the traces cannot be measured, or a file cannot be written.
-pub fn render(directory: &Path) -> Result<Findings, RenderError> {
+pub fn render(directory: &Path, clocks_of: impl Fn(&Manifest) -> Clocks) -> Result<Findings, RenderError> {
     let path = directory.join("samples.csv");
     let because = |source| RenderError::Write { path: path.clone(), source };
     // A directory without a valid manifest must get no file at all.
     let manifest = keytoll_analysis::directory::manifest(directory)?;
     if !manifest.traced {
         let findings = measure(directory, &mut |_, _| Ok(()))?;
-        write(directory, &findings)?;
+        write(directory, &findings, &clocks_of(&manifest))?;
         list_again(directory, &findings.manifest)?;
         return Ok(findings);
     }
@@ -50,7 +51,7 @@ pub fn render(directory: &Path) -> Result<Findings, RenderError> {
     let mut sink = |row: &ManifestRow, sample: &Sample| samples.write(row, sample);
     let findings = measure(directory, &mut sink)?;
     samples.finish().and_then(|()| output.finish()).map_err(because)?;
-    write(directory, &findings)?;
+    write(directory, &findings, &clocks_of(&manifest))?;
     list_again(directory, &findings.manifest)?;
     Ok(findings)
 }
@@ -59,7 +60,7 @@ pub fn render(directory: &Path) -> Result<Findings, RenderError> {
 ///
 /// # Errors
 /// When a file cannot be written.
-pub fn write(directory: &Path, findings: &Findings) -> Result<(), RenderError> {
+pub fn write(directory: &Path, findings: &Findings, clocks_hz: &Clocks) -> Result<(), RenderError> {
     file(directory, "operations.csv", |out| csv::operations(findings, out))?;
     file(directory, "messages.csv", |out| csv::messages(findings, out))?;
     file(directory, "summary.json", |out| summary::write(&findings.summary, out))?;
@@ -72,7 +73,7 @@ pub fn write(directory: &Path, findings: &Findings) -> Result<(), RenderError> {
     if let Some(account) = &findings.study {
         file(directory, "study.json", |out| study::write_json(account, out))?;
     }
-    file(directory, "report.html", |out| html::write(findings, out))
+    file(directory, "report.html", |out| page::write(&page::run(findings, clocks_hz), out))
 }
 
 /// Updates the lengths of the rewritten files in the manifest of a complete run.

@@ -2,26 +2,25 @@
 //! rounded and laid out.
 //!
 //! * `columns` defines the columns of all tables of a run.
-//! * [`terminal`] is the table on the screen, [`html`] the page with the bars.
+//! * [`terminal`] is the table on the screen, [`page`] the page with the charts.
 //! * [`csv`] are the files with a line for each authentication, each operation, each kind of message, each second.
-//! * [`curve`] draws the course of populations over time.
+//! * [`curve`] is the course of populations over time.
 //! * [`study`] shows what was measured beside what a paper printed, on the screen and as `study.json`.
 //! * [`profile`] shows where the CPU time of a node goes, [`packets`] where that of a packet goes.
 //! * [`primitives`] is the table of crypto operations.
 //! * [`compare`] shows how two runs differ.
 //! * [`directory`] writes all files of a run directory from its traces.
 
-mod chart;
 mod columns;
 pub mod compare;
 pub mod csv;
 pub mod curve;
 pub mod directory;
-pub mod html;
 pub mod layout;
 mod notes;
 mod number;
 pub mod packets;
+pub mod page;
 pub mod primitives;
 pub mod profile;
 mod provenance;

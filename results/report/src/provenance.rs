@@ -32,6 +32,13 @@ pub(crate) fn lines(provenance: &Provenance) -> Vec<(&'static str, String)> {
     ]
 }
 
+/// What is at the top of a page: when, on what, and with which command.
+pub(crate) fn facts(provenance: &Provenance) -> Vec<(String, String)> {
+    let told = ["keytoll", "began", "cpu", "command"];
+    let lines = lines(provenance).into_iter().filter(|(name, _)| told.contains(name));
+    lines.map(|(name, value)| (name.to_owned(), value)).collect()
+}
+
 fn averages(load: Load) -> String {
     format!("{:.2}, {:.2}, {:.2}", load.over_1_min, load.over_5_min, load.over_15_min)
 }

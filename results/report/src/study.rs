@@ -7,7 +7,7 @@ use keytoll_analysis::study::{Account, Bound, Evidence, Figure, Finding, Sheet, 
 use keytoll_analysis::summary::Median;
 
 use crate::layout::{Head, Line, WIDTH_MIN, table, wrapped};
-use crate::number::{plain, ranged};
+use crate::number::{counted, plain, ranged};
 
 /// The longest line, however wide the screen is.
 const WIDTH_MAX: usize = 80;
@@ -67,6 +67,20 @@ fn body(
 pub(crate) const LEGEND: &str = "In brackets the 95 % interval of what this run measured: of medians without an assumption on how they are \
      distributed. What the paper says is marked: printed by it, derived (follows from what it printed), or reconstructed \
      (follows with assumptions that it does not print).";
+
+/// How many of a paper's findings hold, in one sentence.
+pub(crate) fn tally(account: &Account) -> String {
+    let mut counts: Vec<(&str, u64)> = Vec::new();
+    for finding in &account.findings {
+        let words = finding.verdict.words();
+        match counts.iter_mut().find(|(known, _)| *known == words) {
+            Some((_, count)) => *count += 1,
+            None => counts.push((words, 1)),
+        }
+    }
+    let told = counts.iter().map(|(words, count)| format!("{count} {words}")).collect::<Vec<_>>().join(", ");
+    format!("Of the paper's {}: {told}.", counted(account.findings.len() as u64, "finding"))
+}
 
 /// The title, how many authentications, and the seed.
 pub(crate) fn headline(account: &Account) -> String {

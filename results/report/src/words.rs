@@ -1,10 +1,7 @@
-//! The meaning of abbreviations in tables and headings: below the first line on the screen, and on the page wherever they
-//! stand.
+//! The meaning of abbreviations in tables and headings: below the first line on the screen, and in the sections of a page.
 
 use keytoll_analysis::profile::Profile;
 use keytoll_analysis::summary::{Summary, SummaryRow};
-
-use crate::columns;
 
 /// An abbreviation, and its meaning.
 type Word = (&'static str, &'static str);
@@ -37,30 +34,15 @@ const WORLDS: [Word; 3] = [
     ("captured", "packets of a capture from elsewhere"),
 ];
 
-/// Heads of the columns of profiles; the columns of a run have their own meanings.
-const HEADS: [Word; 5] = [
-    ("kcycles", "thousands of cycles of the median"),
-    ("times", "how often in one authentication"),
-    ("share", "part of the node's time, of medians"),
-    ("suite", "encryption, integrity if it is apart, PRF, and key exchange, as strongSwan writes proposals"),
-    ("crypto share", "part of the node's time in crypto operations"),
-];
-
-/// Every word.
-fn all() -> impl Iterator<Item = Word> {
-    let own = NODES.iter().chain(&TOPOLOGIES).chain(&WORLDS).chain(&HEADS);
-    own.copied().chain(columns::meanings())
-}
-
-/// The meaning of an abbreviation.
-pub(crate) fn meaning(word: &str) -> Option<&'static str> {
-    all().find(|(known, _)| *known == word).map(|(_, meaning)| meaning)
-}
-
 /// The abbreviations in a run's headings and nodes.
 pub(crate) fn of_run(summary: &Summary) -> Option<String> {
-    let rows = &summary.rows;
-    let any = |is: &dyn Fn(&SummaryRow) -> bool| rows.iter().any(is);
+    of_rows(&summary.rows)
+}
+
+/// The abbreviations of some rows.
+pub(crate) fn of_rows<'a>(rows: impl IntoIterator<Item = &'a SummaryRow>) -> Option<String> {
+    let rows: Vec<&SummaryRow> = rows.into_iter().collect();
+    let any = |is: &dyn Fn(&SummaryRow) -> bool| rows.iter().any(|row| is(row));
     let has_node = |name: &str| {
         any(&|row| {
             row.memory_bytes.get(name).is_some() || row.links.iter().any(|(link, _)| is_end(link, name))
@@ -101,13 +83,5 @@ mod tests {
         let said = of_run(&example::findings().summary).unwrap();
         assert!(said.starts_with("ue: the device (user equipment); gw: the gateway; raw: "), "{said}");
         assert!(!said.contains("hss") && !said.contains("live"), "{said}");
-    }
-
-    #[test]
-    fn no_word_has_two_meanings() {
-        let all: Vec<Word> = all().collect();
-        for (word, _) in &all {
-            assert_eq!(all.iter().filter(|(other, _)| other == word).count(), 1, "{word}");
-        }
     }
 }

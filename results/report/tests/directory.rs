@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use keytoll_analysis::Summary;
 use keytoll_report::directory::render;
+use keytoll_report::page::Clocks;
 use keytoll_trace::file::{Recorded, Writer};
 use keytoll_trace::manifest::Manifest;
 
@@ -41,7 +42,7 @@ fn a_run_directory_gets_all_its_files() {
     let directory = fresh("whole");
     let wanted = example::findings();
     leave_a_run(&directory, &wanted.manifest);
-    let found = render(&directory).unwrap();
+    let found = render(&directory, |_| Clocks::new()).unwrap();
     assert_eq!(found.summary, wanted.summary);
     let summary: Summary =
         serde_json::from_str(&fs::read_to_string(directory.join("summary.json")).unwrap()).unwrap();
@@ -61,12 +62,13 @@ fn the_directory_of_a_study_gets_its_account() {
     let name = keytoll_analysis::study::STUDIES[0].name;
     let manifest = Manifest { study: Some(name.to_owned()), ..example::findings().manifest };
     leave_a_run(&directory, &manifest);
-    let found = render(&directory).unwrap().study.unwrap();
+    let found = render(&directory, |_| Clocks::new()).unwrap().study.unwrap();
     let text = fs::read_to_string(directory.join("study.json")).unwrap();
     let written: keytoll_analysis::study::Account = serde_json::from_str(&text).unwrap();
     assert_eq!((written.study.as_str(), written.tables.len()), (name, 7));
     assert_eq!(written, found);
-    assert!(fs::read_to_string(directory.join("report.html")).unwrap().contains(r#"<dl class="findings">"#));
+    let page = fs::read_to_string(directory.join("report.html")).unwrap();
+    assert!(page.contains("What the paper found, and whether it holds here"));
 }
 
 #[test]
@@ -79,7 +81,7 @@ fn an_interrupted_run_shows_what_it_has() {
     let torn = directory.join(&manifest.rows[2].trace);
     let bytes = fs::read(&torn).unwrap();
     fs::write(&torn, &bytes[..bytes.len() - 3]).unwrap();
-    let found = render(&directory).unwrap();
+    let found = render(&directory, |_| Clocks::new()).unwrap();
     assert_eq!(found.summary.rows.iter().map(|row| row.n).collect::<Vec<_>>(), [4, 3]);
     assert!(!found.summary.complete);
     let notes = &found.summary.rows[1].notes;
@@ -95,7 +97,7 @@ fn a_row_that_lacks_authentications_is_not_complete() {
     let records = example::records_of(0);
     let less: Vec<_> = records.into_iter().filter(|record| record.sample < 2).collect();
     write(&directory.join(&manifest.rows[0].trace), &less);
-    let summary = render(&directory).unwrap().summary;
+    let summary = render(&directory, |_| Clocks::new()).unwrap().summary;
     assert!(!summary.complete && summary.rows[0].n == 2);
     assert_eq!(summary.rows[0].notes, ["2 of 4 authentications were measured: this row is not complete"]);
 }
@@ -104,7 +106,7 @@ fn a_row_that_lacks_authentications_is_not_complete() {
 fn a_run_of_somebody_else_gets_no_file() {
     let directory = fresh("foreign");
     fs::write(directory.join("manifest.json"), r#"{ "manifest_version": 3 }"#).unwrap();
-    let message = render(&directory).unwrap_err().to_string();
+    let message = render(&directory, |_| Clocks::new()).unwrap_err().to_string();
     assert!(message.contains("was not written by keytoll"), "{message}");
     assert_eq!(fs::read_dir(&directory).unwrap().count(), 3, "the manifest, and two empty folders");
 }
@@ -122,7 +124,7 @@ fn a_link_or_a_pipe_in_place_of_a_file_of_the_run_is_refused() {
         ["samples.csv", "operations.csv", "messages.csv", "summary.json", "study.json", "report.html"];
     for name in files {
         std::os::unix::fs::symlink(&victim, directory.join(name)).unwrap();
-        let message = render(&directory).unwrap_err().to_string();
+        let message = render(&directory, |_| Clocks::new()).unwrap_err().to_string();
         assert!(message.contains(name) && message.ends_with("it is no regular file"), "{name}: {message}");
         fs::remove_file(directory.join(name)).unwrap();
     }
@@ -131,17 +133,17 @@ fn a_link_or_a_pipe_in_place_of_a_file_of_the_run_is_refused() {
         let (path, moved) = (directory.join(name), directory.join("costs/moved"));
         fs::rename(&path, &moved).unwrap();
         assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
-        let message = render(&directory).unwrap_err().to_string();
+        let message = render(&directory, |_| Clocks::new()).unwrap_err().to_string();
         assert!(message.contains(name) && message.ends_with("it is no regular file"), "{name}: {message}");
         fs::rename(&moved, &path).unwrap();
     }
-    render(&directory).unwrap();
+    render(&directory, |_| Clocks::new()).unwrap();
 }
 
 #[test]
 fn what_is_wrong_is_named_with_its_file() {
     let directory = fresh("damaged");
-    let message = render(&directory).unwrap_err().to_string();
+    let message = render(&directory, |_| Clocks::new()).unwrap_err().to_string();
     assert!(message.contains("cannot open") && message.contains("manifest.json"), "{message}");
 
     let manifest = example::findings().manifest;
@@ -149,6 +151,6 @@ fn what_is_wrong_is_named_with_its_file() {
     let torn = directory.join(&manifest.rows[1].trace);
     let bytes = fs::read(&torn).unwrap();
     fs::write(&torn, &bytes[..bytes.len() - 3]).unwrap();
-    let message = render(&directory).unwrap_err().to_string();
+    let message = render(&directory, |_| Clocks::new()).unwrap_err().to_string();
     assert!(message.contains("001.trace"), "{message}");
 }

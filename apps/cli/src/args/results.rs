@@ -65,6 +65,9 @@ pub(crate) struct CompareArgs {
     /// Fail if a row differs so much, like 'delay_ms.p95 > +10%', and not by chance; can be repeated.
     #[arg(long, value_name = "CONDITION")]
     pub(crate) fail_if: Vec<String>,
+    /// Also write a page with charts into this file.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
     /// Print JSON instead of tables.
     #[arg(long)]
     pub(crate) json: bool,

@@ -9,6 +9,7 @@ use keytoll_crypto::Real;
 use keytoll_crypto_api::suite::Suite;
 use keytoll_lab::{PACKET_BYTES, Way, profile_packets};
 use keytoll_native::clock;
+use keytoll_report::page;
 use keytoll_scenario::catalogue::suites;
 use keytoll_scenario::plan::CryptoMode;
 use miette::{Report, miette};
@@ -32,7 +33,7 @@ const SUITES: [&str; 5] = ["3des-md5", "aes128-md5", "aes256-md5", "aes128gcm16"
 pub(super) fn profile(args: &ProfileArgs) -> Result<ExitCode, Report> {
     without_method(args)?;
     let (packet_bytes, suites) = (length(args)?, suites_of(args)?);
-    let page = Page::open(args.html.as_deref())?;
+    let html = Page::open(args.html.as_deref())?;
     let (count, stop) = (args.count.map_or(PACKETS, NonZeroU32::get), interrupt::watch(|| {})?);
     let mut provenance = version::program().measuring(keytoll_lab::library(CryptoMode::Real));
     let mut shown = measure(packet_bytes, &suites, count, &stop)?;
@@ -45,7 +46,7 @@ pub(super) fn profile(args: &ProfileArgs) -> Result<ExitCode, Report> {
     } else {
         written(|out| keytoll_report::packets::write(&shown, width(), out))?;
     }
-    page.map_or(Ok(()), |page| page.write_unless(&stop, |out| keytoll_report::html::packets(&shown, out)))?;
+    html.map_or(Ok(()), |html| html.write_unless(&stop, |out| page::write(&page::packets(&shown), out)))?;
     Ok(ExitCode::SUCCESS)
 }
 

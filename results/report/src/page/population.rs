@@ -1,0 +1,175 @@
+//! Populations: what became of their attempts, and the load over time.
+
+use keytoll_analysis::Findings;
+use keytoll_analysis::census::Point;
+use keytoll_analysis::directory::Population;
+use keytoll_analysis::stats::stretches;
+use keytoll_page::{Block, Chart, Section};
+use serde_json::{Value, json};
+
+use super::figure::{along, columns, spec};
+use super::rows::Rows;
+use super::{anchor, tables};
+use crate::columns::population::{ATTEMPTS, DELAYS, NODES};
+use crate::curve::{Curve, curves};
+use crate::number::{counted, plain};
+
+/// Points of a curve.
+const POINTS_MAX: usize = 400;
+
+/// The tables of a setting with populations: id, caption, and where the columns are from.
+const TABLES: [(&str, tables::Of); 3] = [
+    ("attempts", ("What became of a population", &[&ATTEMPTS])),
+    ("population-delays", ("Delay from the intended start until established, ms", &[&DELAYS])),
+    ("serving", ("Serving nodes", &[&NODES])),
+];
+
+/// What was counted of the populations of a setting; nothing without.
+pub(super) fn counts(rows: &Rows<'_>) -> Option<Section> {
+    let told = TABLES.into_iter().filter_map(|(id, of)| tables::of_rows(rows, id, of));
+    let notes = [ATTEMPTS.note, DELAYS.note, NODES.note].map(|note| Block::Note(note.to_owned()));
+    let tables: Vec<Block> = told.map(Block::Table).collect();
+    (!tables.is_empty()).then(|| Section {
+        id: rows.id("population"),
+        title: "Population".to_owned(),
+        blocks: tables.into_iter().chain(notes).collect(),
+        sections: Vec::new(),
+    })
+}
+
+/// What became of populations, in one sentence; nothing without.
+pub(super) fn sentence(findings: &Findings) -> Option<String> {
+    let told = findings.populations.iter().map(|population| {
+        let (row, it) = (&population.row, &population.account.summary);
+        let delays = it.delay_ms.as_ref().map(|delays| {
+            format!(", half of them within {} ms and 99 % within {} ms", plain(delays.p50), plain(delays.p99))
+        });
+        let busiest =
+            it.nodes.iter().max_by(|one, other| one.1.utilisation_max.total_cmp(&other.1.utilisation_max));
+        let busiest = busiest.map(|(name, node)| {
+            format!("; {name} was busy {} % of its busiest second", (100.0 * node.utilisation_max).round())
+        });
+        format!(
+            "Of {} with {}, {} succeeded{}{}.",
+            counted(it.offered, "attempt"),
+            row.method,
+            it.established,
+            delays.unwrap_or_default(),
+            busiest.unwrap_or_default()
+        )
+    });
+    let told: Vec<String> = told.collect();
+    (!told.is_empty()).then(|| told.join(" "))
+}
+
+/// The load of every population over time.
+pub(super) fn sections(findings: &Findings) -> Vec<Section> {
+    findings.populations.iter().enumerate().map(|(place, population)| load(place, population)).collect()
+}
+
+fn load(place: usize, population: &Population) -> Section {
+    let (row, points) = (&population.row, &population.account.points);
+    let name = format!("{} {}", row.method, row.variant);
+    let id = format!("load-{}-{}", place + 1, anchor(&name));
+    let curves = curves(points);
+    let charts = CHARTS.iter().filter_map(|of| chart(&id, of, points, &curves));
+    Section {
+        title: format!("Load over time: {}, {}", name.trim_end(), row.network),
+        blocks: charts.map(Block::Chart).collect(),
+        id,
+        sections: Vec::new(),
+    }
+}
+
+/// A chart of curves that have an axis in common.
+struct Of {
+    id: &'static str,
+    title: &'static str,
+    unit: &'static str,
+    has: fn(&str) -> bool,
+}
+
+const CHARTS: [Of; 5] = [
+    Of {
+        id: "rates",
+        title: "Attempts offered, established and failed in a second",
+        unit: "/s",
+        has: |name| ["offered", "established", "failed"].contains(&name),
+    },
+    Of {
+        id: "in-flight",
+        title: "Attempts under way at the end of a second",
+        unit: "attempts",
+        has: |name| name == "under way",
+    },
+    Of {
+        id: "delays",
+        title: "Delay from the intended start, of those established in a second, ms",
+        unit: "ms",
+        has: |name| name.starts_with("delay"),
+    },
+    Of {
+        id: "busy",
+        title: "How busy the cores of each node are, %",
+        unit: "%",
+        has: |name| name.ends_with(" busy"),
+    },
+    Of {
+        id: "again",
+        title: "Messages sent again in a second",
+        unit: "/s",
+        has: |name| name == "sent again",
+    },
+];
+
+fn chart(id: &str, of: &Of, points: &[Point], curves: &[Curve]) -> Option<Chart> {
+    let shown: Vec<&Curve> = curves.iter().filter(|curve| (of.has)(&curve.name)).collect();
+    let lines: Vec<Vec<Value>> = shown.iter().flat_map(|curve| of_curve(points, curve)).collect();
+    let values: Vec<f64> = lines.iter().filter_map(|line| line[2].as_f64()).collect();
+    let greatest = shown
+        .iter()
+        .map(|curve| format!("{} at most {} {}", curve.name, plain(curve.greatest()), curve.unit));
+    let instead = greatest.collect::<Vec<_>>().join("; ");
+    let is_thinned = points.len() > POINTS_MAX;
+    let note = if is_thinned {
+        "Of every stretch of seconds the greatest value; series.csv has each second."
+    } else {
+        "One value a second."
+    };
+    (!lines.is_empty()).then(|| Chart {
+        id: format!("{id}-{}", of.id),
+        title: of.title.to_owned(),
+        description: format!("{}: {instead}.", of.title),
+        note: note.to_owned(),
+        spec: spec(over_time(of.unit, &values)),
+        columns: columns(&["what", "second", "value"]),
+        lines,
+        instead,
+    })
+}
+
+fn over_time(unit: &str, values: &[f64]) -> Value {
+    json!({
+        "height": 180,
+        "mark": { "type": "line", "strokeWidth": 1.5 },
+        "encoding": {
+            "x": { "field": "second", "type": "quantitative", "title": "s from the start of the load" },
+            "y": along("value", unit, values),
+            "color": { "field": "what", "type": "nominal", "sort": null, "title": null },
+            "tooltip": [
+                { "field": "what" }, { "field": "second", "type": "quantitative" },
+                { "field": "value", "type": "quantitative" },
+            ],
+        },
+    })
+}
+
+/// The greatest value of each stretch of seconds; a stretch without any value has none.
+fn of_curve(points: &[Point], curve: &Curve) -> Vec<Vec<Value>> {
+    let line = |stretch: std::ops::Range<usize>| {
+        let second = points[stretch.start].second;
+        let is_told = |value: &f64| curve.unit != "ms" || *value > 0.0;
+        vec![json!(curve.name), json!(second), json!(Some(curve.greatest_within(stretch)).filter(is_told))]
+    };
+    stretches(points.len(), POINTS_MAX).map(line).collect()
+}

@@ -1,0 +1,248 @@
+//! How many cores serving nodes need for more and more subscribers, for a question that is stated; `keytoll size` answers others.
+
+use std::collections::BTreeMap;
+
+use keytoll_analysis::Findings;
+use keytoll_analysis::summary::{Summary, SummaryRow};
+use keytoll_dimensioning::outcome::{SizedNode, SizedRow, Verdict};
+use keytoll_dimensioning::{Arrivals, Processor, Question, Run, Sizing, size};
+use keytoll_page::{Block, Cell, Chart, Section, Table};
+use serde_json::{Value, json};
+
+use super::anchor;
+use super::figure::{SERIES_MAX, columns, spec};
+use super::tables::{number, plain, text};
+use crate::number::{self, counted};
+
+/// How many subscribers are asked about.
+const SUBSCRIBERS: [u64; 7] = [10_000, 30_000, 100_000, 300_000, 1_000_000, 3_000_000, 10_000_000];
+
+/// A working day.
+const REAUTHENTICATE_S: f64 = 8.0 * 3600.0;
+
+/// The delay that 99 % must not exceed.
+const P99_S: f64 = 0.3;
+
+/// The section; nothing where the run does not say what nodes did step by step, or no question can be answered. `clocks_hz` are those of
+/// [`Run`].
+pub(super) fn section(findings: &Findings, clocks_hz: &BTreeMap<String, f64>) -> Option<Section> {
+    let summary = &findings.summary;
+    if summary.rows.iter().all(|row| row.steps.names().next().is_none()) {
+        return None;
+    }
+    let place = |row: &SummaryRow| (row.network.clone(), row.topology.clone());
+    let first = summary.rows.iter().find(|row| row.steps.names().next().is_some()).map(place)?;
+    let rows = summary.rows.iter().filter(|row| place(row) == first).cloned().collect();
+    let of_place = Summary { rows, ..summary.clone() };
+    let run = Run { summary: &of_place, clocks_hz: clocks_hz.clone() };
+    let sized: Vec<Sizing> =
+        SUBSCRIBERS.iter().filter_map(|&devices| size(&run, &question(devices)).ok()).collect();
+    let assumptions = sized.first()?.assumptions.iter().cloned().map(Block::Note).collect();
+    let charts = nodes(sized.first()?).into_iter().map(|node| Block::Chart(chart(node, &sized)));
+    let (network, topology) = first;
+    let blocks =
+        [Block::Text(format!("Over {network}, {topology}: {QUESTION}"))].into_iter().chain(charts).chain([
+            Block::Table(table(&sized)),
+            Block::Text("Other questions, and other networks of this run, are answered by".to_owned()),
+            Block::Code(COMMAND.to_owned()),
+            Block::Details("What is assumed".to_owned(), assumptions),
+        ]);
+    Some(Section {
+        id: "sizing".to_owned(),
+        title: "Sizing".to_owned(),
+        blocks: blocks.collect(),
+        sections: Vec::new(),
+    })
+}
+
+const QUESTION: &str = "the cores of each serving node, on the processors of this run, that subscribers keep busy who authenticate every 8 hours, at any \
+                        time and independently of each other (Poisson); and how many are needed so that 99 % are in within 300 ms.";
+
+const COMMAND: &str = "keytoll size RUN --subscribers 2M --reauth 8h --p99 300ms";
+
+fn question(devices: u64) -> Question {
+    Question {
+        devices_registered: devices,
+        devices_at_once: devices,
+        reauthenticate_s: REAUTHENTICATE_S,
+        rekey_s: None,
+        arrivals: Arrivals::Poisson,
+        p99_s: P99_S,
+        cores: BTreeMap::new(),
+        stores_s: BTreeMap::new(),
+        processor: Processor::AsRun,
+        sites: 2,
+        devices_moved: 0,
+        methods: Vec::new(),
+    }
+}
+
+/// The serving nodes in order of appearance.
+fn nodes(sizing: &Sizing) -> Vec<&str> {
+    let mut nodes: Vec<&str> = Vec::new();
+    for name in sizing.rows.iter().flat_map(|row| row.nodes.names()) {
+        if !nodes.contains(&name) {
+            nodes.push(name);
+        }
+    }
+    nodes
+}
+
+/// A row of a sizing as people name it.
+fn label(row: &SizedRow) -> String {
+    format!("{} {}", row.method, row.variant).trim_end().to_owned()
+}
+
+/// Something about a node with so many subscribers.
+struct Point<'a> {
+    label: String,
+    devices: u64,
+    row: &'a SizedRow,
+    node: &'a SizedNode,
+}
+
+/// What the rows need of a node; of more rows than there are colours those that need most.
+fn points<'a>(sized: &'a [Sizing], node: &'a str) -> Vec<Point<'a>> {
+    let most = greatest(sized, node);
+    let of_sizing = |sizing: &'a Sizing| {
+        let rows = sizing.rows.iter().filter(|row| most.contains(&label(row)));
+        let point = move |row: &'a SizedRow| {
+            Some(Point {
+                label: label(row),
+                devices: sizing.devices_registered,
+                row,
+                node: row.nodes.get(node)?,
+            })
+        };
+        rows.filter_map(point).collect::<Vec<_>>()
+    };
+    sized.iter().flat_map(of_sizing).collect()
+}
+
+/// The rows that keep most cores of a node busy, as many as there are colours.
+fn greatest(sized: &[Sizing], node: &str) -> Vec<String> {
+    let rows = sized.first().into_iter().flat_map(|sizing| &sizing.rows);
+    let mut all: Vec<(String, f64)> =
+        rows.filter_map(|row| Some((label(row), row.nodes.get(node)?.busy_cores))).collect();
+    all.sort_by(|one, other| other.1.total_cmp(&one.1));
+    all.into_iter().take(SERIES_MAX).map(|(label, _)| label).collect()
+}
+
+fn chart(node: &str, sized: &[Sizing]) -> Chart {
+    let points = points(sized, node);
+    let last = points.iter().filter(|point| Some(&point.devices) == SUBSCRIBERS.last());
+    let needed = |point: &Point<'_>| {
+        let (busy, cores) = (number::plain(point.node.busy_cores), u64::from(point.node.cores));
+        format!("{}: {busy} busy, {} needed", point.label, counted(cores, "core"))
+    };
+    let instead = format!("for 10 million subscribers: {}", last.map(needed).collect::<Vec<_>>().join("; "));
+    let title = format!("Busy cores of {node} by subscribers");
+    let line = |it: &Point<'_>| {
+        vec![
+            json!(it.label),
+            json!(it.devices),
+            json!(it.node.busy_cores),
+            json!(it.node.cores),
+            json!(it.row.n),
+        ]
+    };
+    let all = sized
+        .first()
+        .map_or(0, |sizing| sizing.rows.iter().filter(|row| row.nodes.get(node).is_some()).count());
+    let left_out =
+        if all > SERIES_MAX { " Drawn are those that need most; all are in the table." } else { "" };
+    Chart {
+        id: format!("sizing-{}", anchor(node)),
+        description: format!("{title}, {instead}."),
+        title,
+        note: format!(
+            "Both scales are logarithmic; how many whole cores are needed is in the table, and with each point.{left_out}"
+        ),
+        spec: spec(of_cores()),
+        columns: columns(&["row", "subscribers", "busy_cores", "cores", "n"]),
+        lines: points.iter().map(line).collect(),
+        instead,
+    }
+}
+
+fn of_cores() -> Value {
+    json!({
+        "mark": { "type": "line", "point": true, "strokeWidth": 1.5 },
+        "encoding": {
+            "x": { "field": "subscribers", "type": "quantitative", "scale": { "type": "log" }, "axis": { "format": "~s" } },
+            "y": {
+                "field": "busy_cores", "type": "quantitative", "title": "busy cores", "scale": { "type": "log" },
+                "axis": { "tickCount": 5, "format": "~g" },
+            },
+            "color": { "field": "row", "type": "nominal", "sort": null, "title": null },
+            "tooltip": [
+                { "field": "row" }, { "field": "subscribers", "type": "quantitative", "format": "~s" },
+                { "field": "busy_cores", "type": "quantitative", "format": ".3g" },
+                { "field": "cores", "type": "quantitative" },
+            ],
+        },
+    })
+}
+
+/// A line for each node of each method: cores for each number of subscribers, the rest for the greatest of them.
+fn table(sized: &[Sizing]) -> Table {
+    let last = sized.last().map_or(0, |sizing| sizing.devices_registered);
+    let of_last = format!("for {} subscribers", short(last));
+    let head = |sizing: &Sizing| {
+        let devices = short(sizing.devices_registered);
+        plain(
+            &format!("cores, {devices}"),
+            "cores",
+            &format!("that the node needs for {devices} subscribers"),
+        )
+    };
+    let names = [plain("method", "", ""), plain("node", "", ""), plain("n", "authentications", "measured")];
+    let rest = [
+        plain("busy cores", "cores", &of_last),
+        plain("delay p99 ms", "ms", &format!("at the busiest time, {of_last}")),
+        plain("99 % in 300 ms", "", &format!("whether the delay is kept {of_last}")),
+        plain("memory GB", "GB", &format!("heap of the node and its idle sessions {of_last}")),
+    ];
+    let rows = sized.last().into_iter().flat_map(|sizing| &sizing.rows);
+    Table {
+        id: "sizing-table".to_owned(),
+        caption: "Cores and memory of each node by subscribers".to_owned(),
+        columns: names.into_iter().chain(sized.iter().map(head)).chain(rest).collect(),
+        lines: rows.flat_map(|row| lines(sized, row)).collect(),
+    }
+}
+
+/// `10k`, `3M`.
+fn short(devices: u64) -> String {
+    if devices >= 1_000_000 { format!("{}M", devices / 1_000_000) } else { format!("{}k", devices / 1000) }
+}
+
+fn lines<'a>(sized: &'a [Sizing], row: &'a SizedRow) -> impl Iterator<Item = Vec<Cell>> + 'a {
+    let known =
+        |value: Option<f64>| value.map_or_else(|| text("–"), |value| number(number::plain(value), value));
+    row.nodes.iter().map(move |(node, it)| {
+        let names = [text(&label(row)), text(node), number(row.n.to_string(), row.n as f64)];
+        let cores = sized.iter().map(move |sizing| known(cores(sizing, row, node).map(f64::from)));
+        let rest = [
+            number(number::plain(it.busy_cores), it.busy_cores),
+            known(row.delay_ms.map(|delay| delay.p99)),
+            text(kept(row.verdict)),
+            known(it.memory_bytes.map(|bytes| bytes / 1e9)),
+        ];
+        names.into_iter().chain(cores).chain(rest).collect()
+    })
+}
+
+/// The cores of a node for another number of subscribers.
+fn cores(sizing: &Sizing, row: &SizedRow, node: &str) -> Option<u32> {
+    let same = sizing.rows.iter().find(|other| label(other) == label(row))?;
+    Some(same.nodes.get(node)?.cores)
+}
+
+const fn kept(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Kept => "yes",
+        Verdict::TooSlow | Verdict::TooFewCores => "no",
+        Verdict::SlowWithoutLoad => "never: slower without load",
+    }
+}
