@@ -510,9 +510,10 @@ pub(crate) struct CryptoArgs {
     /// Measure the cost of every operation and write the table into this file.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["primitives", "sizes", "exponents", "json"])]
     pub(crate) calibrate: Option<PathBuf>,
-    /// With --calibrate: also what a message costs besides cryptography, from this run of the live world on this machine.
+    /// With --calibrate: also what a message costs besides cryptography, from this run of the live world on this machine, or, said
+    /// several times, from loads of different rates.
     #[arg(long, value_name = "RUN", requires = "calibrate")]
-    pub(crate) messages: Option<PathBuf>,
+    pub(crate) messages: Vec<PathBuf>,
     /// Operations of each primitive [default: as many as fit into 60 ms; in a paper's table as many as in the paper].
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole::<NonZeroU32>(1, u32::MAX.into()))]
     pub(crate) count: Option<NonZeroU32>,

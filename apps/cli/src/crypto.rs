@@ -1,11 +1,11 @@
 //! `keytoll crypto`: measures single crypto operations, repeats a paper's table of them, and writes cost tables.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use keytoll_analysis::handling;
+use keytoll_analysis::handling::{self, LoadCost};
 use keytoll_analysis::primitives::{
     self, Primitives, RRKM_HASHED_BYTES, RSA_RC4_SHA1_BYTES, RSA_RC4_SHA1_OPERATIONS,
 };
@@ -17,6 +17,7 @@ use keytoll_report::{primitives as shown, study};
 use keytoll_scenario::nearest;
 use keytoll_scenario::plan::CryptoMode;
 use keytoll_trace::cost_table::{CostTable, MessagePrice};
+use keytoll_trace::listing::LOAD;
 use keytoll_trace::primitive::Timings;
 use keytoll_trace::provenance::Provenance;
 use miette::{Report, miette};
@@ -24,7 +25,7 @@ use miette::{Report, miette};
 use crate::args::{CryptoArgs, RSA_RC4_SHA1};
 use crate::progress::{Counted, Progress};
 use crate::report::{SUMMARY, of_authentications};
-use crate::{interrupt, screen, version};
+use crate::{interrupt, load, screen, version};
 use screen::{Page, Usage};
 
 /// The two sizes that determine the cost line; packets and TLS records lie between them.
@@ -80,7 +81,7 @@ fn paper(args: &CryptoArgs, table: &str) -> Result<ExitCode, Report> {
 
 /// Writes a cost table. An earlier file is replaced only by a complete one.
 fn calibrate(args: &CryptoArgs, path: &Path) -> Result<ExitCode, Report> {
-    let message = args.messages.as_deref().map(message).transpose()?;
+    let message = messages(&args.messages)?;
     let page = Page::open(Some(path))?;
     let ask = Ask { sizes: CALIBRATION_SIZES.to_vec(), every_scheme: true, ..Ask::default() };
     let effort = Effort { operations: operations(args), time: CALIBRATION_TIME };
@@ -98,8 +99,46 @@ fn calibrate(args: &CryptoArgs, path: &Path) -> Result<ExitCode, Report> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// What a message costs, from a live run or from loads.
+fn messages(runs: &[PathBuf]) -> Result<Option<MessagePrice>, Report> {
+    let is_load = |run: &&PathBuf| run.join(LOAD).is_file();
+    match runs {
+        [] => Ok(None),
+        [run] if !is_load(&run) => of_live(run).map(Some),
+        runs => match runs.iter().find(|run| !is_load(run)) {
+            Some(other) => Err(no_load(other)),
+            None => of_loads(runs).map(Some),
+        },
+    }
+}
+
+fn no_load(run: &Path) -> Report {
+    let message = format!("`{}` is no run of `keytoll load`", run.display());
+    Usage::hint(message, "give one run of the live world, or several of `keytoll load`").into()
+}
+
+/// What a message costs that finds its node idle, and one that waits.
+fn of_loads(runs: &[PathBuf]) -> Result<MessagePrice, Report> {
+    let costs = runs.iter().map(|run| load_cost(run)).collect::<Result<Vec<_>, _>>()?;
+    handling::prices(&costs).ok_or_else(|| {
+        let told: Vec<_> = costs.iter().map(|cost| format!("{:.0} %", 100.0 * cost.utilisation)).collect();
+        let message = format!("these loads kept the generator busy {}: too much alike", told.join(", "));
+        Usage::hint(message, "give a slow one and a fast one, at least a quarter of a core apart").into()
+    })
+}
+
+fn load_cost(run: &Path) -> Result<LoadCost, Report> {
+    let document = load::read(run)?;
+    document.message_cost().ok_or_else(|| {
+        let message = format!("`{}` does not tell what a message costs", run.display());
+        let why =
+            "it must have authenticated devices with one thread, and must have been made by this keytoll";
+        Usage::because(message, why.to_owned()).into()
+    })
+}
+
 /// What a message costs, from a live run.
-fn message(run: &Path) -> Result<MessagePrice, Report> {
+fn of_live(run: &Path) -> Result<MessagePrice, Report> {
     of_authentications(run)?;
     let summary = summary::read(&run.join(SUMMARY)).map_err(|error| miette!("{error}"))?;
     handling::price(&summary).map_err(|why| {

@@ -251,14 +251,18 @@ fn manifest(args: &LoadArgs) -> Manifest {
 
 /// Shows the load whose results are in a directory; `None` if they are those of a run.
 pub(crate) fn show(dir: &Path, as_json: bool) -> Option<Result<(), Report>> {
-    let path = dir.join(LOAD);
-    path.is_file().then(|| {
-        let manifest = directory::manifest(dir).map_err(unmeasured)?;
-        directory::unchanged(dir, &manifest, LOAD).map_err(unmeasured)?;
-        let document =
-            Document::read(&path).map_err(|error| miette!("`{}` is damaged: {error}", path.display()))?;
+    dir.join(LOAD).is_file().then(|| {
+        let document = read(dir)?;
         if as_json { screen::print_json(&document) } else { screen::print(&document.text()) }
     })
+}
+
+/// Reads the results of a load.
+pub(crate) fn read(dir: &Path) -> Result<Document, Report> {
+    let path = dir.join(LOAD);
+    let manifest = directory::manifest(dir).map_err(unmeasured)?;
+    directory::unchanged(dir, &manifest, LOAD).map_err(unmeasured)?;
+    Document::read(&path).map_err(|error| miette!("`{}` is damaged: {error}", path.display()))
 }
 
 /// Describes a load file, with all files opened that it names, but no socket bound.

@@ -102,6 +102,12 @@ fn what_messages_cost_comes_from_a_live_run_only() {
     assert_eq!(refused.status.code(), Some(2));
     let told = String::from_utf8_lossy(&refused.stderr).split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(told.contains("has no row of the live world with real cryptography"), "{told}");
+    let refused = keytoll(&format!("crypto --calibrate costs.json --messages {dir} --messages {dir}"));
+    let told = String::from_utf8_lossy(&refused.stderr).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        refused.status.code() == Some(2) && told.contains("is no run of `keytoll load`"),
+        "{told}: several runs are loads"
+    );
     assert!(!std::path::Path::new("costs.json").exists());
     std::fs::remove_dir_all(&run).unwrap();
 }

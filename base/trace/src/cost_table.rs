@@ -44,7 +44,11 @@ pub struct CostTable {
 pub struct MessagePrice {
     /// Nanoseconds of CPU time.
     pub ns: f64,
-    /// The authentications behind it, of a live run.
+    /// The same of a message that waited while its node was busy: the process need not be woken, and its caches are warm. Absent
+    /// where only the other is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queued_ns: Option<f64>,
+    /// The authentications behind it, of live runs.
     pub n: u64,
 }
 
@@ -155,7 +159,8 @@ impl CostTable {
 
     fn sound(self) -> Result<Self, CostTableError> {
         let is_time = |ns: f64| ns.is_finite() && ns >= 0.0;
-        if self.message.is_some_and(|message| !is_time(message.ns)) {
+        let is_price = |message: MessagePrice| is_time(message.ns) && message.queued_ns.is_none_or(is_time);
+        if !self.message.is_none_or(is_price) {
             return Err(CostTableError::Message);
         }
         match self.costs.iter().find(|cost| !is_time(cost.fixed_ns) || !is_time(cost.ns_per_byte)) {
@@ -199,7 +204,10 @@ mod tests {
         let text = written(&table());
         assert_eq!(CostTable::read(text.as_bytes()).unwrap(), table());
         assert_eq!(text.lines().filter(|line| line.contains("fixed_ns")).count(), 2, "{text}");
-        let with_messages = CostTable { message: Some(MessagePrice { ns: 5250.5, n: 30 }), ..table() };
+        let with_messages = CostTable {
+            message: Some(MessagePrice { ns: 5250.5, queued_ns: Some(750.25), n: 30 }),
+            ..table()
+        };
         assert_eq!(CostTable::read(written(&with_messages).as_bytes()).unwrap(), with_messages);
         let empty = CostTable { costs: Vec::new(), ..table() };
         assert_eq!(CostTable::read(written(&empty).as_bytes()).unwrap(), empty);
@@ -216,7 +224,11 @@ mod tests {
         let negative = refusal(&text.replace("200000.125", "-1.0"));
         assert_eq!(negative, "has a negative or infinite cost of generate modp2048");
         assert!(refusal(&text.replace("\"library\"", "\"librairie\"")).contains("library"));
-        let message = written(&CostTable { message: Some(MessagePrice { ns: 5.0, n: 1 }), ..table() });
-        assert_eq!(refusal(&message.replace("5.0", "-5.0")), "has a negative or infinite cost of a message");
+        let price = MessagePrice { ns: 5.0, queued_ns: Some(2.0), n: 1 };
+        let message = written(&CostTable { message: Some(price), ..table() });
+        for (sound, other) in [("5.0", "-5.0"), ("2.0", "-2.0")] {
+            let told = refusal(&message.replace(sound, other));
+            assert_eq!(told, "has a negative or infinite cost of a message");
+        }
     }
 }

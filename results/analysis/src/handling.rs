@@ -16,6 +16,41 @@ pub enum Untold {
     Unmeasured,
 }
 
+/// What a load of this machine's generator tells about messages.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct LoadCost {
+    /// The share of the time in which the generator computed.
+    pub utilisation: f64,
+    /// CPU time besides cryptography for each message, in nanoseconds.
+    pub ns: f64,
+    /// The authentications behind it.
+    pub n: u64,
+}
+
+/// Utilisations of loads that are closer than this cannot tell the two prices apart.
+pub const UTILISATIONS_APART: f64 = 0.25;
+
+/// The prices of a message that finds its node idle and of one that has waited, from loads of different rates: a share of the
+/// messages that is the utilisation has to wait, so that the mean price is a straight line over it, whose ends are these two. Least
+/// squares over all loads; none if their utilisations are not far enough apart.
+pub fn prices(loads: &[LoadCost]) -> Option<MessagePrice> {
+    let count = loads.len() as f64;
+    let mean = |of: fn(&LoadCost) -> f64| loads.iter().map(of).sum::<f64>() / count;
+    let (utilisation, ns) = (mean(|load| load.utilisation), mean(|load| load.ns));
+    let (least, most) = loads.iter().fold((f64::INFINITY, 0.0), |(least, most): (f64, f64), load| {
+        (least.min(load.utilisation), most.max(load.utilisation))
+    });
+    if most - least < UTILISATIONS_APART {
+        return None;
+    }
+    let sum = |of: &dyn Fn(&LoadCost) -> f64| loads.iter().map(of).sum::<f64>();
+    let slope = sum(&|load| (load.utilisation - utilisation) * (load.ns - ns))
+        / sum(&|load| (load.utilisation - utilisation).powi(2));
+    let idle_ns = ns - slope * utilisation;
+    let n = loads.iter().map(|load| load.n).sum();
+    Some(MessagePrice { ns: idle_ns.max(0.0), queued_ns: Some((idle_ns + slope).max(0.0)), n })
+}
+
 /// The price of a message: over all live rows, the CPU time of the nodes of ours but the device, less that of their crypto
 /// operations, for each message that they received or sent. Means, for that is what many devices need.
 ///
@@ -37,7 +72,11 @@ pub fn price(summary: &Summary) -> Result<MessagePrice, Untold> {
             n += cpu.n;
         }
     }
-    if messages > 0.0 { Ok(MessagePrice { ns: besides_ns / messages, n }) } else { Err(Untold::Unmeasured) }
+    if messages > 0.0 {
+        Ok(MessagePrice { ns: besides_ns / messages, queued_ns: None, n })
+    } else {
+        Err(Untold::Unmeasured)
+    }
 }
 
 /// The messages that a node received or sent in an authentication.
@@ -74,6 +113,19 @@ mod tests {
             rows,
             beside: Vec::new(),
         })
+    }
+
+    #[test]
+    fn two_loads_tell_what_a_message_costs_that_waits_and_one_that_does_not() {
+        let load = |utilisation: f64, ns: f64| LoadCost { utilisation, ns, n: 100 };
+        let prices_of = |loads: &[LoadCost]| prices(loads);
+        let told = prices_of(&[load(0.2, 26_000.0), load(0.7, 16_000.0)]).unwrap();
+        assert!((told.ns - 30_000.0).abs() < 1e-6 && told.n == 200, "{told:?}");
+        assert!((told.queued_ns.unwrap() - 10_000.0).abs() < 1e-6, "{told:?}");
+        let third = prices_of(&[load(0.2, 26_000.0), load(0.7, 16_000.0), load(0.45, 21_000.0)]).unwrap();
+        assert!((third.ns - told.ns).abs() < 1e-6, "{third:?}");
+        assert_eq!(prices_of(&[load(0.2, 26_000.0), load(0.3, 16_000.0)]), None);
+        assert_eq!((prices_of(&[]), prices_of(&[load(0.5, 1.0)])), (None, None));
     }
 
     #[test]

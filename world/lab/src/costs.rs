@@ -10,7 +10,7 @@ use keytoll_crypto::prices::UnknownOperation;
 use keytoll_engine::trace::Fact;
 use keytoll_scenario::plan::{CryptoMode, Plan};
 use keytoll_sim::Stimulus;
-use keytoll_trace::cost_table::{CostTable, CostTableError};
+use keytoll_trace::cost_table::{CostTable, CostTableError, MessagePrice};
 
 /// The name of the cost table that comes with keytoll.
 const REFERENCE: &str = "reference";
@@ -31,25 +31,42 @@ pub(crate) struct Costs {
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct MessageCost {
     ps: u64,
+    /// In a step whose input has waited for the node.
+    queued_ps: u64,
+}
+
+/// The messages of one step, and what each of them costs.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct StepMessages {
+    each_ps: u64,
+    received: u64,
 }
 
 impl MessageCost {
     fn of(table: &CostTable) -> Self {
-        Self { ps: table.message.map_or(0, |message| (message.ns * 1000.0) as u64) }
+        let ps = |ns: f64| (ns * 1000.0) as u64;
+        let of = |price: MessagePrice| Self {
+            ps: ps(price.ns),
+            queued_ps: ps(price.queued_ns.unwrap_or(price.ns)),
+        };
+        table.message.map_or_else(Self::default, of)
     }
 
-    /// What it costs to take an input.
-    pub(crate) const fn of_input(self, stimulus: &Stimulus<'_>) -> u64 {
-        match stimulus {
-            Stimulus::Packet(_) => self.ps,
-            Stimulus::Command | Stimulus::Tick => 0,
-        }
+    /// A step begins.
+    pub(crate) const fn begin(self, stimulus: &Stimulus<'_>, has_waited: bool) -> StepMessages {
+        let each_ps = if has_waited { self.queued_ps } else { self.ps };
+        StepMessages { each_ps, received: matches!(stimulus, Stimulus::Packet(_)) as u64 }
     }
+}
 
-    /// What it costs to send the messages that a step noted.
-    pub(crate) fn of_outputs(self, noted: &[Fact]) -> u64 {
+impl StepMessages {
+    /// What the input and the messages that the step noted as sent cost, in picoseconds.
+    pub(crate) fn ps(self, noted: &[Fact]) -> u64 {
         let is_message = |fact: &&Fact| matches!(fact, Fact::Sent(message) if !message.protocol.is_traffic());
-        if self.ps == 0 { 0 } else { self.ps * noted.iter().filter(is_message).count() as u64 }
+        if self.each_ps == 0 {
+            return 0;
+        }
+        self.each_ps * (self.received + noted.iter().filter(is_message).count() as u64)
     }
 }
 

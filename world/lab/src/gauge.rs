@@ -15,7 +15,7 @@ use keytoll_native::{clock, heap};
 use keytoll_sim::{Meter, NodeIndex, Stimulus};
 use keytoll_trace::Fact;
 
-use crate::costs::MessageCost;
+use crate::costs::{MessageCost, StepMessages};
 use crate::steps::Steps;
 
 /// A step that takes longer than this many times the median of its kind, plus [`SLACK_NS`], is smoothed.
@@ -67,8 +67,7 @@ struct Step {
 /// A step in progress.
 #[derive(Debug, Clone, Copy, Default)]
 struct Begun {
-    /// What the input is charged by the table.
-    received: u64,
+    messages: StepMessages,
     ticks: u64,
     crypto_ticks: u64,
     work: u64,
@@ -261,17 +260,17 @@ impl Gauge {
 }
 
 impl<C> Meter<Metered<C>> for Gauge {
-    fn begin(&mut self, node: NodeIndex, crypto: &Metered<C>, stimulus: Stimulus<'_>) {
+    fn begin(&mut self, node: NodeIndex, crypto: &Metered<C>, stimulus: Stimulus<'_>, has_waited: bool) {
         self.steps.begin(crypto, stimulus);
         self.role = Some(heap::enter(role(node)));
         let (crypto_ticks, work) = (crypto.crypto_ticks_total(), crypto.work_total());
         let cpu_ns = if self.is_judged(node) { clock::thread_cpu_ns() } else { 0 };
-        let received = self.message.of_input(&stimulus);
-        self.begun = Begun { received, ticks: clock::ticks(), crypto_ticks, work, cpu_ns };
+        let messages = self.message.begin(&stimulus, has_waited);
+        self.begun = Begun { messages, ticks: clock::ticks(), crypto_ticks, work, cpu_ns };
     }
 
     fn end(&mut self, node: NodeIndex, crypto: &Metered<C>, noted: &[Fact]) -> Duration {
-        let Begun { received, ticks, crypto_ticks, work, cpu_ns } = self.begun;
+        let Begun { messages, ticks, crypto_ticks, work, cpu_ns } = self.begun;
         let ticks = clock::ticks().saturating_sub(ticks).saturating_sub(self.empty_ticks);
         let cpu_ns = if self.is_judged(node) { clock::thread_cpu_ns() - cpu_ns } else { 0 };
         self.role = None;
@@ -279,9 +278,7 @@ impl<C> Meter<Metered<C>> for Gauge {
         let crypto_ticks = crypto.crypto_ticks_total() - crypto_ticks;
         let mut step = match self.ruler {
             Ruler::Counter => Step { ticks, crypto_ticks },
-            Ruler::Table => {
-                Step { ticks: crypto_ticks + received + self.message.of_outputs(noted), crypto_ticks }
-            }
+            Ruler::Table => Step { ticks: crypto_ticks + messages.ps(noted), crypto_ticks },
         };
         if self.is_judged(node) {
             let kind = (node.number(), crypto.work_total().wrapping_sub(work));

@@ -120,6 +120,11 @@ impl<E: Engine, C: Crypto> Driver<E, C> {
     }
 
     /// Its crypto, for whoever reads the meter.
+    pub const fn crypto(&self) -> &C {
+        &self.crypto
+    }
+
+    /// Its crypto, for whoever sets the meter.
     pub const fn crypto_mut(&mut self) -> &mut C {
         &mut self.crypto
     }

@@ -88,6 +88,8 @@ pub struct Totals {
     pub standing_max: usize,
     /// The sum of the CPU time of all workers.
     pub cpu: Duration,
+    /// The part of it in operations of cryptography.
+    pub crypto: Duration,
     /// Seconds in which the generator limited what it offered.
     pub limited_seconds: u64,
     /// Those of them in which a worker had no time left.
@@ -345,7 +347,9 @@ impl Floor {
             course: reports.iter().map(|report| report.course).min().unwrap_or(Course::Over),
             tally,
         };
-        self.totals.add(&second, reports.iter().map(|report| report.cpu).sum());
+        self.totals.add(&second);
+        self.totals.cpu += reports.iter().map(|report| report.cpu).sum::<Duration>();
+        self.totals.crypto += reports.iter().map(|report| report.crypto).sum::<Duration>();
         second
     }
 }
@@ -356,12 +360,11 @@ const fn has_starts(tally: &Tally) -> bool {
 }
 
 impl Totals {
-    fn add(&mut self, second: &Second, cpu: Duration) {
+    fn add(&mut self, second: &Second) {
         self.tally.add(&second.tally);
         self.seconds += 1;
         self.under_way_max = self.under_way_max.max(second.under_way);
         self.standing_max = self.standing_max.max(second.standing_max);
-        self.cpu += cpu;
         self.limited_seconds += u64::from(second.is_limited);
         self.busy_seconds += u64::from(second.is_limited && second.cpu_share > BUSY);
         self.starting_seconds += u64::from(has_starts(&second.tally));

@@ -5,11 +5,11 @@ use std::sync::mpsc::Sender;
 use std::sync::{Arc, Barrier, OnceLock};
 use std::time::Duration;
 
-use keytoll_crypto::Real;
+use keytoll_crypto::{Metered, Real};
 use keytoll_engine::Time;
 use keytoll_engine::trace::{Fact, Trace};
 use keytoll_live::{Clock, Driver, Sockets, Waker};
-use keytoll_native::clock::thread_cpu_ns;
+use keytoll_native::clock::{self, thread_cpu_ns};
 
 use crate::caller::{Caller, Calling, Course, Order};
 use crate::run::EVERY;
@@ -27,6 +27,8 @@ pub(crate) struct Report {
     pub(crate) standing_max: usize,
     /// CPU time of its thread in this second.
     pub(crate) cpu: Duration,
+    /// The part of it in operations of cryptography.
+    pub(crate) crypto: Duration,
     pub(crate) course: Course,
 }
 
@@ -52,11 +54,12 @@ impl Crew {
         let (all, clock) = &*self.ready;
         all.wait();
         let clock = *clock.get_or_init(Clock::start);
-        let driver = Driver::new(Calling::new(self.caller), Real::default(), self.sockets);
+        let driver = Driver::new(Calling::new(self.caller), Metered::new(Real::default()), self.sockets);
         let mut shift = Shift {
             driver: driver.with_clock(clock).surviving_panics(),
             facts: Facts::default(),
             cpu_ns: thread_cpu_ns(),
+            crypto_ticks: 0,
             number: 0,
             worker: self.number,
             reports: self.reports,
@@ -67,9 +70,10 @@ impl Crew {
 
 /// A worker at work.
 struct Shift {
-    driver: Driver<Calling, Real>,
+    driver: Driver<Calling, Metered<Real>>,
     facts: Facts,
     cpu_ns: u64,
+    crypto_ticks: u64,
     number: u64,
     worker: usize,
     reports: Sender<Report>,
@@ -102,6 +106,8 @@ impl Shift {
     /// Reports a second; false if nobody listens any more.
     fn report(&mut self) -> bool {
         let (cpu_ns, ends) = (thread_cpu_ns(), self.ends());
+        let crypto_ticks = self.driver.crypto().crypto_ticks_total();
+        let crypto_ns = clock::ticks_to_ns(crypto_ticks - self.crypto_ticks) as u64;
         let caller = &mut self.driver.engine_mut().caller;
         let mut tally = caller.take_tally(ends);
         tally.counts.add(&std::mem::take(&mut self.facts.counts));
@@ -113,9 +119,10 @@ impl Shift {
             standing: caller.standing(),
             standing_max: caller.take_standing_max(),
             cpu: Duration::from_nanos(cpu_ns.saturating_sub(self.cpu_ns)),
+            crypto: Duration::from_nanos(crypto_ns),
             course: caller.course(),
         };
-        self.cpu_ns = cpu_ns;
+        (self.cpu_ns, self.crypto_ticks) = (cpu_ns, crypto_ticks);
         self.number += 1;
         if let Some(panics) = self.driver.take_panics() {
             let why = format!("a mistake of keytoll at {}", panics.place);

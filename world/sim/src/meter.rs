@@ -20,8 +20,9 @@ pub enum Stimulus<'a> {
 
 /// Decides how long a node is busy with one input.
 pub trait Meter<C> {
-    /// Called just before the host takes an input; `crypto` is the node's provider.
-    fn begin(&mut self, node: NodeIndex, crypto: &C, stimulus: Stimulus<'_>);
+    /// Called just before the host takes an input; `crypto` is the node's provider. `has_waited` if the node was busy when the
+    /// input reached it.
+    fn begin(&mut self, node: NodeIndex, crypto: &C, stimulus: Stimulus<'_>, has_waited: bool);
 
     /// Called when the host's outputs are drained, with the facts it recorded; returns how long the node is busy, in virtual
     /// time.
@@ -33,7 +34,7 @@ pub trait Meter<C> {
 pub struct Free;
 
 impl<C> Meter<C> for Free {
-    fn begin(&mut self, _node: NodeIndex, _crypto: &C, _stimulus: Stimulus<'_>) {}
+    fn begin(&mut self, _node: NodeIndex, _crypto: &C, _stimulus: Stimulus<'_>, _has_waited: bool) {}
 
     fn end(&mut self, _node: NodeIndex, _crypto: &C, _noted: &[Fact]) -> Duration {
         Duration::ZERO

@@ -339,7 +339,7 @@ impl<H: Engine, C: Crypto, M: Meter<C>> World<H, C, M> {
         work.notes.wants_keys = recorder.captures(self.sample);
         let node = self.nodes[index.place()].as_mut().expect(GONE);
         let crypto = &mut self.providers[node.crypto.0];
-        self.meter.begin(index, crypto, arrived.input.stimulus());
+        self.meter.begin(index, crypto, arrived.input.stimulus(), arrived.at < self.now);
         node.handle(arrived.input, self.now, crypto, &mut work);
         let busy = self.meter.end(index, crypto, &work.notes.facts);
         self.arm(index, again);

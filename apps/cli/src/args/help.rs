@@ -202,13 +202,15 @@ Examples:
   keytoll crypto --table dh-groups
   keytoll crypto --calibrate costs.json
   keytoll crypto --calibrate costs.json --messages runs/quickstart
+  keytoll crypto --calibrate costs.json --messages runs/slow --messages runs/fast
 
 PRIMITIVE names a family (groups, curves, signatures, rsa-encryption, ciphers, integrity, traffic, prfs, hashes, \
 kernels), an operation (generate, agree, sign, encrypt, …) or an algorithm (x25519, aes128gcm16, …); \
 all parts between slashes must match. Without any, everything is measured, in about half a minute. \
 --calibrate writes a cost table for `keytoll run --crypto table --costs FILE`; otherwise no files are \
 written, and an earlier FILE is replaced only by a complete one. With --messages RUN, a run of `--world live`, nodes are \
-also charged what each message takes besides cryptography. The table goes to stdout.
+also charged what each message takes besides cryptography; with two or more runs of `keytoll load` against our own gateway or \
+server, some slow and some that keep it busy, messages that wait for a busy node are charged less than those that wake it. The table goes to stdout.
 Exit code: 0 done, 2 the command line is wrong, 3 the environment prevents it, 130 Ctrl-C, 143 \
 SIGTERM.";
 

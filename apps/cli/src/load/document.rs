@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::time::Duration;
 
+use keytoll_analysis::handling::LoadCost;
 use keytoll_census::{Percentiles, PopulationSummary};
 use keytoll_load::{Counts, Outcome, Totals};
 use keytoll_scenario::node::load::LoadPlan;
@@ -18,7 +19,7 @@ use crate::screen;
 const FORMAT: u32 = 1;
 
 /// What a load has come to. Fields are only ever added.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct Document {
     /// The version of this format.
     pub(crate) format: u32,
@@ -59,13 +60,16 @@ pub(crate) struct Document {
 }
 
 /// What the generator needed, and whether it limited what it offered.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct Generator {
     /// CPU time of all its threads, in seconds.
     pub(crate) cpu_s: f64,
     /// CPU time for each authenticated device, in microseconds; absent without any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) cpu_us_per_established: Option<f64>,
+    /// The part of it in operations of cryptography.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) crypto_us_per_established: Option<f64>,
     /// The number of seconds in which starts were late by more than a millisecond at the 99.9th percentile, or a thread had no time left.
     pub(crate) limited_s: u64,
     /// The number of seconds in which devices began or were meant to.
@@ -125,6 +129,7 @@ impl Document {
             generator: Generator {
                 cpu_s: totals.cpu.as_secs_f64(),
                 cpu_us_per_established: each(totals.cpu, counts),
+                crypto_us_per_established: each(totals.crypto, counts),
                 limited_s: totals.limited_seconds,
                 starting_s: totals.starting_seconds,
             },
@@ -138,6 +143,28 @@ impl Document {
     pub(crate) fn read(path: &Path) -> std::io::Result<Self> {
         let file = std::fs::File::open(path)?;
         Ok(serde_json::from_reader(std::io::BufReader::new(file))?)
+    }
+
+    /// What a message has cost the generator besides cryptography: the devices' messages and the answers to those that were not
+    /// sent again. None if nobody was authenticated, several threads shared the work, or an older keytoll did not tell.
+    pub(crate) fn message_cost(&self) -> Option<LoadCost> {
+        let Generator {
+            cpu_s,
+            cpu_us_per_established: Some(cpu_us),
+            crypto_us_per_established,
+            starting_s,
+            ..
+        } = self.generator
+        else {
+            return None;
+        };
+        let messages = self.population.messages;
+        let each = 2.0 * (messages.sent - messages.again) as f64 / self.population.established as f64;
+        (self.workers == 1 && starting_s > 0 && each > 0.0).then_some(LoadCost {
+            utilisation: cpu_s / starting_s as f64,
+            ns: 1000.0 * (cpu_us - crypto_us_per_established?).max(0.0) / each,
+            n: self.population.established,
+        })
     }
 
     /// Whether a condition was met.
@@ -186,7 +213,10 @@ impl Document {
 
 impl Generator {
     fn text(&self, workers: u32) -> String {
-        let each = self.cpu_us_per_established.map_or_else(String::new, |us| format!(", {us:.0} us each"));
+        let crypto = self.crypto_us_per_established;
+        let crypto = crypto.map_or_else(String::new, |us| format!(" ({us:.0} in cryptography)"));
+        let each =
+            self.cpu_us_per_established.map_or_else(String::new, |us| format!(", {us:.0} us each{crypto}"));
         let threads = if workers == 1 { "1 thread".to_owned() } else { format!("{workers} threads") };
         let limited = match self.limited_s {
             0 => "never late".to_owned(),
@@ -311,6 +341,8 @@ fn limited(totals: &Totals) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use keytoll_census::Repeated;
+
     use super::*;
 
     #[test]
@@ -325,6 +357,29 @@ mod tests {
             "{late}"
         );
         assert!(busy.contains("limited 2 of 4 seconds") && busy.contains("more `--workers`"), "{busy}");
+    }
+
+    #[test]
+    fn a_message_costs_what_is_not_cryptography_shared_by_those_sent_and_their_answers() {
+        let messages = Repeated { sent: 1210, again: 10, amplification: 1.0 };
+        let mut document = Document {
+            workers: 1,
+            population: PopulationSummary { established: 400, messages, ..PopulationSummary::default() },
+            generator: Generator {
+                cpu_s: 0.4,
+                cpu_us_per_established: Some(100.0),
+                crypto_us_per_established: Some(40.0),
+                limited_s: 0,
+                starting_s: 2,
+            },
+            ..Document::default()
+        };
+        let cost = document.message_cost().unwrap();
+        assert_eq!(cost, LoadCost { utilisation: 0.2, ns: 10_000.0, n: 400 });
+        document.workers = 2;
+        assert_eq!(document.message_cost(), None, "nobody knows which thread was how busy");
+        (document.workers, document.generator.crypto_us_per_established) = (1, None);
+        assert_eq!(document.message_cost(), None, "an older keytoll's");
     }
 
     #[test]

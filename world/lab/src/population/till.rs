@@ -12,7 +12,7 @@ use keytoll_scenario::plan::CryptoMode;
 use keytoll_scenario::population::{Population, Spreads};
 use keytoll_sim::{Meter, NodeIndex, Stimulus};
 
-use crate::costs::MessageCost;
+use crate::costs::{MessageCost, StepMessages};
 
 /// What is charged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,7 +43,7 @@ pub(super) struct Till {
     stores: [(Node, Option<Spreads>); 2],
     begun: u64,
     message: MessageCost,
-    received: u64,
+    messages: StepMessages,
     empty_ticks: u64,
 }
 
@@ -65,8 +65,9 @@ impl Till {
             (Node::Aaa, draws(population.aaa_store, "aaa store")),
             (Node::Hss, draws(population.hss_store, "hss store")),
         ];
-        let (serving, empty_ticks) = (Vec::new(), clock::empty_span_ticks());
-        Self { charge, serving, device_scale, stores, begun: 0, message, received: 0, empty_ticks }
+        let (serving, messages) = (Vec::new(), StepMessages::default());
+        let empty_ticks = clock::empty_span_ticks();
+        Self { charge, serving, device_scale, stores, begun: 0, message, messages, empty_ticks }
     }
 
     /// Charges a serving node; they are added in the order of their numbers, before any device.
@@ -86,8 +87,8 @@ impl Till {
 }
 
 impl Meter<Metered<Provider>> for Till {
-    fn begin(&mut self, _: NodeIndex, crypto: &Metered<Provider>, stimulus: Stimulus<'_>) {
-        self.received = self.message.of_input(&stimulus);
+    fn begin(&mut self, _: NodeIndex, crypto: &Metered<Provider>, stimulus: Stimulus<'_>, has_waited: bool) {
+        self.messages = self.message.begin(&stimulus, has_waited);
         self.begun = self.ticks(crypto);
     }
 
@@ -95,7 +96,7 @@ impl Meter<Metered<Provider>> for Till {
         let ticks = self.ticks(crypto) - self.begun;
         let ns = match self.charge {
             Charge::Free => 0.0,
-            Charge::Listed => (ticks + self.received + self.message.of_outputs(noted)) as f64 / 1000.0,
+            Charge::Listed => (ticks + self.messages.ps(noted)) as f64 / 1000.0,
             Charge::Measured => clock::ticks_to_ns(ticks.saturating_sub(self.empty_ticks)),
         };
         let Some(account) = self.serving.get_mut(index.number() as usize) else {

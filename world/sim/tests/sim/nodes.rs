@@ -7,7 +7,7 @@ use keytoll_engine::trace::{Fact, Fate, NoTrace, Node, Record};
 use keytoll_sim::{Direction, Free, Limits, LinkConfig, Loss, NodeConfig, World};
 
 use crate::no_crypto::NoCrypto;
-use crate::toy::{Fixed, GW, News, Order, Pair, TOY, Toy, UE, addr, millis, ms, udp};
+use crate::toy::{Fixed, GW, News, Order, Pair, TOY, Toy, UE, Warm, addr, millis, ms, udp};
 
 /// A gateway that takes 10 ms for any input.
 fn slow_gateway(cores: u32, queue_datagrams_max: usize) -> Pair<Fixed> {
@@ -32,6 +32,14 @@ fn inputs_wait_for_a_core() {
     assert_eq!(finished(4), [10, 11, 12, 13]);
     // A node without cores would never do anything: it has one.
     assert_eq!(finished(0), finished(1));
+}
+
+#[test]
+fn a_meter_learns_which_inputs_have_waited() {
+    let mut pair = Pair::metered(&LinkConfig::default(), 1, Warm::default(), NodeConfig::new(Node::Gw));
+    [0, 1, 2, 12, 30].into_iter().for_each(|at| pair.send_at(ms(at), vec![0]));
+    let ends: Vec<_> = pair.arrivals_ns().into_iter().map(|at| at / 1_000_000).collect();
+    assert_eq!(ends, [10, 11, 12, 22, 40], "the one at 12 ms arrives just when the core is free");
 }
 
 #[test]

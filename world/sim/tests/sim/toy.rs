@@ -87,10 +87,30 @@ impl Engine for Toy {
 pub(crate) struct Fixed(pub(crate) Vec<Duration>);
 
 impl<C> Meter<C> for Fixed {
-    fn begin(&mut self, _node: NodeIndex, _crypto: &C, _stimulus: Stimulus<'_>) {}
+    fn begin(&mut self, _node: NodeIndex, _crypto: &C, _stimulus: Stimulus<'_>, _has_waited: bool) {}
 
     fn end(&mut self, node: NodeIndex, _crypto: &C, _noted: &[Fact]) -> Duration {
         self.0.get(node.number() as usize).copied().unwrap_or_default()
+    }
+}
+
+/// Charges the gateway 10 ms for an input that finds it idle, and 1 ms for one that has waited.
+#[derive(Debug, Default)]
+pub(crate) struct Warm {
+    has_waited: bool,
+}
+
+impl<C> Meter<C> for Warm {
+    fn begin(&mut self, _node: NodeIndex, _crypto: &C, _stimulus: Stimulus<'_>, has_waited: bool) {
+        self.has_waited = has_waited;
+    }
+
+    fn end(&mut self, node: NodeIndex, _crypto: &C, _noted: &[Fact]) -> Duration {
+        match (node.number(), self.has_waited) {
+            (0, _) => Duration::ZERO,
+            (_, false) => millis(10),
+            (_, true) => millis(1),
+        }
     }
 }
 
