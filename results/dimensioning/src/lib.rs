@@ -26,4 +26,4 @@ pub mod work;
 pub use error::SizingError;
 pub use outcome::Sizing;
 pub use question::{Arrivals, Processor, Question, Run};
-pub use sized::size;
+pub use sized::{assumptions, needed, size};

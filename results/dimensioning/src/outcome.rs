@@ -106,6 +106,21 @@ pub struct SizedRow {
     pub notes: Vec<String>,
 }
 
+/// The cores of a method over a network, and nothing that follows from them.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Needed {
+    /// The method's name in the catalogue.
+    pub method: String,
+    /// The options that differ from the method's default.
+    pub variant: String,
+    /// How many authentications were measured.
+    pub n: u64,
+    /// Whether the delay is kept.
+    pub verdict: Verdict,
+    /// The serving nodes.
+    pub nodes: Named<SizedNode>,
+}
+
 /// A serving node.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct SizedNode {

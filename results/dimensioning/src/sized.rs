@@ -4,7 +4,7 @@ use keytoll_analysis::summary::SummaryRow;
 
 use crate::SizingError;
 use crate::delay::{self, Unloaded, Waits};
-use crate::outcome::{FORMAT, Percentiles, SizedNode, SizedRow, Sizing, Verdict};
+use crate::outcome::{FORMAT, Needed, Percentiles, SizedNode, SizedRow, Sizing, Verdict};
 use crate::question::{Arrivals, Processor, Question, Run};
 use crate::station::Station;
 use crate::storm::Flow;
@@ -57,6 +57,15 @@ pub fn size(run: &Run<'_>, question: &Question) -> Result<Sizing, SizingError> {
         left_out,
         simulations: Vec::new(),
     })
+}
+
+/// The cores of every row and nothing that follows from them: for whoever asks again and again.
+///
+/// # Errors
+/// When the run has not what the question needs.
+pub fn needed(run: &Run<'_>, question: &Question) -> Result<Vec<Needed>, SizingError> {
+    let (rows, _) = rows(run, question)?;
+    Ok(rows.iter().map(Row::needed).collect())
 }
 
 fn arrivals(arrivals: Arrivals) -> String {
@@ -288,16 +297,32 @@ impl<'a> Row<'a> {
         among.max_by(|one, other| wait(*one).total_cmp(&wait(*other)))
     }
 
+    /// The cores it needs, or has if they were given.
+    fn cores(&self) -> Vec<u32> {
+        self.enough(1.0, |node| self.question.cores.get(node).copied())
+    }
+
+    fn verdict(&self, cores: &[u32], keeps_up: bool) -> Verdict {
+        match () {
+            () if !keeps_up => Verdict::TooFewCores,
+            () if !self.is_possible() => Verdict::SlowWithoutLoad,
+            () if self.is_kept(cores, 1.0) => Verdict::Kept,
+            () => Verdict::TooSlow,
+        }
+    }
+
+    fn needed(&self) -> Needed {
+        let cores = self.cores();
+        let verdict = self.verdict(&cores, self.waits(&cores, 1.0).is_some());
+        let SummaryRow { method, variant, n, .. } = self.row;
+        let nodes = self.nodes(&cores, verdict);
+        Needed { method: method.clone(), variant: variant.clone(), n: *n, verdict, nodes }
+    }
+
     fn sized(&self) -> SizedRow {
-        let given = |node: &str| self.question.cores.get(node).copied();
-        let cores = self.enough(1.0, given);
+        let cores = self.cores();
         let waits = self.waits(&cores, 1.0);
-        let verdict = match &waits {
-            None => Verdict::TooFewCores,
-            Some(_) if !self.is_possible() => Verdict::SlowWithoutLoad,
-            Some(_) if self.is_kept(&cores, 1.0) => Verdict::Kept,
-            Some(_) => Verdict::TooSlow,
-        };
+        let verdict = self.verdict(&cores, waits.is_some());
         let SummaryRow { method, variant, network, topology, n, .. } = self.row;
         SizedRow {
             method: method.clone(),
@@ -440,7 +465,7 @@ fn percentiles(s: impl Fn(f64) -> f64) -> Percentiles {
 }
 
 /// What stands behind the numbers.
-fn assumptions(run: &Run<'_>, question: &Question) -> Vec<String> {
+pub fn assumptions(run: &Run<'_>, question: &Question) -> Vec<String> {
     let build = run.summary.provenance.as_ref().and_then(|provenance| provenance.keytoll_build.as_deref());
     let table = run.summary.rows.iter().any(|row| row.crypto == "table");
     let told = [

@@ -9,7 +9,7 @@ use keytoll_analysis::summary::{
 };
 use keytoll_analysis::{Named, Summary};
 use keytoll_dimensioning::outcome::{SizedNode, SizedRow, Sizing, Verdict};
-use keytoll_dimensioning::{Arrivals, Processor, Question, Run, SizingError, size};
+use keytoll_dimensioning::{Arrivals, Processor, Question, Run, SizingError, needed, size};
 use proptest::prelude::*;
 
 /// A machine of 2 GHz.
@@ -161,6 +161,25 @@ fn a_tighter_delay_takes_more_cores_and_a_looser_one_no_fewer_than_are_calm() {
         sized(row("a", 1.6e6), &Question { p99_s: 0.02, ..question() }).verdict,
         Verdict::SlowWithoutLoad
     );
+}
+
+/// Whoever asks for cores alone is told the same.
+#[test]
+fn cores_alone_are_those_of_a_sizing() {
+    for devices in [10_000, 1_000_000, 100_000_000] {
+        let question = Question { devices_registered: devices, devices_at_once: devices, ..question() };
+        let rows = vec![row("ikev2-psk", 1e6), row("ikev2-rsa2048", 9e6)];
+        let summary = summary(rows.clone());
+        let run = Run { summary: &summary, clocks_hz: BTreeMap::new() };
+        let (whole, alone) = (ask(rows, &question).unwrap(), needed(&run, &question).unwrap());
+        assert_eq!(whole.rows.len(), alone.len());
+        for (whole, alone) in whole.rows.iter().zip(&alone) {
+            assert_eq!(
+                (&whole.method, whole.verdict, &whole.nodes),
+                (&alone.method, alone.verdict, &alone.nodes)
+            );
+        }
+    }
 }
 
 #[test]
