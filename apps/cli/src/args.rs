@@ -474,6 +474,9 @@ pub(crate) struct DecodeArgs {
     /// Print one line for each conversation instead of its ladder.
     #[arg(long)]
     pub(crate) list: bool,
+    /// Also write a page with the ladders into this file.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
     /// Columns of the ladder [default: the terminal's, or 100 without one].
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole::<usize>(0, usize::MAX as u64))]
     pub(crate) width: Option<usize>,

@@ -1,5 +1,6 @@
 //! `keytoll decode`: a capture as ladders, one for each conversation.
 
+mod html;
 pub(crate) mod json;
 
 use std::fs::File;
@@ -12,14 +13,16 @@ use keytoll_decode::ladder::{self, Ladder};
 use keytoll_decode::read::ReadError;
 use keytoll_decode::tables::Keys;
 use keytoll_decode::{Conversation, Outcome};
+use keytoll_report::page;
 use keytoll_rigs::FAMILIES;
 use miette::{Report, miette};
 
 use crate::args::{CaptureArgs, DecodeArgs};
-use crate::screen::{self, ENVIRONMENT, Usage, note, print, print_json};
+use crate::screen::{self, ENVIRONMENT, Page, Usage, note, print, print_json};
 
 /// Prints the contents of a capture.
 pub(crate) fn decode(args: &DecodeArgs) -> Result<ExitCode, Report> {
+    let page = Page::open(args.html.as_deref())?;
     let decoded = read(&args.from)?;
     let chosen = chosen(&decoded, &args.conversations)?;
     if args.json {
@@ -38,6 +41,8 @@ pub(crate) fn decode(args: &DecodeArgs) -> Result<ExitCode, Report> {
     if !args.json {
         print(&summary(&decoded))?;
     }
+    let name = args.from.capture.display().to_string();
+    page.map_or(Ok(()), |page| page.write(|out| page::write(&html::page(&name, &decoded, &chosen), out)))?;
     Ok(whole(&decoded, ExitCode::SUCCESS))
 }
 
@@ -128,8 +133,8 @@ fn list(chosen: &Chosen<'_>) -> String {
     screen::table(&rows.collect::<Vec<_>>()) + "\n"
 }
 
-/// The totals of the capture.
-fn summary(decoded: &Decoded) -> String {
+/// How many conversations there are, and what became of them.
+fn sentence(decoded: &Decoded) -> String {
     let of = |wanted: fn(&Outcome) -> bool| {
         decoded.conversations.iter().filter(|conversation| wanted(&conversation.judgement.outcome)).count()
     };
@@ -137,11 +142,16 @@ fn summary(decoded: &Decoded) -> String {
     let failed = of(|outcome| matches!(outcome, Outcome::Failed { .. }));
     let unanswered = of(|outcome| matches!(outcome, Outcome::Unanswered(_)));
     let (frames, all) = (decoded.frames, decoded.conversations.len());
-    let mut text = screen::paragraph(&format!(
+    format!(
         "{frames} frames, {all} conversations: {established} succeeded, {failed} failed, {unanswered} without answer, \
          {} without an end here",
         all - established - failed - unanswered
-    ));
+    )
+}
+
+/// The totals of the capture.
+fn summary(decoded: &Decoded) -> String {
+    let mut text = screen::paragraph(&sentence(decoded));
     for (number, conversation) in (1..).zip(&decoded.conversations) {
         if matches!(conversation.judgement.outcome, Outcome::Failed { .. } | Outcome::Unanswered(_)) {
             let outcome = ladder::outcome(conversation).unwrap_or_default();

@@ -41,6 +41,20 @@ fn a_handshake_of_charon_as_a_ladder() {
 }
 
 #[test]
+fn a_capture_is_a_page_of_ladders() {
+    let page = std::env::temp_dir().join(format!("keytoll-decode-{}.html", std::process::id()));
+    let line =
+        format!("decode {CAPTURES}/charon-psk.pcapng --keys {CAPTURES}/keys --html {}", page.display());
+    assert_eq!(stdout(&line).1, 0);
+    let html = std::fs::read_to_string(&page).unwrap();
+    std::fs::remove_file(page).unwrap();
+    let (_, data) = html.split_once(r#"id="ladder-1""#).unwrap();
+    for told in ["IKE_SA_INIT request", "IKE_AUTH response", r#""nodes":["ue","gw"]"#] {
+        assert!(data.contains(told), "{told}");
+    }
+}
+
+#[test]
 fn eap_through_radius_is_one_conversation_also_without_keys() {
     let with_keys = stdout(&format!("decode {CAPTURES}/charon-ttls-md5.pcapng --keys {CAPTURES}/keys")).0;
     let without = stdout(&format!("decode {CAPTURES}/charon-ttls-md5.pcapng")).0;

@@ -31,7 +31,6 @@ mod verdict;
 use std::collections::BTreeMap;
 
 use keytoll_analysis::Findings;
-use keytoll_page::{Page, Section};
 
 use crate::number::counted;
 use crate::provenance::{self, seed};
@@ -43,8 +42,8 @@ pub use packets::packets;
 pub use profile::profiles;
 pub use study::study;
 
-/// Writes a page as HTML.
-pub use keytoll_page::write;
+/// Writes a page as HTML; and what a page of others, such as of a capture, is made of.
+pub use keytoll_page::{Block, Hop, Ladder, Page, Section, write};
 
 /// Clocks of nodes' processors in the simulator, by name, where they are not the machine's own.
 pub type Clocks = BTreeMap<String, f64>;
@@ -100,9 +99,15 @@ fn group(rows: &Rows<'_>) -> Section {
     Section {
         id: rows.id.clone(),
         title: rows.heading.clone(),
-        blocks: words::of_rows(rows.summaries()).map(keytoll_page::Block::Note).into_iter().collect(),
+        blocks: about(rows).into_iter().map(Block::Note).collect(),
         sections: sections.into_iter().flatten().collect(),
     }
+}
+
+/// What is true of all rows: their common options, and the abbreviations.
+fn about(rows: &Rows<'_>) -> Vec<String> {
+    let shared = (!rows.shared.is_empty()).then(|| format!("In all rows: {}.", rows.shared.join(", ")));
+    shared.into_iter().chain(words::of_rows(rows.summaries())).collect()
 }
 
 /// An anchor: lower-case letters, digits and hyphens.
@@ -119,7 +124,7 @@ fn anchor(name: &str) -> String {
 pub(crate) mod tests {
     use std::collections::BTreeSet;
 
-    use keytoll_page::{Block, Cell, Chart, Ladder, Table};
+    use keytoll_page::{Cell, Chart, Table};
 
     use super::*;
     use crate::example;
