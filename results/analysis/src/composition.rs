@@ -33,6 +33,18 @@ pub fn cpu_by_operation<'a>(rows: &[&'a SummaryRow], most: usize) -> Vec<Part<'a
     rows.iter().flat_map(|row| row.cpu.names().flat_map(|node| of_node(row, node, &named))).collect()
 }
 
+/// The names of parts, those that take most first, and what has no name of its own last.
+pub fn names(parts: &[Part<'_>]) -> Vec<String> {
+    let mut sums: BTreeMap<&str, f64> = BTreeMap::new();
+    for part in parts {
+        *sums.entry(&part.name).or_default() += part.ns;
+    }
+    let mut names: Vec<(&str, f64)> = sums.into_iter().collect();
+    let place = |name: &str| [OTHERS, REST, UNKNOWN].iter().position(|last| *last == name);
+    names.sort_by(|one, other| place(one.0).cmp(&place(other.0)).then(other.1.total_cmp(&one.1)));
+    names.into_iter().map(|(name, _)| name.to_owned()).collect()
+}
+
 /// The operations that take most, the greatest first.
 fn greatest(rows: &[&SummaryRow], most: usize) -> Vec<String> {
     let mut sums: BTreeMap<String, f64> = BTreeMap::new();
@@ -87,6 +99,7 @@ mod tests {
         let row = row(&[("sign", 60.0), ("agree", 5.0), ("sign", 20.0), ("prf", 3.0)], 100.0);
         let parts = cpu_by_operation(&[&row], 1);
         let shown: Vec<_> = parts.iter().map(|part| (part.name.as_str(), part.ns, part.n)).collect();
+        assert_eq!(names(&parts), ["sign", OTHERS, REST]);
         assert_eq!(shown, [("sign", 80.0, 4), (OTHERS, 8.0, 4), (REST, 12.0, 4)]);
     }
 

@@ -78,8 +78,9 @@ pub(crate) fn tally(account: &Account) -> String {
             None => counts.push((words, 1)),
         }
     }
-    let told = counts.iter().map(|(words, count)| format!("{count} {words}")).collect::<Vec<_>>().join(", ");
-    format!("Of the paper's {}: {told}.", counted(account.findings.len() as u64, "finding"))
+    let told =
+        counts.iter().map(|(words, count)| format!("“{words}” {count}")).collect::<Vec<_>>().join(", ");
+    format!("What becomes here of the paper's {}: {told}.", counted(account.findings.len() as u64, "finding"))
 }
 
 /// The title, how many authentications, and the seed.

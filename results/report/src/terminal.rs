@@ -84,7 +84,7 @@ fn section(
 }
 
 /// The setting of a group, and the words that all rows of the run share.
-pub(crate) fn heading(group: &Group<'_>, shared: &[&str]) -> String {
+fn heading(group: &Group<'_>, shared: &[&str]) -> String {
     let common = shared.iter().map(|word| format!(", {word}"));
     group.setting.to_string() + &common.collect::<String>()
 }

@@ -74,7 +74,7 @@ fn of_measure(comparison: &Comparison, measure: &str) -> Section {
 
 /// What a pair is about: in one run also the row with which the other is compared.
 fn label(comparison: &Comparison, pair: &Pair) -> String {
-    if comparison.a == comparison.b { format!("{} against {}", pair.b, pair.a) } else { pair.b.to_string() }
+    if comparison.a == comparison.b { format!("{} against {}", pair.b, pair.a.subject()) } else { pair.b.to_string() }
 }
 
 fn chart(comparison: &Comparison, measure: &str) -> Option<Chart> {
@@ -141,8 +141,8 @@ fn of_ratios() -> Value {
 fn table(comparison: &Comparison, measure: &str) -> Table {
     let columns = [
         ("row", "", ""),
-        ("A", "", "median, in brackets its distribution-free 95 % interval"),
-        ("B", "", "the same of the other"),
+        ("A", "1", "median, in brackets its distribution-free 95 % interval"),
+        ("B", "1", "the same of the other"),
         ("n of A", "authentications", ""),
         ("n of B", "authentications", ""),
         ("B ÷ A", "times", "ratio of the medians with its 95 % bootstrap interval"),

@@ -1,6 +1,6 @@
 //! The CPU time of each node, stacked by operation.
 
-use keytoll_analysis::composition::{Part, cpu_by_operation};
+use keytoll_analysis::composition::{Part, cpu_by_operation, names};
 use keytoll_analysis::summary::SummaryRow;
 use keytoll_page::{Block, Cell, Chart, Section, Table};
 
@@ -19,7 +19,7 @@ const NAMED_MAX: usize = 7;
 pub(super) fn section(rows: &Rows<'_>) -> Option<Section> {
     let summaries: Vec<&SummaryRow> = rows.summaries().collect();
     let parts = cpu_by_operation(&summaries, NAMED_MAX);
-    let names = figure::parts_of(parts.iter().map(|part| part.name.as_str()));
+    let names = names(&parts);
     let charts =
         nodes(&parts).into_iter().filter_map(|node| chart(rows, node, &parts, &names)).map(Block::Chart);
     let table = tables::of_rows(rows, "cpu-table", TABLE)?;
@@ -52,7 +52,7 @@ fn chart(rows: &Rows<'_>, node: &str, parts: &[Part<'_>], names: &[String]) -> O
     };
     let bars: Vec<Bar> = of_node.map(bar).collect();
     let note = format!(
-        "CPU time of this machine, means, so that the parts add up; medians with their intervals are in the table. {}.",
+        "CPU time of this machine, means, so that the parts add up, and whose outliers they have; medians with their intervals are in the table. {}.",
         counts(bars.iter().filter_map(|bar| bar.n))
     );
     let title = format!("CPU time of an authentication at {node}, by operation, µs");

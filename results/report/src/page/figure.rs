@@ -65,15 +65,33 @@ pub(super) fn of_rows() -> Value {
 
 /// Numbers along an axis.
 pub(super) fn along(field: &str, title: &str, values: &[f64]) -> Value {
-    let scale = if is_wide(values) { json!({ "type": "log" }) } else { json!({ "zero": true }) };
-    let axis = if is_wide(values) { json!({ "tickCount": 5, "labelOverlap": "greedy" }) } else { json!({}) };
+    let (scale, axis) = match is_wide(values) {
+        true => (json!({ "type": "log" }), json!({ "values": decades(values), "labelOverlap": "greedy" })),
+        false => (json!({ "zero": true }), json!({})),
+    };
     json!({ "field": field, "type": "quantitative", "title": title, "scale": scale, "axis": axis })
+}
+
+/// The places of a logarithmic axis that have a number: powers of ten, and where these are few also 2 and 5 times as much.
+fn decades(values: &[f64]) -> Vec<f64> {
+    let (least, greatest) = ends(values);
+    let (from, to) = (least.log10().floor() as i32, greatest.log10().ceil() as i32);
+    let steps: &[f64] = if to - from <= DECADES_MAX { &[1.0, 2.0, 5.0] } else { &[1.0] };
+    (from..=to).flat_map(|power| steps.iter().map(move |step| step * 10_f64.powi(power))).collect()
+}
+
+/// So many powers of ten have numbers in between.
+const DECADES_MAX: i32 = 3;
+
+/// The least and the greatest value.
+fn ends(values: &[f64]) -> (f64, f64) {
+    let least = values.iter().copied().fold(f64::INFINITY, f64::min);
+    (least, values.iter().copied().fold(0.0, f64::max))
 }
 
 /// Whether values are too far apart for a linear scale.
 pub(super) fn is_wide(values: &[f64]) -> bool {
-    let least = values.iter().copied().fold(f64::INFINITY, f64::min);
-    let greatest = values.iter().copied().fold(0.0, f64::max);
+    let (least, greatest) = ends(values);
     least > 0.0 && greatest > LINEAR_MAX * least
 }
 
@@ -181,7 +199,7 @@ pub(super) fn stacked(frame: Frame, bars: &[Bar], parts: &[String]) -> Option<Ch
     let tips = json!([{ "field": "row" }, { "field": "part" }, { "field": value, "type": "quantitative" }]);
     let encoding = json!({
         "y": of_rows(),
-        "x": { "field": value, "type": "quantitative", "title": frame.unit, "stack": "zero" },
+        "x": { "field": value, "type": "quantitative", "title": frame.unit, "stack": "zero", "scale": whole(frame.unit) },
         "color": of_parts(parts),
         "order": { "field": "place", "type": "quantitative" },
         "tooltip": tips,
@@ -227,6 +245,11 @@ fn of_parts(parts: &[String]) -> Value {
 /// How many colours there are for what has none of its own.
 pub(super) const SERIES_MAX: usize = 8;
 
+/// The scale of bars: shares end at the whole.
+fn whole(unit: &str) -> Value {
+    if unit == "%" { json!({ "domain": [0, 100] }) } else { json!({ "zero": true }) }
+}
+
 /// The whole length of each bar.
 fn sums(bars: &[Bar]) -> Vec<(&str, f64)> {
     let mut sums: Vec<(&str, f64)> = Vec::new();
@@ -253,7 +276,7 @@ pub(super) fn single(frame: Frame, bars: &[Bar]) -> Option<Chart> {
 fn with_intervals(frame: Frame, bars: &[Bar], offset: Option<Value>) -> Option<Chart> {
     let [value, low, high] = ["value", "low", "high"].map(|name| named(name, frame.unit));
     let parts = parts_of(bars.iter().map(|bar| bar.part.as_str()));
-    let x = |field: &str| json!({ "field": field, "type": "quantitative", "title": frame.unit });
+    let x = |field: &str| json!({ "field": field, "type": "quantitative", "title": frame.unit, "scale": whole(frame.unit) });
     let tip = |field: &str| json!({ "field": field, "type": "quantitative" });
     let tips = json!([{ "field": "row" }, { "field": "part" }, tip(&value), tip(&low), tip(&high), tip("n")]);
     let mut encoding = spec(json!({ "y": of_rows(), "tooltip": tips }));
@@ -324,6 +347,8 @@ mod tests {
         assert_eq!(scale(&[1.0, 29.0]), json!({ "zero": true }));
         assert_eq!(scale(&[1.0, 4000.0]), json!({ "type": "log" }));
         assert_eq!(scale(&[0.0, 4000.0]), json!({ "zero": true }));
+        assert_eq!(along("x", "ms", &[3.0, 700.0])["axis"]["values"][4], json!(20.0));
+        assert_eq!(along("x", "ms", &[3.0, 7e5])["axis"]["values"][4], json!(10_000.0));
     }
 
     #[test]

@@ -11,7 +11,7 @@ use crate::columns::kinds::MESSAGES;
 use crate::number::counted;
 
 /// So many ladders are open at once; more are folded, each under the name of its row.
-const OPEN_MAX: usize = 2;
+const OPEN_MAX: usize = 3;
 
 /// The section; nothing without messages.
 pub(super) fn section(rows: &Rows<'_>) -> Option<Section> {

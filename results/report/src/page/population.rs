@@ -2,6 +2,7 @@
 
 use keytoll_analysis::Findings;
 use keytoll_analysis::census::Point;
+use keytoll_analysis::comparable::shared;
 use keytoll_analysis::directory::Population;
 use keytoll_analysis::stats::stretches;
 use keytoll_page::{Block, Chart, Section};
@@ -64,17 +65,19 @@ pub(super) fn sentence(findings: &Findings) -> Option<String> {
 
 /// The load of every population over time.
 pub(super) fn sections(findings: &Findings) -> Vec<Section> {
-    findings.populations.iter().enumerate().map(|(place, population)| load(place, population)).collect()
+    let rows = &findings.summary.rows;
+    let shared = shared(rows);
+    let all = findings.populations.iter().zip(rows).enumerate();
+    all.map(|(place, (population, row))| load(place, &row.subject().without(&shared), population)).collect()
 }
 
-fn load(place: usize, population: &Population) -> Section {
+fn load(place: usize, name: &str, population: &Population) -> Section {
     let (row, points) = (&population.row, &population.account.points);
-    let name = format!("{} {}", row.method, row.variant);
-    let id = format!("load-{}-{}", place + 1, anchor(&name));
+    let id = format!("load-{}-{}", place + 1, anchor(name));
     let curves = curves(points);
     let charts = CHARTS.iter().filter_map(|of| chart(&id, of, points, &curves));
     Section {
-        title: format!("Load over time: {}, {}", name.trim_end(), row.network),
+        title: format!("Load over time: {name}, {}", row.network),
         blocks: charts.map(Block::Chart).collect(),
         id,
         sections: Vec::new(),

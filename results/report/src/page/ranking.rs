@@ -11,7 +11,7 @@ use keytoll_ranking::weighed::Chosen;
 use keytoll_ranking::{Criteria, Options, Ranking, rank};
 use serde_json::{Value, json};
 
-use super::figure::{Bar, Frame, columns, parts_of, spec, stacked};
+use super::figure::{Bar, Frame, SERIES_MAX, columns, parts_of, spec, stacked};
 use super::tables::{number, plain, text};
 use crate::number;
 
@@ -200,17 +200,20 @@ impl Sheet<'_> {
     }
 
     fn curve(&self, it: &Sensitivity) -> Chart {
+        let drawn: Vec<&str> = self.first().collect();
         let point = |weight: f64, scores: &Named<f64>| -> Vec<Vec<Value>> {
-            let line = |(name, score): (&str, &f64)| {
-                vec![json!("score"), json!(name), json!(weight), json!(score), json!(null)]
+            let line = |name: &&str| {
+                vec![json!("score"), json!(name), json!(weight), json!(scores.get(name)), json!(null)]
             };
-            scores.iter().map(line).collect()
+            drawn.iter().map(line).collect()
         };
         let now = vec![json!("weight"), json!(null), json!(it.weight), json!(null), json!("weight now")];
         let crossing = |Change { at, above, below }: &Change| {
             let told = format!("{above} overtakes {below}");
             vec![json!("crossing"), json!(above), json!(at), json!(score_at(it, *at, above)), json!(told)]
         };
+        let is_drawn =
+            |it: &&Change| drawn.contains(&it.above.as_str()) && drawn.contains(&it.below.as_str());
         let scores = it.curve.iter().flat_map(|at| point(at.weight, &at.scores));
         let keeps = format!(
             "The best stays the best for weights from {} to {}.",
@@ -222,13 +225,27 @@ impl Sheet<'_> {
             title: format!("Scores by the weight of {} within its group", it.criterion),
             description: format!("How scores change with the weight of {}. {keeps}", it.criterion),
             note: format!(
-                "Dashed: the weight now, {}. Points: changes of places. {keeps}",
-                number::plain(it.weight)
+                "Dashed: the weight now, {}. Points: changes of places. {keeps}{}",
+                number::plain(it.weight),
+                self.left_out()
             ),
             spec: spec(of_weights()),
             columns: columns(&["kind", "alternative", "weight", "score", "what"]),
-            lines: scores.chain([now]).chain(it.crossings.iter().map(crossing)).collect(),
+            lines: scores.chain([now]).chain(it.crossings.iter().filter(is_drawn).map(crossing)).collect(),
             instead: keeps,
+        }
+    }
+
+    /// The alternatives that are drawn: as many as there are colours, the best of them.
+    fn first(&self) -> impl Iterator<Item = &str> {
+        self.ranking.alternatives.iter().take(SERIES_MAX).map(|it| it.name.as_str())
+    }
+
+    /// What a chart says if there are more.
+    fn left_out(&self) -> String {
+        match self.ranking.alternatives.len() {
+            count if count > SERIES_MAX => format!(" Drawn are the first {SERIES_MAX} of {count}."),
+            _ => String::new(),
         }
     }
 
@@ -347,14 +364,21 @@ fn acceptability(drawn: &Drawn) -> Option<Chart> {
         ),
         Weights::Any => ("any", "How often each is first, second, …, whatever the weights are, %"),
     };
+    let bar = |name: &str, part: String, share: f64| Bar {
+        label: name.to_owned(),
+        part,
+        value: 100.0 * share,
+        interval: None,
+        n: Some(u64::from(DRAWS)),
+    };
+    let own = if drawn.alternatives.len() > SERIES_MAX { SERIES_MAX - 1 } else { SERIES_MAX };
     let bars = drawn.alternatives.iter().flat_map(|it| {
-        it.ranks.iter().enumerate().map(|(place, share)| Bar {
-            label: it.name.clone(),
-            part: format!("rank {}", place + 1),
-            value: 100.0 * share,
-            interval: None,
-            n: Some(u64::from(DRAWS)),
-        })
+        let first = it.ranks.iter().take(own).enumerate();
+        let first = first.map(|(place, share)| bar(&it.name, format!("rank {}", place + 1), *share));
+        let later = it.ranks.get(own..).filter(|later| !later.is_empty());
+        let later =
+            later.map(|later| bar(&it.name, format!("rank {} or later", own + 1), later.iter().sum()));
+        first.chain(later).collect::<Vec<_>>()
     });
     let note =
         format!("{DRAWS} Monte-Carlo draws, seed {SEED} (SMAA-2): shares are exact to about two hundredths.");

@@ -5,14 +5,15 @@ use keytoll_analysis::summary::SummaryRow;
 use keytoll_analysis::{Findings, RowFindings};
 
 use super::anchor;
-use crate::terminal::heading;
 
 /// The rows of one setting.
 pub(super) struct Rows<'a> {
     /// The anchor of their section; those within it begin with it.
     pub(super) id: String,
-    /// The setting, and what all rows of the run share.
+    /// The setting.
     pub(super) heading: String,
+    /// The options that all rows of the run share, which are not in their labels.
+    pub(super) shared: Vec<&'a str>,
     /// In the order of the run.
     pub(super) rows: Vec<Row<'a>>,
 }
@@ -40,9 +41,14 @@ impl<'a> Rows<'a> {
         };
         let mut known: Vec<Self> = Vec::new();
         for group in groups(all) {
-            let heading = heading(&group, &shared);
+            let heading = group.setting.to_string();
             let id = unique(&anchor(&group.setting.to_string()), &known);
-            known.push(Self { id, heading, rows: group.rows.into_iter().map(row).collect() });
+            known.push(Self {
+                id,
+                heading,
+                shared: shared.clone(),
+                rows: group.rows.into_iter().map(row).collect(),
+            });
         }
         known
     }

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use keytoll_analysis::Findings;
 use keytoll_analysis::summary::{Summary, SummaryRow};
-use keytoll_dimensioning::outcome::{SizedNode, SizedRow, Verdict};
-use keytoll_dimensioning::{Arrivals, Processor, Question, Run, Sizing, size};
+use keytoll_dimensioning::outcome::{Needed, SizedNode, Verdict};
+use keytoll_dimensioning::{Arrivals, Processor, Question, Run, assumptions, needed};
 use keytoll_page::{Block, Cell, Chart, Section, Table};
 use serde_json::{Value, json};
 
@@ -15,7 +15,7 @@ use super::tables::{number, plain, text};
 use crate::number::{self, counted};
 
 /// How many subscribers are asked about.
-const SUBSCRIBERS: [u64; 7] = [10_000, 30_000, 100_000, 300_000, 1_000_000, 3_000_000, 10_000_000];
+const SUBSCRIBERS: [u64; 4] = [10_000, 100_000, 1_000_000, 10_000_000];
 
 /// A working day.
 const REAUTHENTICATE_S: f64 = 8.0 * 3600.0;
@@ -35,9 +35,9 @@ pub(super) fn section(findings: &Findings, clocks_hz: &BTreeMap<String, f64>) ->
     let rows = summary.rows.iter().filter(|row| place(row) == first).cloned().collect();
     let of_place = Summary { rows, ..summary.clone() };
     let run = Run { summary: &of_place, clocks_hz: clocks_hz.clone() };
-    let sized: Vec<Sizing> =
-        SUBSCRIBERS.iter().filter_map(|&devices| size(&run, &question(devices)).ok()).collect();
-    let assumptions = sized.first()?.assumptions.iter().cloned().map(Block::Note).collect();
+    let sized = answers(&run);
+    let last = question(*SUBSCRIBERS.last()?);
+    let assumptions = assumptions(&run, &last).into_iter().map(Block::Note).collect();
     let charts = nodes(sized.first()?).into_iter().map(|node| Block::Chart(chart(node, &sized)));
     let (network, topology) = first;
     let blocks =
@@ -60,6 +60,18 @@ const QUESTION: &str = "the cores of each serving node, on the processors of thi
 
 const COMMAND: &str = "keytoll size RUN --subscribers 2M --reauth 8h --p99 300ms";
 
+/// The answers, in the order of the subscribers.
+fn answers(run: &Run<'_>) -> Vec<Answer> {
+    let answer = |&devices: &u64| Some(Answer { devices, rows: needed(run, &question(devices)).ok()? });
+    SUBSCRIBERS.iter().filter_map(answer).collect()
+}
+
+/// What so many subscribers need.
+struct Answer {
+    devices: u64,
+    rows: Vec<Needed>,
+}
+
 fn question(devices: u64) -> Question {
     Question {
         devices_registered: devices,
@@ -78,7 +90,7 @@ fn question(devices: u64) -> Question {
 }
 
 /// The serving nodes in order of appearance.
-fn nodes(sizing: &Sizing) -> Vec<&str> {
+fn nodes(sizing: &Answer) -> Vec<&str> {
     let mut nodes: Vec<&str> = Vec::new();
     for name in sizing.rows.iter().flat_map(|row| row.nodes.names()) {
         if !nodes.contains(&name) {
@@ -89,7 +101,7 @@ fn nodes(sizing: &Sizing) -> Vec<&str> {
 }
 
 /// A row of a sizing as people name it.
-fn label(row: &SizedRow) -> String {
+fn label(row: &Needed) -> String {
     format!("{} {}", row.method, row.variant).trim_end().to_owned()
 }
 
@@ -97,22 +109,17 @@ fn label(row: &SizedRow) -> String {
 struct Point<'a> {
     label: String,
     devices: u64,
-    row: &'a SizedRow,
+    row: &'a Needed,
     node: &'a SizedNode,
 }
 
 /// What the rows need of a node; of more rows than there are colours those that need most.
-fn points<'a>(sized: &'a [Sizing], node: &'a str) -> Vec<Point<'a>> {
+fn points<'a>(sized: &'a [Answer], node: &'a str) -> Vec<Point<'a>> {
     let most = greatest(sized, node);
-    let of_sizing = |sizing: &'a Sizing| {
+    let of_sizing = |sizing: &'a Answer| {
         let rows = sizing.rows.iter().filter(|row| most.contains(&label(row)));
-        let point = move |row: &'a SizedRow| {
-            Some(Point {
-                label: label(row),
-                devices: sizing.devices_registered,
-                row,
-                node: row.nodes.get(node)?,
-            })
+        let point = move |row: &'a Needed| {
+            Some(Point { label: label(row), devices: sizing.devices, row, node: row.nodes.get(node)? })
         };
         rows.filter_map(point).collect::<Vec<_>>()
     };
@@ -120,7 +127,7 @@ fn points<'a>(sized: &'a [Sizing], node: &'a str) -> Vec<Point<'a>> {
 }
 
 /// The rows that keep most cores of a node busy, as many as there are colours.
-fn greatest(sized: &[Sizing], node: &str) -> Vec<String> {
+fn greatest(sized: &[Answer], node: &str) -> Vec<String> {
     let rows = sized.first().into_iter().flat_map(|sizing| &sizing.rows);
     let mut all: Vec<(String, f64)> =
         rows.filter_map(|row| Some((label(row), row.nodes.get(node)?.busy_cores))).collect();
@@ -128,7 +135,7 @@ fn greatest(sized: &[Sizing], node: &str) -> Vec<String> {
     all.into_iter().take(SERIES_MAX).map(|(label, _)| label).collect()
 }
 
-fn chart(node: &str, sized: &[Sizing]) -> Chart {
+fn chart(node: &str, sized: &[Answer]) -> Chart {
     let points = points(sized, node);
     let last = points.iter().filter(|point| Some(&point.devices) == SUBSCRIBERS.last());
     let needed = |point: &Point<'_>| {
@@ -185,11 +192,11 @@ fn of_cores() -> Value {
 }
 
 /// A line for each node of each method: cores for each number of subscribers, the rest for the greatest of them.
-fn table(sized: &[Sizing]) -> Table {
-    let last = sized.last().map_or(0, |sizing| sizing.devices_registered);
+fn table(sized: &[Answer]) -> Table {
+    let last = sized.last().map_or(0, |sizing| sizing.devices);
     let of_last = format!("for {} subscribers", short(last));
-    let head = |sizing: &Sizing| {
-        let devices = short(sizing.devices_registered);
+    let head = |sizing: &Answer| {
+        let devices = short(sizing.devices);
         plain(
             &format!("cores, {devices}"),
             "cores",
@@ -199,7 +206,6 @@ fn table(sized: &[Sizing]) -> Table {
     let names = [plain("method", "", ""), plain("node", "", ""), plain("n", "authentications", "measured")];
     let rest = [
         plain("busy cores", "cores", &of_last),
-        plain("delay p99 ms", "ms", &format!("at the busiest time, {of_last}")),
         plain("99 % in 300 ms", "", &format!("whether the delay is kept {of_last}")),
         plain("memory GB", "GB", &format!("heap of the node and its idle sessions {of_last}")),
     ];
@@ -217,7 +223,7 @@ fn short(devices: u64) -> String {
     if devices >= 1_000_000 { format!("{}M", devices / 1_000_000) } else { format!("{}k", devices / 1000) }
 }
 
-fn lines<'a>(sized: &'a [Sizing], row: &'a SizedRow) -> impl Iterator<Item = Vec<Cell>> + 'a {
+fn lines<'a>(sized: &'a [Answer], row: &'a Needed) -> impl Iterator<Item = Vec<Cell>> + 'a {
     let known =
         |value: Option<f64>| value.map_or_else(|| text("–"), |value| number(number::plain(value), value));
     row.nodes.iter().map(move |(node, it)| {
@@ -225,7 +231,6 @@ fn lines<'a>(sized: &'a [Sizing], row: &'a SizedRow) -> impl Iterator<Item = Vec
         let cores = sized.iter().map(move |sizing| known(cores(sizing, row, node).map(f64::from)));
         let rest = [
             number(number::plain(it.busy_cores), it.busy_cores),
-            known(row.delay_ms.map(|delay| delay.p99)),
             text(kept(row.verdict)),
             known(it.memory_bytes.map(|bytes| bytes / 1e9)),
         ];
@@ -234,7 +239,7 @@ fn lines<'a>(sized: &'a [Sizing], row: &'a SizedRow) -> impl Iterator<Item = Vec
 }
 
 /// The cores of a node for another number of subscribers.
-fn cores(sizing: &Sizing, row: &SizedRow, node: &str) -> Option<u32> {
+fn cores(sizing: &Answer, row: &Needed, node: &str) -> Option<u32> {
     let same = sizing.rows.iter().find(|other| label(other) == label(row))?;
     Some(same.nodes.get(node)?.cores)
 }

@@ -5,7 +5,7 @@ use keytoll_page::{self as page, Block, Cell, Chart, Column, Section};
 use serde_json::{Value, json};
 
 use super::anchor;
-use super::figure::{along, columns, named, of_rows, of_sources, source, spec};
+use super::figure::{along, columns, named, of_rows, of_sources, parts_of, source, spec};
 use crate::study::{LEGEND, evidence, figure, headline, tally, title};
 
 /// The section of a study.
@@ -34,12 +34,12 @@ pub fn study(account: &Account) -> Section {
     Section { id, title: account.title.clone(), blocks: about.to_vec(), sections }
 }
 
-/// The claim with its verdict, and what it is judged by.
+/// The verdict; the claim, and what it is judged by.
 fn judged(finding: &Finding) -> (String, String) {
     let Finding { claim, source, taken_as, verdict, .. } = finding;
     let evidence = evidence(finding);
     let here = if evidence.is_empty() { String::new() } else { format!(" Here: {evidence}.") };
-    (format!("{}: {claim}", verdict.words()), format!("Paper {source}. Taken as: {taken_as}.{here}"))
+    (verdict.words().to_owned(), format!("{claim} Paper {source}. Taken as: {taken_as}.{here}"))
 }
 
 /// A figure or table of the paper.
@@ -64,7 +64,7 @@ fn table(id: &str, shown: &Table) -> page::Table {
     };
     page::Table {
         id: format!("{id}-table"),
-        caption: title(shown),
+        caption: format!("All figures, {}", shown.unit),
         columns: std::iter::once(name).chain(shown.columns.iter().map(column)).collect(),
         lines: shown.lines.iter().map(line).collect(),
     }
@@ -82,7 +82,7 @@ struct Point<'a> {
     figure: &'a Figure,
 }
 
-/// All figures of the table as points in a row each, those of the paper in a colour and a shape of their own. Figures of another time may be
+/// The first column and whatever the paper has as points, those of the paper in a colour and a shape of their own. Figures of another time may be
 /// far from ours: then the scale is logarithmic.
 fn chart(id: &str, shown: &Table) -> Option<Chart> {
     let points: Vec<Point<'_>> = shown.lines.iter().flat_map(|line| points(shown, line)).collect();
@@ -94,12 +94,15 @@ fn chart(id: &str, shown: &Table) -> Option<Chart> {
     let told =
         points.iter().map(|it| format!("{}, {}: {}", it.line.label.trim(), it.column, figure(it.figure)));
     let instead = told.collect::<Vec<_>>().join("; ");
+    let columns_drawn = points.iter().map(|point| point.column);
+    let drawn = parts_of(columns_drawn);
+    let beside = if has_published { ", beside what was published" } else { "" };
     (!points.is_empty()).then(|| Chart {
         id: format!("{id}-chart"),
-        title: title(shown),
+        title: format!("{}, {}{beside}", shown.columns.first().map_or("", String::as_str), shown.unit),
         description: format!("{}: {instead}.", title(shown)),
         note: "Lines: 95 % intervals of what this run measured. What the paper says has a colour and a shape of its own.".to_owned(),
-        spec: spec(of_points(&fields, shown, &values, has_published)),
+        spec: spec(of_points(&fields, (&shown.unit, drawn.len()), &values, has_published)),
         columns: columns(&["row", "column", "source", "basis", value, low, high]),
         lines: points.iter().map(point_line).collect(),
         instead,
@@ -108,7 +111,11 @@ fn chart(id: &str, shown: &Table) -> Option<Chart> {
 
 fn points<'a>(shown: &'a Table, line: &'a Line) -> impl Iterator<Item = Point<'a>> {
     let cells = shown.columns.iter().zip(&line.cells);
-    cells.filter_map(move |(column, cell)| Some(Point { line, column, figure: cell.as_ref()? }))
+    let is_drawn = |(place, point): &(usize, Point<'_>)| *place == 0 || point.figure.basis.is_published();
+    let points = cells.enumerate().filter_map(move |(place, (column, cell))| {
+        Some((place, Point { line, column, figure: cell.as_ref()? }))
+    });
+    points.filter(is_drawn).map(|(_, point)| point)
 }
 
 fn point_line(it: &Point<'_>) -> Vec<Value> {
@@ -125,8 +132,12 @@ fn point_line(it: &Point<'_>) -> Vec<Value> {
     ]
 }
 
-fn of_points([value, low, high]: &[String; 3], shown: &Table, values: &[f64], has_published: bool) -> Value {
-    let (unit, columns) = (shown.unit.as_str(), shown.columns.len());
+fn of_points(
+    [value, low, high]: &[String; 3],
+    (unit, columns): (&str, usize),
+    values: &[f64],
+    has_published: bool,
+) -> Value {
     let x = |field: &str| along(field, unit, values);
     let tip = |field: &str| json!({ "field": field, "type": "quantitative" });
     let step = 12 * columns + 10;

@@ -69,7 +69,11 @@ pub(super) fn number(shown: String, value: f64) -> Cell {
 /// A column of names, or of numbers if it has a unit. A unit stands once, and what is counted beside no number.
 pub(super) fn plain(head: &str, unit: &str, meaning: &str) -> Column {
     let shown = if COUNTED.contains(&unit) { "" } else { unit };
-    let head = head.strip_suffix(shown).map(str::trim_end).filter(|head| !head.is_empty()).unwrap_or(head);
+    let (head, shown) = match head.strip_suffix(shown).filter(|_| !shown.is_empty()) {
+        Some(rest) if rest.ends_with(' ') => (rest.trim_end(), shown),
+        Some(_) => (head, ""),
+        None => (head, shown),
+    };
     Column { head: head.into(), unit: shown.into(), meaning: meaning.into(), is_number: !unit.is_empty() }
 }
 
@@ -94,7 +98,8 @@ mod tests {
         };
         assert_eq!(shown("delay ms", "ms"), ("delay".into(), "ms".into(), true));
         assert_eq!(shown("ok/n", "authentications"), ("ok/n".into(), String::new(), true));
-        assert_eq!(shown("µs", "µs"), ("µs".into(), "µs".into(), true));
+        assert_eq!(shown("µs", "µs"), ("µs".into(), String::new(), true));
+        assert_eq!(shown("+bytes", "bytes"), ("+bytes".into(), String::new(), true));
         assert_eq!(shown("node", ""), ("node".into(), String::new(), false));
     }
 }
