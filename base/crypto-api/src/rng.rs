@@ -1,5 +1,7 @@
 //! Named random streams: an additional draw in one place does not shift any other.
 
+use std::fmt::{self, Write as _};
+
 use rand_chacha::ChaCha20Rng;
 use rand_chacha::rand_core::{Rng as _, SeedableRng};
 use zeroize::Zeroizing;
@@ -17,8 +19,19 @@ impl Seed {
     /// The stream with this name, e.g. `gateway/3/ike`. ChaCha20 keyed with the root, with the name's hash as stream number,
     /// yields the stream's own key.
     pub fn stream(&self, name: &str) -> Rng {
+        self.numbered(Fnv1a::default().with(name.as_bytes()))
+    }
+
+    /// The stream with the name that these arguments make, which is not put together for it.
+    pub fn stream_of(&self, name: fmt::Arguments<'_>) -> Rng {
+        let mut hash = Fnv1a::default();
+        hash.write_fmt(name).expect("hashing cannot fail");
+        self.numbered(hash)
+    }
+
+    fn numbered(&self, Fnv1a(number): Fnv1a) -> Rng {
         let mut root = ChaCha20Rng::from_seed(*self.0);
-        root.set_stream(fnv1a(name.as_bytes()));
+        root.set_stream(number);
         let mut key = Zeroizing::new([0; 32]);
         root.fill_bytes(key.as_mut());
         Rng(ChaCha20Rng::from_seed(*key))
@@ -33,8 +46,8 @@ impl From<u64> for Seed {
     }
 }
 
-impl std::fmt::Debug for Seed {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Debug for Seed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Seed(..)")
     }
 }
@@ -93,17 +106,33 @@ impl Rng {
     }
 }
 
-impl std::fmt::Debug for Rng {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Debug for Rng {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Rng(..)")
     }
 }
 
 /// FNV-1a, 64 bit: identifies a stream, protects nothing.
-fn fnv1a(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
-    })
+struct Fnv1a(u64);
+
+impl Default for Fnv1a {
+    fn default() -> Self {
+        Self(0xcbf2_9ce4_8422_2325)
+    }
+}
+
+impl Fnv1a {
+    fn with(self, bytes: &[u8]) -> Self {
+        let step = |hash: u64, &byte: &u8| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
+        Self(bytes.iter().fold(self.0, step))
+    }
+}
+
+impl fmt::Write for Fnv1a {
+    fn write_str(&mut self, part: &str) -> fmt::Result {
+        *self = Self(self.0).with(part.as_bytes());
+        Ok(())
+    }
 }
 
 #[cfg(test)]
@@ -116,6 +145,9 @@ mod tests {
         assert_eq!(draw(1, "ue/ike"), draw(1, "ue/ike"));
         assert_ne!(draw(1, "ue/ike"), draw(2, "ue/ike"));
         assert_ne!(draw(1, "ue/ike"), draw(1, "gw/ike"));
+        let (of, number) = ("ue", 7);
+        let mut made = Seed::from(1).stream_of(format_args!("{of}/{number}/ike"));
+        assert_eq!(made.u64(), draw(1, "ue/7/ike"));
     }
 
     #[test]

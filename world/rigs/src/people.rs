@@ -57,17 +57,19 @@ impl Person {
 
     /// The shared key.
     pub(crate) fn psk(&self, seed: &Seed) -> Secret {
-        Secret::from(&seed.stream(&format!("psk/{}", self.number)).bytes::<32>()[..])
+        Secret::from(&seed.stream_of(format_args!("psk/{}", self.number)).bytes::<32>()[..])
     }
 
     /// The password.
     pub(crate) fn password(&self, seed: &Seed) -> Secret {
-        Secret::from(format!("{:016x}", seed.stream(&format!("password/{}", self.number)).u64()).as_bytes())
+        Secret::from(
+            format!("{:016x}", seed.stream_of(format_args!("password/{}", self.number)).u64()).as_bytes(),
+        )
     }
 
     /// The algorithm of the card, with its keys.
     pub(crate) fn algorithm(&self, seed: &Seed) -> Algorithm {
-        let mut rng = seed.stream(&format!("subscriber/{}", self.number));
+        let mut rng = seed.stream_of(format_args!("subscriber/{}", self.number));
         let (key, opc) = (rng.bytes(), rng.bytes());
         Algorithm::Milenage(Milenage::with_opc(&key, &opc))
     }

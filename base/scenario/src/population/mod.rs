@@ -105,7 +105,10 @@ impl Population {
 
     /// What device `number` is. It depends on the seed and the number only, not on when others arrive.
     pub fn member(&self, seed: &Seed, number: u32) -> Member {
-        let mut rng = seed.stream(&format!("population/{number}"));
+        if self.mix.len() <= 1 && self.wrong.parts_per_billion() == 0 {
+            return Member { number, share: 0, is_wrong: false };
+        }
+        let mut rng = seed.stream_of(format_args!("population/{number}"));
         let total = self.mix.iter().map(|share| u64::from(share.weight)).sum();
         let drawn = rng.below(total);
         let mut sum = 0;
@@ -119,7 +122,7 @@ impl Population {
 
     /// A spread's draws for one node or purpose, from a random stream of their own.
     pub fn draws(spread: Spread, seed: &Seed, name: &str) -> Spreads {
-        Spreads::new(spread, seed.stream(&format!("population/{name}")))
+        Spreads::new(spread, seed.stream_of(format_args!("population/{name}")))
     }
 }
 

@@ -52,7 +52,7 @@ impl Awake {
     pub(super) fn new(setup: Arc<DeviceSetup>, own: Own) -> Self {
         let (seed, name) = (own.person.seed(), &setup.name);
         let requester = Requester::new(setup.inner.unwrap_or(own.address), setup.target);
-        let mut user = UserPlane::new(requester, seed.stream(&format!("{name}/esp")));
+        let mut user = UserPlane::new(requester, seed.stream_of(format_args!("{name}/esp")));
         user.limit(setup.limits);
         let ike = Endpoint::of(&setup.ike, &seed, name);
         Self::with((setup, own), &seed, ike, user)
@@ -68,7 +68,7 @@ impl Awake {
         let supplicant = |credentials: &EapCredentials| {
             let proves_server = first.is_some_and(|connection| !matches!(connection.remote, Believe::Eap));
             let carrier = Carrier { proves_server, ..Carrier::IKE };
-            Supplicant::new(credentials.clone(), carrier, seed.stream(&format!("{}/eap", setup.name)))
+            Supplicant::new(credentials.clone(), carrier, seed.stream_of(format_args!("{}/eap", setup.name)))
         };
         Self {
             ike,
@@ -103,7 +103,7 @@ impl Awake {
         let current = ike.sa();
         let (seed, name) = (own.person.seed(), &setup.name);
         let ike = Endpoint::resume(&setup.ike, &seed, name, ike);
-        let user = UserPlane::resume(setup.limits, seed.stream(&format!("{name}/esp")), user);
+        let user = UserPlane::resume(setup.limits, seed.stream_of(format_args!("{name}/esp")), user);
         let mut awake = Self { current, ..Self::with((setup, own), &seed, ike, user) };
         awake.supplicant.iter_mut().for_each(|supplicant| supplicant.go_to(eap_drawn));
         awake

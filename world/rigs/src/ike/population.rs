@@ -73,8 +73,8 @@ impl keytoll_hosts::Person for Seated {
     }
 
     fn seed(&self) -> Seed {
-        let name = format!("device/{}/{}", self.person.number(), self.visit);
-        Seed::from_bytes(self.terms.seed.stream(&name).bytes())
+        let name = format_args!("device/{}/{}", self.person.number(), self.visit);
+        Seed::from_bytes(self.terms.seed.stream_of(name).bytes())
     }
 }
 

@@ -63,10 +63,10 @@ impl Device {
         let hip = config::Config { responds: false, ..hip };
         let inside = hip.identities.first().map_or(Hit::NULL, HostIdentity::hit);
         let requester = Requester::new(inner(inside), inner(peer.unwrap_or(Hit::NULL)));
-        let mut user = UserPlane::new(requester, seed.stream(&format!("{name}/esp")));
+        let mut user = UserPlane::new(requester, seed.stream_of(format_args!("{name}/esp")));
         user.limit(limits);
         Self {
-            hip: Endpoint::new(hip, seed.stream(&format!("{name}/hip"))),
+            hip: Endpoint::new(hip, seed.stream_of(format_args!("{name}/hip"))),
             user,
             usage: Usage::default(),
             local,
