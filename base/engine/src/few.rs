@@ -19,6 +19,11 @@ impl<T> Default for Few<T> {
 }
 
 impl<T: Copy> Few<T> {
+    /// One.
+    pub const fn of(only: T) -> Self {
+        Self(Kept::One(only))
+    }
+
     /// All of them.
     pub fn as_slice(&self) -> &[T] {
         match &self.0 {

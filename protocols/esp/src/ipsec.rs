@@ -94,11 +94,11 @@ enum Kept<'a> {
     Fields(Copied),
 }
 
-/// The only pair of a host, taken out ([`Ipsec::take_only`]).
+/// A pair, taken out ([`Ipsec::take`]).
 #[derive(Debug)]
-pub struct Only(Box<Pair>);
+pub struct Taken(Box<Pair>);
 
-impl Only {
+impl Taken {
     /// The SPI that it receives on.
     pub fn inbound_spi(&self) -> u32 {
         self.0.inbound.spi()
@@ -176,18 +176,23 @@ impl Ipsec {
         })
     }
 
-    /// Whether there is one pair at most and nothing else is to be remembered: no event, and no packet dropped.
-    pub fn has_one_at_most(&self) -> bool {
-        self.len() <= 1 && self.events.is_empty() && self.counters == Counters::default()
+    /// Whether nothing but its pairs is to be remembered: no event, and no packet dropped.
+    pub fn has_only_pairs(&self) -> bool {
+        self.events.is_empty() && self.counters == Counters::default()
     }
 
-    /// Takes the only pair out, if there is one.
-    pub fn take_only(&mut self) -> Option<Only> {
-        self.sad.take_only().map(Only)
+    /// The SPI that its only pair receives on; any of them, if there are several.
+    pub fn only(&self) -> Option<u32> {
+        self.sad.first().map(|pair| pair.inbound.spi())
     }
 
-    /// Installs a pair again that was [taken out](Self::take_only).
-    pub fn install_again(&mut self, Only(pair): Only) {
+    /// Takes the pair out that receives on this SPI, if there is one.
+    pub fn take(&mut self, inbound_spi: u32) -> Option<Taken> {
+        self.sad.take(inbound_spi).map(Taken)
+    }
+
+    /// Installs a pair again that was [taken out](Self::take).
+    pub fn install_again(&mut self, Taken(pair): Taken) {
         self.sad.put(pair);
     }
 

@@ -37,7 +37,7 @@ mod spis;
 pub use dropped::{Counters, Dropped};
 pub use frame::{Frame, HEADROOM, TAILROOM};
 pub use inbound::Inbound;
-pub use ipsec::{Arrived, Event, Ipsec, Only, Sent};
+pub use ipsec::{Arrived, Event, Ipsec, Sent, Taken};
 pub use keytoll_crypto_api::TrafficKey;
 pub use nat::Original;
 pub use outbound::Outbound;

@@ -287,11 +287,9 @@ impl Sad {
         self.changed();
     }
 
-    /// Takes the pair out if there is one; there are no others.
-    pub(crate) fn take_only(&mut self) -> Option<Box<Pair>> {
-        let only = self.pairs.iter_mut().find_map(Option::take);
-        *self = Self { generation: self.generation.wrapping_add(1), ..Self::default() };
-        only
+    /// The one in the first place that is taken.
+    pub(crate) fn first(&self) -> Option<&Pair> {
+        self.pairs.iter().flatten().map(Box::as_ref).next()
     }
 
     fn place(&mut self, pair: Box<Pair>) -> Place {
@@ -308,11 +306,15 @@ impl Sad {
     }
 
     pub(crate) fn remove(&mut self, spi: u32) -> bool {
-        let Some(place) = self.by_spi.remove(spi) else { return false };
+        self.take(spi).is_some()
+    }
+
+    pub(crate) fn take(&mut self, spi: u32) -> Option<Box<Pair>> {
+        let place = self.by_spi.remove(spi)?;
         let pair = self.pairs[place.index()].take().expect("what has an SPI has a place");
         self.unlist(place, pair.selectors.peer());
         self.vacant.push(place);
-        true
+        Some(pair)
     }
 
     /// Nothing leaves through this pair any more; what arrives on it is still opened.

@@ -59,8 +59,19 @@ impl Standing {
     }
 
     /// When it needs a tick.
-    pub const fn deadline(&self) -> Option<Deadline> {
+    pub fn deadline(&self) -> Option<Deadline> {
         self.0.deadline()
+    }
+
+    /// Whether the SA in use needs a tick now, for which the endpoint must be made again.
+    pub fn is_in_use_due(&self, now: Time) -> bool {
+        self.0.is_in_use_due(now)
+    }
+
+    /// Forgets the closed SAs that have lingered for long enough; whether there were any. A tick would do no more, unless the SA in use
+    /// needs it.
+    pub fn forget(&mut self, now: Time) -> bool {
+        self.0.forget(now)
     }
 }
 
@@ -74,7 +85,7 @@ impl Endpoint {
     pub fn of(setup: &Setup, seed: &Seed, name: &str) -> Self {
         let spis = Spis::default();
         let v1 = setup.are_v1.contains(&true).then(|| {
-            let rng = seed.stream(&format!("{name}/ikev1"));
+            let rng = seed.stream_of(format_args!("{name}/ikev1"));
             Box::new(v1::Endpoint::among(Config::clone(&setup.config), rng, spis.clone()))
         });
         let v2 = v2::Endpoint::among(&setup.v2, stream(seed, name), spis);
@@ -202,7 +213,7 @@ impl Endpoint {
 }
 
 fn stream(seed: &Seed, name: &str) -> Rng {
-    seed.stream(&format!("{name}/ike"))
+    seed.stream_of(format_args!("{name}/ike"))
 }
 
 fn marked_port(config: &Config) -> Option<u16> {

@@ -1,12 +1,13 @@
 //! The traffic SAs of a host, whatever negotiated their keys: outbound and inbound processing. RFC 4301 §4.4.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::VecDeque;
 use std::fmt;
 use std::net::{IpAddr, Ipv6Addr};
 use std::ops::Range;
 use std::time::Duration;
 
 use keytoll_crypto_api::{Phase, Rng};
+use keytoll_engine::Few;
 use keytoll_engine::map::FastMap;
 use keytoll_engine::sa::SaPair;
 use keytoll_engine::trace::Protocol;
@@ -15,7 +16,7 @@ use keytoll_esp::lifetime::Lifetime;
 use keytoll_esp::replay::Window;
 use keytoll_esp::sad::{Headers, Moved, Path, Start};
 use keytoll_esp::selector::{Addresses, Selectors};
-use keytoll_esp::{Arrived, Event, Frame, HEADROOM, Ipsec, Mode, Only, PairConfig, Sent, TAILROOM};
+use keytoll_esp::{Arrived, Event, Frame, HEADROOM, Ipsec, Mode, PairConfig, Sent, TAILROOM, Taken};
 use keytoll_net::Addr;
 use keytoll_net::ip::Header;
 use keytoll_net::ip::protocol::ESP;
@@ -98,7 +99,7 @@ pub struct SaTable {
     limits: SaLimits,
     /// The session that owns each pair, and the pairs of each session, by inbound SPI.
     owners: FastMap<u32, SessionId>,
-    pairs: BTreeSet<(SessionId, u32)>,
+    pairs: FastMap<SessionId, Few<u32>>,
 }
 
 /// How long packets sent before rekeying may be in transit: strongSwan's `delete_rekeyed_delay`.
@@ -156,29 +157,91 @@ impl Delivered {
     }
 }
 
-/// What is kept of a table at rest: its only pair, and the session that owns it.
+/// What is kept of a table at rest: the pair in use, if there is one, with the session that owns it, and those that it has replaced.
 #[derive(Debug)]
-pub struct Standing(Option<(SessionId, Only)>);
+pub struct Standing {
+    in_use: Option<(SessionId, Taken)>,
+    /// Until when they are kept; the first to expire comes first. Mostly there is none.
+    replaced: Vec<(Time, Taken)>,
+}
+
+impl Standing {
+    /// When [`Self::expire`] is due next.
+    pub fn deadline(&self) -> Option<Deadline> {
+        self.replaced.first().map(|(at, _)| forgotten_at(*at))
+    }
+
+    /// Drops replaced pairs that have been kept for long enough; whether there were any.
+    pub fn expire(&mut self, now: Time) -> bool {
+        let over = self.replaced.iter().take_while(|(until, _)| *until <= now).count();
+        self.replaced.drain(..over);
+        self.replaced.shrink_to_fit();
+        over > 0
+    }
+}
+
+/// The deadline of a replaced pair.
+const fn forgotten_at(at: Time) -> Deadline {
+    Deadline { at, why: "replaced SA forgotten" }
+}
 
 impl SaTable {
-    /// Takes out what it must remember; `None` if that is more than one pair.
+    /// Takes out what it must remember; `None` if that is more than one pair in use and those that it has replaced.
     pub fn stand(&mut self) -> Option<Standing> {
-        if self.pairs.len() > 1 || !self.replaced.is_empty() || !self.ipsec.has_one_at_most() {
+        let are_all = self.ipsec.len() == self.owners.len() + self.replaced.len();
+        if self.owners.len() > 1 || !are_all || !self.ipsec.has_only_pairs() {
             return None;
         }
-        self.owners = FastMap::default();
-        Some(Standing(self.pairs.pop_first().map(|(session, _)| session).zip(self.ipsec.take_only())))
+        let Self { ipsec, replaced, .. } = self;
+        let mut kept = Vec::with_capacity(replaced.len());
+        kept.extend(replaced.drain(..).filter_map(|(until, spi)| Some((until, ipsec.take(spi)?))));
+        let in_use = ipsec.only().and_then(|spi| Some((*self.owners.get(&spi)?, ipsec.take(spi)?)));
+        Some(Standing { in_use, replaced: kept })
     }
 
     /// The table as it was.
-    pub fn resume(limits: SaLimits, Standing(only): Standing) -> Self {
+    pub fn resume(limits: SaLimits, Standing { in_use, replaced }: Standing) -> Self {
         let mut table = Self { limits, ..Self::default() };
-        if let Some((session, pair)) = only {
-            table.owners.insert(pair.inbound_spi(), session);
-            table.pairs.insert((session, pair.inbound_spi()));
+        if let Some((session, pair)) = in_use {
+            table.own(session, pair.inbound_spi());
             table.ipsec.install_again(pair);
         }
+        for (until, pair) in replaced {
+            let spi = pair.inbound_spi();
+            table.ipsec.install_again(pair);
+            table.keep_replaced(until, spi);
+        }
         table
+    }
+
+    /// A session owns the pair that receives on this SPI.
+    fn own(&mut self, session: SessionId, spi: u32) {
+        self.owners.insert(spi, session);
+        match self.pairs.get_mut(&session) {
+            Some(pairs) => {
+                pairs.retain(|own| own != spi);
+                pairs.push(spi);
+            }
+            None => drop(self.pairs.insert(session, Few::of(spi))),
+        }
+    }
+
+    /// It does not any more.
+    fn disown(&mut self, session: SessionId, spi: u32) {
+        self.owners.remove(&spi);
+        if let Some(pairs) = self.pairs.get_mut(&session) {
+            pairs.retain(|own| own != spi);
+            if pairs.as_slice().is_empty() {
+                self.pairs.remove(&session);
+            }
+        }
+    }
+
+    /// Nothing leaves any more through a pair that was replaced; it is kept until then.
+    fn keep_replaced(&mut self, until: Time, spi: u32) {
+        self.ipsec.retire(spi);
+        self.count_replaced(spi, 1);
+        self.replaced.push_back((until, spi));
     }
 
     /// Sets the limits of pairs that are installed from now on.
@@ -188,8 +251,7 @@ impl SaTable {
 
     /// Installs a pair of SAs of a session, with the limits of the host.
     pub fn install(&mut self, session: SessionId, pair: PairConfig) {
-        self.owners.insert(pair.inbound_spi, session);
-        self.pairs.insert((session, pair.inbound_spi));
+        self.own(session, pair.inbound_spi);
         // A replaced pair with the same SPI is dropped, and its expiry must not remove the new one.
         if self.ipsec.has(pair.inbound_spi) {
             self.drop_replaced(|_, spi| spi == pair.inbound_spi);
@@ -201,13 +263,9 @@ impl SaTable {
     /// Closes the pair of a session with this inbound SPI.
     // RFC 7296 §2.8: packets sent through the old SA may arrive after those sent through the new one.
     pub fn remove(&mut self, session: SessionId, inbound_spi: u32, now: Time) {
-        self.owners.remove(&inbound_spi);
-        self.pairs.remove(&(session, inbound_spi));
+        self.disown(session, inbound_spi);
         if self.ipsec.is_replaced(inbound_spi) {
-            self.ipsec.retire(inbound_spi);
-            self.count_replaced(inbound_spi, 1);
-            self.replaced.push_back((now + REPLACED_FOR, inbound_spi));
-            return;
+            return self.keep_replaced(now + REPLACED_FOR, inbound_spi);
         }
         // A replaced pair whose successor is closed goes, too.
         let peer = self.ipsec.peer(inbound_spi);
@@ -252,8 +310,8 @@ impl SaTable {
             Moved::Local(at) => Moved::Local(esp_at(at)),
             Moved::Remote(at) => Moved::Remote(esp_at(at)),
         };
-        for &(_, spi) in self.pairs.range((session, 0)..=(session, u32::MAX)) {
-            self.ipsec.redirect(spi, moved);
+        for spi in self.pairs.get(&session).map_or(&[][..], Few::as_slice) {
+            self.ipsec.redirect(*spi, moved);
         }
     }
 
@@ -267,17 +325,13 @@ impl SaTable {
 
     /// When [`Self::expire`] is due next.
     pub fn deadline(&self) -> Option<Deadline> {
-        self.replaced.front().map(|&(at, _)| Deadline { at, why: "replaced SA forgotten" })
+        self.replaced.front().map(|&(at, _)| forgotten_at(at))
     }
 
     /// Moves the pairs of a session to its successor.
     pub fn rekeyed(&mut self, old: SessionId, new: SessionId) {
-        let moved: Vec<_> = self.pairs.range((old, 0)..=(old, u32::MAX)).copied().collect();
-        for (_, spi) in moved {
-            self.pairs.remove(&(old, spi));
-            self.pairs.insert((new, spi));
-            self.owners.insert(spi, new);
-        }
+        let moved = self.pairs.remove(&old).unwrap_or_default();
+        moved.as_slice().iter().for_each(|spi| self.own(new, *spi));
     }
 
     /// The next event of a pair for the key exchange, with the owning session: its lifetime is used up, or its peer was heard.

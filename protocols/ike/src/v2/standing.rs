@@ -4,11 +4,11 @@
 use std::sync::Arc;
 
 use keytoll_crypto_api::Rng;
-use keytoll_engine::{Deadline, Engine};
+use keytoll_engine::{Deadline, Time};
 
 use super::endpoint::{Endpoint, Setup};
 use super::event::SaId;
-use super::sa::Sa;
+use super::sa::{Sa, lingers_until};
 use crate::spis::Spis;
 
 /// What is kept of an endpoint.
@@ -20,7 +20,8 @@ pub(crate) struct Standing {
     lingering: Vec<Box<Sa>>,
     /// How much it has drawn.
     drawn: u64,
-    deadline: Option<Deadline>,
+    /// When the SA in use needs a tick.
+    due: Option<Deadline>,
 }
 
 impl Standing {
@@ -30,8 +31,23 @@ impl Standing {
     }
 
     /// When an SA needs a tick.
-    pub(crate) const fn deadline(&self) -> Option<Deadline> {
-        self.deadline
+    pub(crate) fn deadline(&self) -> Option<Deadline> {
+        let forgotten = self.lingering.first().and_then(|sa| sa.lingers_until()).map(lingers_until);
+        Deadline::earlier(self.due, forgotten)
+    }
+
+    /// Whether the SA in use needs a tick now.
+    pub(crate) fn is_in_use_due(&self, now: Time) -> bool {
+        self.due.is_some_and(|due| due.at <= now)
+    }
+
+    /// Forgets the closed SAs that have lingered for long enough; whether there were any.
+    pub(crate) fn forget(&mut self, now: Time) -> bool {
+        let lingers_until = self.lingering.iter().map_while(|sa| sa.lingers_until());
+        let over = lingers_until.take_while(|until| *until <= now).count();
+        self.lingering.drain(..over);
+        self.lingering.shrink_to_fit();
+        over > 0
     }
 }
 
@@ -60,12 +76,12 @@ impl Endpoint {
 
     /// Keeps only what cannot be made again; it [can](Self::can_stand) be.
     pub(crate) fn stand(mut self) -> Standing {
-        let deadline = self.deadline();
         let sa = self.known.pop_first().and_then(|(_, spi)| self.sas.remove(&spi));
+        let due = sa.as_ref().and_then(|sa| sa.deadline(&self.shared));
         // No more memory than is needed, and mostly none.
         let mut lingering = Vec::with_capacity(self.lingering.len());
         lingering.extend(self.lingering.iter().filter_map(|(_, spi)| self.sas.remove(spi)));
-        Standing { sa, lingering, drawn: self.shared.rng.drawn(), deadline }
+        Standing { sa, lingering, drawn: self.shared.rng.drawn(), due }
     }
 
     /// The endpoint as it was. `rng` is its random stream from the beginning.

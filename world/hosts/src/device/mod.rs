@@ -12,7 +12,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use keytoll_crypto_api::Seed;
-use keytoll_engine::{Ctx, Deadline, Engine, Input, Output};
+use keytoll_engine::{Ctx, Deadline, Engine, Input, Output, Time};
 use keytoll_ike::config::{Connection, Responds};
 use keytoll_ike::{Config, Setup};
 use keytoll_net::{Addr, ip::protocol::ESP};
@@ -122,11 +122,31 @@ struct Standing {
     eap_drawn: u64,
 }
 
+impl Standing {
+    fn deadline(&self) -> Option<Deadline> {
+        Deadline::earlier(self.ike.deadline(), self.user.deadline())
+    }
+
+    /// Forgets SAs that are kept for a while after they were closed or replaced. Whether that is all that a tick now would do:
+    /// nobody sees anything of it.
+    fn only_forgets(&mut self, now: Time) -> bool {
+        if self.ike.is_in_use_due(now) {
+            return false;
+        }
+        let are_over = [self.ike.forget(now), self.user.tick(now)];
+        are_over.contains(&true)
+    }
+}
+
 /// The device.
 #[derive(Debug)]
 pub struct Device(State);
 
 #[derive(Debug)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "of a million devices most stand, and a box around that would be one more for each"
+)]
 enum State {
     Awake(Box<Awake>),
     Standing(Standing),
@@ -204,6 +224,11 @@ impl Engine for Device {
     type Event = Event;
 
     fn handle(&mut self, input: Input<'_, Order>, cx: &mut Ctx<'_>) {
+        if let (State::Standing(standing), Input::Tick) = (&mut self.0, &input)
+            && standing.only_forgets(cx.now)
+        {
+            return;
+        }
         self.awake().handle(input, cx);
     }
 
@@ -214,7 +239,7 @@ impl Engine for Device {
     fn deadline(&self) -> Option<Deadline> {
         match &self.0 {
             State::Awake(awake) => awake.deadline(),
-            State::Standing(standing) => standing.ike.deadline(),
+            State::Standing(standing) => standing.deadline(),
             State::Changing => None,
         }
     }

@@ -1,8 +1,9 @@
-//! A device's user plane at rest: its only pair of SAs, its addresses, and how much it has drawn.
+//! A device's user plane at rest: the pair of SAs in use and those it has replaced, its addresses, and how much it has drawn.
 
 use std::net::IpAddr;
 
 use keytoll_crypto_api::Rng;
+use keytoll_engine::{Deadline, Time};
 
 use super::{Requester, UserPlane, requester};
 use crate::ipsec::{self, SaLimits, SaTable};
@@ -19,6 +20,16 @@ impl Standing {
     /// Our address inside the SAs, and that of whom we request echoes.
     pub const fn ends(&self) -> [IpAddr; 2] {
         self.echoes.ends()
+    }
+
+    /// When something is due.
+    pub fn deadline(&self) -> Option<Deadline> {
+        self.sas.deadline()
+    }
+
+    /// Something may be due; whether something was.
+    pub fn tick(&mut self, now: Time) -> bool {
+        self.sas.expire(now)
     }
 }
 

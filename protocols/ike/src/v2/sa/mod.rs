@@ -10,6 +10,7 @@ use std::time::Duration;
 use keytoll_engine::Time;
 
 pub(super) use self::core::{Core, Index};
+pub(super) use self::timers::lingers_until;
 use super::endpoint::Env;
 use super::established::{Closing, Established, Task};
 use super::event::{Eap, Reason};

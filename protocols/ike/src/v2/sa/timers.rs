@@ -1,11 +1,16 @@
 //! What an IKE SA does when time has passed: retransmit, give up, expire. Read RFC 7296 §2.1 and §2.4 first.
 
-use keytoll_engine::Deadline;
+use keytoll_engine::{Deadline, Time};
 
 use super::{Sa, State};
 use crate::v2::endpoint::{Env, Shared};
 use crate::v2::event::Reason;
 use crate::v2::window::Due;
+
+/// The deadline of an SA that lingers.
+pub(in crate::v2) const fn lingers_until(until: Time) -> Deadline {
+    Deadline { at: until, why: "closed SA is forgotten" }
+}
 
 impl Sa {
     /// What it waits for next, and until when.
@@ -17,7 +22,7 @@ impl Sa {
                 Some(Deadline { at: wait.expires, why: "EAP conversation expires" })
             }
             State::Established(sa) => sa.deadline(&self.core, shared),
-            State::Lingering(until) => Some(Deadline { at: *until, why: "closed SA is forgotten" }),
+            State::Lingering(until) => Some(lingers_until(*until)),
             State::SaInitSent(wait) => wait.deadline(),
             State::AuthSent(_)
             | State::EapAwaitsPeer(_)
