@@ -39,6 +39,20 @@ impl<K: Eq + Hash, V> FastMap<K, V> {
         self.0.insert(key, value)
     }
 
+    /// The value under a key, which is put there if there is none.
+    pub fn get_or_insert(&mut self, key: &K) -> &mut V
+    where
+        K: Clone,
+        V: Default,
+    {
+        self.0.entry(key.clone()).or_default()
+    }
+
+    /// Keeps the entries for which this holds. It sees them in no order, and cannot remember one.
+    pub fn retain(&mut self, keeps: impl Fn(&K, &mut V) -> bool) {
+        self.0.retain(keeps);
+    }
+
     /// Removes a value and returns it.
     pub fn remove<Q: Eq + Hash + ?Sized>(&mut self, key: &Q) -> Option<V>
     where

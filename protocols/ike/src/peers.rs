@@ -2,12 +2,12 @@
 //! first.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::num::NonZeroU64;
 use std::sync::Arc;
 
 use keytoll_engine::Few;
+use keytoll_engine::map::FastMap;
 
 use crate::config::{Believe, Connection};
 use crate::wire::Identity;
@@ -17,14 +17,14 @@ const PEERS_PER_ORIGIN: usize = 64;
 
 /// The peer of an IKE SA. The same name under a connection with another authentication is another peer: the requirements
 /// may be weaker there.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Peer {
     belief: Belief,
     whom: Whom,
 }
 
 /// The authentication required of a peer, and the name by which it knows us: the first connection for which both are equal.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Belief {
     first: u32,
     is_of_certificates: bool,
@@ -74,7 +74,7 @@ impl Beliefs {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum Whom {
     /// The identity that was proved.
     Named(Identity),
@@ -120,7 +120,7 @@ impl Peer {
 /// The IKE SAs of all initiators, by our SPIs.
 #[derive(Debug, Default)]
 pub(crate) struct Peers {
-    lines: BTreeMap<Arc<Peer>, Line>,
+    lines: FastMap<Arc<Peer>, Line>,
 }
 
 /// The IKE SAs of one initiator.
@@ -144,7 +144,7 @@ pub(crate) enum Removal {
 impl Peers {
     /// Adds an IKE SA of an initiator, which may have `max`, or only this one if `is_alone`. Returns which others to remove.
     pub(crate) fn arrives(&mut self, peer: &Arc<Peer>, spi: u64, max: usize, is_alone: bool) -> Vec<Removal> {
-        let line = self.lines.entry(Arc::clone(peer)).or_default();
+        let line = self.lines.get_or_insert(peer);
         let mut removals = Vec::new();
         if is_alone {
             let leaving = line.leaving.take().map(NonZeroU64::get);
@@ -190,8 +190,10 @@ impl Peers {
 
     /// Removes an IKE SA whose peer is unknown. Rare enough for a linear search.
     pub(crate) fn lost(&mut self, spi: u64) {
-        self.lines.values_mut().for_each(|line| line.up.retain(|own| own != spi));
-        self.lines.retain(|_, line| !line.up.as_slice().is_empty());
+        self.lines.retain(|_, line| {
+            line.up.retain(|own| own != spi);
+            !line.up.as_slice().is_empty()
+        });
     }
 }
 
@@ -235,7 +237,7 @@ pub(crate) mod tests {
         let (mut peers, one) = (Peers::default(), peer("one@lab"));
         (1..=2).for_each(|spi| drop(peers.arrives(&one, spi, 2, false)));
         peers.lost(1);
-        assert_eq!(peers.lines[&one].up.as_slice(), [2]);
+        assert_eq!(peers.lines.get(&one).unwrap().up.as_slice(), [2]);
         assert_eq!(peers.arrives(&one, 3, 2, false), [], "there is a place");
         peers.lost(2);
         peers.lost(3);

@@ -1,10 +1,11 @@
 //! The gateway: IKE responder, endpoint of the SAs, and responder to echo requests inside them.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::net::IpAddr;
 
 use keytoll_crypto_api::Seed;
 use keytoll_eap::packet;
+use keytoll_engine::map::FastMap;
 use keytoll_engine::trace::Fact;
 use keytoll_engine::{Ctx, Deadline, Engine, Input, Output};
 use keytoll_ike::IKE;
@@ -44,7 +45,7 @@ pub struct Gateway {
     user: UserPlane<Responder>,
     keepalives: Keepalives,
     /// The address of each IKE SA's peer.
-    peers: BTreeMap<SaId, IpAddr>,
+    peers: FastMap<SaId, IpAddr>,
     out: VecDeque<Output<Event>>,
 }
 
@@ -61,7 +62,7 @@ impl Gateway {
             user: UserPlane::new(responder, seed.stream(&format!("{name}/esp"))),
             keepalives: Keepalives::new(IKE, config.ike.keepalive_after),
             config,
-            peers: BTreeMap::new(),
+            peers: FastMap::default(),
             out: VecDeque::new(),
         }
     }
