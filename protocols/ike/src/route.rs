@@ -22,6 +22,21 @@ impl Route {
             bytes.extend_from_slice(&[0; 4]);
         }
         bytes.extend_from_slice(packet);
+        self.carrying(bytes)
+    }
+
+    /// The datagram that carries a packet, of which an exact copy is left: what is built has room to spare, and what is kept should
+    /// have none.
+    pub(crate) fn datagram_of(self, packet: &mut Vec<u8>) -> Datagram {
+        if self.marked {
+            packet.shrink_to_fit();
+            return self.datagram(packet);
+        }
+        let kept = packet.as_slice().to_vec();
+        self.carrying(std::mem::replace(packet, kept))
+    }
+
+    fn carrying(self, bytes: Vec<u8>) -> Datagram {
         let (from, to) = (Addr::Udp(self.local), Addr::Udp(self.remote));
         Datagram { protocol: IKE, from, to, bytes }
     }

@@ -9,6 +9,7 @@ use std::time::Duration;
 use keytoll_crypto_api::Rng;
 use keytoll_crypto_api::suite::Suite;
 use keytoll_engine::map::FastMap;
+use keytoll_engine::trace::Fact;
 use keytoll_engine::{Ctx, Deadline, Engine, Input, Output, Time};
 use keytoll_net::{Addr, Socket, wire::Reader};
 
@@ -132,6 +133,16 @@ impl Env<'_, '_> {
         self.cx.discard(IKE, why);
     }
 
+    /// Sends the packets of a message for the first time, records the facts, and returns the message to be kept.
+    pub(super) fn send(&mut self, route: Route, mut message: Packets) -> Packets {
+        for index in 0..message.packets().len() {
+            self.cx.trace.record(Fact::Sent(message.fact(index, false)));
+            let datagram = route.datagram_of(&mut message.packets_mut()[index]);
+            self.shared.out.push_back(Output::Datagram(datagram));
+        }
+        message
+    }
+
     /// Sends the packets of a message and records the facts.
     pub(super) fn transmit(&mut self, route: Route, message: &Packets, again: bool) {
         self.shared.transmit(route, message, again, self.cx);
@@ -250,7 +261,7 @@ impl Shared {
     /// Sends the packets of a message, or one of them, and records the facts.
     pub(super) fn transmit(&mut self, route: Route, message: &Packets, again: bool, cx: &mut Ctx<'_>) {
         for (index, packet) in message.packets().iter().enumerate() {
-            cx.trace.record(keytoll_engine::trace::Fact::Sent(message.fact(index, again)));
+            cx.trace.record(Fact::Sent(message.fact(index, again)));
             self.send(route, packet);
         }
     }

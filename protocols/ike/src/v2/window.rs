@@ -39,21 +39,19 @@ impl From<Vec<Vec<u8>>> for Sealed {
     }
 }
 
-impl Sealed {
-    /// Releases unused capacity.
-    fn shrink_to_fit(&mut self) {
-        match self {
-            Self::Whole(packet) => packet.shrink_to_fit(),
-            Self::Fragments(packets) => packets.iter_mut().for_each(Vec::shrink_to_fit),
-        }
-    }
-}
-
 impl Packets {
     /// The packets in the order in which they are sent.
     pub(super) fn packets(&self) -> &[Vec<u8>] {
         match &self.sealed {
             Sealed::Whole(packet) => std::slice::from_ref(packet),
+            Sealed::Fragments(packets) => packets,
+        }
+    }
+
+    /// The same, to be replaced by equal ones.
+    pub(super) fn packets_mut(&mut self) -> &mut [Vec<u8>] {
+        match &mut self.sealed {
+            Sealed::Whole(packet) => std::slice::from_mut(packet),
             Sealed::Fragments(packets) => packets,
         }
     }
@@ -204,10 +202,8 @@ impl Responses {
         }
     }
 
-    /// Stores the response to the expected request.
-    pub(super) fn answered(&mut self, mut response: Packets) {
-        // It is kept as long as the SA is idle.
-        response.sealed.shrink_to_fit();
+    /// Stores the response to the expected request, as long as the SA is idle.
+    pub(super) fn answered(&mut self, response: Packets) {
         self.expected = response.id.wrapping_add(1);
         self.last = Some(response);
         self.repeated = 0;

@@ -119,7 +119,7 @@ impl SaInitSent {
         let hashes = first.nat_hashes(env);
         let fragmentation = env.shared.config.fragmentation.is_some();
         let message = outbound::plain(&header, |m| first.write(m, &hashes, fragmentation));
-        env.transmit(core.route, &message, false);
+        let message = env.send(core.route, message);
         core.requests.send(message, env.now(), &env.shared.config.retransmission);
     }
 

@@ -162,6 +162,6 @@ fn respond(
     let hashes = first.nat_hashes(env);
     let fragmentation = fragmentation && env.shared.config.fragmentation.is_some();
     let message = outbound::plain(&header, |m| first.write(m, &hashes, fragmentation));
-    env.transmit(core.route, &message, false);
+    let message = env.send(core.route, message);
     core.responses.answered(message);
 }

@@ -92,7 +92,7 @@ impl Core {
         let id = self.requests.next_id();
         let message =
             outbound::protected(self, Kind { exchange, response: false, id }, payloads, protection, env);
-        env.transmit(self.route, &message, false);
+        let message = env.send(self.route, message);
         self.requests.send(message, env.now(), &env.shared.config.retransmission);
     }
 
@@ -107,7 +107,7 @@ impl Core {
         let id = self.responses.expected();
         let message =
             outbound::protected(self, Kind { exchange, response: true, id }, payloads, protection, env);
-        env.transmit(self.route, &message, false);
+        let message = env.send(self.route, message);
         self.responses.answered(message);
     }
 
