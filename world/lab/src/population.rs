@@ -626,8 +626,10 @@ impl<'a> Builder<'a> {
         let message = costs.map(|costs| costs.message).unwrap_or_default();
         let till = Till::new(plan.crypto, message, scale(Node::Ue), population, seed);
         let mut world = World::new(seed.clone(), till);
-        let datagrams_in_flight_max = 1 << 24;
-        world.set_limits(keytoll_sim::Limits { datagrams_in_flight_max, ..keytoll_sim::Limits::default() });
+        // A device has nothing to do for minutes when it has done something.
+        let (datagrams_in_flight_max, nodes_awake_max) = (1 << 24, 0);
+        let limits = keytoll_sim::Limits::default();
+        world.set_limits(keytoll_sim::Limits { datagrams_in_flight_max, nodes_awake_max, ..limits });
         Self { plan, costs, core_hz, world, serving: Vec::new(), facts: Facts::default() }
     }
 

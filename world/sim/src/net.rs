@@ -4,6 +4,7 @@
 //! of it is how much it has drawn from its random streams, and it goes on from there as if it had never rested.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use keytoll_crypto_api::Seed;
@@ -64,33 +65,53 @@ enum State {
 }
 
 impl Link {
-    /// Whether what goes from one node to another goes from the first end to the second. Of the nodes that share a link all but one
-    /// are on the same side.
-    fn leads_on(&self, from: NodeIndex, to: NodeIndex) -> bool {
-        self.ends[1].index == to || self.ends[0].index == from
+    const fn rests(&self) -> bool {
+        matches!(self.state, State::Resting(_))
     }
 
-    fn channels(&self, known: &[u64], seed: &Seed) -> [Channel; 2] {
+    /// The channel in one direction of a link that is awake.
+    fn channel(&mut self, leads_on: bool) -> &mut Channel {
+        match &mut self.state {
+            State::Awake(channels) => &mut channels[usize::from(!leads_on)],
+            State::Resting(_) => unreachable!("it is awake by now"),
+        }
+    }
+
+    /// It is awake from now on, in the place of another of the same configuration, if there is one.
+    fn wake(&mut self, other: Option<Box<[Channel; 2]>>, seed: &Seed) {
+        let State::Resting(known) = &self.state else { return };
         let [a, b] = self.ends;
         let labels = [a, b].map(End::label);
-        let (name, Self { config, .. }) = (LinkName::between(a.name, b.name), self);
+        let (name, config) = (LinkName::between(a.name, b.name), &self.config);
+        let directions =
+            [([&*labels[0], &*labels[1]], &config.a_to_b), ([&*labels[1], &*labels[0]], &config.b_to_a)];
+        let mut channels = match other {
+            Some(mut channels) => {
+                for (channel, (ends, direction)) in channels.iter_mut().zip(directions) {
+                    channel.renew(name, ends, direction.queue_bytes_max, seed);
+                }
+                channels
+            }
+            None => Box::new(directions.map(|(ends, direction)| {
+                Channel::new(name, ends, direction, config.mtu_bytes, seed).on(config.air)
+            })),
+        };
         let mut known = known.iter().copied();
-        [([0, 1], &config.a_to_b), ([1, 0], &config.b_to_a)].map(|(ends, direction)| {
-            let ends = ends.map(|end| &*labels[end]);
-            let mut channel = Channel::new(name, ends, direction, config.mtu_bytes, seed).on(config.air);
-            channel.recall(&mut known);
-            channel
-        })
+        channels.iter_mut().for_each(|channel| channel.recall(&mut known));
+        self.state = State::Awake(channels);
     }
 
-    /// Whether it rests now: it does not while something is on its way.
-    fn rest(&mut self, now: Time) -> bool {
-        let State::Awake(channels) = &mut self.state else { return true };
-        let is_idle = channels.iter().all(|channel| channel.is_idle(now));
-        if is_idle {
-            self.state = State::Resting(channels.iter_mut().flat_map(Channel::knows).collect());
+    /// Rests, unless something is on its way; returns its channels, if it was awake and rests now.
+    fn rest(&mut self, now: Time) -> Option<Box<[Channel; 2]>> {
+        let State::Awake(channels) = &mut self.state else { return None };
+        if !channels.iter().all(|channel| channel.is_idle(now)) {
+            return None;
         }
-        is_idle
+        let known = channels.iter_mut().flat_map(Channel::knows).collect();
+        match std::mem::replace(&mut self.state, State::Resting(known)) {
+            State::Awake(channels) => Some(channels),
+            State::Resting(_) => None,
+        }
     }
 }
 
@@ -106,8 +127,10 @@ pub(crate) struct Net {
     /// What many links have in common.
     configs: Vec<Arc<LinkConfig>>,
     owners: FastMap<Host, NodeIndex>,
-    /// The place of the link between two nodes, the lower index first.
-    routes: FastMap<(NodeIndex, NodeIndex), u32>,
+    /// The link between two nodes.
+    routes: FastMap<Couple, Route>,
+    /// By the index of the first nodes: the way that its last datagram took, and to whom. Most send to the same address again.
+    recent: Vec<Option<(Host, Way)>>,
     /// The nodes that share a LAN or a radio channel with a node, and the channels that lead there, in the order of their links.
     in_reach: BTreeMap<NodeIndex, Vec<Way>>,
 }
@@ -118,12 +141,51 @@ pub(crate) struct Way {
     /// The receiving node.
     pub(crate) node: NodeIndex,
     link: u32,
+    /// Whether from its first end to the second.
     leads_on: bool,
 }
 
-/// Two nodes in the order in which their link is found.
-fn pair(a: NodeIndex, b: NodeIndex) -> (NodeIndex, NodeIndex) {
-    (a.min(b), a.max(b))
+/// So many nodes have their last way remembered: those that serve, and in small worlds all.
+const RECENT_MAX: usize = 256;
+
+/// Two nodes, the lower index first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Couple(NodeIndex, NodeIndex);
+
+impl Couple {
+    fn of(a: NodeIndex, b: NodeIndex) -> Self {
+        Self(a.min(b), a.max(b))
+    }
+}
+
+/// As one number, which takes half as long as two.
+impl Hash for Couple {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        state.write_u64(u64::from(self.0.number()) << 32 | u64::from(self.1.number()));
+    }
+}
+
+/// The place of a link, and whether it leads on from the node with the lower index. Of the nodes that share a link all but one are on
+/// the same side.
+#[derive(Debug, Clone, Copy)]
+struct Route(u32);
+
+impl Route {
+    const LEADS_ON: u32 = 1 << 31;
+
+    fn new(link: u32, from: NodeIndex, to: NodeIndex, leads_on: bool) -> Self {
+        assert!(link < Self::LEADS_ON, "a world has fewer than 2³¹ links");
+        Self(if leads_on == (from < to) { link | Self::LEADS_ON } else { link })
+    }
+
+    const fn link(self) -> u32 {
+        self.0 & !Self::LEADS_ON
+    }
+
+    fn way(self, from: NodeIndex, to: NodeIndex) -> Way {
+        let leads_up = self.0 & Self::LEADS_ON != 0;
+        Way { node: to, link: self.link(), leads_on: leads_up == (from < to) }
+    }
 }
 
 impl Net {
@@ -137,6 +199,7 @@ impl Net {
             configs: Vec::new(),
             owners: FastMap::default(),
             routes: FastMap::default(),
+            recent: Vec::new(),
             in_reach: BTreeMap::new(),
         }
     }
@@ -148,6 +211,7 @@ impl Net {
 
     /// Assigns an address to a node; an earlier owner loses it.
     pub(crate) fn assign(&mut self, host: Host, node: NodeIndex) {
+        self.recent.clear();
         self.owners.insert(host, node);
     }
 
@@ -156,7 +220,7 @@ impl Net {
         let config = self.known(config);
         let is_in_reach = config.is_lan || config.air.is_some();
         let state = State::Resting(Box::default());
-        let place = self.install(pair(a.index, b.index), Link { ends: [a, b], config, users: 1, state });
+        let place = self.install(Link { ends: [a, b], config, users: 1, state });
         for (from, node, leads_on) in [(a.index, b.index, true), (b.index, a.index, false)] {
             self.reach(from, Way { node, link: place, leads_on }, is_in_reach);
         }
@@ -182,16 +246,19 @@ impl Net {
 
     /// Connects a node to another by the link that a third one has to that: what they send waits for each other.
     pub(crate) fn share(&mut self, node: NodeIndex, to: NodeIndex, with: NodeIndex) {
-        let Some(&place) = self.routes.get(&pair(with, to)) else { return };
-        if let Some(link) = &mut self.links[place as usize] {
+        let Some(route) = self.routes.get(&Couple::of(with, to)) else { return };
+        let Way { link, leads_on, .. } = route.way(with, to);
+        if let Some(link) = &mut self.links[link as usize] {
             link.users += 1;
         }
-        self.routes.insert(pair(node, to), place);
+        self.recent.clear();
+        self.routes.insert(Couple::of(node, to), Route::new(link, node, to, leads_on));
     }
 
     /// Removes the link between two nodes, if there is one.
     pub(crate) fn part(&mut self, a: NodeIndex, b: NodeIndex) {
-        let Some(place) = self.routes.remove(&pair(a, b)) else { return };
+        let Some(place) = self.routes.remove(&Couple::of(a, b)).map(Route::link) else { return };
+        self.recent.clear();
         let slot = &mut self.links[place as usize];
         let users = slot.as_mut().map_or(0, |link| {
             link.users -= 1;
@@ -211,27 +278,44 @@ impl Net {
     /// Takes an address from a node, unless another one has it by now.
     pub(crate) fn unassign(&mut self, host: Host, node: NodeIndex) {
         if self.owners.get(&host) == Some(&node) {
+            self.recent.clear();
             self.owners.remove(&host);
         }
     }
 
-    fn install(&mut self, ends: (NodeIndex, NodeIndex), link: Link) -> u32 {
-        let known = self.routes.get(&ends).copied();
+    fn install(&mut self, link: Link) -> u32 {
+        let [a, b] = link.ends.map(|end| end.index);
+        let known = self.routes.get(&Couple::of(a, b)).copied().map(Route::link);
         let place = known.or_else(|| self.vacant.pop()).unwrap_or_else(|| {
             self.links.push(None);
             u32::try_from(self.links.len() - 1).expect("a world has fewer than 2³² links")
         });
         self.links[place as usize] = Some(link);
-        self.routes.insert(ends, place);
+        self.recent.clear();
+        self.routes.insert(Couple::of(a, b), Route::new(place, a, b, true));
         place
     }
 
     /// The way to the node that has an address, if there is one.
-    pub(crate) fn route(&self, from: NodeIndex, to: Host) -> Option<Way> {
+    #[inline]
+    pub(crate) fn route(&mut self, from: NodeIndex, to: Host) -> Option<Way> {
+        match self.recent.get(from.place()) {
+            Some(&Some((host, way))) if host == to => Some(way),
+            _ => self.find(from, to),
+        }
+    }
+
+    #[inline(never)]
+    fn find(&mut self, from: NodeIndex, to: Host) -> Option<Way> {
         let node = *self.owners.get(&to)?;
-        let link = *self.routes.get(&pair(from, node))?;
-        let leads_on = self.links[link as usize].as_ref()?.leads_on(from, node);
-        Some(Way { node, link, leads_on })
+        let way = self.routes.get(&Couple::of(from, node))?.way(from, node);
+        if from.place() < RECENT_MAX {
+            if self.recent.len() <= from.place() {
+                self.recent.resize(from.place() + 1, None);
+            }
+            self.recent[from.place()] = Some((to, way));
+        }
+        Some(way)
     }
 
     /// The ways to all nodes that a group-addressed frame of a node reaches.
@@ -240,14 +324,12 @@ impl Net {
     }
 
     /// The channel of a way.
+    #[inline]
     pub(crate) fn channel(&mut self, way: Way, now: Time, seed: &Seed) -> &mut Channel {
-        if matches!(self.link(way.link).state, State::Resting(_)) {
+        if self.link(way.link).rests() {
             self.wake(way.link, now, seed);
         }
-        match &mut self.link(way.link).state {
-            State::Awake(channels) => &mut channels[usize::from(!way.leads_on)],
-            State::Resting(_) => unreachable!("it is awake by now"),
-        }
+        self.link(way.link).channel(way.leads_on)
     }
 
     fn link(&mut self, place: u32) -> &mut Link {
@@ -256,21 +338,24 @@ impl Net {
 
     #[inline(never)]
     fn wake(&mut self, place: u32, now: Time, seed: &Seed) {
+        let mut other = None;
         // One that carries something stays awake, and has its turn later.
         for _ in 0..2 {
             if self.awake.len() < self.awake_max {
                 break;
             }
             let Some(first) = self.awake.pop_front() else { break };
-            let rests = self.links[first as usize].as_mut().is_none_or(|link| link.rest(now));
-            if !rests {
-                self.awake.push_back(first);
+            let Some(link) = self.links[first as usize].as_mut().filter(|link| !link.rests()) else {
+                continue;
+            };
+            match link.rest(now) {
+                Some(channels) => other = Some((Arc::clone(&link.config), channels)),
+                None => self.awake.push_back(first),
             }
         }
         let link = self.link(place);
-        if let State::Resting(known) = &link.state {
-            link.state = State::Awake(Box::new(link.channels(known, seed)));
-        }
+        let other = other.filter(|(config, _)| Arc::ptr_eq(config, &link.config));
+        link.wake(other.map(|(_, channels)| channels), seed);
         self.awake.push_back(place);
     }
 }

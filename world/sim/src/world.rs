@@ -26,13 +26,16 @@ use crate::{Free, LinkConfig, Meter, NodeConfig, NodeIndex, Passing, ProviderInd
 pub struct Limits {
     /// Datagrams on all links together; further ones are dropped with `Fate::QueueFull`.
     pub datagrams_in_flight_max: usize,
-    /// Nodes, and links, that are not asked to rest ([`Engine::rest`]) when others need room: those used last.
-    pub awake_max: usize,
+    /// Nodes that are not asked to rest ([`Engine::rest`]) when others have something to do: those that were idle for longest are. With
+    /// none each is asked after all it does, when its memory is still in the caches.
+    pub nodes_awake_max: usize,
+    /// Links that do not rest when others need room: those used last.
+    pub links_awake_max: usize,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { datagrams_in_flight_max: 1 << 20, awake_max: 256 }
+        Self { datagrams_in_flight_max: 1 << 20, nodes_awake_max: 256, links_awake_max: 256 }
     }
 }
 
@@ -95,7 +98,7 @@ impl<H: Engine, C: Crypto, M: Meter<C>> World<H, C, M> {
             vacant: Vec::new(),
             awake: VecDeque::new(),
             names: BTreeMap::new(),
-            net: Net::new(Limits::default().awake_max),
+            net: Net::new(Limits::default().links_awake_max),
             channels: Channels::default(),
             queue: Queue::default(),
             parcels: Slab::default(),
@@ -108,7 +111,7 @@ impl<H: Engine, C: Crypto, M: Meter<C>> World<H, C, M> {
 
     /// Changes the capacity.
     pub fn set_limits(&mut self, limits: Limits) {
-        self.net.set_awake_max(limits.awake_max);
+        self.net.set_awake_max(limits.links_awake_max);
         self.limits = limits;
     }
 
@@ -342,8 +345,13 @@ impl<H: Engine, C: Crypto, M: Meter<C>> World<H, C, M> {
         self.meter.begin(index, crypto, arrived.input.stimulus(), arrived.at < self.now);
         node.handle(arrived.input, self.now, crypto, &mut work);
         let busy = self.meter.end(index, crypto, &work.notes.facts);
-        self.arm(index, again);
-        self.stays_awake(index);
+        let was_awake = std::mem::replace(&mut node.is_awake, true);
+        if let Some(at) = node.next_tick() {
+            self.queue.arm(index, at.max(again));
+        }
+        if !was_awake {
+            self.stays_awake(index);
+        }
         let job = Job { node: index, arrived: arrived.at, busy, sample: self.sample, work };
         if busy.is_zero() {
             self.release(job, recorder);
@@ -354,13 +362,11 @@ impl<H: Engine, C: Crypto, M: Meter<C>> World<H, C, M> {
         }
     }
 
-    /// A node has computed: in its place the one that has been awake for longest rests, if there are too many.
+    /// A node is awake from now on: in its place the one that has been awake for longest rests, if there are too many.
+    #[inline(never)]
     fn stays_awake(&mut self, index: NodeIndex) {
-        if std::mem::replace(&mut self.node_mut(index).is_awake, true) {
-            return;
-        }
         self.awake.push_back(index);
-        if self.awake.len() > self.limits.awake_max
+        if self.awake.len() > self.limits.nodes_awake_max
             && let Some(first) = self.awake.pop_front()
             && let Some(node) = &mut self.nodes[first.place()]
         {

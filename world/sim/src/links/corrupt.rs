@@ -6,6 +6,9 @@ use keytoll_engine::trace::Fate;
 
 use super::{Direction, Impairment, Kind, Passage};
 
+/// Its random stream.
+const STREAM: &str = "corrupt";
+
 /// The kind of impairment.
 pub(super) const KIND: Kind = Kind {
     by_key: Some(("corrupt", |direction, chances| {
@@ -18,7 +21,7 @@ pub(super) const KIND: Kind = Kind {
 
 fn make(direction: &Direction, stream: &dyn Fn(&str) -> Rng) -> Option<Box<dyn Impairment>> {
     let probability = direction.corrupt;
-    (probability > 0.0).then(|| Box::new(Corrupting { probability, rng: stream("corrupt") }) as _)
+    (probability > 0.0).then(|| Box::new(Corrupting { probability, rng: stream(STREAM) }) as _)
 }
 
 struct Corrupting {
@@ -37,6 +40,10 @@ impl Impairment for Corrupting {
 
     fn stream(&mut self) -> Option<&mut Rng> {
         Some(&mut self.rng)
+    }
+
+    fn renew(&mut self, stream: &dyn Fn(&str) -> Rng) {
+        self.rng = stream(STREAM);
     }
 }
 

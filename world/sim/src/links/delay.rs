@@ -6,6 +6,9 @@ use keytoll_crypto_api::Rng;
 
 use super::{Direction, Impairment, Kind, Passage, normal};
 
+/// Its random stream.
+const STREAM: &str = "delay";
+
 /// The kind of impairment.
 pub(super) const KIND: Kind = Kind { by_key: None, make };
 
@@ -14,7 +17,7 @@ fn make(direction: &Direction, stream: &dyn Fn(&str) -> Rng) -> Option<Box<dyn I
         return Some(Box::new(Jittery {
             mean: direction.delay,
             deviation: direction.jitter,
-            rng: stream("delay"),
+            rng: stream(STREAM),
         }));
     }
     (!direction.delay.is_zero()).then(|| Box::new(Constant(direction.delay)) as _)
@@ -26,6 +29,8 @@ impl Impairment for Constant {
     fn apply(&mut self, passage: &mut Passage<'_>) {
         passage.arrives += self.0;
     }
+
+    fn renew(&mut self, _stream: &dyn Fn(&str) -> Rng) {}
 }
 
 struct Jittery {
@@ -42,6 +47,10 @@ impl Impairment for Jittery {
 
     fn stream(&mut self) -> Option<&mut Rng> {
         Some(&mut self.rng)
+    }
+
+    fn renew(&mut self, stream: &dyn Fn(&str) -> Rng) {
+        self.rng = stream(STREAM);
     }
 }
 

@@ -4,6 +4,9 @@ use keytoll_crypto_api::Rng;
 
 use super::{Direction, Impairment, Kind, Passage};
 
+/// Its random stream.
+const STREAM: &str = "duplicate";
+
 /// The kind of impairment.
 pub(super) const KIND: Kind = Kind {
     by_key: Some(("duplicate", |direction, chances| {
@@ -16,7 +19,7 @@ pub(super) const KIND: Kind = Kind {
 
 fn make(direction: &Direction, stream: &dyn Fn(&str) -> Rng) -> Option<Box<dyn Impairment>> {
     let probability = direction.duplicate;
-    (probability > 0.0).then(|| Box::new(Duplicating { probability, rng: stream("duplicate") }) as _)
+    (probability > 0.0).then(|| Box::new(Duplicating { probability, rng: stream(STREAM) }) as _)
 }
 
 struct Duplicating {
@@ -33,5 +36,9 @@ impl Impairment for Duplicating {
 
     fn stream(&mut self) -> Option<&mut Rng> {
         Some(&mut self.rng)
+    }
+
+    fn renew(&mut self, stream: &dyn Fn(&str) -> Rng) {
+        self.rng = stream(STREAM);
     }
 }

@@ -26,6 +26,9 @@ pub enum Loss {
     },
 }
 
+/// Its random stream.
+const STREAM: &str = "loss";
+
 /// The kind of impairment.
 pub(super) const KIND: Kind = Kind {
     by_key: Some(("loss", |direction, chances| {
@@ -45,11 +48,11 @@ fn make(direction: &Direction, stream: &dyn Fn(&str) -> Rng) -> Option<Box<dyn I
     match direction.loss {
         Loss::None | Loss::Uniform(0.0) => None,
         Loss::Uniform(probability) => {
-            let rng = stream("loss");
+            let rng = stream(STREAM);
             Some(Box::new(Losing { to_bad: 0.0, to_good: 0.0, loss: [probability; 2], bad: false, rng }))
         }
         Loss::GilbertElliott { to_bad, to_good, loss_in_bad, loss_in_good } => {
-            let rng = stream("loss");
+            let rng = stream(STREAM);
             Some(Box::new(Losing { to_bad, to_good, loss: [loss_in_good, loss_in_bad], bad: false, rng }))
         }
     }
@@ -76,6 +79,10 @@ impl Impairment for Losing {
 
     fn knows(&mut self) -> Option<u64> {
         Some(self.rng.drawn() << 1 | u64::from(self.bad))
+    }
+
+    fn renew(&mut self, stream: &dyn Fn(&str) -> Rng) {
+        (self.rng, self.bad) = (stream(STREAM), false);
     }
 
     fn recall(&mut self, known: u64) {

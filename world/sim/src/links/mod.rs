@@ -156,6 +156,9 @@ pub(crate) trait Impairment: Send {
         self.stream().map(|stream| stream.drawn())
     }
 
+    /// From now on it is one of another link, of which it knows nothing yet. `stream` returns the random streams of that link by name.
+    fn renew(&mut self, stream: &dyn Fn(&str) -> Rng);
+
     /// A new one of the same stream knows this from now on.
     fn recall(&mut self, known: u64) {
         self.stream().into_iter().for_each(|stream| stream.go_to(known));
@@ -234,12 +237,18 @@ impl std::fmt::Debug for Channel {
 impl Channel {
     /// The direction between two ends, whose labels name the random streams of its impairments.
     pub fn new(link: Link, ends: [&str; 2], direction: &Direction, mtu_bytes: u16, seed: &Seed) -> Self {
-        let [from, to] = ends;
-        let stream = |name: &str| seed.stream(&format!("link/{from}-{to}/{name}"));
+        let stream = streams(ends, seed);
         let impairments = IMPAIRMENTS.iter().filter_map(|kind| (kind.make)(direction, &stream)).collect();
         let (unchecked, last_arrival) = (direction.unchecked, Time::ZERO);
         let waiting = Waiting::new(direction.queue_bytes_max);
         Self { link, mtu_bytes, air: None, waiting, impairments, unchecked, last_arrival }
+    }
+
+    /// The same between two other ends, which has carried nothing yet.
+    pub(crate) fn renew(&mut self, link: Link, ends: [&str; 2], queue_bytes_max: u64, seed: &Seed) {
+        let stream = streams(ends, seed);
+        self.impairments.iter_mut().for_each(|impairment| impairment.renew(&stream));
+        (self.link, self.last_arrival, self.waiting) = (link, Time::ZERO, Waiting::new(queue_bytes_max));
     }
 
     /// Whether nothing that was sent matters any more to what will be.
@@ -303,7 +312,12 @@ impl Channel {
     }
 }
 
-/// The fact about a datagram that a link carried.
+/// The random streams of the direction between two ends, by name.
+fn streams<'a>([from, to]: [&'a str; 2], seed: &'a Seed) -> impl Fn(&str) -> Rng + 'a {
+    move |name| seed.stream_of(format_args!("link/{from}-{to}/{name}"))
+}
+
+/// The fact about a datagram that this link carried.
 pub(crate) fn carried(
     link: Link,
     protocol: Protocol,

@@ -41,6 +41,10 @@ impl Impairment for Sender {
     fn busy_until(&self) -> Time {
         self.idle_from
     }
+
+    fn renew(&mut self, _stream: &dyn Fn(&str) -> Rng) {
+        self.idle_from = Time::ZERO;
+    }
 }
 
 impl Sender {

@@ -16,6 +16,9 @@ pub struct Reorder {
     pub extra_delay: Duration,
 }
 
+/// Its random stream.
+const STREAM: &str = "reorder";
+
 /// The kind of impairment.
 pub(super) const KIND: Kind = Kind {
     by_key: Some(("reorder", |direction, chances| {
@@ -30,7 +33,7 @@ pub(super) const KIND: Kind = Kind {
 
 fn make(direction: &Direction, stream: &dyn Fn(&str) -> Rng) -> Option<Box<dyn Impairment>> {
     let reorder = direction.reorder.filter(|reorder| reorder.probability > 0.0)?;
-    Some(Box::new(Reordering { reorder, rng: stream("reorder") }))
+    Some(Box::new(Reordering { reorder, rng: stream(STREAM) }))
 }
 
 struct Reordering {
@@ -48,5 +51,9 @@ impl Impairment for Reordering {
 
     fn stream(&mut self) -> Option<&mut Rng> {
         Some(&mut self.rng)
+    }
+
+    fn renew(&mut self, stream: &dyn Fn(&str) -> Rng) {
+        self.rng = stream(STREAM);
     }
 }

@@ -59,10 +59,10 @@ proptest! {
 
 /// The records of ten devices that send now and then over links of their own, if so many nodes and links are awake at most; and how
 /// often the devices rested.
-fn crowd(awake_max: usize) -> (Vec<u8>, usize) {
+fn crowd(nodes_awake_max: usize, links_awake_max: usize) -> (Vec<u8>, usize) {
     let link = LinkConfig::symmetric(everything());
     let mut pair = Pair::over(&link, 3);
-    pair.world.set_limits(Limits { awake_max, ..Limits::default() });
+    pair.world.set_limits(Limits { nodes_awake_max, links_awake_max, ..Limits::default() });
     pair.world.with_host(pair.gw, |gateway| gateway.echo = true);
     let at = |n: u64| format!("10.0.1.{n}");
     let devices: Vec<_> = (0..10)
@@ -85,12 +85,12 @@ fn crowd(awake_max: usize) -> (Vec<u8>, usize) {
 
 #[test]
 fn nodes_and_links_that_have_rested_go_on_as_if_they_had_not() {
-    let (awake, rested) = crowd(100);
+    let (awake, rested) = crowd(100, 100);
     assert_eq!(rested, 0);
-    for awake_max in 1..4 {
-        let (file, rested) = crowd(awake_max);
+    for (nodes, links) in [(0, 1), (1, 1), (2, 2), (3, 3), (0, 100)] {
+        let (file, rested) = crowd(nodes, links);
         assert!(rested > 100, "{rested}");
-        assert!(file == awake, "{awake_max} awake at most");
+        assert!(file == awake, "{nodes} nodes and {links} links awake at most");
     }
 }
 
