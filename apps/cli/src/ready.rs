@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use keytoll_lab::{Directory, Work, free_bytes, rehearse};
+use keytoll_lab::{Directory, Room, Work, free_bytes, rehearse, rehearse_memory};
 use keytoll_scenario::Plan;
 use keytoll_scenario::plan::WorldKind;
 use miette::{Report, miette};
@@ -65,7 +65,21 @@ pub(crate) fn ask(plan: &Plan, out: &Path, execution: &Execution) -> Result<Stri
     };
     let estimate = Estimate::of(plan, work, execution);
     estimate.room(out)?;
-    Ok(estimate.sentence())
+    let memory = rehearse_memory(plan, estimate.threads).as_ref().map(memory);
+    Ok(format!("{}{}", estimate.sentence(), memory.unwrap_or_default()))
+}
+
+/// How much memory a population is estimated to need.
+fn memory(Room { bytes, each_bytes, tried }: &Room) -> String {
+    let (all, each) = (size_of_heap(*bytes), size_of_heap(*each_bytes));
+    format!("about {all} of memory when all devices are there, {each} each, as {tried} of them took here\n")
+}
+
+/// An estimated size with one decimal, in the largest unit of which there is at least one.
+fn size_of_heap(bytes: f64) -> String {
+    const UNITS: [(f64, &str); 3] = [(1e9, "GB"), (1e6, "MB"), (1e3, "kB")];
+    let (unit, name) = UNITS.into_iter().find(|(unit, _)| bytes >= *unit).unwrap_or((1.0, "B"));
+    format!("{:.1} {name}", bytes / unit)
 }
 
 /// The estimated work of a run, according to a rehearsal.
@@ -148,6 +162,12 @@ mod tests {
     fn sizes_are_printed_in_a_fitting_unit() {
         let told = [0, 999, 1_000, 1_500_000, 47_000_000_000, 3_000_000_000_001].map(size);
         assert_eq!(told, ["0 B", "999 B", "1 kB", "2 MB", "47 GB", "4 TB"]);
+    }
+
+    #[test]
+    fn memory_is_printed_with_one_decimal() {
+        let told = [999.0, 3_250.0, 812_000_000.0, 4_160_000_000.0].map(size_of_heap);
+        assert_eq!(told, ["999.0 B", "3.2 kB", "812.0 MB", "4.2 GB"]);
     }
 
     #[test]

@@ -130,6 +130,35 @@ fn check_tells_about_how_much_work_it_is() {
 }
 
 #[test]
+fn check_tells_how_much_memory_a_population_needs() {
+    let scratch = Scratch::new("memory");
+    let said = |scenario: &[&str]| {
+        let Output { status, stderr, .. } = scratch.keytoll(&[&["check"], scenario].concat());
+        assert!(status.success(), "{}", String::from_utf8_lossy(&stderr));
+        String::from_utf8(stderr).unwrap()
+    };
+    let of_population = said(&[
+        "storm",
+        "--set",
+        "methods=ikev2-psk",
+        "--set",
+        "population.devices=1000000",
+        "--set",
+        "population.arrivals=storm 1000000 in 5 min",
+    ]);
+    let words = of_population.lines().last().unwrap_or_default();
+    // A device with a shared key takes between 2 and 8 kB at both ends.
+    let (all, rest) =
+        words.strip_prefix("about ").and_then(|words| words.split_once(" GB of memory")).expect(words);
+    assert!((2.0..8.0).contains(&all.parse::<f64>().unwrap()), "{words}");
+    assert!(
+        rest.starts_with(" when all devices are there, ")
+            && rest.ends_with(" kB each, as 800 of them took here")
+    );
+    assert!(!said(&["quickstart"]).contains("of memory"));
+}
+
+#[test]
 fn a_scenario_can_come_from_standard_input() {
     let scratch = Scratch::new("stdin");
     for (verb, expected) in

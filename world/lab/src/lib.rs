@@ -41,6 +41,6 @@ pub use population::{PopulationEnd, populate};
 pub use profile::{Profile, Subject, profile};
 pub use provenance::{Program, end, libraries, library, machine};
 pub use provider::metered;
-pub use rehearsal::{Work, free_bytes, rehearse};
+pub use rehearsal::{Room, Work, free_bytes, rehearse, rehearse_memory};
 pub use row::{ECHO_BYTES, ECHO_PATIENCE, Row, RowEnd, Stop, WARM_UP, Watcher, row_seed};
 pub use run::{Keepers, RunError, refuse, run, supported};

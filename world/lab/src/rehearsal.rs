@@ -2,6 +2,8 @@
 //! millisecond. This shows the size of the traces and the driver's time; the time of cryptography is taken from a table that was
 //! measured once, on the machine named in it.
 
+mod memory;
+
 use std::cell::Cell;
 use std::fs;
 use std::io::{self, Write};
@@ -25,6 +27,8 @@ use crate::costs::{Costs, prices};
 use crate::keeper::{Discard, Files, Keeper};
 use crate::row::{Row, Stop};
 use crate::run::{RunError, priced as all_priced};
+
+pub use memory::{Room, rehearse_memory};
 
 /// The output of `keytoll crypto --calibrate` on the machine named in it.
 pub(crate) const REFERENCE: &str = include_str!("rehearsal/reference.json");
