@@ -58,18 +58,25 @@ struct Seated {
     terms: Arc<Terms>,
     person: Person,
     visit: u32,
-    /// Its connection, if that cannot be derived from its number.
-    kept: Option<Arc<Connection>>,
+    /// What of its connection is its own, if that cannot be derived from its number.
+    kept: Option<Box<Kept>>,
+}
+
+/// Who a device is, and how it proves that.
+#[derive(Debug, Clone)]
+struct Kept {
+    local_id: Identity,
+    local: Prove,
 }
 
 impl keytoll_hosts::Person for Seated {
     fn terms(&self) -> Option<Arc<Connection>> {
-        let derived = || {
-            let local = Prove::Psk(self.person.psk(&self.terms.seed));
-            let local_id = build::identity(&self.person.name());
-            Arc::new(Connection { local_id, local, ..self.terms.connection.clone() })
+        let derived = || Kept {
+            local_id: build::identity(&self.person.name()),
+            local: Prove::Psk(self.person.psk(&self.terms.seed)),
         };
-        Some(self.kept.clone().unwrap_or_else(derived))
+        let Kept { local_id, local } = self.kept.as_deref().cloned().unwrap_or_else(derived);
+        Some(Arc::new(Connection { local_id, local, ..self.terms.connection.clone() }))
     }
 
     fn seed(&self) -> Seed {
@@ -200,7 +207,7 @@ impl Crowd for Populated {
                 other => other,
             };
             let local_id = build::identity_of_device(&person.name(), eap.as_ref());
-            Arc::new(Connection { local_id, local, ..terms.connection.clone() })
+            Box::new(Kept { local_id, local })
         });
         let seated = Seated { terms: Arc::clone(terms), person, visit, kept };
         let host = Device::of(setup, ue, Box::new(seated), eap);
