@@ -231,7 +231,7 @@ fn hop(from: usize, to: usize, sent_ms: f64, arrived_ms: Option<f64>, label: &st
         arrived_ms,
         label: label.to_owned(),
         bytes,
-        is_repeated: label.starts_with("INIT") && sent_ms > 50.0,
+        is_repeated: label == "INIT request" && sent_ms > 50.0,
     }
 }
 

@@ -8,17 +8,28 @@ use crate::text::{Escaped, anchor};
 
 pub(crate) fn write(table: &Table, out: &mut dyn Write) -> io::Result<()> {
     let (id, caption) = (anchor(&table.id), Escaped(&table.caption));
-    writeln!(
-        out,
-        r#"<div class="table" id="{id}"><div class="scroll" role="region" aria-label="{caption}" tabindex="0"><table><caption>{caption}</caption>"#
-    )?;
+    writeln!(out, r#"<div class="table" id="{id}"><p class="caption" id="{id}-caption">{caption}</p>"#)?;
+    writeln!(out, r#"<div class="scroll" role="region" aria-labelledby="{id}-caption" tabindex="0">"#)?;
+    writeln!(out, r#"<table aria-labelledby="{id}-caption">"#)?;
     writeln!(out, "<thead><tr>")?;
     table.columns.iter().try_for_each(|column| head(column, out))?;
     writeln!(out, "</tr></thead><tbody>")?;
     table.lines.iter().try_for_each(|cells| line(&table.columns, cells, out))?;
     writeln!(out, "</tbody></table></div>")?;
+    key(&table.lines, out)?;
     legend(&table.columns, out)?;
     writeln!(out, "</div>")
+}
+
+/// What the colour of published values means, where there are any.
+fn key(lines: &[Vec<Cell>], out: &mut dyn Write) -> io::Result<()> {
+    if !lines.iter().flatten().any(|cell| cell.is_published) {
+        return Ok(());
+    }
+    writeln!(
+        out,
+        r#"<p class="note"><span class="p">Slanted and in this colour</span>: published values.</p>"#
+    )
 }
 
 fn head(column: &Column, out: &mut dyn Write) -> io::Result<()> {

@@ -78,16 +78,17 @@ function table(id: string, chart: Chart): HTMLElement {
   const lines = chart.lines.slice(0, LINES_MAX).map((line) => element('tr', {}, ...line.map(cell)));
   const more = chart.lines.length - lines.length;
   const title = `Data of ${chart.title}${more > 0 ? `: the first ${lines.length} of ${chart.lines.length} lines` : ''}`;
+  const caption = `${id}-data-caption`;
   const made = element(
     'div',
     { class: 'table', id: `${id}-data` },
+    element('p', { class: 'caption', id: caption }, title),
     element(
       'div',
-      { class: 'scroll high', role: 'region', 'aria-label': title, tabindex: 0 },
+      { class: 'scroll high', role: 'region', 'aria-labelledby': caption, tabindex: 0 },
       element(
         'table',
-        {},
-        element('caption', {}, title),
+        { 'aria-labelledby': caption },
         element('thead', {}, element('tr', {}, ...head)),
         element('tbody', {}, ...lines),
       ),

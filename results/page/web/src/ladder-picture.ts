@@ -57,7 +57,8 @@ const cross = ([x, y]: [number, number], stroke: string): string =>
 /** About as wide as the text is. */
 const extent = (content: string): number => content.length * 6.1;
 
-function message(hop: Hop, width: number, column: (node: number) => number, place: (time: number) => number): string {
+/** The label of a message and its line, which is drawn over the labels of others. */
+function message(hop: Hop, width: number, column: (node: number) => number, place: (time: number) => number): [string, string] {
   const from: [number, number] = [column(hop.from), place(hop.sent_ms)];
   const lost = hop.arrived_ms === null;
   const end = column(hop.to);
@@ -71,11 +72,12 @@ function message(hop: Hop, width: number, column: (node: number) => number, plac
   const half = extent(label) / 2 + 2;
   const middle = Math.max(MARGIN + half, Math.min((from[0] + end) / 2, width - half));
   const halo = `stroke="${colour('paper')}" stroke-width="4" paint-order="stroke" stroke-linejoin="round"`;
-  return (
+  const at = Math.min(from[1], to[1]) - 4 + Math.abs(to[1] - from[1]) * 0.2;
+  return [
+    text(middle, at, label, `text-anchor="middle" ${halo}`),
     segment(from, to, `stroke="${stroke}" stroke-width="1.6" ${dash}`) +
-    (lost ? cross(to, stroke) : arrowhead(from, to, stroke)) +
-    text(middle, Math.min(from[1], to[1]) - 4 + (to[1] - from[1]) * 0.2, label, `text-anchor="middle" ${halo}`)
-  );
+      (lost ? cross(to, stroke) : arrowhead(from, to, stroke)),
+  ];
 }
 
 /** The picture of a ladder, so many pixels wide. */
@@ -91,15 +93,14 @@ export function ladderPicture(ladder: Ladder, width: number, titled = false): st
       text(column(node), HEAD - 14, name, 'text-anchor="middle" font-weight="600"') +
       segment([column(node), HEAD], [column(node), last + 14], `stroke="${colour('edge')}" stroke-width="1.2"`),
   );
-  const times = ladder.hops.map((hop) =>
-    text(MARGIN - 14, place(hop.sent_ms) + 4, ms(hop.sent_ms), `text-anchor="end" fill="${colour('faint')}"`.replace(/fill="[^"]*"/, '')),
-  );
+  const times = ladder.hops.map((hop) => text(MARGIN - 14, place(hop.sent_ms) + 4, ms(hop.sent_ms), 'text-anchor="end"'));
   const unit = text(MARGIN - 14, HEAD - 14, 'ms', 'text-anchor="end"');
   const messages = ladder.hops.map((hop) => message(hop, width, column, place));
+  const drawn = [0, 1].map((part) => messages.map((message) => message[part]).join('')).join('');
   const title = titled ? text(4, 18, ladder.title, 'font-weight="600" font-size="14"') : '';
   return (
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height.toFixed(0)}" width="${width}" height="${height.toFixed(0)}" ` +
     `font-family="${escaped(FONT)}" font-size="11.5">${title}<g transform="translate(0,${top})">` +
-    `${heads.join('')}${unit}${times.join('')}${messages.join('')}</g></svg>`
+    `${heads.join('')}${unit}${times.join('')}${drawn}</g></svg>`
   );
 }

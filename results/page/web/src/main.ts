@@ -1,6 +1,7 @@
 // Everything that moves on a page of keytoll. The page is complete without it, but for charts and ladders.
 
 import { charts } from './chart';
+import { contents } from './contents';
 import { ladders, parsed } from './ladder';
 import { definitions } from './palette';
 import { rankings } from './ranking';
@@ -15,6 +16,7 @@ function patterns(): void {
 
 document.documentElement.classList.add('scripted');
 themes();
+contents();
 patterns();
 tables();
 ladders();

@@ -1,8 +1,9 @@
 // Rankings whose weights can be moved: bars change and alternatives change places at once.
 
 import { button, data, element, every, the } from './dom';
-import { csvButton, tools } from './files';
-import type { Ranking, Value } from './model';
+import { picture } from './draw';
+import { csvButton, svgButton, tools } from './files';
+import type { Chart, Ranking, Value } from './model';
 import { ranked, shares, siblings, varied, type Ranked } from './weights';
 
 interface Bar {
@@ -79,7 +80,10 @@ class Movable {
     const scores = element('div', { class: 'result' }, this.words, this.list, this.heard);
     every(':scope > .scores, :scope > .weights', this.figure).forEach((old) => old.remove());
     the('figcaption', this.figure).after(
-      tools(csvButton(this.figure.id, this.ranking.title, () => this.lines())),
+      tools(
+        csvButton(this.figure.id, this.ranking.title, () => this.lines()),
+        svgButton(this.figure.id, this.ranking.title, () => picture(this.chart())),
+      ),
       element('div', { class: 'movable' }, scores, controls),
     );
   }
@@ -155,6 +159,20 @@ class Movable {
     }, 500);
   }
 
+  /** The bars as they are now. */
+  private chart(): Chart {
+    const { order, scores } = ranked(this.ranking, this.weights);
+    const weights = this.ranking.criteria.map((criterion, node) => `${criterion.name} ${percent(this.weights[node]!)}`);
+    return {
+      title: this.ranking.title,
+      description: '',
+      note: `Weights: ${weights.join(', ')}.`,
+      spec: BARS,
+      columns: ['name', 'score'],
+      lines: order.map((place) => [this.ranking.alternatives[place]!.name, scores[place]!]),
+    };
+  }
+
   /** The scores as they are now, with the weights they come from. */
   private lines(): Value[][] {
     const { order, scores, ranks } = ranked(this.ranking, this.weights);
@@ -163,6 +181,18 @@ class Movable {
     return [['rank', 'name', 'value'], ...order.map(of), ...weights];
   }
 }
+
+/** Bars with their scores. */
+const BARS = {
+  encoding: {
+    y: { field: 'name', type: 'nominal', sort: null, title: null },
+    x: { field: 'score', type: 'quantitative', title: null },
+  },
+  layer: [
+    { mark: 'bar' },
+    { mark: { type: 'text', align: 'left', dx: 5 }, encoding: { text: { field: 'score', type: 'quantitative', format: '.4~f' } } },
+  ],
+};
 
 /** Takes charge of every ranking of the page. */
 export const rankings = (): void =>

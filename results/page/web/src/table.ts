@@ -89,12 +89,13 @@ function content(table: HTMLTableElement): Value[][] {
 /** Makes a table of the page sortable, filterable if it is long, and its data a file. */
 export function enhance(place: HTMLElement, isFile = true): void {
   const table = the<HTMLTableElement>('table', place);
-  const title = the('caption', table).textContent ?? '';
+  const caption = the(':scope > .caption', place);
+  const title = caption.textContent ?? '';
   sortable(table);
   const bar = tools();
   if (lines(table).length >= LINES_MIN) bar.append(filterBox(table, title));
   if (isFile) bar.append(csvButton(place.id, title, () => content(table)));
-  if (bar.childElementCount > 0) place.prepend(bar);
+  if (bar.childElementCount > 0) caption.after(bar);
 }
 
 /** Takes charge of every table of the page. */

@@ -135,7 +135,7 @@ const tests = {
     const chart = page.locator('figure.chart').first();
     const csv = await saved(page, chart.getByRole('button', { name: 'CSV' }));
     assert.ok(csv.text.split('\r\n').length > 2);
-    for (const figure of await page.locator('figure.chart, figure.ladder').all()) {
+    for (const figure of await page.locator('figure.chart, figure.ladder, figure.ranking').all()) {
       if (!(await figure.isVisible())) continue;
       const svg = await saved(page, figure.getByRole('button', { name: 'SVG' }));
       assert.match(svg.name, /\.svg$/);
