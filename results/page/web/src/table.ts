@@ -7,6 +7,9 @@ import type { Value } from './model';
 /** Fewer lines than this are seen at once. */
 const LINES_MIN = 9;
 
+/** More lines than this scroll within the table, below its heads. */
+const LINES_MAX = 30;
+
 type Order = 'ascending' | 'descending' | 'none';
 
 const written = (cell: Element | undefined): string =>
@@ -93,6 +96,7 @@ export function enhance(place: HTMLElement, isFile = true): void {
   const title = caption.textContent ?? '';
   sortable(table);
   const bar = tools();
+  if (lines(table).length > LINES_MAX) the('.scroll', place).classList.add('high');
   if (lines(table).length >= LINES_MIN) bar.append(filterBox(table, title));
   if (isFile) bar.append(csvButton(place.id, title, () => content(table)));
   if (bar.childElementCount > 0) caption.after(bar);
