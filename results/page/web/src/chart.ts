@@ -45,24 +45,27 @@ async function draw(drawing: Drawing): Promise<void> {
   if (inner !== null) show(drawing, inner);
 }
 
-const near = new IntersectionObserver(
-  (entries) => {
-    for (const { target, isIntersecting } of entries) {
-      const drawing = drawings.get(target);
-      if (!drawing || !isIntersecting) continue;
-      near.unobserve(target);
-      void draw(drawing);
-      widths.observe(target);
-    }
-  },
-  { rootMargin: '500px' },
-);
-
-let waiting: ReturnType<typeof setTimeout> | undefined;
-const widths = new ResizeObserver(() => {
-  clearTimeout(waiting);
-  waiting = setTimeout(() => drawings.forEach((drawing) => drawing.width && void draw(drawing)), 120);
-});
+/** Draws what comes near to what is seen, and from then on whenever its width changes. */
+function observe(): void {
+  let waiting: ReturnType<typeof setTimeout> | undefined;
+  const widths = new ResizeObserver(() => {
+    clearTimeout(waiting);
+    waiting = setTimeout(() => drawings.forEach((drawing) => drawing.width && void draw(drawing)), 120);
+  });
+  const near = new IntersectionObserver(
+    (entries) => {
+      for (const { target, isIntersecting } of entries) {
+        const drawing = drawings.get(target);
+        if (!drawing || !isIntersecting) continue;
+        near.unobserve(target);
+        void draw(drawing);
+        widths.observe(target);
+      }
+    },
+    { rootMargin: '500px' },
+  );
+  drawings.forEach((_, plot) => near.observe(plot));
+}
 
 /** More lines than this are for the CSV file. */
 const LINES_MAX = 500;
@@ -121,11 +124,11 @@ function begin(figure: HTMLElement): void {
       svgButton(figure.id, chart.title, () => picture(chart)),
     ),
   );
-  near.observe(plot);
 }
 
 /** Takes charge of every chart of the page. */
 export function charts(): void {
   every('figure.chart').forEach(begin);
+  observe();
   addEventListener('beforeprint', () => drawings.forEach((drawing) => drawing.width || void draw(drawing)));
 }

@@ -5,9 +5,7 @@ import { csvButton, svgButton, tools } from './files';
 import { ladderPicture } from './ladder-picture';
 import type { Ladder, Value } from './model';
 import { standalone } from './palette';
-
-/** The width of a picture that stands alone. */
-const ALONE = 760;
+import { LADDER } from './pictures';
 
 /** A picture's text as elements. */
 export function parsed(svg: string): Element {
@@ -44,7 +42,7 @@ function begin(figure: HTMLElement): void {
   the('figcaption', figure).after(
     tools(
       csvButton(figure.id, ladder.title, () => lines(ladder)),
-      svgButton(figure.id, ladder.title, async () => standalone(ladderPicture(ladder, ALONE, true))),
+      svgButton(figure.id, ladder.title, async () => standalone(ladderPicture(ladder, LADDER, true))),
     ),
   );
 }

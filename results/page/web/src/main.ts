@@ -1,9 +1,13 @@
-// Everything that moves on a page of keytoll. The page is complete without it, but for charts and ladders.
+// Everything that moves on a page of keytoll, which is complete without it but for charts and ladders. Where there is no page, in an
+// engine that a program embeds, the same script draws pictures.
+
+import './bare';
 
 import { charts } from './chart';
 import { contents } from './contents';
 import { ladders, parsed } from './ladder';
 import { definitions } from './palette';
+import { pictures } from './pictures';
 import { rankings } from './ranking';
 import { tables } from './table';
 import { themes } from './theme';
@@ -14,11 +18,16 @@ function patterns(): void {
   document.body.append(parsed(svg));
 }
 
-document.documentElement.classList.add('scripted');
-themes();
-contents();
-patterns();
-tables();
-ladders();
-rankings();
-charts();
+function begin(): void {
+  document.documentElement.classList.add('scripted');
+  themes();
+  contents();
+  patterns();
+  tables();
+  ladders();
+  rankings();
+  charts();
+}
+
+if ('document' in globalThis) begin();
+else Object.assign(globalThis, { pictures });

@@ -3,7 +3,8 @@
 import { button, data, element, every, the } from './dom';
 import { picture } from './draw';
 import { csvButton, svgButton, tools } from './files';
-import type { Chart, Ranking, Value } from './model';
+import type { Ranking, Value } from './model';
+import { percent, rankingChart } from './ranking-picture';
 import { ranked, shares, siblings, varied, type Ranked } from './weights';
 
 interface Bar {
@@ -18,8 +19,6 @@ interface Slider {
   /** Not an `output`, whose every change would be heard: the slider says its value itself. */
   output: HTMLElement;
 }
-
-const percent = (part: number): string => `${(100 * part).toFixed(part > 0 && part < 0.0995 ? 1 : 0)} %`;
 
 const digits = (ranking: Ranking, score: number): string =>
   ranking.rule === 'product' ? score.toPrecision(4) : score.toFixed(4);
@@ -82,7 +81,7 @@ class Movable {
     the('figcaption', this.figure).after(
       tools(
         csvButton(this.figure.id, this.ranking.title, () => this.lines()),
-        svgButton(this.figure.id, this.ranking.title, () => picture(this.chart())),
+        svgButton(this.figure.id, this.ranking.title, () => picture(rankingChart(this.ranking, this.weights))),
       ),
       element('div', { class: 'movable' }, scores, controls),
     );
@@ -159,20 +158,6 @@ class Movable {
     }, 500);
   }
 
-  /** The bars as they are now. */
-  private chart(): Chart {
-    const { order, scores } = ranked(this.ranking, this.weights);
-    const weights = this.ranking.criteria.map((criterion, node) => `${criterion.name} ${percent(this.weights[node]!)}`);
-    return {
-      title: this.ranking.title,
-      description: '',
-      note: `Weights: ${weights.join(', ')}.`,
-      spec: BARS,
-      columns: ['name', 'score'],
-      lines: order.map((place) => [this.ranking.alternatives[place]!.name, scores[place]!]),
-    };
-  }
-
   /** The scores as they are now, with the weights they come from. */
   private lines(): Value[][] {
     const { order, scores, ranks } = ranked(this.ranking, this.weights);
@@ -181,18 +166,6 @@ class Movable {
     return [['rank', 'name', 'value'], ...order.map(of), ...weights];
   }
 }
-
-/** Bars with their scores. */
-const BARS = {
-  encoding: {
-    y: { field: 'name', type: 'nominal', sort: null, title: null },
-    x: { field: 'score', type: 'quantitative', title: null },
-  },
-  layer: [
-    { mark: 'bar' },
-    { mark: { type: 'text', align: 'left', dx: 5 }, encoding: { text: { field: 'score', type: 'quantitative', format: '.4~f' } } },
-  ],
-};
 
 /** Takes charge of every ranking of the page. */
 export const rankings = (): void =>

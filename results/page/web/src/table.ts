@@ -15,13 +15,19 @@ type Order = 'ascending' | 'descending' | 'none';
 const written = (cell: Element | undefined): string =>
   (cell instanceof HTMLElement ? cell.dataset.written : undefined) ?? cell?.textContent ?? '';
 
-/** Numbers by size, texts by their letters and the numbers in them; what is empty comes last either way. */
-const letters = new Intl.Collator('en', { numeric: true, sensitivity: 'base' });
+let collator: Intl.Collator | undefined;
 
+/** Texts by their letters and the numbers in them. */
+function letters(one: string, other: string): number {
+  collator ??= new Intl.Collator('en', { numeric: true, sensitivity: 'base' });
+  return collator.compare(one, other);
+}
+
+/** Numbers by size; what is empty comes last either way. */
 function compared(one: string, other: string, sign: 1 | -1): number {
   if (one === '' || other === '') return Number(one === '') - Number(other === '');
   const [left, right] = [Number(one), Number(other)];
-  const difference = Number.isNaN(left) || Number.isNaN(right) ? letters.compare(one, other) : left - right;
+  const difference = Number.isNaN(left) || Number.isNaN(right) ? letters(one, other) : left - right;
   return sign * difference;
 }
 

@@ -2,7 +2,14 @@
 
 import { element } from './dom';
 
-const place = element('div', { class: 'tooltip', 'aria-hidden': 'true', hidden: true });
+let made: HTMLElement | undefined;
+
+/** The one element for all of them. */
+function box(): HTMLElement {
+  made ??= element('div', { class: 'tooltip', 'aria-hidden': 'true', hidden: true });
+  if (!made.isConnected) document.body.append(made);
+  return made;
+}
 
 const shown = (value: unknown): string =>
   typeof value === 'number' ? `${Number(value.toPrecision(6))}` : value === null || value === undefined ? '–' : `${value}`;
@@ -14,8 +21,7 @@ function content(value: unknown): Node[] {
   );
 }
 
-function moved(event: MouseEvent): void {
-  const { clientX, clientY } = event;
+function moved(place: HTMLElement, { clientX, clientY }: MouseEvent): void {
   const { offsetWidth: width, offsetHeight: height } = place;
   place.style.left = `${Math.max(4, Math.min(clientX + 14, innerWidth - width - 4))}px`;
   place.style.top = `${clientY + 18 + height > innerHeight ? clientY - height - 10 : clientY + 18}px`;
@@ -23,10 +29,9 @@ function moved(event: MouseEvent): void {
 
 /** Vega calls it when the pointer comes to a mark, moves over it, and leaves it. */
 export function tooltip(_: unknown, event: MouseEvent, __: unknown, value: unknown): void {
-  const nothing = value === null || value === undefined || value === '';
-  place.hidden = nothing;
-  if (nothing) return;
-  if (!place.isConnected) document.body.append(place);
+  const place = box();
+  place.hidden = value === null || value === undefined || value === '';
+  if (place.hidden) return;
   place.replaceChildren(...content(value));
-  moved(event);
+  moved(place, event);
 }
