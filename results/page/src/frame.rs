@@ -9,7 +9,7 @@ use crate::text::{Escaped, anchor};
 /// The style sheet, built by `web/build.sh`.
 const STYLE: &str = include_str!("../assets/page.css");
 /// The script, built by `web/build.sh`.
-const SCRIPT: &str = include_str!("../assets/page.js");
+pub(crate) const SCRIPT: &str = include_str!("../assets/page.js");
 /// The licences of what the script contains, built by `web/build.sh`.
 const LICENCES: &str = include_str!("../assets/licences.txt");
 /// What may run and how it may look, by digest, and nothing else: built by `web/build.sh`.

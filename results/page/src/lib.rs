@@ -8,6 +8,7 @@
 mod blocks;
 mod frame;
 pub mod model;
+pub mod pictures;
 mod table;
 mod text;
 
