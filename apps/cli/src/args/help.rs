@@ -130,7 +130,7 @@ Example:
   keytoll compare runs/quickstart --fail-if 'delay_ms.p95 > +400%'
 
 Reads manifest.json and samples.csv of directories that `keytoll run` or `measure --out` wrote; writes no \
-files. Rows of two runs are compared with their likes: the same method and options over the same network. \
+files but that of --html. Rows of two runs are compared with their likes: the same method and options over the same network. \
 A condition is a measure, a statistic of it (p5, p50, p90, p95, p99, mean), < or >, and percent of the first \
 run; it is met only if the 95 % interval of the difference excludes none.
 Exit code: 0 done, 1 a condition is met, 2 it is no run directory or the command line is wrong, 3 a file is \
@@ -178,7 +178,7 @@ RADIUS, Diameter over TCP and SCTP, EAP in IKE, EAPOL and RADIUS. With their key
 with the master key of a 4-way handshake or fast transition that is in the capture, frames of 802.11 are \
 decrypted (WEP, TKIP, CCMP, GCMP; protected management frames, too), and what IP packets carry is decoded; each \
 conversation says how many were. \
-Writes no files. Prints each conversation as a ladder: one rail for each of UE, GW (in EAPOL the \
+Writes no files but that of --html. Prints each conversation as a ladder: one rail for each of UE, GW (in EAPOL the \
 authenticator) or AP, AAA and HSS, one arrow for each message with its time, bytes and packets, its \
 payloads, retransmissions and failures.
 Exit code: 0 done, also if authentications failed; 2 it is no capture, or there are no such keys; 3 it is \

@@ -74,7 +74,11 @@ fn of_measure(comparison: &Comparison, measure: &str) -> Section {
 
 /// What a pair is about: in one run also the row with which the other is compared.
 fn label(comparison: &Comparison, pair: &Pair) -> String {
-    if comparison.a == comparison.b { format!("{} against {}", pair.b, pair.a.subject()) } else { pair.b.to_string() }
+    if comparison.a == comparison.b {
+        format!("{} against {}", pair.b, pair.a.subject())
+    } else {
+        pair.b.to_string()
+    }
 }
 
 fn chart(comparison: &Comparison, measure: &str) -> Option<Chart> {

@@ -47,14 +47,13 @@ fn medians(rows: &Rows<'_>) -> Option<Chart> {
 
 /// The words of the legend.
 const ALL: &str = "all";
-const PROMPT: &str = "without those that waited for a repeated message";
+const PROMPT: &str = "of those alone that did not wait for a repeated message";
 
 /// The distribution functions of all rows; where some waited until a message was sent again, also without these.
 fn distribution(rows: &Rows<'_>) -> Option<Chart> {
     let lines: Vec<Vec<Value>> = rows.rows.iter().flat_map(of_row).collect();
     let values: Vec<f64> = lines.iter().filter_map(|line| line[2].as_f64()).collect();
     let has_waits = lines.iter().any(|line| line[1] == PROMPT);
-    let note = if has_waits { WITH_WAITS } else { WITHOUT_WAITS };
     let established = rows.rows.iter().filter_map(|row| row.summary.delay_ms);
     let instead = rows.rows.iter().filter_map(|row| {
         let delay = row.summary.delay_ms?;
@@ -72,7 +71,7 @@ fn distribution(rows: &Rows<'_>) -> Option<Chart> {
         title: "Distribution of the delay: the share of authentications established within so many ms"
             .to_owned(),
         description: format!("Distribution functions of the delay. {instead}."),
-        note: format!("{note} {}.", counts(established.map(|delay| delay.n))),
+        note: format!("{} {}.", about_waits(rows), counts(established.map(|delay| delay.n))),
         spec: spec(curves(&values, has_waits, rows)),
         columns: columns(&["row", "which", "delay_ms", "share"]),
         lines,
@@ -80,9 +79,19 @@ fn distribution(rows: &Rows<'_>) -> Option<Chart> {
     })
 }
 
-const WITHOUT_WAITS: &str = "Nobody waited until a message was sent again.";
-const WITH_WAITS: &str = "Dashed: without those that waited until a message was sent again, because a packet was lost or nobody had answered; \
-                          the distance between the two lines is what these waits do.";
+/// How many waited until a message was sent again, and how they are told apart.
+fn about_waits(rows: &Rows<'_>) -> String {
+    let tallies = || rows.rows.iter().filter_map(|row| row.found).map(|found| &found.tally);
+    let n = |time: &Time| tallies().map(|tally| tally.times.get(time).moments().n()).sum::<u64>();
+    let (all, prompt) = (n(&DELAY), n(&DELAY_WITHOUT_REPEATS));
+    match all - prompt {
+        0 => "Nobody waited until a message was sent again.".to_owned(),
+        waited => format!(
+            "{waited} of all {all} waited until a message was sent again, because a packet was lost or nobody had answered. Dashed: the \
+             distribution of the others alone; the distance between the two lines is what these waits do."
+        ),
+    }
+}
 
 /// Lines of all rows in one chart, or a chart for each row where there are more rows than colours.
 fn curves(values: &[f64], has_waits: bool, rows: &Rows<'_>) -> Value {
