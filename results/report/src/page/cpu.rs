@@ -51,8 +51,14 @@ fn chart(rows: &Rows<'_>, node: &str, parts: &[Part<'_>], names: &[String]) -> O
         n: Some(part.n),
     };
     let bars: Vec<Bar> = of_node.map(bar).collect();
+    let disturbed: u64 = rows.summaries().map(|row| row.disturbed).sum();
+    let disturbed = match disturbed {
+        0 => String::new(),
+        count => format!(" Operations are also those of {count} during which the driver lost the CPU."),
+    };
     let note = format!(
-        "CPU time of this machine, means, so that the parts add up, and whose outliers they have; medians with their intervals are in the table. {}.",
+        "CPU time of this machine, means, so that the parts add up, and whose outliers they have; medians with their intervals are in the table. \
+         {}.{disturbed}",
         counts(bars.iter().filter_map(|bar| bar.n))
     );
     let title = format!("CPU time of an authentication at {node}, by operation, µs");

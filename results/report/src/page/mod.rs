@@ -1,6 +1,6 @@
 //! Findings as pages: what [`keytoll_page`] writes as HTML. A file here is a section, or a part of all of them.
 //!
-//! * [`run`] is the page of a run, [`group`] a section for each setting of it; `delay`, `cpu`, `links`, `memory`, `messages`, `traffic`,
+//! * [`run`] is the page of a run, `group` a section for each setting of it; `delay`, `cpu`, `links`, `memory`, `messages`, `traffic`,
 //!   `moves` are within it.
 //! * `study`, `population`, `failures`, `ranking`, `sizing` are about the run as a whole, and so is `method`, the last one.
 //! * `figure` makes charts, `tables` makes tables of columns.

@@ -96,10 +96,10 @@ fn chart(id: &str, shown: &Table) -> Option<Chart> {
     let instead = told.collect::<Vec<_>>().join("; ");
     let columns_drawn = points.iter().map(|point| point.column);
     let drawn = parts_of(columns_drawn);
-    let beside = if has_published { ", beside what was published" } else { "" };
+    let beside = if has_published { " beside what was published" } else { "" };
     (!points.is_empty()).then(|| Chart {
         id: format!("{id}-chart"),
-        title: format!("{}, {}{beside}", shown.columns.first().map_or("", String::as_str), shown.unit),
+        title: format!("This run ({}){beside}, {}", shown.columns.first().map_or("", String::as_str), shown.unit),
         description: format!("{}: {instead}.", title(shown)),
         note: "Lines: 95 % intervals of what this run measured. What the paper says has a colour and a shape of its own.".to_owned(),
         spec: spec(of_points(&fields, (&shown.unit, drawn.len()), &values, has_published)),
