@@ -186,10 +186,15 @@ const ALLOWED: &[Allowed] = &[
         &["analysis"],
         "a sizing is arithmetic over a summary: whether a simulation agrees is looked at by who can run one",
     ),
+    allow(
+        "studies",
+        &["trace", "analysis", "ranking", "dimensioning"],
+        "a paper's account is made of findings, of a ranking or of a sizing, so it knows how to ask for them",
+    ),
     allow("page", &[], "a page is texts, tables and charts, whatever they show"),
     allow(
         "report",
-        &["analysis", "ranking", "dimensioning", "page"],
+        &["analysis", "studies", "ranking", "dimensioning", "page"],
         "a report shows findings, rankings and sizings, and computes nothing",
     ),
     allow(
@@ -218,6 +223,7 @@ const ALLOWED: &[Allowed] = &[
             "analysis",
             "ranking",
             "dimensioning",
+            "studies",
             "report",
         ],
         "the program calls the steps of the straight line, one verb each, and says what hosts on real sockets tell",

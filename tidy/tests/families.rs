@@ -78,7 +78,7 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     ("base/pki/src/trust.rs", "the same purpose"),
     ("world/rigs/src/credentials.rs", "the same purpose"),
     ("base/trace/src/revealed.rs", "what Wireshark has tables of keys for"),
-    ("results/analysis/src/study/", "the papers are about IKE"),
+    ("results/studies/src/", "the papers are about IKE"),
     ("results/report/src/example.rs", "an example of a run, for tests and schemas"),
 ];
 

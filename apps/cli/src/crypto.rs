@@ -6,9 +6,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use keytoll_analysis::handling::{self, LoadCost};
-use keytoll_analysis::primitives::{
-    self, Primitives, RRKM_HASHED_BYTES, RSA_RC4_SHA1_BYTES, RSA_RC4_SHA1_OPERATIONS,
-};
+use keytoll_analysis::primitives::{self, Primitives};
 use keytoll_analysis::study::Sheet;
 use keytoll_analysis::summary;
 use keytoll_crypto::Exponents;
@@ -16,6 +14,7 @@ use keytoll_primitives::{Ask, Effort, Library, Primitive, catalogue, measure};
 use keytoll_report::{primitives as shown, study};
 use keytoll_scenario::nearest;
 use keytoll_scenario::plan::CryptoMode;
+use keytoll_studies::{dh_groups, rrkm};
 use keytoll_trace::cost_table::{CostTable, MessagePrice};
 use keytoll_trace::listing::LOAD;
 use keytoll_trace::primitive::Timings;
@@ -60,12 +59,10 @@ fn costs(args: &CryptoArgs) -> Result<ExitCode, Report> {
 /// A paper's table.
 fn paper(args: &CryptoArgs, table: &str) -> Result<ExitCode, Report> {
     let (chosen, usual, sheet): (_, _, fn(&Timings) -> Sheet) = match table {
-        RSA_RC4_SHA1 => {
-            (catalogue::rsa_rc4_sha1(RSA_RC4_SHA1_BYTES), RSA_RC4_SHA1_OPERATIONS, primitives::rsa_rc4_sha1)
-        }
+        RSA_RC4_SHA1 => (catalogue::rsa_rc4_sha1(rrkm::BYTES), rrkm::OPERATIONS, rrkm::sheet),
         _ => {
             let chosen = catalogue::exchanges(&ask(args), library(&args.crypto)?);
-            (chosen, primitives::DH_GROUPS_OPERATIONS, primitives::dh_groups)
+            (chosen, dh_groups::EXCHANGES, dh_groups::sheet)
         }
     };
     let effort = Effort { operations: operations(args).or(Some(usual)), ..Effort::default() };
@@ -166,10 +163,10 @@ pub(crate) fn rsa_rc4_sha1(
 ) -> Result<Option<Timings>, Report> {
     let library = library_of(mode)?;
     let lengths = |primitive: Primitive| {
-        let short = primitive.sized.then_some(Primitive { bytes: RRKM_HASHED_BYTES, ..primitive });
+        let short = primitive.sized.then_some(Primitive { bytes: rrkm::HASHED_BYTES, ..primitive });
         short.into_iter().chain([primitive])
     };
-    let chosen: Vec<_> = catalogue::rsa_rc4_sha1(RSA_RC4_SHA1_BYTES).into_iter().flat_map(lengths).collect();
+    let chosen: Vec<_> = catalogue::rsa_rc4_sha1(rrkm::BYTES).into_iter().flat_map(lengths).collect();
     Ok(watched(&chosen, library, times(count), stop))
 }
 

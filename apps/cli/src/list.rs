@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::process::ExitCode;
 
-use keytoll_analysis::study::{STUDIES, Study};
 use keytoll_ranking::Criteria;
 use keytoll_ranking::file::{BUILTIN, Builtin};
 use keytoll_scenario::catalogue::options::{self, OptionEntry};
 use keytoll_scenario::catalogue::{Entry, List};
+use keytoll_studies::{STUDIES, Study};
 use miette::Report;
 use schemars::JsonSchema;
 use serde::Serialize;

@@ -5,18 +5,20 @@ mod words;
 
 use std::collections::BTreeMap;
 use std::process::ExitCode;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use keytoll_analysis::trace::manifest::Manifest;
+use keytoll_analysis::simulation::Simulation;
+use keytoll_analysis::study::LoadWant;
 use keytoll_dimensioning::{Arrivals, Processor, Question, Run, Sizing, SizingError};
 use keytoll_scenario::plan::{CpuProfile, Plan, WorldKind};
-use keytoll_scenario::{Overrides, Source};
-use miette::{Report, miette};
+use miette::Report;
 
 use crate::args::{Present, SizeArgs};
 use crate::interrupt;
 use crate::rank::read;
-use crate::report::unmeasured;
+use crate::report::{plan_of, unmeasured};
+use crate::run::{streaming, told as of_run};
 use crate::screen::{self, Usage};
 
 /// Devices of which it is told by default what another method would save.
@@ -27,7 +29,7 @@ pub(crate) fn size(args: &SizeArgs) -> Result<ExitCode, Report> {
     let question = question(args)?;
     let summary = read(&args.dir)?;
     let manifest = keytoll_analysis::directory::manifest(&args.dir).map_err(unmeasured)?;
-    let plan = plan(&manifest)?;
+    let plan = plan_of(&manifest)?;
     let run = Run { summary: &summary, clocks_hz: clocks_hz(&plan) };
     let mut sizing = keytoll_dimensioning::size(&run, &question).map_err(|error| told(&error))?;
     refuse_idle(args, &sizing)?;
@@ -42,6 +44,22 @@ pub(crate) fn size(args: &SizeArgs) -> Result<ExitCode, Report> {
         screen::print(&words::text(&sizing))?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// What a study wants to know of a load: its rows, with the costs of a table alone, are sized and simulated.
+pub(crate) fn simulated(
+    load: &LoadWant,
+    plan: &Plan,
+    threads: usize,
+    stop: &AtomicBool,
+) -> Result<Vec<Simulation>, Report> {
+    let plan = simulate::with_table(plan, |row| row.network.name == load.network);
+    let summary = streaming::summary(&plan, threads, &|| (), stop).map_err(of_run)?;
+    let (run, question) =
+        (Run { summary: &summary, clocks_hz: clocks_hz(&plan) }, keytoll_studies::question(load));
+    let sizing = keytoll_dimensioning::size(&run, &question).map_err(|error| told(&error))?;
+    let devices = load.devices_per_sample.saturating_mul(plan.samples);
+    simulate::simulations(&plan, (&question, &sizing), devices, stop)
 }
 
 fn told(error: &SizingError) -> Report {
@@ -140,15 +158,9 @@ fn processor(text: &str) -> Result<Processor, Report> {
     }
 }
 
-/// The plan of a run.
-fn plan(manifest: &Manifest) -> Result<Plan, Report> {
-    let plan = Source::text("manifest.json", &manifest.plan).plan(&Overrides::default());
-    plan.map_err(|error| miette!("the plan in manifest.json is of another keytoll: {error}"))
-}
-
-/// The same for a report; nothing where the plan is of another keytoll, for all else of the run can be shown.
+/// The clocks of a run, for a report; nothing where the plan is of another keytoll, for all else of the run can be shown.
 pub(crate) fn clocks(manifest: &Manifest) -> BTreeMap<String, f64> {
-    plan(manifest).map(|plan| clocks_hz(&plan)).unwrap_or_default()
+    plan_of(manifest).map(|plan| clocks_hz(&plan)).unwrap_or_default()
 }
 
 /// The clocks of processors that a run was charged for.

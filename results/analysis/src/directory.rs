@@ -12,7 +12,7 @@ use keytoll_trace::manifest::{Manifest, ManifestError, ManifestRow};
 use keytoll_trace::{Cost, Record, regular};
 
 use crate::metrics::{Meter, Sample, Tally};
-use crate::study::{Account, Material, SUPPLEMENT, Study, Supplement, SupplementError};
+use crate::study::{Account, SUPPLEMENT, Supplement, SupplementError};
 use crate::summary::{Summary, summarise, summarise_population};
 
 pub use keytoll_trace::listing::MANIFEST;
@@ -24,11 +24,11 @@ pub struct Findings {
     pub manifest: Manifest,
     /// The statistics, in the order of the plan; an interrupted run has fewer rows than its manifest.
     pub rows: Vec<RowFindings>,
-    /// Measurements besides the run.
+    /// The same for people and programs.
     pub summary: Summary,
-    /// The comparison with a paper's results, if the run belongs to a study.
+    /// Measurements besides the run.
     pub supplement: Supplement,
-    /// The same beside what a paper printed, if the run belongs to a study.
+    /// The comparison with what a paper printed, once `keytoll-studies` has made it.
     pub study: Option<Account>,
     /// What populations have come to, in the order of the plan; empty without.
     pub populations: Vec<Population>,
@@ -57,7 +57,7 @@ impl Findings {
     pub fn new(manifest: Manifest, rows: Vec<RowFindings>) -> Self {
         let summary = summarise(&manifest, rows.iter().map(|row| (&row.row, &row.tally)));
         let (supplement, study, populations) = (Supplement::default(), None, Vec::new());
-        Self { manifest, rows, summary, supplement, study, populations }.supplemented(Supplement::default())
+        Self { manifest, rows, summary, supplement, study, populations }
     }
 
     /// Writes up populations.
@@ -74,10 +74,7 @@ impl Findings {
     /// Adds measurements besides the run.
     #[must_use]
     pub fn supplemented(self, supplement: Supplement) -> Self {
-        let study = self.manifest.study.as_deref().and_then(Study::named);
-        let material = Material { summary: &self.summary, supplement: &supplement };
-        let study = study.map(|study| study.account(&material));
-        Self { supplement, study, ..self }
+        Self { supplement, ..self }
     }
 }
 

@@ -13,8 +13,9 @@
 //! * [`composition`] is what CPU time is made of, [`verdict`] what follows from a run as a whole.
 //! * [`beside`] compares our nodes with other makers' programs.
 //! * [`compare`] compares two runs, or the rows of one, authentication by authentication.
-//! * [`study`] compares a summary with a paper's results.
+//! * [`study`] is what a study of a paper gives; `keytoll-studies` makes it.
 //! * [`profile`] shows where the time of a node goes, operation by operation.
+//! * [`simulation`] is a load as formulas and as the simulator have it.
 //! * [`directory`] does all of it for a run directory.
 
 pub mod beside;
@@ -27,6 +28,7 @@ pub mod metrics;
 mod named;
 pub mod primitives;
 pub mod profile;
+pub mod simulation;
 pub mod stats;
 pub mod study;
 pub mod summary;

@@ -13,11 +13,6 @@ use serde::{Deserialize, Serialize};
 use crate::stats::{Welford, interval95, median95};
 use crate::summary::Median;
 
-pub use crate::study::dh_groups::{EXCHANGES as DH_GROUPS_OPERATIONS, sheet as dh_groups};
-pub use crate::study::rrkm::{
-    BYTES as RSA_RC4_SHA1_BYTES, HASHED_BYTES as RRKM_HASHED_BYTES, OPERATIONS as RSA_RC4_SHA1_OPERATIONS,
-    sheet as rsa_rc4_sha1,
-};
 pub use costs::table as costs;
 
 /// The format of [`Primitives`].

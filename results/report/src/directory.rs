@@ -10,6 +10,7 @@ use keytoll_analysis::trace::listing::{DERIVED, MANIFEST, RunFile};
 use keytoll_analysis::trace::manifest::{Manifest, ManifestRow};
 use keytoll_analysis::trace::output::{self, Output};
 use keytoll_analysis::{Findings, Sample, summary};
+use keytoll_studies::judged;
 
 use crate::page::{self, Clocks};
 use crate::{csv, study};
@@ -41,7 +42,7 @@ pub fn render(directory: &Path, clocks_of: impl Fn(&Manifest) -> Clocks) -> Resu
     // A directory without a valid manifest must get no file at all.
     let manifest = keytoll_analysis::directory::manifest(directory)?;
     if !manifest.traced {
-        let findings = measure(directory, &mut |_, _| Ok(()))?;
+        let findings = judged(measure(directory, &mut |_, _| Ok(()))?);
         write(directory, &findings, &clocks_of(&manifest))?;
         list_again(directory, &findings.manifest)?;
         return Ok(findings);
@@ -49,7 +50,7 @@ pub fn render(directory: &Path, clocks_of: impl Fn(&Manifest) -> Clocks) -> Resu
     let mut output = Output::create_in_run(&path).map_err(because)?;
     let mut samples = csv::Samples::new(&mut output).map_err(because)?;
     let mut sink = |row: &ManifestRow, sample: &Sample| samples.write(row, sample);
-    let findings = measure(directory, &mut sink)?;
+    let findings = judged(measure(directory, &mut sink)?);
     samples.finish().and_then(|()| output.finish()).map_err(because)?;
     write(directory, &findings, &clocks_of(&manifest))?;
     list_again(directory, &findings.manifest)?;

@@ -59,7 +59,7 @@ fn a_run_directory_gets_all_its_files() {
 #[test]
 fn the_directory_of_a_study_gets_its_account() {
     let directory = fresh("study");
-    let name = keytoll_analysis::study::STUDIES[0].name;
+    let name = keytoll_studies::STUDIES[0].name;
     let manifest = Manifest { study: Some(name.to_owned()), ..example::findings().manifest };
     leave_a_run(&directory, &manifest);
     let found = render(&directory, |_| Clocks::new()).unwrap().study.unwrap();
@@ -115,7 +115,7 @@ fn a_run_of_somebody_else_gets_no_file() {
 #[test]
 fn a_link_or_a_pipe_in_place_of_a_file_of_the_run_is_refused() {
     let directory = fresh("links");
-    let name = keytoll_analysis::study::STUDIES[0].name;
+    let name = keytoll_studies::STUDIES[0].name;
     let manifest = Manifest { study: Some(name.to_owned()), ..example::findings().manifest };
     leave_a_run(&directory, &manifest);
     let victim = directory.join("trace/victim");

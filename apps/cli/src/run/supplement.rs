@@ -12,9 +12,9 @@ use keytoll_trace::primitive::Timings;
 use miette::Report;
 
 use super::{streaming, told};
-use crate::crypto;
 use crate::profile::{Plans, packets};
 use crate::progress::{Counted, Progress};
+use crate::{crypto, size};
 
 /// Measures them, or as many as are possible before an interruption. Without real cryptography there is nothing to profile.
 pub(super) fn measure(
@@ -44,6 +44,11 @@ pub(super) fn measure(
     }
     for &want in wants.cells {
         supplement.cells.extend(cell(want, plan, supplement.primitives.as_ref(), stop));
+    }
+    if let Some(load) = wants.load.filter(|_| goes_on()) {
+        let simulated = size::simulated(&load, plan, threads, stop);
+        supplement.simulations =
+            simulated.or_else(|why| if goes_on() { Err(why) } else { Ok(Vec::new()) })?;
     }
     for &processors in wants.processors {
         let clocks = processors.clocks_hz(&supplement.repetitions).filter(|_| goes_on());

@@ -18,6 +18,7 @@ use keytoll_trace::Node;
 use miette::{Report, miette};
 
 use crate::progress::{Counted, Progress};
+use crate::report;
 use crate::run::{streaming, told};
 use crate::screen::Usage;
 
@@ -64,12 +65,23 @@ pub(super) fn left_out(plan: &Plan, sizing: &Sizing) -> Vec<String> {
     sizing.rows.iter().filter_map(told).collect()
 }
 
+/// A plan with some of its rows and the costs of a table: its own, if it has one.
+pub(super) fn with_table(plan: &Plan, is_wanted: impl Fn(&RowPlan) -> bool) -> Plan {
+    let costs = plan.costs.clone().filter(|_| plan.crypto == CryptoMode::Table);
+    Plan {
+        crypto: CryptoMode::Table,
+        costs: costs.or_else(|| Some(REFERENCE.to_owned())),
+        world: WorldKind::Sim,
+        rows: plan.rows.iter().filter(|row| is_wanted(row)).cloned().collect(),
+        study: None,
+        population: None,
+        ..plan.clone()
+    }
+}
+
 /// The plan of a row.
 fn planned<'a>(plan: &'a Plan, row: &SizedRow) -> Option<&'a RowPlan> {
-    plan.rows.iter().find(|planned| {
-        (planned.method.name(), &*planned.variant) == (&*row.method, &*row.variant)
-            && (&*planned.network.name, planned.topology.name()) == (&*row.network, &*row.topology)
-    })
+    report::planned(plan, [&row.method, &row.variant, &row.network, &row.topology])
 }
 
 /// A row, and what the simulator and the formulas are asked about it.
@@ -89,17 +101,7 @@ impl<'a> Trial<'a> {
         question: &'a Question,
         devices: u32,
     ) -> Result<Self, Report> {
-        let costs = plan.costs.clone().filter(|_| plan.crypto == CryptoMode::Table);
-        let mut plan = Plan {
-            crypto: CryptoMode::Table,
-            costs: costs.or_else(|| Some(REFERENCE.to_owned())),
-            world: WorldKind::Sim,
-            samples: ALONE,
-            rows: vec![row.clone()],
-            study: None,
-            population: None,
-            ..plan.clone()
-        };
+        let mut plan = Plan { samples: ALONE, rows: vec![row.clone()], ..with_table(plan, |_| false) };
         let most = sized.nodes.iter().map(|(_, node)| node.cores).max().unwrap_or(1);
         let scale = (f64::from(CORES_MAX) / f64::from(most)).min(1.0);
         let mut cores = BTreeMap::new();
@@ -137,7 +139,7 @@ impl<'a> Trial<'a> {
             slower_ratio,
             unloaded_p99_ms: predicted.unloaded_ms.p99,
             predicted: side_of(&predicted),
-            simulated: side_of_population(&end.account.summary),
+            simulated: self.side_of_population(&end.account.summary, per_s),
         })
     }
 
@@ -218,6 +220,29 @@ impl<'a> Trial<'a> {
             duration: None,
         })
     }
+
+    /// A node's utilisation is that at the rate: its work over the time in which so many devices arrive on average. The simulation ends with
+    /// a second of which a part is idle, and a storm with a queue that drains.
+    fn side_of_population(&self, population: &PopulationSummary, per_s: f64) -> Side {
+        let PopulationSummary { offered, established, messages, duration_s, .. } = population;
+        let at_rate = match self.question.arrivals {
+            Arrivals::Storm { .. } => 1.0,
+            Arrivals::Poisson | Arrivals::Diurnal => duration_s * per_s / (*offered).max(1) as f64,
+        };
+        let nodes = population.nodes.iter();
+        Side {
+            utilisation: nodes
+                .map(|(name, node)| (name.clone(), at_rate * node.utilisation))
+                .collect::<Named<_>>(),
+            delay_ms: population.delay_ms.map(|delay| Percentiles {
+                p50: delay.p50,
+                p95: delay.p95,
+                p99: delay.p99,
+            }),
+            succeeded_share: *established as f64 / (*offered).max(1) as f64,
+            amplification_ratio: messages.amplification,
+        }
+    }
 }
 
 /// How busy the busiest node is.
@@ -232,23 +257,5 @@ fn side_of(row: &SizedRow) -> Side {
         delay_ms: row.delay_ms,
         succeeded_share: 1.0,
         amplification_ratio: 1.0,
-    }
-}
-
-fn side_of_population(population: &PopulationSummary) -> Side {
-    let PopulationSummary { offered, established, messages, .. } = population;
-    Side {
-        utilisation: population
-            .nodes
-            .iter()
-            .map(|(name, node)| (name.clone(), node.utilisation))
-            .collect::<Named<_>>(),
-        delay_ms: population.delay_ms.map(|delay| Percentiles {
-            p50: delay.p50,
-            p95: delay.p95,
-            p99: delay.p99,
-        }),
-        succeeded_share: *established as f64 / (*offered).max(1) as f64,
-        amplification_ratio: messages.amplification,
     }
 }

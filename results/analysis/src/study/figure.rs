@@ -72,37 +72,21 @@ pub enum Bound {
     AtMost,
 }
 
-/// A published number in a study's data.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Published {
-    pub(super) value: f64,
-    pub(super) bound: Option<Bound>,
-    pub(super) basis: Basis,
-    pub(super) source: &'static str,
-}
-
-impl From<Published> for Figure {
-    fn from(published: Published) -> Self {
-        let Published { value, bound, basis, source } = published;
-        Self { value, low: None, high: None, bound, basis, source: Some(source.to_owned()) }
-    }
-}
-
 impl Figure {
     /// A number of this run, with half the width of its interval if known.
-    pub(crate) fn of_run(basis: Basis, value: f64, half_width: Option<f64>) -> Self {
+    pub fn of_run(basis: Basis, value: f64, half_width: Option<f64>) -> Self {
         let (low, high) = (half_width.map(|half| value - half), half_width.map(|half| value + half));
         Self { value, low, high, bound: None, basis, source: None }
     }
 
     /// A median of this run.
-    pub(crate) fn of_median(median: Median) -> Self {
+    pub fn of_median(median: Median) -> Self {
         let (low, high) = median.interval.unzip();
         Self { low, high, ..Self::of_run(Basis::Measured, median.value, None) }
     }
 
     /// In another unit.
-    pub(super) fn times(self, factor: f64) -> Self {
+    pub fn times(self, factor: f64) -> Self {
         let [low, high] = [self.low, self.high].map(|end| end.map(|end| end * factor));
         Self { value: self.value * factor, low, high, ..self }
     }
@@ -114,7 +98,7 @@ impl Figure {
 
     /// The mean of independent measurements of one quantity, weighted by their numbers of authentications: mean, half the width
     /// of its interval, n.
-    pub(super) fn pooled(basis: Basis, parts: &[(f64, Option<f64>, u64)]) -> Option<Self> {
+    pub fn pooled(basis: Basis, parts: &[(f64, Option<f64>, u64)]) -> Option<Self> {
         let n = parts.iter().map(|part| part.2).sum::<u64>();
         if n == 0 {
             return None;
@@ -129,7 +113,7 @@ impl Figure {
 
 impl Figure {
     /// Millions of cycles of an authentication at a node: the medians of several rows, pooled.
-    pub(super) fn megacycles<'a>(cpus: impl IntoIterator<Item = &'a Cpu>) -> Option<Self> {
+    pub fn megacycles<'a>(cpus: impl IntoIterator<Item = &'a Cpu>) -> Option<Self> {
         let of = |cpu: &Cpu| {
             Some((cpu.cycles_p50? / 1e6, cpu.cycles_p50_half_width().map(|half| half / 1e6), cpu.n))
         };
@@ -137,7 +121,7 @@ impl Figure {
     }
 
     /// The mean of something on a link in several rows, pooled.
-    pub(super) fn of_link<'a>(
+    pub fn of_link<'a>(
         rows: impl IntoIterator<Item = &'a SummaryRow>,
         link: &str,
         of: fn(&LinkMeans) -> f64,

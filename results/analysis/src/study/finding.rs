@@ -48,7 +48,7 @@ impl Verdict {
     }
 
     /// From cases of which some may be undecided: these count neither for the claim nor against it.
-    pub(super) fn of_doubtful(cases: &[Option<bool>]) -> Self {
+    pub fn of_doubtful(cases: &[Option<bool>]) -> Self {
         let count = |wanted| cases.iter().filter(|&&case| case == wanted).count();
         match (count(Some(true)), count(Some(false))) {
             (0, 0) => Self::CannotBeJudged,
@@ -58,7 +58,7 @@ impl Verdict {
     }
 
     /// Of `all` cases that a claim speaks of, it is true of `agreeing`.
-    pub(super) const fn of_cases(agreeing: usize, all: usize) -> Self {
+    pub const fn of_cases(agreeing: usize, all: usize) -> Self {
         match (agreeing, all) {
             (_, 0) => Self::CannotBeJudged,
             (0, _) => Self::DoesNotHold,
@@ -86,35 +86,15 @@ pub struct Evidence {
 }
 
 impl Evidence {
-    pub(super) fn new(what: impl Into<String>, value: f64, unit: &str) -> Self {
+    /// A number without an interval.
+    pub fn new(what: impl Into<String>, value: f64, unit: &str) -> Self {
         Self::ranged(what, Median { value, interval: None }, unit)
     }
 
-    pub(super) fn ranged(what: impl Into<String>, median: Median, unit: &str) -> Self {
+    /// A number with its interval.
+    pub fn ranged(what: impl Into<String>, median: Median, unit: &str) -> Self {
         let (low, high) = median.interval.unzip();
         Self { what: what.into(), value: median.value, low, high, unit: unit.to_owned() }
-    }
-}
-
-/// A claim before it is judged.
-pub(super) struct Claim {
-    pub(super) name: &'static str,
-    pub(super) claim: &'static str,
-    pub(super) source: &'static str,
-    pub(super) taken_as: &'static str,
-}
-
-impl Claim {
-    pub(super) fn judged(self, verdict: Verdict, evidence: Vec<Evidence>) -> Finding {
-        let Self { name, claim, source, taken_as } = self;
-        let [name, claim, source, taken_as] = [name, claim, source, taken_as].map(str::to_owned);
-        Finding { name, claim, source, taken_as, verdict, evidence }
-    }
-
-    /// Judged case by case: whether the claim is true for each, and a number for it.
-    pub(super) fn of_cases(self, cases: impl IntoIterator<Item = (Option<bool>, Evidence)>) -> Finding {
-        let (cases, evidence): (Vec<Option<bool>>, Vec<Evidence>) = cases.into_iter().unzip();
-        self.judged(Verdict::of_doubtful(&cases), evidence)
     }
 }
 

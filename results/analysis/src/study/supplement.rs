@@ -7,9 +7,10 @@ use keytoll_trace::primitive::Timings;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Cell, CellWant};
+use super::{Cell, CellWant, LoadWant};
 use crate::Named;
 use crate::profile::{Packets, Profile};
+use crate::simulation::Simulation;
 use crate::stats::median95;
 use crate::summary::Summary;
 
@@ -38,6 +39,9 @@ pub struct Supplement {
     /// Many stations at one access point.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cells: Vec<Cell>,
+    /// Many devices at once, by formulas and in the simulator.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub simulations: Vec<Simulation>,
     /// The run again, on other processors.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub repetitions: Vec<Repetition>,
@@ -63,6 +67,7 @@ impl Default for Supplement {
             exchanges: None,
             primitives: None,
             cells: Vec::new(),
+            simulations: Vec::new(),
             repetitions: Vec::new(),
         }
     }
@@ -81,6 +86,8 @@ pub struct Wants {
     pub rsa_rc4_sha1: u64,
     /// Many stations at one access point: simulated, and counted.
     pub cells: &'static [CellWant],
+    /// Many devices at once: computed, and simulated with the costs of a table.
+    pub load: Option<LoadWant>,
     /// The run again with these processors, one after the other.
     pub processors: &'static [Processors],
 }
@@ -155,8 +162,15 @@ impl Calibration {
 
 impl Wants {
     /// The run alone.
-    pub const NOTHING: Self =
-        Self { profiles: false, esp_suites: &[], exchanges: 0, rsa_rc4_sha1: 0, cells: &[], processors: &[] };
+    pub const NOTHING: Self = Self {
+        profiles: false,
+        esp_suites: &[],
+        exchanges: 0,
+        rsa_rc4_sha1: 0,
+        cells: &[],
+        load: None,
+        processors: &[],
+    };
 
     /// Whether the run alone will do.
     pub fn is_nothing(self) -> bool {

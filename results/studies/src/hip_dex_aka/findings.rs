@@ -1,0 +1,331 @@
+//! The claims of the slides, judged. Delays are judged on processors as slow as those of the testbed, for the claims are about it; the
+//! evidence shows what they are with this machine's, too.
+
+use super::measured::Measured;
+use super::published::{self, Quantity};
+use super::tables::proportion;
+use super::{Access, Architecture, BUDGETS_MS, DEX_AKA, EAP_AKA, METHODS, Method, Speed};
+use crate::claim::Claim;
+use crate::doubtful::{Doubtful, all};
+use crate::{Evidence, Finding, Verdict};
+
+/// Every finding, in the order of the slides.
+pub(super) fn findings(measured: Measured<'_>) -> Vec<Finding> {
+    let claims: [fn(Measured<'_>) -> Finding; 12] = [
+        dex_aka_saves_cycles_of_the_device,
+        dex_aka_saves_cycles_of_the_gateway,
+        computation_rises_in_the_derived_order,
+        computation_is_a_smaller_part,
+        dex_aka_needs_no_aaa_server,
+        dex_aka_saves_memory,
+        dex_aka_keeps_300_ms_over_wifi,
+        eap_aka_exceeds_300_ms_over_wifi,
+        dex_aka_exceeds_300_ms_over_hspa,
+        no_method_keeps_50_ms,
+        dex_aka_saves_messages,
+        dex_aka_saves_bytes,
+    ];
+    claims.into_iter().map(|claim| claim(measured)).collect()
+}
+
+/// A proportion that is at most so many times the printed one counts as the printed one.
+const NEAR: f64 = 1.25;
+
+const TAKEN_AS: &str = "at most a quarter more than that part; in part, if it is less than EAP-AKA's at all";
+
+/// Judges how much less DEX-AKA needs than EAP-AKA: each quantity whether it is less, and whether it is the printed part or less.
+fn saving(claim: Claim, measured: Measured<'_>, quantities: &[Quantity]) -> Finding {
+    let found = quantities.iter().filter_map(|&quantity| Some((quantity, proportion(measured, quantity)?)));
+    let found: Vec<(Quantity, Doubtful)> =
+        found.map(|(quantity, figure)| (quantity, Doubtful::from(&figure))).collect();
+    let cases = found.iter().flat_map(|(quantity, percent)| {
+        let printed = quantity.printed_percent().value;
+        [percent.is_at_most(100.0), percent.is_at_most(NEAR * printed)]
+    });
+    let verdict = Verdict::of_doubtful(&cases.collect::<Vec<_>>());
+    let evidence =
+        found.iter().map(|(quantity, percent)| percent.evidence(quantity.label(), "% of EAP-AKA's"));
+    claim.judged(verdict, evidence.collect())
+}
+
+fn dex_aka_saves_cycles_of_the_device(measured: Measured<'_>) -> Finding {
+    let claim = Claim {
+        name: "dex-aka-saves-cycles-of-the-device",
+        claim: "On the UE DEX-AKA takes 12 % of the CPU cycles of EAP-AKA.",
+        source: Quantity::CpuUe.source(),
+        taken_as: TAKEN_AS,
+    };
+    saving(claim, measured, &[Quantity::CpuUe])
+}
+
+fn dex_aka_saves_cycles_of_the_gateway(measured: Measured<'_>) -> Finding {
+    let claim = Claim {
+        name: "dex-aka-saves-cycles-of-the-gateway",
+        claim: "On the GW DEX-AKA takes 2 % of the CPU cycles of EAP-AKA.",
+        source: Quantity::CpuGw.source(),
+        taken_as: TAKEN_AS,
+    };
+    saving(claim, measured, &[Quantity::CpuGw])
+}
+
+fn computation_rises_in_the_derived_order(measured: Measured<'_>) -> Finding {
+    let known = published::by_computation().into_iter();
+    let known =
+        known.filter_map(|method| Some((method, measured.computation_ms(method, Speed::Clocks)?.value)));
+    let known: Vec<(Method, f64)> = known.collect();
+    let rising = known.windows(2).filter(|pair| pair[0].1 < pair[1].1).count();
+    let evidence = known.iter().map(|(method, ms)| Evidence::new(method.label, *ms, "ms"));
+    Claim {
+        name: "computation-rises-in-the-derived-order",
+        claim: "Computation rises in the order DEX, DEX-AKA, BEX, PSK, EAP-AKA, EAP-TLS.",
+        source: "slide \"Proportion of computational delays in the authentication delay\", from which it follows",
+        taken_as: "each takes longer than the one before, in milliseconds at the clocks of the testbed",
+    }
+    .judged(Verdict::of_cases(rising, known.len().saturating_sub(1)), evidence.collect())
+}
+
+fn computation_is_a_smaller_part(measured: Measured<'_>) -> Finding {
+    let share = |method, at| Some(measured.share_percent(method, Speed::Clocks, at)?.value);
+    let cases = places(&Access::ALL).filter_map(|at| Some((at, share(DEX_AKA, at)?, share(EAP_AKA, at)?)));
+    let cases: Vec<_> = cases.collect();
+    let less = cases.iter().filter(|(_, ours, theirs)| ours < theirs).count();
+    let evidence = cases.iter().flat_map(|&(at, ours, theirs)| {
+        [(DEX_AKA, ours), (EAP_AKA, theirs)]
+            .map(|(method, percent)| Evidence::new(format!("{} {}", method.label, named(at)), percent, "%"))
+    });
+    Claim {
+        name: "computation-is-a-smaller-part",
+        claim: "Computation is a much smaller part of the delay of DEX-AKA than of EAP-AKA.",
+        source: "slide \"Proportion of computational delays in the authentication delay\"",
+        taken_as: "smaller in every architecture and access, at the clocks of the testbed",
+    }
+    .judged(Verdict::of_cases(less, cases.len()), evidence.collect())
+}
+
+fn dex_aka_needs_no_aaa_server(measured: Measured<'_>) -> Finding {
+    let on = |link| measured.messages_on(DEX_AKA, link).unwrap_or(0.0);
+    let (aaa, hss) = (on("gw-aaa") + on("aaa-hss"), on("gw-hss"));
+    let cases = measured.has(DEX_AKA).then(|| {
+        [
+            (Some(aaa == 0.0), Evidence::new("messages to and from the AAA server", aaa, "")),
+            (Some((hss - 2.0).abs() < 0.1), Evidence::new("between GW and HSS", hss, "")),
+        ]
+    });
+    Claim {
+        name: "dex-aka-needs-no-aaa-server",
+        claim: "With DEX-AKA the AAA server is not utilized, but the HSS is accessed at each authentication run.",
+        source: "slide \"CPU cost\"",
+        taken_as: "no message at the AAA server, and a request and its answer between GW and HSS",
+    }
+    .of_cases(cases.into_iter().flatten())
+}
+
+fn dex_aka_saves_memory(measured: Measured<'_>) -> Finding {
+    let claim = Claim {
+        name: "dex-aka-saves-memory",
+        claim: "On UE and GW DEX-AKA takes 20 % of the memory of EAP-AKA.",
+        source: Quantity::MemoryUe.source(),
+        taken_as: TAKEN_AS,
+    };
+    saving(claim, measured, &[Quantity::MemoryUe, Quantity::MemoryGw])
+}
+
+/// The architectures with delays of their own, over these networks.
+fn places(accesses: &[Access]) -> impl Iterator<Item = (Access, Architecture)> {
+    let of = |&access: &Access| Architecture::PRINTED.map(|architecture| (access, architecture));
+    accesses.iter().flat_map(of)
+}
+
+fn named((access, architecture): (Access, Architecture)) -> String {
+    format!("{} over {}", architecture.name(), access.name())
+}
+
+fn delay(
+    measured: Measured<'_>,
+    method: Method,
+    speed: Speed,
+    at: (Access, Architecture),
+) -> Option<Doubtful> {
+    measured.charged_delay_ms(method, speed, at).as_ref().map(Doubtful::from)
+}
+
+/// Whether a method is within a budget in every architecture over a network.
+fn within(
+    measured: Measured<'_>,
+    method: Method,
+    access: Access,
+    budget_ms: f64,
+) -> Vec<(Option<bool>, Evidence)> {
+    let case = |at: (Access, Architecture)| {
+        let slow = delay(measured, method, Speed::Calibrated, at)?;
+        Some((slow.is_at_most(budget_ms), slow.evidence(at.1.name(), "ms")))
+    };
+    places(&[access]).filter_map(case).collect()
+}
+
+/// The same delays with this machine's processors.
+fn here(measured: Measured<'_>, method: Method, access: Access) -> Vec<Evidence> {
+    let evidence = |at: (Access, Architecture)| {
+        let ms = delay(measured, method, Speed::Host, at)?;
+        Some(ms.evidence(format!("here {}", at.1.name()), "ms"))
+    };
+    places(&[access]).filter_map(evidence).collect()
+}
+
+/// Judges whether a method keeps a budget everywhere over a network, or nowhere.
+fn budgeted(claim: Claim, measured: Measured<'_>, of: (Method, Access), keeps: bool) -> Finding {
+    let (method, access) = of;
+    let cases = within(measured, method, access, BUDGETS_MS[3]);
+    let (cases, evidence): (Vec<Option<bool>>, Vec<Evidence>) = cases.into_iter().unzip();
+    let cases: Vec<Option<bool>> = cases.into_iter().map(|case| case.map(|is| is == keeps)).collect();
+    let beside = if cases.is_empty() { Vec::new() } else { here(measured, method, access) };
+    claim.judged(Verdict::of_doubtful(&cases), evidence.into_iter().chain(beside).collect())
+}
+
+const AS_SLOW: &str = "on processors as slow as the paper's, in each architecture";
+
+fn dex_aka_keeps_300_ms_over_wifi(measured: Measured<'_>) -> Finding {
+    let claim = Claim {
+        name: "dex-aka-keeps-300-ms-over-wifi",
+        claim: "Over WiFi DEX-AKA takes less than 300 ms in all scenarios, the budget of buffered video streaming.",
+        source: "slides \"Authentication delay\", \"Conclusions\"",
+        taken_as: AS_SLOW,
+    };
+    budgeted(claim, measured, (DEX_AKA, Access::Wifi), true)
+}
+
+fn eap_aka_exceeds_300_ms_over_wifi(measured: Measured<'_>) -> Finding {
+    let claim = Claim {
+        name: "eap-aka-exceeds-300-ms-over-wifi",
+        claim: "Over WiFi EAP-AKA takes more than 300 ms, which is inappropriate for services with a guaranteed bit rate.",
+        source: "slide \"Conclusions\"",
+        taken_as: AS_SLOW,
+    };
+    budgeted(claim, measured, (EAP_AKA, Access::Wifi), false)
+}
+
+fn dex_aka_exceeds_300_ms_over_hspa(measured: Measured<'_>) -> Finding {
+    let claim = Claim {
+        name: "dex-aka-exceeds-300-ms-over-hspa",
+        claim: "Only over WiFi does DEX-AKA keep one of the delay budgets, and not over HSPA.",
+        source: "slide \"Authentication delay\"",
+        taken_as: AS_SLOW,
+    };
+    budgeted(claim, measured, (DEX_AKA, Access::Hspa), false)
+}
+
+fn no_method_keeps_50_ms(measured: Measured<'_>) -> Finding {
+    let least = |method: Method| {
+        let ms = places(&Access::ALL).filter_map(|at| delay(measured, method, Speed::Calibrated, at));
+        ms.min_by(|one, other| one.value.total_cmp(&other.value))
+    };
+    let known = METHODS.into_iter().filter_map(|method| Some((method, least(method)?)));
+    let cases = known.map(|(method, ms)| {
+        let exceeds = ms.is_at_most(BUDGETS_MS[0]).map(|is| !is);
+        (exceeds, ms.evidence(format!("{} at best", method.label), "ms"))
+    });
+    Claim {
+        name: "no-method-keeps-50-ms",
+        claim: "These authentication methods were not designed with fast re-authentication in mind.",
+        source: "slide \"Authentication delay\"",
+        taken_as: "none keeps the budget of real-time gaming, 50 ms, in any architecture, on processors as slow as the paper's",
+    }
+    .of_cases(cases)
+}
+
+fn dex_aka_saves_messages(measured: Measured<'_>) -> Finding {
+    let claim = Claim {
+        name: "dex-aka-saves-messages",
+        claim: "DEX-AKA sends 56 % as many messages as EAP-AKA.",
+        source: Quantity::Messages.source(),
+        taken_as: "within 5 points of that, as protocol messages and as IP packets, in all parts of the network together",
+    };
+    let found = [Quantity::Messages, Quantity::Packets];
+    let found = found.into_iter().filter_map(|quantity| Some((quantity, proportion(measured, quantity)?)));
+    claim.of_cases(found.map(|(quantity, percent)| {
+        let (percent, printed) = (Doubtful::from(&percent), quantity.printed_percent().value);
+        let is_less = percent.is_at_most(100.0);
+        (all([is_less, percent.is_near(printed, 5.0)]), percent.evidence(quantity.label(), "% of EAP-AKA's"))
+    }))
+}
+
+fn dex_aka_saves_bytes(measured: Measured<'_>) -> Finding {
+    let claim = Claim {
+        name: "dex-aka-saves-bytes",
+        claim: "DEX-AKA sends 37 % as many bytes as EAP-AKA.",
+        source: Quantity::Bytes.source(),
+        taken_as: TAKEN_AS,
+    };
+    saving(claim, measured, &[Quantity::Bytes])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::example::{Example, Numbers, as_printed};
+    use super::*;
+
+    fn verdict(name: &str, numbers: &[Numbers]) -> Verdict {
+        let example = Example::of(numbers);
+        let findings = findings(Measured(&example.material()));
+        findings.into_iter().find(|finding| finding.name == name).unwrap().verdict
+    }
+
+    /// The slides' numbers, those of DEX-AKA changed.
+    fn changed(change: impl Fn(&mut Numbers)) -> Vec<Numbers> {
+        let mut numbers = METHODS.map(as_printed);
+        numbers.iter_mut().filter(|numbers| numbers.method == DEX_AKA).for_each(change);
+        numbers.to_vec()
+    }
+
+    #[test]
+    fn the_slides_numbers_confirm_them() {
+        let example = Example::as_printed();
+        let findings = findings(Measured(&example.material()));
+        let others = findings.iter().filter(|finding| finding.verdict != Verdict::Holds);
+        assert_eq!(others.map(|finding| finding.name.as_str()).collect::<Vec<_>>(), [""; 0]);
+        assert!(findings.iter().all(|finding| !finding.evidence.is_empty()));
+    }
+
+    #[test]
+    fn without_measurements_nothing_is_judged() {
+        let example = Example::of(&[]);
+        let findings = findings(Measured(&example.material()));
+        assert!(findings.iter().all(|finding| finding.verdict == Verdict::CannotBeJudged), "{findings:?}");
+    }
+
+    #[test]
+    fn without_computation_messages_and_memory_are_judged() {
+        let example = Example::as_printed().uncharged();
+        let findings = findings(Measured(&example.material()));
+        let judged = findings.iter().filter(|finding| finding.verdict != Verdict::CannotBeJudged);
+        let judged = judged.map(|finding| finding.name.as_str()).collect::<Vec<_>>();
+        assert_eq!(
+            judged,
+            [
+                "dex-aka-needs-no-aaa-server",
+                "dex-aka-saves-memory",
+                "dex-aka-saves-messages",
+                "dex-aka-saves-bytes"
+            ]
+        );
+    }
+
+    #[test]
+    fn a_saving_that_is_less_than_printed_holds_in_part() {
+        let numbers = changed(|numbers| numbers.megacycles = [248.0 * 0.3, 237.0 * 1.2]);
+        assert_eq!(verdict("dex-aka-saves-cycles-of-the-device", &numbers), Verdict::HoldsInPart);
+        assert_eq!(verdict("dex-aka-saves-cycles-of-the-gateway", &numbers), Verdict::DoesNotHold);
+        let numbers = changed(|numbers| numbers.kilobytes = [24, 80]);
+        assert_eq!(verdict("dex-aka-saves-memory", &numbers), Verdict::HoldsInPart);
+        let numbers = changed(|numbers| numbers.messages = [4.0, 2.0]);
+        assert_eq!(verdict("dex-aka-saves-messages", &numbers), Verdict::DoesNotHold);
+    }
+
+    #[test]
+    fn a_budget_that_is_exceeded_somewhere_is_kept_in_part() {
+        let later = |ms| changed(|numbers| numbers.later_ms = ms);
+        assert_eq!(verdict("dex-aka-keeps-300-ms-over-wifi", &later(50.0)), Verdict::HoldsInPart);
+        assert_eq!(verdict("dex-aka-keeps-300-ms-over-wifi", &later(100.0)), Verdict::DoesNotHold);
+        assert_eq!(verdict("dex-aka-exceeds-300-ms-over-hspa", &later(-400.0)), Verdict::DoesNotHold);
+    }
+}

@@ -1,0 +1,133 @@
+//! The run's measurements in the terms of the slides. Messages, bytes, cycles and memory do not depend on the network, nor on how fast
+//! the processors are, so all rows of the run count.
+
+use super::{Access, Architecture, METHODS, Method, Part, Speed};
+use crate::{Basis, Figure, Material};
+use keytoll_analysis::summary::{Cpu, LinkMeans, Memory, Summary, SummaryRow};
+
+/// The run and its repetitions.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Measured<'a>(pub(super) &'a Material<'a>);
+
+impl<'a> Measured<'a> {
+    /// The run with processors of this speed.
+    fn summary(self, speed: Speed) -> Option<&'a Summary> {
+        speed.of(self.0)
+    }
+
+    /// The rows of a method in the run itself.
+    fn rows(self, method: Method) -> impl Iterator<Item = &'a SummaryRow> {
+        self.0.summary.rows.iter().filter(move |row| row.method == method.method)
+    }
+
+    /// The row of a method.
+    fn row(self, method: Method, speed: Speed, at: (Access, Architecture)) -> Option<&'a SummaryRow> {
+        let (access, architecture) = at;
+        self.summary(speed)?.rows.iter().find(|row| {
+            row.method == method.method
+                && row.network == access.network()
+                && row.topology == architecture.name()
+        })
+    }
+
+    /// Whether the run has any row of a method.
+    pub(super) fn has(self, method: Method) -> bool {
+        self.rows(method).next().is_some()
+    }
+
+    /// Whether computation takes time in no row.
+    pub(super) fn is_uncharged(self) -> bool {
+        METHODS.iter().all(|&method| self.rows(method).all(|row| !row.charged))
+    }
+
+    /// The median of the delay.
+    pub(super) fn delay_ms(self, method: Method, speed: Speed, at: (Access, Architecture)) -> Option<Figure> {
+        Some(Figure::of_median(self.row(method, speed, at)?.delay_ms?.median()))
+    }
+
+    /// The same, unless computation took no time.
+    pub(super) fn charged_delay_ms(
+        self,
+        method: Method,
+        speed: Speed,
+        at: (Access, Architecture),
+    ) -> Option<Figure> {
+        self.delay_ms(method, speed, at)
+            .filter(|_| self.row(method, speed, at).is_some_and(|row| row.charged))
+    }
+
+    /// The part of the delay in which nodes compute and nothing is on its way, in per cent: of medians.
+    pub(super) fn share_percent(
+        self,
+        method: Method,
+        speed: Speed,
+        at: (Access, Architecture),
+    ) -> Option<Figure> {
+        let row = self.row(method, speed, at).filter(|row| row.charged)?;
+        let share = row.delay_split_p50_ms?.computation / row.delay_ms?.p50;
+        Some(Figure::of_run(Basis::Measured, 100.0 * share, None))
+    }
+
+    /// Computation in the delay in milliseconds: the medians of all rows, averaged.
+    pub(super) fn computation_ms(self, method: Method, speed: Speed) -> Option<Figure> {
+        let rows = self.summary(speed)?.rows.iter().filter(|row| row.method == method.method && row.charged);
+        let parts = rows.filter_map(|row| Some((row.delay_split_p50_ms?.computation, None, row.n)));
+        Figure::pooled(Basis::Measured, &parts.collect::<Vec<_>>())
+    }
+
+    /// Something counted in a part of the network; `None` if the method sends nothing there.
+    pub(super) fn counted(self, method: Method, part: Part, of: fn(&LinkMeans) -> f64) -> Option<Figure> {
+        let parts = self.rows(method).filter_map(|row| {
+            let links = row.links.iter().filter(|(link, _)| part.has(link));
+            let sum = links.map(|(_, means)| of(means)).reduce(|one, other| one + other)?;
+            Some((sum, None, row.n))
+        });
+        Figure::pooled(Basis::Measured, &parts.collect::<Vec<_>>())
+    }
+
+    /// The same in the whole network.
+    pub(super) fn counted_in_all(self, method: Method, of: fn(&LinkMeans) -> f64) -> Option<Figure> {
+        let ran = self.counted(method, Part::Ran, of)?.value;
+        let core = self.counted(method, Part::Core, of).map_or(0.0, |figure| figure.value);
+        Some(Figure::of_run(Basis::Measured, ran + core, None))
+    }
+
+    /// Messages on a link.
+    pub(super) fn messages_on(self, method: Method, link: &str) -> Option<f64> {
+        let figure = Figure::of_link(self.rows(method), link, |means| means.messages);
+        figure.map(|figure| figure.value)
+    }
+
+    /// Millions of cycles of an authentication at a node, if cryptography was computed.
+    pub(super) fn megacycles(self, method: Method, node: &str) -> Option<Figure> {
+        Figure::megacycles(self.cpus(method, node)).filter(|figure| figure.value > 0.0)
+    }
+
+    /// The mean of the same, for a node that is asked now and then.
+    pub(super) fn mean_megacycles(self, method: Method, node: &str) -> Option<Figure> {
+        let parts = self.cpus(method, node).filter_map(|cpu| Some((cpu.cycles? / 1e6, None, cpu.n)));
+        Figure::pooled(Basis::Measured, &parts.collect::<Vec<_>>()).filter(|figure| figure.value > 0.0)
+    }
+
+    fn cpus(self, method: Method, node: &str) -> impl Iterator<Item = &'a Cpu> {
+        let node = node.to_owned();
+        self.rows(method).filter(|row| row.charged).filter_map(move |row| row.cpu.get(&node))
+    }
+
+    /// Milliseconds of an authentication at a node at the clock that the scenario gives it.
+    pub(super) fn node_ms(self, method: Method, node: &str) -> Option<Figure> {
+        let clock_hz = self.cpus(method, node).find_map(|cpu| Some(cpu.sampled?.cpu_hz))?;
+        Some(self.megacycles(method, node)?.times(1e9 / clock_hz))
+    }
+
+    /// The most heap of a node during its start and one authentication, in kilobytes: the median of all rows, for what is made once
+    /// in a program, such as the tables of a shared key, is charged to the first row that needs it.
+    pub(super) fn memory_kb(self, method: Method, node: &str) -> Option<Figure> {
+        let peak = |memory: &Memory| memory.peak;
+        let peaks = self.rows(method).filter_map(|row| row.memory_bytes.get(node).and_then(peak));
+        let mut peaks: Vec<u64> = peaks.filter(|&bytes| bytes > 0).collect();
+        peaks.sort_unstable();
+        let bytes = peaks.get(peaks.len() / 2)?;
+        Some(Figure::of_run(Basis::Measured, *bytes as f64 / 1000.0, None))
+    }
+}

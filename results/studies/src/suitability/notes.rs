@@ -1,0 +1,90 @@
+//! Notes for readers: what the columns are, which grades differ from the slides', and what that does to the order.
+
+use keytoll_ranking::Ranking;
+
+use super::ranked::{self, Rankings, label, of_performance};
+use crate::hip_dex_aka::{METHODS, Method, Speed};
+
+/// All notes.
+pub(super) fn notes(rankings: &Rankings) -> Vec<String> {
+    let of_run = [unranked(rankings), other_grades(rankings), other_order(rankings), by_speed(rankings)];
+    [LEGEND, ASSUMED]
+        .into_iter()
+        .map(str::to_owned)
+        .chain(of_run.into_iter().flatten())
+        .chain(WHY.map(str::to_owned))
+        .collect()
+}
+
+const LEGEND: &str = "Criteria, weights and grades of security, deployment and extra functionalities are those of the slides \
+                      (`keytoll rank RUN --criteria epc-2012` has them all); performance is graded by this run. Slow: on processors on \
+                      which EAP-AKA takes as long as printed; their clocks: the testbed's clocks with the cycles of this machine; here: \
+                      this machine's processors. Only delays differ between them.";
+
+const ASSUMED: &str = "Assumed, because the slides do not print it: the formula of grades (steps of a factor of 2 against EAP-AKA, rounded), \
+                       equal weights below each main criterion, and that the delay is the one over WiFi in the slowest architecture. The \
+                       paper's values of cycles and memory are printed for EAP-AKA and DEX-AKA alone: the others' are reconstructed, \
+                       memory as EAP-AKA's, so that it moves nobody.";
+
+/// What makes performance here another one than on the slides' testbed, where it does.
+const WHY: [&str; 3] = [
+    "Why grades of cycles can differ: nearly all of EAP-AKA's cycles here are the two exponentiations of its key agreement in a group \
+     of 2048 bits. EAP-TLS has the same, and its signatures and certificates, by which it took two and a half times as long on the \
+     testbed, hardly count beside them; BEX has them in a group of 1536 bits, which are half of the work and not a third.",
+    "Why grades of memory can differ: the slides' is heap and stack of whole programs under massif, where strongSwan with its plugins was \
+     five times the prototype of DEX; here it is the heap of the node's engines, in which HIP's keep as much as IKE's.",
+    "Why the grade of PSK's delay can differ: by the slides it is 291 ms (± 10 %) in the centralized architecture, next to the budget of \
+     300 ms; here its computation is nearly EAP-AKA's, which makes it longer than that.",
+];
+
+fn unranked(rankings: &Rankings) -> Option<String> {
+    rankings.why_not().map(|why| format!("This run cannot be ranked: {why}."))
+}
+
+/// Every grade that is not the slides', with both.
+fn other_grades(rankings: &Rankings) -> Option<String> {
+    let ours = rankings.judged()?;
+    let other = |(ours, theirs): (&keytoll_ranking::outcome::Weight, &keytoll_ranking::outcome::Weight)| {
+        let of_method = |method: Method| {
+            let (here, there) = (ranked::grade(ours, method)?, ranked::grade(theirs, method)?);
+            let is_other = (here - there).abs() > 0.5;
+            is_other.then(|| format!("{} {here} and not {there}", method.label))
+        };
+        let methods: Vec<String> = METHODS.into_iter().filter_map(of_method).collect();
+        (!methods.is_empty()).then(|| format!("{}: {}", ours.title, methods.join(", ")))
+    };
+    let all: Vec<String> =
+        of_performance(ours).zip(of_performance(&rankings.paper)).filter_map(other).collect();
+    if all.is_empty() {
+        return Some("Every grade of performance is that of the slides' values.".to_owned());
+    }
+    Some(format!("Other grades than by the slides' values: {}.", all.join("; ")))
+}
+
+fn other_order(rankings: &Rankings) -> Option<String> {
+    let (ours, theirs) = (order(rankings.judged()?), order(&rankings.paper));
+    let lead = rankings.judged()?.lead;
+    let said = if ours == theirs {
+        "The order is the same".to_owned()
+    } else {
+        format!("So the order is {ours}, and not {theirs}")
+    };
+    Some(format!("{said}; the best leads the second by {lead:.3} steps, of which one is the factor 2."))
+}
+
+fn order(ranking: &Ranking) -> String {
+    ranking.alternatives.iter().map(|one| label(&one.name)).collect::<Vec<_>>().join(", ")
+}
+
+/// Whether faster processors make another order.
+fn by_speed(rankings: &Rankings) -> Option<String> {
+    let slow = order(rankings.judged()?);
+    let other = [Speed::Clocks, Speed::Host].map(|speed| Some((speed, order(rankings.at(speed)?))));
+    let other = other.into_iter().flatten().filter(|(_, order)| *order != slow);
+    let said = other.map(|(speed, order)| {
+        let on =
+            if speed == Speed::Host { "With this machine's processors" } else { "At the testbed's clocks" };
+        format!("{on} delays have other grades, and the order is {order}.")
+    });
+    Some(said.collect::<Vec<_>>().join(" ")).filter(|said| !said.is_empty())
+}
