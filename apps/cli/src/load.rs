@@ -33,6 +33,7 @@ use keytoll_trace::manifest::{FORMAT, KIND, Manifest};
 use miette::{Report, miette};
 
 pub(crate) use document::Document as Loaded;
+pub(crate) use export::junit;
 
 use crate::args::LoadArgs;
 use crate::live::place;

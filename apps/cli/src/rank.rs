@@ -6,15 +6,14 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use keytoll_analysis::Summary;
-use keytoll_analysis::directory::{self, DirectoryError};
-use keytoll_analysis::summary;
+use keytoll_analysis::directory;
 use keytoll_ranking::methods::Method;
 use keytoll_ranking::weighed::{By, Chosen};
 use keytoll_ranking::{Criteria, Options};
-use miette::{Report, miette};
+use miette::Report;
 
 use crate::args::RankArgs;
-use crate::report::{SUMMARY, of_authentications, unmeasured};
+use crate::report::{of_authentications, summary_of, unmeasured};
 use crate::screen::{self, Usage};
 
 /// Ranks the methods of a run directory.
@@ -39,19 +38,7 @@ pub(crate) fn rank(args: &RankArgs) -> Result<ExitCode, Report> {
 pub(crate) fn read(dir: &Path) -> Result<Summary, Report> {
     of_authentications(dir)?;
     let manifest = directory::manifest(dir).map_err(unmeasured)?;
-    let path = dir.join(SUMMARY);
-    match manifest.file(SUMMARY) {
-        Some(file) => {
-            let damaged = |source| DirectoryError::File { path: path.clone(), source };
-            file.check(dir).map_err(|source| unmeasured(damaged(source)))?;
-        }
-        None if !path.is_file() => {
-            let message = format!("`{}` has no {SUMMARY}: the run did not end", dir.display());
-            return Err(Usage::hint(message, "`keytoll report DIR` writes what there is of it").into());
-        }
-        None => {}
-    }
-    summary::read(&path).map_err(|error| miette!("{error}"))
+    summary_of(dir, &manifest)
 }
 
 /// `equal`, `security=0.5`, or several with commas.

@@ -4,9 +4,12 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use keytoll_analysis::directory::{DirectoryError, MANIFEST};
+use keytoll_analysis::{Summary, summary};
 use keytoll_report::directory::{RenderError, render};
+use keytoll_scenario::plan::{Plan, RowPlan};
+use keytoll_scenario::{Overrides, Source};
 use keytoll_trace::listing::{LOAD, POPULATION};
-use keytoll_trace::manifest::ManifestError;
+use keytoll_trace::manifest::{Manifest, ManifestError};
 use miette::{Report, miette};
 
 use crate::args::ReportArgs;
@@ -50,6 +53,35 @@ pub(crate) fn of_authentications(dir: &Path) -> Result<(), Report> {
     };
     let message = format!("`{}` has counted many devices, and kept no single authentication", dir.display());
     Err(Usage::because(message, format!("its figures are in {file}; `keytoll report DIR` shows them")).into())
+}
+
+/// The summary of a run directory, as it was written.
+pub(crate) fn summary_of(dir: &Path, manifest: &Manifest) -> Result<Summary, Report> {
+    let path = dir.join(SUMMARY);
+    match manifest.file(SUMMARY) {
+        Some(file) => {
+            let damaged = |source| DirectoryError::File { path: path.clone(), source };
+            file.check(dir).map_err(|source| unmeasured(damaged(source)))?;
+        }
+        None if !path.is_file() => {
+            let message = format!("`{}` has no {SUMMARY}: the run did not end", dir.display());
+            return Err(Usage::hint(message, "`keytoll report DIR` writes what there is of it").into());
+        }
+        None => {}
+    }
+    summary::read(&path).map_err(|error| miette!("{error}"))
+}
+
+/// The plan of a run.
+pub(crate) fn plan_of(manifest: &Manifest) -> Result<Plan, Report> {
+    let plan = Source::text("manifest.json", &manifest.plan).plan(&Overrides::default());
+    plan.map_err(|error| miette!("the plan in manifest.json is of another keytoll: {error}"))
+}
+
+/// The plan of a row, by its method, variant, network and topology.
+pub(crate) fn planned<'a>(plan: &'a Plan, named: [&str; 4]) -> Option<&'a RowPlan> {
+    let name = |row: &'a RowPlan| [row.method.name(), &*row.variant, &*row.network.name, row.topology.name()];
+    plan.rows.iter().find(|row| name(row) == named)
 }
 
 fn told(error: RenderError) -> Report {

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use keytoll_analysis::simulation::Simulation;
 use keytoll_analysis::study::LoadWant;
+use keytoll_analysis::trace::manifest::Manifest;
 use keytoll_dimensioning::{Arrivals, Processor, Question, Run, Sizing, SizingError};
 use keytoll_scenario::plan::{CpuProfile, Plan, WorldKind};
 use miette::Report;

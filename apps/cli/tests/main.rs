@@ -4,6 +4,7 @@ mod captures;
 mod crypto;
 mod data;
 mod decode;
+mod export;
 mod ikev1_captures;
 mod knock;
 mod live;

@@ -6,6 +6,8 @@
 //! * [`csv`] are the files with a line for each authentication, each operation, each kind of message, each second.
 //! * [`curve`] is the course of populations over time.
 //! * [`study`] shows what was measured beside what a paper printed, on the screen and as `study.json`.
+//! * [`studies`] shows several studies at once.
+//! * [`export`] writes the tables for other programs.
 //! * [`profile`] shows where the CPU time of a node goes, [`packets`] where that of a packet goes.
 //! * [`primitives`] is the table of crypto operations.
 //! * [`compare`] shows how two runs differ.
@@ -16,6 +18,7 @@ pub mod compare;
 pub mod csv;
 pub mod curve;
 pub mod directory;
+pub mod export;
 pub mod layout;
 mod notes;
 mod number;
@@ -24,6 +27,7 @@ pub mod page;
 pub mod primitives;
 pub mod profile;
 mod provenance;
+pub mod studies;
 pub mod study;
 pub mod terminal;
 mod words;

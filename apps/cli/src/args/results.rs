@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
 use clap::builder::PossibleValuesParser;
+use clap::{Args, ValueEnum};
 use keytoll_ranking::file::BUILTIN;
 use keytoll_ranking::methods::METHODS;
 
@@ -17,6 +17,35 @@ pub(crate) struct ReportArgs {
     /// Print summary.json instead of the table.
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// Arguments of `export`.
+#[derive(Debug, Args)]
+pub(crate) struct ExportArgs {
+    /// Directory that `keytoll run`, `keytoll study` or `keytoll load` wrote.
+    #[arg(value_name = "RUN")]
+    pub(crate) dir: PathBuf,
+    /// What to write.
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    pub(crate) format: ExportFormat,
+    /// Write it into this file instead of stdout.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+}
+
+/// Formats of other programs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ExportFormat {
+    /// A line for each number of all tables, with every digit.
+    Csv,
+    /// Tables with booktabs' rules.
+    Latex,
+    /// Tables as GitHub shows them.
+    Markdown,
+    /// JUnit's XML: a case for each row, condition or finding.
+    Junit,
+    /// Prometheus's text format.
+    Prometheus,
 }
 
 /// Arguments of `rank`.

@@ -1,6 +1,5 @@
 //! What others read of a load while it runs and afterwards: Prometheus's text format on a port and in a file, and JUnit's XML.
 
-use std::fmt::Write as _;
 use std::io::{Read as _, Write as _};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -9,10 +8,12 @@ use std::thread;
 use std::time::Duration;
 
 use keytoll_load::{Second, Totals};
+use keytoll_report::export::junit::{Case, Outcome, Suite};
+use keytoll_report::export::prometheus::{Kind, Metrics, Sample};
 use keytoll_trace::output::Output;
 use miette::{Report, miette};
 
-use super::document::Document;
+use super::document::{Document, Verdict};
 use crate::screen::{self, Usage};
 
 /// The metrics of a running load.
@@ -92,86 +93,64 @@ fn answer(mut stream: std::net::TcpStream, text: &str) -> std::io::Result<()> {
 /// The page of a second.
 fn page(second: &Second, totals: &Totals) -> String {
     let counts = &totals.tally.counts;
-    let mut text = String::new();
-    let mut counter = |name: &str, about: &str, value: u64| {
-        let _ = write!(
-            text,
-            "# HELP keytoll_load_{name} {about}\n# TYPE keytoll_load_{name} counter\nkeytoll_load_{name} {value}\n"
-        );
-    };
-    counter("offered_total", "Starts that the schedule wanted.", counts.offered);
-    counter("begun_total", "Starts that were made.", counts.begun);
-    counter("established_total", "Devices that were authenticated.", counts.usable);
-    counter("retransmissions_total", "Messages sent again.", counts.retransmissions);
-    counter("messages_total", "Messages sent.", counts.messages);
-    counter("limited_seconds_total", "Seconds that the generator limited.", totals.limited_seconds);
-    let failed = counts.failed.iter().map(|(why, count)| (*why, *count));
-    labelled(&mut text, "failed_total", "Calls that failed.", failed);
-    labelled(
-        &mut text,
-        "lost_total",
-        "Sessions that the target ended.",
-        counts.lost.iter().map(|(why, count)| (*why, *count)),
-    );
+    let mut metrics = Metrics::default();
+    for (name, about, value) in [
+        ("offered_total", "Starts that the schedule wanted.", counts.offered),
+        ("begun_total", "Starts that were made.", counts.begun),
+        ("established_total", "Devices that were authenticated.", counts.usable),
+        ("retransmissions_total", "Messages sent again.", counts.retransmissions),
+        ("messages_total", "Messages sent.", counts.messages),
+        ("limited_seconds_total", "Seconds that the generator limited.", totals.limited_seconds),
+    ] {
+        metrics.family(&named(name), about, Kind::Counter, [Sample::plain(value as f64)]);
+    }
+    for (name, about, reasons) in [
+        ("failed_total", "Calls that failed.", &counts.failed),
+        ("lost_total", "Sessions that the target ended.", &counts.lost),
+    ] {
+        let samples = reasons.iter().map(|(why, count)| Sample::labelled("reason", why, *count as f64));
+        metrics.family(&named(name), about, Kind::Counter, samples);
+    }
     for (name, about, value) in [
         ("under_way", "Calls without outcome.", second.under_way as f64),
         ("sessions", "Sessions that are open.", second.standing as f64),
         ("cpu_share", "The share of a core that the busiest worker needs.", second.cpu_share),
     ] {
-        let _ = write!(
-            text,
-            "# HELP keytoll_load_{name} {about}\n# TYPE keytoll_load_{name} gauge\nkeytoll_load_{name} {value}\n"
-        );
+        metrics.family(&named(name), about, Kind::Gauge, [Sample::plain(value)]);
     }
-    let _ = write!(
-        text,
-        "# HELP keytoll_load_delay_seconds From the intended start until authenticated.\n# TYPE keytoll_load_delay_seconds summary\n"
-    );
-    for quantile in [0.5, 0.9, 0.99, 0.999] {
-        if let Some(delay) = totals.tally.delays.quantile(quantile) {
-            let _ = writeln!(
-                text,
-                "keytoll_load_delay_seconds{{quantile=\"{quantile}\"}} {}",
-                delay.as_secs_f64()
-            );
-        }
-    }
-    let _ = writeln!(text, "keytoll_load_delay_seconds_count {}", totals.tally.delays.count());
-    text
+    let about = "From the intended start until authenticated.";
+    metrics.family(&named("delay_seconds"), about, Kind::Summary, delays(totals));
+    metrics.text()
 }
 
-fn labelled<'a>(text: &mut String, name: &str, about: &str, values: impl Iterator<Item = (&'a str, u64)>) {
-    let _ = write!(text, "# HELP keytoll_load_{name} {about}\n# TYPE keytoll_load_{name} counter\n");
-    for (why, count) in values {
-        let why = why.replace('\\', "\\\\").replace('"', "\\\"");
-        let _ = writeln!(text, "keytoll_load_{name}{{reason=\"{why}\"}} {count}");
-    }
+fn named(name: &str) -> String {
+    format!("keytoll_load_{name}")
+}
+
+fn delays(totals: &Totals) -> impl Iterator<Item = Sample> {
+    let delays = &totals.tally.delays;
+    let quantiles = [0.5, 0.9, 0.99, 0.999].into_iter().filter_map(|quantile| {
+        let delay = delays.quantile(quantile)?.as_secs_f64();
+        Some(Sample::labelled("quantile", &quantile.to_string(), delay))
+    });
+    quantiles.chain([Sample { suffix: "_count", ..Sample::plain(delays.count() as f64) }])
 }
 
 /// JUnit's XML: a case for each condition.
 pub(crate) fn junit(name: &str, document: &Document) -> String {
-    let failures = document.conditions.iter().filter(|verdict| verdict.failed).count();
-    let (tests, time) = (document.conditions.len(), document.population.duration_s);
-    let mut text = format!(
-        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"keytoll load {}\" tests=\"{tests}\" failures=\"{failures}\" time=\"{time}\">\n",
-        escaped(name)
-    );
-    for verdict in &document.conditions {
-        let condition = escaped(&verdict.condition);
-        let measured = escaped(verdict.measured.as_deref().unwrap_or("nothing to measure"));
-        let _ = match verdict.failed {
-            true => writeln!(
-                text,
-                "  <testcase classname=\"load\" name=\"not {condition}\">\n    <failure message=\"{condition}: {measured}\"/>\n  </testcase>"
-            ),
-            false => writeln!(text, "  <testcase classname=\"load\" name=\"not {condition}\"/>"),
-        };
-    }
-    text + "</testsuite>\n"
-}
-
-fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+    let case = |verdict: &Verdict| {
+        let measured = verdict.measured.as_deref().unwrap_or("nothing to measure");
+        let failed = || Outcome::Failed(format!("{}: {measured}", verdict.condition));
+        Case {
+            class: "load".to_owned(),
+            name: format!("not {}", verdict.condition),
+            outcome: if verdict.failed { failed() } else { Outcome::Passed },
+            told: String::new(),
+        }
+    };
+    let cases = document.conditions.iter().map(case).collect();
+    let name = format!("keytoll load {name}");
+    Suite { name, time_s: Some(document.population.duration_s), cases }.text()
 }
 
 #[cfg(test)]

@@ -1,0 +1,144 @@
+//! `keytoll export`: the tables of a run for papers and issues, its numbers for a monitor, what became of it for a CI server.
+
+use std::io::Write as _;
+use std::path::Path;
+use std::process::ExitCode;
+
+use keytoll_analysis::Summary;
+use keytoll_analysis::study::{self, Account};
+use keytoll_analysis::summary::SummaryRow;
+use keytoll_report::export::{Expected, Exported, Format};
+use keytoll_scenario::plan::Plan;
+use keytoll_scenario::quantity::Probability;
+use keytoll_trace::listing::LOAD;
+use keytoll_trace::manifest::Manifest;
+use miette::{Report, miette};
+
+use crate::args::{ExportArgs, ExportFormat};
+use crate::load::{self, Loaded};
+use crate::report::{of_a_run, plan_of, planned, summary_of, unmeasured};
+use crate::run::is_doomed;
+use crate::screen::{self, Page, Usage};
+
+/// Writes a run in another format.
+pub(crate) fn export(args: &ExportArgs) -> Result<ExitCode, Report> {
+    let run = Run::read(&args.dir)?;
+    let text = match args.format {
+        ExportFormat::Csv => run.text(Format::Csv),
+        ExportFormat::Latex => run.text(Format::Latex),
+        ExportFormat::Markdown => run.text(Format::Markdown),
+        ExportFormat::Prometheus => run.text(Format::Prometheus),
+        ExportFormat::Junit => run.junit()?,
+    };
+    match Page::open(args.out.as_deref())? {
+        Some(page) => page.write(|out| out.write_all(text.as_bytes()))?,
+        None => screen::print(&text)?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What a directory has.
+enum Run {
+    /// Rows of a plan, of single authentications or populations.
+    Rows(Box<Rows>),
+    /// A load on a real target: its name, and what it has come to.
+    Load(String, Box<Loaded>),
+}
+
+struct Rows {
+    summary: Summary,
+    study: Option<Account>,
+    /// Of a capture there is none.
+    plan: Option<Plan>,
+}
+
+impl Run {
+    fn read(dir: &Path) -> Result<Self, Report> {
+        of_a_run(dir)?;
+        let manifest = keytoll_analysis::directory::manifest(dir).map_err(unmeasured)?;
+        if dir.join(LOAD).is_file() {
+            return Ok(Self::Load(manifest.title, Box::new(load::read(dir)?)));
+        }
+        let summary = summary_of(dir, &manifest)?;
+        Ok(Self::Rows(Box::new(Rows {
+            summary,
+            study: account(dir, &manifest)?,
+            plan: plan_of(&manifest).ok(),
+        })))
+    }
+
+    fn text(&self, format: Format) -> String {
+        match self {
+            Self::Rows(run) => run.exported().text(format),
+            Self::Load(title, document) => {
+                let rows = [row(document)];
+                Exported { title, rows: &rows, study: None }.text(format)
+            }
+        }
+    }
+
+    fn junit(&self) -> Result<String, Report> {
+        match self {
+            Self::Rows(run) => Ok(run.exported().cases(|row| run.expected(row)).text()),
+            Self::Load(_, document) if document.conditions.is_empty() => {
+                let message =
+                    "the load has no conditions, of which JUnit's XML would have a case each".to_owned();
+                Err(Usage::hint(message, "`keytoll load --fail-if`, or `fail_if` in the load file").into())
+            }
+            Self::Load(title, document) => Ok(load::junit(title, document)),
+        }
+    }
+}
+
+impl Rows {
+    fn exported(&self) -> Exported<'_> {
+        Exported { title: &self.summary.title, rows: &self.summary.rows, study: self.study.as_ref() }
+    }
+
+    /// As the plan wants it.
+    fn expected(&self, row: &SummaryRow) -> Expected {
+        let Some(plan) = &self.plan else { return Expected::Success };
+        let SummaryRow { method, variant, network, topology, .. } = row;
+        let is_doomed = planned(plan, [method, variant, network, topology]).is_some_and(is_doomed);
+        match plan.population.as_ref().map_or(Probability::ZERO, |population| population.wrong) {
+            _ if is_doomed => Expected::Failure,
+            Probability::ONE => Expected::Failure,
+            Probability::ZERO => Expected::Success,
+            _ => Expected::Part,
+        }
+    }
+}
+
+/// The account of the study that a run belongs to.
+fn account(dir: &Path, manifest: &Manifest) -> Result<Option<Account>, Report> {
+    if manifest.study.is_none() {
+        return Ok(None);
+    }
+    keytoll_analysis::directory::unchanged(dir, manifest, STUDY).map_err(unmeasured)?;
+    let path = dir.join(STUDY);
+    let file = std::fs::read(&path).map_err(|error| miette!("cannot read `{}`: {error}", path.display()))?;
+    let account: Account = serde_json::from_slice(&file)
+        .map_err(|error| miette!("`{}` is no account of a study: {error}", path.display()))?;
+    if account.format != study::FORMAT {
+        let (found, reads) = (account.format, study::FORMAT);
+        return Err(miette!(
+            "`{}` is of format {found}, and this keytoll reads format {reads}",
+            path.display()
+        ));
+    }
+    Ok(Some(account))
+}
+
+/// The comparison with a paper.
+const STUDY: &str = "study.json";
+
+/// A load as a row of a run.
+fn row(document: &Loaded) -> SummaryRow {
+    SummaryRow {
+        method: document.access.clone(),
+        network: document.target.clone(),
+        world: "live".to_owned(),
+        population: Some(document.population.clone()),
+        ..SummaryRow::default()
+    }
+}

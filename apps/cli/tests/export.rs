@@ -1,0 +1,158 @@
+//! `keytoll export` with runs of every kind, and what it refuses.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+fn keytoll(arguments: &[&str]) -> Output {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_keytoll"));
+    command.args(arguments).current_dir(root).env_remove("COLUMNS").output().unwrap()
+}
+
+/// A folder with a run, which is removed in the end.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn of(name: &str, verb: &[&str]) -> Self {
+        let path = std::env::temp_dir().join(format!("keytoll-export-{name}-{}", std::process::id()));
+        let scratch = Self(path);
+        let done = keytoll(&[verb, &["--out", &scratch.text("run")]].concat());
+        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+        scratch
+    }
+
+    fn run(name: &str, more: &[&str]) -> Self {
+        Self::of(name, &[&["run", "quickstart", "--samples", "2", "--crypto", "null"], more].concat())
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+
+    fn text(&self, name: &str) -> String {
+        self.path(name).to_str().unwrap().to_owned()
+    }
+
+    fn export(&self, format: &str) -> String {
+        let Output { status, stdout, stderr } = keytoll(&["export", &self.text("run"), "--format", format]);
+        assert!(status.success(), "{}", String::from_utf8_lossy(&stderr));
+        String::from_utf8(stdout).unwrap()
+    }
+
+    fn refused(&self, sentence: &str, code: i32) {
+        let Output { status, stdout, stderr } = keytoll(&["export", &self.text("run"), "--format", "csv"]);
+        let told = String::from_utf8(stderr).unwrap();
+        let words: Vec<&str> = told.split_whitespace().filter(|word| *word != "│" && *word != "×").collect();
+        assert!(stdout.is_empty() && words.join(" ").contains(sentence), "{told}");
+        assert_eq!(status.code(), Some(code), "{told}");
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Every number of summary.json's delays is in the CSV with all its digits.
+#[test]
+fn a_run_is_exported_with_every_digit() {
+    let scratch = Scratch::run("run", &["--set", "networks=wifi-11g"]);
+    let csv = scratch.export("csv");
+    let summary: serde_json::Value =
+        serde_json::from_str(&fs::read_to_string(scratch.path("run/summary.json")).unwrap()).unwrap();
+    let rows = summary["rows"].as_array().unwrap();
+    assert!(rows.len() > 3);
+    for row in rows {
+        let (method, p95) = (row["method"].as_str().unwrap(), row["delay_ms"]["p95"].as_f64().unwrap());
+        let line = csv.lines().find(|line| line.starts_with(method) && line.contains(",p95 ms,ms,")).unwrap();
+        assert!(line.contains(&format!(",{p95},")), "{line} {p95}");
+    }
+    let columns = csv.lines().next().unwrap().split(',').count();
+    let mut reader = csv::Reader::from_reader(csv.as_bytes());
+    assert!(reader.records().all(|record| record.unwrap().len() == columns));
+    assert!(scratch.export("markdown").contains("| method | network | topology | ok/n | delay ms |"));
+    let latex = scratch.export("latex");
+    assert_eq!(latex.matches("\\begin{tabular}").count(), latex.matches("\\bottomrule").count());
+    assert!(scratch.export("prometheus").contains("\n# TYPE keytoll_delay_p95_seconds gauge\n"));
+    let junit = scratch.export("junit");
+    assert!(junit.contains(&format!("tests=\"{}\" failures=\"0\"", rows.len())), "{junit}");
+}
+
+#[test]
+fn a_file_has_what_stdout_would() {
+    let scratch = Scratch::run("file", &["--set", "methods=ikev2-psk"]);
+    let file = scratch.text("tables.md");
+    fs::write(&file, "an earlier one").unwrap();
+    let done = keytoll(&["export", &scratch.text("run"), "--format", "markdown", "--out", &file]);
+    assert!(done.status.success() && done.stdout.is_empty());
+    assert_eq!(fs::read_to_string(&file).unwrap(), scratch.export("markdown"));
+    let nowhere = scratch.text("missing/tables.md");
+    let refused = keytoll(&["export", &scratch.text("run"), "--format", "markdown", "--out", &nowhere]);
+    assert_eq!(refused.status.code(), Some(3));
+}
+
+/// A fault is expected to fail: its row passes, and one that loses everything does not.
+#[test]
+fn a_row_with_a_fault_passes_when_it_fails() {
+    let scratch = Scratch::of("failures", &["run", "failures", "--samples", "1"]);
+    let junit = scratch.export("junit");
+    assert!(junit.contains("failures=\"0\"") && junit.matches("<testcase ").count() > 5, "{junit}");
+    let reasons = scratch.export("prometheus");
+    assert!(
+        reasons.contains("\nkeytoll_failures{") && reasons.contains("AUTHENTICATION_FAILED"),
+        "{reasons}"
+    );
+}
+
+#[test]
+fn populations_are_exported() {
+    let few = ["--set", "population.devices=50", "--set", "population.arrivals=storm 50 in 1 s"];
+    let more = ["--set", "methods=ikev2-psk", "--set", "networks=wifi-11g"];
+    let scratch = Scratch::of("population", &[&["run", "storm"], &few[..], &more[..]].concat());
+    let metrics = scratch.export("prometheus");
+    assert!(
+        metrics.contains("keytoll_population_established{") && metrics.contains("_p99_seconds{"),
+        "{metrics}"
+    );
+    assert!(metrics.contains("node=\"gw\""), "{metrics}");
+    assert!(scratch.export("latex").contains("Delay from the intended start until established, ms"));
+    assert!(scratch.export("junit").contains("tests=\"1\" failures=\"0\""));
+}
+
+#[test]
+fn a_study_is_exported_by_findings() {
+    let study = ["study", "ikev2-wireless", "--samples", "1", "--crypto", "null"];
+    let scratch = Scratch::of("study", &study);
+    let junit = scratch.export("junit");
+    assert!(junit.contains("keytoll study ikev2-wireless") && junit.contains("<skipped "), "{junit}");
+    assert!(scratch.export("csv").contains(",derived,"));
+    assert!(scratch.export("markdown").contains("| finding | verdict |"));
+    let account = scratch.path("run/study.json");
+    let text = fs::read_to_string(&account).unwrap();
+    fs::write(&account, text.replacen("\"format\": 1", "\"format\": 2", 1)).unwrap();
+    scratch.refused("study.json: it is damaged: its CRC-32 is", 3);
+}
+
+#[test]
+fn what_cannot_be_exported_is_told_in_a_sentence() {
+    let scratch = Scratch::run("refused", &["--set", "methods=ikev2-psk"]);
+    let summary = scratch.path("run/summary.json");
+    let text = fs::read_to_string(&summary).unwrap();
+    fs::write(&summary, text.replacen("\"n\": 2", "\"n\": 3", 1)).unwrap();
+    scratch.refused("summary.json: it is damaged: its CRC-32 is", 3);
+    fs::remove_file(&summary).unwrap();
+    scratch.refused("cannot use", 3);
+    let manifest = scratch.path("run/manifest.json");
+    let listed = fs::read_to_string(&manifest).unwrap();
+    let other = listed.replacen("\"format\": 2", "\"format\": 3", 1);
+    fs::write(&manifest, other).unwrap();
+    scratch.refused("manifest of format 3, this keytoll reads format 2", 3);
+    fs::write(&manifest, "{ \"kind\": \"of somebody\" }").unwrap();
+    scratch.refused("is no run directory: keytoll did not write its manifest.json", 2);
+    fs::remove_file(&manifest).unwrap();
+    scratch.refused("is no run directory: it has no manifest.json", 2);
+}

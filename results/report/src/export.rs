@@ -1,0 +1,245 @@
+//! What other programs read of a run: its tables as CSV, LaTeX and Markdown, its numbers in Prometheus's text format, and what became of
+//! it as JUnit's XML. The columns are those of all tables (`columns`); here they are only laid out.
+//!
+//! [`prometheus`] and [`junit`] are also written while a load runs.
+
+mod cases;
+mod delimited;
+pub mod junit;
+mod latex;
+mod markdown;
+mod metrics;
+pub mod prometheus;
+
+pub use cases::Expected;
+
+use keytoll_analysis::study::{Account, Figure, Finding};
+use keytoll_analysis::summary::SummaryRow;
+
+use crate::columns::{self, Medium, OfLine, TABLES, Value};
+use crate::study::{evidence, figure};
+
+/// What is exported.
+#[derive(Debug, Clone, Copy)]
+pub struct Exported<'a> {
+    /// The title of the run.
+    pub title: &'a str,
+    /// Its rows.
+    pub rows: &'a [SummaryRow],
+    /// The study that it belongs to.
+    pub study: Option<&'a Account>,
+}
+
+/// A format of tables.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    /// A line for each number, with every digit.
+    Csv,
+    /// Tables with booktabs' rules.
+    Latex,
+    /// Tables as GitHub shows them.
+    Markdown,
+    /// A sample for each number.
+    Prometheus,
+}
+
+impl Exported<'_> {
+    /// The whole text.
+    pub fn text(&self, format: Format) -> String {
+        let tables = self.tables();
+        match format {
+            Format::Csv => delimited::text(&tables),
+            Format::Latex => latex::text(self.title, &tables),
+            Format::Markdown => markdown::text(self.title, &tables),
+            Format::Prometheus => metrics::text(self.rows, &tables),
+        }
+    }
+
+    /// What became of every row, or of every finding of its study.
+    pub fn cases(&self, expected: impl Fn(&SummaryRow) -> Expected) -> junit::Suite {
+        match self.study {
+            Some(account) => cases::of_study(account),
+            None => cases::of_rows(self.title, self.rows, expected),
+        }
+    }
+
+    fn tables(&self) -> Vec<Table> {
+        let of_study = self.study.into_iter().flat_map(of_study);
+        let told = TABLES.into_iter().filter(|table| table.is_told(self.rows));
+        of_study.chain(told.map(|table| of_rows(table, self.rows))).collect()
+    }
+}
+
+/// A table in no format yet.
+#[derive(Debug, Clone)]
+struct Table {
+    title: String,
+    note: String,
+    /// The heads of what names a line: empty ones are shown nowhere.
+    names: Vec<&'static str>,
+    columns: Vec<Column>,
+    lines: Vec<Line>,
+}
+
+#[derive(Debug, Clone)]
+struct Column {
+    head: String,
+    /// Empty for names and texts.
+    unit: String,
+    meaning: String,
+}
+
+#[derive(Debug, Clone)]
+struct Line {
+    /// As many as the table has of them.
+    names: Vec<String>,
+    /// As many as it has columns.
+    cells: Vec<Cell>,
+}
+
+#[derive(Debug, Clone)]
+struct Cell {
+    value: Value,
+    /// As people read it.
+    shown: String,
+    /// The origin of a number of a study.
+    basis: &'static str,
+    source: String,
+}
+
+impl From<Value> for Cell {
+    fn from(value: Value) -> Self {
+        Self { shown: value.shown(), value, basis: "", source: String::new() }
+    }
+}
+
+impl Cell {
+    const fn is_empty(&self) -> bool {
+        matches!(self.value, Value::Nothing | Value::Unknown)
+    }
+
+    /// Its ends, if it has an interval.
+    fn interval(&self) -> Option<(f64, f64)> {
+        match self.value {
+            Value::Median(median) => median.interval,
+            Value::Mean(mean, half) => half.map(|half| (mean - half, mean + half)),
+            _ => None,
+        }
+    }
+}
+
+impl Table {
+    /// Without names that no line has.
+    fn told_names(self) -> Self {
+        let told: Vec<usize> = (0..self.names.len())
+            .filter(|&place| self.lines.iter().any(|line| !line.names[place].is_empty()))
+            .collect();
+        let lines = self.lines.into_iter().map(|line| Line {
+            names: told.iter().map(|&place| line.names[place].clone()).collect(),
+            cells: line.cells,
+        });
+        Self {
+            names: told.iter().map(|&place| self.names[place]).collect(),
+            lines: lines.collect(),
+            title: self.title,
+            note: self.note,
+            columns: self.columns,
+        }
+    }
+}
+
+/// The unit of all columns, unless heads say it, or the title does.
+fn common_unit(table: &Table) -> Option<&str> {
+    let unit = table.columns.first()?.unit.as_str();
+    let is_common = table.columns.iter().all(|column| column.unit == unit);
+    let is_said = table.columns.iter().any(|column| column.head.contains(unit)) || table.title.contains(unit);
+    (is_common && !is_said && !unit.is_empty()).then_some(unit)
+}
+
+/// What names a row of a run.
+const ROW: [&str; 4] = ["method", "variant", "network", "topology"];
+
+/// A table of a run; where its rows have several lines, its first columns name these.
+fn of_rows(shown: &'static columns::Table, rows: &[SummaryRow]) -> Table {
+    let all = columns::columns(&[shown], Medium::Page);
+    type Columns = Vec<&'static columns::Column<OfLine>>;
+    let (names, numbers): (Columns, Columns) = all.partition(|column| is_name(column.head));
+    let line = |row: &SummaryRow, place: usize| {
+        let of_row = [&row.method, &row.variant, &row.network, &row.topology].map(Clone::clone);
+        let of_line = names.iter().map(|column| (column.of)(row, place).written());
+        Line {
+            names: of_row.into_iter().chain(of_line).collect(),
+            cells: numbers.iter().map(|column| (column.of)(row, place).into()).collect(),
+        }
+    };
+    let lines = rows.iter().flat_map(|row| (0..(shown.lines)(row)).map(move |place| (row, place)));
+    let columns = numbers.iter().map(|column| Column {
+        head: column.head.to_owned(),
+        unit: column.unit.to_owned(),
+        meaning: column.meaning.to_owned(),
+    });
+    Table {
+        title: shown.title.to_owned(),
+        note: shown.note.to_owned(),
+        names: ROW.into_iter().chain(names.iter().map(|column| column.head)).collect(),
+        columns: columns.collect(),
+        lines: lines.map(|(row, place)| line(row, place)).collect(),
+    }
+    .told_names()
+}
+
+/// Columns that name the lines of a row.
+fn is_name(head: &str) -> bool {
+    ["node", "link", "way"].contains(&head)
+}
+
+/// The findings of a study, and its tables.
+fn of_study(account: &Account) -> Vec<Table> {
+    let findings = Table {
+        title: format!("{}: findings", account.title),
+        note: String::new(),
+        names: vec!["finding"],
+        columns: ["verdict", "claim", "in the paper", "here"].map(text_column).to_vec(),
+        lines: account.findings.iter().map(of_finding).collect(),
+    };
+    std::iter::once(findings).chain(account.tables.iter().map(of_figures)).collect()
+}
+
+fn text_column(head: &str) -> Column {
+    Column { head: head.to_owned(), unit: String::new(), meaning: String::new() }
+}
+
+fn of_finding(finding: &Finding) -> Line {
+    let Finding { name, claim, source, verdict, .. } = finding;
+    let cells = [verdict.words(), claim, source, &evidence(finding)].map(|text| Value::from(text).into());
+    Line { names: vec![name.clone()], cells: cells.to_vec() }
+}
+
+fn of_figures(shown: &keytoll_analysis::study::Table) -> Table {
+    let column =
+        |head: &String| Column { head: head.clone(), unit: shown.unit.clone(), meaning: String::new() };
+    let lines = shown.lines.iter().map(|line| Line {
+        names: vec![line.label.trim().to_owned()],
+        cells: line
+            .cells
+            .iter()
+            .map(|cell| cell.as_ref().map_or_else(|| Value::Unknown.into(), of_figure))
+            .collect(),
+    });
+    Table {
+        title: shown.title.clone(),
+        note: String::new(),
+        names: vec!["line"],
+        columns: shown.columns.iter().map(column).collect(),
+        lines: lines.collect(),
+    }
+}
+
+fn of_figure(of: &Figure) -> Cell {
+    let median = keytoll_analysis::summary::Median { value: of.value, interval: of.low.zip(of.high) };
+    let source = of.source.clone().unwrap_or_default();
+    Cell { value: Value::Median(median), shown: figure(of), basis: of.basis.name(), source }
+}
+
+#[cfg(test)]
+mod tests;

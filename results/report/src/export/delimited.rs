@@ -1,0 +1,42 @@
+//! One CSV for all tables: a line for each number, so that tables with different columns stand in one file.
+
+use super::{Cell, Column, Line, ROW, Table};
+
+/// What every line has besides what names the row.
+const REST: [&str; 9] = ["line", "column", "unit", "value", "low", "high", "basis", "source", "table"];
+
+/// The whole file.
+pub(super) fn text(tables: &[Table]) -> String {
+    let mut csv = csv::Writer::from_writer(Vec::new());
+    // Memory takes everything that is written.
+    let _ = csv.write_record(ROW.iter().chain(&REST));
+    for table in tables {
+        for line in &table.lines {
+            let told = line.cells.iter().zip(&table.columns).filter(|(cell, _)| !cell.is_empty());
+            told.for_each(|(cell, column)| drop(csv.write_record(record(table, line, column, cell))));
+        }
+    }
+    String::from_utf8(csv.into_inner().unwrap_or_default()).unwrap_or_default()
+}
+
+fn record(table: &Table, line: &Line, column: &Column, cell: &Cell) -> Vec<String> {
+    let named = |head: &str| {
+        let place = table.names.iter().position(|name| *name == head);
+        place.map_or_else(String::new, |place| line.names[place].clone())
+    };
+    let others = table.names.iter().zip(&line.names).filter(|(head, _)| !ROW.contains(*head));
+    let others: Vec<&str> = others.map(|(_, name)| name.as_str()).collect();
+    let (low, high) = cell.interval().map(|(low, high)| (low.to_string(), high.to_string())).unzip();
+    let rest = [
+        others.join(" "),
+        column.head.clone(),
+        column.unit.clone(),
+        cell.value.written(),
+        low.unwrap_or_default(),
+        high.unwrap_or_default(),
+        cell.basis.to_owned(),
+        cell.source.clone(),
+        table.title.clone(),
+    ];
+    ROW.map(named).into_iter().chain(rest).collect()
+}

@@ -1,0 +1,76 @@
+//! Every format of an example.
+
+use keytoll_analysis::summary::Summary;
+
+use super::*;
+use crate::example;
+use crate::study::tests::account;
+
+const ALL: [Format; 4] = [Format::Csv, Format::Latex, Format::Markdown, Format::Prometheus];
+
+fn texts(exported: Exported<'_>) -> String {
+    ALL.map(|format| format!("---- {format:?}\n{}", exported.text(format))).concat()
+}
+
+fn run() -> Summary {
+    example::findings().summary
+}
+
+#[test]
+fn a_run_in_every_format() {
+    let Summary { title, rows, .. } = &run();
+    insta::assert_snapshot!(texts(Exported { title, rows, study: None }));
+}
+
+#[test]
+fn a_study_in_every_format() {
+    let account = account();
+    insta::assert_snapshot!(texts(Exported { title: &account.title, rows: &[], study: Some(&account) }));
+}
+
+#[test]
+fn rows_and_findings_are_cases() {
+    let Summary { title, rows, .. } = &run();
+    let rows = Exported { title, rows, study: None };
+    let account = account();
+    let study = Exported { title, rows: &[], study: Some(&account) };
+    let texts = [
+        rows.cases(|_| Expected::Success).text(),
+        rows.cases(|_| Expected::Failure).text(),
+        study.cases(|_| Expected::Success).text(),
+    ];
+    insta::assert_snapshot!(texts.join("\n"));
+}
+
+#[test]
+fn markup_in_names_is_text() {
+    let odd = "a|b & c_d <e> 50% #1 {x} $y^2 ~\\ `z` *w* [v]\u{7} µ÷×";
+    let latex = latex::escaped(odd);
+    assert_eq!(
+        latex,
+        "a\\textbar{}b \\& c\\_d \\textless{}e\\textgreater{} 50\\% \\#1 \\{x\\} \\$y\\textasciicircum{}2 \
+         \\textasciitilde{}\\textbackslash{} `z` *w* [v]  \\textmu{}$\\div$$\\times$"
+    );
+    let markdown = markdown::escaped(odd);
+    assert_eq!(markdown, "a\\|b &amp; c\\_d \\<e\\> 50% \\#1 {x} $y^2 \\~\\\\ \\`z\\` \\*w\\* \\[v\\]  µ÷×");
+}
+
+/// Every line of the exposition format is a comment or a sample: a name, labels, a number.
+#[test]
+fn metrics_have_valid_names() {
+    let Summary { title, rows, .. } = &run();
+    let text = Exported { title, rows, study: None }.text(Format::Prometheus);
+    let is_name = |name: &str| {
+        !name.is_empty()
+            && !name.starts_with(|first: char| first.is_ascii_digit())
+            && name.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '_')
+    };
+    for line in text.lines().filter(|line| !line.starts_with("# ")) {
+        let (name, rest) = line.split_once('{').unwrap();
+        let (_, value) = rest.rsplit_once("} ").unwrap();
+        assert!(is_name(name) && value.parse::<f64>().is_ok(), "{line}");
+    }
+    let families: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix("# TYPE ")).collect();
+    let unique: std::collections::BTreeSet<&&str> = families.iter().collect();
+    assert!(families.len() > 10 && unique.len() == families.len(), "{families:?}");
+}
