@@ -13,10 +13,10 @@ use std::path::{Path, PathBuf};
 use clap::builder::PossibleValuesParser;
 use clap::builder::styling::Styles;
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use keytoll_analysis::study::{STUDIES, Study};
 use keytoll_scenario::catalogue::Method;
 use keytoll_scenario::plan::SAMPLES_MAX;
 use keytoll_scenario::{Overrides, Plan, Source};
+use keytoll_studies::{STUDIES, Study};
 use keytoll_trace::Node;
 use miette::Report;
 
@@ -26,12 +26,12 @@ use crate::screen::{self, Usage};
 use crate::version;
 use help::{
     AAA_HELP, CHECK_HELP, COMPARE_HELP, COMPLETIONS_HELP, CONNECT_HELP, CRYPTO_HELP, DECODE_HELP,
-    GATEWAY_HELP, HSS_HELP, KEYTOLL_HELP, LIST_HELP, LOAD_HELP, MAN_HELP, MEASURE_HELP, PROFILE_HELP,
-    RANK_HELP, REPORT_HELP, RUN_HELP, SCHEMA_HELP, SIZE_HELP, STUDY_HELP,
+    EXPORT_HELP, GATEWAY_HELP, HSS_HELP, KEYTOLL_HELP, LIST_HELP, LOAD_HELP, MAN_HELP, MEASURE_HELP,
+    PROFILE_HELP, RANK_HELP, REPORT_HELP, RUN_HELP, SCHEMA_HELP, SIZE_HELP, STUDY_HELP,
 };
 pub(crate) use live::{ConnectArgs, Listen, LoadArgs, NodeArgs, ServeArgs};
 use number::whole;
-pub(crate) use results::{CompareArgs, RankArgs, ReportArgs};
+pub(crate) use results::{CompareArgs, ExportArgs, ExportFormat, RankArgs, ReportArgs};
 pub(crate) use size::{Present, SizeArgs};
 
 /// Measures what network access authentication costs: real protocols and real cryptography over emulated networks.
@@ -93,6 +93,9 @@ pub(crate) enum Verb {
     /// Render the report of a run again.
     #[command(after_help = REPORT_HELP)]
     Report(ReportArgs),
+    /// Export the tables and outcomes of a run: CSV, LaTeX, Markdown, JUnit's XML, Prometheus's metrics.
+    #[command(after_help = EXPORT_HELP)]
+    Export(ExportArgs),
     /// Compare two runs, or the rows of one, and say which differences may be chance.
     #[command(after_help = COMPARE_HELP)]
     Compare(CompareArgs),
@@ -263,8 +266,8 @@ impl RunArgs {
 /// Arguments of `study`.
 #[derive(Debug, Args)]
 pub(crate) struct StudyArgs {
-    /// Which study.
-    #[arg(value_parser = PossibleValuesParser::new(STUDIES.iter().map(|study| study.name)))]
+    /// Which study, or `all` of them.
+    #[arg(value_parser = PossibleValuesParser::new(STUDIES.iter().map(|study| study.name).chain([ALL_STUDIES])))]
     pub(crate) name: String,
     #[command(flatten)]
     pub(crate) changes: Changes,
@@ -275,12 +278,8 @@ pub(crate) struct StudyArgs {
     pub(crate) json: bool,
 }
 
-impl StudyArgs {
-    /// The study.
-    pub(crate) fn study(&self) -> &'static Study {
-        Study::named(&self.name).expect("the command line takes names of studies only")
-    }
-}
+/// Every study.
+const ALL_STUDIES: &str = "all";
 
 /// Arguments of `profile`.
 #[derive(Debug, Args)]

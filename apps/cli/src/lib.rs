@@ -12,6 +12,7 @@ mod compare;
 mod completions;
 mod crypto;
 mod decode;
+mod export;
 mod interrupt;
 mod list;
 mod live;
@@ -28,6 +29,7 @@ mod run;
 mod schema;
 mod screen;
 mod size;
+mod study;
 mod version;
 
 use std::process::ExitCode;
@@ -49,7 +51,7 @@ pub fn main() -> ExitCode {
     let serves = cli.verb.serves();
     let done = match cli.verb {
         Verb::Run(args) => run::run(&args),
-        Verb::Study(args) => run::study(&args),
+        Verb::Study(args) => study::study(&args, cli.color),
         Verb::Profile(args) => profile::profile(&args),
         Verb::Gateway(args) => live::serve(&args, Role::Gateway, cli.color),
         Verb::Aaa(args) => live::serve(&args, Role::Aaa, cli.color),
@@ -60,6 +62,7 @@ pub fn main() -> ExitCode {
         Verb::List(args) => list::list(&args),
         Verb::Schema(args) => schema::schema(&args),
         Verb::Report(args) => report::report(&args),
+        Verb::Export(args) => export::export(&args),
         Verb::Compare(args) => compare::compare(&args),
         Verb::Rank(args) => rank::rank(&args),
         Verb::Size(args) => size::size(&args),

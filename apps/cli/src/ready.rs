@@ -82,6 +82,11 @@ fn size_of_heap(bytes: f64) -> String {
     format!("{:.1} {name}", bytes / unit)
 }
 
+/// About how long a run takes, according to a rehearsal; `None` for one that cannot be rehearsed.
+pub(crate) fn time(plan: &Plan, execution: &Execution) -> Option<Duration> {
+    Some(Estimate::of(plan, rehearse(plan)?, execution).time)
+}
+
 /// The estimated work of a run, according to a rehearsal.
 struct Estimate {
     work: Work,

@@ -1,4 +1,4 @@
-//! `keytoll run` and `keytoll study`: from a scenario to a run directory and a table.
+//! `keytoll run`: from a scenario to a run directory and a table.
 
 pub(crate) mod streaming;
 mod supplement;
@@ -8,19 +8,19 @@ use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use keytoll_analysis::census::Accounts;
-use keytoll_analysis::study::{Material, SUPPLEMENT, Supplement, Wants};
+use keytoll_analysis::study::{SUPPLEMENT, Supplement, Wants};
 use keytoll_analysis::{Findings, RowFindings, summary};
 use keytoll_lab::{Captures, Directory, Keepers, Manifest, PlaceError, Published, RowEnd, RunError, Taken};
 use keytoll_report::{curve, directory, study, terminal};
-use keytoll_scenario::Source;
 use keytoll_scenario::catalogue::Fault;
-use keytoll_scenario::plan::{Plan, WorldKind};
+use keytoll_scenario::plan::{Plan, RowPlan, WorldKind};
 use keytoll_scenario::quantity::Probability;
+use keytoll_studies::judged;
 use keytoll_trace::listing::POPULATION;
 use keytoll_trace::output;
 use miette::{Report, miette};
 
-use crate::args::{Execution, RunArgs, StudyArgs};
+use crate::args::{Execution, RunArgs};
 use crate::progress::{Counted, Progress};
 use crate::screen::Usage;
 use crate::size::clocks;
@@ -41,41 +41,18 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode, Report> {
     Ok(verdict(&plan, &findings, &stop))
 }
 
-/// Runs the scenario of a study and compares the results with the paper.
-pub(crate) fn study(args: &StudyArgs) -> Result<ExitCode, Report> {
-    let study = args.study();
-    let source = Source::text(&format!("scenarios/studies/{}.toml", study.name), study.scenario);
-    let (plan, out) = (args.changes.plan(&source)?, args.execution.out_dir(study.name));
-    ready::begin(&plan, &out, &args.execution)?;
-    let stop = interrupt::watch(|| {})?;
-    let run = Run { plan: &plan, execution: &args.execution, wants: study.wants, stop: &stop };
-    let (findings, published) = run.keep(&out)?;
-    if args.json {
-        screen::written(|out| {
-            study::write_json(
-                &study.account(&Material { summary: &findings.summary, supplement: &findings.supplement }),
-                out,
-            )
-        })?;
-    } else {
-        show(&findings, false)?;
-    }
-    note_place(&published);
-    Ok(verdict(&plan, &findings, &stop))
-}
-
 /// A plan about to run.
-struct Run<'a> {
-    plan: &'a Plan,
-    execution: &'a Execution,
+pub(crate) struct Run<'a> {
+    pub(crate) plan: &'a Plan,
+    pub(crate) execution: &'a Execution,
     /// Further measurements of the study.
-    wants: Wants,
-    stop: &'a AtomicBool,
+    pub(crate) wants: Wants,
+    pub(crate) stop: &'a AtomicBool,
 }
 
 impl Run<'_> {
     /// Runs the plan and leaves all its files in the user's directory.
-    fn keep(&self, out: &Path) -> Result<(Findings, Published), Report> {
+    pub(crate) fn keep(&self, out: &Path) -> Result<(Findings, Published), Report> {
         let manifest = keytoll_lab::manifest(self.plan, &version::program());
         let manifest = Manifest { traced: manifest.traced && !self.execution.no_trace, ..manifest };
         let directory = begin(out, manifest, self.execution.force)?;
@@ -120,7 +97,7 @@ impl Run<'_> {
         let (whole, taken) = self.capture(&rows, directory)?;
         let supplement = self.supplement()?;
         self.end(directory, whole)?;
-        let findings = rows.findings().supplemented(supplement);
+        let findings = judged(rows.findings().supplemented(supplement));
         directory::write(directory.path(), &findings, &clocks(&findings.manifest))
             .map_err(|error| miette!("{error}"))?;
         Ok((findings, taken))
@@ -259,13 +236,17 @@ pub(crate) fn note_place(published: &Published) {
     screen::note(&text);
 }
 
+/// Whether nobody can succeed in a row.
+pub(crate) fn is_doomed(row: &RowPlan) -> bool {
+    row.options.fault.is_some_and(Fault::is_fatal)
+}
+
 /// A row without any success is a failure, unless the scenario injects a fault or all credentials are wrong; then any success is one. So is a row in which
 /// authentications are missing or unfinished.
-fn verdict(plan: &Plan, findings: &Findings, stop: &AtomicBool) -> ExitCode {
+pub(crate) fn verdict(plan: &Plan, findings: &Findings, stop: &AtomicBool) -> ExitCode {
     let is_short = !findings.summary.complete && !stop.load(Ordering::Relaxed);
     let unexpected = findings.rows.iter().any(|RowFindings { row, tally }| {
-        let planned = plan.rows.get(row.index as usize);
-        let doomed = planned.and_then(|row| row.options.fault).is_some_and(Fault::is_fatal);
+        let doomed = plan.rows.get(row.index as usize).is_some_and(is_doomed);
         if doomed { tally.established > 0 } else { tally.n > 0 && tally.established == 0 }
     });
     let all_are_wrong =

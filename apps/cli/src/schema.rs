@@ -10,7 +10,7 @@ use std::process::ExitCode;
 use keytoll_analysis::compare::Comparison;
 use keytoll_analysis::primitives::Primitives;
 use keytoll_analysis::profile::{Packets, Profile};
-use keytoll_analysis::study::{Account, Sheet, Supplement};
+use keytoll_analysis::study::{Account, Accounts, Sheet, Supplement};
 use keytoll_analysis::{Summary, trace};
 use keytoll_dimensioning::Sizing;
 use keytoll_ranking::Ranking;
@@ -97,6 +97,7 @@ pub(crate) const SCHEMAS: &[Published] = &[
         make: || line(series_columns()),
     },
     of::<Sizing>("sizing", "what the devices of an operator need", "keytoll size RUN --json"),
+    of::<Accounts>("studies", "the figures of all papers beside ours", "keytoll study all --json"),
     of::<Account>("study", "a paper's figures beside ours", "keytoll study --json; study.json"),
     of::<Summary>("summary", "what was measured", "keytoll run, report and measure --json; summary.json"),
     of::<Supplement>("supplement", "what a study measures besides its run", "supplement.json"),

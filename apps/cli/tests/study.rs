@@ -344,3 +344,115 @@ fn memory_is_the_same_in_every_row(summary: &Value) {
         assert!(far <= 1, "{of:?}: {all:?}");
     }
 }
+
+/// The methods in the order of a column of a table: that of places.
+fn ordered(account: &Value, column: usize) -> Vec<String> {
+    let tables = account["tables"].as_array().unwrap();
+    let table = tables.iter().find(|table| table["title"] == "Order of the methods").unwrap();
+    let line = |line: &Value| {
+        (line["cells"][column]["value"].as_f64().unwrap() as u64, line["label"].as_str().unwrap().to_owned())
+    };
+    let mut lines: Vec<_> = table["lines"].as_array().unwrap().iter().map(line).collect();
+    lines.sort();
+    lines.into_iter().map(|(_, label)| label).collect()
+}
+
+/// Paper 003's second half: the ranking of the run is that of `keytoll rank`, beside what follows from the slides.
+#[test]
+fn the_study_of_suitability_ranks_its_run() {
+    let runs = Runs::new("suitability");
+    let out = &runs.out();
+    let arguments =
+        ["study", "suitability", "--samples", "2", "--set", "exponents=short", "--json", "--out", out];
+    let Output { status, stdout, stderr } = keytoll(&arguments);
+    assert!(status.success(), "{}", String::from_utf8_lossy(&stderr));
+    let account = schema::read("study", stdout);
+    let unjudged = |finding: &&Value| finding["verdict"] == "cannot_be_judged";
+    assert_eq!(account["findings"].as_array().unwrap().iter().filter(unjudged).count(), 0, "{account:#}");
+    let printed =
+        ["security", "performance", "deployment", "extra"].map(|main| cells(&account, "Weights", main)[2]);
+    assert_eq!(printed, [3075.0, 2070.0, 2785.0, 2070.0].map(Some));
+    assert_eq!(ordered(&account, 3), ["DEX-AKA", "DEX", "BEX", "PSK", "EAP-AKA", "EAP-TLS"]);
+    let ranking = schema::read("ranking", keytoll(&["rank", out, "--draws", "1", "--json"]).stdout);
+    let ranked = ranking["alternatives"].as_array().unwrap().iter();
+    let ranked: Vec<_> = ranked.map(|one| one["name"].as_str().unwrap().to_uppercase()).collect();
+    assert_eq!(ordered(&account, 1), ranked, "the second column has the processors of the scenario");
+    assert!(keytoll(&["report", out]).status.success());
+    assert_eq!(schema::read("study", runs.file("study.json")), account, "the report is the same again");
+}
+
+/// Without cryptography nothing can be ranked, and it says why.
+#[test]
+fn a_run_without_cryptography_is_not_ranked_by_its_study() {
+    let runs = Runs::new("suitability-null");
+    let arguments =
+        ["study", "suitability", "--crypto", "null", "--samples", "1", "--json", "--out", &runs.out()];
+    let account = schema::read("study", keytoll(&arguments).stdout);
+    let notes = account["notes"].as_array().unwrap();
+    let is_told = |note: &Value| {
+        note.as_str().unwrap().starts_with("This run cannot be ranked: computation takes no time")
+    };
+    assert!(notes.iter().any(is_told), "{notes:#?}");
+}
+
+/// Paper 000's dimensioning: cores follow from costs, and the simulator is as busy as computed. Its costs are those of a table and the
+/// seed is the scenario's, so that the shares are the same on every machine; of 200 devices they are within a tenth.
+#[test]
+fn the_study_of_dimensioning_asks_the_simulator() {
+    let runs = Runs::new("dimensioning");
+    let out = &runs.out();
+    let Output { status, stdout, stderr } =
+        keytoll(&["study", "dimensioning", "--samples", "2", "--json", "--out", out]);
+    assert!(status.success(), "{}", String::from_utf8_lossy(&stderr));
+    let account = schema::read("study", stdout);
+    let unjudged = |finding: &&Value| finding["verdict"] == "cannot_be_judged";
+    assert_eq!(account["findings"].as_array().unwrap().iter().filter(unjudged).count(), 0, "{account:#}");
+    assert_eq!(cells(&account, "Authentications a second", "TLS-2-2")[2], Some(30.0));
+    let supplement = schema::read("supplement", runs.file("supplement.json"));
+    let simulations = supplement["simulations"].as_array().unwrap();
+    assert_eq!(simulations.len(), 9);
+    for simulation in simulations {
+        let busy = |side: &str| simulation[side]["utilisation"]["gw"].as_f64().unwrap();
+        assert!((busy("simulated") / busy("predicted") - 1.0).abs() < 0.1, "{simulation:#}");
+    }
+    assert!(keytoll(&["report", out]).status.success());
+    assert_eq!(schema::read("study", runs.file("study.json")), account, "the report is the same again");
+}
+
+/// Every study in a directory of its own, and a page with all of them.
+#[test]
+fn all_studies_leave_their_runs_and_one_report() {
+    let runs = Runs::new("all");
+    let out = &runs.out();
+    let all = ["study", "all", "--samples", "1", "--crypto", "null", "--out", out];
+    let Output { status, stdout, stderr } = keytoll(&[&all[..], &["--json"]].concat());
+    let told = String::from_utf8(stderr).unwrap();
+    assert!(status.success(), "{told}");
+    let accounts = schema::read("studies", stdout);
+    let names: Vec<_> = accounts["studies"].as_array().unwrap().iter().map(|study| &study["study"]).collect();
+    assert_eq!(names.len(), 7);
+    for name in names {
+        let name = name.as_str().unwrap();
+        assert!(runs.0.join("run").join(name).join("study.json").is_file(), "{name}");
+        assert!(told.contains(&format!(" of 7: {name}\n")), "{told}");
+    }
+    assert!(accounts["missing"].as_array().unwrap().is_empty() && told.starts_with("7 studies: "), "{told}");
+    let page = runs.file("report.html");
+    assert!(page.contains("dex-aka-saves-memory") || page.contains("20 % of the memory"), "{page}");
+    let shown = String::from_utf8(keytoll(&all).stdout).unwrap();
+    assert!(shown.contains("findings of 7 studies") && shown.contains("dex-aka-saves-memory"), "{shown}");
+    assert!(shown.lines().all(|line| line.chars().count() <= 100), "{shown}");
+}
+
+#[test]
+fn mistakes_are_told_before_any_study_runs() {
+    let runs = Runs::new("all-mistakes");
+    std::fs::create_dir_all(runs.0.join("run")).unwrap();
+    std::fs::write(runs.0.join("run/rrkm"), "mine").unwrap();
+    let refused = keytoll(&["study", "all", "--samples", "1", "--crypto", "null", "--out", &runs.out()]);
+    let told = String::from_utf8(refused.stderr).unwrap();
+    assert!(refused.status.code() == Some(2) && !told.contains("study 1 of"), "{told}");
+    assert!(!runs.0.join("run/ikev2-wireless").exists());
+    let wrong = keytoll(&["study", "all", "--set", "interval=never", "--out", &runs.out()]);
+    assert_eq!(wrong.status.code(), Some(2));
+}

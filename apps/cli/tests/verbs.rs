@@ -303,6 +303,7 @@ fn every_verb_explains_itself() {
         "keytoll check --help",
         "keytoll list --help",
         "keytoll report --help",
+        "keytoll export --help",
         "keytoll compare --help",
         "keytoll rank --help",
         "keytoll size --help",

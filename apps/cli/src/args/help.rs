@@ -20,12 +20,15 @@ Exit code: 0 done, 1 no authentication of a row succeeded, or one in spite of a 
 measured until then is kept.";
 
 pub(super) const STUDY_HELP: &str = "\
-Example:
+Examples:
   keytoll study ikev2-wireless --samples 2 --out runs/first-study
+  keytoll study all --samples 2 --out runs/all-studies
 
 Runs the scenario of a study; `keytoll list studies` shows them. Writes what `keytoll run` writes and \
 study.json into the directory of --out; without it into runs/ and the study's name. The paper's figures \
-as tables, and whether its findings hold here, go to stdout. Earlier runs are kept as `keytoll run` keeps them.
+as tables, and whether its findings hold here, go to stdout. Earlier runs are kept as `keytoll run` keeps them. \
+With `all` every study runs, each into a directory of its own in that of --out, without it in runs/studies; every finding with its \
+verdict goes to stdout, and report.html there has all studies. What cannot run or was interrupted is named as missing.
 Exit code: 0 done, 1 no authentication of a row succeeded, 2 the command line or DIR is wrong, \
 3 the environment prevents it, 130 Ctrl-C, 143 SIGTERM: what was measured until then is kept.";
 
@@ -135,6 +138,20 @@ A condition is a measure, a statistic of it (p5, p50, p90, p95, p99, mean), < or
 run; it is met only if the 95 % interval of the difference excludes none.
 Exit code: 0 done, 1 a condition is met, 2 it is no run directory or the command line is wrong, 3 a file is \
 damaged, or the environment prevents it.";
+
+pub(super) const EXPORT_HELP: &str = "\
+Examples:
+  keytoll run quickstart --samples 2 --out runs/first
+  keytoll export runs/first --format latex --out tables.tex
+  keytoll export runs/first --format junit
+
+Reads manifest.json and summary.json, and study.json or load.json where there is one, of a directory that \
+`keytoll run`, `keytoll study` or `keytoll load` wrote. Prints the columns of the report, or writes them into the file of \
+--out. csv has a line for each number with its interval and unit. latex needs the package booktabs. junit has a case for each row, \
+which fails if an authentication did otherwise than the scenario wants, for each condition of a load, or for each finding of a \
+study: one that does not hold has failed, one that cannot be judged is skipped. prometheus has base units: seconds, bytes.
+Exit code: 0 done, 2 it is no run directory, or has nothing to export in this format, 3 a file is damaged or of another \
+version, or the environment prevents it.";
 
 pub(super) const RANK_HELP: &str = "\
 Examples:
