@@ -12,8 +12,15 @@ use crate::number::{plain, ranged};
 /// The longest line, however wide the screen is.
 pub const WIDTH_MAX: usize = 100;
 
-const HEAD: [Head<'static>; 6] =
-    [("", false), ("A", true), ("B", true), ("B ÷ A", true), ("p", true), ("B against A", false)];
+const HEAD: [Head<'static>; 7] = [
+    ("", false),
+    ("n", true),
+    ("A", true),
+    ("B", true),
+    ("B ÷ A", true),
+    ("p", true),
+    ("B against A", false),
+];
 
 /// Writes a comparison for a screen of so many columns.
 ///
@@ -28,10 +35,7 @@ pub fn write(comparison: &Comparison, width: usize, mut out: impl Write) -> io::
     }
     for measure in measures(comparison) {
         writeln!(out, "\n{measure}")?;
-        match is_alike(comparison, measure) {
-            true => wrapped("  equal in all rows, or not to be told apart", width, out)?,
-            false => table(&HEAD, 1, &lines(comparison, measure), width, out)?,
-        }
+        table(&HEAD, 1, &lines(comparison, measure), width, out)?;
     }
     failures(comparison, width, out)?;
     breaches(&comparison.breaches, width, out)?;
@@ -41,12 +45,17 @@ pub fn write(comparison: &Comparison, width: usize, mut out: impl Write) -> io::
     all.into_iter().try_for_each(|note| wrapped(&note, width, out))
 }
 
-pub(crate) const LEGEND: &str = "Medians, and their ratio with its 95 % bootstrap interval. p: Mann and Whitney's test, two-sided, \
+pub(crate) const LEGEND: &str = "n: authentications, of A and of B if they differ. Medians, and their ratio with its 95 % bootstrap interval. p: Mann and Whitney's test, two-sided, \
                       after Holm's correction for all rows of the measure; from 0.05 on, the two cannot be told apart. “in 90 % of \
                       pairs”: of all pairs of an authentication of A and one of B, ties counting half.";
 
-pub(crate) fn headline(Comparison { a, b, .. }: &Comparison) -> String {
-    if a == b { format!("{a}: its rows against each other") } else { format!("A: {a}; B: {b}") }
+pub(crate) fn headline(comparison: &Comparison) -> String {
+    let Comparison { a, b, .. } = comparison;
+    match () {
+        () if comparison.is_of_rows() => format!("{a}: its rows against each other"),
+        () if a == b => format!("{a} against itself: A and B are the same run"),
+        () => format!("A: {a}; B: {b}"),
+    }
 }
 
 /// The measures in order of first appearance.
@@ -60,13 +69,6 @@ pub(crate) fn measures(comparison: &Comparison) -> Vec<&str> {
     measures
 }
 
-/// Whether nothing follows from a measure of several pairs.
-fn is_alike(comparison: &Comparison, measure: &str) -> bool {
-    let all = comparison.pairs.iter().flat_map(|pair| &pair.contrasts).filter(|it| it.measure == measure);
-    let is_alike = |verdict| matches!(verdict, Verdict::Equal | Verdict::NotToldApart);
-    comparison.pairs.len() > 1 && all.into_iter().all(|contrast| is_alike(contrast.verdict))
-}
-
 /// The pairs over one network below its name; in one run also the row with which the others are compared.
 fn lines(comparison: &Comparison, measure: &str) -> Vec<Line> {
     let (mut lines, mut before) = (Vec::new(), None);
@@ -76,7 +78,7 @@ fn lines(comparison: &Comparison, measure: &str) -> Vec<Line> {
         let Some(contrast) = pair.contrasts.iter().find(|contrast| contrast.measure == measure) else {
             continue;
         };
-        let heading = heading(pair, comparison.a == comparison.b, &shared);
+        let heading = heading(pair, comparison.is_of_rows(), &shared);
         if before.as_ref() != Some(&heading) {
             lines.push(Line::Text(heading.clone()));
             before = Some(heading);
@@ -98,6 +100,11 @@ fn cells(label: &str, contrast: &Contrast) -> Vec<String> {
         .map(|value| Median { value, interval: contrast.ratio_ci95_low.zip(contrast.ratio_ci95_high) });
     vec![
         format!("  {label}"),
+        if contrast.a.n == contrast.b.n {
+            contrast.a.n.to_string()
+        } else {
+            format!("{}, {}", contrast.a.n, contrast.b.n)
+        },
         plain(contrast.a.value_p50),
         plain(contrast.b.value_p50),
         ratio.map_or_else(|| "–".to_owned(), ranged),
@@ -114,6 +121,7 @@ pub(crate) fn verdict(contrast: &Contrast) -> String {
     let percent = |share: f64| format!("{:.1}", share * 100.0);
     match contrast.verdict {
         Verdict::Equal => "equal".to_owned(),
+        Verdict::Identical => "the same values".to_owned(),
         Verdict::NotToldApart => "cannot be told apart".to_owned(),
         Verdict::Less => format!("less, in {} % of pairs", percent(1.0 - contrast.superiority_share)),
         Verdict::More => format!("more, in {} % of pairs", percent(contrast.superiority_share)),
@@ -239,6 +247,8 @@ pub(crate) mod tests {
             text.contains("its rows against each other") && text.contains("wifi-11g, raw; A: ikev2-psk\n"),
             "{text}"
         );
+        let itself = shown(&Comparison { b: "runs/before".to_owned(), ..example() }, 100);
+        assert!(itself.starts_with("runs/before against itself: A and B are the same run\n"), "{itself}");
         let nothing = shown(&Comparison { pairs: Vec::new(), ..example() }, 80);
         assert!(nothing.contains("no two rows"), "{nothing}");
     }

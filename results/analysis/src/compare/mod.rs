@@ -53,6 +53,11 @@ pub struct Comparison {
 }
 
 impl Comparison {
+    /// Whether the rows of one run were compared with each other, and not two runs, which may be the same.
+    pub fn is_of_rows(&self) -> bool {
+        self.a == self.b && (self.pairs.is_empty() || self.pairs.iter().any(|pair| pair.a != pair.b))
+    }
+
     /// Leaves only these measures.
     pub fn show_only(&mut self, measures: &[String]) {
         let contrasts = self.pairs.iter_mut().map(|pair| &mut pair.contrasts);
@@ -180,6 +185,8 @@ pub struct Side {
 pub enum Verdict {
     /// All values of both are equal.
     Equal,
+    /// A row of two runs has the same values in both, one after the other.
+    Identical,
     /// The difference may be chance.
     NotToldApart,
     /// The second row has less.
@@ -254,7 +261,11 @@ fn grouped(pairs: &[Pair]) -> Vec<Pair> {
 }
 
 fn pair(a: &MeasuredRow, b: &MeasuredRow) -> Pair {
-    let contrast = |it: &Values| contrast(&it.measure, &it.values, b.values(&it.measure)?);
+    let contrast = |it: &Values| {
+        let others = b.values(&it.measure)?;
+        let found = contrast(&it.measure, &it.values, others)?;
+        Some(if a.name == b.name { repeated(found, &it.values, others) } else { found })
+    };
     let contrasts = a.values.iter().filter_map(contrast).collect();
     let [n, failures] = [[a.n, b.n], [a.failed, b.failed]];
     Pair { a: a.name.clone(), b: b.name.clone(), n, failures, contrasts }
@@ -293,6 +304,12 @@ fn are_equal(a: &[f64], b: &[f64]) -> bool {
     a.iter().chain(b).all(|value| *value == a[0])
 }
 
+/// Two runs of a row that have the same values.
+fn repeated(contrast: Contrast, a: &[f64], b: &[f64]) -> Contrast {
+    let is_repeated = a == b && contrast.verdict != Verdict::Equal;
+    Contrast { verdict: if is_repeated { Verdict::Identical } else { contrast.verdict }, ..contrast }
+}
+
 /// Holm, Scandinavian Journal of Statistics 6 (1979) 65: the least p counts as often as there are comparisons, the next one once
 /// less, and none counts for less than the one before. Then the verdicts.
 fn correct(pairs: &mut [Pair]) {
@@ -310,7 +327,7 @@ fn correct(pairs: &mut [Pair]) {
 
 fn verdict(contrast: &Contrast) -> Verdict {
     match contrast.verdict {
-        Verdict::Equal => Verdict::Equal,
+        certain @ (Verdict::Equal | Verdict::Identical) => certain,
         _ if contrast.p_value_holm >= SIGNIFICANCE => Verdict::NotToldApart,
         _ if contrast.superiority_share < 0.5 => Verdict::Less,
         _ => Verdict::More,
@@ -330,7 +347,13 @@ fn notes(runs: [&MeasuredRun; 2], pairs: &[Pair]) -> Vec<String> {
     });
     let machines = (runs.len() == 2 && runs[0].machine != runs[1].machine)
         .then(|| format!("They ran on different machines: {} and {}.", runs[0].machine, runs[1].machine));
-    incomplete.chain(unlike).chain(machines).collect()
+    let is_same = |it: &Contrast| matches!(it.verdict, Verdict::Equal | Verdict::Identical);
+    let mut contrasts = pairs.iter().flat_map(|pair| &pair.contrasts).peekable();
+    let is_repeated = contrasts.peek().is_some() && contrasts.all(is_same);
+    let repeated = (is_repeated && pairs.iter().all(|pair| pair.a == pair.b && pair.n[0] == pair.n[1])).then(|| {
+        "All values of both are the same, one after the other: it is the same run, or one that repeats it.".to_owned()
+    });
+    incomplete.chain(unlike).chain(machines).chain(repeated).collect()
 }
 
 #[cfg(test)]

@@ -110,6 +110,26 @@ fn equal_counts_are_equal() {
 }
 
 #[test]
+fn a_run_that_is_compared_with_itself_is_told_from_its_rows_and_from_chance() {
+    let a = run("a", vec![row("psk", around(10.0)), row("rsa", [4.0; 9])]);
+    let itself = runs(&a, &a);
+    assert_eq!(
+        verdicts(&itself),
+        [("psk".to_owned(), Verdict::Identical), ("rsa".to_owned(), Verdict::Equal)]
+    );
+    assert!(!itself.is_of_rows() && itself.notes[0].contains("it is the same run"), "{itself:?}");
+    assert!(rows(&a, None).unwrap().is_of_rows());
+    // The same values in another order are those of another run.
+    let reversed = run("b", vec![row("psk", around(10.0).into_iter().rev()), row("rsa", [4.0; 9])]);
+    let other = runs(&a, &reversed);
+    assert_eq!((other.pairs[0].contrasts[0].verdict, other.notes.len()), (Verdict::NotToldApart, 0));
+    // Three against twenty may be chance, and how many there were is told.
+    let few = runs(&a, &run("b", vec![row("psk", [9.9, 10.0, 10.1])]));
+    let contrast = &few.pairs[0].contrasts[0];
+    assert_eq!((contrast.verdict, contrast.a.n, contrast.b.n), (Verdict::NotToldApart, 20, 3));
+}
+
+#[test]
 fn only_a_difference_that_is_no_chance_meets_a_condition() {
     let a = run("a", vec![row("psk", around(10.0)), row("rsa", around(10.0))]);
     let b = run("b", vec![row("psk", around(11.5)), row("rsa", around(10.05))]);

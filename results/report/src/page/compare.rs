@@ -74,7 +74,7 @@ fn of_measure(comparison: &Comparison, measure: &str) -> Section {
 
 /// What a pair is about: in one run also the row with which the other is compared.
 fn label(comparison: &Comparison, pair: &Pair) -> String {
-    if comparison.a == comparison.b {
+    if comparison.is_of_rows() {
         format!("{} against {}", pair.b, pair.a.subject())
     } else {
         pair.b.to_string()
@@ -113,7 +113,7 @@ fn chart(comparison: &Comparison, measure: &str) -> Option<Chart> {
 /// The words of the legend.
 const fn told(verdict: Verdict) -> &'static str {
     match verdict {
-        Verdict::Equal | Verdict::NotToldApart => "cannot be told apart",
+        Verdict::Equal | Verdict::Identical | Verdict::NotToldApart => "cannot be told apart",
         Verdict::Less => "B is less",
         Verdict::More => "B is more",
     }
