@@ -104,7 +104,7 @@ pub enum CostTableError {
 }
 
 /// No table is longer.
-const BYTES_MAX: u64 = 4 << 20;
+pub const BYTES_MAX: u64 = 4 << 20;
 
 impl CostTable {
     /// A table without costs yet.

@@ -1,6 +1,5 @@
 //! The cost table of a plan with `crypto = "table"`: parsed, and converted into the prices of the meters.
 
-use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -10,7 +9,8 @@ use keytoll_crypto::prices::UnknownOperation;
 use keytoll_engine::trace::Fact;
 use keytoll_scenario::plan::{CryptoMode, Plan};
 use keytoll_sim::Stimulus;
-use keytoll_trace::cost_table::{CostTable, CostTableError, MessagePrice};
+use keytoll_trace::cost_table::{self, CostTable, CostTableError, MessagePrice};
+use keytoll_trace::regular;
 
 /// The name of the cost table that comes with keytoll.
 const REFERENCE: &str = "reference";
@@ -109,11 +109,12 @@ impl Costs {
 
     fn read(path: &Path, exponents: &str) -> Result<Self, CostsError> {
         let unusable = |source| CostsError::Unusable { path: path.to_owned(), source };
-        let file = File::open(path).map_err(|error| match error.kind() {
-            std::io::ErrorKind::NotFound => CostsError::Missing(path.to_owned()),
-            _ => unusable(error.into()),
-        })?;
-        Self::of_table(path, file, exponents)
+        let text =
+            regular::read_named_text(path, cost_table::BYTES_MAX).map_err(|error| match error.kind() {
+                std::io::ErrorKind::NotFound => CostsError::Missing(path.to_owned()),
+                _ => unusable(error.into()),
+            })?;
+        Self::of_table(path, text.as_bytes(), exponents)
     }
 
     fn of_table(path: &Path, file: impl Read, exponents: &str) -> Result<Self, CostsError> {
