@@ -2,7 +2,7 @@
 //! that can run on real sockets.
 //!
 //! Data goes to stdout, everything else to stderr. Exit codes: 0 done; 1 measured, but no authentication of a row succeeded, one
-//! did in spite of a fault, or a condition was met; 2 the command line or the scenario is wrong, or a file that either names is missing,
+//! did in spite of a fault, a condition was met, or the simulator contradicts a sizing; 2 the command line or the scenario is wrong, or a file that either names is missing,
 //! unreadable or not of its kind; 3 a file is damaged, or the environment prevents it; 130 Ctrl-C; 143 SIGTERM.
 
 mod args;

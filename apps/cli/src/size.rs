@@ -11,8 +11,10 @@ use std::time::Duration;
 use keytoll_analysis::simulation::Simulation;
 use keytoll_analysis::study::LoadWant;
 use keytoll_analysis::trace::manifest::Manifest;
+use keytoll_dimensioning::outcome::Verdict;
 use keytoll_dimensioning::{Arrivals, Processor, Question, Run, Sizing, SizingError};
-use keytoll_scenario::plan::{CpuProfile, Plan, WorldKind};
+use keytoll_scenario::plan::{CpuProfile, CryptoMode, Plan, WorldKind};
+use keytoll_trace::Node;
 use miette::Report;
 
 use crate::args::{Present, SizeArgs};
@@ -24,6 +26,10 @@ use crate::screen::{self, Usage};
 
 /// Devices of which it is told by default what another method would save.
 const MOVED: u64 = 100_000;
+/// The costs of a simulation that is given no others.
+const REFERENCE: &str = "reference";
+/// Exit code when the simulator contradicts.
+const CONTRADICTED: u8 = 1;
 
 /// Sizes the methods of a run directory.
 pub(crate) fn size(args: &SizeArgs) -> Result<ExitCode, Report> {
@@ -37,14 +43,31 @@ pub(crate) fn size(args: &SizeArgs) -> Result<ExitCode, Report> {
     if args.simulate {
         let stop = interrupt::watch(|| {})?;
         sizing.left_out.extend(simulate::left_out(&plan, &sizing));
+        let plan = Plan { crypto: CryptoMode::Table, costs: Some(costs(args, &plan)?), ..plan };
         sizing.simulations = simulate::simulations(&plan, (&question, &sizing), args.devices, &stop)?;
+        simulate::contradict(&mut sizing);
     }
     if args.json {
         screen::print_json(&sizing)?;
     } else {
         screen::print(&words::text(&sizing))?;
     }
-    Ok(ExitCode::SUCCESS)
+    let is_contradicted = sizing.rows.iter().any(|row| row.verdict == Verdict::Contradicted);
+    Ok(if is_contradicted { ExitCode::from(CONTRADICTED) } else { ExitCode::SUCCESS })
+}
+
+/// The cost table of a simulation. A path out of somebody's manifest.json is not opened.
+fn costs(args: &SizeArgs, plan: &Plan) -> Result<String, Report> {
+    let named = plan.costs.as_deref().filter(|name| plan.crypto == CryptoMode::Table && *name != REFERENCE);
+    match (&args.costs, named) {
+        (Some(given), _) => Ok(given.clone()),
+        (None, None) => Ok(REFERENCE.to_owned()),
+        (None, Some(named)) => {
+            let message =
+                format!("manifest.json names the cost table `{named}`, which is not opened unasked");
+            Err(Usage::hint(message, "name it with `--costs FILE`, or say `--costs reference`").into())
+        }
+    }
 }
 
 /// What a study wants to know of a load: its rows, with the costs of a table alone, are sized and simulated.
@@ -82,16 +105,30 @@ fn question(args: &SizeArgs) -> Result<Question, Report> {
         arrivals: args.arrivals,
         p99_s: args.p99.as_secs_f64(),
         cores: once("--cores", &args.cores)?,
-        stores_s: once("--store", &args.stores)?.into_iter().map(seconds).collect(),
+        stores_s: stores_s(args)?,
         processor: args.cpu.as_deref().map_or(Ok(Processor::AsRun), processor)?,
         sites: args.sites,
         devices_moved: args.moved.unwrap_or_else(|| MOVED.min(at_once)),
-        methods: args.methods.clone(),
+        methods: methods(args)?,
     })
 }
 
-fn seconds((node, time): (String, Duration)) -> (String, f64) {
-    (node, time.as_secs_f64())
+/// Servers look devices up; other nodes have nothing to look into.
+fn stores_s(args: &SizeArgs) -> Result<BTreeMap<String, f64>, Report> {
+    let has_store = |name: &str| [Node::Aaa, Node::Hss].iter().any(|node| node.name() == name);
+    if let Some((node, _)) = args.stores.iter().find(|(node, _)| !has_store(node)) {
+        let message = format!("`{node}` has no store: servers look devices up");
+        return Err(Usage::hint(message, "`--store` is of `aaa` or of `hss`").into());
+    }
+    let seconds = |(node, time): (String, Duration)| (node, time.as_secs_f64());
+    Ok(once("--store", &args.stores)?.into_iter().map(seconds).collect())
+}
+
+/// The methods that are asked for, each once.
+fn methods(args: &SizeArgs) -> Result<Vec<String>, Report> {
+    let named: Vec<(String, ())> = args.methods.iter().map(|name| (name.clone(), ())).collect();
+    once("--method", &named)?;
+    Ok(args.methods.clone())
 }
 
 /// Devices at the same time.

@@ -1,10 +1,11 @@
 //! `keytoll size` with a run of its own, and what it refuses.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+#![allow(clippy::disallowed_methods, reason = "a test waits for the program")]
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 use crate::schema;
 
@@ -53,15 +54,19 @@ impl Scratch {
         scratch
     }
 
-    /// Utilisation of the gateway and 99th percentile of waits, of formulas and simulator.
-    fn compared(&self, method: &str, gateways: &str, devices: &str) -> [(f64, f64); 2] {
-        let asked =
-            ["--subscribers", devices, "--reauth", "24h", "--p99", "500ms", "--method", method, "--json"];
+    /// Formulas beside the simulator.
+    fn simulated(&self, method: &str, gateways: &str, devices: &str, p99: &str, more: &[&str]) -> Output {
+        let asked = ["--subscribers", devices, "--reauth", "24h", "--p99", p99, "--method", method];
         let cores = format!("gw={gateways}");
-        let output =
-            self.size(&[&asked[..], &["--cores", &cores, "--simulate", "--devices", "8000"]].concat());
+        self.size(&[&asked[..], &["--cores", &cores, "--simulate", "--devices", "8000"], more].concat())
+    }
+
+    /// Utilisation of the gateway and 99th percentile of waits, of formulas and simulator, and the whole answer.
+    fn compared(&self, method: &str, gateways: &str, devices: &str) -> ([(f64, f64); 2], serde_json::Value) {
+        let output = self.simulated(method, gateways, devices, "500ms", &["--json"]);
         let sizing = schema::read("sizing", output.stdout);
         let of = &sizing["simulations"][0];
+        assert!(output.status.success() && sizing["rows"][0]["contradiction"].is_null(), "{of}");
         assert_eq!(
             (&of["simulated"]["succeeded_share"], &of["devices"]),
             (&1.0.into(), &8000.into()),
@@ -72,7 +77,7 @@ impl Scratch {
         let numbers = |(busy, p99): (&serde_json::Value, &serde_json::Value)| {
             (busy.as_f64().unwrap(), p99.as_f64().unwrap() - unloaded)
         };
-        ["predicted", "simulated"].map(|of| numbers(side(of)))
+        (["predicted", "simulated"].map(|of| numbers(side(of))), sizing.clone())
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -117,6 +122,16 @@ fn a_run_is_sized_in_words_and_in_json() {
         "{text}"
     );
     assert!(text.contains("69.4 authentications a second"), "{text}");
+    let line = one_line(text.clone().into_bytes());
+    assert!(line.contains("What 99 % take cannot be said from 8 samples"), "{text}");
+    assert!(line.contains(", the least work of 2 rows that keep it, and ikev2-eap-tls needs"), "{text}");
+    assert!(line.contains(" cannot be said from 8 ") && !line.contains(" yes "), "{text}");
+    let given = one_line(scratch.size(&[&ASKED[..], &["--cores", "gw=1,aaa=1"]].concat()).stdout);
+    assert!(
+        given.starts_with("For 99 % within 300 ms ikev2-psk does with 1 core of gw (given: gw, busy "),
+        "{given}"
+    );
+    assert!(given.contains("Cores that were not given are so many"), "{given}");
     // Every table has a head for each of its cells.
     let load = text.lines().find(|line| line.contains(" load ")).unwrap().split_whitespace().count();
     let gateway = text.lines().find(|line| line.trim_start().starts_with("ikev2-psk ")).unwrap();
@@ -158,6 +173,13 @@ fn what_cannot_be_sized_is_told_in_a_sentence() {
     );
     refuses(&["--cores", "hss=2"], "no method of the run that is sized uses the node `hss`");
     refuses(&["--cores", "gw=1,gw=2"], "`--cores` names `gw` twice");
+    refuses(&["--store", "gw=2ms"], "`gw` has no store: servers look devices up");
+    refuses(
+        &["--store", "aaa=10h", "--method", "ikev2-eap-tls"],
+        "cores, and a node has at most 1000000: ask about fewer devices",
+    );
+    refuses(&["--method", "ikev2-psk", "--method", "ikev2-psk"], "`--method` names `ikev2-psk` twice");
+    refuses(&["--costs", "reference"], "--simulate");
     refuses(&["--cores", "gw"], "expected a node and its value, like gw=4");
     refuses(&["--cpu", "fast"], "unknown processor `fast`");
     refuses(&["--method", "hip-bex"], "the run has no row of `hip-bex`");
@@ -199,13 +221,31 @@ fn formulas_and_simulator_agree() {
         ("ikev2-psk", "4", "7.5e9"),
         ("ikev2-eap-aka", "1", "1e8"),
     ] {
-        let [(busy, wait), (found_busy, found_wait)] = scratch.compared(method, gateways, devices);
+        let ([(busy, wait), (found_busy, found_wait)], _) = scratch.compared(method, gateways, devices);
         let told = format!("{method} {gateways}: {busy:.3} {found_busy:.3}, {wait:.3} ms {found_wait:.3} ms");
         assert!((0.3..0.8).contains(&busy) && (found_busy / busy - 1.0).abs() < 0.1, "{told}");
         assert!((found_wait / wait - 1.0).abs() < 0.2, "{told}");
     }
-    let [(busy, wait), (found_busy, found_wait)] = scratch.compared("ikev2-eap-aka", "1", "2e8");
+    let ([(busy, wait), (found_busy, found_wait)], sizing) = scratch.compared("ikev2-eap-aka", "1", "2e8");
     assert!((found_busy / busy - 1.0).abs() < 0.1 && found_wait > 1.5 * wait, "{wait} {found_wait}");
+    // Between both lies what the formulas keep and the simulator does not, whose processors are slower.
+    let slower = sizing["simulations"][0]["slower_ratio"].as_f64().unwrap();
+    let unloaded = sizing["rows"][0]["unloaded_ms"]["p99"].as_f64().unwrap();
+    let between = unloaded + f64::midpoint(wait, found_wait) / slower;
+    let between = format!("{}us", (between * 1e3).round());
+    let output = scratch.simulated("ikev2-eap-aka", "1", "2e8", &between, &[]);
+    let text = one_line(output.stdout);
+    assert_eq!(output.status.code(), Some(1), "{text}");
+    assert!(
+        text.starts_with(
+            "The simulator contradicts: with ikev2-eap-aka cookies=never (steady, centralized) 99 % take "
+        ),
+        "{text}"
+    );
+    assert!(
+        text.contains("No method keeps 99 % within") && text.contains(" no: simulator contradicts "),
+        "{text}"
+    );
     let asked = [
         "--subscribers",
         "2e8",
@@ -222,5 +262,56 @@ fn formulas_and_simulator_agree() {
     assert!(
         text.split_whitespace().collect::<Vec<_>>().join(" ").contains("wait longer than computed"),
         "{text}"
+    );
+}
+
+/// The text without its line ends.
+fn one_line(text: Vec<u8>) -> String {
+    String::from_utf8(text).unwrap().split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Whatever the simulation was at.
+#[test]
+fn an_interrupted_simulation_says_so() {
+    let scratch = Scratch::new("interrupted", &TABLE);
+    let mut command = Command::new(env!("CARGO_BIN_EXE_keytoll"));
+    let run = scratch.text("run");
+    command.args(["size", &run]).args(ASKED).args(["--simulate", "--devices", "2000000"]);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    // SIGINT is the second bit of the signals that are caught.
+    let is_watching = || {
+        let status = fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap();
+        let mask = status.lines().find_map(|line| line.strip_prefix("SigCgt:")).unwrap().trim();
+        u64::from_str_radix(mask, 16).unwrap() & 2 != 0
+    };
+    while !is_watching() {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+    let Output { status, stdout, stderr } = child.wait_with_output().unwrap();
+    let told = one_line(stderr);
+    assert!(stdout.is_empty() && told.contains("interrupted: the simulation has not ended"), "{told}");
+    assert_eq!(status.code(), Some(130), "{told}");
+}
+
+/// A path in somebody's manifest.json is not opened: nobody ever writes into this pipe.
+#[test]
+fn a_cost_table_is_opened_only_if_the_command_line_names_it() {
+    let scratch = Scratch::new("costs", &TABLE);
+    let pipe = scratch.text("pipe.json");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let path = scratch.path("run/manifest.json");
+    let manifest = fs::read_to_string(&path).unwrap();
+    let foreign = manifest.replace("costs = \\\"reference\\\"", &format!("costs = \\\"{pipe}\\\""));
+    assert_ne!(foreign, manifest);
+    fs::write(&path, foreign).unwrap();
+    let simulated = [&ASKED[..], &["--method", "ikev2-psk", "--simulate", "--devices", "299"]].concat();
+    scratch.refuses(&simulated, "which is not opened unasked", 2);
+    scratch.refuses(&[&simulated[..], &["--costs", &pipe]].concat(), "it is no regular file", 2);
+    let reference = scratch.size(&[&simulated[..], &["--costs", "reference"]].concat());
+    assert!(
+        one_line(reference.stdout).contains("formulas | simulator: 299 devices each"),
+        "{:?}",
+        reference.stderr
     );
 }

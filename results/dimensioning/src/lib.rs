@@ -11,13 +11,15 @@
 //! * [`work`] is what an authentication takes of each node, on a processor of choice.
 //! * [`station`] is a node as a queue, [`delay`] the delay of an authentication at several of them, [`storm`] a queue that grows.
 //! * [`sized`] finds the cores; [`whatif`] asks the same again with something changed.
-//! * [`outcome`] is what it says.
+//! * [`doubt`] is where numbers say less than they seem to, and [`outcome`] what it says.
 
 pub mod delay;
+pub mod doubt;
 mod error;
 pub mod outcome;
 pub mod question;
 pub mod sized;
+mod sound;
 pub mod station;
 pub mod storm;
 pub mod whatif;

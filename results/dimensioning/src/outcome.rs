@@ -61,6 +61,8 @@ pub enum Verdict {
     TooFewCores,
     /// Even without any load more than 1 % are too slow: no number of cores changes that.
     SlowWithoutLoad,
+    /// By the formulas the delay is kept, and the simulator contradicts.
+    Contradicted,
 }
 
 /// A method over a network.
@@ -78,6 +80,11 @@ pub struct SizedRow {
     pub n: u64,
     /// Whether the delay is kept.
     pub verdict: Verdict,
+    /// Whether so many were measured that the verdict can be said at 95 % confidence: a 99th percentile takes 299.
+    pub is_certain: bool,
+    /// How the simulator contradicts a delay that is kept by the formulas; absent if it does not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub contradiction: Option<Contradiction>,
     /// The serving nodes.
     pub nodes: Named<SizedNode>,
     /// Delays without load.
@@ -118,6 +125,8 @@ pub struct Needed {
     pub n: u64,
     /// Whether the delay is kept.
     pub verdict: Verdict,
+    /// Whether so many were measured that this can be said at 95 % confidence.
+    pub is_certain: bool,
     /// The serving nodes.
     pub nodes: Named<SizedNode>,
 }
@@ -138,6 +147,8 @@ pub struct SizedNode {
     pub busy_cores: f64,
     /// Cores that it needs, or has if they were given.
     pub cores: u32,
+    /// Whether they were given.
+    pub is_given: bool,
     /// The least cores with which it would do; absent if those it has are enough.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub needed_cores: Option<u32>,
@@ -174,6 +185,12 @@ pub struct Drained {
     pub wait_max_s: f64,
     /// The node that is the slowest.
     pub bottleneck: String,
+    /// After so long devices give up, before the last one is in; absent if it is in before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gives_up_after_s: Option<f64>,
+    /// What is not counted.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
 }
 
 /// Another method for some devices.
@@ -193,4 +210,20 @@ pub struct Replacement {
     pub saved_busy_cores: Named<f64>,
     /// Heap that each node saves; below zero where it costs some.
     pub saved_bytes: Named<f64>,
+}
+
+/// The delay is not kept in the simulator.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+pub struct Contradiction {
+    /// The delay that 99 % must not exceed.
+    pub p99_max_ms: f64,
+    /// The 99th percentile in the simulator, waits on slower processors divided by how much slower they are; absent if nobody succeeded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub simulated_p99_ms: Option<f64>,
+    /// The share of authentications that must succeed within the delay.
+    pub wanted_share: f64,
+    /// The share that succeeded in the simulator, however late.
+    pub succeeded_share: f64,
+    /// By which factor the simulator's processors are slower.
+    pub slower_ratio: f64,
 }

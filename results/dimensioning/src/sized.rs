@@ -4,8 +4,10 @@ use keytoll_analysis::summary::SummaryRow;
 
 use crate::SizingError;
 use crate::delay::{self, Unloaded, Waits};
+use crate::doubt;
 use crate::outcome::{FORMAT, Needed, Percentiles, SizedNode, SizedRow, Sizing, Verdict};
 use crate::question::{Arrivals, Processor, Question, Run};
+use crate::sound;
 use crate::station::Station;
 use crate::storm::Flow;
 use crate::whatif;
@@ -17,15 +19,11 @@ pub const UTILISATION_MAX: f64 = 0.8;
 const CORES_MAX: u32 = 1_000_000;
 /// The share of authentications that may be slower.
 const SLOWER_MAX: f64 = 0.01;
-/// A wait of this length makes devices send again what is on its way, which no formula here counts.
-const PATIENCE_S: f64 = 0.5;
 /// Authentications that come back to a node more often meet each other there again: measured in the simulator at half of the load, waits
 /// are as computed, and at 70 % twice as long.
 const VISITS_MAX: f64 = 3.5;
 /// Up to this load they are.
 const RETURNING_UTILISATION_MAX: f64 = 0.5;
-/// Fewer authentications do not have a 99th percentile of their own.
-const AUTHENTICATIONS_MIN: u64 = 100;
 
 /// Sizes the rows of a run.
 ///
@@ -96,6 +94,7 @@ fn rows<'a>(run: &Run<'a>, question: &'a Question) -> Result<(Vec<Row<'a>>, Vec<
     let is_wanted = |row: &&SummaryRow| question.methods.is_empty() || question.methods.contains(&row.method);
     let (mut rows, mut left_out) = (Vec::new(), Vec::new());
     for row in all.iter().filter(is_wanted) {
+        sound::check(row)?;
         let label = label(row);
         match row.delay_ms {
             _ if !work::has_cpu(row) => {
@@ -165,6 +164,14 @@ fn too_few(rows: &[SizedRow], question: &Question) -> SizingError {
         row.method,
         node.busy_cores
     );
+    let wanted = (node.busy_cores / UTILISATION_MAX).ceil();
+    if wanted > CORES_MAX.into() {
+        let hint = format!(
+            "it would take {wanted:.0} cores, and a node has at most {CORES_MAX}: ask about fewer devices, a longer `--reauth` or a \
+             shorter `--store`"
+        );
+        return SizingError::new(message, hint);
+    }
     let needed = node.needed_cores.unwrap_or(node.cores);
     SizingError::new(
         message,
@@ -316,7 +323,14 @@ impl<'a> Row<'a> {
         let verdict = self.verdict(&cores, self.waits(&cores, 1.0).is_some());
         let SummaryRow { method, variant, n, .. } = self.row;
         let nodes = self.nodes(&cores, verdict);
-        Needed { method: method.clone(), variant: variant.clone(), n: *n, verdict, nodes }
+        Needed {
+            method: method.clone(),
+            variant: variant.clone(),
+            n: *n,
+            verdict,
+            is_certain: self.is_certain(verdict),
+            nodes,
+        }
     }
 
     fn sized(&self) -> SizedRow {
@@ -331,6 +345,8 @@ impl<'a> Row<'a> {
             topology: topology.clone(),
             n: *n,
             verdict,
+            is_certain: self.is_certain(verdict),
+            contradiction: None,
             nodes: self.nodes(&cores, verdict),
             unloaded_ms: percentiles(|share| self.unloaded.quantile_s(share)),
             delay_ms: waits.as_ref().map(|(waits, backlog_s)| {
@@ -347,6 +363,16 @@ impl<'a> Row<'a> {
             storm: whatif::storm(self, &cores),
             notes: self.notes(&cores, waits.as_ref()),
         }
+    }
+
+    /// Whether so many samples say so.
+    fn is_certain(&self, verdict: Verdict) -> bool {
+        doubt::is_certain(verdict, self.samples(), self.unloaded.quantile_s(0.5) > self.question.p99_s)
+    }
+
+    /// How many delays were measured.
+    fn samples(&self) -> u64 {
+        self.row.delay_ms.as_ref().map_or(0, |delay| delay.n)
     }
 
     fn nodes(&self, cores: &[u32], verdict: Verdict) -> keytoll_analysis::Named<SizedNode> {
@@ -369,6 +395,7 @@ impl<'a> Row<'a> {
             squared_variation_ratio: work.step_square_s2 / work.step_s.powi(2) - 1.0,
             busy_cores: station.busy_cores,
             cores: station.cores,
+            is_given: self.question.cores.contains_key(&work.node),
             needed_cores,
             utilisation: station.utilisation(),
             waiting_steps_share: station.waits_share(),
@@ -429,7 +456,9 @@ impl<'a> Row<'a> {
 
     fn notes(&self, cores: &[u32], waits: Option<&(Waits, f64)>) -> Vec<String> {
         let busiest = self.keeps_up(cores).recip();
-        let longest_s = waits.map_or(0.0, |(waits, backlog_s)| waits.quantile_s(0.99) + backlog_s);
+        let longest_s =
+            waits.map_or(0.0, |(waits, backlog_s)| waits.quantile_s(1.0 - SLOWER_MAX) + backlog_s);
+        let unloaded_s = [0.5, 1.0 - SLOWER_MAX].map(|share| self.unloaded.quantile_s(share));
         let guessed: Vec<_> =
             self.works.iter().filter(|work| !work.has_steps).map(|work| work.node.as_str()).collect();
         let notes = [
@@ -445,15 +474,12 @@ impl<'a> Row<'a> {
             self.unequal(cores).map(|node| {
                 format!("several cores of {node} with steps as unequal as these (CV² above 1): waits may be a third longer than computed")
             }),
-            (longest_s > PATIENCE_S).then(|| {
-                format!("waits of {longest_s:.1} s make devices send again, which adds load that no formula here counts: `--simulate` does")
-            }),
+            doubt::resending(longest_s),
+            doubt::lost_packets(self.row, unloaded_s, longest_s),
             (!guessed.is_empty()).then(|| {
                 format!("the steps of {} were not measured: all of its work is taken as one", guessed.join(", "))
             }),
-            (self.row.n < AUTHENTICATIONS_MIN).then(|| {
-                format!("{} authentications were measured: their 99th percentile without load is about the slowest", self.row.n)
-            }),
+            doubt::too_few_samples(self.samples()),
         ];
         notes.into_iter().flatten().collect()
     }
@@ -462,6 +488,11 @@ impl<'a> Row<'a> {
 fn percentiles(s: impl Fn(f64) -> f64) -> Percentiles {
     let [p50, p95, p99] = [0.5, 0.95, 0.99].map(|share| s(share) * 1e3);
     Percentiles { p50, p95, p99 }
+}
+
+/// The cores that are found, where others were given.
+fn cores_of(question: &Question) -> &'static str {
+    if question.cores.is_empty() { "Cores are" } else { "Cores that were not given are" }
 }
 
 /// What stands behind the numbers.
@@ -473,7 +504,7 @@ pub fn assumptions(run: &Run<'_>, question: &Question) -> Vec<String> {
               all its cores.".to_owned()),
         Some("Steps arrive independently of each other (Poisson): many devices, whose steps are a round trip apart. P(wait) is Erlang's C, the mean wait that of M/M/c \
               times (1 + CV²)/2 of the measured steps (Allen and Cunneen) with Cosmetatos' correction for constant ones; a wait that happens is exponential.".to_owned()),
-        Some(format!("Cores are so many that no node is busy more than {} % of the time and 99 % of delays are kept: unloaded delay and waits are independent.", UTILISATION_MAX * 100.0)),
+        Some(format!("{} so many that no node is busy more than {} % of the time and 99 % of delays are kept: unloaded delay and waits are independent.", cores_of(question), UTILISATION_MAX * 100.0)),
         Some("Work includes what a device causes after its authentication, up to the end of its session, and the kernel's work is not in it.".to_owned()),
         Some("Memory is the heap of keytoll's own nodes: that of the start and one authentication, and an idle session for every device at the same time; stores of servers are not in it.".to_owned()),
         (build == Some("debug") && !table).then(|| "The run was made by a debug build, which takes more time than what will run.".to_owned()),

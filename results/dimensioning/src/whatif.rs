@@ -2,6 +2,7 @@
 
 use keytoll_analysis::Named;
 
+use crate::doubt::{self, PATIENCE_S};
 use crate::outcome::{Drained, Replacement, SiteLost};
 use crate::question::{Arrivals, Question};
 use crate::sized::{Row, name};
@@ -22,7 +23,20 @@ pub(crate) fn outage(row: &Row<'_>, cores: &[u32]) -> Drained {
     let of_node = |(work, &cores): (&Work, &u32)| devices as f64 * work.busy_s / f64::from(cores);
     let times: Vec<f64> = row.works.iter().zip(cores).map(of_node).collect();
     let (bottleneck, wait_max_s) = longest(row, &times);
-    Drained { devices, last_in_after_s: Some(wait_max_s), wait_max_s, bottleneck }
+    let notes = doubt::resending(wait_max_s).into_iter().chain(doubt::giving_up(wait_max_s)).collect();
+    Drained {
+        devices,
+        last_in_after_s: Some(wait_max_s),
+        wait_max_s,
+        bottleneck,
+        gives_up_after_s: gives_up(wait_max_s),
+        notes,
+    }
+}
+
+/// The patience of devices that wait longer.
+fn gives_up(wait_max_s: f64) -> Option<f64> {
+    (wait_max_s > PATIENCE_S).then_some(PATIENCE_S)
 }
 
 /// The storm of the question.
@@ -37,6 +51,8 @@ pub(crate) fn storm(row: &Row<'_>, cores: &[u32]) -> Option<Drained> {
         last_in_after_s: drained_s.is_finite().then_some(drained_s),
         wait_max_s,
         bottleneck,
+        gives_up_after_s: gives_up(wait_max_s),
+        notes: doubt::giving_up(wait_max_s).into_iter().collect(),
     })
 }
 

@@ -284,6 +284,101 @@ fn what_if() {
     assert_eq!(replacement.saved_bytes.get("gw"), Some(&0.0));
 }
 
+/// 3.6 million devices of 2 ms each at two cores take an hour: they send again, and give up before.
+#[test]
+fn an_outage_that_outlasts_patience_is_told() {
+    let given =
+        |cores| Question { cores: BTreeMap::from([("gw".to_owned(), cores)]), p99_s: 1.0, ..question() };
+    let long = sized(row("a", 2e5), &given(2)).outage;
+    assert!(
+        (long.last_in_after_s.unwrap() - 360.0).abs() < 1e-6 && long.gives_up_after_s == Some(165.0),
+        "{long:?}"
+    );
+    assert_eq!(
+        long.notes[0],
+        "waits of 360.0 s make devices send again, which adds load that no formula here counts: `--simulate` does"
+    );
+    assert!(
+        long.notes[1].starts_with("devices give up after 165 s") && long.notes[1].contains("half_open_max")
+    );
+    let short = sized(row("a", 2e5), &given(10)).outage;
+    assert!(short.gives_up_after_s.is_none() && short.notes.len() == 1, "{short:?}");
+    let few = Question { devices_registered: 1000, devices_at_once: 1000, devices_moved: 1, ..given(1) };
+    assert_eq!(sized(row("a", 2e5), &few).outage.notes, [""; 0]);
+    let storm = Arrivals::Storm { devices: 1_000_000, within_s: 1.0 };
+    let storm = sized(row("a", 8e5), &Question { arrivals: storm, p99_s: 1e4, ..given(1) }).storm.unwrap();
+    assert!(storm.gives_up_after_s == Some(165.0) && storm.notes.len() == 1, "{storm:?}");
+}
+
+#[test]
+fn few_samples_have_no_99th_percentile() {
+    let of = |n: u64, ms: f64| {
+        let delay_ms = Some(Delay { n, ..delay(ms) });
+        sized(SummaryRow { n, succeeded: n, delay_ms, ..row("a", 1e5) }, &question())
+    };
+    let few = of(8, 20.0);
+    assert!(few.verdict == Verdict::Kept && !few.is_certain, "{few:?}");
+    assert!(few.notes[0].starts_with("a 99th percentile cannot be said from 8 samples"), "{:?}", few.notes);
+    assert!(of(299, 20.0).is_certain && of(299, 20.0).notes.is_empty());
+    // Half of them are too slow: that is no matter of the slowest.
+    let slow = of(8, 40.0);
+    assert!(slow.verdict == Verdict::SlowWithoutLoad && slow.is_certain, "{slow:?}");
+}
+
+#[test]
+fn waiting_for_lost_packets_is_told_from_queueing() {
+    let lossy = |lost_packets: f64, p99: f64| {
+        let means = LinkMeans {
+            messages: 4.0,
+            packets: 4.0,
+            bytes: 1000.0,
+            retransmissions: lost_packets,
+            lost_packets,
+        };
+        let delay_ms = Some(Delay { p99, max: p99, ..delay(20.0) });
+        sized(SummaryRow { delay_ms, links: named(&[("ue-gw", means)]), ..row("a", 1e5) }, &question())
+    };
+    let told = lossy(0.04, 4020.0);
+    assert!(told.verdict == Verdict::SlowWithoutLoad, "{told:?}");
+    assert!(
+        told.notes[0].starts_with("packets were lost, 0.04 in an authentication")
+            && told.notes[0].contains("is no queueing"),
+        "{:?}",
+        told.notes
+    );
+    assert!(lossy(0.0, 4020.0).notes.is_empty() && lossy(0.04, 25.0).notes.is_empty());
+}
+
+/// A search among such numbers takes a thousand doublings, or never ends.
+#[test]
+fn numbers_that_nobody_measured_are_refused() {
+    let with = |change: &dyn Fn(&mut SummaryRow)| {
+        let mut row = row("a", 1e5);
+        change(&mut row);
+        ask(vec![row], &question()).unwrap_err().to_string()
+    };
+    let max = with(&|row| row.delay_ms.as_mut().unwrap().max = 1e308);
+    assert_eq!(max, "the summary of the run has a `delay_ms.max` of `a` that nobody measured: 1e308");
+    assert!(with(&|row| row.delay_ms.as_mut().unwrap().p99 = f64::INFINITY).contains("delay_ms.p99"));
+    assert!(with(&|row| row.delay_ms.as_mut().unwrap().min = -1.0).contains("delay_ms.min"));
+    assert!(with(&|row| row.cpu = named(&[("gw", cpu(1e300))])).contains("cpu.gw.ns"));
+    assert!(
+        with(&|row| row.steps = named(&[("gw", steps(1e300, 1.0))])).contains("steps.gw.per_authentication")
+    );
+    let week = |ms: f64| ask(vec![SummaryRow { delay_ms: Some(delay(ms)), ..row("a", 1e5) }], &question());
+    assert!(week(6e8).is_ok() && week(6.1e8).is_err());
+}
+
+#[test]
+fn more_cores_than_a_node_can_have_are_no_advice() {
+    let often = Question { reauthenticate_s: 1e-9, ..question() };
+    let hint = ask(vec![row("a", 1.6e6)], &often).unwrap_err().hint().to_owned();
+    assert!(
+        hint.starts_with("it would take 72") && hint.contains("cores, and a node has at most 1000000"),
+        "{hint}"
+    );
+}
+
 #[test]
 fn changes_of_keys_are_load() {
     let question = Question { rekey_s: Some(900.0), ..question() };

@@ -47,15 +47,18 @@ pub(crate) struct SizeArgs {
     /// Devices that might use the cheapest method instead of another [default: 100000, or all].
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = devices)]
     pub(crate) moved: Option<u64>,
-    /// Size this method only; can be repeated.
+    /// Size this method only; can be repeated for others.
     #[arg(long = "method", value_name = "METHOD")]
     pub(crate) methods: Vec<String>,
     /// Check the answer with the simulator: real engines, queues and retransmissions, with the costs of a table.
     #[arg(long)]
     pub(crate) simulate: bool,
-    /// Devices of the simulation.
-    #[arg(long, value_name = "N", default_value = "10000", requires = "simulate", allow_negative_numbers = true, value_parser = whole::<u32>(100, 2_000_000))]
+    /// Devices of the simulation; fewer than 299 would not tell what 99 % take.
+    #[arg(long, value_name = "N", default_value = "10000", requires = "simulate", allow_negative_numbers = true, value_parser = whole::<u32>(299, 2_000_000))]
     pub(crate) devices: u32,
+    /// The cost table of the simulation, a file or `reference`; one that the run names is not opened unasked [default: reference].
+    #[arg(long, value_name = "FILE", requires = "simulate")]
+    pub(crate) costs: Option<String>,
     /// Print JSON instead of tables and sentences.
     #[arg(long)]
     pub(crate) json: bool,

@@ -4,12 +4,12 @@
 //! then the formulas and the simulator are asked the same: how long do so many devices take with so many cores?
 
 use std::collections::BTreeMap;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use keytoll_analysis::census::PopulationSummary;
 use keytoll_analysis::{Named, Summary};
-use keytoll_dimensioning::outcome::{Percentiles, Side, Simulation, SizedRow};
+use keytoll_dimensioning::outcome::{Contradiction, Percentiles, Side, Simulation, SizedRow, Verdict};
 use keytoll_dimensioning::{Arrivals, Processor, Question, Run, Sizing};
 use keytoll_scenario::plan::{CryptoMode, Plan, RowPlan, WorldKind};
 use keytoll_scenario::population::{Arrivals as Schedule, Population, Rate, Spread, Stage};
@@ -22,8 +22,8 @@ use crate::report;
 use crate::run::{streaming, told};
 use crate::screen::Usage;
 
-/// The costs of a run that has none of its own.
-const REFERENCE: &str = "reference";
+/// The share that must be as fast as they must be.
+const WANTED_SHARE: f64 = 0.99;
 /// No node of a simulation has more cores: with the same utilisation more take more devices, and waits become shorter.
 const CORES_MAX: u32 = 8;
 /// Authentications by which a row is measured alone.
@@ -56,6 +56,45 @@ pub(super) fn simulations(
     populated.iter().map(one).collect()
 }
 
+/// Where the simulator contradicts, the delay is not kept.
+pub(super) fn contradict(sizing: &mut Sizing) {
+    let is_same = |row: &SizedRow, of: &Simulation| {
+        (&row.method, &row.variant, &row.network, &row.topology)
+            == (&of.method, &of.variant, &of.network, &of.topology)
+    };
+    for row in sizing.rows.iter_mut().filter(|row| row.verdict == Verdict::Kept) {
+        let simulation = sizing.simulations.iter().find(|of| is_same(row, of));
+        row.contradiction = simulation.and_then(|of| contradiction(row, of, sizing.p99_max_ms));
+        if row.contradiction.is_some() {
+            row.verdict = Verdict::Contradicted;
+        }
+    }
+}
+
+/// Whether more than one in a hundred fail or are too slow, where that is not due to the smaller nodes of the simulation.
+fn contradiction(row: &SizedRow, of: &Simulation, p99_max_ms: f64) -> Option<Contradiction> {
+    let is_slower = of.slower_ratio > 1.0;
+    let as_sized = |side: &Side| match side.delay_ms?.p99 {
+        p99 if is_slower => Some(row.unloaded_ms.p99 + (p99 - of.unloaded_p99_ms).max(0.0) / of.slower_ratio),
+        p99 => Some(p99),
+    };
+    let is_within = |side: &Side| as_sized(side).is_some_and(|p99_ms| p99_ms <= p99_max_ms);
+    let succeeds = of.simulated.succeeded_share >= WANTED_SHARE;
+    let has_all_cores = row.nodes.iter().all(|(name, node)| of.cores.get(name) == Some(&node.cores));
+    let is_due = (!is_slower && has_all_cores) || is_within(&of.predicted);
+    (!succeeds || (is_due && !is_within(&of.simulated))).then(|| Contradiction {
+        p99_max_ms,
+        simulated_p99_ms: as_sized(&of.simulated),
+        wanted_share: WANTED_SHARE,
+        succeeded_share: of.simulated.succeeded_share,
+        slower_ratio: of.slower_ratio,
+    })
+}
+
+fn interrupted() -> Report {
+    miette!("interrupted: the simulation has not ended, and nothing is shown")
+}
+
 /// Rows that have no populations, and why not.
 pub(super) fn left_out(plan: &Plan, sizing: &Sizing) -> Vec<String> {
     let told = |row: &SizedRow| {
@@ -70,7 +109,7 @@ pub(super) fn with_table(plan: &Plan, is_wanted: impl Fn(&RowPlan) -> bool) -> P
     let costs = plan.costs.clone().filter(|_| plan.crypto == CryptoMode::Table);
     Plan {
         crypto: CryptoMode::Table,
-        costs: costs.or_else(|| Some(REFERENCE.to_owned())),
+        costs: costs.or_else(|| Some(super::REFERENCE.to_owned())),
         world: WorldKind::Sim,
         rows: plan.rows.iter().filter(|row| is_wanted(row)).cloned().collect(),
         study: None,
@@ -116,7 +155,11 @@ impl<'a> Trial<'a> {
     }
 
     fn run(mut self, progress: &(dyn Fn() + Sync), stop: &AtomicBool) -> Result<Simulation, Report> {
-        let measured = |plan: &Plan| streaming::summary(plan, 1, &|| (), stop).map_err(told);
+        let going = || if stop.load(Ordering::Relaxed) { Err(interrupted()) } else { Ok(()) };
+        let measured = |plan: &Plan| {
+            let summary = streaming::summary(plan, 1, &|| (), stop).map_err(told)?;
+            going().map(|()| summary)
+        };
         let fast = measured(&self.plan)?;
         let (rate_per_s, rate_max_per_s) = (self.rate_per_s(&fast)?, self.rate_max_per_s(&fast)?);
         let slower_ratio = (rate_per_s / rate_max_per_s).max(1.0);
@@ -125,8 +168,8 @@ impl<'a> Trial<'a> {
         let predicted = self.asked(&measured(&self.plan)?, per_s)?;
         let plan = Plan { population: Some(self.population(per_s)?), ..self.plan.clone() };
         let ends = keytoll_lab::populate(&plan, 1, progress, stop).map_err(told)?;
-        let end =
-            ends.into_iter().flatten().next().ok_or_else(|| miette!("the simulation was interrupted"))?;
+        going()?;
+        let end = ends.into_iter().flatten().next().ok_or_else(interrupted)?;
         Ok(Simulation {
             method: self.sized.method.clone(),
             variant: self.sized.variant.clone(),

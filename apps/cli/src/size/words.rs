@@ -1,7 +1,7 @@
 //! A sizing in tables and sentences.
 
 use keytoll_dimensioning::outcome::{
-    Drained, Percentiles, Replacement, Side, Simulation, SizedNode, SizedRow, Sizing, Verdict,
+    Contradiction, Drained, Percentiles, Replacement, Side, Simulation, SizedNode, SizedRow, Sizing, Verdict,
 };
 
 use crate::screen;
@@ -72,38 +72,87 @@ fn place(row: &SizedRow) -> String {
 /// The answer in a sentence, and what was asked.
 fn verdict(sizing: &Sizing) -> String {
     let kept: Vec<&SizedRow> = sizing.rows.iter().filter(|row| row.verdict == Verdict::Kept).collect();
-    let total = |row: &&&SizedRow| row.nodes.iter().map(|(_, node)| node.busy_cores).sum::<f64>();
-    let by_load = |one: &&&SizedRow, other: &&&SizedRow| total(one).total_cmp(&total(other));
-    let (least, most) = (kept.iter().min_by(by_load), kept.iter().max_by(by_load));
-    let within = time(sizing.p99_max_ms / 1e3);
-    let sentence = match (least, most, kept.len()) {
-        (Some(row), _, 1) => format!("{} needs {} for 99 % within {within}.", label(row), cores(row)),
-        (Some(least), Some(most), _) => format!(
-            "For 99 % within {within} {} needs {} ({}), {} needs {} ({}).",
-            label(least),
-            cores(least),
-            place(least),
-            label(most),
-            cores(most),
-            place(most)
-        ),
-        _ => format!("No method keeps 99 % within {within}: see below why."),
-    };
     let missed = sizing.rows.len() - kept.len();
-    let rest = match missed {
-        0 => String::new(),
-        _ if kept.is_empty() => String::new(),
-        _ => format!(" {missed} of {} rows do not keep it: see below why.", sizing.rows.len()),
+    let rest = if missed == 0 || kept.is_empty() {
+        String::new()
+    } else {
+        format!("{missed} of {} rows do not keep it: see below why.", sizing.rows.len())
     };
+    let told = [contradictions(sizing), answer(sizing, &kept), rest, uncertainty(sizing)];
+    let told = told.into_iter().filter(|told| !told.is_empty()).collect::<Vec<_>>().join(" ");
     let incomplete =
         if sizing.complete { "" } else { "The run was interrupted: its rows are not complete.\n" };
     let asked = [screen::paragraph(&load(sizing)), screen::paragraph(&format!("run: {}", sizing.run))];
-    format!("{}{}{incomplete}", screen::paragraph(&(sentence + &rest)), asked.concat())
+    format!("{}{}{incomplete}", screen::paragraph(&told), asked.concat())
+}
+
+/// What the rows with the least and with the most work need of those that keep the delay.
+fn answer(sizing: &Sizing, kept: &[&SizedRow]) -> String {
+    let total = |row: &&&SizedRow| row.nodes.iter().map(|(_, node)| node.busy_cores).sum::<f64>();
+    let by_load = |one: &&&SizedRow, other: &&&SizedRow| total(one).total_cmp(&total(other));
+    let needs = |row: &SizedRow| {
+        let verb = if row.nodes.iter().any(|(_, node)| node.is_given) { "does with" } else { "needs" };
+        format!("{} {verb} {}", label(row), cores(row))
+    };
+    let within = time(sizing.p99_max_ms / 1e3);
+    match (kept.iter().min_by(by_load), kept.iter().max_by(by_load), kept.len()) {
+        (Some(row), _, 1) => format!("{} for 99 % within {within}.", needs(row)),
+        (Some(least), Some(most), count) => format!(
+            "For 99 % within {within} {} ({}), the least work of {count} rows that keep it, and {} ({}), the most.",
+            needs(least),
+            place(least),
+            needs(most),
+            place(most)
+        ),
+        _ => format!("No method keeps 99 % within {within}: see below why."),
+    }
+}
+
+/// Rows of which the simulator says something else.
+fn contradictions(sizing: &Sizing) -> String {
+    let of_row = |row: &SizedRow| {
+        let Contradiction { p99_max_ms, simulated_p99_ms, succeeded_share, slower_ratio, .. } =
+            row.contradiction?;
+        let p99 = simulated_p99_ms
+            .map_or_else(|| "nobody succeeds".to_owned(), |ms| format!("99 % take {}", time(ms / 1e3)));
+        let slower = (slower_ratio > 1.0)
+            .then(|| format!(" (waits divided by {}, for its processors are slower)", plain(slower_ratio)));
+        Some(format!(
+            "The simulator contradicts: with {} ({}) {p99}{}, where {} was asked, and {} % succeed.",
+            label(row),
+            place(row),
+            slower.unwrap_or_default(),
+            time(p99_max_ms / 1e3),
+            plain(100.0 * succeeded_share)
+        ))
+    };
+    sizing.rows.iter().filter_map(of_row).collect::<Vec<_>>().join(" ")
+}
+
+/// What cannot be said from so few samples.
+fn uncertainty(sizing: &Sizing) -> String {
+    let fewest = sizing.rows.iter().filter(|row| !row.is_certain).map(|row| row.n).min();
+    let of_rows = sizing.rows.iter().filter(|row| !row.is_certain).count();
+    let told = |n: u64| {
+        let of = if of_rows == sizing.rows.len() {
+            String::new()
+        } else {
+            format!(" in {of_rows} of {} rows", sizing.rows.len())
+        };
+        format!(
+            "What 99 % take cannot be said from {n} samples{of}: `keytoll run` with `--samples 500` measures enough."
+        )
+    };
+    fewest.map_or_else(String::new, told)
 }
 
 /// `3 cores of gw, 1 of aaa`.
 fn cores(row: &SizedRow) -> String {
-    listed(row.nodes.iter().map(|(name, node)| (name, node.cores)))
+    let given = row.nodes.iter().filter(|(_, node)| node.is_given);
+    let given = given.map(|(name, node)| format!("{name}, busy {} %", plain(100.0 * node.utilisation)));
+    let given = given.collect::<Vec<_>>().join("; ");
+    let all = listed(row.nodes.iter().map(|(name, node)| (name, node.cores)));
+    if given.is_empty() { all } else { format!("{all} (given: {given})") }
 }
 
 fn listed<'a>(nodes: impl Iterator<Item = (&'a str, u32)>) -> String {
@@ -202,10 +251,12 @@ fn delays(sizing: &Sizing) -> String {
 
 fn delay_cells(row: &SizedRow) -> Vec<String> {
     let kept = match row.verdict {
-        Verdict::Kept => "yes",
-        Verdict::TooSlow => "no: too slow",
-        Verdict::TooFewCores => "no: too few cores",
-        Verdict::SlowWithoutLoad => "no: slow without load",
+        Verdict::Contradicted => "no: simulator contradicts".to_owned(),
+        _ if !row.is_certain => format!("cannot be said from {}", row.n),
+        Verdict::Kept => "yes".to_owned(),
+        Verdict::TooSlow => "no: too slow".to_owned(),
+        Verdict::TooFewCores => "no: too few cores".to_owned(),
+        Verdict::SlowWithoutLoad => "no: slow without load".to_owned(),
     };
     let of = |percentiles: Option<Percentiles>, of: fn(Percentiles) -> f64| {
         percentiles.map_or_else(|| "–".to_owned(), |percentiles| plain(of(percentiles)))
@@ -214,7 +265,7 @@ fn delay_cells(row: &SizedRow) -> Vec<String> {
         |factor: Option<f64>| factor.map_or_else(|| "–".to_owned(), |factor| format!("×{}", plain(factor)));
     vec![
         label(row),
-        kept.to_owned(),
+        kept,
         of(row.delay_ms, |delay| delay.p99),
         of(row.delay_ms, |delay| delay.p50),
         of(Some(row.unloaded_ms), |delay| delay.p99),
@@ -227,12 +278,21 @@ fn delay_cells(row: &SizedRow) -> Vec<String> {
 
 fn notes(sizing: &Sizing) -> String {
     let of_row = |row: &SizedRow| {
-        let storm = row.storm.as_ref().map(in_storm);
-        let notes: Vec<_> = storm.into_iter().chain(row.notes.iter().cloned()).collect();
-        notes.into_iter().map(|note| (note, format!("{} ({})", label(row), place(row)))).collect::<Vec<_>>()
+        let storm = row.storm.iter().flat_map(|storm| [vec![in_storm(storm)], storm.notes.clone()].concat());
+        storm.chain(row.notes.iter().cloned()).collect()
+    };
+    let left_out = sizing.left_out.iter().map(|left| format!("{left}."));
+    section("notes", &paragraphs(noted(sizing, of_row).into_iter().chain(left_out)))
+}
+
+/// What is noted of rows, each note once.
+fn noted(sizing: &Sizing, of_row: impl Fn(&SizedRow) -> Vec<String>) -> Vec<String> {
+    let named = |row: &SizedRow| {
+        let who = format!("{} ({})", label(row), place(row));
+        of_row(row).into_iter().map(|note| (note, who.clone())).collect::<Vec<_>>()
     };
     let mut told: Vec<(String, Vec<String>)> = Vec::new();
-    for (note, who) in sizing.rows.iter().flat_map(of_row) {
+    for (note, who) in sizing.rows.iter().flat_map(named) {
         match told.iter_mut().find(|(known, _)| *known == note) {
             Some((_, all)) => all.push(who),
             None => told.push((note, vec![who])),
@@ -243,11 +303,11 @@ fn notes(sizing: &Sizing) -> String {
         true => format!("All: {note}."),
         false => format!("{}: {note}.", who.join(", ")),
     });
-    section("notes", &paragraphs(of_rows.chain(sizing.left_out.iter().map(|left| format!("{left}.")))))
+    of_rows.collect()
 }
 
 fn in_storm(storm: &Drained) -> String {
-    let Drained { devices, last_in_after_s, wait_max_s, bottleneck } = storm;
+    let Drained { devices, last_in_after_s, wait_max_s, bottleneck, .. } = storm;
     match last_in_after_s {
         Some(after) if *wait_max_s > 0.0 => format!(
             "in the storm a queue grows at {bottleneck}: the last of {devices} waits {}, and is in after {}",
@@ -299,7 +359,8 @@ fn simulated(sizing: &Sizing) -> String {
             beside(waiting.0, waiting.1),
             plain(100.0 * of.simulated.succeeded_share),
             format!("×{}", plain(of.simulated.amplification_ratio)),
-            agreement((expected, found), p99).to_owned(),
+            // A node that does not keep up in a storm is busy all the time, however much there is to do.
+            agreement((expected.min(1.0), found.min(1.0)), p99).to_owned(),
         ]
     };
     let devices = sizing.simulations.first().map_or(0, |of| of.devices);
@@ -338,13 +399,16 @@ fn what_if(sizing: &Sizing) -> String {
         "what if a site is lost; what if all {} devices come back at once after an outage, to these cores",
         sizing.devices_at_once
     );
-    section(&title, &by_place(sizing, &heads, |row| vec![line(row)], 1))
+    let table = by_place(sizing, &heads, |row| vec![line(row)], 1);
+    let notes = noted(sizing, |row| row.outage.notes.clone());
+    section(&title, &(table + &paragraphs(notes.into_iter())))
 }
 
 fn outage(row: &SizedRow) -> String {
-    let Drained { wait_max_s, bottleneck, .. } = &row.outage;
+    let Drained { wait_max_s, bottleneck, gives_up_after_s, .. } = &row.outage;
     let cores = row.nodes.get(bottleneck).map_or(0, |node| node.cores);
-    format!("{}: {}", time(*wait_max_s), listed([(bottleneck.as_str(), cores)].into_iter()))
+    let patience = if gives_up_after_s.is_some() { " if nobody gave up" } else { "" };
+    format!("{}{patience}: {}", time(*wait_max_s), listed([(bottleneck.as_str(), cores)].into_iter()))
 }
 
 /// Without what is nothing.

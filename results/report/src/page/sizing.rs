@@ -231,7 +231,7 @@ fn lines<'a>(sized: &'a [Answer], row: &'a Needed) -> impl Iterator<Item = Vec<C
         let cores = sized.iter().map(move |sizing| known(cores(sizing, row, node).map(f64::from)));
         let rest = [
             number(number::plain(it.busy_cores), it.busy_cores),
-            text(kept(row.verdict)),
+            text(&kept(row)),
             known(it.memory_bytes.map(|bytes| bytes / 1e9)),
         ];
         names.into_iter().chain(cores).chain(rest).collect()
@@ -244,10 +244,13 @@ fn cores(sizing: &Answer, row: &Needed, node: &str) -> Option<u32> {
     Some(same.nodes.get(node)?.cores)
 }
 
-const fn kept(verdict: Verdict) -> &'static str {
-    match verdict {
+/// Whether the delay is kept, if so few samples say it.
+fn kept(row: &Needed) -> String {
+    let told = match row.verdict {
+        _ if !row.is_certain => return format!("cannot be said from {}", counted(row.n, "sample")),
         Verdict::Kept => "yes",
-        Verdict::TooSlow | Verdict::TooFewCores => "no",
+        Verdict::TooSlow | Verdict::TooFewCores | Verdict::Contradicted => "no",
         Verdict::SlowWithoutLoad => "never: slower without load",
-    }
+    };
+    told.to_owned()
 }
