@@ -369,7 +369,7 @@ impl Totals {
         self.busy_seconds += u64::from(second.is_limited && second.cpu_share > BUSY);
         self.starting_seconds += u64::from(has_starts(&second.tally));
         if let Some(Usage { cpu, memory_bytes }) = second.target {
-            self.target_cpu = Some(self.target_cpu.unwrap_or_default() + cpu);
+            self.target_cpu = Some(self.target_cpu.unwrap_or_default().saturating_add(cpu));
             self.target_memory_max = self.target_memory_max.max(memory_bytes);
         }
     }

@@ -6,6 +6,9 @@ use std::sync::mpsc::{self, Receiver};
 use std::thread;
 use std::time::Duration;
 
+use keytoll_engine::Time;
+use keytoll_live::Clock;
+
 #[expect(
     clippy::disallowed_types,
     reason = "a page is fetched, beside the load and in a thread of its own"
@@ -34,8 +37,8 @@ pub enum Source {
 #[derive(Debug)]
 pub struct Meter {
     /// None while there is nothing to read.
-    readings: Receiver<Option<Reading>>,
-    before: Option<Reading>,
+    readings: Receiver<Option<Timed>>,
+    before: Timed,
     is_gone: bool,
 }
 
@@ -43,15 +46,30 @@ pub struct Meter {
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Reading {
     cpu_s: f64,
+    /// How many cores it may use at once.
+    cores: u32,
     memory_bytes: Option<u64>,
+}
+
+/// A reading, and when it was there.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Timed {
+    at: Time,
+    reading: Reading,
 }
 
 /// How often is read.
 const EVERY: Duration = Duration::from_millis(500);
-/// How long a page may take.
+/// How long a page may take, from the call to its last byte.
 const PATIENCE: Duration = Duration::from_millis(400);
+/// How much older than its arrival a reading may be: whoever shows it may have made it earlier.
+const AGE_MAX: Duration = Duration::from_secs(1);
+/// The cores of a machine that does not tell: as many as Linux is built for at most (NR_CPUS).
+const CORES_MAX: u32 = 8192;
+/// More memory no machine has: what five levels of page tables reach.
+const MEMORY_BYTES_MAX: f64 = (1_u64 << 52) as f64;
 /// The longest page that is read.
-const PAGE_BYTES_MAX: u64 = 4 << 20;
+const PAGE_BYTES_MAX: usize = 4 << 20;
 
 impl Meter {
     /// Begins to read.
@@ -59,23 +77,25 @@ impl Meter {
     /// # Errors
     /// When there is nothing to read, with a sentence.
     pub fn start(source: Source) -> Result<Self, String> {
-        let first = read(&source)?;
+        let clock = Clock::start();
+        let timed = move |reading| Timed { at: clock.now(), reading };
+        let before = timed(read(&source)?);
         let (sender, readings) = mpsc::sync_channel(4);
         thread::spawn(move || {
             loop {
                 #[expect(clippy::disallowed_methods, reason = "a thread of its own, beside the load")]
                 thread::sleep(EVERY);
                 // A target that is gone has no readings, and may come back.
-                let sent = sender.try_send(read(&source).ok());
+                let sent = sender.try_send(read(&source).ok().map(timed));
                 if matches!(sent, Err(mpsc::TrySendError::Disconnected(_))) {
                     return;
                 }
             }
         });
-        Ok(Self { readings, before: Some(first), is_gone: false })
+        Ok(Self { readings, before, is_gone: false })
     }
 
-    /// What was used since the last time; none if there is no new reading.
+    /// What was used since the last time; none if there is no new reading that can be true.
     pub fn read(&mut self) -> Option<Usage> {
         let mut latest = None;
         for reading in self.readings.try_iter() {
@@ -83,15 +103,29 @@ impl Meter {
             latest = reading.or(latest);
         }
         let now = latest?;
-        let before = self.before.replace(now)?;
-        // A counter that went back belongs to another process.
-        let cpu_s = (now.cpu_s - before.cpu_s).max(0.0);
-        Some(Usage { cpu: Duration::from_secs_f64(cpu_s), memory_bytes: now.memory_bytes })
+        let usage = now.since(&self.before);
+        match usage {
+            Some(_) => self.before = now,
+            None => self.is_gone = true,
+        }
+        usage
     }
 
     /// Whether there was nothing to read the last time.
     pub const fn is_gone(&self) -> bool {
         self.is_gone
+    }
+}
+
+impl Timed {
+    /// What was used since another one; none if it is more than all cores have time.
+    fn since(&self, before: &Self) -> Option<Usage> {
+        // A counter that went back belongs to another process.
+        let cpu_s = (self.reading.cpu_s - before.reading.cpu_s).max(0.0);
+        let cpu = Duration::try_from_secs_f64(cpu_s).ok()?;
+        let time = self.at.since(before.at) + AGE_MAX;
+        let is_possible = cpu <= time.saturating_mul(self.reading.cores);
+        is_possible.then_some(Usage { cpu, memory_bytes: self.reading.memory_bytes })
     }
 }
 
@@ -115,10 +149,18 @@ fn process(pid: u32) -> Result<Reading, String> {
     let file = |name: &str| std::fs::read_to_string(format!("/proc/{pid}/{name}"));
     let stat = file("stat").map_err(|why| format!("no process {pid} to measure: {why}"))?;
     let status = file("status").unwrap_or_default();
-    of_stat(&stat, &status).ok_or_else(|| format!("/proc/{pid}/stat is not understood"))
+    of_stat(&stat, &status, cores_here()).ok_or_else(|| format!("/proc/{pid}/stat is not understood"))
 }
 
-fn of_stat(stat: &str, status: &str) -> Option<Reading> {
+/// The cores of this machine, whichever of them we may use. proc_stat(5): each has a line.
+fn cores_here() -> u32 {
+    let is_core = |line: &&str| line.strip_prefix("cpu").is_some_and(|rest| !rest.starts_with(' '));
+    let stat = std::fs::read_to_string("/proc/stat").unwrap_or_default();
+    let count = stat.lines().filter(is_core).count();
+    if count == 0 { CORES_MAX } else { u32::try_from(count).unwrap_or(CORES_MAX) }
+}
+
+fn of_stat(stat: &str, status: &str, cores: u32) -> Option<Reading> {
     // The name in parentheses may contain anything.
     let fields: Vec<_> = stat.rsplit_once(')')?.1.split_whitespace().collect();
     // One that has ended remains until its parent has asked how.
@@ -129,23 +171,48 @@ fn of_stat(stat: &str, status: &str) -> Option<Reading> {
     let cpu_s = (ticks(11)? + ticks(12)?) as f64 / 100.0;
     let resident = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
     let kib = resident.and_then(|text| text.split_whitespace().next()?.parse::<u64>().ok());
-    Some(Reading { cpu_s, memory_bytes: kib.map(|kib| kib * 1024) })
+    Some(Reading { cpu_s, cores, memory_bytes: kib.map(|kib| kib.saturating_mul(1024)) })
 }
 
 #[expect(clippy::disallowed_types, reason = "a page is fetched, beside the load and in a thread of its own")]
 fn fetch(host: &str, path: &str) -> io::Result<String> {
+    let clock = Clock::start();
     let none = || io::Error::other("the name has no address");
     let address = std::net::ToSocketAddrs::to_socket_addrs(host)?.next().ok_or_else(none)?;
-    let mut stream = TcpStream::connect_timeout(&address, PATIENCE)?;
-    stream.set_read_timeout(Some(PATIENCE))?;
-    stream.set_write_timeout(Some(PATIENCE))?;
+    let mut stream = TcpStream::connect_timeout(&address, left(&clock)?)?;
+    stream.set_write_timeout(Some(left(&clock)?))?;
     write!(stream, "GET {path} HTTP/1.0\r\nHost: {host}\r\nAccept: text/plain\r\n\r\n")?;
-    let mut page = Vec::new();
-    stream.take(PAGE_BYTES_MAX).read_to_end(&mut page)?;
+    let page = receive(&mut stream, &clock)?;
     let page = String::from_utf8_lossy(&page).into_owned();
     let (head, body) = page.split_once("\r\n\r\n").ok_or_else(|| io::Error::other("no answer of HTTP"))?;
     let is_ok = head.split_whitespace().nth(1) == Some("200");
     if is_ok { Ok(body.to_owned()) } else { Err(io::Error::other(first_line(head).to_owned())) }
+}
+
+/// All that comes, however many pieces it comes in.
+#[expect(clippy::disallowed_types, reason = "a page is fetched, beside the load and in a thread of its own")]
+fn receive(stream: &mut TcpStream, clock: &Clock) -> io::Result<Vec<u8>> {
+    let (mut page, mut piece) = (Vec::new(), [0; 16 << 10]);
+    while page.len() < PAGE_BYTES_MAX {
+        stream.set_read_timeout(Some(left(clock)?))?;
+        match stream.read(&mut piece) {
+            Ok(0) => break,
+            Ok(count) => page.extend_from_slice(&piece[..count]),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Err(late()),
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(page)
+}
+
+/// How long what is fetched since this clock began may still take.
+fn left(clock: &Clock) -> io::Result<Duration> {
+    let left = PATIENCE.saturating_sub(clock.now().since(Time::ZERO));
+    (!left.is_zero()).then_some(left).ok_or_else(late)
+}
+
+fn late() -> io::Error {
+    io::Error::new(io::ErrorKind::TimedOut, format!("no whole page within {PATIENCE:?}"))
 }
 
 fn first_line(text: &str) -> &str {
@@ -161,16 +228,22 @@ fn of_page(page: &str) -> Option<Reading> {
             .filter(|(labels, _)| skip.is_empty() || !labels.contains(skip));
         values.map(|(_, value)| value).reduce(|a, b| a + b)
     };
-    let bytes = |value: f64| value as u64;
     if let Some(cpu_s) = sum("process_cpu_seconds_total", "") {
-        return Some(Reading { cpu_s, memory_bytes: sum("process_resident_memory_bytes", "").map(bytes) });
+        let memory_bytes = sum("process_resident_memory_bytes", "").and_then(bytes);
+        return Some(Reading { cpu_s, cores: CORES_MAX, memory_bytes });
     }
     let cpu_s = sum("node_cpu_seconds_total", "mode=\"idle\"")?;
     let used = sum("node_memory_MemTotal_bytes", "").zip(sum("node_memory_MemAvailable_bytes", ""));
-    Some(Reading { cpu_s, memory_bytes: used.map(|(total, free)| bytes(total - free)) })
+    let memory_bytes = used.and_then(|(total, free)| bytes(total - free));
+    Some(Reading { cpu_s, cores: CORES_MAX, memory_bytes })
 }
 
-/// `name{labels} value`.
+/// Memory that a machine can have.
+fn bytes(value: f64) -> Option<u64> {
+    (0.0..=MEMORY_BYTES_MAX).contains(&value).then_some(value as u64)
+}
+
+/// `name{labels} value`, of a value that a counter can have.
 fn sample<'a>(line: &'a str, name: &str) -> Option<(&'a str, f64)> {
     let rest = line.strip_prefix(name)?;
     let (labels, value) = match rest.strip_prefix('{') {
@@ -178,7 +251,8 @@ fn sample<'a>(line: &'a str, name: &str) -> Option<(&'a str, f64)> {
         None if rest.starts_with(' ') => ("", rest),
         None => return None,
     };
-    Some((labels, value.split_whitespace().next()?.parse().ok()?))
+    let value: f64 = value.split_whitespace().next()?.parse().ok()?;
+    (value.is_finite() && value >= 0.0).then_some((labels, value))
 }
 
 #[cfg(test)]
@@ -188,9 +262,10 @@ mod tests {
     #[test]
     fn a_process_is_read_whatever_its_name() {
         let stat = "7 (a) b) S 1 7 7 0 -1 4194304 100 0 0 0 250 50 0 0 20 0 1 0 1 1 1";
-        let reading = of_stat(stat, "Name:\tx\nVmRSS:\t    2048 kB\n").unwrap();
-        assert_eq!(reading, Reading { cpu_s: 3.0, memory_bytes: Some(2 << 20) });
-        assert_eq!((of_stat("nonsense", ""), of_stat(&stat.replace(" S ", " Z "), "")), (None, None));
+        let reading = of_stat(stat, "Name:\tx\nVmRSS:\t    2048 kB\n", 2).unwrap();
+        assert_eq!(reading, Reading { cpu_s: 3.0, cores: 2, memory_bytes: Some(2 << 20) });
+        let gone = stat.replace(" S ", " Z ");
+        assert_eq!((of_stat("nonsense", "", 2), of_stat(&gone, "", 2)), (None, None));
         assert!(process(std::process::id()).unwrap().memory_bytes.is_some());
         assert!(process(u32::MAX).unwrap_err().starts_with("no process 4294967295 to measure"));
     }
@@ -198,10 +273,11 @@ mod tests {
     #[test]
     fn a_page_is_that_of_a_process_or_of_a_machine() {
         let process = "# TYPE x counter\nprocess_cpu_seconds_total 1.5\nprocess_resident_memory_bytes 1e6\n";
-        assert_eq!(of_page(process), Some(Reading { cpu_s: 1.5, memory_bytes: Some(1_000_000) }));
+        let read = |cpu_s, memory| Some(Reading { cpu_s, cores: CORES_MAX, memory_bytes: Some(memory) });
+        assert_eq!(of_page(process), read(1.5, 1_000_000));
         let machine = "node_cpu_seconds_total{cpu=\"0\",mode=\"idle\"} 100\nnode_cpu_seconds_total{cpu=\"0\",mode=\"user\"} 2\n\
                        node_cpu_seconds_total{cpu=\"1\",mode=\"system\"} 3\nnode_memory_MemTotal_bytes 100\nnode_memory_MemAvailable_bytes 40\n";
-        assert_eq!(of_page(machine), Some(Reading { cpu_s: 5.0, memory_bytes: Some(60) }));
+        assert_eq!(of_page(machine), read(5.0, 60));
         assert_eq!(of_page("up 1\n"), None);
     }
 
@@ -222,7 +298,8 @@ mod tests {
     fn a_meter_says_what_was_used_since() {
         let mut meter = Meter::start(Source::Process(std::process::id())).unwrap();
         let reading = meter.readings.recv().unwrap().unwrap();
-        meter.before = Some(Reading { cpu_s: reading.cpu_s - 1.0, memory_bytes: None });
+        meter.before.reading.cpu_s = reading.reading.cpu_s - 1.0;
+        meter.before.at = Time::ZERO;
         let usage = loop {
             if let Some(usage) = meter.read() {
                 break usage;
@@ -230,5 +307,50 @@ mod tests {
             thread::yield_now();
         };
         assert!(usage.cpu >= Duration::from_millis(990) && usage.memory_bytes.is_some(), "{usage:?}");
+    }
+
+    #[test]
+    fn what_no_machine_can_have_used_is_no_reading() {
+        let (sender, readings) = mpsc::sync_channel(4);
+        let of = |seconds, cpu_s| {
+            let reading = Reading { cpu_s, cores: 2, memory_bytes: None };
+            Timed { at: Time::ZERO + Duration::from_secs(seconds), reading }
+        };
+        let mut meter = Meter { readings, before: of(0, 1.0), is_gone: false };
+        for impossible in [1e30, f64::INFINITY, 5e9, 5.5] {
+            sender.send(Some(of(1, impossible))).unwrap();
+            assert_eq!((meter.read(), meter.is_gone()), (None, true), "{impossible}");
+        }
+        sender.send(Some(of(2, 5.5))).unwrap();
+        let usage = meter.read().map(|usage| usage.cpu);
+        assert_eq!((usage, meter.is_gone()), (Some(Duration::from_millis(4500)), false));
+    }
+
+    #[test]
+    fn a_page_of_nonsense_has_no_reading() {
+        for value in ["inf", "+Inf", "NaN", "-1"] {
+            assert_eq!(of_page(&format!("process_cpu_seconds_total {value}\n")), None, "{value}");
+        }
+        let page = of_page("process_cpu_seconds_total 1\nprocess_resident_memory_bytes 1e300\n");
+        assert_eq!(page.and_then(|reading| reading.memory_bytes), None);
+    }
+
+    #[test]
+    #[expect(clippy::disallowed_types, reason = "somebody who serves a page")]
+    fn a_page_that_drips_has_an_end() {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let host = listener.local_addr().unwrap().to_string();
+        let dripping = thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            // Until the other side hangs up.
+            while stream.write_all(b"x").is_ok() {
+                #[expect(clippy::disallowed_methods, reason = "a slow server")]
+                thread::sleep(PATIENCE / 4);
+            }
+        });
+        let clock = Clock::start();
+        assert_eq!(fetch(&host, "/metrics").unwrap_err().kind(), io::ErrorKind::TimedOut);
+        assert!(clock.now().since(Time::ZERO) < PATIENCE * 8);
+        dripping.join().unwrap();
     }
 }
