@@ -14,8 +14,7 @@ const TARGET: &str = "target";
 
 /// What a load with so many workers has come to.
 pub fn account(outcome: &Outcome, workers: u32) -> Account {
-    let points = points(&outcome.seconds);
-    Account { summary: summary(outcome, &points, workers), points }
+    Account { summary: summary(outcome, &outcome.points, workers), points: outcome.points.clone() }
 }
 
 fn summary(outcome: &Outcome, points: &[Point], workers: u32) -> PopulationSummary {
@@ -67,11 +66,8 @@ fn summary(outcome: &Outcome, points: &[Point], workers: u32) -> PopulationSumma
     }
 }
 
-fn points(seconds: &[Second]) -> Vec<Point> {
-    seconds.iter().map(point).collect()
-}
-
-fn point(second: &Second) -> Point {
+/// What is kept of a second.
+pub(crate) fn point(second: &Second) -> Point {
     let counts = &second.tally.counts;
     let node = |name: &str, utilisation: f64| NodePoint {
         node: name.to_owned(),

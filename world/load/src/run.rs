@@ -8,10 +8,12 @@ use std::sync::{Arc, Barrier, OnceLock};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use keytoll_census::Point;
 use keytoll_hosts::callers::Callers;
 use keytoll_live::{BindError, Sockets, Streaming, Waker};
 use keytoll_net::Socket;
 
+use crate::account;
 use crate::caller::{Caller, Course, TOO_LATE, Visits};
 use crate::tally::{LATE_MAX, Tally};
 use crate::target::{Meter, Usage};
@@ -121,8 +123,8 @@ pub trait Watch {
 pub struct Outcome {
     /// Everything.
     pub totals: Totals,
-    /// Every second.
-    pub seconds: Vec<Second>,
+    /// A point for every second.
+    pub points: Vec<Point>,
     /// Whether somebody stopped it.
     pub was_stopped: bool,
     /// The first second in which the target's host said that nobody listens there.
@@ -163,7 +165,8 @@ pub fn run(load: Load, watch: &mut dyn Watch) -> Result<Outcome, BindError> {
     }) {
         for second in floor.take(report, meter.as_mut()) {
             watch.second(&second, &floor.totals);
-            floor.seconds.push(second);
+            // No more is kept of it: a load may last for days.
+            floor.points.push(account::point(&second));
         }
     }
     for thread in threads {
@@ -171,8 +174,8 @@ pub fn run(load: Load, watch: &mut dyn Watch) -> Result<Outcome, BindError> {
     }
     let left_open = floor.standing();
     let refused_in = floor.refused_in;
-    let Floor { totals, seconds, .. } = floor;
-    Ok(Outcome { totals, seconds, was_stopped: stop.load(Ordering::Relaxed), refused_in, left_open })
+    let Floor { totals, points, .. } = floor;
+    Ok(Outcome { totals, points, was_stopped: stop.load(Ordering::Relaxed), refused_in, left_open })
 }
 
 fn bind(worker: Worker) -> Result<(Caller, Sockets), BindError> {
@@ -258,7 +261,7 @@ struct Floor {
     prober: Option<Prober>,
     refused_in: Option<u64>,
     totals: Totals,
-    seconds: Vec<Second>,
+    points: Vec<Point>,
 }
 
 /// The end of a worker.
@@ -278,7 +281,7 @@ impl Floor {
             prober,
             refused_in: None,
             totals: Totals::default(),
-            seconds: Vec::new(),
+            points: Vec::new(),
         }
     }
 
