@@ -60,7 +60,7 @@ fn summary(outcome: &Outcome, points: &[Point], workers: u32) -> PopulationSumma
             amplification: counts.messages.max(1) as f64 / first as f64,
         },
         lost_packets: 0,
-        discards: counts.discarded.values().sum(),
+        discards: counts.discarded.sum(),
         nodes,
         bytes_per_device: None,
     }
@@ -87,7 +87,7 @@ pub(crate) fn point(second: &Second) -> Point {
         messages: counts.messages,
         retransmissions: counts.retransmissions,
         lost_packets: 0,
-        discards: counts.discarded.values().sum(),
+        discards: counts.discarded.sum(),
         delay_ms: second.tally.delays.percentiles().map(|delay| [delay.p50, delay.p99, delay.max]),
         nodes: [node(GENERATOR, second.cpu_share)].into_iter().chain(target).collect(),
     }

@@ -12,6 +12,7 @@
 mod account;
 mod agenda;
 mod caller;
+mod discards;
 mod limits;
 mod run;
 mod starts;
@@ -21,6 +22,7 @@ mod worker;
 
 pub use account::account;
 pub use caller::{Caller, Course, NO_DEVICE, Order, Stay, TOO_LATE, Visits};
+pub use discards::Discards;
 pub use limits::{LimitError, check as check_limits};
 pub use run::{Build, Load, Outcome, Second, Totals, Watch, Worker, run};
 pub use starts::{Starts, Times};

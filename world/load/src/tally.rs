@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use keytoll_census::Delays;
 
+use crate::discards::Discards;
+
 /// A start that is later than this is the generator's fault, not the target's.
 pub const LATE_MAX: Duration = Duration::from_millis(1);
 
@@ -26,7 +28,7 @@ pub struct Counts {
     /// Messages sent, those sent again included.
     pub messages: u64,
     /// Datagrams that could not be used, by reason.
-    pub discarded: BTreeMap<String, u64>,
+    pub discarded: Discards,
 }
 
 impl Counts {
@@ -50,9 +52,7 @@ impl Counts {
         self.messages += other.messages;
         other.failed.iter().for_each(|(why, count)| *self.failed.entry(why).or_default() += count);
         other.lost.iter().for_each(|(why, count)| *self.lost.entry(why).or_default() += count);
-        for (why, count) in &other.discarded {
-            *self.discarded.entry(why.clone()).or_default() += count;
-        }
+        self.discarded.add(&other.discarded);
     }
 }
 

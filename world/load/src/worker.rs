@@ -126,7 +126,7 @@ impl Shift {
         self.number += 1;
         if let Some(panics) = self.driver.take_panics() {
             let why = format!("a mistake of keytoll at {}", panics.place);
-            *self.facts.counts.discarded.entry(why).or_default() += panics.count;
+            self.facts.counts.discarded.add_some(&why, panics.count);
         }
         self.reports.send(report).is_ok()
     }
@@ -146,7 +146,7 @@ impl Trace for Facts {
                 self.counts.retransmissions += u64::from(message.retransmission);
             }
             Fact::Discarded { why, .. } => {
-                *self.counts.discarded.entry(why.into_owned()).or_default() += 1;
+                self.counts.discarded.count(&why);
             }
             _ => {}
         }

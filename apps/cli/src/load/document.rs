@@ -124,7 +124,7 @@ impl Document {
             reached_per_s: totals.tally.reached_per_s().unwrap_or(0.0),
             population: keytoll_load::account(outcome, workers).summary,
             lost: named(&counts.lost),
-            discarded: counts.discarded.clone(),
+            discarded: counts.discarded.by_reason().clone(),
             left_open: outcome.left_open as u64,
             generator: Generator {
                 cpu_s: totals.cpu.as_secs_f64(),
@@ -280,14 +280,14 @@ fn hints(plan: &LoadPlan, outcome: &Outcome) -> Vec<String> {
     let mut hints = Vec::new();
     hints.extend(outcome.refused_in.map(|second| silent_since(plan.target, counts.usable, second)));
     let is_refused = |why: &String| why.contains("Connection refused");
-    if counts.usable == 0 && plan.has_streams() && counts.discarded.keys().any(is_refused) {
+    if counts.usable == 0 && plan.has_streams() && counts.discarded.by_reason().keys().any(is_refused) {
         hints.push(nobody_listens("TCP", plan.target));
     }
-    if counts.discarded.keys().any(|why| why.contains("authenticator") || why.contains("Authenticator")) {
+    if counts.discarded.by_reason().keys().any(|why| why.contains("authenticator") || why.contains("Authenticator")) {
         hints.push("Answers carry a wrong authenticator: `secret` is not the one that the server has for this client.".to_owned());
     }
     if counts.usable == 0
-        && counts.discarded.is_empty()
+        && counts.discarded.sum() == 0
         && counts.failed.len() == 1
         && outcome.refused_in.is_none()
         && counts.failed.contains_key(keytoll_load::TOO_LATE)
