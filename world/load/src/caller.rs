@@ -149,7 +149,11 @@ impl Caller {
 
     /// What was counted since this was last asked; of the schedule, what it wanted before this time, or all if the load is over.
     pub fn take_tally(&mut self, until: Time) -> Tally {
-        let until = if self.course == Course::Over { Time::MAX } else { until };
+        self.take_tally_of(if self.course == Course::Over { Time::MAX } else { until })
+    }
+
+    /// What was counted since this was last asked; of the schedule, what it wanted before this time.
+    pub(crate) fn take_tally_of(&mut self, until: Time) -> Tally {
         self.tally.counts.offered += self.starts.count_until(until);
         if let Some(span) = self.starts.span() {
             self.tally.asked_span = until.min(self.stopped_at).since(Time::ZERO).min(span);
