@@ -82,7 +82,7 @@ impl Output {
     /// Begins a file where none is.
     fn anew(path: &Path) -> io::Result<Self> {
         if fs::symlink_metadata(path).is_ok() {
-            return Err(io::Error::new(io::ErrorKind::NotFound, "it is a symbolic link that leads nowhere"));
+            return Err(leads_nowhere());
         }
         Self::beside(path, 0o666)
     }
@@ -170,6 +170,38 @@ fn whole(mut output: Output, write: impl FnOnce(&mut Output) -> io::Result<()>) 
     output.finish()
 }
 
+/// Where a file is that its user named and that is written again and again: links are followed now, and no more. Whatever is put
+/// in its place later is refused ([`replace_in_run`]) and not waited for.
+///
+/// # Errors
+/// When what is there is no regular file, or a link leads nowhere.
+pub fn place(path: &Path) -> io::Result<PathBuf> {
+    match fs::metadata(path) {
+        Ok(found) if found.is_file() => path.canonicalize(),
+        Ok(_) => Err(regular::irregular()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => place_of_none(path),
+        Err(error) => Err(error),
+    }
+}
+
+/// The same where no file is.
+fn place_of_none(path: &Path) -> io::Result<PathBuf> {
+    if fs::symlink_metadata(path).is_ok() {
+        return Err(leads_nowhere());
+    }
+    let Some(name) = path.file_name() else { return Err(no_name()) };
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    Ok(folder.canonicalize()?.join(name))
+}
+
+fn leads_nowhere() -> io::Error {
+    io::Error::new(io::ErrorKind::NotFound, "it is a symbolic link that leads nowhere")
+}
+
+fn no_name() -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, "it is not the name of a file")
+}
+
 /// A file that was not there, with a name that tells what it is a part of.
 fn new_file(target: &Path, mode: u32) -> io::Result<(PathBuf, File)> {
     loop {
@@ -199,9 +231,7 @@ pub fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
 /// When the path has no last name.
 pub fn unused_name(beside: &Path, ending: &str) -> io::Result<PathBuf> {
     static COUNT: AtomicU32 = AtomicU32::new(0);
-    let Some(name) = beside.file_name() else {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not the name of a file"));
-    };
+    let Some(name) = beside.file_name() else { return Err(no_name()) };
     let count = COUNT.fetch_add(1, Ordering::Relaxed);
     let mut hidden = OsString::from(".");
     hidden.push(name);
@@ -335,6 +365,33 @@ mod tests {
         assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
         fs::remove_file(&path).unwrap();
         assert!(Output::create(&link).unwrap_err().to_string().contains("leads nowhere"));
+    }
+
+    #[test]
+    fn a_place_is_looked_up_once() {
+        let scratch = Scratch::new("place");
+        let at = |name: &str| scratch.0.join(name);
+        let write = |path: &Path| replace_in_run(path, |out| out.write_all(b"page"));
+        fs::write(at("foreign"), "precious").unwrap();
+        fs::write(at("page"), "earlier").unwrap();
+        std::os::unix::fs::symlink("page", at("link")).unwrap();
+        let [named, new] = ["link", "new"].map(|name| place(&at(name)).unwrap());
+        assert_eq!((named.file_name(), new.file_name()), (at("page").file_name(), at("new").file_name()));
+        for place in [&named, &new] {
+            write(place).unwrap();
+            // Somebody else puts something else there.
+            fs::remove_file(place).unwrap();
+            std::os::unix::fs::symlink("foreign", place).unwrap();
+            assert_eq!(write(place).unwrap_err().to_string(), "it is no regular file");
+            fs::remove_file(place).unwrap();
+            rustix::fs::mkfifoat(CWD, place, rustix::fs::Mode::RWXU).unwrap();
+            assert_eq!(write(place).unwrap_err().to_string(), "it is no regular file");
+            assert_eq!(super::place(place).unwrap_err().to_string(), "it is no regular file");
+        }
+        assert_eq!(fs::read(at("foreign")).unwrap(), b"precious");
+        assert!(
+            place(&at("link")).is_err() && place(&at("nowhere/page")).is_err() && place(&scratch.0).is_err()
+        );
     }
 
     #[test]

@@ -54,7 +54,7 @@ fn is_of_another_kind(error: &io::Error) -> bool {
     [Errno::LOOP, Errno::NXIO].iter().any(|kind| error.raw_os_error() == Some(kind.raw_os_error()))
 }
 
-fn irregular() -> io::Error {
+pub(crate) fn irregular() -> io::Error {
     io::Error::new(io::ErrorKind::InvalidInput, "it is no regular file")
 }
 
