@@ -16,7 +16,6 @@ use keytoll_scenario::nearest;
 use keytoll_scenario::plan::CryptoMode;
 use keytoll_studies::{dh_groups, rrkm};
 use keytoll_trace::cost_table::{CostTable, MessagePrice};
-use keytoll_trace::listing::LOAD;
 use keytoll_trace::primitive::Timings;
 use keytoll_trace::provenance::Provenance;
 use miette::{Report, miette};
@@ -98,7 +97,7 @@ fn calibrate(args: &CryptoArgs, path: &Path) -> Result<ExitCode, Report> {
 
 /// What a message costs, from a live run or from loads.
 fn messages(runs: &[PathBuf]) -> Result<Option<MessagePrice>, Report> {
-    let is_load = |run: &&PathBuf| run.join(LOAD).is_file();
+    let is_load = |run: &&PathBuf| load::is_one(run);
     match runs {
         [] => Ok(None),
         [run] if !is_load(&run) => of_live(run).map(Some),

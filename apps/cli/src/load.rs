@@ -252,10 +252,15 @@ fn manifest(args: &LoadArgs) -> Manifest {
 
 /// Shows the load whose results are in a directory; `None` if they are those of a run.
 pub(crate) fn show(dir: &Path, as_json: bool) -> Option<Result<(), Report>> {
-    dir.join(LOAD).is_file().then(|| {
+    is_one(dir).then(|| {
         let document = read(dir)?;
         if as_json { screen::print_json(&document) } else { screen::print(&document.text()) }
     })
+}
+
+/// Whether the results in a directory are those of a load. Whatever stands in their place is refused when it is read.
+pub(crate) fn is_one(dir: &Path) -> bool {
+    dir.join(LOAD).symlink_metadata().is_ok()
 }
 
 /// Reads the results of a load.

@@ -127,8 +127,8 @@ pub enum DirectoryError {
     /// The run keeps no traces, and has not written its results.
     #[error("{} has no results: the run goes on, or it was ended before it wrote them", .0.display())]
     Unfinished(PathBuf),
-    /// A complete run lacks a file.
-    #[error("{} does not say that the run has {file}, although it is complete", manifest.display())]
+    /// A run that has ended lists a file that is missing, or does not list one that is there.
+    #[error("{} does not say that the run has {file}, although it has ended", manifest.display())]
     Unlisted {
         /// The manifest.
         manifest: PathBuf,
@@ -150,12 +150,16 @@ pub fn manifest(directory: &Path) -> Result<Manifest, DirectoryError> {
     Manifest::read(file).map_err(|source| DirectoryError::Manifest { path, source })
 }
 
-/// Checks that a file that the manifest lists is what was written; one of a run that is still going on is not listed yet.
+/// Checks that a file is what was written, as the manifest lists it; of a run that is still going on none is listed yet.
 ///
 /// # Errors
-/// It has been changed or removed.
+/// It has been changed or removed, or somebody else put it there.
 pub fn unchanged(directory: &Path, manifest: &Manifest, file: &str) -> Result<(), DirectoryError> {
-    let Some(listed) = manifest.file(file) else { return Ok(()) };
+    let Some(listed) = manifest.file(file) else {
+        let unlisted =
+            || DirectoryError::Unlisted { manifest: directory.join(MANIFEST), file: file.to_owned() };
+        return if manifest.is_sealed() { Err(unlisted()) } else { Ok(()) };
+    };
     listed.check(directory).map_err(|source| DirectoryError::File { path: directory.join(file), source })
 }
 

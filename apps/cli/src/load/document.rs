@@ -9,6 +9,7 @@ use keytoll_analysis::handling::LoadCost;
 use keytoll_census::{Percentiles, PopulationSummary};
 use keytoll_load::{Counts, Outcome, Totals};
 use keytoll_scenario::node::load::LoadPlan;
+use keytoll_trace::regular;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -17,6 +18,8 @@ use crate::screen;
 
 /// The version of the format.
 const FORMAT: u32 = 1;
+/// The longest document that is read; one that is written has a few kilobytes.
+const BYTES_MAX: u64 = 4 << 20;
 
 /// What a load has come to. Fields are only ever added.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -141,8 +144,7 @@ impl Document {
 
     /// Reads one that was written.
     pub(crate) fn read(path: &Path) -> std::io::Result<Self> {
-        let file = std::fs::File::open(path)?;
-        Ok(serde_json::from_reader(std::io::BufReader::new(file))?)
+        Ok(serde_json::from_str(&regular::read_text(path, BYTES_MAX)?)?)
     }
 
     /// What a message has cost the generator besides cryptography: the devices' messages and the answers to those that were not
