@@ -42,6 +42,16 @@ pub struct Visits {
     pub farewell: Duration,
 }
 
+impl Visits {
+    /// How long they are meant to be.
+    pub(crate) fn planned(&self) -> Option<Duration> {
+        self.length.or(match self.starts {
+            Starts::Open { span, .. } => Some(span),
+            Starts::Closed { .. } => None,
+        })
+    }
+}
+
 /// A request of the owner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Order {

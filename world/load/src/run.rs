@@ -127,6 +127,8 @@ pub struct Outcome {
     pub points: Vec<Point>,
     /// Whether somebody stopped it.
     pub was_stopped: bool,
+    /// How long it was to be; of a closed loop without an end nobody knows.
+    pub planned: Option<Duration>,
     /// The first second in which the target's host said that nobody listens there.
     pub refused_in: Option<u64>,
     /// Sessions that were not closed in time.
@@ -143,6 +145,7 @@ pub struct Outcome {
 pub fn run(load: Load, watch: &mut dyn Watch) -> Result<Outcome, BindError> {
     let Load { workers, is_closed_loop, target, mut meter } = load;
     let count = workers.len();
+    let planned = workers.iter().filter_map(|worker| worker.visits.planned()).max();
     let stop = Arc::new(AtomicBool::new(false));
     let (reports, reported) = mpsc::channel();
     let has_datagrams = workers.iter().all(|worker| worker.streaming.is_none());
@@ -175,7 +178,7 @@ pub fn run(load: Load, watch: &mut dyn Watch) -> Result<Outcome, BindError> {
     let left_open = floor.standing();
     let refused_in = floor.refused_in;
     let Floor { totals, points, .. } = floor;
-    Ok(Outcome { totals, points, was_stopped: stop.load(Ordering::Relaxed), refused_in, left_open })
+    Ok(Outcome { totals, points, was_stopped: stop.load(Ordering::Relaxed), planned, refused_in, left_open })
 }
 
 fn bind(worker: Worker) -> Result<(Caller, Sockets), BindError> {

@@ -38,6 +38,9 @@ pub(crate) struct Document {
     pub(crate) workers: u32,
     /// Whether it was stopped before its end.
     pub(crate) was_stopped: bool,
+    /// How long it was to be, in seconds; absent in a closed loop without `duration`, whose length nobody knows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) planned_s: Option<f64>,
     /// Starts in a second that the schedule wanted, over its length, which ends where a device more would begin or its stages end;
     /// in a closed loop over the time until the last outcome.
     pub(crate) asked_per_s: f64,
@@ -70,7 +73,8 @@ pub(crate) struct Generator {
     /// CPU time for each authenticated device, in microseconds; absent without any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) cpu_us_per_established: Option<f64>,
-    /// The part of it in operations of cryptography.
+    /// The part of it in operations of cryptography; absent if these took longer than all of it, for a thread that waits for a core
+    /// amid one has no CPU time meanwhile, and nobody knows how long it waited.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) crypto_us_per_established: Option<f64>,
     /// The number of seconds in which starts were late by more than a millisecond at the 99.9th percentile, or a thread had no time left.
@@ -123,6 +127,7 @@ impl Document {
             identities: plan.identities.value.count(),
             workers,
             was_stopped: outcome.was_stopped,
+            planned_s: outcome.planned.map(|planned| planned.as_secs_f64()),
             asked_per_s: totals.tally.asked_per_s().unwrap_or(0.0),
             reached_per_s: totals.tally.reached_per_s().unwrap_or(0.0),
             population: keytoll_load::account(outcome, workers).summary,
@@ -132,7 +137,7 @@ impl Document {
             generator: Generator {
                 cpu_s: totals.cpu.as_secs_f64(),
                 cpu_us_per_established: each(totals.cpu, counts),
-                crypto_us_per_established: each(totals.crypto, counts),
+                crypto_us_per_established: crypto(totals).and_then(|crypto| each(crypto, counts)),
                 limited_s: totals.limited_seconds,
                 starting_s: totals.starting_seconds,
             },
@@ -174,6 +179,14 @@ impl Document {
         self.conditions.iter().any(|verdict| verdict.failed)
     }
 
+    /// How far it came before it was stopped, if it was.
+    pub(crate) fn stopped(&self) -> Option<String> {
+        let done_s = self.population.duration_s;
+        let of = self.planned_s.filter(|planned_s| *planned_s > done_s);
+        let of = of.map_or_else(String::new, |planned_s| format!(" of {} s", decimal(planned_s)));
+        self.was_stopped.then(|| format!("stopped after {done_s} s{of}"))
+    }
+
     /// The table for people.
     pub(crate) fn text(&self) -> String {
         let population = &self.population;
@@ -207,9 +220,11 @@ impl Document {
         }
         rows.push(row("generator", self.generator.text(self.workers)));
         rows.extend(self.target_usage.iter().map(|usage| row("target used", usage.text())));
-        rows.extend(self.conditions.iter().map(|verdict| row("fail if", verdict.text())));
+        let scope = if self.was_stopped { " over what was done" } else { "" };
+        rows.extend(self.conditions.iter().map(|verdict| row("fail if", verdict.text(scope))));
         let hints: String = self.hints.iter().map(|hint| screen::paragraph(hint)).collect();
-        screen::table(&rows) + &hints
+        let stopped = self.stopped().map_or_else(String::new, |stopped| stopped + "\n");
+        stopped + &screen::table(&rows) + &hints
     }
 }
 
@@ -254,14 +269,24 @@ impl TargetUsage {
 }
 
 impl Verdict {
-    fn text(&self) -> String {
+    fn text(&self, scope: &str) -> String {
         let measured = self.measured.as_deref().unwrap_or("nothing to measure");
-        format!("{}: {}, {measured}", self.condition, if self.failed { "FAILED" } else { "passed" })
+        format!("{}: {}{scope}, {measured}", self.condition, if self.failed { "FAILED" } else { "passed" })
     }
 }
 
 fn each(cpu: Duration, counts: &Counts) -> Option<f64> {
     (counts.usable > 0).then(|| cpu.as_secs_f64() * 1e6 / counts.usable as f64)
+}
+
+/// With three decimals at most.
+fn decimal(value: f64) -> f64 {
+    (value * 1000.0).round() / 1000.0
+}
+
+/// The part of the generator's CPU time in cryptography, as far as it can be one.
+fn crypto(totals: &Totals) -> Option<Duration> {
+    (totals.crypto <= totals.cpu).then_some(totals.crypto)
 }
 
 fn percentiles(of: Option<&Percentiles>) -> String {
@@ -382,6 +407,35 @@ mod tests {
         assert_eq!(document.message_cost(), None, "nobody knows which thread was how busy");
         (document.workers, document.generator.crypto_us_per_established) = (1, None);
         assert_eq!(document.message_cost(), None, "an older keytoll's");
+    }
+
+    #[test]
+    fn a_part_larger_than_the_whole_is_not_told() {
+        let of = |ms| Totals { crypto: Duration::from_millis(ms), cpu: Duration::from_secs(1), ..Totals::default() };
+        assert_eq!(crypto(&of(999)), Some(Duration::from_millis(999)));
+        assert_eq!(crypto(&of(1001)), None);
+    }
+
+    #[test]
+    fn a_load_that_was_stopped_says_so_first_and_of_its_conditions() {
+        let verdict = Verdict { condition: "failed > 0".to_owned(), measured: Some("0".to_owned()), failed: false };
+        let mut document = Document {
+            population: PopulationSummary { duration_s: 3.0, ..PopulationSummary::default() },
+            planned_s: Some(10.0),
+            conditions: vec![verdict],
+            ..Document::default()
+        };
+        let whole = document.text();
+        assert!(
+            whole.trim_start().starts_with("target") && whole.contains("failed > 0: passed, 0"),
+            "{whole}"
+        );
+        document.was_stopped = true;
+        let text = document.text();
+        assert!(text.starts_with("stopped after 3 s of 10 s\n"), "{text}");
+        assert!(text.contains("failed > 0: passed over what was done, 0"), "{text}");
+        document.planned_s = None;
+        assert_eq!(document.stopped().as_deref(), Some("stopped after 3 s"));
     }
 
     #[test]

@@ -162,7 +162,8 @@ pub(crate) fn junit(name: &str, document: &Document) -> String {
         }
     };
     let cases = document.conditions.iter().map(case).collect();
-    let name = format!("keytoll load {name}");
+    let stopped = document.stopped().map_or_else(String::new, |stopped| format!(", {stopped}"));
+    let name = format!("keytoll load {name}{stopped}");
     Suite { name, time_s: Some(document.population.duration_s), cases }.text()
 }
 
