@@ -234,7 +234,7 @@ fn every_number_has_its_unit_in_its_name() {
 const UNITS: [&str; 11] = ["ns", "us", "ms", "s", "hz", "bytes", "bits", "mbit", "cycles", "per", "percent"];
 
 /// Words for numbers of things.
-const COUNTS: [&str; 38] = [
+const COUNTS: [&str; 39] = [
     "again",
     "authentications",
     "batch",
@@ -269,6 +269,7 @@ const COUNTS: [&str; 38] = [
     "vectors",
     "discards",
     "failures",
+    "refused",
     "discarded",
     "identities",
     "workers",

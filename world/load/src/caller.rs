@@ -98,6 +98,8 @@ pub struct Caller {
     next: u64,
     /// Between two batches of starts what has arrived is handled.
     no_start_before: Time,
+    /// The callers have refused a start; a closed loop makes none until then.
+    refused_until: Time,
     tally: Tally,
 }
 
@@ -148,6 +150,7 @@ impl Caller {
             standing_max: 0,
             next: 0,
             no_start_before: Time::ZERO,
+            refused_until: Time::ZERO,
             tally: Tally::default(),
         }
     }
@@ -202,7 +205,7 @@ impl Caller {
     }
 
     fn begin_due(&mut self, cx: &mut Ctx<'_>) {
-        if cx.now < self.no_start_before {
+        if cx.now < self.pause_ends() {
             return;
         }
         for _ in 0..BATCH {
@@ -213,6 +216,11 @@ impl Caller {
             self.begin(intended, cx);
         }
         self.no_start_before = cx.now + BREATH;
+    }
+
+    /// Before this time no start is made, whatever is due.
+    fn pause_ends(&self) -> Time {
+        self.no_start_before.max(self.refused_until)
     }
 
     fn begin(&mut self, intended: Time, cx: &mut Ctx<'_>) {
@@ -250,8 +258,9 @@ impl Caller {
         }
     }
 
-    /// A closed loop is as long as outcomes take.
+    /// A closed loop is as long as outcomes take. Each makes room for another start.
     fn has_outcome(&mut self, now: Time) {
+        self.refused_until = Time::ZERO;
         if self.starts.span().is_none() {
             self.tally.asked_span = now.since(Time::ZERO);
         }
@@ -292,8 +301,24 @@ impl Caller {
                 }
                 self.forget(call);
             }
+            Event::Refused(call, why, until) => self.refused(call, why, until, cx.now),
             Event::Ended(call, why) => self.ended(call, why, cx.now),
         }
+    }
+
+    /// Nothing was sent. A schedule goes on; a closed loop makes the start when it can be made.
+    fn refused(&mut self, call: Call, why: &'static str, until: Time, now: Time) {
+        if self.under_way.remove(&call) {
+            *self.tally.counts.refused.entry(why).or_default() += 1;
+            if self.course == Course::Starting && self.starts.give_back() {
+                self.tally.counts.offered -= 1;
+                self.tally.counts.begun -= 1;
+                self.refused_until = until;
+            } else {
+                self.count_failed(why, 1, now);
+            }
+        }
+        self.forget(call);
     }
 
     fn usable(&mut self, call: Call, cx: &mut Ctx<'_>) {
@@ -410,7 +435,7 @@ impl Calling {
     }
 
     fn plan(&mut self) {
-        self.start_at = self.caller.next_start().map(|at| at.max(self.caller.no_start_before));
+        self.start_at = self.caller.next_start().map(|at| at.max(self.caller.pause_ends()));
     }
 }
 

@@ -338,6 +338,7 @@ impl Floor {
         self.probe(&mut tally, under_way);
         let cpu_share =
             reports.iter().map(|report| report.cpu.as_secs_f64() / EVERY.as_secs_f64()).fold(0.0, f64::max);
+        let is_refused = !tally.counts.refused.is_empty();
         let is_late =
             !self.is_closed_loop && tally.lateness.quantile(0.999).is_some_and(|late| late > LATE_MAX);
         let (target, is_gone) = meter.map_or((None, false), |meter| (meter.read(), meter.is_gone()));
@@ -348,7 +349,7 @@ impl Floor {
             standing: reports.iter().map(|report| report.standing).sum(),
             standing_max: reports.iter().map(|report| report.standing_max).sum(),
             cpu_share,
-            is_limited: has_starts(&tally) && (is_late || cpu_share > BUSY),
+            is_limited: has_starts(&tally) && (is_late || is_refused || cpu_share > BUSY),
             target,
             course: reports.iter().map(|report| report.course).min().unwrap_or(Course::Over),
             tally,
@@ -361,8 +362,8 @@ impl Floor {
 }
 
 /// Whether devices began, or were meant to.
-const fn has_starts(tally: &Tally) -> bool {
-    tally.counts.offered > 0 || tally.counts.begun > 0
+fn has_starts(tally: &Tally) -> bool {
+    tally.counts.offered > 0 || tally.counts.begun > 0 || !tally.counts.refused.is_empty()
 }
 
 impl Totals {

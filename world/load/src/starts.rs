@@ -84,6 +84,17 @@ impl Due {
         }
     }
 
+    /// Takes one back that was taken and could not begin, if it can begin later; false on a schedule, which goes on.
+    pub(crate) const fn give_back(&mut self) -> bool {
+        match self {
+            Self::Open(_) => false,
+            Self::Closed { left, .. } => {
+                *left += 1;
+                true
+            }
+        }
+    }
+
     /// Counts those of a schedule that are meant before a time and were not counted.
     pub(crate) fn count_until(&mut self, until: Time) -> u64 {
         match self {

@@ -21,6 +21,9 @@ pub struct Counts {
     pub usable: u64,
     /// Calls that failed, by reason.
     pub failed: BTreeMap<&'static str, u64>,
+    /// Starts that the generator itself could not make, by reason: nothing was sent, and the target had no part in it. On a schedule
+    /// they have failed; in a closed loop they are made later.
+    pub refused: BTreeMap<&'static str, u64>,
     /// Sessions that the target closed or lost, by reason.
     pub lost: BTreeMap<&'static str, u64>,
     /// Messages sent again.
@@ -51,6 +54,7 @@ impl Counts {
         self.retransmissions += other.retransmissions;
         self.messages += other.messages;
         other.failed.iter().for_each(|(why, count)| *self.failed.entry(why).or_default() += count);
+        other.refused.iter().for_each(|(why, count)| *self.refused.entry(why).or_default() += count);
         other.lost.iter().for_each(|(why, count)| *self.lost.entry(why).or_default() += count);
         self.discarded.add(&other.discarded);
     }

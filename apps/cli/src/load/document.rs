@@ -77,7 +77,11 @@ pub(crate) struct Generator {
     /// amid one has no CPU time meanwhile, and nobody knows how long it waited.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) crypto_us_per_established: Option<f64>,
-    /// The number of seconds in which starts were late by more than a millisecond at the 99.9th percentile, or a thread had no time left.
+    /// Starts that it could not make itself, by reason: nothing was sent, and the target had no part in it. On a schedule they are
+    /// among the failed; in a closed loop they were made later, and each attempt counts here.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) refused: BTreeMap<String, u64>,
+    /// The number of seconds in which starts were late by more than a millisecond at the 99.9th percentile, refused, or a thread had no time left.
     pub(crate) limited_s: u64,
     /// The number of seconds in which devices began or were meant to.
     pub(crate) starting_s: u64,
@@ -138,6 +142,7 @@ impl Document {
                 cpu_s: totals.cpu.as_secs_f64(),
                 cpu_us_per_established: each(totals.cpu, counts),
                 crypto_us_per_established: crypto(totals).and_then(|crypto| each(crypto, counts)),
+                refused: named(&counts.refused),
                 limited_s: totals.limited_seconds,
                 starting_s: totals.starting_seconds,
             },
@@ -219,6 +224,8 @@ impl Document {
             ));
         }
         rows.push(row("generator", self.generator.text(self.workers)));
+        let refused = self.generator.refused.iter();
+        rows.extend(refused.map(|(why, count)| row("  not sent", format!("{count}  {why}"))));
         rows.extend(self.target_usage.iter().map(|usage| row("target used", usage.text())));
         let scope = if self.was_stopped { " over what was done" } else { "" };
         rows.extend(self.conditions.iter().map(|verdict| row("fail if", verdict.text(scope))));
@@ -329,6 +336,7 @@ fn hints(plan: &LoadPlan, outcome: &Outcome) -> Vec<String> {
                 .to_owned(),
         );
     }
+    hints.extend(refused(counts));
     hints.extend(limited(totals));
     hints
 }
@@ -351,12 +359,28 @@ fn nobody_listens(on: &str, target: SocketAddr) -> String {
     format!("Nobody listens on {on} port {port} of {ip}: start the target, or correct `target`.")
 }
 
+/// What the generator could not do is not the target's doing.
+fn refused(counts: &Counts) -> Option<String> {
+    let refused: u64 = counts.refused.values().sum();
+    let failed: u64 = counts.refused.keys().filter_map(|why| counts.failed.get(why)).sum();
+    let failed = if failed == 0 { "none of them failed by it, for they began later" } else { "they are among the failed" };
+    (refused > 0).then(|| {
+        format!(
+            "{refused} times a start was not sent, for reasons of the generator and not of the target; {failed}. \
+             Where identifiers ran out, more `ports` or fewer devices at once help."
+        )
+    })
+}
+
 /// More workers help where one had no time left.
 fn limited(totals: &Totals) -> Option<String> {
     let (count, of) = (totals.limited_seconds, totals.starting_seconds);
     let whose = "their delays are those of the generator as much as of the target";
     match (count, totals.busy_seconds) {
         (0, _) => None,
+        (_, 0) if !totals.tally.counts.refused.is_empty() => {
+            Some(format!("Starts were late or not sent in {count} of {of} seconds: {whose}."))
+        }
         (_, 0) => Some(format!(
             "Starts were late in {count} of {of} seconds, and no thread of the generator was busy: this machine was; {whose}."
         )),
@@ -396,8 +420,8 @@ mod tests {
                 cpu_s: 0.4,
                 cpu_us_per_established: Some(100.0),
                 crypto_us_per_established: Some(40.0),
-                limited_s: 0,
                 starting_s: 2,
+                ..Generator::default()
             },
             ..Document::default()
         };

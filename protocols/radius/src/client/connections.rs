@@ -83,6 +83,17 @@ impl Connections {
         self.table.get(&end).is_none_or(|connection| connection.usable_at <= now)
     }
 
+    /// When the first of these connections may be used.
+    pub(super) fn usable_at(&self, ends: impl Iterator<Item = End>) -> Option<Time> {
+        ends.map(|end| self.table.get(&end).map_or(Time::ZERO, |connection| connection.usable_at)).min()
+    }
+
+    /// Whether all of these connections have been lost so often without an answer between that the wait grows no more.
+    pub(super) fn are_given_up(&self, mut ends: impl Iterator<Item = End>) -> bool {
+        let losses = |end: End| self.table.get(&end).map_or(0, |connection| connection.losses);
+        ends.all(|end| self.streams.wait(losses(end)) >= self.streams.reconnect_every)
+    }
+
     /// Whether an authentic answer came at or after this time.
     pub(super) fn has_answered_since(&self, end: End, since: Time) -> bool {
         self.table.get(&end).and_then(|connection| connection.heard).is_some_and(|heard| heard >= since)
@@ -136,5 +147,20 @@ mod tests {
         assert!(!connections.is_usable(END, later));
         connections.lost(END, later);
         assert!(connections.is_usable(END, later));
+    }
+
+    #[test]
+    fn a_server_that_is_never_there_is_given_up_when_the_wait_grows_no_more() {
+        let mut connections = Connections::new(Streams::default());
+        let ends = || [END].into_iter();
+        assert_eq!(connections.usable_at(ends()), Some(Time::ZERO));
+        let mut losses = 0;
+        while !connections.are_given_up(ends()) {
+            connections.lost(END, Time::ZERO);
+            losses += 1;
+        }
+        assert_eq!((losses, connections.usable_at(ends())), (8, Some(Time::ZERO + Duration::from_secs(5))));
+        connections.answered(END, Time::ZERO);
+        assert!(!connections.are_given_up(ends()));
     }
 }

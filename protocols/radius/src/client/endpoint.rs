@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 
 use keytoll_crypto_api::Rng;
-use keytoll_engine::{Ctx, Datagram, Deadline, Engine, Input, Output};
+use keytoll_engine::{Ctx, Datagram, Deadline, Engine, Input, Output, Time};
 use keytoll_net::{Addr, Socket};
 
 use super::config::Config;
@@ -70,6 +70,15 @@ impl Client {
     /// The number of requests that are neither answered nor given up.
     pub fn outstanding(&self) -> usize {
         self.exchanges.len()
+    }
+
+    /// When a connection for authentication may be attempted or used again; `None` without connections, while all are closing, and if
+    /// the server was not there so often that the wait for it grows no more.
+    pub fn usable_at(&self) -> Option<Time> {
+        let connections = self.connections.as_ref()?;
+        let ends = || self.authentication.ports().iter().map(|port| (Service::Authentication, *port));
+        let at = connections.usable_at(ends()).filter(|at| *at < Time::MAX);
+        at.filter(|_| !connections.are_given_up(ends()))
     }
 
     fn on_command(&mut self, command: Command, cx: &mut Ctx<'_>) {

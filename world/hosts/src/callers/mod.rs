@@ -3,7 +3,8 @@
 //!
 //! ```text
 //!   Command::Begin(call, device) --> messages to the target --> Event::Usable(call) --Command::Leave--> Event::Ended(call)
-//!                                                           '-> Event::Failed(call, why)
+//!                                                           |-> Event::Failed(call, why)
+//!                                                           '-> Event::Refused(call, why, until): nothing was sent
 //! ```
 //!
 //! Who tells them when to begin, and how long to stay, is their driver's business: they know no schedule.
@@ -14,7 +15,7 @@ pub mod radius;
 use std::fmt;
 
 use keytoll_crypto_api::{Rng, Seed};
-use keytoll_engine::Engine;
+use keytoll_engine::{Engine, Time};
 
 /// One authentication of one device, from its beginning to the end of its session. The owner chooses it, and never twice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -40,6 +41,9 @@ pub enum Event {
     Usable(Call),
     /// It is not, and over; the reason is a name to count by.
     Failed(Call, &'static str),
+    /// It did not begin and is over, for a reason of ours: nothing was sent, and the target had no part in it. None begins before this
+    /// time, unless another one ends earlier.
+    Refused(Call, &'static str, Time),
     /// Its session is over: with `None` because it was asked to leave, else because the target closed it or went silent.
     Ended(Call, Option<&'static str>),
 }

@@ -2,15 +2,16 @@
 
 use std::collections::VecDeque;
 use std::fmt;
+use std::time::Duration;
 
 use keytoll_crypto_api::{Rng, Secret, Seed};
 use keytoll_eap::packet::{self, MethodType};
 use keytoll_engine::map::FastMap;
-use keytoll_engine::{Ctx, Deadline, Engine, Input, Output};
+use keytoll_engine::{Ctx, Deadline, Engine, Input, Output, Time};
 use keytoll_net::Host;
 use keytoll_radius::client::{
     Accept, Authenticate, Client, Command as Request, Config, ConversationId, Credential, Event as Answer,
-    Streams,
+    Reason, Streams,
 };
 use keytoll_radius::wire::{Attributes, State};
 
@@ -34,6 +35,8 @@ pub struct RadiusCallers {
     radius: Client,
     users: Credentials<User>,
     calls: FastMap<u64, Conversation>,
+    /// The one whose first request is being made.
+    beginning: Option<Call>,
     rng: Rng,
     out: VecDeque<Output<Event>>,
 }
@@ -54,6 +57,8 @@ const CARRIER: Carrier = Carrier { is_reliable: true, proves_server: true };
 const NO_EAP: &str = "RADIUS Access-Accept without an EAP Success";
 /// The server denies access, and says nothing of EAP.
 const REJECT: &str = "RADIUS Access-Reject";
+/// How long an identifier is waited for that an answer or the end of a wait may free at any time.
+const BUSY: Duration = Duration::from_millis(50);
 /// A device has nothing to say where it should.
 const MUTE: &str = "EAP packet without an answer";
 
@@ -74,6 +79,7 @@ impl RadiusCallers {
             },
             users,
             calls: FastMap::default(),
+            beginning: None,
             rng: seed.stream(&format!("{name}/eap")),
             out: VecDeque::new(),
         }
@@ -143,6 +149,21 @@ impl RadiusCallers {
         }
     }
 
+    /// A first request that found no identifier or no connection was not sent. A server that is never there is another matter.
+    fn failed(&mut self, call: Call, why: Reason, now: Time) {
+        let until = match why {
+            Reason::Busy => Some(now + BUSY),
+            Reason::Unconnected => self.radius.usable_at(),
+            _ => None,
+        };
+        match until.filter(|_| self.beginning == Some(call)) {
+            Some(until) if self.calls.remove(&call.0).is_some() => {
+                self.out.push_back(Output::Event(Event::Refused(call, why.name(), until)));
+            }
+            _ => self.fail(call, why.name()),
+        }
+    }
+
     fn on_answer(&mut self, answer: Answer, cx: &mut Ctx<'_>) {
         match answer {
             Answer::Challenge { conversation, eap, state } => {
@@ -152,7 +173,7 @@ impl RadiusCallers {
             Answer::Reject { conversation, eap } => {
                 self.rejected(Call(conversation.0), eap.as_deref(), cx);
             }
-            Answer::Failed(conversation, why) => self.fail(Call(conversation.0), why.name()),
+            Answer::Failed(conversation, why) => self.failed(Call(conversation.0), why, cx.now),
             // Nothing is reported of how much was used.
             Answer::Accounted(_) | Answer::Unaccounted(..) => {}
         }
@@ -243,11 +264,15 @@ impl Engine for RadiusCallers {
 
     fn handle(&mut self, input: Input<'_, Command>, cx: &mut Ctx<'_>) {
         match input.command() {
-            Ok(Command::Begin(call, device)) => self.begin(call, device, cx),
+            Ok(Command::Begin(call, device)) => {
+                self.beginning = Some(call);
+                self.begin(call, device, cx);
+            }
             Ok(Command::Leave(call)) => self.leave(call, cx),
             Err(input) => self.radius.handle(input, cx),
         }
         self.drain(cx);
+        self.beginning = None;
     }
 
     fn poll(&mut self) -> Option<Output<Event>> {
@@ -262,5 +287,40 @@ impl Engine for RadiusCallers {
 impl fmt::Debug for RadiusCallers {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("RadiusCallers").field("calls", &self.calls.len()).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::{IpAddr, Ipv4Addr};
+
+    use keytoll_crypto::Null;
+    use keytoll_engine::trace::NoTrace;
+    use keytoll_radius::client::{Retransmission, Server};
+
+    use super::*;
+
+    #[test]
+    fn a_call_that_finds_no_identifier_was_not_sent() {
+        let local = IpAddr::V4(Ipv4Addr::LOCALHOST);
+        let config = Config {
+            local,
+            ports: vec![40_000],
+            server: Server::new(local, Secret::from(&b"secret"[..])),
+            nas_identifier: "nas".into(),
+            retransmission: Retransmission::default(),
+        };
+        let user = |_| User::Pap(b"nemo".to_vec(), Secret::from(&b"mellon"[..]));
+        let mut callers = RadiusCallers::new((config, None), Box::new(user), &Seed::from(1), "test");
+        let mut cx = Ctx { now: Time::ZERO, crypto: &mut Null, trace: &mut NoTrace };
+        for call in 0..257 {
+            callers.handle(Input::Command(Command::Begin(Call(call), DeviceIndex(0))), &mut cx);
+        }
+        let outputs = std::iter::from_fn(|| callers.poll());
+        let events: Vec<_> = outputs
+            .filter_map(|output| if let Output::Event(event) = output { Some(event) } else { None })
+            .collect();
+        let refused = Event::Refused(Call(256), "RADIUS identifiers exhausted", Time::ZERO + BUSY);
+        assert_eq!(events, [refused]);
     }
 }

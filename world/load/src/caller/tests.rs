@@ -10,6 +10,8 @@ use std::sync::{Arc, Mutex};
 struct Script {
     asked: Vec<(u64, Command)>,
     answers: Vec<Option<Result<(), &'static str>>>,
+    /// Nothing can begin before this time.
+    refuses_until: Time,
 }
 
 #[derive(Debug)]
@@ -35,6 +37,9 @@ impl Engine for Fake {
         script.asked.push((cx.now.as_nanos() / 1_000_000, command));
         let event = match command {
             Command::Leave(call) => Some(Event::Ended(call, None)),
+            Command::Begin(call, _) if cx.now < script.refuses_until => {
+                Some(Event::Refused(call, "busy", script.refuses_until))
+            }
             Command::Begin(call, _) => {
                 match script.answers.get(call.0 as usize).copied().unwrap_or(Some(Ok(()))) {
                     Some(Ok(())) => Some(Event::Usable(call)),
@@ -82,7 +87,7 @@ struct Bench {
 
 impl Bench {
     fn new(visits: Visits, has_sessions: bool, answers: &[Option<Result<(), &'static str>>]) -> Self {
-        let script = Arc::new(Mutex::new(Script { asked: Vec::new(), answers: answers.to_vec() }));
+        let script = Arc::new(Mutex::new(Script { answers: answers.to_vec(), ..Script::default() }));
         let fake = Fake { script: Arc::clone(&script), has_sessions, out: VecDeque::new() };
         Self { calling: Calling::new(Caller::new(Box::new(fake), visits)), script, now: Time::ZERO }
     }
@@ -264,4 +269,28 @@ fn a_closed_loop_asks_until_its_last_outcome() {
     bench.until(ms(1000));
     let tally = bench.tally();
     assert_eq!((tally.counts.offered, tally.asked_span, tally.usable_span), (2, ms(100), ms(0)));
+}
+
+#[test]
+fn a_closed_loop_makes_what_the_generator_refused_later() {
+    let mut bench = Bench::new(visits(Starts::Closed { at_a_time: 2, total: 5 }, 5), false, &[]);
+    bench.script.lock().unwrap().refuses_until = Time::ZERO + ms(40);
+    bench.until(ms(1000));
+    let begun = bench.begun();
+    assert!(begun[..2] == [0, 0] && begun[2..].iter().all(|at| *at == 40), "{begun:?}");
+    let counts = bench.tally().counts;
+    assert_eq!((counts.offered, counts.begun, counts.usable, counts.failed_sum()), (5, 5, 5, 0));
+    assert_eq!(counts.refused, [("busy", 2)].into());
+    assert_eq!(bench.calling.caller.course(), Course::Over);
+}
+
+#[test]
+fn on_a_schedule_what_the_generator_refused_has_failed_and_is_told_apart() {
+    let mut bench = Bench::new(visits(every_10_ms(5), 5), false, &[]);
+    bench.script.lock().unwrap().refuses_until = Time::ZERO + ms(15);
+    bench.until(ms(1000));
+    assert_eq!(bench.begun(), [0, 10, 20, 30, 40]);
+    let counts = bench.tally().counts;
+    assert_eq!((counts.offered, counts.begun, counts.usable), (5, 5, 3));
+    assert_eq!((&counts.failed, &counts.refused), (&[("busy", 2)].into(), &[("busy", 2)].into()));
 }
