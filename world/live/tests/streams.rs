@@ -354,6 +354,26 @@ fn a_peer_that_does_not_read_is_hung_up_on() {
 }
 
 #[test]
+fn nobody_is_called_anew_before_the_engine_knows_of_the_loss() {
+    let (mut b, address) = server();
+    let config = Streaming { unsent_bytes_max: 100, ..Streaming::new(DIAMETER, length) };
+    let sockets = Sockets::bind(&[]).unwrap().streaming(config, &[]).unwrap();
+    let (mut a, to) = (Driver::new(Toy::default(), Null, sockets), Addr::Tcp(address.into()));
+    let mut facts = Vec::new();
+    a.command((CLIENT, to, vec![b'x'; 200]), &mut facts);
+    a.command((CLIENT, to, b"two".to_vec()), &mut facts);
+    assert_eq!(facts.len(), 2, "neither is sent: {facts:?}");
+    assert_eq!(next(&mut a), Heard::Lost(to));
+    a.command((CLIENT, to, b"three".to_vec()), &mut NoTrace);
+    assert_eq!(a.next_event(Duration::from_millis(20), &mut NoTrace), None, "the new one is there");
+    let heard = std::iter::repeat_with(|| next(&mut b)).find_map(|heard| match heard {
+        Heard::Message(fill, _) => Some(fill),
+        Heard::Lost(_) => None,
+    });
+    assert_eq!(heard.as_deref(), Some(&b"three"[..]));
+}
+
+#[test]
 fn an_answer_to_a_lost_connection_goes_nowhere() {
     let (mut node, address) = server();
     let mut facts = Vec::new();

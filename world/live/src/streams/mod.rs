@@ -215,7 +215,9 @@ impl Streams {
 
     fn call(&mut self, key: Key, guarded: &mut Guarded<'_, '_>) -> io::Result<()> {
         let (local, peer) = key;
-        if self.listeners.iter().any(|(listened, _)| *listened == local) {
+        // The engine that sends does not know of the loss yet: what it sends is meant for the connection that is gone, and it
+        // would take the news of that one for the end of the next.
+        if self.listeners.iter().any(|(listened, _)| *listened == local) || self.is_lost_untold(key) {
             return Err(io::Error::other("its connection is gone"));
         }
         if self.connections.len() >= self.config.connections_max {
@@ -229,6 +231,13 @@ impl Streams {
             }
         }
         Ok(())
+    }
+
+    /// Whether a connection between these ends is gone, and the engine was not told.
+    fn is_lost_untold(&self, (local, peer): Key) -> bool {
+        let is_it =
+            |news: &News| matches!(news, News::Lost { peer: p, local: l } if (*l, *p) == (local, peer));
+        self.news.iter().any(is_it)
     }
 
     /// Lets one connection act.
