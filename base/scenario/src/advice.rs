@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use keytoll_crypto_api::Seed;
+
 use crate::plan::Plan;
 
 impl Plan {
@@ -11,7 +13,9 @@ impl Plan {
             return Vec::new();
         }
         let all: BTreeSet<_> = self.rows.iter().filter_map(|row| (row.method.family.advice)(row)).collect();
-        all.into_iter().collect()
+        let seed = Seed::from(self.seed);
+        let left_out = self.population.as_ref().and_then(|population| population.advice(&seed));
+        all.into_iter().chain(left_out).collect()
     }
 }
 

@@ -9,6 +9,7 @@ use keytoll_analysis::handling::LoadCost;
 use keytoll_census::{Percentiles, PopulationSummary};
 use keytoll_load::{Counts, Outcome, Totals};
 use keytoll_scenario::node::load::LoadPlan;
+use keytoll_scenario::population::Arrivals;
 use keytoll_trace::regular;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -311,13 +312,19 @@ fn percentiles(of: Option<&Percentiles>) -> String {
 /// What may be wrong.
 fn hints(plan: &LoadPlan, outcome: &Outcome) -> Vec<String> {
     let (totals, counts) = (&outcome.totals, &outcome.totals.tally.counts);
+    let population = &plan.population.value;
     let mut hints = Vec::new();
     hints.extend(outcome.refused_in.map(|second| silent_since(plan.target, counts.usable, second)));
     let is_refused = |why: &String| why.contains("Connection refused");
     if counts.usable == 0 && plan.has_streams() && counts.discarded.by_reason().keys().any(is_refused) {
         hints.push(nobody_listens("TCP", plan.target));
     }
-    if counts.discarded.by_reason().keys().any(|why| why.contains("authenticator") || why.contains("Authenticator")) {
+    if counts
+        .discarded
+        .by_reason()
+        .keys()
+        .any(|why| why.contains("authenticator") || why.contains("Authenticator"))
+    {
         hints.push("Answers carry a wrong authenticator: `secret` is not the one that the server has for this client.".to_owned());
     }
     if counts.usable == 0
@@ -336,6 +343,8 @@ fn hints(plan: &LoadPlan, outcome: &Outcome) -> Vec<String> {
                 .to_owned(),
         );
     }
+    let is_whole = !outcome.was_stopped && !matches!(population.arrivals, Arrivals::AtATime(_));
+    hints.extend(population.left_out(counts.offered).filter(|_| is_whole).map(|told| told + "."));
     hints.extend(refused(counts));
     hints.extend(limited(totals));
     hints
@@ -363,7 +372,11 @@ fn nobody_listens(on: &str, target: SocketAddr) -> String {
 fn refused(counts: &Counts) -> Option<String> {
     let refused: u64 = counts.refused.values().sum();
     let failed: u64 = counts.refused.keys().filter_map(|why| counts.failed.get(why)).sum();
-    let failed = if failed == 0 { "none of them failed by it, for they began later" } else { "they are among the failed" };
+    let failed = if failed == 0 {
+        "none of them failed by it, for they began later"
+    } else {
+        "they are among the failed"
+    };
     (refused > 0).then(|| {
         format!(
             "{refused} times a start was not sent, for reasons of the generator and not of the target; {failed}. \
@@ -435,14 +448,19 @@ mod tests {
 
     #[test]
     fn a_part_larger_than_the_whole_is_not_told() {
-        let of = |ms| Totals { crypto: Duration::from_millis(ms), cpu: Duration::from_secs(1), ..Totals::default() };
+        let of = |ms| Totals {
+            crypto: Duration::from_millis(ms),
+            cpu: Duration::from_secs(1),
+            ..Totals::default()
+        };
         assert_eq!(crypto(&of(999)), Some(Duration::from_millis(999)));
         assert_eq!(crypto(&of(1001)), None);
     }
 
     #[test]
     fn a_load_that_was_stopped_says_so_first_and_of_its_conditions() {
-        let verdict = Verdict { condition: "failed > 0".to_owned(), measured: Some("0".to_owned()), failed: false };
+        let verdict =
+            Verdict { condition: "failed > 0".to_owned(), measured: Some("0".to_owned()), failed: false };
         let mut document = Document {
             population: PopulationSummary { duration_s: 3.0, ..PopulationSummary::default() },
             planned_s: Some(10.0),

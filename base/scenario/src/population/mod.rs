@@ -8,6 +8,7 @@
 //! A schedule knows nothing of what becomes of the devices: a start is meant for a moment whether those before have ended or not
 //! (an open loop). Only [`Arrivals::AtATime`] waits (a closed loop), and has no schedule.
 
+mod advice;
 mod arrivals;
 mod maths;
 mod rate;
@@ -130,7 +131,7 @@ impl Population {
 mod tests {
     use super::*;
 
-    fn of(mix: &[(&str, u32)], wrong_ppb: u32) -> Population {
+    pub(super) fn of(mix: &[(&str, u32)], wrong_ppb: u32) -> Population {
         let share = |&(name, weight): &(&str, u32)| Share { method: Method::named(name).unwrap(), weight };
         Population {
             devices: 100_000,

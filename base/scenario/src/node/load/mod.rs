@@ -17,6 +17,8 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
 use std::time::Duration;
 
+use keytoll_crypto_api::Seed;
+
 pub use condition::{Condition, Metric, Point};
 pub use hip::HipLoad;
 pub use identities::{Identities, Identity};
@@ -404,5 +406,7 @@ fn advice(plan: &LoadPlan) -> Vec<String> {
     {
         advice.push(format!("{count} at a time, and there are {identities} identities"));
     }
+    // Which seed a load will have nobody knows.
+    advice.extend(population.advice(&Seed::from(0)));
     advice
 }

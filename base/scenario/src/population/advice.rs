@@ -1,0 +1,71 @@
+//! What is to be said of a schedule that leaves devices out: its stages end before all have arrived, or the population does.
+
+use keytoll_crypto_api::Seed;
+
+use super::{Arrivals, Population, Stage};
+
+impl Population {
+    /// A sentence, if devices have no start in the schedule; where that is drawn it depends on the seed, and is about so.
+    pub fn advice(&self, seed: &Seed) -> Option<String> {
+        if !self.may_leave_out() {
+            return None;
+        }
+        let times = self.schedule(seed).ok()??;
+        let starts = times.take_while(|at| self.duration.is_none_or(|end| *at < end)).count();
+        let told = self.left_out(starts as u64)?;
+        Some(if self.arrivals.is_drawn() { format!("about {told}") } else { told })
+    }
+
+    /// The sentence, if a schedule has so many starts.
+    pub fn left_out(&self, starts: u64) -> Option<String> {
+        let devices = u64::from(self.devices);
+        let count = devices.checked_sub(starts).filter(|count| *count > 0)?;
+        let why = "its stages, or `duration`, end before";
+        Some(format!("{count} of {devices} devices have no start in this schedule: {why}"))
+    }
+
+    fn may_leave_out(&self) -> bool {
+        let ends = |stages: &[Stage]| stages.last().is_some_and(|last| last.length().is_some());
+        self.duration.is_some() || matches!(&self.arrivals, Arrivals::Stages(stages) if ends(stages))
+    }
+}
+
+impl Arrivals {
+    fn is_drawn(&self) -> bool {
+        let is_drawn = |stage: &Stage| matches!(stage, Stage::Poisson(..) | Stage::Storm(..));
+        matches!(self, Self::Stages(stages) if stages.iter().any(is_drawn))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::super::arrivals::read;
+    use super::super::tests::of;
+    use super::*;
+
+    fn told(arrivals: &str, duration_s: Option<u64>) -> String {
+        let population = Population {
+            devices: 200,
+            arrivals: read(arrivals).unwrap(),
+            duration: duration_s.map(Duration::from_secs),
+            ..of(&[], 0)
+        };
+        population.advice(&Seed::from(1)).unwrap_or_default()
+    }
+
+    #[test]
+    fn devices_without_a_start_are_told() {
+        let of_200 = "of 200 devices have no start in this schedule: its stages, or `duration`, end before";
+        assert_eq!(told("constant 11/s for 4s", None), format!("156 {of_200}"));
+        assert_eq!(told("constant 11/s", Some(4)), format!("156 {of_200}"));
+        for drawn in ["poisson 11/s for 4s", "storm 150 in 1s"] {
+            let told = told(drawn, None);
+            assert!(told.starts_with("about ") && told.ends_with(of_200), "{told}");
+        }
+        for whole in ["constant 11/s", "constant 50/s for 4s", "poisson 11/s", "5 at a time"] {
+            assert_eq!(told(whole, None), "", "{whole}");
+        }
+    }
+}
