@@ -93,6 +93,25 @@ fn devices_authenticate_to_an_aaa_server_and_results_are_kept() {
         let kept = fs::read_to_string(results.join(name)).unwrap();
         assert!(!kept.contains(PASSWORD) && !kept.contains(RADIUS_SECRET), "{name}");
     }
+    only_what_was_written_is_shown(&dir, &manifest);
+}
+
+/// Neither a link out of the directory nor a file that the manifest does not list is taken for the results.
+fn only_what_was_written_is_shown(dir: &Dir, manifest: &str) {
+    let results = dir.path("results");
+    let report = || {
+        let shown = keytoll(&["report", results.to_str().unwrap()]);
+        (shown.status.code(), text(&shown.stderr).to_owned())
+    };
+    let unlisted = manifest.replace("\"load.json\"", "\"supplement.json\"");
+    fs::write(results.join("manifest.json"), unlisted).unwrap();
+    let (code, told) = report();
+    assert!(code != Some(0) && told.contains("does not say that the run has load.json"), "{told}");
+    fs::write(results.join("manifest.json"), manifest).unwrap();
+    fs::rename(results.join("load.json"), dir.path("elsewhere.json")).unwrap();
+    std::os::unix::fs::symlink("../elsewhere.json", results.join("load.json")).unwrap();
+    let (code, told) = report();
+    assert!(code != Some(0) && told.contains("load.json"), "{told}");
 }
 
 #[test]
@@ -263,6 +282,12 @@ fn ctrl_c_closes_what_is_open_and_keeps_the_results() {
     gw.expect("closed");
     let document: Value = serde_json::from_str(&fs::read_to_string(out.join("load.json")).unwrap()).unwrap();
     assert_eq!((&document["was_stopped"], &document["left_open"]), (&true.into(), &0.into()), "{document}");
+    let shown = keytoll(&["report", out.to_str().unwrap()]);
+    let shown = text(&shown.stdout);
+    assert!(
+        shown.starts_with("stopped after ") && shown.lines().next().unwrap().ends_with(" of 4 s"),
+        "{shown}"
+    );
 }
 
 #[test]
