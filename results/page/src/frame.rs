@@ -89,7 +89,7 @@ fn list(sections: &[Section], levels: u8, out: &mut dyn Write) -> io::Result<()>
 fn section(section: &Section, level: u8, out: &mut dyn Write) -> io::Result<()> {
     let (id, level) = (anchor(&section.id), level.min(6));
     let title = Escaped(&section.title);
-    writeln!(out, r#"<section aria-labelledby="{id}"><h{level} id="{id}">{title}</h{level}>"#)?;
+    writeln!(out, r#"<section><h{level} id="{id}">{title}</h{level}>"#)?;
     section.blocks.iter().try_for_each(|block| blocks::write(block, out))?;
     section.sections.iter().try_for_each(|one| self::section(one, level + 1, out))?;
     writeln!(out, "</section>")

@@ -9,7 +9,7 @@ use crate::text::{Escaped, anchor};
 pub(crate) fn write(table: &Table, out: &mut dyn Write) -> io::Result<()> {
     let (id, caption) = (anchor(&table.id), Escaped(&table.caption));
     writeln!(out, r#"<div class="table" id="{id}"><p class="caption" id="{id}-caption">{caption}</p>"#)?;
-    writeln!(out, r#"<div class="scroll" role="region" aria-labelledby="{id}-caption" tabindex="0">"#)?;
+    writeln!(out, r#"<div class="scroll" role="group" aria-labelledby="{id}-caption" tabindex="0">"#)?;
     writeln!(out, r#"<table aria-labelledby="{id}-caption">"#)?;
     writeln!(out, "<thead><tr>")?;
     table.columns.iter().try_for_each(|column| head(column, out))?;

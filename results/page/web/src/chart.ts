@@ -4,6 +4,7 @@ import { button, caption, data, element, every, the } from './dom';
 import { drawn, picture, type Drawn } from './draw';
 import { csvButton, svgButton, tools } from './files';
 import type { Chart, Value } from './model';
+import { roughHeight } from './spec';
 import { enhance } from './table';
 import { tooltip } from './tooltip';
 
@@ -27,6 +28,7 @@ function show(drawing: Drawing, inner?: number): Drawn {
   made.view.initialize(place);
   made.view.run();
   plot.replaceChildren(place);
+  plot.style.minHeight = '';
   plot.setAttribute('role', 'img');
   plot.setAttribute('aria-label', chart.description || chart.title);
   drawing.now = made;
@@ -88,7 +90,7 @@ function table(id: string, chart: Chart): HTMLElement {
     element('p', { class: 'caption', id: caption }, title),
     element(
       'div',
-      { class: 'scroll high', role: 'region', 'aria-labelledby': caption, tabindex: 0 },
+      { class: 'scroll high', role: 'group', 'aria-labelledby': caption, tabindex: 0 },
       element(
         'table',
         { 'aria-labelledby': caption },
@@ -116,6 +118,7 @@ function begin(figure: HTMLElement): void {
   const note = figure.querySelector(':scope > .note')?.textContent ?? '';
   const chart: Chart = { ...data<Omit<Chart, 'title' | 'note'>>(figure), title: caption(figure), note };
   const plot = the('.plot', figure);
+  if (plot.clientWidth > 0) plot.style.minHeight = `${roughHeight(chart, plot.clientWidth)}px`;
   drawings.set(plot, { chart, plot, width: 0, now: null });
   the('figcaption', figure).after(
     tools(

@@ -27,6 +27,12 @@ function mapped(spec: Spec, change: (encoding: Spec) => Spec): Spec {
 /** Whether there are names along the vertical axis. */
 export const hasNames = (spec: Spec): boolean => first(spec, ({ y }) => (isDiscrete(y) ? y : null)) !== null;
 
+const names = (chart: Chart, spec: Spec): string[] =>
+  texts(chart, first(spec, ({ y }) => (isDiscrete(y) ? `${y.field}` : null)));
+
+/** How many names there are along the vertical axis. */
+export const nameCount = (chart: Chart, spec: Spec): number => names(chart, spec).length;
+
 const BANDED = ['bar', 'rect', 'tick', 'image', 'boxplot'];
 
 /** Whether every name has a band of its own, or only a line for points. */
@@ -52,8 +58,7 @@ export function besides(chart: Chart, spec: Spec, width: number, left: boolean):
   const given = isSpec(spec.height) ? spec.height : {};
   const own = typeof given.step === 'number' ? given.step : STEP;
   const letters = fits(left ? width * 0.3 : width - 16);
-  const field = first(spec, ({ y }) => (isDiscrete(y) ? `${y.field}` : null));
-  const lines = Math.max(1, ...texts(chart, field).map((text) => wrapped(text, letters).length));
+  const lines = Math.max(1, ...names(chart, spec).map((text) => wrapped(text, letters).length));
   const [banded, bar] = [isBanded(spec), own * 0.8];
   if (left) {
     const step = Math.max(own, lines * LINE + 6);

@@ -4,7 +4,7 @@
 // name and others a fixed height.
 
 import { config, FONT } from './config';
-import { besides, hasNames, keyed, type Spec } from './labels';
+import { besides, hasNames, keyed, nameCount, type Spec } from './labels';
 import type { Chart, Value } from './model';
 import { coloured } from './palette';
 import { fits, isSpec, LETTER, wrapped } from './texts';
@@ -85,6 +85,15 @@ export function prepared(chart: Chart, width: number, titled = false, inner?: nu
     config: narrow ? { ...config, legend: { ...config.legend, layout: { frame: 'bounds' } } } : config,
   };
   return { spec, inner: composed ? { width: cell, abreast: columns } : null };
+}
+
+/** About as high as a chart will be, so that what is below it stays where it is when it is drawn. */
+export function roughHeight(chart: Chart, width: number): number {
+  const { spec, inner } = prepared(chart, width);
+  const AROUND = 75;
+  if (inner) return 400;
+  const names = isSpec(spec.height) ? nameCount(chart, spec) * Number(spec.height.step) : Number(spec.height);
+  return Math.round(names) + AROUND;
 }
 
 const heading = ({ title, note }: Chart, width: number): Spec => ({

@@ -1,6 +1,6 @@
 // Opens a page in Chromium and does what a reader does: `node test/browser.mjs PAGE [FOLDER FOR SCREENSHOTS]`. The page has one of
 // everything (`cargo run -p keytoll-page --example page`), or is a run's report, of which what it lacks is left out.
-// CHROMIUM names the browser; Debian's is the default.
+// CHROMIUM names the browser, Debian's is the default; TESTS is a pattern of the names of those to do, all by default.
 
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
@@ -35,15 +35,13 @@ async function open(options = {}) {
   return { page, wrong, close: () => context.close() };
 }
 
-/** Scrolls through the page until every chart is drawn. */
+/** As before printing: all that is not hidden is drawn. */
 async function drawAll(page) {
-  for (const plot of await page.locator('figure.chart .plot').all()) {
-    if (!(await plot.isVisible())) continue;
-    await plot.scrollIntoViewIfNeeded();
-    await plot.locator('svg').first().waitFor();
-  }
-  await page.waitForTimeout(200);
-  await page.evaluate(() => scrollTo(0, 0));
+  await page.evaluate(() => dispatchEvent(new Event('beforeprint')));
+  await page.waitForFunction(() =>
+    [...document.querySelectorAll('figure.chart .plot')].every((plot) => plot.clientWidth === 0 || plot.querySelector('svg')),
+  );
+  await page.waitForTimeout(150);
 }
 
 async function saved(page, button) {
@@ -52,14 +50,23 @@ async function saved(page, button) {
 }
 
 const tests = {
+  /** The best of three: others may have the processors. */
   async 'is shown within a second'({ page }) {
-    const shown = await page.evaluate(async () => {
-      await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
-      return performance.now();
-    });
-    const [ready] = await page.evaluate(() => performance.getEntriesByType('navigation').map((one) => one.domContentLoadedEventEnd));
-    console.log(`  all scripts have run after ${ready.toFixed(0)} ms, the second frame came after ${shown.toFixed(0)} ms`);
-    assert.ok(ready < 1000, `${ready} ms`);
+    const times = [];
+    for (let turn = 0; turn < 3; turn += 1) {
+      times.push(
+        await page.evaluate(async () => {
+          await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+          const [{ domContentLoadedEventEnd: scripts }] = performance.getEntriesByType('navigation');
+          const [paint] = performance.getEntriesByName('first-contentful-paint');
+          return Math.max(scripts, paint?.startTime ?? 0);
+        }),
+      );
+      await page.reload();
+    }
+    const best = Math.min(...times);
+    console.log(`  painted, and all scripts have run, after ${best.toFixed(0)} ms`);
+    assert.ok(best < 1000, `${times} ms`);
   },
 
   async 'tells its contents, and every part of it exists'({ page }) {
@@ -74,8 +81,12 @@ const tests = {
     assert.deepEqual(twice, [], 'ids are given once');
   },
 
-  async 'draws every chart'({ page }) {
-    await drawAll(page);
+  async 'draws every chart when it comes near'({ page }) {
+    for (const plot of await page.locator('figure.chart .plot').all()) {
+      if (!(await plot.isVisible())) continue;
+      await plot.scrollIntoViewIfNeeded();
+      await plot.locator('svg').first().waitFor();
+    }
     const empty = await page.locator('figure.chart').evaluateAll((figures) =>
       figures.filter((figure) => figure.checkVisibility() && figure.querySelectorAll('.plot svg path').length < 3).map((figure) => figure.id),
     );
@@ -320,7 +331,8 @@ async function passes(name, test) {
 }
 
 let failed = 0;
-for (const [name, test] of Object.entries(tests)) failed += (await passes(name, test)) ? 0 : 1;
+const chosen = Object.entries(tests).filter(([name]) => new RegExp(process.env.TESTS ?? '').test(name));
+for (const [name, test] of chosen) failed += (await passes(name, test)) ? 0 : 1;
 await browser.close();
-console.log(failed ? `${failed} of ${Object.keys(tests).length} failed` : `all ${Object.keys(tests).length} passed`);
+console.log(failed ? `${failed} of ${chosen.length} failed` : `all ${chosen.length} passed`);
 process.exit(failed ? 1 : 0);
