@@ -141,6 +141,7 @@ fn of_points(
     let x = |field: &str| along(field, unit, values);
     let tip = |field: &str| json!({ "field": field, "type": "quantitative" });
     let step = 12 * columns + 10;
+    let legend = if has_published { json!({ "title": null }) } else { Value::Null };
     json!({
         "height": { "step": step, "for": "position" },
         "encoding": {
@@ -158,7 +159,7 @@ fn of_points(
                 "encoding": {
                     "x": x(value),
                     "shape": {
-                        "field": "source", "type": "nominal", "legend": null,
+                        "field": "source", "type": "nominal", "legend": legend,
                         "scale": { "domain": ["measured", "published"], "range": ["circle", "diamond"] },
                     },
                 },
