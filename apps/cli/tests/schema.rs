@@ -269,6 +269,7 @@ const COUNTS: [&str; 39] = [
     "vectors",
     "discards",
     "failures",
+    "links",
     "refused",
     "discarded",
     "identities",

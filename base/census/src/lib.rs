@@ -11,6 +11,7 @@
 
 mod account;
 mod delays;
+mod links;
 mod series;
 mod summary;
 
@@ -19,6 +20,8 @@ use std::time::Duration;
 
 pub use account::{Account, Accounts};
 pub use delays::Delays;
+pub use links::LinkSummary;
+use links::{Flow, Way};
 pub use series::{COLUMNS, NodePoint, Point, write_csv};
 use series::{Second, Usage};
 pub use summary::{NodeSummary, Percentiles, PopulationSummary, Repeated};
@@ -37,6 +40,8 @@ pub struct Census {
     failures: BTreeMap<String, u64>,
     /// How many inputs each node handles at once.
     cores: BTreeMap<String, u32>,
+    /// The directions of links; a second has their flows in this order.
+    ways: Vec<Way>,
     devices: u64,
     present: u64,
     present_max: u64,
@@ -53,6 +58,28 @@ impl Census {
     /// A node or a link of the report, and how many inputs it handles at once.
     pub fn add_node(&mut self, name: &str, cores: u32) {
         self.cores.insert(name.to_owned(), cores.max(1));
+    }
+
+    /// One direction of so many links of the report, each of this rate.
+    pub fn add_link(&mut self, name: &str, count: u64, bits_per_s: Option<u64>) {
+        self.ways.push(Way { name: name.to_owned(), count, bits_per_s });
+    }
+
+    /// A datagram went over a link, which has its place in the order in which links were added, or was refused by its queue.
+    pub fn carried(
+        &mut self,
+        place: usize,
+        at: Duration,
+        bytes: u64,
+        transit: Duration,
+        refused_packets: u64,
+    ) {
+        let count = self.ways.len();
+        let flows = &mut self.second(at).flows;
+        flows.resize(count.max(flows.len()), Flow::default());
+        if let Some(flow) = flows.get_mut(place) {
+            flow.merge(&Flow { bytes, transit_max: transit, refused_packets });
+        }
     }
 
     /// An attempt is meant to begin now.
@@ -154,6 +181,9 @@ impl Census {
             *self.failures.entry(why.clone()).or_default() += count;
         }
         other.cores.iter().for_each(|(node, cores)| self.add_node(node, *cores));
+        if self.ways.is_empty() {
+            self.ways.clone_from(&other.ways);
+        }
         self.devices += other.devices;
         self.present += other.present;
         // At most: both may have had their most at different times.
@@ -211,6 +241,28 @@ mod tests {
 
     const fn ms(ms: u64) -> Duration {
         Duration::from_millis(ms)
+    }
+
+    #[test]
+    fn a_link_is_used_as_far_as_its_rate_was() {
+        let mut census = small();
+        census.add_link("ue-gw", 10, Some(80_000));
+        census.add_link("gw-ue", 10, None);
+        census.carried(0, ms(200), 10_000, ms(30), 0);
+        census.carried(0, ms(1200), 30_000, ms(70), 0);
+        census.carried(1, ms(1200), 500, ms(20), 0);
+        census.carried(1, ms(1300), 0, ms(0), 2);
+        census.carried(7, ms(1300), 1, ms(0), 0);
+        let links = census.summary().links;
+        let (up, down) = (links["ue-gw"], links["gw-ue"]);
+        // 800 kbit/s in all, for two seconds; the second one is busier.
+        assert_eq!((up.bytes, up.utilisation, up.utilisation_max), (40_000, Some(0.2), Some(0.3)));
+        assert_eq!((up.links, up.transit_max_ms, up.refused_packets), (10, 70.0, 0));
+        assert_eq!((down.bytes, down.utilisation, down.refused_packets), (500, None, 2));
+        let mut share = Census::new();
+        share.merge(&census);
+        share.merge(&census);
+        assert_eq!(share.summary().links["ue-gw"].bytes, 80_000);
     }
 
     /// Three attempts: one late, one failed, one under way.

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::SECOND_NS;
 use crate::delays::FewDelays;
+use crate::links::Flow;
 
 /// What happened in one second.
 #[derive(Debug, Clone, Default)]
@@ -23,6 +24,8 @@ pub(crate) struct Second {
     pub(crate) discards: u64,
     pub(crate) delays: FewDelays,
     pub(crate) nodes: BTreeMap<String, Usage>,
+    /// By the place of the link's direction.
+    pub(crate) flows: Vec<Flow>,
 }
 
 /// The use of a node in one second.
@@ -45,6 +48,8 @@ impl Second {
         self.lost_packets += other.lost_packets;
         self.discards += other.discards;
         self.delays.merge(&other.delays);
+        self.flows.resize(self.flows.len().max(other.flows.len()), Flow::default());
+        self.flows.iter_mut().zip(&other.flows).for_each(|(flow, more)| flow.merge(more));
         for (node, more) in &other.nodes {
             let usage = self.nodes.entry(node.clone()).or_default();
             usage.busy_ns += more.busy_ns;

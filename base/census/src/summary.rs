@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::links::{self, LinkSummary, Way};
 use crate::series::Second;
 use crate::{Census, nanos};
 
@@ -50,6 +51,9 @@ pub struct PopulationSummary {
     pub discards: u64,
     /// The nodes, by name.
     pub nodes: BTreeMap<String, NodeSummary>,
+    /// The links, each direction as `SENDER-RECEIVER`; access links together. Empty with real targets.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub links: BTreeMap<String, LinkSummary>,
     /// Heap of a device in all nodes together, when the most were there; absent where it was not measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes_per_device: Option<f64>,
@@ -139,8 +143,17 @@ pub(crate) fn of(census: &Census) -> PopulationSummary {
             .iter()
             .map(|(name, cores)| (name.clone(), node(census, name, *cores, established)))
             .collect(),
+        links: links(census),
         bytes_per_device: census.bytes_per_device,
     }
+}
+
+fn links(census: &Census) -> BTreeMap<String, LinkSummary> {
+    let of = |(place, way): (usize, &Way)| {
+        let flows = census.seconds.iter().filter_map(|second| second.flows.get(place).copied());
+        (way.name.clone(), links::summary(way, flows, census.end))
+    };
+    census.ways.iter().enumerate().map(of).collect()
 }
 
 fn node(census: &Census, name: &str, cores: u32, established: u64) -> NodeSummary {

@@ -158,7 +158,7 @@ pub(crate) struct Table {
 }
 
 /// The tables of a run, in the order of the screen.
-pub(crate) const TABLES: [&Table; 9] = [
+pub(crate) const TABLES: [&Table; 10] = [
     &authentication::DELAY,
     &links::MESSAGES,
     &nodes::CPU,
@@ -168,6 +168,7 @@ pub(crate) const TABLES: [&Table; 9] = [
     &population::ATTEMPTS,
     &population::DELAYS,
     &population::NODES,
+    &population::LINKS,
 ];
 
 /// The medium of a table.

@@ -6,10 +6,10 @@
 //! ```
 
 mod agenda;
+mod builder;
 mod facts;
 mod till;
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
@@ -19,22 +19,22 @@ use keytoll_census::{Account, Census};
 use keytoll_crypto::{Metered, Provider};
 use keytoll_crypto_api::Seed;
 use keytoll_engine::Time;
-use keytoll_engine::trace::{Link, Node};
+use keytoll_engine::trace::Node;
 use keytoll_hosts::event::Reason;
 use keytoll_hosts::{Event, Host, Order, SessionId};
 use keytoll_native::{awslc, clock, heap};
 use keytoll_net::Host as Address;
 use keytoll_rig::Crowd;
 use keytoll_rigs::Credentials;
-use keytoll_scenario::plan::{CpuProfile, Plan, RowPlan};
+use keytoll_scenario::plan::{Plan, RowPlan};
 use keytoll_scenario::population::{Population, Schedule, Spreads};
 use keytoll_sim::{LinkConfig, NodeConfig, NodeIndex, ProviderIndex, World};
 
 use crate::costs::Costs;
-use crate::provider::metered;
 use crate::row::{ECHO_BYTES, Stop, row_seed};
 use crate::run::{RunError, refuse};
 use agenda::{Agenda, Errand};
+use builder::Builder;
 use facts::Facts;
 use till::Till;
 
@@ -217,6 +217,7 @@ impl Built {
             }
         }
         let access = layouts.iter().map(|layout| builder.links(layout)).collect();
+        layouts.iter().for_each(|layout| builder.tell_links(layout, population));
         let purse = builder.purse();
         let Builder { world, serving, facts, .. } = builder;
         let schedule = population.schedule(&seed)?;
@@ -276,20 +277,26 @@ impl Built {
             if stop.load(Ordering::Relaxed) {
                 return false;
             }
-            let next = self.next_errand();
-            let until = next.as_ref().map_or(self.since() + SECOND, |(at, _)| *at);
-            if let Some(end) = self.population.duration.filter(|end| *end <= until) {
-                self.run_until(end);
+            let until = self.next_at().unwrap_or(self.since() + SECOND);
+            let end = self.population.duration.filter(|end| *end <= until);
+            if !self.run_until(end.unwrap_or(until)) {
+                continue;
+            }
+            if end.is_some() {
                 return true;
             }
-            self.run_until(until);
-            if let Some((at, errand)) = next {
+            if let Some((at, errand)) = self.next_errand() {
                 self.go(at, errand, progress);
             }
             if self.is_over() {
                 return true;
             }
         }
+    }
+
+    /// When something is to be done next.
+    fn next_at(&self) -> Option<Duration> {
+        self.next_arrival.into_iter().chain(self.agenda.next_at()).min()
     }
 
     /// The next arrival of the schedule, or what is on the agenda before.
@@ -320,12 +327,16 @@ impl Built {
         self.facts.last_arrival
     }
 
-    fn run_until(&mut self, until: Duration) {
-        let until = self.zero + until;
-        while let Some((at, node, event)) = self.world.run_until(until, &mut self.facts) {
+    /// Lets the world go on until then; false if something has come up that is to be done before.
+    fn run_until(&mut self, until: Duration) -> bool {
+        while let Some((at, node, event)) = self.world.run_until(self.zero + until, &mut self.facts) {
             let at = at.since(self.zero);
             self.happened(at, node, event);
+            if self.agenda.next_at().is_some_and(|next| next < until) {
+                return false;
+            }
         }
+        true
     }
 
     fn go(&mut self, at: Duration, errand: Errand, progress: &dyn Fn()) {
@@ -603,90 +614,4 @@ impl Built {
         let of_serving = self.serving.iter().find_map(|serving| self.world.crypto(serving.index).unpriced());
         of_serving.or_else(|| self.world.provider(self.purse).unpriced())
     }
-}
-
-/// What building a world needs.
-struct Builder<'a> {
-    plan: &'a Plan,
-    costs: Option<&'a Costs>,
-    core_hz: f64,
-    world: World<Box<dyn Host>, Metered<Provider>, Till>,
-    serving: Vec<Serving>,
-    facts: Facts,
-}
-
-impl<'a> Builder<'a> {
-    fn new(
-        plan: &'a Plan,
-        population: &Population,
-        (costs, core_hz): (Option<&'a Costs>, f64),
-        seed: &Seed,
-    ) -> Self {
-        let scale = |node| scale(plan, node, core_hz);
-        let message = costs.map(|costs| costs.message).unwrap_or_default();
-        let till = Till::new(plan.crypto, message, scale(Node::Ue), population, seed);
-        let mut world = World::new(seed.clone(), till);
-        // A device has nothing to do for minutes when it has done something.
-        let (datagrams_in_flight_max, nodes_awake_max) = (1 << 24, 0);
-        let limits = keytoll_sim::Limits::default();
-        world.set_limits(keytoll_sim::Limits { datagrams_in_flight_max, nodes_awake_max, ..limits });
-        Self { plan, costs, core_hz, world, serving: Vec::new(), facts: Facts::default() }
-    }
-
-    fn crypto(&self) -> Metered<Provider> {
-        let mut crypto = metered(self.plan);
-        self.costs.into_iter().for_each(|costs| crypto.charge(Arc::clone(&costs.prices)));
-        crypto
-    }
-
-    /// The crypto provider of all devices.
-    fn purse(&mut self) -> ProviderIndex {
-        let crypto = self.crypto();
-        self.world.add_provider(crypto)
-    }
-
-    fn index(&self, node: Node) -> Option<NodeIndex> {
-        self.serving.iter().find(|serving| serving.node == node).map(|serving| serving.index)
-    }
-
-    fn serve(&mut self, node: Node, host: Box<dyn Host>, inner: &[std::net::IpAddr]) {
-        let cores = self.plan.cpus.get(&node).map_or(1, |profile: &CpuProfile| profile.cores).into();
-        let config = NodeConfig { cores, ..NodeConfig::new(node) };
-        let crypto = self.crypto();
-        let index = self.world.add_node(config, host, crypto);
-        inner.iter().for_each(|inner| self.world.add_address(index, *inner));
-        let scale = scale(self.plan, node, self.core_hz);
-        self.world.meter_mut().add_serving(index, node, scale);
-        self.facts.census.add_node(node.name(), cores);
-        self.serving.push(Serving { node, index });
-    }
-
-    /// Connects the serving nodes as a layout says; returns the access link of its devices.
-    fn links(&mut self, layout: &keytoll_rig::Layout) -> Access {
-        let mut access = None;
-        for link in &layout.links {
-            let ends = link.ends.map(|end| (self.index(end.node), end));
-            match ends {
-                [(Some(a), at_a), (Some(b), at_b)] => {
-                    self.world.add_address(a, at_a.host);
-                    self.world.add_address(b, at_b.host);
-                    self.world.add_link(a, b, &link.config);
-                }
-                [(None, _), (Some(to), end)] => {
-                    self.world.add_address(to, end.host);
-                    access = Some(Access { config: link.config.clone(), to });
-                }
-                _ => {}
-            }
-        }
-        debug_assert!(
-            layout.links.iter().any(|link| link.link() == Link::between(Node::Ue, layout.users.nodes[1]))
-        );
-        access.expect("every layout leads its device to a serving node")
-    }
-}
-
-/// Virtual nanoseconds of a node for each one of the machine whose time is charged.
-fn scale(plan: &Plan, node: Node, core_hz: f64) -> f64 {
-    plan.cpus.get(&node).and_then(|profile| profile.hz).map_or(1.0, |hz| core_hz / hz)
 }

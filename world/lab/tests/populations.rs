@@ -184,6 +184,23 @@ fn a_closed_loop_has_so_many_under_way_and_no_more() {
     let summary = &ends[0].account.summary;
     assert_eq!((summary.established, summary.in_flight), (50, 0));
     assert!(summary.in_flight_max <= 5 && summary.duration_s > 0.5, "{summary:?}");
+    // The next one begins when one has its outcome, and not at the end of a second.
+    let open = one("methods = 'ikev2-psk'", "devices = 50\narrivals = 'constant 5/s'").delay_ms.unwrap();
+    let closed = summary.delay_ms.unwrap();
+    assert!(closed.p50 < 1.5 * open.p50 && summary.duration_s < 15.0 * closed.mean / 1e3, "{summary:?}");
+}
+
+#[test]
+fn links_tell_how_much_of_them_is_used() {
+    let of = |more: &str| {
+        one("methods = 'ikev2-eap-aka'", &format!("devices = 40\narrivals = 'storm 40 in 1 s'{more}"))
+    };
+    let (alone, shared) = (of(""), of("\ndevices_per_link = 20"));
+    let [up, both] = [&alone, &shared].map(|summary| summary.links["ue-gw"]);
+    assert_eq!((up.links, both.links), (40, 2));
+    assert!(up.bytes > 40 * 1000 && up.bytes == both.bytes && up.transit_max_ms > 15.0, "{up:?} {both:?}");
+    assert!(both.utilisation_max.unwrap() > 10.0 * up.utilisation_max.unwrap(), "{up:?} {both:?}");
+    assert!(alone.links["hss-aaa"].bytes > 0 || alone.links["aaa-hss"].bytes > 0, "{:?}", alone.links);
 }
 
 #[test]

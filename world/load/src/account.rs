@@ -62,6 +62,7 @@ fn summary(outcome: &Outcome, points: &[Point], workers: u32) -> PopulationSumma
         lost_packets: 0,
         discards: counts.discarded.sum(),
         nodes,
+        links: BTreeMap::new(),
         bytes_per_device: None,
     }
 }

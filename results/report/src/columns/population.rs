@@ -1,6 +1,6 @@
 //! Columns of populations: what became of the attempts, their delays, the nodes; and those of `series.csv`.
 
-use keytoll_analysis::census::{NodePoint, NodeSummary, Percentiles, Point, PopulationSummary};
+use keytoll_analysis::census::{LinkSummary, NodePoint, NodeSummary, Percentiles, Point, PopulationSummary};
 use keytoll_analysis::summary::SummaryRow;
 use keytoll_analysis::trace::Node;
 
@@ -149,6 +149,41 @@ const NODE_COLUMNS: [Column<OfLine>; 7] = [
     }),
 ];
 
+/// The links of a population.
+pub(crate) const LINKS: Table = Table {
+    title: "Links",
+    columns: &LINK_COLUMNS,
+    lines: |row| row.population.as_ref().map_or(0, |it| it.links.len()),
+    note: "Links: each direction by itself, access links all together; used is the share of their rates, over the whole load and in the \
+           busiest second; transit: the longest time from being handed to a link until arrival.",
+};
+
+const LINK_COLUMNS: [Column<OfLine>; 8] = [
+    column("link", "", "sender-receiver", |row, line| {
+        let name = row.population.as_ref().and_then(|it| it.links.keys().nth(line));
+        name.map_or(Value::Nothing, |name| name.as_str().into())
+    }),
+    column("links", "links", "how many there are", |row, line| link(row, line, |it| it.links.into())),
+    column("kbit/s", "kbit/s", "the rate of each", |row, line| {
+        link(row, line, |it| it.bits_per_s.map_or(Value::Nothing, |rate| (rate as f64 / 1e3).into()))
+    }),
+    column("MB", "MB", "what went over them", |row, line| {
+        link(row, line, |it| (it.bytes as f64 / 1e6).into())
+    }),
+    column("used", "%", "share of their rates, over the whole load", |row, line| {
+        link(row, line, |it| it.utilisation.map_or(Value::Nothing, percent))
+    }),
+    column("busiest s", "%", "the same in the busiest second", |row, line| {
+        link(row, line, |it| it.utilisation_max.map_or(Value::Nothing, percent))
+    }),
+    column("transit ms", "ms", "the longest from being handed to a link until arrival", |row, line| {
+        link(row, line, |it| it.transit_max_ms.into())
+    }),
+    column("refused", "packets", "that found a queue full", |row, line| {
+        link(row, line, |it| it.refused_packets.into())
+    }),
+];
+
 fn percent(share: f64) -> Value {
     Value::Text(format!("{} %", plain(100.0 * share)))
 }
@@ -159,6 +194,11 @@ fn of(row: &SummaryRow, of: fn(&PopulationSummary) -> Value) -> Value {
 
 fn delay(row: &SummaryRow, of: fn(&Percentiles) -> f64) -> Value {
     row.population.as_ref().and_then(|it| it.delay_ms.as_ref()).map(of).into()
+}
+
+fn link(row: &SummaryRow, line: usize, of: fn(&LinkSummary) -> Value) -> Value {
+    let link = row.population.as_ref().and_then(|it| it.links.values().nth(line));
+    link.map_or(Value::Nothing, of)
 }
 
 fn node(row: &SummaryRow, line: usize, of: fn(&NodeSummary) -> Value) -> Value {

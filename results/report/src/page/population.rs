@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::figure::{along, columns, spec};
 use super::rows::Rows;
 use super::{anchor, tables};
-use crate::columns::population::{ATTEMPTS, DELAYS, NODES};
+use crate::columns::population::{ATTEMPTS, DELAYS, LINKS, NODES};
 use crate::curve::{Curve, curves};
 use crate::number::{counted, plain};
 
@@ -19,16 +19,17 @@ use crate::number::{counted, plain};
 const POINTS_MAX: usize = 400;
 
 /// The tables of a setting with populations: id, caption, and where the columns are from.
-const TABLES: [(&str, tables::Of); 3] = [
+const TABLES: [(&str, tables::Of); 4] = [
     ("attempts", ("What became of a population", &[&ATTEMPTS])),
     ("population-delays", ("Delay from the intended start until established, ms", &[&DELAYS])),
     ("serving", ("Serving nodes", &[&NODES])),
+    ("links", ("Links", &[&LINKS])),
 ];
 
 /// What was counted of the populations of a setting; nothing without.
 pub(super) fn counts(rows: &Rows<'_>) -> Option<Section> {
     let told = TABLES.into_iter().filter_map(|(id, of)| tables::of_rows(rows, id, of));
-    let notes = [ATTEMPTS.note, DELAYS.note, NODES.note].map(|note| Block::Note(note.to_owned()));
+    let notes = [ATTEMPTS.note, DELAYS.note, NODES.note, LINKS.note].map(|note| Block::Note(note.to_owned()));
     let tables: Vec<Block> = told.map(Block::Table).collect();
     (!tables.is_empty()).then(|| Section {
         id: rows.id("population"),
