@@ -234,7 +234,7 @@ fn every_number_has_its_unit_in_its_name() {
 const UNITS: [&str; 11] = ["ns", "us", "ms", "s", "hz", "bytes", "bits", "mbit", "cycles", "per", "percent"];
 
 /// Words for numbers of things.
-const COUNTS: [&str; 39] = [
+const COUNTS: [&str; 40] = [
     "again",
     "authentications",
     "batch",
