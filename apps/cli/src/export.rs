@@ -7,7 +7,9 @@ use std::process::ExitCode;
 use keytoll_analysis::Summary;
 use keytoll_analysis::study::{self, Account};
 use keytoll_analysis::summary::SummaryRow;
+use keytoll_report::directory::measured;
 use keytoll_report::export::{Expected, Exported, Format};
+use keytoll_report::page;
 use keytoll_scenario::plan::Plan;
 use keytoll_scenario::quantity::Probability;
 use keytoll_trace::listing::LOAD;
@@ -16,9 +18,11 @@ use miette::{Report, miette};
 
 use crate::args::{ExportArgs, ExportFormat};
 use crate::load::{self, Loaded};
+use crate::progress::{Counted, Progress};
 use crate::report::{of_a_run, plan_of, planned, summary_of, unmeasured};
 use crate::run::is_doomed;
 use crate::screen::{self, Page, Usage};
+use crate::size::clocks;
 
 /// Writes a run in another format.
 pub(crate) fn export(args: &ExportArgs) -> Result<ExitCode, Report> {
@@ -29,11 +33,39 @@ pub(crate) fn export(args: &ExportArgs) -> Result<ExitCode, Report> {
         ExportFormat::Markdown => run.text(Format::Markdown),
         ExportFormat::Prometheus => run.text(Format::Prometheus),
         ExportFormat::Junit => run.junit()?,
+        ExportFormat::Svg => return pictures(args),
     };
     match Page::open(args.out.as_deref())? {
         Some(page) => page.write(|out| out.write_all(text.as_bytes()))?,
         None => screen::print(&text)?,
     }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Writes every picture of the report of a run.
+fn pictures(args: &ExportArgs) -> Result<ExitCode, Report> {
+    let Some(out) = &args.out else {
+        let message = "pictures are a file each, and there is no directory for them".to_owned();
+        return Err(Usage::hint(message, "`--out DIR` names one").into());
+    };
+    if args.dir.join(LOAD).is_file() {
+        let message = format!("`{}` is a load, whose results have no page", args.dir.display());
+        return Err(Usage::hint(message, "`--format csv` has its numbers").into());
+    }
+    let findings = measured(&args.dir).map_err(unmeasured)?;
+    let page = page::run(&findings, &clocks(&findings.manifest));
+    let length = page::count(&page) as u64;
+    let progress = Progress::begin(Counted { length, of: "pictures", switch: "" });
+    let drawn = page::pictures(&page, &|| progress.tick()).map_err(|error| miette!("{error}"))?;
+    drop(progress);
+    std::fs::create_dir_all(out).map_err(|error| miette!("cannot make `{}`: {error}", out.display()))?;
+    for picture in &drawn {
+        let file = out.join(format!("{}.svg", picture.id));
+        if let Some(file) = Page::open(Some(&file))? {
+            file.write(|to| to.write_all(picture.svg.as_bytes()))?;
+        }
+    }
+    screen::note(&format!("{} pictures in {}\n", drawn.len(), out.display()));
     Ok(ExitCode::SUCCESS)
 }
 

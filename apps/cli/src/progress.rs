@@ -26,7 +26,7 @@ pub(crate) struct Progress {
     watch: Option<(Sender<()>, JoinHandle<()>)>,
 }
 
-/// What is counted, and the option that reduces it.
+/// What is counted, and the option that reduces it, if there is one.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Counted {
     pub(crate) length: u64,
@@ -116,7 +116,8 @@ fn line(Counted { length, of, .. }: Counted, done: u64, left: Option<Duration>) 
 }
 
 fn warning(Counted { length, of, switch }: Counted, left: Duration) -> String {
-    format!("warning: {length} {of} take about {} at this pace; `{switch}` asks for fewer\n", about(left))
+    let fewer = if switch.is_empty() { String::new() } else { format!("; `{switch}` asks for fewer") };
+    format!("warning: {length} {of} take about {} at this pace{fewer}\n", about(left))
 }
 
 /// A duration in the largest unit of which there are at least two.

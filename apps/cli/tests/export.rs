@@ -97,6 +97,25 @@ fn a_file_has_what_stdout_would() {
 
 /// A fault is expected to fail: its row passes, and one that loses everything does not.
 #[test]
+fn every_picture_of_the_page_is_a_file() {
+    let scratch = Scratch::run("pictures", &["--set", "methods=ikev2-psk"]);
+    let (run, out) = (scratch.path("run"), scratch.path("pictures"));
+    let [run, out] = [&run, &out].map(|path| path.to_str().unwrap());
+    let refused = keytoll(&["export", run, "--format", "svg"]);
+    assert_eq!(refused.status.code(), Some(2), "no directory for them");
+    let written = keytoll(&["export", run, "--format", "svg", "--out", out]);
+    assert!(written.status.success(), "{}", String::from_utf8_lossy(&written.stderr));
+    let page = fs::read_to_string(scratch.path("run/report.html")).unwrap();
+    let files: Vec<_> = fs::read_dir(out).unwrap().map(|file| file.unwrap().path()).collect();
+    assert!(files.len() > 5, "{files:?}");
+    for file in files {
+        let id = file.file_stem().unwrap().to_str().unwrap();
+        assert!(page.contains(&format!("id=\"{id}\"")), "{id} is a figure of the page");
+        assert!(fs::read_to_string(&file).unwrap().starts_with("<svg"), "{id}");
+    }
+}
+
+#[test]
 fn a_row_with_a_fault_passes_when_it_fails() {
     let scratch = Scratch::of("failures", &["run", "failures", "--samples", "1"]);
     let junit = scratch.export("junit");

@@ -42,7 +42,7 @@ pub fn render(directory: &Path, clocks_of: impl Fn(&Manifest) -> Clocks) -> Resu
     // A directory without a valid manifest must get no file at all.
     let manifest = keytoll_analysis::directory::manifest(directory)?;
     if !manifest.traced {
-        let findings = judged(measure(directory, &mut |_, _| Ok(()))?);
+        let findings = measured(directory)?;
         write(directory, &findings, &clocks_of(&manifest))?;
         list_again(directory, &findings.manifest)?;
         return Ok(findings);
@@ -55,6 +55,14 @@ pub fn render(directory: &Path, clocks_of: impl Fn(&Manifest) -> Clocks) -> Resu
     write(directory, &findings, &clocks_of(&manifest))?;
     list_again(directory, &findings.manifest)?;
     Ok(findings)
+}
+
+/// Measures a run directory, and writes nothing.
+///
+/// # Errors
+/// When the traces cannot be measured.
+pub fn measured(directory: &Path) -> Result<Findings, DirectoryError> {
+    Ok(judged(measure(directory, &mut |_, _| Ok(()))?))
 }
 
 /// Writes the files that do not need the single authentications: all but `samples.csv`.

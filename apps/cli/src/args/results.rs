@@ -28,8 +28,8 @@ pub(crate) struct ExportArgs {
     /// What to write.
     #[arg(long, value_enum, value_name = "FORMAT")]
     pub(crate) format: ExportFormat,
-    /// Write it into this file instead of stdout.
-    #[arg(long, value_name = "FILE")]
+    /// Write it into this file instead of stdout; pictures into this directory.
+    #[arg(long, value_name = "FILE|DIR")]
     pub(crate) out: Option<PathBuf>,
 }
 
@@ -46,6 +46,8 @@ pub(crate) enum ExportFormat {
     Junit,
     /// Prometheus's text format.
     Prometheus,
+    /// Every chart, ladder and ranking of the report, a file each.
+    Svg,
 }
 
 /// Arguments of `rank`.

@@ -18,6 +18,7 @@ mod messages;
 mod method;
 mod moves;
 mod packets;
+mod pictures;
 mod population;
 mod profile;
 mod ranking;
@@ -39,6 +40,7 @@ use rows::Rows;
 
 pub use compare::comparison;
 pub use packets::packets;
+pub use pictures::{Picture, count, pictures};
 pub use profile::profiles;
 pub use study::study;
 
