@@ -89,8 +89,8 @@ impl<'a> Verdict<'a> {
         Self {
             delays: groups.iter().filter_map(|group| delays(group.setting, &group.rows)).collect(),
             cpu: groups.iter().find_map(|group| cpu(group.setting, &group.rows)),
-            n: rows().map(|row| row.n).sum(),
-            succeeded: rows().map(|row| row.succeeded).sum(),
+            n: rows().map(|row| row.n).fold(0, u64::saturating_add),
+            succeeded: rows().map(|row| row.succeeded).fold(0, u64::saturating_add),
             failed_most: most.map(|(row, why, count)| Failed { row, why, count }),
             waited: rows().filter_map(|row| row.waited_for_lost_ms.as_ref()).map(|wait| wait.n).sum(),
         }

@@ -172,7 +172,7 @@ pub fn wrapped(text: &str, width: usize, out: &mut impl Write) -> io::Result<()>
         if !empty {
             line.push(' ');
         }
-        line.push_str(&fitted(word, width - indent - 2));
+        line.push_str(&fitted(word, width.saturating_sub(indent + 2).max(1)));
         empty = false;
     }
     writeln!(out, "{line}")
@@ -187,6 +187,15 @@ mod tests {
         let mut out = Vec::new();
         table(head, fixed, &lines, width, &mut out).unwrap();
         String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn a_screen_of_no_width_shows_the_beginnings_of_words() {
+        for width in 0..4 {
+            let mut out = Vec::new();
+            wrapped("  some words", width, &mut out).unwrap();
+            assert_eq!(String::from_utf8(out).unwrap().lines().count(), 2, "{width}");
+        }
     }
 
     #[test]

@@ -66,7 +66,7 @@ pub fn run(findings: &Findings, clocks_hz: &Clocks) -> Page {
 /// What was run, when and on what.
 fn facts(findings: &Findings) -> Vec<(String, String)> {
     let summary = &findings.summary;
-    let n: u64 = summary.rows.iter().map(|row| row.n).sum();
+    let n: u64 = summary.rows.iter().map(|row| row.n).fold(0, u64::saturating_add);
     let measured = format!("{}, {}", counted(n, "authentication"), seed(summary));
     let first = ("measured".to_owned(), measured);
     std::iter::once(first).chain(provenance::facts(&findings.manifest.provenance)).collect()

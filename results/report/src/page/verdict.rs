@@ -103,7 +103,7 @@ impl Names<'_> {
                 let most = format!("most of all with {}: {why} ({count} of {})", self.of(row), row.n);
                 format!(
                     "{} of {} did not succeed, {most}.{waited}",
-                    n - succeeded,
+                    n.saturating_sub(*succeeded),
                     counted(*n, "authentication")
                 )
             }
