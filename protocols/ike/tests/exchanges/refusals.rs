@@ -1,6 +1,7 @@
 //! Authentications that end without an SA: each has a reason at the right side, and no state is left.
 
 use keytoll_crypto_api::algorithm::KeyKind;
+use keytoll_engine::Datagram;
 use keytoll_ike::Config;
 use keytoll_ike::config::{Believe, Prove};
 
@@ -135,6 +136,50 @@ fn a_forged_refusal_ends_nothing() {
     ",
     );
     bench.assert_agreement();
+}
+
+/// RFC 7296 §2.6: the answer to an IKE_SA_INIT request that asks for a cookie.
+fn cookie(request: &Datagram, octets: usize) -> Datagram {
+    let notify =
+        [&[0, 0], &u16::try_from(8 + octets).unwrap().to_be_bytes()[..], &[0, 0, 0x40, 0x06]].concat();
+    let length = u32::try_from(28 + 8 + octets).unwrap().to_be_bytes();
+    let header = [&request.bytes[..8], &[0; 8], &[41, 0x20, 34, 0x20, 0, 0, 0, 0], &length[..]].concat();
+    let bytes = [header, notify, vec![7; octets]].concat();
+    Datagram { from: request.to, to: request.from, bytes, ..request.clone() }
+}
+
+#[test]
+fn a_cookie_that_is_too_long_is_not_kept() {
+    let longer_by = |octets: usize| {
+        let mut bench = Bench::new(psk());
+        bench.initiate();
+        let (_, request) = bench.intercept().unwrap();
+        bench.deliver(Side::I, &cookie(&request, octets));
+        bench.intercept().map(|(_, again)| again.bytes.len() - request.bytes.len())
+    };
+    assert_eq!([1, 64].map(longer_by), [Some(8 + 1), Some(8 + 64)]);
+    assert_eq!([0, 65, 20_000].map(longer_by), [None; 3]);
+}
+
+/// Whoever has seen the request can answer it: what is kept of that until it is proved is limited.
+#[test]
+fn a_response_that_is_too_long_is_not_kept() {
+    let mut bench = Bench::new(psk());
+    bench.initiate();
+    let (_, request) = bench.intercept().unwrap();
+    bench.deliver(Side::R, &request);
+    let (_, response) = bench.intercept().unwrap();
+    let mut padded = response.clone();
+    // An unknown payload that is not critical, of 17 kB, before all others.
+    let payload = [&[response.bytes[16], 0], &17_000_u16.to_be_bytes()[..], &[0; 16_996]].concat();
+    padded.bytes.splice(28..28, payload);
+    padded.bytes[16] = 200;
+    let length = u32::try_from(padded.bytes.len()).unwrap().to_be_bytes();
+    padded.bytes[24..28].copy_from_slice(&length);
+    bench.deliver(Side::I, &padded);
+    assert!(bench.intercept().is_none(), "{}", bench.ladder);
+    bench.deliver(Side::I, &response);
+    assert!(bench.intercept().is_some(), "the right one is awaited still");
 }
 
 #[test]

@@ -30,6 +30,8 @@ use crate::wire::{Flags, Header, Message, Spi};
 
 /// How often a responder may make us repeat IKE_SA_INIT with cookies and other groups.
 const DETOURS_MAX: u8 = 5;
+/// RFC 7296 §2.6.
+const COOKIE_BYTES_MAX: usize = 64;
 
 /// Waits for the answer to IKE_SA_INIT.
 #[derive(Debug)]
@@ -187,6 +189,10 @@ impl SaInitSent {
             return None;
         }
         if let Some(notify) = inbound.notify(NotifyType::COOKIE) {
+            if !(1..=COOKIE_BYTES_MAX).contains(&notify.data.len()) {
+                env.discard("a cookie has 1 to 64 octets");
+                return None;
+            }
             self.cookie = Some(notify.data.to_vec());
             return self.again(core, env);
         }

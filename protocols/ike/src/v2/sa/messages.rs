@@ -13,7 +13,8 @@ use crate::v2::outbound::{self, Plain};
 use crate::v2::window::Received;
 use crate::wire::Header;
 
-/// The longest message of an unauthenticated initiator, fragmented or not: enough for a chain of certificates.
+/// The longest message of an unauthenticated initiator, fragmented or not: enough for a chain of certificates. The longest
+/// IKE_SA_INIT response, too, which anybody can send who has seen the request, and which is kept until the responder is proved.
 const UNPROVED_BYTES_MAX: usize = 16_384;
 
 impl Sa {
@@ -45,6 +46,9 @@ impl Sa {
             return env.discard("response to nothing");
         }
         if let State::SaInitSent(wait) = &mut self.state {
+            if message.len() > UNPROVED_BYTES_MAX {
+                return env.discard("IKE_SA_INIT response is too long");
+            }
             let next = wait.on_response(header, message, &mut self.core, env);
             return self.go(next);
         }
