@@ -12,8 +12,8 @@ use keytoll_report::export::{Expected, Exported, Format};
 use keytoll_report::page;
 use keytoll_scenario::plan::Plan;
 use keytoll_scenario::quantity::Probability;
-use keytoll_trace::listing::LOAD;
 use keytoll_trace::manifest::Manifest;
+use keytoll_trace::regular;
 use miette::{Report, miette};
 
 use crate::args::{ExportArgs, ExportFormat};
@@ -33,7 +33,7 @@ pub(crate) fn export(args: &ExportArgs) -> Result<ExitCode, Report> {
         ExportFormat::Markdown => run.text(Format::Markdown),
         ExportFormat::Prometheus => run.text(Format::Prometheus),
         ExportFormat::Junit => run.junit()?,
-        ExportFormat::Svg => return pictures(args),
+        ExportFormat::Svg => return pictures(&run, args),
     };
     match Page::open(args.out.as_deref())? {
         Some(page) => page.write(|out| out.write_all(text.as_bytes()))?,
@@ -43,12 +43,12 @@ pub(crate) fn export(args: &ExportArgs) -> Result<ExitCode, Report> {
 }
 
 /// Writes every picture of the report of a run.
-fn pictures(args: &ExportArgs) -> Result<ExitCode, Report> {
+fn pictures(run: &Run, args: &ExportArgs) -> Result<ExitCode, Report> {
     let Some(out) = &args.out else {
         let message = "pictures are a file each, and there is no directory for them".to_owned();
         return Err(Usage::hint(message, "`--out DIR` names one").into());
     };
-    if args.dir.join(LOAD).is_file() {
+    if matches!(run, Run::Load(..)) {
         let message = format!("`{}` is a load, whose results have no page", args.dir.display());
         return Err(Usage::hint(message, "`--format csv` has its numbers").into());
     }
@@ -88,7 +88,7 @@ impl Run {
     fn read(dir: &Path) -> Result<Self, Report> {
         of_a_run(dir)?;
         let manifest = keytoll_analysis::directory::manifest(dir).map_err(unmeasured)?;
-        if dir.join(LOAD).is_file() {
+        if load::is_one(dir) {
             return Ok(Self::Load(manifest.title, Box::new(load::read(dir)?)));
         }
         let summary = summary_of(dir, &manifest)?;
@@ -148,8 +148,9 @@ fn account(dir: &Path, manifest: &Manifest) -> Result<Option<Account>, Report> {
     }
     keytoll_analysis::directory::unchanged(dir, manifest, STUDY).map_err(unmeasured)?;
     let path = dir.join(STUDY);
-    let file = std::fs::read(&path).map_err(|error| miette!("cannot read `{}`: {error}", path.display()))?;
-    let account: Account = serde_json::from_slice(&file)
+    let text = regular::read_text(&path, STUDY_BYTES_MAX)
+        .map_err(|error| miette!("cannot read `{}`: {error}", path.display()))?;
+    let account: Account = serde_json::from_str(&text)
         .map_err(|error| miette!("`{}` is no account of a study: {error}", path.display()))?;
     if account.format != study::FORMAT {
         let (found, reads) = (account.format, study::FORMAT);
@@ -163,6 +164,8 @@ fn account(dir: &Path, manifest: &Manifest) -> Result<Option<Account>, Report> {
 
 /// The comparison with a paper.
 const STUDY: &str = "study.json";
+/// The longest one that is read; one that is written has some hundred kilobytes.
+const STUDY_BYTES_MAX: u64 = 64 << 20;
 
 /// A load as a row of a run.
 fn row(document: &Loaded) -> SummaryRow {

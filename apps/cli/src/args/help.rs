@@ -15,7 +15,7 @@ costs/, samples.csv, operations.csv, messages.csv, summary.json and report.html 
 --out; without it into runs/ and the scenario's name; with --pcap also capture/ for Wireshark. The table \
 goes to stdout. DIR becomes a link to DIR.1; another run creates DIR.2 and redirects the link to it, once it is \
 complete. Files that keytoll did not write are never removed; DIR is refused if it is one of them.
-Exit code: 0 done, 1 no authentication of a row succeeded, or one in spite of a `fault`, \
+Exit code: 0 done, 1 no authentication of a row succeeded that could, or one in spite of a `fault` or of wrong credentials, \
 2 the scenario or DIR is wrong, 3 the environment prevents it, 130 Ctrl-C, 143 SIGTERM: what was \
 measured until then is kept.";
 
