@@ -2,18 +2,15 @@
 
 use std::io::{self, Write};
 
-use keytoll_analysis::study::{Account, Accounts, Verdict};
+use keytoll_analysis::study::{Account, Accounts};
 use keytoll_page::{self as page, Block, Cell, Column, Page, Section};
 
 use crate::layout::{Head, Line, WIDTH_MIN, table, wrapped};
 use crate::page::study;
+use crate::study::verdicts;
 
 /// The longest line, however wide the screen is.
 const WIDTH_MAX: usize = 100;
-
-/// Every verdict, the best first.
-const VERDICTS: [Verdict; 4] =
-    [Verdict::Holds, Verdict::HoldsInPart, Verdict::DoesNotHold, Verdict::CannotBeJudged];
 
 /// Writes a line for every finding, for a screen of so many columns.
 ///
@@ -27,13 +24,9 @@ pub fn write(accounts: &Accounts, width: usize, mut out: impl Write) -> io::Resu
 
 /// How many findings have which verdict.
 fn headline(accounts: &Accounts) -> String {
-    let all = || accounts.studies.iter().flat_map(|account| &account.findings);
-    let counted =
-        VERDICTS.map(|verdict| (verdict.words(), all().filter(|finding| finding.verdict == verdict).count()));
-    let counted =
-        counted.into_iter().filter(|(_, count)| *count > 0).map(|(words, count)| format!("{count} {words}"));
-    let counted: Vec<String> = counted.collect();
-    format!("{} findings of {} studies: {}", all().count(), accounts.studies.len(), counted.join(", "))
+    let all = accounts.studies.iter().flat_map(|account| &account.findings);
+    let (count, studies) = (all.clone().count(), accounts.studies.len());
+    format!("{count} findings of {studies} studies: {}", verdicts(&all))
 }
 
 fn findings(account: &Account, width: usize, out: &mut impl Write) -> io::Result<()> {

@@ -3,7 +3,7 @@
 
 use std::io::{self, Write};
 
-use keytoll_analysis::study::{Account, Bound, Evidence, Figure, Finding, Sheet, Table};
+use keytoll_analysis::study::{Account, Bound, Evidence, Figure, Finding, Sheet, Table, Verdict};
 use keytoll_analysis::summary::Median;
 
 use crate::layout::{Head, Line, WIDTH_MIN, table, wrapped};
@@ -70,17 +70,21 @@ pub(crate) const LEGEND: &str = "In brackets the 95 % interval of what this run 
 
 /// How many of a paper's findings hold, in one sentence.
 pub(crate) fn tally(account: &Account) -> String {
-    let mut counts: Vec<(&str, u64)> = Vec::new();
-    for finding in &account.findings {
-        let words = finding.verdict.words();
-        match counts.iter_mut().find(|(known, _)| *known == words) {
-            Some((_, count)) => *count += 1,
-            None => counts.push((words, 1)),
-        }
-    }
-    let told =
-        counts.iter().map(|(words, count)| format!("“{words}” {count}")).collect::<Vec<_>>().join(", ");
-    format!("What becomes here of the paper's {}: {told}.", counted(account.findings.len() as u64, "finding"))
+    let all = counted(account.findings.len() as u64, "finding");
+    format!("What becomes here of the paper's {all}: {}.", verdicts(&account.findings.iter()))
+}
+
+/// Every verdict, the best first.
+const VERDICTS: [Verdict; 4] =
+    [Verdict::Holds, Verdict::HoldsInPart, Verdict::DoesNotHold, Verdict::CannotBeJudged];
+
+/// How many findings have which verdict.
+pub(crate) fn verdicts<'a>(findings: &(impl Iterator<Item = &'a Finding> + Clone)) -> String {
+    let told = VERDICTS.into_iter().filter_map(|verdict| {
+        let count = findings.clone().filter(|finding| finding.verdict == verdict).count();
+        (count > 0).then(|| format!("“{}” {count}", verdict.words()))
+    });
+    told.collect::<Vec<_>>().join(", ")
 }
 
 /// The title, how many authentications, and the seed.
@@ -230,6 +234,15 @@ pub(crate) mod tests {
     #[test]
     fn the_screen_of_an_example() {
         insta::assert_snapshot!(shown(&account()));
+    }
+
+    #[test]
+    fn verdicts_are_counted_from_the_best_to_the_worst() {
+        let finding = account().findings[0].clone();
+        let of = |verdict| Finding { verdict, ..finding.clone() };
+        let three = [Verdict::DoesNotHold, Verdict::Holds, Verdict::DoesNotHold].map(of);
+        assert_eq!(verdicts(&three.iter()), "“holds” 1, “does not hold” 2");
+        assert_eq!(verdicts(&[].iter()), "");
     }
 
     #[test]
