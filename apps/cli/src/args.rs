@@ -29,7 +29,7 @@ use help::{
     EXPORT_HELP, GATEWAY_HELP, HSS_HELP, KEYTOLL_HELP, LIST_HELP, LOAD_HELP, MAN_HELP, MEASURE_HELP,
     PROFILE_HELP, RANK_HELP, REPORT_HELP, RUN_HELP, SCHEMA_HELP, SIZE_HELP, STUDY_HELP,
 };
-pub(crate) use live::{ConnectArgs, Listen, LoadArgs, NodeArgs, ServeArgs};
+pub(crate) use live::{ConnectArgs, Listen, LoadArgs, MetricsArgs, NodeArgs, ServeArgs};
 use number::whole;
 pub(crate) use results::{CompareArgs, ExportArgs, ExportFormat, RankArgs, ReportArgs};
 pub(crate) use size::{Present, SizeArgs};

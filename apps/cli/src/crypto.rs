@@ -118,7 +118,7 @@ fn of_loads(runs: &[PathBuf]) -> Result<MessagePrice, Report> {
     let costs = runs.iter().map(|run| load_cost(run)).collect::<Result<Vec<_>, _>>()?;
     handling::prices(&costs).ok_or_else(|| {
         let told: Vec<_> = costs.iter().map(|cost| format!("{:.0} %", 100.0 * cost.utilisation)).collect();
-        let message = format!("these loads kept the generator busy {}: too much alike", told.join(", "));
+        let message = format!("these loads kept their process busy {}: too much alike", told.join(", "));
         Usage::hint(message, "give a slow one and a fast one, at least a quarter of a core apart").into()
     })
 }

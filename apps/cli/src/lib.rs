@@ -19,6 +19,7 @@ mod live;
 mod load;
 mod man;
 mod measure;
+mod metrics;
 mod printable;
 mod profile;
 mod progress;

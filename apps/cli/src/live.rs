@@ -13,6 +13,7 @@ mod describe;
 mod document;
 mod happening;
 mod log;
+mod metrics;
 mod node;
 mod open;
 mod outcome;
@@ -36,7 +37,8 @@ use crate::args::{Color, ConnectArgs, ServeArgs};
 pub(crate) fn serve(args: &ServeArgs, role: Role, color: Color) -> Result<ExitCode, Report> {
     log::install(args.node.log.as_deref().unwrap_or("info"), color)?;
     let plan = open::read(&args.node.file, role, args.listen)?;
-    let mut node = node::Node::start(&plan, &args.node, keytoll_live::NoTap)?;
+    let metrics = metrics::Metrics::open(&args.metrics)?;
+    let mut node = node::Node::start(&plan, &args.node, metrics, keytoll_live::NoTap)?;
     node.serve();
     node.drain();
     node.end_capture()?;

@@ -37,12 +37,12 @@ pub(crate) use export::junit;
 
 use crate::args::LoadArgs;
 use crate::live::place;
+use crate::metrics::Exported;
 use crate::report::unmeasured;
 use crate::run::{begin, note_place, told};
 use crate::screen::{self, Page, Usage};
 use crate::{interrupt, live, version};
 use document::Document;
-use export::Exported;
 use gate::Judged;
 use view::View;
 
@@ -65,7 +65,7 @@ pub(crate) fn load(args: &LoadArgs) -> Result<ExitCode, Report> {
     let workers = workers(&plan, args);
     let load = prepare(&plan, args, workers)?;
     check_outputs(&plan, args)?;
-    let exported = Exported::open(args.prometheus, args.prometheus_file.as_deref())?;
+    let exported = Exported::open(&args.metrics)?;
     // Before there is a directory that would remain unfinished.
     let junit = Page::open(args.junit.as_deref())?;
     let out = args.out_dir();
@@ -98,7 +98,7 @@ fn check_outputs(plan: &LoadPlan, args: &LoadArgs) -> Result<(), Report> {
         let message = "`--junit` writes conditions, and there is none".to_owned();
         return Err(Usage::hint(message, "`--fail-if`, or `fail_if` in the load file").into());
     }
-    let files = args.junit.as_deref().zip(args.prometheus_file.as_deref());
+    let files = args.junit.as_deref().zip(args.metrics.prometheus_file.as_deref());
     if let Some((junit, _)) = files.filter(|(one, other)| whole(one) == whole(other)) {
         let message = format!("`--junit` and `--prometheus-file` both write `{}`", junit.display());
         return Err(Usage::hint(message, "name two files").into());

@@ -48,8 +48,21 @@ pub struct MessagePrice {
     /// where only the other is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queued_ns: Option<f64>,
+    /// The same of a message that comes after a pause. Absent where it costs as much as any other that wakes the process, or where
+    /// nobody knows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cold: Option<ColdPrice>,
     /// The authentications behind it, of live runs.
     pub n: u64,
+}
+
+/// What a message costs that reaches a node after a pause: the processor sleeps, and its caches have been used by others.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ColdPrice {
+    /// Nanoseconds of CPU time.
+    pub ns: f64,
+    /// Longer than this the node had nothing to do, in microseconds.
+    pub after_us: f64,
 }
 
 /// What one operation costs: `fixed_ns + ns_per_byte · bytes`.
@@ -159,7 +172,10 @@ impl CostTable {
 
     fn sound(self) -> Result<Self, CostTableError> {
         let is_time = |ns: f64| ns.is_finite() && ns >= 0.0;
-        let is_price = |message: MessagePrice| is_time(message.ns) && message.queued_ns.is_none_or(is_time);
+        let is_cold = |cold: ColdPrice| is_time(cold.ns) && is_time(cold.after_us);
+        let is_price = |message: MessagePrice| {
+            is_time(message.ns) && message.queued_ns.is_none_or(is_time) && message.cold.is_none_or(is_cold)
+        };
         if !self.message.is_none_or(is_price) {
             return Err(CostTableError::Message);
         }
@@ -193,6 +209,11 @@ mod tests {
         CostTable { costs, ..CostTable::new("0.1.0", 1_795_305_600, machine, "AWS-LC 1") }
     }
 
+    fn price(ns: f64, queued_ns: f64) -> MessagePrice {
+        let cold = Some(ColdPrice { ns: 7.5, after_us: 900.0 });
+        MessagePrice { ns, queued_ns: Some(queued_ns), cold, n: 30 }
+    }
+
     fn written(table: &CostTable) -> String {
         let mut bytes = Vec::new();
         table.write(&mut bytes).unwrap();
@@ -204,10 +225,7 @@ mod tests {
         let text = written(&table());
         assert_eq!(CostTable::read(text.as_bytes()).unwrap(), table());
         assert_eq!(text.lines().filter(|line| line.contains("fixed_ns")).count(), 2, "{text}");
-        let with_messages = CostTable {
-            message: Some(MessagePrice { ns: 5250.5, queued_ns: Some(750.25), n: 30 }),
-            ..table()
-        };
+        let with_messages = CostTable { message: Some(price(5250.5, 750.25)), ..table() };
         assert_eq!(CostTable::read(written(&with_messages).as_bytes()).unwrap(), with_messages);
         let empty = CostTable { costs: Vec::new(), ..table() };
         assert_eq!(CostTable::read(written(&empty).as_bytes()).unwrap(), empty);
@@ -224,9 +242,8 @@ mod tests {
         let negative = refusal(&text.replace("200000.125", "-1.0"));
         assert_eq!(negative, "has a negative or infinite cost of generate modp2048");
         assert!(refusal(&text.replace("\"library\"", "\"librairie\"")).contains("library"));
-        let price = MessagePrice { ns: 5.0, queued_ns: Some(2.0), n: 1 };
-        let message = written(&CostTable { message: Some(price), ..table() });
-        for (sound, other) in [("5.0", "-5.0"), ("2.0", "-2.0")] {
+        let message = written(&CostTable { message: Some(price(5.0, 2.0)), ..table() });
+        for (sound, other) in [("5.0", "-5.0"), ("2.0", "-2.0"), ("7.5", "-7.5"), ("900.0", "-900.0")] {
             let told = refusal(&message.replace(sound, other));
             assert_eq!(told, "has a negative or infinite cost of a message");
         }

@@ -1,7 +1,7 @@
 //! What a message costs a node besides cryptography, from a live run of this machine: the node's own code and the kernel's.
 
 use keytoll_trace::Node;
-use keytoll_trace::cost_table::MessagePrice;
+use keytoll_trace::cost_table::{ColdPrice, MessagePrice};
 
 use crate::summary::{Summary, SummaryRow};
 
@@ -16,39 +16,132 @@ pub enum Untold {
     Unmeasured,
 }
 
-/// What a load of this machine's generator tells about messages.
+/// What a load tells about the messages of a process: of its target, or of the generator.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LoadCost {
-    /// The share of the time in which the generator computed.
+    /// The share of the time in which the process computed.
     pub utilisation: f64,
     /// CPU time besides cryptography for each message, in nanoseconds.
     pub ns: f64,
+    /// Authentications in a second.
+    pub rate_per_s: f64,
+    /// The messages that the process receives in an authentication.
+    pub received: f64,
     /// The authentications behind it.
     pub n: u64,
 }
 
-/// Utilisations of loads that are closer than this cannot tell the two prices apart.
+/// Utilisations of loads that are closer than this cannot tell the prices apart.
 pub const UTILISATIONS_APART: f64 = 0.25;
 
-/// The prices of a message that finds its node idle and of one that has waited, from loads of different rates: a share of the
-/// messages that is the utilisation has to wait, so that the mean price is a straight line over it, whose ends are these two. Least
-/// squares over all loads; none if their utilisations are not far enough apart.
+/// With fewer loads nothing is said about pauses: three prices and the length of the pause are fitted.
+const LOADS_OF_PAUSES: usize = 5;
+
+/// The pauses that are tried, in microseconds: 128, each a tenth longer than the one before.
+const PAUSES: i32 = 128;
+const SHORTEST_PAUSE_US: f64 = 20.0;
+
+/// A pause explains what it leaves less than this of, of what the squares are without it.
+const EXPLAINED: f64 = 0.5;
+
+/// The prices of a message that finds its node idle, of one that has waited and, from five loads on, of one that comes after a pause.
+///
+/// Of the messages of a Poisson process a share that is the utilisation has to wait. Of those that do not, the first of an
+/// authentication comes after a pause of `t` if no other authentication has begun meanwhile: a share of `exp(-rate · t)`. So the mean
+/// price is `queued + (1 - utilisation) · (woken + cold · exp(-rate · t) / received)`: least squares of relative errors over all loads,
+/// for the `t` that leaves the least. None if the utilisations are not far enough apart.
 pub fn prices(loads: &[LoadCost]) -> Option<MessagePrice> {
-    let count = loads.len() as f64;
-    let mean = |of: fn(&LoadCost) -> f64| loads.iter().map(of).sum::<f64>() / count;
-    let (utilisation, ns) = (mean(|load| load.utilisation), mean(|load| load.ns));
     let (least, most) = loads.iter().fold((f64::INFINITY, 0.0), |(least, most): (f64, f64), load| {
         (least.min(load.utilisation), most.max(load.utilisation))
     });
     if most - least < UTILISATIONS_APART {
         return None;
     }
-    let sum = |of: &dyn Fn(&LoadCost) -> f64| loads.iter().map(of).sum::<f64>();
-    let slope = sum(&|load| (load.utilisation - utilisation) * (load.ns - ns))
-        / sum(&|load| (load.utilisation - utilisation).powi(2));
-    let idle_ns = ns - slope * utilisation;
-    let n = loads.iter().map(|load| load.n).sum();
-    Some(MessagePrice { ns: idle_ns.max(0.0), queued_ns: Some((idle_ns + slope).max(0.0)), n })
+    let without = fit(loads, None)?;
+    let with = if loads.len() < LOADS_OF_PAUSES { None } else { pause(loads) };
+    let best = with.filter(|with| with.left < EXPLAINED * without.left).unwrap_or(without);
+    Some(best.price(loads.iter().map(|load| load.n).sum()))
+}
+
+/// Prices, and what they do not explain.
+#[derive(Debug, Clone, Copy)]
+struct Fit {
+    queued_ns: f64,
+    /// How much more a message costs that wakes the process.
+    woken_ns: f64,
+    /// How much more than that one costs after the pause.
+    cold_ns: f64,
+    pause_us: Option<f64>,
+    /// The sum of squares of relative errors.
+    left: f64,
+}
+
+impl Fit {
+    fn price(self, n: u64) -> MessagePrice {
+        let ns = self.queued_ns + self.woken_ns;
+        let cold = self.pause_us.map(|after_us| ColdPrice { ns: ns + self.cold_ns, after_us });
+        MessagePrice { ns, queued_ns: Some(self.queued_ns), cold, n }
+    }
+}
+
+/// The best fit with a pause.
+fn pause(loads: &[LoadCost]) -> Option<Fit> {
+    let tried = (0..PAUSES).filter_map(|step| fit(loads, Some(SHORTEST_PAUSE_US * 1.1_f64.powi(step))));
+    tried.min_by(|a, b| a.left.total_cmp(&b.left))
+}
+
+/// Prices that are not negative, for a pause.
+fn fit(loads: &[LoadCost], pause_us: Option<f64>) -> Option<Fit> {
+    let shares = |load: &LoadCost| {
+        let woken = 1.0 - load.utilisation;
+        let paused = |us: f64| woken * (-load.rate_per_s * us / 1e6).exp() / load.received;
+        [1.0, woken, pause_us.map_or(0.0, paused)]
+    };
+    let rows: Vec<_> = loads.iter().map(|load| shares(load).map(|share| share / load.ns)).collect();
+    let [queued_ns, woken_ns, cold_ns] = least_squares(&rows)?;
+    let price = |row: &[f64; 3]| row[0] * queued_ns + row[1] * woken_ns + row[2] * cold_ns;
+    let left = rows.iter().map(|row| (price(row) - 1.0).powi(2)).sum();
+    Some(Fit { queued_ns, woken_ns, cold_ns, pause_us, left })
+}
+
+/// The numbers that are not negative whose sum over a row, weighted with it, is nearest to one: of all choices of those that are not
+/// zero the one that leaves the least (three numbers have seven).
+fn least_squares(rows: &[[f64; 3]]) -> Option<[f64; 3]> {
+    let left = |x: &[f64; 3]| -> f64 {
+        rows.iter().map(|row| (row.iter().zip(x).map(|(a, b)| a * b).sum::<f64>() - 1.0).powi(2)).sum()
+    };
+    let solutions = (1..8_u8).filter_map(|chosen| solved(rows, chosen));
+    let sound = solutions.filter(|x| x.iter().all(|value| *value >= 0.0));
+    sound.min_by(|a, b| left(a).total_cmp(&left(b)))
+}
+
+/// The normal equations of the chosen numbers, by Cramer's rule; the others are zero.
+fn solved(rows: &[[f64; 3]], chosen: u8) -> Option<[f64; 3]> {
+    let is_chosen = |index: usize| chosen & (1 << index) != 0;
+    let product = |a: usize, b: usize| rows.iter().map(|row| row[a] * row[b]).sum::<f64>();
+    let entry = |a: usize, b: usize| match is_chosen(a) && is_chosen(b) {
+        true => product(a, b),
+        false => f64::from(a == b),
+    };
+    let matrix: [[f64; 3]; 3] = std::array::from_fn(|a| std::array::from_fn(|b| entry(a, b)));
+    let wanted: [f64; 3] =
+        std::array::from_fn(|a| if is_chosen(a) { rows.iter().map(|row| row[a]).sum() } else { 0.0 });
+    let whole = determinant(&matrix);
+    let scale: f64 = (0..3).map(|index| matrix[index][index]).product();
+    if whole.abs() <= scale * 1e-12 {
+        return None;
+    }
+    let with = |column: usize| {
+        let mut replaced = matrix;
+        replaced.iter_mut().zip(wanted).for_each(|(row, value)| row[column] = value);
+        determinant(&replaced) / whole
+    };
+    Some([with(0), with(1), with(2)])
+}
+
+fn determinant([a, b, c]: &[[f64; 3]; 3]) -> f64 {
+    a[0] * (b[1] * c[2] - b[2] * c[1]) - a[1] * (b[0] * c[2] - b[2] * c[0])
+        + a[2] * (b[0] * c[1] - b[1] * c[0])
 }
 
 /// The price of a message: over all live rows, the CPU time of the nodes of ours but the device, less that of their crypto
@@ -73,7 +166,7 @@ pub fn price(summary: &Summary) -> Result<MessagePrice, Untold> {
         }
     }
     if messages > 0.0 {
-        Ok(MessagePrice { ns: besides_ns / messages, queued_ns: None, n })
+        Ok(MessagePrice { ns: besides_ns / messages, queued_ns: None, cold: None, n })
     } else {
         Err(Untold::Unmeasured)
     }
@@ -115,17 +208,45 @@ mod tests {
         })
     }
 
+    fn load(utilisation: f64, rate_per_s: f64, ns: f64) -> LoadCost {
+        LoadCost { utilisation, ns, rate_per_s, received: 2.0, n: 100 }
+    }
+
     #[test]
     fn two_loads_tell_what_a_message_costs_that_waits_and_one_that_does_not() {
-        let load = |utilisation: f64, ns: f64| LoadCost { utilisation, ns, n: 100 };
-        let prices_of = |loads: &[LoadCost]| prices(loads);
-        let told = prices_of(&[load(0.2, 26_000.0), load(0.7, 16_000.0)]).unwrap();
-        assert!((told.ns - 30_000.0).abs() < 1e-6 && told.n == 200, "{told:?}");
-        assert!((told.queued_ns.unwrap() - 10_000.0).abs() < 1e-6, "{told:?}");
-        let third = prices_of(&[load(0.2, 26_000.0), load(0.7, 16_000.0), load(0.45, 21_000.0)]).unwrap();
-        assert!((third.ns - told.ns).abs() < 1e-6, "{third:?}");
-        assert_eq!(prices_of(&[load(0.2, 26_000.0), load(0.3, 16_000.0)]), None);
-        assert_eq!((prices_of(&[]), prices_of(&[load(0.5, 1.0)])), (None, None));
+        let told = prices(&[load(0.2, 1e3, 26_000.0), load(0.7, 7e3, 16_000.0)]).unwrap();
+        assert!((told.ns - 30_000.0).abs() < 1e-3 && told.n == 200, "{told:?}");
+        assert!((told.queued_ns.unwrap() - 10_000.0).abs() < 1e-3, "{told:?}");
+        let all = [load(0.2, 1e3, 26_000.0), load(0.7, 7e3, 16_000.0), load(0.45, 4e3, 21_000.0)];
+        let third = prices(&all).unwrap();
+        assert!((third.ns - told.ns).abs() < 1e-3 && third.cold.is_none(), "{third:?}");
+        assert_eq!(prices(&[load(0.2, 1e3, 26_000.0), load(0.3, 2e3, 16_000.0)]), None);
+        assert_eq!((prices(&[]), prices(&[load(0.5, 1e3, 1.0)])), (None, None));
+    }
+
+    #[test]
+    fn nothing_costs_less_than_nothing() {
+        let told = prices(&[load(0.2, 1e3, 26_000.0), load(0.8, 7e3, 5_000.0)]).unwrap();
+        assert_eq!(told.queued_ns, Some(0.0));
+        assert!(told.ns > 25_000.0 && told.ns < 33_000.0, "{told:?}");
+    }
+
+    #[test]
+    fn five_loads_tell_what_a_message_costs_after_a_pause() {
+        let priced = |utilisation: f64, rate: f64| {
+            let cold = 24_000.0 * (-rate * 1.5e-3).exp() / 2.0;
+            load(utilisation, rate, 10_000.0 + (1.0 - utilisation) * (20_000.0 + cold))
+        };
+        let loads = [(0.1, 500.0), (0.2, 1e3), (0.3, 2e3), (0.5, 4e3), (0.7, 7e3)].map(|(u, r)| priced(u, r));
+        let told = prices(&loads).unwrap();
+        let cold = told.cold.unwrap();
+        assert!((cold.after_us - 1500.0).abs() < 100.0 && (cold.ns - 54_000.0).abs() < 1000.0, "{told:?}");
+        assert!((told.ns - 30_000.0).abs() < 200.0, "{told:?}");
+        assert_eq!(prices(&loads[1..]).unwrap().cold, None, "four are too few");
+        let straight =
+            loads.map(|it| load(it.utilisation, it.rate_per_s, 30_000.0 - 20_000.0 * it.utilisation));
+        let told = prices(&straight).unwrap();
+        assert!(told.cold.is_none_or(|cold| (cold.ns - told.ns).abs() < 500.0), "{told:?}");
     }
 
     #[test]

@@ -126,7 +126,7 @@ struct Priced {
 }
 
 impl Meter<Metered<Provider>> for Priced {
-    fn begin(&mut self, _: NodeIndex, crypto: &Metered<Provider>, _: Stimulus<'_>, _: bool) {
+    fn begin(&mut self, _: NodeIndex, crypto: &Metered<Provider>, _: Stimulus<'_>, _: Option<Duration>) {
         self.begun_ps = crypto.crypto_ticks_total();
     }
 

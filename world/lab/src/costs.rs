@@ -3,6 +3,7 @@
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use keytoll_crypto::Prices;
 use keytoll_crypto::prices::UnknownOperation;
@@ -33,6 +34,9 @@ pub(crate) struct MessageCost {
     ps: u64,
     /// In a step whose input has waited for the node.
     queued_ps: u64,
+    /// In a step whose input reaches a node that has been idle for longer than this.
+    cold_ps: u64,
+    cold_after: Duration,
 }
 
 /// The messages of one step, and what each of them costs.
@@ -45,17 +49,25 @@ pub(crate) struct StepMessages {
 impl MessageCost {
     fn of(table: &CostTable) -> Self {
         let ps = |ns: f64| (ns * 1000.0) as u64;
+        let after = |us: f64| Duration::try_from_secs_f64(us / 1e6).unwrap_or(Duration::MAX);
         let of = |price: MessagePrice| Self {
             ps: ps(price.ns),
             queued_ps: ps(price.queued_ns.unwrap_or(price.ns)),
+            cold_ps: ps(price.cold.map_or(price.ns, |cold| cold.ns)),
+            cold_after: price.cold.map_or(Duration::MAX, |cold| after(cold.after_us)),
         };
         table.message.map_or_else(Self::default, of)
     }
 
-    /// A step begins.
-    pub(crate) const fn begin(self, stimulus: &Stimulus<'_>, has_waited: bool) -> StepMessages {
-        let each_ps = if has_waited { self.queued_ps } else { self.ps };
-        StepMessages { each_ps, received: matches!(stimulus, Stimulus::Packet(_)) as u64 }
+    /// A step begins. Whoever begins by itself does not sleep.
+    pub(crate) fn begin(self, stimulus: &Stimulus<'_>, idle: Option<Duration>) -> StepMessages {
+        let is_packet = matches!(stimulus, Stimulus::Packet(_));
+        let each_ps = match idle {
+            None => self.queued_ps,
+            Some(idle) if is_packet && idle > self.cold_after => self.cold_ps,
+            Some(_) => self.ps,
+        };
+        StepMessages { each_ps, received: u64::from(is_packet) }
     }
 }
 
@@ -140,4 +152,31 @@ pub(crate) fn prices(table: &CostTable, exponents: &str) -> Result<Prices, Unkno
     let is_fit = |length: &str| length == exponents;
     let fits = table.costs.iter().filter(|it| it.exponents.as_deref().is_none_or(is_fit));
     Prices::new(fits.map(|it| (it.operation.as_str(), it.algorithm.as_str(), it.fixed_ns, it.ns_per_byte)))
+}
+
+#[cfg(test)]
+mod tests {
+    use keytoll_engine::trace::Protocol;
+    use keytoll_engine::{Addr, Datagram};
+
+    use super::*;
+
+    #[test]
+    fn a_packet_costs_by_how_long_its_node_was_idle() {
+        let after_us = 900.0;
+        let cold = MessageCost {
+            ps: 3,
+            queued_ps: 2,
+            cold_ps: 5,
+            cold_after: Duration::from_secs_f64(after_us / 1e6),
+        };
+        let addr = Addr::udp("10.0.0.1".parse().unwrap(), 500);
+        let datagram = Datagram { protocol: Protocol::IP, from: addr, to: addr, bytes: Vec::new() };
+        let packet = |idle_us: Option<u64>| {
+            cold.begin(&Stimulus::Packet(&datagram), idle_us.map(Duration::from_micros)).ps(&[])
+        };
+        assert_eq!([packet(None), packet(Some(0)), packet(Some(900)), packet(Some(901))], [2, 3, 3, 5]);
+        let begun = cold.begin(&Stimulus::Command, Some(Duration::from_secs(1)));
+        assert_eq!((begun.each_ps, begun.received), (3, 0), "whoever begins is awake");
+    }
 }

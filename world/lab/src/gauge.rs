@@ -260,12 +260,18 @@ impl Gauge {
 }
 
 impl<C> Meter<Metered<C>> for Gauge {
-    fn begin(&mut self, node: NodeIndex, crypto: &Metered<C>, stimulus: Stimulus<'_>, has_waited: bool) {
+    fn begin(
+        &mut self,
+        node: NodeIndex,
+        crypto: &Metered<C>,
+        stimulus: Stimulus<'_>,
+        idle: Option<Duration>,
+    ) {
         self.steps.begin(crypto, stimulus);
         self.role = Some(heap::enter(role(node)));
         let (crypto_ticks, work) = (crypto.crypto_ticks_total(), crypto.work_total());
         let cpu_ns = if self.is_judged(node) { clock::thread_cpu_ns() } else { 0 };
-        let messages = self.message.begin(&stimulus, has_waited);
+        let messages = self.message.begin(&stimulus, idle);
         self.begun = Begun { messages, ticks: clock::ticks(), crypto_ticks, work, cpu_ns };
     }
 

@@ -100,6 +100,8 @@ pub struct Totals {
     pub starting_seconds: u64,
     /// CPU time of the target.
     pub target_cpu: Option<Duration>,
+    /// The part of it in operations of cryptography, if the target tells.
+    pub target_crypto: Option<Duration>,
     /// The second from which on the target could not be measured, to the end.
     pub target_gone_in: Option<u64>,
     /// The most memory of the target at the end of a second, in bytes.
@@ -375,7 +377,10 @@ impl Totals {
         self.limited_seconds += u64::from(second.is_limited);
         self.busy_seconds += u64::from(second.is_limited && second.cpu_share > BUSY);
         self.starting_seconds += u64::from(has_starts(&second.tally));
-        if let Some(Usage { cpu, memory_bytes }) = second.target {
+        if let Some(Usage { cpu, crypto, memory_bytes }) = second.target {
+            if let Some(crypto) = crypto {
+                self.target_crypto = Some(self.target_crypto.unwrap_or_default().saturating_add(crypto));
+            }
             self.target_cpu = Some(self.target_cpu.unwrap_or_default().saturating_add(cpu));
             self.target_memory_max = self.target_memory_max.max(memory_bytes);
         }

@@ -20,6 +20,8 @@ use std::net::TcpStream;
 pub struct Usage {
     /// CPU time since the last reading.
     pub cpu: Duration,
+    /// The part of it in operations of cryptography, if the target tells.
+    pub crypto: Option<Duration>,
     /// Resident memory, in bytes.
     pub memory_bytes: Option<u64>,
 }
@@ -46,6 +48,7 @@ pub struct Meter {
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Reading {
     cpu_s: f64,
+    crypto_s: Option<f64>,
     /// How many cores it may use at once.
     cores: u32,
     memory_bytes: Option<u64>,
@@ -58,6 +61,8 @@ struct Timed {
     reading: Reading,
 }
 
+/// On the page of a node of ours: how long its operations of cryptography took, in seconds.
+pub const CRYPTO: &str = "keytoll_crypto_seconds_total";
 /// How often is read.
 const EVERY: Duration = Duration::from_millis(500);
 /// How long a page may take, from the call to its last byte.
@@ -125,8 +130,17 @@ impl Timed {
         let cpu = Duration::try_from_secs_f64(cpu_s).ok()?;
         let time = self.at.since(before.at) + AGE_MAX;
         let is_possible = cpu <= time.saturating_mul(self.reading.cores);
-        is_possible.then_some(Usage { cpu, memory_bytes: self.reading.memory_bytes })
+        let crypto = self.reading.crypto_s.zip(before.reading.crypto_s);
+        let crypto =
+            crypto.and_then(|(now, before)| Duration::try_from_secs_f64((now - before).max(0.0)).ok());
+        is_possible.then_some(Usage { cpu, crypto, memory_bytes: self.reading.memory_bytes })
     }
+}
+
+/// The CPU time and memory of this process until now.
+pub fn here() -> Option<Usage> {
+    let Reading { cpu_s, memory_bytes, .. } = process(std::process::id()).ok()?;
+    Some(Usage { cpu: Duration::try_from_secs_f64(cpu_s).ok()?, crypto: None, memory_bytes })
 }
 
 fn read(source: &Source) -> Result<Reading, String> {
@@ -171,7 +185,7 @@ fn of_stat(stat: &str, status: &str, cores: u32) -> Option<Reading> {
     let cpu_s = (ticks(11)? + ticks(12)?) as f64 / 100.0;
     let resident = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
     let kib = resident.and_then(|text| text.split_whitespace().next()?.parse::<u64>().ok());
-    Some(Reading { cpu_s, cores, memory_bytes: kib.map(|kib| kib.saturating_mul(1024)) })
+    Some(Reading { cpu_s, crypto_s: None, cores, memory_bytes: kib.map(|kib| kib.saturating_mul(1024)) })
 }
 
 #[expect(clippy::disallowed_types, reason = "a page is fetched, beside the load and in a thread of its own")]
@@ -230,12 +244,13 @@ fn of_page(page: &str) -> Option<Reading> {
     };
     if let Some(cpu_s) = sum("process_cpu_seconds_total", "") {
         let memory_bytes = sum("process_resident_memory_bytes", "").and_then(bytes);
-        return Some(Reading { cpu_s, cores: CORES_MAX, memory_bytes });
+        let crypto_s = sum(CRYPTO, "");
+        return Some(Reading { cpu_s, crypto_s, cores: CORES_MAX, memory_bytes });
     }
     let cpu_s = sum("node_cpu_seconds_total", "mode=\"idle\"")?;
     let used = sum("node_memory_MemTotal_bytes", "").zip(sum("node_memory_MemAvailable_bytes", ""));
     let memory_bytes = used.and_then(|(total, free)| bytes(total - free));
-    Some(Reading { cpu_s, cores: CORES_MAX, memory_bytes })
+    Some(Reading { cpu_s, crypto_s: None, cores: CORES_MAX, memory_bytes })
 }
 
 /// Memory that a machine can have.
@@ -263,7 +278,7 @@ mod tests {
     fn a_process_is_read_whatever_its_name() {
         let stat = "7 (a) b) S 1 7 7 0 -1 4194304 100 0 0 0 250 50 0 0 20 0 1 0 1 1 1";
         let reading = of_stat(stat, "Name:\tx\nVmRSS:\t    2048 kB\n", 2).unwrap();
-        assert_eq!(reading, Reading { cpu_s: 3.0, cores: 2, memory_bytes: Some(2 << 20) });
+        assert_eq!(reading, Reading { cpu_s: 3.0, crypto_s: None, cores: 2, memory_bytes: Some(2 << 20) });
         let gone = stat.replace(" S ", " Z ");
         assert_eq!((of_stat("nonsense", "", 2), of_stat(&gone, "", 2)), (None, None));
         assert!(process(std::process::id()).unwrap().memory_bytes.is_some());
@@ -273,12 +288,16 @@ mod tests {
     #[test]
     fn a_page_is_that_of_a_process_or_of_a_machine() {
         let process = "# TYPE x counter\nprocess_cpu_seconds_total 1.5\nprocess_resident_memory_bytes 1e6\n";
-        let read = |cpu_s, memory| Some(Reading { cpu_s, cores: CORES_MAX, memory_bytes: Some(memory) });
+        let read = |cpu_s, memory| {
+            Some(Reading { cpu_s, crypto_s: None, cores: CORES_MAX, memory_bytes: Some(memory) })
+        };
         assert_eq!(of_page(process), read(1.5, 1_000_000));
         let machine = "node_cpu_seconds_total{cpu=\"0\",mode=\"idle\"} 100\nnode_cpu_seconds_total{cpu=\"0\",mode=\"user\"} 2\n\
                        node_cpu_seconds_total{cpu=\"1\",mode=\"system\"} 3\nnode_memory_MemTotal_bytes 100\nnode_memory_MemAvailable_bytes 40\n";
         assert_eq!(of_page(machine), read(5.0, 60));
         assert_eq!(of_page("up 1\n"), None);
+        let ours = of_page(&format!("{process}keytoll_crypto_seconds_total 0.75\n")).unwrap();
+        assert_eq!((ours.cpu_s, ours.crypto_s), (1.5, Some(0.75)));
     }
 
     #[test]
@@ -313,7 +332,7 @@ mod tests {
     fn what_no_machine_can_have_used_is_no_reading() {
         let (sender, readings) = mpsc::sync_channel(4);
         let of = |seconds, cpu_s| {
-            let reading = Reading { cpu_s, cores: 2, memory_bytes: None };
+            let reading = Reading { cpu_s, crypto_s: None, cores: 2, memory_bytes: None };
             Timed { at: Time::ZERO + Duration::from_secs(seconds), reading }
         };
         let mut meter = Meter { readings, before: of(0, 1.0), is_gone: false };

@@ -20,9 +20,9 @@ pub enum Stimulus<'a> {
 
 /// Decides how long a node is busy with one input.
 pub trait Meter<C> {
-    /// Called just before the host takes an input; `crypto` is the node's provider. `has_waited` if the node was busy when the
-    /// input reached it.
-    fn begin(&mut self, node: NodeIndex, crypto: &C, stimulus: Stimulus<'_>, has_waited: bool);
+    /// Called just before the host takes an input; `crypto` is the node's provider. `idle` is how long the node had
+    /// nothing to do when the input reached it; none if it was busy, and the input has waited.
+    fn begin(&mut self, node: NodeIndex, crypto: &C, stimulus: Stimulus<'_>, idle: Option<Duration>);
 
     /// Called when the host's outputs are drained, with the facts it recorded; returns how long the node is busy, in virtual
     /// time.
@@ -34,7 +34,7 @@ pub trait Meter<C> {
 pub struct Free;
 
 impl<C> Meter<C> for Free {
-    fn begin(&mut self, _node: NodeIndex, _crypto: &C, _stimulus: Stimulus<'_>, _has_waited: bool) {}
+    fn begin(&mut self, _node: NodeIndex, _crypto: &C, _stimulus: Stimulus<'_>, _idle: Option<Duration>) {}
 
     fn end(&mut self, _node: NodeIndex, _crypto: &C, _noted: &[Fact]) -> Duration {
         Duration::ZERO

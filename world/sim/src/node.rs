@@ -1,6 +1,7 @@
 //! A node: a host, its crypto provider, and the cores that its inputs wait for.
 
 use std::collections::VecDeque;
+use std::time::Duration;
 
 use keytoll_crypto_api::Crypto;
 use keytoll_engine::trace::{Fact, Node, Protocol, Revealed, Trace};
@@ -165,6 +166,7 @@ pub(crate) struct NodeState<H: Engine> {
     pub(crate) crypto: ProviderIndex,
     /// How many cores are busy.
     computing: u32,
+    busy_until: Time,
     /// Whether its host has computed since it rested.
     pub(crate) is_awake: bool,
     /// When its queue was asked for last.
@@ -190,8 +192,9 @@ impl<C> Waiting<C> {
 
 impl<H: Engine> NodeState<H> {
     pub(crate) fn new(config: NodeConfig, ordinal: u32, host: H, crypto: ProviderIndex) -> Self {
-        let (computing, is_awake, asked, queue) = (0, false, Time::ZERO, None);
-        Self { config, ordinal, host, crypto, computing, is_awake, asked, queue }
+        let (computing, is_awake, queue) = (0, false, None);
+        let (busy_until, asked) = (Time::ZERO, Time::ZERO);
+        Self { config, ordinal, host, crypto, computing, busy_until, is_awake, asked, queue }
     }
 
     /// Its host is not expected to compute soon.
@@ -206,6 +209,16 @@ impl<H: Engine> NodeState<H> {
     /// Whether a core is free now.
     pub(crate) fn is_free(&self) -> bool {
         self.computing < self.config.cores.max(1)
+    }
+
+    /// How long it has had nothing to do.
+    pub(crate) fn idle(&self, now: Time) -> Duration {
+        now.since(self.busy_until)
+    }
+
+    /// It computes until then, at least.
+    pub(crate) fn is_busy_until(&mut self, end: Time) {
+        self.busy_until = self.busy_until.max(end);
     }
 
     /// Occupies a core.

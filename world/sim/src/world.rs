@@ -342,9 +342,11 @@ impl<H: Engine, C: Crypto, M: Meter<C>> World<H, C, M> {
         work.notes.wants_keys = recorder.captures(self.sample);
         let node = self.nodes[index.place()].as_mut().expect(GONE);
         let crypto = &mut self.providers[node.crypto.0];
-        self.meter.begin(index, crypto, arrived.input.stimulus(), arrived.at < self.now);
+        let idle = (arrived.at == self.now).then(|| node.idle(self.now));
+        self.meter.begin(index, crypto, arrived.input.stimulus(), idle);
         node.handle(arrived.input, self.now, crypto, &mut work);
         let busy = self.meter.end(index, crypto, &work.notes.facts);
+        node.is_busy_until(self.now + busy);
         let was_awake = std::mem::replace(&mut node.is_awake, true);
         if let Some(at) = node.next_tick() {
             self.queue.arm(index, at.max(again));

@@ -55,8 +55,9 @@ and estimates on stderr how much work it would be. Writes no files.
 Exit code: 0 it can be run, 2 it is wrong, 3 the environment prevents it.";
 
 pub(super) const GATEWAY_HELP: &str = "\
-Example:
+Examples:
   keytoll gateway scenarios/live/gateway-psk.toml
+  keytoll gateway scenarios/live/gateway-psk.toml --prometheus 127.0.0.1:9400
 
 Reads a node file with `role = \"gateway\"`; scenarios/live/README.md has every key. Listens on loopback \
 unless --listen says otherwise. Logs go to stderr; with --json a line for every event goes to stdout. \
@@ -231,7 +232,9 @@ all parts between slashes must match. Without any, everything is measured, in ab
 --calibrate writes a cost table for `keytoll run --crypto table --costs FILE`; otherwise no files are \
 written, and an earlier FILE is replaced only by a complete one. With --messages RUN, a run of `--world live`, nodes are \
 also charged what each message takes besides cryptography; with two or more runs of `keytoll load` against our own gateway or \
-server, some slow and some that keep it busy, messages that wait for a busy node are charged less than those that wake it. The table goes to stdout.
+server, some slow and some that keep it busy, messages that wait for a busy node are charged less than those that wake it; from five on \
+(say 500, 1000, 2000, 4000 and 7000 a second) also those apart that come after a pause. The prices are the target's if the loads measure \
+it by its page (`keytoll gateway --prometheus`), else the generator's. The table goes to stdout.
 Exit code: 0 done, 2 the command line is wrong, 3 the environment prevents it, 130 Ctrl-C, 143 \
 SIGTERM.";
 

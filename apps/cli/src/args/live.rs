@@ -21,6 +21,26 @@ pub(crate) struct ServeArgs {
     /// Listen there instead of the address in the file; required for any address other than loopback.
     #[arg(long, value_name = "ADDR[:PORT]", value_parser = listen)]
     pub(crate) listen: Option<Listen>,
+    #[command(flatten)]
+    pub(crate) metrics: MetricsArgs,
+}
+
+/// Where what runs shows its metrics.
+#[derive(Debug, Default, Args)]
+pub(crate) struct MetricsArgs {
+    /// Show metrics for Prometheus on this port of the loopback interface while it runs.
+    #[arg(long, value_name = "ADDR:PORT")]
+    pub(crate) prometheus: Option<SocketAddr>,
+    /// Write metrics for Prometheus into this file every second.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) prometheus_file: Option<PathBuf>,
+}
+
+impl MetricsArgs {
+    /// Whether anybody wants them.
+    pub(crate) const fn are_wanted(&self) -> bool {
+        self.prometheus.is_some() || self.prometheus_file.is_some()
+    }
 }
 
 /// Arguments of `connect`.
@@ -70,12 +90,8 @@ pub(crate) struct LoadArgs {
     /// Also write the conditions as a JUnit file.
     #[arg(long, value_name = "FILE")]
     pub(crate) junit: Option<PathBuf>,
-    /// Show metrics for Prometheus on this port of the loopback interface while it runs.
-    #[arg(long, value_name = "ADDR:PORT")]
-    pub(crate) prometheus: Option<SocketAddr>,
-    /// Write metrics for Prometheus into this file every second.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) prometheus_file: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) metrics: MetricsArgs,
     /// Print load.json instead of the table.
     #[arg(long)]
     pub(crate) json: bool,

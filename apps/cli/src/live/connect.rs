@@ -13,6 +13,7 @@ use keytoll_scenario::population::Rate;
 use miette::Report;
 
 use super::control::ECHO_BYTES;
+use super::metrics::Metrics;
 use super::node::Node;
 use super::open;
 use super::outcome::{Attempt, Outcome, Trouble};
@@ -34,7 +35,7 @@ pub(crate) fn connect(args: &ConnectArgs) -> Result<ExitCode, Report> {
     let plan = open::read(&args.node.file, Role::Device, None)?;
     let call = plan.call().expect("the role was just checked");
     let steps = Steps::default();
-    let mut node = Node::start(&plan, &args.node, steps.clone())?;
+    let mut node = Node::start(&plan, &args.node, Metrics::default(), steps.clone())?;
     if args.node.control {
         node.serve();
         node.drain();

@@ -6,11 +6,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, TryRecvError};
 use std::time::Duration;
 
-use keytoll_crypto::Real;
+use keytoll_crypto::{Metered, Real};
 use keytoll_engine::Time;
 use keytoll_hosts::{Event, Host, Order, SessionId};
 use keytoll_live::{Capture, Clock, Driver, Panics, Tap, os_seed};
-use keytoll_native::clock::unix_seconds;
+use keytoll_native::clock::{ticks_to_ns, unix_seconds};
 use keytoll_rigs::FAMILIES;
 use keytoll_rigs::node::{Blueprint, Trusts};
 use keytoll_scenario::NodePlan;
@@ -22,6 +22,7 @@ use tracing::{error, info, warn};
 use super::control::{self, Request};
 use super::happening::{Happening, shown};
 use super::log::Facts;
+use super::metrics::{Metrics, Now};
 use super::open;
 use super::refusals::Refusals;
 use super::sessions::Sessions;
@@ -40,10 +41,11 @@ const FAREWELL: Duration = Duration::from_secs(3);
 
 /// A node at work.
 pub(crate) struct Node {
-    pub(crate) driver: Driver<Box<dyn Host>, Real>,
+    pub(crate) driver: Driver<Box<dyn Host>, Metered<Real>>,
     pub(crate) facts: Facts,
     pub(crate) sessions: Sessions,
     refusals: Refusals,
+    metrics: Metrics,
     role: Role,
     /// Whether every event is printed on stdout.
     tells: bool,
@@ -61,7 +63,12 @@ pub(crate) struct Node {
 
 impl Node {
     /// Opens the files of the plan, binds the sockets, and registers signals.
-    pub(crate) fn start(plan: &NodePlan, args: &NodeArgs, tap: impl Tap + 'static) -> Result<Self, Report> {
+    pub(crate) fn start(
+        plan: &NodePlan,
+        args: &NodeArgs,
+        metrics: Metrics,
+        tap: impl Tap + 'static,
+    ) -> Result<Self, Report> {
         let blueprint = Blueprint::draw(plan)?;
         let seed = os_seed().map_err(|error| miette!("the system gives no random numbers: {error}"))?;
         let (sockets, locals) = open::bind(&blueprint, &seed)?;
@@ -79,7 +86,8 @@ impl Node {
         };
         let capture = args.pcap.as_deref().map(|path| begin_capture(path, plan, args, &clock)).transpose()?;
         let tap = (tap, capture.clone());
-        let driver = Driver::new(host, Real::default(), sockets).with_clock(clock).with_tap(tap);
+        let driver =
+            Driver::new(host, metrics.metered(Real::default()), sockets).with_clock(clock).with_tap(tap);
         let driver = driver.surviving_panics();
         let waker = driver.waker();
         let mut node = Self {
@@ -90,6 +98,7 @@ impl Node {
             capture: capture.zip(args.pcap.clone()),
             sessions: Sessions::new(args.control),
             refusals: Refusals::default(),
+            metrics,
             role: plan.role(),
             tells: args.control || (args.json && plan.role() != Role::Device),
             quit: false,
@@ -126,6 +135,7 @@ impl Node {
         let event = self.driver.next_event(limit, &mut self.facts);
         self.facts.flush();
         let now = self.now();
+        self.show_metrics(now);
         self.refusals.flush(now).iter().for_each(|happening| self.tell(happening));
         if let Some(panics) = self.driver.take_panics() {
             mistaken(&panics);
@@ -140,6 +150,7 @@ impl Node {
             return None;
         };
         self.sessions.note(&event);
+        self.metrics.note(&event);
         if let Some(Err(why)) = self.tun.as_mut().map(|tun| tun.note(&event)) {
             // The SAs work nevertheless; the warning explains why the interface has no address.
             warn!(target: "keytoll", "{}", printable::line(&why.to_string()));
@@ -152,6 +163,16 @@ impl Node {
             self.tell(&happening);
         }
         Some(event)
+    }
+
+    /// Tells whoever reads metrics what there is.
+    fn show_metrics(&mut self, now: Time) {
+        let Self { metrics, sessions, driver, .. } = self;
+        metrics.update(now, || Now {
+            sessions: sessions.sessions().len(),
+            under_way: driver.engine().under_way_count(),
+            crypto: Duration::from_nanos(ticks_to_ns(driver.crypto().crypto_ticks_total()) as u64),
+        });
     }
 
     /// The printed form of an event, if it has one.
@@ -211,6 +232,8 @@ impl Node {
         self.close_all();
         self.facts.flush();
         self.refusals.rest().iter().for_each(|happening| self.tell(happening));
+        self.metrics.end();
+        self.show_metrics(self.now());
         self.tell(&Happening::new("stopped").with("open", Value::from(self.open_count())));
     }
 

@@ -96,6 +96,9 @@ pub(crate) struct TargetUsage {
     /// CPU time for each authenticated device, in microseconds; absent without any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) cpu_us_per_established: Option<f64>,
+    /// The part of it in operations of cryptography; absent if it is not told, or more than all of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) crypto_us_per_established: Option<f64>,
     /// The most memory, in bytes; absent if it is not told.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) memory_bytes_max: Option<u64>,
@@ -142,7 +145,8 @@ impl Document {
             generator: Generator {
                 cpu_s: totals.cpu.as_secs_f64(),
                 cpu_us_per_established: each(totals.cpu, counts),
-                crypto_us_per_established: crypto(totals).and_then(|crypto| each(crypto, counts)),
+                crypto_us_per_established: part(totals.crypto, totals.cpu)
+                    .and_then(|crypto| each(crypto, counts)),
                 refused: named(&counts.refused),
                 limited_s: totals.limited_seconds,
                 starting_s: totals.starting_seconds,
@@ -158,26 +162,27 @@ impl Document {
         Ok(serde_json::from_str(&regular::read_text(path, BYTES_MAX)?)?)
     }
 
-    /// What a message has cost the generator besides cryptography: the devices' messages and the answers to those that were not
-    /// sent again. None if nobody was authenticated, several threads shared the work, or an older keytoll did not tell.
+    /// What a message has cost besides cryptography: the target if it tells how long its cryptography took, else the generator. Counted
+    /// are the devices' messages and the answers to those that were not sent again. None if nobody was authenticated, several threads
+    /// shared the work, or an older keytoll did not tell.
     pub(crate) fn message_cost(&self) -> Option<LoadCost> {
-        let Generator {
-            cpu_s,
-            cpu_us_per_established: Some(cpu_us),
-            crypto_us_per_established,
-            starting_s,
-            ..
-        } = self.generator
-        else {
-            return None;
-        };
-        let messages = self.population.messages;
-        let each = 2.0 * (messages.sent - messages.again) as f64 / self.population.established as f64;
-        (self.workers == 1 && starting_s > 0 && each > 0.0).then_some(LoadCost {
+        let (cpu_s, besides_us) = self.target_cost().or_else(|| self.generator.cost(self.workers))?;
+        let Generator { starting_s, .. } = self.generator;
+        let (messages, n) = (self.population.messages, self.population.established);
+        let received = (messages.sent - messages.again) as f64 / n as f64;
+        (starting_s > 0 && received > 0.0).then_some(LoadCost {
             utilisation: cpu_s / starting_s as f64,
-            ns: 1000.0 * (cpu_us - crypto_us_per_established?).max(0.0) / each,
-            n: self.population.established,
+            ns: 1000.0 * besides_us / (2.0 * received),
+            rate_per_s: n as f64 / starting_s as f64,
+            received,
+            n,
         })
+    }
+
+    /// The CPU time of the target in seconds, and what an authentication took of it besides cryptography, in microseconds.
+    fn target_cost(&self) -> Option<(f64, f64)> {
+        let usage = self.target_usage.as_ref().filter(|usage| usage.gone_from_s.is_none())?;
+        Some((usage.cpu_s, besides(usage.cpu_us_per_established, usage.crypto_us_per_established)?))
     }
 
     /// Whether a condition was met.
@@ -236,12 +241,20 @@ impl Document {
     }
 }
 
+/// What is left of a CPU time without cryptography.
+fn besides(cpu_us: Option<f64>, crypto_us: Option<f64>) -> Option<f64> {
+    Some((cpu_us? - crypto_us?).max(0.0))
+}
+
 impl Generator {
+    /// The CPU time of its thread in seconds, and what an authentication took of it besides cryptography, in microseconds.
+    fn cost(&self, workers: u32) -> Option<(f64, f64)> {
+        let us = besides(self.cpu_us_per_established, self.crypto_us_per_established)?;
+        (workers == 1).then_some((self.cpu_s, us))
+    }
+
     fn text(&self, workers: u32) -> String {
-        let crypto = self.crypto_us_per_established;
-        let crypto = crypto.map_or_else(String::new, |us| format!(" ({us:.0} in cryptography)"));
-        let each =
-            self.cpu_us_per_established.map_or_else(String::new, |us| format!(", {us:.0} us each{crypto}"));
+        let each = each_text(self.cpu_us_per_established, self.crypto_us_per_established);
         let threads = if workers == 1 { "1 thread".to_owned() } else { format!("{workers} threads") };
         let limited = match self.limited_s {
             0 => "never late".to_owned(),
@@ -255,16 +268,21 @@ impl TargetUsage {
     /// None if it was not to be measured.
     fn of(totals: &Totals) -> Option<Self> {
         let (cpu, gone_from_s) = (totals.target_cpu, totals.target_gone_in);
+        let counts = &totals.tally.counts;
         (cpu.is_some() || gone_from_s.is_some()).then(|| Self {
             cpu_s: cpu.unwrap_or_default().as_secs_f64(),
-            cpu_us_per_established: cpu.and_then(|cpu| each(cpu, &totals.tally.counts)),
+            cpu_us_per_established: cpu.and_then(|cpu| each(cpu, counts)),
+            crypto_us_per_established: totals
+                .target_crypto
+                .zip(cpu)
+                .and_then(|(crypto, cpu)| each(part(crypto, cpu)?, counts)),
             memory_bytes_max: totals.target_memory_max,
             gone_from_s,
         })
     }
 
     fn text(&self) -> String {
-        let each = self.cpu_us_per_established.map_or_else(String::new, |us| format!(", {us:.0} us each"));
+        let each = each_text(self.cpu_us_per_established, self.crypto_us_per_established);
         let memory =
             self.memory_bytes_max.map_or_else(String::new, |bytes| format!(", {} MiB at most", bytes >> 20));
         let used = format!("{:.2} s of CPU{each}{memory}", self.cpu_s);
@@ -283,6 +301,12 @@ impl Verdict {
     }
 }
 
+/// `, 98 us each (60 in cryptography)`
+fn each_text(cpu_us: Option<f64>, crypto_us: Option<f64>) -> String {
+    let crypto = crypto_us.map_or_else(String::new, |us| format!(" ({us:.0} in cryptography)"));
+    cpu_us.map_or_else(String::new, |us| format!(", {us:.0} us each{crypto}"))
+}
+
 fn each(cpu: Duration, counts: &Counts) -> Option<f64> {
     (counts.usable > 0).then(|| cpu.as_secs_f64() * 1e6 / counts.usable as f64)
 }
@@ -292,9 +316,9 @@ fn decimal(value: f64) -> f64 {
     (value * 1000.0).round() / 1000.0
 }
 
-/// The part of the generator's CPU time in cryptography, as far as it can be one.
-fn crypto(totals: &Totals) -> Option<Duration> {
-    (totals.crypto <= totals.cpu).then_some(totals.crypto)
+/// A part of a CPU time, as far as it can be one.
+fn part(crypto: Duration, cpu: Duration) -> Option<Duration> {
+    (crypto <= cpu).then_some(crypto)
 }
 
 fn percentiles(of: Option<&Percentiles>) -> String {
@@ -439,7 +463,18 @@ mod tests {
             ..Document::default()
         };
         let cost = document.message_cost().unwrap();
-        assert_eq!(cost, LoadCost { utilisation: 0.2, ns: 10_000.0, n: 400 });
+        let of = |utilisation, ns| LoadCost { utilisation, ns, rate_per_s: 200.0, received: 3.0, n: 400 };
+        assert_eq!(cost, of(0.2, 10_000.0));
+        document.target_usage = Some(TargetUsage {
+            cpu_s: 0.3,
+            cpu_us_per_established: Some(75.0),
+            crypto_us_per_established: Some(45.0),
+            memory_bytes_max: None,
+            gone_from_s: None,
+        });
+        assert_eq!(document.message_cost(), Some(of(0.15, 5000.0)), "a target that tells knows better");
+        document.target_usage.as_mut().unwrap().crypto_us_per_established = None;
+        assert_eq!(document.message_cost(), Some(cost));
         document.workers = 2;
         assert_eq!(document.message_cost(), None, "nobody knows which thread was how busy");
         (document.workers, document.generator.crypto_us_per_established) = (1, None);
@@ -448,13 +483,8 @@ mod tests {
 
     #[test]
     fn a_part_larger_than_the_whole_is_not_told() {
-        let of = |ms| Totals {
-            crypto: Duration::from_millis(ms),
-            cpu: Duration::from_secs(1),
-            ..Totals::default()
-        };
-        assert_eq!(crypto(&of(999)), Some(Duration::from_millis(999)));
-        assert_eq!(crypto(&of(1001)), None);
+        let of = |ms| part(Duration::from_millis(ms), Duration::from_secs(1));
+        assert_eq!((of(999), of(1001)), (Some(Duration::from_millis(999)), None));
     }
 
     #[test]

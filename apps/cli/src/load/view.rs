@@ -9,7 +9,8 @@ use std::time::Duration;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use keytoll_load::{Course, Second, Tally, Totals, Watch};
 
-use super::export::Exported;
+use super::export::page;
+use crate::metrics::Exported;
 use crate::screen;
 
 /// Shows a load and exports it.
@@ -77,7 +78,7 @@ impl View {
 
 impl Watch for View {
     fn second(&mut self, second: &Second, totals: &Totals) {
-        self.exported.update(second, totals);
+        self.exported.show(page(second, totals));
         self.note_errors(second);
         match &self.bar {
             Some(bar) => bar.set_message(self.drawn(second, totals)),

@@ -102,6 +102,28 @@ fn ikev1_sets_up_many_sas_and_deletes_them() {
     assert_eq!(gw.told.last().unwrap()["open"], 0);
 }
 
+/// What a gateway shows to Prometheus is what a load asks for.
+#[test]
+fn a_gateway_tells_a_load_how_long_its_cryptography_takes() {
+    let dir = Dir::new();
+    let shown = dir.path("gw.prom");
+    let arguments = ["--prometheus", "127.0.0.1:0", "--prometheus-file", shown.to_str().unwrap()];
+    let mut gw =
+        Node::start(&dir, &[&["gateway", &dir.write("gw.toml", &gateway())][..], &arguments].concat());
+    let log = gw.log();
+    let page = log.lines().find_map(|line| line.strip_prefix("metrics on ")).unwrap();
+    let measured = format!("measure = {{ metrics = \"{page}\" }}\n");
+    let devices = arrivals(40, "constant 40/s");
+    let (_, document) = run(&dir, &(measured + &ike((gw.port(0), gw.port(1)), PSK) + &devices), &[]);
+    assert_eq!(count(&document, "established"), 40, "{document}");
+    let of = |name: &str| document["target_usage"][name].as_f64().unwrap();
+    let (cpu_us, crypto_us) = (of("cpu_us_per_established"), of("crypto_us_per_established"));
+    assert!(crypto_us > 10.0 && crypto_us < cpu_us, "{document}");
+    assert_eq!(gw.stop(), Some(0));
+    let page = fs::read_to_string(shown).unwrap();
+    assert!(page.contains("\nkeytoll_established_total 40\n"), "{page}");
+}
+
 /// A target that is killed in the middle: what it had let in counts, what it had not has a reason, the end is on time, and the
 /// results are whole.
 #[test]

@@ -87,8 +87,14 @@ impl Till {
 }
 
 impl Meter<Metered<Provider>> for Till {
-    fn begin(&mut self, _: NodeIndex, crypto: &Metered<Provider>, stimulus: Stimulus<'_>, has_waited: bool) {
-        self.messages = self.message.begin(&stimulus, has_waited);
+    fn begin(
+        &mut self,
+        _: NodeIndex,
+        crypto: &Metered<Provider>,
+        stimulus: Stimulus<'_>,
+        idle: Option<Duration>,
+    ) {
+        self.messages = self.message.begin(&stimulus, idle);
         self.begun = self.ticks(crypto);
     }
 

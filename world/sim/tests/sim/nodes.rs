@@ -35,11 +35,12 @@ fn inputs_wait_for_a_core() {
 }
 
 #[test]
-fn a_meter_learns_which_inputs_have_waited() {
+fn a_meter_learns_which_inputs_have_waited_and_how_long_the_node_was_idle_before_the_others() {
     let mut pair = Pair::metered(&LinkConfig::default(), 1, Warm::default(), NodeConfig::new(Node::Gw));
-    [0, 1, 2, 12, 30].into_iter().for_each(|at| pair.send_at(ms(at), vec![0]));
+    [0, 1, 2, 12, 30, 1039, 2060].into_iter().for_each(|at| pair.send_at(ms(at), vec![0]));
     let ends: Vec<_> = pair.arrivals_ns().into_iter().map(|at| at / 1_000_000).collect();
-    assert_eq!(ends, [10, 11, 12, 22, 40], "the one at 12 ms arrives just when the core is free");
+    let told = "the one at 12 ms arrives just when the core is free, the last one a second after it was";
+    assert_eq!(ends, [10, 11, 12, 22, 40, 1049, 2080], "{told}");
 }
 
 #[test]

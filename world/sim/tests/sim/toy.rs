@@ -87,29 +87,30 @@ impl Engine for Toy {
 pub(crate) struct Fixed(pub(crate) Vec<Duration>);
 
 impl<C> Meter<C> for Fixed {
-    fn begin(&mut self, _node: NodeIndex, _crypto: &C, _stimulus: Stimulus<'_>, _has_waited: bool) {}
+    fn begin(&mut self, _node: NodeIndex, _crypto: &C, _stimulus: Stimulus<'_>, _idle: Option<Duration>) {}
 
     fn end(&mut self, node: NodeIndex, _crypto: &C, _noted: &[Fact]) -> Duration {
         self.0.get(node.number() as usize).copied().unwrap_or_default()
     }
 }
 
-/// Charges the gateway 10 ms for an input that finds it idle, and 1 ms for one that has waited.
+/// Charges the gateway 10 ms for an input that finds it idle, 20 ms if it has been for a second, and 1 ms for one that has waited.
 #[derive(Debug, Default)]
 pub(crate) struct Warm {
-    has_waited: bool,
+    idle: Option<Duration>,
 }
 
 impl<C> Meter<C> for Warm {
-    fn begin(&mut self, _node: NodeIndex, _crypto: &C, _stimulus: Stimulus<'_>, has_waited: bool) {
-        self.has_waited = has_waited;
+    fn begin(&mut self, _node: NodeIndex, _crypto: &C, _stimulus: Stimulus<'_>, idle: Option<Duration>) {
+        self.idle = idle;
     }
 
     fn end(&mut self, node: NodeIndex, _crypto: &C, _noted: &[Fact]) -> Duration {
-        match (node.number(), self.has_waited) {
+        match (node.number(), self.idle) {
             (0, _) => Duration::ZERO,
-            (_, false) => millis(10),
-            (_, true) => millis(1),
+            (_, None) => millis(1),
+            (_, Some(idle)) if idle < millis(1000) => millis(10),
+            (_, Some(_)) => millis(20),
         }
     }
 }

@@ -1,0 +1,175 @@
+//! What a node tells Prometheus: its process, its sessions, and what became of those who wanted one.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use keytoll_crypto::Metered;
+use keytoll_engine::Time;
+use keytoll_hosts::Event;
+use keytoll_load::target;
+use keytoll_report::export::prometheus::{Kind, Metrics as Page, Sample};
+use miette::Report;
+
+use crate::args::MetricsArgs;
+use crate::metrics::Exported;
+
+/// How often the page is made anew.
+const EVERY: Duration = Duration::from_millis(250);
+
+/// The metrics of a node, if anybody wants them.
+#[derive(Debug, Default)]
+pub(crate) struct Metrics {
+    exported: Option<Exported>,
+    counts: Counts,
+    next: Time,
+}
+
+/// What has happened. All reasons are words of ours.
+#[derive(Debug, Default)]
+struct Counts {
+    established: u64,
+    accepted: u64,
+    answered: u64,
+    failed: BTreeMap<&'static str, u64>,
+    closed: BTreeMap<&'static str, u64>,
+}
+
+/// What there is now.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Now {
+    pub(crate) sessions: usize,
+    pub(crate) under_way: usize,
+    /// How long operations of cryptography took until now.
+    pub(crate) crypto: Duration,
+}
+
+impl Metrics {
+    /// Opens the page and the file.
+    pub(crate) fn open(args: &MetricsArgs) -> Result<Self, Report> {
+        let exported = args.are_wanted().then(|| Exported::open(args)).transpose()?;
+        let metrics = Self { exported, ..Self::default() };
+        metrics.exported.iter().for_each(|exported| exported.show(metrics.counts.page(Now::default())));
+        Ok(metrics)
+    }
+
+    /// Times the operations of a provider if anybody wants to know.
+    pub(crate) fn metered<C>(&self, provider: C) -> Metered<C> {
+        if self.exported.is_some() { Metered::new(provider) } else { Metered::count_only(provider) }
+    }
+
+    /// Counts an event.
+    pub(crate) fn note(&mut self, event: &Event) {
+        if self.exported.is_some() {
+            self.counts.note(event);
+        }
+    }
+
+    /// The next update is the last one, and shows everything.
+    pub(crate) fn end(&mut self) {
+        self.next = Time::ZERO;
+    }
+
+    /// Shows what there is, if it is time.
+    pub(crate) fn update(&mut self, now: Time, have: impl FnOnce() -> Now) {
+        let Some(exported) = self.exported.as_ref().filter(|_| now >= self.next) else { return };
+        self.next = now + EVERY;
+        exported.show(self.counts.page(have()));
+    }
+}
+
+impl Counts {
+    fn note(&mut self, event: &Event) {
+        match event {
+            Event::Established(_) => self.established += 1,
+            Event::Accepted(_) => self.accepted += 1,
+            Event::Answered { .. } => self.answered += 1,
+            Event::Failed(failure) => *self.failed.entry(failure.why.name).or_default() += 1,
+            Event::Rejected { why, .. } => *self.failed.entry(why).or_default() += 1,
+            Event::Closed { why, .. } => *self.closed.entry(why.name).or_default() += 1,
+            _ => {}
+        }
+    }
+
+    fn page(&self, now: Now) -> String {
+        let mut page = Page::default();
+        let usage = target::here();
+        let cpu_s = usage.map_or(0.0, |usage| usage.cpu.as_secs_f64());
+        let memory = usage.and_then(|usage| usage.memory_bytes).unwrap_or_default();
+        for (name, about, kind, value) in [
+            ("process_cpu_seconds_total", "CPU time of the process.", Kind::Counter, cpu_s),
+            ("process_resident_memory_bytes", "Memory of the process.", Kind::Gauge, memory as f64),
+            (
+                target::CRYPTO,
+                "CPU time in operations of cryptography.",
+                Kind::Counter,
+                now.crypto.as_secs_f64(),
+            ),
+            ("keytoll_sessions", "Sessions that are open.", Kind::Gauge, now.sessions as f64),
+            ("keytoll_under_way", "Authentications without outcome.", Kind::Gauge, now.under_way as f64),
+            (
+                "keytoll_established_total",
+                "Peers that were authenticated.",
+                Kind::Counter,
+                self.established as f64,
+            ),
+            (
+                "keytoll_accepted_total",
+                "Users that an AAA server accepted.",
+                Kind::Counter,
+                self.accepted as f64,
+            ),
+            (
+                "keytoll_answered_total",
+                "Questions that an HSS answered.",
+                Kind::Counter,
+                self.answered as f64,
+            ),
+        ] {
+            page.family(name, about, kind, [Sample::plain(value)]);
+        }
+        for (name, about, reasons) in [
+            ("keytoll_failed_total", "Authentications that failed.", &self.failed),
+            ("keytoll_closed_total", "Sessions that were closed.", &self.closed),
+        ] {
+            let samples = reasons.iter().map(|(why, count)| Sample::labelled("reason", why, *count as f64));
+            page.family(name, about, Kind::Counter, samples);
+        }
+        page.text()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use keytoll_hosts::event::{Failure, Reason};
+
+    use super::*;
+
+    #[test]
+    fn the_page_tells_cpu_cryptography_sessions_and_reasons() {
+        let mut counts = Counts::default();
+        let failure =
+            Failure { session: None, why: Reason::new("AUTHENTICATION_FAILED"), likely: None, peer: None };
+        counts.note(&Event::Failed(Box::new(failure)));
+        counts.note(&Event::Accepted(b"alice".to_vec()));
+        let now = Now { sessions: 3, under_way: 2, crypto: Duration::from_millis(1500) };
+        let page = counts.page(now);
+        for line in [
+            "keytoll_crypto_seconds_total 1.5",
+            "keytoll_sessions 3",
+            "keytoll_under_way 2",
+            "keytoll_accepted_total 1",
+            "keytoll_failed_total{reason=\"AUTHENTICATION_FAILED\"} 1",
+        ] {
+            assert!(page.lines().any(|other| other == line), "{line}: {page}");
+        }
+        assert!(page.contains("\nprocess_cpu_seconds_total ") && !page.contains("alice"), "{page}");
+    }
+
+    #[test]
+    fn nothing_is_counted_that_nobody_wants() {
+        let mut metrics = Metrics::open(&MetricsArgs::default()).unwrap();
+        metrics.note(&Event::Accepted(b"alice".to_vec()));
+        metrics.update(Time::ZERO, || unreachable!("nobody looks"));
+        assert_eq!(metrics.counts.accepted, 0);
+    }
+}
