@@ -53,7 +53,7 @@ fn pictures(run: &Run, args: &ExportArgs) -> Result<ExitCode, Report> {
         return Err(Usage::hint(message, "`--format csv` has its numbers").into());
     }
     let findings = measured(&args.dir).map_err(unmeasured)?;
-    let page = page::run(&findings, &clocks(&findings.manifest));
+    let page = page::run(&findings, &clocks(&findings.manifest), Some(&args.dir));
     let length = page::count(&page) as u64;
     let progress = Progress::begin(Counted { length, of: "pictures", switch: "" });
     let drawn = page::pictures(&page, &|| progress.tick()).map_err(|error| miette!("{error}"))?;

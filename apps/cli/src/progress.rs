@@ -47,7 +47,12 @@ impl Progress {
 
     /// Counts one more.
     pub(crate) fn tick(&self) {
-        self.bar.inc(1);
+        self.add(1);
+    }
+
+    /// Counts some more.
+    pub(crate) fn add(&self, count: u64) {
+        self.bar.inc(count);
     }
 }
 

@@ -5,14 +5,15 @@ mod words;
 use std::path::Path;
 use std::process::ExitCode;
 
-use keytoll_analysis::Summary;
-use keytoll_analysis::directory;
+use keytoll_analysis::{Summary, directory, samples};
+use keytoll_ranking::acceptability::DRAWS_AT_ONCE;
 use keytoll_ranking::methods::Method;
 use keytoll_ranking::weighed::{By, Chosen};
-use keytoll_ranking::{Criteria, Options};
-use miette::Report;
+use keytoll_ranking::{Authentications, Case, Criteria, Options, Ranking};
+use miette::{Report, miette};
 
 use crate::args::RankArgs;
+use crate::progress::{Counted, Progress};
 use crate::report::{of_authentications, summary_of, unmeasured};
 use crate::screen::{self, Usage};
 
@@ -25,7 +26,10 @@ pub(crate) fn rank(args: &RankArgs) -> Result<ExitCode, Report> {
         draws: args.draws,
         seed: args.seed,
     };
-    let ranking = keytoll_ranking::rank(&criteria, &read(&args.dir)?, &options)?;
+    let summary = read(&args.dir)?;
+    let case = Case::new(&criteria, &summary)?;
+    let authentications = authentications(&args.dir, &case)?;
+    let ranking = drawn(&case, &authentications, &options)?;
     if args.json {
         screen::print_json(&ranking)?;
     } else {
@@ -39,6 +43,27 @@ pub(crate) fn read(dir: &Path) -> Result<Summary, Report> {
     of_authentications(dir)?;
     let manifest = directory::manifest(dir).map_err(unmeasured)?;
     summary_of(dir, &manifest)
+}
+
+/// Ranks under a progress bar, which is only seen if it takes longer than usual.
+fn drawn(case: &Case<'_>, authentications: &Authentications, options: &Options) -> Result<Ranking, Report> {
+    let progress = Progress::begin(Counted { length: options.draws.into(), of: "draws", switch: "--draws" });
+    // Either kind of weights is drawn so often, at the same time.
+    let done = || progress.add(u64::from(DRAWS_AT_ONCE) / 2);
+    Ok(case.rank(authentications, options, &done)?)
+}
+
+/// The single authentications of the run, where values are measured of them.
+fn authentications(dir: &Path, case: &Case<'_>) -> Result<Authentications, Report> {
+    let estimates = case.estimates();
+    let manifest = directory::manifest(dir).map_err(unmeasured)?;
+    match samples::check(dir, &manifest) {
+        Ok(()) => {}
+        // It was not written, or somebody has removed it.
+        Err(_) if !dir.join(samples::SAMPLES).exists() => {}
+        Err(error) => return Err(miette!("{error}")),
+    }
+    Authentications::read(dir, &estimates).map_err(|error| miette!("{error}"))
 }
 
 /// `equal`, `security=0.5`, or several with commas.

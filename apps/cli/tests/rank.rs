@@ -106,9 +106,9 @@ fn a_run_is_ranked_in_words_and_in_json() {
     }
 }
 
-/// The ranking in the page of the run: the data of the figure whose weights can be moved.
-fn of_page(page: &str) -> Value {
-    let (_, figure) = page.split_once(r#"id="ranking-weights""#).unwrap();
+/// The data of a figure in the page of a run.
+fn figure(page: &str, id: &str) -> Value {
+    let (_, figure) = page.split_once(&format!(r#"id="{id}""#)).unwrap();
     let (_, data) = figure.split_once(r#"<script type="application/json">"#).unwrap();
     serde_json::from_str(data.split("</script>").next().unwrap()).unwrap()
 }
@@ -120,7 +120,8 @@ fn the_page_of_a_run_has_the_scores_of_its_ranking() {
         keytoll(&["rank", &scratch.text("run"), "--criteria", "measured", "--draws", "10", "--json"]);
     assert!(ranked.status.success(), "{}", String::from_utf8_lossy(&ranked.stderr));
     let ranked: Value = serde_json::from_slice(&ranked.stdout).unwrap();
-    let page = of_page(&fs::read_to_string(scratch.path("run/report.html")).unwrap());
+    let page = fs::read_to_string(scratch.path("run/report.html")).unwrap();
+    let page = figure(&page, "ranking-weights");
     let scores = |alternatives: &Value| -> Vec<(String, f64)> {
         let of = |it: &Value| (it["name"].as_str().unwrap().to_owned(), it["score"].as_f64().unwrap());
         alternatives.as_array().unwrap().iter().map(of).collect()
@@ -128,6 +129,63 @@ fn the_page_of_a_run_has_the_scores_of_its_ranking() {
     assert_eq!(scores(&page["alternatives"]), scores(&ranked["alternatives"]));
     assert_eq!(page["criteria"].as_array().unwrap().len(), 6);
     assert_eq!(scores(&page["alternatives"])[0].0, "ikev2-psk");
+}
+
+/// The parts of the draws in which each alternative has each rank, in percent, with weights near to the given ones.
+fn ranks_of(ranking: &Value) -> Vec<f64> {
+    let alternatives = ranking["acceptability"][0]["alternatives"].as_array().unwrap().iter();
+    let ranks = alternatives.flat_map(|it| it["ranks"].as_array().unwrap());
+    ranks.map(|share| 100.0 * share.as_f64().unwrap()).collect()
+}
+
+#[test]
+fn measured_values_are_drawn_from_the_samples_if_there_are_any() {
+    let scratch = Scratch::new("samples");
+    let rank = |more: &[&str]| {
+        let (run, criteria) = (scratch.text("run"), scratch.text("p95.toml"));
+        let arguments = ["rank", &run, "--criteria", &criteria, "--draws", "4000"];
+        keytoll(&[&arguments[..], more].concat())
+    };
+    let p95 = "measure = \"delay-p95\"\nreference = \"tls\"\nrounding = \"none\"";
+    let criteria = CRITERIA.replace("measure = \"messages\"\nreference = \"tls\"", p95);
+    fs::write(scratch.path("p95.toml"), criteria).unwrap();
+    let of_samples = schema::read("ranking", rank(&["--json"]).stdout);
+    assert_eq!(of_samples["measurements"]["drawn_from"], "samples");
+    assert_eq!(of_samples["measurements"]["resamples"], 2000);
+    assert_eq!(of_samples["criteria"][0]["drawn_from"], "samples");
+    assert_eq!(of_samples["criteria"][1].get("drawn_from"), None);
+
+    let samples = scratch.path("run/samples.csv");
+    let text = fs::read_to_string(&samples).unwrap();
+    fs::write(&samples, text.replacen("established", "unfinished!", 1)).unwrap();
+    let damaged = String::from_utf8(rank(&[]).stderr).unwrap();
+    assert!(damaged.contains("samples.csv: it is damaged"), "{damaged}");
+
+    fs::remove_file(&samples).unwrap();
+    let of_intervals = schema::read("ranking", rank(&["--json"]).stdout);
+    assert_eq!(of_intervals["measurements"]["drawn_from"], "intervals");
+    assert_eq!(of_intervals["measurements"].get("resamples"), None);
+    assert_eq!(of_intervals["criteria"][0]["drawn_from"], "nothing", "a percentile has no interval");
+    let told = String::from_utf8(rank(&[]).stdout).unwrap();
+    let told = told.split_whitespace().collect::<Vec<_>>().join(" ");
+    let why = "stay as they are, for the run has no samples.csv.";
+    assert!(
+        told.contains(why) && of_intervals["measurements"]["told"].as_str().unwrap().ends_with(why),
+        "{told}"
+    );
+}
+
+#[test]
+fn the_page_of_a_run_has_the_acceptability_of_its_ranking() {
+    let scratch = Scratch::new("acceptability");
+    let rank = ["rank", &scratch.text("run"), "--criteria", "measured", "--draws", "4000", "--json"];
+    let ranked: Value = serde_json::from_slice(&keytoll(&rank).stdout).unwrap();
+    let page = fs::read_to_string(scratch.path("run/report.html")).unwrap();
+    let told = ranked["measurements"]["told"].as_str().unwrap();
+    assert!(told.contains("resamples") && page.contains(&told.replace('\'', "&#39;")), "{told}");
+    let lines = figure(&page, "ranking-near")["lines"].clone();
+    let values = lines.as_array().unwrap().iter().map(|line| line[2].as_f64().unwrap());
+    assert_eq!(values.collect::<Vec<_>>(), ranks_of(&ranked), "{lines}");
 }
 
 #[test]

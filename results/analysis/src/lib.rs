@@ -12,6 +12,7 @@
 //! * [`comparable`] decides which rows are comparable.
 //! * [`composition`] is what CPU time is made of, [`verdict`] what follows from a run as a whole.
 //! * [`beside`] compares our nodes with other makers' programs.
+//! * [`samples`] is `samples.csv`, read line by line.
 //! * [`compare`] compares two runs, or the rows of one, authentication by authentication.
 //! * [`study`] is what a study of a paper gives; `keytoll-studies` makes it.
 //! * [`profile`] shows where the time of a node goes, operation by operation.
@@ -28,6 +29,7 @@ pub mod metrics;
 mod named;
 pub mod primitives;
 pub mod profile;
+pub mod samples;
 pub mod simulation;
 pub mod stats;
 pub mod study;

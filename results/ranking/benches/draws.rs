@@ -1,7 +1,7 @@
 //! A hundred thousand Monte-Carlo draws of a decision as large as that of Faigl et al.: `cargo bench -p keytoll-ranking`.
 
 use keytoll_ranking::acceptability::{Draws, Weights};
-use keytoll_ranking::graded::{Basis, Leaf, Reference, Valued};
+use keytoll_ranking::graded::{Basis, Doubt, Leaf, Reference, Valued};
 use keytoll_ranking::grading::{Relative, Rounding, Rule};
 use keytoll_ranking::hierarchy::{Hierarchy, Node};
 use keytoll_ranking::methods::Method;
@@ -37,7 +37,7 @@ fn measured() -> Leaf {
         more_is_better: false,
         rounding: Rounding::Nearest,
     };
-    let value = |value: f64| Valued { value, log2_stddev: 0.05 };
+    let value = |value: f64| Valued { value, doubt: Doubt::within(0.05) };
     let values = [0.35, 15.5, 0.4, 7.4, 17.0, 24.3].map(value).to_vec();
     let reference = Reference::Alternative(1);
     Leaf { gamma: 1.0, basis: Basis::Valued { values, rule: Rule::Relative(rule), reference } }
@@ -53,8 +53,10 @@ fn draws(bencher: divan::Bencher<'_, '_>, method: &str) {
             weights: &weights,
             leaves: &leaves,
             method,
+            same: &[0, 1, 2, 3, 4, 5],
             seed: 1,
             count: DRAWS,
+            done: &|| {},
         };
         draws.acceptability(Weights::Near)
     });

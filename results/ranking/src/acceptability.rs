@@ -12,6 +12,10 @@ use crate::graded::{HALF_STEP, Leaf};
 use crate::hierarchy::Hierarchy;
 use crate::methods::{Matrix, Method, ranks};
 use crate::random::{Normal, exponential};
+use crate::resampling::RESAMPLES;
+
+/// Draws between two signs of progress.
+pub const DRAWS_AT_ONCE: u32 = 1000;
 
 /// Which weights are drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
@@ -24,7 +28,7 @@ pub enum Weights {
 }
 
 /// What is drawn from.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub struct Draws<'a> {
     /// The criteria.
     pub hierarchy: &'a Hierarchy,
@@ -34,10 +38,14 @@ pub struct Draws<'a> {
     pub leaves: &'a [Leaf],
     /// The method of ranking.
     pub method: &'static Method,
+    /// For each alternative the first one that is the same, whose measurements it shares.
+    pub same: &'a [usize],
     /// The root of the random numbers.
     pub seed: u64,
     /// How many times.
     pub count: u32,
+    /// Called after every [`DRAWS_AT_ONCE`].
+    pub done: &'a (dyn Fn() + Sync),
 }
 
 /// What became of an alternative.
@@ -53,8 +61,11 @@ impl Draws<'_> {
     /// Draws, and counts for every alternative.
     pub fn acceptability(&self, weights: Weights) -> Vec<Acceptability> {
         let mut sheet = Sheet::new(self);
-        for _ in 0..self.count {
+        for drawn in 1..=self.count {
             sheet.draw(weights);
+            if drawn.is_multiple_of(DRAWS_AT_ONCE) {
+                (self.done)();
+            }
         }
         sheet.tallies.iter().map(|tally| tally.finish(self.count)).collect()
     }
@@ -75,6 +86,9 @@ struct Sheet<'a> {
     weights: Vec<f64>,
     shares: Vec<f64>,
     bottom: Vec<usize>,
+    is_resampled: bool,
+    /// The resample of each alternative.
+    chosen: Vec<usize>,
     steps: Matrix,
     tallies: Vec<Tally>,
 }
@@ -90,6 +104,8 @@ impl<'a> Sheet<'a> {
             weights: of.weights.to_vec(),
             shares: vec![0.0; nodes],
             bottom: of.hierarchy.leaves().collect(),
+            is_resampled: of.leaves.iter().any(Leaf::is_resampled),
+            chosen: vec![0; alternatives],
             steps: vec![vec![0.0; alternatives]; of.leaves.len()],
             tallies: vec![Tally { ranks: vec![0; alternatives], weights: vec![0.0; nodes] }; alternatives],
         }
@@ -98,13 +114,24 @@ impl<'a> Sheet<'a> {
     fn draw(&mut self, weights: Weights) {
         self.draw_weights(weights);
         self.of.hierarchy.shares_into(&self.weights, &mut self.shares);
+        if self.is_resampled {
+            self.choose();
+        }
         for (leaf, steps) in self.of.leaves.iter().zip(&mut self.steps) {
-            leaf.draw(&mut self.random, &mut self.normal, steps);
+            leaf.draw(&mut self.random, &mut self.normal, &self.chosen, steps);
         }
         let bottom: Vec<f64> = self.bottom.iter().map(|&leaf| self.shares[leaf]).collect();
         let utilities = self.of.method.prepare(&self.steps).utilities(&bottom);
         for (tally, rank) in self.tallies.iter_mut().zip(ranks(&utilities)) {
             tally.count(rank, &self.weights);
+        }
+    }
+
+    /// One resample for all criteria of an alternative, so that what was long and also many stays both.
+    fn choose(&mut self) {
+        for (place, &same) in self.of.same.iter().enumerate() {
+            self.chosen[place] =
+                if same == place { self.random.below(RESAMPLES as u64) as usize } else { self.chosen[same] };
         }
     }
 
@@ -153,8 +180,16 @@ mod tests {
         let leaves: Vec<Leaf> = grades.iter().map(leaf).collect();
         let equal = vec![1.0 / grades.len() as f64; grades.len()];
         let method = &crate::methods::METHODS[0];
-        let draws =
-            Draws { hierarchy: &hierarchy, weights: &equal, leaves: &leaves, method, seed, count: 20_000 };
+        let draws = Draws {
+            hierarchy: &hierarchy,
+            weights: &equal,
+            leaves: &leaves,
+            method,
+            same: &[0, 1],
+            seed,
+            count: 20_000,
+            done: &|| {},
+        };
         draws.acceptability(weights)
     }
 

@@ -34,12 +34,33 @@ pub enum Basis {
 }
 
 /// A value of 0 or more.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Valued {
     /// The value.
     pub value: f64,
-    /// The standard deviation of its logarithm to the base 2; 0 if it is certain.
-    pub log2_stddev: f64,
+    /// What it may be as well.
+    pub doubt: Doubt,
+}
+
+/// What a value may be as well.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Doubt {
+    /// Nothing else.
+    None,
+    /// As its interval says: the standard deviation of its logarithm to the base 2.
+    Interval {
+        /// The standard deviation.
+        log2_stddev: f64,
+    },
+    /// What each resample of the authentications has.
+    Resampled(Vec<f64>),
+}
+
+impl Doubt {
+    /// Nothing if the deviation is 0.
+    pub fn within(log2_stddev: f64) -> Self {
+        if log2_stddev > 0.0 { Self::Interval { log2_stddev } } else { Self::None }
+    }
 }
 
 /// What values are compared with.
@@ -80,14 +101,20 @@ impl Leaf {
         self.grades().iter().map(|grade| self.gamma * grade).collect()
     }
 
+    /// Whether any of its values is drawn out of resamples.
+    pub fn is_resampled(&self) -> bool {
+        let is_resampled = |value: &Valued| matches!(value.doubt, Doubt::Resampled(_));
+        matches!(&self.basis, Basis::Valued { values, .. } if values.iter().any(is_resampled))
+    }
+
     /// Steps as they may be as well: given grades within half a step, the same for all alternatives of one grade, for they were given
-    /// by one description; values by their deviation.
-    pub fn draw(&self, random: &mut Rng, normal: &mut Normal, steps: &mut [f64]) {
+    /// by one description; values by their deviation, or that of the resample which was chosen for the alternative.
+    pub fn draw(&self, random: &mut Rng, normal: &mut Normal, chosen: &[usize], steps: &mut [f64]) {
         match &self.basis {
             Basis::Given(grades) => draw_given(grades, random, steps),
             Basis::Valued { values, rule, reference } => {
-                for (step, value) in steps.iter_mut().zip(values) {
-                    *step = value.draw(random, normal);
+                for ((step, value), resample) in steps.iter_mut().zip(values).zip(chosen) {
+                    *step = value.draw(random, normal, *resample);
                 }
                 let reference = reference.of(steps, rule);
                 steps.iter_mut().for_each(|step| *step = rule.grade(*step, reference));
@@ -114,11 +141,19 @@ fn draw_given(grades: &[f64], random: &mut Rng, drawn: &mut [f64]) {
 }
 
 impl Valued {
-    fn draw(&self, random: &mut Rng, normal: &mut Normal) -> f64 {
-        if self.log2_stddev > 0.0 {
-            self.value * (self.log2_stddev * normal.draw(random)).exp2()
-        } else {
-            self.value
+    fn draw(&self, random: &mut Rng, normal: &mut Normal, resample: usize) -> f64 {
+        match &self.doubt {
+            Doubt::None => self.value,
+            Doubt::Interval { log2_stddev } => self.value * (log2_stddev * normal.draw(random)).exp2(),
+            Doubt::Resampled(_) => self.resampled(resample),
+        }
+    }
+
+    /// What a resample has.
+    pub(crate) fn resampled(&self, resample: usize) -> f64 {
+        match &self.doubt {
+            Doubt::Resampled(values) => values[resample],
+            _ => self.value,
         }
     }
 }
@@ -141,7 +176,7 @@ mod tests {
     use crate::grading::{Relative, Rounding};
 
     fn certain(value: f64) -> Valued {
-        Valued { value, log2_stddev: 0.0 }
+        Valued { value, doubt: Doubt::None }
     }
 
     fn relative(values: Vec<Valued>) -> Leaf {
@@ -184,7 +219,7 @@ mod tests {
         let (mut random, mut normal) = (Rng::named(1, "test"), Normal::default());
         let mut drawn = [0.0; 3];
         for _ in 0..100 {
-            leaf.draw(&mut random, &mut normal, &mut drawn);
+            leaf.draw(&mut random, &mut normal, &[0; 3], &mut drawn);
             assert_eq!(drawn[0], drawn[2]);
             assert!((1.5..2.5).contains(&drawn[0]) && (0.5..1.5).contains(&drawn[1]), "{drawn:?}");
         }
@@ -195,14 +230,30 @@ mod tests {
         let leaf = relative(vec![certain(10.0), certain(100.0)]);
         let (mut random, mut normal) = (Rng::named(1, "test"), Normal::default());
         let mut drawn = [0.0; 2];
-        leaf.draw(&mut random, &mut normal, &mut drawn);
+        leaf.draw(&mut random, &mut normal, &[0; 3], &mut drawn);
         assert_eq!(drawn.to_vec(), leaf.steps());
-        let uncertain = relative(vec![Valued { value: 60.0, log2_stddev: 1.0 }, certain(100.0)]);
+        let uncertain = relative(vec![Valued { value: 60.0, doubt: Doubt::within(1.0) }, certain(100.0)]);
         let mut seen = std::collections::BTreeSet::new();
         for _ in 0..100 {
-            uncertain.draw(&mut random, &mut normal, &mut drawn);
+            uncertain.draw(&mut random, &mut normal, &[0; 2], &mut drawn);
             seen.insert(drawn[0] as i64);
         }
         assert!(seen.len() > 2, "{seen:?}");
+    }
+
+    #[test]
+    fn of_a_resample_all_values_are_its_own() {
+        let resampled = Valued { value: 50.0, doubt: Doubt::Resampled(vec![25.0, 100.0, 0.0]) };
+        let leaf = relative(vec![resampled.clone(), resampled]);
+        assert!(leaf.is_resampled() && !relative(vec![certain(1.0); 2]).is_resampled());
+        let (mut random, mut normal) = (Rng::named(1, "test"), Normal::default());
+        let mut draw = |chosen: [usize; 2]| {
+            let mut drawn = [0.0; 2];
+            leaf.draw(&mut random, &mut normal, &chosen, &mut drawn);
+            drawn
+        };
+        assert_eq!([draw([0, 1]), draw([1, 0]), draw([1, 1])], [[4.0, 0.0], [-4.0, 0.0], [0.0, 0.0]]);
+        // Nothing is a multiple of nothing, which is as good as itself.
+        assert_eq!([draw([2, 2]), draw([1, 2])], [[0.0, 0.0], [-4.0, 0.0]]);
     }
 }

@@ -97,6 +97,9 @@ impl Relative {
     fn grade(&self, value: f64, reference: f64) -> f64 {
         // A value of 0 is as good, or as bad, as can be; its sign, which sums of nothing may have, is none.
         let value = value.abs();
+        if value.total_cmp(&reference).is_eq() {
+            return 0.0;
+        }
         let better = if self.more_is_better { value / reference } else { reference / value };
         let grade = self.rounding.round(better.log2() / self.gamma);
         // Zero without a sign.

@@ -4,10 +4,12 @@
 //! ```text
 //!   criteria file --> experts, criteria, grades --.
 //!                                                  >--> weights, steps --> Method --> scores, sensitivity, acceptability
-//!   summary.json  --> measured values ------------'
+//!   summary.json  --> measured values ------------|
+//!   samples.csv   --> their resamples ------------'
 //! ```
 
 pub mod acceptability;
+pub mod case;
 pub mod experts;
 pub mod file;
 pub mod graded;
@@ -18,10 +20,13 @@ pub mod methods;
 pub mod outcome;
 pub mod random;
 pub mod ranked;
+pub mod resampling;
 pub mod sensitivity;
 pub mod tornado;
 pub mod weighed;
 
+pub use case::Case;
 pub use file::Criteria;
 pub use outcome::Ranking;
 pub use ranked::{Options, rank};
+pub use resampling::Authentications;

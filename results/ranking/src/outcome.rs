@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use crate::acceptability::Weights;
 use crate::file::Standing;
+use crate::resampling::RESAMPLES;
 use crate::weighed::Origin;
 
 /// The format of [`Ranking`].
@@ -55,8 +56,51 @@ pub struct Ranking {
     pub seed: String,
     /// How often an alternative has which rank.
     pub acceptability: Vec<Drawn>,
+    /// How measured values are drawn; absent if none of the criteria is measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub measurements: Option<Measurements>,
     /// The lead of the best over the second if one thing is otherwise, widest first.
     pub tornado: Vec<TornadoBar>,
+}
+
+/// How measured values are drawn.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Measurements {
+    /// From what.
+    pub drawn_from: DrawnFrom,
+    /// How often every row was resampled; absent if none was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resamples: Option<u32>,
+    /// The same as a sentence, which says why nothing was resampled.
+    pub told: String,
+}
+
+/// From what values are drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum DrawnFrom {
+    /// From resamples of the authentications.
+    Samples,
+    /// From the 95 % interval of each value.
+    Intervals,
+    /// From nothing: they stay as they are, for nothing says how uncertain they are.
+    Nothing,
+}
+
+impl Measurements {
+    pub(crate) fn resampled() -> Self {
+        let told = format!(
+            "Measured values are those of {RESAMPLES} resamples of each row's authentications (samples.csv)."
+        );
+        Self { drawn_from: DrawnFrom::Samples, resamples: Some(RESAMPLES as u32), told }
+    }
+
+    pub(crate) fn within_intervals(why: &str) -> Self {
+        let told = format!(
+            "Measured values are drawn from their 95 % intervals, and those without one stay as they are, for {why}."
+        );
+        Self { drawn_from: DrawnFrom::Intervals, resamples: None, told }
+    }
 }
 
 /// An alternative in its place.
@@ -102,6 +146,9 @@ pub struct Weight {
     /// The unit of its values.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unit: Option<String>,
+    /// What its values are drawn from; absent if grades are given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub drawn_from: Option<DrawnFrom>,
     /// The value of each alternative; absent if grades are given.
     #[serde(rename = "value", skip_serializing_if = "Option::is_none")]
     pub values: Option<Named<f64>>,

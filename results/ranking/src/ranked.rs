@@ -1,22 +1,26 @@
-//! From criteria and a summary to a [`Ranking`].
+//! From a [`Case`] to a [`Ranking`].
 
-use std::collections::BTreeSet;
+use std::thread;
 
-use keytoll_analysis::comparable::{Setting, Subject, shared};
 use keytoll_analysis::{Named, Summary};
 use keytoll_document::DocumentError;
 
 use crate::acceptability::{Draws, Weights};
-use crate::file::{Alternative, Criteria, Criterion, Grading, Scale};
-use crate::graded::{Basis, Leaf, Reference, Valued};
+use crate::case::Case;
+use crate::file::{Criteria, Criterion, Grading};
+use crate::graded::{Basis, Doubt, Leaf, Valued};
 use crate::methods::{METHODS, Matrix, Method, Prepared, order, ranks};
 use crate::outcome::{
-    Accepted, Change, Changed, Drawn, FORMAT, OfExpert, OfExperts, Order, Point, Ranked, Ranking, Reversal,
-    Sensitivity, TornadoBar, Unrounded, Weight,
+    Accepted, Change, Changed, Drawn, DrawnFrom, FORMAT, Measurements, OfExpert, OfExperts, Order, Point,
+    Ranked, Ranking, Reversal, Sensitivity, TornadoBar, Unrounded, Weight,
 };
+use crate::resampling::{Authentications, Resamples};
 use crate::sensitivity::{Crossing, Decision, Sweep};
 use crate::tornado::{Bar, Input, tornado};
 use crate::weighed::{Chosen, Opinion, Residual, Weighed, opinions, weighed};
+
+#[cfg(doc)]
+use crate::acceptability::DRAWS_AT_ONCE;
 
 /// How to rank.
 #[derive(Debug, Clone)]
@@ -39,175 +43,65 @@ const CURVE_STEPS: u32 = 20;
 /// # Errors
 /// When the run lacks what the criteria need of it, or the weights cannot be used.
 pub fn rank(criteria: &Criteria, summary: &Summary, options: &Options) -> Result<Ranking, DocumentError> {
-    let of_run;
-    let criteria = if criteria.alternatives.is_empty() {
-        of_run = Criteria { alternatives: all(criteria, summary)?, ..criteria.clone() };
-        &of_run
-    } else {
-        criteria
-    };
-    let weighed = weighed(criteria, &options.weights)?;
-    let variants = variants(criteria, summary)?;
-    let leaves = leaves(criteria, summary, &variants)?;
-    let steps: Matrix = leaves.iter().map(Leaf::steps).collect();
-    let grades = options.method.prepare(&steps);
-    let decision = Decision { hierarchy: &criteria.hierarchy, weights: &weighed.weights, grades: &grades };
-    let utilities = decision.utilities();
-    let sheet = Sheet { criteria, options, weighed: &weighed, leaves: &leaves, decision, utilities };
-    Ok(sheet.ranking(summary, &variants))
+    let unread = Authentications::Unread("there are no single authentications of it".to_owned());
+    Case::new(criteria, summary)?.rank(&unread, options, &|| {})
 }
 
-/// Every method of a run with every variant, for criteria that name no alternatives.
-fn all(criteria: &Criteria, summary: &Summary) -> Result<Vec<Alternative>, DocumentError> {
-    let spot = &criteria.criteria[0].spot;
-    let mut subjects: Vec<Subject<'_>> = Vec::new();
-    for row in &summary.rows {
-        if !subjects.contains(&row.subject()) {
-            subjects.push(row.subject());
-        }
-    }
-    if subjects.len() < 2 {
-        let message = "the run has one method in one variant, and one alternative alone cannot be ranked";
-        return Err(spot.error(message, "ranks all of the run"));
-    }
-    let first = places(summary, subjects[0]);
-    if let Some(other) = subjects.iter().find(|subject| places(summary, **subject) != first) {
-        let message = format!("`{}` and `{other}` were not measured in the same settings", subjects[0]);
-        let hint = "a file of your own with `[[alternative]]` says what is ranked, and `networks` over what";
-        return Err(spot.error(message, "ranks all of the run").hint(hint));
-    }
-    let shared = shared(&summary.rows);
-    let alternative = |subject: Subject<'_>| Alternative {
-        name: subject.without(&shared),
-        method: subject.method.to_owned(),
-        variant: Some(subject.variant.0.to_owned()),
-        spot: spot.clone(),
-    };
-    Ok(subjects.into_iter().map(alternative).collect())
-}
-
-/// Where a method was measured.
-fn places<'a>(summary: &'a Summary, subject: Subject<'a>) -> BTreeSet<Setting<'a>> {
-    let rows = summary.rows.iter().filter(|row| row.subject() == subject);
-    rows.map(keytoll_analysis::summary::SummaryRow::setting).collect()
-}
-
-/// The variant of every alternative in the run.
-fn variants(criteria: &Criteria, summary: &Summary) -> Result<Vec<String>, DocumentError> {
-    criteria.alternatives.iter().map(|alternative| variant(alternative, summary)).collect()
-}
-
-fn variant(alternative: &Alternative, summary: &Summary) -> Result<String, DocumentError> {
-    let Alternative { name, method, variant, spot } = alternative;
-    let of_method = summary.rows.iter().filter(|row| row.method == *method);
-    let mut found: Vec<&str> = of_method.map(|row| row.variant.as_str()).collect();
-    found.sort_unstable();
-    found.dedup();
-    match (&found[..], variant) {
-        ([], _) => {
-            let message = format!("the run has no row of `{method}`, which is the alternative `{name}`");
-            let hint = format!("it has {}", listed(summary.rows.iter().map(|row| row.method.as_str())));
-            Err(spot.error(message, "not in the run").hint(hint))
-        }
-        (_, Some(variant)) if found.contains(&variant.as_str()) => Ok(variant.clone()),
-        ([only], None) => Ok((*only).to_owned()),
-        (_, Some(variant)) => {
-            let message = format!("the run has no variant `{variant}` of `{method}`");
-            Err(spot.error(message, "not in the run").hint(format!("it has {}", listed(found.into_iter()))))
-        }
-        (several, None) => {
-            let message = format!("the run has {} variants of `{method}`", several.len());
-            let hint = format!("say which with `variant`: {}", listed(found.into_iter()));
-            Err(spot.error(message, "which one?").hint(hint))
-        }
-    }
-}
-
-/// Names, each once.
-fn listed<'a>(names: impl Iterator<Item = &'a str>) -> String {
-    let mut names: Vec<String> = names.map(|name| format!("`{name}`")).collect();
-    names.dedup();
-    if names.is_empty() { "no rows".to_owned() } else { names.join(", ") }
-}
-
-fn leaves(criteria: &Criteria, summary: &Summary, variants: &[String]) -> Result<Vec<Leaf>, DocumentError> {
-    let graded =
-        criteria.criteria.iter().filter_map(|criterion| Some((criterion, criterion.grading.as_ref()?)));
-    let leaf = |(criterion, grading): (&Criterion, &Grading)| {
-        Ok(Leaf { gamma: criterion.gamma, basis: basis(criteria, criterion, grading, summary, variants)? })
-    };
-    graded.map(leaf).collect()
-}
-
-fn basis(
-    criteria: &Criteria,
-    criterion: &Criterion,
-    grading: &Grading,
-    summary: &Summary,
-    variants: &[String],
-) -> Result<Basis, DocumentError> {
-    let (values, scale) = match grading {
-        Grading::Given(grades) => return Ok(Basis::Given(grades.clone())),
-        Grading::Valued(values, scale) => {
-            (values.iter().map(|&value| Valued { value, log2_stddev: 0.0 }).collect(), scale)
-        }
-        Grading::Measured(measurement, scale) => {
-            let value = |(alternative, variant): (&Alternative, &String)| {
-                let found = measurement.of(summary, &alternative.method, variant);
-                found.map_err(|missing| {
-                    let message = format!("`{}` cannot be graded: the run has {missing}", criterion.name);
-                    criterion.spot.error(message, "not measured")
-                })
-            };
-            let values = criteria.alternatives.iter().zip(variants).map(value);
-            (values.collect::<Result<Vec<Valued>, _>>()?, scale)
-        }
-    };
-    check_reference(criteria, criterion, &values, scale)?;
-    Ok(Basis::Valued { values, rule: scale.rule.clone(), reference: scale.reference })
-}
-
-/// Nothing is a multiple of a reference that is 0 in this run.
-fn check_reference(
-    criteria: &Criteria,
-    criterion: &Criterion,
-    values: &[Valued],
-    Scale { rule, reference }: &Scale,
-) -> Result<(), DocumentError> {
-    match *reference {
-        Reference::Best if rule.best(&values.iter().map(|it| it.value).collect::<Vec<_>>()) <= 0.0 => {
-            let name = &criterion.name;
-            let message =
-                format!("`{name}` cannot be graded: the best value is 0, and nothing is a multiple of it");
-            Err(criterion
-                .spot
-                .error(message, "relative to 0")
-                .hint("a number as `reference`, or `thresholds`"))
-        }
-        Reference::Alternative(place) if values[place].value <= 0.0 => {
-            let (name, of) = (&criterion.name, &criteria.alternatives[place].name);
-            let message = format!(
-                "`{name}` cannot be graded: its reference `{of}` is 0, and nothing is a multiple of it"
-            );
-            let hint = "another alternative or a number as `reference`; CPU times are 0 without cryptography";
-            Err(criterion.spot.error(message, "relative to 0").hint(hint))
-        }
-        _ => Ok(()),
+impl Case<'_> {
+    /// Ranks the alternatives. `done` is called after every [`DRAWS_AT_ONCE`] draws of either kind of weights.
+    ///
+    /// # Errors
+    /// When the weights cannot be used.
+    pub fn rank(
+        &self,
+        authentications: &Authentications,
+        options: &Options,
+        done: &(dyn Fn() + Sync),
+    ) -> Result<Ranking, DocumentError> {
+        let weighed = weighed(&self.criteria, &options.weights)?;
+        let (resamples, unread) = match self.resamples(authentications, options.seed) {
+            Ok(resamples) => (resamples, None),
+            Err(why) => (Resamples::default(), Some(why)),
+        };
+        let leaves = self.leaves(&resamples)?;
+        let steps: Matrix = leaves.iter().map(Leaf::steps).collect();
+        let grades = options.method.prepare(&steps);
+        let hierarchy = &self.criteria.hierarchy;
+        let decision = Decision { hierarchy, weights: &weighed.weights, grades: &grades };
+        let utilities = decision.utilities();
+        let (criteria, weighed) = (&*self.criteria, &weighed);
+        let sheet = Sheet {
+            case: self,
+            criteria,
+            options,
+            weighed,
+            leaves: &leaves,
+            decision,
+            utilities,
+            unread,
+            done,
+        };
+        Ok(sheet.ranking())
     }
 }
 
 /// Everything a ranking is written from.
 struct Sheet<'a> {
+    case: &'a Case<'a>,
     criteria: &'a Criteria,
     options: &'a Options,
     weighed: &'a Weighed,
     leaves: &'a [Leaf],
     decision: Decision<'a>,
     utilities: Vec<f64>,
+    /// Why nothing was resampled.
+    unread: Option<String>,
+    done: &'a (dyn Fn() + Sync),
 }
 
 impl Sheet<'_> {
-    fn ranking(&self, summary: &Summary, variants: &[String]) -> Ranking {
+    fn ranking(&self) -> Ranking {
+        let summary = self.case.summary;
         let sweeps = self.decision.sweeps();
         Ranking {
             format: FORMAT,
@@ -217,7 +111,7 @@ impl Sheet<'_> {
             criteria_source: self.criteria.source.clone(),
             method: self.options.method.name.to_owned(),
             about: self.options.method.about.to_owned(),
-            alternatives: self.alternatives(variants),
+            alternatives: self.alternatives(),
             lead: self.lead(),
             criteria: self.weights(),
             opinions: opinions(self.criteria).iter().map(|opinion| self.of_experts(opinion)).collect(),
@@ -227,8 +121,9 @@ impl Sheet<'_> {
             nearest_other_winner: self.nearest_other_winner(&sweeps),
             sensitivity: sweeps.iter().map(|sweep| self.sensitivity(sweep)).collect(),
             draws: self.options.draws,
+            measurements: self.measurements(),
             seed: self.options.seed.to_string(),
-            acceptability: [Weights::Near, Weights::Any].map(|weights| self.drawn(weights)).to_vec(),
+            acceptability: self.acceptability(),
             tornado: self.tornado(),
         }
     }
@@ -246,13 +141,13 @@ impl Sheet<'_> {
         numbers.iter().enumerate().map(|(place, &number)| (self.name(place), number)).collect()
     }
 
-    fn alternatives(&self, variants: &[String]) -> Vec<Ranked> {
+    fn alternatives(&self) -> Vec<Ranked> {
         let (ranks, scores) = (ranks(&self.utilities), self.options.method.scores(&self.utilities));
         let ranked = |place: usize| Ranked {
             rank: ranks[place],
             name: self.name(place),
             method: self.criteria.alternatives[place].method.clone(),
-            variant: variants[place].clone(),
+            variant: self.case.variants[place].clone(),
             score: scores[place],
             utility: self.utilities[place],
         };
@@ -286,6 +181,7 @@ impl Sheet<'_> {
                 source: criterion.source.clone(),
                 measure,
                 unit,
+                drawn_from: leaf.and_then(drawn_from),
                 values: leaf.and_then(values).map(|values| self.by_alternative(&values)),
                 grades: leaf.map(|leaf| self.by_alternative(&leaf.grades())),
             }
@@ -393,8 +289,10 @@ impl Sheet<'_> {
             weights: &self.weighed.weights,
             leaves: self.leaves,
             method: self.options.method,
+            same: &self.case.same(),
             seed: self.options.seed,
             count: self.options.draws,
+            done: self.done,
         };
         let found = draws.acceptability(weights);
         let named = |weights: &Vec<f64>| {
@@ -406,6 +304,23 @@ impl Sheet<'_> {
             central_weights: found[place].central_weights.as_ref().map(named),
         };
         Drawn { weights, alternatives: order(&self.utilities).into_iter().map(accepted).collect() }
+    }
+
+    /// Both kinds of weights at the same time.
+    fn acceptability(&self) -> Vec<Drawn> {
+        thread::scope(|scope| {
+            let drawn = [Weights::Near, Weights::Any].map(|weights| scope.spawn(move || self.drawn(weights)));
+            drawn.map(|drawn| drawn.join().expect("arithmetic does not panic")).to_vec()
+        })
+    }
+
+    /// How measured values were drawn; nothing if there are none.
+    fn measurements(&self) -> Option<Measurements> {
+        let is_measured = |criterion: &Criterion| matches!(criterion.grading, Some(Grading::Measured(..)));
+        self.criteria.criteria.iter().any(is_measured).then(|| match &self.unread {
+            None => Measurements::resampled(),
+            Some(why) => Measurements::within_intervals(why),
+        })
     }
 
     fn tornado(&self) -> Vec<TornadoBar> {
@@ -430,4 +345,15 @@ fn described(criterion: &Criterion) -> Option<(String, String)> {
 fn values(leaf: &Leaf) -> Option<Vec<f64>> {
     let Basis::Valued { values, .. } = &leaf.basis else { return None };
     Some(values.iter().map(|value| value.value).collect())
+}
+
+/// Where the values of a leaf are drawn from: resamples, if any of them is.
+fn drawn_from(leaf: &Leaf) -> Option<DrawnFrom> {
+    let Basis::Valued { values, .. } = &leaf.basis else { return None };
+    let is_within = |value: &Valued| matches!(value.doubt, Doubt::Interval { .. });
+    Some(match () {
+        () if leaf.is_resampled() => DrawnFrom::Samples,
+        () if values.iter().any(is_within) => DrawnFrom::Intervals,
+        () => DrawnFrom::Nothing,
+    })
 }

@@ -82,7 +82,7 @@ pub fn write(directory: &Path, findings: &Findings, clocks_hz: &Clocks) -> Resul
     if let Some(account) = &findings.study {
         file(directory, "study.json", |out| study::write_json(account, out))?;
     }
-    file(directory, "report.html", |out| page::write(&page::run(findings, clocks_hz), out))
+    file(directory, "report.html", |out| page::write(&page::run(findings, clocks_hz, Some(directory)), out))
 }
 
 /// Updates the lengths of the rewritten files in the manifest of a complete run.

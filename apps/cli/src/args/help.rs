@@ -163,11 +163,14 @@ Examples:
   keytoll rank runs/hip-dex-aka --weights security=0.5
   keytoll rank runs/mine --criteria mine.toml --weights experts --json
 
-Reads manifest.json and summary.json of a directory that `keytoll run` or `keytoll study` wrote, and the \
-criteria: alternatives, criteria with their grades or what they measure, and experts' judgements; `keytoll \
+Reads manifest.json, summary.json and samples.csv of a directory that `keytoll run` or `keytoll study` wrote, and \
+the criteria: alternatives, criteria with their grades or what they measure, and experts' judgements; `keytoll \
 list criteria` shows those built in, and criteria/README.md has every key of a file. Writes no files. Prints \
 scores and order, weights with how far each expert is from all, grades, at which weights the order changes, \
-how often each has which rank if weights, grades and measurements are drawn, and the order by other methods.
+how often each has which rank if weights, grades and measurements are drawn, and the order by other methods. \
+What was measured is drawn by resampling the authentications of each row: the very statistic of which a grade is \
+made is computed again, and all criteria of a row are of the same resample; without samples.csv it is drawn from \
+the 95 % intervals.
 Exit code: 0 done, 2 it is no run directory, or the criteria are wrong or ask for what the run has not, 3 a \
 file is damaged, or the environment prevents it.";
 

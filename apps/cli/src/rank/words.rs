@@ -182,10 +182,11 @@ fn nearest(what: &str, reversal: Option<&Reversal>) -> String {
 fn draws(ranking: &Ranking) -> String {
     let tables: String = ranking.acceptability.iter().map(drawn).collect();
     let title = format!(
-        "{} draws (seed {}): grades that people gave within half a grade, measurements within their intervals",
+        "{} draws (seed {}): of weights, of grades that people gave, within half a grade, and of what was measured",
         ranking.draws, ranking.seed
     );
-    section(&title, &tables)
+    let told = ranking.measurements.as_ref().map(|measurements| screen::paragraph(&measurements.told));
+    section(&title, &format!("{}{tables}", told.unwrap_or_default()))
 }
 
 fn drawn(drawn: &Drawn) -> String {

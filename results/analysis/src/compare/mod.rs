@@ -19,6 +19,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::comparable::{Setting, Subject, Variant};
 use crate::stats::median95;
+use crate::summary::SummaryRow;
 use ranks::rank_sum;
 use resampling::{Statistic, ratio_interval};
 use samples::{MeasuredRow, MeasuredRun, Values};
@@ -90,7 +91,7 @@ pub struct Pair {
 }
 
 /// By what a row is known.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub struct RowName {
     /// The method's name in the catalogue.
     pub method: String,
@@ -126,6 +127,20 @@ impl RowName {
     pub fn setting(&self) -> Setting<'_> {
         let Self { network, topology, world, crypto, .. } = self;
         Setting { network, topology, world, crypto }
+    }
+}
+
+impl SummaryRow {
+    /// By what it is known.
+    pub fn name(&self) -> RowName {
+        RowName {
+            method: self.method.clone(),
+            variant: self.variant.clone(),
+            network: self.network.clone(),
+            topology: self.topology.clone(),
+            world: self.world.clone(),
+            crypto: self.crypto.clone(),
+        }
     }
 }
 

@@ -1,18 +1,14 @@
 //! `samples.csv` of a run directory as groups of values: every measure of every row.
 
-use std::io::BufReader;
+use std::io::Read;
 use std::path::Path;
 
-use csv::StringRecord;
-use keytoll_trace::listing::FileError;
 use keytoll_trace::manifest::Manifest;
-use keytoll_trace::regular;
 
 use super::RowName;
-use crate::directory::{self, DirectoryError};
-
-/// The file with a line for each authentication.
-const SAMPLES: &str = "samples.csv";
+use crate::directory;
+pub use crate::samples::ReadError;
+use crate::samples::{Counts, Line, Table, check};
 
 /// A run, authentication by authentication.
 #[derive(Debug, Clone)]
@@ -68,33 +64,6 @@ impl MeasuredRow {
     }
 }
 
-/// Why a run cannot be compared.
-#[derive(Debug, thiserror::Error)]
-pub enum ReadError {
-    /// It is no run directory, or a damaged one.
-    #[error(transparent)]
-    Directory(#[from] DirectoryError),
-    /// It has no samples.
-    #[error("{0} has no samples.csv")]
-    NoSamples(String),
-    /// Its samples are not those that were written.
-    #[error("cannot use {place}/samples.csv: {source}")]
-    File {
-        /// The directory.
-        place: String,
-        /// Why.
-        source: FileError,
-    },
-    /// Its samples are no table of ours.
-    #[error("cannot use {place}/samples.csv: {why}")]
-    Table {
-        /// The directory.
-        place: String,
-        /// Why.
-        why: String,
-    },
-}
-
 /// Reads the samples of a run directory, whose length and checksum must be those that its manifest tells.
 ///
 /// # Errors
@@ -102,14 +71,8 @@ pub enum ReadError {
 pub fn read(run: &Path) -> Result<MeasuredRun, ReadError> {
     let manifest = directory::manifest(run)?;
     let place = run.display().to_string();
-    let failed = |source| ReadError::File { place: place.clone(), source };
-    match manifest.file(SAMPLES) {
-        Some(file) => file.check(run).map_err(failed)?,
-        None if !run.join(SAMPLES).is_file() => return Err(ReadError::NoSamples(place)),
-        None => {}
-    }
-    let file = regular::open(&run.join(SAMPLES)).map_err(|error| failed(error.into()))?;
-    let rows = table(BufReader::new(file)).map_err(|why| ReadError::Table { place: place.clone(), why })?;
+    check(run, &manifest)?;
+    let rows = rows(Table::open(run)?).map_err(|why| ReadError::Table { place: place.clone(), why })?;
     let complete = manifest.complete && is_whole(&manifest, &rows);
     Ok(MeasuredRun { machine: manifest.provenance.machine.cpu.clone(), place, complete, rows })
 }
@@ -130,15 +93,6 @@ struct Measure {
     counts: Counts,
 }
 
-/// Which authentications count.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Counts {
-    All,
-    /// Those that were not disturbed if computation takes virtual time.
-    Sound,
-    Undisturbed,
-}
-
 /// The columns of times, and their measures.
 const TIMES: [(&str, &str, Counts); 2] =
     [("delay_ns", "delay_ms", Counts::Sound), ("first_packet_ns", "first_packet_ms", Counts::Sound)];
@@ -148,8 +102,8 @@ const NS_PER_MS: f64 = 1e6;
 const NS_PER_US: f64 = 1e3;
 
 /// The measures of a table with these columns.
-fn measures(head: &StringRecord) -> Vec<Measure> {
-    let place = |column: &str| head.iter().position(|name| name == column);
+fn measures<R: Read>(table: &Table<R>) -> Vec<Measure> {
+    let place = |column: &str| table.place(column);
     let times = TIMES.iter().filter_map(|(column, name, counts)| {
         let (name, place) = ((*name).to_owned(), place(column)?);
         Some(Measure { name, place, scale: 1.0 / NS_PER_MS, of_successes: true, counts: *counts })
@@ -158,7 +112,7 @@ fn measures(head: &StringRecord) -> Vec<Measure> {
         let (name, place) = ((*name).to_owned(), place(column)?);
         Some(Measure { name, place, scale: 1.0, of_successes: true, counts: Counts::All })
     });
-    let cpus = head.iter().enumerate().filter_map(|(place, column)| {
+    let cpus = table.columns().enumerate().filter_map(|(place, column)| {
         let name = format!("cpu_us.{}", column.strip_suffix("_cpu_ns")?);
         Some(Measure {
             name,
@@ -171,87 +125,30 @@ fn measures(head: &StringRecord) -> Vec<Measure> {
     times.chain(cpus).chain(counted).collect()
 }
 
-/// Where the columns are that say what a line is about.
-struct Identity {
-    row: [usize; 6],
-    outcome: usize,
-    charged: usize,
-    disturbed: usize,
-}
-
-impl Identity {
-    fn of(head: &StringRecord) -> Result<Self, String> {
-        let place = |column: &str| {
-            let found = head.iter().position(|name| name == column);
-            found.ok_or_else(|| format!("it has no column `{column}`"))
-        };
-        let [method, variant, network] = ["method", "variant", "network"].map(place);
-        let [topology, world, crypto] = ["topology", "world", "crypto"].map(place);
-        Ok(Self {
-            row: [method?, variant?, network?, topology?, world?, crypto?],
-            outcome: place("outcome")?,
-            charged: place("charged")?,
-            disturbed: place("disturbed")?,
-        })
-    }
-
-    fn name(&self, line: &StringRecord) -> RowName {
-        let [method, variant, network, topology, world, crypto] =
-            self.row.map(|place| line.get(place).unwrap_or_default().to_owned());
-        RowName { method, variant, network, topology, world, crypto }
-    }
-}
-
-fn table(input: impl std::io::Read) -> Result<Vec<MeasuredRow>, String> {
-    let mut csv = csv::Reader::from_reader(input);
-    let head = csv.headers().map_err(|error| error.to_string())?.clone();
-    let (identity, measures) = (Identity::of(&head)?, measures(&head));
+fn rows<R: Read>(mut table: Table<R>) -> Result<Vec<MeasuredRow>, String> {
+    let measures = measures(&table);
     let mut rows: Vec<MeasuredRow> = Vec::new();
-    let mut line = StringRecord::new();
-    while csv.read_record(&mut line).map_err(|error| error.to_string())? {
-        let name = identity.name(&line);
-        let place = rows.iter().rposition(|row| row.name == name).unwrap_or(rows.len());
+    while let Some(line) = table.read_line()? {
+        let place = rows.iter().rposition(|row| line.is_of(&row.name)).unwrap_or(rows.len());
         if place == rows.len() {
             let of_measure = |it: &Measure| Values { measure: it.name.clone(), values: Vec::new() };
-            rows.push(MeasuredRow {
-                name,
-                n: 0,
-                failed: 0,
-                values: measures.iter().map(of_measure).collect(),
-            });
+            let values = measures.iter().map(of_measure).collect();
+            rows.push(MeasuredRow { name: line.name(), n: 0, failed: 0, values });
         }
-        add(&mut rows[place], &identity, &measures, &line)?;
+        add(&mut rows[place], &measures, line)?;
     }
     rows.iter_mut().for_each(|row| row.values.retain(|values| !values.values.is_empty()));
     Ok(rows)
 }
 
-fn add(
-    row: &mut MeasuredRow,
-    identity: &Identity,
-    measures: &[Measure],
-    line: &StringRecord,
-) -> Result<(), String> {
-    let is = |place: usize, word: &str| line.get(place) == Some(word);
-    let succeeded = is(identity.outcome, "established");
-    let (charged, disturbed) = (is(identity.charged, "true"), is(identity.disturbed, "true"));
+fn add(row: &mut MeasuredRow, measures: &[Measure], line: Line<'_>) -> Result<(), String> {
+    let succeeded = line.has_succeeded();
     row.n += 1;
     row.failed += u64::from(!succeeded);
     for (measure, into) in measures.iter().zip(&mut row.values) {
-        let counts = match measure.counts {
-            Counts::All => true,
-            Counts::Sound => !(charged && disturbed),
-            Counts::Undisturbed => !disturbed,
-        };
-        let cell = line.get(measure.place).unwrap_or_default();
-        if cell.is_empty() || !counts || (measure.of_successes && !succeeded) {
-            continue;
+        if line.counts(measure.counts) && (succeeded || !measure.of_successes) {
+            into.values.extend(line.number(measure.place, &measure.name)?.map(|value| value * measure.scale));
         }
-        let value: f64 = cell.parse().ok().filter(|value: &f64| value.is_finite()).ok_or_else(|| {
-            let number = line.position().map_or(0, csv::Position::line);
-            format!("line {number}: `{}` of {} is no number", cell.escape_default(), measure.name)
-        })?;
-        into.values.push(value * measure.scale);
     }
     Ok(())
 }
@@ -264,7 +161,7 @@ mod tests {
         "method,variant,network,topology,world,crypto,outcome,delay_ns,charged,disturbed,ue_cpu_ns,messages";
 
     fn read(lines: &[&str]) -> Result<Vec<MeasuredRow>, String> {
-        table([&[HEAD], lines].concat().join("\n").as_bytes())
+        rows(Table::new([&[HEAD], lines].concat().join("\n").as_bytes())?)
     }
 
     #[test]
@@ -287,7 +184,7 @@ mod tests {
 
     #[test]
     fn a_table_of_others_is_refused_with_the_line() {
-        assert_eq!(table("a,b\n1,2\n".as_bytes()).unwrap_err(), "it has no column `method`");
+        assert_eq!(Table::new("a,b\n1,2\n".as_bytes()).unwrap_err(), "it has no column `method`");
         let wrong = read(&["psk,,wifi,raw,sim,real,established,soon,true,false,5000,4"]).unwrap_err();
         assert_eq!(wrong, "line 2: `soon` of delay_ms is no number");
         assert!(read(&["psk,,wifi"]).unwrap_err().contains("3 fields"));

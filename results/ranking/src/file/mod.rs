@@ -24,7 +24,7 @@ pub(crate) use grades::{BYTES, MILLISECONDS, NANOSECONDS};
 const NOUN: &str = "criteria";
 
 /// More alternatives than anybody compares.
-const ALTERNATIVES_MAX: usize = 100;
+pub(crate) const ALTERNATIVES_MAX: usize = 100;
 
 /// More criteria than anybody weighs.
 const CRITERIA_MAX: usize = 200;

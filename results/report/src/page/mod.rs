@@ -30,6 +30,7 @@ mod traffic;
 mod verdict;
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use keytoll_analysis::Findings;
 
@@ -50,8 +51,8 @@ pub use keytoll_page::{Block, Hop, Ladder, Page, Section, write};
 /// Clocks of nodes' processors in the simulator, by name, where they are not the machine's own.
 pub type Clocks = BTreeMap<String, f64>;
 
-/// The page of a run.
-pub fn run(findings: &Findings, clocks_hz: &Clocks) -> Page {
+/// The page of a run; its directory, if there is one, has the single authentications.
+pub fn run(findings: &Findings, clocks_hz: &Clocks, directory: Option<&Path>) -> Page {
     let summary = &findings.summary;
     let unfinished = "The run is not complete: this is what was measured of it.".to_owned();
     Page {
@@ -59,7 +60,7 @@ pub fn run(findings: &Findings, clocks_hz: &Clocks) -> Page {
         verdict: verdict::sentences(findings),
         facts: facts(findings),
         warnings: (!summary.complete).then_some(unfinished).into_iter().collect(),
-        sections: sections(findings, clocks_hz),
+        sections: sections(findings, clocks_hz, directory),
     }
 }
 
@@ -73,12 +74,12 @@ fn facts(findings: &Findings) -> Vec<(String, String)> {
 }
 
 /// All sections of a run, in the order of the page.
-fn sections(findings: &Findings, clocks_hz: &Clocks) -> Vec<Section> {
+fn sections(findings: &Findings, clocks_hz: &Clocks, directory: Option<&Path>) -> Vec<Section> {
     let account = findings.study.as_ref().map(study);
     let groups = Rows::groups(findings).iter().map(group).collect::<Vec<_>>();
     let last = [
         failures::section(findings),
-        ranking::section(findings),
+        ranking::section(findings, directory),
         sizing::section(findings, clocks_hz),
         Some(method::section(findings)),
     ];
@@ -183,12 +184,12 @@ pub(crate) mod tests {
     }
 
     fn page() -> Page {
-        run(&example::findings(), &Clocks::new())
+        run(&example::findings(), &Clocks::new(), None)
     }
 
     fn page_of_a_study() -> Page {
         let study = Some(crate::study::tests::account());
-        run(&Findings { study, ..example::findings() }, &Clocks::new())
+        run(&Findings { study, ..example::findings() }, &Clocks::new(), None)
     }
 
     #[test]

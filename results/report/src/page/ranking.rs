@@ -1,6 +1,8 @@
 //! Which method suits best by several criteria: a ranking whose weights can be moved, and how little must change until another one is the
 //! best. Scores are those of `keytoll rank` with the same criteria, draws and seed.
 
+use std::path::Path;
+
 use keytoll_analysis::{Findings, Named};
 use keytoll_page::{self as page, Block, Cell, Chart, Rule, Section, Table};
 use keytoll_ranking::acceptability::Weights;
@@ -8,7 +10,7 @@ use keytoll_ranking::file::{BUILTIN, MEASURED};
 use keytoll_ranking::methods::METHODS;
 use keytoll_ranking::outcome::{Change, Changed, Drawn, Sensitivity, TornadoBar, Weight};
 use keytoll_ranking::weighed::Chosen;
-use keytoll_ranking::{Criteria, Options, Ranking, rank};
+use keytoll_ranking::{Authentications, Case, Criteria, Options, Ranking};
 use serde_json::{Value, json};
 
 use super::figure::{Bar, Frame, SERIES_MAX, columns, parts_of, spec, stacked};
@@ -25,7 +27,7 @@ const OPEN_MAX: usize = 4;
 
 /// The section: by the default criteria if the run has their alternatives, else by those that rank any run. Where neither does, it says why;
 /// nothing for a run with one method alone.
-pub(super) fn section(findings: &Findings) -> Option<Section> {
+pub(super) fn section(findings: &Findings, run: Option<&Path>) -> Option<Section> {
     let first = findings.summary.rows.first()?.subject();
     if findings.summary.rows.iter().all(|row| row.subject() == first) {
         return None;
@@ -36,7 +38,7 @@ pub(super) fn section(findings: &Findings) -> Option<Section> {
         blocks,
         sections,
     };
-    Some(match best(findings) {
+    Some(match best(findings, run) {
         Ok((name, criteria, ranking)) => {
             let sheet = Sheet { name, criteria: &criteria, ranking: &ranking };
             blocks(sheet.blocks(), sheet.sections())
@@ -48,14 +50,25 @@ pub(super) fn section(findings: &Findings) -> Option<Section> {
 const OWN: &str = "`keytoll rank RUN --criteria FILE` ranks by criteria of your own (criteria/README.md).";
 
 /// The first of the built-in criteria that rank the run; else why those for any run do not.
-fn best(findings: &Findings) -> Result<(&'static str, Criteria, Ranking), String> {
+fn best(findings: &Findings, run: Option<&Path>) -> Result<(&'static str, Criteria, Ranking), String> {
     let of = |name: &'static str| {
         let criteria = Criteria::find(name).map_err(|error| error.to_string())?;
         let options = Options { method: &METHODS[0], weights: Chosen::default(), draws: DRAWS, seed: SEED };
-        let ranking = rank(&criteria, &findings.summary, &options).map_err(|error| error.to_string())?;
+        let case = Case::new(&criteria, &findings.summary).map_err(|error| error.to_string())?;
+        let authentications = authentications(&case, run);
+        let ranking = case.rank(&authentications, &options, &|| {}).map_err(|error| error.to_string())?;
         Ok((name, criteria, ranking))
     };
     of(BUILTIN[0].name).or_else(|_: String| of(MEASURED))
+}
+
+/// The single authentications of the run, if it has a directory; if they cannot be read, the page says why.
+fn authentications(case: &Case<'_>, run: Option<&Path>) -> Authentications {
+    let none = || Authentications::Unread("there are no single authentications of it".to_owned());
+    run.map_or_else(none, |run| {
+        let read = Authentications::read(run, &case.estimates());
+        read.unwrap_or_else(|error| Authentications::Unread(error.to_string()))
+    })
 }
 
 /// A ranking about to be shown.
@@ -87,10 +100,11 @@ impl Sheet<'_> {
             blocks,
             sections: Vec::new(),
         };
+        let told = self.ranking.measurements.iter().map(|it| Block::Text(it.told.clone()));
         let drawn = self.ranking.acceptability.iter().filter_map(acceptability).map(Block::Chart);
         vec![
             section("sensitivity", "If a weight were another", self.sensitivity()),
-            section("acceptability", "If nothing were known exactly", drawn.collect()),
+            section("acceptability", "If nothing were known exactly", told.chain(drawn).collect()),
             section(
                 "tornado",
                 "What the lead depends on",
