@@ -1,10 +1,10 @@
 //! `population.json`: what a run with a population has counted. Summary, series and report are made of it.
 
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Point, PopulationSummary};
+use crate::{Point, PopulationSummary, bounded};
 
 /// What one population has come to.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -15,10 +15,14 @@ pub struct Account {
     pub points: Vec<Point>,
 }
 
+/// Rows of a run at most.
+const ROWS_MAX: usize = 10_000;
+
 /// The populations of a run.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Accounts {
     /// By the place of the row in the plan; `None` for a row that did not run.
+    #[serde(deserialize_with = "bounded::at_most::<_, _, ROWS_MAX>")]
     pub rows: Vec<Option<Account>>,
 }
 
@@ -32,12 +36,12 @@ impl Accounts {
         writeln!(out)
     }
 
-    /// Reads the file.
+    /// Reads the text of a file.
     ///
     /// # Errors
-    /// When it cannot be read or is none.
-    pub fn read(input: impl Read) -> io::Result<Self> {
-        Ok(serde_json::from_reader(io::BufReader::new(input))?)
+    /// When it is none, or has more rows or nodes than any run.
+    pub fn parse(text: &str) -> Result<Self, serde_json::Error> {
+        serde_json::from_str(text)
     }
 }
 
@@ -54,7 +58,21 @@ mod tests {
         let accounts = Accounts { rows: vec![None, Some(census.account())] };
         let mut text = Vec::new();
         accounts.write(&mut text).unwrap();
-        assert_eq!(Accounts::read(&text[..]).unwrap(), accounts);
-        assert!(Accounts::read(&b"{"[..]).is_err());
+        assert_eq!(Accounts::parse(std::str::from_utf8(&text).unwrap()).unwrap(), accounts);
+        assert!(Accounts::parse("{").is_err());
+    }
+
+    #[test]
+    fn what_no_run_has_so_many_of_is_refused() {
+        let rows = |count: usize| format!("{{\"rows\":[{}]}}", vec!["null"; count].join(","));
+        assert!(Accounts::parse(&rows(ROWS_MAX)).is_ok());
+        let refused = |text: &str| Accounts::parse(text).unwrap_err().to_string();
+        assert!(refused(&rows(ROWS_MAX + 1)).starts_with("a list of more than 10000 at line 1"));
+
+        let mut census = crate::Census::new();
+        (0..=crate::series::NODES_MAX).for_each(|number| census.add_node(&format!("gw{number}"), 1));
+        census.offered(std::time::Duration::ZERO);
+        let text = serde_json::to_string(&Accounts { rows: vec![Some(census.account())] }).unwrap();
+        assert!(refused(&text).starts_with("a list of more than 16 at line 1"), "{}", refused(&text));
     }
 }

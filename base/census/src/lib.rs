@@ -10,6 +10,7 @@
 //! Nothing grows with the number of attempts; a second takes a few hundred bytes.
 
 mod account;
+mod bounded;
 mod delays;
 mod links;
 mod series;

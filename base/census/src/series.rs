@@ -7,6 +7,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::SECOND_NS;
+use crate::bounded;
 use crate::delays::FewDelays;
 use crate::links::Flow;
 
@@ -59,6 +60,9 @@ impl Second {
     }
 }
 
+/// Serving nodes at most: each has a curve with a value for every second.
+pub(crate) const NODES_MAX: usize = 16;
+
 /// A second of the series.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Point {
@@ -87,6 +91,7 @@ pub struct Point {
     /// Delay from the intended start of those that succeeded in it, in milliseconds: median, 99th percentile and longest.
     pub delay_ms: Option<[f64; 3]>,
     /// The nodes, by name.
+    #[serde(deserialize_with = "bounded::at_most::<_, _, NODES_MAX>")]
     pub nodes: Vec<NodePoint>,
 }
 

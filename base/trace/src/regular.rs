@@ -22,15 +22,16 @@ pub fn open(path: &Path) -> io::Result<File> {
 /// # Errors
 /// When it is no regular file, is longer, is no text, or cannot be read.
 pub fn read_text(path: &Path, bytes_max: u64) -> io::Result<String> {
-    let mut text = String::new();
-    open(path)?.take(bytes_max.saturating_add(1)).read_to_string(&mut text)?;
-    if text.len() as u64 > bytes_max {
-        return Err(io::Error::new(
-            io::ErrorKind::FileTooLarge,
-            format!("it has more than {bytes_max} bytes"),
-        ));
+    let too_large =
+        || io::Error::new(io::ErrorKind::FileTooLarge, format!("it has more than {bytes_max} bytes"));
+    let file = open(path)?;
+    if file.metadata()?.len() > bytes_max {
+        return Err(too_large());
     }
-    Ok(text)
+    // It may grow meanwhile.
+    let mut text = String::new();
+    file.take(bytes_max.saturating_add(1)).read_to_string(&mut text)?;
+    if text.len() as u64 > bytes_max { Err(too_large()) } else { Ok(text) }
 }
 
 /// Reads a text that somebody has named, to which links may lead, as [`read_text`] does.

@@ -1,5 +1,6 @@
 //! Which rows of a run are comparable: those with the same [`Setting`], which differ only in their [`Subject`]s.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use crate::summary::{CAPTURED, SummaryRow};
@@ -101,9 +102,11 @@ pub struct Group<'a> {
 /// The rows of a run by their settings, in order of first appearance.
 pub fn groups(rows: &[SummaryRow]) -> Vec<Group<'_>> {
     let mut groups: Vec<Group<'_>> = Vec::new();
+    let mut places = BTreeMap::new();
     for row in rows {
         let setting = row.setting();
-        match groups.iter_mut().find(|group| group.setting == setting) {
+        let place = *places.entry(setting).or_insert(groups.len());
+        match groups.get_mut(place) {
             Some(group) => group.rows.push(row),
             None => groups.push(Group { setting, rows: vec![row] }),
         }

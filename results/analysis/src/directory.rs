@@ -17,6 +17,9 @@ use crate::summary::{Summary, summarise, summarise_population};
 
 pub use keytoll_trace::listing::MANIFEST;
 
+/// The longest `population.json` that is read: a day of one row has some fifty megabytes.
+const POPULATION_BYTES_MAX: u64 = 1 << 28;
+
 /// All results of a run.
 #[derive(Debug, Clone)]
 pub struct Findings {
@@ -105,6 +108,14 @@ pub enum DirectoryError {
         /// Why.
         source: SupplementError,
     },
+    /// What populations have come to cannot be read.
+    #[error("cannot use {}: {source}", path.display())]
+    Population {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
     /// A trace or cost file cannot be read.
     #[error("cannot use {}: {source}", path.display())]
     Records {
@@ -178,10 +189,10 @@ pub fn measure(
     let populations = directory.join(POPULATION);
     if !manifest.traced && (populations.is_file() || manifest.file(POPULATION).is_some()) {
         unchanged(directory, &manifest, POPULATION)?;
-        let accounts = open(&populations).and_then(|file| {
-            let path = populations.clone();
-            census::Accounts::read(file).map_err(|source| DirectoryError::Open { path, source })
-        });
+        let text = regular::read_text(&populations, POPULATION_BYTES_MAX);
+        let accounts = text.and_then(|text| Ok(census::Accounts::parse(&text)?));
+        let accounts =
+            accounts.map_err(|source| DirectoryError::Population { path: populations.clone(), source });
         return Ok(Findings::of_populations(manifest, accounts?));
     }
     if !manifest.traced {

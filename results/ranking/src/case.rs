@@ -147,7 +147,7 @@ fn all(criteria: &Criteria, summary: &Summary) -> Result<Vec<Alternative>, Docum
         }
         if subjects.len() > ALTERNATIVES_MAX {
             let message = format!(
-                "the run has more than {ALTERNATIVES_MAX} methods with their variants, which nobody compares"
+                "the run has more than {ALTERNATIVES_MAX} methods with their variants, and no more are ranked"
             );
             return Err(spot.error(message, "ranks all of the run").hint(OWN));
         }

@@ -5,6 +5,7 @@
 
 use std::fmt::Write;
 
+use keytoll_analysis::summary::SummaryRow;
 use keytoll_analysis::{Named, Summary, summary};
 use keytoll_document::DocumentError;
 use keytoll_ranking::file::BUILTIN;
@@ -281,6 +282,21 @@ fn what_was_not_measured_alike_is_not_ranked() {
     let without = "title = \"x\"\n[[criterion]]\nname = \"y\"\ngrades = { a = 1 }\n";
     let mistake = told(&Criteria::parse("test", without).unwrap_err());
     assert!(mistake.contains("`grades` needs alternatives"), "{mistake}");
+}
+
+/// A run of somebody else may have any number of rows.
+#[test]
+fn more_methods_than_anybody_compares_are_refused_without_looking_at_all() {
+    let criteria = Criteria::find("measured").unwrap();
+    let mut many = run();
+    let row = many.rows[0].clone();
+    let variant = |number: usize| SummaryRow { variant: format!("chain={number}"), ..row.clone() };
+    many.rows = (0..100).map(variant).collect();
+    assert_eq!(rank(&criteria, &many, &options()).unwrap().alternatives.len(), 100);
+    many.rows = (0..20_000).map(variant).collect();
+    let refused = told(&rank(&criteria, &many, &options()).unwrap_err());
+    let why = "the run has more than 100 methods with their variants, and no more are ranked (a file of your own with `[[alternative]]` says what is ranked)";
+    assert!(refused.contains(why), "{refused}");
 }
 
 /// Whatever is in a file and in a run.

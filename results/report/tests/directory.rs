@@ -141,6 +141,20 @@ fn a_link_or_a_pipe_in_place_of_a_file_of_the_run_is_refused() {
 }
 
 #[test]
+fn counts_without_end_are_not_read() {
+    let directory = fresh("endless");
+    let manifest = Manifest { traced: false, ..example::findings().manifest };
+    leave_a_run(&directory, &manifest);
+    let counts = directory.join("population.json");
+    let refused = || render(&directory, |_| Clocks::new()).unwrap_err().to_string();
+    File::create(&counts).unwrap().set_len((1 << 28) + 1).unwrap();
+    let told = format!("cannot use {}: ", counts.display());
+    assert_eq!(refused(), format!("{told}it has more than 268435456 bytes"));
+    fs::write(&counts, format!("{{\"rows\":[{}null]}}", "null,".repeat(10_000))).unwrap();
+    assert!(refused().starts_with(&format!("{told}a list of more than 10000 at line 1")), "{}", refused());
+}
+
+#[test]
 fn what_is_wrong_is_named_with_its_file() {
     let directory = fresh("damaged");
     let message = render(&directory, |_| Clocks::new()).unwrap_err().to_string();

@@ -1,6 +1,8 @@
 //! The rows of a run as the page shows them: with their labels, and with all that was found of them.
 
-use keytoll_analysis::comparable::{groups, shared};
+use std::collections::{BTreeMap, BTreeSet};
+
+use keytoll_analysis::comparable::{Group, groups, shared};
 use keytoll_analysis::summary::SummaryRow;
 use keytoll_analysis::{Findings, RowFindings};
 
@@ -34,23 +36,20 @@ impl<'a> Rows<'a> {
     pub(super) fn groups(findings: &'a Findings) -> Vec<Self> {
         let all = &findings.summary.rows;
         let shared = shared(all);
+        let places: BTreeMap<*const SummaryRow, usize> =
+            all.iter().enumerate().map(|(place, row)| (std::ptr::from_ref(row), place)).collect();
         let row = |summary: &'a SummaryRow| {
-            let place = all.iter().position(|row| std::ptr::eq(row, summary));
+            let place = places.get(&std::ptr::from_ref(summary)).copied();
             let found = place.and_then(|place| findings.rows.get(place));
             Row { summary, found, label: summary.subject().without(&shared) }
         };
-        let mut known: Vec<Self> = Vec::new();
-        for group in groups(all) {
+        let mut anchors = Anchors::default();
+        let rows = |group: Group<'a>| {
             let heading = group.setting.to_string();
-            let id = unique(&anchor(&group.setting.to_string()), &known);
-            known.push(Self {
-                id,
-                heading,
-                shared: shared.clone(),
-                rows: group.rows.into_iter().map(row).collect(),
-            });
-        }
-        known
+            let id = anchors.next(&anchor(&heading));
+            Self { id, heading, shared: shared.clone(), rows: group.rows.into_iter().map(row).collect() }
+        };
+        groups(all).into_iter().map(rows).collect()
     }
 
     /// The anchor of something in this section.
@@ -70,12 +69,26 @@ impl<'a> Rows<'a> {
     }
 }
 
-/// The anchor, with a number if another section has it.
-fn unique(id: &str, known: &[Rows<'_>]) -> String {
-    let is_free = |id: &String| known.iter().all(|rows| rows.id != *id);
-    let numbered = (2..).map(|number| format!("{id}-{number}"));
-    let mut all = std::iter::once(id.to_owned()).chain(numbered);
-    all.find(is_free).expect("there is always another number")
+/// Anchors, each given out once.
+#[derive(Default)]
+struct Anchors {
+    given: BTreeSet<String>,
+    /// The number that is tried next for each, which others may have taken.
+    numbers: BTreeMap<String, u64>,
+}
+
+impl Anchors {
+    /// The anchor, with a number if another section has it.
+    fn next(&mut self, id: &str) -> String {
+        let number = self.numbers.entry(id.to_owned()).or_insert(0);
+        loop {
+            *number += 1;
+            let anchor = if *number == 1 { id.to_owned() } else { format!("{id}-{number}") };
+            if self.given.insert(anchor.clone()) {
+                return anchor;
+            }
+        }
+    }
 }
 
 /// How many authentications there are in each row: `n = 30 each`, or from the least to the greatest.
@@ -86,5 +99,20 @@ pub(super) fn counts(counts: impl IntoIterator<Item = u64>) -> String {
         (Some(least), Some(most)) if least == most => format!("n = {least}"),
         (Some(least), Some(most)) => format!("n = {least} to {most}"),
         _ => "n = 0".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_anchor_is_given_once_and_in_little_time_however_many_want_it() {
+        let mut anchors = Anchors::default();
+        let given = ["wifi", "wifi-2", "wifi", "wifi", "umts"].map(|id| anchors.next(id));
+        assert_eq!(given, ["wifi", "wifi-2", "wifi-3", "wifi-4", "umts"]);
+        // Looked for one by one these would be 10¹⁰ comparisons.
+        let many: BTreeSet<String> = (0..100_000).map(|_| anchors.next("same")).collect();
+        assert_eq!(many.len(), 100_000);
     }
 }
