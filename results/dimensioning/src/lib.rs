@@ -28,4 +28,4 @@ pub mod work;
 pub use error::SizingError;
 pub use outcome::Sizing;
 pub use question::{Arrivals, Processor, Question, Run};
-pub use sized::{assumptions, needed, size};
+pub use sized::{assumptions, left_out, needed, size};

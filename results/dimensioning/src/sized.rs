@@ -66,6 +66,11 @@ pub fn needed(run: &Run<'_>, question: &Question) -> Result<Vec<Needed>, SizingE
     Ok(rows.iter().map(Row::needed).collect())
 }
 
+/// The rows of which [`needed`] says nothing, each with the reason.
+pub fn left_out(run: &Run<'_>, question: &Question) -> Vec<String> {
+    rows(run, question).map(|(_, left_out)| left_out).unwrap_or_default()
+}
+
 fn arrivals(arrivals: Arrivals) -> String {
     match arrivals {
         Arrivals::Poisson => "poisson".to_owned(),

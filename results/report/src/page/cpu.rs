@@ -1,6 +1,6 @@
 //! The CPU time of each node, stacked by operation.
 
-use keytoll_analysis::composition::{Part, cpu_by_operation, names};
+use keytoll_analysis::composition::{OTHERS, Part, cpu_by_operation, names};
 use keytoll_analysis::summary::SummaryRow;
 use keytoll_page::{Block, Cell, Chart, Section, Table};
 
@@ -56,9 +56,14 @@ fn chart(rows: &Rows<'_>, node: &str, parts: &[Part<'_>], names: &[String]) -> O
         0 => String::new(),
         count => format!(" Operations are also those of {count} during which the driver lost the CPU."),
     };
+    let merged = if bars.iter().any(|bar| bar.part == OTHERS) {
+        format!(" {OTHERS} are those that take least; the table of every operation has each.")
+    } else {
+        String::new()
+    };
     let note = format!(
         "CPU time of this machine, means, so that the parts add up, and whose outliers they have; medians with their intervals are in the table. \
-         {}.{disturbed}",
+         {}.{disturbed}{merged}",
         counts(bars.iter().filter_map(|bar| bar.n))
     );
     let title = format!("CPU time of an authentication at {node}, by operation, µs");

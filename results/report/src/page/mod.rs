@@ -127,6 +127,8 @@ fn anchor(name: &str) -> String {
 pub(crate) mod tests {
     use std::collections::BTreeSet;
 
+    use keytoll_analysis::summary::{StepsSummary, SummaryRow};
+    use keytoll_analysis::{Named, Summary};
     use keytoll_page::{Cell, Chart, Table};
 
     use super::*;
@@ -190,6 +192,22 @@ pub(crate) mod tests {
     fn page_of_a_study() -> Page {
         let study = Some(crate::study::tests::account());
         run(&Findings { study, ..example::findings() }, &Clocks::new(), None)
+    }
+
+    /// A run of one method in so many variants.
+    fn many(count: u32) -> Findings {
+        let example = example::findings();
+        let (row, found) = (&example.summary.rows[1], &example.rows[1]);
+        let step = StepsSummary { per_authentication: 2.0, busy_ns: 1e6, busy_ns_stddev: None, n: 8 };
+        let steps: Named<StepsSummary> = [("gw".to_owned(), step)].into_iter().collect();
+        let variant = |number| SummaryRow {
+            variant: format!("chain={number:03}"),
+            steps: steps.clone(),
+            ..row.clone()
+        };
+        let rows = (0..count).map(variant).collect();
+        let summary = Summary { rows, ..example.summary.clone() };
+        Findings { summary, rows: vec![found.clone(); count as usize], ..example }
     }
 
     #[test]
@@ -309,6 +327,50 @@ pub(crate) mod tests {
             assert!((utility / utilities.iter().sum::<f64>() - alternative.score).abs() < 1e-12);
         }
         assert!(ranking.note.contains("an example"), "{}", ranking.note);
+    }
+
+    #[test]
+    fn a_run_of_too_many_methods_is_not_ranked_and_says_so() {
+        let page = run(&many(101), &Clocks::new(), None);
+        let section = page.sections.iter().find(|section| section.id == "ranking").unwrap();
+        let [Block::Note(note)] = &section.blocks[..] else { panic!("{:?}", section.blocks) };
+        let why = "These rows are not ranked: the run has more than 100 methods with their variants, and no more are ranked.";
+        assert!(note.starts_with(why) && note.contains("--criteria FILE"), "{note}");
+    }
+
+    /// What has more than the colours is told, with the number and where the rest is.
+    #[test]
+    fn no_method_vanishes_from_a_chart_in_silence() {
+        let many = many(17);
+        let page = run(&many, &Clocks::new(), None);
+        let charts: Vec<&Chart> = charts(&page).collect();
+        let note = |id: &str| {
+            let chart = charts.iter().find(|chart| chart.id.starts_with(id));
+            chart.unwrap_or_else(|| panic!("no {id}")).note.as_str()
+        };
+        for (id, told) in [
+            ("ranking-delay", "Drawn are the first 8 of 17: the changes of places of all are in the table"),
+            ("ranking-near", "Of 17 ranks the last are one part: `keytoll rank --json` has each"),
+            ("sizing-gw", "Drawn are the 8 of 17 that need most; all are in the table"),
+        ] {
+            assert!(note(id).contains(told), "{}", note(id));
+        }
+        let mut silent = many.clone();
+        silent.summary.rows[3].cpu = Named::default();
+        let page = text_of(&run(&silent, &Clocks::new(), None));
+        let (_, told) = page.split_once("Not sized: ").expect("a row without CPU times is not sized");
+        assert!(told.split('<').next().unwrap().contains("chain=003 over "), "{told}");
+
+        let labels: Vec<&str> = many.summary.rows.iter().map(|row| row.variant.as_str()).collect();
+        for chart in charts.iter().filter(|chart| !chart.note.contains(" of 17")) {
+            let first = chart.columns.iter().position(|name| name == "row");
+            let Some(place) = first else { continue };
+            let has = |label: &&str| {
+                chart.lines.iter().any(|line| line[place].as_str().is_some_and(|row| row.contains(*label)))
+            };
+            let missing: Vec<_> = labels.iter().filter(|label| !has(label)).collect();
+            assert!(missing.is_empty(), "{}: {missing:?}", chart.id);
+        }
     }
 
     #[test]

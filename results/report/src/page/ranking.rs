@@ -258,7 +258,10 @@ impl Sheet<'_> {
     /// What a chart says if there are more.
     fn left_out(&self) -> String {
         match self.ranking.alternatives.len() {
-            count if count > SERIES_MAX => format!(" Drawn are the first {SERIES_MAX} of {count}."),
+            count if count > SERIES_MAX => format!(
+                " Drawn are the first {SERIES_MAX} of {count}: the changes of places of all are in the table of this section, and \
+                 `keytoll rank --json` has the scores of all by weight."
+            ),
             _ => String::new(),
         }
     }
@@ -394,8 +397,15 @@ fn acceptability(drawn: &Drawn) -> Option<Chart> {
             later.map(|later| bar(&it.name, format!("rank {} or later", own + 1), later.iter().sum()));
         first.chain(later).collect::<Vec<_>>()
     });
-    let note =
-        format!("{DRAWS} Monte-Carlo draws, seed {SEED} (SMAA-2): shares are exact to about two hundredths.");
+    let merged = match drawn.alternatives.len() {
+        count if count > SERIES_MAX => {
+            format!(" Of {count} ranks the last are one part: `keytoll rank --json` has each.")
+        }
+        _ => String::new(),
+    };
+    let note = format!(
+        "{DRAWS} Monte-Carlo draws, seed {SEED} (SMAA-2): shares are exact to about two hundredths.{merged}"
+    );
     let frame = Frame { id: format!("ranking-{id}"), title: title.to_owned(), note, unit: "%" };
     let bars: Vec<Bar> = bars.collect();
     let ranks = parts_of(bars.iter().map(|bar| bar.part.as_str()));

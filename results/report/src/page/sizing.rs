@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use keytoll_analysis::Findings;
 use keytoll_analysis::summary::{Summary, SummaryRow};
 use keytoll_dimensioning::outcome::{Needed, SizedNode, Verdict};
-use keytoll_dimensioning::{Arrivals, Processor, Question, Run, assumptions, needed};
+use keytoll_dimensioning::{Arrivals, Processor, Question, Run, assumptions, left_out, needed};
 use keytoll_page::{Block, Cell, Chart, Section, Table};
 use serde_json::{Value, json};
 
@@ -38,11 +38,14 @@ pub(super) fn section(findings: &Findings, clocks_hz: &BTreeMap<String, f64>) ->
     let sized = answers(&run);
     let last = question(*SUBSCRIBERS.last()?);
     let assumptions = assumptions(&run, &last).into_iter().map(Block::Note).collect();
+    let left_out = left_out(&run, &last);
+    let left_out =
+        (!left_out.is_empty()).then(|| Block::Note(format!("Not sized: {}.", left_out.join("; "))));
     let charts = nodes(sized.first()?).into_iter().map(|node| Block::Chart(chart(node, &sized)));
     let (network, topology) = first;
+    let asked = Block::Text(format!("Over {network}, {topology}: {QUESTION}"));
     let blocks =
-        [Block::Text(format!("Over {network}, {topology}: {QUESTION}"))].into_iter().chain(charts).chain([
-            Block::Table(table(&sized)),
+        [asked].into_iter().chain(charts).chain([Block::Table(table(&sized))]).chain(left_out).chain([
             Block::Text("Other questions, and other networks of this run, are answered by".to_owned()),
             Block::Code(COMMAND.to_owned()),
             Block::Details("What is assumed".to_owned(), assumptions),
@@ -156,8 +159,12 @@ fn chart(node: &str, sized: &[Answer]) -> Chart {
     let all = sized
         .first()
         .map_or(0, |sizing| sizing.rows.iter().filter(|row| row.nodes.get(node).is_some()).count());
-    let left_out =
-        if all > SERIES_MAX { " Drawn are those that need most; all are in the table." } else { "" };
+    let left_out = match all {
+        all if all > SERIES_MAX => {
+            format!(" Drawn are the {SERIES_MAX} of {all} that need most; all are in the table.")
+        }
+        _ => String::new(),
+    };
     Chart {
         id: format!("sizing-{}", anchor(node)),
         description: format!("{title}, {instead}."),
