@@ -234,7 +234,7 @@ fn every_number_has_its_unit_in_its_name() {
 const UNITS: [&str; 11] = ["ns", "us", "ms", "s", "hz", "bytes", "bits", "mbit", "cycles", "per", "percent"];
 
 /// Words for numbers of things.
-const COUNTS: [&str; 40] = [
+const COUNTS: [&str; 41] = [
     "again",
     "authentications",
     "batch",
@@ -275,6 +275,7 @@ const COUNTS: [&str; 40] = [
     "identities",
     "workers",
     "draws",
+    "resamples",
 ];
 
 /// Words for shares and ratios, for what rankings have (weights, grades and steps between them, scores), for load averages, for

@@ -1,3 +1,5 @@
+//! Resamples beside a plain bootstrap, and the numbers of which they are made.
+
 use keytoll_crypto_api::Rng;
 use proptest::prelude::*;
 
