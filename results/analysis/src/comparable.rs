@@ -1,6 +1,6 @@
 //! Which rows of a run are comparable: those with the same [`Setting`], which differ only in their [`Subject`]s.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use crate::summary::{CAPTURED, SummaryRow};
@@ -114,6 +114,21 @@ pub fn groups(rows: &[SummaryRow]) -> Vec<Group<'_>> {
     groups
 }
 
+/// Names that a sentence lists: more than these nobody reads.
+const NAMES_MAX: usize = 20;
+
+/// Names as a sentence lists them, each once, and how many there are besides: the run of somebody else may have any number.
+pub fn listed<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    let mut seen = BTreeSet::new();
+    let names: Vec<&str> = names.filter(|name| seen.insert(*name)).collect();
+    let shown: Vec<String> = names.iter().take(NAMES_MAX).map(|name| format!("`{name}`")).collect();
+    match names.len().saturating_sub(NAMES_MAX) {
+        _ if names.is_empty() => "no rows".to_owned(),
+        0 => shown.join(", "),
+        more => format!("{} and {more} more", shown.join(", ")),
+    }
+}
+
 /// The options that are in the variants of all rows; a single row shares none.
 pub fn shared(rows: &[SummaryRow]) -> Vec<&str> {
     shared_words(rows.iter().map(|row| row.subject().variant))
@@ -144,6 +159,15 @@ mod tests {
             crypto: text(crypto),
             ..SummaryRow::default()
         }
+    }
+
+    #[test]
+    fn of_many_names_the_first_are_listed() {
+        assert_eq!(listed(["a", "b", "a"].into_iter()), "`a`, `b`");
+        assert_eq!(listed(std::iter::empty()), "no rows");
+        let many: Vec<String> = (0..20_000).map(|number| format!("m{number}")).collect();
+        let told = listed(many.iter().map(String::as_str));
+        assert!(told.starts_with("`m0`, `m1`, ") && told.ends_with("`m19` and 19980 more"), "{told}");
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! From a run and a question to the cores of every node.
 
+use keytoll_analysis::comparable::listed;
 use keytoll_analysis::summary::SummaryRow;
 
 use crate::SizingError;
@@ -91,9 +92,7 @@ fn processor(processor: &Processor) -> &str {
 fn rows<'a>(run: &Run<'a>, question: &'a Question) -> Result<(Vec<Row<'a>>, Vec<String>), SizingError> {
     let all = &run.summary.rows;
     if let Some(unknown) = question.methods.iter().find(|name| all.iter().all(|row| row.method != **name)) {
-        let mut names: Vec<_> = all.iter().map(|row| format!("`{}`", row.method)).collect();
-        names.dedup();
-        let hint = format!("it has {}", names.join(", "));
+        let hint = format!("it has {}", listed(all.iter().map(|row| row.method.as_str())));
         return Err(SizingError::new(format!("the run has no row of `{unknown}`"), hint));
     }
     let is_wanted = |row: &&SummaryRow| question.methods.is_empty() || question.methods.contains(&row.method);

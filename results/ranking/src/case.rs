@@ -4,11 +4,11 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use keytoll_analysis::Summary;
-use keytoll_analysis::comparable::{Setting, Subject, shared};
+use keytoll_analysis::comparable::{Setting, Subject, listed, shared};
 use keytoll_analysis::summary::SummaryRow;
 use keytoll_document::DocumentError;
 
-use crate::file::{ALTERNATIVES_MAX, Alternative, Criteria, Criterion, Grading, Scale};
+use crate::file::{ALTERNATIVES_MAX, Alternative, Criteria, Criterion, Grading, MEASURED, Scale};
 use crate::graded::{Basis, Doubt, Leaf, Reference, Valued};
 use crate::measured::Measurement;
 use crate::resampling::{Authentications, Estimate, Resamples};
@@ -195,7 +195,8 @@ fn variant(alternative: &Alternative, summary: &Summary) -> Result<String, Docum
     match (&found[..], variant) {
         ([], _) => {
             let message = format!("the run has no row of `{method}`, which is the alternative `{name}`");
-            let hint = format!("it has {}", listed(summary.rows.iter().map(|row| row.method.as_str())));
+            let names = listed(summary.rows.iter().map(|row| row.method.as_str()));
+            let hint = format!("it has {names}; the built-in criteria `{MEASURED}` rank any run");
             Err(spot.error(message, "not in the run").hint(hint))
         }
         (_, Some(variant)) if found.contains(&variant.as_str()) => Ok(variant.clone()),
@@ -210,13 +211,6 @@ fn variant(alternative: &Alternative, summary: &Summary) -> Result<String, Docum
             Err(spot.error(message, "which one?").hint(hint))
         }
     }
-}
-
-/// Names, each once.
-fn listed<'a>(names: impl Iterator<Item = &'a str>) -> String {
-    let mut names: Vec<String> = names.map(|name| format!("`{name}`")).collect();
-    names.dedup();
-    if names.is_empty() { "no rows".to_owned() } else { names.join(", ") }
 }
 
 /// Nothing is a multiple of a reference that is 0 in this run.

@@ -14,7 +14,7 @@ pub(crate) struct SizeArgs {
     /// Directory that `keytoll run` or `keytoll study` wrote.
     #[arg(value_name = "RUN")]
     pub(crate) dir: PathBuf,
-    /// Devices that are registered, like `2e6`.
+    /// Devices that are registered, like `2e6` or `2M`.
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = devices)]
     pub(crate) subscribers: u64,
     /// Devices that have a session at the same time: a number, or a share like `60%` [default: all].
@@ -76,14 +76,16 @@ pub(crate) enum Present {
 /// More devices than there are on Earth.
 const DEVICES_MAX: f64 = 1e12;
 
-/// A whole number of at least one, possibly with a power of ten.
+/// A whole number of at least one, possibly with a power of ten, or in thousands or millions.
 fn devices(text: &str) -> Result<u64, String> {
-    let number = text.parse::<f64>().ok();
+    let powers = [('k', "e3"), ('M', "e6")];
+    let written = powers.iter().find_map(|(unit, power)| Some(text.strip_suffix(*unit)?.to_owned() + power));
+    let number = written.as_deref().unwrap_or(text).parse::<f64>().ok();
     let is_fitting = |number: &f64| (1.0..=DEVICES_MAX).contains(number) && number.fract() == 0.0;
     let number = number.filter(is_fitting);
     number
         .map(|number| number as u64)
-        .ok_or_else(|| "expected a whole number of devices, like 2e6".to_owned())
+        .ok_or_else(|| "expected a whole number of devices, like 2e6 or 2M".to_owned())
 }
 
 fn present(text: &str) -> Result<Present, String> {
@@ -134,10 +136,18 @@ mod tests {
     #[test]
     fn devices_are_counted_in_whole_numbers() {
         assert_eq!([devices("2e6"), devices("1500"), devices("1.5e3")], [Ok(2_000_000), Ok(1500), Ok(1500)]);
-        for wrong in ["", "0", "-1", "1.5", "2e20", "many", "nan", "inf"] {
+        // As charts of a report have them, and the command below these.
+        assert_eq!(
+            [devices("2M"), devices("2.3M"), devices("10k")],
+            [Ok(2_000_000), Ok(2_300_000), Ok(10_000)]
+        );
+        for wrong in [
+            "k", "M", "2m", "2K", "0.0015k", "2e3M", "2MM", "infM", "2 M", "", "0", "-1", "1.5", "2e20",
+            "many", "nan", "inf",
+        ] {
             assert_eq!(
                 devices(wrong),
-                Err("expected a whole number of devices, like 2e6".to_owned()),
+                Err("expected a whole number of devices, like 2e6 or 2M".to_owned()),
                 "{wrong}"
             );
         }

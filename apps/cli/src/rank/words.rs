@@ -196,14 +196,38 @@ fn drawn(drawn: &Drawn) -> String {
         }
         Weights::Any => "  any weights\n",
     };
+    let places = drawn.alternatives.len();
+    let rows = if places > COLUMNS_MAX { likely(drawn) } else { every(drawn) };
+    format!("{title}{}", screen::table(&rows))
+}
+
+/// Beyond this many ranks a table has no column for each.
+const COLUMNS_MAX: usize = 8;
+
+/// A column for each rank.
+fn every(drawn: &Drawn) -> Vec<Vec<String>> {
     let row = |accepted: &Accepted| {
-        let ranks = accepted.ranks.iter().map(|part| format!("{} %", number(100.0 * part, 1)));
+        let ranks = accepted.ranks.iter().map(|part| percent(*part));
         std::iter::once(accepted.name.clone()).chain(ranks).collect::<Vec<_>>()
     };
     let places = drawn.alternatives.len();
     let head = std::iter::once(String::new()).chain((1..=places).map(|place| place.to_string())).collect();
-    let rows: Vec<_> = std::iter::once(head).chain(drawn.alternatives.iter().map(row)).collect();
-    format!("{title}{}", screen::table(&rows))
+    std::iter::once(head).chain(drawn.alternatives.iter().map(row)).collect()
+}
+
+/// The ranks that an alternative has in a thousandth of the draws or more.
+fn likely(drawn: &Drawn) -> Vec<Vec<String>> {
+    let row = |accepted: &Accepted| {
+        let ranks = (1..).zip(&accepted.ranks).filter(|(_, part)| **part >= 0.001);
+        let ranks: Vec<String> = ranks.map(|(rank, part)| format!("{rank} {}", percent(*part))).collect();
+        cells([&accepted.name, &ranks.join(", ")])
+    };
+    let head = cells(["", "each rank with 0.1 % of the draws or more"]);
+    std::iter::once(head).chain(drawn.alternatives.iter().map(row)).collect()
+}
+
+fn percent(part: f64) -> String {
+    format!("{} %", number(100.0 * part, 1))
 }
 
 /// How many bars are shown; all are in the JSON.
@@ -238,4 +262,24 @@ fn others(ranking: &Ranking) -> String {
 
 const fn is_doubtful(standing: Standing) -> bool {
     matches!(standing, Standing::Derived | Standing::Reconstructed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_many_alternatives_the_likely_ranks_are_shown() {
+        let accepted = |first: usize| {
+            let mut ranks = vec![0.0; 9];
+            (ranks[first], ranks[(first + 1) % 9], ranks[(first + 2) % 9]) = (0.75, 0.2495, 0.0005);
+            Accepted { name: format!("m{first}"), ranks, central_weights: None }
+        };
+        let of = |count: usize| {
+            drawn(&Drawn { weights: Weights::Any, alternatives: (0..count).map(accepted).collect() })
+        };
+        assert!(of(9).contains("\n  m0  1 75.0 %, 2 24.9 %\n"), "{}", of(9));
+        assert!(of(9).contains("\n  m8  1 24.9 %, 9 75.0 %\n"), "{}", of(9));
+        assert!(of(2).contains("0.1 %"), "few have a column for each: {}", of(2));
+    }
 }
