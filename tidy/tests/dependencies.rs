@@ -173,8 +173,8 @@ const ALLOWED: &[Allowed] = &[
     ),
     allow(
         "analysis",
-        &["trace", "census"],
-        "findings are pure functions of the trace, or of the census of a population, so they can be made again from the file",
+        &["trace", "census", "document"],
+        "findings are pure functions of the trace, or of the census of a population, so they can be made again from the file; what is not to be is written as in documents",
     ),
     allow(
         "ranking",

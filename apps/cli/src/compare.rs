@@ -5,7 +5,8 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use keytoll_analysis::compare::samples::{self, MeasuredRun, ReadError};
-use keytoll_analysis::compare::{Comparison, Condition, rows, runs};
+use keytoll_analysis::compare::threshold::{self, Condition, Resolved};
+use keytoll_analysis::compare::{Comparison, rows, runs};
 use keytoll_report::compare::{sentence, write};
 use keytoll_report::page;
 use miette::{Report, miette};
@@ -19,17 +20,16 @@ const MET: u8 = 1;
 
 /// Compares and shows.
 pub(crate) fn compare(args: &CompareArgs) -> Result<ExitCode, Report> {
-    let conditions = conditions(&args.fail_if)?;
     let html = Page::open(args.html.as_deref())?;
     let a = read(&args.a)?;
     let b = args.b.as_deref().map(read).transpose()?;
     let both = [&a, b.as_ref().unwrap_or(&a)];
     let measures = measures(both);
-    let wanted = args.measures.iter().map(String::as_str).chain(conditions.iter().map(Condition::measure));
-    wanted.into_iter().try_for_each(|measure| known(measure, &measures))?;
+    args.measures.iter().try_for_each(|measure| known(measure, &measures))?;
+    let conditions = conditions(&args.fail_if, &measures)?;
     let mut compared = compared(&a, b.as_ref(), args.baseline.as_deref())?;
     for condition in &conditions {
-        compared.breaches.extend(condition.breaches(&compared, both));
+        compared.breaches.extend(threshold::breaches(condition, &compared, both));
     }
     if !args.measures.is_empty() {
         compared.show_only(&args.measures);
@@ -59,12 +59,14 @@ fn show(comparison: &Comparison, as_json: bool) -> Result<(), Report> {
     screen::print_json(comparison)
 }
 
-fn conditions(texts: &[String]) -> Result<Vec<Condition>, Report> {
-    let hint = "like `delay_ms.p95 > +10%`: more than ten percent above the first run";
-    let parse = |text: &String| {
-        text.parse::<Condition>().map_err(|error| Usage::hint(error.to_string(), hint).into())
+fn conditions(read: &[Condition], measures: &BTreeSet<&str>) -> Result<Vec<Resolved>, Report> {
+    let fields = threshold::fields(measures.iter().copied());
+    let resolve = |condition: &Condition| {
+        let resolved = condition.resolve(&fields, true)?;
+        threshold::check(&resolved).map(|()| resolved)
     };
-    texts.iter().map(parse).collect()
+    let hint = "like `delay_ms.p95 > +10%`: more than ten percent above the first run";
+    read.iter().map(|condition| resolve(condition).map_err(|why| Usage::hint(why, hint).into())).collect()
 }
 
 /// The names of everything that was measured.

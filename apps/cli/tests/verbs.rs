@@ -281,7 +281,7 @@ fn a_bad_command_line_is_refused() {
         "keytoll run quikstart",
         "keytoll report scenarios",
         "keytoll compare scenarios",
-        "keytoll compare runs/none --fail-if delay_ms.p42>10%",
+        "keytoll compare runs/none --fail-if delay_ms.p95",
         "keytoll compare runs/none runs/other --baseline ikev2-psk",
         "keytoll rank scenarios",
         "keytoll rank runs/first --method electre",
@@ -349,7 +349,17 @@ fn runs_are_compared_with_each_other_and_row_by_row() {
     insta::assert_snapshot!(format!("{text}\n{rows}"));
     let (code, json, told) = compared(&[&first, &second, "--json", "--fail-if", "delay_ms.p95 > +50%"]);
     schema::read("compare", json);
-    assert!(code == Some(1) && told.contains("delay_ms.p95 > +50%: ikev2-psk, wifi-11g, raw"), "{told}");
+    assert!(code == Some(1) && told.contains("delay_ms.p95 > +50 %: ikev2-psk, wifi-11g, raw"), "{told}");
+    let (code, _, told) = compared(&[&first, &second, "--fail-if", "delay.p99 > 1 us"]);
+    assert!(code == Some(1) && !told.contains("error"), "the second run's delay is longer: {told}");
+    for (condition, why) in [
+        ("delay_ms.p42 > +10%", "nothing measured is called `delay_ms.p42`"),
+        ("delay_ms.p95 > 10%", "a change has its sign, like +10%"),
+        ("delay_ms.max > +10%", "two extremes differ by chance"),
+    ] {
+        let (code, _, told) = compared(&[&first, &second, "--fail-if", condition]);
+        assert!(code == Some(2) && told.contains(why), "{told}");
+    }
     let page = scratch.join("page.html");
     let (code, ..) = compared(&[&first, &second, "--measure", "delay_ms", "--html", page.to_str().unwrap()]);
     let page = std::fs::read_to_string(page).unwrap();

@@ -6,6 +6,7 @@
 //!
 //! Scenarios, node files and criteria are read with it; what their keys mean is theirs.
 
+pub mod condition;
 pub mod diagnostic;
 pub mod quantity;
 mod text;

@@ -151,10 +151,11 @@ fn breaches(breaches: &[Breach], width: usize, out: &mut impl Write) -> io::Resu
 /// `delay_ms.p95 > +10%: ikev2-psk, wifi-11g, raw: 14.2 [11.9, 16.0] %`.
 pub fn sentence(breach: &Breach) -> String {
     let interval = breach.percent_ci95_low.zip(breach.percent_ci95_high);
-    let percent = ranged(Median { value: breach.percent, interval });
+    let percent = |value| format!("{} %", ranged(Median { value, interval }));
+    let found = breach.percent.map(percent).or_else(|| breach.measured.clone()).unwrap_or_default();
     let [a, b] = &breach.rows;
-    let rows = if a == b { b.clone() } else { format!("{b} against {a}") };
-    format!("{}: {rows}: {percent} %", breach.condition)
+    let rows = if a == b || breach.percent.is_none() { b.clone() } else { format!("{b} against {a}") };
+    format!("{}: {rows}: {found}", breach.condition)
 }
 
 #[cfg(test)]
@@ -212,9 +213,10 @@ pub(crate) mod tests {
             breaches: vec![Breach {
                 condition: "delay_ms.p95 > +10%".to_owned(),
                 rows: [name("ikev2-psk").to_string(), name("ikev2-psk").to_string()],
-                percent: 14.2,
+                percent: Some(14.2),
                 percent_ci95_low: Some(11.9),
                 percent_ci95_high: Some(16.0),
+                measured: None,
             }],
         }
     }

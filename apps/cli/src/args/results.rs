@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueEnum};
+use keytoll_analysis::compare::threshold::Condition;
 use keytoll_ranking::file::BUILTIN;
 use keytoll_ranking::methods::METHODS;
 
@@ -93,9 +94,10 @@ pub(crate) struct CompareArgs {
     /// Show only this measure, such as delay_ms or cpu_us.gw; can be repeated.
     #[arg(long = "measure", value_name = "MEASURE")]
     pub(crate) measures: Vec<String>,
-    /// Fail if a row differs so much, like 'delay_ms.p95 > +10%', and not by chance; can be repeated.
-    #[arg(long, value_name = "CONDITION")]
-    pub(crate) fail_if: Vec<String>,
+    /// Fail if a row differs so much, like 'delay_ms.p95 > +10%', and not by chance, or if the second one has such a value, like
+    /// 'delay.p95 > 300ms'; can be repeated.
+    #[arg(long, value_name = "CONDITION", value_parser = Condition::read)]
+    pub(crate) fail_if: Vec<Condition>,
     /// Also write a page with charts into this file.
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,

@@ -33,7 +33,7 @@ impl Judged {
     pub(crate) fn verdict(&self) -> Verdict {
         Verdict {
             condition: self.condition.to_string(),
-            measured: self.measured.map(|value| self.condition.metric.shown(value)),
+            measured: self.measured.map(|value| self.condition.shown(value)),
             failed: self.has_failed(),
         }
     }

@@ -3,12 +3,13 @@
 //!
 //! ```text
 //! samples.csv --samples::read--> MeasuredRun ┐
-//! samples.csv --samples::read--> MeasuredRun ┴--compare--> Comparison --threshold::Condition--> Breach
+//! samples.csv --samples::read--> MeasuredRun ┴--compare--> Comparison --threshold::breaches--> Breach
 //! ```
 //!
 //! Two rows differ if Mann and Whitney's test says so at 5 %, after Holm's correction for how many comparisons of that measure are
 //! made at once. How much they differ is the ratio, and how much they overlap is the probability of superiority.
 
+mod ranked;
 mod ranks;
 mod resampling;
 pub mod samples;
@@ -18,12 +19,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::comparable::{Setting, Subject, Variant};
-use crate::stats::median95;
 use crate::summary::SummaryRow;
+use ranked::Ranked;
 use ranks::rank_sum;
 use resampling::{Statistic, ratio_interval};
 use samples::{MeasuredRow, MeasuredRun, Values};
-pub use threshold::{Breach, Condition, ConditionError};
+pub use threshold::Breach;
 
 /// The format of [`Comparison`].
 pub const FORMAT: u32 = 1;
@@ -278,7 +279,7 @@ fn grouped(pairs: &[Pair]) -> Vec<Pair> {
 fn pair(a: &MeasuredRow, b: &MeasuredRow) -> Pair {
     let contrast = |it: &Values| {
         let others = b.values(&it.measure)?;
-        let found = contrast(&it.measure, &it.values, others)?;
+        let found = contrast(&it.measure, &Ranked::of(&it.values), &Ranked::of(others))?;
         Some(if a.name == b.name { repeated(found, &it.values, others) } else { found })
     };
     let contrasts = a.values.iter().filter_map(contrast).collect();
@@ -287,10 +288,10 @@ fn pair(a: &MeasuredRow, b: &MeasuredRow) -> Pair {
 }
 
 /// Nothing if either has no values.
-fn contrast(measure: &str, a: &[f64], b: &[f64]) -> Option<Contrast> {
+fn contrast(measure: &str, a: &Ranked, b: &Ranked) -> Option<Contrast> {
     let (side_a, side_b) = (side(a)?, side(b)?);
     let ranks = rank_sum(a, b);
-    let known = a.len().min(b.len()) >= INTERVAL_FROM;
+    let known = a.n().min(b.n()) >= INTERVAL_FROM;
     let interval = known.then(|| ratio_interval(a, b, Statistic::MEDIAN)).flatten();
     Some(Contrast {
         measure: measure.to_owned(),
@@ -307,16 +308,21 @@ fn contrast(measure: &str, a: &[f64], b: &[f64]) -> Option<Contrast> {
 }
 
 /// Fewer values say nothing of how medians vary.
-const INTERVAL_FROM: usize = 6;
+const INTERVAL_FROM: u64 = 6;
 
-fn side(values: &[f64]) -> Option<Side> {
-    let (p50, interval) = median95(values.iter().copied())?;
+fn side(values: &Ranked) -> Option<Side> {
+    let interval = values.median_interval95();
     let [low, high] = [interval.map(|it| it.low), interval.map(|it| it.high)];
-    Some(Side { n: values.len() as u64, value_p50: p50, value_p50_ci95_low: low, value_p50_ci95_high: high })
+    (values.n() > 0).then(|| Side {
+        n: values.n(),
+        value_p50: Statistic::MEDIAN.of(values),
+        value_p50_ci95_low: low,
+        value_p50_ci95_high: high,
+    })
 }
 
-fn are_equal(a: &[f64], b: &[f64]) -> bool {
-    a.iter().chain(b).all(|value| *value == a[0])
+fn are_equal(a: &Ranked, b: &Ranked) -> bool {
+    a.is_one_value() && b.is_one_value() && a.at(0) == b.at(0)
 }
 
 /// Two runs of a row that have the same values.

@@ -3,6 +3,8 @@
 
 use std::f64::consts::SQRT_2;
 
+use super::ranked::Ranked;
+
 /// How two groups of values rank among each other.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct RankSum {
@@ -13,32 +15,32 @@ pub(super) struct RankSum {
 }
 
 /// Groups with more pairs than this have the normal approximation.
-const EXACT_PAIRS_MAX: usize = 2500;
+const EXACT_PAIRS_MAX: u64 = 2500;
 
 /// Ranks two groups that both have values.
-pub(super) fn rank_sum(a: &[f64], b: &[f64]) -> RankSum {
+pub(super) fn rank_sum(a: &Ranked, b: &Ranked) -> RankSum {
     let (u, ties) = u_statistic(a, b);
-    let pairs = a.len() as f64 * b.len() as f64;
-    let p = match ties.is_empty() && a.len() * b.len() <= EXACT_PAIRS_MAX {
-        true => exact_p(u, a.len(), b.len()),
-        false => normal_p(u, a.len() as f64, b.len() as f64, &ties),
+    let pairs = a.n() as f64 * b.n() as f64;
+    let p = match ties.is_empty() && a.n().saturating_mul(b.n()) <= EXACT_PAIRS_MAX {
+        true => exact_p(u, a.n() as usize, b.n() as usize),
+        false => normal_p(u, a.n() as f64, b.n() as f64, &ties),
     };
     RankSum { superiority: u / pairs, p }
 }
 
 /// U of the second group, and how many values each tie has.
-fn u_statistic(a: &[f64], b: &[f64]) -> (f64, Vec<f64>) {
-    let mut all: Vec<(f64, bool)> =
-        a.iter().map(|value| (*value, false)).chain(b.iter().map(|value| (*value, true))).collect();
+fn u_statistic(a: &Ranked, b: &Ranked) -> (f64, Vec<f64>) {
+    let of_a = a.counts().map(|(value, count)| (value, count as f64, 0.0));
+    let mut all: Vec<_> = of_a.chain(b.counts().map(|(value, count)| (value, 0.0, count as f64))).collect();
     all.sort_unstable_by(|one, other| one.0.total_cmp(&other.0));
     let (mut u, mut ties, mut below) = (0.0, Vec::new(), 0.0);
     for tied in all.chunk_by(|one, other| one.0 == other.0) {
-        let of_b = tied.iter().filter(|(_, is_b)| *is_b).count() as f64;
-        let of_a = tied.len() as f64 - of_b;
+        let of_a: f64 = tied.iter().map(|(_, of_a, _)| of_a).sum();
+        let of_b: f64 = tied.iter().map(|(.., of_b)| of_b).sum();
         u += of_b * (below + of_a / 2.0);
         below += of_a;
-        if tied.len() > 1 {
-            ties.push(tied.len() as f64);
+        if of_a + of_b > 1.0 {
+            ties.push(of_a + of_b);
         }
     }
     (u, ties)
@@ -97,7 +99,7 @@ mod tests {
     #[test]
     fn as_scipy_has_it() {
         for (a, b, u, p) in SCIPY {
-            let found = rank_sum(a, b);
+            let found = rank_sum(&Ranked::of(a), &Ranked::of(b));
             assert!(close(found.superiority * (a.len() * b.len()) as f64, *u), "{found:?}, not {u}");
             assert!(close(found.p, *p), "{found:?}, not {p}");
         }
@@ -140,7 +142,8 @@ mod tests {
 
     #[test]
     fn equal_values_differ_by_nothing() {
-        assert_eq!(rank_sum(&[3.0; 8], &[3.0; 5]), RankSum { superiority: 0.5, p: 1.0 });
+        let [eight, five] = [8, 5].map(|count| Ranked::counted([(3.0, count)]));
+        assert_eq!(rank_sum(&eight, &five), RankSum { superiority: 0.5, p: 1.0 });
     }
 
     proptest! {
@@ -148,7 +151,7 @@ mod tests {
         fn both_ways_are_one_comparison(
             a in prop::collection::vec(0_u32..50, 1..30), b in prop::collection::vec(0_u32..50, 1..30),
         ) {
-            let [a, b] = [a, b].map(|values| values.into_iter().map(f64::from).collect::<Vec<_>>());
+            let [a, b] = [a, b].map(|values| Ranked::of(&values.into_iter().map(f64::from).collect::<Vec<_>>()));
             let (there, back) = (rank_sum(&a, &b), rank_sum(&b, &a));
             prop_assert!((there.superiority + back.superiority - 1.0).abs() < 1e-12);
             prop_assert!((there.p - back.p).abs() < 1e-12 && (0.0..=1.0).contains(&there.p));

@@ -9,7 +9,8 @@ use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
 use rand_distr::{Beta, Distribution, Normal};
 
-use crate::stats::{Interval, Welford};
+use super::ranked::Ranked;
+use crate::stats::Interval;
 
 /// Resamples of a group.
 const RESAMPLES: usize = 4000;
@@ -28,22 +29,23 @@ pub(super) enum Statistic {
 impl Statistic {
     pub(super) const MEDIAN: Self = Self::Quantile(0.5);
 
-    /// Of some values in ascending order.
-    pub(super) fn of(self, sorted: &[f64]) -> f64 {
+    /// Of some values; not a number without any.
+    pub(super) fn of(self, ranked: &Ranked) -> f64 {
         match self {
-            Self::Mean => sorted.iter().sum::<f64>() / sorted.len() as f64,
+            _ if ranked.n() == 0 => f64::NAN,
+            Self::Mean => ranked.moments().mean().unwrap_or(f64::NAN),
             Self::Quantile(fraction) => {
-                let rank = (sorted.len() - 1) as f64 * fraction;
-                between(sorted[rank.floor() as usize], sorted[rank.ceil() as usize], rank)
+                let rank = (ranked.n() - 1) as f64 * fraction;
+                between(ranked.at(rank.floor() as u64), ranked.at(rank.ceil() as u64), rank)
             }
         }
     }
 
     /// Of one resample after another.
-    fn resampled(self, sorted: &[f64], rng: &mut ChaCha8Rng) -> Option<Vec<f64>> {
+    fn resampled(self, ranked: &Ranked, rng: &mut ChaCha8Rng) -> Option<Vec<f64>> {
         match self {
-            Self::Quantile(fraction) => quantiles(sorted, fraction, rng),
-            Self::Mean => means(sorted, rng),
+            Self::Quantile(fraction) => quantiles(ranked, fraction, rng),
+            Self::Mean => means(ranked, rng),
         }
     }
 }
@@ -52,14 +54,14 @@ fn between(below: f64, above: f64, rank: f64) -> f64 {
     below + (above - below) * rank.fract()
 }
 
-fn quantiles(sorted: &[f64], fraction: f64, rng: &mut ChaCha8Rng) -> Option<Vec<f64>> {
-    let n = sorted.len() as f64;
+fn quantiles(ranked: &Ranked, fraction: f64, rng: &mut ChaCha8Rng) -> Option<Vec<f64>> {
+    let n = ranked.n() as f64;
     let rank = (n - 1.0) * fraction;
     let first = Beta::new(rank.floor() + 1.0, n - rank.floor()).ok()?;
     // The next smallest is the least of those above.
     let others = n - rank.floor() - 1.0;
     let next = if others >= 1.0 { Beta::new(1.0, others).ok() } else { None };
-    let value = |u: f64| sorted[((n * u) as usize).min(sorted.len() - 1)];
+    let value = |u: f64| ranked.at((n * u) as u64);
     let draw = |_| {
         let u = first.sample(rng);
         let above = next.map_or(u, |next| u + (1.0 - u) * next.sample(rng));
@@ -68,33 +70,24 @@ fn quantiles(sorted: &[f64], fraction: f64, rng: &mut ChaCha8Rng) -> Option<Vec<
     Some((0..RESAMPLES).map(draw).collect())
 }
 
-fn means(sorted: &[f64], rng: &mut ChaCha8Rng) -> Option<Vec<f64>> {
-    let mut values = Welford::default();
-    sorted.iter().for_each(|value| values.add(*value));
-    let deviation = values.stddev()? / (sorted.len() as f64).sqrt();
+fn means(ranked: &Ranked, rng: &mut ChaCha8Rng) -> Option<Vec<f64>> {
+    let values = ranked.moments();
+    let deviation = values.stddev()? / (values.n() as f64).sqrt();
     let normal = Normal::new(values.mean()?, deviation).ok()?;
     Some((0..RESAMPLES).map(|_| normal.sample(rng)).collect())
 }
 
 /// The 95 % interval of a statistic of `b` ÷ that of `a`; nothing if the latter may be 0.
-pub(super) fn ratio_interval(a: &[f64], b: &[f64], statistic: Statistic) -> Option<Interval> {
+pub(super) fn ratio_interval(a: &Ranked, b: &Ranked, statistic: Statistic) -> Option<Interval> {
     let rng = &mut ChaCha8Rng::seed_from_u64(SEED);
-    let [a, b] = [a, b].map(sorted);
-    let (below, above) = (statistic.resampled(&a, rng)?, statistic.resampled(&b, rng)?);
+    let (below, above) = (statistic.resampled(a, rng)?, statistic.resampled(b, rng)?);
     let ratios: Vec<f64> = above.iter().zip(&below).map(|(above, below)| above / below).collect();
     if ratios.iter().any(|ratio| !ratio.is_finite()) {
         return None;
     }
-    let ratios = sorted(&ratios);
+    let ratios = Ranked::of(&ratios);
     let [low, high] = [0.025, 0.975].map(|fraction| Statistic::Quantile(fraction).of(&ratios));
     Some(Interval { low, high })
-}
-
-/// The values in ascending order.
-pub(super) fn sorted(values: &[f64]) -> Vec<f64> {
-    let mut sorted = values.to_vec();
-    sorted.sort_unstable_by(f64::total_cmp);
-    sorted
 }
 
 #[cfg(test)]
@@ -115,10 +108,10 @@ mod tests {
         let mut resampled = |values: &[f64]| {
             let uniform = rand_distr::Uniform::new(0, values.len()).unwrap();
             let drawn: Vec<f64> = (0..values.len()).map(|_| values[uniform.sample(rng)]).collect();
-            statistic.of(&sorted(&drawn))
+            statistic.of(&Ranked::of(&drawn))
         };
         let ratios: Vec<f64> = (0..RESAMPLES).map(|_| resampled(b) / resampled(a)).collect();
-        let ratios = sorted(&ratios);
+        let ratios = Ranked::of(&ratios);
         let [low, high] = [0.025, 0.975].map(|fraction| Statistic::Quantile(fraction).of(&ratios));
         Interval { low, high }
     }
@@ -129,7 +122,8 @@ mod tests {
             [Statistic::MEDIAN, Statistic::Quantile(0.95), Statistic::Quantile(0.99), Statistic::Mean]
         {
             let (a, b) = (drawn(151, 1), drawn(80, 2));
-            let (short, long) = (ratio_interval(&a, &b, statistic).unwrap(), plainly(&a, &b, statistic));
+            let short = ratio_interval(&Ranked::of(&a), &Ranked::of(&b), statistic).unwrap();
+            let long = plainly(&a, &b, statistic);
             let differs = |one: f64, other: f64| (one / other - 1.0).abs();
             let apart = differs(short.low, long.low).max(differs(short.high, long.high));
             assert!(apart < 0.06, "{statistic:?}: {short:?}, {long:?}");
@@ -140,7 +134,8 @@ mod tests {
     #[test]
     fn the_interval_covers_the_truth_as_often_as_it_says() {
         let covers = |seed: u64| {
-            let interval = ratio_interval(&drawn(40, 2 * seed), &drawn(40, 2 * seed + 1), Statistic::MEDIAN);
+            let [a, b] = [2 * seed, 2 * seed + 1].map(|seed| Ranked::of(&drawn(40, seed)));
+            let interval = ratio_interval(&a, &b, Statistic::MEDIAN);
             interval.is_some_and(|interval| interval.low <= 1.0 && 1.0 <= interval.high)
         };
         let covered = (1000..1200).filter(|seed| covers(*seed)).count();
@@ -149,8 +144,9 @@ mod tests {
 
     #[test]
     fn what_may_be_divided_by_nothing_has_no_interval() {
-        assert_eq!(ratio_interval(&[0.0; 9], &[1.0; 9], Statistic::MEDIAN), None);
-        let same = ratio_interval(&[2.0; 9], &[3.0; 9], Statistic::Mean).unwrap();
+        let nine = |value| Ranked::counted([(value, 9)]);
+        assert_eq!(ratio_interval(&nine(0.0), &nine(1.0), Statistic::MEDIAN), None);
+        let same = ratio_interval(&nine(2.0), &nine(3.0), Statistic::Mean).unwrap();
         assert_eq!((same.low, same.high), (1.5, 1.5));
     }
 }

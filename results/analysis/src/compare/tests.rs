@@ -1,5 +1,7 @@
 //! Comparisons of rows that are made up.
 
+use keytoll_document::condition::{self, Resolved};
+
 use super::*;
 
 fn name(method: &str, crypto: &str) -> RowName {
@@ -135,16 +137,28 @@ fn only_a_difference_that_is_no_chance_meets_a_condition() {
     let b = run("b", vec![row("psk", around(11.5)), row("rsa", around(10.05))]);
     let found = runs(&a, &b);
     let met = |text: &str| {
-        let condition: Condition = text.parse().unwrap();
-        let breaches = condition.breaches(&found, [&a, &b]);
+        let breaches = threshold::breaches(&condition(text), &found, [&a, &b]);
         breaches.into_iter().map(|breach| breach.rows[1].clone()).collect::<Vec<_>>()
     };
     assert_eq!(met("delay_ms.p50 > +10%"), ["psk, wifi-11g, raw"]);
     assert_eq!(met("delay_ms.p50 > +20%"), [""; 0]);
     assert_eq!(met("delay_ms.mean > +0.1%"), ["psk, wifi-11g, raw"], "half a percent of rsa may be chance");
     assert_eq!(met("delay_ms.p95 < -1%"), [""; 0]);
-    assert_eq!(met("nothing.p95 > 1%"), [""; 0]);
+    assert_eq!(met("cpu_us.gw.p95 > +1%"), [""; 0], "nobody has measured it");
+    assert_eq!(met("delay.max > 11 ms"), ["psk, wifi-11g, raw"], "the second row alone");
     let same = runs(&a, &a);
-    let condition: Condition = "delay_ms.p50 > -5%".parse().unwrap();
-    assert_eq!(condition.breaches(&same, [&a, &a]), [], "no difference is none");
+    let found = threshold::breaches(&condition("delay_ms.p50 > -5%"), &same, [&a, &a]);
+    assert_eq!(found, [], "no difference is none");
+}
+
+fn condition(text: &str) -> Resolved {
+    let fields = threshold::fields(["delay_ms", "cpu_us.gw"]);
+    condition::Condition::read(text).and_then(|read| read.resolve(&fields, true)).unwrap()
+}
+
+#[test]
+fn extremes_are_compared_with_limits_alone() {
+    assert!(threshold::check(&condition("delay.max > +10 %")).unwrap_err().contains("by chance"));
+    assert_eq!(threshold::check(&condition("delay.max > 10 s")), Ok(()));
+    assert_eq!(threshold::check(&condition("delay.p99 > +10 %")), Ok(()));
 }

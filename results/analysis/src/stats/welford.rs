@@ -12,10 +12,18 @@ pub struct Welford {
 impl Welford {
     /// Adds one value.
     pub fn add(&mut self, value: f64) {
-        self.n += 1;
+        self.add_many(value, 1);
+    }
+
+    /// Adds a value so often.
+    pub fn add_many(&mut self, value: f64, count: u64) {
+        if count == 0 {
+            return;
+        }
+        self.n += count;
         let before = value - self.mean;
-        self.mean += before / self.n as f64;
-        self.squares += before * (value - self.mean);
+        self.mean += before * count as f64 / self.n as f64;
+        self.squares += count as f64 * before * (value - self.mean);
         let (min, max) = self.extremes.unwrap_or((value, value));
         self.extremes = Some((min.min(value), max.max(value)));
     }
