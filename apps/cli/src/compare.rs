@@ -1,18 +1,19 @@
-//! `keytoll compare`: two runs, or the rows of one, authentication by authentication.
+//! `keytoll compare`: two runs, or the rows of one, authentication by authentication; populations and loads by what was counted of them.
 
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::ExitCode;
 
+use keytoll_analysis::compare::populations::{self, CountedError, CountedRun};
 use keytoll_analysis::compare::samples::{self, MeasuredRun, ReadError};
-use keytoll_analysis::compare::threshold::{self, Condition, Resolved};
-use keytoll_analysis::compare::{Comparison, rows, runs};
+use keytoll_analysis::compare::threshold::{self, Condition, Field, Resolved};
+use keytoll_analysis::compare::{Comparison, Row, Run, rows, runs};
 use keytoll_report::compare::{sentence, write};
 use keytoll_report::page;
 use miette::{Report, miette};
 
 use crate::args::CompareArgs;
-use crate::report::{of_authentications, unmeasured};
+use crate::report::{has_counted, of_a_run, unmeasured};
 use crate::screen::{self, Page, Usage};
 
 /// Exit code when a condition is met.
@@ -20,15 +21,49 @@ const MET: u8 = 1;
 
 /// Compares and shows.
 pub(crate) fn compare(args: &CompareArgs) -> Result<ExitCode, Report> {
-    let html = Page::open(args.html.as_deref())?;
-    let a = read(&args.a)?;
-    let b = args.b.as_deref().map(read).transpose()?;
+    of_a_run(&args.a)?;
+    args.b.as_deref().map_or(Ok(()), of_a_run)?;
+    match args.b.as_deref().map(|b| (has_counted(&args.a), has_counted(b))) {
+        Some((of_a, of_b)) if of_a != of_b => Err(of_two_kinds(args, of_a)),
+        _ if has_counted(&args.a) => populations(args),
+        _ => authentications(args),
+    }
+}
+
+fn authentications(args: &CompareArgs) -> Result<ExitCode, Report> {
+    let (a, b) = (samples(&args.a)?, args.b.as_deref().map(samples).transpose()?);
     let both = [&a, b.as_ref().unwrap_or(&a)];
-    let measures = measures(both);
+    let measures: BTreeSet<&str> = both.into_iter().flat_map(MeasuredRun::measures).collect();
     args.measures.iter().try_for_each(|measure| known(measure, &measures))?;
-    let conditions = conditions(&args.fail_if, &measures)?;
-    let mut compared = compared(&a, b.as_ref(), args.baseline.as_deref())?;
-    for condition in &conditions {
+    let fields = threshold::fields(measures.iter().copied());
+    let conditions = conditions(&args.fail_if, &fields)?;
+    let compared = compared(&a, b.as_ref(), args.baseline.as_deref())?;
+    end(args, compared, both, &conditions)
+}
+
+fn populations(args: &CompareArgs) -> Result<ExitCode, Report> {
+    let (a, b) = (counted(&args.a)?, args.b.as_deref().map(counted).transpose()?);
+    let both = [&a, b.as_ref().unwrap_or(&a)];
+    if let Some(why) = populations::unlike(both[0], both[1]) {
+        let hint = "run one method over one network, with `--set methods=NAME` and `--set networks=NAME`";
+        return Err(Usage::hint(why, hint).into());
+    }
+    let compared = compared(&a, b.as_ref(), args.baseline.as_deref())?;
+    let measures = compared.measures().collect();
+    args.measures.iter().try_for_each(|measure| known(measure, &measures))?;
+    let conditions = conditions(&args.fail_if, &populations::fields(&compared))?;
+    end(args, compared, both, &conditions)
+}
+
+/// Applies the conditions, and shows what is left.
+fn end<R: Row>(
+    args: &CompareArgs,
+    mut compared: Comparison,
+    both: [&Run<R>; 2],
+    conditions: &[Resolved],
+) -> Result<ExitCode, Report> {
+    let html = Page::open(args.html.as_deref())?;
+    for condition in conditions {
         compared.breaches.extend(threshold::breaches(condition, &compared, both));
     }
     if !args.measures.is_empty() {
@@ -39,11 +74,20 @@ pub(crate) fn compare(args: &CompareArgs) -> Result<ExitCode, Report> {
     Ok(if compared.breaches.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(MET) })
 }
 
-fn compared(a: &MeasuredRun, b: Option<&MeasuredRun>, baseline: Option<&str>) -> Result<Comparison, Report> {
+/// Populations have no single authentications that could be compared with those of a run.
+fn of_two_kinds(args: &CompareArgs, is_a_counted: bool) -> Report {
+    let b = args.b.as_deref().unwrap_or(&args.a);
+    let (counted, single) = if is_a_counted { (args.a.as_path(), b) } else { (b, args.a.as_path()) };
+    let (counted, single) = (counted.display(), single.display());
+    let message = format!("`{counted}` has counted many devices, and `{single}` has single authentications");
+    Usage::hint(message, "compare populations and loads with each other").into()
+}
+
+fn compared<R: Row>(a: &Run<R>, b: Option<&Run<R>>, baseline: Option<&str>) -> Result<Comparison, Report> {
     match b {
         Some(b) => Ok(runs(a, b)),
         None => rows(a, baseline).map_err(|error| {
-            let all: BTreeSet<_> = a.rows.iter().map(|row| row.name.subject().to_string()).collect();
+            let all: BTreeSet<_> = a.rows.iter().map(|row| row.name().subject().to_string()).collect();
             let all = all.into_iter().collect::<Vec<_>>().join("; ");
             Usage::because(error.to_string(), format!("it has {all}")).into()
         }),
@@ -59,19 +103,13 @@ fn show(comparison: &Comparison, as_json: bool) -> Result<(), Report> {
     screen::print_json(comparison)
 }
 
-fn conditions(read: &[Condition], measures: &BTreeSet<&str>) -> Result<Vec<Resolved>, Report> {
-    let fields = threshold::fields(measures.iter().copied());
+fn conditions(read: &[Condition], fields: &[Field]) -> Result<Vec<Resolved>, Report> {
     let resolve = |condition: &Condition| {
-        let resolved = condition.resolve(&fields, true)?;
+        let resolved = condition.resolve(fields, true)?;
         threshold::check(&resolved).map(|()| resolved)
     };
     let hint = "like `delay_ms.p95 > +10%`: more than ten percent above the first run";
     read.iter().map(|condition| resolve(condition).map_err(|why| Usage::hint(why, hint).into())).collect()
-}
-
-/// The names of everything that was measured.
-fn measures(both: [&MeasuredRun; 2]) -> BTreeSet<&str> {
-    both.into_iter().flat_map(MeasuredRun::measures).collect()
 }
 
 fn known(measure: &str, measures: &BTreeSet<&str>) -> Result<(), Report> {
@@ -86,13 +124,19 @@ fn known(measure: &str, measures: &BTreeSet<&str>) -> Result<(), Report> {
     Err(Usage::because(format!("nothing measured is called `{measure}`"), hint).into())
 }
 
-fn read(dir: &Path) -> Result<MeasuredRun, Report> {
-    of_authentications(dir)?;
+fn samples(dir: &Path) -> Result<MeasuredRun, Report> {
     samples::read(dir).map_err(|error| match error {
         ReadError::NoSamples(_) => {
             Usage::hint(error.to_string(), "`keytoll report DIR` writes it from the trace").into()
         }
         ReadError::Directory(error) => unmeasured(error),
         other => miette!("{other}"),
+    })
+}
+
+fn counted(dir: &Path) -> Result<CountedRun, Report> {
+    populations::read(dir).map_err(|error| match error {
+        CountedError::Directory(error) => unmeasured(error),
+        CountedError::NoHistogram(_) => Usage::hint(error.to_string(), "run it again").into(),
     })
 }

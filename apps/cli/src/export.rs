@@ -48,8 +48,9 @@ fn pictures(run: &Run, args: &ExportArgs) -> Result<ExitCode, Report> {
         let message = "pictures are a file each, and there is no directory for them".to_owned();
         return Err(Usage::hint(message, "`--out DIR` names one").into());
     };
-    if matches!(run, Run::Load(..)) {
-        let message = format!("`{}` is a load, whose results have no page", args.dir.display());
+    if matches!(run, Run::Load(..)) && !load::has_page(&args.dir) {
+        let message =
+            format!("`{}` is a load of an older keytoll, whose results have no page", args.dir.display());
         return Err(Usage::hint(message, "`--format csv` has its numbers").into());
     }
     let findings = measured(&args.dir).map_err(unmeasured)?;
@@ -103,7 +104,7 @@ impl Run {
         match self {
             Self::Rows(run) => run.exported().text(format),
             Self::Load(title, document) => {
-                let rows = [row(document)];
+                let rows = [document.row()];
                 Exported { title, rows: &rows, study: None }.text(format)
             }
         }
@@ -166,14 +167,3 @@ fn account(dir: &Path, manifest: &Manifest) -> Result<Option<Account>, Report> {
 const STUDY: &str = "study.json";
 /// The longest one that is read; one that is written has some hundred kilobytes.
 const STUDY_BYTES_MAX: u64 = 64 << 20;
-
-/// A load as a row of a run.
-fn row(document: &Loaded) -> SummaryRow {
-    SummaryRow {
-        method: document.access.clone(),
-        network: document.target.clone(),
-        world: "live".to_owned(),
-        population: Some(document.population.clone()),
-        ..SummaryRow::default()
-    }
-}

@@ -17,19 +17,22 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
+use keytoll_analysis::census::Accounts;
 use keytoll_analysis::directory;
+use keytoll_analysis::summary::LIVE;
 use keytoll_crypto_api::Seed;
-use keytoll_lab::{Directory, Published};
+use keytoll_lab::{Directory, Published, RowEnd};
 use keytoll_live::Streaming;
 use keytoll_load::target::{Meter, Source as Measured};
 use keytoll_load::{Load, Outcome, Starts, Stay, Visits, Worker, check_limits};
+use keytoll_report::directory::render;
 use keytoll_rigs::RADIUS;
 use keytoll_rigs::node::{LoadBlueprint, radius_length};
 use keytoll_scenario::Source;
 use keytoll_scenario::node::load::{LoadFile, LoadPlan, Measured as MeasuredPlan};
 use keytoll_scenario::population::{Arrivals, Population};
-use keytoll_trace::listing::{LOAD, SERIES};
-use keytoll_trace::manifest::{FORMAT, KIND, Manifest};
+use keytoll_trace::listing::{LOAD, POPULATION};
+use keytoll_trace::manifest::{FORMAT, KIND, Manifest, ManifestRow};
 use miette::{Report, miette};
 
 pub(crate) use document::Document as Loaded;
@@ -41,6 +44,7 @@ use crate::metrics::Exported;
 use crate::report::unmeasured;
 use crate::run::{begin, note_place, told};
 use crate::screen::{self, Page, Usage};
+use crate::size::clocks;
 use crate::{interrupt, live, version};
 use document::Document;
 use gate::Judged;
@@ -69,7 +73,7 @@ pub(crate) fn load(args: &LoadArgs) -> Result<ExitCode, Report> {
     // Before there is a directory that would remain unfinished.
     let junit = Page::open(args.junit.as_deref())?;
     let out = args.out_dir();
-    let directory = begin(&out, manifest(args), args.force)?;
+    let directory = begin(&out, manifest(args, &plan), args.force)?;
     let done = run(&plan, load, exported, workers);
     let (outcome, document) = match done {
         Ok(done) => done,
@@ -212,12 +216,15 @@ fn visits(
     })
 }
 
-/// Writes what is kept.
+/// Writes what is kept, and what is made of it: summary, series and page, as of a run.
 fn keep(directory: Directory, outcome: &Outcome, document: &Document) -> Result<Published, Report> {
     let path = directory.path().to_owned();
     write(&path, outcome, document).map_err(|error| miette!("cannot write {}: {error}", path.display()))?;
+    let attempts = u32::try_from(document.population.offered).unwrap_or(u32::MAX);
+    directory.ended(0, RowEnd::of_attempts(attempts));
     let ended = if outcome.was_stopped { directory.incomplete() } else { directory.complete() };
     ended.map_err(told)?;
+    render(&path, clocks).map_err(|error| miette!("{error}"))?;
     directory.publish().map_err(told)
 }
 
@@ -227,12 +234,30 @@ fn write(directory: &Path, outcome: &Outcome, document: &Document) -> std::io::R
     serde_json::to_writer_pretty(&mut summary, document)?;
     writeln!(summary)?;
     summary.flush()?;
-    let mut series = create(SERIES)?;
-    keytoll_census::write_csv(&[keytoll_load::account(outcome, document.workers).points], &mut series)?;
-    series.flush()
+    let accounts = Accounts { rows: vec![Some(keytoll_load::account(outcome, document.workers))] };
+    let mut population = create(POPULATION)?;
+    accounts.write(&mut population)?;
+    population.flush()
 }
 
-fn manifest(args: &LoadArgs) -> Manifest {
+/// The load as the one row of a run.
+fn manifest_row(plan: &LoadPlan) -> ManifestRow {
+    ManifestRow {
+        index: 0,
+        method: plan.access_name(),
+        variant: String::new(),
+        network: plan.target.to_string(),
+        topology: String::new(),
+        world: LIVE.to_owned(),
+        crypto: "real".to_owned(),
+        samples_planned: plan.population.value.devices,
+        trace: "trace/000.trace".to_owned(),
+        costs: "costs/000.costs".to_owned(),
+        notes: Vec::new(),
+    }
+}
+
+fn manifest(args: &LoadArgs, plan: &LoadPlan) -> Manifest {
     let name = args.file.file_name().unwrap_or(args.file.as_os_str()).to_string_lossy();
     Manifest {
         kind: KIND.to_owned(),
@@ -245,17 +270,25 @@ fn manifest(args: &LoadArgs) -> Manifest {
         plan: String::new(),
         complete: false,
         traced: false,
-        rows: Vec::new(),
+        rows: vec![manifest_row(plan)],
         files: Vec::new(),
     }
 }
 
-/// Shows the load whose results are in a directory; `None` if they are those of a run.
+/// Makes the files again that are made of the results of a load in a directory, and shows it; `None` if they are those of a run.
 pub(crate) fn show(dir: &Path, as_json: bool) -> Option<Result<(), Report>> {
     is_one(dir).then(|| {
         let document = read(dir)?;
+        if has_page(dir) {
+            render(dir, clocks).map_err(crate::report::told)?;
+        }
         if as_json { screen::print_json(&document) } else { screen::print(&document.text()) }
     })
+}
+
+/// Whether a load has kept what its page is made of; one of an older keytoll has not.
+pub(crate) fn has_page(dir: &Path) -> bool {
+    dir.join(POPULATION).symlink_metadata().is_ok()
 }
 
 /// Whether the results in a directory are those of a load. Whatever stands in their place is refused when it is read.

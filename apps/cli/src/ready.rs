@@ -132,12 +132,19 @@ impl Estimate {
 
     /// The basis of the estimate.
     fn basis(&self) -> String {
-        let Work { rehearsed, machine, has_traffic, .. } = &self.work;
+        let Work { rehearsed, machine, has_traffic, of_population, .. } = &self.work;
         let rows = if *rehearsed == 1 { "one row".to_owned() } else { format!("{rehearsed} rows") };
         let machine = machine.as_ref();
         let crypto = machine.map_or_else(String::new, |name| format!(", and cryptography as on {name}"));
-        let traffic = if *has_traffic { "; what users send is not in it" } else { "" };
-        format!("as a rehearsal of {rows} without cryptography took here{crypto}{traffic}")
+        let left_out = match (*has_traffic, *of_population) {
+            (true, _) => "; what users send is not in it",
+            // A device that waits in a queue repeats itself, and some of all it has sent is dropped.
+            (_, true) => {
+                "; where nodes cannot keep up, devices repeat themselves, and it takes up to twice as long"
+            }
+            _ => "",
+        };
+        format!("as a rehearsal of {rows} without cryptography took here{crypto}{left_out}")
     }
 
     fn sentence(&self) -> String {

@@ -42,6 +42,11 @@ pub(crate) fn of_a_run(dir: &Path) -> Result<(), Report> {
     Err(Usage::hint(message, "`keytoll run --out DIR` writes one").into())
 }
 
+/// Whether a directory has what was counted of many devices, and no single authentication.
+pub(crate) fn has_counted(dir: &Path) -> bool {
+    [LOAD, POPULATION].iter().any(|file| dir.join(file).symlink_metadata().is_ok())
+}
+
 /// Refuses a directory that has not the results of single authentications.
 pub(crate) fn of_authentications(dir: &Path) -> Result<(), Report> {
     of_a_run(dir)?;
@@ -84,7 +89,7 @@ pub(crate) fn planned<'a>(plan: &'a Plan, named: [&str; 4]) -> Option<&'a RowPla
     plan.rows.iter().find(|row| name(row) == named)
 }
 
-fn told(error: RenderError) -> Report {
+pub(crate) fn told(error: RenderError) -> Report {
     match error {
         RenderError::Measure(error) => unmeasured(error),
         other => miette!("{other}"),

@@ -10,7 +10,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use keytoll_analysis::census::Accounts;
 use keytoll_analysis::study::{SUPPLEMENT, Supplement, Wants};
 use keytoll_analysis::{Findings, RowFindings, summary};
-use keytoll_lab::{Captures, Directory, Keepers, Manifest, PlaceError, Published, RowEnd, RunError, Taken};
+use keytoll_lab::{
+    Captures, Directory, Keepers, Manifest, PlaceError, Published, RowEnd, RunError, Steps, Taken, steps,
+};
 use keytoll_report::{curve, directory, study, terminal};
 use keytoll_scenario::catalogue::Fault;
 use keytoll_scenario::plan::{Plan, RowPlan, WorldKind};
@@ -105,9 +107,8 @@ impl Run<'_> {
 
     /// Lets populations live, and keeps what was counted of them.
     fn populate(&self, directory: &Directory) -> Result<(Findings, Option<Taken>), Report> {
-        let length = self.plan.authentications();
-        let progress =
-            Progress::begin(Counted { length, of: "devices", switch: "--set population.devices=N" });
+        let Steps { count: length, of } = steps(self.plan).expect("a plan with a population");
+        let progress = Progress::begin(Counted { length, of, switch: "--set population.devices=N" });
         let tick = || progress.tick();
         let ends = keytoll_lab::populate(self.plan, self.execution.threads(), &tick, self.stop);
         drop(progress);

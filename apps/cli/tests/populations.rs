@@ -31,8 +31,27 @@ impl Drop for Scratch {
 /// Refused as a mistake of the user, in a sentence with these words.
 fn assert_refused(output: &Output, words: &str) {
     let told = String::from_utf8_lossy(&output.stderr);
+    let told = told.replace('│', " ");
     let told = told.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(output.status.code() == Some(2) && told.contains(words), "{told}");
+}
+
+/// A file of times stands beside the scenario that names it; one on the command line is relative to the working directory.
+#[test]
+fn times_of_arrivals_are_read_beside_the_scenario() {
+    let scratch = Scratch::new("times");
+    let times = ["--set", "population.devices=3", "--set", "population.arrivals=times none.csv"];
+    for verb in ["check", "run"] {
+        assert_refused(&keytoll(&[&[verb, "storm"], &times[..]].concat()), "there is no such file");
+    }
+    let beside = scratch.0.join("beside.toml");
+    let text = "title = \"t\"\nmethods = \"ikev2-psk\"\nnetworks = \"lte\"\n[population]\ndevices = 2\narrivals = \"times when.csv\"\n";
+    std::fs::write(&beside, text).unwrap();
+    let beside = ["check", beside.to_str().unwrap()];
+    assert_refused(&keytoll(&beside), "when.csv` cannot be read: there is no such file");
+    std::fs::write(scratch.0.join("when.csv"), "at_s\n0\n1.5\n").unwrap();
+    let found = keytoll(&beside);
+    assert!(found.status.success(), "{}", String::from_utf8_lossy(&found.stderr));
 }
 
 /// A population leaves its counts, a line for each second and a summary with the attempts of every row, and can be reported again.
@@ -61,9 +80,16 @@ fn a_population_is_run_reported_and_checked() {
     assert!(series.lines().count() > 9 && series.starts_with("method,"), "{series}");
     assert_eq!(keytoll(&["report", out.to_str().unwrap()]).status.code(), Some(0));
     let sized = ["--subscribers", "300", "--reauth", "1h", "--p99", "1s"];
-    for (verb, more) in [("compare", &[][..]), ("rank", &[]), ("size", &sized)] {
+    for (verb, more) in [("rank", &[][..]), ("size", &sized)] {
         assert_refused(&keytoll(&[&[verb, out.to_str().unwrap()], more].concat()), "no single");
     }
+    let same =
+        keytoll(&["compare", out.to_str().unwrap(), out.to_str().unwrap(), "--fail-if", "delay.p99 > +1%"]);
+    let told = String::from_utf8_lossy(&same.stdout);
+    assert!(same.status.success() && told.contains("the same values"), "{told}");
+    let rows = keytoll(&["compare", out.to_str().unwrap(), "--fail-if", "delay.p99 > +1%"]);
+    let told = String::from_utf8_lossy(&rows.stdout);
+    assert!(rows.status.code() == Some(1) && told.contains("utilisation_share.gw"), "{told}");
     let kept = out.join("population.json");
     let text = std::fs::read_to_string(&kept).unwrap();
     assert!(text.contains("\"established\":300"), "{text}");
@@ -81,10 +107,6 @@ fn a_population_is_run_reported_and_checked() {
         "nobody was to be let in: {}",
         String::from_utf8_lossy(&wrong.stderr)
     );
-    let times = ["--set", "population.devices=3", "--set", "population.arrivals=times none.csv"];
-    for verb in ["check", "run"] {
-        assert_refused(&keytoll(&[&[verb, "storm"], &times[..]].concat()), "there is no such file");
-    }
     let other = scratch.0.join("other.toml");
     let text = "title = \"t\"\nmethods = \"hip-bex\"\nnetworks = \"lte\"\n[population]\ndevices = 5\narrivals = \"1 at a time\"\n";
     std::fs::write(&other, text).unwrap();

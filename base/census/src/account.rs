@@ -13,6 +13,10 @@ pub struct Account {
     pub summary: PopulationSummary,
     /// The series.
     pub points: Vec<Point>,
+    /// Delays of those that succeeded, from the intended start: lengths in microseconds, ascending, to a thousandth, each with how
+    /// many were as long.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub delays_us: Vec<[u64; 2]>,
 }
 
 /// Rows of a run at most.

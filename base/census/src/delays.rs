@@ -42,6 +42,12 @@ impl Delays {
         (!self.0.is_empty()).then(|| Duration::from_micros(self.0.value_at_quantile(quantile)))
     }
 
+    /// Lengths in microseconds, ascending, each with how many are as long, to a thousandth.
+    pub fn counts(&self) -> Vec<[u64; 2]> {
+        let all = self.0.iter_recorded();
+        all.map(|step| [step.value_iterated_to().min(self.0.max()), step.count_at_value()]).collect()
+    }
+
     /// In milliseconds; `None` without any.
     pub fn percentiles(&self) -> Option<Percentiles> {
         let at = |quantile| self.0.value_at_quantile(quantile) as f64 / 1000.0;

@@ -23,7 +23,7 @@ pub use account::{Account, Accounts};
 pub use delays::Delays;
 pub use links::LinkSummary;
 use links::{Flow, Way};
-pub use series::{COLUMNS, NodePoint, Point, write_csv};
+pub use series::{NodePoint, Point};
 use series::{Second, Usage};
 pub use summary::{NodeSummary, Percentiles, PopulationSummary, Repeated};
 
@@ -47,6 +47,9 @@ pub struct Census {
     present: u64,
     present_max: u64,
     bytes_per_device: Option<f64>,
+    /// How long the schedule is.
+    span: Duration,
+    last_established: Duration,
     end: Duration,
 }
 
@@ -83,6 +86,11 @@ impl Census {
         }
     }
 
+    /// How long the schedule of arrivals is.
+    pub fn planned(&mut self, span: Duration) {
+        self.span = span;
+    }
+
     /// An attempt is meant to begin now.
     pub fn offered(&mut self, intended: Duration) {
         self.second(intended).offered += 1;
@@ -103,6 +111,7 @@ impl Census {
     pub fn established(&mut self, intended: Duration, at: Duration) {
         let delay = at.saturating_sub(intended);
         self.delays.record(delay);
+        self.last_established = self.last_established.max(at);
         let second = self.second(at);
         second.established += 1;
         second.delays.record(delay);
@@ -142,6 +151,11 @@ impl Census {
     /// Something arrived that could not be used.
     pub fn discarded(&mut self, at: Duration) {
         self.second(at).discards += 1;
+    }
+
+    /// An input found the queue of a node full.
+    pub fn refused(&mut self, node: &str, at: Duration) {
+        usage(self.second(at), node).refused += 1;
     }
 
     /// A core of a node was busy until now.
@@ -190,6 +204,8 @@ impl Census {
         // At most: both may have had their most at different times.
         self.present_max += other.present_max;
         self.bytes_per_device = self.bytes_per_device.or(other.bytes_per_device);
+        self.span = self.span.max(other.span);
+        self.last_established = self.last_established.max(other.last_established);
         self.end(other.end);
     }
 
@@ -207,7 +223,7 @@ impl Census {
 
     /// Both.
     pub fn account(&self) -> Account {
-        Account { summary: self.summary(), points: self.points() }
+        Account { summary: self.summary(), points: self.points(), delays_us: self.delays.counts() }
     }
 
     /// The sums.
@@ -278,6 +294,8 @@ mod tests {
         census.sent(ms(600), 4, 1);
         census.busy("gw", ms(1500), ms(1000));
         census.queued("gw", ms(1000), 0.5, 3);
+        census.refused("gw", ms(1200));
+        census.planned(ms(1000));
         census.end(ms(2000));
         census
     }
@@ -296,7 +314,11 @@ mod tests {
         assert!((summary.late_ms.unwrap().max - 100.0).abs() < 0.2);
         assert_eq!((summary.offered, summary.in_flight), (3, 1));
         assert_eq!(summary.failures.into_iter().collect::<Vec<_>>(), [("gw: timeout".to_owned(), 1)]);
-        assert_eq!(summary.nodes["gw"].queue_max, 3);
+        assert_eq!((summary.nodes["gw"].queue_max, summary.nodes["gw"].refused_inputs), (3, 1));
+        // Three in the second of the schedule; the one that succeeded had done so after 1.3 s.
+        assert_eq!((summary.offered_per_s, summary.established_per_s), (Some(3.0), Some(1.0 / 1.3)));
+        let [[us, count]] = census.account().delays_us[..] else { panic!("one delay") };
+        assert!(us.abs_diff(1_300_000) < 1300 && count == 1, "{us}");
     }
 
     #[test]

@@ -1,7 +1,6 @@
 //! The series of a population: a point a second.
 
 use std::collections::BTreeMap;
-use std::io::{self, Write};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -35,6 +34,7 @@ pub(crate) struct Usage {
     pub(crate) busy_ns: u64,
     pub(crate) queue_mean: f64,
     pub(crate) queue_max: u64,
+    pub(crate) refused: u64,
 }
 
 impl Second {
@@ -56,6 +56,7 @@ impl Second {
             usage.busy_ns += more.busy_ns;
             usage.queue_mean += more.queue_mean;
             usage.queue_max = usage.queue_max.max(more.queue_max);
+            usage.refused += more.refused;
         }
     }
 }
@@ -146,88 +147,4 @@ pub(crate) fn points(seconds: &[Second], cores: &BTreeMap<String, u32>, end: Dur
         }
     };
     seconds.iter().zip(0..).map(point).collect()
-}
-
-/// The columns of `series.csv` before those of nodes, with what is in them.
-pub const COLUMNS: [(&str, &str); 15] = [
-    ("row", "the number of the row, from 0"),
-    ("second", "the second of the load, from 0"),
-    ("offered", "attempts that were meant to begin in it"),
-    ("begun", "attempts that began in it"),
-    ("established", "attempts that succeeded in it"),
-    ("failed", "attempts that failed in it"),
-    ("in_flight", "attempts offered and without outcome at its end"),
-    ("present", "devices that are established at its end"),
-    ("messages", "messages sent in it"),
-    ("retransmissions", "those of them that were sent again"),
-    ("lost_packets", "packets lost on links or refused by their queues"),
-    ("discards", "what arrived and could not be used"),
-    ("delay_p50_ms", "median delay from the intended start of those that succeeded in it"),
-    ("delay_p99_ms", "its 99th percentile"),
-    ("delay_max_ms", "the longest"),
-];
-
-/// Writes `series.csv`: rows of a run, each with its points. Columns of nodes that some row lacks are empty there.
-///
-/// # Errors
-/// When it cannot be written.
-pub fn write_csv(rows: &[Vec<Point>], mut out: impl Write) -> io::Result<()> {
-    let mut nodes: Vec<&str> =
-        rows.iter().flatten().flat_map(|point| &point.nodes).map(|node| &*node.node).collect();
-    nodes.sort_unstable();
-    nodes.dedup();
-    let names: Vec<_> = COLUMNS.iter().map(|(name, _)| *name).collect();
-    write!(out, "{}", names.join(","))?;
-    for node in &nodes {
-        write!(out, ",{node}_utilisation,{node}_queue_mean,{node}_queue_max")?;
-    }
-    writeln!(out)?;
-    for (row, points) in rows.iter().enumerate() {
-        points.iter().try_for_each(|point| line(row, point, &nodes, &mut out))?;
-    }
-    Ok(())
-}
-
-fn line(row: usize, point: &Point, nodes: &[&str], out: &mut impl Write) -> io::Result<()> {
-    let Point { second, offered, begun, established, failed, in_flight, present, .. } = point;
-    let Point { messages, retransmissions, lost_packets, discards, .. } = point;
-    write!(out, "{row},{second},{offered},{begun},{established},{failed},{in_flight},{present},")?;
-    write!(out, "{messages},{retransmissions},{lost_packets},{discards}")?;
-    match point.delay_ms {
-        Some([p50, p99, max]) => write!(out, ",{p50:.3},{p99:.3},{max:.3}")?,
-        None => write!(out, ",,,")?,
-    }
-    for name in nodes {
-        match point.nodes.iter().find(|node| node.node == *name) {
-            Some(node) => {
-                let NodePoint { utilisation, queue_mean, queue_max, .. } = node;
-                write!(out, ",{utilisation:.4},{queue_mean:.2},{queue_max}")?;
-            }
-            None => write!(out, ",,,")?,
-        }
-    }
-    writeln!(out)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::Census;
-
-    #[test]
-    fn every_line_has_a_field_for_each_column() {
-        let mut census = Census::new();
-        census.add_node("gw", 1);
-        census.offered(Duration::ZERO);
-        census.established(Duration::ZERO, Duration::from_millis(1500));
-        let mut text = Vec::new();
-        write_csv(&[census.points(), Vec::new(), Census::new().points()], &mut text).unwrap();
-        let text = String::from_utf8(text).unwrap();
-        let widths: Vec<_> = text.lines().map(|line| line.split(',').count()).collect();
-        assert_eq!(widths, [COLUMNS.len() + 3; 3]);
-        assert!(
-            text.ends_with("0,1,0,0,1,0,0,1,0,0,0,0,1500.000,1500.000,1500.000,0.0000,0.00,0\n"),
-            "{text}"
-        );
-    }
 }

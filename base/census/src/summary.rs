@@ -1,6 +1,7 @@
 //! `population` of a row in `summary.json`.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -37,6 +38,12 @@ pub struct PopulationSummary {
     pub last_established_s: Option<u64>,
     /// The most attempts that succeeded in one second.
     pub established_per_s_max: u64,
+    /// Attempts that were meant to begin in a second, over the length of the schedule; in a closed loop until the last success.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub offered_per_s: Option<f64>,
+    /// Attempts that succeeded in a second, over the length of the schedule, or until the last success if that is later.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub established_per_s: Option<f64>,
     /// From the intended start until it is established, over those that succeeded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delay_ms: Option<Percentiles>,
@@ -108,6 +115,9 @@ pub struct NodeSummary {
     pub queue_mean_max: f64,
     /// The greatest length of its queue.
     pub queue_max: u64,
+    /// Inputs that found its queue full, and were dropped.
+    #[serde(default)]
+    pub refused_inputs: u64,
     /// Busy time for each attempt that succeeded, in nanoseconds; absent if none did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub busy_ns_per_established: Option<f64>,
@@ -119,10 +129,11 @@ pub(crate) fn of(census: &Census) -> PopulationSummary {
     let amplification = if sent > again { sent as f64 / (sent - again) as f64 } else { 1.0 };
     let points = census.points();
     let last = census.seconds.iter().rposition(|second| second.established > 0);
-    let established = sum(|second| second.established);
+    let [offered, established] = [sum(|second| second.offered), sum(|second| second.established)];
+    let asked = if census.span.is_zero() { census.last_established } else { census.span };
     PopulationSummary {
         devices: census.devices,
-        offered: sum(|second| second.offered),
+        offered,
         begun: sum(|second| second.begun),
         established,
         failed: sum(|second| second.failed),
@@ -132,6 +143,8 @@ pub(crate) fn of(census: &Census) -> PopulationSummary {
         present_max: census.present_max,
         duration_s: census.end.as_secs_f64(),
         last_established_s: last.map(|place| place as u64 + 1),
+        offered_per_s: per_s(offered, asked),
+        established_per_s: per_s(established, asked.max(census.last_established)),
         established_per_s_max: census.seconds.iter().map(|second| second.established).max().unwrap_or(0),
         delay_ms: census.delays.percentiles(),
         late_ms: census.late.percentiles(),
@@ -146,6 +159,10 @@ pub(crate) fn of(census: &Census) -> PopulationSummary {
         links: links(census),
         bytes_per_device: census.bytes_per_device,
     }
+}
+
+fn per_s(count: u64, span: Duration) -> Option<f64> {
+    (!span.is_zero()).then(|| count as f64 / span.as_secs_f64())
 }
 
 fn links(census: &Census) -> BTreeMap<String, LinkSummary> {
@@ -167,6 +184,7 @@ fn node(census: &Census, name: &str, cores: u32, established: u64) -> NodeSummar
         utilisation_max: busiest_ns as f64 / (crate::SECOND_NS as f64 * of_cores),
         queue_mean_max: usages().map(|usage| usage.queue_mean).fold(0.0, f64::max),
         queue_max: usages().map(|usage| usage.queue_max).max().unwrap_or(0),
+        refused_inputs: usages().map(|usage| usage.refused).sum(),
         busy_ns_per_established: (established > 0).then(|| busy_ns as f64 / established as f64),
     }
 }

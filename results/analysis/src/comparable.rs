@@ -24,6 +24,8 @@ impl fmt::Display for Setting<'_> {
         let Self { network, topology, world, crypto } = self;
         match *world {
             CAPTURED => f.write_str(CAPTURED),
+            // A load knows the address of its target alone.
+            _ if topology.is_empty() => write!(f, "{network}, {world}, {crypto} crypto"),
             _ => write!(f, "{network}, {topology}, {world}, {crypto} crypto"),
         }
     }

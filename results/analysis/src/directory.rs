@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use keytoll_census as census;
 use keytoll_trace::file::{ReadError, Reader, Recorded};
-use keytoll_trace::listing::{FileError, POPULATION, RunFile};
+use keytoll_trace::listing::{FileError, LOAD, POPULATION, RunFile};
 use keytoll_trace::manifest::{Manifest, ManifestError, ManifestRow};
 use keytoll_trace::{Cost, Record, regular};
 
@@ -19,6 +19,8 @@ pub use keytoll_trace::listing::MANIFEST;
 
 /// The longest `population.json` that is read: a day of one row has some fifty megabytes.
 const POPULATION_BYTES_MAX: u64 = 1 << 28;
+/// The longest `load.json` that is read; one that is written has a few kilobytes.
+const LOAD_BYTES_MAX: u64 = 4 << 20;
 
 /// All results of a run.
 #[derive(Debug, Clone)]
@@ -72,6 +74,22 @@ impl Findings {
         let complete = manifest.complete && populations.len() == manifest.rows.len();
         let empty = Self::new(manifest, Vec::new());
         Self { summary: Summary { complete, rows, ..empty.summary.clone() }, populations, ..empty }
+    }
+
+    /// Adds what a load tells besides its population, if it is one.
+    fn with_load(mut self, directory: &Path) -> Result<Self, DirectoryError> {
+        let path = directory.join(LOAD);
+        if path.symlink_metadata().is_err() {
+            return Ok(self);
+        }
+        unchanged(directory, &self.manifest, LOAD)?;
+        let read = regular::read_text(&path, LOAD_BYTES_MAX);
+        let load = read.and_then(|text| Ok(serde_json::from_str(&text)?));
+        let load = load.map_err(|source| DirectoryError::Population { path, source })?;
+        if let [row] = &mut self.summary.rows[..] {
+            row.load = Some(load);
+        }
+        Ok(self)
     }
 
     /// Adds measurements besides the run.
@@ -193,7 +211,7 @@ pub fn measure(
         let accounts = text.and_then(|text| Ok(census::Accounts::parse(&text)?));
         let accounts =
             accounts.map_err(|source| DirectoryError::Population { path: populations.clone(), source });
-        return Ok(Findings::of_populations(manifest, accounts?));
+        return Findings::of_populations(manifest, accounts?).with_load(directory);
     }
     if !manifest.traced {
         let directory = directory.to_owned();

@@ -8,6 +8,7 @@
 //! CPU figures, and from the delays where computation is charged to virtual time; the `n` beside a mean tells how many remain.
 
 mod file;
+mod load;
 mod moves;
 mod operations;
 mod steps;
@@ -30,6 +31,7 @@ use crate::metrics::times::{
 use crate::metrics::{LinkCount, NodeTally, ProfileTally, TIMER_HZ, Tally};
 use crate::stats::{Distribution, interval95};
 pub use file::{ContentError, ReadError, parse, read, write};
+pub use load::{Generator, LoadSummary, TargetUsage};
 pub use moves::{MoveCpu, MovesSummary};
 pub use operations::OperationMean;
 pub use steps::StepsSummary;
@@ -40,6 +42,8 @@ pub const FORMAT: u32 = 1;
 
 /// The value of network, topology, world and crypto in a row of a capture, where they are unknown.
 pub const CAPTURED: &str = "captured";
+/// The world of real sockets.
+pub const LIVE: &str = "live";
 
 /// The whole run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -135,6 +139,9 @@ pub struct SummaryRow {
     /// What became of the devices of a population, of which `n` are the attempts; absent if one device authenticated again and again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub population: Option<PopulationSummary>,
+    /// What a load of a real target tells besides its population; absent in the simulator.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub load: Option<LoadSummary>,
     /// The crypto operations of each node, means over all n; absent for other makers' programs, and in captures.
     #[serde(default, skip_serializing_if = "operations::is_empty")]
     pub operations: Named<Vec<OperationMean>>,
@@ -414,6 +421,7 @@ pub fn summarise_row(row: &ManifestRow, tally: &Tally) -> SummaryRow {
         charged: tally.charged && row.world == SIM,
         planned: row.samples_planned.into(),
         population: None,
+        load: None,
         notes: notes(row, tally),
         traffic: tally.traffic.as_ref().map(traffic::traffic),
         moves: tally.moves.as_ref().map(moves::moves),

@@ -8,6 +8,7 @@ pub(crate) mod authentication;
 pub(crate) mod beside;
 pub(crate) mod kinds;
 pub(crate) mod links;
+pub(crate) mod load;
 pub(crate) mod moves;
 pub(crate) mod nodes;
 pub(crate) mod population;
@@ -158,17 +159,20 @@ pub(crate) struct Table {
 }
 
 /// The tables of a run, in the order of the screen.
-pub(crate) const TABLES: [&Table; 10] = [
+pub(crate) const TABLES: [&Table; 13] = [
     &authentication::DELAY,
     &links::MESSAGES,
     &nodes::CPU,
     &nodes::MEMORY,
     &traffic::TRAFFIC,
     &moves::MOVES,
+    &load::RATES,
     &population::ATTEMPTS,
     &population::DELAYS,
     &population::NODES,
     &population::LINKS,
+    &load::CPU,
+    &load::REASONS,
 ];
 
 /// The medium of a table.

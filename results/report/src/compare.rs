@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use keytoll_analysis::comparable::shared_words;
-use keytoll_analysis::compare::{Breach, Comparison, Contrast, Pair, Verdict};
+use keytoll_analysis::compare::{Breach, Comparison, Contrast, Figure, Pair, Verdict};
 use keytoll_analysis::summary::Median;
 
 use crate::layout::{Head, Line, WIDTH_MIN, table, wrapped};
@@ -22,6 +22,9 @@ const HEAD: [Head<'static>; 7] = [
     ("B against A", false),
 ];
 
+const FIGURES_HEAD: [Head<'static>; 5] =
+    [("", false), ("A", true), ("B", true), ("B ÷ A", true), ("B against A", false)];
+
 /// Writes a comparison for a screen of so many columns.
 ///
 /// # Errors
@@ -37,15 +40,26 @@ pub fn write(comparison: &Comparison, width: usize, mut out: impl Write) -> io::
         writeln!(out, "\n{measure}")?;
         table(&HEAD, 1, &lines(comparison, measure), width, out)?;
     }
+    figures(comparison, width, out)?;
     failures(comparison, width, out)?;
     breaches(&comparison.breaches, width, out)?;
     writeln!(out)?;
     let alone = comparison.alone.iter().map(|it| format!("Only in {}: {}.", it.run, it.row));
-    let all = alone.chain(comparison.notes.iter().cloned()).chain([LEGEND.to_owned()]);
+    let all = alone.chain(comparison.notes.iter().cloned()).chain(legends(comparison));
     all.into_iter().try_for_each(|note| wrapped(&note, width, out))
 }
 
-pub(crate) const LEGEND: &str = "n: authentications, of A and of B if they differ. Medians, and their ratio with its 95 % bootstrap interval. p: Mann and Whitney's test, two-sided, \
+/// What the tables mean.
+pub(crate) fn legends(comparison: &Comparison) -> impl Iterator<Item = String> {
+    let has_figures = comparison.pairs.iter().any(|pair| !pair.figures.is_empty());
+    [Some(LEGEND), has_figures.then_some(FIGURES_LEGEND)].into_iter().flatten().map(str::to_owned)
+}
+
+const FIGURES_LEGEND: &str = "Populations: delays from the intended start, of the attempts that succeeded. Points of delays have bootstrap intervals, shares \
+                              those of Donner and Zou; both take attempts as independent, and those in one queue are not: two seeds of the same \
+                              population differ by more. What there is once, such as how busy a node was, has no interval.";
+
+const LEGEND: &str = "n: authentications, of A and of B if they differ. Medians, and their ratio with its 95 % bootstrap interval. p: Mann and Whitney's test, two-sided, \
                       after Holm's correction for all rows of the measure; from 0.05 on, the two cannot be told apart. “in 90 % of \
                       pairs”: of all pairs of an authentication of A and one of B, ties counting half.";
 
@@ -91,7 +105,55 @@ fn lines(comparison: &Comparison, measure: &str) -> Vec<Line> {
 fn heading(Pair { a, .. }: &Pair, is_one_run: bool, shared: &[&str]) -> String {
     let base = if is_one_run { format!("; A: {}", a.subject().without(shared)) } else { String::new() };
     let common = shared.iter().map(|word| format!(", {word}"));
-    format!("{}, {}{}{base}", a.network, a.topology, common.collect::<String>())
+    let topology = if a.topology.is_empty() { String::new() } else { format!(", {}", a.topology) };
+    format!("{}{topology}{}{base}", a.network, common.collect::<String>())
+}
+
+/// The numbers of populations, pair by pair.
+fn figures(comparison: &Comparison, width: usize, out: &mut impl Write) -> io::Result<()> {
+    let told = comparison.pairs.iter().filter(|pair| !pair.figures.is_empty());
+    let mut lines = Vec::new();
+    for pair in told {
+        lines.push(Line::Text(pair_name(pair)));
+        lines.extend(pair.figures.iter().map(|it| Line::Cells(figure_cells(it))));
+    }
+    if lines.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "\nPopulations")?;
+    table(&FIGURES_HEAD, 1, &lines, width, out)
+}
+
+/// `ikev2-psk, lte, raw`, or both rows if they differ.
+pub(crate) fn pair_name(Pair { a, b, .. }: &Pair) -> String {
+    if a.to_string() == b.to_string() { b.to_string() } else { format!("{b} against {a}") }
+}
+
+fn figure_cells(it: &Figure) -> Vec<String> {
+    let verdict = it.verdict.map_or("", of_values);
+    vec![
+        format!("  {}", it.measure),
+        plain(it.value_a),
+        plain(it.value_b),
+        ratio_of_figure(it),
+        verdict.to_owned(),
+    ]
+}
+
+pub(crate) fn ratio_of_figure(it: &Figure) -> String {
+    let median = |value| Median { value, interval: it.ratio_ci95_low.zip(it.ratio_ci95_high) };
+    it.ratio.map_or_else(|| "–".to_owned(), |value| ranged(median(value)))
+}
+
+/// What follows for a number, in words.
+pub(crate) const fn of_values(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Equal => "equal",
+        Verdict::Identical => "the same values",
+        Verdict::NotToldApart => "cannot be told apart",
+        Verdict::Less => "less",
+        Verdict::More => "more",
+    }
 }
 
 fn cells(label: &str, contrast: &Contrast) -> Vec<String> {
@@ -120,9 +182,7 @@ pub(crate) fn chance(p: f64) -> String {
 pub(crate) fn verdict(contrast: &Contrast) -> String {
     let percent = |share: f64| format!("{:.1}", share * 100.0);
     match contrast.verdict {
-        Verdict::Equal => "equal".to_owned(),
-        Verdict::Identical => "the same values".to_owned(),
-        Verdict::NotToldApart => "cannot be told apart".to_owned(),
+        it @ (Verdict::Equal | Verdict::Identical | Verdict::NotToldApart) => of_values(it).to_owned(),
         Verdict::Less => format!("less, in {} % of pairs", percent(1.0 - contrast.superiority_share)),
         Verdict::More => format!("more, in {} % of pairs", percent(contrast.superiority_share)),
     }
@@ -197,6 +257,7 @@ pub(crate) mod tests {
             n: [30, 30],
             failures,
             contrasts,
+            figures: Vec::new(),
         };
         let psk = vec![
             contrast("cpu_us.gw", 0.8, 0.000_02, Verdict::Less),
@@ -230,6 +291,33 @@ pub(crate) mod tests {
     #[test]
     fn two_runs() {
         insta::assert_snapshot!(shown(&example(), 100));
+    }
+
+    /// Two populations.
+    pub(crate) fn counted() -> Comparison {
+        let figure = |measure: &str, [a, b]: [f64; 2], interval: Option<[f64; 2]>, verdict| Figure {
+            measure: measure.to_owned(),
+            value_a: a,
+            value_b: b,
+            ratio: Some(b / a),
+            ratio_ci95_low: interval.map(|[low, _]| low),
+            ratio_ci95_high: interval.map(|[_, high]| high),
+            verdict,
+        };
+        let figures = vec![
+            figure("delay_ms.p99", [120.0, 150.0], Some([1.22, 1.28]), Some(Verdict::More)),
+            figure("established_share", [0.99, 0.98], Some([0.97, 1.01]), Some(Verdict::NotToldApart)),
+            figure("utilisation_share.gw", [0.5, 0.55], None, None),
+        ];
+        let mut comparison = Comparison { alone: Vec::new(), breaches: Vec::new(), ..example() };
+        comparison.pairs.truncate(1);
+        comparison.pairs[0].figures = figures;
+        comparison
+    }
+
+    #[test]
+    fn two_populations() {
+        insta::assert_snapshot!(shown(&counted(), 100));
     }
 
     #[test]

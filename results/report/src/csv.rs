@@ -149,7 +149,7 @@ pub fn series(findings: &Findings, out: impl Write) -> io::Result<()> {
             let identity = cells(&IDENTITY, |of| of(row));
             let point_cells = cells(&POINT, |of| of(point));
             let nodes = SERVING.iter().flat_map(|name| {
-                let node = point.nodes.iter().find(|node| node.node == name.name());
+                let node = point.nodes.iter().find(|node| node.node == **name);
                 cells(&POINT_NODE, |of| node.map_or(Value::Nothing, of))
             });
             csv.write_record(

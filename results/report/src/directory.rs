@@ -70,8 +70,11 @@ pub fn measured(directory: &Path) -> Result<Findings, DirectoryError> {
 /// # Errors
 /// When a file cannot be written.
 pub fn write(directory: &Path, findings: &Findings, clocks_hz: &Clocks) -> Result<(), RenderError> {
-    file(directory, "operations.csv", |out| csv::operations(findings, out))?;
-    file(directory, "messages.csv", |out| csv::messages(findings, out))?;
+    // Of a population no single authentication is kept.
+    if findings.populations.is_empty() {
+        file(directory, "operations.csv", |out| csv::operations(findings, out))?;
+        file(directory, "messages.csv", |out| csv::messages(findings, out))?;
+    }
     file(directory, "summary.json", |out| summary::write(&findings.summary, out))?;
     if findings.supplement != Supplement::default() {
         file(directory, SUPPLEMENT, |out| findings.supplement.write(out))?;

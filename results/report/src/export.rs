@@ -190,7 +190,7 @@ fn of_rows(shown: &'static columns::Table, rows: &[SummaryRow]) -> Table {
 
 /// Columns that name the lines of a row.
 fn is_name(head: &str) -> bool {
-    ["node", "link", "way"].contains(&head)
+    ["node", "link", "way", "what", "why"].contains(&head)
 }
 
 /// The findings of a study, and its tables.

@@ -37,7 +37,7 @@ pub use keytoll_sim::Recorder;
 pub use keytoll_trace::manifest::Manifest;
 pub use keytoll_trace::{Cost, Record};
 pub use packets::{PACKET_BYTES, Packets, Way, profile_packets};
-pub use population::{PopulationEnd, populate};
+pub use population::{PopulationEnd, Steps, populate, steps};
 pub use profile::{Profile, Subject, profile};
 pub use provenance::{Program, end, libraries, library, machine};
 pub use provider::metered;

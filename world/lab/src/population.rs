@@ -58,7 +58,28 @@ pub struct PopulationEnd {
     pub is_whole: bool,
 }
 
-/// Runs the populations of a plan on up to `threads` threads, each on one; `progress` is called for each device that arrives.
+/// How far populations are: the steps of all of them, at each of which `progress` is called.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Steps {
+    /// How many there are.
+    pub count: u64,
+    /// What they are.
+    pub of: &'static str,
+}
+
+/// The steps of a plan's populations: seconds if their end is known, for much may go on after the last arrival; otherwise devices whose
+/// first attempt has an outcome, for with the last one they end. `None` without a population.
+pub fn steps(plan: &Plan) -> Option<Steps> {
+    let population = plan.population.as_ref()?;
+    let worlds = worlds(plan, population).len() as u64;
+    let seconds = |length: Duration| length.as_secs() + u64::from(length.subsec_nanos() > 0);
+    Some(match population.duration {
+        Some(length) => Steps { count: worlds * seconds(length), of: "simulated seconds" },
+        None => Steps { count: worlds * u64::from(population.devices), of: "devices with an outcome" },
+    })
+}
+
+/// Runs the populations of a plan on up to `threads` threads, each on one; `progress` is called at each step of their [`steps`].
 /// The results are in the order of the rows; a row that did not begin has none. They do not depend on the number of threads.
 ///
 /// # Errors
@@ -169,6 +190,8 @@ struct Device {
     session: Option<SessionId>,
     is_established: bool,
     is_leaving: bool,
+    /// Whether its first attempt has no outcome yet.
+    is_new: bool,
 }
 
 /// A population in its world.
@@ -193,6 +216,8 @@ struct Built {
     /// By the number of an access link: the device that lends it to others, if links are shared.
     lenders: Vec<Vec<NodeIndex>>,
     arrived: u32,
+    /// Devices whose first attempt has an outcome, and of how many `progress` knows.
+    settled: [u32; 2],
     facts: Facts,
     shares: Vec<Census>,
     /// When the load began.
@@ -239,6 +264,7 @@ impl Built {
             whereabouts: vec![(None, 0); population.devices as usize],
             lenders: Vec::new(),
             arrived: 0,
+            settled: [0, 0],
             facts,
             shares: vec![Census::new(); rows.len()],
             zero: Time::ZERO,
@@ -279,10 +305,13 @@ impl Built {
             }
             let until = self.next_at().unwrap_or(self.since() + SECOND);
             let end = self.population.duration.filter(|end| *end <= until);
-            if !self.run_until(end.unwrap_or(until)) {
+            let has_come = self.run_until(end.unwrap_or(until));
+            self.tell(progress);
+            if !has_come {
                 continue;
             }
             if end.is_some() {
+                progress();
                 return true;
             }
             if let Some((at, errand)) = self.next_errand() {
@@ -292,6 +321,14 @@ impl Built {
                 return true;
             }
         }
+    }
+
+    /// Tells of the devices that have an outcome, where they are the steps.
+    fn tell(&mut self, progress: &dyn Fn()) {
+        let [settled, told] = &mut self.settled;
+        let are_steps = self.population.duration.is_none();
+        (*told..*settled).filter(|_| are_steps).for_each(|_| progress());
+        *told = *settled;
     }
 
     /// When something is to be done next.
@@ -346,12 +383,14 @@ impl Built {
                 self.arrived += 1;
                 self.facts.last_arrival = at;
                 self.attach(number, at, true);
-                progress();
             }
             Errand::Arrive => {}
             Errand::Look => {
                 self.look(at);
                 self.agenda.plan(at + SECOND, Errand::Look);
+                if self.population.duration.is_some() {
+                    progress();
+                }
             }
             Errand::Reauthenticate(number, visit) => self.authenticate_anew(number, visit, at),
             Errand::Move(number, visit) => self.move_on(number, visit, at),
@@ -387,6 +426,7 @@ impl Built {
             session: None,
             is_established: false,
             is_leaving: false,
+            is_new,
         };
         let place = index.number() as usize;
         if self.devices.len() <= place {
@@ -452,6 +492,7 @@ impl Built {
     fn established(&mut self, at: Duration, node: NodeIndex) {
         let Some(device) = &mut self.devices[node.number() as usize] else { return };
         let Some(intended) = device.intended.take() else { return };
+        self.settled[0] += u32::from(std::mem::take(&mut device.is_new));
         let census = &mut self.shares[device.share];
         if device.is_established {
             // The session before is closed with this.
@@ -499,6 +540,7 @@ impl Built {
         if device.intended.take().is_none() {
             return;
         }
+        self.settled[0] += u32::from(std::mem::take(&mut device.is_new));
         let told_by = if why.is_hearsay { "told" } else { "ue" };
         self.shares[device.share].failed(at, &format!("{told_by}: {}", why.name));
         let (number, is_established) = (device.number, device.is_established);
@@ -595,6 +637,9 @@ impl Built {
             self.facts.census.measured_bytes_per_device(bytes as f64 / there as f64);
         }
         self.facts.census.end(at);
+        if let Ok(Some(span)) = self.population.span(&self.seed) {
+            self.facts.census.planned(span);
+        }
         let whole = &self.facts.census;
         let end = |census: &Census| {
             let mut census = census.clone();

@@ -3,6 +3,7 @@
 //! measured once, on the machine named in it.
 
 mod memory;
+mod population;
 
 use std::cell::Cell;
 use std::fs;
@@ -54,6 +55,8 @@ pub struct Work {
     pub machine: Option<String>,
     /// Whether there is user traffic, which is not included.
     pub has_traffic: bool,
+    /// Whether it is of populations, in which devices may have to wait for each other.
+    pub of_population: bool,
 }
 
 impl Work {
@@ -80,21 +83,31 @@ pub fn rehearse(plan: &Plan) -> Option<Work> {
     let (mut nanos, mut bytes, mut rehearsed) = (0, 0, 0);
     for row in &rehearsal.plan.rows {
         let took = rehearsal.rehearse(row, machine.as_ref().map(|(prices, _)| prices));
-        nanos += took.driver_ns + took.charged_ns;
+        let driver_ns = if plan.population.is_some() { 0 } else { took.driver_ns };
+        nanos += driver_ns + took.charged_ns;
         (bytes, rehearsed) = (bytes + took.bytes, rehearsed + 1);
         if clock::monotonic_ns() - begun_ns > LONGEST.as_nanos() as u64 {
             break;
         }
     }
     let samples = rehearsed * u64::from(SAMPLES);
+    let in_a_crowd =
+        plan.population.as_ref().map_or(Some(Duration::ZERO), |of| population::each(plan, of))?;
     Some(Work {
-        authentications: plan.authentications(),
-        each: Duration::from_nanos(nanos.checked_div(samples)?),
+        authentications: attempts(plan),
+        each: in_a_crowd + Duration::from_nanos(nanos.checked_div(samples)?),
         each_bytes: bytes / samples,
         rehearsed: rehearsed as usize,
         machine: machine.map(|(_, machine)| machine),
+        of_population: plan.population.is_some(),
         has_traffic: plan.rows.iter().any(|row| row.options.traffic.kind.is_some()),
     })
+}
+
+/// All authentications of a plan; of a population about as many as devices will begin.
+fn attempts(plan: &Plan) -> u64 {
+    let each = plan.population.as_ref().map_or(1.0, |population| population::attempts_each(plan, population));
+    (plan.authentications() as f64 * each) as u64
 }
 
 /// Refuses a cost table that lacks an operation of a row.
@@ -168,9 +181,9 @@ impl Rehearsal {
         let counted = [Counted::default(), Counted::default()];
         let files = Files::new(counted[0].clone(), counted[1].clone()).expect("counting cannot fail");
         let mut keeper = Rehearsed { files, cpu_ns: 0 };
-        let begun_ns = clock::monotonic_ns();
+        let begun_ns = clock::thread_cpu_ns();
         built.run(&mut keeper, &|| (), &Stop::new(false));
-        let driver_ns = clock::monotonic_ns() - begun_ns;
+        let driver_ns = clock::thread_cpu_ns() - begun_ns;
         keeper.files.finish().expect("counting cannot fail");
         let bytes = counted.iter().map(|counted| counted.0.get()).sum();
         Took { driver_ns, charged_ns: keeper.cpu_ns, bytes }

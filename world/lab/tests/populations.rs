@@ -5,7 +5,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use keytoll_census::PopulationSummary;
-use keytoll_lab::{PopulationEnd, Stop, populate};
+use keytoll_lab::{PopulationEnd, Stop, populate, steps};
 use keytoll_scenario::parse;
 
 /// The populations of a scenario.
@@ -13,15 +13,17 @@ fn ends(head: &str, population: &str, threads: usize) -> Vec<PopulationEnd> {
     let networks = if head.contains("[[networks]]") { "" } else { "networks = 'lte'\n" };
     let text = format!("crypto = 'null'\n{networks}{head}\n[population]\n{population}");
     let plan = parse("population", &text).unwrap();
-    let arrived = AtomicU64::new(0);
+    let progressed = AtomicU64::new(0);
     let progress = || {
-        arrived.fetch_add(1, Ordering::Relaxed);
+        progressed.fetch_add(1, Ordering::Relaxed);
     };
     let ends = populate(&plan, threads, &progress, &Stop::new(false)).unwrap();
     let ends: Vec<_> = ends.into_iter().map(Option::unwrap).collect();
     assert!(ends.iter().all(|end| end.is_whole));
     let devices: u64 = ends.iter().map(|end| end.account.summary.devices).sum();
-    assert_eq!(arrived.into_inner(), devices);
+    let way = steps(&plan).unwrap();
+    let steps = if way.of == "simulated seconds" { way.count } else { devices };
+    assert_eq!(progressed.into_inner(), steps, "{way:?}");
     for PopulationEnd { account, .. } in &ends {
         let PopulationSummary { offered, established, failed, in_flight, .. } = account.summary;
         assert_eq!(offered, established + failed + in_flight);
@@ -271,13 +273,13 @@ fn the_same_seed_gives_the_same_account_on_one_thread_and_two() {
 fn an_interruption_leaves_what_has_happened() {
     let text = "crypto = 'null'\nmethods = 'ikev2-psk'\nnetworks = 'lte'\n[population]\ndevices = 1000\narrivals = 'constant 10/s'";
     let plan = parse("population", text).unwrap();
-    let (stop, arrived) = (Stop::new(false), AtomicU64::new(0));
+    let (stop, settled) = (Stop::new(false), AtomicU64::new(0));
     let progress = || {
-        if arrived.fetch_add(1, Ordering::Relaxed) == 100 {
+        if settled.fetch_add(1, Ordering::Relaxed) == 100 {
             stop.store(true, Ordering::Relaxed);
         }
     };
     let ends = populate(&plan, 1, &progress, &stop).unwrap();
     let end = ends[0].as_ref().unwrap();
-    assert!(!end.is_whole && end.account.summary.devices == 101, "{:?}", end.account.summary);
+    assert!(!end.is_whole && (101..110).contains(&end.account.summary.devices), "{:?}", end.account.summary);
 }

@@ -14,7 +14,11 @@ const TARGET: &str = "target";
 
 /// What a load with so many workers has come to.
 pub fn account(outcome: &Outcome, workers: u32) -> Account {
-    Account { summary: summary(outcome, &outcome.points, workers), points: outcome.points.clone() }
+    Account {
+        summary: summary(outcome, &outcome.points, workers),
+        points: outcome.points.clone(),
+        delays_us: outcome.totals.tally.delays.counts(),
+    }
 }
 
 fn summary(outcome: &Outcome, points: &[Point], workers: u32) -> PopulationSummary {
@@ -50,7 +54,9 @@ fn summary(outcome: &Outcome, points: &[Point], workers: u32) -> PopulationSumma
         in_flight_max: totals.under_way_max as u64,
         present_max: totals.standing_max as u64,
         duration_s: length as f64,
-        last_established_s: last.map(|point| point.second),
+        last_established_s: last.map(|point| point.second + 1),
+        offered_per_s: totals.tally.asked_per_s(),
+        established_per_s: totals.tally.reached_per_s(),
         established_per_s_max: points.iter().map(|point| point.established).max().unwrap_or(0),
         delay_ms: totals.tally.delays.percentiles(),
         late_ms: totals.tally.lateness.percentiles(),

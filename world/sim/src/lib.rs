@@ -28,4 +28,4 @@ pub use links::{Carriage, Channel, Direction, LinkConfig, WRONG_CHECKSUM};
 pub use meter::{Free, Meter, Stimulus};
 pub use node::{NodeConfig, NodeIndex, ProviderIndex, QueueUse};
 pub use recorder::{Passing, Recorder};
-pub use world::{Limits, World};
+pub use world::{Limits, NODE_QUEUE_FULL, World};

@@ -21,6 +21,9 @@ use crate::queue::{Queue, What};
 use crate::slab::Slab;
 use crate::{Free, LinkConfig, Meter, NodeConfig, NodeIndex, Passing, ProviderIndex, QueueUse, Recorder};
 
+/// Why an input is discarded whose node has no room for it to wait.
+pub const NODE_QUEUE_FULL: &str = "node queue full";
+
 /// The capacity of a world.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
@@ -330,7 +333,7 @@ impl<H: Engine, C: Crypto, M: Meter<C>> World<H, C, M> {
         if node.is_free() {
             self.compute(index, arrived, recorder);
         } else if let Err(protocol) = node.enqueue(arrived) {
-            let fact = Fact::Discarded { protocol, why: "node queue full".into() };
+            let fact = Fact::Discarded { protocol, why: NODE_QUEUE_FULL.into() };
             self.note(index, self.sample, fact, recorder);
         }
     }

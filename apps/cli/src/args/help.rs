@@ -100,7 +100,7 @@ Example:
 Reads a load file with `role = \"load\"`, which says whether devices speak RADIUS (over UDP or TLS), IKE or HIP; \
 scenarios/live/README.md has every key. Calls only the target that the file names. Devices begin when the schedule wants them to, whatever becomes \
 of those before; delays count from the intended start. A view, or a line a second, goes to stderr; the table goes to \
-stdout. Writes manifest.json, load.json and series.csv into a directory, and keeps earlier ones as `keytoll run` does. \
+stdout. Writes manifest.json, load.json, population.json, series.csv, summary.json and report.html into a directory, and keeps earlier ones as `keytoll run` does. \
 Ctrl-C closes what is open and keeps the results; a second one ends at once.
 Exit code: 0 done, 1 a condition of --fail-if or `fail_if` was met; 2 the load file or the command line is \
 wrong; 3 the environment prevents it; 130 Ctrl-C, 143 SIGTERM.";
@@ -133,10 +133,12 @@ pub(super) const COMPARE_HELP: &str = "\
 Example:
   keytoll compare runs/quickstart --fail-if 'delay_ms.p95 > +400%'
 
-Reads manifest.json and samples.csv of directories that `keytoll run` or `measure --out` wrote; writes no \
-files but that of --html. Rows of two runs are compared with their likes: the same method and options over the same network. \
-A condition is a measure, a statistic of it (p5, p50, p90, p95, p99, mean), < or >, and percent of the first \
-run; it is met only if the 95 % interval of the difference excludes none.
+Reads manifest.json and samples.csv of directories that `keytoll run` or `measure --out` wrote, and of populations and loads \
+population.json; writes no files but that of --html. Rows of two runs are compared with their likes: the same method and options \
+over the same network. A load is compared with another one, or with a run of one population: the same in the simulator. \
+A condition is a measure, with a point of it where it has many values (min, mean, p5, p50, p75, p90, p95, p99, p99.9, p99.99, \
+max), <, <=, > or >=, and a quantity, of the second run, or percent of the first run with a sign; such a difference counts only if \
+its 95 % interval excludes none, or if there is one number and no interval.
 Exit code: 0 done, 1 a condition is met, 2 it is no run directory or the command line is wrong, 3 a file is \
 damaged, or the environment prevents it.";
 

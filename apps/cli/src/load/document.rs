@@ -6,6 +6,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use keytoll_analysis::handling::LoadCost;
+use keytoll_analysis::summary::{Generator, LIVE, LoadSummary, SummaryRow, TargetUsage};
 use keytoll_census::{Percentiles, PopulationSummary};
 use keytoll_load::{Counts, Outcome, Totals};
 use keytoll_scenario::node::load::LoadPlan;
@@ -66,47 +67,6 @@ pub(crate) struct Document {
     pub(crate) hints: Vec<String>,
 }
 
-/// What the generator needed, and whether it limited what it offered.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub(crate) struct Generator {
-    /// CPU time of all its threads, in seconds.
-    pub(crate) cpu_s: f64,
-    /// CPU time for each authenticated device, in microseconds; absent without any.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) cpu_us_per_established: Option<f64>,
-    /// The part of it in operations of cryptography; absent if these took longer than all of it, for a thread that waits for a core
-    /// amid one has no CPU time meanwhile, and nobody knows how long it waited.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) crypto_us_per_established: Option<f64>,
-    /// Starts that it could not make itself, by reason: nothing was sent, and the target had no part in it. On a schedule they are
-    /// among the failed; in a closed loop they were made later, and each attempt counts here.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub(crate) refused: BTreeMap<String, u64>,
-    /// The number of seconds in which starts were late by more than a millisecond at the 99.9th percentile, refused, or a thread had no time left.
-    pub(crate) limited_s: u64,
-    /// The number of seconds in which devices began or were meant to.
-    pub(crate) starting_s: u64,
-}
-
-/// What the target needed.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub(crate) struct TargetUsage {
-    /// CPU time, in seconds.
-    pub(crate) cpu_s: f64,
-    /// CPU time for each authenticated device, in microseconds; absent without any.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) cpu_us_per_established: Option<f64>,
-    /// The part of it in operations of cryptography; absent if it is not told, or more than all of it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) crypto_us_per_established: Option<f64>,
-    /// The most memory, in bytes; absent if it is not told.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) memory_bytes_max: Option<u64>,
-    /// From when on it could not be measured, to the end, in seconds from the start, to the second; absent if it could.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) gone_from_s: Option<u64>,
-}
-
 /// A condition, and whether it was met, which is a failure.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct Verdict {
@@ -151,7 +111,7 @@ impl Document {
                 limited_s: totals.limited_seconds,
                 starting_s: totals.starting_seconds,
             },
-            target_usage: TargetUsage::of(totals),
+            target_usage: target_usage(totals),
             conditions: judged.iter().map(Judged::verdict).collect(),
             hints: hints(plan, outcome),
         }
@@ -162,11 +122,39 @@ impl Document {
         Ok(serde_json::from_str(&regular::read_text(path, BYTES_MAX)?)?)
     }
 
+    /// As a row of a run.
+    pub(crate) fn row(&self) -> SummaryRow {
+        SummaryRow {
+            method: self.access.clone(),
+            network: self.target.clone(),
+            world: LIVE.to_owned(),
+            failures: self.population.failures.clone(),
+            population: Some(self.population.clone()),
+            load: Some(self.summary()),
+            ..SummaryRow::default()
+        }
+    }
+
+    /// What it tells besides its population.
+    fn summary(&self) -> LoadSummary {
+        LoadSummary {
+            asked_per_s: self.asked_per_s,
+            reached_per_s: self.reached_per_s,
+            workers: self.workers,
+            lost: self.lost.clone(),
+            discarded: self.discarded.clone(),
+            left_open: self.left_open,
+            generator: self.generator.clone(),
+            target_usage: self.target_usage.clone(),
+        }
+    }
+
     /// What a message has cost besides cryptography: the target if it tells how long its cryptography took, else the generator. Counted
     /// are the devices' messages and the answers to those that were not sent again. None if nobody was authenticated, several threads
     /// shared the work, or an older keytoll did not tell.
     pub(crate) fn message_cost(&self) -> Option<LoadCost> {
-        let (cpu_s, besides_us) = self.target_cost().or_else(|| self.generator.cost(self.workers))?;
+        let (cpu_s, besides_us) =
+            self.target_cost().or_else(|| generator_cost(&self.generator, self.workers))?;
         let Generator { starting_s, .. } = self.generator;
         let (messages, n) = (self.population.messages, self.population.established);
         let received = (messages.sent - messages.again) as f64 / n as f64;
@@ -229,10 +217,10 @@ impl Document {
                 format!("{} at once at most, {} left open", population.present_max, self.left_open),
             ));
         }
-        rows.push(row("generator", self.generator.text(self.workers)));
+        rows.push(row("generator", generator_text(&self.generator, self.workers)));
         let refused = self.generator.refused.iter();
         rows.extend(refused.map(|(why, count)| row("  not sent", format!("{count}  {why}"))));
-        rows.extend(self.target_usage.iter().map(|usage| row("target used", usage.text())));
+        rows.extend(self.target_usage.iter().map(|usage| row("target used", target_text(usage))));
         let scope = if self.was_stopped { " over what was done" } else { "" };
         rows.extend(self.conditions.iter().map(|verdict| row("fail if", verdict.text(scope))));
         let hints: String = self.hints.iter().map(|hint| screen::paragraph(hint)).collect();
@@ -246,51 +234,47 @@ fn besides(cpu_us: Option<f64>, crypto_us: Option<f64>) -> Option<f64> {
     Some((cpu_us? - crypto_us?).max(0.0))
 }
 
-impl Generator {
-    /// The CPU time of its thread in seconds, and what an authentication took of it besides cryptography, in microseconds.
-    fn cost(&self, workers: u32) -> Option<(f64, f64)> {
-        let us = besides(self.cpu_us_per_established, self.crypto_us_per_established)?;
-        (workers == 1).then_some((self.cpu_s, us))
-    }
-
-    fn text(&self, workers: u32) -> String {
-        let each = each_text(self.cpu_us_per_established, self.crypto_us_per_established);
-        let threads = if workers == 1 { "1 thread".to_owned() } else { format!("{workers} threads") };
-        let limited = match self.limited_s {
-            0 => "never late".to_owned(),
-            count => format!("late or busy in {count} of {} seconds", self.starting_s),
-        };
-        format!("{threads}, {:.2} s of CPU{each}; {limited}", self.cpu_s)
-    }
+/// The CPU time of the generator's thread in seconds, and what an authentication took of it besides cryptography, in microseconds.
+fn generator_cost(generator: &Generator, workers: u32) -> Option<(f64, f64)> {
+    let us = besides(generator.cpu_us_per_established, generator.crypto_us_per_established)?;
+    (workers == 1).then_some((generator.cpu_s, us))
 }
 
-impl TargetUsage {
-    /// None if it was not to be measured.
-    fn of(totals: &Totals) -> Option<Self> {
-        let (cpu, gone_from_s) = (totals.target_cpu, totals.target_gone_in);
-        let counts = &totals.tally.counts;
-        (cpu.is_some() || gone_from_s.is_some()).then(|| Self {
-            cpu_s: cpu.unwrap_or_default().as_secs_f64(),
-            cpu_us_per_established: cpu.and_then(|cpu| each(cpu, counts)),
-            crypto_us_per_established: totals
-                .target_crypto
-                .zip(cpu)
-                .and_then(|(crypto, cpu)| each(part(crypto, cpu)?, counts)),
-            memory_bytes_max: totals.target_memory_max,
-            gone_from_s,
-        })
-    }
+fn generator_text(generator: &Generator, workers: u32) -> String {
+    let each = each_text(generator.cpu_us_per_established, generator.crypto_us_per_established);
+    let threads = if workers == 1 { "1 thread".to_owned() } else { format!("{workers} threads") };
+    let limited = match generator.limited_s {
+        0 => "never late".to_owned(),
+        count => format!("late or busy in {count} of {} seconds", generator.starting_s),
+    };
+    format!("{threads}, {:.2} s of CPU{each}; {limited}", generator.cpu_s)
+}
 
-    fn text(&self) -> String {
-        let each = each_text(self.cpu_us_per_established, self.crypto_us_per_established);
-        let memory =
-            self.memory_bytes_max.map_or_else(String::new, |bytes| format!(", {} MiB at most", bytes >> 20));
-        let used = format!("{:.2} s of CPU{each}{memory}", self.cpu_s);
-        match self.gone_from_s {
-            None => used,
-            Some(from) if self.memory_bytes_max.is_none() => format!("not known: gone from {from} s on"),
-            Some(from) => format!("{used}; gone from {from} s on"),
-        }
+/// None if it was not to be measured.
+fn target_usage(totals: &Totals) -> Option<TargetUsage> {
+    let (cpu, gone_from_s) = (totals.target_cpu, totals.target_gone_in);
+    let counts = &totals.tally.counts;
+    (cpu.is_some() || gone_from_s.is_some()).then(|| TargetUsage {
+        cpu_s: cpu.unwrap_or_default().as_secs_f64(),
+        cpu_us_per_established: cpu.and_then(|cpu| each(cpu, counts)),
+        crypto_us_per_established: totals
+            .target_crypto
+            .zip(cpu)
+            .and_then(|(crypto, cpu)| each(part(crypto, cpu)?, counts)),
+        memory_bytes_max: totals.target_memory_max,
+        gone_from_s,
+    })
+}
+
+fn target_text(usage: &TargetUsage) -> String {
+    let each = each_text(usage.cpu_us_per_established, usage.crypto_us_per_established);
+    let memory =
+        usage.memory_bytes_max.map_or_else(String::new, |bytes| format!(", {} MiB at most", bytes >> 20));
+    let used = format!("{:.2} s of CPU{each}{memory}", usage.cpu_s);
+    match usage.gone_from_s {
+        None => used,
+        Some(from) if usage.memory_bytes_max.is_none() => format!("not known: gone from {from} s on"),
+        Some(from) => format!("{used}; gone from {from} s on"),
     }
 }
 
@@ -369,7 +353,7 @@ fn hints(plan: &LoadPlan, outcome: &Outcome) -> Vec<String> {
     }
     let is_whole = !outcome.was_stopped && !matches!(population.arrivals, Arrivals::AtATime(_));
     hints.extend(population.left_out(counts.offered).filter(|_| is_whole).map(|told| told + "."));
-    hints.extend(refused(counts));
+    hints.extend(refused(counts, outcome.was_stopped));
     hints.extend(limited(totals));
     hints
 }
@@ -393,13 +377,13 @@ fn nobody_listens(on: &str, target: SocketAddr) -> String {
 }
 
 /// What the generator could not do is not the target's doing.
-fn refused(counts: &Counts) -> Option<String> {
+fn refused(counts: &Counts, was_stopped: bool) -> Option<String> {
     let refused: u64 = counts.refused.values().sum();
     let failed: u64 = counts.refused.keys().filter_map(|why| counts.failed.get(why)).sum();
-    let failed = if failed == 0 {
-        "none of them failed by it, for they began later"
-    } else {
-        "they are among the failed"
+    let failed = match (failed, was_stopped) {
+        (0, false) => "none of them failed by it, for they began later",
+        (0, true) => "none of them failed by it: they began later, or would have, had it not been stopped",
+        _ => "they are among the failed",
     };
     (refused > 0).then(|| {
         format!(
@@ -513,11 +497,11 @@ mod tests {
     #[test]
     fn a_target_that_is_gone_says_from_when_on() {
         let mut totals = Totals { target_gone_in: Some(0), ..Totals::default() };
-        assert_eq!(TargetUsage::of(&totals).unwrap().text(), "not known: gone from 0 s on");
+        assert_eq!(target_text(&target_usage(&totals).unwrap()), "not known: gone from 0 s on");
         (totals.target_cpu, totals.target_memory_max) = (Some(Duration::from_millis(310)), Some(8 << 20));
         totals.target_gone_in = Some(2);
         assert_eq!(
-            TargetUsage::of(&totals).unwrap().text(),
+            target_text(&target_usage(&totals).unwrap()),
             "0.31 s of CPU, 8 MiB at most; gone from 2 s on"
         );
     }

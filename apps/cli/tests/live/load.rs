@@ -82,18 +82,52 @@ fn devices_authenticate_to_an_aaa_server_and_results_are_kept() {
     }
     let results = dir.path("results");
     let series = fs::read_to_string(results.join("series.csv")).unwrap();
+    let head = series.lines().next().unwrap();
+    let place = head.split(',').position(|name| name == "established_attempts").unwrap();
     let established: u64 =
-        series.lines().skip(1).map(|line| line.split(',').nth(4).unwrap().parse::<u64>().unwrap()).sum();
+        series.lines().skip(1).map(|line| line.split(',').nth(place).unwrap().parse::<u64>().unwrap()).sum();
     assert_eq!(established, 20, "{series}");
     let shown = keytoll(&["report", results.to_str().unwrap()]);
     assert!(text(&shown.stdout).contains("20 established"), "{}", text(&shown.stdout));
     let manifest = fs::read_to_string(results.join("manifest.json")).unwrap();
     assert!(manifest.contains("load.json") && manifest.contains("series.csv"), "{manifest}");
-    for name in ["manifest.json", "load.json", "series.csv"] {
+    let written =
+        ["manifest.json", "load.json", "population.json", "series.csv", "summary.json", "report.html"];
+    for name in written {
         let kept = fs::read_to_string(results.join(name)).unwrap();
         assert!(!kept.contains(PASSWORD) && !kept.contains(RADIUS_SECRET), "{name}");
     }
+    what_is_kept_is_exported_and_compared(&dir);
     only_what_was_written_is_shown(&dir, &manifest);
+}
+
+/// The rows of a load are in every format, it has pictures, and it can be compared with an earlier one.
+fn what_is_kept_is_exported_and_compared(dir: &Dir) {
+    let results = dir.path("results");
+    let results = results.to_str().unwrap();
+    let exported = |format: &str| {
+        let output = keytoll(&["export", results, "--format", format]);
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+        text(&output.stdout).to_owned()
+    };
+    let csv = exported("csv");
+    assert!(csv.contains("asked/s") && csv.contains("late p99") && csv.contains("generator"), "{csv}");
+    let metrics = exported("prometheus");
+    assert!(
+        metrics.contains("keytoll_load_asked_s") && metrics.contains("keytoll_cpu_of_a_load_cpu"),
+        "{metrics}"
+    );
+    assert!(exported("markdown").contains("CPU of a load"));
+    let pictures = dir.path("pictures");
+    let drawn = keytoll(&["export", results, "--format", "svg", "--out", pictures.to_str().unwrap()]);
+    assert!(drawn.status.success() && fs::read_dir(pictures).unwrap().count() > 0, "{}", text(&drawn.stderr));
+    let earlier =
+        keytoll(&["compare", results, results, "--fail-if", "failed > 0%", "--fail-if", "rate < 1/s"]);
+    let told = text(&earlier.stdout);
+    assert_eq!(earlier.status.code(), Some(0), "{told}{}", text(&earlier.stderr));
+    for words in ["rate_per_s", "delay_ms.p95", "cpu_us.generator", "the same values"] {
+        assert!(told.contains(words), "{words}: {told}");
+    }
 }
 
 /// Neither a link out of the directory nor a file that the manifest does not list is taken for the results.

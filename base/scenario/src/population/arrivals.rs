@@ -13,7 +13,7 @@ pub enum Arrivals {
     Stages(Vec<Stage>),
     /// So many authenticate at any time: when one has its outcome the next one begins.
     AtATime(u32),
-    /// At the times of a CSV file, whose path is relative to the working directory.
+    /// At the times of a CSV file, whose path is relative to the working directory; in a scenario it is relative to that file.
     Times(String),
 }
 

@@ -21,6 +21,21 @@ pub enum Spread {
     Lognormal(Duration, Duration),
 }
 
+impl Spread {
+    /// The mean of its draws.
+    pub fn mean(self) -> Duration {
+        match self {
+            Self::Fixed(time) | Self::Exponential(time) => time,
+            Self::Uniform(least, most) => (least + most) / 2,
+            Self::Lognormal(median, p99) => {
+                // The 99th percentile of the standard normal distribution.
+                let deviation = (p99.as_secs_f64() / median.as_secs_f64()).ln() / 2.326_347_874;
+                median.mul_f64((deviation * deviation / 2.0).exp())
+            }
+        }
+    }
+}
+
 /// How it is written.
 pub(crate) const FORMS: &[&str] =
     &["TIME", "uniform TIME to TIME", "exponential TIME", "lognormal TIME p99 TIME"];

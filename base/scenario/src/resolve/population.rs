@@ -1,5 +1,6 @@
 //! `[population]`: many devices at once instead of one authentication after another.
 
+use std::path::Path;
 use std::time::Duration;
 
 use keytoll_engine::trace::Node;
@@ -150,10 +151,19 @@ fn stages(item: &Item) -> Result<Arrivals, ScenarioError> {
 
 fn one(item: &Item) -> Result<Arrivals, ScenarioError> {
     let text = item.text("a text like `\"constant 500/s\"`, or a list of stages")?;
-    read_arrivals(text).map_err(|why| {
+    read_arrivals(text).map(|arrivals| placed(arrivals, item)).map_err(|why| {
         let forms: Vec<_> = ABOUT.iter().map(|form| format!("`{form}`")).collect();
         item.spot.error(why, "no arrivals").hint(format!("one of {}", forms.join(", ")))
     })
+}
+
+/// The file of times stands beside the one that names it; a path on the command line is relative to the working directory.
+fn placed(arrivals: Arrivals, item: &Item) -> Arrivals {
+    let folder = Path::new(&item.spot.text.name).parent().unwrap_or(Path::new(""));
+    match arrivals {
+        Arrivals::Times(path) => Arrivals::Times(folder.join(path).display().to_string()),
+        other => other,
+    }
 }
 
 fn mix(item: &Item) -> Result<Vec<Share>, ScenarioError> {

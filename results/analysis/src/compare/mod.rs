@@ -1,20 +1,24 @@
 //! Two runs, or the rows of one run, compared authentication by authentication: the ratio of medians with its bootstrap interval,
-//! and whether the difference may be chance.
+//! and whether the difference may be chance. Of populations, which keep no single authentication, what was counted is compared.
 //!
 //! ```text
-//! samples.csv --samples::read--> MeasuredRun ┐
-//! samples.csv --samples::read--> MeasuredRun ┴--compare--> Comparison --threshold::breaches--> Breach
+//! samples.csv     --samples::read-----> MeasuredRun ┐
+//! population.json --populations::read--> CountedRun ┴--two of a kind: runs, rows--> Comparison --threshold::breaches--> Breach
 //! ```
 //!
 //! Two rows differ if Mann and Whitney's test says so at 5 %, after Holm's correction for how many comparisons of that measure are
 //! made at once. How much they differ is the ratio, and how much they overlap is the probability of superiority.
 
+pub mod populations;
 mod ranked;
 mod ranks;
 mod resampling;
 pub mod samples;
+mod share;
 pub mod threshold;
 
+use keytoll_document::condition::Resolved;
+use keytoll_trace::manifest::ManifestRow;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -23,7 +27,7 @@ use crate::summary::SummaryRow;
 use ranked::Ranked;
 use ranks::rank_sum;
 use resampling::{Statistic, ratio_interval};
-use samples::{MeasuredRow, MeasuredRun, Values};
+use samples::{MeasuredRow, Values};
 pub use threshold::Breach;
 
 /// The format of [`Comparison`].
@@ -62,8 +66,18 @@ impl Comparison {
 
     /// Leaves only these measures.
     pub fn show_only(&mut self, measures: &[String]) {
-        let contrasts = self.pairs.iter_mut().map(|pair| &mut pair.contrasts);
-        contrasts.for_each(|of_pair| of_pair.retain(|contrast| measures.contains(&contrast.measure)));
+        for pair in &mut self.pairs {
+            pair.contrasts.retain(|contrast| measures.contains(&contrast.measure));
+            pair.figures.retain(|figure| measures.contains(&figure.measure));
+        }
+    }
+
+    /// The names of everything that was measured of both rows of any pair.
+    pub fn measures(&self) -> impl Iterator<Item = &str> {
+        self.pairs.iter().flat_map(|pair| {
+            let figures = pair.figures.iter().map(|figure| figure.measure.as_str());
+            pair.contrasts.iter().map(|contrast| contrast.measure.as_str()).chain(figures)
+        })
     }
 }
 
@@ -89,6 +103,9 @@ pub struct Pair {
     pub failures: [u64; 2],
     /// What was measured of both.
     pub contrasts: Vec<Contrast>,
+    /// Of populations: numbers that there are once for all attempts.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub figures: Vec<Figure>,
 }
 
 /// By what a row is known.
@@ -109,6 +126,12 @@ pub struct RowName {
 }
 
 impl RowName {
+    /// That of a row of a manifest.
+    pub fn of(row: &ManifestRow) -> Self {
+        let ManifestRow { method, variant, network, topology, world, crypto, .. } = row.clone();
+        Self { method, variant, network, topology, world, crypto }
+    }
+
     /// The method and its options.
     pub fn subject(&self) -> Subject<'_> {
         Subject { method: &self.method, variant: Variant(&self.variant) }
@@ -145,11 +168,42 @@ impl SummaryRow {
     }
 }
 
-/// `ikev2-psk, wifi-11g`.
+/// `ikev2-psk, wifi-11g, raw`; a load knows no topology.
 impl std::fmt::Display for RowName {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}, {}, {}", self.subject(), self.network, self.topology)
+        write!(f, "{}, {}", self.subject(), self.network)?;
+        if self.topology.is_empty() { Ok(()) } else { write!(f, ", {}", self.topology) }
     }
+}
+
+/// A run of rows.
+#[derive(Debug, Clone)]
+pub struct Run<R> {
+    /// The directory, as the user has named it.
+    pub place: String,
+    /// The processor.
+    pub machine: String,
+    /// Whether all planned authentications were measured.
+    pub complete: bool,
+    /// Its rows, in order.
+    pub rows: Vec<R>,
+}
+
+impl<R: Row> Run<R> {
+    /// The row with this name.
+    fn row(&self, name: &RowName) -> Option<&R> {
+        self.rows.iter().find(|row| row.name() == name)
+    }
+}
+
+/// What can be compared with its like.
+pub trait Row {
+    /// By what it is known.
+    fn name(&self) -> &RowName;
+    /// Compares it with another one.
+    fn pair(&self, other: &Self) -> Pair;
+    /// That the other one, or how it differs, meets a condition; `None` if not.
+    fn breach(&self, other: &Self, condition: &Resolved) -> Option<Breach>;
 }
 
 /// One measure of two rows.
@@ -178,6 +232,30 @@ pub struct Contrast {
     pub superiority_share: f64,
     /// What follows.
     pub verdict: Verdict,
+}
+
+/// One number of two populations.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Figure {
+    /// Its name, with its unit: `delay_ms.p99`, `established_share`, `cpu_us.gw`.
+    pub measure: String,
+    /// That of the first row.
+    pub value_a: f64,
+    /// That of the second row.
+    pub value_b: f64,
+    /// The second ÷ the first; absent if the latter is 0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ratio: Option<f64>,
+    /// Lower end of its 95 % interval, of points of delays by the bootstrap (percentile, 4000 resamples), of shares after Donner and Zou
+    /// (MOVER-R of Wilson's intervals), with attempts taken as independent; absent for what there is once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ratio_ci95_low: Option<f64>,
+    /// Its upper end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ratio_ci95_high: Option<f64>,
+    /// What follows; absent without an interval.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verdict: Option<Verdict>,
 }
 
 /// A row's values of a measure.
@@ -211,14 +289,17 @@ pub enum Verdict {
     More,
 }
 
-/// Compares the rows of two runs with their likes. Rows that only one has are listed.
-pub fn runs(a: &MeasuredRun, b: &MeasuredRun) -> Comparison {
-    let like = |row: &MeasuredRow, run: &MeasuredRun| -> Option<usize> {
+/// Compares the rows of two runs with their likes. Rows that only one has are listed. A load is like whatever it is compared with.
+pub fn runs<R: Row>(a: &Run<R>, b: &Run<R>) -> Comparison {
+    let are_one = a.rows.len() == 1 && b.rows.len() == 1;
+    let is_like = |one: &RowName, other: &RowName| {
+        one.is_like(other) || are_one && [one, other].iter().any(|name| name.topology.is_empty())
+    };
+    let like = |row: &R, run: &Run<R>| -> Option<usize> {
         // The one that was run alike, if there are several.
-        let likes = |other: &&(usize, &MeasuredRow)| other.1.name.is_like(&row.name);
-        let all: Vec<_> = run.rows.iter().enumerate().collect();
-        let exact = all.iter().find(|other| likes(other) && other.1.name == row.name);
-        exact.or_else(|| all.iter().find(likes)).map(|(place, _)| *place)
+        let likes = |place: &usize| is_like(run.rows[*place].name(), row.name());
+        let exact = (0..run.rows.len()).find(|place| run.rows[*place].name() == row.name());
+        exact.or_else(|| (0..run.rows.len()).find(likes))
     };
     let pairs = a.rows.iter().filter_map(|row| Some((row, &b.rows[like(row, b)?])));
     let of_a = a.rows.iter().filter(|row| like(row, b).is_none()).map(|row| alone(a, row));
@@ -231,14 +312,14 @@ pub fn runs(a: &MeasuredRun, b: &MeasuredRun) -> Comparison {
 ///
 /// # Errors
 /// No row is called so.
-pub fn rows(run: &MeasuredRun, baseline: Option<&str>) -> Result<Comparison, NoSuchRow> {
+pub fn rows<R: Row>(run: &Run<R>, baseline: Option<&str>) -> Result<Comparison, NoSuchRow> {
     let is_baseline =
-        |row: &MeasuredRow, name: &str| row.name.method == name || row.name.subject().to_string() == name;
+        |row: &R, name: &str| row.name().method == name || row.name().subject().to_string() == name;
     if let Some(name) = baseline.filter(|name| !run.rows.iter().any(|row| is_baseline(row, name))) {
         return Err(NoSuchRow(name.to_owned()));
     }
-    let base_of = |row: &MeasuredRow| {
-        let mut comparable = run.rows.iter().filter(|other| other.name.setting() == row.name.setting());
+    let base_of = |row: &R| {
+        let mut comparable = run.rows.iter().filter(|other| other.name().setting() == row.name().setting());
         comparable.find(|other| baseline.is_none_or(|name| is_baseline(other, name)))
     };
     let pairs = run.rows.iter().filter_map(|row| Some((base_of(row)?, row)));
@@ -252,20 +333,18 @@ pub fn rows(run: &MeasuredRun, baseline: Option<&str>) -> Result<Comparison, NoS
 #[error("the run has no row `{0}`")]
 pub struct NoSuchRow(String);
 
-fn alone(run: &MeasuredRun, row: &MeasuredRow) -> Alone {
-    Alone { run: run.place.clone(), row: row.name.to_string() }
+fn alone<R: Row>(run: &Run<R>, row: &R) -> Alone {
+    Alone { run: run.place.clone(), row: row.name().to_string() }
 }
 
-fn comparison(
-    [a, b]: [&MeasuredRun; 2],
-    pairs: &[(&MeasuredRow, &MeasuredRow)],
-    alone: Vec<Alone>,
-) -> Comparison {
-    let mut pairs = grouped(&pairs.iter().map(|(one, other)| pair(one, other)).collect::<Vec<_>>());
+fn comparison<R: Row>([a, b]: [&Run<R>; 2], pairs: &[(&R, &R)], alone: Vec<Alone>) -> Comparison {
+    let mut pairs = grouped(&pairs.iter().map(|(one, other)| one.pair(other)).collect::<Vec<_>>());
     correct(&mut pairs);
     let notes = notes([a, b], &pairs);
     let [a, b] = [a, b].map(|run| run.place.clone());
-    Comparison { format: FORMAT, a, b, pairs, alone, notes, breaches: Vec::new() }
+    let mut comparison = Comparison { format: FORMAT, a, b, pairs, alone, notes, breaches: Vec::new() };
+    comparison.notes.extend(populations::notes(&comparison));
+    comparison
 }
 
 /// Pairs over one network behind one another, the networks in order of first appearance.
@@ -276,15 +355,31 @@ fn grouped(pairs: &[Pair]) -> Vec<Pair> {
     placed.into_iter().map(|(_, pair)| pair).collect()
 }
 
-fn pair(a: &MeasuredRow, b: &MeasuredRow) -> Pair {
-    let contrast = |it: &Values| {
-        let others = b.values(&it.measure)?;
-        let found = contrast(&it.measure, &Ranked::of(&it.values), &Ranked::of(others))?;
-        Some(if a.name == b.name { repeated(found, &it.values, others) } else { found })
-    };
-    let contrasts = a.values.iter().filter_map(contrast).collect();
-    let [n, failures] = [[a.n, b.n], [a.failed, b.failed]];
-    Pair { a: a.name.clone(), b: b.name.clone(), n, failures, contrasts }
+impl Row for MeasuredRow {
+    fn name(&self) -> &RowName {
+        &self.name
+    }
+
+    fn pair(&self, other: &Self) -> Pair {
+        let contrast = |it: &Values| {
+            let others = other.values(&it.measure)?;
+            let found = contrast(&it.measure, &Ranked::of(&it.values), &Ranked::of(others))?;
+            let is_repeated = self.name == other.name && it.values == others;
+            Some(if is_repeated { found.identical() } else { found })
+        };
+        Pair {
+            a: self.name.clone(),
+            b: other.name.clone(),
+            n: [self.n, other.n],
+            failures: [self.failed, other.failed],
+            contrasts: self.values.iter().filter_map(contrast).collect(),
+            figures: Vec::new(),
+        }
+    }
+
+    fn breach(&self, other: &Self, condition: &Resolved) -> Option<Breach> {
+        threshold::breach(condition, self, other)
+    }
 }
 
 /// Nothing if either has no values.
@@ -325,10 +420,12 @@ fn are_equal(a: &Ranked, b: &Ranked) -> bool {
     a.is_one_value() && b.is_one_value() && a.at(0) == b.at(0)
 }
 
-/// Two runs of a row that have the same values.
-fn repeated(contrast: Contrast, a: &[f64], b: &[f64]) -> Contrast {
-    let is_repeated = a == b && contrast.verdict != Verdict::Equal;
-    Contrast { verdict: if is_repeated { Verdict::Identical } else { contrast.verdict }, ..contrast }
+impl Contrast {
+    /// Of two rows that have the same values.
+    fn identical(self) -> Self {
+        let is_equal = self.verdict == Verdict::Equal;
+        Self { verdict: if is_equal { Verdict::Equal } else { Verdict::Identical }, ..self }
+    }
 }
 
 /// Holm, Scandinavian Journal of Statistics 6 (1979) 65: the least p counts as often as there are comparisons, the next one once
@@ -355,7 +452,7 @@ fn verdict(contrast: &Contrast) -> Verdict {
     }
 }
 
-fn notes(runs: [&MeasuredRun; 2], pairs: &[Pair]) -> Vec<String> {
+fn notes<R: Row>(runs: [&Run<R>; 2], pairs: &[Pair]) -> Vec<String> {
     let mut runs = runs.to_vec();
     runs.dedup_by_key(|run| &run.place);
     let incomplete = runs.iter().filter(|run| !run.complete);

@@ -41,6 +41,14 @@ impl Statistic {
         }
     }
 
+    /// Whether so many values say something of it: where fewer than one is above a quantile, it is that of the greatest.
+    pub(super) fn is_known_from(self, n: u64) -> bool {
+        match self {
+            Self::Mean => n > 0,
+            Self::Quantile(fraction) => n as f64 * (1.0 - fraction) >= 0.999_999,
+        }
+    }
+
     /// Of one resample after another.
     fn resampled(self, ranked: &Ranked, rng: &mut ChaCha8Rng) -> Option<Vec<f64>> {
         match self {

@@ -5,33 +5,18 @@ use std::path::Path;
 
 use keytoll_trace::manifest::Manifest;
 
-use super::RowName;
+use super::{RowName, Run};
 use crate::directory;
 pub use crate::samples::ReadError;
 use crate::samples::{Counts, Line, Table, check};
 
 /// A run, authentication by authentication.
-#[derive(Debug, Clone)]
-pub struct MeasuredRun {
-    /// The directory, as the user has named it.
-    pub place: String,
-    /// The processor.
-    pub machine: String,
-    /// Whether all planned authentications were measured.
-    pub complete: bool,
-    /// Its rows, in order.
-    pub rows: Vec<MeasuredRow>,
-}
+pub type MeasuredRun = Run<MeasuredRow>;
 
 impl MeasuredRun {
     /// The names of everything that was measured in any row.
     pub fn measures(&self) -> impl Iterator<Item = &str> {
         self.rows.iter().flat_map(|row| row.values.iter().map(|values| values.measure.as_str()))
-    }
-
-    /// The row with this name.
-    pub(super) fn row(&self, name: &RowName) -> Option<&MeasuredRow> {
-        self.rows.iter().find(|row| row.name == *name)
     }
 }
 

@@ -23,8 +23,8 @@ fn row(method: &str, delays: impl IntoIterator<Item = f64>) -> MeasuredRow {
     MeasuredRow { name: name(method, "real"), n, failed: 0, values }
 }
 
-fn run(place: &str, rows: Vec<MeasuredRow>) -> MeasuredRun {
-    MeasuredRun { place: place.to_owned(), machine: "a processor".to_owned(), complete: true, rows }
+fn run(place: &str, rows: Vec<MeasuredRow>) -> Run<MeasuredRow> {
+    Run { place: place.to_owned(), machine: "a processor".to_owned(), complete: true, rows }
 }
 
 /// Twenty values around this one, none of them the same.

@@ -1,14 +1,14 @@
 //! `--fail-if 'delay_ms.p95 > +10%'`: a difference that is not to be, or a value of the second row that is not to be.
 
-pub use keytoll_document::condition::{Condition, Resolved};
-use keytoll_document::condition::{Field, Limit, Point, Unit};
+pub use keytoll_document::condition::{Condition, Field, Resolved};
+use keytoll_document::condition::{Limit, Point, Unit};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::ranked::Ranked;
 use super::resampling::{Statistic, ratio_interval};
-use super::samples::{MeasuredRow, MeasuredRun};
-use super::{Comparison, Pair};
+use super::samples::MeasuredRow;
+use super::{Comparison, Pair, Row, Run};
 use crate::stats::Interval;
 
 /// A pair of rows that meets a condition.
@@ -51,18 +51,22 @@ pub fn check(condition: &Resolved) -> Result<(), String> {
 
 /// The pairs of rows that meet a condition. A difference beyond the limit does not if its interval has both more and less: it may be
 /// chance.
-pub fn breaches(condition: &Resolved, comparison: &Comparison, [a, b]: [&MeasuredRun; 2]) -> Vec<Breach> {
-    let breach = |pair: &Pair| breach(condition, a.row(&pair.a)?, b.row(&pair.b)?);
+pub fn breaches<R: Row>(condition: &Resolved, comparison: &Comparison, [a, b]: [&Run<R>; 2]) -> Vec<Breach> {
+    let breach = |pair: &Pair| a.row(&pair.a)?.breach(b.row(&pair.b)?, condition);
     comparison.pairs.iter().filter_map(breach).collect()
 }
 
-fn breach(condition: &Resolved, a: &MeasuredRow, b: &MeasuredRow) -> Option<Breach> {
+/// What a row, or how it differs from another, meets.
+pub(super) fn breach(condition: &Resolved, a: &MeasuredRow, b: &MeasuredRow) -> Option<Breach> {
     let values = |row: &MeasuredRow| Some(Ranked::of(row.values(&condition.field.name)?));
     let (of_a, of_b) = (values(a)?, values(b)?);
     let statistic = statistic(condition.point?);
     let value = statistic.of(&of_b);
-    let change =
-        || Change { ratio: value / statistic.of(&of_a), interval: ratio_interval(&of_a, &of_b, statistic) };
+    let change = || Change {
+        ratio: value / statistic.of(&of_a),
+        interval: ratio_interval(&of_a, &of_b, statistic),
+        is_one: false,
+    };
     let rows = [a, b].map(|row| row.name.to_string());
     match condition.limit {
         Limit::Change(limit) => change().met(condition, limit, rows),
@@ -71,16 +75,18 @@ fn breach(condition: &Resolved, a: &MeasuredRow, b: &MeasuredRow) -> Option<Brea
 }
 
 /// A ratio, and its interval if there is one.
-struct Change {
-    ratio: f64,
-    interval: Option<Interval>,
+pub(super) struct Change {
+    pub(super) ratio: f64,
+    pub(super) interval: Option<Interval>,
+    /// Whether it is of a number that there is once, which has no interval.
+    pub(super) is_one: bool,
 }
 
 impl Change {
-    fn met(self, condition: &Resolved, limit: f64, rows: [String; 2]) -> Option<Breach> {
+    pub(super) fn met(self, condition: &Resolved, limit: f64, rows: [String; 2]) -> Option<Breach> {
         let percent = |ratio: f64| (ratio - 1.0) * 100.0;
         let found = percent(self.ratio);
-        let may_be_chance = self.interval.is_none_or(|it| it.low <= 1.0 && 1.0 <= it.high);
+        let may_be_chance = self.interval.map_or(!self.is_one, |it| it.low <= 1.0 && 1.0 <= it.high);
         (condition.sign.is_met(found, limit) && !may_be_chance).then(|| Breach {
             condition: condition.to_string(),
             rows,
@@ -93,7 +99,12 @@ impl Change {
 }
 
 /// A value of the second row.
-fn met(condition: &Resolved, value: f64, (unit, limit): (Unit, u64), rows: [String; 2]) -> Option<Breach> {
+pub(super) fn met(
+    condition: &Resolved,
+    value: f64,
+    (unit, limit): (Unit, u64),
+    rows: [String; 2],
+) -> Option<Breach> {
     let value = condition.field.scaled(value);
     condition.sign.is_met(value, limit as f64).then(|| Breach {
         condition: condition.to_string(),
@@ -105,7 +116,8 @@ fn met(condition: &Resolved, value: f64, (unit, limit): (Unit, u64), rows: [Stri
     })
 }
 
-const fn statistic(point: Point) -> Statistic {
+/// What is computed for a point.
+pub(super) const fn statistic(point: Point) -> Statistic {
     match point {
         Point::Min => Statistic::Quantile(0.0),
         Point::Mean => Statistic::Mean,

@@ -2,7 +2,6 @@
 
 use keytoll_analysis::census::{LinkSummary, NodePoint, NodeSummary, Percentiles, Point, PopulationSummary};
 use keytoll_analysis::summary::SummaryRow;
-use keytoll_analysis::trace::Node;
 
 use super::{Column, OfLine, Table, Value, column, wide};
 use crate::number::plain;
@@ -12,8 +11,8 @@ pub(crate) type OfPoint = fn(&Point) -> Value;
 /// A cell about a node in a second.
 pub(crate) type OfNode = fn(&NodePoint) -> Value;
 
-/// The nodes with columns in `series.csv`: those that serve.
-pub(crate) const SERVING: [Node; 4] = [Node::Gw, Node::Aaa, Node::Hss, Node::Ap];
+/// The nodes with columns in `series.csv`: those that serve, and both sides of a load.
+pub(crate) const SERVING: [&str; 6] = ["gw", "aaa", "hss", "ap", "generator", "target"];
 
 /// The columns of a second.
 pub(crate) const POINT: [Column<OfPoint>; 14] = [
@@ -87,9 +86,12 @@ const ATTEMPT_COLUMNS: [Column<OfLine>; 11] = [
     column("lost", "packets", "lost on links or refused by their queues", |row, _| {
         of(row, |it| it.lost_packets.into())
     }),
-    wide(column("discards", "messages", "that arrived and could not be used", |row, _| {
-        of(row, |it| it.discards.into())
-    })),
+    column(
+        "discards",
+        "messages",
+        "that arrived and could not be used, or found the queue of a node full",
+        |row, _| of(row, |it| it.discards.into()),
+    ),
     column("kB/device", "kB", "heap of a device in all nodes, when the most were there", |row, _| {
         of(row, |it| it.bytes_per_device.map_or(Value::Nothing, |bytes| (bytes / 1000.0).into()))
     }),
@@ -121,10 +123,10 @@ pub(crate) const NODES: Table = Table {
     columns: &NODE_COLUMNS,
     lines: |row| row.population.as_ref().map_or(0, |it| it.nodes.len()),
     note: "Serving nodes: busy is the share of their cores' time, over the whole load and in the busiest second; queue: the mean of the \
-           worst second, and the greatest; busy µs: for each attempt that succeeded.",
+           worst second, and the greatest; refused: inputs that found it full, and were dropped; busy µs: for each attempt that succeeded.",
 };
 
-const NODE_COLUMNS: [Column<OfLine>; 7] = [
+const NODE_COLUMNS: [Column<OfLine>; 8] = [
     column("node", "", "", |row, line| {
         let name = row.population.as_ref().and_then(|it| it.nodes.keys().nth(line));
         name.map_or(Value::Nothing, |name| name.as_str().into())
@@ -143,6 +145,9 @@ const NODE_COLUMNS: [Column<OfLine>; 7] = [
     }),
     column("longest", "inputs", "the greatest length of its queue", |row, line| {
         node(row, line, |it| it.queue_max.into())
+    }),
+    column("refused", "inputs", "that found its queue full, and were dropped", |row, line| {
+        node(row, line, |it| it.refused_inputs.into())
     }),
     column("busy µs", "µs", "busy time for each attempt that succeeded", |row, line| {
         node(row, line, |it| it.busy_ns_per_established.map(|ns| ns / 1e3).into())

@@ -38,7 +38,7 @@ pub fn message_columns() -> Vec<FileColumn> {
 
 /// The columns of `series.csv`.
 pub fn series_columns() -> Vec<FileColumn> {
-    let nodes = SERVING.iter().flat_map(|node| documented(&format!("{}_", node.name()), &POINT_NODE));
+    let nodes = SERVING.iter().flat_map(|node| documented(&format!("{node}_"), &POINT_NODE));
     documented("", &IDENTITY).into_iter().chain(documented("", &POINT)).chain(nodes).collect()
 }
 

@@ -45,7 +45,8 @@ fn outcomes(rows: &[SummaryRow], metrics: &mut Metrics) {
     };
     let all: Vec<Sample> = single().flat_map(of_row).collect();
     family(metrics, "keytoll_authentications", "Authentications of a row by outcome.", all);
-    let failed = single()
+    let failed = rows
+        .iter()
         .flat_map(|row| row.failures.iter().map(move |(why, &count)| counted(row, ("reason", why), count)));
     let failed: Vec<Sample> = failed.collect();
     family(metrics, "keytoll_failures", "Authentications that failed, by reason.", failed);

@@ -1,6 +1,6 @@
 //! A comparison as a page: for each measure the ratios with their intervals, and all figures as a table.
 
-use keytoll_analysis::compare::{Comparison, Contrast, Pair, Verdict};
+use keytoll_analysis::compare::{Comparison, Contrast, Figure, Pair, Verdict};
 use keytoll_analysis::summary::Median;
 use keytoll_page::{Block, Cell, Chart, Page, Section, Table};
 use serde_json::{Value, json};
@@ -8,14 +8,16 @@ use serde_json::{Value, json};
 use super::anchor;
 use super::figure::{columns, of_rows, spec};
 use super::tables::{number, plain, text};
-use crate::compare::{LEGEND, chance, headline, measures, sentence, verdict};
-use crate::number::{counted, known, ranged};
+use crate::compare::{
+    chance, headline, legends, measures, of_values, pair_name, ratio_of_figure, sentence, verdict,
+};
+use crate::number::{counted, known, plain as shortened, ranged};
 
 /// The page of a comparison.
 pub fn comparison(comparison: &Comparison) -> Page {
     let sections = measures(comparison).into_iter().map(|measure| of_measure(comparison, measure));
     let failures = failures(comparison);
-    let last = [failures, Some(method(comparison))].into_iter().flatten();
+    let last = [figures(comparison), failures, Some(method(comparison))].into_iter().flatten();
     Page {
         title: headline(comparison),
         verdict: verdicts(comparison),
@@ -171,6 +173,32 @@ fn table(comparison: &Comparison, measure: &str) -> Table {
     }
 }
 
+/// The numbers of populations.
+fn figures(comparison: &Comparison) -> Option<Section> {
+    let columns =
+        [("row", ""), ("number", ""), ("A", "1"), ("B", "1"), ("B ÷ A", "times"), ("B against A", "")];
+    let line = |pair: &Pair, it: &Figure| {
+        let values = [it.value_a, it.value_b].map(|value| number(shortened(value), value));
+        let ratio = it.ratio.map_or_else(|| text("–"), |value| number(ratio_of_figure(it), value));
+        let verdict = text(it.verdict.map_or("", of_values));
+        let names = [text(&pair_name(pair)), text(&it.measure)];
+        names.into_iter().chain(values).chain([ratio, verdict]).collect()
+    };
+    let all = comparison.pairs.iter().flat_map(|pair| pair.figures.iter().map(move |it| (pair, it)));
+    let lines: Vec<Vec<Cell>> = all.map(|(pair, it)| line(pair, it)).collect();
+    (!lines.is_empty()).then(|| Section {
+        id: "populations".to_owned(),
+        title: "Populations".to_owned(),
+        blocks: vec![Block::Table(Table {
+            id: "populations-table".to_owned(),
+            caption: "Numbers of the populations, and whether they can be told apart".to_owned(),
+            columns: columns.map(|(head, unit)| plain(head, unit, "")).to_vec(),
+            lines,
+        })],
+        sections: Vec::new(),
+    })
+}
+
 fn failures(comparison: &Comparison) -> Option<Section> {
     let failed = comparison.pairs.iter().filter(|pair| pair.failures != [0, 0]);
     let line = |pair: &Pair| {
@@ -198,7 +226,7 @@ fn failures(comparison: &Comparison) -> Option<Section> {
 
 fn method(comparison: &Comparison) -> Section {
     let alone = comparison.alone.iter().map(|it| format!("Only in {}: {}.", it.run, it.row));
-    let notes = alone.chain(comparison.notes.iter().cloned()).chain([LEGEND.to_owned()]);
+    let notes = alone.chain(comparison.notes.iter().cloned()).chain(legends(comparison));
     Section {
         id: "method".to_owned(),
         title: "Method and limits".to_owned(),
@@ -210,8 +238,16 @@ fn method(comparison: &Comparison) -> Section {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::compare::tests::example;
+    use crate::compare::tests::{counted as populations, example};
     use crate::page::tests::{charts, text_of};
+
+    #[test]
+    fn numbers_of_populations_are_a_table() {
+        let text = text_of(&comparison(&populations()));
+        for told in ["delay_ms.p99", "1.250 [1.220, 1.280]", "utilisation_share.gw", "cannot be told apart"] {
+            assert!(text.contains(told), "{told}: {text}");
+        }
+    }
 
     #[test]
     fn what_differs_is_told_and_what_may_be_chance_has_no_colour() {

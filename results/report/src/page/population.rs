@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use super::figure::{along, columns, spec};
 use super::rows::Rows;
 use super::{anchor, tables};
+use crate::columns::load::{CPU, RATES, REASONS};
 use crate::columns::population::{ATTEMPTS, DELAYS, LINKS, NODES};
 use crate::curve::{Curve, curves};
 use crate::number::{counted, plain};
@@ -19,17 +20,22 @@ use crate::number::{counted, plain};
 const POINTS_MAX: usize = 400;
 
 /// The tables of a setting with populations: id, caption, and where the columns are from.
-const TABLES: [(&str, tables::Of); 4] = [
+const TABLES: [(&str, tables::Of); 7] = [
+    ("load", ("What was asked for and reached", &[&RATES])),
     ("attempts", ("What became of a population", &[&ATTEMPTS])),
     ("population-delays", ("Delay from the intended start until established, ms", &[&DELAYS])),
     ("serving", ("Serving nodes", &[&NODES])),
     ("links", ("Links", &[&LINKS])),
+    ("load-cpu", ("CPU of the generator and of the target", &[&CPU])),
+    ("reasons", ("Why attempts, sessions and datagrams came to nothing", &[&REASONS])),
 ];
 
 /// What was counted of the populations of a setting; nothing without.
 pub(super) fn counts(rows: &Rows<'_>) -> Option<Section> {
     let told = TABLES.into_iter().filter_map(|(id, of)| tables::of_rows(rows, id, of));
-    let notes = [ATTEMPTS.note, DELAYS.note, NODES.note, LINKS.note].map(|note| Block::Note(note.to_owned()));
+    let all =
+        TABLES.iter().flat_map(|(_, (_, tables))| *tables).filter(|table| table.is_told(rows.summaries()));
+    let notes = all.map(|table| Block::Note(table.note.to_owned()));
     let tables: Vec<Block> = told.map(Block::Table).collect();
     (!tables.is_empty()).then(|| Section {
         id: rows.id("population"),

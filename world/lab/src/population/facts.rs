@@ -5,7 +5,7 @@ use std::time::Duration;
 use keytoll_census::Census;
 use keytoll_engine::Time;
 use keytoll_engine::trace::{Fact, Fate, Node};
-use keytoll_sim::{LinkConfig, Recorder};
+use keytoll_sim::{LinkConfig, NODE_QUEUE_FULL, Recorder};
 use keytoll_trace::Record;
 
 /// Counts the facts of a world once its load has begun.
@@ -72,7 +72,12 @@ impl Recorder for Facts {
                 let transit = Duration::from_nanos(transit_ns);
                 self.carried([node, to], at, packets.into(), bytes.into(), transit, fate);
             }
-            Fact::Discarded { .. } => self.census.discarded(at),
+            Fact::Discarded { why, .. } => {
+                self.census.discarded(at);
+                if why == NODE_QUEUE_FULL && node != Node::Ue {
+                    self.census.refused(node.name(), at);
+                }
+            }
             Fact::Computed { busy_ns } if node != Node::Ue => {
                 self.census.busy(node.name(), at, Duration::from_nanos(busy_ns));
             }

@@ -11,7 +11,7 @@ use crate::population::populate;
 use crate::row::Stop;
 
 /// Twice as many are tried, too: what a world takes without devices is in both, and tables that double their length are as full.
-const DEVICES: u32 = 400;
+pub(super) const DEVICES: u32 = 400;
 
 /// So many authenticate at a time.
 const AT_A_TIME: u32 = 20;
@@ -37,8 +37,7 @@ pub struct Room {
 /// Estimates the memory of a plan's populations on so many threads; `None` without a population, or where the heap is not counted.
 pub fn rehearse_memory(plan: &Plan, threads: usize) -> Option<Room> {
     let population = plan.population.as_ref()?;
-    let worlds: Vec<&[RowPlan]> =
-        if population.mix.is_empty() { plan.rows.chunks(1).collect() } else { vec![&plan.rows[..]] };
+    let worlds = worlds(plan, population);
     let begun_ns = clock::monotonic_ns();
     let has_time = |_: &&[RowPlan]| clock::monotonic_ns() - begun_ns < LONGEST.as_nanos() as u64;
     let mut each: Vec<f64> = Vec::new();
@@ -51,6 +50,11 @@ pub fn rehearse_memory(plan: &Plan, threads: usize) -> Option<Room> {
     let at_once: f64 = each.iter().take(threads.max(1)).sum();
     let bytes = at_once * f64::from(population.devices);
     Some(Room { bytes, each_bytes: largest, tried: 2 * DEVICES })
+}
+
+/// The rows of each world: one row each, or those of a mix.
+pub(super) fn worlds<'a>(plan: &'a Plan, population: &Population) -> Vec<&'a [RowPlan]> {
+    if population.mix.is_empty() { plan.rows.chunks(1).collect() } else { vec![&plan.rows[..]] }
 }
 
 /// What each further device of a world takes.
@@ -68,7 +72,7 @@ fn heap_bytes(plan: &Plan) -> Option<f64> {
 }
 
 /// The same with so many devices, which come one after the other and stay.
-fn few(plan: &Plan, population: &Population, rows: &[RowPlan], devices: u32) -> Plan {
+pub(super) fn few(plan: &Plan, population: &Population, rows: &[RowPlan], devices: u32) -> Plan {
     let population = Population {
         devices,
         arrivals: Arrivals::AtATime(AT_A_TIME),

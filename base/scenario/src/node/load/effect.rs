@@ -6,7 +6,6 @@ use std::net::{IpAddr, SocketAddr};
 use keytoll_crypto_api::Seed;
 
 use super::super::connection::ProvePlan;
-use super::super::files::Files;
 use super::super::network::addresses;
 use super::{AccessPlan, Identities, Identity, LoadPlan, RadiusMethod};
 use crate::catalogue::EapMethod;
@@ -53,10 +52,9 @@ pub(super) fn stay(population: &Table, access: &AccessPlan) -> Result<(), Scenar
     }
 }
 
-/// A file of times stands beside the load file, and is read at once: a mistake in it is one of the load.
-pub(super) fn times(table: &Table, population: &mut Population, files: &Files) -> Result<(), ScenarioError> {
-    if let (Arrivals::Times(path), Some(item)) = (&mut population.arrivals, table.get("arrivals")) {
-        *path = files.beside(path).display().to_string();
+/// A file of times is read at once: a mistake in it is one of the load.
+pub(super) fn times(table: &Table, population: &Population) -> Result<(), ScenarioError> {
+    if let (Arrivals::Times(_), Some(item)) = (&population.arrivals, table.get("arrivals")) {
         let read = population.schedule(&Seed::from(0));
         read.map(drop).map_err(|why| item.spot.error(why.to_string(), "this file"))?;
     }

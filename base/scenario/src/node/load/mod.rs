@@ -220,7 +220,7 @@ fn plan(document: &Table, files: &mut Files) -> Result<LoadPlan, ScenarioError> 
     let plan = LoadPlan {
         target,
         local: document.or("local", Vec::new(), |item| effect::local(item, target))?,
-        population: population(document.need("population", WHAT)?, &access, files)?,
+        population: population(document.need("population", WHAT)?, &access)?,
         access,
         identities,
         within: document.or("within", WITHIN, within)?,
@@ -285,12 +285,12 @@ fn measure(item: &Item) -> Result<Measured, ScenarioError> {
 }
 
 /// Of a population those keys that a real target knows.
-fn population(item: &Item, access: &AccessPlan, files: &Files) -> Result<Placed<Population>, ScenarioError> {
+fn population(item: &Item, access: &AccessPlan) -> Result<Placed<Population>, ScenarioError> {
     let table = item.table()?;
     table.only("`population` of a load", &["devices", "arrivals", "stay", "duration"])?;
     effect::stay(table, access)?;
-    let mut read = resolved::read(item)?;
-    effect::times(table, &mut read, files)?;
+    let read = resolved::read(item)?;
+    effect::times(table, &read)?;
     // A schedule is bounded by its devices, in number and in time; a rate is written in it.
     Ok(Placed::new(read, item))
 }

@@ -1,0 +1,70 @@
+//! What a load tells besides its population: what is in `load.json`, and in its row of `summary.json`.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What a load was asked for and reached, and what it needed.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct LoadSummary {
+    /// Starts in a second that the schedule wanted, over its length, which ends where a device more would begin or its stages end;
+    /// in a closed loop over the time until the last outcome.
+    pub asked_per_s: f64,
+    /// Authenticated devices in a second, over the length of the schedule, or until the last of them was authenticated if that is later.
+    pub reached_per_s: f64,
+    /// Threads of the generator.
+    pub workers: u32,
+    /// Sessions that the target closed or lost, by reason.
+    pub lost: BTreeMap<String, u64>,
+    /// Datagrams that could not be used, by reason.
+    pub discarded: BTreeMap<String, u64>,
+    /// Sessions that were not closed in time at the end.
+    pub left_open: u64,
+    /// The generator itself.
+    pub generator: Generator,
+    /// What the target needed, if it was measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target_usage: Option<TargetUsage>,
+}
+
+/// What the generator needed, and whether it limited what it offered.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Generator {
+    /// CPU time of all its threads, in seconds.
+    pub cpu_s: f64,
+    /// CPU time for each authenticated device, in microseconds; absent without any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cpu_us_per_established: Option<f64>,
+    /// The part of it in operations of cryptography; absent if these took longer than all of it, for a thread that waits for a core
+    /// amid one has no CPU time meanwhile, and nobody knows how long it waited.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub crypto_us_per_established: Option<f64>,
+    /// Starts that it could not make itself, by reason: nothing was sent, and the target had no part in it. On a schedule they are
+    /// among the failed; in a closed loop they were made later, and each attempt counts here.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub refused: BTreeMap<String, u64>,
+    /// The number of seconds in which starts were late by more than a millisecond at the 99.9th percentile, refused, or a thread had no time left.
+    pub limited_s: u64,
+    /// The number of seconds in which devices began or were meant to.
+    pub starting_s: u64,
+}
+
+/// What the target needed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TargetUsage {
+    /// CPU time, in seconds.
+    pub cpu_s: f64,
+    /// CPU time for each authenticated device, in microseconds; absent without any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cpu_us_per_established: Option<f64>,
+    /// The part of it in operations of cryptography; absent if it is not told, or more than all of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub crypto_us_per_established: Option<f64>,
+    /// The most memory, in bytes; absent if it is not told.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory_bytes_max: Option<u64>,
+    /// From when on it could not be measured, to the end, in seconds from the start, to the second; absent if it could.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gone_from_s: Option<u64>,
+}
