@@ -139,9 +139,7 @@ impl Estimate {
         let left_out = match (*has_traffic, *of_population) {
             (true, _) => "; what users send is not in it",
             // A device that waits in a queue repeats itself, and some of all it has sent is dropped.
-            (_, true) => {
-                "; where nodes cannot keep up, devices repeat themselves, and it takes up to twice as long"
-            }
+            (_, true) => "; where nodes cannot keep up, devices repeat themselves, and it takes longer",
             _ => "",
         };
         format!("as a rehearsal of {rows} without cryptography took here{crypto}{left_out}")
