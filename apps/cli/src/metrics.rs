@@ -7,6 +7,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
+use keytoll_engine::Time;
+use keytoll_live::Clock;
 use keytoll_trace::output;
 use miette::{Report, miette};
 
@@ -22,6 +24,8 @@ pub(crate) struct Exported {
 
 /// How long a reader may take for its request, and to take what is sent.
 const PATIENCE: Duration = Duration::from_millis(200);
+/// The longest request that is read.
+const REQUEST_BYTES_MAX: usize = 4096;
 /// How many readers are answered at a time: whoever calls and says nothing holds up one of them.
 const READERS: usize = 8;
 
@@ -92,13 +96,28 @@ fn answer_all(listener: std::net::TcpListener, page: &Arc<Mutex<String>>) {
 fn answer(mut stream: std::net::TcpStream, text: &str) -> std::io::Result<()> {
     stream.set_read_timeout(Some(PATIENCE))?;
     stream.set_write_timeout(Some(PATIENCE))?;
-    let mut request = [0; 4096];
-    let _ = stream.read(&mut request)?;
+    take_request(&mut stream)?;
     write!(
         stream,
         "HTTP/1.0 200 OK\r\nContent-Type: text/plain; version=0.0.4\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{text}",
         text.len()
     )
+}
+
+/// Reads the request to its end, whatever it asks for: who hangs up before takes the answer away with it.
+#[expect(clippy::disallowed_types, reason = "a page for a scraper, on loopback, beside the work")]
+fn take_request(stream: &mut std::net::TcpStream) -> std::io::Result<()> {
+    let mut request = Vec::new();
+    let mut piece = [0; 1024];
+    let clock = Clock::start();
+    let is_in_time = || clock.now().since(Time::ZERO) < PATIENCE;
+    while is_in_time() && request.len() < REQUEST_BYTES_MAX && !request.ends_with(b"\r\n\r\n") {
+        match stream.read(&mut piece)? {
+            0 => break,
+            count => request.extend_from_slice(&piece[..count]),
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -122,5 +141,21 @@ mod tests {
         // One at a time they would hold it up for 40 times as long.
         assert!(begun.elapsed() < PATIENCE * 20, "{:?}", begun.elapsed());
         drop(idle);
+    }
+
+    #[test]
+    #[expect(clippy::disallowed_types, clippy::disallowed_methods, reason = "a reader of the page")]
+    fn a_request_may_come_in_pieces() {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        answer_all(listener, &Arc::new(Mutex::new("up 1\n".to_owned())));
+        let mut reader = std::net::TcpStream::connect(address).unwrap();
+        for piece in ["GET ", "/metrics HTTP/1.0\r\n", "\r\n"] {
+            reader.write_all(piece.as_bytes()).unwrap();
+            thread::sleep(PATIENCE / 10);
+        }
+        let mut told = String::new();
+        reader.read_to_string(&mut told).unwrap();
+        assert!(told.ends_with("\r\n\r\nup 1\n"), "{told}");
     }
 }

@@ -195,7 +195,9 @@ fn fetch(host: &str, path: &str) -> io::Result<String> {
     let address = std::net::ToSocketAddrs::to_socket_addrs(host)?.next().ok_or_else(none)?;
     let mut stream = TcpStream::connect_timeout(&address, left(&clock)?)?;
     stream.set_write_timeout(Some(left(&clock)?))?;
-    write!(stream, "GET {path} HTTP/1.0\r\nHost: {host}\r\nAccept: text/plain\r\n\r\n")?;
+    // In one piece: some servers answer, and hang up, as soon as they have read something.
+    let request = format!("GET {path} HTTP/1.0\r\nHost: {host}\r\nAccept: text/plain\r\n\r\n");
+    stream.write_all(request.as_bytes())?;
     let page = receive(&mut stream, &clock)?;
     let page = String::from_utf8_lossy(&page).into_owned();
     let (head, body) = page.split_once("\r\n\r\n").ok_or_else(|| io::Error::other("no answer of HTTP"))?;
