@@ -196,6 +196,9 @@ pub(crate) fn told(error: RunError) -> Report {
         RunError::NoPopulation { .. } => {
             Usage::hint(error.to_string(), "leave `[population]` out, or name methods of IKEv2 or HIP").into()
         }
+        RunError::NoLiveness { .. } => {
+            Usage::hint(error.to_string(), "leave it out, or name methods of IKEv2 only").into()
+        }
         RunError::Times(_) => {
             let hint = "a file of times has a line with `at_s`, and under it the seconds of each device, a line each";
             Usage::hint(error.to_string(), hint).into()

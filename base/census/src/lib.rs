@@ -13,6 +13,7 @@ mod account;
 mod bounded;
 mod delays;
 mod links;
+mod loss;
 mod series;
 mod summary;
 
@@ -23,6 +24,8 @@ pub use account::{Account, Accounts};
 pub use delays::Delays;
 pub use links::LinkSummary;
 use links::{Flow, Way};
+use loss::Loss;
+pub use loss::LossSummary;
 pub use series::{NodePoint, Point};
 use series::{Second, Usage};
 pub use summary::{NodeSummary, Percentiles, PopulationSummary, Repeated};
@@ -32,6 +35,15 @@ const SECOND_NS: u64 = 1_000_000_000;
 /// The seconds of a week and what is under way at its end; what comes later belongs to the last of them.
 const SECONDS_MAX: usize = 7 * 24 * 3600 + 3600;
 
+/// A node of the report.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Known {
+    /// How many inputs it handles at once.
+    pub(crate) cores: u32,
+    /// Whether devices have it or another one like it.
+    pub(crate) is_one_of_several: bool,
+}
+
 /// The counts of a population. Times are from the start of the load.
 #[derive(Debug, Clone, Default)]
 pub struct Census {
@@ -39,8 +51,10 @@ pub struct Census {
     delays: Delays,
     late: Delays,
     failures: BTreeMap<String, u64>,
-    /// How many inputs each node handles at once.
-    cores: BTreeMap<String, u32>,
+    nodes: BTreeMap<String, Known>,
+    /// Heap of each node when the most devices were there, in bytes.
+    heaps: BTreeMap<String, u64>,
+    loss: Option<Loss>,
     /// The directions of links; a second has their flows in this order.
     ways: Vec<Way>,
     devices: u64,
@@ -61,7 +75,14 @@ impl Census {
 
     /// A node or a link of the report, and how many inputs it handles at once.
     pub fn add_node(&mut self, name: &str, cores: u32) {
-        self.cores.insert(name.to_owned(), cores.max(1));
+        let known = Known { cores: cores.max(1), is_one_of_several: false };
+        self.nodes.insert(name.to_owned(), known);
+    }
+
+    /// One of several gateways of the report.
+    pub fn add_gateway(&mut self, name: &str, cores: u32) {
+        let known = Known { cores: cores.max(1), is_one_of_several: true };
+        self.nodes.insert(name.to_owned(), known);
     }
 
     /// One direction of so many links of the report, each of this rate.
@@ -148,9 +169,28 @@ impl Census {
         self.second(at).lost_packets += packets;
     }
 
-    /// Something arrived that could not be used.
-    pub fn discarded(&mut self, at: Duration) {
-        self.second(at).discards += 1;
+    /// Something arrived that could not be used, at this node if it is one of the report.
+    pub fn discarded(&mut self, at: Duration, node: Option<&str>) {
+        let second = self.second(at);
+        second.discards += 1;
+        node.into_iter().for_each(|node| usage(second, node).discards += 1);
+    }
+
+    /// An attempt has succeeded at this one of several gateways.
+    pub fn served(&mut self, at: Duration, gateway: &str) {
+        usage(self.second(at), gateway).established += 1;
+    }
+
+    /// A gateway is lost at which so many devices are established: they are left by it, and have nothing until they are back.
+    pub fn gateway_lost(&mut self, at: Duration, gateway: &str, devices: u64) {
+        self.loss = Some(Loss { gateway: gateway.to_owned(), at, devices, ..Loss::default() });
+    }
+
+    /// A device whose gateway was lost is established at another one.
+    pub fn back(&mut self, at: Duration) {
+        if let Some(loss) = &mut self.loss {
+            loss.outages.record(at.saturating_sub(loss.at));
+        }
     }
 
     /// An input found the queue of a node full.
@@ -175,6 +215,11 @@ impl Census {
         (usage.queue_mean, usage.queue_max) = (mean, usage.queue_max.max(max));
     }
 
+    /// Heap of a node when the most devices were there.
+    pub fn measured_heap(&mut self, node: &str, bytes: u64) {
+        self.heaps.insert(node.to_owned(), bytes);
+    }
+
     /// Heap that a device takes in all nodes.
     pub fn measured_bytes_per_device(&mut self, bytes: f64) {
         self.bytes_per_device = Some(bytes);
@@ -195,7 +240,11 @@ impl Census {
         for (why, count) in &other.failures {
             *self.failures.entry(why.clone()).or_default() += count;
         }
-        other.cores.iter().for_each(|(node, cores)| self.add_node(node, *cores));
+        self.nodes.extend(other.nodes.iter().map(|(name, node)| (name.clone(), *node)));
+        other.heaps.iter().for_each(|(node, bytes)| self.measured_heap(node, *bytes));
+        if self.loss.is_none() {
+            self.loss.clone_from(&other.loss);
+        }
         if self.ways.is_empty() {
             self.ways.clone_from(&other.ways);
         }
@@ -218,7 +267,7 @@ impl Census {
 
     /// The series, one point a second from the first to the last in which anything happened.
     pub fn points(&self) -> Vec<Point> {
-        series::points(&self.seconds, &self.cores, self.end)
+        series::points(&self.seconds, &self.nodes, self.end)
     }
 
     /// Both.
@@ -319,6 +368,49 @@ mod tests {
         assert_eq!((summary.offered_per_s, summary.established_per_s), (Some(3.0), Some(1.0 / 1.3)));
         let [[us, count]] = census.account().delays_us[..] else { panic!("one delay") };
         assert!(us.abs_diff(1_300_000) < 1300 && count == 1, "{us}");
+    }
+
+    #[test]
+    fn each_of_several_gateways_has_what_succeeded_at_it_and_what_it_discarded() {
+        let mut census = small();
+        ["gw-1", "gw-2"].into_iter().for_each(|name| census.add_gateway(name, 1));
+        census.established(ms(900), ms(1900));
+        [1300, 1900].into_iter().for_each(|at| census.served(ms(at), "gw-2"));
+        census.busy("gw-2", ms(1500), ms(400));
+        [Some("gw-1"), Some("gw-1"), None].into_iter().for_each(|node| census.discarded(ms(200), node));
+        census.measured_heap("gw-1", 5000);
+        let mut whole = Census::new();
+        whole.merge(&census);
+        let (summary, points) = (whole.summary(), whole.points());
+        let [one, two] = ["gw-1", "gw-2"].map(|name| summary.nodes[name]);
+        assert_eq!((summary.discards, one.discards, two.discards), (3, 2, 0));
+        assert_eq!(
+            (one.established, two.established, summary.nodes["gw"].established),
+            (Some(0), Some(2), None)
+        );
+        assert_eq!((two.busy_ns_per_established, two.busy_s), (Some(2e8), 0.4));
+        assert_eq!((one.heap_bytes, two.heap_bytes), (Some(5000), None));
+        let of = |second: usize, name: &str| {
+            points[second].nodes.iter().find(|node| node.node == name).cloned().unwrap()
+        };
+        assert_eq!(
+            (of(0, "gw-1").discards, of(1, "gw-2").established, of(1, "gw").established),
+            (2, Some(2), None)
+        );
+    }
+
+    #[test]
+    fn an_outage_lasts_from_the_loss_until_the_device_is_back() {
+        let mut census = small();
+        census.gateway_lost(ms(1000), "gw-2", 3);
+        [1100, 1500].into_iter().for_each(|at| census.back(ms(at)));
+        let mut whole = Census::new();
+        whole.merge(&census);
+        let loss = whole.summary().loss.unwrap();
+        assert_eq!((&*loss.gateway, loss.at_s, loss.devices, loss.back), ("gw-2", 1.0, 3, 2));
+        let outage = loss.outage_ms.unwrap();
+        assert!((outage.min - 100.0).abs() < 0.2 && (outage.max - 500.0).abs() < 0.5, "{outage:?}");
+        assert_eq!(small().summary().loss, None);
     }
 
     #[test]

@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::SECOND_NS;
 use crate::bounded;
 use crate::delays::FewDelays;
 use crate::links::Flow;
+use crate::{Known, SECOND_NS};
 
 /// What happened in one second.
 #[derive(Debug, Clone, Default)]
@@ -35,6 +35,8 @@ pub(crate) struct Usage {
     pub(crate) queue_mean: f64,
     pub(crate) queue_max: u64,
     pub(crate) refused: u64,
+    pub(crate) discards: u64,
+    pub(crate) established: u64,
 }
 
 impl Second {
@@ -57,6 +59,8 @@ impl Second {
             usage.queue_mean += more.queue_mean;
             usage.queue_max = usage.queue_max.max(more.queue_max);
             usage.refused += more.refused;
+            usage.discards += more.discards;
+            usage.established += more.established;
         }
     }
 }
@@ -97,7 +101,7 @@ pub struct Point {
 }
 
 /// A node in a second.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct NodePoint {
     /// Its name.
     pub node: String,
@@ -107,9 +111,15 @@ pub struct NodePoint {
     pub queue_mean: f64,
     /// The greatest.
     pub queue_max: u64,
+    /// What arrived at it and could not be used.
+    #[serde(default)]
+    pub discards: u64,
+    /// Attempts that succeeded at it, if it is one of several gateways.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub established: Option<u64>,
 }
 
-pub(crate) fn points(seconds: &[Second], cores: &BTreeMap<String, u32>, end: Duration) -> Vec<Point> {
+pub(crate) fn points(seconds: &[Second], nodes: &BTreeMap<String, Known>, end: Duration) -> Vec<Point> {
     let (mut in_flight, mut present) = (0_u64, 0_u64);
     let point = |(second, place): (&Second, u64)| {
         in_flight = (in_flight + second.offered).saturating_sub(second.established + second.failed);
@@ -120,14 +130,16 @@ pub(crate) fn points(seconds: &[Second], cores: &BTreeMap<String, u32>, end: Dur
         let end_ns = crate::nanos(end);
         let length_ns = end_ns.saturating_sub(place * SECOND_NS).clamp(1, SECOND_NS);
         let length_ns = if end_ns > place * SECOND_NS { length_ns } else { SECOND_NS };
-        let node = |(name, cores): (&String, &u32)| {
+        let node = |(name, known): (&String, &Known)| {
             let usage = second.nodes.get(name).copied().unwrap_or_default();
-            let utilisation = usage.busy_ns as f64 / (length_ns as f64 * f64::from(*cores));
+            let utilisation = usage.busy_ns as f64 / (length_ns as f64 * f64::from(known.cores));
             NodePoint {
                 node: name.clone(),
                 utilisation,
                 queue_mean: usage.queue_mean,
                 queue_max: usage.queue_max,
+                discards: usage.discards,
+                established: known.is_one_of_several.then_some(usage.established),
             }
         };
         Point {
@@ -143,7 +155,7 @@ pub(crate) fn points(seconds: &[Second], cores: &BTreeMap<String, u32>, end: Dur
             lost_packets: second.lost_packets,
             discards: second.discards,
             delay_ms: delay_ms.map(|((p50, p99), max)| [p50, p99, max]),
-            nodes: cores.iter().map(node).collect(),
+            nodes: nodes.iter().map(node).collect(),
         }
     };
     seconds.iter().zip(0..).map(point).collect()

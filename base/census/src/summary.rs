@@ -7,8 +7,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::links::{self, LinkSummary, Way};
-use crate::series::Second;
-use crate::{Census, nanos};
+use crate::loss::{Loss, LossSummary};
+use crate::series::{Second, Usage};
+use crate::{Census, Known, nanos};
 
 /// What became of a population.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
@@ -56,8 +57,11 @@ pub struct PopulationSummary {
     pub lost_packets: u64,
     /// What arrived and could not be used.
     pub discards: u64,
-    /// The nodes, by name.
+    /// The nodes, by name; several gateways are `gw-1` and so on.
     pub nodes: BTreeMap<String, NodeSummary>,
+    /// The loss of a gateway; absent if none was lost.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub loss: Option<LossSummary>,
     /// The links, each direction as `SENDER-RECEIVER`; access links together. Empty with real targets.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub links: BTreeMap<String, LinkSummary>,
@@ -118,9 +122,22 @@ pub struct NodeSummary {
     /// Inputs that found its queue full, and were dropped.
     #[serde(default)]
     pub refused_inputs: u64,
-    /// Busy time for each attempt that succeeded, in nanoseconds; absent if none did.
+    /// Busy time for each attempt that succeeded, in nanoseconds, of one of several gateways for each that succeeded at it; absent if none
+    /// did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub busy_ns_per_established: Option<f64>,
+    /// For how long its cores were busy, in seconds, all together.
+    #[serde(default)]
+    pub busy_s: f64,
+    /// What arrived at it and could not be used.
+    #[serde(default)]
+    pub discards: u64,
+    /// Attempts that succeeded at it; absent if it is not one of several gateways.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub established: Option<u64>,
+    /// Its heap when the most devices were there, in bytes; absent where it was not measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub heap_bytes: Option<u64>,
 }
 
 pub(crate) fn of(census: &Census) -> PopulationSummary {
@@ -152,10 +169,11 @@ pub(crate) fn of(census: &Census) -> PopulationSummary {
         lost_packets: sum(|second| second.lost_packets),
         discards: sum(|second| second.discards),
         nodes: census
-            .cores
+            .nodes
             .iter()
-            .map(|(name, cores)| (name.clone(), node(census, name, *cores, established)))
+            .map(|(name, known)| (name.clone(), node(census, name, *known, established)))
             .collect(),
+        loss: census.loss.as_ref().map(Loss::summary),
         links: links(census),
         bytes_per_device: census.bytes_per_device,
     }
@@ -173,18 +191,25 @@ fn links(census: &Census) -> BTreeMap<String, LinkSummary> {
     census.ways.iter().enumerate().map(of).collect()
 }
 
-fn node(census: &Census, name: &str, cores: u32, established: u64) -> NodeSummary {
+fn node(census: &Census, name: &str, known: Known, established: u64) -> NodeSummary {
     let usages = || census.seconds.iter().filter_map(|second| second.nodes.get(name));
-    let busy_ns: u64 = usages().map(|usage| usage.busy_ns).sum();
-    let of_cores = f64::from(cores);
+    let sum = |of: fn(&Usage) -> u64| usages().map(of).sum::<u64>();
+    let busy_ns = sum(|usage| usage.busy_ns);
+    let of_cores = f64::from(known.cores);
     let busiest_ns = usages().map(|usage| usage.busy_ns).max().unwrap_or(0);
+    let own = known.is_one_of_several.then(|| sum(|usage| usage.established));
+    let established = own.unwrap_or(established);
     NodeSummary {
-        cores,
+        cores: known.cores,
         utilisation: busy_ns as f64 / (nanos(census.end).max(1) as f64 * of_cores),
         utilisation_max: busiest_ns as f64 / (crate::SECOND_NS as f64 * of_cores),
         queue_mean_max: usages().map(|usage| usage.queue_mean).fold(0.0, f64::max),
         queue_max: usages().map(|usage| usage.queue_max).max().unwrap_or(0),
         refused_inputs: usages().map(|usage| usage.refused).sum(),
         busy_ns_per_established: (established > 0).then(|| busy_ns as f64 / established as f64),
+        busy_s: busy_ns as f64 / crate::SECOND_NS as f64,
+        discards: sum(|usage| usage.discards),
+        established: own,
+        heap_bytes: census.heaps.get(name).copied(),
     }
 }

@@ -8,6 +8,9 @@
 mod agenda;
 mod builder;
 mod facts;
+mod gateways;
+mod heaps;
+mod loss;
 mod till;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -22,7 +25,7 @@ use keytoll_engine::Time;
 use keytoll_engine::trace::Node;
 use keytoll_hosts::event::Reason;
 use keytoll_hosts::{Event, Host, Order, SessionId};
-use keytoll_native::{awslc, clock, heap};
+use keytoll_native::{awslc, clock};
 use keytoll_net::Host as Address;
 use keytoll_rig::Crowd;
 use keytoll_rigs::Credentials;
@@ -36,6 +39,8 @@ use crate::run::{RunError, refuse};
 use agenda::{Agenda, Errand};
 use builder::Builder;
 use facts::Facts;
+use gateways::Gateways;
+use heaps::Heaps;
 use till::Till;
 
 /// Time for the serving nodes to connect to each other before the load begins.
@@ -44,8 +49,6 @@ const SETTLING: Duration = Duration::from_secs(5);
 const LINGERING: Duration = Duration::from_secs(10);
 /// Virtual time after which a population without a duration ends although some attempts have no outcome.
 const PATIENCE: Duration = Duration::from_secs(3600);
-/// The heap tag of a whole world.
-const ROLE: u8 = 1;
 /// One second.
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -151,7 +154,7 @@ impl Setting<'_> {
         progress: &(dyn Fn() + Sync),
         stop: &Stop,
     ) -> Result<Vec<PopulationEnd>, RunError> {
-        let role = heap::enter(ROLE);
+        let role = heaps::enter_world();
         let mut built = Built::new(self, rows)?;
         let is_whole = built.live(progress, stop);
         let ends = built.ends(is_whole);
@@ -170,14 +173,20 @@ impl Setting<'_> {
 /// A serving node.
 struct Serving {
     node: Node,
+    name: String,
+    /// Its number among the gateways, if it is one.
+    gateway: Option<u32>,
     index: NodeIndex,
+    addresses: Vec<Address>,
+    /// Serving nodes that it has links to.
+    neighbours: Vec<NodeIndex>,
 }
 
 /// The access link of the devices of a share.
 struct Access {
     config: LinkConfig,
-    /// The node at its other end.
-    to: NodeIndex,
+    /// The node at its other end, by the number of the gateway.
+    to: Vec<NodeIndex>,
 }
 
 /// A device that is there.
@@ -185,13 +194,21 @@ struct Device {
     number: u32,
     address: Address,
     share: usize,
+    /// The gateway that it has.
+    gateway: u32,
     /// The intended start of its attempt under way.
     intended: Option<Duration>,
     session: Option<SessionId>,
     is_established: bool,
+    /// Whether it has been, on this visit.
+    has_been: bool,
     is_leaving: bool,
     /// Whether its first attempt has no outcome yet.
     is_new: bool,
+    /// Whether the gateway of its session is lost.
+    is_cut_off: bool,
+    /// When it authenticates anew, if it is established then.
+    anew_at: Option<Duration>,
 }
 
 /// A population in its world.
@@ -202,6 +219,7 @@ struct Built {
     seed: Seed,
     serving: Vec<Serving>,
     access: Vec<Access>,
+    gateways: Gateways,
     purse: ProviderIndex,
     schedule: Option<Schedule>,
     /// When the next device of the schedule is meant to arrive.
@@ -222,9 +240,10 @@ struct Built {
     shares: Vec<Census>,
     /// When the load began.
     zero: Time,
-    heap_before: i64,
+    /// The heap before anything was built, and when the load began.
+    heaps_before: [Heaps; 2],
     /// The most devices at once, and the heap then.
-    fullest: (usize, i64),
+    fullest: (usize, Heaps),
     there: usize,
 }
 
@@ -232,17 +251,22 @@ impl Built {
     fn new(setting: &Setting<'_>, rows: &[&RowPlan]) -> Result<Self, RunError> {
         let &Setting { plan, population, credentials, costs, core_hz } = setting;
         let seed = row_seed(plan, rows[0]);
+        let empty = Heaps::now(heaps::SERVING_MAX);
         let mut crowd = credentials.populate(rows, population, &seed);
         let mut builder = Builder::new(plan, population, (costs, core_hz), &seed);
-        let layouts: Vec<_> = (0..rows.len()).map(|share| crowd.layout(share)).collect();
-        for spec in layouts.iter().flat_map(|layout| &layout.nodes) {
-            if spec.node != layouts[0].initiator && builder.index(spec.node).is_none() {
-                let host = crowd.serving(spec.node);
-                builder.serve(spec.node, host, &spec.inner);
+        let mut access: Vec<Access> = Vec::new();
+        for gateway in 0..population.gateways {
+            let layouts: Vec<_> = (0..rows.len()).map(|share| crowd.layout(share, gateway)).collect();
+            builder.build(&mut *crowd, &layouts, (gateway, population.gateways));
+            for (share, layout) in layouts.iter().enumerate() {
+                let (config, to) = builder.links(layout, gateway);
+                match access.get_mut(share) {
+                    Some(access) => access.to.push(to),
+                    None => access.push(Access { config, to: vec![to] }),
+                }
+                builder.tell_links(layout, population);
             }
         }
-        let access = layouts.iter().map(|layout| builder.links(layout)).collect();
-        layouts.iter().for_each(|layout| builder.tell_links(layout, population));
         let purse = builder.purse();
         let Builder { world, serving, facts, .. } = builder;
         let schedule = population.schedule(&seed)?;
@@ -253,6 +277,7 @@ impl Built {
             world,
             crowd,
             population: population.clone(),
+            gateways: Gateways::new(population.gateways, &seed),
             seed,
             serving,
             access,
@@ -268,8 +293,8 @@ impl Built {
             facts,
             shares: vec![Census::new(); rows.len()],
             zero: Time::ZERO,
-            heap_before: 0,
-            fullest: (0, 0),
+            heaps_before: [empty, Heaps::default()],
+            fullest: (0, Heaps::default()),
             there: 0,
         };
         built.settle();
@@ -285,12 +310,13 @@ impl Built {
             self.world.take_queue_use(serving.index);
         }
         self.facts.begin(self.zero);
-        self.heap_before = heap::live(ROLE);
+        self.heaps_before[1] = Heaps::now(self.serving.len());
         self.next_arrival = self.schedule.as_mut().and_then(Iterator::next);
         if let keytoll_scenario::population::Arrivals::AtATime(count) = self.population.arrivals {
             (0..count).for_each(|_| self.agenda.plan(Duration::ZERO, Errand::Arrive));
         }
         self.agenda.plan(SECOND, Errand::Look);
+        self.population.gateway_lost.into_iter().for_each(|lost| self.agenda.plan(lost.at, Errand::Lose));
     }
 
     fn since(&self) -> Duration {
@@ -395,6 +421,8 @@ impl Built {
             Errand::Reauthenticate(number, visit) => self.authenticate_anew(number, visit, at),
             Errand::Move(number, visit) => self.move_on(number, visit, at),
             Errand::Leave(number) => self.leave(number, at),
+            Errand::Lose => self.lose_gateway(at),
+            Errand::Return(number, visit) => self.begin_again(number, visit, at),
             Errand::Vanish(number, visit) => {
                 if let Some(index) = self.found(number, visit) {
                     self.remove(index);
@@ -417,16 +445,21 @@ impl Built {
         let config = NodeConfig { queue_datagrams_max: 64, ..NodeConfig::new(Node::Ue) };
         let index = self.world.add_node_with(config, seat.host, self.purse);
         self.world.add_address(index, seat.address);
-        self.link(index, number, member.share);
+        let gateway = self.gateways.of(seat.address);
+        self.link(index, number, (member.share, gateway));
         let device = Device {
             number,
             address: seat.address,
             share: member.share,
+            gateway,
             intended: Some(intended),
             session: None,
             is_established: false,
+            has_been: false,
             is_leaving: false,
             is_new,
+            is_cut_off: false,
+            anew_at: None,
         };
         let place = index.number() as usize;
         if self.devices.len() <= place {
@@ -444,27 +477,34 @@ impl Built {
         self.world.command(index, Order::Echo { payload_bytes: ECHO_BYTES });
     }
 
-    /// Connects a device by an access link of its own, or by the one that it shares.
-    fn link(&mut self, index: NodeIndex, number: u32, share: usize) {
+    /// Connects a device to its gateway by an access link of its own, or by the one that it shares.
+    fn link(&mut self, index: NodeIndex, number: u32, (share, gateway): (usize, u32)) {
         let Access { config, to } = &self.access[share];
+        let to = to[gateway as usize];
         let per_link = self.population.devices_per_link;
         if per_link == 1 {
-            return self.world.add_link(index, *to, config);
+            return self.world.add_link(index, to, config);
         }
         let place = (number / per_link) as usize;
         if self.lenders.len() <= place {
             self.lenders.resize_with(place + 1, Vec::new);
         }
-        match self.lenders[place].first() {
-            Some(&lender) => self.world.share_link(index, *to, lender),
-            None => self.world.add_link(index, *to, config),
+        match self.lenders[place].first().and_then(|&lender| Some([lender, self.door_of(lender)?])) {
+            Some(lender) => self.world.share_link(index, to, lender),
+            None => self.world.add_link(index, to, config),
         }
         self.lenders[place].push(index);
     }
 
+    /// The node at the other end of a device's access link.
+    fn door_of(&self, index: NodeIndex) -> Option<NodeIndex> {
+        let device = self.devices[index.number() as usize].as_ref()?;
+        Some(self.access[device.share].to[device.gateway as usize])
+    }
+
     fn remove(&mut self, index: NodeIndex) {
+        let Some(to) = self.door_of(index) else { return };
         let Some(device) = self.devices[index.number() as usize].take() else { return };
-        let to = self.access[device.share].to;
         self.world.remove_node(index, &[to], &[device.address]);
         self.whereabouts[device.number as usize].0 = None;
         self.there -= 1;
@@ -494,13 +534,16 @@ impl Built {
         let Some(intended) = device.intended.take() else { return };
         self.settled[0] += u32::from(std::mem::take(&mut device.is_new));
         let census = &mut self.shares[device.share];
-        if device.is_established {
+        let is_back = std::mem::take(&mut device.is_cut_off);
+        if device.is_established && !is_back {
             // The session before is closed with this.
             census.left(at);
         }
         census.established(intended, at);
-        let is_first = !std::mem::replace(&mut device.is_established, true);
-        let number = device.number;
+        device.is_established = true;
+        let is_first = !std::mem::replace(&mut device.has_been, true);
+        let (number, gateway) = (device.number, device.gateway);
+        self.tell_gateway(at, gateway, is_back);
         self.plan_stay(number, at, is_first);
         self.next_in_loop(at);
     }
@@ -523,8 +566,10 @@ impl Built {
 
     /// Plans when a device that is there authenticates anew, whether it could the last time or not.
     fn plan_reauthentication(&mut self, number: u32, at: Duration) {
-        if let Some(after) = self.population.reauthenticate {
-            let (_, visit) = self.whereabouts[number as usize];
+        let (index, visit) = self.whereabouts[number as usize];
+        let device = index.and_then(|index| self.devices[index.number() as usize].as_mut());
+        if let (Some(after), Some(device)) = (self.population.reauthenticate, device) {
+            device.anew_at = Some(at + after);
             self.agenda.plan(at + after, Errand::Reauthenticate(number, visit));
         }
     }
@@ -543,11 +588,11 @@ impl Built {
         self.settled[0] += u32::from(std::mem::take(&mut device.is_new));
         let told_by = if why.is_hearsay { "told" } else { "ue" };
         self.shares[device.share].failed(at, &format!("{told_by}: {}", why.name));
-        let (number, is_established) = (device.number, device.is_established);
-        if is_established {
-            self.plan_reauthentication(number, at);
-        } else {
-            self.plan_end(number, at);
+        let Device { number, is_established, is_cut_off, .. } = *device;
+        match () {
+            () if is_established => self.plan_reauthentication(number, at),
+            () if is_cut_off => self.plan_return(number, at),
+            () => self.plan_end(number, at),
         }
         self.next_in_loop(at);
     }
@@ -563,12 +608,14 @@ impl Built {
     fn closed(&mut self, at: Duration, node: NodeIndex) {
         let Some(device) = &mut self.devices[node.number() as usize] else { return };
         device.session = None;
-        if std::mem::take(&mut device.is_established) {
-            self.shares[device.share].left(at);
+        let Device { number, share, is_cut_off, is_leaving, .. } = *device;
+        if std::mem::take(&mut device.is_established) && !is_cut_off {
+            self.shares[share].left(at);
         }
-        let number = device.number;
-        if device.is_leaving {
-            self.plan_end(number, at);
+        match () {
+            () if is_leaving => self.plan_end(number, at),
+            () if is_cut_off => self.begin_again(number, self.whereabouts[number as usize].1, at),
+            () => {}
         }
     }
 
@@ -576,7 +623,8 @@ impl Built {
     fn authenticate_anew(&mut self, number: u32, visit: u16, at: Duration) {
         let Some(index) = self.found(number, visit) else { return };
         let Some(device) = &mut self.devices[index.number() as usize] else { return };
-        if device.is_leaving || device.intended.is_some() {
+        // What was planned before it came back is planned anew.
+        if device.is_leaving || device.intended.is_some() || device.anew_at != Some(at) {
             return;
         }
         device.intended = Some(at);
@@ -593,7 +641,7 @@ impl Built {
         if device.is_leaving || device.intended.is_some() {
             return;
         }
-        if device.is_established {
+        if device.is_established && !device.is_cut_off {
             self.shares[device.share].left(at);
         }
         self.remove(index);
@@ -621,10 +669,10 @@ impl Built {
         let second = at.saturating_sub(SECOND);
         for serving in &self.serving {
             let used = self.world.take_queue_use(serving.index);
-            self.facts.census.queued(serving.node.name(), second, used.mean, used.max as u64);
+            self.facts.census.queued(&serving.name, second, used.mean, used.max as u64);
         }
         if self.there > self.fullest.0 {
-            self.fullest = (self.there, heap::live(ROLE) - self.heap_before);
+            self.fullest = (self.there, Heaps::now(self.heaps_before[1].count()));
         }
     }
 
@@ -632,10 +680,7 @@ impl Built {
     fn ends(&mut self, is_whole: bool) -> Vec<PopulationEnd> {
         let at = self.since();
         self.look(Duration::from_secs(at.as_secs()) + SECOND);
-        let (there, bytes) = self.fullest;
-        if there > 0 && bytes > 0 {
-            self.facts.census.measured_bytes_per_device(bytes as f64 / there as f64);
-        }
+        self.tell_heaps();
         self.facts.census.end(at);
         if let Ok(Some(span)) = self.population.span(&self.seed) {
             self.facts.census.planned(span);
@@ -653,6 +698,21 @@ impl Built {
             nodes.for_each(|node| node.busy_ns_per_established = None);
         }
         ends
+    }
+
+    /// Tells what the devices and each serving node took when the most devices were there.
+    fn tell_heaps(&mut self) {
+        let (there, heaps) = &self.fullest;
+        let [empty, begun] = &self.heaps_before;
+        let bytes = heaps.all - begun.all;
+        if *there > 0 && bytes > 0 {
+            self.facts.census.measured_bytes_per_device(bytes as f64 / *there as f64);
+        }
+        let since = heaps.since(empty);
+        for serving in &self.serving {
+            let bytes = since.of(serving.index.number());
+            bytes.into_iter().for_each(|bytes| self.facts.census.measured_heap(&serving.name, bytes));
+        }
     }
 
     fn unpriced(&self) -> Option<(String, String)> {

@@ -62,6 +62,14 @@ pub enum RunError {
         /// Why not.
         why: &'static str,
     },
+    /// The devices of a row never ask whether their gateway is there.
+    #[error("`{key}` means nothing for `{row}`: its devices never ask whether their gateway is still there")]
+    NoLiveness {
+        /// The method's name.
+        row: &'static str,
+        /// The key of the population.
+        key: &'static str,
+    },
     /// The times of arrivals are missing or wrong.
     #[error(transparent)]
     Times(#[from] TimesError),
@@ -177,8 +185,21 @@ fn populated(plan: &Plan, population: &Population) -> Result<(), RunError> {
         let why = keytoll_rigs::populates_together(&rows).err().filter(|_| !population.mix.is_empty())?;
         Some(RunError::NoPopulation { row: rows[rows.len() - 1].method.name(), why })
     };
+    let unaware = |row: &RowPlan| {
+        let key = unaware_of(row, population)?;
+        Some(RunError::NoLiveness { row: row.method.name(), key })
+    };
     population.schedule(&plan.seed.into())?;
-    plan.rows.iter().find_map(refused).or_else(mixed).map_or(Ok(()), Err)
+    let refused = plan.rows.iter().find_map(refused).or_else(mixed);
+    refused.or_else(|| plan.rows.iter().find_map(unaware)).map_or(Ok(()), Err)
+}
+
+/// What a row's devices cannot notice although the population says so.
+fn unaware_of(row: &RowPlan, population: &Population) -> Option<&'static str> {
+    let keys =
+        [("liveness", population.liveness.is_some()), ("gateway_lost", population.gateway_lost.is_some())];
+    let asked = keys.into_iter().find(|(_, is_set)| *is_set)?;
+    (!keytoll_rigs::asks_for_liveness(row)).then_some(asked.0)
 }
 
 /// Checks that this build has every algorithm of the plan; null crypto has all of them.

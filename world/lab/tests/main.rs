@@ -1,6 +1,7 @@
 //! Every integration test of this crate as one program, so that it is linked once.
 
 mod faults;
+mod gateways;
 mod golden;
 mod idle;
 mod populations;

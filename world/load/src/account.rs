@@ -34,11 +34,12 @@ fn summary(outcome: &Outcome, points: &[Point], workers: u32) -> PopulationSumma
         let of = points.iter().flat_map(|point| &point.nodes).filter(|node| node.node == name);
         of.map(|node| node.utilisation).fold(0.0, f64::max)
     };
-    let node = |name: &str, cpu, cores| NodeSummary {
+    let node = |name: &str, cpu: Duration, cores| NodeSummary {
         cores,
         utilisation: share(cpu, cores),
         utilisation_max: busiest(name),
         busy_ns_per_established: each(cpu),
+        busy_s: cpu.as_secs_f64(),
         ..NodeSummary::default()
     };
     let mut nodes = BTreeMap::from([(GENERATOR.to_owned(), node(GENERATOR, totals.cpu, workers))]);
@@ -68,6 +69,7 @@ fn summary(outcome: &Outcome, points: &[Point], workers: u32) -> PopulationSumma
         lost_packets: 0,
         discards: counts.discarded.sum(),
         nodes,
+        loss: None,
         links: BTreeMap::new(),
         bytes_per_device: None,
     }
@@ -79,8 +81,7 @@ pub(crate) fn point(second: &Second) -> Point {
     let node = |name: &str, utilisation: f64| NodePoint {
         node: name.to_owned(),
         utilisation,
-        queue_mean: 0.0,
-        queue_max: 0,
+        ..NodePoint::default()
     };
     let target = second.target.map(|usage| node(TARGET, usage.cpu.as_secs_f64()));
     Point {

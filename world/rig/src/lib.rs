@@ -63,6 +63,11 @@ pub trait Rig: Sync {
         Ok(())
     }
 
+    /// Whether its devices ask whether their gateway is still there, and begin anew when it is not.
+    fn asks_for_liveness(&self) -> bool {
+        false
+    }
+
     /// Generates the keys and certificates of all rows that it supports.
     fn prepare(&self, plan: &Plan) -> Box<dyn Prepared>;
 }
@@ -93,14 +98,15 @@ pub trait Prepared: Send + Sync {
 
 /// The nodes of a population: those that serve it, which are there from the beginning, and its devices one by one.
 pub trait Crowd {
-    /// The nodes and links: those of a single device, which stand for those of every device of a share.
-    fn layout(&self, share: usize) -> Layout;
+    /// The nodes and links with this one of the gateways, counted from 0: those of a single device, which stand for those of every device
+    /// of a share. All gateways have one address on the devices' side, and what is behind them is the same.
+    fn layout(&self, share: usize, gateway: u32) -> Layout;
 
-    /// The host at a serving node, at most once each.
+    /// The host at a serving node, at most once each; of gateways one for each number.
     ///
     /// # Panics
     /// If the layout has no such node, or it is the device.
-    fn serving(&mut self, node: Node) -> Box<dyn Host>;
+    fn serving(&mut self, node: Node, gateway: u32) -> Box<dyn Host>;
 
     /// A device, built anew for each of its visits, which are counted from 0: it has another address each time, and the same
     /// credentials.

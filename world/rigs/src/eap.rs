@@ -394,8 +394,8 @@ fn access_of(nas_identifier: &str, (row, sites): (&RowPlan, &Sites), seed: &Seed
 }
 
 /// The access of a gateway of a population, with room for more requests without answer.
-pub(crate) fn access_of_many(here: (&RowPlan, &Sites), seed: &Seed) -> AaaAccess {
-    let mut access = access(here, seed);
+pub(crate) fn access_of_many(here: (&RowPlan, &Sites), gateway: u32, seed: &Seed) -> AaaAccess {
+    let mut access = access_of(&format!("{}.lab", crate::sites::name(gateway)), here, seed);
     access.radius.ports = MANY_PORTS.collect();
     access
 }
@@ -403,14 +403,17 @@ pub(crate) fn access_of_many(here: (&RowPlan, &Sites), seed: &Seed) -> AaaAccess
 /// Source ports of RADIUS requests of a population: 256 identifiers each (RFC 2865 §5.3).
 const MANY_PORTS: RangeInclusive<u16> = 49_152..=49_407;
 
-/// The AAA server of a population whose gateway has so many unfinished authentications at most.
+/// The AAA server of a population whose gateways, so many, have so many unfinished authentications at most.
 pub(crate) fn aaa_of_many(
-    here: (&RowPlan, &Sites),
+    (row, sites): (&RowPlan, &Sites),
     (server, has_cards): (Arc<ServerConfig>, bool),
-    unfinished_max: usize,
+    (gateways, unfinished_max): (u32, usize),
     seed: &Seed,
 ) -> AaaConfig {
-    let mut config = aaa_with(here, (server, has_cards), seed);
+    let mut config = aaa_with((row, sites), (server, has_cards), seed);
+    let client = |gateway| (sites.behind(gateway).core, radius::Client { secret: secret(seed) });
+    config.radius.clients = (0..gateways).map(client).collect();
+    let unfinished_max = unfinished_max.saturating_mul(gateways as usize);
     let radius = &mut config.radius;
     radius.conversations_max = radius.conversations_max.max(unfinished_max);
     // A conversation has a kept response and one to come.

@@ -100,6 +100,11 @@ pub fn populates_together(rows: &[&RowPlan]) -> Result<(), &'static str> {
     rows.first().map_or(Ok(()), |row| of(row.method).populates_together(rows))
 }
 
+/// Whether the devices of a row ask whether their gateway is still there.
+pub fn asks_for_liveness(row: &RowPlan) -> bool {
+    of(row.method).asks_for_liveness()
+}
+
 /// The layout of a row.
 pub fn layout(row: &RowPlan, placement: &Placement) -> Layout {
     of(row.method).layout(row, placement)

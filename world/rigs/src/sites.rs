@@ -1,7 +1,7 @@
 //! Addresses and ports that rigs share: device and gateway on the access network, and an authenticator's back end, which is AAA
 //! server and HSS.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 
 use keytoll_rig::Placement;
 use keytoll_scenario::plan::RowPlan;
@@ -58,5 +58,34 @@ impl Sites {
             hss: at("198.51.100.3", 5),
             ports: Ports { radius, accounting, diameter },
         }
+    }
+
+    /// The same behind this one of several gateways in the laboratory, counted from 0.
+    pub(crate) fn behind(&self, gateway: u32) -> Self {
+        let place = u8::try_from(gateway).expect("a population has at most 64 gateways");
+        // The second one is beside the HSS.
+        let core = if place == 0 { self.core } else { IpAddr::V4(Ipv4Addr::new(198, 51, 100, 3 + place)) };
+        Self { core, ..self.clone() }
+    }
+}
+
+/// What the gateway of this number is called, counted from 0: `gw`, and the others `gw-2` and so on.
+pub(crate) fn name(gateway: u32) -> String {
+    if gateway == 0 { "gw".to_owned() } else { format!("gw-{}", gateway + 1) }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn no_two_gateways_have_one_address_or_name() {
+        let sites = Sites::of(&Placement::Simulator);
+        let all = || (0..64).map(|gateway| sites.behind(gateway));
+        let addresses: BTreeSet<_> = all().map(|sites| sites.core).chain([sites.aaa, sites.hss]).collect();
+        assert_eq!(addresses.len(), 66);
+        assert_eq!((0..64).map(name).collect::<BTreeSet<_>>().len(), 64);
     }
 }

@@ -127,6 +127,8 @@ pub(crate) struct Net {
     /// What many links have in common.
     configs: Vec<Arc<LinkConfig>>,
     owners: FastMap<Host, NodeIndex>,
+    /// Nodes that have an address besides its owner.
+    others: BTreeMap<Host, Vec<NodeIndex>>,
     /// The link between two nodes.
     routes: FastMap<Couple, Route>,
     /// By the index of the first nodes: the way that its last datagram took, and to whom. Most send to the same address again.
@@ -198,6 +200,7 @@ impl Net {
             awake_max,
             configs: Vec::new(),
             owners: FastMap::default(),
+            others: BTreeMap::new(),
             routes: FastMap::default(),
             recent: Vec::new(),
             in_reach: BTreeMap::new(),
@@ -213,6 +216,14 @@ impl Net {
     pub(crate) fn assign(&mut self, host: Host, node: NodeIndex) {
         self.recent.clear();
         self.owners.insert(host, node);
+    }
+
+    /// Lets a node have an address that others have, too: who has a link to one of them reaches that one.
+    pub(crate) fn assign_too(&mut self, host: Host, node: NodeIndex) {
+        match self.owners.get(&host) {
+            Some(_) => self.others.entry(host).or_default().push(node),
+            None => self.assign(host, node),
+        }
     }
 
     /// Connects two nodes; replaces an existing link between them.
@@ -244,10 +255,10 @@ impl Net {
         }
     }
 
-    /// Connects a node to another by the link that a third one has to that: what they send waits for each other.
-    pub(crate) fn share(&mut self, node: NodeIndex, to: NodeIndex, with: NodeIndex) {
-        let Some(route) = self.routes.get(&Couple::of(with, to)) else { return };
-        let Way { link, leads_on, .. } = route.way(with, to);
+    /// Connects a node to another by the link that a third one has, to that or to a fourth: what they send waits for each other.
+    pub(crate) fn share(&mut self, node: NodeIndex, to: NodeIndex, with: [NodeIndex; 2]) {
+        let Some(route) = self.routes.get(&Couple::of(with[0], with[1])) else { return };
+        let Way { link, leads_on, .. } = route.way(with[0], with[1]);
         if let Some(link) = &mut self.links[link as usize] {
             link.users += 1;
         }
@@ -277,9 +288,15 @@ impl Net {
 
     /// Takes an address from a node, unless another one has it by now.
     pub(crate) fn unassign(&mut self, host: Host, node: NodeIndex) {
-        if self.owners.get(&host) == Some(&node) {
-            self.recent.clear();
-            self.owners.remove(&host);
+        let others = self.others.get_mut(&host);
+        if self.owners.get(&host) != Some(&node) {
+            others.into_iter().for_each(|others| others.retain(|other| *other != node));
+            return;
+        }
+        self.recent.clear();
+        match others.filter(|others| !others.is_empty()) {
+            Some(others) => drop(self.owners.insert(host, others.remove(0))),
+            None => drop(self.owners.remove(&host)),
         }
     }
 
@@ -308,7 +325,10 @@ impl Net {
     #[inline(never)]
     fn find(&mut self, from: NodeIndex, to: Host) -> Option<Way> {
         let node = *self.owners.get(&to)?;
-        let way = self.routes.get(&Couple::of(from, node))?.way(from, node);
+        let way = match self.routes.get(&Couple::of(from, node)) {
+            Some(route) => route.way(from, node),
+            None => self.find_other(from, to)?,
+        };
         if from.place() < RECENT_MAX {
             if self.recent.len() <= from.place() {
                 self.recent.resize(from.place() + 1, None);
@@ -316,6 +336,12 @@ impl Net {
             self.recent[from.place()] = Some((to, way));
         }
         Some(way)
+    }
+
+    /// The way to one of the nodes that have an address besides its owner.
+    fn find_other(&self, from: NodeIndex, to: Host) -> Option<Way> {
+        let way = |&node: &NodeIndex| Some(self.routes.get(&Couple::of(from, node))?.way(from, node));
+        self.others.get(&to)?.iter().find_map(way)
     }
 
     /// The ways to all nodes that a group-addressed frame of a node reaches.

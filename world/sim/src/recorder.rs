@@ -5,6 +5,8 @@ use std::time::Duration;
 use keytoll_engine::trace::{Fate, Link, NoTrace, Node, Record, Revealed};
 use keytoll_engine::{Datagram, Time};
 
+use crate::NodeIndex;
+
 /// A datagram as its sender passes it to a link.
 #[derive(Debug, Clone, Copy)]
 pub struct Passing<'a> {
@@ -33,6 +35,11 @@ pub struct Passing<'a> {
 pub trait Recorder {
     /// Receives one record.
     fn record(&mut self, record: Record);
+
+    /// Receives one record of a node; several nodes may have its name. What links record is not of one of them.
+    fn record_of(&mut self, _node: NodeIndex, record: Record) {
+        self.record(record);
+    }
 
     /// Whether to call [`Recorder::pass`] and [`Recorder::reveal`]; asked again for every sample.
     fn captures(&self, _sample: u32) -> bool {

@@ -196,16 +196,26 @@ impl<H: Engine, C: Crypto, M: Meter<C>> World<H, C, M> {
         self.net.assign(host.into(), node);
     }
 
+    /// Lets a node have an address that others have, too: a datagram to it goes to the one that its sender has a link to.
+    pub fn share_address(&mut self, node: NodeIndex, host: impl Into<Host>) {
+        self.net.assign_too(host.into(), node);
+    }
+
     /// Connects two nodes by a link, which replaces an existing one.
     pub fn add_link(&mut self, a: NodeIndex, b: NodeIndex, config: &LinkConfig) {
         let (a, b) = (self.end(a), self.end(b));
         self.net.join(a, b, config);
     }
 
-    /// Connects a node to another by the link that a third one has to that, which they share from now on. Does nothing if there is
-    /// no such link.
-    pub fn share_link(&mut self, node: NodeIndex, to: NodeIndex, with: NodeIndex) {
+    /// Connects a node to another by the link that these two have, which they share from now on. Does nothing if there is no such
+    /// link.
+    pub fn share_link(&mut self, node: NodeIndex, to: NodeIndex, with: [NodeIndex; 2]) {
         self.net.share(node, to, with);
+    }
+
+    /// Removes the link between two nodes; what is on its way arrives.
+    pub fn remove_link(&mut self, a: NodeIndex, b: NodeIndex) {
+        self.net.part(a, b);
     }
 
     /// Now.
@@ -543,8 +553,8 @@ impl<H: Engine, C: Crypto, M: Meter<C>> World<H, C, M> {
     }
 
     fn note_at(&self, at: Time, node: NodeIndex, sample: u32, fact: Fact, recorder: &mut dyn Recorder) {
-        let node = self.node(node).config.name;
-        recorder.record(Record { at_ns: at.as_nanos(), node, sample, fact });
+        let name = self.node(node).config.name;
+        recorder.record_of(node, Record { at_ns: at.as_nanos(), node: name, sample, fact });
     }
 
     fn end(&self, index: NodeIndex) -> End {

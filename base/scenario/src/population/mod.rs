@@ -10,6 +10,7 @@
 
 mod advice;
 mod arrivals;
+mod gateways;
 mod maths;
 mod rate;
 mod schedule;
@@ -25,12 +26,14 @@ use crate::catalogue::Method;
 use crate::quantity::Probability;
 
 pub use arrivals::{Arrivals, Stage};
+pub use gateways::{GATEWAYS, Lost};
 pub use rate::Rate;
 pub use schedule::Schedule;
 pub use spread::{Spread, Spreads};
 pub use times::TimesError;
 
 pub(crate) use arrivals::{ABOUT, read as read_arrivals};
+pub(crate) use gateways::{LOST_FORM, read as read_lost};
 pub(crate) use spread::{FORMS as SPREAD_FORMS, read as read_spread};
 
 /// The devices of a population.
@@ -57,6 +60,12 @@ pub struct Population {
     pub wrong: Probability,
     /// How many devices share an access link.
     pub devices_per_link: u32,
+    /// How many gateways share the devices by a hash of their addresses.
+    pub gateways: u32,
+    /// The gateway that is lost, and when; `None`: none is.
+    pub gateway_lost: Option<Lost>,
+    /// The silence after which a device asks whether its gateway is still there; `None`: it never does.
+    pub liveness: Option<Duration>,
     /// How long the AAA server's store takes to find a user; `None`: no time.
     pub aaa_store: Option<Spread>,
     /// How long the HSS's store takes to find a subscriber; `None`: no time.
@@ -142,6 +151,9 @@ mod tests {
             moves: None,
             wrong: Probability::from_parts_per_billion(wrong_ppb),
             devices_per_link: 1,
+            gateways: 1,
+            gateway_lost: None,
+            liveness: None,
             aaa_store: None,
             hss_store: None,
             duration: None,

@@ -12,7 +12,8 @@ use crate::families::setting;
 use crate::options::settings::Settings;
 use crate::plan::{Plan, RowPlan, WorldKind};
 use crate::population::{
-    ABOUT, Arrivals, DEVICES, LENGTH_MAX, Population, SPREAD_FORMS, Share, Spread, read_arrivals, read_spread,
+    ABOUT, Arrivals, DEVICES, GATEWAYS, LENGTH_MAX, LOST_FORM, Lost, Population, SPREAD_FORMS, Share, Spread,
+    read_arrivals, read_lost, read_spread,
 };
 use crate::quantity::{self, Kind, Probability};
 use crate::resolve::values::NEVER;
@@ -74,6 +75,24 @@ pub(crate) const KEYS: &[Key] = &[
         default: "1",
     },
     Key {
+        name: "gateways",
+        about: "how many gateways share the devices by a hash of their addresses",
+        values: &["1 to 64"],
+        default: "1",
+    },
+    Key {
+        name: "gateway_lost",
+        about: "the gateway, from 1, that is lost, and when",
+        values: &[NEVER, LOST_FORM],
+        default: NEVER,
+    },
+    Key {
+        name: "liveness",
+        about: "silence after which a device asks whether its gateway is still there",
+        values: &[NEVER, "1 s to 604800 s"],
+        default: NEVER,
+    },
+    Key {
         name: "aaa_store",
         about: "how long the AAA server takes to look up a user",
         values: STORES,
@@ -110,20 +129,25 @@ pub(crate) fn read(item: &Item) -> Result<Population, ScenarioError> {
     let table = item.table()?;
     table.only("`population`", &KEYS.iter().map(|key| key.name).collect::<Vec<_>>())?;
     let devices = table.need("devices", "a population")?.integer(DEVICES)? as u32;
+    let gateways = table.or("gateways", 1, |item| item.integer(GATEWAYS))? as u32;
     let population = Population {
         devices,
         arrivals: arrivals(table.need("arrivals", "a population")?, devices)?,
         mix: table.or("mix", Vec::new(), mix)?,
         stay: table.or("stay", None, |item| spread_or(item, FOR_EVER))?,
-        reauthenticate: table.or("reauthenticate", None, reauthenticate)?,
+        reauthenticate: table.or("reauthenticate", None, never_or_length)?,
         moves: table.or("moves", None, |item| spread_or(item, NEVER))?,
         wrong: table.or("wrong", Probability::ZERO, share)?,
         devices_per_link: table.or("devices_per_link", 1, |item| item.integer(DEVICES))? as u32,
+        gateways,
+        gateway_lost: table.or("gateway_lost", None, |item| gateway_lost(item, gateways))?,
+        liveness: table.or("liveness", None, never_or_length)?,
         aaa_store: table.or("aaa_store", None, |item| spread_or(item, NONE))?,
         hss_store: table.or("hss_store", None, |item| spread_or(item, NONE))?,
         duration: table.or("duration", None, |item| length(item).map(Some))?,
     };
     check_ends(table, &population)?;
+    check_loss(table, &population)?;
     Ok(population)
 }
 
@@ -197,11 +221,27 @@ fn spread_or(item: &Item, none: &str) -> Result<Option<Spread>, ScenarioError> {
 }
 
 /// `"never"`, or from a second to a week.
-fn reauthenticate(item: &Item) -> Result<Option<Duration>, ScenarioError> {
+fn never_or_length(item: &Item) -> Result<Option<Duration>, ScenarioError> {
     match &item.value {
         Value::Text(text) if text == NEVER => Ok(None),
         _ => length(item).map(Some),
     }
+}
+
+/// A gateway and a time, or `"never"`.
+fn gateway_lost(item: &Item, gateways: u32) -> Result<Option<Lost>, ScenarioError> {
+    let text = item.text("a gateway and a time like `\"2 at 30 s\"`")?;
+    if text == NEVER {
+        return Ok(None);
+    }
+    if gateways == 1 {
+        let error = item.spot.error("the only gateway cannot be lost", "nobody could come back");
+        return Err(error.hint("`gateways = 2`, or more"));
+    }
+    read_lost(text, gateways).map(Some).map_err(|why| {
+        let error = item.spot.error(format!("`{}`: {why}", item.name), "no loss");
+        error.hint(format!("`{NEVER}`, or `{LOST_FORM}`"))
+    })
 }
 
 /// From a second to a week.
@@ -230,6 +270,9 @@ pub(crate) fn print(population: &Population) -> String {
         (population.wrong != Probability::ZERO).then(|| ("wrong", text(&population.wrong))),
         (population.devices_per_link != 1)
             .then(|| ("devices_per_link", population.devices_per_link.to_string())),
+        (population.gateways != 1).then(|| ("gateways", population.gateways.to_string())),
+        population.gateway_lost.map(|lost| ("gateway_lost", text(&lost))),
+        population.liveness.map(|after| ("liveness", time(after))),
         spread("aaa_store", population.aaa_store),
         spread("hss_store", population.hss_store),
         population.duration.map(|length| ("duration", time(length))),
@@ -267,6 +310,30 @@ fn check_ends(table: &Table, population: &Population) -> Result<(), ScenarioErro
             Err(error.hint("`duration = \"1 h\"`"))
         }
         None => Ok(()),
+    }
+}
+
+/// After the loss of a gateway its devices must be able to notice, and there must be time for it.
+fn check_loss(table: &Table, population: &Population) -> Result<(), ScenarioError> {
+    let Some(lost) = population.gateway_lost else { return Ok(()) };
+    let spot = table.entry("gateway_lost").map_or(&table.spot, |entry| &entry.key_spot);
+    let is_after = |end: Duration| end > lost.at;
+    match population.duration {
+        None => {
+            let error = spot.error("`gateway_lost` needs an end of the population", "for how long?");
+            Err(error.hint("`duration = \"5 min\"`"))
+        }
+        Some(end) if !is_after(end) => {
+            let message = "the population ends before the gateway is lost";
+            Err(spot
+                .error(message, "makes no difference here")
+                .hint("a longer `duration`, or an earlier loss"))
+        }
+        Some(_) if population.liveness.is_none() && population.reauthenticate.is_none() => {
+            let error = spot.error("no device would notice that its gateway is lost", "nobody comes back");
+            Err(error.hint("`liveness = \"30 s\"` or `reauthenticate = \"5 min\"`"))
+        }
+        Some(_) => Ok(()),
     }
 }
 

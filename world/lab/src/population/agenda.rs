@@ -17,6 +17,10 @@ pub(super) enum Errand {
     Leave(u32),
     /// A device is gone.
     Vanish(u32, u16),
+    /// A device whose gateway was lost tries to come back.
+    Return(u32, u16),
+    /// A gateway is lost.
+    Lose,
     /// A second has passed.
     Look,
 }

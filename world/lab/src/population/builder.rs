@@ -6,13 +6,16 @@ use keytoll_crypto::{Metered, Provider};
 use keytoll_crypto_api::Seed;
 use keytoll_engine::trace::{Link, Node};
 use keytoll_hosts::Host;
+use keytoll_native::heap;
+use keytoll_net::Host as Address;
+use keytoll_rig::{Crowd, Layout};
 use keytoll_scenario::plan::{CpuProfile, Plan};
 use keytoll_scenario::population::Population;
-use keytoll_sim::{NodeConfig, NodeIndex, ProviderIndex, World};
+use keytoll_sim::{LinkConfig, NodeConfig, NodeIndex, ProviderIndex, World};
 
 use super::facts::Facts;
 use super::till::Till;
-use super::{Access, Serving};
+use super::{Serving, gateways, heaps};
 use crate::costs::Costs;
 use crate::provider::metered;
 
@@ -56,36 +59,87 @@ impl<'a> Builder<'a> {
         self.world.add_provider(crypto)
     }
 
-    pub(super) fn index(&self, node: Node) -> Option<NodeIndex> {
-        self.serving.iter().find(|serving| serving.node == node).map(|serving| serving.index)
+    /// The node of a name; of several gateways the one of this number.
+    fn index(&self, node: Node, gateway: u32) -> Option<NodeIndex> {
+        let is_it =
+            |serving: &&Serving| serving.node == node && serving.gateway.is_none_or(|it| it == gateway);
+        self.serving.iter().find(is_it).map(|serving| serving.index)
     }
 
-    pub(super) fn serve(&mut self, node: Node, host: Box<dyn Host>, inner: &[std::net::IpAddr]) {
+    /// Builds the serving nodes with this one of so many gateways that are not there yet, and connects them.
+    pub(super) fn build(&mut self, crowd: &mut dyn Crowd, layouts: &[Layout], (gateway, count): (u32, u32)) {
+        let door = layouts[0].users.nodes[1];
+        for spec in layouts.iter().flat_map(|layout| &layout.nodes) {
+            if spec.node == layouts[0].initiator || self.index(spec.node, gateway).is_some() {
+                continue;
+            }
+            let number = u32::try_from(self.serving.len()).expect("few nodes serve");
+            let host = {
+                let _role = heap::enter(heaps::role(number));
+                crowd.serving(spec.node, gateway)
+            };
+            let is_door = spec.node == door;
+            let name = if is_door && door == Node::Gw {
+                gateways::name(gateway, count)
+            } else {
+                spec.node.name().to_owned()
+            };
+            let is_one = is_door && count > 1;
+            self.serve(
+                Called { node: spec.node, name, gateway: is_door.then_some(gateway), is_one },
+                host,
+                &spec.inner,
+            );
+        }
+    }
+
+    fn serve(&mut self, called: Called, host: Box<dyn Host>, inner: &[std::net::IpAddr]) {
+        let Called { node, name, gateway, is_one } = called;
         let cores = self.plan.cpus.get(&node).map_or(1, |profile: &CpuProfile| profile.cores).into();
         let config = NodeConfig { cores, ..NodeConfig::new(node) };
         let crypto = self.crypto();
         let index = self.world.add_node(config, host, crypto);
-        inner.iter().for_each(|inner| self.world.add_address(index, *inner));
         let scale = scale(self.plan, node, self.core_hz);
         self.world.meter_mut().add_serving(index, node, scale);
-        self.facts.census.add_node(node.name(), cores);
-        self.serving.push(Serving { node, index });
+        self.facts.add_serving(&name, cores, is_one);
+        let (addresses, neighbours) = (Vec::new(), Vec::new());
+        self.serving.push(Serving { node, name, gateway, index, addresses, neighbours });
+        inner.iter().for_each(|inner| self.address(index, (*inner).into()));
     }
 
-    /// Connects the serving nodes as a layout says; returns the access link of its devices.
-    pub(super) fn links(&mut self, layout: &keytoll_rig::Layout) -> Access {
+    /// A serving node has an address, which several gateways may have.
+    fn address(&mut self, index: NodeIndex, host: Address) {
+        let serving = self.serving.iter_mut().find(|serving| serving.index == index);
+        let serving = serving.expect("only serving nodes are given addresses");
+        if serving.addresses.contains(&host) {
+            return;
+        }
+        serving.addresses.push(host);
+        self.world.share_address(index, host);
+    }
+
+    fn join(&mut self, [a, b]: [NodeIndex; 2], config: &LinkConfig) {
+        self.world.add_link(a, b, config);
+        for (one, other) in [(a, b), (b, a)] {
+            let serving = self.serving.iter_mut().find(|serving| serving.index == one);
+            serving.into_iter().for_each(|serving| serving.neighbours.push(other));
+        }
+    }
+
+    /// Connects the serving nodes as a layout with this gateway says; returns the access link of its devices, and where it leads.
+    pub(super) fn links(&mut self, layout: &Layout, gateway: u32) -> (LinkConfig, NodeIndex) {
         let mut access = None;
         for link in &layout.links {
-            let ends = link.ends.map(|end| (self.index(end.node), end));
+            let ends = link.ends.map(|end| (self.index(end.node, gateway), end));
             match ends {
                 [(Some(a), at_a), (Some(b), at_b)] => {
-                    self.world.add_address(a, at_a.host);
-                    self.world.add_address(b, at_b.host);
-                    self.world.add_link(a, b, &link.config);
+                    self.address(a, at_a.host);
+                    self.address(b, at_b.host);
+                    self.join([a, b], &link.config);
                 }
                 [(None, _), (Some(to), end)] => {
-                    self.world.add_address(to, end.host);
-                    access = Some(Access { config: link.config.clone(), to });
+                    self.address(to, end.host);
+                    access = Some((link.config.clone(), to));
                 }
                 _ => {}
             }
@@ -96,15 +150,29 @@ impl<'a> Builder<'a> {
         access.expect("every layout leads its device to a serving node")
     }
 
-    /// Tells the census of the links of a layout: as many access links as all devices need, and one between serving nodes.
-    pub(super) fn tell_links(&mut self, layout: &keytoll_rig::Layout, population: &Population) {
+    /// Tells the census of the links of a layout: as many access links as all devices need, one behind each gateway, and one between
+    /// other serving nodes.
+    pub(super) fn tell_links(&mut self, layout: &Layout, population: &Population) {
         let access_links = population.devices.div_ceil(population.devices_per_link).into();
         for link in &layout.links {
             let ends = link.ends.each_ref().map(|end| end.node);
-            let count = if ends.contains(&layout.initiator) { access_links } else { 1 };
+            let is_of_gateways = ends.contains(&layout.users.nodes[1]);
+            let count = match () {
+                () if ends.contains(&layout.initiator) => access_links,
+                () if is_of_gateways => population.gateways.into(),
+                () => 1,
+            };
             self.facts.add_links(ends, count, &link.config);
         }
     }
+}
+
+/// What a serving node is called.
+struct Called {
+    node: Node,
+    name: String,
+    gateway: Option<u32>,
+    is_one: bool,
 }
 
 /// Virtual nanoseconds of a node for each one of the machine whose time is charged.

@@ -6,12 +6,13 @@ use std::time::Duration;
 use keytoll_crypto::{Metered, Provider};
 use keytoll_crypto_api::Seed;
 use keytoll_engine::trace::{Fact, Node};
-use keytoll_native::clock;
+use keytoll_native::{clock, heap};
 use keytoll_rigs::looks_up;
 use keytoll_scenario::plan::CryptoMode;
 use keytoll_scenario::population::{Population, Spreads};
 use keytoll_sim::{Meter, NodeIndex, Stimulus};
 
+use super::heaps::role;
 use crate::costs::{MessageCost, StepMessages};
 
 /// What is charged.
@@ -37,8 +38,10 @@ struct Account {
 #[derive(Debug)]
 pub(super) struct Till {
     charge: Charge,
-    /// By the number of the node; devices come after these.
-    serving: Vec<Account>,
+    /// By the number of the node; devices come after these, and one that is lost has none.
+    serving: Vec<Option<Account>>,
+    /// What the node that computes allocates is its own.
+    role: Option<heap::Guard>,
     device_scale: f64,
     stores: [(Node, Option<Spreads>); 2],
     begun: u64,
@@ -67,14 +70,23 @@ impl Till {
         ];
         let (serving, messages) = (Vec::new(), StepMessages::default());
         let empty_ticks = clock::empty_span_ticks();
-        Self { charge, serving, device_scale, stores, begun: 0, message, messages, empty_ticks }
+        Self { charge, serving, role: None, device_scale, stores, begun: 0, message, messages, empty_ticks }
     }
 
     /// Charges a serving node; they are added in the order of their numbers, before any device.
     pub(super) fn add_serving(&mut self, index: NodeIndex, node: Node, scale: f64) {
         assert_eq!(index.number() as usize, self.serving.len(), "serving nodes come first");
         let store = self.stores.iter_mut().find(|(of, _)| *of == node).and_then(|(_, store)| store.take());
-        self.serving.push(Account { node, scale, store });
+        self.serving.push(Some(Account { node, scale, store }));
+    }
+
+    /// A serving node is lost, and a device may have its number.
+    pub(super) fn lose(&mut self, index: NodeIndex) {
+        self.serving[index.number() as usize] = None;
+    }
+
+    fn account(&mut self, index: NodeIndex) -> Option<&mut Account> {
+        self.serving.get_mut(index.number() as usize)?.as_mut()
     }
 
     fn ticks(&self, crypto: &Metered<Provider>) -> u64 {
@@ -89,24 +101,27 @@ impl Till {
 impl Meter<Metered<Provider>> for Till {
     fn begin(
         &mut self,
-        _: NodeIndex,
+        index: NodeIndex,
         crypto: &Metered<Provider>,
         stimulus: Stimulus<'_>,
         idle: Option<Duration>,
     ) {
+        self.role = self.account(index).is_some().then(|| heap::enter(role(index.number())));
         self.messages = self.message.begin(&stimulus, idle);
         self.begun = self.ticks(crypto);
     }
 
     fn end(&mut self, index: NodeIndex, crypto: &Metered<Provider>, noted: &[Fact]) -> Duration {
         let ticks = self.ticks(crypto) - self.begun;
+        self.role = None;
         let ns = match self.charge {
             Charge::Free => 0.0,
             Charge::Listed => (ticks + self.messages.ps(noted)) as f64 / 1000.0,
             Charge::Measured => clock::ticks_to_ns(ticks.saturating_sub(self.empty_ticks)),
         };
-        let Some(account) = self.serving.get_mut(index.number() as usize) else {
-            return Duration::from_nanos((ns * self.device_scale) as u64);
+        let device_scale = self.device_scale;
+        let Some(account) = self.account(index) else {
+            return Duration::from_nanos((ns * device_scale) as u64);
         };
         let mut busy = Duration::from_nanos((ns * account.scale) as u64);
         if let Some(store) = &mut account.store {

@@ -79,6 +79,8 @@ pub(super) fn few(plan: &Plan, population: &Population, rows: &[RowPlan], device
         stay: None,
         reauthenticate: None,
         moves: None,
+        gateway_lost: None,
+        liveness: None,
         wrong: Probability::from_parts_per_billion(0),
         aaa_store: None,
         hss_store: None,

@@ -47,22 +47,22 @@ fn journey(row: &RowPlan, sites: &Sites) -> Option<Journey> {
     Some(Journey::new(row.options.hip.move_after?, sites.signalling(sites.elsewhere?)))
 }
 
-/// The gateway of a row.
+/// The gateway of a row, whose random streams are named `{name}/…`.
 pub(super) fn gateway(
     (row, sites): (&RowPlan, &Sites),
     own: &HostIdentity,
     admits: config::Admits,
-    seed: &Seed,
+    (seed, name): (&Seed, &str),
 ) -> Gateway {
     let mut hip = endpoint(row, own);
     hip.admits = admits;
     let hss = super::has_card(row).then(|| {
         hip.aka = config::Aka::Required;
-        let diameter = eap::diameter((sites.back_end.core, crate::GW_ID), &sites.back_end);
+        let diameter = eap::diameter((sites.back_end.core, &format!("{name}.lab")), &sites.back_end);
         Hss { diameter, aka: row.options.hip.aka, network: SERVING_NETWORK }
     });
     let config = GatewayConfig { hip, hss, limits: sa_limits(row.options.ipsec.limits) };
-    Gateway::new(config, seed, "gw")
+    Gateway::new(config, seed, name)
 }
 
 fn endpoint(row: &RowPlan, identity: &HostIdentity) -> Config {

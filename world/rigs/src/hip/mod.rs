@@ -49,16 +49,7 @@ impl Rig for HipRig {
     }
 
     fn layout(&self, row: &RowPlan, placement: &Placement) -> Layout {
-        let sites = Sites::of(row, placement);
-        let here = (row, &sites);
-        Layout {
-            nodes: nodes(here),
-            links: links(here),
-            initiator: Node::Ue,
-            goal: Goal::Echo,
-            users: Users { nodes: [Node::Ue, Node::Gw], outer: [sites.ue, sites.gw] },
-            closing_max: row.options.hip.unused_after + ANSWERED_MAX,
-        }
+        laid_out(row, &Sites::of(row, placement))
     }
 
     fn shared_secrets(&self, _: &RowPlan, _: &Seed) -> Vec<SharedSecret> {
@@ -80,6 +71,18 @@ impl Rig for HipRig {
 
     fn prepare(&self, plan: &Plan) -> Box<dyn Prepared> {
         Box::new(Identities::prepare(plan))
+    }
+}
+
+/// The layout of a row at these sites.
+fn laid_out(row: &RowPlan, sites: &Sites) -> Layout {
+    Layout {
+        nodes: nodes((row, sites)),
+        links: links((row, sites)),
+        initiator: Node::Ue,
+        goal: Goal::Echo,
+        users: Users { nodes: [Node::Ue, Node::Gw], outer: [sites.ue, sites.gw] },
+        closing_max: row.options.hip.unused_after + ANSWERED_MAX,
     }
 }
 
@@ -157,7 +160,7 @@ impl Setup for Built {
             Node::Gw => {
                 let [device, own] = &self.identities;
                 let admits = Admits::Hits([device.hit()].into());
-                Box::new(build::gateway((row, sites), own, admits, &self.seed))
+                Box::new(build::gateway((row, sites), own, admits, (&self.seed, "gw")))
             }
             Node::Hss => {
                 let config = eap::hss(eap::centre(&self.seed), &sites.back_end);

@@ -1,4 +1,4 @@
-//! A population of devices at one gateway of HIP: each with an address and a Host Identity of its own, and with AKA a card.
+//! A population of devices at one gateway of HIP or several: each with an address and a Host Identity of its own, and with AKA a card.
 
 use keytoll_crypto_api::Seed;
 use keytoll_crypto_api::algorithm::KeyKind;
@@ -6,14 +6,14 @@ use keytoll_engine::trace::Node;
 use keytoll_hip::config::Admits;
 use keytoll_hosts::{Host, Hss};
 use keytoll_net::Host as Address;
-use keytoll_rig::{Crowd, Layout, Placement, Rig, Seat};
+use keytoll_rig::{Crowd, Layout, Placement, Seat};
 use keytoll_scenario::families::hip::Exchange;
 use keytoll_scenario::plan::RowPlan;
 use keytoll_scenario::population::{Member, Population};
 
 use super::identities::Identities;
 use super::sites::Sites;
-use super::{HipRig, build, has_card};
+use super::{build, has_card};
 use crate::eap;
 use crate::people::{self, Person};
 
@@ -82,16 +82,17 @@ impl Populated {
 }
 
 impl Crowd for Populated {
-    fn layout(&self, _: usize) -> Layout {
-        HipRig.layout(&self.row, &Placement::Simulator)
+    fn layout(&self, _: usize, gateway: u32) -> Layout {
+        super::laid_out(&self.row, &self.sites.behind(gateway))
     }
 
-    fn serving(&mut self, node: Node) -> Box<dyn Host> {
-        let here = (&self.row, &self.sites);
+    fn serving(&mut self, node: Node, gateway: u32) -> Box<dyn Host> {
         match node {
             Node::Gw => {
                 let [_, own] = self.identities.of(&self.row);
-                Box::new(build::gateway(here, &own, self.admits(), &self.seed))
+                let (sites, name) = (self.sites.behind(gateway), crate::sites::name(gateway));
+                let admits = self.admits();
+                Box::new(build::gateway((&self.row, &sites), &own, admits, (&self.seed, &name)))
             }
             Node::Hss => {
                 let centre = eap::centre_of(self.members(), &self.seed);

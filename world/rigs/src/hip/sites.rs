@@ -42,6 +42,11 @@ impl Sites {
         }
     }
 
+    /// Those with this one of several gateways, counted from 0, which all have one address on the devices' side.
+    pub(super) fn behind(&self, gateway: u32) -> Self {
+        Self { back_end: self.back_end.behind(gateway), ..self.clone() }
+    }
+
     /// Where a node has its HIP.
     pub(super) fn signalling(&self, ip: IpAddr) -> Addr {
         self.port.map_or(Addr::Ip { ip, protocol: IP_PROTOCOL }, |port| Addr::udp(ip, port))

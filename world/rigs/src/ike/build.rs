@@ -103,7 +103,7 @@ pub(super) fn gateway((row, sites): (&RowPlan, &Sites), credentials: &Credential
     });
     let aaa =
         row.method.eap().map(|_| eap::access((row, &sites.back_end), &fault::seed_of_gateway(row, seed)));
-    gateway_with((row, sites), vec![connection], aaa, seed)
+    gateway_with((row, sites), vec![connection], aaa, (seed, "gw"))
 }
 
 /// The gateway's connection to any device of a row, without end.
@@ -127,16 +127,16 @@ pub(super) fn connection_of_gateway(
     connection
 }
 
-/// A gateway with these connections.
+/// A gateway with these connections, whose random streams are named `{name}/…`.
 pub(super) fn gateway_with(
     (row, sites): (&RowPlan, &Sites),
     connections: Vec<Connection>,
     aaa: Option<AaaAccess>,
-    seed: &Seed,
+    (seed, name): (&Seed, &str),
 ) -> Gateway {
     let ike = endpoint((row, sites), connections);
     let config = GatewayConfig { ike, address: sites.gw, inner: vec![sites.inner], aaa };
-    Gateway::new(config, seed, "gw").with_limits(sa_limits(row.options.ipsec.limits))
+    Gateway::new(config, seed, name).with_limits(sa_limits(row.options.ipsec.limits))
 }
 
 // RFC 4478 §3: whole seconds. With user traffic the lifetime starts at its end.

@@ -50,17 +50,7 @@ impl Rig for IkeRig {
     }
 
     fn layout(&self, row: &RowPlan, placement: &Placement) -> Layout {
-        let sites = Sites::of(row, placement);
-        let is_answered = row.method.phase1().is_none();
-        let here = (row, &sites);
-        Layout {
-            nodes: nodes(here),
-            links: links(here),
-            initiator: Node::Ue,
-            goal: if row.options.ike.childless { Goal::Sa } else { Goal::Echo },
-            users: Users { nodes: [Node::Ue, Node::Gw], outer: [sites.ue, sites.gw] },
-            closing_max: if is_answered { ANSWERED_MAX } else { UNANSWERED_MAX },
-        }
+        laid_out(row, &Sites::of(row, placement))
     }
 
     fn shared_secrets(&self, row: &RowPlan, seed: &Seed) -> Vec<SharedSecret> {
@@ -76,8 +66,25 @@ impl Rig for IkeRig {
         population::supports(row)
     }
 
+    fn asks_for_liveness(&self) -> bool {
+        true
+    }
+
     fn prepare(&self, plan: &Plan) -> Box<dyn Prepared> {
         Box::new(Credentials::prepare(plan))
+    }
+}
+
+/// The layout of a row at these sites.
+fn laid_out(row: &RowPlan, sites: &Sites) -> Layout {
+    let is_answered = row.method.phase1().is_none();
+    Layout {
+        nodes: nodes((row, sites)),
+        links: links((row, sites)),
+        initiator: Node::Ue,
+        goal: if row.options.ike.childless { Goal::Sa } else { Goal::Echo },
+        users: Users { nodes: [Node::Ue, Node::Gw], outer: [sites.ue, sites.gw] },
+        closing_max: if is_answered { ANSWERED_MAX } else { UNANSWERED_MAX },
     }
 }
 

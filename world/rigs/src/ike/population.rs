@@ -1,4 +1,4 @@
-//! A population of devices at one gateway: each with an address, an identity and credentials of its own.
+//! A population of devices at one gateway or several: each with an address, an identity and credentials of its own.
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
@@ -9,11 +9,11 @@ use keytoll_hosts::{Aaa, Device, DeviceSetup, Gateway, Host, Hss};
 use keytoll_ike::config::{Believe, Connection, OwnKeys, Pool, Prove, SharedKeys};
 use keytoll_ike::wire::Identity;
 use keytoll_net::Host as Address;
-use keytoll_rig::{Crowd, Layout, Placement, Rig, Seat};
+use keytoll_rig::{Crowd, Layout, Placement, Seat};
 use keytoll_scenario::plan::RowPlan;
 use keytoll_scenario::population::{Member, Population};
 
-use super::{Credentials, IkeRig, Sites, build, row_secret};
+use super::{Credentials, Sites, build, row_secret};
 use crate::credentials::UE_ID;
 use crate::eap::{self, Everybody};
 use crate::people::{self, Person};
@@ -114,7 +114,8 @@ impl Populated {
             .iter()
             .map(|row| Sites { pool: pool(row, population), ..Sites::of(row, &Placement::Simulator) });
         let sites: Vec<_> = sites.collect();
-        let devices = owned.iter().zip(&sites).map(|here| devices(here, credentials, seed)).collect();
+        let devices =
+            owned.iter().zip(&sites).map(|here| devices(here, population, credentials, seed)).collect();
         Self {
             sites,
             devices,
@@ -126,7 +127,8 @@ impl Populated {
         }
     }
 
-    fn gateway(&self) -> Gateway {
+    /// One of the gateways, counted from 0.
+    fn gateway(&self, number: u32) -> Gateway {
         let connections = self.rows.iter().zip(&self.sites).zip(0..).map(|((row, sites), share)| {
             let (prove, believe) = self.credentials.of_gateway(row, &row_secret(&self.seed));
             let believe = self.shared_keys(share, &prove).unwrap_or(believe);
@@ -134,8 +136,10 @@ impl Populated {
         });
         let (row, sites) = (&self.rows[0], &self.sites[0]);
         let with_eap = self.rows.iter().find(|row| row.method.eap().is_some());
-        let access = with_eap.map(|row| eap::access_of_many((row, &sites.back_end), &self.seed));
-        build::gateway_with((row, sites), connections.collect(), access, &self.seed)
+        let back_end = sites.back_end.behind(number);
+        let access = with_eap.map(|row| eap::access_of_many((row, &back_end), number, &self.seed));
+        let name = crate::sites::name(number);
+        build::gateway_with((row, sites), connections.collect(), access, (&self.seed, &name))
     }
 
     /// The keys by which a gateway with a shared key knows the devices of a share; `None` without shared keys.
@@ -149,9 +153,15 @@ impl Populated {
     }
 }
 
-fn devices((row, sites): (&RowPlan, &Sites), credentials: &Credentials, seed: &Seed) -> Devices {
+fn devices(
+    (row, sites): (&RowPlan, &Sites),
+    population: &Population,
+    credentials: &Credentials,
+    seed: &Seed,
+) -> Devices {
     let proofs = credentials.of_device(row, &row_secret(seed));
-    let connection = build::connection_of_device((row, sites), proofs, build::identity(UE_ID));
+    let mut connection = build::connection_of_device((row, sites), proofs, build::identity(UE_ID));
+    connection.liveness_after = population.liveness;
     let setup = Arc::new(build::setup_of_devices((row, sites), connection.clone()));
     Devices { setup, terms: Arc::new(Terms { connection, seed: seed.clone() }) }
 }
@@ -166,21 +176,22 @@ fn pool(row: &RowPlan, population: &Population) -> Pool {
 }
 
 impl Crowd for Populated {
-    fn layout(&self, share: usize) -> Layout {
-        IkeRig.layout(&self.rows[share], &Placement::Simulator)
+    fn layout(&self, share: usize, gateway: u32) -> Layout {
+        super::laid_out(&self.rows[share], &self.sites[share].behind(gateway))
     }
 
-    fn serving(&mut self, node: Node) -> Box<dyn Host> {
+    fn serving(&mut self, node: Node, gateway: u32) -> Box<dyn Host> {
         let with_eap = || self.rows.iter().find(|row| row.method.eap().is_some());
         let row = with_eap().unwrap_or(&self.rows[0]);
         let here = (row, &self.sites[0].back_end);
         match node {
-            Node::Gw => Box::new(self.gateway()),
+            Node::Gw => Box::new(self.gateway(gateway)),
             Node::Aaa => {
                 let has_cards = self.rows.iter().any(|row| row.method.has_card());
                 let unfinished_max = row.options.ike.half_open_max as usize;
                 let server = (self.everybody.server(), has_cards);
-                let config = eap::aaa_of_many(here, server, unfinished_max, &self.seed);
+                let gateways = (self.population.gateways, unfinished_max);
+                let config = eap::aaa_of_many(here, server, gateways, &self.seed);
                 Box::new(Aaa::new(config, &self.seed, "aaa"))
             }
             Node::Hss => {

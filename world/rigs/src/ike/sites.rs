@@ -65,6 +65,12 @@ impl Sites {
         }
     }
 
+    /// Those with this one of several gateways, counted from 0. On the devices' side all have one address, as behind a router that spreads
+    /// them, and each gives out the same inner ones: what is behind one is not what is behind another.
+    pub(crate) fn behind(&self, gateway: u32) -> Self {
+        Self { back_end: self.back_end.behind(gateway), ..self.clone() }
+    }
+
     /// The destination of the device's echo request: the gateway, or with an inner address the gateway's inner one.
     pub(crate) fn target(&self, row: &RowPlan) -> IpAddr {
         let is_inside = row.options.ike.virtual_address || self.inner_of_device(row).is_some();

@@ -73,7 +73,7 @@ fn two_devices_on_one_link_wait_for_each_other() {
         let mut pair = Pair::through(rate.clone());
         let other = arrive(&mut pair, "10.0.0.3");
         if is_shared {
-            pair.world.share_link(other, pair.gw, pair.ue);
+            pair.world.share_link(other, pair.gw, [pair.ue, pair.gw]);
         } else {
             pair.world.add_link(
                 other,
@@ -94,10 +94,60 @@ fn two_devices_on_one_link_wait_for_each_other() {
 fn a_shared_link_is_there_until_the_last_has_gone() {
     let mut pair = Pair::over(&slow(), 1);
     let other = arrive(&mut pair, "10.0.0.3");
-    pair.world.share_link(other, pair.gw, pair.ue);
+    pair.world.share_link(other, pair.gw, [pair.ue, pair.gw]);
     pair.world.remove_node(pair.ue, &[pair.gw], &hosts(UE));
     pair.world.command(other, Order::Send(udp(addr("10.0.0.3"), addr(GW[0]), vec![1])));
     assert_eq!(pair.run(), [(ms(1000), pair.gw, News::Got(vec![1]))]);
+}
+
+/// Two gateways have one address, and each of two devices has a link to one of them.
+fn behind_one_address(pair: &mut Pair) -> [NodeIndex; 2] {
+    let gateway = pair.world.add_node(NodeConfig::new(Node::Gw), Toy::default(), NoCrypto);
+    hosts(GW).into_iter().for_each(|host| pair.world.share_address(gateway, host));
+    let other = arrive(pair, "10.0.0.3");
+    pair.world.add_link(other, gateway, &slow());
+    [gateway, other]
+}
+
+#[test]
+fn of_those_that_have_an_address_each_reaches_the_one_it_has_a_link_to() {
+    let mut pair = Pair::over(&slow(), 1);
+    let [second, other] = behind_one_address(&mut pair);
+    for (node, ip, byte) in [(pair.ue, UE[0], 1), (other, "10.0.0.3", 2)] {
+        pair.world.command(node, Order::Send(udp(addr(ip), addr(GW[0]), vec![byte])));
+    }
+    let mut got = pair.run();
+    got.sort_by_key(|(_, node, _)| *node);
+    assert_eq!(got, [(ms(1000), pair.gw, News::Got(vec![1])), (ms(1000), second, News::Got(vec![2]))]);
+}
+
+#[test]
+fn who_is_left_has_the_address_of_one_that_has_gone() {
+    let mut pair = Pair::over(&slow(), 1);
+    let [second, other] = behind_one_address(&mut pair);
+    pair.world.remove_node(pair.gw, &[pair.ue], &hosts(GW));
+    pair.world.add_link(pair.ue, second, &slow());
+    for (node, ip) in [(pair.ue, UE[0]), (other, "10.0.0.3")] {
+        pair.world.command(node, Order::Send(udp(addr(ip), addr(GW[0]), vec![3])));
+    }
+    assert_eq!(pair.run(), [(ms(1000), second, News::Got(vec![3])), (ms(1000), second, News::Got(vec![3]))]);
+    pair.world.remove_node(second, &[pair.ue, other], &hosts(GW));
+    pair.world.command(other, Order::Send(udp(addr("10.0.0.3"), addr(GW[0]), vec![4])));
+    assert_eq!(pair.run(), []);
+}
+
+#[test]
+fn a_link_is_shared_by_devices_of_several_gateways() {
+    let mut pair = Pair::through(Direction { rate_bits_per_s: Some(8000), ..Direction::default() });
+    let gateway = pair.world.add_node(NodeConfig::new(Node::Gw), Toy::default(), NoCrypto);
+    hosts(GW).into_iter().for_each(|host| pair.world.share_address(gateway, host));
+    let other = arrive(&mut pair, "10.0.0.3");
+    pair.world.share_link(other, gateway, [pair.ue, pair.gw]);
+    for (node, ip) in [(pair.ue, UE[0]), (other, "10.0.0.3")] {
+        pair.world.command(node, Order::Send(udp(addr(ip), addr(GW[0]), vec![0; 972])));
+    }
+    let got: Vec<_> = pair.run().into_iter().map(|(at, node, _)| (at, node)).collect();
+    assert_eq!(got, [(ms(1000), pair.gw), (ms(2000), gateway)]);
 }
 
 #[test]
