@@ -75,8 +75,16 @@ fn head_of_population(plan: &Plan, population: &Population) -> String {
     } else {
         format!("one population of {devices} of {}", counted(plan.rows.len() as u64, "method"))
     };
+    let gateways = match (population.gateways, population.gateway_lost) {
+        (1, _) => String::new(),
+        (count, None) => format!(", {count} gateways"),
+        (count, Some(lost)) => {
+            let at = duration(lost.at);
+            format!(", {count} gateways, of which number {} is lost after {at}", lost.gateway)
+        }
+    };
     let how = format!(
-        "{whose}, arrivals: {}; seed {}, crypto {}, {} exponents, world {}",
+        "{whose}{gateways}, arrivals: {}; seed {}, crypto {}, {} exponents, world {}",
         population.arrivals,
         plan.seed,
         plan.crypto.name(),

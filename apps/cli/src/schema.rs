@@ -14,7 +14,9 @@ use keytoll_analysis::study::{Account, Accounts, Sheet, Supplement};
 use keytoll_analysis::{Summary, trace};
 use keytoll_dimensioning::Sizing;
 use keytoll_ranking::Ranking;
-use keytoll_report::csv::{FileColumn, message_columns, operation_columns, sample_columns, series_columns};
+use keytoll_report::csv::{
+    FileColumn, gateway_columns, message_columns, operation_columns, sample_columns, series_columns,
+};
 use miette::Report;
 use schemars::generate::SchemaSettings;
 use schemars::transform::{RecursiveTransform, Transform};
@@ -60,6 +62,12 @@ pub(crate) const SCHEMAS: &[Published] = &[
         about: "what happens to a node, an event a line",
         printed_by: "keytoll gateway, aaa and hss --json, and every node with --control",
         make: || finished(events::schema()),
+    },
+    Published {
+        name: "gateways",
+        about: "a second of one of several gateways",
+        printed_by: "a line of gateways.csv as an object",
+        make: || line(gateway_columns()),
     },
     of::<Lists>("list", "names of the catalogue", "keytoll list --json"),
     of::<Loaded>("load", "what a load has come to", "keytoll load --json; load.json"),

@@ -115,3 +115,44 @@ fn a_population_is_run_reported_and_checked() {
         "`hip-bex` cannot have a population: every device has a Host Identity of its own, and RSA keys",
     );
 }
+
+/// Several gateways have a line for each second each, and one that is lost is told on the screen, in the summary and on the page.
+#[test]
+fn several_gateways_are_told_apart_and_the_loss_of_one() {
+    let scratch = Scratch::new("gateways");
+    let file = scratch.0.join("two.toml");
+    let text = "title = \"t\"\nmethods = \"ikev2-psk\"\nnetworks = \"lte\"\ncrypto = \"null\"\n\
+                [options]\ncookies = \"always\"\nretransmit_first = \"1 s\"\nretransmit_base = 2.0\nretransmit_tries = 2\n\
+                [population]\ndevices = 60\narrivals = \"storm 60 in 5 s\"\ngateways = 2\ngateway_lost = \"1 at 20 s\"\n\
+                liveness = \"10 s\"\nduration = \"60 s\"\n";
+    std::fs::write(&file, text).unwrap();
+    let out = scratch.0.join("run");
+    let run = |verb: &str| keytoll(&[verb, file.to_str().unwrap(), "--out", out.to_str().unwrap()]);
+    let checked = String::from_utf8(run("check").stdout).unwrap();
+    let told = checked.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(told.contains("2 gateways, of which number 1 is lost after 20 s"), "{checked}");
+    let ran = run("run");
+    assert_eq!(ran.status.code(), Some(0), "{}", String::from_utf8_lossy(&ran.stderr));
+    let screen = String::from_utf8(ran.stdout).unwrap();
+    for words in ["gw-1", "gw-2", "Loss of a gateway", "outage p50", "cookies"] {
+        assert!(screen.contains(words), "{words}: {screen}");
+    }
+    let summary: serde_json::Value =
+        serde_json::from_slice(&std::fs::read(out.join("summary.json")).unwrap()).unwrap();
+    let population = &summary["rows"][0]["population"];
+    let (loss, nodes) = (&population["loss"], &population["nodes"]);
+    assert_eq!((&loss["devices"], &loss["gateway"]), (&loss["devices_back"], &"gw-1".into()), "{population}");
+    let established = |name: &str| nodes[name]["established"].as_u64().unwrap();
+    assert_eq!(established("gw-1") + established("gw-2"), 60 + loss["devices"].as_u64().unwrap());
+    assert_eq!(population["cookies"]["repeated"], population["begun"], "everybody is asked for one");
+    let read = |name: &str| std::fs::read_to_string(out.join(name)).unwrap();
+    let (series, gateways) = (read("series.csv"), read("gateways.csv"));
+    assert_eq!(gateways.lines().count() - 1, 2 * (series.lines().count() - 1));
+    let page = read("report.html");
+    assert!(page.contains("Loss of a gateway") && page.contains("gw-1 was lost after 20 s"));
+    let manifest = read("manifest.json");
+    assert!(manifest.contains("gateways.csv"), "{manifest}");
+    std::fs::remove_file(out.join("gateways.csv")).unwrap();
+    assert_eq!(keytoll(&["report", out.to_str().unwrap()]).status.code(), Some(0));
+    assert_eq!(read("gateways.csv"), gateways);
+}

@@ -28,7 +28,7 @@ use loss::Loss;
 pub use loss::LossSummary;
 pub use series::{NodePoint, Point};
 use series::{Second, Usage};
-pub use summary::{NodeSummary, Percentiles, PopulationSummary, Repeated};
+pub use summary::{CookieSummary, NodeSummary, Percentiles, PopulationSummary, Repeated};
 
 /// Nanoseconds.
 const SECOND_NS: u64 = 1_000_000_000;
@@ -162,6 +162,16 @@ impl Census {
         let second = self.second(at);
         second.messages += messages;
         second.retransmissions += again;
+    }
+
+    /// A gateway has asked for a cookie.
+    pub fn cookie_asked(&mut self, at: Duration) {
+        self.second(at).cookies_asked += 1;
+    }
+
+    /// An attempt begins once more with the cookie that it was asked for.
+    pub fn cookie_shown(&mut self, at: Duration) {
+        self.second(at).cookies_shown += 1;
     }
 
     /// Packets were lost on their way, or refused by a full queue.
@@ -400,6 +410,40 @@ mod tests {
     }
 
     #[test]
+    fn several_gateways_are_told_together_too() {
+        let mut census = Census::new();
+        ["gw-1", "gw-2"].into_iter().for_each(|name| census.add_gateway(name, 1));
+        census.add_node("hss", 1);
+        census.busy("gw-1", ms(1000), ms(600));
+        census.queued("gw-2", ms(0), 3.0, 7);
+        census.discarded(ms(1), Some("gw-1"));
+        census.served(ms(1), "gw-2");
+        census.end(ms(1000));
+        let point = &census.points()[0];
+        let all = point.node("gw").unwrap();
+        assert_eq!((all.utilisation, all.queue_mean, all.queue_max), (0.3, 1.5, 7));
+        assert_eq!((all.discards, all.established, point.several().count()), (1, Some(1), 2));
+        assert_eq!((point.node("hss").unwrap().established, point.node("aaa")), (None, None));
+    }
+
+    #[test]
+    fn cookies_are_counted_apart_from_what_was_sent() {
+        let mut census = small();
+        assert_eq!(census.summary().cookies, None);
+        (0..3).for_each(|_| census.cookie_asked(ms(100)));
+        census.cookie_shown(ms(1200));
+        let mut whole = Census::new();
+        whole.merge(&census);
+        let cookies = whole.summary().cookies.unwrap();
+        assert_eq!((cookies.messages, cookies.repeated, cookies.share_of_begun), (3, 1, 0.5));
+        let points = whole.points();
+        assert_eq!(
+            (points[0].cookies_asked, points[1].cookies_shown, whole.summary().messages.sent),
+            (3, 1, 4)
+        );
+    }
+
+    #[test]
     fn an_outage_lasts_from_the_loss_until_the_device_is_back() {
         let mut census = small();
         census.gateway_lost(ms(1000), "gw-2", 3);
@@ -407,7 +451,7 @@ mod tests {
         let mut whole = Census::new();
         whole.merge(&census);
         let loss = whole.summary().loss.unwrap();
-        assert_eq!((&*loss.gateway, loss.at_s, loss.devices, loss.back), ("gw-2", 1.0, 3, 2));
+        assert_eq!((&*loss.gateway, loss.at_s, loss.devices, loss.devices_back), ("gw-2", 1.0, 3, 2));
         let outage = loss.outage_ms.unwrap();
         assert!((outage.min - 100.0).abs() < 0.2 && (outage.max - 500.0).abs() < 0.5, "{outage:?}");
         assert_eq!(small().summary().loss, None);

@@ -26,7 +26,7 @@ pub struct LossSummary {
     /// Devices that were established at it.
     pub devices: u64,
     /// Those of them that were established at another one until the end.
-    pub back: u64,
+    pub devices_back: u64,
     /// From the loss until then, over those; absent if there are none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outage_ms: Option<Percentiles>,
@@ -38,7 +38,7 @@ impl Loss {
             gateway: self.gateway.clone(),
             at_s: self.at.as_secs_f64(),
             devices: self.devices,
-            back: self.outages.count(),
+            devices_back: self.outages.count(),
             outage_ms: self.outages.percentiles(),
         }
     }

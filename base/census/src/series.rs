@@ -20,6 +20,8 @@ pub(crate) struct Second {
     pub(crate) left: u64,
     pub(crate) messages: u64,
     pub(crate) retransmissions: u64,
+    pub(crate) cookies_asked: u64,
+    pub(crate) cookies_shown: u64,
     pub(crate) lost_packets: u64,
     pub(crate) discards: u64,
     pub(crate) delays: FewDelays,
@@ -48,6 +50,8 @@ impl Second {
         self.left += other.left;
         self.messages += other.messages;
         self.retransmissions += other.retransmissions;
+        self.cookies_asked += other.cookies_asked;
+        self.cookies_shown += other.cookies_shown;
         self.lost_packets += other.lost_packets;
         self.discards += other.discards;
         self.delays.merge(&other.delays);
@@ -89,6 +93,12 @@ pub struct Point {
     pub messages: u64,
     /// Messages sent again.
     pub retransmissions: u64,
+    /// Messages in which a gateway asked for a cookie, of those that it sent.
+    #[serde(default)]
+    pub cookies_asked: u64,
+    /// Attempts that began once more with the cookie that they were asked for, a round trip more each.
+    #[serde(default)]
+    pub cookies_shown: u64,
     /// Packets lost on links or refused by their queues.
     pub lost_packets: u64,
     /// What arrived and could not be used.
@@ -98,6 +108,34 @@ pub struct Point {
     /// The nodes, by name.
     #[serde(deserialize_with = "bounded::at_most::<_, _, NODES_MAX>")]
     pub nodes: Vec<NodePoint>,
+}
+
+impl Point {
+    /// The node of this name; of several, as `gw-1` and so on, all together: the means of their cores and queues, the longest queue, and
+    /// the sums.
+    pub fn node(&self, name: &str) -> Option<NodePoint> {
+        if let Some(node) = self.nodes.iter().find(|node| node.node == name) {
+            return Some(node.clone());
+        }
+        let is_one =
+            |node: &&NodePoint| node.established.is_some() && node.node.split('-').next() == Some(name);
+        let all: Vec<&NodePoint> = self.nodes.iter().filter(is_one).collect();
+        let mean =
+            |of: fn(&NodePoint) -> f64| all.iter().map(|node| of(node)).sum::<f64>() / all.len() as f64;
+        (!all.is_empty()).then(|| NodePoint {
+            node: name.to_owned(),
+            utilisation: mean(|node| node.utilisation),
+            queue_mean: mean(|node| node.queue_mean),
+            queue_max: all.iter().map(|node| node.queue_max).max().unwrap_or(0),
+            discards: all.iter().map(|node| node.discards).sum(),
+            established: all.iter().map(|node| node.established).sum(),
+        })
+    }
+
+    /// Those that are one of several.
+    pub fn several(&self) -> impl Iterator<Item = &NodePoint> {
+        self.nodes.iter().filter(|node| node.established.is_some())
+    }
 }
 
 /// A node in a second.
@@ -152,6 +190,8 @@ pub(crate) fn points(seconds: &[Second], nodes: &BTreeMap<String, Known>, end: D
             present,
             messages: second.messages,
             retransmissions: second.retransmissions,
+            cookies_asked: second.cookies_asked,
+            cookies_shown: second.cookies_shown,
             lost_packets: second.lost_packets,
             discards: second.discards,
             delay_ms: delay_ms.map(|((p50, p99), max)| [p50, p99, max]),

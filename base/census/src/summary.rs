@@ -53,6 +53,9 @@ pub struct PopulationSummary {
     pub late_ms: Option<Percentiles>,
     /// Messages of all nodes.
     pub messages: Repeated,
+    /// Cookies of IKE; absent if no gateway asked for any, and with real targets.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cookies: Option<CookieSummary>,
     /// Packets lost on links or refused by their queues.
     pub lost_packets: u64,
     /// What arrived and could not be used.
@@ -79,6 +82,17 @@ pub struct Repeated {
     pub again: u64,
     /// All ÷ those sent for the first time; 1 if none was sent again.
     pub amplification: f64,
+}
+
+/// Cookies of IKE (RFC 7296 §2.6).
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct CookieSummary {
+    /// Messages in which a gateway asked for one.
+    pub messages: u64,
+    /// Attempts that began once more with the one that they were asked for: round trips that cookies cost.
+    pub repeated: u64,
+    /// Of all attempts that began, the share that this is.
+    pub share_of_begun: f64,
 }
 
 /// Percentiles in milliseconds, exact to a thousandth of their length.
@@ -147,11 +161,12 @@ pub(crate) fn of(census: &Census) -> PopulationSummary {
     let points = census.points();
     let last = census.seconds.iter().rposition(|second| second.established > 0);
     let [offered, established] = [sum(|second| second.offered), sum(|second| second.established)];
+    let begun = sum(|second| second.begun);
     let asked = if census.span.is_zero() { census.last_established } else { census.span };
     PopulationSummary {
         devices: census.devices,
         offered,
-        begun: sum(|second| second.begun),
+        begun,
         established,
         failed: sum(|second| second.failed),
         failures: census.failures.clone(),
@@ -166,6 +181,7 @@ pub(crate) fn of(census: &Census) -> PopulationSummary {
         delay_ms: census.delays.percentiles(),
         late_ms: census.late.percentiles(),
         messages: Repeated { sent, again, amplification },
+        cookies: cookies(sum(|second| second.cookies_asked), sum(|second| second.cookies_shown), begun),
         lost_packets: sum(|second| second.lost_packets),
         discards: sum(|second| second.discards),
         nodes: census
@@ -181,6 +197,11 @@ pub(crate) fn of(census: &Census) -> PopulationSummary {
 
 fn per_s(count: u64, span: Duration) -> Option<f64> {
     (!span.is_zero()).then(|| count as f64 / span.as_secs_f64())
+}
+
+fn cookies(asked: u64, round_trips: u64, begun: u64) -> Option<CookieSummary> {
+    let share_of_begun = round_trips as f64 / begun.max(1) as f64;
+    (asked > 0).then_some(CookieSummary { messages: asked, repeated: round_trips, share_of_begun })
 }
 
 fn links(census: &Census) -> BTreeMap<String, LinkSummary> {

@@ -659,6 +659,9 @@ fn a_population_is_printed_as_it_is_read() {
         moves = 'uniform 1 min to 1 h'
         wrong = '0.5 %'
         devices_per_link = 50
+        gateways = 12
+        gateway_lost = '11 at 90 s'
+        liveness = '20 s'
         aaa_store = '400 us'
         hss_store = 'lognormal 500 us p99 5 ms'
         duration = '1 h'";

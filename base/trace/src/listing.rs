@@ -15,8 +15,16 @@ use crate::regular;
 pub const MANIFEST: &str = "manifest.json";
 
 /// Files that can be computed again from the traces, or from [`SUPPLEMENT`] or [`POPULATION`].
-pub const DERIVED: [&str; 7] =
-    ["samples.csv", "operations.csv", "messages.csv", SERIES, "summary.json", "study.json", "report.html"];
+pub const DERIVED: [&str; 8] = [
+    "samples.csv",
+    "operations.csv",
+    "messages.csv",
+    SERIES,
+    GATEWAYS,
+    "summary.json",
+    "study.json",
+    "report.html",
+];
 
 /// What a run with a population has counted, instead of traces.
 pub const POPULATION: &str = "population.json";
@@ -29,6 +37,9 @@ pub const LOAD: &str = "load.json";
 
 /// What happened in each second.
 pub const SERIES: &str = "series.csv";
+
+/// What happened in each second at each of several gateways.
+pub const GATEWAYS: &str = "gateways.csv";
 
 /// Folders of a run.
 const FOLDERS: [(&str, &str); 3] = [("trace", ".trace"), ("costs", ".costs"), ("capture", ".pcapng")];

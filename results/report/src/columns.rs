@@ -159,7 +159,7 @@ pub(crate) struct Table {
 }
 
 /// The tables of a run, in the order of the screen.
-pub(crate) const TABLES: [&Table; 13] = [
+pub(crate) const TABLES: [&Table; 14] = [
     &authentication::DELAY,
     &links::MESSAGES,
     &nodes::CPU,
@@ -170,6 +170,7 @@ pub(crate) const TABLES: [&Table; 13] = [
     &population::ATTEMPTS,
     &population::DELAYS,
     &population::NODES,
+    &population::LOSS,
     &population::LINKS,
     &load::CPU,
     &load::REASONS,

@@ -6,6 +6,7 @@ mod documentation;
 
 use std::io::{self, Write};
 
+use keytoll_analysis::census::{NodePoint, Point};
 use keytoll_analysis::directory::Population;
 use keytoll_analysis::metrics::Sample;
 use keytoll_analysis::trace::manifest::ManifestRow;
@@ -14,11 +15,13 @@ use keytoll_analysis::{Findings, RowFindings};
 
 use crate::columns::authentication::{IDENTITY, OfSample, SAMPLE, SAMPLE_ADDED};
 use crate::columns::kinds::{MESSAGES, OPERATIONS};
-use crate::columns::population::{POINT, POINT_NODE, SERVING};
+use crate::columns::population::{
+    OfNode, POINT, POINT_ADDED, POINT_GATEWAY, POINT_NODE, POINT_NODE_ADDED, SERVING,
+};
 use crate::columns::{Column, Value, links, moves, nodes, traffic};
 use documentation::documented;
 pub use documentation::{
-    FileColumn, markdown, message_columns, operation_columns, sample_columns, series_columns,
+    FileColumn, gateway_columns, markdown, message_columns, operation_columns, sample_columns, series_columns,
 };
 
 /// The links that have columns of their own in `samples.csv`.
@@ -142,19 +145,61 @@ pub fn messages(findings: &Findings, out: impl Write) -> io::Result<()> {
 /// # Errors
 /// When it cannot be written.
 pub fn series(findings: &Findings, out: impl Write) -> io::Result<()> {
+    of_seconds(findings, &series_columns(), out, |row, point| vec![second(row, point)])
+}
+
+/// The cells of a second.
+fn second(row: &ManifestRow, point: &Point) -> Vec<Value> {
+    let serving = SERVING.map(|node| point.node(node));
+    let of_nodes = |columns: &'static [Column<OfNode>]| {
+        let of_node =
+            |node: &Option<NodePoint>| cells(columns, |of| node.as_ref().map_or(Value::Nothing, of));
+        serving.iter().flat_map(of_node).collect::<Vec<_>>()
+    };
+    let parts = [
+        cells(&IDENTITY, |of| of(row)),
+        cells(&POINT, |of| of(point)),
+        of_nodes(&POINT_NODE),
+        cells(&POINT_ADDED, |of| of(point)),
+        of_nodes(&POINT_NODE_ADDED),
+    ];
+    parts.concat()
+}
+
+/// Whether a population has several gateways.
+pub fn has_gateways(findings: &Findings) -> bool {
+    let mut points = findings.populations.iter().flat_map(|population| &population.account.points);
+    points.any(|point| point.several().next().is_some())
+}
+
+/// `gateways.csv`: a line for each second of each of several gateways.
+///
+/// # Errors
+/// When it cannot be written.
+pub fn gateways(findings: &Findings, out: impl Write) -> io::Result<()> {
+    of_seconds(findings, &gateway_columns(), out, |row, point| {
+        let [start, ..] = &POINT;
+        let of_gateway = |node: &NodePoint| {
+            let identity = cells(&IDENTITY, |of| of(row)).into_iter().chain([(start.of)(point)]);
+            let parts = [&POINT_GATEWAY[..], &POINT_NODE, &POINT_NODE_ADDED];
+            identity.chain(parts.into_iter().flat_map(|columns| cells(columns, |of| of(node)))).collect()
+        };
+        point.several().map(of_gateway).collect()
+    })
+}
+
+/// Writes lines of cells for each second of each population.
+fn of_seconds(
+    findings: &Findings,
+    columns: &[FileColumn],
+    out: impl Write,
+    lines_of: impl Fn(&ManifestRow, &Point) -> Vec<Vec<Value>>,
+) -> io::Result<()> {
     let mut csv = csv::Writer::from_writer(out);
-    csv.write_record(series_columns().iter().map(|column| &column.name))?;
+    csv.write_record(columns.iter().map(|column| &column.name))?;
     for Population { row, account } in &findings.populations {
-        for point in &account.points {
-            let identity = cells(&IDENTITY, |of| of(row));
-            let point_cells = cells(&POINT, |of| of(point));
-            let nodes = SERVING.iter().flat_map(|name| {
-                let node = point.nodes.iter().find(|node| node.node == **name);
-                cells(&POINT_NODE, |of| node.map_or(Value::Nothing, of))
-            });
-            csv.write_record(
-                identity.into_iter().chain(point_cells).chain(nodes).map(|cell| cell.written()),
-            )?;
+        for line in account.points.iter().flat_map(|point| lines_of(row, point)) {
+            csv.write_record(line.iter().map(Value::written))?;
         }
     }
     csv.flush()

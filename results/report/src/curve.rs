@@ -30,6 +30,9 @@ impl Curve {
     }
 }
 
+/// So many gateways have a curve each; of more there are the least busy one, the mean, and the busiest.
+const GATEWAYS_MAX: usize = 4;
+
 /// The curves of a population.
 pub(crate) fn curves(points: &[Point]) -> Vec<Curve> {
     let curve = |name: &str, unit, of: &dyn Fn(&Point) -> f64| {
@@ -45,11 +48,24 @@ pub(crate) fn curves(points: &[Point]) -> Vec<Curve> {
         curve("delay p50", "ms", &delay(0)),
         curve("delay p99", "ms", &delay(1)),
         curve("sent again", "/s", &|point| point.retransmissions as f64),
+        curve("cookies", "/s", &|point| point.cookies_shown as f64),
     ];
-    let names = points.first().into_iter().flat_map(|point| &point.nodes).map(|node| &node.node).enumerate();
-    for (place, name) in names {
+    let several = points.first().map_or(0, |point| point.several().count());
+    let nodes = points.first().into_iter().flat_map(|point| &point.nodes).enumerate();
+    for (place, node) in nodes.filter(|(_, node)| node.established.is_none() || several <= GATEWAYS_MAX) {
         let of = |point: &Point| point.nodes.get(place).map_or(0.0, |node| 100.0 * node.utilisation);
-        curves.push(curve(&format!("{name} busy"), "%", &of));
+        curves.push(curve(&format!("{} busy", node.node), "%", &of));
+    }
+    if several > GATEWAYS_MAX {
+        let of = |reduce: fn(f64, f64) -> f64| {
+            move |point: &Point| {
+                100.0 * point.several().map(|it| it.utilisation).reduce(reduce).unwrap_or(0.0)
+            }
+        };
+        let mean = |point: &Point| point.node("gw").map_or(0.0, |all| 100.0 * all.utilisation);
+        curves.push(curve("gw least busy", "%", &of(f64::min)));
+        curves.push(curve("gw mean busy", "%", &mean));
+        curves.push(curve("gw most busy", "%", &of(f64::max)));
     }
     curves.retain(|curve| curve.values.iter().any(|value| *value > 0.0));
     curves
@@ -103,6 +119,21 @@ fn seconds(points: &[Point]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn of_many_gateways_the_least_the_mean_and_the_most_busy_are_drawn() {
+        let names = |count: u32| {
+            let mut census = keytoll_analysis::census::Census::new();
+            (1..=count).for_each(|number| census.add_gateway(&format!("gw-{number}"), 1));
+            let second = std::time::Duration::from_secs(1);
+            (1..=count).for_each(|number| census.busy(&format!("gw-{number}"), second, second * number / 10));
+            census.end(second);
+            let curves = curves(&census.points());
+            curves.iter().map(|curve| format!("{} {:.0}", curve.name, curve.greatest())).collect::<Vec<_>>()
+        };
+        assert_eq!(names(2), ["gw-1 busy 10", "gw-2 busy 20"]);
+        assert_eq!(names(5), ["gw least busy 10", "gw mean busy 30", "gw most busy 50"]);
+    }
 
     #[test]
     fn a_line_is_as_high_as_its_highest_value() {

@@ -1,12 +1,12 @@
 //! The files that a run directory gets from its traces: `samples.csv`, `operations.csv`, `messages.csv`,
-//! of a population `series.csv`, `summary.json`, `report.html`, and of a study `study.json` and `supplement.json`.
+//! of a population `series.csv` and, with several gateways, `gateways.csv`, `summary.json`, `report.html`, and of a study `study.json` and `supplement.json`.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
 use keytoll_analysis::directory::{DirectoryError, measure};
 use keytoll_analysis::study::{SUPPLEMENT, Supplement};
-use keytoll_analysis::trace::listing::{DERIVED, MANIFEST, RunFile};
+use keytoll_analysis::trace::listing::{DERIVED, GATEWAYS, MANIFEST, RunFile, SERIES};
 use keytoll_analysis::trace::manifest::{Manifest, ManifestRow};
 use keytoll_analysis::trace::output::{self, Output};
 use keytoll_analysis::{Findings, Sample, summary};
@@ -80,7 +80,10 @@ pub fn write(directory: &Path, findings: &Findings, clocks_hz: &Clocks) -> Resul
         file(directory, SUPPLEMENT, |out| findings.supplement.write(out))?;
     }
     if !findings.populations.is_empty() {
-        file(directory, "series.csv", |out| csv::series(findings, out))?;
+        file(directory, SERIES, |out| csv::series(findings, out))?;
+    }
+    if csv::has_gateways(findings) {
+        file(directory, GATEWAYS, |out| csv::gateways(findings, out))?;
     }
     if let Some(account) = &findings.study {
         file(directory, "study.json", |out| study::write_json(account, out))?;

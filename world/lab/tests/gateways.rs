@@ -95,7 +95,7 @@ fn devices_of_a_lost_gateway_notice_and_come_back_at_others() {
     let loss = summary.loss.clone().unwrap();
     assert_eq!((&*loss.gateway, loss.at_s), ("gw-2", 60.0));
     let served = served(summary, 3);
-    assert_eq!((loss.devices, loss.back), (served[1], served[1]), "{summary:?}");
+    assert_eq!((loss.devices, loss.devices_back), (served[1], served[1]), "{summary:?}");
     assert_eq!((summary.failed, summary.established, summary.devices), (0, 300 + loss.devices, 300));
     // They came within 10 s and ask every 20 s, so the next time within 10 s of the loss; then come 7 s of retransmissions.
     let outage = loss.outage_ms.unwrap();
@@ -111,7 +111,7 @@ fn devices_of_a_lost_gateway_notice_and_come_back_at_others() {
 fn who_does_not_ask_comes_back_when_it_authenticates_anew() {
     let summary = one(IMPATIENT, &format!("{LOSS}\nreauthenticate = '50 s'"));
     let loss = summary.loss.clone().unwrap();
-    assert_eq!((loss.devices, summary.failed), (loss.back, 0), "{summary:?}");
+    assert_eq!((loss.devices, summary.failed), (loss.devices_back, 0), "{summary:?}");
     // Within ten seconds, and every fifty seconds: the last of them just at the loss, and all at 100 to 110 s.
     let outage = loss.outage_ms.unwrap();
     assert!((40_000.0..50_000.0).contains(&outage.p50) && outage.max < 51_000.0, "{outage:?}");
@@ -124,7 +124,7 @@ fn who_does_not_ask_comes_back_when_it_authenticates_anew() {
 fn on_a_shared_link_the_rest_goes_on_when_a_gateway_is_lost() {
     let summary = one(IMPATIENT, &format!("{LOSS}\nliveness = '20 s'\ndevices_per_link = 100"));
     let loss = summary.loss.clone().unwrap();
-    assert_eq!((loss.devices, summary.failed), (loss.back, 0), "{summary:?}");
+    assert_eq!((loss.devices, summary.failed), (loss.devices_back, 0), "{summary:?}");
 }
 
 #[test]

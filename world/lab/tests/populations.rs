@@ -193,6 +193,34 @@ fn a_closed_loop_has_so_many_under_way_and_no_more() {
 }
 
 #[test]
+fn cookies_are_a_round_trip_more_for_whoever_is_asked() {
+    let of = |cookies: &str| {
+        let head = format!("methods = 'ikev2-psk'\n[options]\ncookies = '{cookies}'");
+        one(&head, "devices = 50\narrivals = 'storm 50 in 5 s'")
+    };
+    let [never, always] = ["never", "always"].map(of);
+    assert_eq!(never.cookies, None);
+    let cookies = always.cookies.unwrap();
+    assert_eq!((cookies.messages, cookies.repeated, cookies.share_of_begun), (50, 50, 1.0));
+    assert_eq!((always.messages.sent, always.discards), (never.messages.sent + 100, never.discards));
+    // LTE takes some 50 ms there and back.
+    let [without, with] = [&never, &always].map(|summary| summary.delay_ms.unwrap().p50);
+    assert!(with > without + 30.0, "{with} {without}");
+}
+
+/// Beyond an eighth of the table of half-open SAs only who asks later is asked for a cookie.
+#[test]
+fn a_gateway_under_load_asks_some_for_cookies() {
+    let head = "methods = 'ikev2-eap-aka'\n[options]\nhalf_open_max = 160";
+    let ends = ends(head, "devices = 100\narrivals = 'storm 100 in 200 ms'", 1);
+    let (summary, points) = (&ends[0].account.summary, &ends[0].account.points);
+    let cookies = summary.cookies.unwrap();
+    assert!((20..100).contains(&cookies.repeated) && cookies.messages >= cookies.repeated, "{cookies:?}");
+    assert_eq!(points.iter().map(|point| point.cookies_asked).sum::<u64>(), cookies.messages);
+    assert_eq!(points.iter().map(|point| point.cookies_shown).sum::<u64>(), cookies.repeated);
+}
+
+#[test]
 fn links_tell_how_much_of_them_is_used() {
     let of = |more: &str| {
         one("methods = 'ikev2-eap-aka'", &format!("devices = 40\narrivals = 'storm 40 in 1 s'{more}"))

@@ -1,6 +1,8 @@
 //! Columns of populations: what became of the attempts, their delays, the nodes; and those of `series.csv`.
 
-use keytoll_analysis::census::{LinkSummary, NodePoint, NodeSummary, Percentiles, Point, PopulationSummary};
+use keytoll_analysis::census::{
+    CookieSummary, LinkSummary, LossSummary, NodePoint, NodeSummary, Percentiles, Point, PopulationSummary,
+};
 use keytoll_analysis::summary::SummaryRow;
 
 use super::{Column, OfLine, Table, Value, column, wide};
@@ -56,17 +58,45 @@ pub(crate) const POINT_NODE: [Column<OfNode>; 3] = [
     column("queue_max_inputs", "inputs", "the greatest length of its queue", |node| node.queue_max.into()),
 ];
 
+/// Columns of a second that came later.
+pub(crate) const POINT_ADDED: [Column<OfPoint>; 2] = [
+    column(
+        "cookie_request_messages",
+        "messages",
+        "in which a gateway asked for a cookie (RFC 7296 §2.6)",
+        |point| point.cookies_asked.into(),
+    ),
+    column(
+        "cookie_attempts",
+        "attempts",
+        "that began once more with the cookie that they were asked for, a round trip more each",
+        |point| point.cookies_shown.into(),
+    ),
+];
+
+/// Columns of a node in a second that came later.
+pub(crate) const POINT_NODE_ADDED: [Column<OfNode>; 1] =
+    [column("discards", "messages", "that arrived at it and could not be used", |node| node.discards.into())];
+
+/// The columns of one of several gateways in a second, after that second and those that every node has.
+pub(crate) const POINT_GATEWAY: [Column<OfNode>; 2] = [
+    column("gateway", "", "the name of the gateway", |node| node.node.as_str().into()),
+    column("established_attempts", "attempts", "that succeeded at it", |node| {
+        node.established.map_or(Value::Nothing, Value::Whole)
+    }),
+];
+
 /// What became of the attempts of a population.
 pub(crate) const ATTEMPTS: Table = Table {
     title: "Population",
     columns: &ATTEMPT_COLUMNS,
     lines: |row| usize::from(row.population.is_some()),
     note: "Population: attempts are first authentications, repeated ones and those at another address; under way: offered, and without \
-           outcome at the end. last in: when the last attempt succeeded, from the start of the load, to the second. sent ×: messages \
+           outcome at the end. cookies: attempts that began once more with a cookie that the gateway asked for. last in: when the last attempt succeeded, from the start of the load, to the second. sent ×: messages \
            sent, ÷ those sent for the first time.",
 };
 
-const ATTEMPT_COLUMNS: [Column<OfLine>; 11] = [
+const ATTEMPT_COLUMNS: [Column<OfLine>; 13] = [
     column("devices", "devices", "that arrived", |row, _| of(row, |it| it.devices.into())),
     column("attempts", "attempts", "offered", |row, _| of(row, |it| it.offered.into())),
     column("established", "attempts", "that succeeded", |row, _| of(row, |it| it.established.into())),
@@ -83,6 +113,15 @@ const ATTEMPT_COLUMNS: [Column<OfLine>; 11] = [
     column("sent ×", "", "messages sent ÷ those sent for the first time", |row, _| {
         of(row, |it| Value::Text(format!("{:.3}", it.messages.amplification)))
     }),
+    column(
+        "cookies",
+        "attempts",
+        "that began once more with the cookie that they were asked for",
+        |row, _| cookies(row, |it| it.repeated.into()),
+    ),
+    wide(column("cookies asked", "messages", "in which a gateway asked for a cookie", |row, _| {
+        cookies(row, |it| it.messages.into())
+    })),
     column("lost", "packets", "lost on links or refused by their queues", |row, _| {
         of(row, |it| it.lost_packets.into())
     }),
@@ -123,10 +162,11 @@ pub(crate) const NODES: Table = Table {
     columns: &NODE_COLUMNS,
     lines: |row| row.population.as_ref().map_or(0, |it| it.nodes.len()),
     note: "Serving nodes: busy is the share of their cores' time, over the whole load and in the busiest second; queue: the mean of the \
-           worst second, and the greatest; refused: inputs that found it full, and were dropped; busy µs: for each attempt that succeeded.",
+           worst second, and the greatest; refused: inputs that found it full, and were dropped; busy µs: for each attempt that succeeded, at \
+           one of several gateways of those that succeeded there; heap: when the most devices were there.",
 };
 
-const NODE_COLUMNS: [Column<OfLine>; 8] = [
+const NODE_COLUMNS: [Column<OfLine>; 12] = [
     column("node", "", "", |row, line| {
         let name = row.population.as_ref().and_then(|it| it.nodes.keys().nth(line));
         name.map_or(Value::Nothing, |name| name.as_str().into())
@@ -152,6 +192,38 @@ const NODE_COLUMNS: [Column<OfLine>; 8] = [
     column("busy µs", "µs", "busy time for each attempt that succeeded", |row, line| {
         node(row, line, |it| it.busy_ns_per_established.map(|ns| ns / 1e3).into())
     }),
+    column("busy s", "s", "for how long its cores were busy, all together", |row, line| {
+        node(row, line, |it| it.busy_s.into())
+    }),
+    column("here", "attempts", "that succeeded at this one of several gateways", |row, line| {
+        node(row, line, |it| it.established.map_or(Value::Nothing, Value::Whole))
+    }),
+    column("discards", "messages", "that arrived at it and could not be used", |row, line| {
+        node(row, line, |it| it.discards.into())
+    }),
+    column("heap MB", "MB", "its heap when the most devices were there", |row, line| {
+        node(row, line, |it| it.heap_bytes.map_or(Value::Nothing, |bytes| (bytes as f64 / 1e6).into()))
+    }),
+];
+
+/// The loss of a gateway of a population.
+pub(crate) const LOSS: Table = Table {
+    title: "Loss of a gateway",
+    columns: &LOSS_COLUMNS,
+    lines: |row| usize::from(row.population.as_ref().is_some_and(|it| it.loss.is_some())),
+    note: "Loss of a gateway: outages are from the loss until a device is established at another one, over those that were.",
+};
+
+const LOSS_COLUMNS: [Column<OfLine>; 7] = [
+    column("gateway", "", "", |row, _| loss(row, |it| it.gateway.as_str().into())),
+    column("lost at s", "s", "from the start of the load", |row, _| loss(row, |it| it.at_s.into())),
+    column("had", "devices", "that were established at it", |row, _| loss(row, |it| it.devices.into())),
+    column("back", "devices", "of these, established at another one", |row, _| {
+        loss(row, |it| it.devices_back.into())
+    }),
+    column("outage p50 s", "s", "median outage", |row, _| outage(row, |it| it.p50)),
+    column("p99 s", "s", "99th percentile", |row, _| outage(row, |it| it.p99)),
+    column("max s", "s", "the longest", |row, _| outage(row, |it| it.max)),
 ];
 
 /// The links of a population.
@@ -199,6 +271,20 @@ fn of(row: &SummaryRow, of: fn(&PopulationSummary) -> Value) -> Value {
 
 fn delay(row: &SummaryRow, of: fn(&Percentiles) -> f64) -> Value {
     row.population.as_ref().and_then(|it| it.delay_ms.as_ref()).map(of).into()
+}
+
+fn cookies(row: &SummaryRow, of: fn(&CookieSummary) -> Value) -> Value {
+    row.population.as_ref().and_then(|it| it.cookies.as_ref()).map_or(Value::Nothing, of)
+}
+
+fn loss(row: &SummaryRow, of: fn(&LossSummary) -> Value) -> Value {
+    row.population.as_ref().and_then(|it| it.loss.as_ref()).map_or(Value::Nothing, of)
+}
+
+/// In seconds.
+fn outage(row: &SummaryRow, of: fn(&Percentiles) -> f64) -> Value {
+    let loss = row.population.as_ref().and_then(|it| it.loss.as_ref());
+    loss.and_then(|it| it.outage_ms.as_ref()).map_or(Value::Nothing, |outage| (of(outage) / 1e3).into())
 }
 
 fn link(row: &SummaryRow, line: usize, of: fn(&LinkSummary) -> Value) -> Value {

@@ -7,7 +7,7 @@ use super::parts;
 use crate::columns::Column;
 use crate::columns::authentication::{IDENTITY, SAMPLE, SAMPLE_ADDED};
 use crate::columns::kinds::{MESSAGES, OPERATIONS};
-use crate::columns::population::{POINT, POINT_NODE, SERVING};
+use crate::columns::population::{POINT, POINT_ADDED, POINT_GATEWAY, POINT_NODE, POINT_NODE_ADDED, SERVING};
 use crate::columns::{links, moves, nodes, traffic};
 
 /// A column of a CSV file.
@@ -38,8 +38,33 @@ pub fn message_columns() -> Vec<FileColumn> {
 
 /// The columns of `series.csv`.
 pub fn series_columns() -> Vec<FileColumn> {
-    let nodes = SERVING.iter().flat_map(|node| documented(&format!("{node}_"), &POINT_NODE));
-    documented("", &IDENTITY).into_iter().chain(documented("", &POINT)).chain(nodes).collect()
+    let of_nodes = |columns: &[Column<_>]| {
+        SERVING.iter().flat_map(|node| documented(&format!("{node}_"), columns)).collect()
+    };
+    let parts = [
+        documented("", &IDENTITY),
+        documented("", &POINT),
+        of_nodes(&POINT_NODE),
+        documented("", &POINT_ADDED),
+        of_nodes(&POINT_NODE_ADDED),
+    ];
+    parts.concat()
+}
+
+/// The columns of `gateways.csv`.
+pub fn gateway_columns() -> Vec<FileColumn> {
+    documented("", &IDENTITY).into_iter().chain(own_gateway_columns()).collect()
+}
+
+/// Those that other files do not have.
+fn own_gateway_columns() -> Vec<FileColumn> {
+    let parts = [
+        documented("", &POINT[..1]),
+        documented("", &POINT_GATEWAY),
+        documented("", &POINT_NODE),
+        documented("", &POINT_NODE_ADDED),
+    ];
+    parts.concat()
 }
 
 /// Columns, with a prefix for the name of each.
@@ -60,6 +85,7 @@ const ANY_NODE: &str = "NODE_";
 const HEAD: &str = "# Columns of the CSV files\n
 An empty cell is not known, or was not measured; it is never a zero. Columns are only ever added, at the end. `LINK` stands for the
 two ends of a link (`ue_gw`, `gw_aaa`, `aaa_hss`, `gw_hss`, `ue_ap`, `ap_aaa`), `NODE` for a node (`ue`, `gw`, `aaa`, `hss`, `ap`).
+Several gateways are `gw` together in `series.csv`: the means of their cores and queues, the longest queue, the sum of discards.
 Made of `results/report/src/columns/`: `UPDATE_COLUMNS=1 cargo test -p keytoll-report columns`.\n";
 
 /// All of it as Markdown.
@@ -82,8 +108,15 @@ pub fn markdown() -> String {
         ("`messages.csv`: a line for each kind of message of a row of the run", documented("", &MESSAGES)),
         (
             "`series.csv`: a line for each second of a population",
-            [documented("", &POINT), documented(ANY_NODE, &POINT_NODE)].concat(),
+            [
+                documented("", &POINT),
+                documented(ANY_NODE, &POINT_NODE),
+                documented("", &POINT_ADDED),
+                documented(ANY_NODE, &POINT_NODE_ADDED),
+            ]
+            .concat(),
         ),
+        ("`gateways.csv`: a line for each second of each of several gateways", own_gateway_columns()),
     ];
     titled.iter().fold(HEAD.to_owned(), |text, (title, columns)| text + &table(title, columns))
 }
@@ -113,7 +146,8 @@ mod tests {
     fn every_column_that_is_written_is_documented() {
         let text = markdown();
         for FileColumn { name, meaning, .. } in
-            [sample_columns(), operation_columns(), message_columns(), series_columns()].concat()
+            [sample_columns(), operation_columns(), message_columns(), series_columns(), gateway_columns()]
+                .concat()
         {
             let is_told = |line: &str| line.ends_with(&format!(" | {meaning} |"));
             assert!(!meaning.is_empty() && text.lines().any(is_told), "{name}");
@@ -124,7 +158,8 @@ mod tests {
     #[test]
     fn units_are_in_the_names() {
         for FileColumn { name, unit, .. } in
-            [sample_columns(), operation_columns(), message_columns(), series_columns()].concat()
+            [sample_columns(), operation_columns(), message_columns(), series_columns(), gateway_columns()]
+                .concat()
         {
             let has = |word: &str| name.split('_').any(|part| part == word);
             let is_named = match unit {

@@ -1,7 +1,7 @@
 //! Populations: what became of their attempts, and the load over time.
 
 use keytoll_analysis::Findings;
-use keytoll_analysis::census::Point;
+use keytoll_analysis::census::{LossSummary, Point};
 use keytoll_analysis::comparable::shared;
 use keytoll_analysis::directory::Population;
 use keytoll_analysis::stats::stretches;
@@ -12,7 +12,7 @@ use super::figure::{along, columns, spec};
 use super::rows::Rows;
 use super::{anchor, tables};
 use crate::columns::load::{CPU, RATES, REASONS};
-use crate::columns::population::{ATTEMPTS, DELAYS, LINKS, NODES};
+use crate::columns::population::{ATTEMPTS, DELAYS, LINKS, LOSS, NODES};
 use crate::curve::{Curve, curves};
 use crate::number::{counted, plain};
 
@@ -20,11 +20,12 @@ use crate::number::{counted, plain};
 const POINTS_MAX: usize = 400;
 
 /// The tables of a setting with populations: id, caption, and where the columns are from.
-const TABLES: [(&str, tables::Of); 7] = [
+const TABLES: [(&str, tables::Of); 8] = [
     ("load", ("What was asked for and reached", &[&RATES])),
     ("attempts", ("What became of a population", &[&ATTEMPTS])),
     ("population-delays", ("Delay from the intended start until established, ms", &[&DELAYS])),
     ("serving", ("Serving nodes", &[&NODES])),
+    ("loss", ("Loss of a gateway", &[&LOSS])),
     ("links", ("Links", &[&LINKS])),
     ("load-cpu", ("CPU of the generator and of the target", &[&CPU])),
     ("reasons", ("Why attempts, sessions and datagrams came to nothing", &[&REASONS])),
@@ -57,13 +58,22 @@ pub(super) fn sentence(findings: &Findings) -> Option<String> {
         let busiest = busiest.map(|(name, node)| {
             format!("; {name} was busy {} % of its busiest second", (100.0 * node.utilisation_max).round())
         });
+        let loss = it.loss.as_ref().map(|loss| {
+            let LossSummary { gateway, at_s, devices, devices_back, .. } = loss;
+            let at = plain(*at_s);
+            format!(
+                "; {gateway} was lost after {at} s, and {devices_back} of its {} came back",
+                counted(*devices, "device")
+            )
+        });
         format!(
-            "Of {} with {}, {} succeeded{}{}.",
+            "Of {} with {}, {} succeeded{}{}{}.",
             counted(it.offered, "attempt"),
             row.method,
             it.established,
             delays.unwrap_or_default(),
-            busiest.unwrap_or_default()
+            busiest.unwrap_or_default(),
+            loss.unwrap_or_default()
         )
     });
     let told: Vec<String> = told.collect();
@@ -126,9 +136,9 @@ const CHARTS: [Of; 5] = [
     },
     Of {
         id: "again",
-        title: "Messages sent again in a second",
+        title: "Messages sent again, and attempts begun again with a cookie, in a second",
         unit: "/s",
-        has: |name| name == "sent again",
+        has: |name| name == "sent again" || name == "cookies",
     },
 ];
 

@@ -5,6 +5,7 @@ use std::time::Duration;
 use keytoll_census::Census;
 use keytoll_engine::Time;
 use keytoll_engine::trace::{Fact, Fate, Node};
+use keytoll_rigs::{Cookie, Cookies};
 use keytoll_sim::{LinkConfig, NODE_QUEUE_FULL, NodeIndex, Recorder};
 use keytoll_trace::Record;
 
@@ -18,6 +19,7 @@ pub(super) struct Facts {
     zero: Option<Time>,
     /// The serving nodes, by number; one that is lost has none.
     serving: Vec<Option<String>>,
+    cookies: Cookies,
     /// Sender and receiver of each direction that the census knows, in its order.
     ways: Vec<[Node; 2]>,
 }
@@ -90,6 +92,11 @@ impl Recorder for Facts {
     fn record_of(&mut self, index: NodeIndex, Record { at_ns, fact, .. }: Record) {
         let Some(zero) = self.zero else { return };
         let at = Time::from_nanos(at_ns).since(zero);
+        match self.cookies.see(&fact) {
+            Some(Cookie::Asked) => self.census.cookie_asked(at),
+            Some(Cookie::Shown) => self.census.cookie_shown(at),
+            None => {}
+        }
         let serving = self.serving.get(index.number() as usize).and_then(Option::as_deref);
         match (fact, serving) {
             (Fact::Sent(message), _) if message.fragment == 0 => {
