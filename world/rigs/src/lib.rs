@@ -2,7 +2,6 @@
 //! families. Shared code is beside them: certificates, EAP, and the back end of AAA server and HSS.
 
 pub mod back_end;
-mod cookies;
 mod credentials;
 mod eap;
 mod fault;
@@ -39,8 +38,8 @@ use keytoll_wlan::family::WlanFamily;
 
 use ike::IkeRig;
 
-pub use cookies::{Cookie, Cookies};
 pub use credentials::{AAA_ID, Certificates, GW_ID, UE_ID};
+pub use ike::{Cookie, Cookies};
 /// The protocols of the messages in facts.
 pub use keytoll_diameter::DIAMETER;
 pub use keytoll_ike::IKE;

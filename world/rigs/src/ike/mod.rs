@@ -5,6 +5,7 @@
 //! ```
 
 mod build;
+mod cookies;
 mod credentials;
 mod population;
 mod sites;
@@ -29,6 +30,7 @@ use crate::back_end::{self, BackEnd};
 use crate::fault;
 
 pub use build::{esp_suites, row_secret};
+pub use cookies::{Cookie, Cookies};
 pub use credentials::Credentials;
 pub use sites::Sites;
 
