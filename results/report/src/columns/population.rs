@@ -192,7 +192,7 @@ const NODE_COLUMNS: [Column<OfLine>; 12] = [
     column("busy µs", "µs", "busy time for each attempt that succeeded", |row, line| {
         node(row, line, |it| it.busy_ns_per_established.map(|ns| ns / 1e3).into())
     }),
-    column("busy s", "s", "for how long its cores were busy, all together", |row, line| {
+    column("CPU s", "s", "for how long its cores were busy, all together", |row, line| {
         node(row, line, |it| it.busy_s.into())
     }),
     column("here", "attempts", "that succeeded at this one of several gateways", |row, line| {
