@@ -8,6 +8,7 @@ use keytoll_rigs::RIGS;
 use keytoll_scenario::catalogue::Method;
 use keytoll_scenario::plan::{Plan, RowPlan};
 use keytoll_scenario::{Overrides, Source};
+use memchr::memmem;
 
 use crate::row::row_seed;
 use crate::{Captures, Credentials, Directory, Memory, Program, Row, Stop, manifest, run};
@@ -23,7 +24,7 @@ fn spellings(secret: &[u8]) -> Vec<Vec<u8>> {
 }
 
 fn holds(haystack: &[u8], secret: &[u8]) -> bool {
-    let found = |needle: &Vec<u8>| haystack.windows(needle.len()).any(|window| window == needle);
+    let found = |needle: &Vec<u8>| memmem::find(haystack, needle).is_some();
     spellings(secret).iter().any(found)
 }
 
