@@ -206,7 +206,8 @@ const tests = {
         [...one.closest('fieldset').querySelectorAll('.amount')].reduce((sum, amount) => sum + parseFloat(amount.textContent), 0),
       );
       assert.ok(Math.abs(group - 100) <= 1.5, `the weights of a group add up to ${group} %`);
-      await ranking.getByRole('button', { name: 'Reset' }).click();
+      // By keyboard: what moves while a busy machine aims with the pointer is missed.
+      await ranking.getByRole('button', { name: 'Reset' }).press('Enter');
       assert.deepEqual(await names(), before);
     }
     orders.delete(before.join());
