@@ -4,7 +4,7 @@
 //! as it has, and every statistic of the row is computed of the same ones: a resample with a long delay also has its retransmitted
 //! bytes. Rows are resampled each by itself, with a random stream of its own.
 //!
-//! In rows of more than [`GROUPS`] authentications groups of them are drawn instead of single ones, the first with the thousand-and-first
+//! In rows of more than `GROUPS` authentications groups of them are drawn instead of single ones, the first with the thousand-and-first
 //! and so on: their spread tells that of a statistic as well, and the time does not grow with the row.
 
 use std::collections::BTreeMap;
