@@ -77,6 +77,6 @@ mod tests {
         (0..=crate::series::NODES_MAX).for_each(|number| census.add_node(&format!("gw{number}"), 1));
         census.offered(std::time::Duration::ZERO);
         let text = serde_json::to_string(&Accounts { rows: vec![Some(census.account())] }).unwrap();
-        assert!(refused(&text).starts_with("a list of more than 16 at line 1"), "{}", refused(&text));
+        assert!(refused(&text).starts_with("a list of more than 80 at line 1"), "{}", refused(&text));
     }
 }

@@ -69,8 +69,8 @@ impl Second {
     }
 }
 
-/// Serving nodes at most: each has a curve with a value for every second.
-pub(crate) const NODES_MAX: usize = 16;
+/// Nodes of a second at most: as many gateways as a population may have, and what is behind them.
+pub(crate) const NODES_MAX: usize = 64 + 16;
 
 /// A second of the series.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
