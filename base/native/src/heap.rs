@@ -11,8 +11,11 @@
 //!
 //! AWS-LC allocates with malloc(3) unless told otherwise; after [`install_crypto_heap`] its blocks are counted as well.
 //! Three things remain outside: mimalloc's own overhead, memory of the system's OpenSSL (feature `ossl`), and thread
-//! stacks. What AWS-LC keeps per thread (its random generator, its error queue) is charged to the role that first needs
-//! it, so call [`crate::awslc::prepare_thread`] under a role of its own before measuring others.
+//! stacks. Blocks that a thread keeps to use again ([`keep_spares`]) are nobody's. What AWS-LC keeps per thread (its
+//! random generator, its error queue) is charged to the role that first needs it, so call
+//! [`crate::awslc::prepare_thread`] under a role of its own before measuring others.
+
+mod spare;
 
 use std::alloc::{GlobalAlloc, Layout};
 use std::cell::Cell;
@@ -20,9 +23,9 @@ use std::ffi::{c_char, c_int, c_void};
 use std::marker::PhantomData;
 use std::ptr;
 
-use libmimalloc_sys::{
-    mi_free, mi_malloc, mi_malloc_aligned, mi_realloc, mi_realloc_aligned, mi_zalloc, mi_zalloc_aligned,
-};
+use libmimalloc_sys::{mi_free, mi_malloc_aligned, mi_realloc_aligned, mi_zalloc_aligned};
+
+pub use spare::{Spares, keep_spares};
 
 /// The allocator; a binary in which [`live`] and [`peak`] are to be meaningful makes it its `#[global_allocator]`.
 #[derive(Debug, Default, Clone, Copy)]
@@ -116,10 +119,10 @@ unsafe impl GlobalAlloc for TaggedHeap {
         // SAFETY: `outer` has at least `offset` bytes.
         unsafe {
             let base = match outer.align() {
-                MALLOC_ALIGN => mi_malloc(outer.size()),
-                align => mi_malloc_aligned(outer.size(), align),
+                MALLOC_ALIGN => spare::allocate(outer.size()),
+                align => mi_malloc_aligned(outer.size(), align).cast(),
             };
-            tagged(base.cast(), layout)
+            tagged(base, layout)
         }
     }
 
@@ -128,10 +131,10 @@ unsafe impl GlobalAlloc for TaggedHeap {
         // SAFETY: `outer` has at least `offset` bytes.
         unsafe {
             let base = match outer.align() {
-                MALLOC_ALIGN => mi_zalloc(outer.size()),
-                align => mi_zalloc_aligned(outer.size(), align),
+                MALLOC_ALIGN => spare::allocate_zeroed(outer.size()),
+                align => mi_zalloc_aligned(outer.size(), align).cast(),
             };
-            tagged(base.cast(), layout)
+            tagged(base, layout)
         }
     }
 
@@ -140,7 +143,11 @@ unsafe impl GlobalAlloc for TaggedHeap {
         // for `outer(layout)` starts `offset` bytes before it.
         unsafe {
             charge(role_of(block), -signed(layout.size()));
-            mi_free(block.sub(offset(layout)).cast());
+            let base = block.sub(offset(layout));
+            match outer_align(layout) {
+                MALLOC_ALIGN => spare::free(base, offset(layout) + layout.size()),
+                _ => mi_free(base.cast()),
+            }
         }
     }
 
@@ -149,15 +156,15 @@ unsafe impl GlobalAlloc for TaggedHeap {
         let Some(after) = inner.and_then(outer) else { return ptr::null_mut() };
         // SAFETY: as in `dealloc`; the offset depends on the alignment only, which stays, so the tag moves along.
         unsafe {
-            let before = block.sub(offset(layout)).cast();
-            let base = match after.align() {
-                MALLOC_ALIGN => mi_realloc(before, after.size()),
-                align => mi_realloc_aligned(before, after.size(), align),
+            let before = block.sub(offset(layout));
+            let base: *mut u8 = match after.align() {
+                MALLOC_ALIGN => spare::reallocate(before, offset(layout) + layout.size(), after.size()),
+                align => mi_realloc_aligned(before.cast(), after.size(), align).cast(),
             };
             if base.is_null() {
                 return ptr::null_mut();
             }
-            let moved = base.cast::<u8>().add(offset(layout));
+            let moved = base.add(offset(layout));
             charge(role_of(moved), signed(size) - signed(layout.size()));
             moved
         }

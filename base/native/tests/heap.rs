@@ -4,7 +4,7 @@ use std::alloc::{GlobalAlloc, Layout, alloc, alloc_zeroed, dealloc, realloc};
 use std::hint::black_box;
 
 use keytoll_native::heap::{
-    CryptoHeapError, TaggedHeap, allocations, enter, install_crypto_heap, live, peak, reset_peak,
+    CryptoHeapError, TaggedHeap, allocations, enter, install_crypto_heap, keep_spares, live, peak, reset_peak,
 };
 
 #[global_allocator]
@@ -204,4 +204,45 @@ fn routing_is_refused_once_there_are_threads() {
     assert_eq!(install_crypto_heap(), Err(CryptoHeapError::OtherThreads));
     drop(release);
     assert!(other.join().unwrap().is_err(), "the other thread waited until the end");
+}
+
+#[test]
+fn small_blocks_that_were_freed_last_are_used_again_while_they_are_kept() {
+    let place = |size| {
+        let block = black_box(vec![7_u8; size]);
+        (block.as_ptr() as usize, block)
+    };
+    let _role = enter(17);
+    let spares = keep_spares();
+    for size in [1, 8, 100, 1000, 4000] {
+        let [(first, a), (second, b)] = [place(size), place(size)];
+        drop((a, b));
+        let [(third, c), (fourth, d)] = [place(size), place(size)];
+        assert_eq!([third, fourth], [second, first], "the last first, {size} bytes");
+        drop(c);
+        let zeroed = black_box(vec![0_u8; size]);
+        assert!(zeroed.as_ptr() as usize == third && zeroed.iter().all(|byte| *byte == 0));
+        drop(d);
+    }
+    let inner = keep_spares();
+    let (before, block) = place(64);
+    drop(block);
+    drop(inner);
+    assert_eq!(place(64).0, before, "they are kept until the last does not want them");
+    drop(spares);
+    assert_eq!(live(17), 0);
+}
+
+#[test]
+fn more_spares_than_are_kept_are_freed() {
+    let _role = enter(18);
+    let _spares = keep_spares();
+    let mut blocks: Vec<Vec<u8>> = (0..2000).map(|n| vec![n as u8; 200]).collect();
+    assert!(blocks.iter().enumerate().all(|(n, block)| block.iter().all(|byte| *byte == n as u8)));
+    blocks.iter_mut().for_each(|block| block.resize(700, 1));
+    blocks.iter_mut().for_each(|block| block.truncate(100));
+    blocks.iter_mut().for_each(Vec::shrink_to_fit);
+    assert!(blocks.iter().enumerate().all(|(n, block)| block.iter().all(|byte| *byte == n as u8)));
+    drop(blocks);
+    assert_eq!(live(18), 0);
 }

@@ -26,7 +26,7 @@ use keytoll_engine::Time;
 use keytoll_engine::trace::Node;
 use keytoll_hosts::event::Reason;
 use keytoll_hosts::{Event, Host, Order, SessionId};
-use keytoll_native::{awslc, clock};
+use keytoll_native::{awslc, clock, heap};
 use keytoll_net::Host as Address;
 use keytoll_rig::Crowd;
 use keytoll_rigs::Credentials;
@@ -155,7 +155,7 @@ impl Setting<'_> {
         progress: &(dyn Fn() + Sync),
         stop: &Stop,
     ) -> Result<Vec<PopulationEnd>, RunError> {
-        let role = heaps::enter_world();
+        let (_spares, role) = (heap::keep_spares(), heaps::enter_world());
         let mut built = Built::new(self, rows)?;
         let is_whole = built.live(progress, stop);
         let ends = built.ends(is_whole);
