@@ -34,7 +34,7 @@ impl Seed {
         root.set_stream(number);
         let mut key = Zeroizing::new([0; 32]);
         root.fill_bytes(key.as_mut());
-        Rng(ChaCha20Rng::from_seed(*key))
+        Rng(Stream::Ahead { key: *key, words: 0 })
     }
 }
 
@@ -53,7 +53,35 @@ impl fmt::Debug for Seed {
 }
 
 /// One random stream.
-pub struct Rng(ChaCha20Rng);
+pub struct Rng(Stream);
+
+/// A world has millions of streams, few of which are drawn from at a time, and many never.
+enum Stream {
+    /// Nothing has been drawn since it began, or went to where so many words were.
+    Ahead { key: [u8; 32], words: u64 },
+    /// Some hundred bytes, computed in advance.
+    Drawn(Box<ChaCha20Rng>),
+}
+
+impl Stream {
+    #[inline]
+    fn draw(&mut self) -> &mut ChaCha20Rng {
+        if let Self::Ahead { key, words } = self {
+            *self = Self::begin(key, *words);
+        }
+        match self {
+            Self::Drawn(stream) => stream,
+            Self::Ahead { .. } => unreachable!("it has just been begun"),
+        }
+    }
+
+    #[inline(never)]
+    fn begin(key: &[u8; 32], words: u64) -> Self {
+        let mut stream = Box::new(ChaCha20Rng::from_seed(*key));
+        stream.set_word_pos(words.into());
+        Self::Drawn(stream)
+    }
+}
 
 impl Rng {
     /// The stream `name` under the root `seed`.
@@ -63,17 +91,23 @@ impl Rng {
 
     /// How many words of 32 bits were drawn from the stream: with its name that is all there is to know of it.
     pub fn drawn(&self) -> u64 {
-        u64::try_from(self.0.get_word_pos()).expect("nobody draws 2⁶⁴ words")
+        match &self.0 {
+            Stream::Ahead { words, .. } => *words,
+            Stream::Drawn(stream) => u64::try_from(stream.get_word_pos()).expect("nobody draws 2⁶⁴ words"),
+        }
     }
 
     /// Goes to where a stream is from which so many words were drawn ([`Self::drawn`]).
     pub fn go_to(&mut self, words: u64) {
-        self.0.set_word_pos(words.into());
+        match &mut self.0 {
+            Stream::Ahead { words: ahead, .. } => *ahead = words,
+            Stream::Drawn(stream) => stream.set_word_pos(words.into()),
+        }
     }
 
     /// Fills a buffer.
     pub fn fill(&mut self, buffer: &mut [u8]) {
-        self.0.fill_bytes(buffer);
+        self.0.draw().fill_bytes(buffer);
     }
 
     /// An array of random bytes.
@@ -85,7 +119,7 @@ impl Rng {
 
     /// A random number.
     pub fn u64(&mut self) -> u64 {
-        self.0.next_u64()
+        self.0.draw().next_u64()
     }
 
     /// A random number below `limit`, 0 if `limit` is 0. The bias is below 2⁻³² for limits below 2³².
