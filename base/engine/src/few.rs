@@ -1,5 +1,7 @@
 //! A short list, of which there are many: mostly of one value, which needs no memory of its own.
 
+use std::ops::{Deref, DerefMut};
+
 /// Values in their order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Few<T>(Kept<T>);
@@ -15,6 +17,20 @@ enum Kept<T> {
 impl<T> Default for Few<T> {
     fn default() -> Self {
         Self(Kept::Nothing)
+    }
+}
+
+impl<T: Copy> Deref for Few<T> {
+    type Target = [T];
+
+    fn deref(&self) -> &[T] {
+        self.as_slice()
+    }
+}
+
+impl<T: Copy> DerefMut for Few<T> {
+    fn deref_mut(&mut self) -> &mut [T] {
+        self.as_mut_slice()
     }
 }
 

@@ -1,19 +1,28 @@
-//! A hash map that cannot be iterated, so that its random order can never reach a trace.
+//! A map that cannot be iterated, so that its random order can never reach a trace.
 
 use std::borrow::Borrow;
 use std::hash::Hash;
 
-/// Look-up by key in constant time; no iteration on purpose.
+/// Look-up by key in constant time; no iteration on purpose. A few entries are a list: a million devices have maps of one entry each.
 #[derive(Debug)]
-pub struct FastMap<K, V>(Inner<K, V>);
+pub struct FastMap<K, V>(Kept<K, V>);
+
+/// So many entries are found as fast in a list.
+const FEW: usize = 8;
+
+#[derive(Debug)]
+enum Kept<K, V> {
+    Few(Vec<(K, V)>),
+    Many(Box<Table<K, V>>),
+}
 
 // Keyed at random, because strangers choose some of the keys; faster than the standard library's hash.
 #[expect(clippy::disallowed_types, reason = "this is the wrapper that hides the iteration order")]
-type Inner<K, V> = std::collections::HashMap<K, V, ahash::RandomState>;
+type Table<K, V> = std::collections::HashMap<K, V, ahash::RandomState>;
 
 impl<K, V> Default for FastMap<K, V> {
     fn default() -> Self {
-        Self(Inner::default())
+        Self(Kept::Few(Vec::new()))
     }
 }
 
@@ -23,7 +32,21 @@ impl<K: Eq + Hash, V> FastMap<K, V> {
     where
         K: Borrow<Q>,
     {
-        self.0.get(key)
+        match &self.0 {
+            Kept::Few(few) => few.iter().find(|(known, _)| known.borrow() == key).map(|(_, value)| value),
+            Kept::Many(table) => table.get(key),
+        }
+    }
+
+    /// The key that is equal to another.
+    pub fn key<Q: Eq + Hash + ?Sized>(&self, key: &Q) -> Option<&K>
+    where
+        K: Borrow<Q>,
+    {
+        match &self.0 {
+            Kept::Few(few) => few.iter().map(|(known, _)| known).find(|known| (*known).borrow() == key),
+            Kept::Many(table) => table.get_key_value(key).map(|(known, _)| known),
+        }
     }
 
     /// The value under a key, mutable.
@@ -31,12 +54,30 @@ impl<K: Eq + Hash, V> FastMap<K, V> {
     where
         K: Borrow<Q>,
     {
-        self.0.get_mut(key)
+        match &mut self.0 {
+            Kept::Few(few) => {
+                few.iter_mut().find(|(known, _)| (*known).borrow() == key).map(|(_, value)| value)
+            }
+            Kept::Many(table) => table.get_mut(key),
+        }
     }
 
     /// Inserts a value and returns the one it replaces.
     pub fn insert(&mut self, key: K, value: V) -> Option<V> {
-        self.0.insert(key, value)
+        match &mut self.0 {
+            Kept::Few(few) => {
+                if let Some((_, known)) = few.iter_mut().find(|(known, _)| *known == key) {
+                    return Some(std::mem::replace(known, value));
+                }
+            }
+            Kept::Many(table) => return table.insert(key, value),
+        }
+        self.make_room();
+        match &mut self.0 {
+            Kept::Few(few) => _ = push(few, key, value),
+            Kept::Many(table) => drop(table.insert(key, value)),
+        }
+        None
     }
 
     /// The value under a key, which is put there if there is none.
@@ -45,12 +86,34 @@ impl<K: Eq + Hash, V> FastMap<K, V> {
         K: Clone,
         V: Default,
     {
-        self.0.entry(key.clone()).or_default()
+        if matches!(&self.0, Kept::Few(few) if few.iter().all(|(known, _)| known != key)) {
+            self.make_room();
+        }
+        match &mut self.0 {
+            Kept::Few(few) => {
+                let place = few.iter().position(|(known, _)| known == key);
+                let place = place.unwrap_or_else(|| push(few, key.clone(), V::default()));
+                &mut few[place].1
+            }
+            Kept::Many(table) => table.entry(key.clone()).or_default(),
+        }
+    }
+
+    /// One more entry finds room where it is looked for.
+    fn make_room(&mut self) {
+        if let Kept::Few(few) = &mut self.0
+            && few.len() >= FEW
+        {
+            self.0 = Kept::Many(Box::new(few.drain(..).collect()));
+        }
     }
 
     /// Keeps the entries for which this holds. It sees them in no order, and cannot remember one.
     pub fn retain(&mut self, keeps: impl Fn(&K, &mut V) -> bool) {
-        self.0.retain(keeps);
+        match &mut self.0 {
+            Kept::Few(few) => few.retain_mut(|(key, value)| keeps(key, value)),
+            Kept::Many(table) => table.retain(keeps),
+        }
     }
 
     /// Removes a value and returns it.
@@ -58,7 +121,13 @@ impl<K: Eq + Hash, V> FastMap<K, V> {
     where
         K: Borrow<Q>,
     {
-        self.0.remove(key)
+        match &mut self.0 {
+            Kept::Few(few) => {
+                let place = few.iter().position(|(known, _)| known.borrow() == key)?;
+                Some(few.swap_remove(place).1)
+            }
+            Kept::Many(table) => table.remove(key),
+        }
     }
 
     /// Whether there is a value under this key.
@@ -66,16 +135,65 @@ impl<K: Eq + Hash, V> FastMap<K, V> {
     where
         K: Borrow<Q>,
     {
-        self.0.contains_key(key)
+        self.get(key).is_some()
     }
 
     /// How many entries.
     pub fn len(&self) -> usize {
-        self.0.len()
+        match &self.0 {
+            Kept::Few(few) => few.len(),
+            Kept::Many(table) => table.len(),
+        }
     }
 
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.len() == 0
+    }
+}
+
+/// Adds an entry to a list, which takes no more memory than it needs; returns its place.
+fn push<K, V>(few: &mut Vec<(K, V)>, key: K, value: V) -> usize {
+    if few.len() == few.capacity() {
+        few.reserve_exact(few.len().max(1));
+    }
+    few.push((key, value));
+    few.len() - 1
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    /// Whatever comes and goes, with few entries and with many.
+    #[test]
+    fn it_is_a_map() {
+        for keys in [3, 8, 9, 100_u64] {
+            let (mut fast, mut sorted) = (FastMap::default(), BTreeMap::new());
+            let mut drawn = keys;
+            for n in 0..4000 {
+                drawn = drawn.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                let key = (drawn >> 33) % keys;
+                match drawn >> 61 {
+                    0..=2 => assert_eq!(fast.insert(key, n), sorted.insert(key, n)),
+                    3..=5 => assert_eq!(fast.remove(&key), sorted.remove(&key)),
+                    6 => {
+                        *fast.get_or_insert(&key) += n;
+                        *sorted.entry(key).or_default() += n;
+                    }
+                    _ => {
+                        fast.retain(|key, _| (key + n) % 3 > 0);
+                        sorted.retain(|key, _| (key + n) % 3 > 0);
+                    }
+                }
+                assert_eq!(fast.get(&key), sorted.get(&key));
+                assert_eq!(fast.key(&key).is_some(), sorted.contains_key(&key));
+                assert_eq!(fast.get_mut(&key), sorted.get_mut(&key));
+                assert_eq!((fast.len(), fast.is_empty()), (sorted.len(), sorted.is_empty()));
+                assert!((0..keys).all(|key| fast.contains_key(&key) == sorted.contains_key(&key)));
+            }
+        }
     }
 }
