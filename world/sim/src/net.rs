@@ -61,7 +61,40 @@ enum State {
     /// From the first end to the second, and back.
     Awake(Box<[Channel; 2]>),
     /// What the two knew; nothing, if the link has carried nothing yet.
-    Resting(Box<[u64]>),
+    Resting(Known),
+}
+
+/// What the channels of a link at rest knew. With loss and jitter in both directions, as most have, it is four numbers, which need no
+/// memory of their own.
+enum Known {
+    Four([u64; 4]),
+    Others(Box<[u64]>),
+}
+
+impl Default for Known {
+    fn default() -> Self {
+        Self::Others(Box::default())
+    }
+}
+
+impl FromIterator<u64> for Known {
+    fn from_iter<I: IntoIterator<Item = u64>>(known: I) -> Self {
+        let mut known = known.into_iter();
+        let first: [Option<u64>; 5] = std::array::from_fn(|_| known.next());
+        match first {
+            [Some(a), Some(b), Some(c), Some(d), None] => Self::Four([a, b, c, d]),
+            _ => Self::Others(first.into_iter().flatten().chain(known).collect()),
+        }
+    }
+}
+
+impl Known {
+    fn as_slice(&self) -> &[u64] {
+        match self {
+            Self::Four(known) => known,
+            Self::Others(known) => known,
+        }
+    }
 }
 
 impl Link {
@@ -96,7 +129,7 @@ impl Link {
                 Channel::new(name, ends, direction, config.mtu_bytes, seed).on(config.air)
             })),
         };
-        let mut known = known.iter().copied();
+        let mut known = known.as_slice().iter().copied();
         channels.iter_mut().for_each(|channel| channel.recall(&mut known));
         self.state = State::Awake(channels);
     }
@@ -230,7 +263,7 @@ impl Net {
     pub(crate) fn join(&mut self, a: End, b: End, config: &LinkConfig) {
         let config = self.known(config);
         let is_in_reach = config.is_lan || config.air.is_some();
-        let state = State::Resting(Box::default());
+        let state = State::Resting(Known::default());
         let place = self.install(Link { ends: [a, b], config, users: 1, state });
         for (from, node, leads_on) in [(a.index, b.index, true), (b.index, a.index, false)] {
             self.reach(from, Way { node, link: place, leads_on }, is_in_reach);

@@ -8,6 +8,7 @@ use keytoll_engine::trace::{Fact, Node, Protocol, Revealed, Trace};
 use keytoll_engine::{Ctx, Datagram, Engine, Input, Output, Time};
 
 use crate::Stimulus;
+use crate::queue::Queue;
 
 /// Index of a node in its world.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -236,10 +237,15 @@ impl<H: Engine> NodeState<H> {
         self.host.deadline().is_some_and(|deadline| deadline.at <= now)
     }
 
-    /// The time of the host's next tick; `None` while a tick already waits for a core.
-    pub(crate) fn next_tick(&self) -> Option<Time> {
-        let waits = self.queue.as_ref().is_some_and(|queue| queue.has_tick);
-        if waits { None } else { self.host.deadline().map(|deadline| deadline.at) }
+    /// Schedules the host's next tick, at `earliest` or later; not while one already waits for a core.
+    pub(crate) fn arm(&self, queue: &mut Queue, index: NodeIndex, earliest: Time) {
+        if self.queue.as_ref().is_some_and(|queue| queue.has_tick) {
+            return;
+        }
+        match self.host.deadline() {
+            Some(deadline) => queue.arm(index, deadline.at.max(earliest)),
+            None => queue.calm(index),
+        }
     }
 
     /// Queues an input for a core. A datagram that finds the queue full is dropped; its protocol is returned.

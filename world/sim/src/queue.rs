@@ -1,11 +1,13 @@
 //! Future events, ordered by time and, at the same time, by when they were scheduled.
 //!
-//! Ticks are kept apart from other events, at most one per node. A node that needs an earlier tick moves the one it has; a
-//! node that needs it later gets it too early and is asked again ([`crate::World`] ignores such stale ticks). So the queue
-//! holds no more ticks than there are nodes, however often deadlines change.
+//! Ticks are kept apart from other events, at most one per node. A node that needs an earlier tick moves the one it has; of one
+//! that needs it later, or not any more, that is noted, and looked at when the tick comes: it goes to its new time then, and the
+//! node, which may be in no cache, is not asked. So the queue holds no more ticks than there are nodes, however often deadlines
+//! change.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
+use std::num::NonZeroU64;
 
 use keytoll_engine::Time;
 
@@ -24,16 +26,25 @@ pub(crate) enum What {
     Tick(NodeIndex),
 }
 
-/// Time, and sequence number of scheduling.
-type Turn = (Time, u64);
+/// Time, and sequence number of scheduling, counted from one, so that an `Option<Armed>` is no larger.
+type Turn = (Time, NonZeroU64);
 
 /// The event queue.
 #[derive(Debug, Default)]
 pub(crate) struct Queue {
     events: BinaryHeap<Reverse<(Turn, What)>>,
     ticks: BTreeSet<(Turn, NodeIndex)>,
-    armed: Vec<Option<Turn>>,
+    /// By the number of a node.
+    armed: Vec<Option<Armed>>,
     asked: u64,
+}
+
+/// The tick of a node.
+#[derive(Debug, Clone, Copy)]
+struct Armed {
+    turn: Turn,
+    /// When the node needs it; [`Time::MAX`] if it does not.
+    needed: Time,
 }
 
 impl Queue {
@@ -43,41 +54,58 @@ impl Queue {
         self.events.push(Reverse((turn, what)));
     }
 
-    /// Ensures that `node` gets a tick at `at` or earlier.
+    /// Ensures that `node` gets a tick at `at`, and none before.
     pub(crate) fn arm(&mut self, node: NodeIndex, at: Time) {
         if self.armed.len() <= node.place() {
             self.armed.resize(node.place() + 1, None);
         }
-        let armed = self.armed[node.place()];
-        if armed.is_some_and(|(earlier, _)| earlier <= at) {
-            return;
+        if let Some(armed) = &mut self.armed[node.place()] {
+            armed.needed = at;
+            if armed.turn.0 <= at {
+                return;
+            }
         }
+        self.disarm(node);
+        self.insert(node, at);
+    }
+
+    fn insert(&mut self, node: NodeIndex, at: Time) {
         let turn = self.turn(at);
-        if let Some(later) = self.armed[node.place()].replace(turn) {
-            self.ticks.remove(&(later, node));
-        }
+        self.armed[node.place()] = Some(Armed { turn, needed: at });
         self.ticks.insert((turn, node));
+    }
+
+    /// A node needs no tick any more.
+    pub(crate) fn calm(&mut self, node: NodeIndex) {
+        if let Some(Some(armed)) = self.armed.get_mut(node.place()) {
+            armed.needed = Time::MAX;
+        }
     }
 
     /// Forgets the tick of a node.
     pub(crate) fn disarm(&mut self, node: NodeIndex) {
-        if let Some(turn) = self.armed.get_mut(node.place()).and_then(Option::take) {
-            self.ticks.remove(&(turn, node));
+        if let Some(armed) = self.armed.get_mut(node.place()).and_then(Option::take) {
+            self.ticks.remove(&(armed.turn, node));
         }
     }
 
     /// Removes the next event, unless it is later than `until`.
     pub(crate) fn pop(&mut self, until: Time) -> Option<(Time, What)> {
-        let event = self.events.peek().map(|Reverse((turn, _))| *turn);
-        let tick = self.ticks.first().map(|(turn, _)| *turn);
-        let tick_is_next = tick.is_some_and(|tick| event.is_none_or(|event| tick < event));
-        let (at, _) = if tick_is_next { tick } else { event }?;
-        if at > until {
-            return None;
+        loop {
+            let event = self.events.peek().map(|Reverse((turn, _))| *turn);
+            let tick = self.ticks.first().map(|(turn, _)| *turn);
+            let tick_is_next = tick.is_some_and(|tick| event.is_none_or(|event| tick < event));
+            let (at, _) = if tick_is_next { tick } else { event }?;
+            if at > until {
+                return None;
+            }
+            if !tick_is_next {
+                return self.events.pop().map(|Reverse((_, what))| (at, what));
+            }
+            if let Some(node) = self.pop_tick(at) {
+                return Some((at, What::Tick(node)));
+            }
         }
-        let what =
-            if tick_is_next { self.pop_tick() } else { self.events.pop().map(|Reverse((_, what))| what) };
-        what.map(|what| (at, what))
     }
 
     /// When the next event is.
@@ -87,15 +115,22 @@ impl Queue {
         [event, tick].into_iter().flatten().min()
     }
 
-    fn pop_tick(&mut self) -> Option<What> {
+    /// Removes the first tick, which is now; the node, if it needs it now.
+    fn pop_tick(&mut self, now: Time) -> Option<NodeIndex> {
         let (_, node) = self.ticks.pop_first()?;
-        self.armed[node.place()] = None;
-        Some(What::Tick(node))
+        let Armed { needed, .. } = self.armed[node.place()].take()?;
+        if needed <= now {
+            return Some(node);
+        }
+        if needed < Time::MAX {
+            self.insert(node, needed);
+        }
+        None
     }
 
     fn turn(&mut self, at: Time) -> Turn {
         self.asked += 1;
-        (at, self.asked)
+        (at, NonZeroU64::new(self.asked).expect("it counts from one"))
     }
 }
 
@@ -135,11 +170,26 @@ mod tests {
     }
 
     #[test]
-    fn a_node_has_one_tick_the_earliest_it_asked_for() {
+    fn a_node_has_one_tick_at_the_time_it_asked_for_last() {
         let (mut queue, node) = (Queue::default(), NodeIndex::new(3));
         [7, 9, 4, 6].iter().for_each(|&nanos| queue.arm(node, at(nanos)));
-        assert_eq!(drain(&mut queue), [(4, What::Tick(node))]);
+        queue.push(at(5), What::Done(0));
+        assert_eq!(queue.ticks.len(), 1);
+        assert_eq!(drain(&mut queue), [(5, What::Done(0)), (6, What::Tick(node))]);
         queue.arm(node, at(9));
         assert_eq!(drain(&mut queue), [(9, What::Tick(node))]);
+    }
+
+    #[test]
+    fn a_node_that_needs_no_tick_any_more_gets_none() {
+        let (mut queue, node) = (Queue::default(), NodeIndex::new(0));
+        queue.calm(node);
+        queue.arm(node, at(4));
+        queue.calm(node);
+        assert_eq!(drain(&mut queue), []);
+        queue.arm(node, at(4));
+        queue.calm(node);
+        queue.arm(node, at(7));
+        assert_eq!((queue.pop(at(6)), drain(&mut queue)), (None, vec![(7, What::Tick(node))]));
     }
 }

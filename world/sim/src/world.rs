@@ -57,9 +57,7 @@ pub struct World<H: Engine, C, M = Free> {
     limits: Limits,
     meter: M,
     providers: Vec<C>,
-    nodes: Vec<Option<NodeState<H>>>,
-    /// How many scheduled events name each node.
-    named: Vec<u32>,
+    nodes: Vec<Slot<H>>,
     /// Places of nodes that were removed and that no event names any more.
     vacant: Vec<NodeIndex>,
     /// Nodes that have computed since they rested, the first in front.
@@ -75,6 +73,13 @@ pub struct World<H: Engine, C, M = Free> {
     /// Emptied [`Work`]s for reuse, so that events do not allocate.
     spare: Vec<Work<H::Event>>,
     events: VecDeque<(Time, NodeIndex, H::Event)>,
+}
+
+/// The place of a node, which is taken by another one when it is removed and no event names it any more.
+struct Slot<H: Engine> {
+    node: Option<NodeState<H>>,
+    /// How many scheduled events name it.
+    named: u32,
 }
 
 /// A computation whose results are known but not out yet.
@@ -97,7 +102,6 @@ impl<H: Engine, C: Crypto, M: Meter<C>> World<H, C, M> {
             meter,
             providers: Vec::new(),
             nodes: Vec::new(),
-            named: Vec::new(),
             vacant: Vec::new(),
             awake: VecDeque::new(),
             names: BTreeMap::new(),
@@ -136,11 +140,10 @@ impl<H: Engine, C: Crypto, M: Meter<C>> World<H, C, M> {
         let node = NodeState::new(config, *namesakes, host, crypto);
         *namesakes += 1;
         let index = self.vacant.pop().unwrap_or_else(|| {
-            self.nodes.push(None);
-            self.named.push(0);
+            self.nodes.push(Slot { node: None, named: 0 });
             NodeIndex::new(self.nodes.len() - 1)
         });
-        self.nodes[index.place()] = Some(node);
+        self.nodes[index.place()].node = Some(node);
         self.arm(index, self.now);
         index
     }
@@ -152,37 +155,38 @@ impl<H: Engine, C: Crypto, M: Meter<C>> World<H, C, M> {
         addresses.iter().for_each(|address| self.net.unassign(*address, index));
         self.queue.disarm(index);
         self.events.retain(|(_, node, _)| *node != index);
-        let node = self.nodes[index.place()].take().expect(GONE);
+        let node = self.nodes[index.place()].node.take().expect(GONE);
         self.release_place(index);
         node.host
     }
 
     /// Lets a removed node's place be taken again once no event names it.
     fn release_place(&mut self, index: NodeIndex) {
-        if self.nodes[index.place()].is_none() && self.named[index.place()] == 0 {
+        let slot = &self.nodes[index.place()];
+        if slot.node.is_none() && slot.named == 0 {
             self.vacant.push(index);
         }
     }
 
     /// Schedules an event that names a node.
     fn schedule(&mut self, at: Time, node: NodeIndex, what: What) {
-        self.named[node.place()] += 1;
+        self.nodes[node.place()].named += 1;
         self.queue.push(at, what);
     }
 
     /// An event that names a node has come; whether the node is still there.
     fn came(&mut self, node: NodeIndex) -> bool {
-        self.named[node.place()] -= 1;
+        self.nodes[node.place()].named -= 1;
         self.release_place(node);
-        self.nodes[node.place()].is_some()
+        self.nodes[node.place()].node.is_some()
     }
 
     fn node(&self, index: NodeIndex) -> &NodeState<H> {
-        self.nodes[index.place()].as_ref().expect(GONE)
+        self.nodes[index.place()].node.as_ref().expect(GONE)
     }
 
     fn node_mut(&mut self, index: NodeIndex) -> &mut NodeState<H> {
-        self.nodes[index.place()].as_mut().expect(GONE)
+        self.nodes[index.place()].node.as_mut().expect(GONE)
     }
 
     /// How long the queue of a node was since this was asked last.
@@ -353,7 +357,7 @@ impl<H: Engine, C: Crypto, M: Meter<C>> World<H, C, M> {
         let mut work = self.spare.pop().unwrap_or_default();
         let again = if matches!(arrived.input, Pending::Tick) { self.now + TICK_AGAIN } else { self.now };
         work.notes.wants_keys = recorder.captures(self.sample);
-        let node = self.nodes[index.place()].as_mut().expect(GONE);
+        let node = self.nodes[index.place()].node.as_mut().expect(GONE);
         let crypto = &mut self.providers[node.crypto.0];
         let idle = (arrived.at == self.now).then(|| node.idle(self.now));
         self.meter.begin(index, crypto, arrived.input.stimulus(), idle);
@@ -361,9 +365,7 @@ impl<H: Engine, C: Crypto, M: Meter<C>> World<H, C, M> {
         let busy = self.meter.end(index, crypto, &work.notes.facts);
         node.is_busy_until(self.now + busy);
         let was_awake = std::mem::replace(&mut node.is_awake, true);
-        if let Some(at) = node.next_tick() {
-            self.queue.arm(index, at.max(again));
-        }
+        node.arm(&mut self.queue, index, again);
         if !was_awake {
             self.stays_awake(index);
         }
@@ -383,7 +385,7 @@ impl<H: Engine, C: Crypto, M: Meter<C>> World<H, C, M> {
         self.awake.push_back(index);
         if self.awake.len() > self.limits.nodes_awake_max
             && let Some(first) = self.awake.pop_front()
-            && let Some(node) = &mut self.nodes[first.place()]
+            && let Some(node) = &mut self.nodes[first.place()].node
         {
             node.rest();
         }
@@ -543,9 +545,8 @@ impl<H: Engine, C: Crypto, M: Meter<C>> World<H, C, M> {
 
     /// Schedules the next tick of a node, at `earliest` or later.
     fn arm(&mut self, index: NodeIndex, earliest: Time) {
-        if let Some(at) = self.node(index).next_tick() {
-            self.queue.arm(index, at.max(earliest));
-        }
+        let node = self.nodes[index.place()].node.as_ref().expect(GONE);
+        node.arm(&mut self.queue, index, earliest);
     }
 
     fn note(&self, node: NodeIndex, sample: u32, fact: Fact, recorder: &mut dyn Recorder) {
