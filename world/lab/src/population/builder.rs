@@ -41,9 +41,12 @@ impl<'a> Builder<'a> {
         let till = Till::new(plan.crypto, message, scale(Node::Ue), population, seed);
         let mut world = World::new(seed.clone(), till);
         // A device has nothing to do for minutes when it has done something.
-        let (datagrams_in_flight_max, nodes_awake_max) = (1 << 24, 0);
-        let limits = keytoll_sim::Limits::default();
-        world.set_limits(keytoll_sim::Limits { datagrams_in_flight_max, nodes_awake_max, ..limits });
+        world.set_limits(keytoll_sim::Limits {
+            datagrams_in_flight_max: 1 << 24,
+            nodes_awake_max: 0,
+            // More are awake only while they carry something.
+            links_awake_max: 64,
+        });
         Self { plan, costs, core_hz, world, serving: Vec::new(), facts: Facts::default() }
     }
 
