@@ -150,6 +150,17 @@ impl Ipsec {
         self.sad.get(inbound_spi)?.selectors.peer()
     }
 
+    /// Who has the pair that receives on this SPI, if somebody was [named](Self::set_owner).
+    pub fn owner(&self, inbound_spi: u32) -> Option<u64> {
+        self.sad.get(inbound_spi)?.owner
+    }
+
+    /// Names the owner of the pair that receives on this SPI, by a number that means nothing here; returns the one before.
+    pub fn set_owner(&mut self, inbound_spi: u32, owner: Option<u64>) -> Option<u64> {
+        let pair = self.sad.by_spi(inbound_spi)?;
+        std::mem::replace(&mut pair.owner, owner)
+    }
+
     /// How many pairs there are.
     pub fn len(&self) -> usize {
         self.sad.len()

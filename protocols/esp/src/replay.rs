@@ -7,7 +7,36 @@ pub struct Window {
     highest: u64,
     size: u32,
     /// RFC 6479 §2: a word more than the window needs, so that clearing a word forgets nothing inside it.
-    ring: Box<[u64]>,
+    ring: Ring,
+}
+
+/// A power of two of words. Most windows need two, and no memory of their own.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Ring {
+    Short([u64; 2]),
+    Long(Box<[u64]>),
+}
+
+impl Ring {
+    fn new(words: usize) -> Self {
+        if words <= 2 { Self::Short([0; 2]) } else { Self::Long(vec![0; words].into()) }
+    }
+
+    #[inline]
+    fn words(&self) -> &[u64] {
+        match self {
+            Self::Short(words) => words,
+            Self::Long(words) => words,
+        }
+    }
+
+    #[inline]
+    fn words_mut(&mut self) -> &mut [u64] {
+        match self {
+            Self::Short(words) => words,
+            Self::Long(words) => words,
+        }
+    }
 }
 
 impl Default for Window {
@@ -30,7 +59,7 @@ impl Window {
     pub fn new(size: u32) -> Self {
         assert!(Self::SIZES.contains(&size), "an anti-replay window holds 32 to 4096 packets");
         let words = (size.div_ceil(u64::BITS) + 1).next_power_of_two();
-        Self { highest: 0, size, ring: vec![0; words as usize].into() }
+        Self { highest: 0, size, ring: Ring::new(words as usize) }
     }
 
     /// The highest number seen.
@@ -65,7 +94,7 @@ impl Window {
         // RFC 4303 §3.3.3: the first packet has number 1.
         sequence != 0
             && self.highest - sequence < u64::from(self.size)
-            && self.ring[self.word(sequence)] & bit(sequence) == 0
+            && self.ring.words()[self.word(sequence)] & bit(sequence) == 0
     }
 
     /// Marks an authenticated number as seen.
@@ -76,32 +105,32 @@ impl Window {
         }
         self.advance(sequence);
         let word = self.word(sequence);
-        self.ring[word] |= bit(sequence);
+        self.ring.words_mut()[word] |= bit(sequence);
     }
 
     /// Takes all numbers up to this one for seen.
     pub fn skip_to(&mut self, sequence: u64) {
         self.highest = sequence;
-        self.ring.fill(u64::MAX);
+        self.ring.words_mut().fill(u64::MAX);
         // Of the last word only what is not above the number.
         let word = self.word(sequence);
-        self.ring[word] = bit(sequence) | (bit(sequence) - 1);
+        self.ring.words_mut()[word] = bit(sequence) | (bit(sequence) - 1);
     }
 
     /// RFC 6479 §2: the words between the old and the new highest number, if it is one, are cleared, each at most once.
     #[inline]
     fn advance(&mut self, sequence: u64) {
         let (from, to) = (self.highest / WORD, sequence / WORD);
-        for step in 1..=to.saturating_sub(from).min(self.ring.len() as u64) {
+        for step in 1..=to.saturating_sub(from).min(self.ring.words().len() as u64) {
             let word = self.word((from + step) * WORD);
-            self.ring[word] = 0;
+            self.ring.words_mut()[word] = 0;
         }
         self.highest = self.highest.max(sequence);
     }
 
     #[inline]
-    const fn word(&self, sequence: u64) -> usize {
-        (sequence / WORD) as usize & (self.ring.len() - 1)
+    fn word(&self, sequence: u64) -> usize {
+        (sequence / WORD) as usize & (self.ring.words().len() - 1)
     }
 }
 

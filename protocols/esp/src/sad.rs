@@ -195,6 +195,8 @@ pub(crate) struct Pair {
     pub(crate) selectors: Selectors,
     pub(crate) path: Path,
     pub(crate) follows_peer: bool,
+    /// Whose it is, which is the key exchange's business.
+    pub(crate) owner: Option<u64>,
     /// The flow of the last packet that came out of it and was what the SA is for.
     covered: Option<Flow>,
     /// It may carry what leaves.
@@ -214,6 +216,7 @@ impl Pair {
             selectors: config.selectors,
             path: config.path,
             follows_peer: config.follows_peer,
+            owner: None,
             covered: None,
             is_ready: config.start == Start::Now,
             is_end_told: false,

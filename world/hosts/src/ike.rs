@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use keytoll_esp::PairConfig;
 use keytoll_esp::lifetime::Lifetime;
 use keytoll_esp::sad::Start;
-use keytoll_esp::selector::{Addresses, Ports, Selector, Selectors};
+use keytoll_esp::selector::{Addresses, Ports, Selector, Selectors, Side};
 use keytoll_ike::config::Mode;
 use keytoll_ike::event::{ChildSa, Command, Established, Event, Reason, SaId};
 use keytoll_ike::wire::{self, Identity, TrafficSelector};
@@ -161,10 +161,8 @@ pub(crate) fn keep(keepalives: &mut Keepalives, event: &Event, ike: &Endpoint) {
 }
 
 /// RFC 7296 §3.13.1: the selectors of one side.
-fn side(selectors: &[TrafficSelector]) -> Box<[Selector]> {
-    let mut side = Vec::with_capacity(selectors.len());
-    side.extend(selectors.iter().filter_map(selector));
-    side.into_boxed_slice()
+fn side(selectors: &[TrafficSelector]) -> Side {
+    selectors.iter().filter_map(selector).collect()
 }
 
 /// RFC 7296 §3.13.1: a traffic selector is a selector of RFC 4301.
