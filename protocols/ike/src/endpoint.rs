@@ -176,6 +176,11 @@ impl Endpoint {
         self.v2.lingering_count()
     }
 
+    /// Where the peer of an IKE SA is.
+    pub fn remote(&self, sa: SaId) -> Option<Socket> {
+        self.v2.remote(sa).or_else(|| self.v1.as_ref()?.remote(sa))
+    }
+
     /// Source and destination of an SA's messages, if we are behind a NAT whose mapping must be kept alive.
     pub fn path_to_keep(&self, sa: SaId) -> Option<(Socket, Socket)> {
         self.v2.path_to_keep(sa).or_else(|| self.v1.as_ref()?.path_to_keep(sa))

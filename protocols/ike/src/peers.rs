@@ -142,6 +142,11 @@ pub(crate) enum Removal {
 }
 
 impl Peers {
+    /// A peer as its IKE SAs have it already, if there are any: they share it.
+    pub(crate) fn shared(&self, peer: Peer) -> Arc<Peer> {
+        self.lines.key(&peer).map_or_else(|| Arc::new(peer), Arc::clone)
+    }
+
     /// Adds an IKE SA of an initiator, which may have `max`, or only this one if `is_alone`. Returns which others to remove.
     pub(crate) fn arrives(&mut self, peer: &Arc<Peer>, spi: u64, max: usize, is_alone: bool) -> Vec<Removal> {
         let line = self.lines.get_or_insert(peer);

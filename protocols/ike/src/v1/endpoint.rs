@@ -200,6 +200,11 @@ impl Endpoint {
         0
     }
 
+    /// Where the peer of an ISAKMP SA is.
+    pub fn remote(&self, sa: SaId) -> Option<Socket> {
+        self.sas.get(&sa.0).map(|sa| sa.core.route.remote)
+    }
+
     /// Source and destination of an SA's messages, if we are behind a NAT whose mapping must be kept alive.
     pub fn path_to_keep(&self, sa: SaId) -> Option<(Socket, Socket)> {
         let core = &self.sas.get(&sa.0)?.core;

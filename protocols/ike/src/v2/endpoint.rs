@@ -10,7 +10,7 @@ use keytoll_crypto_api::Rng;
 use keytoll_crypto_api::suite::Suite;
 use keytoll_engine::map::FastMap;
 use keytoll_engine::trace::Fact;
-use keytoll_engine::{Ctx, Deadline, Engine, Input, Output, Time};
+use keytoll_engine::{Ctx, Deadline, Engine, Few, Input, Output, Time};
 use keytoll_net::{Addr, Socket, wire::Reader};
 
 use super::config::{Believe, Config, Connection, Responds};
@@ -95,7 +95,7 @@ pub(super) struct Move {
     pub(super) from: u64,
     /// Our SPI of the new one.
     pub(super) to: u64,
-    pub(super) children: Vec<Child>,
+    pub(super) children: Few<Child>,
     pub(super) peer: Peer,
     pub(super) reauthenticate_at: Option<Time>,
     /// Its remaining tasks.
@@ -318,6 +318,11 @@ impl Endpoint {
     /// The number of closed IKE SAs that only retransmit their last response.
     pub fn lingering_count(&self) -> usize {
         self.lingering.len()
+    }
+
+    /// Where the peer of an IKE SA is.
+    pub fn remote(&self, sa: SaId) -> Option<Socket> {
+        self.sas.get(&sa.0).map(|sa| sa.core.route.remote)
     }
 
     /// Source and destination of an SA's messages, if we are behind a NAT whose mapping must be kept alive.

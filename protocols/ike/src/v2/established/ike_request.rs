@@ -2,6 +2,7 @@
 
 use keytoll_crypto_api::KeyPair;
 use keytoll_crypto_api::algorithm::Group;
+use keytoll_engine::Few;
 
 use super::super::endpoint::{Env, Move};
 use super::super::event::{Event, Reason, SaId};
@@ -159,7 +160,7 @@ impl Established {
         let sa = Self {
             protection: Protection::new(keys, us),
             peer: super::Peer { lease: None, ..self.peer.clone() },
-            children: Vec::new(),
+            children: Few::default(),
             tasks: super::Tasks::default(),
             pending: None,
             // If it never takes over, it is not kept for ever.

@@ -93,7 +93,7 @@ impl Established {
         core.request(ExchangeType::INFORMATIONAL, |m| m.push(&delete), &mut self.protection, env);
         let Self { protection, peer, children, tasks, turn, .. } = self;
         report_unrequested(tasks.iter(), reason, core.id(), env);
-        for child in children {
+        for child in children.iter() {
             env.emit(Event::ChildDown(core.id(), child.inbound_spi));
         }
         if let Some(lease) = peer.lease {

@@ -17,7 +17,7 @@ use std::num::{NonZeroU32, NonZeroU64};
 use std::sync::Arc;
 use std::time::Duration;
 
-use keytoll_engine::{Deadline, Time};
+use keytoll_engine::{Deadline, Few, Time};
 
 use super::child::Addresses;
 use super::config::{ChildConfig, Reauthenticate};
@@ -54,7 +54,7 @@ const REPLACED_WAIT: Duration = Duration::from_secs(60);
 pub(in crate::v2) struct Established {
     pub(in crate::v2) protection: Protection,
     peer: Peer,
-    children: Vec<Child>,
+    children: Few<Child>,
     tasks: Tasks,
     pending: Option<Pending>,
     /// When the authentication ends, or we must start the next one.
@@ -188,7 +188,7 @@ impl Established {
             reauthenticate_at: who.auth_lifetime.map(|lifetime| now + act_after(lifetime)),
             rekey_at: connection.rekey_after.map(|after| now + after),
             peer,
-            children: Vec::with_capacity(1),
+            children: Few::default(),
             tasks: Tasks::default(),
             pending: None,
             turn: Turn::Now,
@@ -345,7 +345,7 @@ impl Established {
             env.emit(Event::ChildFailed(core.id(), reason));
         }
         report_unrequested(self.tasks.iter(), reason, core.id(), env);
-        for child in &self.children {
+        for child in self.children.iter() {
             env.emit(Event::ChildDown(core.id(), child.inbound_spi));
         }
         if let Some(lease) = self.peer.lease {
@@ -385,7 +385,7 @@ impl Established {
         if due(&mut self.rekey_at) {
             self.tasks.push_back(Task::RekeyIke);
         }
-        for child in &mut self.children {
+        for child in self.children.as_mut_slice() {
             if due(&mut child.rekey_at) {
                 self.tasks.push_back(Task::RekeyChild(child.inbound_spi));
             }
@@ -474,7 +474,7 @@ impl Move {
     /// The successor ended before it took over: the peer has closed it.
     pub(in crate::v2) fn abandon(self, env: &mut Env<'_, '_>) {
         report_unrequested(self.tasks.iter(), Reason::Deleted, SaId(self.to), env);
-        for child in &self.children {
+        for child in self.children.iter() {
             env.emit(Event::ChildDown(SaId(self.to), child.inbound_spi));
         }
         if let Some(lease) = self.peer.lease {

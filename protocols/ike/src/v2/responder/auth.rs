@@ -348,7 +348,7 @@ impl Proven {
         let reply = Reply { connection: &connection, proof: &proof, named, address, answer: answer.as_ref() };
         core.respond(ExchangeType::IKE_AUTH, |m| reply.write(m, wish), &mut protection, env);
         let belief = env.shared.setup.beliefs.get(core.connection_index());
-        let counted = Arc::new(match &identity {
+        let counted = env.shared.peers.shared(match &identity {
             Some(identity) => peers::Peer::of(peers::Proved { belief, key_of: None, identity }),
             None => peers::Peer::at(belief, origin(core.route.remote.ip)),
         });

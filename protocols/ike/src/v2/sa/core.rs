@@ -122,9 +122,13 @@ impl Core {
         self.respond(exchange, |m| m.push(&Payload::Notify(Notify::new(kind, &[]))), protection, env);
     }
 
-    /// The state after the last response, which is retransmitted as long as the peer may ask for it.
+    /// The state after the last response, which is retransmitted as long as the peer may ask for it; if there is none, nothing is left
+    /// to do.
     pub(in crate::v2) fn linger(&mut self, env: &Env<'_, '_>) -> State {
         self.requests.settle();
+        if self.responses.last_packet().is_empty() {
+            return State::Gone;
+        }
         State::Lingering(env.now() + env.shared.setup.patience)
     }
 
