@@ -5,7 +5,6 @@ use std::net::IpAddr;
 
 use keytoll_crypto_api::Seed;
 use keytoll_eap::packet;
-use keytoll_engine::map::FastMap;
 use keytoll_engine::trace::Fact;
 use keytoll_engine::{Ctx, Deadline, Engine, Input, Output};
 use keytoll_ike::IKE;
@@ -44,8 +43,6 @@ pub struct Gateway {
     authenticator: Option<Authenticator<SaId>>,
     user: UserPlane<Responder>,
     keepalives: Keepalives,
-    /// The address of each IKE SA's peer.
-    peers: FastMap<SaId, IpAddr>,
     out: VecDeque<Output<Event>>,
 }
 
@@ -62,7 +59,6 @@ impl Gateway {
             user: UserPlane::new(responder, seed.stream(&format!("{name}/esp"))),
             keepalives: Keepalives::new(IKE, config.ike.keepalive_after),
             config,
-            peers: FastMap::default(),
             out: VecDeque::new(),
         }
     }
@@ -151,7 +147,6 @@ impl Gateway {
         ike::keep(&mut self.keepalives, &event, &self.ike);
         match event {
             IkeEvent::Established(established) => {
-                self.peers.insert(established.sa, established.remote.ip);
                 if let Some(authenticator) = &mut self.authenticator {
                     authenticator.established(established.sa, cx);
                 }
@@ -165,8 +160,8 @@ impl Gateway {
                 self.out.push_back(Output::Event(Event::ChildRekeyed { old, new: ike::child(sa, &new) }));
                 self.install(sa, *new, cx);
             }
-            IkeEvent::ChildDown(sa, spi) => {
-                self.user.sas.remove(sa.into(), spi, cx.now);
+            IkeEvent::ChildDown(_, spi) => {
+                self.user.sas.remove(spi, cx.now);
                 self.out.push_back(Output::Event(Event::ChildDown(spi)));
             }
             IkeEvent::EapStart { sa, identity, remote, .. } => {
@@ -182,16 +177,12 @@ impl Gateway {
             IkeEvent::Failed(sa, why, peer) => self.failed(sa, why, peer, cx),
             IkeEvent::Rekeyed { old, new } => {
                 self.user.sas.rekeyed(old.into(), new.into());
-                if let Some(peer) = self.peers.remove(&old) {
-                    self.peers.insert(new, peer);
-                }
                 if let Some(authenticator) = &mut self.authenticator {
                     authenticator.rekeyed(old, new);
                 }
                 self.report(IkeEvent::Rekeyed { old, new });
             }
             IkeEvent::Closed(sa, why) => {
-                self.peers.remove(&sa);
                 if let Some(authenticator) = &mut self.authenticator {
                     authenticator.closed(sa, cx);
                 }
@@ -214,9 +205,9 @@ impl Gateway {
     }
 
     fn install(&mut self, sa: SaId, child: ChildSa, cx: &mut Ctx<'_>) {
-        match self.peers.get(&sa) {
-            Some(&peer) => self.user.sas.install(sa.into(), ike::pair(child, self.config.address, peer)),
-            None => cx.discard(IKE, "child of an SA nobody told of"),
+        match self.ike.remote(sa) {
+            Some(peer) => self.user.sas.install(sa.into(), ike::pair(child, self.config.address, peer.ip)),
+            None => cx.discard(IKE, "child of an SA that is gone"),
         }
     }
 

@@ -97,9 +97,9 @@ pub struct SaTable {
     replaced_of: FastMap<Option<IpAddr>, usize>,
     /// The limits of every pair.
     limits: SaLimits,
-    /// The session that owns each pair, and the pairs of each session, by inbound SPI.
-    owners: FastMap<u32, SessionId>,
+    /// The pairs of each session, by inbound SPI, and how many that are; each pair knows its session.
     pairs: FastMap<SessionId, Few<u32>>,
+    owned: usize,
 }
 
 /// How long packets sent before rekeying may be in transit: strongSwan's `delete_rekeyed_delay`.
@@ -188,14 +188,14 @@ const fn forgotten_at(at: Time) -> Deadline {
 impl SaTable {
     /// Takes out what it must remember; `None` if that is more than one pair in use and those that it has replaced.
     pub fn stand(&mut self) -> Option<Standing> {
-        let are_all = self.ipsec.len() == self.owners.len() + self.replaced.len();
-        if self.owners.len() > 1 || !are_all || !self.ipsec.has_only_pairs() {
+        let are_all = self.ipsec.len() == self.owned + self.replaced.len();
+        if self.owned > 1 || !are_all || !self.ipsec.has_only_pairs() {
             return None;
         }
         let Self { ipsec, replaced, .. } = self;
         let mut kept = Vec::with_capacity(replaced.len());
         kept.extend(replaced.drain(..).filter_map(|(until, spi)| Some((until, ipsec.take(spi)?))));
-        let in_use = ipsec.only().and_then(|spi| Some((*self.owners.get(&spi)?, ipsec.take(spi)?)));
+        let in_use = ipsec.only().and_then(|spi| Some((SessionId(ipsec.owner(spi)?), ipsec.take(spi)?)));
         Some(Standing { in_use, replaced: kept })
     }
 
@@ -203,8 +203,9 @@ impl SaTable {
     pub fn resume(limits: SaLimits, Standing { in_use, replaced }: Standing) -> Self {
         let mut table = Self { limits, ..Self::default() };
         if let Some((session, pair)) = in_use {
-            table.own(session, pair.inbound_spi());
+            let spi = pair.inbound_spi();
             table.ipsec.install_again(pair);
+            table.own(session, spi);
         }
         for (until, pair) in replaced {
             let spi = pair.inbound_spi();
@@ -216,19 +217,18 @@ impl SaTable {
 
     /// A session owns the pair that receives on this SPI.
     fn own(&mut self, session: SessionId, spi: u32) {
-        self.owners.insert(spi, session);
+        self.ipsec.set_owner(spi, Some(session.0));
+        self.owned += 1;
         match self.pairs.get_mut(&session) {
-            Some(pairs) => {
-                pairs.retain(|own| own != spi);
-                pairs.push(spi);
-            }
+            Some(pairs) => pairs.push(spi),
             None => drop(self.pairs.insert(session, Few::of(spi))),
         }
     }
 
-    /// It does not any more.
-    fn disown(&mut self, session: SessionId, spi: u32) {
-        self.owners.remove(&spi);
+    /// Whoever owns it does not any more.
+    fn disown(&mut self, spi: u32) {
+        let Some(session) = self.ipsec.set_owner(spi, None).map(SessionId) else { return };
+        self.owned -= 1;
         if let Some(pairs) = self.pairs.get_mut(&session) {
             pairs.retain(|own| own != spi);
             if pairs.as_slice().is_empty() {
@@ -251,19 +251,21 @@ impl SaTable {
 
     /// Installs a pair of SAs of a session, with the limits of the host.
     pub fn install(&mut self, session: SessionId, pair: PairConfig) {
-        self.own(session, pair.inbound_spi);
+        let spi = pair.inbound_spi;
+        self.disown(spi);
         // A replaced pair with the same SPI is dropped, and its expiry must not remove the new one.
-        if self.ipsec.has(pair.inbound_spi) {
-            self.drop_replaced(|_, spi| spi == pair.inbound_spi);
+        if self.ipsec.has(spi) {
+            self.drop_replaced(|_, replaced| replaced == spi);
         }
         let SaLimits { lifetime, replay_window } = self.limits;
         self.ipsec.install(PairConfig { replay_window, lifetime: pair.lifetime.within(lifetime), ..pair });
+        self.own(session, spi);
     }
 
-    /// Closes the pair of a session with this inbound SPI.
+    /// Closes the pair with this inbound SPI.
     // RFC 7296 §2.8: packets sent through the old SA may arrive after those sent through the new one.
-    pub fn remove(&mut self, session: SessionId, inbound_spi: u32, now: Time) {
-        self.disown(session, inbound_spi);
+    pub fn remove(&mut self, inbound_spi: u32, now: Time) {
+        self.disown(inbound_spi);
         if self.ipsec.is_replaced(inbound_spi) {
             return self.keep_replaced(now + REPLACED_FOR, inbound_spi);
         }
@@ -331,6 +333,7 @@ impl SaTable {
     /// Moves the pairs of a session to its successor.
     pub fn rekeyed(&mut self, old: SessionId, new: SessionId) {
         let moved = self.pairs.remove(&old).unwrap_or_default();
+        self.owned -= moved.as_slice().len();
         moved.as_slice().iter().for_each(|spi| self.own(new, *spi));
     }
 
@@ -338,7 +341,7 @@ impl SaTable {
     pub fn poll(&mut self) -> Option<(SessionId, Event)> {
         while let Some(event) = self.ipsec.poll_event() {
             let (Event::RekeyWanted(spi) | Event::Expired(spi) | Event::Heard(spi)) = event;
-            if let Some(&session) = self.owners.get(&spi) {
+            if let Some(session) = self.owner(spi) {
                 return Some((session, event));
             }
         }
@@ -347,12 +350,12 @@ impl SaTable {
 
     /// The session that owns the pair with this inbound SPI, unless it is closed.
     pub fn owner(&self, inbound_spi: u32) -> Option<SessionId> {
-        self.owners.get(&inbound_spi).copied()
+        self.ipsec.owner(inbound_spi).map(SessionId)
     }
 
     /// Whether there are no SAs except closed ones.
     pub fn is_empty(&self) -> bool {
-        self.owners.is_empty()
+        self.owned == 0
     }
 
     /// Whether traffic to this address has an SA.

@@ -34,7 +34,7 @@ pub(super) struct Awake {
     setup: Arc<DeviceSetup>,
     own: Own,
     ike: Endpoint,
-    supplicant: Option<Supplicant>,
+    supplicant: Option<Box<Supplicant>>,
     user: UserPlane<Requester>,
     keepalives: Keepalives,
     /// The IKE SA in use; a new one replaces it.
@@ -68,7 +68,8 @@ impl Awake {
         let supplicant = |credentials: &EapCredentials| {
             let proves_server = first.is_some_and(|connection| !matches!(connection.remote, Believe::Eap));
             let carrier = Carrier { proves_server, ..Carrier::IKE };
-            Supplicant::new(credentials.clone(), carrier, seed.stream_of(format_args!("{}/eap", setup.name)))
+            let rng = seed.stream_of(format_args!("{}/eap", setup.name));
+            Box::new(Supplicant::new(credentials.clone(), carrier, rng))
         };
         Self {
             ike,
@@ -90,7 +91,7 @@ impl Awake {
         let is_idle = self.set_up.is_none() && self.asked.is_none() && self.out.is_empty();
         let is_idle = is_idle && self.keepalives.is_empty() && self.ike.can_stand();
         let is_current = self.current == self.ike.in_use();
-        let eap_drawn = self.supplicant.as_ref().map_or(Some(0), Supplicant::drawn);
+        let eap_drawn = self.supplicant.as_ref().map_or(Some(0), |supplicant| supplicant.drawn());
         let (true, Some(eap_drawn)) = (is_idle && is_current, eap_drawn) else { return Err(self) };
         let Some(user) = self.user.stand() else { return Err(self) };
         let Self { setup, own, ike, .. } = *self;
@@ -200,8 +201,8 @@ impl Awake {
                 self.install(sa, *new);
                 cx.trace.record(Fact::Rekeyed { what: "child".into() });
             }
-            IkeEvent::ChildDown(sa, spi) => {
-                self.user.sas.remove(sa.into(), spi, cx.now);
+            IkeEvent::ChildDown(_, spi) => {
+                self.user.sas.remove(spi, cx.now);
                 self.out.push_back(Output::Event(Event::ChildDown(spi)));
             }
             IkeEvent::EapPacket(sa, packet) => self.on_eap(sa, &packet, cx),
@@ -315,7 +316,7 @@ impl Awake {
     fn failed(&mut self, why: Reason, cx: &mut Ctx<'_>) {
         self.set_up = None;
         self.user.forget_waiting();
-        let eap = self.supplicant.as_mut().and_then(Supplicant::failure);
+        let eap = self.supplicant.as_mut().and_then(|supplicant| supplicant.failure());
         let (name, is_hearsay) =
             eap.map_or((why.name(), why.is_hearsay()), |reason| (reason.0, reason.is_hearsay()));
         let why_so = name.into();

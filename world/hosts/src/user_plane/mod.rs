@@ -43,8 +43,8 @@ pub type Out = VecDeque<Output<Event>>;
 pub struct UserPlane<E, P = SaTable> {
     /// The SAs for traffic.
     pub sas: P,
-    /// User traffic, if configured.
-    station: Option<Station>,
+    /// User traffic, if configured. A device of a population has none, and is moved often.
+    station: Option<Box<Station>>,
     /// Whether this machine has a network interface, which receives the decapsulated packets.
     has_interface: bool,
     /// For what ESP draws by lot.
@@ -112,7 +112,9 @@ impl<E: Echoes, P: Path> UserPlane<E, P> {
     /// Starts or ends user traffic; gives an order back that does not concern it.
     pub fn traffic(&mut self, order: Order, out: &mut Out, cx: &mut Ctx<'_>) -> Option<Order> {
         match order {
-            Order::Traffic(config) => self.station = Some(Station::begin(&config, &self.sas, cx)),
+            Order::Traffic(config) => {
+                self.station = Some(Box::new(Station::begin(&config, &self.sas, cx)));
+            }
             Order::TrafficEnd => {
                 self.station.take().into_iter().for_each(|station| station.end(cx));
                 out.push_back(Output::Event(Event::TrafficEnded));
@@ -164,7 +166,7 @@ impl<E: Echoes, P: Path> UserPlane<E, P> {
 
     /// When something is due.
     pub fn deadline(&self) -> Option<Deadline> {
-        Deadline::earlier(self.sas.deadline(), self.station.as_ref().and_then(Station::deadline))
+        Deadline::earlier(self.sas.deadline(), self.station.as_ref().and_then(|station| station.deadline()))
     }
 }
 

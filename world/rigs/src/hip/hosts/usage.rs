@@ -51,7 +51,7 @@ pub(super) fn follow(sas: &mut SaTable, usage: &mut Usage, event: &Event, cx: &m
             sas.redirect(session(*id), Moved::Remote(*at));
             cx.trace.record(Fact::MoveVerified);
         }
-        Event::ChildDown(id, spi) => sas.remove(session(*id), *spi, cx.now),
+        Event::ChildDown(_, spi) => sas.remove(*spi, cx.now),
         Event::Closed(id, _) => {
             usage.0.remove(&session(*id));
         }
