@@ -4,10 +4,11 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::ExitCode;
 
+use keytoll_analysis::comparable::listed;
 use keytoll_analysis::compare::populations::{self, CountedError, CountedRun};
 use keytoll_analysis::compare::samples::{self, MeasuredRun, ReadError};
 use keytoll_analysis::compare::threshold::{self, Condition, Field, Resolved};
-use keytoll_analysis::compare::{Comparison, Row, Run, rows, runs};
+use keytoll_analysis::compare::{Comparison, Row, RowName, Run, rows, runs};
 use keytoll_report::compare::{sentence, write};
 use keytoll_report::page;
 use miette::{Report, miette};
@@ -83,15 +84,43 @@ fn of_two_kinds(args: &CompareArgs, is_a_counted: bool) -> Report {
     Usage::hint(message, "compare populations and loads with each other").into()
 }
 
+/// Where there is nothing to compare no condition could be met, and nothing be told.
 fn compared<R: Row>(a: &Run<R>, b: Option<&Run<R>>, baseline: Option<&str>) -> Result<Comparison, Report> {
-    match b {
-        Some(b) => Ok(runs(a, b)),
+    let compared = match b {
+        Some(b) => runs(a, b),
         None => rows(a, baseline).map_err(|error| {
-            let all: BTreeSet<_> = a.rows.iter().map(|row| row.name().subject().to_string()).collect();
-            let all = all.into_iter().collect::<Vec<_>>().join("; ");
-            Usage::because(error.to_string(), format!("it has {all}")).into()
-        }),
+            Report::from(Usage::because(
+                error.to_string(),
+                format!("it has {}", named(a, |row| row.subject().to_string())),
+            ))
+        })?,
+    };
+    match b {
+        _ if !compared.pairs.is_empty() => Ok(compared),
+        Some(b) => {
+            let message = format!("no row of `{}` has its like in `{}`", a.place, b.place);
+            let hint = "likes have one method with the same options, network and topology; the first has";
+            Err(Usage::because(
+                message,
+                format!(
+                    "{hint} {}, the second {}",
+                    named(a, RowName::to_string),
+                    named(b, RowName::to_string)
+                ),
+            )
+            .into())
+        }
+        None => {
+            let message = format!("`{}` has no two rows of one network to compare with each other", a.place);
+            Err(Usage::hint(message, "name a second run to compare it with").into())
+        }
     }
+}
+
+/// Some rows of a run.
+fn named<R: Row>(run: &Run<R>, name: impl Fn(&RowName) -> String) -> String {
+    let names: Vec<_> = run.rows.iter().map(|row| name(row.name())).collect();
+    listed(names.iter().map(String::as_str))
 }
 
 fn show(comparison: &Comparison, as_json: bool) -> Result<(), Report> {

@@ -360,6 +360,18 @@ fn runs_are_compared_with_each_other_and_row_by_row() {
         let (code, _, told) = compared(&[&first, &second, "--fail-if", condition]);
         assert!(code == Some(2) && told.contains(why), "{told}");
     }
+    let third = scratch.join("third").to_str().unwrap().to_owned();
+    let one = ["--samples", "1", "--set", "methods=ikev2-psk", "--set", "networks=lte", "--out", &third];
+    assert!(keytoll(&[&fixed[..4], &one].concat()).status.success());
+    for (runs, why) in [
+        (&[&*first, &third][..], "has its like in"),
+        (&[&third], "has no two rows of one network to compare"),
+        (&[&first, "--baseline", "ikev2"], "the run has no row `ikev2`"),
+    ] {
+        let (code, _, told) = compared(&[runs, &["--fail-if", "delay.p99 > 1 us"]].concat());
+        let told = told.replace('│', " ").split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(code == Some(2) && told.contains(why), "nothing that could be met is no success: {told}");
+    }
     let page = scratch.join("page.html");
     let (code, ..) = compared(&[&first, &second, "--measure", "delay_ms", "--html", page.to_str().unwrap()]);
     let page = std::fs::read_to_string(page).unwrap();

@@ -122,6 +122,11 @@ impl Field {
         value * self.scale
     }
 
+    /// A value of it, in the unit of its name, as people read it.
+    pub fn shown(&self, value: f64) -> String {
+        self.unit.shown(self.scaled(value).round() as u64)
+    }
+
     fn is_called(&self, name: &str) -> bool {
         self.name == name || self.stem == name
     }

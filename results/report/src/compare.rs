@@ -142,7 +142,11 @@ fn figure_cells(it: &Figure) -> Vec<String> {
 
 pub(crate) fn ratio_of_figure(it: &Figure) -> String {
     let median = |value| Median { value, interval: it.ratio_ci95_low.zip(it.ratio_ci95_high) };
-    it.ratio.map_or_else(|| "–".to_owned(), |value| ranged(median(value)))
+    match (it.ratio, it.ratio_ci95_low) {
+        (Some(value), _) => ranged(median(value)),
+        (None, Some(low)) => format!("≥ {}", plain(low)),
+        (None, None) => "–".to_owned(),
+    }
 }
 
 /// What follows for a number, in words.

@@ -138,8 +138,9 @@ population.json; writes no files but that of --html. Rows of two runs are compar
 over the same network. A load is compared with another one, or with a run of one population: the same in the simulator. \
 A condition is a measure, with a point of it where it has many values (min, mean, p5, p50, p75, p90, p95, p99, p99.9, p99.99, \
 max), <, <=, > or >=, and a quantity, of the second run, or percent of the first run with a sign; such a difference counts only if \
-its 95 % interval excludes none, or if there is one number and no interval.
-Exit code: 0 done, 1 a condition is met, 2 it is no run directory or the command line is wrong, 3 a file is \
+its 95 % interval excludes none, or if there is one number and no interval. Where there is nothing to measure, for nobody has \
+succeeded in the second row, a condition is met.
+Exit code: 0 done, 1 a condition is met, 2 it is no run directory, has nothing to compare, or the command line is wrong, 3 a file is \
 damaged, or the environment prevents it.";
 
 pub(super) const EXPORT_HELP: &str = "\

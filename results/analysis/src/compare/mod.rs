@@ -250,7 +250,7 @@ pub struct Figure {
     /// (MOVER-R of Wilson's intervals), with attempts taken as independent; absent for what there is once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ratio_ci95_low: Option<f64>,
-    /// Its upper end.
+    /// Its upper end; absent also where it has none, for the first may be 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ratio_ci95_high: Option<f64>,
     /// What follows; absent without an interval.

@@ -11,7 +11,7 @@ use keytoll_document::condition::{Field, Limit, Resolved};
 use super::ranked::Ranked;
 use super::resampling::{Statistic, ratio_interval};
 use super::share::{Share, ratio_of_shares};
-use super::threshold::{Breach, Change, met, statistic};
+use super::threshold::{Breach, Change, met, nothing, statistic};
 use super::{Comparison, Figure, Pair, Row, RowName, Run, Verdict, contrast};
 use crate::directory::{self, DirectoryError};
 use crate::stats::Interval;
@@ -117,6 +117,12 @@ impl CountedRow {
             .map(|(name, count)| (name, Share { count, of: it.offered }))
     }
 
+    /// A point of the delays.
+    fn point(&self, other: &Self, measure: String, statistic: Statistic) -> Figure {
+        let values = [self, other].map(|row| statistic.of(&row.delays_ms));
+        Figure::of(measure, values, ratio_interval(&self.delays_ms, &other.delays_ms, statistic))
+    }
+
     fn figures(&self, other: &Self) -> Vec<Figure> {
         let shares = self.shares().into_iter().zip(other.shares());
         let shares =
@@ -125,12 +131,10 @@ impl CountedRow {
             Figure::of(name.to_owned(), [a.value(), b.value()], ratio_of_shares(a, b))
         });
         let n = self.delays_ms.n().min(other.delays_ms.n());
-        let points =
-            POINTS.iter().filter(|(_, statistic)| statistic.is_known_from(n)).map(|(name, statistic)| {
-                let values = [self, other].map(|row| statistic.of(&row.delays_ms));
-                let interval = ratio_interval(&self.delays_ms, &other.delays_ms, *statistic);
-                Figure::of(format!("{DELAY}.{name}"), values, interval)
-            });
+        let points = POINTS
+            .iter()
+            .filter(|(_, statistic)| statistic.is_known_from(n))
+            .map(|(name, statistic)| self.point(other, format!("{DELAY}.{name}"), *statistic));
         let of_other = other.numbers(self);
         let numbers = self.numbers(other).into_iter().filter_map(|(name, a)| {
             let (_, b) = of_other.iter().find(|(known, _)| *known == name)?;
@@ -160,7 +164,7 @@ impl Figure {
             value_b: b,
             ratio: (a != 0.0).then(|| b / a),
             ratio_ci95_low: interval.map(|it| it.low),
-            ratio_ci95_high: interval.map(|it| it.high),
+            ratio_ci95_high: interval.map(|it| it.high).filter(|high| high.is_finite()),
             verdict,
         }
     }
@@ -188,26 +192,24 @@ impl Row for CountedRow {
 
     fn breach(&self, other: &Self, condition: &Resolved) -> Option<Breach> {
         let rows = [self, other].map(|row| row.name.to_string());
+        let is_of_delays = condition.point.is_some();
+        if other.summary().established == 0 && is_of_delays {
+            return Some(nothing(condition, rows));
+        }
         let figure = match condition.point {
-            Some(point) => {
-                let statistic = statistic(point);
-                let values = [self, other].map(|row| statistic.of(&row.delays_ms));
-                Figure::of(
-                    String::new(),
-                    values,
-                    ratio_interval(&self.delays_ms, &other.delays_ms, statistic),
-                )
-            }
+            Some(point) => self.point(other, String::new(), statistic(point)),
             None => self.figures(other).into_iter().find(|it| it.measure == condition.field.name)?,
         };
-        let interval =
-            figure.ratio_ci95_low.zip(figure.ratio_ci95_high).map(|(low, high)| Interval { low, high });
-        // What has no interval is there once, and differs by what it differs.
-        let is_one = figure.verdict.is_none() && condition.point.is_none();
+        let high = figure.ratio_ci95_high.unwrap_or(f64::INFINITY);
+        let change = Change {
+            value: figure.value_b,
+            ratio: figure.value_b / figure.value_a,
+            interval: figure.ratio_ci95_low.map(|low| Interval { low, high }),
+            // What has no interval is there once, and differs by what it differs.
+            is_one: figure.verdict.is_none() && !is_of_delays,
+        };
         match condition.limit {
-            Limit::Change(limit) => {
-                Change { ratio: figure.ratio?, interval, is_one }.met(condition, limit, rows)
-            }
+            Limit::Change(limit) => change.met(condition, limit, rows),
             Limit::Value(unit, limit) => met(condition, figure.value_b, (unit, limit), rows),
         }
     }

@@ -21,7 +21,8 @@ impl Ranked {
     pub(super) fn counted(counts: impl IntoIterator<Item = (f64, u64)>) -> Self {
         let mut ranked = Self::default();
         for (value, count) in counts {
-            let up_to = ranked.n() + count;
+            // The counts may be somebody else's.
+            let up_to = ranked.n().saturating_add(count);
             match ranked.steps.last_mut() {
                 Some(last) if last.0.total_cmp(&value).is_eq() => last.1 = up_to,
                 _ => ranked.steps.push((value, up_to)),

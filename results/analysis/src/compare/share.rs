@@ -32,22 +32,23 @@ impl Share {
     }
 }
 
-/// The 95 % interval of `b` ÷ `a`; nothing if `a` may be nothing.
+/// The 95 % interval of `b` ÷ `a`: without an upper end if `a` is nothing; none at all if both are.
 pub(super) fn ratio_of_shares(a: Share, b: Share) -> Option<Interval> {
+    if !a.is_of_some() || !b.is_of_some() || a.count + b.count == 0 {
+        return None;
+    }
     let (pa, pb) = (a.value(), b.value());
     let (of_a, of_b) = (a.interval(), b.interval());
-    if a.count == 0 || of_a.low <= 0.0 {
-        return None;
-    }
     let root = |inner: f64| inner.max(0.0).sqrt();
     let both = pa * pb;
-    let low_below = of_a.high * (2.0 * pa - of_a.high);
-    let high_below = of_a.low * (2.0 * pa - of_a.low);
-    if low_below <= 0.0 || high_below <= 0.0 {
-        return None;
-    }
-    let low = (both - root(both * both - of_b.low * (2.0 * pb - of_b.low) * low_below)) / low_below;
-    let high = (both + root(both * both - of_b.high * (2.0 * pb - of_b.high) * high_below)) / high_below;
+    let below = |end: f64| end * (2.0 * pa - end);
+    let above = |end: f64| end * (2.0 * pb - end);
+    // The smaller root of R²·below − 2R·both + above, in the form that also holds where `below` is 0 or less.
+    let low = above(of_b.low) / (both + root(both * both - above(of_b.low) * below(of_a.high)));
+    let high = match below(of_a.low) {
+        least if least > 0.0 => (both + root(both * both - above(of_b.high) * least)) / least,
+        _ => f64::INFINITY,
+    };
     Some(Interval { low: low.max(0.0), high })
 }
 
@@ -71,20 +72,26 @@ mod tests {
     #[test]
     fn the_interval_covers_the_truth_as_often_as_it_says() {
         let rng = &mut ChaCha8Rng::seed_from_u64(7);
-        for (pa, pb) in [(0.5, 0.6), (0.9, 0.99), (0.95, 0.7)] {
+        for (pa, pb) in [(0.5, 0.6), (0.9, 0.99), (0.95, 0.7), (0.01, 0.03), (0.02, 0.02)] {
             let mut draw = |p: f64| Share { count: Binomial::new(300, p).unwrap().sample(rng), of: 300 };
             let covers = |it: Interval| it.low <= pb / pa && pb / pa <= it.high;
             let covered =
                 (0..1000).filter(|_| ratio_of_shares(draw(pa), draw(pb)).is_some_and(covers)).count();
-            assert!((920..=985).contains(&covered), "{covered} of 1000 with {pa} and {pb}");
+            assert!((920..=990).contains(&covered), "{covered} of 1000 with {pa} and {pb}");
         }
     }
 
     #[test]
-    fn what_may_be_divided_by_nothing_has_no_interval() {
+    fn what_is_divided_by_nothing_has_no_upper_end_and_still_a_lower_one() {
         let of = |count| Share { count, of: 1000 };
-        assert_eq!(ratio_of_shares(of(0), of(5)), None);
-        assert_eq!(ratio_of_shares(of(1), of(5)), None);
+        let more = ratio_of_shares(of(0), of(50)).unwrap();
+        assert!(more.low > 5.0 && more.high.is_infinite(), "{more:?}");
+        let chance = ratio_of_shares(of(0), of(2)).unwrap();
+        assert!(chance.low < 1.0 && chance.high.is_infinite(), "{chance:?}");
+        let from_one = ratio_of_shares(of(1), of(500)).unwrap();
+        assert!(from_one.low > 50.0 && from_one.high.is_finite(), "{from_one:?}");
+        assert_eq!(ratio_of_shares(of(0), of(0)), None);
+        assert_eq!(ratio_of_shares(of(5), Share { count: 0, of: 0 }), None);
         let all = ratio_of_shares(of(1000), of(1000)).unwrap();
         assert!(all.low > 0.99 && all.low < 1.0 && all.high > 1.0 && all.high < 1.01, "{all:?}");
     }

@@ -151,6 +151,26 @@ fn only_a_difference_that_is_no_chance_meets_a_condition() {
     assert_eq!(found, [], "no difference is none");
 }
 
+#[test]
+fn where_nothing_could_be_measured_a_condition_is_met() {
+    let a = run("a", vec![row("psk", around(10.0))]);
+    let mut b = run("b", vec![row("psk", [])]);
+    b.rows[0] = MeasuredRow { n: 20, failed: 20, values: Vec::new(), ..b.rows[0].clone() };
+    let told = |a: &Run<MeasuredRow>, b: &Run<MeasuredRow>, text: &str| {
+        let breaches = threshold::breaches(&condition(text), &runs(a, b), [a, b]);
+        breaches.into_iter().map(|breach| breach.measured.unwrap()).collect::<Vec<_>>()
+    };
+    for text in ["delay.p95 > 300 ms", "delay.p95 < 1 ms", "delay.p95 > +10 %"] {
+        assert_eq!(told(&a, &b, text), ["nothing to measure"], "{text}");
+    }
+    assert_eq!(told(&b, &a, "delay.p50 > 9 ms"), ["10 ms"], "a limit is about the second row alone");
+    assert_eq!(told(&b, &a, "delay.p50 > +10 %"), [""; 0]);
+    // Where all succeeded, the value is missed if the same row had one before.
+    (b.rows[0].failed, b.rows[0].n) = (0, 20);
+    assert_eq!(told(&a, &b, "delay.p50 > 9 ms"), ["nothing to measure"]);
+    assert_eq!(told(&a, &b, "cpu_us.gw.p50 > 9 us"), [""; 0], "nobody has measured it");
+}
+
 fn condition(text: &str) -> Resolved {
     let fields = threshold::fields(["delay_ms", "cpu_us.gw"]);
     condition::Condition::read(text).and_then(|read| read.resolve(&fields, true)).unwrap()

@@ -27,7 +27,8 @@ pub struct Breach {
     /// Its upper end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub percent_ci95_high: Option<f64>,
-    /// What was measured of the second one, with its unit; absent if the condition is about a difference.
+    /// What was measured of the second one, with its unit, or that nothing was; absent if the condition is about a difference that
+    /// has a percentage.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub measured: Option<String>,
 }
@@ -59,23 +60,31 @@ pub fn breaches<R: Row>(condition: &Resolved, comparison: &Comparison, [a, b]: [
 /// What a row, or how it differs from another, meets.
 pub(super) fn breach(condition: &Resolved, a: &MeasuredRow, b: &MeasuredRow) -> Option<Breach> {
     let values = |row: &MeasuredRow| Some(Ranked::of(row.values(&condition.field.name)?));
-    let (of_a, of_b) = (values(a)?, values(b)?);
+    let (of_a, of_b) = (values(a), values(b));
+    let rows = [a, b].map(|row| row.name.to_string());
+    let Some(of_b) = of_b else {
+        let is_missing = b.failed == b.n || of_a.is_some() && a.name.is_like(&b.name);
+        return is_missing.then(|| nothing(condition, rows));
+    };
     let statistic = statistic(condition.point?);
     let value = statistic.of(&of_b);
-    let change = || Change {
+    let change = |of_a: Ranked| Change {
+        value,
         ratio: value / statistic.of(&of_a),
         interval: ratio_interval(&of_a, &of_b, statistic),
         is_one: false,
     };
-    let rows = [a, b].map(|row| row.name.to_string());
     match condition.limit {
-        Limit::Change(limit) => change().met(condition, limit, rows),
+        Limit::Change(limit) => change(of_a?).met(condition, limit, rows),
         Limit::Value(unit, limit) => met(condition, value, (unit, limit), rows),
     }
 }
 
 /// A ratio, and its interval if there is one.
 pub(super) struct Change {
+    /// That of the second row.
+    pub(super) value: f64,
+    /// Infinite if the first one is 0.
     pub(super) ratio: f64,
     pub(super) interval: Option<Interval>,
     /// Whether it is of a number that there is once, which has no interval.
@@ -84,18 +93,38 @@ pub(super) struct Change {
 
 impl Change {
     pub(super) fn met(self, condition: &Resolved, limit: f64, rows: [String; 2]) -> Option<Breach> {
-        let percent = |ratio: f64| (ratio - 1.0) * 100.0;
-        let found = percent(self.ratio);
+        let percent = |ratio: f64| Some((ratio - 1.0) * 100.0).filter(|percent| percent.is_finite());
         let may_be_chance = self.interval.map_or(!self.is_one, |it| it.low <= 1.0 && 1.0 <= it.high);
-        (condition.sign.is_met(found, limit) && !may_be_chance).then(|| Breach {
-            condition: condition.to_string(),
-            rows,
-            percent: Some(found),
-            percent_ci95_low: self.interval.map(|it| percent(it.low)),
-            percent_ci95_high: self.interval.map(|it| percent(it.high)),
-            measured: None,
+        let is_met = condition.sign.is_met((self.ratio - 1.0) * 100.0, limit) && !may_be_chance;
+        is_met.then(|| Breach {
+            percent: percent(self.ratio),
+            percent_ci95_low: self.interval.and_then(|it| percent(it.low)),
+            percent_ci95_high: self.interval.and_then(|it| percent(it.high)),
+            measured: self
+                .ratio
+                .is_infinite()
+                .then(|| format!("{}, from 0", condition.field.shown(self.value))),
+            ..Breach::of(condition, rows)
         })
     }
+}
+
+impl Breach {
+    fn of(condition: &Resolved, rows: [String; 2]) -> Self {
+        Self {
+            condition: condition.to_string(),
+            rows,
+            percent: None,
+            percent_ci95_low: None,
+            percent_ci95_high: None,
+            measured: None,
+        }
+    }
+}
+
+/// Without a single value of the second row there is nothing that could be good.
+pub(super) fn nothing(condition: &Resolved, rows: [String; 2]) -> Breach {
+    Breach { measured: Some("nothing to measure".to_owned()), ..Breach::of(condition, rows) }
 }
 
 /// A value of the second row.
@@ -106,14 +135,10 @@ pub(super) fn met(
     rows: [String; 2],
 ) -> Option<Breach> {
     let value = condition.field.scaled(value);
-    condition.sign.is_met(value, limit as f64).then(|| Breach {
-        condition: condition.to_string(),
-        rows,
-        percent: None,
-        percent_ci95_low: None,
-        percent_ci95_high: None,
-        measured: Some(unit.shown(value.round() as u64)),
-    })
+    condition
+        .sign
+        .is_met(value, limit as f64)
+        .then(|| Breach { measured: Some(unit.shown(value.round() as u64)), ..Breach::of(condition, rows) })
 }
 
 /// What is computed for a point.

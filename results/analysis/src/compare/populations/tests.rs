@@ -12,7 +12,7 @@ const fn ms(ms: u64) -> Duration {
     Duration::from_millis(ms)
 }
 
-/// A thousand attempts in ten seconds, of which one in so many fails; delays around this one, and a node busy for a millisecond each.
+/// A thousand attempts in ten seconds, of which one in so many fails, none of 1; delays around this one, and a node busy for a millisecond each.
 fn census(delay_ms: u64, failing: u64, node: &str) -> Census {
     let mut census = Census::new();
     census.add_node(node, 2);
@@ -122,4 +122,52 @@ fn conditions_are_about_points_shares_and_numbers() {
     ] {
         assert_eq!((text, met(text)), (text, is_met));
     }
+}
+
+#[test]
+fn what_was_nothing_before_meets_conditions_unless_it_may_be_chance() {
+    let of = |failing| run("run", vec![row("psk", "sim", &census(100, failing, "gw"))]);
+    let (none, few, many) = (of(1), of(1000), of(20));
+    let told = |a: &CountedRun, b: &CountedRun, text: &str| {
+        let found = runs(a, b);
+        let read = condition::Condition::read(text).and_then(|read| read.resolve(&fields(&found), true));
+        let breaches = threshold::breaches(&read.unwrap(), &found, [a, b]);
+        breaches.into_iter().map(|it| it.measured.unwrap_or_default()).collect::<Vec<_>>()
+    };
+    assert_eq!(told(&none, &many, "failed > +10 %"), ["5 %, from 0"]);
+    assert_eq!(told(&none, &few, "failed > +10 %"), [""; 0], "one of a thousand may be chance");
+    assert_eq!(told(&few, &many, "failed > +10 %"), [""], "fifty of a thousand after one are none");
+    assert_eq!(told(&none, &none, "failed > +10 %"), [""; 0]);
+    let share = figure(&runs(&none, &many), "failed_share").clone();
+    assert_eq!((share.ratio, share.ratio_ci95_high, share.verdict), (None, None, Some(Verdict::More)));
+    assert!(share.ratio_ci95_low.unwrap() > 5.0, "{share:?}");
+}
+
+#[test]
+fn a_population_of_which_nobody_succeeds_meets_conditions_of_delays() {
+    let mut failing = Census::new();
+    failing.add_node("gw", 2);
+    failing.planned(ms(10_000));
+    failing.offered(ms(1));
+    failing.begun(ms(1), ms(1));
+    failing.failed(ms(9), "timeout");
+    failing.end(ms(20_000));
+    let a = run("a", vec![row("psk", "sim", &census(100, 1, "gw"))]);
+    let b = run("b", vec![row("psk", "sim", &failing)]);
+    let found = runs(&a, &b);
+    for text in ["delay.p99 > 300 ms", "delay.p99 < 1 ms", "delay.p50 > +10 %"] {
+        let read = condition::Condition::read(text).and_then(|read| read.resolve(&fields(&found), true));
+        let breaches = threshold::breaches(&read.unwrap(), &found, [&a, &b]);
+        assert_eq!(breaches[0].measured.as_deref(), Some("nothing to measure"), "{text}");
+    }
+}
+
+/// Numbers of somebody else's file are no reason to end.
+#[test]
+fn counts_whose_sum_no_number_holds_are_compared() {
+    let mut account = census(100, 100, "gw").account();
+    account.delays_us = vec![[1000, u64::MAX], [2000, u64::MAX]];
+    let row = CountedRow::new(RowName::default(), account);
+    let many = run("many", vec![row]);
+    assert_eq!(runs(&many, &many).pairs[0].contrasts[0].a.n, u64::MAX);
 }
