@@ -114,7 +114,8 @@ fn what_is_kept_is_exported_and_compared(dir: &Dir) {
     assert!(csv.contains("asked/s") && csv.contains("late p99") && csv.contains("generator"), "{csv}");
     let metrics = exported("prometheus");
     assert!(
-        metrics.contains("keytoll_load_asked_s") && metrics.contains("keytoll_cpu_of_a_load_cpu"),
+        metrics.contains("keytoll_load_asked_per_second")
+            && metrics.contains("keytoll_cpu_of_a_load_cpu_per_device_seconds{"),
         "{metrics}"
     );
     assert!(exported("markdown").contains("CPU of a load"));

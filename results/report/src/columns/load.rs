@@ -47,11 +47,11 @@ const CPU_COLUMNS: [Column<OfLine>; 5] = [
     column("cpu s", "s", "CPU time", |row, line| {
         either(row, line, |it| Some(it.generator.cpu_s), |it| Some(it.target_usage.as_ref()?.cpu_s))
     }),
-    column("cpu µs", "µs", "CPU time for each device that was authenticated", |row, line| {
+    column("cpu µs/device", "µs", "CPU time for each device that was authenticated", |row, line| {
         let generator = |it: &LoadSummary| it.generator.cpu_us_per_established;
         either(row, line, generator, |it| it.target_usage.as_ref()?.cpu_us_per_established)
     }),
-    column("crypto µs", "µs", "the part of it in cryptography", |row, line| {
+    column("crypto µs/device", "µs", "the part of it in cryptography", |row, line| {
         let target = |it: &LoadSummary| it.target_usage.as_ref()?.crypto_us_per_established;
         either(row, line, |it| it.generator.crypto_us_per_established, target)
     }),

@@ -8,7 +8,7 @@ const HEAD: &str = "% Needs \\usepackage{booktabs}; with pdflatex also \\usepack
 
 /// The whole file, to be read with `\input`.
 pub(super) fn text(title: &str, tables: &[Table]) -> String {
-    let title: String = title.chars().map(|letter| if letter.is_control() { ' ' } else { letter }).collect();
+    let title = super::fit(title);
     let tables: Vec<String> = tables.iter().map(table).collect();
     format!("% {title}\n{HEAD}\n{}", tables.join("\n"))
 }
@@ -67,7 +67,7 @@ pub(super) fn escaped(text: &str) -> String {
     for letter in text.chars() {
         match command(letter) {
             Some(command) => out.push_str(command),
-            None if letter.is_control() => out.push(' '),
+            None if super::is_unfit(letter) => out.push(' '),
             // A bracket at the beginning of a line would be an argument of the line end before it.
             None if letter == '[' && out.is_empty() => out.push_str("{[}"),
             None => out.push(letter),

@@ -47,7 +47,7 @@ pub(super) fn escaped(text: &str) -> String {
         match letter {
             '\\' | '`' | '*' | '_' | '<' | '>' | '[' | ']' | '|' | '#' | '~' => out.extend(['\\', letter]),
             '&' => out.push_str("&amp;"),
-            letter if letter.is_control() => out.push(' '),
+            letter if super::is_unfit(letter) => out.push(' '),
             letter => out.push(letter),
         }
     }

@@ -7,7 +7,7 @@ use super::{Cell, Column, Line, ROW, Table};
 use crate::columns::Value;
 
 /// Units, what they are of a base unit, and that unit's name; counts have no unit in their names.
-const UNITS: [(&str, f64, &str); 11] = [
+const UNITS: [(&str, f64, &str); 14] = [
     ("ns", 1e-9, "seconds"),
     ("µs", 1e-6, "seconds"),
     ("ms", 1e-3, "seconds"),
@@ -16,8 +16,11 @@ const UNITS: [(&str, f64, &str); 11] = [
     ("bytes", 1.0, "bytes"),
     ("kB", 1e3, "bytes"),
     ("KiB", 1024.0, "bytes"),
+    ("MB", 1e6, "bytes"),
+    ("MiB", 1_048_576.0, "bytes"),
     ("Mcycles", 1e6, "cycles"),
     ("cycles", 1.0, "cycles"),
+    ("kbit/s", 1e3, "bits_per_second"),
     ("Mbit/s", 1e6, "bits_per_second"),
 ];
 
@@ -70,7 +73,7 @@ type OfCell = fn(&Cell) -> Option<f64>;
 
 fn columns(table: &Table, metrics: &mut Metrics) {
     for (place, column) in table.columns.iter().enumerate() {
-        let (factor, called) = called(table, column);
+        let (factor, called) = called(&table.title, &column.head, &column.unit);
         let about = if column.meaning.is_empty() { &column.head } else { &column.meaning };
         let of_lines = |of: OfCell| -> Vec<Sample> {
             let value = |line: &Line| Some(of(&line.cells[place])? * factor);
@@ -89,18 +92,29 @@ fn columns(table: &Table, metrics: &mut Metrics) {
     }
 }
 
-/// The factor to the base unit, and the name of a column's family.
-fn called(table: &Table, column: &Column) -> (f64, String) {
-    let unit = UNITS.into_iter().find(|(unit, ..)| *unit == column.unit);
-    let (factor, base) = unit.map_or((1.0, ""), |(_, factor, base)| (factor, base));
-    let head = if unit.is_some() { without_unit(&column.head, &column.unit) } else { &column.head };
-    let title = without_unit(&table.title, ", ms");
-    let parts = ["keytoll", &name(title), &name(head), base];
+/// The factor to the base unit, and the name of the family of a table's column.
+pub(super) fn called(title: &str, head: &str, unit: &str) -> (f64, String) {
+    let known = UNITS.into_iter().find(|(known, ..)| *known == unit);
+    let (factor, base) = known.map_or((1.0, ""), |(_, factor, base)| (factor, base));
+    let head = if known.is_some() { without_unit(head, unit) } else { head.to_owned() };
+    let head = name(&head.replace('/', " per "));
+    let head = head.strip_suffix("_per_s").map_or_else(|| head.clone(), |of| format!("{of}_per_second"));
+    let title = title.strip_suffix(", ms").unwrap_or(title);
+    let parts = ["keytoll", &name(title), &head, base];
     (factor, parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("_"))
 }
 
-fn without_unit<'a>(text: &'a str, unit: &str) -> &'a str {
-    text.strip_suffix(unit).unwrap_or(text)
+/// A head without the word that is its unit: `CPU` of `CPU s`, `/device` of `kB/device`.
+fn without_unit(head: &str, unit: &str) -> String {
+    let word = |(at, _): &(usize, &str)| {
+        let (before, after) = (&head[..*at], &head[at + unit.len()..]);
+        (before.is_empty() || before.ends_with([' ', ',']))
+            && (after.is_empty() || after.starts_with(['/', ' ']))
+    };
+    match head.match_indices(unit).find(word) {
+        Some((at, _)) => format!("{}{}", &head[..at], &head[at + unit.len()..]),
+        None => head.to_owned(),
+    }
 }
 
 fn labels(table: &Table, line: &Line) -> Vec<(String, String)> {

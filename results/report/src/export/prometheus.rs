@@ -53,7 +53,7 @@ pub struct Metrics(String);
 impl Metrics {
     /// Writes a family. Its name and those of labels must be [`name`]s.
     pub fn family(&mut self, name: &str, about: &str, kind: Kind, samples: impl IntoIterator<Item = Sample>) {
-        let about = about.replace('\\', "\\\\").replace('\n', "\\n");
+        let about = lines(about);
         // Writing to a string cannot fail.
         let _ = writeln!(self.0, "# HELP {name} {about}\n# TYPE {name} {}", kind.name());
         for Sample { suffix, labels, value } in samples {
@@ -68,12 +68,15 @@ impl Metrics {
 }
 
 fn braced(labels: &[(String, String)]) -> String {
-    let of = |(name, value): &(String, String)| {
-        let value = value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
-        format!("{name}=\"{value}\"")
-    };
+    let of = |(name, value): &(String, String)| format!("{name}=\"{}\"", lines(value).replace('"', "\\\""));
     let all: Vec<String> = labels.iter().map(of).collect();
     if all.is_empty() { String::new() } else { format!("{{{}}}", all.join(",")) }
+}
+
+/// Lines as one, of letters that are escaped nowhere after this.
+fn lines(text: &str) -> String {
+    let lines: Vec<String> = text.split('\n').map(|line| super::fit(line).replace('\\', "\\\\")).collect();
+    lines.join("\\n")
 }
 
 fn number(value: f64) -> String {
@@ -106,10 +109,11 @@ mod tests {
     #[test]
     fn labels_and_help_are_escaped() {
         let mut metrics = Metrics::default();
-        let samples = [Sample::labelled("reason", "a \"b\"\n\\", 2.0), Sample::plain(f64::INFINITY)];
+        let samples =
+            [Sample::labelled("reason", "a \"b\"\n\\\r\u{202e}", 2.0), Sample::plain(f64::INFINITY)];
         metrics.family("keytoll_failed_total", "of\nwhat \\", Kind::Counter, samples);
         let expected = "# HELP keytoll_failed_total of\\nwhat \\\\\n# TYPE keytoll_failed_total counter\n\
-                        keytoll_failed_total{reason=\"a \\\"b\\\"\\n\\\\\"} 2\nkeytoll_failed_total +Inf\n";
+                        keytoll_failed_total{reason=\"a \\\"b\\\"\\n\\\\  \"} 2\nkeytoll_failed_total +Inf\n";
         assert_eq!(metrics.text(), expected);
     }
 

@@ -74,3 +74,29 @@ fn metrics_have_valid_names() {
     let unique: std::collections::BTreeSet<&&str> = families.iter().collect();
     assert!(families.len() > 10 && unique.len() == families.len(), "{families:?}");
 }
+
+/// Whatever tables are told together: a family stands once on a page, and in base units.
+#[test]
+fn every_column_of_every_table_has_a_family_of_its_own() {
+    let mut families = std::collections::BTreeSet::new();
+    for table in TABLES {
+        for column in table.columns.iter().filter(|column| !is_name(column.head)) {
+            let (_, family) = metrics::called(table.title, column.head, column.unit);
+            let parts: Vec<&str> = family.split('_').collect();
+            let abbreviated =
+                parts.iter().find(|part| ["ms", "us", "ns", "kb", "mb", "mib", "kbit"].contains(part));
+            assert_eq!(abbreviated, None, "{family}");
+            assert!(families.insert(family.clone()), "{family} of {} and of another", table.title);
+        }
+    }
+    for (head, unit, called) in [
+        ("cpu s", "s", "keytoll_t_cpu_seconds"),
+        ("cpu µs/device", "µs", "keytoll_t_cpu_per_device_seconds"),
+        ("kB/device", "kB", "keytoll_t_per_device_bytes"),
+        ("kbit/s", "kbit/s", "keytoll_t_bits_per_second"),
+        ("asked/s", "devices", "keytoll_t_asked_per_second"),
+        ("busiest s", "%", "keytoll_t_busiest_s_ratio"),
+    ] {
+        assert_eq!(metrics::called("T", head, unit).1, called, "{head}");
+    }
+}
