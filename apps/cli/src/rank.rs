@@ -69,13 +69,28 @@ fn authentications(dir: &Path, case: &Case<'_>) -> Result<Authentications, Repor
 /// `equal`, `security=0.5`, or several with commas.
 fn weights(texts: &[String]) -> Result<Chosen, Report> {
     let mut chosen = Chosen::default();
+    let mut seen: Vec<&str> = Vec::new();
     for word in texts.iter().flat_map(|text| text.split(',')).map(str::trim) {
+        // One choice of all weights, and one weight of each criterion.
+        let what = word.split_once('=').map_or("", |(name, _)| name.trim());
+        if seen.contains(&what) {
+            return Err(twice(what));
+        }
+        seen.push(what);
         match word.split_once('=') {
             Some((name, weight)) => chosen.given.push((name.trim().to_owned(), weight_of(name, weight)?)),
             None => chosen.by = named(word)?,
         }
     }
     Ok(chosen)
+}
+
+fn twice(what: &str) -> Report {
+    let message = match what {
+        "" => "`--weights` chooses all weights twice".to_owned(),
+        name => format!("`--weights` names `{name}` twice"),
+    };
+    Usage::hint(message, "leave one of them out").into()
 }
 
 fn weight_of(name: &str, weight: &str) -> Result<f64, Report> {
@@ -107,6 +122,8 @@ mod tests {
         assert_eq!(text(&[]).unwrap(), Chosen::default());
         let told = |texts: &[&str]| text(texts).unwrap_err().to_string();
         assert_eq!(told(&["eqal"]), "unknown weights `eqal`");
+        assert_eq!(told(&["a=0.5,b=0.1", "a=0.2"]), "`--weights` names `a` twice");
+        assert_eq!(told(&["file,equal"]), "`--weights` chooses all weights twice");
         for wrong in ["a=", "a=2", "a=-1", "a=nan", "a=inf", "a=x"] {
             assert!(told(&[wrong]).starts_with("the weight of `a` must be from 0 to 1"), "{wrong}");
         }
