@@ -71,10 +71,16 @@ const PATIENCE: Duration = Duration::from_millis(400);
 const AGE_MAX: Duration = Duration::from_secs(1);
 /// The cores of a machine that does not tell: as many as Linux is built for at most (NR_CPUS).
 const CORES_MAX: u32 = 8192;
+/// More CPU time no counter has: a century of so many cores. Above it numbers have no milliseconds any more.
+const CPU_S_MAX: f64 = 3.2e9 * CORES_MAX as f64;
 /// More memory no machine has: what five levels of page tables reach.
 const MEMORY_BYTES_MAX: f64 = (1_u64 << 52) as f64;
 /// The longest page that is read.
 const PAGE_BYTES_MAX: usize = 4 << 20;
+/// How much is told of an answer that is no page.
+const TOLD_MAX: usize = 80;
+/// What cores do in these modes is nothing, waiting, or somebody else's work.
+const NOT_BUSY: [&str; 3] = ["mode=\"idle\"", "mode=\"iowait\"", "mode=\"steal\""];
 
 impl Meter {
     /// Begins to read.
@@ -109,9 +115,10 @@ impl Meter {
         }
         let now = latest?;
         let usage = now.since(&self.before);
-        match usage {
-            Some(_) => self.before = now,
-            None => self.is_gone = true,
+        self.is_gone |= usage.is_none();
+        // One that went back was begun anew, and counts from now on; one that is too large may have been a mistake.
+        if usage.is_some() || now.reading.cpu_s < self.before.reading.cpu_s {
+            self.before = now;
         }
         usage
     }
@@ -123,11 +130,10 @@ impl Meter {
 }
 
 impl Timed {
-    /// What was used since another one; none if it is more than all cores have time.
+    /// What was used since another one; none if it is more than all cores have time, or less than nothing: then there is another
+    /// process, and nobody knows what either has used.
     fn since(&self, before: &Self) -> Option<Usage> {
-        // A counter that went back belongs to another process.
-        let cpu_s = (self.reading.cpu_s - before.reading.cpu_s).max(0.0);
-        let cpu = Duration::try_from_secs_f64(cpu_s).ok()?;
+        let cpu = Duration::try_from_secs_f64(self.reading.cpu_s - before.reading.cpu_s).ok()?;
         let time = self.at.since(before.at) + AGE_MAX;
         let is_possible = cpu <= time.saturating_mul(self.reading.cores);
         let crypto = self.reading.crypto_s.zip(before.reading.crypto_s);
@@ -150,7 +156,7 @@ fn read(source: &Source) -> Result<Reading, String> {
             let page = fetch(host, path).map_err(|why| format!("cannot read http://{host}{path}: {why}"))?;
             let lacks = || {
                 format!(
-                    "http://{host}{path} has neither `process_cpu_seconds_total` nor `node_cpu_seconds_total`"
+                    "http://{host}{path} tells neither `process_cpu_seconds_total` nor `node_cpu_seconds_total`"
                 )
             };
             of_page(&page).ok_or_else(lacks)
@@ -188,37 +194,63 @@ fn of_stat(stat: &str, status: &str, cores: u32) -> Option<Reading> {
     Some(Reading { cpu_s, crypto_s: None, cores, memory_bytes: kib.map(|kib| kib.saturating_mul(1024)) })
 }
 
-#[expect(clippy::disallowed_types, reason = "a page is fetched, beside the load and in a thread of its own")]
 fn fetch(host: &str, path: &str) -> io::Result<String> {
     let clock = Clock::start();
-    let none = || io::Error::other("the name has no address");
-    let address = std::net::ToSocketAddrs::to_socket_addrs(host)?.next().ok_or_else(none)?;
-    let mut stream = TcpStream::connect_timeout(&address, left(&clock)?)?;
+    let mut stream = connect(host, &clock)?;
     stream.set_write_timeout(Some(left(&clock)?))?;
     // In one piece: some servers answer, and hang up, as soon as they have read something.
     let request = format!("GET {path} HTTP/1.0\r\nHost: {host}\r\nAccept: text/plain\r\n\r\n");
     stream.write_all(request.as_bytes())?;
-    let page = receive(&mut stream, &clock)?;
-    let page = String::from_utf8_lossy(&page).into_owned();
-    let (head, body) = page.split_once("\r\n\r\n").ok_or_else(|| io::Error::other("no answer of HTTP"))?;
+    let answer = receive(&mut stream, &clock)?;
+    let end = answer.windows(4).position(|four| four == b"\r\n\r\n");
+    let end = end.ok_or_else(|| io::Error::other("no answer of HTTP"))?;
+    let head = String::from_utf8_lossy(&answer[..end]);
     let is_ok = head.split_whitespace().nth(1) == Some("200");
-    if is_ok { Ok(body.to_owned()) } else { Err(io::Error::other(first_line(head).to_owned())) }
+    if !is_ok {
+        return Err(io::Error::other(first_line(&head)));
+    }
+    let body = whole_lines(&head, &answer[end + 4..])?;
+    Ok(String::from_utf8_lossy(body).into_owned())
+}
+
+/// A name may have several addresses, of which nobody listens on some.
+#[expect(clippy::disallowed_types, reason = "a page is fetched, beside the load and in a thread of its own")]
+fn connect(host: &str, clock: &Clock) -> io::Result<TcpStream> {
+    let mut failed = io::Error::other("the name has no address");
+    for address in std::net::ToSocketAddrs::to_socket_addrs(host)? {
+        match TcpStream::connect_timeout(&address, left(clock)?) {
+            Ok(stream) => return Ok(stream),
+            Err(error) => failed = error,
+        }
+    }
+    Err(failed)
+}
+
+/// The lines of a body that came to their end: a number that breaks off is another number.
+fn whole_lines<'a>(head: &str, body: &'a [u8]) -> io::Result<&'a [u8]> {
+    let lengths = head.lines().filter_map(|line| line.split_once(':'));
+    let mut lengths = lengths.filter(|(name, _)| name.eq_ignore_ascii_case("content-length"));
+    match lengths.find_map(|(_, length)| length.trim().parse::<usize>().ok()) {
+        Some(length) if body.len() < length => Err(io::Error::other("the page breaks off")),
+        Some(length) => Ok(&body[..length]),
+        None => Ok(&body[..body.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1)]),
+    }
 }
 
 /// All that comes, however many pieces it comes in.
 #[expect(clippy::disallowed_types, reason = "a page is fetched, beside the load and in a thread of its own")]
 fn receive(stream: &mut TcpStream, clock: &Clock) -> io::Result<Vec<u8>> {
     let (mut page, mut piece) = (Vec::new(), [0; 16 << 10]);
-    while page.len() < PAGE_BYTES_MAX {
+    while page.len() <= PAGE_BYTES_MAX {
         stream.set_read_timeout(Some(left(clock)?))?;
         match stream.read(&mut piece) {
-            Ok(0) => break,
+            Ok(0) => return Ok(page),
             Ok(count) => page.extend_from_slice(&piece[..count]),
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Err(late()),
             Err(error) => return Err(error),
         }
     }
-    Ok(page)
+    Err(io::Error::other(format!("the page has more than {} MiB", PAGE_BYTES_MAX >> 20)))
 }
 
 /// How long what is fetched since this clock began may still take.
@@ -231,26 +263,29 @@ fn late() -> io::Error {
     io::Error::new(io::ErrorKind::TimedOut, format!("no whole page within {PATIENCE:?}"))
 }
 
-fn first_line(text: &str) -> &str {
-    text.lines().next().unwrap_or_default()
+/// What a server says first, as far as it can be shown.
+fn first_line(text: &str) -> String {
+    let line = text.lines().next().unwrap_or_default();
+    line.chars().filter(|letter| !letter.is_control()).take(TOLD_MAX).collect()
 }
 
 /// A process's own metrics, or those of a whole machine.
 fn of_page(page: &str) -> Option<Reading> {
-    let sum = |name: &str, skip: &str| {
+    let sum = |name: &str, skip: &[&str]| {
         let values = page
             .lines()
             .filter_map(|line| sample(line, name))
-            .filter(|(labels, _)| skip.is_empty() || !labels.contains(skip));
+            .filter(|(labels, _)| !skip.iter().any(|skip| labels.contains(skip)));
         values.map(|(_, value)| value).reduce(|a, b| a + b)
     };
-    if let Some(cpu_s) = sum("process_cpu_seconds_total", "") {
-        let memory_bytes = sum("process_resident_memory_bytes", "").and_then(bytes);
-        let crypto_s = sum(CRYPTO, "");
+    let is_time = |cpu_s: &f64| *cpu_s <= CPU_S_MAX;
+    if let Some(cpu_s) = sum("process_cpu_seconds_total", &[]).filter(is_time) {
+        let memory_bytes = sum("process_resident_memory_bytes", &[]).and_then(bytes);
+        let crypto_s = sum(CRYPTO, &[]);
         return Some(Reading { cpu_s, crypto_s, cores: CORES_MAX, memory_bytes });
     }
-    let cpu_s = sum("node_cpu_seconds_total", "mode=\"idle\"")?;
-    let used = sum("node_memory_MemTotal_bytes", "").zip(sum("node_memory_MemAvailable_bytes", ""));
+    let cpu_s = sum("node_cpu_seconds_total", &NOT_BUSY).filter(is_time)?;
+    let used = sum("node_memory_MemTotal_bytes", &[]).zip(sum("node_memory_MemAvailable_bytes", &[]));
     let memory_bytes = used.and_then(|(total, free)| bytes(total - free));
     Some(Reading { cpu_s, crypto_s: None, cores: CORES_MAX, memory_bytes })
 }
@@ -295,6 +330,7 @@ mod tests {
         };
         assert_eq!(of_page(process), read(1.5, 1_000_000));
         let machine = "node_cpu_seconds_total{cpu=\"0\",mode=\"idle\"} 100\nnode_cpu_seconds_total{cpu=\"0\",mode=\"user\"} 2\n\
+                       node_cpu_seconds_total{cpu=\"0\",mode=\"iowait\"} 7\nnode_cpu_seconds_total{cpu=\"0\",mode=\"steal\"} 8\n\
                        node_cpu_seconds_total{cpu=\"1\",mode=\"system\"} 3\nnode_memory_MemTotal_bytes 100\nnode_memory_MemAvailable_bytes 40\n";
         assert_eq!(of_page(machine), read(5.0, 60));
         assert_eq!(of_page("up 1\n"), None);
@@ -345,15 +381,55 @@ mod tests {
         sender.send(Some(of(2, 5.5))).unwrap();
         let usage = meter.read().map(|usage| usage.cpu);
         assert_eq!((usage, meter.is_gone()), (Some(Duration::from_millis(4500)), false));
+        // One that goes back is another process's, of which nobody knows yet what it has used.
+        for (seconds, cpu_s, used) in [(3, 0.5, None), (4, 0.75, Some(Duration::from_millis(250)))] {
+            sender.send(Some(of(seconds, cpu_s))).unwrap();
+            let usage = meter.read().map(|usage| usage.cpu);
+            assert_eq!((usage, meter.is_gone()), (used, used.is_none()));
+        }
     }
 
     #[test]
     fn a_page_of_nonsense_has_no_reading() {
-        for value in ["inf", "+Inf", "NaN", "-1"] {
+        for value in ["inf", "+Inf", "NaN", "-1", "1e30"] {
             assert_eq!(of_page(&format!("process_cpu_seconds_total {value}\n")), None, "{value}");
         }
         let page = of_page("process_cpu_seconds_total 1\nprocess_resident_memory_bytes 1e300\n");
         assert_eq!(page.and_then(|reading| reading.memory_bytes), None);
+    }
+
+    /// What becomes of this answer.
+    #[expect(clippy::disallowed_types, reason = "somebody who serves a page")]
+    fn fetched(answer: Vec<u8>) -> Result<String, String> {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let host = listener.local_addr().unwrap().to_string();
+        let server = thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            let _ = stream.read(&mut [0; 4096]);
+            // Whoever has enough hangs up.
+            let _ = stream.write_all(&answer);
+        });
+        let fetched = fetch(&host, "/metrics").map_err(|error| error.to_string());
+        server.join().unwrap();
+        fetched
+    }
+
+    #[test]
+    fn what_breaks_off_is_not_read() {
+        let of =
+            |head: &str, body: &str| fetched(format!("HTTP/1.0 200 OK\r\n{head}\r\n{body}").into_bytes());
+        assert_eq!(of("", "a 1\nb 1234"), Ok("a 1\n".to_owned()));
+        assert_eq!(of("Content-Length: 10\r\n", "a 1\nb 1234"), Ok("a 1\nb 1234".to_owned()));
+        assert_eq!(of("content-length: 11\r\n", "a 1\nb 1234").unwrap_err(), "the page breaks off");
+        let long = "a 1\n".repeat(PAGE_BYTES_MAX / 4);
+        assert_eq!(of("", &long).unwrap_err(), "the page has more than 4 MiB");
+    }
+
+    #[test]
+    fn what_a_server_says_instead_is_told_in_short() {
+        let told =
+            fetched(format!("HTTP/1.0 500 \x1b[8m{}\r\n\r\n", "no".repeat(9000)).into_bytes()).unwrap_err();
+        assert!(told.starts_with("HTTP/1.0 500 [8mno") && told.len() == TOLD_MAX, "{told}");
     }
 
     #[test]

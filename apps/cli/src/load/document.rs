@@ -273,7 +273,9 @@ fn target_text(usage: &TargetUsage) -> String {
     let used = format!("{:.2} s of CPU{each}{memory}", usage.cpu_s);
     match usage.gone_from_s {
         None => used,
-        Some(from) if usage.memory_bytes_max.is_none() => format!("not known: gone from {from} s on"),
+        Some(from) if usage.memory_bytes_max.is_none() && usage.cpu_s <= 0.0 => {
+            format!("not known: gone from {from} s on")
+        }
         Some(from) => format!("{used}; gone from {from} s on"),
     }
 }
@@ -498,6 +500,8 @@ mod tests {
     fn a_target_that_is_gone_says_from_when_on() {
         let mut totals = Totals { target_gone_in: Some(0), ..Totals::default() };
         assert_eq!(target_text(&target_usage(&totals).unwrap()), "not known: gone from 0 s on");
+        totals.target_cpu = Some(Duration::from_millis(310));
+        assert_eq!(target_text(&target_usage(&totals).unwrap()), "0.31 s of CPU; gone from 0 s on");
         (totals.target_cpu, totals.target_memory_max) = (Some(Duration::from_millis(310)), Some(8 << 20));
         totals.target_gone_in = Some(2);
         assert_eq!(

@@ -13,7 +13,7 @@ mod hip;
 mod identities;
 mod radius;
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::path::Path;
 use std::time::Duration;
 
@@ -268,20 +268,31 @@ fn measure(item: &Item) -> Result<Measured, ScenarioError> {
         (Some(pid), None) => pid.integer(1..=u32::MAX.into()).map(|pid| Measured::Process(pid as u32)),
         (None, Some(page)) => {
             let text = page.text("the address of a page")?;
-            let wrong = || {
+            self::page(text).ok_or_else(|| {
                 page.spot.error(format!("`{text}` is no page that can be read"), "`http://HOST:PORT/PATH`")
-            };
-            let rest = text.strip_prefix("http://").ok_or_else(wrong)?;
-            let (host, path) = rest.split_once('/').unwrap_or((rest, "metrics"));
-            let has_port = host.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok());
-            if host.is_empty() || !text.chars().all(|c| c.is_ascii_graphic()) {
-                return Err(wrong());
-            }
-            let host = if has_port { host.to_owned() } else { format!("{host}:80") };
-            Ok(Measured::Page(host, format!("/{path}")))
+            })
         }
         _ => Err(item.spot.error("`measure` has either `pid` or `metrics`", "one of them")),
     }
+}
+
+/// Host and port, and path, of `http://HOST:PORT/PATH`; without a user, whose password would be shown, or a fragment.
+fn page(text: &str) -> Option<Measured> {
+    let rest = text.strip_prefix("http://")?;
+    let (place, path) = rest.split_once('/').unwrap_or((rest, "metrics"));
+    let is_fitting = |c: char| c.is_ascii_graphic() && c != '#' && c != '@';
+    // Only an address of IPv6 has colons of its own, and it stands in brackets.
+    let (host, port) = match place.rsplit_once(':').filter(|_| !place.ends_with(']')) {
+        Some((host, port)) => (host, port.parse().ok().filter(|port: &u16| *port != 0)?),
+        None => (place, 80),
+    };
+    let is_address = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
+    let is_host = match is_address {
+        Some(address) => address.parse::<Ipv6Addr>().is_ok(),
+        None => !host.is_empty() && !host.contains([':', '[', ']', '?']),
+    };
+    (is_host && text.chars().all(is_fitting))
+        .then(|| Measured::Page(format!("{host}:{port}"), format!("/{path}")))
 }
 
 /// Of a population those keys that a real target knows.
@@ -409,4 +420,44 @@ fn advice(plan: &LoadPlan) -> Vec<String> {
     // Which seed a load will have nobody knows.
     advice.extend(population.advice(&Seed::from(0)));
     advice
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_has_a_host_a_port_and_a_path() {
+        let of = |text: &str| match page(text) {
+            Some(Measured::Page(place, path)) => place + &path,
+            _ => String::new(),
+        };
+        for (text, read) in [
+            ("http://gw", "gw:80/metrics"),
+            ("http://gw:9100", "gw:9100/metrics"),
+            ("http://192.0.2.1:9100/a?b=c", "192.0.2.1:9100/a?b=c"),
+            ("http://[::1]/x", "[::1]:80/x"),
+            ("http://[::1]:9100", "[::1]:9100/metrics"),
+        ] {
+            assert_eq!(of(text), read, "{text}");
+        }
+        for wrong in [
+            "",
+            "gw:9100",
+            "https://gw",
+            "http://",
+            "http://:9100",
+            "http://gw:0",
+            "http://gw:99999",
+            "http://gw:",
+            "http://::1:9100",
+            "http://[gw]:9100",
+            "http://me:secret@gw:9100",
+            "http://gw/a#b",
+            "http://gw/a b",
+            "http://gw/a\r\nX: y",
+        ] {
+            assert_eq!(of(wrong), "", "{wrong}");
+        }
+    }
 }
