@@ -32,10 +32,13 @@ pub(crate) use document::Document as Connected;
 pub(crate) use open::place;
 
 use crate::args::{Color, ConnectArgs, ServeArgs};
+use crate::screen;
 
 /// Runs a node until it is stopped.
 pub(crate) fn serve(args: &ServeArgs, role: Role, color: Color) -> Result<ExitCode, Report> {
     log::install(args.node.log.as_deref().unwrap_or("info"), color)?;
+    let outputs = [args.metrics.output(), ("--pcap", args.node.pcap.as_deref())];
+    screen::apart(&outputs, ("node file", &args.node.file))?;
     let plan = open::read(&args.node.file, role, args.listen)?;
     let metrics = metrics::Metrics::open(&args.metrics)?;
     let mut node = node::Node::start(&plan, &args.node, metrics, keytoll_live::NoTap)?;

@@ -12,7 +12,7 @@ mod view;
 
 use std::fs::File;
 use std::io::{BufWriter, Write as _};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -67,8 +67,8 @@ pub(crate) fn load(args: &LoadArgs) -> Result<ExitCode, Report> {
     warnings.iter().for_each(|warning| screen::note(&format!("warning: {warning}\n")));
     plan.fail_if.extend(args.fail_if.iter().cloned());
     let workers = workers(&plan, args);
-    let load = prepare(&plan, args, workers)?;
     check_outputs(&plan, args)?;
+    let load = prepare(&plan, args, workers)?;
     let exported = Exported::open(&args.metrics)?;
     // Before there is a directory that would remain unfinished.
     let junit = Page::open(args.junit.as_deref())?;
@@ -96,25 +96,14 @@ pub(crate) fn load(args: &LoadArgs) -> Result<ExitCode, Report> {
     Ok(if document.has_failed() { ExitCode::from(FAILED) } else { ExitCode::SUCCESS })
 }
 
-/// Refuses a file without contents, and two files in one place.
+/// Refuses a file without contents, and files in one place.
 fn check_outputs(plan: &LoadPlan, args: &LoadArgs) -> Result<(), Report> {
     if args.junit.is_some() && plan.fail_if.is_empty() {
         let message = "`--junit` writes conditions, and there is none".to_owned();
         return Err(Usage::hint(message, "`--fail-if`, or `fail_if` in the load file").into());
     }
-    let files = args.junit.as_deref().zip(args.metrics.prometheus_file.as_deref());
-    if let Some((junit, _)) = files.filter(|(one, other)| whole(one) == whole(other)) {
-        let message = format!("`--junit` and `--prometheus-file` both write `{}`", junit.display());
-        return Err(Usage::hint(message, "name two files").into());
-    }
-    Ok(())
-}
-
-/// A path from the root, as far as its directory exists.
-fn whole(path: &Path) -> Option<PathBuf> {
-    let path = std::path::absolute(path).ok()?;
-    let folder = path.parent().and_then(|folder| folder.canonicalize().ok());
-    Some(folder.map_or_else(|| path.clone(), |folder| folder.join(path.file_name().unwrap_or_default())))
+    let outputs = [("--junit", args.junit.as_deref()), args.metrics.output()];
+    screen::apart(&outputs, ("load file", &args.file))
 }
 
 fn run(plan: &LoadPlan, load: Load, exported: Exported, workers: u32) -> Result<(Outcome, Document), Report> {

@@ -13,57 +13,54 @@ use keytoll_trace::output;
 use miette::{Report, miette};
 
 use crate::args::MetricsArgs;
-use crate::screen::{self, Usage};
+use crate::screen;
 
 /// The metrics of what runs.
 #[derive(Debug, Default)]
 pub(crate) struct Exported {
     page: Arc<Mutex<String>>,
     file: Option<PathBuf>,
+    /// Whether the file could not be written the last time.
+    is_unwritable: bool,
 }
 
 /// How long a reader may take for its request, and to take what is sent.
 const PATIENCE: Duration = Duration::from_millis(200);
-/// The longest request that is read.
-const REQUEST_BYTES_MAX: usize = 4096;
+/// The longest request that is read: proxies add cookies and tokens of many kilobytes.
+const REQUEST_BYTES_MAX: usize = 64 << 10;
 /// How many readers are answered at a time: whoever calls and says nothing holds up one of them.
 const READERS: usize = 8;
 
 impl Exported {
-    /// Serves a page on a loopback port, and writes a file, if they are wanted.
+    /// Serves a page on a loopback port, and finds the place of a file, if they are wanted. Nothing is written yet.
     pub(crate) fn open(args: &MetricsArgs) -> Result<Self, Report> {
-        let (port, file) = (args.prometheus, args.prometheus_file.as_deref());
-        let unwritable = |error: std::io::Error| screen::unwritable(file.unwrap_or(Path::new("")), &error);
-        let place = file.map(output::place).transpose().map_err(unwritable)?;
-        let exported = Self { page: Arc::default(), file: place };
-        exported.write_file().map_err(unwritable)?;
-        if let Some(address) = port {
-            if !address.ip().is_loopback() {
-                let message =
-                    format!("metrics are shown on this machine alone, and {} is not it", address.ip());
-                return Err(
-                    Usage::because(message, format!("`--prometheus 127.0.0.1:{}`", address.port())).into()
-                );
-            }
-            serve(address, &exported.page)?;
-        }
+        let file = args.prometheus_file.as_deref();
+        let place = file.map(writable).transpose();
+        let file = place.map_err(|error| screen::unwritable(file.unwrap_or(Path::new("")), &error))?;
+        let exported = Self { file, ..Self::default() };
+        args.prometheus.map_or(Ok(()), |address| serve(address, &exported.page))?;
         Ok(exported)
     }
 
-    /// Shows this page from now on. A file that cannot be written any more is left as it is.
-    pub(crate) fn show(&self, page: String) {
+    /// Shows this page from now on. A file that cannot be written any more is left as it is, which is told once.
+    pub(crate) fn show(&mut self, page: String) {
+        let written = self
+            .file
+            .as_deref()
+            .map_or(Ok(()), |file| output::refresh_in_run(file, |out| out.write_all(page.as_bytes())));
         *self.page.lock().unwrap_or_else(PoisonError::into_inner) = page;
-        if let Err(error) = self.write_file() {
+        if let (Err(error), false) = (&written, self.is_unwritable) {
             let shown = self.file.as_deref().unwrap_or(Path::new("")).display();
             screen::note(&format!("warning: cannot write `{shown}`: {error}\n"));
         }
+        self.is_unwritable = written.is_err();
     }
+}
 
-    fn write_file(&self) -> std::io::Result<()> {
-        let Some(path) = &self.file else { return Ok(()) };
-        let page = self.page.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        output::replace_in_run(path, |out| out.write_all(page.as_bytes()))
-    }
+/// The place of a file beside which another one can be made, which will replace it.
+fn writable(file: &Path) -> std::io::Result<PathBuf> {
+    let place = output::place(file)?;
+    output::Output::create_in_run(&place).map(|_unused| place)
 }
 
 #[expect(clippy::disallowed_types, reason = "a page for a scraper, on loopback, beside the work")]
@@ -83,41 +80,59 @@ fn answer_all(listener: std::net::TcpListener, page: &Arc<Mutex<String>>) {
     for _ in 0..READERS {
         let (listener, page) = (Arc::clone(&listener), Arc::clone(page));
         thread::spawn(move || {
-            for stream in listener.incoming().flatten() {
-                let text = page.lock().unwrap_or_else(PoisonError::into_inner).clone();
-                // A reader that is gone has its loss.
-                let _ = answer(stream, &text);
+            loop {
+                answer_next(&listener, &page);
             }
         });
     }
 }
 
 #[expect(clippy::disallowed_types, reason = "a page for a scraper, on loopback, beside the work")]
+fn answer_next(listener: &std::net::TcpListener, page: &Mutex<String>) {
+    let Ok((stream, _)) = listener.accept() else {
+        // Without a free descriptor the next call would fail at once, and again.
+        #[expect(clippy::disallowed_methods, reason = "a thread of its own, beside the work")]
+        thread::sleep(PATIENCE);
+        return;
+    };
+    let text = page.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    // A reader that is gone has its loss.
+    let _ = answer(stream, &text);
+}
+
+#[expect(clippy::disallowed_types, reason = "a page for a scraper, on loopback, beside the work")]
 fn answer(mut stream: std::net::TcpStream, text: &str) -> std::io::Result<()> {
     stream.set_read_timeout(Some(PATIENCE))?;
     stream.set_write_timeout(Some(PATIENCE))?;
-    take_request(&mut stream)?;
+    let request = take_request(&mut stream)?;
+    // RFC 9110 §9.3.2: what is told of a page does not bring it.
+    let body = if request.starts_with(b"HEAD ") { "" } else { text };
     write!(
         stream,
-        "HTTP/1.0 200 OK\r\nContent-Type: text/plain; version=0.0.4\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{text}",
+        "HTTP/1.0 200 OK\r\nContent-Type: text/plain; version=0.0.4\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",
         text.len()
     )
 }
 
 /// Reads the request to its end, whatever it asks for: who hangs up before takes the answer away with it.
 #[expect(clippy::disallowed_types, reason = "a page for a scraper, on loopback, beside the work")]
-fn take_request(stream: &mut std::net::TcpStream) -> std::io::Result<()> {
+fn take_request(stream: &mut std::net::TcpStream) -> std::io::Result<Vec<u8>> {
     let mut request = Vec::new();
-    let mut piece = [0; 1024];
+    let mut piece = [0; 4096];
     let clock = Clock::start();
     let is_in_time = || clock.now().since(Time::ZERO) < PATIENCE;
-    while is_in_time() && request.len() < REQUEST_BYTES_MAX && !request.ends_with(b"\r\n\r\n") {
+    while is_in_time() && request.len() < REQUEST_BYTES_MAX && !is_whole(&request) {
         match stream.read(&mut piece)? {
             0 => break,
             count => request.extend_from_slice(&piece[..count]),
         }
     }
-    Ok(())
+    Ok(request)
+}
+
+// RFC 9112 §2.2: a line feed alone may end a line, too.
+fn is_whole(request: &[u8]) -> bool {
+    request.ends_with(b"\r\n\r\n") || request.ends_with(b"\n\n")
 }
 
 #[cfg(test)]
@@ -143,19 +158,53 @@ mod tests {
         drop(idle);
     }
 
-    #[test]
+    /// What is told to whoever sends these pieces.
     #[expect(clippy::disallowed_types, clippy::disallowed_methods, reason = "a reader of the page")]
-    fn a_request_may_come_in_pieces() {
+    fn told(pieces: &[&str]) -> String {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         answer_all(listener, &Arc::new(Mutex::new("up 1\n".to_owned())));
         let mut reader = std::net::TcpStream::connect(address).unwrap();
-        for piece in ["GET ", "/metrics HTTP/1.0\r\n", "\r\n"] {
+        for piece in pieces {
             reader.write_all(piece.as_bytes()).unwrap();
             thread::sleep(PATIENCE / 10);
         }
         let mut told = String::new();
         reader.read_to_string(&mut told).unwrap();
-        assert!(told.ends_with("\r\n\r\nup 1\n"), "{told}");
+        told
+    }
+
+    #[test]
+    fn a_request_may_come_in_pieces_be_long_and_end_its_lines_by_line_feeds() {
+        let long = format!("GET /metrics HTTP/1.0\r\nCookie: {}\r\n\r\n", "c".repeat(20_000));
+        for pieces in
+            [&["GET ", "/metrics HTTP/1.0\r\n", "\r\n"][..], &[long.as_str()], &["GET /metrics HTTP/1.0\n\n"]]
+        {
+            let told = told(pieces);
+            assert!(told.ends_with("\r\n\r\nup 1\n"), "{told}");
+        }
+        let head = told(&["HEAD /metrics HTTP/1.0\r\n\r\n"]);
+        assert!(head.contains("Content-Length: 5\r\n") && head.ends_with("\r\n\r\n"), "{head}");
+    }
+
+    #[test]
+    fn nothing_is_written_before_there_is_something() {
+        let file = std::env::temp_dir().join(format!("keytoll-metrics-{}.prom", std::process::id()));
+        std::fs::write(&file, "earlier").unwrap();
+        let args = MetricsArgs { prometheus_file: Some(file.clone()), ..MetricsArgs::default() };
+        let read = || std::fs::read_to_string(&file).unwrap();
+        let mut exported = Exported::open(&args).unwrap();
+        assert_eq!(read(), "earlier");
+        exported.show("up 1\n".to_owned());
+        assert_eq!(read(), "up 1\n");
+        // Somebody has put a directory there: that is told once, and over when it is gone.
+        std::fs::remove_file(&file).unwrap();
+        std::fs::create_dir(&file).unwrap();
+        exported.show("up 2\n".to_owned());
+        assert!(exported.is_unwritable && exported.page.lock().unwrap().as_str() == "up 2\n");
+        std::fs::remove_dir(&file).unwrap();
+        exported.show("up 3\n".to_owned());
+        assert_eq!((exported.is_unwritable, read().as_str()), (false, "up 3\n"));
+        std::fs::remove_file(&file).unwrap();
     }
 }

@@ -54,12 +54,15 @@ pub(crate) fn json(text: &str) -> Cow<'_, str> {
     })
 }
 
-/// Whether a sequence, after its ESC, only sets a colour: `[…m`.
+/// Whether a sequence, after its ESC, only sets a colour in which text can be read: `[…m`.
 fn is_color(after: &str) -> bool {
-    let Some(sequence) = after.strip_prefix('[') else { return false };
-    let end = sequence.find(|char: char| !matches!(char, '0'..='9' | ';'));
-    end.is_some_and(|end| sequence[end..].starts_with('m'))
+    let sequence = after.strip_prefix('[').and_then(|rest| rest.split_once('m'));
+    sequence.is_some_and(|(parameters, _)| parameters.split(';').all(|one| READABLE.contains(&one)))
 }
+
+/// ECMA-48 §8.3.117: bold, faint, underlined, and the colours of text from red to white; neither black, concealed nor blinking.
+const READABLE: [&str; 15] =
+    ["0", "1", "2", "4", "22", "24", "31", "32", "33", "34", "35", "36", "37", "39", ""];
 
 /// Whether a character ends lines, joins or reverses the text around it, without being visible.
 const fn is_invisible(char: char) -> bool {
@@ -102,6 +105,7 @@ mod tests {
     fn only_colour_sequences_remain() {
         let text = "\u{1b}[1;31mwrong\u{1b}[0m \u{1b}[2J\u{1b}]0;t\u{7}\u{1b}[3";
         assert_eq!(colored(text), "\u{1b}[1;31mwrong\u{1b}[0m \\u{1b}[2J\\u{1b}]0;t\\u{7}\\u{1b}[3");
+        assert_eq!(colored("a\u{1b}[8mb\u{1b}[31;40mc"), "a\\u{1b}[8mb\\u{1b}[31;40mc", "nothing is hidden");
     }
 
     #[test]

@@ -51,23 +51,39 @@ impl Diagnostic for Usage {
 /// Prints why a verb failed, and returns its exit code.
 pub(crate) fn fail(report: &Report, color: Color) -> ExitCode {
     let mut text = String::new();
-    let handler = GraphicalReportHandler::new_themed(theme(color))
+    let is_colored = is_colored(color);
+    let handler = GraphicalReportHandler::new_themed(theme(is_colored))
         .with_width(100)
         .with_word_splitter(textwrap::WordSplitter::NoHyphenation);
     let drawn = handler.render_report(&mut text, report.as_ref());
     if drawn.is_err() {
         text = format!("{report}\n");
     }
+    let text = shortened(&text);
+    let shown = if is_colored { printable::colored(text) } else { printable::block(text).into_owned() };
     // A closed stderr is no error.
-    let _ = io::stderr().write_all(printable::colored(&text).as_bytes());
+    let _ = io::stderr().write_all(shown.as_bytes());
+    if text.ends_with(|letter| letter != '\n') {
+        note(" …\n");
+    }
     let is_wrong = report.is::<ScenarioError>() || report.is::<Usage>();
     ExitCode::from(if is_wrong { WRONG } else { ENVIRONMENT })
 }
 
-fn theme(color: Color) -> GraphicalTheme {
-    let colored =
-        color == Color::Auto && io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
-    if colored { GraphicalTheme::unicode() } else { GraphicalTheme::unicode_nocolor() }
+/// The longest error that is shown whole; what it repeats of a file may be somebody else's, and of any length.
+const TOLD_BYTES_MAX: usize = 6000;
+
+fn shortened(text: &str) -> &str {
+    let end = (0..=TOLD_BYTES_MAX.min(text.len())).rev().find(|end| text.is_char_boundary(*end));
+    &text[..end.unwrap_or(0)]
+}
+
+fn is_colored(color: Color) -> bool {
+    color == Color::Auto && io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none()
+}
+
+fn theme(is_colored: bool) -> GraphicalTheme {
+    if is_colored { GraphicalTheme::unicode() } else { GraphicalTheme::unicode_nocolor() }
 }
 
 /// The width without a terminal.
@@ -97,6 +113,36 @@ pub(crate) fn written(write: impl FnOnce(&mut Vec<u8>) -> io::Result<()>) -> Res
     let mut text = Vec::new();
     write(&mut text).map_err(|error| miette!("{error}"))?;
     print(&String::from_utf8_lossy(&text))
+}
+
+/// An option, and the file that it names if it is given.
+pub(crate) type Named<'a> = (&'static str, Option<&'a Path>);
+
+/// Refuses two files in one place, and one in the place of the file that says what is to be done.
+pub(crate) fn apart(outputs: &[Named<'_>], (what, input): (&str, &Path)) -> Result<(), Report> {
+    let given: Vec<_> = outputs.iter().filter_map(|(option, path)| Some((*option, (*path)?))).collect();
+    for (place, (option, path)) in given.iter().enumerate() {
+        let shown = path.display();
+        if whole(path) == whole(input) {
+            let message = format!("`{option}` would replace the {what} `{shown}`");
+            return Err(Usage::hint(message, "name another file").into());
+        }
+        if let Some((other, _)) = given[..place].iter().find(|(_, other)| whole(other) == whole(path)) {
+            let message = format!("`{other}` and `{option}` both write `{shown}`");
+            return Err(Usage::hint(message, "name two files").into());
+        }
+    }
+    Ok(())
+}
+
+/// A path from the root, without links, as far as there are files.
+fn whole(path: &Path) -> Option<PathBuf> {
+    let there = || {
+        let path = std::path::absolute(path).ok()?;
+        let folder = path.parent().and_then(|folder| folder.canonicalize().ok());
+        Some(folder.map_or_else(|| path.clone(), |folder| folder.join(path.file_name().unwrap_or_default())))
+    };
+    path.canonicalize().ok().or_else(there)
 }
 
 /// A requested file, created before the measurement, so that an unwritable one is noticed at once. An earlier file is replaced
@@ -288,6 +334,14 @@ fn row_paragraph(row: &[String], width: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_long_error_is_cut_between_letters() {
+        assert_eq!(shortened("short\n"), "short\n");
+        let long = "ű".repeat(TOLD_BYTES_MAX);
+        assert_eq!(shortened(&long).len(), TOLD_BYTES_MAX);
+        assert_eq!(shortened(&format!("a{long}")).len(), TOLD_BYTES_MAX - 1);
+    }
 
     #[test]
     fn tables_are_aligned_and_skip_empty_columns() {

@@ -33,7 +33,7 @@ pub struct Output {
 /// Where the bytes go.
 #[derive(Debug)]
 enum Place {
-    /// Into a file of our own, which then replaces another.
+    /// Into a file of our own; before it replaces another it is on the disk.
     Beside { part: PathBuf, target: PathBuf, replaces: bool },
     /// Straight into a device or a pipe, which nothing can replace.
     Direct,
@@ -106,6 +106,14 @@ impl Output {
         Ok(self)
     }
 
+    /// One that is soon written again: what a machine that loses its power leaves of it does not matter.
+    fn passing(mut self) -> Self {
+        if let Place::Beside { replaces, .. } = &mut self.place {
+            *replaces = false;
+        }
+        self
+    }
+
     fn set_mode(&self, mode: u32) -> io::Result<()> {
         let set = |out: &BufWriter<File>| out.get_ref().set_permissions(Permissions::from_mode(mode));
         self.out.as_ref().map_or(Ok(()), set)
@@ -165,13 +173,21 @@ pub fn replace_in_run(path: &Path, write: impl FnOnce(&mut Output) -> io::Result
     whole(Output::create_in_run(path)?, write)
 }
 
+/// The same of a file that is written again and again, for which no disk is waited.
+///
+/// # Errors
+/// As those of [`replace_in_run`].
+pub fn refresh_in_run(path: &Path, write: impl FnOnce(&mut Output) -> io::Result<()>) -> io::Result<()> {
+    whole(Output::create_in_run(path)?.passing(), write)
+}
+
 fn whole(mut output: Output, write: impl FnOnce(&mut Output) -> io::Result<()>) -> io::Result<()> {
     write(&mut output)?;
     output.finish()
 }
 
 /// Where a file is that its user named and that is written again and again: links are followed now, and no more. Whatever is put
-/// in its place later is refused ([`replace_in_run`]) and not waited for.
+/// in its place later is refused ([`refresh_in_run`]) and not waited for.
 ///
 /// # Errors
 /// When what is there is no regular file, or a link leads nowhere.
@@ -371,7 +387,7 @@ mod tests {
     fn a_place_is_looked_up_once() {
         let scratch = Scratch::new("place");
         let at = |name: &str| scratch.0.join(name);
-        let write = |path: &Path| replace_in_run(path, |out| out.write_all(b"page"));
+        let write = |path: &Path| refresh_in_run(path, |out| out.write_all(b"page"));
         fs::write(at("foreign"), "precious").unwrap();
         fs::write(at("page"), "earlier").unwrap();
         std::os::unix::fs::symlink("page", at("link")).unwrap();

@@ -29,7 +29,7 @@ pub(crate) struct ServeArgs {
 #[derive(Debug, Default, Args)]
 pub(crate) struct MetricsArgs {
     /// Show metrics for Prometheus on this port of the loopback interface while it runs.
-    #[arg(long, value_name = "ADDR:PORT")]
+    #[arg(long, value_name = "ADDR:PORT", value_parser = loopback)]
     pub(crate) prometheus: Option<SocketAddr>,
     /// Write metrics for Prometheus into this file every second.
     #[arg(long, value_name = "FILE")]
@@ -40,6 +40,11 @@ impl MetricsArgs {
     /// Whether anybody wants them.
     pub(crate) const fn are_wanted(&self) -> bool {
         self.prometheus.is_some() || self.prometheus_file.is_some()
+    }
+
+    /// The option of the file, and the file.
+    pub(crate) fn output(&self) -> (&'static str, Option<&Path>) {
+        ("--prometheus-file", self.prometheus_file.as_deref())
     }
 }
 
@@ -125,6 +130,18 @@ pub(crate) struct NodeArgs {
     /// Write the packets of all sockets into this file, for Wireshark, and the keys into a directory beside it.
     #[arg(long, value_name = "PCAPNG")]
     pub(crate) pcap: Option<PathBuf>,
+}
+
+/// An address of this machine's own, and a port.
+fn loopback(text: &str) -> Result<SocketAddr, String> {
+    let address: SocketAddr =
+        text.parse().map_err(|_| "expected an IP address and a port, like 127.0.0.1:9400".to_owned())?;
+    if address.ip().is_loopback() {
+        Ok(address)
+    } else {
+        let port = address.port();
+        Err(format!("metrics are shown on this machine alone, expected one like 127.0.0.1:{port}"))
+    }
 }
 
 /// A single word that is no level would be taken for a module, which would silence the log.

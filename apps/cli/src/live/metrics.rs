@@ -47,9 +47,7 @@ impl Metrics {
     /// Opens the page and the file.
     pub(crate) fn open(args: &MetricsArgs) -> Result<Self, Report> {
         let exported = args.are_wanted().then(|| Exported::open(args)).transpose()?;
-        let metrics = Self { exported, ..Self::default() };
-        metrics.exported.iter().for_each(|exported| exported.show(metrics.counts.page(Now::default())));
-        Ok(metrics)
+        Ok(Self { exported, ..Self::default() })
     }
 
     /// Times the operations of a provider if anybody wants to know.
@@ -71,7 +69,7 @@ impl Metrics {
 
     /// Shows what there is, if it is time.
     pub(crate) fn update(&mut self, now: Time, have: impl FnOnce() -> Now) {
-        let Some(exported) = self.exported.as_ref().filter(|_| now >= self.next) else { return };
+        let Some(exported) = self.exported.as_mut().filter(|_| now >= self.next) else { return };
         self.next = now + EVERY;
         exported.show(self.counts.page(have()));
     }
@@ -93,11 +91,16 @@ impl Counts {
     fn page(&self, now: Now) -> String {
         let mut page = Page::default();
         let usage = target::here();
-        let cpu_s = usage.map_or(0.0, |usage| usage.cpu.as_secs_f64());
-        let memory = usage.and_then(|usage| usage.memory_bytes).unwrap_or_default();
+        let cpu_s = usage.map(|usage| usage.cpu.as_secs_f64());
+        let memory = usage.and_then(|usage| usage.memory_bytes).map(|bytes| bytes as f64);
+        // What is not known is left out.
         for (name, about, kind, value) in [
             ("process_cpu_seconds_total", "CPU time of the process.", Kind::Counter, cpu_s),
-            ("process_resident_memory_bytes", "Memory of the process.", Kind::Gauge, memory as f64),
+            ("process_resident_memory_bytes", "Memory of the process.", Kind::Gauge, memory),
+        ] {
+            value.iter().for_each(|value| page.family(name, about, kind, [Sample::plain(*value)]));
+        }
+        for (name, about, kind, value) in [
             (
                 target::CRYPTO,
                 "CPU time in operations of cryptography.",

@@ -109,6 +109,7 @@ impl Node {
         let listening = listening.iter().map(|local| shown(*local)).collect::<Value>();
         let identity = identity.map(|(_, name)| Value::from(name));
         let unix_s = Value::from(unix_seconds());
+        node.show_metrics(node.now());
         let begun = Happening::new("listening").with("addresses", listening).with("identity", identity);
         node.tell(&begun.with("unix_s", unix_s));
         Ok(node)

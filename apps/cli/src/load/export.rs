@@ -49,7 +49,9 @@ fn delays(totals: &Totals) -> impl Iterator<Item = Sample> {
         let delay = delays.quantile(quantile)?.as_secs_f64();
         Some(Sample::labelled("quantile", &quantile.to_string(), delay))
     });
-    quantiles.chain([Sample { suffix: "_count", ..Sample::plain(delays.count() as f64) }])
+    let sum_s = delays.percentiles().map_or(0.0, |all| all.mean / 1000.0 * all.n as f64);
+    let whole = [("_sum", sum_s), ("_count", delays.count() as f64)];
+    quantiles.chain(whole.map(|(suffix, value)| Sample { suffix, ..Sample::plain(value) }))
 }
 
 /// JUnit's XML: a case for each condition.

@@ -210,12 +210,15 @@ fn what_has_no_effect_in_a_load_is_refused() {
     }
     let here = dir.path("load.xml").display().to_string();
     let there = "/nowhere/load.xml".to_owned();
+    let itself = dir.path("load.toml").display().to_string();
     let out = dir.path("results").display().to_string();
     for more in [
         vec!["--junit", &here],
         vec!["--fail-if", "failed > 0", "--junit", &here, "--prometheus-file", &here],
         vec!["--fail-if", "failed > 0", "--junit", &there, "--out", &out],
         vec!["--prometheus-file", &there, "--out", &out],
+        vec!["--prometheus-file", &itself],
+        vec!["--prometheus", "9400"],
     ] {
         screens.push(dir.anywhere(screen(&dir, "load", "load.toml", &good, &more).as_bytes()));
     }
