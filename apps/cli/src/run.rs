@@ -3,6 +3,7 @@
 pub(crate) mod streaming;
 mod supplement;
 
+use std::io::Write as _;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -24,6 +25,7 @@ use miette::{Report, miette};
 
 use crate::args::{Execution, RunArgs};
 use crate::progress::{Counted, Progress};
+use crate::report::plan_of;
 use crate::screen::Usage;
 use crate::size::clocks;
 use crate::{capture, interrupt, ready, screen, version};
@@ -217,9 +219,19 @@ pub(crate) fn show(findings: &Findings, json: bool) -> Result<(), Report> {
         Some(account) => screen::written(|out| study::write(account, screen::width(), out)),
         None => screen::written(|out| {
             terminal::write(&findings.summary, screen::width(), &mut *out)?;
-            curve::write(findings, screen::width(), out)
+            curve::write(findings, screen::width(), &mut *out)?;
+            nobody_back(findings).map_or(Ok(()), |why| write!(out, "\n{}", screen::paragraph(&why)))
         }),
     }
+}
+
+/// Why nobody is back from the loss of a gateway, where the plan has a reason for it.
+fn nobody_back(findings: &Findings) -> Option<String> {
+    let losses = findings.populations.iter().filter_map(|one| one.account.summary.loss.as_ref());
+    let mut losses = losses.filter(|loss| loss.devices > 0).peekable();
+    let is_nobody = losses.peek().is_some() && losses.all(|loss| loss.devices_back == 0);
+    let why = is_nobody.then(|| plan_of(&findings.manifest).ok()?.nobody_back()).flatten()?;
+    Some(format!("Loss of a gateway: {why}."))
 }
 
 /// Prints where the results are, and where the earlier ones.

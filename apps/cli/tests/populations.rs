@@ -116,6 +116,28 @@ fn a_population_is_run_reported_and_checked() {
     );
 }
 
+/// With retransmissions as they are a device asks for 165 s: nobody is back before the end, and it is told why, before and after.
+#[test]
+fn why_nobody_is_back_from_a_lost_gateway_is_told() {
+    let scratch = Scratch::new("back");
+    let file = scratch.0.join("lost.toml");
+    let text = "title = \"t\"\nmethods = \"ikev2-psk\"\nnetworks = \"lte\"\ncrypto = \"null\"\n\
+                [population]\ndevices = 40\narrivals = \"storm 40 in 5 s\"\ngateways = 2\ngateway_lost = \"1 at 20 s\"\n\
+                liveness = \"10 s\"\nduration = \"60 s\"\n";
+    std::fs::write(&file, text).unwrap();
+    let out = scratch.0.join("run");
+    let words = |text: &[u8]| String::from_utf8_lossy(text).split_whitespace().collect::<Vec<_>>().join(" ");
+    let why = "no device can be back from the loss of gateway 1: one that is not answered gives it up after all retransmissions, 165 s \
+               (`retransmit_first`, `retransmit_base`, `retransmit_tries`), and the population ends 40 s after the loss";
+    let [file, out] = [&file, &out].map(|path| path.to_str().unwrap());
+    assert!(words(&keytoll(&["check", file]).stderr).contains(&format!("warning: {why}")));
+    let ran = keytoll(&["run", file, "--out", out]);
+    assert!(words(&ran.stderr).contains(&format!("warning: {why}")), "{ran:?}");
+    for screen in [ran, keytoll(&["report", out])] {
+        assert!(words(&screen.stdout).ends_with(&format!("Loss of a gateway: {why}.")), "{screen:?}");
+    }
+}
+
 /// Several gateways have a line for each second each, and one that is lost is told on the screen, in the summary and on the page.
 #[test]
 fn several_gateways_are_told_apart_and_the_loss_of_one() {

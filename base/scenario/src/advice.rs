@@ -15,7 +15,13 @@ impl Plan {
         let all: BTreeSet<_> = self.rows.iter().filter_map(|row| (row.method.family.advice)(row)).collect();
         let seed = Seed::from(self.seed);
         let left_out = self.population.as_ref().and_then(|population| population.advice(&seed));
-        all.into_iter().chain(left_out).collect()
+        all.into_iter().chain(left_out).chain(self.nobody_back()).collect()
+    }
+
+    /// Why no device can be back from the loss of its gateway before the end, if so.
+    pub fn nobody_back(&self) -> Option<String> {
+        let asks_for = self.rows.iter().filter_map(|row| (row.method.family.asks_for)(row)).min()?;
+        self.population.as_ref()?.nobody_back(asks_for)
     }
 }
 

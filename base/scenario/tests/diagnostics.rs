@@ -127,6 +127,7 @@ fn wrong_populations() {
         of(
             "arrivals = \"constant 5/s\"\ngateways = 4\ngateway_lost = \"1 at 70 s\"\nliveness = \"10 s\"\nduration = \"60 s\"",
         ),
+        of("arrivals = \"constant 5/s\"\nliveness = \"90 s\"\nduration = \"60 s\""),
         good_with("samples = 3\n[population]\ndevices = 1\narrivals = \"1 at a time\""),
         good_with("world = \"live\"\n[population]\ndevices = 1\narrivals = \"1 at a time\""),
         of("arrivals = \"constant 5/s\"\n[options]\nreauth_lifetime = \"60 s\""),

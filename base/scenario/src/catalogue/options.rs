@@ -256,7 +256,7 @@ mod tests {
     fn the_parser_takes_the_listed_words_and_bounds_of_a_population() {
         let plan = |key: &str, value: &str| {
             let text = "methods = 'ikev2-eap-aka'\nnetworks = 'lte'\n[population]\ndevices = 2000000\n\
-                        arrivals = 'constant 500/s'\nduration = '1 h'";
+                        arrivals = 'constant 500/s'\nduration = '168 h'";
             let set = Overrides::parse(&[format!("population.{key}={value}")]).unwrap();
             Source::text("test", text).plan(&set)
         };

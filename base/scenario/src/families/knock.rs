@@ -21,6 +21,7 @@ pub static FAMILY: Family = Family {
     key_kind: |_, _| None,
     groups: |_, _| &[],
     advice: |_| None,
+    asks_for: |_| None,
     without: |_| &[],
     simulated_only: |_| None,
 };

@@ -6,6 +6,8 @@ pub mod ike;
 pub mod knock;
 pub mod wlan;
 
+use std::time::Duration;
+
 use keytoll_crypto_api::algorithm::{Group, KeyKind};
 use keytoll_engine::trace::Node;
 
@@ -39,6 +41,8 @@ pub struct Family {
     pub(crate) groups: for<'a> fn(&'a Options, &Method) -> &'a [Group],
     /// What a row of its methods says and should not, in one sentence.
     pub(crate) advice: fn(&RowPlan) -> Option<String>,
+    /// How long a device that is established asks a gateway that does not answer, if it ever asks.
+    pub(crate) asks_for: fn(&RowPlan) -> Option<Duration>,
     /// Nodes of a method that a row of it does without.
     pub(crate) without: fn(&RowPlan) -> &'static [Node],
     /// What a row has that exists in the simulator only: an option of the family, or the method itself.

@@ -1,8 +1,12 @@
-//! What is to be said of a schedule that leaves devices out: its stages end before all have arrived, or the population does.
+//! What is to be said of a schedule that leaves devices out: its stages end before all have arrived, or the population does. And of the
+//! loss of a gateway from which no device can be back before the end.
+
+use std::time::Duration;
 
 use keytoll_crypto_api::Seed;
 
 use super::{Arrivals, Population, Stage};
+use crate::quantity::duration;
 
 impl Population {
     /// A sentence, if devices have no start in the schedule; where that is drawn it depends on the seed, and is about so.
@@ -24,6 +28,22 @@ impl Population {
         Some(format!("{count} of {devices} devices have no start in this schedule: {why}"))
     }
 
+    /// Why no device can be back from the loss of its gateway, if it asks so long before it gives the gateway up.
+    pub fn nobody_back(&self, asks_for: Duration) -> Option<String> {
+        let lost = self.gateway_lost.filter(|_| self.reauthenticate.is_none())?;
+        let left = self.duration?.saturating_sub(lost.at);
+        (asks_for >= left).then(|| {
+            format!(
+                "no device can be back from the loss of gateway {}: one that is not answered gives it up after all retransmissions, \
+                 {:.0} s (`retransmit_first`, `retransmit_base`, `retransmit_tries`), and the population ends {} \
+                 after the loss",
+                lost.gateway,
+                asks_for.as_secs_f64(),
+                duration(left)
+            )
+        })
+    }
+
     fn may_leave_out(&self) -> bool {
         let ends = |stages: &[Stage]| stages.last().is_some_and(|last| last.length().is_some());
         self.duration.is_some() || matches!(&self.arrivals, Arrivals::Stages(stages) if ends(stages))
@@ -39,8 +59,7 @@ impl Arrivals {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
+    use super::super::Lost;
     use super::super::arrivals::read;
     use super::super::tests::of;
     use super::*;
@@ -67,5 +86,28 @@ mod tests {
         for whole in ["constant 11/s", "constant 50/s for 4s", "poisson 11/s", "5 at a time"] {
             assert_eq!(told(whole, None), "", "{whole}");
         }
+    }
+
+    #[test]
+    fn a_loss_from_which_nobody_can_be_back_is_told() {
+        let seconds = Duration::from_secs;
+        let told = |end_s: u64, reauthenticate| {
+            let population = Population {
+                gateways: 2,
+                gateway_lost: Some(Lost { gateway: 2, at: seconds(30) }),
+                liveness: Some(seconds(20)),
+                duration: Some(seconds(end_s)),
+                reauthenticate,
+                ..of(&[], 0)
+            };
+            population.nobody_back(seconds(165))
+        };
+        let why = told(120, None).unwrap();
+        assert!(
+            why.starts_with("no device can be back from the loss of gateway 2") && why.contains(", 165 s ("),
+            "{why}"
+        );
+        assert!(why.ends_with("the population ends 90 s after the loss"), "{why}");
+        assert_eq!((told(196, None), told(120, Some(seconds(60)))), (None, None));
     }
 }

@@ -147,6 +147,7 @@ pub(crate) fn read(item: &Item) -> Result<Population, ScenarioError> {
         duration: table.or("duration", None, |item| length(item).map(Some))?,
     };
     check_ends(table, &population)?;
+    check_liveness(table, &population)?;
     check_loss(table, &population)?;
     Ok(population)
 }
@@ -310,6 +311,19 @@ fn check_ends(table: &Table, population: &Population) -> Result<(), ScenarioErro
             Err(error.hint("`duration = \"1 h\"`"))
         }
         None => Ok(()),
+    }
+}
+
+/// A device must have time to be silent for so long.
+fn check_liveness(table: &Table, population: &Population) -> Result<(), ScenarioError> {
+    match (population.liveness, population.duration) {
+        (Some(silence), Some(end)) if silence > end => {
+            let spot = table.entry("liveness").map_or(&table.spot, |entry| &entry.key_spot);
+            let message = "the population ends before any device has been silent for so long";
+            let error = spot.error(message, "makes no difference here");
+            Err(error.hint("a longer `duration`, or a shorter `liveness`"))
+        }
+        _ => Ok(()),
     }
 }
 

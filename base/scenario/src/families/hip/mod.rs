@@ -28,6 +28,7 @@ pub static FAMILY: Family = Family {
     key_kind: |options, method| method.has(&HIP_BASE).then_some(options.hip.host_identity),
     groups: |options, method| if method.has(&HIP_BASE) { &options.hip.groups } else { &[] },
     advice: |_| None,
+    asks_for: |_| None,
     without: |_| &[],
     simulated_only: |row| row.options.hip.move_after.map(|_| options::MOVE_AFTER),
 };

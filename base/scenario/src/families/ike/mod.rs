@@ -34,6 +34,7 @@ pub static FAMILY: Family = Family {
     key_kind: options::key_kind,
     groups: |_, _| &[],
     advice: advice::of,
+    asks_for: |row| Some(row.options.ike.retransmission.total()),
     without: |_| &[],
     simulated_only: |_| None,
 };

@@ -403,6 +403,18 @@ pub struct Retransmission {
     pub tries: u8,
 }
 
+impl Retransmission {
+    /// From the request until it has failed; half a year of it and more is all the same.
+    pub fn total(&self) -> Duration {
+        let waits = (0..=self.tries).scan(self.first.as_secs_f64(), |wait, _| {
+            let this = *wait;
+            *wait *= self.base;
+            Some(this)
+        });
+        Duration::from_secs_f64(waits.sum::<f64>().min(1e7))
+    }
+}
+
 impl Default for Retransmission {
     /// strongSwan's `retransmit_timeout`, `retransmit_base` and `retransmit_tries`: 4 s · 1.8^n, 5 tries.
     fn default() -> Self {

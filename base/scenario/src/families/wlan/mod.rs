@@ -29,6 +29,7 @@ pub static FAMILY: Family = Family {
     key_kind: |_, _| None,
     groups: |_, _| &[],
     advice: |_| None,
+    asks_for: |_| None,
     without,
     simulated_only: |row| Some(row.method.name),
 };
