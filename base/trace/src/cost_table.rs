@@ -52,6 +52,9 @@ pub struct MessagePrice {
     /// nobody knows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cold: Option<ColdPrice>,
+    /// How long it takes until a process that sleeps computes, in microseconds: no CPU time, but time. Absent where nobody knows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wake_us: Option<f64>,
     /// The authentications behind it, of live runs.
     pub n: u64,
 }
@@ -174,7 +177,8 @@ impl CostTable {
         let is_time = |ns: f64| ns.is_finite() && ns >= 0.0;
         let is_cold = |cold: ColdPrice| is_time(cold.ns) && is_time(cold.after_us);
         let is_price = |message: MessagePrice| {
-            is_time(message.ns) && message.queued_ns.is_none_or(is_time) && message.cold.is_none_or(is_cold)
+            let times = [Some(message.ns), message.queued_ns, message.wake_us];
+            times.into_iter().flatten().all(is_time) && message.cold.is_none_or(is_cold)
         };
         if !self.message.is_none_or(is_price) {
             return Err(CostTableError::Message);
@@ -211,7 +215,7 @@ mod tests {
 
     fn price(ns: f64, queued_ns: f64) -> MessagePrice {
         let cold = Some(ColdPrice { ns: 7.5, after_us: 900.0 });
-        MessagePrice { ns, queued_ns: Some(queued_ns), cold, n: 30 }
+        MessagePrice { ns, queued_ns: Some(queued_ns), cold, wake_us: Some(45.5), n: 30 }
     }
 
     fn written(table: &CostTable) -> String {
@@ -243,8 +247,8 @@ mod tests {
         assert_eq!(negative, "has a negative or infinite cost of generate modp2048");
         assert!(refusal(&text.replace("\"library\"", "\"librairie\"")).contains("library"));
         let message = written(&CostTable { message: Some(price(5.0, 2.0)), ..table() });
-        for (sound, other) in [("5.0", "-5.0"), ("2.0", "-2.0"), ("7.5", "-7.5"), ("900.0", "-900.0")] {
-            let told = refusal(&message.replace(sound, other));
+        for sound in ["5.0", "2.0", "7.5", "900.0", "45.5"] {
+            let told = refusal(&message.replace(sound, &format!("-{sound}")));
             assert_eq!(told, "has a negative or infinite cost of a message");
         }
     }

@@ -3,6 +3,7 @@
 use keytoll_trace::Node;
 use keytoll_trace::cost_table::{ColdPrice, MessagePrice};
 
+use crate::stats::median95;
 use crate::summary::{Summary, SummaryRow};
 
 /// Why a run does not tell.
@@ -29,6 +30,8 @@ pub struct LoadCost {
     pub received: f64,
     /// The authentications behind it.
     pub n: u64,
+    /// How late half of the starts were at least, of a generator that mostly slept until then, in microseconds.
+    pub wake_us: Option<f64>,
 }
 
 /// Utilisations of loads that are closer than this cannot tell the prices apart.
@@ -60,7 +63,13 @@ pub fn prices(loads: &[LoadCost]) -> Option<MessagePrice> {
     let without = fit(loads, None)?;
     let with = if loads.len() < LOADS_OF_PAUSES { None } else { pause(loads) };
     let best = with.filter(|with| with.left < EXPLAINED * without.left).unwrap_or(without);
-    Some(best.price(loads.iter().map(|load| load.n).sum()))
+    let n = loads.iter().map(|load| load.n).sum();
+    Some(MessagePrice { wake_us: waking(loads), ..best.price(n) })
+}
+
+/// How long it takes until a process that sleeps computes: the median of what the loads tell.
+fn waking(loads: &[LoadCost]) -> Option<f64> {
+    median95(loads.iter().filter_map(|load| load.wake_us)).map(|(median, _)| median)
 }
 
 /// Prices, and what they do not explain.
@@ -80,7 +89,7 @@ impl Fit {
     fn price(self, n: u64) -> MessagePrice {
         let ns = self.queued_ns + self.woken_ns;
         let cold = self.pause_us.map(|after_us| ColdPrice { ns: ns + self.cold_ns, after_us });
-        MessagePrice { ns, queued_ns: Some(self.queued_ns), cold, n }
+        MessagePrice { ns, queued_ns: Some(self.queued_ns), cold, wake_us: None, n }
     }
 }
 
@@ -166,7 +175,7 @@ pub fn price(summary: &Summary) -> Result<MessagePrice, Untold> {
         }
     }
     if messages > 0.0 {
-        Ok(MessagePrice { ns: besides_ns / messages, queued_ns: None, cold: None, n })
+        Ok(MessagePrice { ns: besides_ns / messages, queued_ns: None, cold: None, wake_us: None, n })
     } else {
         Err(Untold::Unmeasured)
     }
@@ -209,7 +218,7 @@ mod tests {
     }
 
     fn load(utilisation: f64, rate_per_s: f64, ns: f64) -> LoadCost {
-        LoadCost { utilisation, ns, rate_per_s, received: 2.0, n: 100 }
+        LoadCost { utilisation, ns, rate_per_s, received: 2.0, n: 100, wake_us: None }
     }
 
     #[test]
@@ -220,6 +229,9 @@ mod tests {
         let all = [load(0.2, 1e3, 26_000.0), load(0.7, 7e3, 16_000.0), load(0.45, 4e3, 21_000.0)];
         let third = prices(&all).unwrap();
         assert!((third.ns - told.ns).abs() < 1e-3 && third.cold.is_none(), "{third:?}");
+        let woken = [Some(40.0), None, Some(50.0)].into_iter().zip(all);
+        let woken: Vec<_> = woken.map(|(wake_us, load)| LoadCost { wake_us, ..load }).collect();
+        assert_eq!((third.wake_us, prices(&woken).unwrap().wake_us), (None, Some(45.0)));
         assert_eq!(prices(&[load(0.2, 1e3, 26_000.0), load(0.3, 2e3, 16_000.0)]), None);
         assert_eq!((prices(&[]), prices(&[load(0.5, 1e3, 1.0)])), (None, None));
     }

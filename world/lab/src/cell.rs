@@ -126,8 +126,15 @@ struct Priced {
 }
 
 impl Meter<Metered<Provider>> for Priced {
-    fn begin(&mut self, _: NodeIndex, crypto: &Metered<Provider>, _: Stimulus<'_>, _: Option<Duration>) {
+    fn begin(
+        &mut self,
+        _: NodeIndex,
+        crypto: &Metered<Provider>,
+        _: Stimulus<'_>,
+        _: Option<Duration>,
+    ) -> Duration {
         self.begun_ps = crypto.crypto_ticks_total();
+        Duration::ZERO
     }
 
     fn end(&mut self, _: NodeIndex, crypto: &Metered<Provider>, _: &[Fact]) -> Duration {

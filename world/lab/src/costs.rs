@@ -37,13 +37,16 @@ pub(crate) struct MessageCost {
     /// In a step whose input reaches a node that has been idle for longer than this.
     cold_ps: u64,
     cold_after: Duration,
+    /// From when an input reaches a node that sleeps until the node computes.
+    waking: Duration,
 }
 
-/// The messages of one step, and what each of them costs.
+/// The messages of one step, what each of them costs, and what it took to wake the node.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct StepMessages {
     each_ps: u64,
     received: u64,
+    waking: Duration,
 }
 
 impl MessageCost {
@@ -55,11 +58,12 @@ impl MessageCost {
             queued_ps: ps(price.queued_ns.unwrap_or(price.ns)),
             cold_ps: ps(price.cold.map_or(price.ns, |cold| cold.ns)),
             cold_after: price.cold.map_or(Duration::MAX, |cold| after(cold.after_us)),
+            waking: price.wake_us.map_or(Duration::ZERO, after),
         };
         table.message.map_or_else(Self::default, of)
     }
 
-    /// A step begins. Whoever begins by itself does not sleep.
+    /// A step begins. Whoever begins by itself pays no more for that, but sleeps until its time has come.
     pub(crate) fn begin(self, stimulus: &Stimulus<'_>, idle: Option<Duration>) -> StepMessages {
         let is_packet = matches!(stimulus, Stimulus::Packet(_));
         let each_ps = match idle {
@@ -67,11 +71,17 @@ impl MessageCost {
             Some(idle) if is_packet && idle > self.cold_after => self.cold_ps,
             Some(_) => self.ps,
         };
-        StepMessages { each_ps, received: u64::from(is_packet) }
+        let waking = if idle.is_some_and(|idle| !idle.is_zero()) { self.waking } else { Duration::ZERO };
+        StepMessages { each_ps, received: u64::from(is_packet), waking }
     }
 }
 
 impl StepMessages {
+    /// How long the node wakes up before it computes.
+    pub(crate) const fn waking(self) -> Duration {
+        self.waking
+    }
+
     /// What the input and the messages that the step noted as sent cost, in picoseconds.
     pub(crate) fn ps(self, noted: &[Fact]) -> u64 {
         let is_message = |fact: &&Fact| matches!(fact, Fact::Sent(message) if !message.protocol.is_traffic());
@@ -169,6 +179,7 @@ mod tests {
             queued_ps: 2,
             cold_ps: 5,
             cold_after: Duration::from_secs_f64(after_us / 1e6),
+            waking: Duration::from_micros(40),
         };
         let addr = Addr::udp("10.0.0.1".parse().unwrap(), 500);
         let datagram = Datagram { protocol: Protocol::IP, from: addr, to: addr, bytes: Vec::new() };
@@ -177,6 +188,10 @@ mod tests {
         };
         assert_eq!([packet(None), packet(Some(0)), packet(Some(900)), packet(Some(901))], [2, 3, 3, 5]);
         let begun = cold.begin(&Stimulus::Command, Some(Duration::from_secs(1)));
-        assert_eq!((begun.each_ps, begun.received), (3, 0), "whoever begins is awake");
+        assert_eq!((begun.each_ps, begun.received), (3, 0), "whoever begins is not cold");
+        let waking = |idle_us: Option<u64>| {
+            cold.begin(&Stimulus::Tick, idle_us.map(Duration::from_micros)).waking().as_micros()
+        };
+        assert_eq!([waking(None), waking(Some(0)), waking(Some(1))], [0, 0, 40]);
     }
 }

@@ -266,13 +266,14 @@ impl<C> Meter<Metered<C>> for Gauge {
         crypto: &Metered<C>,
         stimulus: Stimulus<'_>,
         idle: Option<Duration>,
-    ) {
+    ) -> Duration {
         self.steps.begin(crypto, stimulus);
         self.role = Some(heap::enter(role(node)));
         let (crypto_ticks, work) = (crypto.crypto_ticks_total(), crypto.work_total());
         let cpu_ns = if self.is_judged(node) { clock::thread_cpu_ns() } else { 0 };
         let messages = self.message.begin(&stimulus, idle);
         self.begun = Begun { messages, ticks: clock::ticks(), crypto_ticks, work, cpu_ns };
+        if self.accounts[node.number() as usize].charged { messages.waking() } else { Duration::ZERO }
     }
 
     fn end(&mut self, node: NodeIndex, crypto: &Metered<C>, noted: &[Fact]) -> Duration {

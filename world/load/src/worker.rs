@@ -51,6 +51,7 @@ impl Crew {
     /// Works until everything is over. Nobody listening is the end, too.
     pub(crate) fn work(self) {
         keytoll_native::awslc::prepare_thread();
+        wake_on_time();
         let (all, clock) = &*self.ready;
         all.wait();
         let clock = *clock.get_or_init(Clock::start);
@@ -66,6 +67,11 @@ impl Crew {
         };
         shift.run(&self.stop);
     }
+}
+
+/// By default the kernel lets a timer of a thread be late by 50 µs. Where it does not allow another slack, starts are late by as much.
+fn wake_on_time() {
+    let _ = nix::sys::prctl::set_timerslack(1);
 }
 
 /// A worker at work.

@@ -21,8 +21,15 @@ pub enum Stimulus<'a> {
 /// Decides how long a node is busy with one input.
 pub trait Meter<C> {
     /// Called just before the host takes an input; `crypto` is the node's provider. `idle` is how long the node had
-    /// nothing to do when the input reached it; none if it was busy, and the input has waited.
-    fn begin(&mut self, node: NodeIndex, crypto: &C, stimulus: Stimulus<'_>, idle: Option<Duration>);
+    /// nothing to do when the input reached it; none if it was busy, and the input has waited. Returns how long it takes
+    /// the node to wake up, in virtual time: a core is taken, but does not compute.
+    fn begin(
+        &mut self,
+        node: NodeIndex,
+        crypto: &C,
+        stimulus: Stimulus<'_>,
+        idle: Option<Duration>,
+    ) -> Duration;
 
     /// Called when the host's outputs are drained, with the facts it recorded; returns how long the node is busy, in virtual
     /// time.
@@ -34,7 +41,9 @@ pub trait Meter<C> {
 pub struct Free;
 
 impl<C> Meter<C> for Free {
-    fn begin(&mut self, _node: NodeIndex, _crypto: &C, _stimulus: Stimulus<'_>, _idle: Option<Duration>) {}
+    fn begin(&mut self, _: NodeIndex, _: &C, _: Stimulus<'_>, _: Option<Duration>) -> Duration {
+        Duration::ZERO
+    }
 
     fn end(&mut self, _node: NodeIndex, _crypto: &C, _noted: &[Fact]) -> Duration {
         Duration::ZERO

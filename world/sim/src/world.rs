@@ -360,22 +360,23 @@ impl<H: Engine, C: Crypto, M: Meter<C>> World<H, C, M> {
         let node = self.nodes[index.place()].node.as_mut().expect(GONE);
         let crypto = &mut self.providers[node.crypto.0];
         let idle = (arrived.at == self.now).then(|| node.idle(self.now));
-        self.meter.begin(index, crypto, arrived.input.stimulus(), idle);
+        let waking = self.meter.begin(index, crypto, arrived.input.stimulus(), idle);
         node.handle(arrived.input, self.now, crypto, &mut work);
         let busy = self.meter.end(index, crypto, &work.notes.facts);
-        node.is_busy_until(self.now + busy);
+        let done = self.now + waking + busy;
+        node.is_busy_until(done);
         let was_awake = std::mem::replace(&mut node.is_awake, true);
         node.arm(&mut self.queue, index, again);
         if !was_awake {
             self.stays_awake(index);
         }
         let job = Job { node: index, arrived: arrived.at, busy, sample: self.sample, work };
-        if busy.is_zero() {
+        if done == self.now {
             self.release(job, recorder);
         } else {
             self.node_mut(index).occupy();
             let place = self.jobs.insert(job);
-            self.schedule(self.now + busy, index, What::Done(place));
+            self.schedule(done, index, What::Done(place));
         }
     }
 

@@ -18,6 +18,9 @@ use serde::{Deserialize, Serialize};
 use super::gate::Judged;
 use crate::screen;
 
+/// Of a generator that is busy for a smaller share of the time more than half of the starts find it asleep.
+const MOSTLY_ASLEEP: f64 = 0.5;
+
 /// The version of the format.
 const FORMAT: u32 = 1;
 /// The longest document that is read; one that is written has a few kilobytes.
@@ -164,7 +167,16 @@ impl Document {
             rate_per_s: n as f64 / starting_s as f64,
             received,
             n,
+            wake_us: self.wake_us(),
         })
+    }
+
+    /// How late half of the starts were at least, in microseconds: as long as it takes to wake up, of a generator that slept more than half
+    /// of the time.
+    fn wake_us(&self) -> Option<f64> {
+        let Generator { cpu_s, starting_s, .. } = self.generator;
+        let late = self.population.late_ms.as_ref().filter(|_| cpu_s < MOSTLY_ASLEEP * starting_s as f64)?;
+        Some(1000.0 * late.p50)
     }
 
     /// The CPU time of the target in seconds, and what an authentication took of it besides cryptography, in microseconds.
@@ -436,9 +448,15 @@ mod tests {
     #[test]
     fn a_message_costs_what_is_not_cryptography_shared_by_those_sent_and_their_answers() {
         let messages = Repeated { sent: 1210, again: 10, amplification: 1.0 };
+        let late_ms = Some(Percentiles { p50: 0.045, ..Percentiles::default() });
         let mut document = Document {
             workers: 1,
-            population: PopulationSummary { established: 400, messages, ..PopulationSummary::default() },
+            population: PopulationSummary {
+                established: 400,
+                messages,
+                late_ms,
+                ..PopulationSummary::default()
+            },
             generator: Generator {
                 cpu_s: 0.4,
                 cpu_us_per_established: Some(100.0),
@@ -449,7 +467,10 @@ mod tests {
             ..Document::default()
         };
         let cost = document.message_cost().unwrap();
-        let of = |utilisation, ns| LoadCost { utilisation, ns, rate_per_s: 200.0, received: 3.0, n: 400 };
+        let of = |utilisation, ns| {
+            let wake_us = Some(45.0);
+            LoadCost { utilisation, ns, rate_per_s: 200.0, received: 3.0, n: 400, wake_us }
+        };
         assert_eq!(cost, of(0.2, 10_000.0));
         document.target_usage = Some(TargetUsage {
             cpu_s: 0.3,
@@ -461,6 +482,8 @@ mod tests {
         assert_eq!(document.message_cost(), Some(of(0.15, 5000.0)), "a target that tells knows better");
         document.target_usage.as_mut().unwrap().crypto_us_per_established = None;
         assert_eq!(document.message_cost(), Some(cost));
+        document.generator.cpu_s = 1.1;
+        assert_eq!(document.message_cost().unwrap().wake_us, None, "it was mostly awake");
         document.workers = 2;
         assert_eq!(document.message_cost(), None, "nobody knows which thread was how busy");
         (document.workers, document.generator.crypto_us_per_established) = (1, None);

@@ -105,10 +105,11 @@ impl Meter<Metered<Provider>> for Till {
         crypto: &Metered<Provider>,
         stimulus: Stimulus<'_>,
         idle: Option<Duration>,
-    ) {
+    ) -> Duration {
         self.role = self.account(index).is_some().then(|| heap::enter(role(index.number())));
         self.messages = self.message.begin(&stimulus, idle);
         self.begun = self.ticks(crypto);
+        self.messages.waking()
     }
 
     fn end(&mut self, index: NodeIndex, crypto: &Metered<Provider>, noted: &[Fact]) -> Duration {

@@ -44,6 +44,21 @@ fn a_meter_learns_which_inputs_have_waited_and_how_long_the_node_was_idle_before
 }
 
 #[test]
+fn a_node_that_sleeps_wakes_up_before_it_computes() {
+    let meter = Warm { waking: millis(3), ..Warm::default() };
+    let mut pair = Pair::metered(&LinkConfig::default(), 1, meter, NodeConfig::new(Node::Gw));
+    [0, 1, 14, 20].into_iter().for_each(|at| pair.send_at(ms(at), vec![0]));
+    let ends: Vec<_> = pair.arrivals_ns().into_iter().map(|at| at / 1_000_000).collect();
+    assert_eq!(ends, [13, 14, 27, 28], "inputs that have waited do not wait for it again");
+    let computed = |(_, fact): (u64, Fact)| match fact {
+        Fact::Computed { busy_ns } => Some(busy_ns / 1_000_000),
+        _ => None,
+    };
+    let busy: Vec<_> = facts(&pair, Node::Gw).into_iter().filter_map(computed).collect();
+    assert_eq!(busy, [10, 1, 10, 1], "to wake up is no work");
+}
+
+#[test]
 fn results_of_a_computation_come_out_at_its_end() {
     let mut pair = slow_gateway(1, 100);
     pair.world.with_host(pair.gw, |gateway| gateway.echo = true);

@@ -87,7 +87,9 @@ impl Engine for Toy {
 pub(crate) struct Fixed(pub(crate) Vec<Duration>);
 
 impl<C> Meter<C> for Fixed {
-    fn begin(&mut self, _node: NodeIndex, _crypto: &C, _stimulus: Stimulus<'_>, _idle: Option<Duration>) {}
+    fn begin(&mut self, _: NodeIndex, _: &C, _: Stimulus<'_>, _: Option<Duration>) -> Duration {
+        Duration::ZERO
+    }
 
     fn end(&mut self, node: NodeIndex, _crypto: &C, _noted: &[Fact]) -> Duration {
         self.0.get(node.number() as usize).copied().unwrap_or_default()
@@ -98,11 +100,14 @@ impl<C> Meter<C> for Fixed {
 #[derive(Debug, Default)]
 pub(crate) struct Warm {
     idle: Option<Duration>,
+    /// How long the gateway wakes up.
+    pub(crate) waking: Duration,
 }
 
 impl<C> Meter<C> for Warm {
-    fn begin(&mut self, _node: NodeIndex, _crypto: &C, _stimulus: Stimulus<'_>, idle: Option<Duration>) {
+    fn begin(&mut self, node: NodeIndex, _: &C, _: Stimulus<'_>, idle: Option<Duration>) -> Duration {
         self.idle = idle;
+        if node.number() == 0 || idle.is_none() { Duration::ZERO } else { self.waking }
     }
 
     fn end(&mut self, node: NodeIndex, _crypto: &C, _noted: &[Fact]) -> Duration {
