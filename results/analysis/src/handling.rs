@@ -49,9 +49,10 @@ const EXPLAINED: f64 = 0.5;
 
 /// The prices of a message that finds its node idle, of one that has waited and, from five loads on, of one that comes after a pause.
 ///
-/// Of the messages of a Poisson process a share that is the utilisation has to wait. Of those that do not, the first of an
+/// Of the messages of a Poisson process a share has to wait that is the utilisation, and the share of time in which the process wakes up,
+/// which it does for all the others: `1 - utilisation = asleep · (1 + rate · received · wake)`. Of those that find it asleep, the first of an
 /// authentication comes after a pause of `t` if no other authentication has begun meanwhile: a share of `exp(-rate · t)`. So the mean
-/// price is `queued + (1 - utilisation) · (woken + cold · exp(-rate · t) / received)`: least squares of relative errors over all loads,
+/// price is `queued + asleep · (woken + cold · exp(-rate · t) / received)`: least squares of relative errors over all loads,
 /// for the `t` that leaves the least. None if the utilisations are not far enough apart.
 pub fn prices(loads: &[LoadCost]) -> Option<MessagePrice> {
     let (least, most) = loads.iter().fold((f64::INFINITY, 0.0), |(least, most): (f64, f64), load| {
@@ -60,11 +61,13 @@ pub fn prices(loads: &[LoadCost]) -> Option<MessagePrice> {
     if most - least < UTILISATIONS_APART {
         return None;
     }
-    let without = fit(loads, None)?;
-    let with = if loads.len() < LOADS_OF_PAUSES { None } else { pause(loads) };
+    let wake_us = waking(loads);
+    let fit = |pause_us: Option<f64>| fit(loads, wake_us.unwrap_or(0.0), pause_us);
+    let without = fit(None)?;
+    let with = if loads.len() < LOADS_OF_PAUSES { None } else { best_of_pauses(fit) };
     let best = with.filter(|with| with.left < EXPLAINED * without.left).unwrap_or(without);
     let n = loads.iter().map(|load| load.n).sum();
-    Some(MessagePrice { wake_us: waking(loads), ..best.price(n) })
+    Some(MessagePrice { wake_us, ..best.price(n) })
 }
 
 /// How long it takes until a process that sleeps computes: the median of what the loads tell.
@@ -94,17 +97,18 @@ impl Fit {
 }
 
 /// The best fit with a pause.
-fn pause(loads: &[LoadCost]) -> Option<Fit> {
-    let tried = (0..PAUSES).filter_map(|step| fit(loads, Some(SHORTEST_PAUSE_US * 1.1_f64.powi(step))));
+fn best_of_pauses(fit: impl Fn(Option<f64>) -> Option<Fit>) -> Option<Fit> {
+    let tried = (0..PAUSES).filter_map(|step| fit(Some(SHORTEST_PAUSE_US * 1.1_f64.powi(step))));
     tried.min_by(|a, b| a.left.total_cmp(&b.left))
 }
 
 /// Prices that are not negative, for a pause.
-fn fit(loads: &[LoadCost], pause_us: Option<f64>) -> Option<Fit> {
+fn fit(loads: &[LoadCost], wake_us: f64, pause_us: Option<f64>) -> Option<Fit> {
     let shares = |load: &LoadCost| {
-        let woken = 1.0 - load.utilisation;
-        let paused = |us: f64| woken * (-load.rate_per_s * us / 1e6).exp() / load.received;
-        [1.0, woken, pause_us.map_or(0.0, paused)]
+        let wakes = load.rate_per_s * load.received * wake_us / 1e6;
+        let asleep = (1.0 - load.utilisation).max(0.0) / (1.0 + wakes);
+        let paused = |us: f64| asleep * (-load.rate_per_s * us / 1e6).exp() / load.received;
+        [1.0, asleep, pause_us.map_or(0.0, paused)]
     };
     let rows: Vec<_> = loads.iter().map(|load| shares(load).map(|share| share / load.ns)).collect();
     let [queued_ns, woken_ns, cold_ns] = least_squares(&rows)?;
@@ -232,6 +236,13 @@ mod tests {
         let woken = [Some(40.0), None, Some(50.0)].into_iter().zip(all);
         let woken: Vec<_> = woken.map(|(wake_us, load)| LoadCost { wake_us, ..load }).collect();
         assert_eq!((third.wake_us, prices(&woken).unwrap().wake_us), (None, Some(45.0)));
+        let asleep = |utilisation: f64, rate: f64| (1.0 - utilisation) / (1.0 + rate * 2.0 * 50e-6);
+        let priced = |utilisation: f64, rate: f64| {
+            let ns = 10_000.0 + 20_000.0 * asleep(utilisation, rate);
+            LoadCost { wake_us: Some(50.0), ..load(utilisation, rate, ns) }
+        };
+        let told = prices(&[priced(0.2, 1e3), priced(0.45, 4e3), priced(0.7, 7e3)]).unwrap();
+        assert!((told.ns - 30_000.0).abs() < 1e-3, "who arrives while it wakes up waits: {told:?}");
         assert_eq!(prices(&[load(0.2, 1e3, 26_000.0), load(0.3, 2e3, 16_000.0)]), None);
         assert_eq!((prices(&[]), prices(&[load(0.5, 1e3, 1.0)])), (None, None));
     }

@@ -4,7 +4,7 @@
 //! as it has, and every statistic of the row is computed of the same ones: a resample with a long delay also has its retransmitted
 //! bytes. Rows are resampled each by itself, with a random stream of its own.
 //!
-//! In rows of more than `GROUPS` authentications groups of them are drawn instead of single ones, the first with the thousand-and-first
+//! In rows of more than `GROUPS` authentications groups of them are drawn instead of single ones, the first with the four-hundred-and-first
 //! and so on: their spread tells that of a statistic as well, and the time does not grow with the row.
 
 use std::collections::BTreeMap;
@@ -16,10 +16,10 @@ use keytoll_analysis::summary::SummaryRow;
 use keytoll_crypto_api::Rng;
 
 /// Resamples of each row.
-pub const RESAMPLES: usize = 2000;
+pub const RESAMPLES: usize = 1000;
 
 /// What is drawn of a row: so many authentications, or groups of them if there are more.
-const GROUPS: usize = 1000;
+const GROUPS: usize = 400;
 
 /// The longest file of samples that is read, a million authentications: of more than that the intervals are as narrow as can be.
 const BYTES_MAX: u64 = 256 << 20;

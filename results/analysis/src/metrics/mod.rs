@@ -219,7 +219,10 @@ impl<S: FnMut(&Sample)> Meter<S> {
     fn close(&mut self, number: u32) {
         self.ended.remove(&number);
         let Some(mut open) = self.open.remove(&number) else { return };
-        open.records.sort_by_key(|record| record.at_ns);
+        // Mostly they are: to look is cheaper than to sort.
+        if !open.records.is_sorted_by_key(|record| record.at_ns) {
+            open.records.sort_by_key(|record| record.at_ns);
+        }
         let concluded = conclude::conclude(number, &open.records, &self.routes, &mut self.tally);
         if let Some(sample) = concluded {
             let traffic = Traffic::of(&open.records, open.traffic_costs, &mut self.tally);
@@ -234,13 +237,13 @@ impl<S: FnMut(&Sample)> Meter<S> {
 
     /// Processes the costs up to and including `sample`; the first later one waits in `early`.
     fn costs_until(&mut self, sample: u32, costs: &mut impl Iterator<Item = Cost>, early: &mut Option<Cost>) {
-        while let Some(cost) = early.take().or_else(|| costs.next()) {
-            match cost {
-                later if of_sample(&later).is_some_and(|of| of > sample) => {
-                    *early = Some(later);
-                    return;
-                }
-                cost => self.cost(cost),
+        let is_later = |cost: &Cost| of_sample(cost).is_some_and(|of| of > sample);
+        // A cost is hundreds of bytes: the one that waits stays in its place.
+        while !early.as_ref().is_some_and(is_later) {
+            match early.take().or_else(|| costs.next()) {
+                Some(later) if is_later(&later) => *early = Some(later),
+                Some(cost) => self.cost(cost),
+                None => return,
             }
         }
     }

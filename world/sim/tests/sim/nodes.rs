@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use keytoll_engine::Time;
 use keytoll_engine::trace::{Fact, Fate, NoTrace, Node, Record};
-use keytoll_sim::{Direction, Free, Limits, LinkConfig, Loss, NodeConfig, World};
+use keytoll_sim::{Direction, Free, Limits, LinkConfig, Loss, Meter, NodeConfig, World};
 
 use crate::no_crypto::NoCrypto;
 use crate::toy::{Fixed, GW, News, Order, Pair, TOY, Toy, UE, Warm, addr, millis, ms, udp};
@@ -15,7 +15,7 @@ fn slow_gateway(cores: u32, queue_datagrams_max: usize) -> Pair<Fixed> {
     Pair::metered(&LinkConfig::default(), 1, Fixed(vec![Duration::ZERO, millis(10)]), gateway)
 }
 
-fn facts(pair: &Pair<Fixed>, node: Node) -> Vec<(u64, Fact)> {
+fn facts<M: Meter<NoCrypto>>(pair: &Pair<M>, node: Node) -> Vec<(u64, Fact)> {
     let of_node = pair.records.iter().filter(|record| record.node == node);
     of_node.map(|record| (record.at_ns / 1_000_000, record.fact.clone())).collect()
 }

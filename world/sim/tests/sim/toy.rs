@@ -99,7 +99,7 @@ impl<C> Meter<C> for Fixed {
 /// Charges the gateway 10 ms for an input that finds it idle, 20 ms if it has been for a second, and 1 ms for one that has waited.
 #[derive(Debug, Default)]
 pub(crate) struct Warm {
-    idle: Option<Duration>,
+    pub(crate) idle: Option<Duration>,
     /// How long the gateway wakes up.
     pub(crate) waking: Duration,
 }
