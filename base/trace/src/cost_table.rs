@@ -103,21 +103,24 @@ pub enum CostTableError {
         /// The format it says it has.
         found: u64,
     },
-    /// A number that is none.
-    #[error("has a negative or infinite cost of {operation} {algorithm}")]
+    /// A time that none of them takes.
+    #[error("has a cost of {operation} {algorithm} that is negative or longer than a minute")]
     Number {
         /// The operation.
         operation: String,
         /// The algorithm.
         algorithm: String,
     },
-    /// A cost of messages that is none.
-    #[error("has a negative or infinite cost of a message")]
+    /// A time that no message takes.
+    #[error("has a cost of a message that is negative or longer than a minute")]
     Message,
     /// The file cannot be read.
     #[error("cannot be read: {0}")]
     Io(#[from] std::io::Error),
 }
+
+/// No time is longer, in nanoseconds or, of pauses, in microseconds: a minute of work for one operation, and millions of them can be added.
+const TIME_MAX: f64 = 60e9;
 
 /// No table is longer.
 pub const BYTES_MAX: u64 = 4 << 20;
@@ -174,7 +177,7 @@ impl CostTable {
     }
 
     fn sound(self) -> Result<Self, CostTableError> {
-        let is_time = |ns: f64| ns.is_finite() && ns >= 0.0;
+        let is_time = |time: f64| (0.0..=TIME_MAX).contains(&time);
         let is_cold = |cold: ColdPrice| is_time(cold.ns) && is_time(cold.after_us);
         let is_price = |message: MessagePrice| {
             let times = [Some(message.ns), message.queued_ns, message.wake_us];
@@ -244,12 +247,14 @@ mod tests {
         let newer = refusal(&text.replace("\"format\": 1", "\"format\": 7"));
         assert_eq!(newer, "is a cost table of format 7, and this keytoll reads format 1");
         let negative = refusal(&text.replace("200000.125", "-1.0"));
-        assert_eq!(negative, "has a negative or infinite cost of generate modp2048");
+        assert_eq!(negative, "has a cost of generate modp2048 that is negative or longer than a minute");
         assert!(refusal(&text.replace("\"library\"", "\"librairie\"")).contains("library"));
         let message = written(&CostTable { message: Some(price(5.0, 2.0)), ..table() });
         for sound in ["5.0", "2.0", "7.5", "900.0", "45.5"] {
             let told = refusal(&message.replace(sound, &format!("-{sound}")));
-            assert_eq!(told, "has a negative or infinite cost of a message");
+            assert_eq!(told, "has a cost of a message that is negative or longer than a minute");
         }
+        let endless = refusal(&message.replace("7.5", "1e42"));
+        assert_eq!(endless, "has a cost of a message that is negative or longer than a minute");
     }
 }

@@ -40,9 +40,11 @@ pub const UTILISATIONS_APART: f64 = 0.25;
 /// With fewer loads nothing is said about pauses: three prices and the length of the pause are fitted.
 const LOADS_OF_PAUSES: usize = 5;
 
-/// The pauses that are tried, in microseconds: 128, each a tenth longer than the one before.
-const PAUSES: i32 = 128;
+/// The pauses that are tried, in microseconds: each a tenth longer than the one before, up to so many means of the time from one authentication to the
+/// next at the slowest load. Of longer ones there are too few to tell what they cost.
+const PAUSES_TRIED: i32 = 128;
 const SHORTEST_PAUSE_US: f64 = 20.0;
+const LONGEST_PAUSE: f64 = 2.0;
 
 /// A pause explains what it leaves less than this of, of what the squares are without it.
 const EXPLAINED: f64 = 0.5;
@@ -64,7 +66,8 @@ pub fn prices(loads: &[LoadCost]) -> Option<MessagePrice> {
     let wake_us = waking(loads);
     let fit = |pause_us: Option<f64>| fit(loads, wake_us.unwrap_or(0.0), pause_us);
     let without = fit(None)?;
-    let with = if loads.len() < LOADS_OF_PAUSES { None } else { best_of_pauses(fit) };
+    let with =
+        if loads.len() < LOADS_OF_PAUSES { None } else { best_of_pauses(longest_pause_us(loads), fit) };
     let best = with.filter(|with| with.left < EXPLAINED * without.left).unwrap_or(without);
     let n = loads.iter().map(|load| load.n).sum();
     Some(MessagePrice { wake_us, ..best.price(n) })
@@ -97,9 +100,16 @@ impl Fit {
 }
 
 /// The best fit with a pause.
-fn best_of_pauses(fit: impl Fn(Option<f64>) -> Option<Fit>) -> Option<Fit> {
-    let tried = (0..PAUSES).filter_map(|step| fit(Some(SHORTEST_PAUSE_US * 1.1_f64.powi(step))));
+fn best_of_pauses(longest_us: f64, fit: impl Fn(Option<f64>) -> Option<Fit>) -> Option<Fit> {
+    let pauses = (0..PAUSES_TRIED).map(|step| SHORTEST_PAUSE_US * 1.1_f64.powi(step));
+    let tried = pauses.take_while(|us| *us <= longest_us).filter_map(|us| fit(Some(us)));
     tried.min_by(|a, b| a.left.total_cmp(&b.left))
+}
+
+/// The longest pause that enough authentications of the slowest load come after, in microseconds.
+fn longest_pause_us(loads: &[LoadCost]) -> f64 {
+    let slowest_per_s = loads.iter().map(|load| load.rate_per_s).fold(f64::INFINITY, f64::min);
+    LONGEST_PAUSE * 1e6 / slowest_per_s
 }
 
 /// Prices that are not negative, for a pause.
@@ -266,6 +276,13 @@ mod tests {
         assert!((cold.after_us - 1500.0).abs() < 100.0 && (cold.ns - 54_000.0).abs() < 1000.0, "{told:?}");
         assert!((told.ns - 30_000.0).abs() < 200.0, "{told:?}");
         assert_eq!(prices(&loads[1..]).unwrap().cold, None, "four are too few");
+        let slow =
+            loads.map(|it| LoadCost { ns: if it.rate_per_s < 600.0 { 3.0 * it.ns } else { it.ns }, ..it });
+        let cold = prices(&slow).unwrap().cold.unwrap();
+        assert!(
+            cold.after_us <= 4000.0 && cold.ns < 1e6,
+            "what nobody has waited for has no price: {cold:?}"
+        );
         let straight =
             loads.map(|it| load(it.utilisation, it.rate_per_s, 30_000.0 - 20_000.0 * it.utilisation));
         let told = prices(&straight).unwrap();
