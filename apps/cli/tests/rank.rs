@@ -151,7 +151,7 @@ fn measured_values_are_drawn_from_the_samples_if_there_are_any() {
     fs::write(scratch.path("p95.toml"), criteria).unwrap();
     let of_samples = schema::read("ranking", rank(&["--json"]).stdout);
     assert_eq!(of_samples["measurements"]["drawn_from"], "samples");
-    assert_eq!(of_samples["measurements"]["resamples"], 2000);
+    assert_eq!(of_samples["measurements"]["resamples"], 1000);
     assert_eq!(of_samples["criteria"][0]["drawn_from"], "samples");
     assert_eq!(of_samples["criteria"][1].get("drawn_from"), None);
 
