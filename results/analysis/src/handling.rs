@@ -40,11 +40,11 @@ pub const UTILISATIONS_APART: f64 = 0.25;
 /// With fewer loads nothing is said about pauses: three prices and the length of the pause are fitted.
 const LOADS_OF_PAUSES: usize = 5;
 
-/// The pauses that are tried, in microseconds: each a tenth longer than the one before, up to so many means of the time from one authentication to the
-/// next at the slowest load. Of longer ones there are too few to tell what they cost.
+/// The pauses that are tried, in microseconds: each a tenth longer than the one before, up to so many times the mean time from one
+/// authentication to the next at the slowest load. Of longer ones there are too few to tell what they cost.
 const PAUSES_TRIED: i32 = 128;
 const SHORTEST_PAUSE_US: f64 = 20.0;
-const LONGEST_PAUSE: f64 = 2.0;
+const LONGEST_PAUSE: f64 = 1.0;
 
 /// A pause explains what it leaves less than this of, of what the squares are without it.
 const EXPLAINED: f64 = 0.5;
@@ -280,7 +280,7 @@ mod tests {
             loads.map(|it| LoadCost { ns: if it.rate_per_s < 600.0 { 3.0 * it.ns } else { it.ns }, ..it });
         let cold = prices(&slow).unwrap().cold.unwrap();
         assert!(
-            cold.after_us <= 4000.0 && cold.ns < 1e6,
+            cold.after_us <= 2000.0 && cold.ns < 1e6,
             "what nobody has waited for has no price: {cold:?}"
         );
         let straight =
