@@ -106,8 +106,8 @@ impl Effort {
         let long_enough = SHORTEST_NS.div_ceil(once_ns);
         let (batch, measurements) = match self.operations {
             Some(operations) => {
-                let batch = long_enough.min(operations / MEASUREMENTS_MIN).max(1);
-                (batch, operations / batch)
+                let batch = dividing(operations, long_enough.min(operations / MEASUREMENTS_MIN).max(1));
+                (batch, operations.div_ceil(batch))
             }
             None => {
                 let fitting = self.time.as_nanos() as u64 / (once_ns * long_enough);
@@ -116,6 +116,12 @@ impl Effort {
         };
         (u32::try_from(batch).unwrap_or(u32::MAX), measurements)
     }
+}
+
+/// The longest batch up to `longest`, but not less than half of it, of which so many operations are a multiple; if there is none, the
+/// last batch has more operations than are left.
+fn dividing(operations: u64, longest: u64) -> u64 {
+    (longest.div_ceil(2)..=longest).rev().find(|batch| operations.is_multiple_of(*batch)).unwrap_or(longest)
 }
 
 #[cfg(test)]
@@ -134,6 +140,8 @@ mod tests {
         assert_eq!(counted(10_000).plan(100), (500, 20));
         assert_eq!(counted(10).plan(100), (1, 10));
         assert_eq!(counted(3).plan(100), (1, 3));
+        assert_eq!(counted(40).plan(18_000), (2, 20), "forty are no multiple of three");
+        assert_eq!(counted(97).plan(10_000), (5, 20), "never fewer than asked");
     }
 
     #[test]
