@@ -132,7 +132,13 @@ pub(super) fn allocate_zeroed(bytes: usize) -> *mut u8 {
 #[inline]
 fn spare(bytes: usize) -> Option<*mut u8> {
     let class = class(bytes)?;
-    LISTS.with(|lists| lists.of_class[class].take())
+    LISTS.with(|lists| if lists.are_kept.get() { lists.of_class[class].take() } else { None })
+}
+
+/// Whether this thread keeps spare blocks. Where it does not, mimalloc alone knows best what becomes of a block.
+#[inline]
+fn are_kept() -> bool {
+    LISTS.with(|lists| lists.are_kept.get())
 }
 
 /// Makes a block smaller or larger, elsewhere if need be; null if there is no room, and then it stays as it was.
@@ -141,7 +147,7 @@ fn spare(bytes: usize) -> Option<*mut u8> {
 /// As for [`free`]: `block` has at least [`rounded`] `before` bytes.
 #[inline]
 pub(super) unsafe fn reallocate(block: *mut u8, before: usize, after: usize) -> *mut u8 {
-    let (Some(old), Some(new)) = (class(before), class(after)) else {
+    let Some((old, new)) = class(before).zip(class(after)).filter(|_| are_kept()) else {
         // SAFETY: it came from mimalloc.
         return unsafe { mi_realloc(block.cast(), rounded(after)) }.cast();
     };
