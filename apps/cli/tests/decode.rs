@@ -293,10 +293,10 @@ fn messages_max() -> u64 {
     std::env::var("KEYTOLL_LONG_CAPTURE").map_or(25_000, |messages| messages.parse().unwrap())
 }
 
-/// A hundred thousand may take 200 MB, and a tenth of that is room: 60 MB are what an unoptimized program has whatever it
+/// A hundred thousand may take 200 MB, and a tenth of that is room: 50 MB are what an unoptimized program has whatever it
 /// reads.
 const fn peak_kb_max(messages: u64) -> u64 {
-    60_000 + 120_000 * messages / 100_000
+    50_000 + 130_000 * messages / 100_000
 }
 
 /// However long a capture is, the JSON of one message at a time is made, and what is kept of a message is small.
