@@ -34,6 +34,20 @@ impl<T: Copy> DerefMut for Few<T> {
     }
 }
 
+impl<T: Copy> FromIterator<T> for Few<T> {
+    fn from_iter<I: IntoIterator<Item = T>>(values: I) -> Self {
+        let mut few = Self::default();
+        values.into_iter().for_each(|value| few.push(value));
+        few
+    }
+}
+
+impl<T: Copy, const N: usize> From<[T; N]> for Few<T> {
+    fn from(values: [T; N]) -> Self {
+        values.into_iter().collect()
+    }
+}
+
 impl<T: Copy> Few<T> {
     /// One.
     pub const fn of(only: T) -> Self {
@@ -104,9 +118,7 @@ mod tests {
     use super::*;
 
     fn of(values: &[u8]) -> Few<u8> {
-        let mut few = Few::default();
-        values.iter().for_each(|value| few.push(*value));
-        few
+        values.iter().copied().collect()
     }
 
     #[test]

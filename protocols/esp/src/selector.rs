@@ -3,8 +3,8 @@
 use std::fmt;
 use std::net::IpAddr;
 use std::num::NonZeroU64;
-use std::ops::{Deref, DerefMut};
 
+use keytoll_engine::Few;
 use keytoll_net::wire::DecodeError;
 
 use keytoll_net::ip::{self, Fragment, Header, extension, protocol};
@@ -329,57 +329,9 @@ impl fmt::Display for Selector {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Selectors {
     /// Our side: one of these.
-    pub local: Side,
+    pub local: Few<Selector>,
     /// The peer's side: one of these.
-    pub remote: Side,
-}
-
-/// The selectors of one side. Most have one, and then no memory of their own.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Side(Kept);
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum Kept {
-    One(Selector),
-    Others(Box<[Selector]>),
-}
-
-impl FromIterator<Selector> for Side {
-    fn from_iter<I: IntoIterator<Item = Selector>>(selectors: I) -> Self {
-        let mut selectors = selectors.into_iter();
-        let first = selectors.next();
-        match (first, selectors.next()) {
-            (Some(only), None) => Self(Kept::One(only)),
-            (first, second) => Self(Kept::Others(first.into_iter().chain(second).chain(selectors).collect())),
-        }
-    }
-}
-
-impl<const N: usize> From<[Selector; N]> for Side {
-    fn from(selectors: [Selector; N]) -> Self {
-        selectors.into_iter().collect()
-    }
-}
-
-impl Deref for Side {
-    type Target = [Selector];
-
-    #[inline]
-    fn deref(&self) -> &[Selector] {
-        match &self.0 {
-            Kept::One(only) => std::slice::from_ref(only),
-            Kept::Others(selectors) => selectors,
-        }
-    }
-}
-
-impl DerefMut for Side {
-    fn deref_mut(&mut self) -> &mut [Selector] {
-        match &mut self.0 {
-            Kept::One(only) => std::slice::from_mut(only),
-            Kept::Others(selectors) => selectors,
-        }
-    }
+    pub remote: Few<Selector>,
 }
 
 impl Selectors {

@@ -2,10 +2,11 @@
 
 use std::net::IpAddr;
 
+use keytoll_engine::Few;
 use keytoll_esp::PairConfig;
 use keytoll_esp::lifetime::Lifetime;
 use keytoll_esp::sad::Start;
-use keytoll_esp::selector::{Addresses, Ports, Selector, Selectors, Side};
+use keytoll_esp::selector::{Addresses, Ports, Selector, Selectors};
 use keytoll_ike::config::Mode;
 use keytoll_ike::event::{ChildSa, Command, Established, Event, Reason, SaId};
 use keytoll_ike::wire::{self, Identity, TrafficSelector};
@@ -161,7 +162,7 @@ pub(crate) fn keep(keepalives: &mut Keepalives, event: &Event, ike: &Endpoint) {
 }
 
 /// RFC 7296 §3.13.1: the selectors of one side.
-fn side(selectors: &[TrafficSelector]) -> Side {
+fn side(selectors: &[TrafficSelector]) -> Few<Selector> {
     selectors.iter().filter_map(selector).collect()
 }
 
