@@ -50,17 +50,16 @@ pub(crate) struct StepMessages {
 }
 
 impl MessageCost {
-    fn of(table: &CostTable) -> Self {
+    fn of(price: MessagePrice) -> Self {
         let ps = |ns: f64| (ns * 1000.0) as u64;
         let after = |us: f64| Duration::try_from_secs_f64(us / 1e6).unwrap_or(Duration::MAX);
-        let of = |price: MessagePrice| Self {
+        Self {
             ps: ps(price.ns),
             queued_ps: ps(price.queued_ns.unwrap_or(price.ns)),
             cold_ps: ps(price.cold.map_or(price.ns, |cold| cold.ns)),
             cold_after: price.cold.map_or(Duration::MAX, |cold| after(cold.after_us)),
             waking: price.wake_us.map_or(Duration::ZERO, after),
-        };
-        table.message.map_or_else(Self::default, of)
+        }
     }
 
     /// A step begins. Whoever begins by itself pays no more for that, but sleeps until its time has come.
@@ -144,7 +143,7 @@ impl Costs {
         let table = CostTable::read(file).map_err(unusable)?;
         let prices = prices(&table, exponents)
             .map_err(|source| CostsError::Unknown { path: path.to_owned(), source })?;
-        let message = MessageCost::of(&table);
+        let message = table.message.map_or_else(MessageCost::default, MessageCost::of);
         let origin =
             format!("costs of {} on {}, measured {}", table.library, table.machine.cpu, table.measured);
         Ok(Self {
@@ -168,19 +167,19 @@ pub(crate) fn prices(table: &CostTable, exponents: &str) -> Result<Prices, Unkno
 mod tests {
     use keytoll_engine::trace::Protocol;
     use keytoll_engine::{Addr, Datagram};
+    use keytoll_trace::cost_table::ColdPrice;
 
     use super::*;
 
     #[test]
     fn a_packet_costs_by_how_long_its_node_was_idle() {
-        let after_us = 900.0;
-        let cold = MessageCost {
-            ps: 3,
-            queued_ps: 2,
-            cold_ps: 5,
-            cold_after: Duration::from_secs_f64(after_us / 1e6),
-            waking: Duration::from_micros(40),
-        };
+        let cold = MessageCost::of(MessagePrice {
+            ns: 0.003,
+            queued_ns: Some(0.002),
+            cold: Some(ColdPrice { ns: 0.005, after_us: 900.0 }),
+            wake_us: Some(40.0),
+            n: 1,
+        });
         let addr = Addr::udp("10.0.0.1".parse().unwrap(), 500);
         let datagram = Datagram { protocol: Protocol::IP, from: addr, to: addr, bytes: Vec::new() };
         let packet = |idle_us: Option<u64>| {

@@ -172,11 +172,11 @@ impl Document {
     }
 
     /// How late half of the starts were at least, in microseconds: as long as it takes to wake up, of a generator that slept more than half
-    /// of the time.
+    /// of the time. Starts of a closed loop are never late, and tell nothing.
     fn wake_us(&self) -> Option<f64> {
         let Generator { cpu_s, starting_s, .. } = self.generator;
         let late = self.population.late_ms.as_ref().filter(|_| cpu_s < MOSTLY_ASLEEP * starting_s as f64)?;
-        Some(1000.0 * late.p50)
+        (late.p50 > 0.0).then_some(1000.0 * late.p50)
     }
 
     /// The CPU time of the target in seconds, and what an authentication took of it besides cryptography, in microseconds.
@@ -484,6 +484,9 @@ mod tests {
         assert_eq!(document.message_cost(), Some(cost));
         document.generator.cpu_s = 1.1;
         assert_eq!(document.message_cost().unwrap().wake_us, None, "it was mostly awake");
+        document.generator.cpu_s = 0.4;
+        document.population.late_ms = Some(Percentiles::default());
+        assert_eq!(document.message_cost().unwrap().wake_us, None, "a closed loop has no schedule");
         document.workers = 2;
         assert_eq!(document.message_cost(), None, "nobody knows which thread was how busy");
         (document.workers, document.generator.crypto_us_per_established) = (1, None);
