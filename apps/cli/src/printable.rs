@@ -5,6 +5,8 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
+use keytoll_report::export::is_invisible;
+
 /// Text for a part of one line: no line ends, no escape sequences, no change of direction.
 pub(crate) fn line(text: &str) -> Cow<'_, str> {
     escaped(
@@ -63,14 +65,6 @@ fn is_color(after: &str) -> bool {
 /// ECMA-48 §8.3.117: bold, faint, underlined, and the colours of text from red to white; neither black, concealed nor blinking.
 const READABLE: [&str; 15] =
     ["0", "1", "2", "4", "22", "24", "31", "32", "33", "34", "35", "36", "37", "39", ""];
-
-/// Whether a character ends lines, joins or reverses the text around it, without being visible.
-const fn is_invisible(char: char) -> bool {
-    matches!(
-        char,
-        '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}'
-    )
-}
 
 fn escaped(text: &str, is_unfit: impl Fn(char) -> bool, escape: impl Fn(&mut String, char)) -> Cow<'_, str> {
     if !text.contains(&is_unfit) {

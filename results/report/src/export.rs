@@ -73,11 +73,15 @@ impl Exported<'_> {
 /// What other programs refuse, or show otherwise than it is: control characters, what hides or reverses the text around it, and what
 /// is no character (XML 1.0 §2.2).
 fn is_unfit(letter: char) -> bool {
-    let is_invisible = matches!(
+    letter.is_control() || is_invisible(letter) || matches!(letter, '\u{fffe}' | '\u{ffff}')
+}
+
+/// Whether a character ends lines, joins or reverses the text around it, without being visible.
+pub const fn is_invisible(letter: char) -> bool {
+    matches!(
         letter,
         '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}'
-    );
-    letter.is_control() || is_invisible || matches!(letter, '\u{fffe}' | '\u{ffff}')
+    )
 }
 
 /// A text in which spaces stand for them.
