@@ -276,7 +276,8 @@ impl<H: Engine, C: Crypto, M: Meter<C>> World<H, C, M> {
         self.schedule(at.max(self.now), node, What::Command(place));
     }
 
-    /// The time of the next event; `None` if nothing will happen without a command.
+    /// The time of the next event, or of what the world does by itself before it, which has none; `None` if nothing will happen
+    /// without a command.
     pub fn next_at(&self) -> Option<Time> {
         if self.events.is_empty() { self.queue.next_at() } else { Some(self.now) }
     }

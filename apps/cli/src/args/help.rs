@@ -238,9 +238,10 @@ all parts between slashes must match. Without any, everything is measured, in ab
 --calibrate writes a cost table for `keytoll run --crypto table --costs FILE`; otherwise no files are \
 written, and an earlier FILE is replaced only by a complete one. With --messages RUN, a run of `--world live`, nodes are \
 also charged what each message takes besides cryptography; with two or more runs of `keytoll load` against our own gateway or \
-server, some slow and some that keep it busy, messages that wait for a busy node are charged less than those that wake it; from five on \
-(say 500, 1000, 2000, 4000 and 7000 a second) also those apart that come after a pause. From loads whose generator mostly slept keytoll learns how long it takes to wake a process up: nodes \
-that sleep compute so much later. The prices are the target's if the loads measure \
+server, some slow and some that keep it busy, messages that wait for a busy node are charged less than \
+those that wake it; from five on (say 500, 1000, 2000, 4000 and 7000 a second) also those apart that \
+come after a pause. From loads whose generator mostly slept keytoll learns how long it takes to wake a \
+process up: nodes that sleep compute so much later. The prices are the target's if the loads measure \
 it by its page (`keytoll gateway --prometheus`), else the generator's. The table goes to stdout.
 Exit code: 0 done, 2 the command line is wrong, 3 the environment prevents it, 130 Ctrl-C, 143 \
 SIGTERM.";
