@@ -72,7 +72,7 @@ fn subscriptions_are_proved_by_many_hosts_and_again_and_again() {
     assert_eq!((count(&document, "established"), count(&document, "failed")), (20, 0), "{document}");
     dir.write("cards.csv", &format!("imsi,k,opc\n001010000000001,{CARD_K},{CARD_OPC}\n"));
     let more = "[identities]\ncsv = \"cards.csv\"\n";
-    let text = load_of(&gw, "hip-dex-aka", more) + &arrivals(6, "constant 10/s") + "stay = \"1 ms\"\n";
+    let text = load_of(&gw, "hip-dex-aka", more) + &arrivals(6, "constant 3/s") + "stay = \"1 ms\"\n";
     let (_, document) = run(&dir, &text, &[]);
     assert_eq!((count(&document, "established"), count(&document, "failed")), (6, 0), "{document}");
     let (hits, closed) = seen(&mut gw);
