@@ -118,6 +118,20 @@ fn devices_of_a_lost_gateway_notice_and_come_back_at_others() {
     assert!((60..points.len()).all(|second| of_lost(second) == Some(0)));
 }
 
+/// RFC 3706 §5: in IKEv1 they ask with R-U-THERE.
+#[test]
+fn devices_of_ikev1_notice_a_lost_gateway_too() {
+    for method in ["ikev1-main-psk", "ikev1-aggressive-rsa"] {
+        let head = IMPATIENT.replace("ikev2-psk", method);
+        let summary = one(&head, &format!("{LOSS}\nliveness = '20 s'"));
+        let loss = summary.loss.clone().unwrap();
+        assert!(loss.devices > 60 && loss.devices == loss.devices_back, "{method}: {summary:?}");
+        assert_eq!((summary.failed, summary.present_max), (0, 300), "{method}: {summary:?}");
+        let outage = loss.outage_ms.unwrap();
+        assert!(outage.min > 6900.0 && outage.max < 40_000.0, "{method}: {outage:?}");
+    }
+}
+
 #[test]
 fn who_does_not_ask_comes_back_when_it_authenticates_anew() {
     let summary = one(IMPATIENT, &format!("{LOSS}\nreauthenticate = '50 s'"));

@@ -51,6 +51,9 @@ pub(crate) fn one(head: &str, population: &str) -> PopulationSummary {
 /// With RSA it would take longer to make the Host Identities than to run the exchanges, so that is refused.
 pub(crate) const BEX: &str = "hip-bex'\n[options]\nhost_identity = 'ed25519";
 
+/// Main and aggressive mode, with shared keys and signatures.
+const IKEV1: [&str; 4] = ["ikev1-main-psk", "ikev1-main-rsa", "ikev1-aggressive-psk", "ikev1-aggressive-rsa"];
+
 #[test]
 fn everybody_of_every_method_is_established_once() {
     for method in [
@@ -67,7 +70,10 @@ fn everybody_of_every_method_is_established_once() {
         BEX,
         "hip-dex",
         "hip-dex-aka",
-    ] {
+    ]
+    .into_iter()
+    .chain(IKEV1)
+    {
         let summary = one(&format!("methods = '{method}'"), "devices = 40\narrivals = 'storm 40 in 2 s'");
         let counts = (summary.devices, summary.established, summary.failed);
         assert_eq!(counts, (40, 40, 0), "{method}: {summary:?}");
@@ -112,7 +118,8 @@ fn one_gateway_of_hip_has_one_exchange_and_no_rsa() {
 
 #[test]
 fn strangers_fail_with_every_method_and_nobody_else() {
-    for method in ["ikev2-psk", "ikev2-rsa2048", "ikev2-eap-mschapv2", "ikev2-eap-aka", "ikev2-eap-tls"] {
+    let methods = ["ikev2-psk", "ikev2-rsa2048", "ikev2-eap-mschapv2", "ikev2-eap-aka", "ikev2-eap-tls"];
+    for method in methods.into_iter().chain(IKEV1) {
         let summary =
             one(&format!("methods = '{method}'"), "devices = 60\narrivals = 'constant 20/s'\nwrong = '30 %'");
         assert!((8..30).contains(&summary.failed), "{method}: {summary:?}");
@@ -152,6 +159,32 @@ fn devices_authenticate_anew_move_and_leave() {
         "devices = 20\narrivals = 'storm 20 in 1 s'\nmoves = '30 s'\nduration = '100 s'",
     );
     assert_eq!((moved.established, moved.failed, moved.present_max), (80, 0, 20), "{moved:?}");
+}
+
+/// RFC 2409 §5.4: in main mode the gateway knows a device with a shared key by its address, which changes as it moves.
+#[test]
+fn devices_of_ikev1_authenticate_anew_move_and_leave() {
+    for method in IKEV1 {
+        let head = format!("methods = '{method}'");
+        let of = |more: &str| one(&head, &format!("devices = 20\narrivals = 'storm 20 in 1 s'\n{more}"));
+        let again = of("reauthenticate = '60 s'\nduration = '250 s'");
+        assert_eq!((again.established, again.failed, again.present_max), (100, 0, 20), "{method}: {again:?}");
+        let moved = of("moves = '30 s'\nduration = '100 s'");
+        assert_eq!((moved.established, moved.failed, moved.present_max), (80, 0, 20), "{method}: {moved:?}");
+        let population = "devices = 20\narrivals = 'storm 20 in 1 s'\nstay = '3 min'\nduration = '5 min'";
+        let points = ends(&head, population, 1).remove(0).account.points;
+        assert_eq!([100, 299].map(|second| points[second].present), [20, 0], "{method}");
+    }
+}
+
+#[test]
+fn both_versions_of_ike_share_a_gateway() {
+    let head = "methods = ['ikev1-main-psk', 'ikev1-aggressive-rsa', 'ikev2-psk', 'ikev2-eap-aka']";
+    let mix = "mix = { ikev1-main-psk = 1, ikev1-aggressive-rsa = 1, ikev2-psk = 1, ikev2-eap-aka = 1 }";
+    let ends = ends(head, &format!("devices = 200\narrivals = 'poisson 50/s'\n{mix}"), 1);
+    for PopulationEnd { account, .. } in &ends {
+        assert!(account.summary.devices > 20 && account.summary.failed == 0, "{:?}", account.summary);
+    }
 }
 
 #[test]

@@ -37,6 +37,23 @@ impl Person {
         Some(Self { number, is_wrong: false })
     }
 
+    /// The one who may be at this address, if it is not a stranger.
+    pub(crate) fn at(address: IpAddr) -> Option<Self> {
+        let number = match address {
+            IpAddr::V4(address) => {
+                let [10, high, third, fourth] = address.octets() else { return None };
+                u32::from_be_bytes([0, high & 0x1f, third, fourth])
+            }
+            IpAddr::V6(address) => {
+                let [0x2001, 0xdb8, site @ 0x1000..0x1800, low, 0, 0, 0, 2] = address.segments() else {
+                    return None;
+                };
+                u32::from(site & 0x1f) << 16 | u32::from(low)
+            }
+        };
+        Some(Self { number, is_wrong: false })
+    }
+
     /// The number.
     pub(crate) const fn number(&self) -> u32 {
         self.number
@@ -135,6 +152,17 @@ mod tests {
             let all =
                 numbers.iter().flat_map(|&number| (0..8).map(move |visit| address(number, visit, is_ipv6)));
             assert_eq!(all.collect::<BTreeSet<_>>().len(), 40);
+        }
+    }
+
+    #[test]
+    fn whoever_is_at_an_address_is_known_by_it() {
+        for (number, visit) in [(0, 0), (17, 7), (65_536, 8), (1_999_999, 63)] {
+            let at = |is_ipv6| Person::at(address(number, visit, is_ipv6));
+            assert_eq!([at(false), at(true)], [Some(person(number, false)); 2]);
+        }
+        for nobody in ["192.0.2.1", "2001:db8:1000::1", "2001:db8:2000::2", "2001:db8:800::2"] {
+            assert_eq!(Person::at(nobody.parse().unwrap()), None, "{nobody}");
         }
     }
 }

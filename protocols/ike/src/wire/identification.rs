@@ -163,12 +163,7 @@ impl Identity {
     /// The identity as plain text, if it has one.
     fn plain(&self) -> Option<String> {
         match (self.kind, self.data.as_slice()) {
-            (IdKind::ID_IPV4_ADDR, data) => {
-                <[u8; 4]>::try_from(data).ok().map(|ip| Ipv4Addr::from(ip).to_string())
-            }
-            (IdKind::ID_IPV6_ADDR, data) => {
-                <[u8; 16]>::try_from(data).ok().map(|ip| Ipv6Addr::from(ip).to_string())
-            }
+            (IdKind::ID_IPV4_ADDR | IdKind::ID_IPV6_ADDR, _) => self.address().map(|ip| ip.to_string()),
             (IdKind::ID_DER_ASN1_DN, data) => DistinguishedName::read(data).map(|name| name.text()),
             (IdKind::ID_DER_ASN1_GN, _) => None,
             (_, data) => {
@@ -238,6 +233,17 @@ impl From<IpAddr> for Identity {
         match ip {
             IpAddr::V4(ip) => Self::new(IdKind::ID_IPV4_ADDR, &ip.octets()),
             IpAddr::V6(ip) => Self::new(IdKind::ID_IPV6_ADDR, &ip.octets()),
+        }
+    }
+}
+
+impl Identity {
+    /// The address that it is, if it is one.
+    pub fn address(&self) -> Option<IpAddr> {
+        match self.kind {
+            IdKind::ID_IPV4_ADDR => <[u8; 4]>::try_from(&*self.data).ok().map(IpAddr::from),
+            IdKind::ID_IPV6_ADDR => <[u8; 16]>::try_from(&*self.data).ok().map(IpAddr::from),
+            _ => None,
         }
     }
 }

@@ -2,14 +2,16 @@
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
+use std::time::Duration;
 
 use keytoll_crypto_api::{Secret, Seed};
 use keytoll_engine::trace::Node;
 use keytoll_hosts::{Aaa, Device, DeviceSetup, Gateway, Host, Hss};
-use keytoll_ike::config::{Believe, Connection, OwnKeys, Pool, Prove, SharedKeys};
+use keytoll_ike::config::{Believe, Connection, OwnKeys, Pool, Prove, SharedKeys, Version};
 use keytoll_ike::wire::Identity;
 use keytoll_net::Host as Address;
 use keytoll_rig::{Crowd, Layout, Placement, Seat};
+use keytoll_scenario::families::ike::Phase1;
 use keytoll_scenario::plan::RowPlan;
 use keytoll_scenario::population::{Member, Population};
 
@@ -18,10 +20,12 @@ use crate::credentials::UE_ID;
 use crate::eap::{self, Everybody};
 use crate::people::{self, Person};
 
+/// Longer than any population.
+const A_YEAR: Duration = Duration::from_secs(365 * 24 * 3600);
+
 /// Why a row has no population; nothing if it has.
 pub(super) fn supports(row: &RowPlan) -> Result<(), &'static str> {
     match () {
-        () if row.method.phase1().is_some() => Err("IKEv1 has no populations yet"),
         () if row.options.ike.raw_keys => Err("raw keys of many devices are not built yet"),
         () => Ok(()),
     }
@@ -90,14 +94,25 @@ struct Keys {
     population: Population,
     share: usize,
     seed: Seed,
+    /// Devices are known by their addresses, and otherwise by their names.
+    // RFC 2409 §5.4: main mode hides the name until the key is needed.
+    are_of_addresses: bool,
+}
+
+impl Keys {
+    fn person(&self, identity: &Identity) -> Option<Person> {
+        if self.are_of_addresses {
+            return Person::at(identity.address()?);
+        }
+        let person = Person::named(&identity.data)?;
+        (*identity == build::identity(&person.name())).then_some(person)
+    }
 }
 
 impl SharedKeys for Keys {
     fn key(&self, identity: &Identity) -> Option<Secret> {
-        let person = Person::named(&identity.data)?;
-        let is_there =
-            person.number() < self.population.devices && *identity == build::identity(&person.name());
-        let member = is_there.then(|| self.population.member(&self.seed, person.number()))?;
+        let person = self.person(identity).filter(|person| person.number() < self.population.devices)?;
+        let member = self.population.member(&self.seed, person.number());
         (member.share == self.share && !member.is_wrong).then(|| person.psk(&self.seed))
     }
 }
@@ -132,7 +147,7 @@ impl Populated {
         let connections = self.rows.iter().zip(&self.sites).zip(0..).map(|((row, sites), share)| {
             let (prove, believe) = self.credentials.of_gateway(row, &row_secret(&self.seed));
             let believe = self.shared_keys(share, &prove).unwrap_or(believe);
-            build::connection_of_gateway((row, sites), prove, believe)
+            lasting(build::connection_of_gateway((row, sites), prove, believe))
         });
         let (row, sites) = (&self.rows[0], &self.sites[0]);
         let with_eap = self.rows.iter().find(|row| row.method.eap().is_some());
@@ -147,7 +162,9 @@ impl Populated {
         if !matches!(prove, Prove::Psk(_)) || self.rows[share].method.eap().is_some() {
             return None;
         }
-        let keys = Keys { population: self.population.clone(), share, seed: self.seed.clone() };
+        let are_of_addresses = self.rows[share].method.phase1() == Some(Phase1::Main);
+        let (population, seed) = (self.population.clone(), self.seed.clone());
+        let keys = Keys { population, share, seed, are_of_addresses };
         let by_identity = OwnKeys::Derived(Arc::new(keys));
         Some(Believe::Psk { any: None, by_identity })
     }
@@ -160,10 +177,18 @@ fn devices(
     seed: &Seed,
 ) -> Devices {
     let proofs = credentials.of_device(row, &row_secret(seed));
-    let mut connection = build::connection_of_device((row, sites), proofs, build::identity(UE_ID));
+    let mut connection = lasting(build::connection_of_device((row, sites), proofs, build::identity(UE_ID)));
     connection.liveness_after = population.liveness;
     let setup = Arc::new(build::setup_of_devices((row, sites), connection.clone()));
     Devices { setup, terms: Arc::new(Terms { connection, seed: seed.clone() }) }
+}
+
+/// The same with SAs that end when the population says so: those of IKEv1 have lifetimes (RFC 2407 §4.5, RFC 2409 appendix A).
+fn lasting(mut connection: Connection) -> Connection {
+    if let Version::V1(terms) = &mut connection.version {
+        (terms.lifetime, terms.child_lifetime) = (A_YEAR, A_YEAR);
+    }
+    connection
 }
 
 /// Inner addresses for everybody, twice: a new SA has one before the old one gives up its own.
