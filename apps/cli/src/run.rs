@@ -196,10 +196,10 @@ pub(crate) fn told(error: RunError) -> Report {
     match error {
         RunError::Place(PlaceError::Occupied { what, hint }) => Usage::hint(what, hint).into(),
         RunError::NoPopulation { .. } => {
-            Usage::hint(error.to_string(), "leave `[population]` out, or name methods of IKEv2 or HIP").into()
+            Usage::hint(error.to_string(), "leave `[population]` out, or name methods of IKE or HIP").into()
         }
         RunError::NoLiveness { .. } => {
-            Usage::hint(error.to_string(), "leave it out, or name methods of IKEv2 only").into()
+            Usage::hint(error.to_string(), "leave it out, or name methods of IKE only").into()
         }
         RunError::Times(_) => {
             let hint = "a file of times has a line with `at_s`, and under it the seconds of each device, a line each";
