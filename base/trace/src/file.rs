@@ -120,6 +120,12 @@ impl Passed {
         self.bytes += bytes.len() as u64;
     }
 
+    /// A record whose bytes are in the checksum later.
+    fn count(&mut self, bytes: usize) {
+        self.records += 1;
+        self.bytes += bytes as u64;
+    }
+
     fn extent(&self) -> Extent {
         Extent { records: self.records, bytes: self.bytes, crc32: self.hasher.clone().finalize() }
     }
@@ -181,11 +187,17 @@ impl<R: Recorded, W: Write> Writer<R, W> {
     }
 }
 
+/// So many bytes of records at least are in the checksum at once: that of a single short one takes as long as reading it.
+const CHECKED_BYTES: usize = 1 << 14;
+
 /// Reads records of one kind, one at a time. After the last one comes nothing if the file is whole, else an error.
 #[derive(Debug)]
 pub struct Reader<R, I: Read> {
     input: I,
-    scratch: Vec<u8>,
+    /// Records with their lengths: those that are not in the checksum yet, and behind them the newest.
+    records: Vec<u8>,
+    /// Where the newest begins.
+    newest: usize,
     names: Vec<Name>,
     passed: Passed,
     ended: bool,
@@ -209,11 +221,11 @@ impl<R: Recorded, I: BufRead> Reader<R, I> {
             return Err(ReadError::Magic { wanted: R::MAGIC, found });
         }
         let passed = Passed::magic(&line);
-        let (scratch, names) = (Vec::new(), Vec::new());
-        Ok(Self { input, scratch, names, passed, ended: false, kind: PhantomData })
+        let (records, names) = (Vec::new(), Vec::new());
+        Ok(Self { input, records, newest: 0, names, passed, ended: false, kind: PhantomData })
     }
 
-    /// Reads the next record, which then is in `scratch` behind its length; whether there was one.
+    /// Reads the next record, which then is the newest; whether there was one.
     fn advance(&mut self) -> Result<bool, ReadError> {
         let mut length = [0; 2];
         self.fill(&mut length)?;
@@ -221,23 +233,33 @@ impl<R: Recorded, I: BufRead> Reader<R, I> {
         if bytes == 0 {
             return self.end().map(|()| false);
         }
-        let mut scratch = std::mem::take(&mut self.scratch);
-        scratch.resize(2 + bytes, 0);
-        scratch[..2].copy_from_slice(&length);
-        let filled = self.fill(&mut scratch[2..]);
-        self.scratch = scratch;
+        if self.records.len() >= CHECKED_BYTES {
+            self.check();
+        }
+        self.newest = self.records.len();
+        let mut records = std::mem::take(&mut self.records);
+        records.extend_from_slice(&length);
+        records.resize(self.newest + 2 + bytes, 0);
+        let filled = self.fill(&mut records[self.newest + 2..]);
+        self.records = records;
         filled.map(|()| true)
     }
 
+    /// Takes the records into the checksum.
+    fn check(&mut self) {
+        self.passed.hasher.update(&self.records);
+        self.records.clear();
+    }
+
     fn decode(&mut self) -> Result<R, ReadError> {
-        let mut decoder = Decoder::new(&self.scratch[2..], &mut self.names);
+        let newest = &self.records[self.newest..];
+        let mut decoder = Decoder::new(&newest[2..], &mut self.names);
         let record = R::read(&mut decoder);
         if let Err(source) = decoder.finish() {
             self.ended = true;
             return Err(ReadError::Damaged { index: self.passed.records, source });
         }
-        self.passed.add(&self.scratch);
-        self.passed.records += 1;
+        self.passed.count(newest.len());
         Ok(record)
     }
 
@@ -253,6 +275,7 @@ impl<R: Recorded, I: BufRead> Reader<R, I> {
             bytes: u64::from_le_bytes(*length),
             crc32: u32::from_le_bytes(*crc32),
         };
+        self.check();
         let found = self.passed.extent();
         if said != found {
             return Err(ReadError::Altered { said, found });
