@@ -146,7 +146,7 @@ struct Span {
 
 impl Span {
     fn of(records: &[Record]) -> Option<Self> {
-        let start_ns = records.iter().find(|record| record.fact == Fact::Triggered)?.at_ns;
+        let start_ns = records.iter().find(|record| matches!(record.fact, Fact::Triggered))?.at_ns;
         let end = records.iter().position(is_end);
         let outcome = match end.map(|place| (&records[place], &records[..place])) {
             Some((Record { fact: Fact::Usable, .. }, _)) => Outcome::Established,
@@ -198,7 +198,7 @@ impl Span {
             after: LinkCount::default(),
             discards: 0,
             charged: records.iter().any(|record| matches!(record.fact, Fact::Computed { .. })),
-            disturbed: records.iter().any(|record| record.fact == Fact::Disturbed),
+            disturbed: records.iter().any(|record| matches!(record.fact, Fact::Disturbed)),
             nodes: BTreeMap::new(),
             profiles: profile(number, records),
             traffic: None,

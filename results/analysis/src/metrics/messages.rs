@@ -1,6 +1,6 @@
 //! The kinds of messages of a row, in the order in which they first appeared.
 
-use keytoll_trace::{Link, Message, Name, Node, Parts, Protocol};
+use keytoll_trace::{Link, Message, Node};
 
 /// Further kinds are not distinguished: a row under attack or heavy loss could create new ones endlessly.
 const KINDS_MAX: usize = 512;
@@ -63,24 +63,17 @@ impl MessageKind {
         (self.count > 0).then(|| self.bytes as f64 / self.count as f64)
     }
 
-    fn is(&self, part: Part, from: Node, to: Option<Node>, key: &Key) -> bool {
-        self.part == part && self.from == from && self.to == to && Key::of(&self.example) == *key
+    fn is(&self, part: Part, from: Node, to: Option<Node>, message: &Message) -> bool {
+        self.part == part && self.from == from && self.to == to && are_alike(&self.example, message)
     }
 }
 
-#[derive(PartialEq)]
-struct Key {
-    protocol: Protocol,
-    name: Name,
-    response: bool,
-    parts: Parts,
-}
-
-impl Key {
-    fn of(message: &Message) -> Self {
-        let Message { protocol, name, response, parts, .. } = *message;
-        Self { protocol, name, response, parts }
-    }
+/// Whether two messages have the same name and parts.
+fn are_alike(one: &Message, other: &Message) -> bool {
+    one.response == other.response
+        && one.name == other.name
+        && one.protocol == other.protocol
+        && one.parts == other.parts
 }
 
 /// The kinds of messages of a row.
@@ -120,8 +113,7 @@ impl Messages {
         to: Option<Node>,
         message: &Message,
     ) -> Option<&mut MessageKind> {
-        let key = Key::of(message);
-        let known = self.kinds.iter().position(|kind| kind.is(part, from, to, &key));
+        let known = self.kinds.iter().position(|kind| kind.is(part, from, to, message));
         if known.is_none() && self.kinds.len() < KINDS_MAX {
             let example = message.clone();
             self.kinds.push(MessageKind { part, from, to, example, count: 0, retransmissions: 0, bytes: 0 });

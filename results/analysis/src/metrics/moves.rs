@@ -31,11 +31,11 @@ pub struct Move {
 impl Move {
     /// The first one in the records of an authentication, in chronological order.
     pub(super) fn of(records: &[Record], costs: BTreeMap<Node, MoveCost>) -> Option<Self> {
-        let begun = records.iter().position(|record| record.fact == Fact::Moved)?;
+        let begun = records.iter().position(|record| matches!(record.fact, Fact::Moved))?;
         let after = &records[begun..];
         let since_ns = |record: &Record| record.at_ns.saturating_sub(after[0].at_ns);
         let mut moved = Self { costs, ..Self::default() };
-        if let Some(verified) = after.iter().position(|record| record.fact == Fact::MoveVerified) {
+        if let Some(verified) = after.iter().position(|record| matches!(record.fact, Fact::MoveVerified)) {
             moved.verified_ns = Some(since_ns(&after[verified]));
             after[..verified].iter().for_each(|record| moved.count(&record.fact));
         }

@@ -39,7 +39,7 @@ fn end_ns(records: &[Record]) -> Option<u64> {
         let found = records.iter().find(|record| record.node == Node::Ue && wanted(&record.fact));
         found.map(|record| record.at_ns)
     };
-    at(|fact| *fact == Fact::FirstPacket)
+    at(|fact| matches!(fact, Fact::FirstPacket))
         .or_else(|| at(|fact| matches!(fact, Fact::Failed { .. } | Fact::Usable)))
 }
 

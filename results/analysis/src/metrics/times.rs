@@ -73,7 +73,7 @@ pub const FAILED_AFTER: Time = Time {
 pub const FIRST_PACKET: Time = Time {
     name: "first packet",
     of: |concluded| {
-        let first = concluded.records.iter().find(|record| record.fact == Fact::FirstPacket)?;
+        let first = concluded.records.iter().find(|record| matches!(record.fact, Fact::FirstPacket))?;
         Some(first.at_ns.saturating_sub(concluded.start_ns))
     },
 };

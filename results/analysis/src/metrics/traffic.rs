@@ -49,7 +49,7 @@ impl Traffic {
         costs: BTreeMap<Node, TrafficCost>,
         tally: &mut Tally,
     ) -> Option<Self> {
-        let begun = records.iter().position(|record| record.fact == Fact::TrafficBegan)?;
+        let begun = records.iter().position(|record| matches!(record.fact, Fact::TrafficBegan))?;
         let mut traffic = Self::default();
         for record in &records[begun..] {
             traffic.take(record, tally);

@@ -21,11 +21,18 @@ pub const WAITING_FOR_REPEATS: Time = Time { name: "waiting for repeats", of };
 
 fn of(concluded: &Concluded<'_>) -> Option<u64> {
     let until_ns = concluded.split.and(concluded.duration_ns)?;
+    if !concluded.records.iter().any(is_retransmission) {
+        return Some(0);
+    }
     let from_trigger = |at_ns: u64| at_ns.saturating_sub(concluded.start_ns).min(until_ns);
     let mut told = concluded.busy.clone();
     let until_end = concluded.records.iter().take_while(|record| from_trigger(record.at_ns) < until_ns);
     let waits = repeats(until_end);
     Some(waits.map(|(sent_ns, again_ns)| told.add(from_trigger(sent_ns), from_trigger(again_ns))).sum())
+}
+
+fn is_retransmission(record: &Record) -> bool {
+    matches!(&record.fact, Fact::Sent(message) if message.retransmission)
 }
 
 /// For every retransmission, when the message was sent before and when again. Accounting delays nothing.
