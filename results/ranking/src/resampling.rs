@@ -8,7 +8,9 @@
 //! and so on: their spread tells that of a statistic as well, and the time does not grow with the row.
 
 use std::collections::BTreeMap;
+use std::num::NonZero;
 use std::path::Path;
+use std::thread;
 
 use keytoll_analysis::compare::RowName;
 use keytoll_analysis::samples::{Counts, Line, ReadError, SAMPLES, Table};
@@ -118,12 +120,21 @@ impl Resamples {
         names: impl Iterator<Item = RowName>,
         seed: u64,
     ) -> Self {
-        let resampled = |name: RowName| {
-            let found = resampled(&name, of.get(&name)?, estimates, seed);
+        let resampled = |name: &RowName| {
+            let found = resampled(name, of.get(name)?, estimates, seed);
             let values = estimates.iter().cloned().zip(found).filter_map(|(of, found)| Some((of, found?)));
-            Some((name, values.collect()))
+            Some((name.clone(), values.collect()))
         };
-        Self(names.filter_map(resampled).collect())
+        let names: Vec<RowName> = names.collect();
+        let cores = thread::available_parallelism().map_or(1, NonZero::get);
+        let of_names = |names: &[RowName]| names.iter().filter_map(resampled).collect::<Vec<_>>();
+        let each = names.len().div_ceil(cores).max(1);
+        thread::scope(|scope| {
+            let parts: Vec<_> =
+                names.chunks(each).map(|names| scope.spawn(move || of_names(names))).collect();
+            let found = parts.into_iter().map(|part| part.join().expect("arithmetic does not panic"));
+            Self(found.flatten().collect())
+        })
     }
 
     /// For an estimate of a row what every resample has of its value, as a part of 1; nothing if it was not resampled.
