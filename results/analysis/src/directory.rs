@@ -1,9 +1,15 @@
 //! Measuring a run directory: `manifest.json`, `trace/` and `costs/` in, [`Findings`] out.
 
+mod rows;
+
 use std::collections::VecDeque;
 use std::fs::File;
-use std::io::{self, BufReader};
+use std::io::{self, BufReader, Write};
+use std::iter;
+use std::num::NonZero;
 use std::path::{Path, PathBuf};
+use std::sync::mpsc;
+use std::thread::{self, Scope};
 
 use keytoll_census as census;
 use keytoll_trace::file::{ReadError, Reader, Recorded};
@@ -16,11 +22,18 @@ use crate::study::{Account, SUPPLEMENT, Supplement, SupplementError};
 use crate::summary::{Summary, summarise, summarise_population};
 
 pub use keytoll_trace::listing::MANIFEST;
+use rows::side_by_side;
+pub use rows::{PIECE_BYTES, Pieces};
 
 /// The longest `population.json` that is read: a day of one row has some fifty megabytes.
 const POPULATION_BYTES_MAX: u64 = 1 << 28;
 /// The longest `load.json` that is read; one that is written has a few kilobytes.
 const LOAD_BYTES_MAX: u64 = 4 << 20;
+/// How much of a file of records is read at a time.
+const BUFFER_BYTES: usize = 1 << 16;
+/// How many records one thread hands to another at a time, and how many times ahead.
+const BATCH_RECORDS: usize = 2048;
+const BATCHES_AHEAD: usize = 4;
 
 /// All results of a run.
 #[derive(Debug, Clone)]
@@ -169,6 +182,32 @@ pub enum DirectoryError {
     Sink(io::Error),
 }
 
+/// What makes text of the authentications of a row.
+pub trait Lines {
+    /// Writes that of an authentication.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    fn write(&mut self, sample: &Sample) -> io::Result<()>;
+
+    /// Writes what it has gathered.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    fn finish(self) -> io::Result<()>;
+}
+
+/// No text.
+impl Lines for () {
+    fn write(&mut self, _sample: &Sample) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn finish(self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
 /// Reads the manifest of a run directory.
 ///
 /// # Errors
@@ -192,16 +231,26 @@ pub fn unchanged(directory: &Path, manifest: &Manifest, file: &str) -> Result<()
     listed.check(directory).map_err(|source| DirectoryError::File { path: directory.join(file), source })
 }
 
-/// Measures every row of a run directory; `sink` gets each authentication once, row by row.
+/// Measures every row of a run directory, as [`measure_into`] does, and makes no text of it.
+///
+/// # Errors
+/// A file cannot be read, or has been changed.
+pub fn measure(directory: &Path) -> Result<Findings, DirectoryError> {
+    measure_into(directory, |_, _| (), &mut io::sink())
+}
+
+/// Measures every row of a run directory, several at the same time. `lines_of` a row get each of its authentications once, in order
+/// of their conclusion; the text that they make of them is written to `out` row by row.
 ///
 /// Every file must be unchanged. Only for a run that is still going on or was killed, whose manifest does not list the lengths of
 /// its files yet, they may be truncated: their complete records are measured, and the run is marked as not complete.
 ///
 /// # Errors
 /// A file cannot be read, or has been changed.
-pub fn measure(
+pub fn measure_into<L: Lines>(
     directory: &Path,
-    sink: &mut dyn FnMut(&ManifestRow, &Sample) -> io::Result<()>,
+    lines_of: impl Fn(&ManifestRow, Pieces) -> L + Sync,
+    out: &mut dyn Write,
 ) -> Result<Findings, DirectoryError> {
     let manifest = manifest(directory)?;
     let populations = directory.join(POPULATION);
@@ -224,14 +273,18 @@ pub fn measure(
     }
     let run = Run { directory, manifest: &manifest };
     run.check_lengths()?;
-    let mut rows = Vec::with_capacity(manifest.rows.len());
-    for row in &manifest.rows {
-        if run.has_begun(row)? {
-            rows.push(RowFindings { row: row.clone(), tally: run.measure_row(row, sink)? });
-        }
-    }
+    let rows = run.measure_rows(&lines_of, out)?;
     let supplement = run.supplement()?;
     Ok(Findings::new(manifest, rows).supplemented(supplement))
+}
+
+/// Where the records of a row are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Reading {
+    /// In the thread that measures them.
+    Between,
+    /// In a thread of its own, because cores have nothing else to do.
+    Beside,
 }
 
 /// A run directory and its manifest.
@@ -263,6 +316,12 @@ impl Run<'_> {
         DirectoryError::File { path: self.directory.join(file), source }
     }
 
+    /// The rows of which there are records.
+    fn begun(&self) -> Result<Vec<&ManifestRow>, DirectoryError> {
+        let begun = |row| Ok(self.has_begun(row)?.then_some(row));
+        self.manifest.rows.iter().filter_map(|row| begun(row).transpose()).collect()
+    }
+
     /// Whether there are records of a row. Only a run that is not complete may lack them.
     fn has_begun(&self, row: &ManifestRow) -> Result<bool, DirectoryError> {
         if self.may_break_off() {
@@ -288,34 +347,49 @@ impl Run<'_> {
         })
     }
 
+    /// Measures all rows, as many at a time as there are cores.
+    fn measure_rows<L: Lines>(
+        &self,
+        lines_of: &(impl Fn(&ManifestRow, Pieces) -> L + Sync),
+        out: &mut dyn Write,
+    ) -> Result<Vec<RowFindings>, DirectoryError> {
+        let begun = self.begun()?;
+        let cores = thread::available_parallelism().map_or(1, NonZero::get);
+        let reading = if begun.len() < cores { Reading::Beside } else { Reading::Between };
+        let measure = |row: &ManifestRow, text| {
+            let tally = self.measure_row(row, reading, lines_of(row, text))?;
+            Ok(RowFindings { row: row.clone(), tally })
+        };
+        side_by_side(&begun, cores.min(begun.len()), &measure, out)
+    }
+
     /// Measures one row; the costs of an authentication are read with its records.
     fn measure_row(
         &self,
         row: &ManifestRow,
-        sink: &mut dyn FnMut(&ManifestRow, &Sample) -> io::Result<()>,
+        reading: Reading,
+        mut lines: impl Lines,
     ) -> Result<Tally, DirectoryError> {
         let may_break_off = self.may_break_off();
         let mut records = Source::open(self.directory.join(&row.trace), may_break_off)?;
         let mut costs = Source::open(self.directory.join(&row.costs), may_break_off)?;
-        let mut refused = None;
+        let mut written = Ok(());
         let mut meter = Meter::new(|sample: &Sample| {
-            if refused.is_none() {
-                refused = sink(row, sample).err();
+            if written.is_ok() {
+                written = lines.write(sample);
             }
         });
-        if may_break_off {
-            meter.feed(Settled::of(records.by_ref()), costs.by_ref());
-        } else {
-            meter.feed(records.by_ref(), costs.by_ref());
+        match reading {
+            _ if may_break_off => meter.feed(Settled::of(records.by_ref()), costs.by_ref()),
+            Reading::Between => meter.feed(records.by_ref(), costs.by_ref()),
+            Reading::Beside => thread::scope(|scope| meter.feed(records.ahead(scope), costs.by_ref())),
         }
         // Records that were not requested may be damaged all the same.
         records.by_ref().for_each(drop);
         costs.by_ref().for_each(drop);
         let tally = meter.finish();
-        match refused.map(DirectoryError::Sink).or(records.error).or(costs.error) {
-            Some(error) => Err(error),
-            None => Ok(tally),
-        }
+        written.and_then(|()| lines.finish()).map_err(DirectoryError::Sink)?;
+        records.error.or(costs.error).map_or(Ok(tally), Err)
     }
 
     /// The measurements besides the run; empty if there is no such file.
@@ -345,11 +419,34 @@ struct Source<R: Recorded> {
 
 impl<R: Recorded> Source<R> {
     fn open(path: PathBuf, may_break_off: bool) -> Result<Self, DirectoryError> {
-        let reader = Reader::new(BufReader::new(open(&path)?));
+        let reader = Reader::new(BufReader::with_capacity(BUFFER_BYTES, open(&path)?));
         match reader {
             Ok(reader) => Ok(Self { path, reader, may_break_off, broke_off: false, error: None }),
             Err(source) => Err(DirectoryError::Records { path, source }),
         }
+    }
+}
+
+impl<R: Recorded + Send> Source<R> {
+    /// Its records, read in a thread of its own.
+    fn ahead<'scope>(
+        &'scope mut self,
+        scope: &'scope Scope<'scope, '_>,
+    ) -> impl Iterator<Item = R> + use<'scope, R> {
+        let (to, from) = mpsc::sync_channel(BATCHES_AHEAD);
+        scope.spawn(move || {
+            let batches = iter::repeat_with(|| self.batch()).take_while(|batch| !batch.is_empty());
+            // Nobody takes them any more when measuring has panicked.
+            batches.map(|batch| to.send(batch)).take_while(Result::is_ok).for_each(drop);
+        });
+        from.into_iter().flatten()
+    }
+
+    /// The next records; none at the end.
+    fn batch(&mut self) -> Vec<R> {
+        let mut batch = Vec::with_capacity(BATCH_RECORDS);
+        batch.extend(self.by_ref().take(BATCH_RECORDS));
+        batch
     }
 }
 

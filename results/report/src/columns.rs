@@ -14,6 +14,8 @@ pub(crate) mod nodes;
 pub(crate) mod population;
 pub(crate) mod traffic;
 
+use std::fmt::Write;
+
 use keytoll_analysis::summary::{Median, SummaryRow};
 
 use crate::number::{known, plain, ranged, uncertain};
@@ -96,13 +98,21 @@ impl Value {
 
     /// Formatted for programs: with every digit, and empty for unknown values.
     pub(crate) fn written(&self) -> String {
-        match self {
-            Self::Nothing | Self::Unknown => String::new(),
-            Self::Text(text) => text.clone(),
-            Self::Whole(count) => count.to_string(),
-            Self::Number(value) | Self::Mean(value, _) => value.to_string(),
-            Self::Median(median) => median.value.to_string(),
-        }
+        let mut text = String::new();
+        self.write(&mut text);
+        text
+    }
+
+    /// Appends it as it is [`written`](Self::written).
+    pub(crate) fn write(&self, to: &mut String) {
+        // A string takes whatever is written into it.
+        _ = match self {
+            Self::Nothing | Self::Unknown => Ok(()),
+            Self::Text(text) => to.write_str(text),
+            Self::Whole(count) => write!(to, "{count}"),
+            Self::Number(value) | Self::Mean(value, _) => write!(to, "{value}"),
+            Self::Median(median) => write!(to, "{}", median.value),
+        };
     }
 }
 

@@ -5,9 +5,10 @@
 mod documentation;
 
 use std::io::{self, Write};
+use std::iter;
 
 use keytoll_analysis::census::{NodePoint, Point};
-use keytoll_analysis::directory::Population;
+use keytoll_analysis::directory::{Lines, PIECE_BYTES, Population};
 use keytoll_analysis::metrics::Sample;
 use keytoll_analysis::trace::manifest::ManifestRow;
 use keytoll_analysis::trace::{Link, Node};
@@ -38,8 +39,8 @@ const LINKS: [Link; 6] = [
 const NODES: [Node; 5] = [Node::Ue, Node::Gw, Node::Aaa, Node::Hss, Node::Ap];
 
 /// Columns of `samples.csv` about one subject.
+#[derive(Debug)]
 enum Part {
-    Row,
     Sample(&'static [Column<OfSample>]),
     Link(Link),
     Node(Node),
@@ -47,11 +48,11 @@ enum Part {
     Move,
 }
 
-/// All of them, in order.
+/// All of them but those that name the row, in order.
 fn parts() -> impl Iterator<Item = Part> {
     let links = LINKS.into_iter().map(Part::Link);
     let nodes = NODES.into_iter().map(Part::Node);
-    let first = [Part::Row, Part::Sample(&SAMPLE)].into_iter();
+    let first = iter::once(Part::Sample(&SAMPLE));
     first.chain(links).chain(nodes).chain([Part::Traffic, Part::Sample(&SAMPLE_ADDED), Part::Move])
 }
 
@@ -59,7 +60,6 @@ impl Part {
     /// The documentation of its columns.
     fn documented(&self) -> Vec<FileColumn> {
         match self {
-            Self::Row => documented("", &IDENTITY),
             Self::Sample(columns) => documented("", columns),
             Self::Link(link) => documented(&format!("{}_", link.name().replace('-', "_")), &links::LINK),
             Self::Node(node) => documented(&format!("{}_", node.name()), &nodes::NODE),
@@ -68,15 +68,14 @@ impl Part {
         }
     }
 
-    /// The cells of an authentication.
-    fn cells(&self, row: &ManifestRow, sample: &Sample) -> Vec<Value> {
+    /// Appends the cells of an authentication.
+    fn write(&self, sample: &Sample, line: &mut Line) {
         match self {
-            Self::Row => cells(&IDENTITY, |of| of(row)),
-            Self::Sample(columns) => cells(columns, |of| of(sample)),
-            Self::Link(link) => cells(&links::LINK, |of| sample.links.get(link).map(of).into()),
-            Self::Node(node) => cells(&nodes::NODE, |of| sample.nodes.get(node).map(of).into()),
-            Self::Traffic => cells(&traffic::SAMPLE, |of| sample.traffic.as_ref().map(of).into()),
-            Self::Move => cells(&moves::SAMPLE, |of| sample.moved.as_ref().map(of).into()),
+            Self::Sample(columns) => line.extend(columns, Some(sample), |of, sample| of(sample)),
+            Self::Link(link) => line.extend(&links::LINK, sample.links.get(link), |of, count| of(count)),
+            Self::Node(node) => line.extend(&nodes::NODE, sample.nodes.get(node), |of, cost| of(cost)),
+            Self::Traffic => line.extend(&traffic::SAMPLE, sample.traffic.as_ref(), |of, it| of(it)),
+            Self::Move => line.extend(&moves::SAMPLE, sample.moved.as_ref(), |of, it| of(it)),
         }
     }
 }
@@ -85,36 +84,74 @@ fn cells<Of: Copy>(columns: &[Column<Of>], value: impl Fn(Of) -> Value) -> Vec<V
     columns.iter().map(|column| value(column.of)).collect()
 }
 
-/// `samples.csv`: a line for each authentication, in order of their conclusion.
+/// A line that is written again and again: of millions of cells none is a text of its own.
+#[derive(Debug, Default)]
+struct Line {
+    cells: csv::ByteRecord,
+    cell: String,
+}
+
+impl Line {
+    fn push(&mut self, value: &Value) {
+        self.cell.clear();
+        value.write(&mut self.cell);
+        self.cells.push_field(self.cell.as_bytes());
+    }
+
+    /// Appends the cells of what is told about; empty ones if it is not there.
+    fn extend<Of: Copy, About: Copy>(
+        &mut self,
+        columns: &[Column<Of>],
+        about: Option<About>,
+        value: impl Fn(Of, About) -> Value,
+    ) {
+        for column in columns {
+            match about {
+                Some(about) => self.push(&value(column.of, about)),
+                None => self.cells.push_field(&[]),
+            }
+        }
+    }
+}
+
+/// The names of the columns of `samples.csv`.
+///
+/// # Errors
+/// When they cannot be written.
+pub fn sample_names(out: impl Write) -> io::Result<()> {
+    let mut csv = csv::Writer::from_writer(out);
+    csv.write_record(sample_columns().iter().map(|column| &column.name))?;
+    csv.flush()
+}
+
+/// `samples.csv`: a line for each authentication of a row, in order of their conclusion.
 #[derive(Debug)]
-pub struct Samples<W: Write>(csv::Writer<W>);
+pub struct Samples<W: Write> {
+    csv: csv::Writer<W>,
+    parts: Vec<Part>,
+    /// Begins with the cells that name the row.
+    line: Line,
+}
 
 impl<W: Write> Samples<W> {
-    /// Writes the names of the columns.
-    ///
-    /// # Errors
-    /// When they cannot be written.
-    pub fn new(out: W) -> io::Result<Self> {
-        let mut csv = csv::Writer::from_writer(out);
-        csv.write_record(sample_columns().iter().map(|column| &column.name))?;
-        Ok(Self(csv))
+    /// No line yet.
+    pub fn new(row: &ManifestRow, out: W) -> Self {
+        let csv = csv::WriterBuilder::new().buffer_capacity(PIECE_BYTES).from_writer(out);
+        let mut line = Line::default();
+        line.extend(&IDENTITY, Some(row), |of, row| of(row));
+        Self { csv, parts: parts().collect(), line }
+    }
+}
+
+impl<W: Write> Lines for Samples<W> {
+    fn write(&mut self, sample: &Sample) -> io::Result<()> {
+        self.line.cells.truncate(IDENTITY.len());
+        self.parts.iter().for_each(|part| part.write(sample, &mut self.line));
+        Ok(self.csv.write_byte_record(&self.line.cells)?)
     }
 
-    /// Writes one authentication.
-    ///
-    /// # Errors
-    /// When it cannot be written.
-    pub fn write(&mut self, row: &ManifestRow, sample: &Sample) -> io::Result<()> {
-        let cells = parts().flat_map(|part| part.cells(row, sample));
-        Ok(self.0.write_record(cells.map(|cell| cell.written()))?)
-    }
-
-    /// Flushes the file.
-    ///
-    /// # Errors
-    /// When the buffered lines cannot be written.
-    pub fn finish(mut self) -> io::Result<()> {
-        self.0.flush()
+    fn finish(mut self) -> io::Result<()> {
+        self.csv.flush()
     }
 }
 
@@ -247,10 +284,9 @@ mod tests {
     fn samples_of_an_example() {
         let (rows, samples) = example::measured();
         let text = written(|out| {
-            let mut csv = Samples::new(out).unwrap();
-            for (row, samples) in rows.iter().zip(&samples).take(1) {
-                samples.kept.iter().for_each(|sample| csv.write(row, sample).unwrap());
-            }
+            sample_names(&mut *out).unwrap();
+            let mut csv = Samples::new(&rows[0], out);
+            samples[0].kept.iter().for_each(|sample| csv.write(sample).unwrap());
             csv.finish().unwrap();
         });
         // One column a line: the names are an interface.

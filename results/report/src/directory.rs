@@ -4,12 +4,12 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use keytoll_analysis::directory::{DirectoryError, measure};
+use keytoll_analysis::directory::{DirectoryError, measure, measure_into};
 use keytoll_analysis::study::{SUPPLEMENT, Supplement};
 use keytoll_analysis::trace::listing::{DERIVED, GATEWAYS, MANIFEST, RunFile, SERIES};
-use keytoll_analysis::trace::manifest::{Manifest, ManifestRow};
+use keytoll_analysis::trace::manifest::Manifest;
 use keytoll_analysis::trace::output::{self, Output};
-use keytoll_analysis::{Findings, Sample, summary};
+use keytoll_analysis::{Findings, summary};
 use keytoll_studies::judged;
 
 use crate::page::{self, Clocks};
@@ -48,10 +48,9 @@ pub fn render(directory: &Path, clocks_of: impl Fn(&Manifest) -> Clocks) -> Resu
         return Ok(findings);
     }
     let mut output = Output::create_in_run(&path).map_err(because)?;
-    let mut samples = csv::Samples::new(&mut output).map_err(because)?;
-    let mut sink = |row: &ManifestRow, sample: &Sample| samples.write(row, sample);
-    let findings = judged(measure(directory, &mut sink)?);
-    samples.finish().and_then(|()| output.finish()).map_err(because)?;
+    csv::sample_names(&mut output).map_err(because)?;
+    let findings = judged(measure_into(directory, csv::Samples::new, &mut output)?);
+    output.finish().map_err(because)?;
     write(directory, &findings, &clocks_of(&manifest))?;
     list_again(directory, &findings.manifest)?;
     Ok(findings)
@@ -62,7 +61,7 @@ pub fn render(directory: &Path, clocks_of: impl Fn(&Manifest) -> Clocks) -> Resu
 /// # Errors
 /// When the traces cannot be measured.
 pub fn measured(directory: &Path) -> Result<Findings, DirectoryError> {
-    Ok(judged(measure(directory, &mut |_, _| Ok(()))?))
+    Ok(judged(measure(directory)?))
 }
 
 /// Writes the files that do not need the single authentications: all but `samples.csv`.

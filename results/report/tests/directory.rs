@@ -55,6 +55,31 @@ fn a_run_directory_gets_all_its_files() {
     assert!(lines("report.html") > 50);
 }
 
+/// Rows are measured at the same time, and a row alone is read in another thread than it is measured in.
+#[test]
+fn a_row_is_the_same_alone_and_among_others() {
+    let samples_of = |directory: &Path| fs::read_to_string(directory.join("samples.csv")).unwrap();
+    let (among, alone) = (fresh("among"), fresh("alone"));
+    let manifest = example::findings().manifest;
+    leave_a_run(&among, &manifest);
+    let all = render(&among, |_| Clocks::new()).unwrap();
+    let first = Manifest { rows: vec![manifest.rows[0].clone()], ..manifest };
+    leave_a_run(&alone, &first);
+    let found = render(&alone, |_| Clocks::new()).unwrap();
+    assert_eq!(found.summary.rows, all.summary.rows[..1]);
+    let (among, text) = (samples_of(&among), samples_of(&alone));
+    assert_eq!(text.lines().count(), 1 + 4);
+    assert!(among.starts_with(&text), "{among}");
+    let trace = alone.join(&first.rows[0].trace);
+    let mut bytes = fs::read(&trace).unwrap();
+    let last_record = bytes.len() - 30;
+    bytes[last_record] ^= 1;
+    fs::write(&trace, bytes).unwrap();
+    let message = render(&alone, |_| Clocks::new()).unwrap_err().to_string();
+    assert!(message.contains("000.trace") && message.contains("damaged"), "{message}");
+    assert_eq!(samples_of(&alone), text, "what was there before stays");
+}
+
 /// What a run belongs to is in its manifest, so that `keytoll report` shows it as a study again.
 #[test]
 fn the_directory_of_a_study_gets_its_account() {

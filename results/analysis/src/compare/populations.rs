@@ -60,7 +60,7 @@ pub enum CountedError {
 /// # Errors
 /// See [`CountedError`].
 pub fn read(run: &Path) -> Result<CountedRun, CountedError> {
-    let findings = directory::measure(run, &mut |_, _| Ok(()))?;
+    let findings = directory::measure(run)?;
     let place = run.display().to_string();
     let is_old = |account: &Account| account.summary.established > 0 && account.delays_us.is_empty();
     if findings.populations.is_empty() || findings.populations.iter().any(|one| is_old(&one.account)) {

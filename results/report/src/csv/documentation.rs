@@ -23,7 +23,7 @@ pub struct FileColumn {
 
 /// The columns of `samples.csv`.
 pub fn sample_columns() -> Vec<FileColumn> {
-    parts().flat_map(|part| part.documented()).collect()
+    documented("", &IDENTITY).into_iter().chain(parts().flat_map(|part| part.documented())).collect()
 }
 
 /// The columns of `operations.csv`.
