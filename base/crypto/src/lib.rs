@@ -27,8 +27,8 @@ mod signature;
 mod traffic;
 
 pub use agreement::Exponents;
-pub use metered::prices::{self, Prices};
-pub use metered::{Metered, Row};
+pub use metered::prices::{self, Place, Prices};
+pub use metered::{Amount, Metered, Row, Work};
 pub use null::Null;
 #[cfg(feature = "ossl")]
 pub use ossl::Ossl;

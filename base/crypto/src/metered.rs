@@ -4,6 +4,7 @@
 mod journal;
 pub mod prices;
 mod slot;
+mod work;
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -20,6 +21,8 @@ use journal::{Entry, Journal};
 use prices::{Place, Prices};
 use slot::Slot;
 
+pub use work::{Amount, Work};
+
 /// A provider whose operations are all counted.
 #[derive(Debug)]
 pub struct Metered<C> {
@@ -33,7 +36,7 @@ pub struct Metered<C> {
     ticks_total: u64,
     /// The sum of a mark per operation, see [`Metered::work_total`].
     work_total: u64,
-    journal: Option<Journal>,
+    kept: Kept,
     /// The first operation that the price table did not list.
     unpriced: Option<Place>,
 }
@@ -67,6 +70,14 @@ enum Timing {
     Off,
     /// Prices of a table in place of the clock.
     Table(Arc<Prices>),
+}
+
+/// What is kept of operations besides sums.
+#[derive(Debug)]
+enum Kept {
+    Nothing,
+    Journal(Journal),
+    Work(Work),
 }
 
 /// A phase with its sums, which are allocated at its first operation.
@@ -111,7 +122,7 @@ impl<C> Metered<C> {
             current: 0,
             ticks_total: 0,
             work_total: 0,
-            journal: None,
+            kept: Kept::Nothing,
             unpriced: None,
         }
     }
@@ -136,22 +147,34 @@ impl<C> Metered<C> {
 
     /// Records every operation from now on, until [`Metered::clear_journal`]; without this call none is recorded.
     pub fn keep_journal(&mut self) {
-        self.journal = Some(Journal::default());
+        self.kept = Kept::Journal(Journal::default());
     }
 
     /// Number of operations in the journal.
     pub fn journal_len(&self) -> usize {
-        self.journal.as_ref().map_or(0, |journal| journal.entries().len())
+        self.kept.journal().map_or(0, |journal| journal.entries().len())
     }
 
     /// The operations of the journal in their order, one row of count 1 each.
     pub fn journal(&self) -> Vec<Row> {
-        self.journal.as_ref().map_or_else(Vec::new, Journal::rows)
+        self.kept.journal().map_or_else(Vec::new, Journal::rows)
     }
 
     /// Empties the journal.
     pub fn clear_journal(&mut self) {
-        self.journal.iter_mut().for_each(Journal::clear);
+        if let Kept::Journal(journal) = &mut self.kept {
+            journal.clear();
+        }
+    }
+
+    /// Sums operations from now on as a price table tells them apart, whatever is reset; in place of a journal.
+    pub fn keep_work(&mut self) {
+        self.kept = Kept::Work(Work::default());
+    }
+
+    /// What has been done since [`Metered::keep_work`].
+    pub fn work(&self) -> Option<&Work> {
+        if let Kept::Work(work) = &self.kept { Some(work) } else { None }
     }
 
     /// The overhead of counting one operation, in ticks: the clock is read twice.
@@ -232,14 +255,13 @@ impl<C> Metered<C> {
         sums.bytes += bytes as u64;
         self.ticks_total += ticks;
         self.work_total = self.work_total.wrapping_add(mark(slot.index()));
-        if let Some(journal) = &mut self.journal {
-            journal.push(Entry {
-                phase: phases.phase,
-                purpose: self.purpose,
-                slot,
-                ticks,
-                bytes: bytes as u64,
-            });
+        let bytes = bytes as u64;
+        match &mut self.kept {
+            Kept::Nothing => {}
+            Kept::Journal(journal) => {
+                journal.push(Entry { phase: phases.phase, purpose: self.purpose, slot, ticks, bytes });
+            }
+            Kept::Work(work) => work.add(place, Amount { count: 1, bytes }),
         }
         result
     }
@@ -250,6 +272,12 @@ const fn mark(slot: usize) -> u64 {
     let z = (slot as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z ^ (z >> 27)
+}
+
+impl Kept {
+    const fn journal(&self) -> Option<&Journal> {
+        if let Self::Journal(journal) = self { Some(journal) } else { None }
+    }
 }
 
 impl Timing {

@@ -1,9 +1,12 @@
 //! The price of each operation where nothing is computed: a table measured elsewhere, in whole picoseconds, so that the
 //! same operations cost the same on every machine.
 
+use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::LazyLock;
 
 use super::slot::Slot;
+use super::work::Amount;
 
 /// What operations cost.
 #[derive(Clone)]
@@ -40,21 +43,15 @@ impl Prices {
     pub fn new<'a>(
         prices: impl IntoIterator<Item = (&'a str, &'a str, f64, f64)>,
     ) -> Result<Self, UnknownOperation> {
-        let names: Vec<_> = Slot::all().map(|(operation, algorithm)| (operation, algorithm.name())).collect();
-        let mut each = vec![None; 2 * Slot::COUNT].into_boxed_slice();
+        let mut each = vec![None; Place::COUNT].into_boxed_slice();
         for (operation, algorithm, fixed_ns, ns_per_byte) in prices {
-            let (plain, first) = match operation.strip_suffix(TRAFFIC) {
-                Some(plain) => (plain, Slot::COUNT),
-                None => (operation, 0),
-            };
-            let place = names.iter().position(|(name, of)| *name == plain && of == algorithm);
             let unknown =
                 || UnknownOperation { operation: operation.to_owned(), algorithm: algorithm.to_owned() };
-            let price = Price {
+            let Place(index) = Place::named(operation, algorithm).ok_or_else(unknown)?;
+            each[index] = Some(Price {
                 fixed_ps: (fixed_ns * 1e3).round() as u64,
                 fs_per_byte: (ns_per_byte * 1e6).round() as u64,
-            };
-            each[first + place.ok_or_else(unknown)?] = Some(price);
+            });
         }
         Ok(Self { each })
     }
@@ -62,13 +59,18 @@ impl Prices {
     /// A table in which every operation has the same price, whatever it works on.
     pub fn flat(ns: f64) -> Self {
         let price = Price { fixed_ps: (ns * 1e3).round() as u64, fs_per_byte: 0 };
-        Self { each: vec![Some(price); 2 * Slot::COUNT].into_boxed_slice() }
+        Self { each: vec![Some(price); Place::COUNT].into_boxed_slice() }
     }
 
-    /// Picoseconds of an operation; `None` if it has no price.
+    /// Picoseconds of one operation; `None` if it has no price.
     pub(super) fn ps(&self, place: Place, bytes: u64) -> Option<u64> {
+        self.ps_of(place, Amount { count: 1, bytes })
+    }
+
+    /// Picoseconds of several operations over so many bytes together; `None` if they have no price.
+    pub(super) fn ps_of(&self, place: Place, Amount { count, bytes }: Amount) -> Option<u64> {
         let Price { fixed_ps, fs_per_byte } = self.each[place.0]?;
-        Some(fixed_ps.saturating_add(fs_per_byte.saturating_mul(bytes) / 1000))
+        Some(fixed_ps.saturating_mul(count).saturating_add(fs_per_byte.saturating_mul(bytes) / 1000))
     }
 }
 
@@ -78,11 +80,41 @@ impl fmt::Debug for Prices {
     }
 }
 
-/// The index of an operation's price.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Place(usize);
+/// An operation with one algorithm, as tables tell them apart: those with an expanded traffic key are others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Place(usize);
+
+/// Every place by its name. Keys that sign in one way have the place of the first way.
+static PLACES: LazyLock<BTreeMap<String, Place>> = LazyLock::new(|| {
+    let mut places = BTreeMap::new();
+    for (place, (operation, algorithm)) in Place::all().zip(names()) {
+        places.entry(format!("{operation} {algorithm}")).or_insert(place);
+    }
+    places
+});
 
 impl Place {
+    /// How many there are.
+    pub(super) const COUNT: usize = 2 * Slot::COUNT;
+
+    /// The place of an operation and an algorithm, in the table's spelling.
+    pub fn named(operation: &str, algorithm: &str) -> Option<Self> {
+        PLACES.get(&format!("{operation} {algorithm}")).copied()
+    }
+
+    /// Operation and algorithm in the table's spelling.
+    pub fn name(self) -> (String, String) {
+        names().nth(self.0).expect("every place has a name")
+    }
+
+    pub(super) fn all() -> impl Iterator<Item = Self> {
+        (0..Self::COUNT).map(Self)
+    }
+
+    pub(super) const fn index(self) -> usize {
+        self.0
+    }
+
     /// The index of an operation whose key is expanded anew.
     pub(super) const fn of(slot: Slot) -> Self {
         Self(slot.index())
@@ -92,18 +124,19 @@ impl Place {
     pub(super) const fn of_traffic(slot: Slot) -> Self {
         Self(Slot::COUNT + slot.index())
     }
+}
 
-    /// Operation and algorithm in the table's spelling.
-    pub(super) fn name(self) -> (String, String) {
-        let (operation, algorithm) = Slot::all().nth(self.0 % Slot::COUNT).expect("every place has a name");
-        let suffix = if self.0 < Slot::COUNT { "" } else { TRAFFIC };
-        (format!("{operation}{suffix}"), algorithm.name().into_owned())
-    }
+/// The names of all places, in their order.
+fn names() -> impl Iterator<Item = (String, String)> {
+    let with =
+        |suffix| Slot::all().map(move |(operation, algorithm)| (format!("{operation}{suffix}"), algorithm));
+    let all = with("").chain(with(TRAFFIC));
+    all.map(|(operation, algorithm)| (operation, algorithm.name().into_owned()))
 }
 
 #[cfg(test)]
 mod tests {
-    use keytoll_crypto_api::algorithm::{Encryption, Hash};
+    use keytoll_crypto_api::algorithm::{Encryption, Hash, KeyKind, SignatureScheme};
 
     use super::*;
 
@@ -129,5 +162,7 @@ mod tests {
         assert_eq!(name(Place::of_traffic(Slot::decrypt(Encryption::Null))), "decrypt-traffic null");
         let unknown = Prices::new([("hush", "sha1", 1.0, 0.0)]).unwrap_err();
         assert_eq!(unknown.to_string(), "`hush sha1` is no operation of this keytoll");
+        let signs = Place::of(Slot::sign(KeyKind::Ed25519, SignatureScheme::Ed25519));
+        assert_eq!(Place::named("sign", "ed25519").map(Place::index), Some(signs.index()));
     }
 }
