@@ -1,29 +1,29 @@
 //! `keytoll crypto`: measures single crypto operations, repeats a paper's table of them, and writes cost tables.
 
-use std::path::{Path, PathBuf};
+mod messages;
+
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use keytoll_analysis::handling::{self, LoadCost};
 use keytoll_analysis::primitives::{self, Primitives};
 use keytoll_analysis::study::Sheet;
-use keytoll_analysis::summary;
 use keytoll_crypto::Exponents;
 use keytoll_primitives::{Ask, Effort, Library, Primitive, catalogue, measure};
 use keytoll_report::{primitives as shown, study};
 use keytoll_scenario::nearest;
 use keytoll_scenario::plan::CryptoMode;
 use keytoll_studies::{dh_groups, rrkm};
-use keytoll_trace::cost_table::{CostTable, MessagePrice};
+use keytoll_trace::cost_table::CostTable;
 use keytoll_trace::primitive::Timings;
 use keytoll_trace::provenance::Provenance;
 use miette::{Report, miette};
 
 use crate::args::{CryptoArgs, RSA_RC4_SHA1};
 use crate::progress::{Counted, Progress};
-use crate::report::{SUMMARY, of_authentications};
-use crate::{interrupt, load, screen, version};
+use crate::{interrupt, screen, version};
+use messages::Messages;
 use screen::{Page, Usage};
 
 /// The two sizes that determine the cost line; packets and TLS records lie between them.
@@ -77,12 +77,13 @@ fn paper(args: &CryptoArgs, table: &str) -> Result<ExitCode, Report> {
 
 /// Writes a cost table. An earlier file is replaced only by a complete one.
 fn calibrate(args: &CryptoArgs, path: &Path) -> Result<ExitCode, Report> {
-    let message = messages(&args.messages)?;
+    let messages = Messages::read(&args.messages)?;
     let page = Page::open(Some(path))?;
     let ask = Ask { sizes: CALIBRATION_SIZES.to_vec(), every_scheme: true, ..Ask::default() };
     let effort = Effort { operations: operations(args), time: CALIBRATION_TIME };
     let (timings, _) = timed(args, &catalogue::all(&ask, library(&args.crypto)?), effort)?;
-    let table = CostTable { message, ..primitives::costs(&timings) };
+    let costs = primitives::costs(&timings);
+    let table = CostTable { message: messages.price(&costs)?, ..costs };
     page.map_or(Ok(()), |page| page.write(|out| table.write(out)))?;
     let (costs, spread) = (table.costs.len(), table.costs.iter().map(|cost| cost.spread).fold(0.0, f64::max));
     screen::note(&format!(
@@ -92,59 +93,8 @@ fn calibrate(args: &CryptoArgs, path: &Path) -> Result<ExitCode, Report> {
         path.display(),
         spread * 100.0
     ));
+    table.message.as_ref().and_then(messages::told).iter().for_each(|told| screen::note(told));
     Ok(ExitCode::SUCCESS)
-}
-
-/// What a message costs, from a live run or from loads.
-fn messages(runs: &[PathBuf]) -> Result<Option<MessagePrice>, Report> {
-    let is_load = |run: &&PathBuf| load::is_one(run);
-    match runs {
-        [] => Ok(None),
-        [run] if !is_load(&run) => of_live(run).map(Some),
-        runs => match runs.iter().find(|run| !is_load(run)) {
-            Some(other) => Err(no_load(other)),
-            None => of_loads(runs).map(Some),
-        },
-    }
-}
-
-fn no_load(run: &Path) -> Report {
-    let message = format!("`{}` is no run of `keytoll load`", run.display());
-    Usage::hint(message, "give one run of the live world, or several of `keytoll load`").into()
-}
-
-/// What a message costs that finds its node idle, and one that waits.
-fn of_loads(runs: &[PathBuf]) -> Result<MessagePrice, Report> {
-    let costs = runs.iter().map(|run| load_cost(run)).collect::<Result<Vec<_>, _>>()?;
-    handling::prices(&costs).ok_or_else(|| {
-        let told: Vec<_> = costs.iter().map(|cost| format!("{:.0} %", 100.0 * cost.utilisation)).collect();
-        let message = format!("these loads kept their process busy {}: too much alike", told.join(", "));
-        Usage::hint(message, "give a slow one and a fast one, at least a quarter of a core apart").into()
-    })
-}
-
-fn load_cost(run: &Path) -> Result<LoadCost, Report> {
-    let document = load::read(run)?;
-    document.message_cost().ok_or_else(|| {
-        let message = format!("`{}` does not tell what a message costs", run.display());
-        let why =
-            "it must have authenticated devices with one thread, and must have been made by this keytoll";
-        Usage::because(message, why.to_owned()).into()
-    })
-}
-
-/// What a message costs, from a live run.
-fn of_live(run: &Path) -> Result<MessagePrice, Report> {
-    of_authentications(run)?;
-    let summary = summary::read(&run.join(SUMMARY)).map_err(|error| miette!("{error}"))?;
-    handling::price(&summary).map_err(|why| {
-        let message = format!("`{}` {why}", run.display());
-        Usage::hint(
-            message,
-            "`keytoll run quickstart --world live` makes one; both belong on the same machine",
-        )
-        .into()
-    })
 }
 
 /// Paper 002's key exchanges for its study; `None` if interrupted.

@@ -35,7 +35,7 @@ use keytoll_trace::listing::{LOAD, POPULATION};
 use keytoll_trace::manifest::{FORMAT, KIND, Manifest, ManifestRow};
 use miette::{Report, miette};
 
-pub(crate) use document::Document as Loaded;
+pub(crate) use document::{Document as Loaded, Split, Untold};
 pub(crate) use export::junit;
 
 use crate::args::LoadArgs;

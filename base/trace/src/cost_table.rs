@@ -55,8 +55,23 @@ pub struct MessagePrice {
     /// How long it takes until a process that sleeps computes, in microseconds: no CPU time, but time. Absent where nobody knows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wake_us: Option<f64>,
+    /// How cryptography was told apart from the CPU time that was measured; absent in tables of an older keytoll.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cryptography: Option<Cryptography>,
     /// The authentications behind it, of live runs.
     pub n: u64,
+}
+
+/// How the CPU time of a process was divided between cryptography and messages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Cryptography {
+    /// Cryptography is what this table charges for the operations that the process has counted, and messages are all else: together
+    /// they cost what was measured.
+    Priced,
+    /// Cryptography is how long operations took by the clock of the process, which is longer than this table charges where their code
+    /// and data are not in the caches.
+    Timed,
 }
 
 /// What a message costs that reaches a node after a pause: the processor sleeps, and its caches have been used by others.
@@ -218,7 +233,14 @@ mod tests {
 
     fn price(ns: f64, queued_ns: f64) -> MessagePrice {
         let cold = Some(ColdPrice { ns: 7.5, after_us: 900.0 });
-        MessagePrice { ns, queued_ns: Some(queued_ns), cold, wake_us: Some(45.5), n: 30 }
+        MessagePrice {
+            ns,
+            queued_ns: Some(queued_ns),
+            cold,
+            wake_us: Some(45.5),
+            cryptography: Some(Cryptography::Priced),
+            n: 30,
+        }
     }
 
     fn written(table: &CostTable) -> String {
@@ -233,6 +255,7 @@ mod tests {
         assert_eq!(CostTable::read(text.as_bytes()).unwrap(), table());
         assert_eq!(text.lines().filter(|line| line.contains("fixed_ns")).count(), 2, "{text}");
         let with_messages = CostTable { message: Some(price(5250.5, 750.25)), ..table() };
+        assert!(written(&with_messages).contains("\"cryptography\": \"priced\""));
         assert_eq!(CostTable::read(written(&with_messages).as_bytes()).unwrap(), with_messages);
         let empty = CostTable { costs: Vec::new(), ..table() };
         assert_eq!(CostTable::read(written(&empty).as_bytes()).unwrap(), empty);

@@ -1,7 +1,7 @@
 //! What a message costs a node besides cryptography, from a live run of this machine: the node's own code and the kernel's.
 
 use keytoll_trace::Node;
-use keytoll_trace::cost_table::{ColdPrice, MessagePrice};
+use keytoll_trace::cost_table::{ColdPrice, Cryptography, MessagePrice};
 
 use crate::stats::median95;
 use crate::summary::{Summary, SummaryRow};
@@ -56,7 +56,7 @@ const EXPLAINED: f64 = 0.5;
 /// authentication comes after a pause of `t` if no other authentication has begun meanwhile: a share of `exp(-rate · t)`. So the mean
 /// price is `queued + asleep · (woken + cold · exp(-rate · t) / received)`: least squares of relative errors over all loads,
 /// for the `t` that leaves the least. None if the utilisations are not far enough apart.
-pub fn prices(loads: &[LoadCost]) -> Option<MessagePrice> {
+pub fn prices(loads: &[LoadCost], cryptography: Cryptography) -> Option<MessagePrice> {
     let (least, most) = loads.iter().fold((f64::INFINITY, 0.0), |(least, most): (f64, f64), load| {
         (least.min(load.utilisation), most.max(load.utilisation))
     });
@@ -70,7 +70,7 @@ pub fn prices(loads: &[LoadCost]) -> Option<MessagePrice> {
         if loads.len() < LOADS_OF_PAUSES { None } else { best_of_pauses(longest_pause_us(loads), fit) };
     let best = with.filter(|with| with.left < EXPLAINED * without.left).unwrap_or(without);
     let n = loads.iter().map(|load| load.n).sum();
-    Some(MessagePrice { wake_us, ..best.price(n) })
+    Some(MessagePrice { wake_us, cryptography: Some(cryptography), ..best.price(n) })
 }
 
 /// How long it takes until a process that sleeps computes: the median of what the loads tell.
@@ -95,7 +95,7 @@ impl Fit {
     fn price(self, n: u64) -> MessagePrice {
         let ns = self.queued_ns + self.woken_ns;
         let cold = self.pause_us.map(|after_us| ColdPrice { ns: ns + self.cold_ns, after_us });
-        MessagePrice { ns, queued_ns: Some(self.queued_ns), cold, wake_us: None, n }
+        MessagePrice { ns, queued_ns: Some(self.queued_ns), cold, wake_us: None, cryptography: None, n }
     }
 }
 
@@ -189,7 +189,15 @@ pub fn price(summary: &Summary) -> Result<MessagePrice, Untold> {
         }
     }
     if messages > 0.0 {
-        Ok(MessagePrice { ns: besides_ns / messages, queued_ns: None, cold: None, wake_us: None, n })
+        let cryptography = Some(Cryptography::Timed);
+        Ok(MessagePrice {
+            ns: besides_ns / messages,
+            queued_ns: None,
+            cold: None,
+            wake_us: None,
+            cryptography,
+            n,
+        })
     } else {
         Err(Untold::Unmeasured)
     }
@@ -233,6 +241,10 @@ mod tests {
 
     fn load(utilisation: f64, rate_per_s: f64, ns: f64) -> LoadCost {
         LoadCost { utilisation, ns, rate_per_s, received: 2.0, n: 100, wake_us: None }
+    }
+
+    fn prices(loads: &[LoadCost]) -> Option<MessagePrice> {
+        super::prices(loads, Cryptography::Priced)
     }
 
     #[test]

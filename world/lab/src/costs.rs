@@ -157,7 +157,10 @@ impl Costs {
 }
 
 /// The prices of a table, with private exponents of one length.
-pub(crate) fn prices(table: &CostTable, exponents: &str) -> Result<Prices, UnknownOperation> {
+///
+/// # Errors
+/// The table has a price of an operation that this keytoll does not know.
+pub fn prices(table: &CostTable, exponents: &str) -> Result<Prices, UnknownOperation> {
     let is_fit = |length: &str| length == exponents;
     let fits = table.costs.iter().filter(|it| it.exponents.as_deref().is_none_or(is_fit));
     Prices::new(fits.map(|it| (it.operation.as_str(), it.algorithm.as_str(), it.fixed_ns, it.ns_per_byte)))
@@ -178,6 +181,7 @@ mod tests {
             queued_ns: Some(0.002),
             cold: Some(ColdPrice { ns: 0.005, after_us: 900.0 }),
             wake_us: Some(40.0),
+            cryptography: None,
             n: 1,
         });
         let addr = Addr::udp("10.0.0.1".parse().unwrap(), 500);

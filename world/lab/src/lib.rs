@@ -29,7 +29,7 @@ mod traffic;
 
 pub use capture::{Captures, Seized, Taken};
 pub use cell::{CellPlan, CellRun, Counted, Frames, cell};
-pub use costs::CostsError;
+pub use costs::{CostsError, prices};
 pub use directory::{Directory, PlaceError, Published, manifest};
 pub use keeper::{Discard, Keeper, Memory};
 pub use keytoll_rigs::Credentials;

@@ -9,6 +9,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use keytoll_census::Point;
+use keytoll_crypto::Work;
 use keytoll_hosts::callers::Callers;
 use keytoll_live::{BindError, Sockets, Streaming, Waker};
 use keytoll_net::Socket;
@@ -102,6 +103,8 @@ pub struct Totals {
     pub target_cpu: Option<Duration>,
     /// The part of it in operations of cryptography, if the target tells.
     pub target_crypto: Option<Duration>,
+    /// The operations of it, if the target tells; known at the end.
+    pub target_work: Option<Work>,
     /// The second from which on the target could not be measured, to the end.
     pub target_gone_in: Option<u64>,
     /// The most memory of the target at the end of a second, in bytes.
@@ -179,7 +182,8 @@ pub fn run(load: Load, watch: &mut dyn Watch) -> Result<Outcome, BindError> {
     }
     let left_open = floor.standing();
     let refused_in = floor.refused_in;
-    let Floor { totals, points, .. } = floor;
+    let Floor { mut totals, points, .. } = floor;
+    meter.iter_mut().for_each(|meter| totals.end(meter));
     Ok(Outcome { totals, points, was_stopped: stop.load(Ordering::Relaxed), planned, refused_in, left_open })
 }
 
@@ -377,12 +381,23 @@ impl Totals {
         self.limited_seconds += u64::from(second.is_limited);
         self.busy_seconds += u64::from(second.is_limited && second.cpu_share > BUSY);
         self.starting_seconds += u64::from(has_starts(&second.tally));
-        if let Some(Usage { cpu, crypto, memory_bytes }) = second.target {
-            if let Some(crypto) = crypto {
-                self.target_crypto = Some(self.target_crypto.unwrap_or_default().saturating_add(crypto));
-            }
-            self.target_cpu = Some(self.target_cpu.unwrap_or_default().saturating_add(cpu));
-            self.target_memory_max = self.target_memory_max.max(memory_bytes);
+        second.target.iter().for_each(|usage| self.add_usage(*usage));
+    }
+
+    fn add_usage(&mut self, Usage { cpu, crypto, memory_bytes }: Usage) {
+        if let Some(crypto) = crypto {
+            self.target_crypto = Some(self.target_crypto.unwrap_or_default().saturating_add(crypto));
         }
+        self.target_cpu = Some(self.target_cpu.unwrap_or_default().saturating_add(cpu));
+        self.target_memory_max = self.target_memory_max.max(memory_bytes);
+    }
+
+    /// The work for the last devices is shown when they are gone.
+    fn end(&mut self, meter: &mut Meter) {
+        if let Some(usage) = meter.read_to_end() {
+            self.add_usage(usage);
+            self.target_gone_in = None;
+        }
+        self.target_work = meter.work();
     }
 }

@@ -6,8 +6,13 @@ use std::sync::mpsc::{self, Receiver};
 use std::thread;
 use std::time::Duration;
 
+use keytoll_crypto::Work;
 use keytoll_engine::Time;
 use keytoll_live::Clock;
+
+mod operations;
+
+pub use operations::{BYTES, LABELS, OPERATIONS};
 
 #[expect(
     clippy::disallowed_types,
@@ -38,24 +43,29 @@ pub enum Source {
 /// Reads once a second.
 #[derive(Debug)]
 pub struct Meter {
+    clock: Clock,
     /// None while there is nothing to read.
     readings: Receiver<Option<Timed>>,
     before: Timed,
+    /// What had been done when it began; none if what is read now has begun later.
+    begun: Option<Work>,
     is_gone: bool,
 }
 
 /// A reading: counters since some time.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 struct Reading {
     cpu_s: f64,
     crypto_s: Option<f64>,
+    /// The operations of it, if they are told.
+    work: Option<Work>,
     /// How many cores it may use at once.
     cores: u32,
     memory_bytes: Option<u64>,
 }
 
 /// A reading, and when it was there.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 struct Timed {
     at: Time,
     reading: Reading,
@@ -103,7 +113,9 @@ impl Meter {
                 }
             }
         });
-        Ok(Self { readings, before, is_gone: false })
+        // Of what has done nothing yet nothing is told.
+        let begun = Some(before.reading.work.clone().unwrap_or_default());
+        Ok(Self { clock, readings, before, begun, is_gone: false })
     }
 
     /// What was used since the last time; none if there is no new reading that can be true.
@@ -113,14 +125,37 @@ impl Meter {
             self.is_gone = reading.is_none();
             latest = reading.or(latest);
         }
-        let now = latest?;
+        self.take(latest?)
+    }
+
+    /// What was used since the last time, all that until now included: waits until no reading can be older than that. None if the
+    /// target is gone meanwhile.
+    pub fn read_to_end(&mut self) -> Option<Usage> {
+        let end = self.clock.now() + AGE_MAX;
+        loop {
+            match self.readings.recv_timeout(EVERY + PATIENCE * 2).ok()? {
+                Some(reading) if reading.at >= end => return self.take(reading),
+                None if self.clock.now() >= end => return None,
+                _ => {}
+            }
+        }
+    }
+
+    fn take(&mut self, now: Timed) -> Option<Usage> {
         let usage = now.since(&self.before);
         self.is_gone |= usage.is_none();
         // One that went back was begun anew, and counts from now on; one that is too large may have been a mistake.
-        if usage.is_some() || now.reading.cpu_s < self.before.reading.cpu_s {
+        let is_anew = now.reading.cpu_s < self.before.reading.cpu_s;
+        self.begun.take_if(|_| is_anew);
+        if usage.is_some() || is_anew {
             self.before = now;
         }
         usage
+    }
+
+    /// The operations of cryptography in all CPU time that was read; none if they are not told, or if something was begun anew.
+    pub fn work(&self) -> Option<Work> {
+        self.before.reading.work.as_ref()?.since(self.begun.as_ref()?)
     }
 
     /// Whether there was nothing to read the last time.
@@ -191,7 +226,13 @@ fn of_stat(stat: &str, status: &str, cores: u32) -> Option<Reading> {
     let cpu_s = (ticks(11)? + ticks(12)?) as f64 / 100.0;
     let resident = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
     let kib = resident.and_then(|text| text.split_whitespace().next()?.parse::<u64>().ok());
-    Some(Reading { cpu_s, crypto_s: None, cores, memory_bytes: kib.map(|kib| kib.saturating_mul(1024)) })
+    Some(Reading {
+        cpu_s,
+        crypto_s: None,
+        work: None,
+        cores,
+        memory_bytes: kib.map(|kib| kib.saturating_mul(1024)),
+    })
 }
 
 fn fetch(host: &str, path: &str) -> io::Result<String> {
@@ -281,13 +322,13 @@ fn of_page(page: &str) -> Option<Reading> {
     let is_time = |cpu_s: &f64| *cpu_s <= CPU_S_MAX;
     if let Some(cpu_s) = sum("process_cpu_seconds_total", &[]).filter(is_time) {
         let memory_bytes = sum("process_resident_memory_bytes", &[]).and_then(bytes);
-        let crypto_s = sum(CRYPTO, &[]);
-        return Some(Reading { cpu_s, crypto_s, cores: CORES_MAX, memory_bytes });
+        let (crypto_s, work) = (sum(CRYPTO, &[]), operations::of_page(page));
+        return Some(Reading { cpu_s, crypto_s, work, cores: CORES_MAX, memory_bytes });
     }
     let cpu_s = sum("node_cpu_seconds_total", &NOT_BUSY).filter(is_time)?;
     let used = sum("node_memory_MemTotal_bytes", &[]).zip(sum("node_memory_MemAvailable_bytes", &[]));
     let memory_bytes = used.and_then(|(total, free)| bytes(total - free));
-    Some(Reading { cpu_s, crypto_s: None, cores: CORES_MAX, memory_bytes })
+    Some(Reading { cpu_s, crypto_s: None, work: None, cores: CORES_MAX, memory_bytes })
 }
 
 /// Memory that a machine can have.
@@ -315,7 +356,8 @@ mod tests {
     fn a_process_is_read_whatever_its_name() {
         let stat = "7 (a) b) S 1 7 7 0 -1 4194304 100 0 0 0 250 50 0 0 20 0 1 0 1 1 1";
         let reading = of_stat(stat, "Name:\tx\nVmRSS:\t    2048 kB\n", 2).unwrap();
-        assert_eq!(reading, Reading { cpu_s: 3.0, crypto_s: None, cores: 2, memory_bytes: Some(2 << 20) });
+        let memory_bytes = Some(2 << 20);
+        assert_eq!(reading, Reading { cpu_s: 3.0, crypto_s: None, work: None, cores: 2, memory_bytes });
         let gone = stat.replace(" S ", " Z ");
         assert_eq!((of_stat("nonsense", "", 2), of_stat(&gone, "", 2)), (None, None));
         assert!(process(std::process::id()).unwrap().memory_bytes.is_some());
@@ -326,7 +368,7 @@ mod tests {
     fn a_page_is_that_of_a_process_or_of_a_machine() {
         let process = "# TYPE x counter\nprocess_cpu_seconds_total 1.5\nprocess_resident_memory_bytes 1e6\n";
         let read = |cpu_s, memory| {
-            Some(Reading { cpu_s, crypto_s: None, cores: CORES_MAX, memory_bytes: Some(memory) })
+            Some(Reading { cpu_s, crypto_s: None, work: None, cores: CORES_MAX, memory_bytes: Some(memory) })
         };
         assert_eq!(of_page(process), read(1.5, 1_000_000));
         let machine = "node_cpu_seconds_total{cpu=\"0\",mode=\"idle\"} 100\nnode_cpu_seconds_total{cpu=\"0\",mode=\"user\"} 2\n\
@@ -367,13 +409,34 @@ mod tests {
     }
 
     #[test]
+    fn a_meter_reads_to_the_end() {
+        let (sender, readings) = mpsc::sync_channel(4);
+        let of = |at: Time, cpu_s| {
+            let reading = Reading { cpu_s, crypto_s: None, work: None, cores: 2, memory_bytes: None };
+            Timed { at, reading }
+        };
+        let clock = Clock::start();
+        let mut meter = Meter { clock, readings, before: of(Time::ZERO, 1.0), begun: None, is_gone: false };
+        let late = clock.now() + Duration::from_secs(60);
+        for (at, cpu_s) in [(Time::ZERO, 1.25), (clock.now(), 1.5), (late, 2.0)] {
+            sender.send(Some(of(at, cpu_s))).unwrap();
+        }
+        assert_eq!(meter.read_to_end().map(|usage| usage.cpu), Some(Duration::from_secs(1)));
+        sender.send(None).unwrap();
+        assert_eq!(meter.read_to_end(), None, "it is gone");
+        drop(sender);
+        assert_eq!(meter.read_to_end(), None, "nobody reads any more");
+    }
+
+    #[test]
     fn what_no_machine_can_have_used_is_no_reading() {
         let (sender, readings) = mpsc::sync_channel(4);
         let of = |seconds, cpu_s| {
-            let reading = Reading { cpu_s, crypto_s: None, cores: 2, memory_bytes: None };
+            let reading = Reading { cpu_s, crypto_s: None, work: None, cores: 2, memory_bytes: None };
             Timed { at: Time::ZERO + Duration::from_secs(seconds), reading }
         };
-        let mut meter = Meter { readings, before: of(0, 1.0), is_gone: false };
+        let mut meter =
+            Meter { clock: Clock::start(), readings, before: of(0, 1.0), begun: None, is_gone: false };
         for impossible in [1e30, f64::INFINITY, 5e9, 5.5] {
             sender.send(Some(of(1, impossible))).unwrap();
             assert_eq!((meter.read(), meter.is_gone()), (None, true), "{impossible}");
@@ -387,6 +450,43 @@ mod tests {
             let usage = meter.read().map(|usage| usage.cpu);
             assert_eq!((usage, meter.is_gone()), (used, used.is_none()));
         }
+    }
+
+    #[test]
+    fn work_is_that_of_all_cpu_time_of_one_process() {
+        let (sender, readings) = mpsc::sync_channel(4);
+        let of = |cpu_s: f64, count: Option<u64>| {
+            let told =
+                count.map(|count| format!("{OPERATIONS}{{operation=\"hash\",algorithm=\"md5\"}} {count}\n"));
+            let page = format!("process_cpu_seconds_total {cpu_s}\n{}", told.unwrap_or_default());
+            Timed { at: Time::ZERO, reading: of_page(&page).unwrap() }
+        };
+        let hashes =
+            |work: Option<Work>| work.map(|work| work.amounts().map(|(_, amount)| amount.count).sum::<u64>());
+        let begun = of(1.0, Some(5)).reading.work;
+        let mut meter =
+            Meter { clock: Clock::start(), readings, before: of(1.0, Some(5)), begun, is_gone: false };
+        assert_eq!(hashes(meter.work()), Some(0));
+        // The last one has started anew, and it does not matter how much it does.
+        for (now, worked) in [
+            (of(2.0, Some(25)), Some(20)),
+            (of(1e9, Some(99)), Some(20)),
+            (of(3.0, None), None),
+            (of(4.0, Some(4)), None),
+            (of(5.0, Some(35)), Some(30)),
+            (of(0.5, Some(40)), None),
+            (of(9.0, Some(400)), None),
+        ] {
+            sender.send(Some(now)).unwrap();
+            meter.read();
+            assert_eq!(hashes(meter.work()), worked, "{:?}", meter.before.reading.cpu_s);
+        }
+        let silent = of(1.0, None);
+        let mut meter = Meter { begun: Some(Work::default()), before: silent.clone(), ..meter };
+        assert_eq!(meter.work(), None, "nothing was told");
+        sender.send(Some(of(2.0, Some(3)))).unwrap();
+        meter.read();
+        assert_eq!(hashes(meter.work()), Some(3));
     }
 
     #[test]

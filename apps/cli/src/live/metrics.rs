@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use keytoll_crypto::Metered;
+use keytoll_crypto::{Amount, Metered, Work};
 use keytoll_engine::Time;
 use keytoll_hosts::Event;
 use keytoll_load::target;
@@ -36,11 +36,13 @@ struct Counts {
 
 /// What there is now.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Now {
+pub(crate) struct Now<'a> {
     pub(crate) sessions: usize,
     pub(crate) under_way: usize,
     /// How long operations of cryptography took until now.
     pub(crate) crypto: Duration,
+    /// Which they were.
+    pub(crate) work: Option<&'a Work>,
 }
 
 impl Metrics {
@@ -50,9 +52,14 @@ impl Metrics {
         Ok(Self { exported, ..Self::default() })
     }
 
-    /// Times the operations of a provider if anybody wants to know.
+    /// Times the operations of a provider, and keeps which they were, if anybody wants to know.
     pub(crate) fn metered<C>(&self, provider: C) -> Metered<C> {
-        if self.exported.is_some() { Metered::new(provider) } else { Metered::count_only(provider) }
+        if self.exported.is_none() {
+            return Metered::count_only(provider);
+        }
+        let mut metered = Metered::new(provider);
+        metered.keep_work();
+        metered
     }
 
     /// Counts an event.
@@ -68,7 +75,7 @@ impl Metrics {
     }
 
     /// Shows what there is, if it is time.
-    pub(crate) fn update(&mut self, now: Time, have: impl FnOnce() -> Now) {
+    pub(crate) fn update<'a>(&mut self, now: Time, have: impl FnOnce() -> Now<'a>) {
         let Some(exported) = self.exported.as_mut().filter(|_| now >= self.next) else { return };
         self.next = now + EVERY;
         exported.show(self.counts.page(have()));
@@ -88,7 +95,7 @@ impl Counts {
         }
     }
 
-    fn page(&self, now: Now) -> String {
+    fn page(&self, now: Now<'_>) -> String {
         let mut page = Page::default();
         let usage = target::here();
         let cpu_s = usage.map(|usage| usage.cpu.as_secs_f64());
@@ -137,12 +144,31 @@ impl Counts {
             let samples = reasons.iter().map(|(why, count)| Sample::labelled("reason", why, *count as f64));
             page.family(name, about, Kind::Counter, samples);
         }
+        now.work.iter().for_each(|work| operations(&mut page, work));
         page.text()
+    }
+}
+
+/// Operations of cryptography as a cost table has them.
+fn operations(page: &mut Page, work: &Work) {
+    let count: fn(Amount) -> u64 = |amount| amount.count;
+    let families = [
+        (target::OPERATIONS, "Operations of cryptography.", count),
+        (target::BYTES, "Bytes that operations of cryptography worked on.", |amount| amount.bytes),
+    ];
+    for (name, about, of) in families {
+        let samples = work.amounts().map(|(place, amount)| {
+            let (operation, algorithm) = place.name();
+            let labels = target::LABELS.map(str::to_owned).into_iter().zip([operation, algorithm]);
+            Sample { labels: labels.collect(), ..Sample::plain(of(amount) as f64) }
+        });
+        page.family(name, about, Kind::Counter, samples);
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use keytoll_crypto::Place;
     use keytoll_hosts::event::{Failure, Reason};
 
     use super::*;
@@ -154,10 +180,14 @@ mod tests {
             Failure { session: None, why: Reason::new("AUTHENTICATION_FAILED"), likely: None, peer: None };
         counts.note(&Event::Failed(Box::new(failure)));
         counts.note(&Event::Accepted(b"alice".to_vec()));
-        let now = Now { sessions: 3, under_way: 2, crypto: Duration::from_millis(1500) };
+        let mut work = Work::default();
+        work.add(Place::named("hash", "sha1").unwrap(), Amount { count: 3, bytes: 400 });
+        let now = Now { sessions: 3, under_way: 2, crypto: Duration::from_millis(1500), work: Some(&work) };
         let page = counts.page(now);
         for line in [
             "keytoll_crypto_seconds_total 1.5",
+            "keytoll_crypto_operations_total{operation=\"hash\",algorithm=\"sha1\"} 3",
+            "keytoll_crypto_bytes_total{operation=\"hash\",algorithm=\"sha1\"} 400",
             "keytoll_sessions 3",
             "keytoll_under_way 2",
             "keytoll_accepted_total 1",

@@ -173,6 +173,7 @@ impl Node {
             sessions: sessions.sessions().len(),
             under_way: driver.engine().under_way_count(),
             crypto: Duration::from_nanos(ticks_to_ns(driver.crypto().crypto_ticks_total()) as u64),
+            work: driver.crypto().work(),
         });
     }
 

@@ -6,8 +6,9 @@ use std::path::Path;
 use std::time::Duration;
 
 use keytoll_analysis::handling::LoadCost;
-use keytoll_analysis::summary::{Generator, LIVE, LoadSummary, SummaryRow, TargetUsage};
+use keytoll_analysis::summary::{Generator, LIVE, LoadSummary, OperationCount, SummaryRow, TargetUsage};
 use keytoll_census::{Percentiles, PopulationSummary};
+use keytoll_crypto::{Amount, Place, Prices, Work};
 use keytoll_load::{Counts, Outcome, Totals};
 use keytoll_scenario::node::load::LoadPlan;
 use keytoll_scenario::population::Arrivals;
@@ -82,6 +83,26 @@ pub(crate) struct Verdict {
     pub(crate) failed: bool,
 }
 
+/// How the cryptography of a target is told apart from the rest of its CPU time.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Split<'a> {
+    /// By its own clock.
+    Timed,
+    /// By these prices of its operations, whatever they took.
+    Priced(&'a Prices),
+}
+
+/// Why a load does not tell what a message costs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum Untold {
+    /// Something of it was not measured.
+    #[error("does not tell what a message costs")]
+    Nothing,
+    /// Nothing is left for messages.
+    #[error("took less CPU time than this machine's cryptography alone")]
+    Dear,
+}
+
 impl Document {
     /// That of a load that has ended.
     pub(crate) fn of(plan: &LoadPlan, workers: u32, outcome: &Outcome, judged: &[Judged]) -> Self {
@@ -152,16 +173,30 @@ impl Document {
         }
     }
 
-    /// What a message has cost besides cryptography: the target if it tells how long its cryptography took, else the generator. Counted
-    /// are the devices' messages and the answers to those that were not sent again. None if nobody was authenticated, several threads
-    /// shared the work, or an older keytoll did not tell.
-    pub(crate) fn message_cost(&self) -> Option<LoadCost> {
-        let (cpu_s, besides_us) =
-            self.target_cost().or_else(|| generator_cost(&self.generator, self.workers))?;
+    /// Whether it tells which operations of cryptography its target ran.
+    pub(crate) fn tells_operations(&self) -> bool {
+        self.target().is_some_and(|usage| !usage.operations.is_empty())
+    }
+
+    /// What a message has cost besides cryptography: the target if it tells what its cryptography took, else the generator. Counted
+    /// are the devices' messages and the answers to those that were not sent again.
+    ///
+    /// # Errors
+    /// Nobody was authenticated, several threads shared the work, an older keytoll did not tell, or prices are too high.
+    pub(crate) fn message_cost(&self, crypto: Split<'_>) -> Result<LoadCost, Untold> {
+        let target = self.target().and_then(|usage| self.target_cost(usage, crypto));
+        let cost = target.or_else(|| generator_cost(&self.generator, self.workers));
+        let (cpu_s, besides_us) = cost.ok_or(Untold::Nothing)?;
         let Generator { starting_s, .. } = self.generator;
         let (messages, n) = (self.population.messages, self.population.established);
         let received = (messages.sent - messages.again) as f64 / n as f64;
-        (starting_s > 0 && received > 0.0).then_some(LoadCost {
+        if starting_s == 0 || received <= 0.0 {
+            return Err(Untold::Nothing);
+        }
+        if besides_us <= 0.0 {
+            return Err(Untold::Dear);
+        }
+        Ok(LoadCost {
             utilisation: cpu_s / starting_s as f64,
             ns: 1000.0 * besides_us / (2.0 * received),
             rate_per_s: n as f64 / starting_s as f64,
@@ -179,10 +214,18 @@ impl Document {
         (late.p50 > 0.0).then_some(1000.0 * late.p50)
     }
 
+    /// What the target has used, if it was there to the end.
+    fn target(&self) -> Option<&TargetUsage> {
+        self.target_usage.as_ref().filter(|usage| usage.gone_from_s.is_none())
+    }
+
     /// The CPU time of the target in seconds, and what an authentication took of it besides cryptography, in microseconds.
-    fn target_cost(&self) -> Option<(f64, f64)> {
-        let usage = self.target_usage.as_ref().filter(|usage| usage.gone_from_s.is_none())?;
-        Some((usage.cpu_s, besides(usage.cpu_us_per_established, usage.crypto_us_per_established)?))
+    fn target_cost(&self, usage: &TargetUsage, crypto: Split<'_>) -> Option<(f64, f64)> {
+        let crypto_us = match crypto {
+            Split::Timed => usage.crypto_us_per_established?,
+            Split::Priced(prices) => work(usage).ps(prices) as f64 / 1e6 / self.population.established as f64,
+        };
+        Some((usage.cpu_s, usage.cpu_us_per_established? - crypto_us))
     }
 
     /// Whether a condition was met.
@@ -241,14 +284,19 @@ impl Document {
     }
 }
 
-/// What is left of a CPU time without cryptography.
-fn besides(cpu_us: Option<f64>, crypto_us: Option<f64>) -> Option<f64> {
-    Some((cpu_us? - crypto_us?).max(0.0))
+/// The operations that a target has run. Of those that no table of ours can have nobody knows what they cost.
+fn work(usage: &TargetUsage) -> Work {
+    let mut work = Work::default();
+    for OperationCount { operation, algorithm, count, bytes } in &usage.operations {
+        let amount = Amount { count: *count, bytes: *bytes };
+        Place::named(operation, algorithm).into_iter().for_each(|place| work.add(place, amount));
+    }
+    work
 }
 
 /// The CPU time of the generator's thread in seconds, and what an authentication took of it besides cryptography, in microseconds.
 fn generator_cost(generator: &Generator, workers: u32) -> Option<(f64, f64)> {
-    let us = besides(generator.cpu_us_per_established, generator.crypto_us_per_established)?;
+    let us = generator.cpu_us_per_established? - generator.crypto_us_per_established?;
     (workers == 1).then_some((generator.cpu_s, us))
 }
 
@@ -273,9 +321,18 @@ fn target_usage(totals: &Totals) -> Option<TargetUsage> {
             .target_crypto
             .zip(cpu)
             .and_then(|(crypto, cpu)| each(part(crypto, cpu)?, counts)),
+        operations: totals.target_work.as_ref().map_or_else(Vec::new, operations),
         memory_bytes_max: totals.target_memory_max,
         gone_from_s,
     })
+}
+
+fn operations(work: &Work) -> Vec<OperationCount> {
+    let told = |(place, Amount { count, bytes }): (Place, Amount)| {
+        let (operation, algorithm) = place.name();
+        OperationCount { operation, algorithm, count, bytes }
+    };
+    work.amounts().map(told).collect()
 }
 
 fn target_text(usage: &TargetUsage) -> String {
@@ -466,7 +523,7 @@ mod tests {
             },
             ..Document::default()
         };
-        let cost = document.message_cost().unwrap();
+        let cost = document.message_cost(Split::Timed).unwrap();
         let of = |utilisation, ns| {
             let wake_us = Some(45.0);
             LoadCost { utilisation, ns, rate_per_s: 200.0, received: 3.0, n: 400, wake_us }
@@ -476,21 +533,51 @@ mod tests {
             cpu_s: 0.3,
             cpu_us_per_established: Some(75.0),
             crypto_us_per_established: Some(45.0),
+            operations: Vec::new(),
             memory_bytes_max: None,
             gone_from_s: None,
         });
-        assert_eq!(document.message_cost(), Some(of(0.15, 5000.0)), "a target that tells knows better");
+        let timed = |document: &Document| document.message_cost(Split::Timed);
+        assert_eq!(timed(&document), Ok(of(0.15, 5000.0)), "a target that tells knows better");
+        what_prices_leave_of_the_target_is_for_messages(&document);
         document.target_usage.as_mut().unwrap().crypto_us_per_established = None;
-        assert_eq!(document.message_cost(), Some(cost));
+        assert_eq!(timed(&document), Ok(cost));
         document.generator.cpu_s = 1.1;
-        assert_eq!(document.message_cost().unwrap().wake_us, None, "it was mostly awake");
+        assert_eq!(timed(&document).unwrap().wake_us, None, "it was mostly awake");
         document.generator.cpu_s = 0.4;
         document.population.late_ms = Some(Percentiles::default());
-        assert_eq!(document.message_cost().unwrap().wake_us, None, "a closed loop has no schedule");
+        assert_eq!(timed(&document).unwrap().wake_us, None, "a closed loop has no schedule");
         document.workers = 2;
-        assert_eq!(document.message_cost(), None, "nobody knows which thread was how busy");
+        assert_eq!(timed(&document), Err(Untold::Nothing), "nobody knows which thread was how busy");
         (document.workers, document.generator.crypto_us_per_established) = (1, None);
-        assert_eq!(document.message_cost(), None, "an older keytoll's");
+        assert_eq!(timed(&document), Err(Untold::Nothing), "an older keytoll's");
+    }
+
+    /// Of 75 microseconds each of 400 authentications.
+    fn what_prices_leave_of_the_target_is_for_messages(document: &Document) {
+        let count = |operation: &str, algorithm: &str, count| OperationCount {
+            operation: operation.to_owned(),
+            algorithm: algorithm.to_owned(),
+            count,
+            bytes: 100 * count,
+        };
+        let mut document = document.clone();
+        assert!(!document.tells_operations());
+        let usage = document.target_usage.as_mut().unwrap();
+        usage.operations =
+            vec![count("agree", "x25519", 400), count("prf", "prfsha256", 4000), count("xor", "x", 9)];
+        assert!(document.tells_operations());
+        let priced = |agree_ns, per_byte_ns| {
+            let prices = [("agree", "x25519", agree_ns, 0.0), ("prf", "prfsha256", 500.0, per_byte_ns)];
+            document.message_cost(Split::Priced(&Prices::new(prices).unwrap()))
+        };
+        // 31 us and ten times 0.5 us, and a thousand bytes each.
+        let ns = |cost: Result<LoadCost, Untold>| cost.map(|cost| cost.ns.round() as u64);
+        assert_eq!(ns(priced(31_000.0, 0.0)), Ok((75_000 - 36_000) / 6));
+        assert_eq!(ns(priced(31_000.0, 3.0)), Ok((75_000 - 39_000) / 6));
+        assert_eq!(ns(priced(70_000.0, 0.0)), Err(Untold::Dear));
+        document.target_usage.as_mut().unwrap().gone_from_s = Some(1);
+        assert!(!document.tells_operations(), "nobody knows what it did at the end");
     }
 
     #[test]

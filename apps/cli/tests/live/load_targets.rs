@@ -2,7 +2,10 @@
 //! show a wrong certificate, or that need more sockets than there may be.
 
 use std::fs;
+use std::io::{self, Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
 use std::process::{Command, Stdio};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use keytoll_pki::Validity;
@@ -13,6 +16,7 @@ use super::mistakes::screen;
 use super::office::{DAY, Office, dns, email, now};
 use super::support::{Dir, Node, PASSWORD, PROGRAM, PSK, aaa, device_of, eap_gateway, gateway, keytoll};
 use super::text;
+use crate::schema;
 
 /// A load whose devices prove themselves with EAP-MSCHAPv2 to a gateway.
 fn eap_load(gw: &Node, password: &str) -> String {
@@ -102,26 +106,140 @@ fn ikev1_sets_up_many_sas_and_deletes_them() {
     assert_eq!(gw.told.last().unwrap()["open"], 0);
 }
 
+/// A gateway that shows a page, and the page's address.
+fn shown(dir: &Dir, file: &str, arguments: &[&str]) -> (Node, String) {
+    let told = ["--prometheus", "127.0.0.1:0"];
+    let gw = Node::start(dir, &[&["gateway", &dir.write("gw.toml", file)][..], &told, arguments].concat());
+    let page = gw.log().lines().find_map(|line| line.strip_prefix("metrics on ")).unwrap().to_owned();
+    (gw, page)
+}
+
+fn measure(page: &str) -> String {
+    format!("measure = {{ metrics = \"{page}\" }}\n")
+}
+
 /// What a gateway shows to Prometheus is what a load asks for.
 #[test]
-fn a_gateway_tells_a_load_how_long_its_cryptography_takes() {
+fn a_gateway_tells_a_load_how_long_its_cryptography_takes_and_which_it_is() {
     let dir = Dir::new();
-    let shown = dir.path("gw.prom");
-    let arguments = ["--prometheus", "127.0.0.1:0", "--prometheus-file", shown.to_str().unwrap()];
-    let mut gw =
-        Node::start(&dir, &[&["gateway", &dir.write("gw.toml", &gateway())][..], &arguments].concat());
-    let log = gw.log();
-    let page = log.lines().find_map(|line| line.strip_prefix("metrics on ")).unwrap();
-    let measured = format!("measure = {{ metrics = \"{page}\" }}\n");
+    let kept = dir.path("gw.prom");
+    let (mut gw, page) = shown(&dir, &gateway(), &["--prometheus-file", kept.to_str().unwrap()]);
     let devices = arrivals(40, "constant 40/s");
-    let (_, document) = run(&dir, &(measured + &ike((gw.port(0), gw.port(1)), PSK) + &devices), &[]);
+    let (_, document) = run(&dir, &(measure(&page) + &ike((gw.port(0), gw.port(1)), PSK) + &devices), &[]);
     assert_eq!(count(&document, "established"), 40, "{document}");
     let of = |name: &str| document["target_usage"][name].as_f64().unwrap();
     let (cpu_us, crypto_us) = (of("cpu_us_per_established"), of("crypto_us_per_established"));
     assert!(crypto_us > 10.0 && crypto_us < cpu_us, "{document}");
+    let operations = document["target_usage"]["operations"].as_array().unwrap();
+    for (operation, bytes) in [("generate", 32), ("agree", 32)] {
+        let counted = serde_json::json!({ "operation": operation, "algorithm": "x25519", "count": 40, "bytes": 40 * bytes });
+        assert!(operations.contains(&counted), "{counted}: {document}");
+    }
+    // All have gone, and the target's share of that is read, too.
+    let decrypted = operations.iter().find(|it| it["operation"] == "decrypt").unwrap();
+    assert_eq!(decrypted["count"], 80, "IKE_AUTH and DELETE: {document}");
     assert_eq!(gw.stop(), Some(0));
-    let page = fs::read_to_string(shown).unwrap();
+    let page = fs::read_to_string(kept).unwrap();
     assert!(page.contains("\nkeytoll_established_total 40\n"), "{page}");
+    let agreed = "\nkeytoll_crypto_operations_total{operation=\"agree\",algorithm=\"x25519\"} 40\n";
+    assert!(page.contains(agreed), "{page}");
+}
+
+/// Of a slow load and a fast one: what a table charges for operations and for messages is what the target has used.
+#[test]
+fn operations_and_messages_cost_what_a_gateway_has_used() {
+    let dir = Dir::new();
+    let (mut gw, page) = shown(&dir, &gateway().replace("10.98.3.0/24", "10.98.0.0/16"), &[]);
+    let devices = ike((gw.port(0), gw.port(1)), PSK).replace("count = 40", "count = 600");
+    let loads = [("slow", 40, "constant 20/s", 4.0), ("fast", 600, "constant 200/s", 3.6)];
+    let runs = loads.map(|(name, count, how, beside_ms)| {
+        let load = measure(&page_of_two(&page, beside_ms)) + &devices + &arrivals(count, how);
+        let (file, out) = (dir.write("load.toml", &load), dir.path(name).to_str().unwrap().to_owned());
+        let ended = keytoll(&["load", &file, "--fail-if", "failed > 0", "--out", &out]);
+        assert_eq!(ended.status.code(), Some(0), "{}", text(&ended.stderr));
+        out
+    });
+    assert_eq!(gw.stop(), Some(0));
+    let path = dir.path("costs.json").to_str().unwrap().to_owned();
+    let calibrate =
+        ["crypto", "--count", "5", "--calibrate", &path, "--messages", &runs[0], "--messages", &runs[1]];
+    let told = keytoll(&calibrate);
+    assert!(
+        text(&told.stderr).contains("operations and messages cost together what"),
+        "{}",
+        text(&told.stderr)
+    );
+    let read = |path: &str| serde_json::from_slice::<Value>(&fs::read(path).unwrap()).unwrap();
+    let table = read(&path);
+    schema::check("costs", &table);
+    assert_eq!(table["message"]["cryptography"], "priced");
+    for run in runs {
+        let document = read(&format!("{run}/load.json"));
+        let (charged_s, used_s) =
+            (charged_s(&table, &document), document["target_usage"]["cpu_s"].as_f64().unwrap());
+        assert!(
+            (charged_s / used_s - 1.0).abs() < 1e-6,
+            "{charged_s} {used_s} {} {document}",
+            table["message"]
+        );
+    }
+}
+
+/// The page of a gateway, and of another process that takes so many milliseconds of CPU time for each device: how busy both are does not
+/// depend on what else this machine does.
+fn page_of_two(page: &str, each_ms: f64) -> String {
+    let gateway = page.strip_prefix("http://").unwrap().strip_suffix("/metrics").unwrap().to_owned();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    thread::spawn(move || {
+        for reader in listener.incoming() {
+            // A reader that is gone has its loss.
+            let _ = reader.and_then(|reader| answer_with_two(reader, &gateway, each_ms));
+        }
+    });
+    format!("http://{address}/metrics")
+}
+
+fn answer_with_two(mut reader: TcpStream, gateway: &str, each_ms: f64) -> io::Result<()> {
+    if reader.read(&mut [0; 4096])? == 0 {
+        return Ok(());
+    }
+    let (mut stream, mut answer) = (TcpStream::connect(gateway)?, String::new());
+    stream.write_all(b"GET /metrics HTTP/1.0\r\n\r\n")?;
+    stream.read_to_string(&mut answer)?;
+    let page = answer.split_once("\r\n\r\n").unwrap().1;
+    let devices = page.lines().find_map(|line| line.strip_prefix("keytoll_established_total ")).unwrap();
+    let beside_s = devices.parse::<f64>().unwrap() * each_ms / 1000.0;
+    write!(reader, "HTTP/1.0 200 OK\r\n\r\n{page}process_cpu_seconds_total{{of=\"another\"}} {beside_s}\n")
+}
+
+/// What a table charges for the operations that a target has run and for the messages of all devices, of which those have waited that
+/// have found the target busy or waking up.
+fn charged_s(table: &Value, document: &Value) -> f64 {
+    let number =
+        |of: &Value, name: &str| of[name].as_f64().unwrap_or_else(|| panic!("{name}: {document} {table}"));
+    let (price, usage) = (&table["message"], &document["target_usage"]);
+    let crypto_ns: f64 = usage["operations"].as_array().unwrap().iter().map(|it| charged_ns(table, it)).sum();
+    let messages = &document["population"]["messages"];
+    let received = number(messages, "sent") - number(messages, "again");
+    let starting_s = number(&document["generator"], "starting_s");
+    let waking = received / starting_s * price["wake_us"].as_f64().unwrap_or(0.0) / 1e6;
+    let asleep = (1.0 - number(usage, "cpu_s") / starting_s) / (1.0 + waking);
+    let queued_ns = number(price, "queued_ns");
+    (crypto_ns + 2.0 * received * (queued_ns + asleep * (number(price, "ns") - queued_ns))) / 1e9
+}
+
+/// What a table charges for all runs of an operation.
+fn charged_ns(table: &Value, counted: &Value) -> f64 {
+    let is_it = |cost: &&Value| {
+        cost["operation"] == counted["operation"]
+            && cost["algorithm"] == counted["algorithm"]
+            && cost["exponents"] != "full"
+    };
+    let cost = table["costs"].as_array().unwrap().iter().find(is_it).unwrap();
+    let [fixed_ns, ns_per_byte] = ["fixed_ns", "ns_per_byte"].map(|name| cost[name].as_f64().unwrap());
+    let [count, bytes] = ["count", "bytes"].map(|name| counted[name].as_f64().unwrap());
+    fixed_ns * count + ns_per_byte * bytes
 }
 
 /// A target that is killed in the middle: what it had let in counts, what it had not has a reason, the end is on time, and the

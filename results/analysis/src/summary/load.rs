@@ -61,10 +61,26 @@ pub struct TargetUsage {
     /// The part of it in operations of cryptography; absent if it is not told, or more than all of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub crypto_us_per_established: Option<f64>,
+    /// The operations of cryptography in all this CPU time; absent if they are not told, or if the target began anew meanwhile.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub operations: Vec<OperationCount>,
     /// The most memory, in bytes; absent if it is not told.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory_bytes_max: Option<u64>,
     /// From when on it could not be measured, to the end, in seconds from the start, to the second; absent if it could.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gone_from_s: Option<u64>,
+}
+
+/// How often an operation of cryptography ran.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct OperationCount {
+    /// The operation, as cost tables call it.
+    pub operation: String,
+    /// The algorithm, as cost tables call it.
+    pub algorithm: String,
+    /// How often.
+    pub count: u64,
+    /// Bytes worked on in all.
+    pub bytes: u64,
 }
