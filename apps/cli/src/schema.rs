@@ -135,12 +135,13 @@ fn root<T: JsonSchema>() -> Schema {
 
 /// A line of a CSV file as an object: every cell is a text, and an empty one is an absent member.
 fn line(columns: Vec<FileColumn>) -> Schema {
-    let member = |FileColumn { name, unit, meaning }| match unit {
-        "" => (name, json!({ "type": "string", "description": meaning })),
-        unit => {
-            let meaning = format!("{meaning}; in {unit}");
-            (name, json!({ "type": "string", "pattern": NUMBER, "description": meaning }))
-        }
+    let member = |FileColumn { name, holds, unit, meaning }| {
+        let meaning = if unit.is_empty() { meaning.to_owned() } else { format!("{meaning}; in {unit}") };
+        let of = match holds.pattern() {
+            None => json!({ "type": "string", "description": meaning }),
+            Some(pattern) => json!({ "type": "string", "pattern": pattern, "description": meaning }),
+        };
+        (name, of)
     };
     let members: Map<String, Value> = columns.into_iter().map(member).collect();
     finished(json_schema!({
@@ -149,9 +150,6 @@ fn line(columns: Vec<FileColumn>) -> Schema {
         "properties": members,
     }))
 }
-
-/// The form of a number in a cell.
-const NUMBER: &str = r"^[0-9]+(\.[0-9]+)?$";
 
 fn finished(mut schema: Schema) -> Schema {
     RecursiveTransform(close).transform(&mut schema);

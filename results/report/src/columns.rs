@@ -1,11 +1,12 @@
 //! The columns of all tables of a run, each defined once: its head, its unit, its meaning, the source of a cell and its
-//! format. The screen, the page and the CSV files only lay them out; `docs/columns.md` and the schemas of the CSV files are
+//! format; those of the CSV files also say what their cells hold ([`field`]). The screen, the page and the CSV files only lay them out; `docs/columns.md` and the schemas of the CSV files are
 //! generated from them.
 //!
 //! Each file here has the columns of one subject, those of the CSV file and those of the table side by side.
 
 pub(crate) mod authentication;
 pub(crate) mod beside;
+pub(crate) mod field;
 pub(crate) mod kinds;
 pub(crate) mod links;
 pub(crate) mod load;

@@ -15,14 +15,17 @@ use keytoll_analysis::trace::{Link, Node};
 use keytoll_analysis::{Findings, RowFindings};
 
 use crate::columns::authentication::{IDENTITY, OfSample, SAMPLE, SAMPLE_ADDED};
+use crate::columns::field::Field;
+pub use crate::columns::field::Holds;
 use crate::columns::kinds::{MESSAGES, OPERATIONS};
 use crate::columns::population::{
     OfNode, POINT, POINT_ADDED, POINT_GATEWAY, POINT_NODE, POINT_NODE_ADDED, SERVING,
 };
-use crate::columns::{Column, Value, links, moves, nodes, traffic};
+use crate::columns::{Value, links, moves, nodes, traffic};
 use documentation::documented;
 pub use documentation::{
-    FileColumn, gateway_columns, markdown, message_columns, operation_columns, sample_columns, series_columns,
+    CsvFile, FILES, FileColumn, gateway_columns, markdown, message_columns, operation_columns,
+    sample_columns, series_columns,
 };
 
 /// The links that have columns of their own in `samples.csv`.
@@ -41,7 +44,7 @@ const NODES: [Node; 5] = [Node::Ue, Node::Gw, Node::Aaa, Node::Hss, Node::Ap];
 /// Columns of `samples.csv` about one subject.
 #[derive(Debug)]
 enum Part {
-    Sample(&'static [Column<OfSample>]),
+    Sample(&'static [Field<OfSample>]),
     Link(Link),
     Node(Node),
     Traffic,
@@ -80,8 +83,18 @@ impl Part {
     }
 }
 
-fn cells<Of: Copy>(columns: &[Column<Of>], value: impl Fn(Of) -> Value) -> Vec<Value> {
-    columns.iter().map(|column| value(column.of)).collect()
+fn cells<Of: Copy>(fields: &[Field<Of>], value: impl Fn(Of) -> Value) -> Vec<Value> {
+    let cell = |field: &Field<Of>| {
+        let value = value(field.of);
+        debug_assert!(
+            field.holds.takes(&value.written()),
+            "`{}` holds {:?}: {value:?}",
+            field.name,
+            field.holds
+        );
+        value
+    };
+    fields.iter().map(cell).collect()
 }
 
 /// A line that is written again and again: of millions of cells none is a text of its own.
@@ -92,22 +105,23 @@ struct Line {
 }
 
 impl Line {
-    fn push(&mut self, value: &Value) {
+    fn push<Of>(&mut self, field: &Field<Of>, value: &Value) {
         self.cell.clear();
         value.write(&mut self.cell);
+        debug_assert!(field.holds.takes(&self.cell), "`{}` holds {:?}: {value:?}", field.name, field.holds);
         self.cells.push_field(self.cell.as_bytes());
     }
 
     /// Appends the cells of what is told about; empty ones if it is not there.
     fn extend<Of: Copy, About: Copy>(
         &mut self,
-        columns: &[Column<Of>],
+        fields: &[Field<Of>],
         about: Option<About>,
         value: impl Fn(Of, About) -> Value,
     ) {
-        for column in columns {
+        for field in fields {
             match about {
-                Some(about) => self.push(&value(column.of, about)),
+                Some(about) => self.push(field, &value(field.of, about)),
                 None => self.cells.push_field(&[]),
             }
         }
@@ -188,7 +202,7 @@ pub fn series(findings: &Findings, out: impl Write) -> io::Result<()> {
 /// The cells of a second.
 fn second(row: &ManifestRow, point: &Point) -> Vec<Value> {
     let serving = SERVING.map(|node| point.node(node));
-    let of_nodes = |columns: &'static [Column<OfNode>]| {
+    let of_nodes = |columns: &'static [Field<OfNode>]| {
         let of_node =
             |node: &Option<NodePoint>| cells(columns, |of| node.as_ref().map_or(Value::Nothing, of));
         serving.iter().flat_map(of_node).collect::<Vec<_>>()

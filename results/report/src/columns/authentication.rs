@@ -6,6 +6,7 @@ use keytoll_analysis::metrics::times::{
 };
 use keytoll_analysis::trace::manifest::ManifestRow;
 
+use super::field::{Field, flag, name, text, whole};
 use super::{Column, OfLine, Table, Value, column, rare};
 
 /// A cell that names the row of the run.
@@ -15,106 +16,101 @@ pub(crate) type OfRow = fn(&ManifestRow) -> Value;
 pub(crate) type OfSample = fn(&Sample) -> Value;
 
 /// The columns that identify the row of the run, in every CSV file.
-pub(crate) const IDENTITY: [Column<OfRow>; 6] = [
-    column("method", "", "the method's name in the catalogue", |row| row.method.as_str().into()),
-    column("variant", "", "what differs from the method's default; empty for the default itself", |row| {
+pub(crate) const IDENTITY: [Field<OfRow>; 6] = [
+    name("method", "the method's name in the catalogue", |row| row.method.as_str().into()),
+    name("variant", "what differs from the method's default; empty for the default itself", |row| {
         row.variant.as_str().into()
     }),
-    column("network", "", "the network's name", |row| row.network.as_str().into()),
-    column("topology", "", "the topology's name", |row| row.topology.as_str().into()),
-    column("world", "", "`sim`, `live` or `captured`", |row| row.world.as_str().into()),
-    column("crypto", "", "`real`, `openssl`, `null`, `table` or `captured`", |row| {
-        row.crypto.as_str().into()
-    }),
+    name("network", "the network's name", |row| row.network.as_str().into()),
+    name("topology", "the topology's name", |row| row.topology.as_str().into()),
+    name("world", "`sim`, `live` or `captured`", |row| row.world.as_str().into()),
+    name("crypto", "`real`, `openssl`, `null`, `table` or `captured`", |row| row.crypto.as_str().into()),
 ];
 
 /// The columns of an authentication in `samples.csv`.
-pub(crate) const SAMPLE: [Column<OfSample>; 21] = [
-    column("sample", "", "the authentication's number in the row, from 0", |sample| {
+pub(crate) const SAMPLE: [Field<OfSample>; 21] = [
+    whole("sample", "", "the authentication's number in the row, from 0", |sample| {
         u64::from(sample.sample).into()
     }),
-    column("triggered_at_ns", "ns", "time of its trigger, since the start of the row", |sample| {
+    whole("triggered_at_ns", "ns", "time of its trigger, since the start of the row", |sample| {
         sample.triggered_at_ns.into()
     }),
-    column("outcome", "", "`established`, `failed` or `unfinished`", |sample| sample.outcome.name().into()),
-    column("failure", "", "the node that noticed, and the reason; empty if established", |sample| {
+    text("outcome", "`established`, `failed` or `unfinished`", |sample| sample.outcome.name().into()),
+    text("failure", "the node that noticed, and the reason; empty if established", |sample| {
         sample.outcome.failure().into()
     }),
-    column("delay_ns", "ns", "from the trigger to a usable SA at the device", |sample| {
+    whole("delay_ns", "ns", "from the trigger to a usable SA at the device", |sample| {
         sample.times.get(&DELAY_TIME).into()
     }),
-    column("failed_after_ns", "ns", "from the trigger until the device knew that it had failed", |sample| {
+    whole("failed_after_ns", "ns", "from the trigger until the device knew that it had failed", |sample| {
         sample.times.get(&FAILED_AFTER).into()
     }),
-    column(
+    whole(
         "first_packet_ns",
         "ns",
         "from the trigger until the packet that caused it came back through the SA",
         |sample| sample.times.get(&FIRST_PACKET).into(),
     ),
-    column(
+    whole(
         "network_ns",
         "ns",
         "the part of the delay in which a datagram that arrived was under way",
         |sample| sample.times.get(&NETWORK).into(),
     ),
-    column(
+    whole(
         "computation_ns",
         "ns",
         "the part in which a node computed and no datagram was under way",
         |sample| sample.times.get(&COMPUTATION).into(),
     ),
-    column("waiting_ns", "ns", "the rest: timers ran, or a datagram was lost", |sample| {
+    whole("waiting_ns", "ns", "the rest: timers ran, or a datagram was lost", |sample| {
         sample.times.get(&WAITING).into()
     }),
-    column(
+    whole(
         "messages",
         "messages",
         "protocol messages over all links until the outcome was known, retransmissions apart",
         |sample| sample.total.messages.into(),
     ),
-    column(
+    whole(
         "packets",
         "packets",
         "IP packets after fragmentation, retransmissions and lost ones included",
         |sample| sample.total.packets.into(),
     ),
-    column("bytes", "bytes", "bytes of these packets, IP headers included", |sample| {
+    whole("bytes", "bytes", "bytes of these packets, IP headers included", |sample| {
         sample.total.bytes.into()
     }),
-    column("retransmissions", "messages", "retransmitted messages", |sample| {
+    whole("retransmissions", "messages", "retransmitted messages", |sample| {
         sample.total.retransmissions.into()
     }),
-    column(
+    whole(
         "lost_packets",
         "packets",
         "packets lost or damaged, and those that a full queue refused",
         |sample| sample.total.lost_packets.into(),
     ),
-    column(
+    whole(
         "after_messages",
         "messages",
         "messages outside that span: deletes, liveness, rekeying; RADIUS accounting always",
         |sample| sample.after.messages.into(),
     ),
-    column("after_packets", "packets", "their IP packets", |sample| sample.after.packets.into()),
-    column("after_bytes", "bytes", "bytes of these packets", |sample| sample.after.bytes.into()),
-    column("discards", "messages", "messages that arrived and could not be used, at all nodes", |sample| {
+    whole("after_packets", "packets", "their IP packets", |sample| sample.after.packets.into()),
+    whole("after_bytes", "bytes", "bytes of these packets", |sample| sample.after.bytes.into()),
+    whole("discards", "messages", "messages that arrived and could not be used, at all nodes", |sample| {
         u64::from(sample.discards).into()
     }),
-    column("charged", "", "`true` if computation takes virtual time", |sample| {
-        sample.charged.to_string().into()
-    }),
-    column(
+    flag("charged", "`true` if computation takes virtual time", |sample| sample.charged.to_string().into()),
+    flag(
         "disturbed",
-        "",
         "`true` if the driver lost the CPU meanwhile: computation and CPU times are not to be used",
         |sample| sample.disturbed.to_string().into(),
     ),
 ];
 
 /// Further columns of an authentication, at the end of `samples.csv`, where columns are added.
-pub(crate) const SAMPLE_ADDED: [Column<OfSample>; 1] = [column(
+pub(crate) const SAMPLE_ADDED: [Field<OfSample>; 1] = [whole(
     "waiting_for_repeats_ns",
     "ns",
     "the part of `waiting_ns` that ended with a retransmission, after a loss or without an answer",

@@ -4,65 +4,58 @@ use keytoll_analysis::RowFindings;
 use keytoll_analysis::metrics::MessageKind;
 use keytoll_analysis::trace::{Node, OperationCost};
 
-use super::{Column, Value, column};
+use super::Value;
+use super::field::{Field, number, text, whole};
 
 /// A cell about an operation of a row.
 pub(crate) type OfOperation = fn(&RowFindings, &OperationCost) -> Value;
 
 /// The columns of a crypto operation of a row, in `operations.csv`.
-pub(crate) const OPERATIONS: [Column<OfOperation>; 8] = [
-    column("node", "", "the node that computed", |_, operation| operation.node.name().into()),
-    column("phase", "", "the phase of the protocol, like `ike-sa-init`", |_, operation| {
+pub(crate) const OPERATIONS: [Field<OfOperation>; 8] = [
+    text("node", "the node that computed", |_, operation| operation.node.name().into()),
+    text("phase", "the phase of the protocol, like `ike-sa-init`", |_, operation| {
         operation.phase.to_string().into()
     }),
-    column("operation", "", "the operation, like `agree`", |_, operation| {
-        operation.operation.to_string().into()
-    }),
-    column("algorithm", "", "the algorithm, like `x25519`", |_, operation| {
-        operation.algorithm.to_string().into()
-    }),
-    column("count", "operations", "how often, over all authentications of the row", |_, operation| {
+    text("operation", "the operation, like `agree`", |_, operation| operation.operation.to_string().into()),
+    text("algorithm", "the algorithm, like `x25519`", |_, operation| operation.algorithm.to_string().into()),
+    whole("count", "operations", "how often, over all authentications of the row", |_, operation| {
         operation.count.into()
     }),
-    column("ns_total", "ns", "time of all of them on this machine", |_, operation| operation.ns.into()),
-    column("bytes_total", "bytes", "bytes that all of them worked on", |_, operation| operation.bytes.into()),
-    column("authentications", "authentications", "authentications of the row", |row, _| row.tally.n.into()),
+    whole("ns_total", "ns", "time of all of them on this machine", |_, operation| operation.ns.into()),
+    whole("bytes_total", "bytes", "bytes that all of them worked on", |_, operation| operation.bytes.into()),
+    whole("authentications", "authentications", "authentications of the row", |row, _| row.tally.n.into()),
 ];
 
 /// A cell about a kind of message of a row: its number in order of first appearance, and the kind.
 pub(crate) type OfMessage = fn(&RowFindings, u64, &MessageKind) -> Value;
 
 /// The columns of a kind of message of a row, in `messages.csv`.
-pub(crate) const MESSAGES: [Column<OfMessage>; 11] = [
-    column("order", "", "the place of its first appearance, from 1", |_, order, _| order.into()),
-    column("message", "", "the kind of message, like `IKE_AUTH request`", |_, _, kind| kind.name().into()),
-    column("payloads", "", "what the first of its kind carried", |_, _, kind| kind.payloads().into()),
-    column("direction", "", "sender and receiver, like `ue>gw`", |_, _, kind| {
+pub(crate) const MESSAGES: [Field<OfMessage>; 11] = [
+    whole("order", "", "the place of its first appearance, from 1", |_, order, _| order.into()),
+    text("message", "the kind of message, like `IKE_AUTH request`", |_, _, kind| kind.name().into()),
+    text("payloads", "what the first of its kind carried", |_, _, kind| kind.payloads().into()),
+    text("direction", "sender and receiver, like `ue>gw`", |_, _, kind| {
         format!("{}>{}", kind.from.name(), receiver(kind)).into()
     }),
-    column("from", "", "the node that sent it", |_, _, kind| kind.from.name().into()),
-    column("to", "", "the node that it was sent to", |_, _, kind| receiver(kind).into()),
-    column(
+    text("from", "the node that sent it", |_, _, kind| kind.from.name().into()),
+    text("to", "the node that it was sent to", |_, _, kind| receiver(kind).into()),
+    whole(
         "count",
         "messages",
         "how many over all authentications of the row, retransmissions apart",
         |_, _, kind| kind.count.into(),
     ),
-    column(
+    number(
         "bytes_mean",
         "bytes",
         "mean length of a message, without headers of lower layers",
         |_, _, kind| kind.bytes_mean().map(|bytes| format!("{bytes:.1}")).into(),
     ),
-    column("retransmissions", "messages", "retransmissions of this kind", |_, _, kind| {
+    whole("retransmissions", "messages", "retransmissions of this kind", |_, _, kind| {
         kind.retransmissions.into()
     }),
-    column("part", "", "`authentication`, or `after` for what is outside it", |_, _, kind| {
-        kind.part.name().into()
-    }),
-    column("authentications", "authentications", "authentications of the row", |row, _, _| {
-        row.tally.n.into()
-    }),
+    text("part", "`authentication`, or `after` for what is outside it", |_, _, kind| kind.part.name().into()),
+    whole("authentications", "authentications", "authentications of the row", |row, _, _| row.tally.n.into()),
 ];
 
 fn receiver(kind: &MessageKind) -> &'static str {

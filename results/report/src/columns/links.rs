@@ -3,24 +3,25 @@
 use keytoll_analysis::metrics::LinkCount;
 use keytoll_analysis::summary::{LinkMeans, SummaryRow};
 
+use super::field::{Field, whole};
 use super::{Column, OfLine, Table, Value, column, wide};
 
 /// A cell about an authentication on a link.
 pub(crate) type OfLink = fn(&LinkCount) -> Value;
 
 /// The columns of an authentication on each link in `samples.csv`, with prefixes like `ue_gw_`.
-pub(crate) const LINK: [Column<OfLink>; 4] = [
-    column("messages", "messages", "protocol messages over this link, retransmissions apart", |count| {
+pub(crate) const LINK: [Field<OfLink>; 4] = [
+    whole("messages", "messages", "protocol messages over this link, retransmissions apart", |count| {
         count.messages.into()
     }),
-    column(
+    whole(
         "packets",
         "packets",
         "IP packets after fragmentation, retransmissions and lost ones included",
         |count| count.packets.into(),
     ),
-    column("bytes", "bytes", "bytes of these packets, IP headers included", |count| count.bytes.into()),
-    column("retransmissions", "messages", "messages sent again", |count| count.retransmissions.into()),
+    whole("bytes", "bytes", "bytes of these packets, IP headers included", |count| count.bytes.into()),
+    whole("retransmissions", "messages", "messages sent again", |count| count.retransmissions.into()),
 ];
 
 /// The messages on each link.

@@ -3,44 +3,45 @@
 use keytoll_analysis::metrics::Move;
 use keytoll_analysis::summary::{LinkMeans, MoveCpu, MovesSummary, SummaryRow};
 
+use super::field::{Field, whole};
 use super::{Column, OfLine, Table, Value, column, wide};
 
 /// A cell about the move after an authentication.
 pub(crate) type OfMove = fn(&Move) -> Value;
 
 /// The columns of the move after an authentication, in `samples.csv`.
-pub(crate) const SAMPLE: [Column<OfMove>; 6] = [
-    column(
+pub(crate) const SAMPLE: [Field<OfMove>; 6] = [
+    whole(
         "move_verified_ns",
         "ns",
         "from the announcement of a new address until it was verified",
         |moved| moved.verified_ns.into(),
     ),
-    column(
+    whole(
         "move_reached_ns",
         "ns",
         "from the announcement until the first packet of an SA arrived at the new address",
         |moved| moved.reached_ns.into(),
     ),
-    column(
+    whole(
         "move_missed_packets",
         "packets",
         "packets of SAs that came to the old address meanwhile and were lost",
         |moved| moved.reached_ns.map(|_| moved.missed_packets).into(),
     ),
-    column(
+    whole(
         "move_messages",
         "messages",
         "protocol messages until the new address was verified, retransmissions apart",
         |moved| moved.verified_ns.map(|_| moved.signalling.messages).into(),
     ),
-    column(
+    whole(
         "move_bytes",
         "bytes",
         "bytes of their IP packets, headers and retransmissions included",
         |moved| moved.verified_ns.map(|_| moved.signalling.bytes).into(),
     ),
-    column("move_retransmissions", "messages", "messages of these that were sent again", |moved| {
+    whole("move_retransmissions", "messages", "messages of these that were sent again", |moved| {
         moved.verified_ns.map(|_| moved.signalling.retransmissions).into()
     }),
 ];

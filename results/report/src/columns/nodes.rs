@@ -3,21 +3,22 @@
 use keytoll_analysis::metrics::NodeCost;
 use keytoll_analysis::summary::{Cpu, Memory, SummaryRow};
 
+use super::field::{Field, whole};
 use super::{Column, OfLine, Table, Value, column, short, wide};
 
 /// A cell about an authentication at a node.
 pub(crate) type OfNode = fn(&NodeCost) -> Value;
 
 /// The columns of an authentication at each node in `samples.csv`, with prefixes like `ue_`.
-pub(crate) const NODE: [Column<OfNode>; 4] = [
-    column("cpu_ns", "ns", "CPU time of this machine that the node took", |cost| cost.cpu_ns.into()),
-    column("crypto_ns", "ns", "the part of it in crypto operations; not known of foreign daemons", |cost| {
+pub(crate) const NODE: [Field<OfNode>; 4] = [
+    whole("cpu_ns", "ns", "CPU time of this machine that the node took", |cost| cost.cpu_ns.into()),
+    whole("crypto_ns", "ns", "the part of it in crypto operations; not known of foreign daemons", |cost| {
         cost.crypto_ns.into()
     }),
-    column("heap_peak_bytes", "bytes", "highest heap use of the node so far", |cost| {
+    whole("heap_peak_bytes", "bytes", "highest heap use of the node so far", |cost| {
         cost.heap_peak_bytes.into()
     }),
-    column("idle_sa_bytes", "bytes", "heap that the idle SA pair keeps, where it was measured", |cost| {
+    whole("idle_sa_bytes", "bytes", "heap that the idle SA pair keeps, where it was measured", |cost| {
         cost.idle_sa_bytes.into()
     }),
 ];

@@ -5,6 +5,7 @@ use keytoll_analysis::census::{
 };
 use keytoll_analysis::summary::SummaryRow;
 
+use super::field::{Field, number, text, whole};
 use super::{Column, OfLine, Table, Value, column, wide};
 use crate::number::plain;
 
@@ -17,56 +18,56 @@ pub(crate) type OfNode = fn(&NodePoint) -> Value;
 pub(crate) const SERVING: [&str; 6] = ["gw", "aaa", "hss", "ap", "generator", "target"];
 
 /// The columns of a second.
-pub(crate) const POINT: [Column<OfPoint>; 14] = [
-    column("start_s", "s", "the beginning of the second, from the start of the load", |point| {
+pub(crate) const POINT: [Field<OfPoint>; 14] = [
+    whole("start_s", "s", "the beginning of the second, from the start of the load", |point| {
         point.second.into()
     }),
-    column("offered_attempts", "attempts", "meant to begin in it", |point| point.offered.into()),
-    column("begun_attempts", "attempts", "that began in it", |point| point.begun.into()),
-    column("established_attempts", "attempts", "that succeeded in it", |point| point.established.into()),
-    column("failed_attempts", "attempts", "that failed in it", |point| point.failed.into()),
-    column("in_flight_attempts", "attempts", "offered and without an outcome at its end", |point| {
+    whole("offered_attempts", "attempts", "meant to begin in it", |point| point.offered.into()),
+    whole("begun_attempts", "attempts", "that began in it", |point| point.begun.into()),
+    whole("established_attempts", "attempts", "that succeeded in it", |point| point.established.into()),
+    whole("failed_attempts", "attempts", "that failed in it", |point| point.failed.into()),
+    whole("in_flight_attempts", "attempts", "offered and without an outcome at its end", |point| {
         point.in_flight.into()
     }),
-    column("present_devices", "devices", "that are established at its end", |point| point.present.into()),
-    column("messages", "messages", "sent in it, those sent again included", |point| point.messages.into()),
-    column("retransmissions", "messages", "of these, sent again", |point| point.retransmissions.into()),
-    column("lost_packets", "packets", "lost on links, damaged, or refused by full queues", |point| {
+    whole("present_devices", "devices", "that are established at its end", |point| point.present.into()),
+    whole("messages", "messages", "sent in it, those sent again included", |point| point.messages.into()),
+    whole("retransmissions", "messages", "of these, sent again", |point| point.retransmissions.into()),
+    whole("lost_packets", "packets", "lost on links, damaged, or refused by full queues", |point| {
         point.lost_packets.into()
     }),
-    column("discards", "messages", "that arrived and could not be used", |point| point.discards.into()),
-    column(
+    whole("discards", "messages", "that arrived and could not be used", |point| point.discards.into()),
+    number(
         "delay_p50_ms",
         "ms",
         "median delay from the intended start of those that succeeded in it",
         |point| point.delay_ms.map(|[p50, _, _]| p50).into(),
     ),
-    column("delay_p99_ms", "ms", "99th percentile of these delays", |point| {
+    number("delay_p99_ms", "ms", "99th percentile of these delays", |point| {
         point.delay_ms.map(|[_, p99, _]| p99).into()
     }),
-    column("delay_max_ms", "ms", "the longest of these delays", |point| {
+    number("delay_max_ms", "ms", "the longest of these delays", |point| {
         point.delay_ms.map(|[_, _, max]| max).into()
     }),
 ];
 
 /// The columns of a node in a second.
-pub(crate) const POINT_NODE: [Column<OfNode>; 3] = [
-    column("utilisation", "", "the share of its cores' time that it was busy", |node| {
+pub(crate) const POINT_NODE: [Field<OfNode>; 3] = [
+    number("utilisation", "", "the share of its cores' time that it was busy", |node| {
         node.utilisation.into()
     }),
-    column("queue_mean_inputs", "inputs", "the mean length of its queue", |node| node.queue_mean.into()),
-    column("queue_max_inputs", "inputs", "the greatest length of its queue", |node| node.queue_max.into()),
+    number("queue_mean_inputs", "inputs", "the mean length of its queue", |node| node.queue_mean.into()),
+    whole("queue_max_inputs", "inputs", "the greatest length of its queue", |node| node.queue_max.into()),
 ];
 
 /// Columns of a second that came later.
-pub(crate) const POINT_ADDED: [Column<OfPoint>; 2] = [
-    column(
+pub(crate) const POINT_ADDED: [Field<OfPoint>; 2] = [
+    whole(
         "cookie_request_messages",
         "messages",
         "in which a gateway asked for a cookie (RFC 7296 §2.6)",
         |point| point.cookies_asked.into(),
     ),
-    column(
+    whole(
         "cookie_attempts",
         "attempts",
         "that began once more with the cookie that they were asked for, a round trip more each",
@@ -75,13 +76,13 @@ pub(crate) const POINT_ADDED: [Column<OfPoint>; 2] = [
 ];
 
 /// Columns of a node in a second that came later.
-pub(crate) const POINT_NODE_ADDED: [Column<OfNode>; 1] =
-    [column("discards", "messages", "that arrived at it and could not be used", |node| node.discards.into())];
+pub(crate) const POINT_NODE_ADDED: [Field<OfNode>; 1] =
+    [whole("discards", "messages", "that arrived at it and could not be used", |node| node.discards.into())];
 
 /// The columns of one of several gateways in a second, after that second and those that every node has.
-pub(crate) const POINT_GATEWAY: [Column<OfNode>; 2] = [
-    column("gateway", "", "the name of the gateway", |node| node.node.as_str().into()),
-    column("established_attempts", "attempts", "that succeeded at it", |node| {
+pub(crate) const POINT_GATEWAY: [Field<OfNode>; 2] = [
+    text("gateway", "the name of the gateway", |node| node.node.as_str().into()),
+    whole("established_attempts", "attempts", "that succeeded at it", |node| {
         node.established.map_or(Value::Nothing, Value::Whole)
     }),
 ];

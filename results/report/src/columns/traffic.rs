@@ -4,6 +4,7 @@ use keytoll_analysis::metrics::Traffic;
 use keytoll_analysis::summary::{SummaryRow, Times, TrafficNodeSummary, TrafficSummary};
 use keytoll_analysis::trace::Node;
 
+use super::field::{Field, whole};
 use super::{Column, OfLine, Table, Value, column};
 use crate::number::known;
 
@@ -11,38 +12,36 @@ use crate::number::known;
 pub(crate) type OfTraffic = fn(&Traffic) -> Value;
 
 /// The columns of the traffic after an authentication, in `samples.csv`.
-pub(crate) const SAMPLE: [Column<OfTraffic>; 7] = [
-    column(
+pub(crate) const SAMPLE: [Field<OfTraffic>; 7] = [
+    whole(
         "traffic_up_bits_per_s",
         "bits per second",
         "new data of users that arrived at the gateway or access point",
         |traffic| goodput(traffic, &Node::SERVING),
     ),
-    column(
+    whole(
         "traffic_down_bits_per_s",
         "bits per second",
         "the same at the device; of echoes the replies' data",
         |traffic| goodput(traffic, &[Node::Ue]),
     ),
-    column(
+    whole(
         "traffic_packets_sent",
         "packets",
         "packets with data that were sent, those sent again included",
         |traffic| traffic.sent().into(),
     ),
-    column("traffic_packets_repeated", "packets", "of these, sent again", |traffic| {
-        traffic.repeated().into()
-    }),
-    column(
+    whole("traffic_packets_repeated", "packets", "of these, sent again", |traffic| traffic.repeated().into()),
+    whole(
         "traffic_packets_lost",
         "packets",
         "of these, not arrived; of echoes, without a reply",
         |traffic| traffic.lost().into(),
     ),
-    column("traffic_longest_gap_ns", "ns", "the longest time without new data", |traffic| {
+    whole("traffic_longest_gap_ns", "ns", "the longest time without new data", |traffic| {
         traffic.longest_gap_ns().into()
     }),
-    column("traffic_rekeys", "rekeyings", "rekeyings meanwhile", |traffic| traffic.rekeys.into()),
+    whole("traffic_rekeys", "rekeyings", "rekeyings meanwhile", |traffic| traffic.rekeys.into()),
 ];
 
 fn goodput(traffic: &Traffic, nodes: &[Node]) -> Value {

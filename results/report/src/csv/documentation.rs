@@ -3,9 +3,12 @@
 
 use std::fmt::Write;
 
+use keytoll_analysis::samples::SAMPLES;
+use keytoll_analysis::trace::listing::{GATEWAYS, SERIES};
+
 use super::parts;
-use crate::columns::Column;
 use crate::columns::authentication::{IDENTITY, SAMPLE, SAMPLE_ADDED};
+use crate::columns::field::{Field, Holds};
 use crate::columns::kinds::{MESSAGES, OPERATIONS};
 use crate::columns::population::{POINT, POINT_ADDED, POINT_GATEWAY, POINT_NODE, POINT_NODE_ADDED, SERVING};
 use crate::columns::{links, moves, nodes, traffic};
@@ -15,11 +18,31 @@ use crate::columns::{links, moves, nodes, traffic};
 pub struct FileColumn {
     /// Its name.
     pub name: String,
+    /// What a cell holds.
+    pub holds: Holds,
     /// The unit; empty for names and numbers without unit.
     pub unit: &'static str,
     /// The meaning.
     pub meaning: &'static str,
 }
+
+/// A CSV file of a run.
+#[derive(Debug, Clone, Copy)]
+pub struct CsvFile {
+    /// Its name.
+    pub name: &'static str,
+    /// Computes its columns.
+    pub columns: fn() -> Vec<FileColumn>,
+}
+
+/// Every CSV file of a run.
+pub const FILES: [CsvFile; 5] = [
+    CsvFile { name: SAMPLES, columns: sample_columns },
+    CsvFile { name: "operations.csv", columns: operation_columns },
+    CsvFile { name: "messages.csv", columns: message_columns },
+    CsvFile { name: SERIES, columns: series_columns },
+    CsvFile { name: GATEWAYS, columns: gateway_columns },
+];
 
 /// The columns of `samples.csv`.
 pub fn sample_columns() -> Vec<FileColumn> {
@@ -38,7 +61,7 @@ pub fn message_columns() -> Vec<FileColumn> {
 
 /// The columns of `series.csv`.
 pub fn series_columns() -> Vec<FileColumn> {
-    let of_nodes = |columns: &[Column<_>]| {
+    let of_nodes = |columns: &[Field<_>]| {
         SERVING.iter().flat_map(|node| documented(&format!("{node}_"), columns)).collect()
     };
     let parts = [
@@ -68,10 +91,12 @@ fn own_gateway_columns() -> Vec<FileColumn> {
 }
 
 /// Columns, with a prefix for the name of each.
-pub(super) fn documented<Of>(before: &str, columns: &[Column<Of>]) -> Vec<FileColumn> {
-    let documented = |column: &Column<Of>| {
-        let name = format!("{before}{}", column.head);
-        FileColumn { name, unit: column.unit, meaning: column.meaning }
+pub(super) fn documented<Of>(before: &str, columns: &[Field<Of>]) -> Vec<FileColumn> {
+    let documented = |&Field { name, holds, unit, meaning, .. }: &Field<Of>| FileColumn {
+        name: format!("{before}{name}"),
+        holds,
+        unit,
+        meaning,
     };
     columns.iter().map(documented).collect()
 }
@@ -83,8 +108,11 @@ const ANY_LINK: &str = "LINK_";
 const ANY_NODE: &str = "NODE_";
 
 const HEAD: &str = "# Columns of the CSV files\n
-An empty cell is not known, or was not measured; it is never a zero. Columns are only ever added, at the end. `LINK` stands for the
-two ends of a link (`ue_gw`, `gw_aaa`, `aaa_hss`, `gw_hss`, `ue_ap`, `ap_aaa`), `NODE` for a node (`ue`, `gw`, `aaa`, `hss`, `ap`).
+An empty cell is not known, or was not measured; it is never a zero. `keytoll export RUN --format parquet` writes each file with columns
+that hold what is said here (texts in UTF-8, whole numbers as 64-bit integers, numbers as 64-bit floats, `true` or `false` as
+booleans) and with a null for an empty cell, but for those that name the row of the run. Columns are only ever added, at the end. `LINK`
+stands for the two ends of a link (`ue_gw`, `gw_aaa`, `aaa_hss`, `gw_hss`, `ue_ap`, `ap_aaa`), `NODE` for a node (`ue`, `gw`, `aaa`,
+`hss`, `ap`).
 Several gateways are `gw` together in `series.csv`: the means of their cores and queues, the longest queue, the sum of discards.
 Made of `results/report/src/columns/`: `UPDATE_COLUMNS=1 cargo test -p keytoll-report columns`.\n";
 
@@ -122,9 +150,9 @@ pub fn markdown() -> String {
 }
 
 fn table(title: &str, columns: &[FileColumn]) -> String {
-    let mut text = format!("\n## {title}\n\n| column | unit | what it is |\n|---|---|---|\n");
-    for FileColumn { name, unit, meaning } in columns {
-        let _ = writeln!(text, "| `{name}` | {unit} | {meaning} |");
+    let mut text = format!("\n## {title}\n\n| column | holds | unit | what it is |\n|---|---|---|---|\n");
+    for FileColumn { name, holds, unit, meaning } in columns {
+        let _ = writeln!(text, "| `{name}` | {} | {unit} | {meaning} |", holds.words());
     }
     text
 }
@@ -132,6 +160,10 @@ fn table(title: &str, columns: &[FileColumn]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn all() -> impl Iterator<Item = FileColumn> {
+        FILES.iter().flat_map(|file| (file.columns)())
+    }
 
     #[test]
     fn the_published_columns_are_these() {
@@ -145,10 +177,7 @@ mod tests {
     #[test]
     fn every_column_that_is_written_is_documented() {
         let text = markdown();
-        for FileColumn { name, meaning, .. } in
-            [sample_columns(), operation_columns(), message_columns(), series_columns(), gateway_columns()]
-                .concat()
-        {
+        for FileColumn { name, meaning, .. } in all() {
             let is_told = |line: &str| line.ends_with(&format!(" | {meaning} |"));
             assert!(!meaning.is_empty() && text.lines().any(is_told), "{name}");
         }
@@ -157,10 +186,7 @@ mod tests {
     /// The name of a measured value has its unit; that of a counted one has what is counted, or `count`.
     #[test]
     fn units_are_in_the_names() {
-        for FileColumn { name, unit, .. } in
-            [sample_columns(), operation_columns(), message_columns(), series_columns(), gateway_columns()]
-                .concat()
-        {
+        for FileColumn { name, unit, .. } in all() {
             let has = |word: &str| name.split('_').any(|part| part == word);
             let is_named = match unit {
                 "" => !["ns", "bytes", "s", "count"].into_iter().any(has),

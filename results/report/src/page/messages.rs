@@ -6,7 +6,7 @@ use keytoll_analysis::trace::Node;
 use keytoll_page::{Block, Cell, Ladder, Section, Table};
 
 use super::rows::{Row, Rows};
-use super::tables::{cell, column, text};
+use super::tables::{cell, field, text};
 use crate::columns::kinds::MESSAGES;
 use crate::number::counted;
 
@@ -81,14 +81,14 @@ fn kinds(rows: &Rows<'_>) -> Option<Table> {
     let found = rows.rows.iter().filter_map(|row| Some((row.label.as_str(), row.found?)));
     let lines: Vec<Vec<Cell>> = found.flat_map(|(label, found)| of_row(label, found)).collect();
     let method = super::tables::plain("method", "", "");
-    let columns = std::iter::once(method).chain(MESSAGES.iter().map(column)).collect();
+    let columns = std::iter::once(method).chain(MESSAGES.iter().map(field)).collect();
     let caption = "Messages by kind, as in messages.csv".to_owned();
     (!lines.is_empty()).then(|| Table { id: rows.id("kinds"), caption, columns, lines })
 }
 
 fn of_row<'a>(label: &'a str, found: &'a RowFindings) -> impl Iterator<Item = Vec<Cell>> + 'a {
     let line = move |(order, kind): (u64, &MessageKind)| {
-        let cells = MESSAGES.iter().map(|column| cell(&(column.of)(found, order, kind)));
+        let cells = MESSAGES.iter().map(|field| cell(&(field.of)(found, order, kind)));
         std::iter::once(text(label)).chain(cells).collect()
     };
     (1..).zip(found.tally.messages.kinds()).map(line)

@@ -4,6 +4,7 @@ use keytoll_analysis::summary::SummaryRow;
 use keytoll_page::{Cell, Column, Table};
 
 use super::rows::Rows;
+use crate::columns::field::Field;
 use crate::columns::{self, Medium, Value};
 
 /// A table of the page about rows of a run: its caption, and the tables that its columns are from.
@@ -34,6 +35,11 @@ fn lines(label: &str, row: &SummaryRow, tables: &[&'static columns::Table]) -> V
 /// A column of a run as a column of the page.
 pub(super) fn column<Of>(column: &columns::Column<Of>) -> Column {
     plain(column.head, column.unit, column.meaning)
+}
+
+/// A column of a CSV file as a column of the page.
+pub(super) fn field<Of>(field: &Field<Of>) -> Column {
+    plain(field.name, field.unit, field.meaning)
 }
 
 /// What is counted, which is no unit of measurement: its name is in the head or in the meaning.
