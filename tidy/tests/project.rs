@@ -91,6 +91,7 @@ fn the_gate_runs_everything() {
         "cargo fmt --all --check",
         "cargo clippy --workspace --all-targets -- -D warnings",
         "cargo doc --workspace --no-deps",
+        "cargo test --workspace --features keytoll/parquet --test columnar",
         "cargo deny",
         "KEYTOLL_INTEROP=1 cargo test",
         "packaging/build.sh",

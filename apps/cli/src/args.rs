@@ -93,7 +93,7 @@ pub(crate) enum Verb {
     /// Render the report of a run again.
     #[command(after_help = REPORT_HELP)]
     Report(ReportArgs),
-    /// Export the tables and outcomes of a run: CSV, LaTeX, Markdown, JUnit's XML, Prometheus's metrics.
+    /// Export the tables and outcomes of a run: CSV, Parquet, LaTeX, Markdown, JUnit's XML, Prometheus's metrics.
     #[command(after_help = EXPORT_HELP)]
     Export(ExportArgs),
     /// Compare two runs, or the rows of one, and say which differences may be chance.

@@ -1,4 +1,8 @@
-//! `keytoll export`: the tables of a run for papers and issues, its numbers for a monitor, what became of it for a CI server.
+//! `keytoll export`: the tables of a run for papers, issues and programs that read columns, its numbers for a monitor, what became of
+//! it for a CI server.
+
+#[cfg(feature = "parquet")]
+mod columnar;
 
 use std::io::Write as _;
 use std::path::Path;
@@ -26,20 +30,31 @@ use crate::size::clocks;
 
 /// Writes a run in another format.
 pub(crate) fn export(args: &ExportArgs) -> Result<ExitCode, Report> {
-    let run = Run::read(&args.dir)?;
+    let run = || Run::read(&args.dir);
     let text = match args.format {
-        ExportFormat::Csv => run.text(Format::Csv),
-        ExportFormat::Latex => run.text(Format::Latex),
-        ExportFormat::Markdown => run.text(Format::Markdown),
-        ExportFormat::Prometheus => run.text(Format::Prometheus),
-        ExportFormat::Junit => run.junit()?,
-        ExportFormat::Svg => return pictures(&run, args),
+        ExportFormat::Csv => run()?.text(Format::Csv),
+        ExportFormat::Latex => run()?.text(Format::Latex),
+        ExportFormat::Markdown => run()?.text(Format::Markdown),
+        ExportFormat::Prometheus => run()?.text(Format::Prometheus),
+        ExportFormat::Junit => run()?.junit()?,
+        ExportFormat::Svg => return pictures(&run()?, args),
+        #[cfg(feature = "parquet")]
+        ExportFormat::Parquet => return columnar::tables(args),
+        #[cfg(not(feature = "parquet"))]
+        ExportFormat::Parquet => return Err(unable()),
     };
     match Page::open(args.out.as_deref())? {
         Some(page) => page.write(|out| out.write_all(text.as_bytes()))?,
         None => screen::print(&text)?,
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Why this keytoll writes no Parquet files, and how to get one that does.
+#[cfg(not(feature = "parquet"))]
+fn unable() -> Report {
+    let message = "`--format parquet` needs a keytoll built with `--features parquet`".to_owned();
+    Usage::hint(message, "`cargo install --path apps/cli --features parquet` installs one").into()
 }
 
 /// Writes every picture of the report of a run.

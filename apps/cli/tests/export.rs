@@ -3,39 +3,11 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Output;
 
-fn keytoll(arguments: &[&str]) -> Output {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let mut command = Command::new(env!("CARGO_BIN_EXE_keytoll"));
-    command.args(arguments).current_dir(root).env_remove("COLUMNS").output().unwrap()
-}
-
-/// A folder with a run, which is removed in the end.
-struct Scratch(PathBuf);
+use super::scratch::{Scratch, keytoll, refused};
 
 impl Scratch {
-    fn of(name: &str, verb: &[&str]) -> Self {
-        let path = std::env::temp_dir().join(format!("keytoll-export-{name}-{}", std::process::id()));
-        let scratch = Self(path);
-        let done = keytoll(&[verb, &["--out", &scratch.text("run")]].concat());
-        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
-        scratch
-    }
-
-    fn run(name: &str, more: &[&str]) -> Self {
-        Self::of(name, &[&["run", "quickstart", "--samples", "2", "--crypto", "null"], more].concat())
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.0.join(name)
-    }
-
-    fn text(&self, name: &str) -> String {
-        self.path(name).to_str().unwrap().to_owned()
-    }
-
     fn export(&self, format: &str) -> String {
         let Output { status, stdout, stderr } = keytoll(&["export", &self.text("run"), "--format", format]);
         assert!(status.success(), "{}", String::from_utf8_lossy(&stderr));
@@ -43,17 +15,7 @@ impl Scratch {
     }
 
     fn refused(&self, sentence: &str, code: i32) {
-        let Output { status, stdout, stderr } = keytoll(&["export", &self.text("run"), "--format", "csv"]);
-        let told = String::from_utf8(stderr).unwrap();
-        let words: Vec<&str> = told.split_whitespace().filter(|word| *word != "│" && *word != "×").collect();
-        assert!(stdout.is_empty() && words.join(" ").contains(sentence), "{told}");
-        assert_eq!(status.code(), Some(code), "{told}");
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
+        refused(&["export", &self.text("run"), "--format", "csv"], sentence, code);
     }
 }
 
@@ -95,7 +57,13 @@ fn a_file_has_what_stdout_would() {
     assert_eq!(refused.status.code(), Some(3));
 }
 
-/// A fault is expected to fail: its row passes, and one that loses everything does not.
+#[test]
+#[cfg(not(feature = "parquet"))]
+fn who_cannot_write_parquet_files_says_who_can() {
+    let arguments = ["export", "nothing", "--format", "parquet", "--out", "nowhere"];
+    refused(&arguments, "`cargo install --path apps/cli --features parquet`", 2);
+}
+
 #[test]
 fn every_picture_of_the_page_is_a_file() {
     let scratch = Scratch::run("pictures", &["--set", "methods=ikev2-psk"]);
@@ -115,6 +83,7 @@ fn every_picture_of_the_page_is_a_file() {
     }
 }
 
+/// A fault is expected to fail: its row passes, and one that loses everything does not.
 #[test]
 fn a_row_with_a_fault_passes_when_it_fails() {
     let scratch = Scratch::of("failures", &["run", "failures", "--samples", "1"]);

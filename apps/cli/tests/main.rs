@@ -14,6 +14,7 @@ mod rank;
 mod readme;
 mod ready;
 mod schema;
+mod scratch;
 mod size;
 mod study;
 mod verbs;

@@ -4,6 +4,7 @@
 //! * `columns` defines the columns of all tables of a run.
 //! * [`terminal`] is the table on the screen, [`page`] the page with the charts.
 //! * [`csv`] are the files with a line for each authentication, each operation, each kind of message, each second.
+//! * `columnar` makes Parquet files of them, in builds with the feature `parquet`.
 //! * [`curve`] is the course of populations over time.
 //! * [`study`] shows what was measured beside what a paper printed, on the screen and as `study.json`.
 //! * [`studies`] shows several studies at once.
@@ -13,6 +14,8 @@
 //! * [`compare`] shows how two runs differ.
 //! * [`directory`] writes all files of a run directory from its traces.
 
+#[cfg(feature = "parquet")]
+pub mod columnar;
 mod columns;
 pub mod compare;
 pub mod csv;

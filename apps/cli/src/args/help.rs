@@ -149,13 +149,16 @@ Examples:
   keytoll export runs/first --format latex --out tables.tex
   keytoll export runs/first --format junit
   keytoll export runs/first --format svg --out pictures
+  keytoll export runs/first --format parquet --out tables
 
 Reads manifest.json and summary.json, and study.json or load.json where there is one, of a directory that \
 `keytoll run`, `keytoll study` or `keytoll load` wrote. Prints the columns of the report, or writes them into the file of \
 --out. csv has a line for each number with its interval and unit. latex needs the package booktabs. junit has a case for each row, \
 which fails if an authentication did otherwise than the scenario wants, for each condition of a load, or for each finding of a \
 study: one that does not hold has failed, one that cannot be judged is skipped. prometheus has base units: seconds, bytes. svg measures the \
-traces again and writes the pictures of report.html into the directory of --out, named like its figures.
+traces again and writes the pictures of report.html into the directory of --out, named like its figures. parquet writes each CSV \
+file of the run into that directory as a Parquet file, with typed columns, their units and what was run; it needs a keytoll built \
+with `--features parquet`, and replaces no file that keytoll has not written.
 Exit code: 0 done, 2 it is no run directory, or has nothing to export in this format, 3 a file is damaged or of another \
 version, or the environment prevents it.";
 

@@ -29,7 +29,7 @@ pub(crate) struct ExportArgs {
     /// What to write.
     #[arg(long, value_enum, value_name = "FORMAT")]
     pub(crate) format: ExportFormat,
-    /// Write it into this file instead of stdout; pictures into this directory.
+    /// Write it into this file instead of stdout; pictures and columnar files into this directory.
     #[arg(long, value_name = "FILE|DIR")]
     pub(crate) out: Option<PathBuf>,
 }
@@ -49,6 +49,8 @@ pub(crate) enum ExportFormat {
     Prometheus,
     /// Every chart, ladder and ranking of the report, a file each.
     Svg,
+    /// Every CSV file of the run as a columnar file; in builds with the feature `parquet`.
+    Parquet,
 }
 
 /// Arguments of `rank`.
