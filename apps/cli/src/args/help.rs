@@ -191,7 +191,7 @@ Reads manifest.json and summary.json of a directory that `keytoll run` or `keyto
 Prints for each method the cores and memory of every serving node, how busy they are, how long authentications \
 wait, by which factor the load may grow; what one of several sites must carry if another is lost, when the last \
 device is in after an outage, what devices save with the cheapest method; and what is assumed. --simulate runs \
-every method (of IKEv2) in the simulator at the utilisation that was found and prints both answers; a cost table \
+every method (of IKE and HIP) in the simulator at the utilisation that was found and prints both answers; a cost table \
 that manifest.json names is opened only if --costs names it, too.
 Exit code: 0 done, also if a method is too slow whatever it is given; 1 the simulator contradicts: with a method \
 that should keep it, 99 % take longer than --p99 or more than 1 % fail; 2 it is no run directory, it has no CPU \
