@@ -392,11 +392,14 @@ impl Totals {
         self.target_memory_max = self.target_memory_max.max(memory_bytes);
     }
 
-    /// The work for the last devices is shown when they are gone.
+    /// The work for the last devices is shown when they are gone. What a target has used that cannot be read then is not all.
     fn end(&mut self, meter: &mut Meter) {
-        if let Some(usage) = meter.read_to_end() {
-            self.add_usage(usage);
-            self.target_gone_in = None;
+        match meter.read_to_end() {
+            Some(usage) => {
+                self.add_usage(usage);
+                self.target_gone_in = None;
+            }
+            None => drop(self.target_gone_in.get_or_insert(self.seconds)),
         }
         self.target_work = meter.work();
     }
