@@ -69,7 +69,7 @@ pub fn prices(loads: &[LoadCost], cryptography: Cryptography) -> Option<MessageP
     let with =
         if loads.len() < LOADS_OF_PAUSES { None } else { best_of_pauses(longest_pause_us(loads), fit) };
     let best = with.filter(|with| with.left < EXPLAINED * without.left).unwrap_or(without);
-    let n = loads.iter().map(|load| load.n).sum();
+    let n = loads.iter().fold(0, |sum: u64, load| sum.saturating_add(load.n));
     Some(MessagePrice { wake_us, cryptography: Some(cryptography), ..best.price(n) })
 }
 

@@ -90,6 +90,7 @@ fn load_cost(run: &Path, load: &Loaded, split: Split<'_>) -> Result<LoadCost, Re
                 "it must have authenticated devices with one thread, and must have been made by this keytoll"
             }
             load::Untold::Dear => "loads and table belong on the same machine",
+            load::Untold::Unlisted => "loads and table belong to the same keytoll",
         };
         Usage::because(format!("`{}` {untold}", run.display()), why.to_owned()).into()
     })
@@ -194,6 +195,38 @@ mod tests {
         let queued_ns = price.queued_ns.unwrap();
         let slow_ns = queued_ns + 0.9 * (price.ns - queued_ns);
         assert!((slow_ns - 140_000.0 / 6.0).abs() < 1e-6, "{slow_ns}");
+    }
+
+    #[test]
+    fn a_table_that_lacks_an_operation_of_a_load_is_of_another_keytoll() {
+        let mut poor = table();
+        poor.costs.pop();
+        let refused = Messages::Loads(vec![load(5000, 1.0), load(30_000, 5.1)]).price(&poor).unwrap_err();
+        assert_eq!(refused.to_string(), "`load` has operations without a price in the table");
+    }
+
+    #[test]
+    fn operations_that_no_table_has_are_not_told_apart() {
+        let mut loads = vec![load(5000, 1.0), load(30_000, 5.1)];
+        let usage = loads[0].1.target_usage.as_mut().unwrap();
+        usage.operations[0].operation = "xor".to_owned();
+        let price = Messages::Loads(loads).price(&table()).unwrap().unwrap();
+        assert_eq!(price.cryptography, Some(Cryptography::Timed));
+    }
+
+    #[test]
+    fn numbers_that_cannot_be_are_refused() {
+        for break_it in [
+            |load: &mut Loaded| load.population.messages.again = u64::MAX,
+            |load: &mut Loaded| load.population.established = 0,
+            |load: &mut Loaded| load.generator.starting_s = 0,
+            |load: &mut Loaded| load.target_usage.as_mut().unwrap().cpu_s = -1e9,
+        ] {
+            let mut loads = vec![load(5000, 1.0), load(30_000, 5.1)];
+            break_it(&mut loads[0].1);
+            let refused = Messages::Loads(loads).price(&table()).unwrap_err().to_string();
+            assert_eq!(refused, "`load` does not tell what a message costs");
+        }
     }
 
     #[test]

@@ -101,6 +101,9 @@ pub(crate) enum Untold {
     /// Nothing is left for messages.
     #[error("took less CPU time than this machine's cryptography alone")]
     Dear,
+    /// The table lacks an operation.
+    #[error("has operations without a price in the table")]
+    Unlisted,
 }
 
 impl Document {
@@ -175,7 +178,7 @@ impl Document {
 
     /// Whether it tells which operations of cryptography its target ran.
     pub(crate) fn tells_operations(&self) -> bool {
-        self.target().is_some_and(|usage| !usage.operations.is_empty())
+        self.target().and_then(work).is_some_and(|work| !work.is_empty())
     }
 
     /// What a message has cost besides cryptography: the target if it tells what its cryptography took, else the generator. Counted
@@ -184,15 +187,14 @@ impl Document {
     /// # Errors
     /// Nobody was authenticated, several threads shared the work, an older keytoll did not tell, or prices are too high.
     pub(crate) fn message_cost(&self, crypto: Split<'_>) -> Result<LoadCost, Untold> {
-        let target = self.target().and_then(|usage| self.target_cost(usage, crypto));
-        let cost = target.or_else(|| generator_cost(&self.generator, self.workers));
-        let (cpu_s, besides_us) = cost.ok_or(Untold::Nothing)?;
         let Generator { starting_s, .. } = self.generator;
         let (messages, n) = (self.population.messages, self.population.established);
-        let received = (messages.sent - messages.again) as f64 / n as f64;
-        if starting_s == 0 || received <= 0.0 {
-            return Err(Untold::Nothing);
-        }
+        let answered = messages.sent.checked_sub(messages.again).filter(|answered| *answered > 0);
+        let (Some(answered), 1.., 1..) = (answered, n, starting_s) else { return Err(Untold::Nothing) };
+        let target = self.target().map(|usage| self.target_cost(usage, crypto)).transpose()?.flatten();
+        let cost = target.or_else(|| generator_cost(&self.generator, self.workers));
+        let (cpu_s, besides_us) = cost.filter(|(cpu_s, _)| *cpu_s > 0.0).ok_or(Untold::Nothing)?;
+        let received = answered as f64 / n as f64;
         if besides_us <= 0.0 {
             return Err(Untold::Dear);
         }
@@ -220,12 +222,17 @@ impl Document {
     }
 
     /// The CPU time of the target in seconds, and what an authentication took of it besides cryptography, in microseconds.
-    fn target_cost(&self, usage: &TargetUsage, crypto: Split<'_>) -> Option<(f64, f64)> {
+    fn target_cost(&self, usage: &TargetUsage, crypto: Split<'_>) -> Result<Option<(f64, f64)>, Untold> {
         let crypto_us = match crypto {
-            Split::Timed => usage.crypto_us_per_established?,
-            Split::Priced(prices) => work(usage).ps(prices) as f64 / 1e6 / self.population.established as f64,
+            Split::Timed => usage.crypto_us_per_established,
+            Split::Priced(prices) => {
+                let ps = work(usage).and_then(|work| work.ps(prices)).ok_or(Untold::Unlisted)?;
+                Some(ps as f64 / 1e6 / self.population.established as f64)
+            }
         };
-        Some((usage.cpu_s, usage.cpu_us_per_established? - crypto_us))
+        let besides_us =
+            usage.cpu_us_per_established.zip(crypto_us).map(|(cpu_us, crypto_us)| cpu_us - crypto_us);
+        Ok(besides_us.map(|besides_us| (usage.cpu_s, besides_us)))
     }
 
     /// Whether a condition was met.
@@ -284,14 +291,13 @@ impl Document {
     }
 }
 
-/// The operations that a target has run. Of those that no table of ours can have nobody knows what they cost.
-fn work(usage: &TargetUsage) -> Work {
+/// The operations that a target has run; none if no table of ours can have one of them.
+fn work(usage: &TargetUsage) -> Option<Work> {
     let mut work = Work::default();
     for OperationCount { operation, algorithm, count, bytes } in &usage.operations {
-        let amount = Amount { count: *count, bytes: *bytes };
-        Place::named(operation, algorithm).into_iter().for_each(|place| work.add(place, amount));
+        work.add(Place::named(operation, algorithm)?, Amount { count: *count, bytes: *bytes });
     }
-    work
+    Some(work)
 }
 
 /// The CPU time of the generator's thread in seconds, and what an authentication took of it besides cryptography, in microseconds.
@@ -564,8 +570,7 @@ mod tests {
         let mut document = document.clone();
         assert!(!document.tells_operations());
         let usage = document.target_usage.as_mut().unwrap();
-        usage.operations =
-            vec![count("agree", "x25519", 400), count("prf", "prfsha256", 4000), count("xor", "x", 9)];
+        usage.operations = vec![count("agree", "x25519", 400), count("prf", "prfsha256", 4000)];
         assert!(document.tells_operations());
         let priced = |agree_ns, per_byte_ns| {
             let prices = [("agree", "x25519", agree_ns, 0.0), ("prf", "prfsha256", 500.0, per_byte_ns)];
@@ -576,6 +581,11 @@ mod tests {
         assert_eq!(ns(priced(31_000.0, 0.0)), Ok((75_000 - 36_000) / 6));
         assert_eq!(ns(priced(31_000.0, 3.0)), Ok((75_000 - 39_000) / 6));
         assert_eq!(ns(priced(70_000.0, 0.0)), Err(Untold::Dear));
+        let mut other = document.clone();
+        other.target_usage.as_mut().unwrap().operations.push(count("xor", "x", 9));
+        assert!(!other.tells_operations(), "no table of ours has it");
+        let poor = Prices::new([("agree", "x25519", 31_000.0, 0.0)]).unwrap();
+        assert_eq!(document.message_cost(Split::Priced(&poor)), Err(Untold::Unlisted));
         document.target_usage.as_mut().unwrap().gone_from_s = Some(1);
         assert!(!document.tells_operations(), "nobody knows what it did at the end");
     }

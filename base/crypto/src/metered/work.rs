@@ -46,10 +46,10 @@ impl Work {
         added.collect::<Option<_>>().map(Self)
     }
 
-    /// What it costs by a table, in picoseconds. What the table does not list costs nothing there.
-    pub fn ps(&self, prices: &Prices) -> u64 {
-        let each = self.amounts().filter_map(|(place, amount)| prices.ps_of(place, amount));
-        each.fold(0, u64::saturating_add)
+    /// What it costs by a table, in picoseconds; none if the table does not list one of the operations.
+    pub fn ps(&self, prices: &Prices) -> Option<u64> {
+        let mut each = self.amounts().map(|(place, amount)| prices.ps_of(place, amount));
+        each.try_fold(0, |sum: u64, ps| Some(sum.saturating_add(ps?)))
     }
 }
 
@@ -89,14 +89,12 @@ mod tests {
         let prices =
             Prices::new([("hash", "sha1", 50.0, 0.48), ("encrypt-traffic", "aes128gcm16", 30.0, 0.07)]);
         let prices = prices.unwrap();
-        let counted = work(&[
-            ("hash", "sha1", 3, 300),
-            ("encrypt-traffic", "aes128gcm16", 2, 2800),
-            ("encrypt", "aes128gcm16", 9, 9),
-        ]);
+        let counted = work(&[("hash", "sha1", 3, 300), ("encrypt-traffic", "aes128gcm16", 2, 2800)]);
         let (hashes_ps, packets_ps) = (3 * 50_000 + 300 * 480, 2 * 30_000 + 2800 * 70);
-        assert_eq!(counted.ps(&prices), hashes_ps + packets_ps, "what has no price costs nothing");
+        assert_eq!(counted.ps(&prices), Some(hashes_ps + packets_ps));
+        let unlisted = work(&[("hash", "sha1", 3, 300), ("encrypt", "aes128gcm16", 9, 9)]);
+        assert_eq!(unlisted.ps(&prices), None);
         let endless = work(&[("hash", "sha1", u64::MAX, u64::MAX), ("encrypt-traffic", "aes128gcm16", 1, 1)]);
-        assert_eq!(endless.ps(&prices), u64::MAX);
+        assert_eq!(endless.ps(&prices), Some(u64::MAX));
     }
 }
