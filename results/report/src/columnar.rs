@@ -2,7 +2,8 @@
 //!
 //! They are made of the CSV files and not of the traces, because a run without traces has tables, too, and both then say the same.
 //! What a column holds is declared with it ([`Holds`](crate::csv::Holds)): nothing is guessed from its cells. A line is read,
-//! put into the columns of a row group and forgotten, so that a table of any length needs the memory of one group.
+//! put into the columns of a row group and forgotten, so that a table of any length, and lines of any length, need the memory of one
+//! group.
 
 mod group;
 mod layout;
@@ -20,6 +21,7 @@ use parquet::file::metadata::ParquetMetaDataReader;
 
 use crate::csv::{CsvFile, FILES};
 use group::Rows;
+use lines::Bounded;
 pub use lines::Unfit;
 
 /// Why a run has no Parquet files.
@@ -83,6 +85,8 @@ pub fn write(run: &Path, manifest: &Manifest, folder: &Path) -> Result<Vec<PathB
     let facts = layout::facts(manifest);
     let written = tables.iter().map(|table| table.written(&facts)).collect::<Result<Vec<_>, _>>()?;
     for (table, output) in tables.iter().zip(written) {
+        // Somebody may have put a file there meanwhile.
+        table.replaces_nobodys()?;
         output.finish().map_err(|error| because(&table.target, error))?;
     }
     Ok(tables.into_iter().map(|table| table.target).collect())
@@ -154,12 +158,13 @@ fn convert(
     facts: &[layout::Fact],
     out: impl Write + Send,
 ) -> Result<(), Fault> {
-    let mut csv = csv::Reader::from_reader(input);
+    let mut csv = csv::Reader::from_reader(Bounded::new(input));
     let columns = lines::columns(csv.headers().map_err(Unfit::from)?, &columns())?;
     let mut rows = Rows::new(name, columns, facts, out)?;
     let mut line = csv::StringRecord::new();
     while csv.read_record(&mut line).map_err(Unfit::from)? {
         rows.push(&line)?;
+        csv.get_mut().begin_line();
     }
     Ok(rows.finish()?)
 }

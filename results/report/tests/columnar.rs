@@ -11,6 +11,7 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 use keytoll_report::columnar;
+use parquet::file::metadata::RowGroupMetaData;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::Field;
 
@@ -88,6 +89,30 @@ fn a_long_table_has_several_row_groups() {
         let start = whole(row).map_or(Field::Null, |whole| Field::Long(whole as i64));
         assert_eq!(found, [text(&format!("method {}", row / 1000)), start, Field::Double(row as f64 / 7.0)]);
     }
+}
+
+/// So that the memory of a foreign table is limited by bytes as well as by rows.
+#[test]
+fn long_lines_make_short_row_groups() {
+    let cell = "x".repeat(1_000_000);
+    let lines =
+        (0..70).fold(String::from("sample,failure\n"), |text, row| text + &format!("{row},{row}{cell}\n"));
+    let read = opened(&fresh("wide"), "samples.csv", &lines);
+    let groups: Vec<_> = read.metadata().row_groups().iter().map(RowGroupMetaData::num_rows).collect();
+    assert_eq!(groups, [68, 2]);
+    assert_eq!(rows(&read).last().unwrap(), [Field::Long(69), text(&format!("69{cell}"))]);
+}
+
+#[test]
+fn a_line_without_end_is_not_read() {
+    let directory = fresh("endless");
+    for endless in ["x".repeat(2 << 20), format!("sample,failure\n1,a\n2,\"{}", "x".repeat(2 << 20))] {
+        let told = written(&directory, "samples.csv", endless.as_bytes()).unwrap_err();
+        assert!(told.ends_with("cannot read it: a line is longer than 1048576 bytes"), "{told}");
+    }
+    let wrong = format!("sample\n{}\n", "x".repeat(1000));
+    let told = written(&directory, "samples.csv", wrong.as_bytes()).unwrap_err();
+    assert!(told.contains(&format!("`{}` stands", "x".repeat(80))), "{told}");
 }
 
 #[test]

@@ -16,6 +16,9 @@ use crate::csv::{FileColumn, Holds};
 /// The most rows of a group: of the widest table it then has some fifty megabytes.
 pub(super) const ROWS_MAX: usize = 1 << 16;
 
+/// A group of longer lines ends when it has as many bytes of text.
+const BYTES_MAX: usize = 1 << 26;
+
 /// A Parquet file that is being written.
 pub(super) struct Rows<W: Write> {
     columns: Vec<FileColumn>,
@@ -23,6 +26,8 @@ pub(super) struct Rows<W: Write> {
     cells: Vec<Cells>,
     /// How many rows it has.
     count: usize,
+    /// How much text was in their lines.
+    bytes: usize,
     out: SerializedFileWriter<W>,
 }
 
@@ -38,7 +43,7 @@ impl<W: Write + Send> Rows<W> {
         let schema = Arc::new(layout::schema(table, &columns).map_err(failed)?);
         let out = SerializedFileWriter::new(out, schema, properties).map_err(failed)?;
         let cells = columns.iter().map(|column| Cells::of(column.holds)).collect();
-        Ok(Self { columns, cells, count: 0, out })
+        Ok(Self { columns, cells, count: 0, bytes: 0, out })
     }
 
     /// Adds a line, which has as many cells as there are columns.
@@ -47,7 +52,8 @@ impl<W: Write + Send> Rows<W> {
             cells.push(cell).ok_or_else(|| Unfit::cell(line, column, cell))?;
         }
         self.count += 1;
-        if self.count == ROWS_MAX {
+        self.bytes += line.as_slice().len();
+        if self.count == ROWS_MAX || self.bytes >= BYTES_MAX {
             self.write_group().map_err(failed)?;
         }
         Ok(())
@@ -70,7 +76,7 @@ impl<W: Write + Send> Rows<W> {
             }
             cells.clear();
         }
-        self.count = 0;
+        (self.count, self.bytes) = (0, 0);
         group.close().map(drop)
     }
 }

@@ -1,10 +1,46 @@
 //! The lines of a CSV file: which columns they have, and what is wrong with them.
 
-use std::io;
+use std::io::{self, Read};
 
 use csv::{ErrorKind, Position, StringRecord};
 
 use crate::csv::{FileColumn, Holds};
+
+/// The longest line that is read: ours have a few kilobytes.
+const LINE_BYTES_MAX: usize = 1 << 20;
+
+/// So much of a cell is told.
+const SHOWN_LETTERS: usize = 80;
+
+/// A file whose lines end: one that is longer takes no memory.
+pub(super) struct Bounded<R> {
+    input: R,
+    /// How much of the line may come still.
+    left: usize,
+}
+
+impl<R> Bounded<R> {
+    pub(super) const fn new(input: R) -> Self {
+        Self { input, left: LINE_BYTES_MAX }
+    }
+
+    /// A line has ended.
+    pub(super) const fn begin_line(&mut self) {
+        self.left = LINE_BYTES_MAX;
+    }
+}
+
+impl<R: Read> Read for Bounded<R> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        if self.left == 0 {
+            return Err(io::Error::other(format!("a line is longer than {LINE_BYTES_MAX} bytes")));
+        }
+        let wanted = into.len().min(self.left);
+        let read = self.input.read(&mut into[..wanted])?;
+        self.left -= read;
+        Ok(read)
+    }
+}
 
 /// Why a CSV file is no table of ours.
 #[derive(Debug, thiserror::Error)]
@@ -59,7 +95,7 @@ impl Unfit {
         Self::Cell {
             line: number(line.position()),
             column: column.name.clone(),
-            cell: cell.escape_default().to_string(),
+            cell: shown(cell),
             holds: column.holds,
         }
     }
@@ -81,6 +117,11 @@ impl From<csv::Error> for Unfit {
     }
 }
 
+/// The beginning of a cell, for a terminal.
+fn shown(cell: &str) -> String {
+    cell.chars().take(SHOWN_LETTERS).flat_map(char::escape_default).collect()
+}
+
 fn number(position: Option<&Position>) -> u64 {
     position.map_or(0, Position::line)
 }
@@ -93,7 +134,7 @@ pub(super) fn columns(head: &StringRecord, known: &[FileColumn]) -> Result<Vec<F
     let mut columns: Vec<FileColumn> = Vec::with_capacity(head.len());
     for name in head {
         let Some(column) = known.iter().find(|column| column.name == name) else {
-            return Err(Unfit::Unknown(name.escape_default().to_string()));
+            return Err(Unfit::Unknown(shown(name)));
         };
         if columns.contains(column) {
             return Err(Unfit::Twice(column.name.clone()));
