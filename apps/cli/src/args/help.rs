@@ -247,7 +247,7 @@ come after a pause. From loads whose generator mostly slept keytoll learns how l
 process up: nodes that sleep compute so much later. The prices are the target's if the loads measure \
 it by its page (`keytoll gateway --prometheus`), else the generator's. The page tells which operations \
 of cryptography the target ran: a message costs what the table's prices of these leave of the target's \
-CPU time, so that both together cost what was measured. The table goes to stdout.
+CPU time, so that both together cost about what was measured. The table goes to stdout.
 Exit code: 0 done, 2 the command line is wrong, 3 the environment prevents it, 130 Ctrl-C, 143 \
 SIGTERM.";
 

@@ -51,7 +51,7 @@ impl Messages {
 pub(super) fn told(price: &MessagePrice) -> Option<String> {
     (price.cryptography == Some(Cryptography::Priced)).then(|| {
         let us = price.ns / 1000.0;
-        format!("a message costs {us:.1} us where it wakes its node: operations and messages cost together what the loads measured\n")
+        format!("a message costs {us:.1} us where it wakes its node: operations and messages cost together about what the loads measured\n")
     })
 }
 

@@ -165,7 +165,7 @@ fn operations_and_messages_cost_what_a_gateway_has_used() {
         ["crypto", "--count", "5", "--calibrate", &path, "--messages", &runs[0], "--messages", &runs[1]];
     let told = keytoll(&calibrate);
     assert!(
-        text(&told.stderr).contains("operations and messages cost together what"),
+        text(&told.stderr).contains("operations and messages cost together about what"),
         "{}",
         text(&told.stderr)
     );
