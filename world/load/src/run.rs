@@ -404,3 +404,27 @@ impl Totals {
         self.target_work = meter.work();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::process;
+
+    use super::*;
+    use crate::target::Source;
+
+    #[test]
+    fn a_target_that_cannot_be_read_at_the_end_is_gone() {
+        let mut sleeper = process::Command::new("sleep").arg("60").spawn().unwrap();
+        let mut there = Meter::start(Source::Process(process::id())).unwrap();
+        let mut gone = Meter::start(Source::Process(sleeper.id())).unwrap();
+        sleeper.kill().unwrap();
+        sleeper.wait().unwrap();
+        let ended = |meter: &mut Meter, target_gone_in| {
+            let mut totals = Totals { seconds: 7, target_gone_in, ..Totals::default() };
+            totals.end(meter);
+            totals.target_gone_in
+        };
+        assert_eq!(ended(&mut there, Some(3)), None, "it is back");
+        assert_eq!([None, Some(3)].map(|before| ended(&mut gone, before)), [Some(7), Some(3)]);
+    }
+}
