@@ -1,4 +1,4 @@
-//! A folder of a test with a run in it, for the tests of `keytoll export`.
+//! Running keytoll, and a folder of a test with a run in it.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 

@@ -4,16 +4,11 @@
 #![allow(clippy::disallowed_methods, reason = "a test waits for the program")]
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 
 use crate::schema;
-
-fn keytoll(arguments: &[&str]) -> Output {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let mut command = Command::new(env!("CARGO_BIN_EXE_keytoll"));
-    command.args(arguments).current_dir(root).env_remove("COLUMNS").output().unwrap()
-}
+use crate::scratch::{keytoll, refused};
 
 /// A folder that is removed in the end, with a run whose costs are the same on every machine.
 struct Scratch(PathBuf);
@@ -94,11 +89,7 @@ impl Scratch {
 
     /// Refused in one sentence, with this exit code.
     fn refuses(&self, more: &[&str], sentence: &str, code: i32) {
-        let Output { status, stdout, stderr } = self.size(more);
-        let told = String::from_utf8(stderr).unwrap();
-        let words: Vec<&str> = told.split_whitespace().filter(|word| *word != "│" && *word != "×").collect();
-        assert!(stdout.is_empty() && words.join(" ").contains(sentence), "{told}");
-        assert_eq!(status.code(), Some(code), "{told}");
+        refused(&[&["size", &self.text("run")], more].concat(), sentence, code);
     }
 }
 
