@@ -136,6 +136,34 @@ fn wrong_populations() {
     insta::assert_snapshot!(cases.each_ref().map(|text| wrong(text)).join("\n\n"));
 }
 
+/// What makes no difference in a population is refused; defaults may be written out.
+#[test]
+fn what_populations_ignore() {
+    let of = |method: &str, more: &str| {
+        let population = "[population]\ndevices = 10\narrivals = \"constant 5/s\"\nduration = \"1 min\"";
+        format!("methods = \"{method}\"\nnetworks = \"lte\"\n{population}\n{more}")
+    };
+    let cases = [
+        of("ikev2-psk", "stay = \"uniform 61 s to 2 min\""),
+        of("ikev2-psk", "reauthenticate = \"61 s\""),
+        of("ikev2-psk", "moves = \"61 s\""),
+        of("ikev2-psk", "[sweep]\nreauth_lifetime = [\"8 s\", \"9 s\"]"),
+        of("hip-dex", "[options]\nunused_after = \"9 s\""),
+        of("hip-dex", "[options]\nrekey_bytes = \"10 kB\""),
+        of("ikev2-psk", "[options]\nrekey_packets = 2"),
+        of("ikev2-psk", "[options]\nlife_bytes = \"10 kB\""),
+        of("ikev2-psk", "[options]\nlife_packets = 1"),
+    ];
+    insta::assert_snapshot!(cases.each_ref().map(|text| wrong(text)).join("\n\n"));
+    for (method, more) in [
+        ("ikev2-psk", "stay = \"exponential 2 min\""),
+        ("ikev2-psk", "reauthenticate = \"59 s\"\n[options]\nreauth_lifetime = \"8 s\"\nrekey_packets = 1"),
+        ("ikev1-main-psk", "[options]\nlife_bytes = \"10 kB\""),
+    ] {
+        parse("population", &of(method, more)).unwrap();
+    }
+}
+
 #[test]
 fn what_is_there_twice() {
     let row = "[[row]]\nmethod = \"ikev2-psk\"\nnetwork = \"lte\"\n";

@@ -222,6 +222,8 @@ struct Built {
     access: Vec<Access>,
     gateways: Gateways,
     purse: ProviderIndex,
+    /// Of each device.
+    cores: u32,
     schedule: Option<Schedule>,
     /// When the next device of the schedule is meant to arrive.
     next_arrival: Option<Duration>,
@@ -268,7 +270,7 @@ impl Built {
                 builder.tell_links(layout, population);
             }
         }
-        let purse = builder.purse();
+        let (purse, cores) = (builder.purse(), builder.cores(Node::Ue));
         let Builder { world, serving, facts, .. } = builder;
         let schedule = population.schedule(&seed)?;
         let draws = |spread: Option<_>, name| spread.map(|spread| Population::draws(spread, &seed, name));
@@ -283,6 +285,7 @@ impl Built {
             serving,
             access,
             purse,
+            cores,
             schedule,
             next_arrival: None,
             agenda: Agenda::default(),
@@ -443,7 +446,8 @@ impl Built {
         let member = self.population.member(&self.seed, number);
         let (_, visit) = self.whereabouts[number as usize];
         let seat = self.crowd.seat(member, visit.into());
-        let config = NodeConfig { queue_datagrams_max: 64, ..NodeConfig::new(Node::Ue) };
+        let cores = self.cores;
+        let config = NodeConfig { queue_datagrams_max: 64, cores, ..NodeConfig::new(Node::Ue) };
         let index = self.world.add_node_with(config, seat.host, self.purse);
         self.world.add_address(index, seat.address);
         let gateway = self.gateways.of(seat.address);
@@ -552,10 +556,11 @@ impl Built {
         self.settled[0] += u32::from(std::mem::take(&mut device.is_new));
         let told_by = if why.is_hearsay { "told" } else { "ue" };
         self.shares[device.share].failed(at, &format!("{told_by}: {}", why.name));
-        let Device { number, is_established, is_cut_off, .. } = *device;
+        let Device { number, has_been, is_established, is_cut_off, .. } = *device;
         match () {
-            () if is_established => self.plan_reauthentication(number, at),
-            () if is_cut_off => self.plan_return(number, at),
+            () if is_cut_off && !is_established => self.plan_return(number, at),
+            // With HIP the session before has ended with this attempt.
+            () if has_been => self.plan_reauthentication(number, at),
             () => self.plan_end(number, at),
         }
         self.next_in_loop(at);

@@ -177,6 +177,36 @@ fn devices_of_ikev1_authenticate_anew_move_and_leave() {
     }
 }
 
+/// An association of HIP that carries nothing is closed after `unused_after`, but in a population devices stay as `stay` says.
+#[test]
+fn hosts_of_hip_stay_authenticate_anew_move_and_leave() {
+    for method in [BEX, "hip-dex", "hip-dex-aka"] {
+        let head = format!("methods = '{method}'");
+        let of = |more: &str| {
+            ends(&head, &format!("devices = 20\narrivals = 'storm 20 in 1 s'\n{more}"), 1).remove(0).account
+        };
+        let again = of("reauthenticate = '60 s'\nduration = '250 s'");
+        let counts = (again.summary.offered, again.summary.established, again.summary.present_max);
+        assert_eq!(counts, (100, 100, 20), "{method}: {:?}", again.summary);
+        assert!([50, 110, 230].iter().all(|&second| again.points[second].present == 20), "{method}");
+        let moved = of("moves = '30 s'\nduration = '100 s'").summary;
+        assert_eq!((moved.established, moved.failed, moved.present_max), (80, 0, 20), "{method}: {moved:?}");
+        let points = of("stay = '3 min'\nduration = '5 min'").points;
+        assert_eq!([100, 170, 299].map(|second| points[second].present), [20, 20, 0], "{method}");
+    }
+}
+
+/// With 30 % of packets lost some attempts fail. Whoever has lost its association by that has another one later.
+#[test]
+fn a_host_of_hip_that_could_not_authenticate_anew_tries_again() {
+    let head = "methods = 'hip-dex'\n[options]\nhip_retransmit_first = '200 ms'\nhip_retransmit_tries = 1\n\
+                [[networks]]\nname = 'lossy'\nbase = 'lte'\nloss = '30 %'";
+    let population =
+        "devices = 60\narrivals = 'storm 60 in 1 s'\nreauthenticate = '10 s'\nduration = '300 s'";
+    let again = one(head, population);
+    assert!(again.established > 300 && again.failed > 200, "{again:?}");
+}
+
 #[test]
 fn both_versions_of_ike_share_a_gateway() {
     let head = "methods = ['ikev1-main-psk', 'ikev1-aggressive-rsa', 'ikev2-psk', 'ikev2-eap-aka']";

@@ -22,6 +22,14 @@ pub enum Spread {
 }
 
 impl Spread {
+    /// No draw is shorter.
+    pub(crate) const fn least(self) -> Duration {
+        match self {
+            Self::Fixed(time) | Self::Uniform(time, _) => time,
+            Self::Exponential(_) | Self::Lognormal(..) => Duration::ZERO,
+        }
+    }
+
     /// The mean of its draws.
     pub fn mean(self) -> Duration {
         match self {

@@ -148,6 +148,7 @@ pub(crate) fn read(item: &Item) -> Result<Population, ScenarioError> {
     };
     check_ends(table, &population)?;
     check_liveness(table, &population)?;
+    check_times(table, &population)?;
     check_loss(table, &population)?;
     Ok(population)
 }
@@ -327,6 +328,22 @@ fn check_liveness(table: &Table, population: &Population) -> Result<(), Scenario
     }
 }
 
+/// What devices do after a time must come before the end.
+fn check_times(table: &Table, population: &Population) -> Result<(), ScenarioError> {
+    let Some(end) = population.duration else { return Ok(()) };
+    let times = [
+        ("stay", population.stay.map(Spread::least)),
+        ("reauthenticate", population.reauthenticate),
+        ("moves", population.moves.map(Spread::least)),
+    ];
+    let is_late = |(_, after): &(&str, Option<Duration>)| after.is_some_and(|after| after > end);
+    times.into_iter().find(is_late).map_or(Ok(()), |(key, _)| {
+        let spot = table.entry(key).map_or(&table.spot, |entry| &entry.key_spot);
+        let error = spot.error("the population ends before that", "makes no difference here");
+        Err(error.hint(format!("a longer `duration`, or a shorter `{key}`")))
+    })
+}
+
 /// After the loss of a gateway its devices must be able to notice, and there must be time for it.
 fn check_loss(table: &Table, population: &Population) -> Result<(), ScenarioError> {
     let Some(lost) = population.gateway_lost else { return Ok(()) };
@@ -372,30 +389,63 @@ pub(super) fn check(document: &Table, plan: &Plan) -> Result<(), ScenarioError> 
     check_stores(item, plan, population)
 }
 
-/// Options that a population replaces, and what with.
-const REPLACED: [(&str, &str); 5] = [
-    ("fault", "`wrong` is the share of devices with wrong credentials"),
-    ("traffic", "leave it out: devices of a population send none"),
-    ("reauth_lifetime", "`reauthenticate` says when devices authenticate anew"),
-    ("move_after", "`moves` says when devices attach elsewhere"),
-    ("unused_after", "`stay` says how long devices stay"),
+/// An option that has no effect in a population.
+struct Idle {
+    key: &'static str,
+    /// Whether it has none on a row where it is set.
+    is_idle: fn(&RowPlan) -> bool,
+    /// What to do instead.
+    instead: &'static str,
+}
+
+impl Idle {
+    /// Whatever its value is.
+    const fn new(key: &'static str, instead: &'static str) -> Self {
+        Self { key, is_idle: |_| true, instead }
+    }
+}
+
+const FEW_PACKETS: &str = "leave it out: a device of a population sends one packet through each SA";
+
+/// Options that a population replaces, and those for which its devices send too little.
+const IDLE: [Idle; 9] = [
+    Idle::new("fault", "`wrong` is the share of devices with wrong credentials"),
+    Idle::new("traffic", "leave it out: devices of a population send none"),
+    Idle::new("reauth_lifetime", "`reauthenticate` says when devices authenticate anew"),
+    Idle::new("move_after", "`moves` says when devices attach elsewhere"),
+    Idle::new("unused_after", "`stay` says how long devices stay"),
+    Idle::new("rekey_bytes", FEW_PACKETS),
+    Idle {
+        is_idle: |row| row.options.ipsec.limits.rekey_packets.is_some_and(|packets| packets > 1),
+        ..Idle::new("rekey_packets", FEW_PACKETS)
+    },
+    // RFC 2407 §4.5: IKEv1 tells the other side, which makes messages longer.
+    Idle { is_idle: |row| row.method.phase1().is_none(), ..Idle::new("life_bytes", FEW_PACKETS) },
+    Idle::new("life_packets", FEW_PACKETS),
 ];
 
-/// Refuses options that a population replaces; their defaults may be written out.
+/// Refuses options without effect in a population; their defaults may be written out, as they are in the plan that a run keeps.
 fn check_options(document: &Table, item: &Item, plan: &Plan) -> Result<(), ScenarioError> {
-    let printed = |key: &str, settings: &Settings| setting(key).map(|setting| setting.field.print(settings));
-    let is_set = |key: &str| {
-        let of_row = |row: &RowPlan| Settings { options: row.options.clone(), ..Settings::default() };
-        plan.rows.iter().any(|row| printed(key, &of_row(row)) != printed(key, &Settings::default()))
-    };
-    let Some((key, instead)) = REPLACED.into_iter().find(|(key, _)| is_set(key)) else { return Ok(()) };
+    let is_set = |idle: &&Idle| plan.rows.iter().any(|row| (idle.is_idle)(row) && is_set(idle.key, row));
+    let Some(Idle { key, instead, .. }) = IDLE.iter().find(is_set) else { return Ok(()) };
+    let spot = written(document, key).map_or(&item.spot, |entry| &entry.key_spot);
+    let error = spot.error(format!("`{key}` means nothing with a population"), "makes no difference here");
+    Err(error.hint(*instead))
+}
+
+/// Whether an option of a row differs from its default.
+fn is_set(key: &str, row: &RowPlan) -> bool {
+    let printed = |settings: &Settings| setting(key).map(|setting| setting.field.print(settings));
+    let of_row = Settings { options: row.options.clone(), ..Settings::default() };
+    printed(&of_row) != printed(&Settings::default())
+}
+
+/// Where a document has an option, whatever its value is.
+fn written<'a>(document: &'a Table, key: &str) -> Option<&'a Entry> {
     let rows = document.get("row").map_or(&[][..], Item::elements);
     let of_rows = rows.iter().filter_map(|row| row.table().ok()?.get("options"));
     let mut tables = [document.get("options"), document.get("sweep")].into_iter().flatten().chain(of_rows);
-    let entry = tables.find_map(|table| table.table().ok()?.entry(key));
-    let spot = entry.map_or(&item.spot, |entry| &entry.key_spot);
-    let error = spot.error(format!("`{key}` means nothing with a population"), "makes no difference here");
-    Err(error.hint(instead))
+    tables.find_map(|table| table.table().ok()?.entry(key))
 }
 
 /// One population with a mix has each of its methods in one row.

@@ -62,6 +62,11 @@ impl<'a> Builder<'a> {
         self.world.add_provider(crypto)
     }
 
+    /// How many cores a node has.
+    pub(super) fn cores(&self, node: Node) -> u32 {
+        self.plan.cpus.get(&node).map_or(1, |profile: &CpuProfile| profile.cores).into()
+    }
+
     /// The node of a name; of several gateways the one of this number.
     fn index(&self, node: Node, gateway: u32) -> Option<NodeIndex> {
         let is_it =
@@ -98,7 +103,7 @@ impl<'a> Builder<'a> {
 
     fn serve(&mut self, called: Called, host: Box<dyn Host>, inner: &[std::net::IpAddr]) {
         let Called { node, name, gateway, is_one } = called;
-        let cores = self.plan.cpus.get(&node).map_or(1, |profile: &CpuProfile| profile.cores).into();
+        let cores = self.cores(node);
         let config = NodeConfig { cores, ..NodeConfig::new(node) };
         let crypto = self.crypto();
         let index = self.world.add_node(config, host, crypto);

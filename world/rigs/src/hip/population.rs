@@ -1,5 +1,7 @@
 //! A population of devices at one gateway of HIP or several: each with an address and a Host Identity of its own, and with AKA a card.
 
+use std::time::Duration;
+
 use keytoll_crypto_api::Seed;
 use keytoll_crypto_api::algorithm::KeyKind;
 use keytoll_engine::trace::Node;
@@ -16,6 +18,9 @@ use super::sites::Sites;
 use super::{build, has_card};
 use crate::eap;
 use crate::people::{self, Person};
+
+/// Longer than any population.
+const A_YEAR: Duration = Duration::from_secs(365 * 24 * 3600);
 
 /// Why a row has no population; nothing if it has.
 pub(super) fn supports(row: &RowPlan) -> Result<(), &'static str> {
@@ -40,6 +45,13 @@ pub(super) fn mixes(rows: &[&RowPlan]) -> Result<(), &'static str> {
     }
 }
 
+/// The row with associations that end when the population says so: its devices send nothing, and stay.
+fn lasting(row: &RowPlan) -> RowPlan {
+    let mut row = row.clone();
+    row.options.hip.unused_after = A_YEAR;
+    row
+}
+
 /// A population.
 pub(super) struct Populated {
     row: RowPlan,
@@ -57,7 +69,7 @@ impl Populated {
         identities: &Identities,
         seed: &Seed,
     ) -> Self {
-        let row = rows[0].clone();
+        let row = lasting(rows[0]);
         let sites = Sites::of(&row, &Placement::Simulator);
         let (identities, population) = (identities.clone(), population.clone());
         Self { row, sites, identities, population, seed: seed.clone() }

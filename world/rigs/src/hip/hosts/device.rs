@@ -81,8 +81,11 @@ impl Device {
     }
 
     fn on_order(&mut self, order: Order, cx: &mut Ctx<'_>) {
-        if let Order::Echo { payload_bytes } = order {
-            return self.echo(payload_bytes, cx);
+        match order {
+            Order::Echo { payload_bytes } => return self.echo(payload_bytes, cx),
+            // RFC 7401 §4.4.2: a new exchange with the same peer takes the place of the association.
+            Order::Reauthenticate if self.set_up.is_none() => return self.begin(cx),
+            _ => {}
         }
         let order = self.user.traffic(order, &mut self.out, cx);
         if let Some(command) = order.as_ref().and_then(command) {
