@@ -227,6 +227,10 @@ impl<K: Keeper> Keeper for Capturing<K> {
     fn cost(&mut self, cost: Cost) {
         self.inner.cost(cost);
     }
+
+    fn has_failed(&self) -> bool {
+        self.inner.has_failed()
+    }
 }
 
 /// One finished capture.

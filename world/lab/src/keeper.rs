@@ -9,6 +9,11 @@ use keytoll_trace::{Cost, Record, file};
 pub trait Keeper: Recorder {
     /// Keeps a cost.
     fn cost(&mut self, cost: Cost);
+
+    /// Whether something could not be kept, so that the row need not go on; never by default.
+    fn has_failed(&self) -> bool {
+        false
+    }
 }
 
 /// Keeps nothing.
@@ -87,5 +92,9 @@ impl<W: Write> Keeper for Files<W> {
         if self.error.is_none() {
             self.error = self.costs.write(&cost).err();
         }
+    }
+
+    fn has_failed(&self) -> bool {
+        self.error.is_some()
     }
 }

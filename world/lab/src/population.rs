@@ -14,7 +14,7 @@ mod heaps;
 mod loss;
 mod till;
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
@@ -101,18 +101,21 @@ pub fn populate(
     let credentials = Credentials::prepare(plan);
     let worlds = worlds(plan, population);
     let ends = Mutex::new(vec![None; plan.rows.len()]);
-    let next = AtomicUsize::new(0);
+    let (next, failed) = (AtomicUsize::new(0), AtomicBool::new(false));
+    let is_over = || stop.load(Ordering::Relaxed) || failed.load(Ordering::Relaxed);
     let setting = Setting { plan, population, credentials: &credentials, costs: costs.as_ref(), core_hz };
     let work = || -> Result<(), RunError> {
         if plan.crypto.computes() {
             awslc::prepare_thread();
         }
         while let Some(rows) = worlds.get(next.fetch_add(1, Ordering::Relaxed)) {
-            if stop.load(Ordering::Relaxed) {
+            if is_over() {
                 break;
             }
             let of_rows: Vec<_> = rows.iter().map(|&index| &plan.rows[index]).collect();
-            let done = setting.run(&of_rows, progress, stop)?;
+            let done = setting.run(&of_rows, progress, &is_over);
+            failed.fetch_or(done.is_err(), Ordering::Relaxed);
+            let done = done?;
             let mut ends = ends.lock().unwrap_or_else(PoisonError::into_inner);
             rows.iter().zip(done).for_each(|(&index, end)| ends[index] = Some(end));
         }
@@ -153,11 +156,11 @@ impl Setting<'_> {
         &self,
         rows: &[&RowPlan],
         progress: &(dyn Fn() + Sync),
-        stop: &Stop,
+        is_over: &dyn Fn() -> bool,
     ) -> Result<Vec<PopulationEnd>, RunError> {
         let (_spares, role) = (heap::keep_spares(), heaps::enter_world());
         let mut built = Built::new(self, rows)?;
-        let is_whole = built.live(progress, stop);
+        let is_whole = built.live(progress, is_over);
         let ends = built.ends(is_whole);
         let unpriced = built.unpriced();
         drop((built, role));
@@ -327,10 +330,10 @@ impl Built {
         self.world.now().since(self.zero)
     }
 
-    /// Lets the population live; false if it was stopped.
-    fn live(&mut self, progress: &dyn Fn(), stop: &Stop) -> bool {
+    /// Lets the population live; false if it is over before its end, or something has no price.
+    fn live(&mut self, progress: &dyn Fn(), is_over: &dyn Fn() -> bool) -> bool {
         loop {
-            if stop.load(Ordering::Relaxed) {
+            if is_over() {
                 return false;
             }
             let until = self.next_at().unwrap_or(self.since() + SECOND);
@@ -346,6 +349,9 @@ impl Built {
             }
             if let Some((at, errand)) = self.next_errand() {
                 self.go(at, errand, progress);
+                if errand == Errand::Look && self.unpriced().is_some() {
+                    return false;
+                }
             }
             if self.is_over() {
                 return true;

@@ -258,7 +258,7 @@ impl Row {
             self.moved(end.samples, keeper);
             end.samples += 1;
             progress();
-            if self.unpriced().is_some() {
+            if self.unpriced().is_some() || keeper.has_failed() {
                 break;
             }
         }

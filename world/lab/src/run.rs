@@ -144,7 +144,7 @@ pub fn run<K: Keepers>(
         progress,
         stop,
         next: AtomicUsize::new(0),
-        failed: AtomicBool::new(false),
+        halt: AtomicBool::new(false),
         ends: Mutex::new(vec![None; plan.rows.len()]),
     };
     let threads = threads.clamp(1, plan.rows.len().max(1));
@@ -242,7 +242,8 @@ struct Work<'a, K> {
     progress: &'a (dyn Fn() + Sync),
     stop: &'a Stop,
     next: AtomicUsize,
-    failed: AtomicBool,
+    /// Ends the rows under way: the run is stopped, or a row has failed.
+    halt: AtomicBool,
     ends: Mutex<Vec<Option<RowEnd>>>,
 }
 
@@ -252,12 +253,12 @@ impl<K: Keepers> Work<'_, K> {
         if self.plan.crypto.computes() {
             awslc::prepare_thread();
         }
-        while !self.stop.load(Ordering::Relaxed) && !self.failed.load(Ordering::Relaxed) {
+        while !self.stop.load(Ordering::Relaxed) && !self.halt.load(Ordering::Relaxed) {
             let index = self.next.fetch_add(1, Ordering::Relaxed);
             let Some(row) = self.plan.rows.get(index) else { break };
             let result = self.run_row(index, row);
             if result.is_err() {
-                self.failed.store(true, Ordering::Relaxed);
+                self.halt.store(true, Ordering::Relaxed);
             }
             result?;
         }
@@ -272,7 +273,11 @@ impl<K: Keepers> Work<'_, K> {
             built.charge_messages(costs.message);
             self.keepers.note(index, &costs.origin);
         }
-        let end = built.run(&mut keeper, self.progress, self.stop);
+        let progress = || {
+            (self.progress)();
+            self.halt.fetch_or(self.stop.load(Ordering::Relaxed), Ordering::Relaxed);
+        };
+        let end = built.run(&mut keeper, &progress, &self.halt);
         self.costs.as_ref().map_or(Ok(()), |costs| priced(costs, row, &built))?;
         end.shortfalls().for_each(|why| self.keepers.note(index, &why));
         self.keepers.end(index, keeper, end)?;
