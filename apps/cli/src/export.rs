@@ -23,10 +23,9 @@ use miette::{Report, miette};
 use crate::args::{ExportArgs, ExportFormat};
 use crate::load::{self, Loaded};
 use crate::progress::{Counted, Progress};
-use crate::report::{of_a_run, plan_of, planned, summary_of, unmeasured};
+use crate::report::{of_a_run, of_plan, plan_of, planned, summary_of, unmeasured};
 use crate::run::is_doomed;
 use crate::screen::{self, Page, Usage};
-use crate::size::clocks;
 
 /// Writes a run in another format.
 pub(crate) fn export(args: &ExportArgs) -> Result<ExitCode, Report> {
@@ -69,7 +68,7 @@ fn pictures(run: &Run, args: &ExportArgs) -> Result<ExitCode, Report> {
         return Err(Usage::hint(message, "`--format csv` has its numbers").into());
     }
     let findings = measured(&args.dir).map_err(unmeasured)?;
-    let page = page::run(&findings, &clocks(&findings.manifest), Some(&args.dir));
+    let page = page::run(&findings, &of_plan(&findings.manifest), Some(&args.dir));
     let length = page::count(&page) as u64;
     let progress = Progress::begin(Counted { length, of: "pictures", switch: "" });
     let drawn = page::pictures(&page, &|| progress.tick()).map_err(|error| miette!("{error}"))?;

@@ -41,10 +41,9 @@ pub(crate) use export::junit;
 use crate::args::LoadArgs;
 use crate::live::place;
 use crate::metrics::Exported;
-use crate::report::unmeasured;
+use crate::report::{of_plan, unmeasured};
 use crate::run::{begin, note_place, told};
 use crate::screen::{self, Page, Usage};
-use crate::size::clocks;
 use crate::{interrupt, live, version};
 use document::Document;
 use gate::Judged;
@@ -213,7 +212,7 @@ fn keep(directory: Directory, outcome: &Outcome, document: &Document) -> Result<
     directory.ended(0, RowEnd::of_attempts(attempts));
     let ended = if outcome.was_stopped { directory.incomplete() } else { directory.complete() };
     ended.map_err(told)?;
-    render(&path, clocks).map_err(|error| miette!("{error}"))?;
+    render(&path, of_plan).map_err(|error| miette!("{error}"))?;
     directory.publish().map_err(told)
 }
 
@@ -269,7 +268,7 @@ pub(crate) fn show(dir: &Path, as_json: bool) -> Option<Result<(), Report>> {
     is_one(dir).then(|| {
         let document = read(dir)?;
         if has_page(dir) {
-            render(dir, clocks).map_err(crate::report::told)?;
+            render(dir, of_plan).map_err(crate::report::told)?;
         }
         if as_json { screen::print_json(&document) } else { screen::print(&document.text()) }
     })

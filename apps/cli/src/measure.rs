@@ -21,8 +21,8 @@ use miette::{Report, miette};
 
 use crate::args::MeasureArgs;
 use crate::decode::{read, whole};
+use crate::report::of_plan;
 use crate::run::{begin, note_place, show, told};
-use crate::size::clocks;
 use crate::version;
 
 /// A conversation that ended before its method was known counts among those that began alike, if all of these have one method
@@ -114,7 +114,7 @@ impl Rows {
         let path = directory.path();
         self.write(path).map_err(|error| miette!("cannot write {}: {error}", path.display()))?;
         if self.manifest.complete { directory.complete() } else { directory.incomplete() }.map_err(told)?;
-        keytoll_report::directory::render(path, clocks).map_err(|error| miette!("{error}"))
+        keytoll_report::directory::render(path, of_plan).map_err(|error| miette!("{error}"))
     }
 
     fn write(&self, directory: &Path) -> io::Result<()> {

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use keytoll_analysis::directory::{DirectoryError, MANIFEST};
 use keytoll_analysis::{Summary, summary};
 use keytoll_report::directory::{RenderError, render};
+use keytoll_report::page::OfPlan;
 use keytoll_scenario::plan::{Plan, RowPlan};
 use keytoll_scenario::{Overrides, Source};
 use keytoll_trace::listing::{LOAD, POPULATION};
@@ -16,7 +17,7 @@ use crate::args::ReportArgs;
 use crate::load;
 use crate::run::show;
 use crate::screen::Usage;
-use crate::size::clocks;
+use crate::size::clocks_hz;
 
 /// Measures the traces of a run directory again and writes all files computed from them.
 pub(crate) fn report(args: &ReportArgs) -> Result<ExitCode, Report> {
@@ -25,7 +26,7 @@ pub(crate) fn report(args: &ReportArgs) -> Result<ExitCode, Report> {
     if let Some(shown) = load::show(dir, args.json) {
         return shown.map(|()| ExitCode::SUCCESS);
     }
-    let findings = render(dir, clocks).map_err(told)?;
+    let findings = render(dir, of_plan).map_err(told)?;
     show(&findings, args.json)?;
     Ok(ExitCode::SUCCESS)
 }
@@ -81,6 +82,12 @@ pub(crate) fn summary_of(dir: &Path, manifest: &Manifest) -> Result<Summary, Rep
 pub(crate) fn plan_of(manifest: &Manifest) -> Result<Plan, Report> {
     let plan = Source::text("manifest.json", &manifest.plan).plan(&Overrides::default());
     plan.map_err(|error| miette!("the plan in manifest.json is of another keytoll: {error}"))
+}
+
+/// What a page tells of the plan; nothing where that is of another keytoll, for all else of the run can be shown.
+pub(crate) fn of_plan(manifest: &Manifest) -> OfPlan {
+    let told = |plan: Plan| OfPlan { clocks_hz: clocks_hz(&plan), nobody_back: plan.nobody_back() };
+    plan_of(manifest).map(told).unwrap_or_default()
 }
 
 /// The plan of a row, by its method, variant, network and topology.

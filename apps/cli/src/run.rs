@@ -14,6 +14,7 @@ use keytoll_analysis::{Findings, RowFindings, summary};
 use keytoll_lab::{
     Captures, Directory, Keepers, Manifest, PlaceError, Published, RowEnd, RunError, Steps, Taken, steps,
 };
+use keytoll_report::page::nobody_back;
 use keytoll_report::{curve, directory, study, terminal};
 use keytoll_scenario::catalogue::Fault;
 use keytoll_scenario::plan::{Plan, RowPlan, WorldKind};
@@ -25,9 +26,8 @@ use miette::{Report, miette};
 
 use crate::args::{Execution, RunArgs};
 use crate::progress::{Counted, Progress};
-use crate::report::plan_of;
+use crate::report::of_plan;
 use crate::screen::Usage;
-use crate::size::clocks;
 use crate::{capture, interrupt, ready, screen, version};
 
 /// Exit code when a row has no successful authentication, an unexpected one, or fewer than planned.
@@ -91,7 +91,7 @@ impl Run<'_> {
             written.map_err(|error| screen::unwritable(&path, &error))?;
         }
         self.end(directory, whole)?;
-        let findings = directory::render(directory.path(), clocks).map_err(|error| miette!("{error}"))?;
+        let findings = directory::render(directory.path(), of_plan).map_err(|error| miette!("{error}"))?;
         Ok((findings, taken))
     }
 
@@ -102,7 +102,7 @@ impl Run<'_> {
         let supplement = self.supplement()?;
         self.end(directory, whole)?;
         let findings = judged(rows.findings().supplemented(supplement));
-        directory::write(directory.path(), &findings, &clocks(&findings.manifest))
+        directory::write(directory.path(), &findings, &of_plan(&findings.manifest))
             .map_err(|error| miette!("{error}"))?;
         Ok((findings, taken))
     }
@@ -129,7 +129,7 @@ impl Run<'_> {
             screen::note("interrupted: what was counted until then is kept\n");
         }
         self.end(directory, whole)?;
-        let findings = directory::render(directory.path(), clocks).map_err(|error| miette!("{error}"))?;
+        let findings = directory::render(directory.path(), of_plan).map_err(|error| miette!("{error}"))?;
         Ok((findings, None))
     }
 
@@ -220,18 +220,10 @@ pub(crate) fn show(findings: &Findings, json: bool) -> Result<(), Report> {
         None => screen::written(|out| {
             terminal::write(&findings.summary, screen::width(), &mut *out)?;
             curve::write(findings, screen::width(), &mut *out)?;
-            nobody_back(findings).map_or(Ok(()), |why| write!(out, "\n{}", screen::paragraph(&why)))
+            let why = nobody_back(findings, &of_plan(&findings.manifest));
+            why.map_or(Ok(()), |why| write!(out, "\n{}", screen::paragraph(&why)))
         }),
     }
-}
-
-/// Why nobody is back from the loss of a gateway, where the plan has a reason for it.
-fn nobody_back(findings: &Findings) -> Option<String> {
-    let losses = findings.populations.iter().filter_map(|one| one.account.summary.loss.as_ref());
-    let mut losses = losses.filter(|loss| loss.devices > 0).peekable();
-    let is_nobody = losses.peek().is_some() && losses.all(|loss| loss.devices_back == 0);
-    let why = is_nobody.then(|| plan_of(&findings.manifest).ok()?.nobody_back()).flatten()?;
-    Some(format!("Loss of a gateway: {why}."))
 }
 
 /// Prints where the results are, and where the earlier ones.

@@ -10,7 +10,6 @@ use std::time::Duration;
 
 use keytoll_analysis::simulation::Simulation;
 use keytoll_analysis::study::LoadWant;
-use keytoll_analysis::trace::manifest::Manifest;
 use keytoll_dimensioning::outcome::Verdict;
 use keytoll_dimensioning::{Arrivals, Processor, Question, Run, Sizing, SizingError};
 use keytoll_scenario::plan::{CpuProfile, CryptoMode, Plan, WorldKind};
@@ -196,13 +195,8 @@ fn processor(text: &str) -> Result<Processor, Report> {
     }
 }
 
-/// The clocks of a run, for a report; nothing where the plan is of another keytoll, for all else of the run can be shown.
-pub(crate) fn clocks(manifest: &Manifest) -> BTreeMap<String, f64> {
-    plan_of(manifest).map(|plan| clocks_hz(&plan)).unwrap_or_default()
-}
-
 /// The clocks of processors that a run was charged for.
-fn clocks_hz(plan: &Plan) -> BTreeMap<String, f64> {
+pub(crate) fn clocks_hz(plan: &Plan) -> BTreeMap<String, f64> {
     if plan.world != WorldKind::Sim {
         return BTreeMap::new();
     }

@@ -136,6 +136,8 @@ fn why_nobody_is_back_from_a_lost_gateway_is_told() {
     for screen in [ran, keytoll(&["report", out])] {
         assert!(words(&screen.stdout).ends_with(&format!("Loss of a gateway: {why}.")), "{screen:?}");
     }
+    let page = std::fs::read_to_string(scratch.0.join("run/report.html")).unwrap();
+    assert!(page.contains(&format!("Loss of a gateway: {why}.")), "the page tells it, too");
 }
 
 /// Several gateways have a line for each second each, and one that is lost is told on the screen, in the summary and on the page.

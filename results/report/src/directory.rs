@@ -12,7 +12,7 @@ use keytoll_analysis::trace::output::{self, Output};
 use keytoll_analysis::{Findings, summary};
 use keytoll_studies::judged;
 
-use crate::page::{self, Clocks};
+use crate::page::{self, OfPlan};
 use crate::{csv, study};
 
 /// Why the files cannot be written.
@@ -32,18 +32,18 @@ pub enum RenderError {
 }
 
 /// Measures a run directory and writes all its files, replacing existing ones; nothing is written if it cannot be measured.
-/// If the manifest lists the lengths of the files, these are updated. `clocks_of` reads the clocks of nodes' processors out of the plan.
+/// If the manifest lists the lengths of the files, these are updated. `of_plan` reads out of the plan what the page tells of it.
 ///
 /// # Errors
 /// When the traces cannot be measured, or a file cannot be written.
-pub fn render(directory: &Path, clocks_of: impl Fn(&Manifest) -> Clocks) -> Result<Findings, RenderError> {
+pub fn render(directory: &Path, of_plan: impl Fn(&Manifest) -> OfPlan) -> Result<Findings, RenderError> {
     let path = directory.join("samples.csv");
     let because = |source| RenderError::Write { path: path.clone(), source };
     // A directory without a valid manifest must get no file at all.
     let manifest = keytoll_analysis::directory::manifest(directory)?;
     if !manifest.traced {
         let findings = measured(directory)?;
-        write(directory, &findings, &clocks_of(&manifest))?;
+        write(directory, &findings, &of_plan(&manifest))?;
         list_again(directory, &findings.manifest)?;
         return Ok(findings);
     }
@@ -51,7 +51,7 @@ pub fn render(directory: &Path, clocks_of: impl Fn(&Manifest) -> Clocks) -> Resu
     csv::sample_names(&mut output).map_err(because)?;
     let findings = judged(measure_into(directory, csv::Samples::new, &mut output)?);
     output.finish().map_err(because)?;
-    write(directory, &findings, &clocks_of(&manifest))?;
+    write(directory, &findings, &of_plan(&manifest))?;
     list_again(directory, &findings.manifest)?;
     Ok(findings)
 }
@@ -68,7 +68,7 @@ pub fn measured(directory: &Path) -> Result<Findings, DirectoryError> {
 ///
 /// # Errors
 /// When a file cannot be written.
-pub fn write(directory: &Path, findings: &Findings, clocks_hz: &Clocks) -> Result<(), RenderError> {
+pub fn write(directory: &Path, findings: &Findings, of_plan: &OfPlan) -> Result<(), RenderError> {
     // Of a population no single authentication is kept.
     if findings.populations.is_empty() {
         file(directory, "operations.csv", |out| csv::operations(findings, out))?;
@@ -87,7 +87,7 @@ pub fn write(directory: &Path, findings: &Findings, clocks_hz: &Clocks) -> Resul
     if let Some(account) = &findings.study {
         file(directory, "study.json", |out| study::write_json(account, out))?;
     }
-    file(directory, "report.html", |out| page::write(&page::run(findings, clocks_hz, Some(directory)), out))
+    file(directory, "report.html", |out| page::write(&page::run(findings, of_plan, Some(directory)), out))
 }
 
 /// Updates the lengths of the rewritten files in the manifest of a complete run.

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use keytoll_analysis::Summary;
 use keytoll_report::directory::render;
-use keytoll_report::page::Clocks;
+use keytoll_report::page::OfPlan;
 use keytoll_trace::file::{Recorded, Writer};
 use keytoll_trace::manifest::Manifest;
 
@@ -42,7 +42,7 @@ fn a_run_directory_gets_all_its_files() {
     let directory = fresh("whole");
     let wanted = example::findings();
     leave_a_run(&directory, &wanted.manifest);
-    let found = render(&directory, |_| Clocks::new()).unwrap();
+    let found = render(&directory, |_| OfPlan::default()).unwrap();
     assert_eq!(found.summary, wanted.summary);
     let summary: Summary =
         serde_json::from_str(&fs::read_to_string(directory.join("summary.json")).unwrap()).unwrap();
@@ -62,10 +62,10 @@ fn a_row_is_the_same_alone_and_among_others() {
     let (among, alone) = (fresh("among"), fresh("alone"));
     let manifest = example::findings().manifest;
     leave_a_run(&among, &manifest);
-    let all = render(&among, |_| Clocks::new()).unwrap();
+    let all = render(&among, |_| OfPlan::default()).unwrap();
     let first = Manifest { rows: vec![manifest.rows[0].clone()], ..manifest };
     leave_a_run(&alone, &first);
-    let found = render(&alone, |_| Clocks::new()).unwrap();
+    let found = render(&alone, |_| OfPlan::default()).unwrap();
     assert_eq!(found.summary.rows, all.summary.rows[..1]);
     let (among, text) = (samples_of(&among), samples_of(&alone));
     assert_eq!(text.lines().count(), 1 + 4);
@@ -75,7 +75,7 @@ fn a_row_is_the_same_alone_and_among_others() {
     let last_record = bytes.len() - 30;
     bytes[last_record] ^= 1;
     fs::write(&trace, bytes).unwrap();
-    let message = render(&alone, |_| Clocks::new()).unwrap_err().to_string();
+    let message = render(&alone, |_| OfPlan::default()).unwrap_err().to_string();
     assert!(message.contains("000.trace") && message.contains("damaged"), "{message}");
     assert_eq!(samples_of(&alone), text, "what was there before stays");
 }
@@ -87,7 +87,7 @@ fn the_directory_of_a_study_gets_its_account() {
     let name = keytoll_studies::STUDIES[0].name;
     let manifest = Manifest { study: Some(name.to_owned()), ..example::findings().manifest };
     leave_a_run(&directory, &manifest);
-    let found = render(&directory, |_| Clocks::new()).unwrap().study.unwrap();
+    let found = render(&directory, |_| OfPlan::default()).unwrap().study.unwrap();
     let text = fs::read_to_string(directory.join("study.json")).unwrap();
     let written: keytoll_analysis::study::Account = serde_json::from_str(&text).unwrap();
     assert_eq!((written.study.as_str(), written.tables.len()), (name, 7));
@@ -106,7 +106,7 @@ fn an_interrupted_run_shows_what_it_has() {
     let torn = directory.join(&manifest.rows[2].trace);
     let bytes = fs::read(&torn).unwrap();
     fs::write(&torn, &bytes[..bytes.len() - 3]).unwrap();
-    let found = render(&directory, |_| Clocks::new()).unwrap();
+    let found = render(&directory, |_| OfPlan::default()).unwrap();
     assert_eq!(found.summary.rows.iter().map(|row| row.n).collect::<Vec<_>>(), [4, 3]);
     assert!(!found.summary.complete);
     let notes = &found.summary.rows[1].notes;
@@ -122,7 +122,7 @@ fn a_row_that_lacks_authentications_is_not_complete() {
     let records = example::records_of(0);
     let less: Vec<_> = records.into_iter().filter(|record| record.sample < 2).collect();
     write(&directory.join(&manifest.rows[0].trace), &less);
-    let summary = render(&directory, |_| Clocks::new()).unwrap().summary;
+    let summary = render(&directory, |_| OfPlan::default()).unwrap().summary;
     assert!(!summary.complete && summary.rows[0].n == 2);
     assert_eq!(summary.rows[0].notes, ["2 of 4 authentications were measured: this row is not complete"]);
 }
@@ -131,7 +131,7 @@ fn a_row_that_lacks_authentications_is_not_complete() {
 fn a_run_of_somebody_else_gets_no_file() {
     let directory = fresh("foreign");
     fs::write(directory.join("manifest.json"), r#"{ "manifest_version": 3 }"#).unwrap();
-    let message = render(&directory, |_| Clocks::new()).unwrap_err().to_string();
+    let message = render(&directory, |_| OfPlan::default()).unwrap_err().to_string();
     assert!(message.contains("was not written by keytoll"), "{message}");
     assert_eq!(fs::read_dir(&directory).unwrap().count(), 3, "the manifest, and two empty folders");
 }
@@ -149,7 +149,7 @@ fn a_link_or_a_pipe_in_place_of_a_file_of_the_run_is_refused() {
         ["samples.csv", "operations.csv", "messages.csv", "summary.json", "study.json", "report.html"];
     for name in files {
         std::os::unix::fs::symlink(&victim, directory.join(name)).unwrap();
-        let message = render(&directory, |_| Clocks::new()).unwrap_err().to_string();
+        let message = render(&directory, |_| OfPlan::default()).unwrap_err().to_string();
         assert!(message.contains(name) && message.ends_with("it is no regular file"), "{name}: {message}");
         fs::remove_file(directory.join(name)).unwrap();
     }
@@ -158,11 +158,11 @@ fn a_link_or_a_pipe_in_place_of_a_file_of_the_run_is_refused() {
         let (path, moved) = (directory.join(name), directory.join("costs/moved"));
         fs::rename(&path, &moved).unwrap();
         assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
-        let message = render(&directory, |_| Clocks::new()).unwrap_err().to_string();
+        let message = render(&directory, |_| OfPlan::default()).unwrap_err().to_string();
         assert!(message.contains(name) && message.ends_with("it is no regular file"), "{name}: {message}");
         fs::rename(&moved, &path).unwrap();
     }
-    render(&directory, |_| Clocks::new()).unwrap();
+    render(&directory, |_| OfPlan::default()).unwrap();
 }
 
 #[test]
@@ -171,7 +171,7 @@ fn counts_without_end_are_not_read() {
     let manifest = Manifest { traced: false, ..example::findings().manifest };
     leave_a_run(&directory, &manifest);
     let counts = directory.join("population.json");
-    let refused = || render(&directory, |_| Clocks::new()).unwrap_err().to_string();
+    let refused = || render(&directory, |_| OfPlan::default()).unwrap_err().to_string();
     File::create(&counts).unwrap().set_len((1 << 28) + 1).unwrap();
     let told = format!("cannot use {}: ", counts.display());
     assert_eq!(refused(), format!("{told}it has more than 268435456 bytes"));
@@ -182,7 +182,7 @@ fn counts_without_end_are_not_read() {
 #[test]
 fn what_is_wrong_is_named_with_its_file() {
     let directory = fresh("damaged");
-    let message = render(&directory, |_| Clocks::new()).unwrap_err().to_string();
+    let message = render(&directory, |_| OfPlan::default()).unwrap_err().to_string();
     assert!(message.contains("cannot open") && message.contains("manifest.json"), "{message}");
 
     let manifest = example::findings().manifest;
@@ -190,6 +190,6 @@ fn what_is_wrong_is_named_with_its_file() {
     let torn = directory.join(&manifest.rows[1].trace);
     let bytes = fs::read(&torn).unwrap();
     fs::write(&torn, &bytes[..bytes.len() - 3]).unwrap();
-    let message = render(&directory, |_| Clocks::new()).unwrap_err().to_string();
+    let message = render(&directory, |_| OfPlan::default()).unwrap_err().to_string();
     assert!(message.contains("001.trace"), "{message}");
 }

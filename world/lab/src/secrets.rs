@@ -76,7 +76,7 @@ fn no_file_of_a_run_contains_a_secret() {
     let captures = Captures::new(&directory, &plan, directory.path(), u32::MAX).expect("it can be written");
     run(&plan, 1, &captures, &|| {}, &AtomicBool::new(false)).expect("it runs");
     directory.complete().expect("it can be written");
-    keytoll_report::directory::render(directory.path(), |_| keytoll_report::page::Clocks::new())
+    keytoll_report::directory::render(directory.path(), |_| keytoll_report::page::OfPlan::default())
         .expect("it can be measured");
     let files = files(&directory.publish().expect("it can be moved").home);
     let has = |name: &str| files.iter().any(|file| file.ends_with(name));

@@ -42,25 +42,33 @@ use rows::Rows;
 pub use compare::comparison;
 pub use packets::packets;
 pub use pictures::{Picture, count, pictures};
+pub use population::nobody_back;
 pub use profile::profiles;
 pub use study::study;
 
 /// Writes a page as HTML; and what a page of others, such as of a capture, is made of.
 pub use keytoll_page::{Block, Hop, Ladder, Page, Section, write};
 
-/// Clocks of nodes' processors in the simulator, by name, where they are not the machine's own.
-pub type Clocks = BTreeMap<String, f64>;
+/// What a page tells of the plan of a run.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct OfPlan {
+    /// Clocks of nodes' processors in the simulator, by name, where they are not the machine's own.
+    pub clocks_hz: BTreeMap<String, f64>,
+    /// Why nobody can be back from the loss of a gateway.
+    pub nobody_back: Option<String>,
+}
 
 /// The page of a run; its directory, if there is one, has the single authentications.
-pub fn run(findings: &Findings, clocks_hz: &Clocks, directory: Option<&Path>) -> Page {
+pub fn run(findings: &Findings, of_plan: &OfPlan, directory: Option<&Path>) -> Page {
     let summary = &findings.summary;
-    let unfinished = "The run is not complete: this is what was measured of it.".to_owned();
+    let unfinished =
+        (!summary.complete).then(|| "The run is not complete: this is what was measured of it.".to_owned());
     Page {
         title: summary.title.clone(),
         verdict: verdict::sentences(findings),
         facts: facts(findings),
-        warnings: (!summary.complete).then_some(unfinished).into_iter().collect(),
-        sections: sections(findings, clocks_hz, directory),
+        warnings: unfinished.into_iter().chain(nobody_back(findings, of_plan)).collect(),
+        sections: sections(findings, of_plan, directory),
     }
 }
 
@@ -74,13 +82,13 @@ fn facts(findings: &Findings) -> Vec<(String, String)> {
 }
 
 /// All sections of a run, in the order of the page.
-fn sections(findings: &Findings, clocks_hz: &Clocks, directory: Option<&Path>) -> Vec<Section> {
+fn sections(findings: &Findings, of_plan: &OfPlan, directory: Option<&Path>) -> Vec<Section> {
     let account = findings.study.as_ref().map(study);
     let groups = Rows::groups(findings).iter().map(group).collect::<Vec<_>>();
     let last = [
         failures::section(findings),
         ranking::section(findings, directory),
-        sizing::section(findings, clocks_hz),
+        sizing::section(findings, &of_plan.clocks_hz),
         Some(method::section(findings)),
     ];
     let load = population::sections(findings);
@@ -186,12 +194,12 @@ pub(crate) mod tests {
     }
 
     fn page() -> Page {
-        run(&example::findings(), &Clocks::new(), None)
+        run(&example::findings(), &OfPlan::default(), None)
     }
 
     fn page_of_a_study() -> Page {
         let study = Some(crate::study::tests::account());
-        run(&Findings { study, ..example::findings() }, &Clocks::new(), None)
+        run(&Findings { study, ..example::findings() }, &OfPlan::default(), None)
     }
 
     /// A run of one method in so many variants.
@@ -331,7 +339,7 @@ pub(crate) mod tests {
 
     #[test]
     fn a_run_of_too_many_methods_is_not_ranked_and_says_so() {
-        let page = run(&many(101), &Clocks::new(), None);
+        let page = run(&many(101), &OfPlan::default(), None);
         let section = page.sections.iter().find(|section| section.id == "ranking").unwrap();
         let [Block::Note(note)] = &section.blocks[..] else { panic!("{:?}", section.blocks) };
         let why = "These rows are not ranked: the run has more than 100 methods with their variants, and no more are ranked.";
@@ -342,7 +350,7 @@ pub(crate) mod tests {
     #[test]
     fn no_method_vanishes_from_a_chart_in_silence() {
         let many = many(17);
-        let page = run(&many, &Clocks::new(), None);
+        let page = run(&many, &OfPlan::default(), None);
         let charts: Vec<&Chart> = charts(&page).collect();
         let note = |id: &str| {
             let chart = charts.iter().find(|chart| chart.id.starts_with(id));
@@ -357,7 +365,7 @@ pub(crate) mod tests {
         }
         let mut silent = many.clone();
         silent.summary.rows[3].cpu = Named::default();
-        let page = text_of(&run(&silent, &Clocks::new(), None));
+        let page = text_of(&run(&silent, &OfPlan::default(), None));
         let (_, told) = page.split_once("Not sized: ").expect("a row without CPU times is not sized");
         assert!(told.split('<').next().unwrap().contains("chain=003 over "), "{told}");
 

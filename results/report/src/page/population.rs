@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::figure::{along, columns, spec};
 use super::rows::Rows;
-use super::{anchor, tables};
+use super::{OfPlan, anchor, tables};
 use crate::columns::load::{CPU, RATES, REASONS};
 use crate::columns::population::{ATTEMPTS, DELAYS, LINKS, LOSS, NODES};
 use crate::curve::{Curve, curves};
@@ -78,6 +78,15 @@ pub(super) fn sentence(findings: &Findings) -> Option<String> {
     });
     let told: Vec<String> = told.collect();
     (!told.is_empty()).then(|| told.join(" "))
+}
+
+/// Why nobody is back from the loss of a gateway, where the plan has a reason for it.
+pub fn nobody_back(findings: &Findings, of_plan: &OfPlan) -> Option<String> {
+    let losses = findings.populations.iter().filter_map(|one| one.account.summary.loss.as_ref());
+    let mut losses = losses.filter(|loss| loss.devices > 0).peekable();
+    let is_nobody = losses.peek().is_some() && losses.all(|loss| loss.devices_back == 0);
+    let why = of_plan.nobody_back.as_ref().filter(|_| is_nobody)?;
+    Some(format!("Loss of a gateway: {why}."))
 }
 
 /// The load of every population over time.
