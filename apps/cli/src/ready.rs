@@ -70,9 +70,12 @@ pub(crate) fn ask(plan: &Plan, out: &Path, execution: &Execution) -> Result<Stri
 }
 
 /// How much memory a population is estimated to need.
-fn memory(Room { bytes, each_bytes, tried }: &Room) -> String {
-    let (all, each) = (size_of_heap(*bytes), size_of_heap(*each_bytes));
-    format!("about {all} of memory when all devices are there, {each} each, as {tried} of them took here\n")
+fn memory(Room { bytes, empty_bytes, each_bytes, tried, .. }: &Room) -> String {
+    let [all, empty, each] = [bytes, empty_bytes, each_bytes].map(|bytes| size_of_heap(*bytes));
+    format!(
+        "about {all} of memory when all devices are there: {empty} without them, and {each} of heap for each, as {tried} of \
+         them took here\n"
+    )
 }
 
 /// An estimated size with one decimal, in the largest unit of which there is at least one.

@@ -60,6 +60,8 @@ pub struct PopulationEnd {
     pub account: Account,
     /// Whether it went on until its end.
     pub is_whole: bool,
+    /// The heap of its whole world when the most devices were there; none where the heap is not counted.
+    pub heap_bytes: Option<u64>,
 }
 
 /// How far populations are: the steps of all of them, at each of which `progress` is called.
@@ -660,11 +662,13 @@ impl Built {
         if let Ok(Some(span)) = self.population.span(&self.seed) {
             self.facts.census.planned(span);
         }
+        let heap_bytes =
+            u64::try_from(self.fullest.1.all - self.heaps_before[0].all).ok().filter(|bytes| *bytes > 0);
         let whole = &self.facts.census;
         let end = |census: &Census| {
             let mut census = census.clone();
             census.merge(whole);
-            PopulationEnd { account: census.account(), is_whole }
+            PopulationEnd { account: census.account(), is_whole, heap_bytes }
         };
         let mut ends: Vec<_> = self.shares.iter().map(end).collect();
         if ends.len() > 1 {

@@ -5,7 +5,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use keytoll_census::PopulationSummary;
-use keytoll_lab::{PopulationEnd, Stop, populate, steps};
+use keytoll_lab::{PopulationEnd, Stop, populate, rehearse_memory, steps};
 use keytoll_scenario::parse;
 
 /// The populations of a scenario.
@@ -35,7 +35,8 @@ pub(crate) fn ends(head: &str, population: &str, threads: usize) -> Vec<Populati
 /// What of the populations of a scenario is the same in every run: all but heap, where tables grow as random keys have it.
 pub(crate) fn repeatable(head: &str, population: &str, threads: usize) -> Vec<PopulationEnd> {
     let mut ends = ends(head, population, threads);
-    for PopulationEnd { account, .. } in &mut ends {
+    for PopulationEnd { account, heap_bytes, .. } in &mut ends {
+        *heap_bytes = None;
         account.summary.bytes_per_device = None;
         account.summary.nodes.values_mut().for_each(|node| node.heap_bytes = None);
     }
@@ -240,6 +241,29 @@ fn a_device_that_stands_takes_less_than_four_kilobytes() {
     // Those that were awake last are in both.
     let of_one = (bytes(4000) - bytes(2000)) / 2000.0;
     assert!((1500.0..4096.0).contains(&of_one), "{of_one} bytes");
+}
+
+/// What is foretold of a population's heap is what it takes, whatever its methods and however many gateways it has.
+#[test]
+fn the_memory_of_populations_is_foretold() {
+    const DEVICES: u32 = 3000;
+    let methods = ["ikev2-psk", "ikev2-rsa2048", "ikev2-eap-aka", "ikev2-eap-tls", "ikev1-main-psk"];
+    let methods = methods.into_iter().chain([BEX, "hip-dex", "hip-dex-aka"]);
+    let cases = methods.map(|method| (method, 1)).chain([("ikev2-psk", 32), ("hip-dex-aka", 8)]);
+    for (method, gateways) in cases {
+        let head = format!("crypto = 'null'\nnetworks = 'lte'\nmethods = '{method}'");
+        let population =
+            format!("devices = {DEVICES}\narrivals = 'storm {DEVICES} in 30 s'\ngateways = {gateways}");
+        let plan =
+            parse("population", &format!("{head}\n[population]\n{population}\nduration = '40 s'")).unwrap();
+        let room = rehearse_memory(&plan, 1).unwrap();
+        let end = populate(&plan, 1, &|| {}, &Stop::new(false)).unwrap().remove(0).unwrap();
+        assert_eq!(end.account.summary.present_max, u64::from(DEVICES), "{method}");
+        let took = end.heap_bytes.unwrap() as f64;
+        let foretold = room.heap_bytes / took;
+        println!("{method} {gateways}: {foretold:.3} of {took}");
+        assert!((0.8..1.25).contains(&foretold), "{method}, {gateways}: {room:?}, and it took {took}");
+    }
 }
 
 #[test]
