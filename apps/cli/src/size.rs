@@ -41,7 +41,7 @@ pub(crate) fn size(args: &SizeArgs) -> Result<ExitCode, Report> {
     refuse_idle(args, &sizing)?;
     if args.simulate {
         let stop = interrupt::watch(|| {})?;
-        sizing.left_out.extend(simulate::left_out(&plan, &sizing));
+        sizing.left_out.extend(simulate::left_out(&plan, &sizing, args.devices));
         let plan = Plan { crypto: CryptoMode::Table, costs: Some(costs(args, &plan)?), ..plan };
         sizing.simulations = simulate::simulations(&plan, (&question, &sizing), args.devices, &stop)?;
         simulate::contradict(&mut sizing);

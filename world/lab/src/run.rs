@@ -177,7 +177,7 @@ pub fn refuse(plan: &Plan) -> Result<(), RunError> {
 /// Checks that every row can have a population, and that the times of its arrivals are there.
 fn populated(plan: &Plan, population: &Population) -> Result<(), RunError> {
     let refused = |row: &RowPlan| {
-        let why = keytoll_rigs::populates(row).err()?;
+        let why = keytoll_rigs::populates(row, population).err()?;
         Some(RunError::NoPopulation { row: row.method.name(), why })
     };
     let rows: Vec<_> = plan.rows.iter().collect();

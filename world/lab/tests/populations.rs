@@ -10,7 +10,7 @@ use keytoll_scenario::parse;
 
 /// The populations of a scenario.
 pub(crate) fn ends(head: &str, population: &str, threads: usize) -> Vec<PopulationEnd> {
-    let networks = if head.contains("[[networks]]") { "" } else { "networks = 'lte'\n" };
+    let networks = if head.contains("networks") { "" } else { "networks = 'lte'\n" };
     let text = format!("crypto = 'null'\n{networks}{head}\n[population]\n{population}");
     let plan = parse("population", &text).unwrap();
     let progressed = AtomicU64::new(0);
@@ -206,6 +206,92 @@ fn a_host_of_hip_that_could_not_authenticate_anew_tries_again() {
         "devices = 60\narrivals = 'storm 60 in 1 s'\nreauthenticate = '10 s'\nduration = '300 s'";
     let again = one(head, population);
     assert!(again.established > 300 && again.failed > 200, "{again:?}");
+}
+
+/// One access point for all; those with EAP are judged by the AAA server, or inside.
+const STATIONS: [&str; 9] = [
+    "wlan-open",
+    "wep-shared-key",
+    "dot1x-eap-tls",
+    "wpa2-psk",
+    "wpa3-sae",
+    "wpa2-eap-aka",
+    "wpa2-eap-ttls-mschapv2",
+    "wpa3-eap-tls",
+    "wpa3-eap-peap-mschapv2'\n[options]\neap_server = 'access-point",
+];
+
+#[test]
+fn stations_of_every_method_stay_authenticate_anew_and_leave() {
+    for method in STATIONS {
+        let head = format!("networks = 'wlan-11g'\nmethods = '{method}'");
+        let of = |more: &str| {
+            let population = format!("devices = 20\narrivals = 'storm 20 in 1 s'\n{more}");
+            ends(&head, &population, 1).remove(0).account
+        };
+        let again = of("reauthenticate = '60 s'\nduration = '250 s'");
+        let counts = (again.summary.offered, again.summary.established, again.summary.present_max);
+        assert_eq!(counts, (100, 100, 20), "{method}: {:?}", again.summary);
+        assert!([50, 110, 230].iter().all(|&second| again.points[second].present == 20), "{method}");
+        // Longer than an access point waits for a silent station that nobody knows to stay.
+        let points = of("stay = '7 min'\nduration = '8 min'").points;
+        assert_eq!([100, 400, 479].map(|second| points[second].present), [20, 20, 0], "{method}");
+    }
+}
+
+#[test]
+fn stations_with_wrong_credentials_fail_and_nobody_else() {
+    for method in ["wpa2-eap-aka", "wpa2-eap-ttls-mschapv2", "wpa3-eap-tls"] {
+        for crypto in ["null", "real"] {
+            let text = format!(
+                "crypto = '{crypto}'\nnetworks = 'wlan-11g'\nmethods = '{method}'\n[population]\ndevices = 60\n\
+                 arrivals = 'constant 20/s'\nwrong = '30 %'"
+            );
+            let plan = parse("population", &text).unwrap();
+            let ends = populate(&plan, 1, &|| {}, &Stop::new(false)).unwrap();
+            let summary = &ends[0].as_ref().unwrap().account.summary;
+            assert!((8..30).contains(&summary.failed), "{method} {crypto}: {summary:?}");
+            assert_eq!(summary.established + summary.failed, 60, "{method} {crypto}");
+        }
+    }
+}
+
+/// 802.11-2020 §9.4.1.8: an access point has numbers for 2007 stations. Others have their turn when some have left.
+#[test]
+fn an_access_point_admits_2007_stations() {
+    let of = |stay: &str| {
+        let population =
+            format!("devices = 2100\narrivals = 'constant 100/s'\nstay = '{stay}'\nduration = '30 s'");
+        one("networks = 'wlan-11g'\nmethods = 'wpa2-psk'", &population)
+    };
+    let (full, relieved) = (of("29 s"), of("10 s"));
+    assert_eq!((full.established, full.failed, full.present_max), (2007, 93, 2007), "{full:?}");
+    assert_eq!((relieved.established, relieved.failed), (2100, 0), "{relieved:?}");
+}
+
+#[test]
+fn what_no_population_of_stations_has_is_refused() {
+    let refused = |head: &str, more: &str| {
+        let text = format!(
+            "crypto = 'null'\nnetworks = 'wlan-11g'\n{head}\n[population]\narrivals = '1 at a time'\n{more}{}",
+            if more.contains("devices =") { "" } else { "\ndevices = 5" }
+        );
+        keytoll_lab::refuse(&parse("population", &text).unwrap()).unwrap_err().to_string()
+    };
+    let psk = "methods = 'wpa2-psk'";
+    for (head, more, why) in [
+        ("methods = 'rrkm'", "", "keys of RRKM"),
+        ("methods = 'wpa2-psk'\n[options]\nroam_after = '3 s'", "", "whatever `roam_after` is"),
+        (psk, "gateways = 2", "one access point"),
+        (psk, "devices = 2008", "numbers for 2007 stations"),
+        (psk, "devices_per_link = 2", "by broadcast"),
+        (psk, "wrong = '1 %'", "all stations have one key"),
+        (psk, "moves = '1 min'\nduration = '5 min'", "is not told who"),
+        ("methods = ['wpa2-psk', 'wpa3-sae']", "mix = { wpa2-psk = 1, wpa3-sae = 1 }", "one way to admit"),
+    ] {
+        let said = refused(head, more);
+        assert!(said.contains(why), "{head} {more}: {said}");
+    }
 }
 
 #[test]

@@ -47,11 +47,11 @@ pub trait Rig: Sync {
     /// All secrets of a row with their names, for tests that none is revealed; `seed` is the row's.
     fn secrets(&self, seed: &Seed) -> Vec<(&'static str, Secret)>;
 
-    /// Whether it builds populations of a row's devices; if not, why, as the rest of a sentence that begins with "because".
+    /// Whether it builds this population of a row's devices; if not, why, as the rest of a sentence that begins with "because".
     ///
     /// # Errors
     /// The reason why not.
-    fn populates(&self, _row: &RowPlan) -> Result<(), &'static str> {
+    fn populates(&self, _row: &RowPlan, _population: &Population) -> Result<(), &'static str> {
         Err("its rig builds one device only")
     }
 

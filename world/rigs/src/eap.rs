@@ -395,7 +395,11 @@ fn access_of(nas_identifier: &str, (row, sites): (&RowPlan, &Sites), seed: &Seed
 
 /// The access of a gateway of a population, with room for more requests without answer.
 pub(crate) fn access_of_many(here: (&RowPlan, &Sites), gateway: u32, seed: &Seed) -> AaaAccess {
-    let mut access = access_of(&format!("{}.lab", crate::sites::name(gateway)), here, seed);
+    of_many(access_of(&format!("{}.lab", crate::sites::name(gateway)), here, seed))
+}
+
+/// The same with room for more requests without answer.
+pub(crate) fn of_many(mut access: AaaAccess) -> AaaAccess {
     access.radius.ports = MANY_PORTS.collect();
     access
 }

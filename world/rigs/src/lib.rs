@@ -81,12 +81,12 @@ pub fn standard_ports() -> BTreeSet<u16> {
     RIGS.iter().copied().flat_map(Rig::standard_ports).copied().collect()
 }
 
-/// Checks that a row can have a population.
+/// Checks that a row can have this population.
 ///
 /// # Errors
 /// Why not, as the rest of a sentence that begins with "because".
-pub fn populates(row: &RowPlan) -> Result<(), &'static str> {
-    of(row.method).populates(row)
+pub fn populates(row: &RowPlan, population: &Population) -> Result<(), &'static str> {
+    of(row.method).populates(row, population)
 }
 
 /// Checks that devices of these rows can be in one population: one rig runs them all, and has one gateway for them.

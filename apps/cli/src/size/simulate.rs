@@ -42,9 +42,9 @@ pub(super) fn simulations(
 ) -> Result<Vec<Simulation>, Report> {
     let rows: Vec<(&SizedRow, &RowPlan)> =
         sizing.rows.iter().filter_map(|row| Some((row, planned(plan, row)?))).collect();
-    let populated: Vec<_> = rows.iter().filter(|(_, row)| keytoll_rigs::populates(row).is_ok()).collect();
+    let populated: Vec<_> = rows.iter().filter(|(_, row)| populates(row, devices).is_ok()).collect();
     if let (true, Some((_, row))) = (populated.is_empty(), rows.first()) {
-        let why = keytoll_rigs::populates(row).err().unwrap_or("it has no populations");
+        let why = populates(row, devices).err().unwrap_or("it has no populations");
         let message = format!("`{}` cannot be simulated: {why}", row.method.name());
         return Err(Usage::hint(message, "leave `--simulate` out").into());
     }
@@ -95,13 +95,38 @@ fn interrupted() -> Report {
     miette!("interrupted: the simulation has not ended, and nothing is shown")
 }
 
-/// Rows that have no populations, and why not.
-pub(super) fn left_out(plan: &Plan, sizing: &Sizing) -> Vec<String> {
+/// Rows that have no populations of so many devices, and why not.
+pub(super) fn left_out(plan: &Plan, sizing: &Sizing, devices: u32) -> Vec<String> {
     let told = |row: &SizedRow| {
-        let why = keytoll_rigs::populates(planned(plan, row)?).err()?;
+        let why = populates(planned(plan, row)?, devices).err()?;
         Some(format!("{} over {}, {}: not simulated, for {why}", row.method, row.network, row.topology))
     };
     sizing.rows.iter().filter_map(told).collect()
+}
+
+/// Whether a row has populations of so many devices; if not, why.
+fn populates(row: &RowPlan, devices: u32) -> Result<(), &'static str> {
+    keytoll_rigs::populates(row, &in_one_stage(devices, Stage::Storm(devices, Duration::from_secs(1))))
+}
+
+/// Devices that arrive in one stage and stay.
+fn in_one_stage(devices: u32, stage: Stage) -> Population {
+    Population {
+        devices,
+        arrivals: Schedule::Stages(vec![stage]),
+        mix: Vec::new(),
+        stay: None,
+        reauthenticate: None,
+        moves: None,
+        wrong: Probability::ZERO,
+        devices_per_link: 1,
+        gateways: 1,
+        gateway_lost: None,
+        liveness: None,
+        aaa_store: None,
+        hss_store: None,
+        duration: None,
+    }
 }
 
 /// A plan with some of its rows and the costs of a table: its own, if it has one.
@@ -250,20 +275,9 @@ impl<'a> Trial<'a> {
             Some(Spread::Fixed(Duration::from_secs_f64(*store_s)))
         };
         Ok(Population {
-            devices: self.devices,
-            arrivals: Schedule::Stages(vec![stage]),
-            mix: Vec::new(),
-            stay: None,
-            reauthenticate: None,
-            moves: None,
-            wrong: Probability::ZERO,
-            devices_per_link: 1,
-            gateways: 1,
-            gateway_lost: None,
-            liveness: None,
             aaa_store: store(Node::Aaa),
             hss_store: store(Node::Hss),
-            duration: None,
+            ..in_one_stage(self.devices, stage)
         })
     }
 

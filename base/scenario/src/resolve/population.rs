@@ -408,12 +408,13 @@ impl Idle {
 const FEW_PACKETS: &str = "leave it out: a device of a population sends one packet through each SA";
 
 /// Options that a population replaces, and those for which its devices send too little.
-const IDLE: [Idle; 9] = [
+const IDLE: [Idle; 10] = [
     Idle::new("fault", "`wrong` is the share of devices with wrong credentials"),
     Idle::new("traffic", "leave it out: devices of a population send none"),
     Idle::new("reauth_lifetime", "`reauthenticate` says when devices authenticate anew"),
     Idle::new("move_after", "`moves` says when devices attach elsewhere"),
     Idle::new("unused_after", "`stay` says how long devices stay"),
+    Idle::new("stays_idle", "`stay` says how long devices stay"),
     Idle::new("rekey_bytes", FEW_PACKETS),
     Idle {
         is_idle: |row| row.options.ipsec.limits.rekey_packets.is_some_and(|packets| packets > 1),

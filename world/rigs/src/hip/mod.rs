@@ -61,7 +61,7 @@ impl Rig for HipRig {
         vec![("Ki", Secret::from(&key[..])), ("OPc", Secret::from(&opc[..]))]
     }
 
-    fn populates(&self, row: &RowPlan) -> Result<(), &'static str> {
+    fn populates(&self, row: &RowPlan, _population: &Population) -> Result<(), &'static str> {
         population::supports(row)
     }
 

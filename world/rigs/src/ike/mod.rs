@@ -64,7 +64,7 @@ impl Rig for IkeRig {
         [own].into_iter().chain(back_end::Secrets::of(seed).named()).collect()
     }
 
-    fn populates(&self, row: &RowPlan) -> Result<(), &'static str> {
+    fn populates(&self, row: &RowPlan, _population: &Population) -> Result<(), &'static str> {
         population::supports(row)
     }
 

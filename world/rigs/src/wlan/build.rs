@@ -1,9 +1,12 @@
 //! From a row of the plan to a station and an access point.
 
 use std::num::NonZeroU16;
+use std::sync::Arc;
+use std::time::Duration;
 
 use keytoll_crypto_api::Seed;
-use keytoll_hosts::{Carrier, Supplicant};
+use keytoll_eap::ServerConfig;
+use keytoll_hosts::{AaaAccess, Carrier, EapCredentials, Supplicant};
 use keytoll_scenario::families::wlan::{Admission, EapServer, KeyHash, Pairwise, Protection, Roaming, Wep};
 use keytoll_scenario::plan::RowPlan;
 use keytoll_wlan::bss::{Protected, Rsn, Security, Ssid};
@@ -13,7 +16,7 @@ use keytoll_wlan::suite::{Akm, Cipher};
 use keytoll_wlan::transition::Domain;
 use keytoll_wlan::{MacAddr, access_point, rrkm, shared_key, station};
 
-use super::hosts::{AccessPoint, AccessPointConfig, Journey, Judge, Station, StationConfig};
+use super::hosts::{AccessPoint, AccessPointConfig, Journey, Judge, SILENCE_MAX, Station, StationConfig};
 use super::keys::Keys;
 use super::sites::{self, Sites};
 use crate::eap::{self, Ends};
@@ -29,7 +32,7 @@ const EAPOL: Carrier = Carrier { is_reliable: false, proves_server: false };
 pub(super) fn station(
     (row, sites): (&RowPlan, &Sites),
     keys: &Keys,
-    ends: Option<&Ends>,
+    eap: Option<&EapCredentials>,
     seed: &Seed,
 ) -> Station {
     let mut wlan = station::Config::new(sites.station, ssid(), security(row), keys.pmk.clone());
@@ -43,11 +46,11 @@ pub(super) fn station(
     };
     wlan.rrkm = keys.wep.as_ref().filter(|_| is_rrkm(row)).map(of_rrkm);
     wlan.pmksas_max = pmksas_max(row);
-    let supplicant = |ends: &Ends| Supplicant::new(ends.device.clone(), EAPOL, seed.stream("ue/eap"));
+    let supplicant = |eap: &EapCredentials| Supplicant::new(eap.clone(), EAPOL, seed.stream("ue/eap"));
     let config = StationConfig {
         wlan,
         addresses: [sites.ue, sites.ap],
-        supplicant: ends.map(supplicant),
+        supplicant: eap.map(supplicant),
         stays_idle: row.options.wlan.stays_idle,
         journey: journey(row),
     };
@@ -59,6 +62,17 @@ pub(super) fn access_point(
     (row, sites): (&RowPlan, &Sites),
     (keys, stations): (&Keys, &[(MacAddr, Keys)]),
     ends: Option<&Ends>,
+    seed: &Seed,
+) -> AccessPoint {
+    let judge = ends.map(|ends| judge((row, sites), ends, seed));
+    access_point_with((row, sites), (keys, stations), (judge, SILENCE_MAX), seed)
+}
+
+/// An access point that has stations judged so, and leave that are silent for so long.
+pub(super) fn access_point_with(
+    (row, sites): (&RowPlan, &Sites),
+    (keys, stations): (&Keys, &[(MacAddr, Keys)]),
+    (judge, silence_max): (Option<Judge>, Duration),
     seed: &Seed,
 ) -> AccessPoint {
     let mut wlan = access_point::Config::new(sites::ACCESS_POINT, ssid(), security(row), keys.pmk.clone());
@@ -76,8 +90,9 @@ pub(super) fn access_point(
     let config = AccessPointConfig {
         wlan: std::iter::once(wlan).chain(roams(row).then_some(other)).collect(),
         address: sites.ap,
-        judge: ends.map(|ends| judge((row, sites), ends, seed)),
+        judge,
         group_rekey: row.options.wlan.group_rekey,
+        silence_max,
     };
     AccessPoint::new(config, seed, "ap")
 }
@@ -111,13 +126,19 @@ fn pmksas_max(row: &RowPlan) -> usize {
 
 /// Who decides about stations with EAP.
 fn judge((row, sites): (&RowPlan, &Sites), ends: &Ends, seed: &Seed) -> Judge {
+    let access = eap::access_of_access_point((row, &sites.back_end), &fault::seed_of_gateway(row, seed));
+    judge_with(row, (access, &ends.server), seed)
+}
+
+/// The AAA server with this access to it, or this EAP server inside.
+pub(super) fn judge_with(
+    row: &RowPlan,
+    (access, server): (AaaAccess, &Arc<ServerConfig>),
+    seed: &Seed,
+) -> Judge {
     match row.options.wlan.eap_server {
-        EapServer::Radius => {
-            let access =
-                eap::access_of_access_point((row, &sites.back_end), &fault::seed_of_gateway(row, seed));
-            Judge::over_radius(access, EAPOL, (sites::ACCESS_POINT, &ssid()), (seed, "ap"))
-        }
-        EapServer::AccessPoint => Judge::inside(ends.server.clone(), seed.stream("ap/eap")),
+        EapServer::Radius => Judge::over_radius(access, EAPOL, (sites::ACCESS_POINT, &ssid()), (seed, "ap")),
+        EapServer::AccessPoint => Judge::inside(Arc::clone(server), seed.stream("ap/eap")),
     }
 }
 

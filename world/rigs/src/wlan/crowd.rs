@@ -68,7 +68,7 @@ pub fn crowd(plan: &Plan, row: &RowPlan, stations: u16, seed: &Seed) -> Crowd {
     let known: Vec<_> = members.iter().map(|(sites, _, keys)| (sites.station, keys.clone())).collect();
     let access_point = build::access_point((row, &sites), (&shared, &known), back_end.ends(), seed);
     let seat = |(sites, own, keys): &(Sites, Seed, Keys)| Seat {
-        host: Box::new(build::station((row, sites), keys, back_end.ends(), own)),
+        host: Box::new(build::station((row, sites), keys, back_end.ends().map(|ends| &ends.device), own)),
         address: sites.station,
         ip: sites.ue,
     };

@@ -9,6 +9,7 @@ mod build;
 mod crowd;
 mod hosts;
 mod keys;
+mod population;
 mod sites;
 
 use std::time::Duration;
@@ -23,6 +24,7 @@ use keytoll_rig::{
 use keytoll_scenario::catalogue::Method;
 use keytoll_scenario::families::wlan::{Admission, EapServer};
 use keytoll_scenario::plan::{Maker, Plan, RowPlan};
+use keytoll_scenario::population::Population;
 use keytoll_sim::LinkConfig;
 use keytoll_wlan::names::WLAN;
 
@@ -31,6 +33,7 @@ use crate::credentials::Credentials;
 use crate::{fault, provider};
 pub use crowd::{Crowd, Seat, crowd, has_no_servers, lasting};
 use keys::Passphrase;
+use population::Populated;
 use sites::Sites;
 
 /// Deauthentication is one frame and has no answer.
@@ -49,15 +52,7 @@ impl Rig for WlanRig {
     }
 
     fn layout(&self, row: &RowPlan, placement: &Placement) -> Layout {
-        let sites = Sites::of(row, placement);
-        Layout {
-            nodes: nodes(row, &sites),
-            links: links(row, &sites),
-            initiator: Node::Ue,
-            goal: Goal::Echo,
-            users: Users { nodes: [Node::Ue, Node::Ap], outer: [sites.ue, sites.ap] },
-            closing_max: CLOSING_MAX,
-        }
+        laid_out(row, &Sites::of(row, placement))
     }
 
     fn shared_secrets(&self, row: &RowPlan, seed: &Seed) -> Vec<SharedSecret> {
@@ -72,8 +67,28 @@ impl Rig for WlanRig {
         own.into_iter().chain(back_end::Secrets::of(seed).named()).collect()
     }
 
+    fn populates(&self, row: &RowPlan, population: &Population) -> Result<(), &'static str> {
+        population::supports(row, population)
+    }
+
+    fn populates_together(&self, rows: &[&RowPlan]) -> Result<(), &'static str> {
+        population::mixes(rows)
+    }
+
     fn prepare(&self, plan: &Plan) -> Box<dyn Prepared> {
         Box::new(Cells { credentials: Credentials::prepare(plan, |_| None), plan: plan.clone() })
+    }
+}
+
+/// The layout of a row at these sites.
+fn laid_out(row: &RowPlan, sites: &Sites) -> Layout {
+    Layout {
+        nodes: nodes(row, sites),
+        links: links(row, sites),
+        initiator: Node::Ue,
+        goal: Goal::Echo,
+        users: Users { nodes: [Node::Ue, Node::Ap], outer: [sites.ue, sites.ap] },
+        closing_max: CLOSING_MAX,
     }
 }
 
@@ -127,6 +142,16 @@ struct Cells {
 }
 
 impl Prepared for Cells {
+    fn populate(
+        &self,
+        rows: &[&RowPlan],
+        population: &Population,
+        seed: &Seed,
+    ) -> Box<dyn keytoll_rig::Crowd> {
+        let shared = keys::of(rows[0], seed, &mut provider(&self.plan));
+        Box::new(Populated::new(rows[0], (population, &self.credentials), shared, seed))
+    }
+
     fn set_up(&self, row: &RowPlan, placement: &Placement, seed: &Seed) -> Box<dyn Setup> {
         let seeds = [fault::seed_of_device(row, seed), seed.clone()];
         let mut crypto = provider(&self.plan);
@@ -157,7 +182,10 @@ impl Setup for Built {
         let here = (&self.row, &self.sites);
         let [station, access_point] = &self.keys;
         match node {
-            Node::Ue => Box::new(build::station(here, station, self.back_end.ends(), &self.seed)),
+            Node::Ue => {
+                let eap = self.back_end.ends().map(|ends| &ends.device);
+                Box::new(build::station(here, station, eap, &self.seed))
+            }
             Node::Ap => {
                 let stations = [(self.sites.station, access_point.clone())];
                 let keys = (access_point, &stations[..]);

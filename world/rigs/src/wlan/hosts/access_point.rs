@@ -29,6 +29,8 @@ pub(crate) struct AccessPointConfig {
     pub judge: Option<Judge>,
     /// How long a group key lasts.
     pub group_rekey: Option<Duration>,
+    /// A member that is silent for so long has to leave.
+    pub silence_max: Duration,
 }
 
 /// The access point.
@@ -44,12 +46,12 @@ pub(crate) struct AccessPoint {
 impl AccessPoint {
     /// An access point whose random streams are named `{name}/…`.
     pub(crate) fn new(config: AccessPointConfig, seed: &Seed, name: &str) -> Self {
-        let AccessPointConfig { wlan, address, judge, group_rekey } = config;
+        let AccessPointConfig { wlan, address, judge, group_rekey, silence_max } = config;
         let names = [name.to_owned(), format!("{name}/2")];
         let access_points = wlan.into_iter().zip(&names);
         let engines = access_points
             .map(|(wlan, name)| (wlan.address, access_point::AccessPoint::new(wlan, seed, name)));
-        let cell = Cell::new(Network::new(engines.collect()));
+        let cell = Cell::new(Network::new(engines.collect()), silence_max);
         let responder = Responder::new(vec![address]);
         Self {
             user: UserPlane::over(cell, responder, seed.stream(&format!("{name}/user"))),

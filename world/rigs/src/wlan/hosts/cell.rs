@@ -18,12 +18,13 @@ const ADDRESSES_MAX: usize = 8;
 
 /// What hostapd waits for (`ap_max_inactivity`) before it has a station leave that has not been heard. A deauthentication may get
 /// lost, and nobody is a member for ever.
-const SILENCE_MAX: Duration = Duration::from_secs(300);
+pub(crate) const SILENCE_MAX: Duration = Duration::from_secs(300);
 
 /// The access points of a network and the addresses of their members.
 #[derive(Debug)]
 pub(super) struct Cell {
     pub(super) network: Network,
+    silence_max: Duration,
     /// Who has sent from an address first, as long as it is a member.
     owners: BTreeMap<IpAddr, MacAddr>,
     members: BTreeMap<MacAddr, Member>,
@@ -41,9 +42,15 @@ struct Member {
 }
 
 impl Cell {
-    /// Nobody has an address yet.
-    pub(super) const fn new(network: Network) -> Self {
-        Self { network, owners: BTreeMap::new(), members: BTreeMap::new(), watch: BTreeSet::new() }
+    /// Nobody has an address yet; a member that is silent for so long has to leave.
+    pub(super) const fn new(network: Network, silence_max: Duration) -> Self {
+        Self {
+            network,
+            silence_max,
+            owners: BTreeMap::new(),
+            members: BTreeMap::new(),
+            watch: BTreeSet::new(),
+        }
     }
 
     /// Whether a member may send from an address: nobody else does, and it has not too many.
@@ -66,7 +73,7 @@ impl Cell {
             self.heard(station, now);
             return true;
         }
-        let watched_at = now + SILENCE_MAX;
+        let watched_at = now + self.silence_max;
         self.members.insert(station, Member { addresses: Vec::new(), heard: now, watched_at });
         self.watch.insert((watched_at, station));
         false
@@ -82,7 +89,7 @@ impl Cell {
         while let Some(&(at, station)) = self.watch.first().filter(|(at, _)| *at <= now) {
             self.watch.remove(&(at, station));
             let Some(member) = self.members.get_mut(&station) else { continue };
-            member.watched_at = member.heard + SILENCE_MAX;
+            member.watched_at = member.heard + self.silence_max;
             if member.watched_at <= now {
                 return Some(station);
             }
@@ -168,7 +175,7 @@ mod tests {
         let ssid = Ssid::new(&b"cell"[..]).expect("a short name");
         let config = access_point::Config::new([2, 0, 0, 0, 0, 1], ssid, Security::Open, None);
         let access_point = AccessPoint::new(config, &Seed::from(1), "ap");
-        let mut cell = Cell::new(Network::new(vec![([2, 0, 0, 0, 0, 1], access_point)]));
+        let mut cell = Cell::new(Network::new(vec![([2, 0, 0, 0, 0, 1], access_point)]), SILENCE_MAX);
         assert!(![FIRST, SECOND].into_iter().any(|station| cell.joined(station, Time::ZERO)));
         cell
     }

@@ -28,6 +28,7 @@ use keytoll_net::wire::DecodeError;
 use keytoll_wlan::{MacAddr, dot1x};
 
 pub(super) use access_point::{AccessPoint, AccessPointConfig};
+pub(super) use cell::SILENCE_MAX;
 pub(super) use journey::Journey;
 pub(super) use judge::Judge;
 pub(super) use station::{Station, StationConfig};

@@ -76,6 +76,7 @@ impl Station {
         match self.user.traffic(order, &mut self.out, cx) {
             Some(Order::Echo { payload_bytes }) => self.echo(payload_bytes, cx),
             Some(Order::Close(_)) => self.tell(Command::Leave, cx),
+            Some(Order::Reauthenticate) => self.rejoin(cx),
             _ => {}
         }
     }
@@ -96,6 +97,15 @@ impl Station {
             self.engine().forget_pmksas();
             self.tell(Command::Join, cx);
         }
+    }
+
+    /// Authenticates anew: it leaves, and joins again.
+    fn rejoin(&mut self, cx: &mut Ctx<'_>) {
+        if self.joined.is_some() {
+            self.tell(Command::Leave, cx);
+            self.drain(cx);
+        }
+        self.join(cx);
     }
 
     /// Forwards a packet of this machine. The first one makes it join and is lost, which IP permits.
