@@ -116,8 +116,7 @@ pub fn populate(
             }
             let of_rows: Vec<_> = rows.iter().map(|&index| &plan.rows[index]).collect();
             let done = setting.run(&of_rows, progress, &is_over);
-            failed.fetch_or(done.is_err(), Ordering::Relaxed);
-            let done = done?;
+            let done = done.inspect_err(|_| failed.store(true, Ordering::Relaxed))?;
             let mut ends = ends.lock().unwrap_or_else(PoisonError::into_inner);
             rows.iter().zip(done).for_each(|(&index, end)| ends[index] = Some(end));
         }
@@ -454,8 +453,7 @@ impl Built {
         let member = self.population.member(&self.seed, number);
         let (_, visit) = self.whereabouts[number as usize];
         let seat = self.crowd.seat(member, visit.into());
-        let cores = self.cores;
-        let config = NodeConfig { queue_datagrams_max: 64, cores, ..NodeConfig::new(Node::Ue) };
+        let config = NodeConfig { cores: self.cores, queue_datagrams_max: 64, ..NodeConfig::new(Node::Ue) };
         let index = self.world.add_node_with(config, seat.host, self.purse);
         self.world.add_address(index, seat.address);
         let gateway = self.gateways.of(seat.address);
@@ -662,8 +660,8 @@ impl Built {
         if let Ok(Some(span)) = self.population.span(&self.seed) {
             self.facts.census.planned(span);
         }
-        let heap_bytes =
-            u64::try_from(self.fullest.1.all - self.heaps_before[0].all).ok().filter(|bytes| *bytes > 0);
+        let heap_bytes = u64::try_from(self.fullest.1.all - self.heaps_before[0].all).ok();
+        let heap_bytes = heap_bytes.filter(|bytes| *bytes > 0);
         let whole = &self.facts.census;
         let end = |census: &Census| {
             let mut census = census.clone();
