@@ -80,7 +80,12 @@ pub fn monotonic_ns() -> u64 {
 
 /// Seconds since 1970-01-01T00:00:00Z.
 pub fn unix_seconds() -> u64 {
-    read(libc::CLOCK_REALTIME) / 1_000_000_000
+    unix_ns() / 1_000_000_000
+}
+
+/// Nanoseconds since 1970-01-01T00:00:00Z.
+pub fn unix_ns() -> u64 {
+    read(libc::CLOCK_REALTIME)
 }
 
 /// The current frequency of this core in Hz: a chain of dependent additions takes one cycle each. The fastest of five

@@ -6,6 +6,7 @@ use std::mem::{size_of, zeroed};
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6};
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::ptr;
+use std::time::Duration;
 
 /// Maximum number of messages per call.
 pub const BATCH: usize = 32;
@@ -51,6 +52,26 @@ pub fn take_trains(socket: BorrowedFd<'_>) -> io::Result<()> {
     };
     if set == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
+
+/// When the datagram that this socket has given last had arrived, since 1970-01-01T00:00:00Z (socket(7), SIOCGSTAMPNS). Datagrams that
+/// arrived before this was asked for the first time have no such time.
+///
+/// # Errors
+/// The error of ioctl(2): `NotFound` where there is no such time.
+pub fn arrived(socket: BorrowedFd<'_>) -> io::Result<Duration> {
+    // SAFETY: a plain C structure of integers, which may all be zero.
+    let mut stamp: libc::timespec = unsafe { zeroed() };
+    // SAFETY: the call writes one timespec, to which the pointer leads.
+    let done = unsafe { libc::ioctl(socket.as_raw_fd(), SIOCGSTAMPNS as _, ptr::from_mut(&mut stamp)) };
+    let time = || Some(Duration::new(stamp.tv_sec.try_into().ok()?, stamp.tv_nsec.try_into().ok()?));
+    match done {
+        0 => time().ok_or_else(|| io::ErrorKind::InvalidData.into()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+/// asm-generic/sockios.h, with the times of 64-bit systems.
+const SIOCGSTAMPNS: u32 = 0x8907;
 
 /// Receives without blocking: each datagram goes into its own slot of the arena and is truncated if longer. Yields them in
 /// the order of their slots, up to the first that did not come over IP.
@@ -328,6 +349,26 @@ mod tests {
         assert!(
             receive(b.as_fd(), &mut [0; BATCH * SLOT], SLOT)
                 .is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock)
+        );
+    }
+
+    #[test]
+    fn a_socket_tells_when_its_last_datagram_arrived() {
+        let (a, b) = pair(Ipv4Addr::LOCALHOST.into());
+        let pass = || {
+            a.send_to(b"x", b.local_addr().unwrap()).unwrap();
+            drain(&b);
+            (arrived(b.as_fd()).ok(), Duration::from_nanos(crate::clock::unix_ns()))
+        };
+        assert!(arrived(b.as_fd()).is_err(), "nothing has arrived");
+        pass();
+        let before = Duration::from_nanos(crate::clock::unix_ns());
+        let (at, after) = pass();
+        // The kernel's clock of packets may be a tick coarser than ours.
+        let at = at.unwrap() + Duration::from_millis(10);
+        assert!(
+            at > before && at < after + Duration::from_millis(20),
+            "{at:?}, not from {before:?} to {after:?}"
         );
     }
 

@@ -40,7 +40,8 @@ pub struct CostTable {
 }
 
 /// What each message that a node receives or sends costs it besides cryptography: its own code, and the kernel's.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct MessagePrice {
     /// Nanoseconds of CPU time.
     pub ns: f64,
@@ -48,11 +49,12 @@ pub struct MessagePrice {
     /// where only the other is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queued_ns: Option<f64>,
-    /// The same of a message that comes after a pause. Absent where it costs as much as any other that wakes the process, or where
-    /// nobody knows.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cold: Option<ColdPrice>,
-    /// How long it takes until a process that sleeps computes, in microseconds: no CPU time, but time. Absent where nobody knows.
+    /// The same of a message that comes after a pause, the shortest first. Absent where it costs as much as any other that wakes the
+    /// process, or where nobody knows.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pauses: Vec<PausePrice>,
+    /// How long it takes until a process that sleeps computes, in microseconds: no CPU time, but time. Of messages after a pause, if
+    /// these have prices, theirs applies. Absent where nobody knows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wake_us: Option<f64>,
     /// How cryptography was told apart from the CPU time that was measured; absent in tables of an older keytoll.
@@ -76,11 +78,16 @@ pub enum Cryptography {
 
 /// What a message costs that reaches a node after a pause: the processor sleeps, and its caches have been used by others.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct ColdPrice {
+pub struct PausePrice {
+    /// The process slept for at least so long, in microseconds: from having nothing to do until it was awake.
+    pub after_us: f64,
     /// Nanoseconds of CPU time.
     pub ns: f64,
-    /// Longer than this the node had nothing to do, in microseconds.
-    pub after_us: f64,
+    /// What the process needs besides what comes before its answer, in nanoseconds: to send it, to fall asleep, and to wake up. A part
+    /// of the prices of its messages that delays nobody; `wake_us` is what does.
+    pub after_answer_ns: f64,
+    /// From when a message reaches the sleeping process until it computes, in microseconds: no CPU time, but time.
+    pub wake_us: f64,
 }
 
 /// What one operation costs: `fixed_ns + ns_per_byte · bytes`.
@@ -129,6 +136,9 @@ pub enum CostTableError {
     /// A time that no message takes.
     #[error("has a cost of a message that is negative or longer than a minute")]
     Message,
+    /// Prices of messages after pauses that are not in order.
+    #[error("has costs of messages after pauses that do not grow")]
+    Pauses,
     /// The file cannot be read.
     #[error("cannot be read: {0}")]
     Io(#[from] std::io::Error),
@@ -193,13 +203,20 @@ impl CostTable {
 
     fn sound(self) -> Result<Self, CostTableError> {
         let is_time = |time: f64| (0.0..=TIME_MAX).contains(&time);
-        let is_cold = |cold: ColdPrice| is_time(cold.ns) && is_time(cold.after_us);
-        let is_price = |message: MessagePrice| {
-            let times = [Some(message.ns), message.queued_ns, message.wake_us];
-            times.into_iter().flatten().all(is_time) && message.cold.is_none_or(is_cold)
+        let is_pause = |pause: &PausePrice| {
+            [pause.ns, pause.after_us, pause.after_answer_ns, pause.wake_us].into_iter().all(is_time)
         };
-        if !self.message.is_none_or(is_price) {
+        let is_price = |message: &MessagePrice| {
+            let times = [Some(message.ns), message.queued_ns, message.wake_us];
+            times.into_iter().flatten().all(is_time) && message.pauses.iter().all(is_pause)
+        };
+        if !self.message.as_ref().is_none_or(is_price) {
             return Err(CostTableError::Message);
+        }
+        let are_ordered =
+            |message: &MessagePrice| message.pauses.is_sorted_by(|a, b| a.after_us < b.after_us);
+        if !self.message.as_ref().is_none_or(are_ordered) {
+            return Err(CostTableError::Pauses);
         }
         match self.costs.iter().find(|cost| !is_time(cost.fixed_ns) || !is_time(cost.ns_per_byte)) {
             None => Ok(self),
@@ -232,11 +249,12 @@ mod tests {
     }
 
     fn price(ns: f64, queued_ns: f64) -> MessagePrice {
-        let cold = Some(ColdPrice { ns: 7.5, after_us: 900.0 });
+        let pause = |(after_us, ns)| PausePrice { after_us, ns, after_answer_ns: 1.5, wake_us: 25.5 };
+        let pauses = [(50.0, 7.5), (900.0, 9.5)].map(pause);
         MessagePrice {
             ns,
             queued_ns: Some(queued_ns),
-            cold,
+            pauses: pauses.to_vec(),
             wake_us: Some(45.5),
             cryptography: Some(Cryptography::Priced),
             n: 30,
@@ -273,10 +291,15 @@ mod tests {
         assert_eq!(negative, "has a cost of generate modp2048 that is negative or longer than a minute");
         assert!(refusal(&text.replace("\"library\"", "\"librairie\"")).contains("library"));
         let message = written(&CostTable { message: Some(price(5.0, 2.0)), ..table() });
-        for sound in ["5.0", "2.0", "7.5", "900.0", "45.5"] {
+        for sound in ["5.0", "2.0", "7.5", "900.0", "45.5", "25.5"] {
             let told = refusal(&message.replace(sound, &format!("-{sound}")));
             assert_eq!(told, "has a cost of a message that is negative or longer than a minute");
         }
+        assert_eq!(
+            refusal(&message.replace("50.0", "900.0")),
+            "has costs of messages after pauses that do not grow"
+        );
+        assert!(refusal(&message.replace("\"queued_ns\"", "\"cold\"")).contains("unknown field `cold`"));
         let endless = refusal(&message.replace("7.5", "1e42"));
         assert_eq!(endless, "has a cost of a message that is negative or longer than a minute");
     }

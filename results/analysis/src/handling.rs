@@ -1,10 +1,10 @@
 //! What a message costs a node besides cryptography, from a live run of this machine: the node's own code and the kernel's.
 
 use keytoll_trace::Node;
-use keytoll_trace::cost_table::{ColdPrice, Cryptography, MessagePrice};
+use keytoll_trace::cost_table::{Cryptography, MessagePrice, PausePrice};
 
 use crate::stats::median95;
-use crate::summary::{Summary, SummaryRow};
+use crate::summary::{Summary, SummaryRow, WakeCount};
 
 /// Why a run does not tell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -18,44 +18,32 @@ pub enum Untold {
 }
 
 /// What a load tells about the messages of a process: of its target, or of the generator.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct LoadCost {
     /// The share of the time in which the process computed.
     pub utilisation: f64,
     /// CPU time besides cryptography for each message, in nanoseconds.
     pub ns: f64,
-    /// Authentications in a second.
-    pub rate_per_s: f64,
-    /// The messages that the process receives in an authentication.
-    pub received: f64,
+    /// Messages that the process receives in a second.
+    pub received_per_s: f64,
     /// The authentications behind it.
     pub n: u64,
     /// How late half of the starts were at least, of a generator that mostly slept until then, in microseconds.
     pub wake_us: Option<f64>,
+    /// What it took to be woken, if the process tells.
+    pub wakes: Vec<WakeCount>,
+    /// What cryptography is taken to cost, for each second that it took by the process's own clock.
+    pub crypto_scale: f64,
 }
 
 /// Utilisations of loads that are closer than this cannot tell the prices apart.
 pub const UTILISATIONS_APART: f64 = 0.25;
 
-/// With fewer loads nothing is said about pauses: three prices and the length of the pause are fitted.
-const LOADS_OF_PAUSES: usize = 5;
+/// With fewer wakes nothing is said about a class of pauses.
+const WAKES_MIN: u64 = 200;
 
-/// The pauses that are tried, in microseconds: each a tenth longer than the one before, up to so many times the mean time from one
-/// authentication to the next at the slowest load. Of longer ones there are too few to tell what they cost.
-const PAUSES_TRIED: i32 = 128;
-const SHORTEST_PAUSE_US: f64 = 20.0;
-const LONGEST_PAUSE: f64 = 1.0;
-
-/// A pause explains what it leaves less than this of, of what the squares are without it.
-const EXPLAINED: f64 = 0.5;
-
-/// The prices of a message that finds its node idle, of one that has waited and, from five loads on, of one that comes after a pause.
-///
-/// Of the messages of a Poisson process a share has to wait that is the utilisation, and the share of time in which the process wakes up,
-/// which it does for all the others: `1 - utilisation = asleep · (1 + rate · received · wake)`. Of those that find it asleep, the first of an
-/// authentication comes after a pause of `t` if no other authentication has begun meanwhile: a share of `exp(-rate · t)`. So the mean
-/// price is `queued + asleep · (woken + cold · exp(-rate · t) / received)`: least squares of relative errors over all loads,
-/// for the `t` that leaves the least. None if the utilisations are not far enough apart.
+/// The prices of a message that finds its node idle, and of one that has waited: of processes that tell what it took to be woken, also by
+/// the length of the pause before. None if the utilisations are not far enough apart, or if nothing comes out.
 pub fn prices(loads: &[LoadCost], cryptography: Cryptography) -> Option<MessagePrice> {
     let (least, most) = loads.iter().fold((f64::INFINITY, 0.0), |(least, most): (f64, f64), load| {
         (least.min(load.utilisation), most.max(load.utilisation))
@@ -63,14 +51,11 @@ pub fn prices(loads: &[LoadCost], cryptography: Cryptography) -> Option<MessageP
     if most - least < UTILISATIONS_APART {
         return None;
     }
+    let tell_wakes = loads.iter().all(|load| !load.wakes.is_empty());
     let wake_us = waking(loads);
-    let fit = |pause_us: Option<f64>| fit(loads, wake_us.unwrap_or(0.0), pause_us);
-    let without = fit(None)?;
-    let with =
-        if loads.len() < LOADS_OF_PAUSES { None } else { best_of_pauses(longest_pause_us(loads), fit) };
-    let best = with.filter(|with| with.left < EXPLAINED * without.left).unwrap_or(without);
+    let price = if tell_wakes { of_wakes(loads) } else { of_utilisations(loads, wake_us.unwrap_or(0.0)) }?;
     let n = loads.iter().fold(0, |sum: u64, load| sum.saturating_add(load.n));
-    Some(MessagePrice { wake_us, cryptography: Some(cryptography), ..best.price(n) })
+    Some(MessagePrice { wake_us, cryptography: Some(cryptography), n, ..price })
 }
 
 /// How long it takes until a process that sleeps computes: the median of what the loads tell.
@@ -78,93 +63,142 @@ fn waking(loads: &[LoadCost]) -> Option<f64> {
     median95(loads.iter().filter_map(|load| load.wake_us)).map(|(median, _)| median)
 }
 
-/// Prices, and what they do not explain.
-#[derive(Debug, Clone, Copy)]
-struct Fit {
-    queued_ns: f64,
-    /// How much more a message costs that wakes the process.
-    woken_ns: f64,
-    /// How much more than that one costs after the pause.
-    cold_ns: f64,
-    pause_us: Option<f64>,
-    /// The sum of squares of relative errors.
-    left: f64,
+/// A price of which only this much is known yet.
+const fn bare(ns: f64, queued_ns: Option<f64>) -> MessagePrice {
+    MessagePrice { ns, queued_ns, pauses: Vec::new(), wake_us: None, cryptography: None, n: 0 }
 }
 
-impl Fit {
-    fn price(self, n: u64) -> MessagePrice {
-        let ns = self.queued_ns + self.woken_ns;
-        let cold = self.pause_us.map(|after_us| ColdPrice { ns: ns + self.cold_ns, after_us });
-        MessagePrice { ns, queued_ns: Some(self.queued_ns), cold, wake_us: None, cryptography: None, n }
+/// Wakes after pauses of some length, besides cryptography.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+struct Woken {
+    pause_us: u32,
+    wakes: u64,
+    messages: u64,
+    ns: f64,
+    after_answer_ns: f64,
+    latency_ns: f64,
+}
+
+impl Woken {
+    fn of(count: &WakeCount, crypto_scale: f64) -> Self {
+        let &WakeCount {
+            pause_us, count: wakes, messages, cpu_ns, crypto_ns, answered_ns, latency_ns, ..
+        } = count;
+        let ns = cpu_ns as f64 - crypto_scale * crypto_ns as f64;
+        let after_answer_ns = cpu_ns.saturating_sub(answered_ns) as f64;
+        Self { pause_us, wakes, messages, ns, after_answer_ns, latency_ns: latency_ns as f64 }
+    }
+
+    /// Both, with the shorter pause.
+    fn and(self, other: Self) -> Self {
+        Self {
+            pause_us: self.pause_us.min(other.pause_us),
+            wakes: self.wakes.saturating_add(other.wakes),
+            messages: self.messages.saturating_add(other.messages),
+            ns: self.ns + other.ns,
+            after_answer_ns: self.after_answer_ns + other.after_answer_ns,
+            latency_ns: self.latency_ns + other.latency_ns,
+        }
+    }
+
+    fn each_ns(self) -> f64 {
+        (self.ns / self.messages.max(1) as f64).max(0.0)
+    }
+
+    fn price(self) -> PausePrice {
+        let wakes = self.wakes.max(1) as f64;
+        PausePrice {
+            after_us: f64::from(self.pause_us),
+            ns: self.each_ns(),
+            after_answer_ns: self.after_answer_ns / wakes,
+            wake_us: self.latency_ns / 1000.0 / wakes,
+        }
     }
 }
 
-/// The best fit with a pause.
-fn best_of_pauses(longest_us: f64, fit: impl Fn(Option<f64>) -> Option<Fit>) -> Option<Fit> {
-    let pauses = (0..PAUSES_TRIED).map(|step| SHORTEST_PAUSE_US * 1.1_f64.powi(step));
-    let tried = pauses.take_while(|us| *us <= longest_us).filter_map(|us| fit(Some(us)));
-    tried.min_by(|a, b| a.left.total_cmp(&b.left))
+/// A message that was the only one costs what its wake cost. Of those that came together the first costs as much after such a
+/// pause, and what remains is for the others, which have waited.
+fn of_wakes(loads: &[LoadCost]) -> Option<MessagePrice> {
+    let alone = classes(loads, false);
+    let first = *alone.first()?;
+    let pauses = alone.iter().map(|class| class.price()).collect();
+    Some(MessagePrice { pauses, ..bare(first.each_ns(), queued_ns(loads, &alone)) })
 }
 
-/// The longest pause that enough authentications of the slowest load come after, in microseconds.
-fn longest_pause_us(loads: &[LoadCost]) -> f64 {
-    let slowest_per_s = loads.iter().map(|load| load.rate_per_s).fold(f64::INFINITY, f64::min);
-    LONGEST_PAUSE * 1e6 / slowest_per_s
-}
-
-/// Prices that are not negative, for a pause.
-fn fit(loads: &[LoadCost], wake_us: f64, pause_us: Option<f64>) -> Option<Fit> {
-    let shares = |load: &LoadCost| {
-        let wakes = load.rate_per_s * load.received * wake_us / 1e6;
-        let asleep = (1.0 - load.utilisation).max(0.0) / (1.0 + wakes);
-        let paused = |us: f64| asleep * (-load.rate_per_s * us / 1e6).exp() / load.received;
-        [1.0, asleep, pause_us.map_or(0.0, paused)]
+/// The wakes of all loads by their pauses, the shortest first: of several messages each, or of one. Classes with few are one with the
+/// next longer ones.
+fn classes(loads: &[LoadCost], is_several: bool) -> Vec<Woken> {
+    let told = |load: &LoadCost| {
+        let scale = load.crypto_scale;
+        load.wakes.iter().map(move |count| (count.is_several, Woken::of(count, scale))).collect::<Vec<_>>()
     };
-    let rows: Vec<_> = loads.iter().map(|load| shares(load).map(|share| share / load.ns)).collect();
-    let [queued_ns, woken_ns, cold_ns] = least_squares(&rows)?;
-    let price = |row: &[f64; 3]| row[0] * queued_ns + row[1] * woken_ns + row[2] * cold_ns;
-    let left = rows.iter().map(|row| (price(row) - 1.0).powi(2)).sum();
-    Some(Fit { queued_ns, woken_ns, cold_ns, pause_us, left })
+    let mut all: Vec<_> = loads.iter().flat_map(told).filter(|(several, _)| *several == is_several).collect();
+    all.sort_by_key(|(_, woken)| woken.pause_us);
+    let mut classes: Vec<Woken> = Vec::new();
+    for (_, woken) in all {
+        match classes.last_mut() {
+            Some(last) if last.pause_us == woken.pause_us || last.wakes < WAKES_MIN => {
+                *last = last.and(woken);
+            }
+            _ => classes.push(woken),
+        }
+    }
+    if let [.., before, last] = &mut *classes
+        && last.wakes < WAKES_MIN
+    {
+        *before = before.and(*last);
+        classes.pop();
+    }
+    classes
 }
 
-/// The numbers that are not negative whose sum over a row, weighted with it, is nearest to one: of all choices of those that are not
-/// zero the one that leaves the least (three numbers have seven).
-fn least_squares(rows: &[[f64; 3]]) -> Option<[f64; 3]> {
-    let left = |x: &[f64; 3]| -> f64 {
-        rows.iter().map(|row| (row.iter().zip(x).map(|(a, b)| a * b).sum::<f64>() - 1.0).powi(2)).sum()
-    };
-    let solutions = (1..8_u8).filter_map(|chosen| solved(rows, chosen));
+/// What a message costs that has waited, if enough have.
+fn queued_ns(loads: &[LoadCost], alone: &[Woken]) -> Option<f64> {
+    let (mut messages, mut ns) = (0.0, 0.0);
+    for woken in classes(loads, true) {
+        let like = alone.iter().rev().find(|class| class.pause_us <= woken.pause_us).or(alone.first())?;
+        let share = woken.wakes as f64 / like.wakes.max(1) as f64;
+        messages += woken.messages as f64 - share * like.messages as f64;
+        ns += woken.ns - share * like.ns;
+    }
+    (messages >= WAKES_MIN as f64).then(|| (ns / messages).max(0.0))
+}
+
+/// Of the messages of a Poisson process a share has to wait that is the utilisation, and the share of time in which the process wakes up,
+/// which it does for all the others: `1 - utilisation = asleep · (1 + received per second · wake)`. So the mean price is `queued +
+/// asleep · woken`: least squares of relative errors over all loads, with neither below zero.
+fn of_utilisations(loads: &[LoadCost], wake_us: f64) -> Option<MessagePrice> {
+    let asleep =
+        |load: &LoadCost| (1.0 - load.utilisation).max(0.0) / (1.0 + load.received_per_s * wake_us / 1e6);
+    let rows: Vec<_> = loads.iter().map(|load| [1.0, asleep(load)].map(|share| share / load.ns)).collect();
+    let left =
+        |x: &[f64; 2]| -> f64 { rows.iter().map(|row| (row[0] * x[0] + row[1] * x[1] - 1.0).powi(2)).sum() };
+    let solutions = [both(&rows), only(&rows, 0), only(&rows, 1)].into_iter().flatten();
     let sound = solutions.filter(|x| x.iter().all(|value| *value >= 0.0));
-    sound.min_by(|a, b| left(a).total_cmp(&left(b)))
+    let [queued_ns, woken_ns] = sound.min_by(|a, b| left(a).total_cmp(&left(b)))?;
+    Some(bare(queued_ns + woken_ns, Some(queued_ns)))
 }
 
-/// The normal equations of the chosen numbers, by Cramer's rule; the others are zero.
-fn solved(rows: &[[f64; 3]], chosen: u8) -> Option<[f64; 3]> {
-    let is_chosen = |index: usize| chosen & (1 << index) != 0;
+/// The sums of a matrix of normal equations, and its right side.
+fn sums(rows: &[[f64; 2]]) -> ([[f64; 2]; 2], [f64; 2]) {
     let product = |a: usize, b: usize| rows.iter().map(|row| row[a] * row[b]).sum::<f64>();
-    let entry = |a: usize, b: usize| match is_chosen(a) && is_chosen(b) {
-        true => product(a, b),
-        false => f64::from(a == b),
-    };
-    let matrix: [[f64; 3]; 3] = std::array::from_fn(|a| std::array::from_fn(|b| entry(a, b)));
-    let wanted: [f64; 3] =
-        std::array::from_fn(|a| if is_chosen(a) { rows.iter().map(|row| row[a]).sum() } else { 0.0 });
-    let whole = determinant(&matrix);
-    let scale: f64 = (0..3).map(|index| matrix[index][index]).product();
-    if whole.abs() <= scale * 1e-12 {
-        return None;
-    }
-    let with = |column: usize| {
-        let mut replaced = matrix;
-        replaced.iter_mut().zip(wanted).for_each(|(row, value)| row[column] = value);
-        determinant(&replaced) / whole
-    };
-    Some([with(0), with(1), with(2)])
+    let matrix = [0, 1].map(|a| [0, 1].map(|b| product(a, b)));
+    (matrix, [0, 1].map(|column| rows.iter().map(|row| row[column]).sum()))
 }
 
-fn determinant([a, b, c]: &[[f64; 3]; 3]) -> f64 {
-    a[0] * (b[1] * c[2] - b[2] * c[1]) - a[1] * (b[0] * c[2] - b[2] * c[0])
-        + a[2] * (b[0] * c[1] - b[1] * c[0])
+/// The two numbers whose weighted sum is nearest to one.
+fn both(rows: &[[f64; 2]]) -> Option<[f64; 2]> {
+    let ([[aa, ab], [_, bb]], [a, b]) = sums(rows);
+    let whole = aa * bb - ab * ab;
+    (whole > aa * bb * 1e-12).then(|| [(a * bb - b * ab) / whole, (b * aa - a * ab) / whole])
+}
+
+/// One of the two, where the other is zero.
+fn only(rows: &[[f64; 2]], column: usize) -> Option<[f64; 2]> {
+    let (matrix, right) = sums(rows);
+    let mut solution = [0.0; 2];
+    solution[column] = right[column] / matrix[column][column];
+    solution[column].is_finite().then_some(solution)
 }
 
 /// The price of a message: over all live rows, the CPU time of the nodes of ours but the device, less that of their crypto
@@ -190,14 +224,7 @@ pub fn price(summary: &Summary) -> Result<MessagePrice, Untold> {
     }
     if messages > 0.0 {
         let cryptography = Some(Cryptography::Timed);
-        Ok(MessagePrice {
-            ns: besides_ns / messages,
-            queued_ns: None,
-            cold: None,
-            wake_us: None,
-            cryptography,
-            n,
-        })
+        Ok(MessagePrice { cryptography, n, ..bare(besides_ns / messages, None) })
     } else {
         Err(Untold::Unmeasured)
     }
@@ -239,8 +266,9 @@ mod tests {
         })
     }
 
-    fn load(utilisation: f64, rate_per_s: f64, ns: f64) -> LoadCost {
-        LoadCost { utilisation, ns, rate_per_s, received: 2.0, n: 100, wake_us: None }
+    fn load(utilisation: f64, ns: f64) -> LoadCost {
+        let (received_per_s, wakes) = (2000.0, Vec::new());
+        LoadCost { utilisation, ns, received_per_s, n: 100, wake_us: None, wakes, crypto_scale: 1.0 }
     }
 
     fn prices(loads: &[LoadCost]) -> Option<MessagePrice> {
@@ -249,56 +277,83 @@ mod tests {
 
     #[test]
     fn two_loads_tell_what_a_message_costs_that_waits_and_one_that_does_not() {
-        let told = prices(&[load(0.2, 1e3, 26_000.0), load(0.7, 7e3, 16_000.0)]).unwrap();
+        let told = prices(&[load(0.2, 26_000.0), load(0.7, 16_000.0)]).unwrap();
         assert!((told.ns - 30_000.0).abs() < 1e-3 && told.n == 200, "{told:?}");
         assert!((told.queued_ns.unwrap() - 10_000.0).abs() < 1e-3, "{told:?}");
-        let all = [load(0.2, 1e3, 26_000.0), load(0.7, 7e3, 16_000.0), load(0.45, 4e3, 21_000.0)];
+        let all = [load(0.2, 26_000.0), load(0.7, 16_000.0), load(0.45, 21_000.0)];
         let third = prices(&all).unwrap();
-        assert!((third.ns - told.ns).abs() < 1e-3 && third.cold.is_none(), "{third:?}");
+        assert!((third.ns - told.ns).abs() < 1e-3 && third.pauses.is_empty(), "{third:?}");
         let woken = [Some(40.0), None, Some(50.0)].into_iter().zip(all);
         let woken: Vec<_> = woken.map(|(wake_us, load)| LoadCost { wake_us, ..load }).collect();
         assert_eq!((third.wake_us, prices(&woken).unwrap().wake_us), (None, Some(45.0)));
-        let asleep = |utilisation: f64, rate: f64| (1.0 - utilisation) / (1.0 + rate * 2.0 * 50e-6);
-        let priced = |utilisation: f64, rate: f64| {
-            let ns = 10_000.0 + 20_000.0 * asleep(utilisation, rate);
-            LoadCost { wake_us: Some(50.0), ..load(utilisation, rate, ns) }
+        let priced = |utilisation: f64, received_per_s: f64| {
+            let asleep = (1.0 - utilisation) / (1.0 + received_per_s * 50e-6);
+            let ns = 10_000.0 + 20_000.0 * asleep;
+            LoadCost { wake_us: Some(50.0), received_per_s, ..load(utilisation, ns) }
         };
-        let told = prices(&[priced(0.2, 1e3), priced(0.45, 4e3), priced(0.7, 7e3)]).unwrap();
+        let told = prices(&[priced(0.2, 2e3), priced(0.45, 8e3), priced(0.7, 14e3)]).unwrap();
         assert!((told.ns - 30_000.0).abs() < 1e-3, "who arrives while it wakes up waits: {told:?}");
-        assert_eq!(prices(&[load(0.2, 1e3, 26_000.0), load(0.3, 2e3, 16_000.0)]), None);
-        assert_eq!((prices(&[]), prices(&[load(0.5, 1e3, 1.0)])), (None, None));
+        assert_eq!(prices(&[load(0.2, 26_000.0), load(0.3, 16_000.0)]), None);
+        assert_eq!((prices(&[]), prices(&[load(0.5, 1.0)])), (None, None));
     }
 
     #[test]
     fn nothing_costs_less_than_nothing() {
-        let told = prices(&[load(0.2, 1e3, 26_000.0), load(0.8, 7e3, 5_000.0)]).unwrap();
+        let told = prices(&[load(0.2, 26_000.0), load(0.8, 5_000.0)]).unwrap();
         assert_eq!(told.queued_ns, Some(0.0));
         assert!(told.ns > 25_000.0 && told.ns < 33_000.0, "{told:?}");
+        let told = prices(&[load(0.2, 10_000.0), load(0.8, 16_000.0)]).unwrap();
+        assert_eq!(told.queued_ns, Some(told.ns), "one that waits costs no less: {told:?}");
+    }
+
+    /// So many wakes after a pause, with this many further messages and their answers, at these prices of a message; each wake has 40 us of
+    /// cryptography besides, and needs 5 us after its answer.
+    fn wakes(pause_us: u32, wakes: u64, further: u64, [first_ns, queued_ns]: [u64; 2]) -> WakeCount {
+        let (crypto_ns, besides_ns) = (40_000 * wakes, wakes * 2 * (first_ns + further * queued_ns));
+        let cpu_ns = besides_ns + crypto_ns;
+        let (is_several, messages) = (further > 0, 2 * wakes * (1 + further));
+        let (answered_ns, latency_ns) = (cpu_ns - 5000 * wakes, wakes * u64::from(30_000 + pause_us));
+        WakeCount { pause_us, is_several, count: wakes, messages, cpu_ns, crypto_ns, answered_ns, latency_ns }
     }
 
     #[test]
-    fn five_loads_tell_what_a_message_costs_after_a_pause() {
-        let priced = |utilisation: f64, rate: f64| {
-            let cold = 24_000.0 * (-rate * 1.5e-3).exp() / 2.0;
-            load(utilisation, rate, 10_000.0 + (1.0 - utilisation) * (20_000.0 + cold))
-        };
-        let loads = [(0.1, 500.0), (0.2, 1e3), (0.3, 2e3), (0.5, 4e3), (0.7, 7e3)].map(|(u, r)| priced(u, r));
-        let told = prices(&loads).unwrap();
-        let cold = told.cold.unwrap();
-        assert!((cold.after_us - 1500.0).abs() < 100.0 && (cold.ns - 54_000.0).abs() < 1000.0, "{told:?}");
-        assert!((told.ns - 30_000.0).abs() < 200.0, "{told:?}");
-        assert_eq!(prices(&loads[1..]).unwrap().cold, None, "four are too few");
-        let slow =
-            loads.map(|it| LoadCost { ns: if it.rate_per_s < 600.0 { 3.0 * it.ns } else { it.ns }, ..it });
-        let cold = prices(&slow).unwrap().cold.unwrap();
-        assert!(
-            cold.after_us <= 2000.0 && cold.ns < 1e6,
-            "what nobody has waited for has no price: {cold:?}"
+    fn wakes_tell_what_messages_cost_by_the_pause_before_them() {
+        let slow = vec![wakes(200, 900, 0, [30_000, 0]), wakes(800, 900, 0, [50_000, 0])];
+        let fast = vec![
+            wakes(0, 5000, 0, [20_000, 0]),
+            wakes(0, 3000, 2, [20_000, 12_000]),
+            wakes(200, 100, 0, [30_000, 0]),
+            wakes(400, 199, 0, [50_000, 0]),
+        ];
+        let with = |utilisation, wakes| LoadCost { wakes, ..load(utilisation, 26_000.0) };
+        let told = prices(&[with(0.1, slow.clone()), with(0.6, fast.clone())]).unwrap();
+        let pauses: Vec<_> = told.pauses.iter().map(|pause| (pause.after_us, pause.ns)).collect();
+        let expected = [(0.0, 20_000.0), (200.0, 30_000.0), (400.0, 50_000.0)];
+        assert_eq!(pauses, expected, "few are one class with the next");
+        assert_eq!((told.ns, told.queued_ns), (20_000.0, Some(12_000.0)));
+        let [first, second, ..] = told.pauses[..] else { panic!("{told:?}") };
+        assert_eq!(
+            [first.after_answer_ns, second.after_answer_ns, first.wake_us, second.wake_us],
+            [5000.0, 5000.0, 30.0, 30.2]
         );
-        let straight =
-            loads.map(|it| load(it.utilisation, it.rate_per_s, 30_000.0 - 20_000.0 * it.utilisation));
-        let told = prices(&straight).unwrap();
-        assert!(told.cold.is_none_or(|cold| (cold.ns - told.ns).abs() < 500.0), "{told:?}");
+        let twice = |wakes| LoadCost { crypto_scale: 1.5, ..with(0.1, wakes) };
+        let dearer = prices(&[twice(slow), with(0.6, fast.clone())]).unwrap();
+        assert_eq!(dearer.ns, 20_000.0, "cryptography is taken away as it is charged");
+        assert!((dearer.pauses[1].ns - 21_000.0).abs() < 1e-6, "{dearer:?}");
+        let silent = [load(0.2, 26_000.0), with(0.7, fast)];
+        assert!(prices(&silent).unwrap().pauses.is_empty(), "all have to tell");
+    }
+
+    #[test]
+    fn wakes_of_nonsense_are_no_prices_below_zero() {
+        let strange =
+            WakeCount { crypto_ns: u64::MAX, cpu_ns: 1, ..wakes(0, u64::MAX / 1_000_000, 1, [1, 1]) };
+        let loads = [0.1, 0.9].map(|utilisation| LoadCost {
+            wakes: vec![strange.clone(), wakes(0, 1, 0, [1, 1])],
+            ..load(utilisation, 1.0)
+        });
+        let told = prices(&loads).unwrap();
+        assert!(told.ns >= 0.0 && told.queued_ns.is_none_or(|ns| ns >= 0.0), "{told:?}");
     }
 
     #[test]

@@ -31,7 +31,7 @@ use crate::metrics::times::{
 use crate::metrics::{LinkCount, NodeTally, ProfileTally, TIMER_HZ, Tally};
 use crate::stats::{Distribution, interval95};
 pub use file::{ContentError, ReadError, parse, read, write};
-pub use load::{Generator, LoadSummary, OperationCount, TargetUsage};
+pub use load::{Generator, LoadSummary, OperationCount, TargetUsage, WakeCount};
 pub use moves::{MoveCpu, MovesSummary};
 pub use operations::OperationMean;
 pub use steps::StepsSummary;

@@ -10,7 +10,7 @@ use keytoll_crypto::prices::UnknownOperation;
 use keytoll_engine::trace::Fact;
 use keytoll_scenario::plan::{CryptoMode, Plan};
 use keytoll_sim::Stimulus;
-use keytoll_trace::cost_table::{self, CostTable, CostTableError, MessagePrice};
+use keytoll_trace::cost_table::{self, CostTable, CostTableError, MessagePrice, PausePrice};
 use keytoll_trace::regular;
 
 /// The name of the cost table that comes with keytoll.
@@ -29,15 +29,24 @@ pub(crate) struct Costs {
 }
 
 /// What a node is charged for each datagram that it takes and each message that it sends, besides cryptography, in picoseconds.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct MessageCost {
     ps: u64,
     /// In a step whose input has waited for the node.
     queued_ps: u64,
-    /// In a step whose input reaches a node that has been idle for longer than this.
-    cold_ps: u64,
-    cold_after: Duration,
+    /// In a step whose input wakes a node that has been idle for at least so long, the shortest pause first.
+    pauses: Arc<[PauseCost]>,
     /// From when an input reaches a node that sleeps until the node computes.
+    waking: Duration,
+}
+
+/// What messages cost that wake a node which has slept for at least so long.
+#[derive(Debug, Clone, Copy)]
+struct PauseCost {
+    least: Duration,
+    ps: u64,
+    /// The part of a step which comes after its answers.
+    after_answer_ps: u64,
     waking: Duration,
 }
 
@@ -47,32 +56,57 @@ pub(crate) struct StepMessages {
     each_ps: u64,
     received: u64,
     waking: Duration,
+    after_answer_ps: u64,
 }
 
 impl MessageCost {
-    fn of(price: MessagePrice) -> Self {
-        let ps = |ns: f64| (ns * 1000.0) as u64;
-        let after = |us: f64| Duration::try_from_secs_f64(us / 1e6).unwrap_or(Duration::MAX);
+    fn of(price: &MessagePrice) -> Self {
         Self {
             ps: ps(price.ns),
             queued_ps: ps(price.queued_ns.unwrap_or(price.ns)),
-            cold_ps: ps(price.cold.map_or(price.ns, |cold| cold.ns)),
-            cold_after: price.cold.map_or(Duration::MAX, |cold| after(cold.after_us)),
-            waking: price.wake_us.map_or(Duration::ZERO, after),
+            pauses: price.pauses.iter().map(PauseCost::of).collect(),
+            waking: price.wake_us.map_or(Duration::ZERO, micros),
         }
     }
 
     /// A step begins. Whoever begins by itself pays no more for that, but sleeps until its time has come.
-    pub(crate) fn begin(self, stimulus: &Stimulus<'_>, idle: Option<Duration>) -> StepMessages {
+    pub(crate) fn begin(&self, stimulus: &Stimulus<'_>, idle: Option<Duration>) -> StepMessages {
         let is_packet = matches!(stimulus, Stimulus::Packet(_));
-        let each_ps = match idle {
-            None => self.queued_ps,
-            Some(idle) if is_packet && idle > self.cold_after => self.cold_ps,
-            Some(_) => self.ps,
-        };
-        let waking = if idle.is_some_and(|idle| !idle.is_zero()) { self.waking } else { Duration::ZERO };
-        StepMessages { each_ps, received: u64::from(is_packet), waking }
+        let step = StepMessages { received: u64::from(is_packet), ..StepMessages::default() };
+        let Some(idle) = idle else { return StepMessages { each_ps: self.queued_ps, ..step } };
+        match self
+            .pauses
+            .iter()
+            .rev()
+            .find(|pause| is_packet && pause.least <= idle.saturating_add(pause.waking))
+        {
+            Some(&PauseCost { ps: each_ps, after_answer_ps, waking, .. }) => {
+                StepMessages { each_ps, after_answer_ps, waking, ..step }
+            }
+            None if idle.is_zero() => StepMessages { each_ps: self.ps, ..step },
+            None => StepMessages { each_ps: self.ps, waking: self.waking, ..step },
+        }
     }
+}
+
+impl PauseCost {
+    fn of(price: &PausePrice) -> Self {
+        Self {
+            least: micros(price.after_us),
+            ps: ps(price.ns),
+            after_answer_ps: ps(price.after_answer_ns),
+            waking: micros(price.wake_us),
+        }
+    }
+}
+
+/// Picoseconds.
+const fn ps(ns: f64) -> u64 {
+    (ns * 1000.0) as u64
+}
+
+fn micros(us: f64) -> Duration {
+    Duration::try_from_secs_f64(us / 1e6).unwrap_or(Duration::MAX)
 }
 
 impl StepMessages {
@@ -88,6 +122,11 @@ impl StepMessages {
             return 0;
         }
         self.each_ps * (self.received + noted.iter().filter(is_message).count() as u64)
+    }
+
+    /// The part of a step's picoseconds that comes after its answers: what it did not cost in all cannot come after.
+    pub(crate) fn after_answer_ps(self, step_ps: u64) -> u64 {
+        self.after_answer_ps.min(step_ps)
     }
 }
 
@@ -143,7 +182,7 @@ impl Costs {
         let table = CostTable::read(file).map_err(unusable)?;
         let prices = prices(&table, exponents)
             .map_err(|source| CostsError::Unknown { path: path.to_owned(), source })?;
-        let message = table.message.map_or_else(MessageCost::default, MessageCost::of);
+        let message = table.message.as_ref().map_or_else(MessageCost::default, MessageCost::of);
         let origin =
             format!("costs of {} on {}, measured {}", table.library, table.machine.cpu, table.measured);
         Ok(Self {
@@ -170,31 +209,41 @@ pub fn prices(table: &CostTable, exponents: &str) -> Result<Prices, UnknownOpera
 mod tests {
     use keytoll_engine::trace::Protocol;
     use keytoll_engine::{Addr, Datagram};
-    use keytoll_trace::cost_table::ColdPrice;
 
     use super::*;
 
     #[test]
     fn a_packet_costs_by_how_long_its_node_was_idle() {
-        let cold = MessageCost::of(MessagePrice {
+        let pause = |after_us, ns, wake_us| PausePrice { after_us, ns, after_answer_ns: 0.001, wake_us };
+        let pauses = [pause(50.0, 0.004, 40.0), pause(900.0, 0.005, 60.0)];
+        let cost = MessageCost::of(&MessagePrice {
             ns: 0.003,
             queued_ns: Some(0.002),
-            cold: Some(ColdPrice { ns: 0.005, after_us: 900.0 }),
-            wake_us: Some(40.0),
+            pauses: pauses.to_vec(),
+            wake_us: Some(30.0),
             cryptography: None,
             n: 1,
         });
         let addr = Addr::udp("10.0.0.1".parse().unwrap(), 500);
         let datagram = Datagram { protocol: Protocol::IP, from: addr, to: addr, bytes: Vec::new() };
-        let packet = |idle_us: Option<u64>| {
-            cold.begin(&Stimulus::Packet(&datagram), idle_us.map(Duration::from_micros)).ps(&[])
+        let begin = |idle_us: Option<u64>| {
+            cost.begin(&Stimulus::Packet(&datagram), idle_us.map(Duration::from_micros))
         };
-        assert_eq!([packet(None), packet(Some(0)), packet(Some(900)), packet(Some(901))], [2, 3, 3, 5]);
-        let begun = cold.begin(&Stimulus::Command, Some(Duration::from_secs(1)));
+        let packet = |idle_us: Option<u64>| begin(idle_us).ps(&[]);
+        let pauses_us = [0, 9, 10, 839, 840].map(Some);
+        assert_eq!(
+            (packet(None), pauses_us.map(packet)),
+            (2, [3, 3, 4, 4, 5]),
+            "a pause lasts until it is awake"
+        );
+        let begun = cost.begin(&Stimulus::Command, Some(Duration::from_secs(1)));
         assert_eq!((begun.each_ps, begun.received), (3, 0), "whoever begins is not cold");
-        let waking = |idle_us: Option<u64>| {
-            cold.begin(&Stimulus::Tick, idle_us.map(Duration::from_micros)).waking().as_micros()
-        };
-        assert_eq!([waking(None), waking(Some(0)), waking(Some(1))], [0, 0, 40]);
+        let after_answer = |idle_us: Option<u64>| [9, 1, 0].map(|ps| begin(idle_us).after_answer_ps(ps));
+        assert_eq!([None, Some(9), Some(10)].map(after_answer), [[0; 3], [0; 3], [1, 1, 0]]);
+        let waking_us = |step: StepMessages| step.waking().as_micros();
+        let pauses_us = [None, Some(0), Some(1), Some(10), Some(840)];
+        assert_eq!(pauses_us.map(|idle_us| waking_us(begin(idle_us))), [0, 0, 30, 40, 60]);
+        let tick = |idle_us| cost.begin(&Stimulus::Tick, Some(Duration::from_micros(idle_us)));
+        assert_eq!([0, 1, 900].map(|idle_us| waking_us(tick(idle_us))), [0, 30, 30]);
     }
 }

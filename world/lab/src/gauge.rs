@@ -142,6 +142,8 @@ pub(crate) struct Gauge {
     ruler: Ruler,
     /// Of the table: for each message received or sent.
     message: MessageCost,
+    /// How much of the last step came after its outputs.
+    after: Duration,
     /// A device has announced a new address that is not verified yet.
     is_moving: bool,
 }
@@ -165,6 +167,7 @@ impl Gauge {
             steps: Steps::default(),
             ruler: Ruler::Counter,
             message: MessageCost::default(),
+            after: Duration::ZERO,
             is_moving: false,
         }
     }
@@ -175,7 +178,7 @@ impl Gauge {
     }
 
     /// Charges each message besides, with such a table.
-    pub(crate) const fn charge_messages(&mut self, message: MessageCost) {
+    pub(crate) fn charge_messages(&mut self, message: MessageCost) {
         self.message = message;
     }
 
@@ -287,6 +290,7 @@ impl<C> Meter<Metered<C>> for Gauge {
             Ruler::Counter => Step { ticks, crypto_ticks },
             Ruler::Table => Step { ticks: crypto_ticks + messages.ps(noted), crypto_ticks },
         };
+        let after_ps = if self.ruler == Ruler::Table { messages.after_answer_ps(step.ticks) } else { 0 };
         if self.is_judged(node) {
             let kind = (node.number(), crypto.work_total().wrapping_sub(work));
             let away_ns = (self.ruler.ns(ticks) as u64).saturating_sub(cpu_ns);
@@ -298,10 +302,14 @@ impl<C> Meter<Metered<C>> for Gauge {
         if is_of_move {
             account.moved.get_or_insert_default().add(step);
         }
-        if !account.charged {
-            return Duration::ZERO;
-        }
-        Duration::from_nanos((self.ruler.ns(step.ticks) * account.scale) as u64)
+        let scale = if account.charged { account.scale } else { 0.0 };
+        let scaled = |ticks: u64| Duration::from_nanos((self.ruler.ns(ticks) * scale) as u64);
+        self.after = scaled(after_ps);
+        scaled(step.ticks)
+    }
+
+    fn after_outputs(&self) -> Duration {
+        self.after
     }
 }
 

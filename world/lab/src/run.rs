@@ -270,7 +270,7 @@ impl<K: Keepers> Work<'_, K> {
         let mut built = Row::new(self.plan, row, &self.credentials, self.core_hz);
         if let Some(costs) = &self.costs {
             built.charge(&costs.prices);
-            built.charge_messages(costs.message);
+            built.charge_messages(costs.message.clone());
             self.keepers.note(index, &costs.origin);
         }
         let progress = || {

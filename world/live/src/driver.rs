@@ -7,6 +7,7 @@ use std::{fmt, io};
 use keytoll_crypto_api::Crypto;
 use keytoll_engine::trace::{Fact, Protocol, Trace};
 use keytoll_engine::{Ctx, Datagram, Engine, Input, Output, Time};
+use keytoll_native::clock::{thread_cpu_ns, unix_ns};
 use keytoll_native::tun::Received;
 use keytoll_net::Addr;
 
@@ -14,7 +15,11 @@ use crate::emulator::{Emulator, Way};
 use crate::guard::{Guard, Panics};
 use crate::segments;
 use crate::streams::{Around, Guarded, Heard, News};
-use crate::{Clock, NoTap, Seen, Sockets, Tap, Waker};
+use crate::wakes::{Awake, Spent, Watch};
+use crate::{Clock, NoTap, Seen, Sockets, Tap, Waker, Wakes};
+
+/// How long a crypto has computed until now, in nanoseconds.
+type CryptoNs<C> = fn(&C) -> u64;
 
 /// An engine on real sockets.
 pub struct Driver<E: Engine, C> {
@@ -36,6 +41,8 @@ pub struct Driver<E: Engine, C> {
     /// Why the interface is gone, until that is queried.
     interface_lost: Option<io::Error>,
     guard: Guard,
+    /// What wakes take, if that is to be measured, and how long the crypto has computed until now, in nanoseconds.
+    watch: Option<(Box<Watch>, CryptoNs<C>)>,
     /// The earliest next tick: the previous one was not handled completely, and may still be due.
     no_tick_before: Time,
 }
@@ -74,6 +81,7 @@ impl<E: Engine, C: Crypto> Driver<E, C> {
             arrived: Vec::new(),
             interface_lost: None,
             guard: Guard::default(),
+            watch: None,
             no_tick_before: Time::ZERO,
         }
     }
@@ -102,6 +110,18 @@ impl<E: Engine, C: Crypto> Driver<E, C> {
     pub fn surviving_panics(mut self) -> Self {
         self.guard.raise();
         self
+    }
+
+    /// Measures what it takes to be woken by messages; `crypto_ns` tells how long the crypto has computed until now. It costs three
+    /// readings of a clock for each message.
+    #[must_use]
+    pub fn measuring_wakes(self, crypto_ns: fn(&C) -> u64) -> Self {
+        Self { watch: Some((Box::default(), crypto_ns)), ..self }
+    }
+
+    /// What it has taken until now, if it is measured.
+    pub fn wakes(&self) -> Option<&Wakes> {
+        self.watch.as_ref().map(|(watch, _)| watch.wakes())
     }
 
     /// How often the engine panicked since this was last asked, if it did, and is still there.
@@ -189,9 +209,17 @@ impl<E: Engine, C: Crypto> Driver<E, C> {
     }
 
     fn wait(&mut self, now: Time, limit: Duration, trace: &mut dyn Trace) {
-        let Self { sockets, crypto, tap, guard, .. } = self;
+        let Self { sockets, crypto, tap, guard, watch, clock, .. } = self;
+        if let Some((watch, crypto_ns)) = watch {
+            watch.sleeps(Spent { cpu_ns: thread_cpu_ns(), crypto_ns: crypto_ns(crypto) });
+        }
+        let begun = watch.is_some().then(|| clock.now());
         let cx = &mut Ctx { now, crypto, trace };
         sockets.wait(limit, &mut Guarded { around: Around { cx, tap: &mut **tap }, guard });
+        if let (Some((watch, _)), Some(begun)) = (watch, begun) {
+            let awake = Awake { unix_ns: unix_ns(), cpu_ns: thread_cpu_ns() };
+            watch.waited(clock.now().since(begun), awake);
+        }
     }
 
     /// Handles one thing of those that have come, or several packets for this machine; false if there is none.
@@ -211,11 +239,14 @@ impl<E: Engine, C: Crypto> Driver<E, C> {
     /// Handles one thing of those that have come; false if there is none.
     fn take_one(&mut self, now: Time, trace: &mut dyn Trace) -> bool {
         let mut cx = Ctx { now, crypto: &mut self.crypto, trace };
+        let is_first = self.watch.as_ref().is_some_and(|(watch, _)| watch.is_first());
+        let arrived = if is_first { self.sockets.arrived() } else { None };
         let around = Around { cx: &mut cx, tap: &mut *self.tap };
         let heard = self.sockets.next(&mut Guarded { around, guard: &mut self.guard });
         let Some(heard) = heard else { return false };
         match heard {
             Heard::Message(arrival) => {
+                self.watch.iter_mut().for_each(|(watch, _)| watch.received(arrived));
                 if !arrival.is_shown {
                     self.tap.received(&arrival.seen(now));
                 }
@@ -340,7 +371,8 @@ impl<E: Engine, C: Crypto> Driver<E, C> {
 
     /// What cannot be sent is lost, as it could have been on the way; the trace says so.
     fn send(&mut self, at: Time, trace: &mut dyn Trace) {
-        let Self { sockets, outbox, tap, crypto, guard, .. } = self;
+        let Self { sockets, outbox, tap, crypto, guard, watch, .. } = self;
+        watch.iter_mut().for_each(|(watch, _)| watch.sends(outbox.len(), thread_cpu_ns()));
         let cx = &mut Ctx { now: at, crypto, trace };
         let mut guarded = Guarded { around: Around { cx, tap: &mut **tap }, guard };
         sockets.send(outbox, &mut guarded, |datagram, sent, around| match sent {

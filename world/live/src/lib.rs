@@ -38,6 +38,7 @@ mod streams;
 mod tap;
 mod udp;
 mod wake;
+mod wakes;
 
 pub use bind::BindError;
 pub use capture::{Beside, Capture, Captured};
@@ -54,3 +55,4 @@ pub use streams::{MessageLength, Streaming};
 pub use tap::{NoTap, Seen, Tap};
 pub use udp::Recognise;
 pub use wake::Waker;
+pub use wakes::{PAUSES_US, WakeClass, WakeSums, Wakes};

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use keytoll_engine::trace::Protocol;
 use keytoll_engine::{Datagram, Time};
-use keytoll_native::tun;
+use keytoll_native::{datagrams, tun};
 use keytoll_net::{Addr, Socket};
 use nix::poll::{PollFd, PollFlags, ppoll};
 
@@ -203,6 +203,13 @@ impl Sockets {
             return Some(heard);
         }
         streams.as_mut()?.next(guarded)
+    }
+
+    /// When the next datagram, or the last that came with it, reached its port, since 1970-01-01T00:00:00Z; none of other things.
+    pub(crate) fn arrived(&mut self) -> Option<Duration> {
+        self.refill();
+        let port = self.ports.get(self.reading).filter(|_| !self.inbox.is_empty());
+        datagrams::arrived(port?.as_fd()).ok()
     }
 
     /// Takes what has come to the next port or raw socket, if nothing is in hand.

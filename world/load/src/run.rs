@@ -11,7 +11,7 @@ use std::time::Duration;
 use keytoll_census::Point;
 use keytoll_crypto::Work;
 use keytoll_hosts::callers::Callers;
-use keytoll_live::{BindError, Sockets, Streaming, Waker};
+use keytoll_live::{BindError, Sockets, Streaming, Waker, Wakes};
 use keytoll_net::Socket;
 
 use crate::account;
@@ -105,6 +105,8 @@ pub struct Totals {
     pub target_crypto: Option<Duration>,
     /// The operations of it, if the target tells; known at the end.
     pub target_work: Option<Work>,
+    /// What it took the target to be woken by messages, if it tells; known at the end.
+    pub target_wakes: Option<Wakes>,
     /// The second from which on the target could not be measured, to the end.
     pub target_gone_in: Option<u64>,
     /// The most memory of the target at the end of a second, in bytes.
@@ -401,7 +403,7 @@ impl Totals {
             }
             None => drop(self.target_gone_in.get_or_insert(self.seconds)),
         }
-        self.target_work = meter.work();
+        (self.target_work, self.target_wakes) = (meter.work(), meter.wakes());
     }
 }
 

@@ -8,11 +8,13 @@ use std::time::Duration;
 
 use keytoll_crypto::Work;
 use keytoll_engine::Time;
-use keytoll_live::Clock;
+use keytoll_live::{Clock, Wakes};
 
 mod operations;
+mod wakes;
 
 pub use operations::{BYTES, LABELS, OPERATIONS};
+pub use wakes::{WAKES, labels};
 
 #[expect(
     clippy::disallowed_types,
@@ -48,7 +50,7 @@ pub struct Meter {
     readings: Receiver<Option<Timed>>,
     before: Timed,
     /// What had been done when it began; none if what is read now has begun later.
-    begun: Option<Work>,
+    begun: Option<Told>,
     is_gone: bool,
 }
 
@@ -57,11 +59,33 @@ pub struct Meter {
 struct Reading {
     cpu_s: f64,
     crypto_s: Option<f64>,
-    /// The operations of it, if they are told.
-    work: Option<Work>,
+    told: Told,
     /// How many cores it may use at once.
     cores: u32,
     memory_bytes: Option<u64>,
+}
+
+/// What only nodes of ours tell, as far as they do.
+#[derive(Debug, Clone, Default, PartialEq)]
+struct Told {
+    /// The operations of cryptography.
+    work: Option<Work>,
+    /// What it took to be woken by messages.
+    wakes: Option<Wakes>,
+}
+
+impl Told {
+    fn of_page(page: &str) -> Self {
+        Self { work: operations::of_page(page), wakes: wakes::of_page(page) }
+    }
+
+    /// Of what has done nothing yet nothing is told.
+    fn or_nothing(&self) -> Self {
+        Self {
+            work: Some(self.work.clone().unwrap_or_default()),
+            wakes: Some(self.wakes.clone().unwrap_or_default()),
+        }
+    }
 }
 
 /// A reading, and when it was there.
@@ -113,8 +137,7 @@ impl Meter {
                 }
             }
         });
-        // Of what has done nothing yet nothing is told.
-        let begun = Some(before.reading.work.clone().unwrap_or_default());
+        let begun = Some(before.reading.told.or_nothing());
         Ok(Self { clock, readings, before, begun, is_gone: false })
     }
 
@@ -155,7 +178,12 @@ impl Meter {
 
     /// The operations of cryptography in all CPU time that was read; none if they are not told, or if something was begun anew.
     pub fn work(&self) -> Option<Work> {
-        self.before.reading.work.as_ref()?.since(self.begun.as_ref()?)
+        self.before.reading.told.work.as_ref()?.since(self.begun.as_ref()?.work.as_ref()?)
+    }
+
+    /// What it took the target in all that time to be woken by messages; none if it is not told, or if something was begun anew.
+    pub fn wakes(&self) -> Option<Wakes> {
+        self.before.reading.told.wakes.as_ref()?.since(self.begun.as_ref()?.wakes.as_ref()?)
     }
 
     /// Whether there was nothing to read the last time.
@@ -229,7 +257,7 @@ fn of_stat(stat: &str, status: &str, cores: u32) -> Option<Reading> {
     Some(Reading {
         cpu_s,
         crypto_s: None,
-        work: None,
+        told: Told::default(),
         cores,
         memory_bytes: kib.map(|kib| kib.saturating_mul(1024)),
     })
@@ -322,18 +350,33 @@ fn of_page(page: &str) -> Option<Reading> {
     let is_time = |cpu_s: &f64| *cpu_s <= CPU_S_MAX;
     if let Some(cpu_s) = sum("process_cpu_seconds_total", &[]).filter(is_time) {
         let memory_bytes = sum("process_resident_memory_bytes", &[]).and_then(bytes);
-        let (crypto_s, work) = (sum(CRYPTO, &[]), operations::of_page(page));
-        return Some(Reading { cpu_s, crypto_s, work, cores: CORES_MAX, memory_bytes });
+        let (crypto_s, told) = (sum(CRYPTO, &[]), Told::of_page(page));
+        return Some(Reading { cpu_s, crypto_s, told, cores: CORES_MAX, memory_bytes });
     }
     let cpu_s = sum("node_cpu_seconds_total", &NOT_BUSY).filter(is_time)?;
     let used = sum("node_memory_MemTotal_bytes", &[]).zip(sum("node_memory_MemAvailable_bytes", &[]));
     let memory_bytes = used.and_then(|(total, free)| bytes(total - free));
-    Some(Reading { cpu_s, crypto_s: None, work: None, cores: CORES_MAX, memory_bytes })
+    Some(Reading { cpu_s, crypto_s: None, told: Told::default(), cores: CORES_MAX, memory_bytes })
 }
 
 /// Memory that a machine can have.
 fn bytes(value: f64) -> Option<u64> {
     (0.0..=MEMORY_BYTES_MAX).contains(&value).then_some(value as u64)
+}
+
+/// Larger numbers are no whole numbers any more.
+const WHOLE_MAX: f64 = (1_u64 << 53) as f64;
+
+/// The labels and the value of a sample that counts something.
+fn whole<'a>(line: &'a str, name: &str) -> Option<(&'a str, u64)> {
+    let (labels, value) = sample(line, name)?;
+    (value <= WHOLE_MAX).then_some((labels, value as u64))
+}
+
+/// The value of a label. None of ours contains a comma or a quotation mark.
+fn label<'a>(labels: &'a str, name: &str) -> Option<&'a str> {
+    let value = |label: &'a str| label.trim().strip_prefix(name)?.strip_prefix("=\"")?.strip_suffix('"');
+    labels.split(',').find_map(value)
 }
 
 /// `name{labels} value`, of a value that a counter can have.
@@ -357,7 +400,10 @@ mod tests {
         let stat = "7 (a) b) S 1 7 7 0 -1 4194304 100 0 0 0 250 50 0 0 20 0 1 0 1 1 1";
         let reading = of_stat(stat, "Name:\tx\nVmRSS:\t    2048 kB\n", 2).unwrap();
         let memory_bytes = Some(2 << 20);
-        assert_eq!(reading, Reading { cpu_s: 3.0, crypto_s: None, work: None, cores: 2, memory_bytes });
+        assert_eq!(
+            reading,
+            Reading { cpu_s: 3.0, crypto_s: None, told: Told::default(), cores: 2, memory_bytes }
+        );
         let gone = stat.replace(" S ", " Z ");
         assert_eq!((of_stat("nonsense", "", 2), of_stat(&gone, "", 2)), (None, None));
         assert!(process(std::process::id()).unwrap().memory_bytes.is_some());
@@ -368,7 +414,13 @@ mod tests {
     fn a_page_is_that_of_a_process_or_of_a_machine() {
         let process = "# TYPE x counter\nprocess_cpu_seconds_total 1.5\nprocess_resident_memory_bytes 1e6\n";
         let read = |cpu_s, memory| {
-            Some(Reading { cpu_s, crypto_s: None, work: None, cores: CORES_MAX, memory_bytes: Some(memory) })
+            Some(Reading {
+                cpu_s,
+                crypto_s: None,
+                told: Told::default(),
+                cores: CORES_MAX,
+                memory_bytes: Some(memory),
+            })
         };
         assert_eq!(of_page(process), read(1.5, 1_000_000));
         let machine = "node_cpu_seconds_total{cpu=\"0\",mode=\"idle\"} 100\nnode_cpu_seconds_total{cpu=\"0\",mode=\"user\"} 2\n\
@@ -412,7 +464,8 @@ mod tests {
     fn a_meter_reads_to_the_end() {
         let (sender, readings) = mpsc::sync_channel(4);
         let of = |at: Time, cpu_s| {
-            let reading = Reading { cpu_s, crypto_s: None, work: None, cores: 2, memory_bytes: None };
+            let reading =
+                Reading { cpu_s, crypto_s: None, told: Told::default(), cores: 2, memory_bytes: None };
             Timed { at, reading }
         };
         let clock = Clock::start();
@@ -432,7 +485,8 @@ mod tests {
     fn what_no_machine_can_have_used_is_no_reading() {
         let (sender, readings) = mpsc::sync_channel(4);
         let of = |seconds, cpu_s| {
-            let reading = Reading { cpu_s, crypto_s: None, work: None, cores: 2, memory_bytes: None };
+            let reading =
+                Reading { cpu_s, crypto_s: None, told: Told::default(), cores: 2, memory_bytes: None };
             Timed { at: Time::ZERO + Duration::from_secs(seconds), reading }
         };
         let mut meter =
@@ -463,7 +517,7 @@ mod tests {
         };
         let hashes =
             |work: Option<Work>| work.map(|work| work.amounts().map(|(_, amount)| amount.count).sum::<u64>());
-        let begun = of(1.0, Some(5)).reading.work;
+        let begun = Some(of(1.0, Some(5)).reading.told);
         let mut meter =
             Meter { clock: Clock::start(), readings, before: of(1.0, Some(5)), begun, is_gone: false };
         assert_eq!(hashes(meter.work()), Some(0));
@@ -482,7 +536,7 @@ mod tests {
             assert_eq!(hashes(meter.work()), worked, "{:?}", meter.before.reading.cpu_s);
         }
         let silent = of(1.0, None);
-        let mut meter = Meter { begun: Some(Work::default()), before: silent.clone(), ..meter };
+        let mut meter = Meter { begun: Some(Told::default().or_nothing()), before: silent.clone(), ..meter };
         assert_eq!(meter.work(), None, "nothing was told");
         sender.send(Some(of(2.0, Some(3)))).unwrap();
         meter.read();

@@ -34,6 +34,11 @@ pub trait Meter<C> {
     /// Called when the host's outputs are drained, with the facts it recorded; returns how long the node is busy, in virtual
     /// time.
     fn end(&mut self, node: NodeIndex, crypto: &C, noted: &[Fact]) -> Duration;
+
+    /// How much of that the node needs after its outputs have left.
+    fn after_outputs(&self) -> Duration {
+        Duration::ZERO
+    }
 }
 
 /// Computation costs no time: the deterministic meter.

@@ -18,8 +18,10 @@ use crate::NodeIndex;
 pub(crate) enum What {
     /// A datagram reaches its node.
     Arrive(u32),
-    /// A computation ends.
+    /// A computation ends, but for what it needs after its outputs.
     Done(u32),
+    /// A core is free again.
+    Free(NodeIndex),
     /// A command of the caller.
     Command(u32),
     /// A node may have a deadline now.

@@ -87,6 +87,8 @@ struct Job<E> {
     node: NodeIndex,
     arrived: Time,
     busy: Duration,
+    /// How much of that comes after the outputs.
+    after: Duration,
     sample: u32,
     work: Work<E>,
 }
@@ -330,6 +332,11 @@ impl<H: Engine, C: Crypto, M: Meter<C>> World<H, C, M> {
                     self.finish(job, recorder);
                 }
             }
+            What::Free(node) => {
+                if self.came(node) {
+                    self.go_on(node, recorder);
+                }
+            }
         }
     }
 
@@ -364,6 +371,7 @@ impl<H: Engine, C: Crypto, M: Meter<C>> World<H, C, M> {
         let waking = self.meter.begin(index, crypto, arrived.input.stimulus(), idle);
         node.handle(arrived.input, self.now, crypto, &mut work);
         let busy = self.meter.end(index, crypto, &work.notes.facts);
+        let after = self.meter.after_outputs().min(busy);
         let done = self.now + waking + busy;
         node.is_busy_until(done);
         let was_awake = std::mem::replace(&mut node.is_awake, true);
@@ -371,13 +379,13 @@ impl<H: Engine, C: Crypto, M: Meter<C>> World<H, C, M> {
         if !was_awake {
             self.stays_awake(index);
         }
-        let job = Job { node: index, arrived: arrived.at, busy, sample: self.sample, work };
+        let job = Job { node: index, arrived: arrived.at, busy, after, sample: self.sample, work };
         if done == self.now {
             self.release(job, recorder);
         } else {
             self.node_mut(index).occupy();
             let place = self.jobs.insert(job);
-            self.schedule(done, index, What::Done(place));
+            self.schedule(self.now + waking + (busy - after), index, What::Done(place));
         }
     }
 
@@ -393,10 +401,19 @@ impl<H: Engine, C: Crypto, M: Meter<C>> World<H, C, M> {
         }
     }
 
-    /// Ends a computation: its results come out and its core takes the next input.
+    /// Ends a computation: its results come out, and its core takes the next input, at once or after a while.
     fn finish(&mut self, job: Job<H::Event>, recorder: &mut dyn Recorder) {
-        let index = job.node;
+        let Job { node, after, .. } = job;
         self.release(job, recorder);
+        if after.is_zero() {
+            self.go_on(node, recorder);
+        } else {
+            self.schedule(self.now + after, node, What::Free(node));
+        }
+    }
+
+    /// A core of a node is free, and takes the next input.
+    fn go_on(&mut self, index: NodeIndex, recorder: &mut dyn Recorder) {
         self.node_mut(index).vacate();
         let now = self.now;
         while self.node(index).is_free() {
@@ -411,7 +428,7 @@ impl<H: Engine, C: Crypto, M: Meter<C>> World<H, C, M> {
 
     /// Releases the results of an input.
     fn release(&mut self, job: Job<H::Event>, recorder: &mut dyn Recorder) {
-        let Job { node, arrived, busy, sample, mut work } = job;
+        let Job { node, arrived, busy, sample, mut work, .. } = job;
         if !busy.is_zero() {
             let busy_ns = u64::try_from(busy.as_nanos()).unwrap_or(u64::MAX);
             self.note(node, sample, Fact::Computed { busy_ns }, recorder);

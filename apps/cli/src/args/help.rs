@@ -191,7 +191,7 @@ Reads manifest.json and summary.json of a directory that `keytoll run` or `keyto
 Prints for each method the cores and memory of every serving node, how busy they are, how long authentications \
 wait, by which factor the load may grow; what one of several sites must carry if another is lost, when the last \
 device is in after an outage, what devices save with the cheapest method; and what is assumed. --simulate runs \
-every method (of IKE and HIP) in the simulator at the utilisation that was found and prints both answers; a cost table \
+every method (IKE, HIP, WLAN) in the simulator at the utilisation that was found and prints both answers; a cost table \
 that manifest.json names is opened only if --costs names it, too.
 Exit code: 0 done, also if a method is too slow whatever it is given; 1 the simulator contradicts: with a method \
 that should keep it, 99 % take longer than --p99 or more than 1 % fail; 2 it is no run directory, it has no CPU \
@@ -242,12 +242,15 @@ all parts between slashes must match. Without any, everything is measured, in ab
 written, and an earlier FILE is replaced only by a complete one. With --messages RUN, a run of `--world live`, nodes are \
 also charged what each message takes besides cryptography; with two or more runs of `keytoll load` against our own gateway or \
 server, some slow and some that keep it busy, messages that wait for a busy node are charged less than \
-those that wake it; from five on (say 500, 1000, 2000, 4000 and 7000 a second) also those apart that \
-come after a pause. From loads whose generator mostly slept keytoll learns how long it takes to wake a \
-process up: nodes that sleep compute so much later. The prices are the target's if the loads measure \
-it by its page (`keytoll gateway --prometheus`), else the generator's. The page tells which operations \
-of cryptography the target ran: a message costs what the table's prices of these leave of the target's \
-CPU time, so that both together cost about what was measured. The table goes to stdout.
+those that wake it. A node of ours that is measured by its page (`keytoll gateway --prometheus`) tells \
+what it took to be woken, by the length of the pause before and until its answer: then messages that \
+come after a pause have prices of their own, and what a node does after its answer delays nobody. Give \
+loads of all rates in question (say 500, 1000, 2000, 4000 and 7000 a second). From loads whose generator \
+mostly slept keytoll learns how long it takes to wake a process up: nodes that sleep compute so much \
+later. The prices are the target's if the loads measure it by its page, else the generator's. The page \
+tells which operations of cryptography the target ran: a message costs what the table's prices of these \
+leave of the target's CPU time, so that both together cost about what was measured. The table goes to \
+stdout.
 Exit code: 0 done, 2 the command line is wrong, 3 the environment prevents it, 130 Ctrl-C, 143 \
 SIGTERM.";
 

@@ -41,7 +41,7 @@ impl Messages {
     pub(super) fn price(&self, table: &CostTable) -> Result<Option<MessagePrice>, Report> {
         match self {
             Self::Free => Ok(None),
-            Self::Live(price) => Ok(Some(*price)),
+            Self::Live(price) => Ok(Some(price.clone())),
             Self::Loads(loads) => of_loads(loads, &prices(table)?).map(Some),
         }
     }
@@ -137,6 +137,7 @@ mod tests {
             cpu_us_per_established: Some(cpu_s * 1e6 / established as f64),
             crypto_us_per_established: Some(60.0),
             operations: vec![count("generate", "modp2048", 1, 256), count("prf", "prfsha256", 10, 1000)],
+            wakes: Vec::new(),
             memory_bytes_max: None,
             gone_from_s: None,
         };

@@ -3,10 +3,12 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use keytoll_crypto::{Amount, Metered, Work};
-use keytoll_engine::Time;
+use keytoll_crypto::{Amount, Metered, Real, Work};
+use keytoll_engine::{Engine, Time};
 use keytoll_hosts::Event;
+use keytoll_live::{Driver, WakeClass, WakeSums, Wakes};
 use keytoll_load::target;
+use keytoll_native::clock::ticks_to_ns;
 use keytoll_report::export::prometheus::{Kind, Metrics as Page, Sample};
 use miette::Report;
 
@@ -43,6 +45,8 @@ pub(crate) struct Now<'a> {
     pub(crate) crypto: Duration,
     /// Which they were.
     pub(crate) work: Option<&'a Work>,
+    /// What it has taken to be woken by messages.
+    pub(crate) wakes: Option<&'a Wakes>,
 }
 
 impl Metrics {
@@ -60,6 +64,11 @@ impl Metrics {
         let mut metered = Metered::new(provider);
         metered.keep_work();
         metered
+    }
+
+    /// Measures the wakes of a driver, if anybody wants to know.
+    pub(crate) fn watched<E: Engine>(&self, driver: Driver<E, Metered<Real>>) -> Driver<E, Metered<Real>> {
+        if self.exported.is_none() { driver } else { driver.measuring_wakes(crypto_ns) }
     }
 
     /// Counts an event.
@@ -145,8 +154,14 @@ impl Counts {
             page.family(name, about, Kind::Counter, samples);
         }
         now.work.iter().for_each(|work| operations(&mut page, work));
+        now.wakes.iter().for_each(|told| wakes(&mut page, told));
         page.text()
     }
+}
+
+/// How long its operations of cryptography have taken until now, in nanoseconds.
+pub(super) fn crypto_ns(crypto: &Metered<Real>) -> u64 {
+    ticks_to_ns(crypto.crypto_ticks_total()) as u64
 }
 
 /// Operations of cryptography as a cost table has them.
@@ -161,6 +176,17 @@ fn operations(page: &mut Page, work: &Work) {
             let (operation, algorithm) = place.name();
             let labels = target::LABELS.map(str::to_owned).into_iter().zip([operation, algorithm]);
             Sample { labels: labels.collect(), ..Sample::plain(of(amount) as f64) }
+        });
+        page.family(name, about, Kind::Counter, samples);
+    }
+}
+
+/// What it has taken to be woken by messages, by class.
+fn wakes(page: &mut Page, wakes: &Wakes) {
+    for (family, (name, about)) in target::WAKES.into_iter().enumerate() {
+        let samples = wakes.classes().map(|(class, sums): (WakeClass, WakeSums)| {
+            let labels = target::labels(class).map(|(name, value)| (name.to_owned(), value));
+            Sample { labels: labels.into(), ..Sample::plain(sums.numbers()[family] as f64) }
         });
         page.family(name, about, Kind::Counter, samples);
     }
@@ -182,12 +208,18 @@ mod tests {
         counts.note(&Event::Accepted(b"alice".to_vec()));
         let mut work = Work::default();
         work.add(Place::named("hash", "sha1").unwrap(), Amount { count: 3, bytes: 400 });
-        let now = Now { sessions: 3, under_way: 2, crypto: Duration::from_millis(1500), work: Some(&work) };
+        let mut wakes = Wakes::default();
+        let class = WakeClass { pause_us: 200, is_several: false };
+        wakes.add(class, WakeSums::of([5, 10, 1500, 700, 1200, 90]));
+        let (crypto, work, wakes) = (Duration::from_millis(1500), Some(&work), Some(&wakes));
+        let now = Now { sessions: 3, under_way: 2, crypto, work, wakes };
         let page = counts.page(now);
         for line in [
             "keytoll_crypto_seconds_total 1.5",
             "keytoll_crypto_operations_total{operation=\"hash\",algorithm=\"sha1\"} 3",
             "keytoll_crypto_bytes_total{operation=\"hash\",algorithm=\"sha1\"} 400",
+            "keytoll_wakes_total{pause_us=\"200\",received=\"one\"} 5",
+            "keytoll_wake_answered_nanoseconds_total{pause_us=\"200\",received=\"one\"} 1200",
             "keytoll_sessions 3",
             "keytoll_under_way 2",
             "keytoll_accepted_total 1",

@@ -10,7 +10,7 @@ use keytoll_crypto::{Metered, Real};
 use keytoll_engine::Time;
 use keytoll_hosts::{Event, Host, Order, SessionId};
 use keytoll_live::{Capture, Clock, Driver, Panics, Tap, os_seed};
-use keytoll_native::clock::{ticks_to_ns, unix_seconds};
+use keytoll_native::clock::unix_seconds;
 use keytoll_rigs::FAMILIES;
 use keytoll_rigs::node::{Blueprint, Trusts};
 use keytoll_scenario::NodePlan;
@@ -22,7 +22,7 @@ use tracing::{error, info, warn};
 use super::control::{self, Request};
 use super::happening::{Happening, shown};
 use super::log::Facts;
-use super::metrics::{Metrics, Now};
+use super::metrics::{Metrics, Now, crypto_ns};
 use super::open;
 use super::refusals::Refusals;
 use super::sessions::Sessions;
@@ -88,7 +88,7 @@ impl Node {
         let tap = (tap, capture.clone());
         let driver =
             Driver::new(host, metrics.metered(Real::default()), sockets).with_clock(clock).with_tap(tap);
-        let driver = driver.surviving_panics();
+        let driver = metrics.watched(driver).surviving_panics();
         let waker = driver.waker();
         let mut node = Self {
             stop: interrupt::watch(move || waker.wake())?,
@@ -172,8 +172,9 @@ impl Node {
         metrics.update(now, || Now {
             sessions: sessions.sessions().len(),
             under_way: driver.engine().under_way_count(),
-            crypto: Duration::from_nanos(ticks_to_ns(driver.crypto().crypto_ticks_total()) as u64),
+            crypto: Duration::from_nanos(crypto_ns(driver.crypto())),
             work: driver.crypto().work(),
+            wakes: driver.wakes(),
         });
     }
 

@@ -6,9 +6,12 @@ use std::path::Path;
 use std::time::Duration;
 
 use keytoll_analysis::handling::LoadCost;
-use keytoll_analysis::summary::{Generator, LIVE, LoadSummary, OperationCount, SummaryRow, TargetUsage};
+use keytoll_analysis::summary::{
+    Generator, LIVE, LoadSummary, OperationCount, SummaryRow, TargetUsage, WakeCount,
+};
 use keytoll_census::{Percentiles, PopulationSummary};
 use keytoll_crypto::{Amount, Place, Prices, Work};
+use keytoll_live::{WakeClass, WakeSums, Wakes};
 use keytoll_load::{Counts, Outcome, Totals};
 use keytoll_scenario::node::load::LoadPlan;
 use keytoll_scenario::population::Arrivals;
@@ -193,18 +196,19 @@ impl Document {
         let (Some(answered), 1.., 1..) = (answered, n, starting_s) else { return Err(Untold::Nothing) };
         let target = self.target().map(|usage| self.target_cost(usage, crypto)).transpose()?.flatten();
         let cost = target.or_else(|| generator_cost(&self.generator, self.workers));
-        let (cpu_s, besides_us) = cost.filter(|(cpu_s, _)| *cpu_s > 0.0).ok_or(Untold::Nothing)?;
+        let cost = cost.filter(|cost| cost.cpu_s > 0.0).ok_or(Untold::Nothing)?;
         let received = answered as f64 / n as f64;
-        if besides_us <= 0.0 {
+        if cost.besides_us <= 0.0 {
             return Err(Untold::Dear);
         }
         Ok(LoadCost {
-            utilisation: cpu_s / starting_s as f64,
-            ns: 1000.0 * besides_us / (2.0 * received),
-            rate_per_s: n as f64 / starting_s as f64,
-            received,
+            utilisation: cost.cpu_s / starting_s as f64,
+            ns: 1000.0 * cost.besides_us / (2.0 * received),
+            received_per_s: answered as f64 / starting_s as f64,
             n,
             wake_us: self.wake_us(),
+            wakes: cost.wakes.to_vec(),
+            crypto_scale: cost.crypto_scale,
         })
     }
 
@@ -221,18 +225,27 @@ impl Document {
         self.target_usage.as_ref().filter(|usage| usage.gone_from_s.is_none())
     }
 
-    /// The CPU time of the target in seconds, and what an authentication took of it besides cryptography, in microseconds.
-    fn target_cost(&self, usage: &TargetUsage, crypto: Split<'_>) -> Result<Option<(f64, f64)>, Untold> {
+    /// What the target has needed, if it tells its cryptography apart.
+    fn target_cost<'a>(
+        &self,
+        usage: &'a TargetUsage,
+        crypto: Split<'_>,
+    ) -> Result<Option<ProcessCost<'a>>, Untold> {
+        let timed_us = usage.crypto_us_per_established;
         let crypto_us = match crypto {
-            Split::Timed => usage.crypto_us_per_established,
+            Split::Timed => timed_us,
             Split::Priced(prices) => {
                 let ps = work(usage).and_then(|work| work.ps(prices)).ok_or(Untold::Unlisted)?;
                 Some(ps as f64 / 1e6 / self.population.established as f64)
             }
         };
-        let besides_us =
-            usage.cpu_us_per_established.zip(crypto_us).map(|(cpu_us, crypto_us)| cpu_us - crypto_us);
-        Ok(besides_us.map(|besides_us| (usage.cpu_s, besides_us)))
+        let scale = crypto_us.zip(timed_us.filter(|us| *us > 0.0)).map(|(charged, timed)| charged / timed);
+        Ok(usage.cpu_us_per_established.zip(crypto_us).map(|(cpu_us, crypto_us)| ProcessCost {
+            cpu_s: usage.cpu_s,
+            besides_us: cpu_us - crypto_us,
+            wakes: &usage.wakes,
+            crypto_scale: scale.unwrap_or(1.0),
+        }))
     }
 
     /// Whether a condition was met.
@@ -300,10 +313,21 @@ fn work(usage: &TargetUsage) -> Option<Work> {
     Some(work)
 }
 
-/// The CPU time of the generator's thread in seconds, and what an authentication took of it besides cryptography, in microseconds.
-fn generator_cost(generator: &Generator, workers: u32) -> Option<(f64, f64)> {
-    let us = generator.cpu_us_per_established? - generator.crypto_us_per_established?;
-    (workers == 1).then_some((generator.cpu_s, us))
+/// What a process has needed.
+struct ProcessCost<'a> {
+    cpu_s: f64,
+    /// An authentication, besides cryptography, in microseconds.
+    besides_us: f64,
+    wakes: &'a [WakeCount],
+    /// What cryptography is taken to cost, for each second that it took.
+    crypto_scale: f64,
+}
+
+/// That of the generator's thread.
+fn generator_cost(generator: &Generator, workers: u32) -> Option<ProcessCost<'static>> {
+    let besides_us = generator.cpu_us_per_established? - generator.crypto_us_per_established?;
+    let cpu_s = generator.cpu_s;
+    (workers == 1).then_some(ProcessCost { cpu_s, besides_us, wakes: &[], crypto_scale: 1.0 })
 }
 
 fn generator_text(generator: &Generator, workers: u32) -> String {
@@ -328,6 +352,7 @@ fn target_usage(totals: &Totals) -> Option<TargetUsage> {
             .zip(cpu)
             .and_then(|(crypto, cpu)| each(part(crypto, cpu)?, counts)),
         operations: totals.target_work.as_ref().map_or_else(Vec::new, operations),
+        wakes: totals.target_wakes.as_ref().map_or_else(Vec::new, wakes),
         memory_bytes_max: totals.target_memory_max,
         gone_from_s,
     })
@@ -339,6 +364,15 @@ fn operations(work: &Work) -> Vec<OperationCount> {
         OperationCount { operation, algorithm, count, bytes }
     };
     work.amounts().map(told).collect()
+}
+
+fn wakes(wakes: &Wakes) -> Vec<WakeCount> {
+    let told = |(class, sums): (WakeClass, WakeSums)| {
+        let WakeSums { wakes, messages, cpu_ns, crypto_ns, answered_ns, latency_ns } = sums;
+        let WakeClass { pause_us, is_several } = class;
+        WakeCount { pause_us, is_several, count: wakes, messages, cpu_ns, crypto_ns, answered_ns, latency_ns }
+    };
+    wakes.classes().map(told).collect()
 }
 
 fn target_text(usage: &TargetUsage) -> String {
@@ -530,24 +564,35 @@ mod tests {
             ..Document::default()
         };
         let cost = document.message_cost(Split::Timed).unwrap();
-        let of = |utilisation, ns| {
-            let wake_us = Some(45.0);
-            LoadCost { utilisation, ns, rate_per_s: 200.0, received: 3.0, n: 400, wake_us }
+        let of = |utilisation, ns, wakes: &[WakeCount]| {
+            let (wake_us, wakes) = (Some(45.0), wakes.to_vec());
+            LoadCost { utilisation, ns, received_per_s: 600.0, n: 400, wake_us, wakes, crypto_scale: 1.0 }
         };
-        assert_eq!(cost, of(0.2, 10_000.0));
+        assert_eq!(cost, of(0.2, 10_000.0, &[]));
+        let wakes = [WakeCount {
+            pause_us: 50,
+            is_several: true,
+            count: 3,
+            messages: 9,
+            cpu_ns: 80,
+            crypto_ns: 40,
+            answered_ns: 70,
+            latency_ns: 7,
+        }];
         document.target_usage = Some(TargetUsage {
             cpu_s: 0.3,
             cpu_us_per_established: Some(75.0),
             crypto_us_per_established: Some(45.0),
             operations: Vec::new(),
+            wakes: wakes.to_vec(),
             memory_bytes_max: None,
             gone_from_s: None,
         });
         let timed = |document: &Document| document.message_cost(Split::Timed);
-        assert_eq!(timed(&document), Ok(of(0.15, 5000.0)), "a target that tells knows better");
+        assert_eq!(timed(&document), Ok(of(0.15, 5000.0, &wakes)), "a target that tells knows better");
         what_prices_leave_of_the_target_is_for_messages(&document);
         document.target_usage.as_mut().unwrap().crypto_us_per_established = None;
-        assert_eq!(timed(&document), Ok(cost));
+        assert_eq!(timed(&document), Ok(cost), "the target's wakes are not the generator's");
         document.generator.cpu_s = 1.1;
         assert_eq!(timed(&document).unwrap().wake_us, None, "it was mostly awake");
         document.generator.cpu_s = 0.4;
@@ -579,6 +624,7 @@ mod tests {
         // 31 us and ten times 0.5 us, and a thousand bytes each.
         let ns = |cost: Result<LoadCost, Untold>| cost.map(|cost| cost.ns.round() as u64);
         assert_eq!(ns(priced(31_000.0, 0.0)), Ok((75_000 - 36_000) / 6));
+        assert_eq!(priced(31_000.0, 0.0).unwrap().crypto_scale, 36.0 / 45.0);
         assert_eq!(ns(priced(31_000.0, 3.0)), Ok((75_000 - 39_000) / 6));
         assert_eq!(ns(priced(70_000.0, 0.0)), Err(Untold::Dear));
         let mut other = document.clone();

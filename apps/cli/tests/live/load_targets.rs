@@ -135,6 +135,7 @@ fn a_gateway_tells_a_load_how_long_its_cryptography_takes_and_which_it_is() {
         let counted = serde_json::json!({ "operation": operation, "algorithm": "x25519", "count": 40, "bytes": 40 * bytes });
         assert!(operations.contains(&counted), "{counted}: {document}");
     }
+    messages_have_woken_it(&document["target_usage"]);
     // All have gone, and the target's share of that is read, too.
     let decrypted = operations.iter().find(|it| it["operation"] == "decrypt").unwrap();
     assert_eq!(decrypted["count"], 80, "IKE_AUTH and DELETE: {document}");
@@ -143,6 +144,21 @@ fn a_gateway_tells_a_load_how_long_its_cryptography_takes_and_which_it_is() {
     assert!(page.contains("\nkeytoll_established_total 40\n"), "{page}");
     let agreed = "\nkeytoll_crypto_operations_total{operation=\"agree\",algorithm=\"x25519\"} 40\n";
     assert!(page.contains(agreed), "{page}");
+}
+
+/// Three messages of each of forty devices and their answers.
+fn messages_have_woken_it(usage: &Value) {
+    let sum = |name: &str| {
+        let each = usage["wakes"].as_array().unwrap().iter().map(|wakes| wakes[name].as_u64().unwrap());
+        each.sum::<u64>()
+    };
+    let (wakes, cpu_ns, latency_ns) = (sum("count"), sum("cpu_ns"), sum("latency_ns"));
+    assert_eq!(sum("messages"), 240, "{usage}");
+    assert!((1..=120).contains(&wakes), "{usage}");
+    assert!(sum("crypto_ns") < sum("answered_ns") && sum("answered_ns") < cpu_ns, "{usage}");
+    assert!(latency_ns > 1000 * wakes && latency_ns < 500_000_000 * wakes, "{usage}");
+    // The process's own time comes in hundredths of a second.
+    assert!(cpu_ns as f64 / 1e9 < usage["cpu_s"].as_f64().unwrap() + 0.02, "{usage}");
 }
 
 /// Of a slow load and a fast one: what a table charges for operations and for messages is what the target has used.
@@ -208,6 +224,9 @@ fn answer_with_two(mut reader: TcpStream, gateway: &str, each_ms: f64) -> io::Re
     stream.write_all(b"GET /metrics HTTP/1.0\r\n\r\n")?;
     stream.read_to_string(&mut answer)?;
     let page = answer.split_once("\r\n\r\n").unwrap().1;
+    // Of two processes nobody knows what wakes them.
+    let lines = page.lines().filter(|line| !line.contains("keytoll_wake"));
+    let page: String = lines.flat_map(|line| [line, "\n"]).collect();
     let devices = page.lines().find_map(|line| line.strip_prefix("keytoll_established_total ")).unwrap();
     let beside_s = devices.parse::<f64>().unwrap() * each_ms / 1000.0;
     write!(reader, "HTTP/1.0 200 OK\r\n\r\n{page}process_cpu_seconds_total{{of=\"another\"}} {beside_s}\n")

@@ -64,6 +64,9 @@ pub struct TargetUsage {
     /// The operations of cryptography in all this CPU time; absent if they are not told, or if the target began anew meanwhile.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub operations: Vec<OperationCount>,
+    /// What it took to be woken by messages; absent if it is not told, or if the target began anew meanwhile.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub wakes: Vec<WakeCount>,
     /// The most memory, in bytes; absent if it is not told.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory_bytes_max: Option<u64>,
@@ -83,4 +86,25 @@ pub struct OperationCount {
     pub count: u64,
     /// Bytes worked on in all.
     pub bytes: u64,
+}
+
+/// How often messages have woken a process after pauses of some length, and what that took until it slept again.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct WakeCount {
+    /// The shortest of the pauses, in microseconds; the longest are shorter than those of the next class.
+    pub pause_us: u32,
+    /// Whether several messages were received before the process slept again, not one.
+    pub is_several: bool,
+    /// How often.
+    pub count: u64,
+    /// The messages that were received and sent.
+    pub messages: u64,
+    /// CPU time of the thread, in nanoseconds.
+    pub cpu_ns: u64,
+    /// The part of it in operations of cryptography.
+    pub crypto_ns: u64,
+    /// The part of it from being awake until the last message is about to be sent; until the next sleep if none was.
+    pub answered_ns: u64,
+    /// Time from the arrival of the first message until the process was awake.
+    pub latency_ns: u64,
 }

@@ -37,7 +37,7 @@ impl<'a> Builder<'a> {
         seed: &Seed,
     ) -> Self {
         let scale = |node| scale(plan, node, core_hz);
-        let message = costs.map(|costs| costs.message).unwrap_or_default();
+        let message = costs.map(|costs| costs.message.clone()).unwrap_or_default();
         let till = Till::new(plan.crypto, message, scale(Node::Ue), population, seed);
         let mut world = World::new(seed.clone(), till);
         // A device has nothing to do for minutes when it has done something.

@@ -47,6 +47,8 @@ pub(super) struct Till {
     begun: u64,
     message: MessageCost,
     messages: StepMessages,
+    /// How much of the last step came after its outputs.
+    after: Duration,
     empty_ticks: u64,
 }
 
@@ -69,8 +71,19 @@ impl Till {
             (Node::Hss, draws(population.hss_store, "hss store")),
         ];
         let (serving, messages) = (Vec::new(), StepMessages::default());
-        let empty_ticks = clock::empty_span_ticks();
-        Self { charge, serving, role: None, device_scale, stores, begun: 0, message, messages, empty_ticks }
+        let (begun, after, empty_ticks) = (0, Duration::ZERO, clock::empty_span_ticks());
+        Self {
+            charge,
+            serving,
+            role: None,
+            device_scale,
+            stores,
+            begun,
+            message,
+            messages,
+            after,
+            empty_ticks,
+        }
     }
 
     /// Charges a serving node; they are added in the order of their numbers, before any device.
@@ -115,20 +128,28 @@ impl Meter<Metered<Provider>> for Till {
     fn end(&mut self, index: NodeIndex, crypto: &Metered<Provider>, noted: &[Fact]) -> Duration {
         let ticks = self.ticks(crypto) - self.begun;
         self.role = None;
-        let ns = match self.charge {
-            Charge::Free => 0.0,
-            Charge::Listed => (ticks + self.messages.ps(noted)) as f64 / 1000.0,
-            Charge::Measured => clock::ticks_to_ns(ticks.saturating_sub(self.empty_ticks)),
+        let (ns, after_ns) = match self.charge {
+            Charge::Free => (0.0, 0.0),
+            Charge::Listed => {
+                let ps = ticks + self.messages.ps(noted);
+                (ps as f64 / 1000.0, self.messages.after_answer_ps(ps) as f64 / 1000.0)
+            }
+            Charge::Measured => (clock::ticks_to_ns(ticks.saturating_sub(self.empty_ticks)), 0.0),
         };
         let device_scale = self.device_scale;
-        let Some(account) = self.account(index) else {
-            return Duration::from_nanos((ns * device_scale) as u64);
-        };
-        let mut busy = Duration::from_nanos((ns * account.scale) as u64);
+        let scale = self.account(index).map_or(device_scale, |account| account.scale);
+        let scaled = |ns: f64| Duration::from_nanos((ns * scale) as u64);
+        let mut busy = scaled(ns);
+        self.after = scaled(after_ns);
+        let Some(account) = self.account(index) else { return busy };
         if let Some(store) = &mut account.store {
             let count = noted.iter().filter(|fact| looks_up(account.node, fact)).count();
             busy += (0..count).map(|_| store.draw()).sum::<Duration>();
         }
         busy
+    }
+
+    fn after_outputs(&self) -> Duration {
+        self.after
     }
 }

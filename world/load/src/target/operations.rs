@@ -2,7 +2,7 @@
 
 use keytoll_crypto::{Amount, Place, Work};
 
-use super::sample;
+use super::{label, whole};
 
 /// How often each operation ran.
 pub const OPERATIONS: &str = "keytoll_crypto_operations_total";
@@ -10,8 +10,6 @@ pub const OPERATIONS: &str = "keytoll_crypto_operations_total";
 pub const BYTES: &str = "keytoll_crypto_bytes_total";
 /// The labels of both: the names of a cost table.
 pub const LABELS: [&str; 2] = ["operation", "algorithm"];
-/// Larger ones are no whole numbers any more.
-const WHOLE_MAX: f64 = (1_u64 << 53) as f64;
 
 /// What a page tells; none if it tells nothing. Operations that we do not know are left out: no page has more of them than we.
 pub(super) fn of_page(page: &str) -> Option<Work> {
@@ -26,18 +24,6 @@ fn told(line: &str) -> Option<(Place, Amount)> {
     let (labels, amount) = count().or_else(bytes)?;
     let [operation, algorithm] = LABELS.map(|name| label(labels, name));
     Some((Place::named(operation?, algorithm?)?, amount))
-}
-
-/// The labels and the value of a sample.
-fn whole<'a>(line: &'a str, name: &str) -> Option<(&'a str, u64)> {
-    let (labels, value) = sample(line, name)?;
-    (value <= WHOLE_MAX).then_some((labels, value as u64))
-}
-
-/// The value of a label. None of ours contains a comma or a quotation mark.
-fn label<'a>(labels: &'a str, name: &str) -> Option<&'a str> {
-    let value = |label: &'a str| label.trim().strip_prefix(name)?.strip_prefix("=\"")?.strip_suffix('"');
-    labels.split(',').find_map(value)
 }
 
 #[cfg(test)]

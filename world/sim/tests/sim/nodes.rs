@@ -59,6 +59,15 @@ fn a_node_that_sleeps_wakes_up_before_it_computes() {
 }
 
 #[test]
+fn what_a_node_does_after_its_outputs_keeps_the_next_input_waiting_and_nobody_else() {
+    let meter = Warm { after: millis(4), ..Warm::default() };
+    let mut pair = Pair::metered(&LinkConfig::default(), 1, meter, NodeConfig::new(Node::Gw));
+    [0, 7, 15, 30].into_iter().for_each(|at| pair.send_at(ms(at), vec![0]));
+    let ends: Vec<_> = pair.arrivals_ns().into_iter().map(|at| at / 1_000_000).collect();
+    assert_eq!(ends, [6, 10, 21, 36], "the second takes a millisecond, all of it after its output");
+}
+
+#[test]
 fn results_of_a_computation_come_out_at_its_end() {
     let mut pair = slow_gateway(1, 100);
     pair.world.with_host(pair.gw, |gateway| gateway.echo = true);

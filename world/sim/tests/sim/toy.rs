@@ -102,6 +102,8 @@ pub(crate) struct Warm {
     pub(crate) idle: Option<Duration>,
     /// How long the gateway wakes up.
     pub(crate) waking: Duration,
+    /// How much of its time it needs after its outputs.
+    pub(crate) after: Duration,
 }
 
 impl<C> Meter<C> for Warm {
@@ -117,6 +119,10 @@ impl<C> Meter<C> for Warm {
             (_, Some(idle)) if idle < millis(1000) => millis(10),
             (_, Some(_)) => millis(20),
         }
+    }
+
+    fn after_outputs(&self) -> Duration {
+        self.after
     }
 }
 
