@@ -55,31 +55,86 @@ impl fmt::Debug for Seed {
 /// One random stream.
 pub struct Rng(Stream);
 
-/// A world has millions of streams, few of which are drawn from at a time, and many never.
+/// A world has millions of streams, few of which are drawn from at a time, many a few words only, and many never.
 enum Stream {
     /// Nothing has been drawn since it began, or went to where so many words were.
     Ahead { key: [u8; 32], words: u64 },
+    /// A few words, computed in advance.
+    Begun(Begun),
     /// Some hundred bytes, computed in advance.
     Drawn(Box<ChaCha20Rng>),
 }
 
+/// The words of a stream from some place on.
+struct Begun {
+    key: [u8; 32],
+    /// How many words were before them.
+    before: u64,
+    /// How many bytes of them were drawn.
+    drawn: usize,
+    bytes: [u8; FEW_BYTES],
+}
+
+/// So many bytes need no memory of their own: enough for what a link of a population draws during an authentication.
+const FEW_BYTES: usize = 64;
+const WORD_BYTES: usize = 4;
+
+impl Begun {
+    #[inline(never)]
+    fn from(key: &[u8; 32], before: u64) -> Self {
+        let mut begun = Self { key: *key, before, drawn: 0, bytes: [0; FEW_BYTES] };
+        stream_from(key, before).fill_bytes(&mut begun.bytes);
+        begun
+    }
+
+    const fn place(&self) -> u64 {
+        self.before + (self.drawn / WORD_BYTES) as u64
+    }
+
+    /// Two words, if they are here.
+    #[inline]
+    fn u64(&mut self) -> Option<u64> {
+        let bytes = self.bytes.get(self.drawn..)?.first_chunk()?;
+        self.drawn += bytes.len();
+        Some(u64::from_le_bytes(*bytes))
+    }
+}
+
+fn stream_from(key: &[u8; 32], words: u64) -> ChaCha20Rng {
+    let mut stream = ChaCha20Rng::from_seed(*key);
+    stream.set_word_pos(words.into());
+    stream
+}
+
 impl Stream {
+    /// The stream with its words computed in advance, for those who draw many.
     #[inline]
     fn draw(&mut self) -> &mut ChaCha20Rng {
-        if let Self::Ahead { key, words } = self {
-            *self = Self::begin(key, *words);
+        if !matches!(self, Self::Drawn(_)) {
+            self.begin();
         }
         match self {
             Self::Drawn(stream) => stream,
-            Self::Ahead { .. } => unreachable!("it has just been begun"),
+            Self::Ahead { .. } | Self::Begun(_) => unreachable!("it has just been begun"),
         }
     }
 
     #[inline(never)]
-    fn begin(key: &[u8; 32], words: u64) -> Self {
-        let mut stream = Box::new(ChaCha20Rng::from_seed(*key));
-        stream.set_word_pos(words.into());
-        Self::Drawn(stream)
+    fn begin(&mut self) {
+        *self = match self {
+            Self::Ahead { key, words } => Self::Drawn(Box::new(stream_from(key, *words))),
+            Self::Begun(begun) => Self::Drawn(Box::new(stream_from(&begun.key, begun.place()))),
+            Self::Drawn(_) => return,
+        };
+    }
+
+    #[inline]
+    fn u64(&mut self) -> u64 {
+        if let Self::Ahead { key, words } = self {
+            *self = Self::Begun(Begun::from(key, *words));
+        }
+        let few = if let Self::Begun(begun) = self { begun.u64() } else { None };
+        few.unwrap_or_else(|| self.draw().next_u64())
     }
 }
 
@@ -93,6 +148,7 @@ impl Rng {
     pub fn drawn(&self) -> u64 {
         match &self.0 {
             Stream::Ahead { words, .. } => *words,
+            Stream::Begun(begun) => begun.place(),
             Stream::Drawn(stream) => u64::try_from(stream.get_word_pos()).expect("nobody draws 2⁶⁴ words"),
         }
     }
@@ -101,6 +157,7 @@ impl Rng {
     pub fn go_to(&mut self, words: u64) {
         match &mut self.0 {
             Stream::Ahead { words: ahead, .. } => *ahead = words,
+            Stream::Begun(begun) => self.0 = Stream::Ahead { key: begun.key, words },
             Stream::Drawn(stream) => stream.set_word_pos(words.into()),
         }
     }
@@ -119,7 +176,7 @@ impl Rng {
 
     /// A random number.
     pub fn u64(&mut self) -> u64 {
-        self.0.draw().next_u64()
+        self.0.u64()
     }
 
     /// A random number below `limit`, 0 if `limit` is 0. The bias is below 2⁻³² for limits below 2³².
@@ -197,6 +254,33 @@ mod tests {
             parted.go_to(drawn);
         }
         assert_eq!(Rng::named(3, "new").drawn(), 0);
+    }
+
+    /// Whatever is drawn: a few words, many, and few again from elsewhere.
+    #[test]
+    fn a_stream_is_that_of_chacha() {
+        let key = [7; 32];
+        let mut reference = ChaCha20Rng::from_seed(key);
+        let mut rng = Rng(Stream::Ahead { key, words: 0 });
+        let mut place = 0;
+        for lengths in [&[0; 40][..], &[1, 0, 4, 0, 0], &[0, 0, 3], &[0; 7], &[0, 100, 0], &[0; 9]] {
+            for &length in lengths {
+                let [mut expected, mut drawn] = [vec![0; length], vec![0; length]];
+                if length > 0 {
+                    reference.fill_bytes(&mut expected);
+                    rng.fill(&mut drawn);
+                }
+                assert_eq!((drawn, rng.u64()), (expected, reference.next_u64()));
+                assert_eq!(u128::from(rng.drawn()), reference.get_word_pos());
+            }
+            place += 1001;
+            reference.set_word_pos(place);
+            rng = Rng(Stream::Ahead { key, words: 0 });
+            rng.go_to(place.try_into().unwrap());
+        }
+        let few = rng.u64();
+        rng.go_to(place.try_into().unwrap());
+        assert_eq!(rng.u64(), few);
     }
 
     #[test]
