@@ -15,6 +15,7 @@ pub mod engine;
 pub mod few;
 pub mod map;
 pub mod sa;
+pub mod sorted;
 
 pub use datagram::Datagram;
 pub use engine::{Ctx, Deadline, Engine, Input, Output};
@@ -22,3 +23,4 @@ pub use few::Few;
 pub use keytoll_crypto_api::{Crypto, Rng, Seed};
 pub use keytoll_net::{Addr, Socket, wire};
 pub use keytoll_trace::{self as trace, Time};
+pub use sorted::Sorted;

@@ -54,7 +54,7 @@ impl Endpoint {
 
     /// Whether there is an established SA with this address.
     fn knows(&self, ip: IpAddr) -> bool {
-        self.known.range((ip, 0)..=(ip, u64::MAX)).next().is_some()
+        self.known.first_from(&(ip, 0)).is_some_and(|(of, _)| *of == ip)
     }
 
     /// The half-open SA that exactly this IKE_SA_INIT started.

@@ -1,7 +1,7 @@
 //! All IKE SAs of a host: routes messages by SPI, keeps the tables and the timers.
 //! Read RFC 7296 §2.1, §2.5 and §3.1 first.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeSet, VecDeque};
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use keytoll_crypto_api::Rng;
 use keytoll_crypto_api::suite::Suite;
 use keytoll_engine::map::FastMap;
 use keytoll_engine::trace::Fact;
-use keytoll_engine::{Ctx, Deadline, Engine, Few, Input, Output, Time};
+use keytoll_engine::{Ctx, Deadline, Engine, Few, Input, Output, Sorted, Time};
 use keytoll_net::{Addr, Socket, wire::Reader};
 
 use super::config::{Believe, Config, Connection, Responds};
@@ -38,15 +38,15 @@ pub struct Endpoint {
     pub(super) shared: Shared,
     pub(super) sas: FastMap<u64, Box<Sa>>,
     /// The deadline of each SA with its purpose; cached, because the host asks often.
-    pub(super) timers: BTreeMap<(Time, u64), &'static str>,
+    pub(super) timers: Sorted<(Time, u64), &'static str>,
     pub(super) half_open: HalfOpenTable,
     pub(super) cookies: CookieKeys,
     /// The number of SAs that wait for the answer to their DELETE.
     closing: usize,
     /// Closed SAs that linger, the first to be dropped first.
-    pub(super) lingering: BTreeSet<(Time, u64)>,
+    pub(super) lingering: Sorted<(Time, u64)>,
     /// Established SAs by their peer's first address, if only such peers may initiate another.
-    pub(super) known: BTreeSet<(IpAddr, u64)>,
+    pub(super) known: Sorted<(IpAddr, u64)>,
     /// Whether new SAs are refused.
     pub(super) draining: bool,
     /// The SA that is out of the tables, and its inner address.
@@ -283,12 +283,12 @@ impl Endpoint {
         Self {
             shared: Shared::new(setup, rng, spis),
             sas: FastMap::default(),
-            timers: BTreeMap::new(),
+            timers: Sorted::default(),
             half_open: HalfOpenTable::new(places_held),
             cookies,
             closing: 0,
-            lingering: BTreeSet::new(),
-            known: BTreeSet::new(),
+            lingering: Sorted::default(),
+            known: Sorted::default(),
             draining: false,
             lent: (Lent::default(), None),
         }
@@ -435,7 +435,7 @@ impl Endpoint {
     }
 
     fn on_tick(&mut self, cx: &mut Ctx<'_>) {
-        while let Some((&(at, spi), _)) = self.timers.first_key_value() {
+        while let Some((&(at, spi), _)) = self.timers.first() {
             if at > cx.now {
                 break;
             }
@@ -530,7 +530,7 @@ impl Endpoint {
         let lingers_until = sa.lingers_until();
         let spi = sa.spi();
         if self.shared.config.responds == Responds::ToPeers && matches!(sa.state, State::Established(_)) {
-            self.known.insert((sa.core.met_at, spi));
+            self.known.insert((sa.core.met_at, spi), ());
         }
         self.sas.insert(spi, sa);
         if let Some(until) = lingers_until {
@@ -541,9 +541,9 @@ impl Endpoint {
     /// Beyond the limit the oldest closed SAs are dropped: a peer loses only a retransmitted last response, and a refused one does
     /// not get its place back sooner.
     fn linger(&mut self, until: Time, spi: u64) {
-        self.lingering.insert((until, spi));
+        self.lingering.insert((until, spi), ());
         while self.lingering.len() > self.shared.config.half_open.lingering_max {
-            let Some((_, oldest)) = self.lingering.pop_first() else { return };
+            let Some(((_, oldest), ())) = self.lingering.pop_first() else { return };
             if let Some(mut sa) = self.take(oldest) {
                 sa.state = State::Gone;
                 self.keep(sa);
@@ -593,6 +593,6 @@ impl Engine for Endpoint {
     }
 
     fn deadline(&self) -> Option<Deadline> {
-        self.timers.first_key_value().map(|(&(at, _), &why)| Deadline { at, why })
+        self.timers.first().map(|(&(at, _), &why)| Deadline { at, why })
     }
 }

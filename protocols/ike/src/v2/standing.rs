@@ -55,7 +55,7 @@ impl Endpoint {
     /// Whether one SA at most is in use, others only linger, and there is nothing else to remember.
     pub(crate) fn can_stand(&self) -> bool {
         let shared = &self.shared;
-        let are_idle = || self.known.iter().all(|(_, spi)| self.sas.get(spi).is_some_and(|sa| sa.is_idle()));
+        let are_idle = || self.known.keys().all(|(_, spi)| self.sas.get(spi).is_some_and(|sa| sa.is_idle()));
         let has_nothing_to_say =
             shared.out.is_empty() && shared.new_sas.is_empty() && shared.moves.is_empty();
         let is_no_responder =
@@ -71,16 +71,16 @@ impl Endpoint {
 
     /// The SA in use, if there is one at most.
     pub(crate) fn in_use(&self) -> Option<SaId> {
-        self.known.first().map(|(_, spi)| SaId(*spi))
+        self.known.first().map(|((_, spi), ())| SaId(*spi))
     }
 
     /// Keeps only what cannot be made again; it [can](Self::can_stand) be.
     pub(crate) fn stand(mut self) -> Standing {
-        let sa = self.known.pop_first().and_then(|(_, spi)| self.sas.remove(&spi));
+        let sa = self.known.pop_first().and_then(|((_, spi), ())| self.sas.remove(&spi));
         let due = sa.as_ref().and_then(|sa| sa.deadline(&self.shared));
         // No more memory than is needed, and mostly none.
         let mut lingering = Vec::with_capacity(self.lingering.len());
-        lingering.extend(self.lingering.iter().filter_map(|(_, spi)| self.sas.remove(spi)));
+        lingering.extend(self.lingering.keys().filter_map(|(_, spi)| self.sas.remove(spi)));
         Standing { sa, lingering, drawn: self.shared.rng.drawn(), due }
     }
 
