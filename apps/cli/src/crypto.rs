@@ -84,6 +84,8 @@ fn calibrate(args: &CryptoArgs, path: &Path) -> Result<ExitCode, Report> {
     let (timings, _) = timed(args, &catalogue::all(&ask, library(&args.crypto)?), effort)?;
     let costs = primitives::costs(&timings);
     let table = CostTable { message: messages.price(&costs)?, ..costs };
+    let table =
+        table.sound().map_err(|error| miette!("`{}` is not written: the table {error}", path.display()))?;
     page.map_or(Ok(()), |page| page.write(|out| table.write(out)))?;
     let (costs, spread) = (table.costs.len(), table.costs.iter().map(|cost| cost.spread).fold(0.0, f64::max));
     screen::note(&format!(

@@ -201,7 +201,11 @@ impl CostTable {
         table.sound()
     }
 
-    fn sound(self) -> Result<Self, CostTableError> {
+    /// This table, unless it has a number that [`Self::read`] refuses.
+    ///
+    /// # Errors
+    /// A time that nothing takes, or pauses that do not grow.
+    pub fn sound(self) -> Result<Self, CostTableError> {
         let is_time = |time: f64| (0.0..=TIME_MAX).contains(&time);
         let is_pause = |pause: &PausePrice| {
             [pause.ns, pause.after_us, pause.after_answer_ns, pause.wake_us].into_iter().all(is_time)

@@ -51,7 +51,11 @@ impl Messages {
 pub(super) fn told(price: &MessagePrice) -> Option<String> {
     (price.cryptography == Some(Cryptography::Priced)).then(|| {
         let us = price.ns / 1000.0;
-        format!("a message costs {us:.1} us where it wakes its node: operations and messages cost together about what the loads measured\n")
+        let longest = price.pauses.last().filter(|pause| pause.after_us > 0.0);
+        let longest = longest.map_or_else(String::new, |pause| {
+            format!(", and {:.1} us where that has slept for {} us or longer", pause.ns / 1000.0, pause.after_us)
+        });
+        format!("a message costs {us:.1} us where it wakes its node{longest}: operations and messages cost together about what the loads measured\n")
     })
 }
 
