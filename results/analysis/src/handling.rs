@@ -53,7 +53,8 @@ pub fn prices(loads: &[LoadCost], cryptography: Cryptography) -> Option<MessageP
     }
     let tell_wakes = loads.iter().all(|load| !load.wakes.is_empty());
     let wake_us = waking(loads);
-    let price = if tell_wakes { of_wakes(loads) } else { of_utilisations(loads, wake_us.unwrap_or(0.0)) }?;
+    let of_wakes = if tell_wakes { of_wakes(loads, wake_us) } else { None };
+    let price = of_wakes.or_else(|| of_utilisations(loads, wake_us.unwrap_or(0.0)))?;
     let n = loads.iter().fold(0, |sum: u64, load| sum.saturating_add(load.n));
     Some(MessagePrice { wake_us, cryptography: Some(cryptography), n, ..price })
 }
@@ -105,23 +106,25 @@ impl Woken {
         (self.ns / self.messages.max(1) as f64).max(0.0)
     }
 
-    fn price(self) -> PausePrice {
+    /// Streams do not tell when a message arrived: then it takes as long to wake up as starts of loads are late.
+    fn price(self, late_us: Option<f64>) -> PausePrice {
         let wakes = self.wakes.max(1) as f64;
+        let told_us = (self.latency_ns > 0.0).then(|| self.latency_ns / 1000.0 / wakes);
         PausePrice {
             after_us: f64::from(self.pause_us),
             ns: self.each_ns(),
             after_answer_ns: self.after_answer_ns / wakes,
-            wake_us: self.latency_ns / 1000.0 / wakes,
+            wake_us: told_us.or(late_us).unwrap_or(0.0),
         }
     }
 }
 
 /// A message that was the only one costs what its wake cost. Of those that came together the first costs as much after such a
 /// pause, and what remains is for the others, which have waited.
-fn of_wakes(loads: &[LoadCost]) -> Option<MessagePrice> {
+fn of_wakes(loads: &[LoadCost], late_us: Option<f64>) -> Option<MessagePrice> {
     let alone = classes(loads, false);
     let first = *alone.first()?;
-    let pauses = alone.iter().map(|class| class.price()).collect();
+    let pauses = alone.iter().map(|class| class.price(late_us)).collect();
     Some(MessagePrice { pauses, ..bare(first.each_ns(), queued_ns(loads, &alone)) })
 }
 
@@ -340,8 +343,20 @@ mod tests {
         let dearer = prices(&[twice(slow), with(0.6, fast.clone())]).unwrap();
         assert_eq!(dearer.ns, 20_000.0, "cryptography is taken away as it is charged");
         assert!((dearer.pauses[1].ns - 21_000.0).abs() < 1e-6, "{dearer:?}");
-        let silent = [load(0.2, 26_000.0), with(0.7, fast)];
+        let silent = [load(0.2, 26_000.0), with(0.7, fast.clone())];
         assert!(prices(&silent).unwrap().pauses.is_empty(), "all have to tell");
+        let crowded = |utilisation, ns| LoadCost { wakes: vec![fast[1].clone()], ..load(utilisation, ns) };
+        let told = prices(&[crowded(0.2, 26_000.0), crowded(0.7, 16_000.0)]).unwrap();
+        assert!(told.pauses.is_empty() && (told.ns - 30_000.0).abs() < 1e-3, "none came alone: {told:?}");
+    }
+
+    #[test]
+    fn where_nobody_tells_when_messages_arrived_it_takes_as_long_to_wake_as_starts_are_late() {
+        let streamed = vec![WakeCount { latency_ns: 0, ..wakes(50, 900, 0, [30_000, 0]) }];
+        let with =
+            |utilisation, wake_us| LoadCost { wake_us, wakes: streamed.clone(), ..load(utilisation, 1.0) };
+        let wake_us = |late_us| prices(&[with(0.1, late_us), with(0.6, None)]).unwrap().pauses[0].wake_us;
+        assert_eq!((wake_us(Some(45.0)), wake_us(None)), (45.0, 0.0));
     }
 
     #[test]

@@ -8,7 +8,7 @@ use super::{label, whole};
 pub const WAKES: [(&str, &str); 6] = [
     ("keytoll_wakes_total", "How often messages have woken the process."),
     ("keytoll_wake_messages_total", "Messages received and sent by a process that messages have woken."),
-    ("keytoll_wake_cpu_nanoseconds_total", "CPU time from waking up until the next sleep."),
+    ("keytoll_wake_cpu_nanoseconds_total", "CPU time from one sleep to the next."),
     ("keytoll_wake_crypto_nanoseconds_total", "The part of it in operations of cryptography."),
     (
         "keytoll_wake_answered_nanoseconds_total",
