@@ -71,6 +71,11 @@ impl Metrics {
         if self.exported.is_none() { driver } else { driver.measuring_wakes(crypto_ns) }
     }
 
+    /// How long a node that nothing happens to may wait, when it would wait for so long: the page shows what has happened last, too.
+    pub(crate) fn look_up(&self, limit: Duration) -> Duration {
+        if self.exported.is_none() { limit } else { limit.min(EVERY) }
+    }
+
     /// Counts an event.
     pub(crate) fn note(&mut self, event: &Event) {
         if self.exported.is_some() {

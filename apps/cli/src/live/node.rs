@@ -124,7 +124,7 @@ impl Node {
     pub(crate) fn serve(&mut self) {
         while !self.is_to_end() {
             // All events are printed before the next command, which may refer to an SA that has just come up.
-            if self.next_event(LOOK_UP).is_none() {
+            if self.next_event(self.metrics.look_up(LOOK_UP)).is_none() {
                 self.obey();
             }
         }
