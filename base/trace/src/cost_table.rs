@@ -49,10 +49,10 @@ pub struct MessagePrice {
     /// where only the other is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queued_ns: Option<f64>,
-    /// The same of a message that comes after a pause, the shortest first. Absent where it costs as much as any other that wakes the
-    /// process, or where nobody knows.
+    /// The same by how busy the node is and by the pause before the message, the idlest node first: between two loads the prices are
+    /// interpolated. Absent where a message costs as much as any other that wakes the process, or where nobody knows.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub pauses: Vec<PausePrice>,
+    pub loads: Vec<LoadPrice>,
     /// How long it takes until a process that sleeps computes, in microseconds: no CPU time, but time. Of messages after a pause, if
     /// these have prices, theirs applies. Absent where nobody knows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -76,8 +76,21 @@ pub enum Cryptography {
     Timed,
 }
 
+/// What messages cost at a load. The less a node has to do, the more of its caches others have used, and the slower its processor may be.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LoadPrice {
+    /// The share of the time in which the process computed.
+    pub utilisation: f64,
+    /// Nanoseconds of CPU time of a message that waited while its node was busy.
+    pub queued_ns: f64,
+    /// Of one that comes after a pause, the shortest first; at least one.
+    pub pauses: Vec<PausePrice>,
+}
+
 /// What a message costs that reaches a node after a pause: the processor sleeps, and its caches have been used by others.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct PausePrice {
     /// The process slept for at least so long, in microseconds: from having nothing to do until it was awake.
     pub after_us: f64,
@@ -136,9 +149,9 @@ pub enum CostTableError {
     /// A time that no message takes.
     #[error("has a cost of a message that is negative or longer than a minute")]
     Message,
-    /// Prices of messages after pauses that are not in order.
-    #[error("has costs of messages after pauses that do not grow")]
-    Pauses,
+    /// Prices of messages by load or pause that are not in order, or a load without any.
+    #[error("has costs of messages at loads whose utilisations or pauses do not grow, or are none")]
+    Loads,
     /// The file cannot be read.
     #[error("cannot be read: {0}")]
     Io(#[from] std::io::Error),
@@ -206,21 +219,11 @@ impl CostTable {
     /// # Errors
     /// A time that nothing takes, or pauses that do not grow.
     pub fn sound(self) -> Result<Self, CostTableError> {
-        let is_time = |time: f64| (0.0..=TIME_MAX).contains(&time);
-        let is_pause = |pause: &PausePrice| {
-            [pause.ns, pause.after_us, pause.after_answer_ns, pause.wake_us].into_iter().all(is_time)
-        };
-        let is_price = |message: &MessagePrice| {
-            let times = [Some(message.ns), message.queued_ns, message.wake_us];
-            times.into_iter().flatten().all(is_time) && message.pauses.iter().all(is_pause)
-        };
-        if !self.message.as_ref().is_none_or(is_price) {
+        if self.message.as_ref().is_some_and(|message| !message.is_possible()) {
             return Err(CostTableError::Message);
         }
-        let are_ordered =
-            |message: &MessagePrice| message.pauses.is_sorted_by(|a, b| a.after_us < b.after_us);
-        if !self.message.as_ref().is_none_or(are_ordered) {
-            return Err(CostTableError::Pauses);
+        if self.message.as_ref().is_some_and(|message| !message.is_ordered()) {
+            return Err(CostTableError::Loads);
         }
         match self.costs.iter().find(|cost| !is_time(cost.fixed_ns) || !is_time(cost.ns_per_byte)) {
             None => Ok(self),
@@ -229,6 +232,39 @@ impl CostTable {
                 algorithm: cost.algorithm.clone(),
             }),
         }
+    }
+}
+
+fn is_time(time: f64) -> bool {
+    (0.0..=TIME_MAX).contains(&time)
+}
+
+impl MessagePrice {
+    fn is_possible(&self) -> bool {
+        let times = [Some(self.ns), self.queued_ns, self.wake_us];
+        times.into_iter().flatten().all(is_time) && self.loads.iter().all(LoadPrice::is_possible)
+    }
+
+    fn is_ordered(&self) -> bool {
+        self.loads.is_sorted_by(|a, b| a.utilisation < b.utilisation)
+            && self.loads.iter().all(LoadPrice::is_ordered)
+    }
+}
+
+impl LoadPrice {
+    fn is_possible(&self) -> bool {
+        [self.utilisation, self.queued_ns].into_iter().all(is_time)
+            && self.pauses.iter().all(PausePrice::is_possible)
+    }
+
+    fn is_ordered(&self) -> bool {
+        !self.pauses.is_empty() && self.pauses.is_sorted_by(|a, b| a.after_us < b.after_us)
+    }
+}
+
+impl PausePrice {
+    fn is_possible(&self) -> bool {
+        [self.ns, self.after_us, self.after_answer_ns, self.wake_us].into_iter().all(is_time)
     }
 }
 
@@ -254,11 +290,13 @@ mod tests {
 
     fn price(ns: f64, queued_ns: f64) -> MessagePrice {
         let pause = |(after_us, ns)| PausePrice { after_us, ns, after_answer_ns: 1.5, wake_us: 25.5 };
-        let pauses = [(50.0, 7.5), (900.0, 9.5)].map(pause);
+        let pauses = [(50.0, 7.5), (900.0, 9.5)].map(pause).to_vec();
+        let load =
+            |utilisation, queued_ns| LoadPrice { utilisation, queued_ns, pauses: pauses.clone() };
         MessagePrice {
             ns,
             queued_ns: Some(queued_ns),
-            pauses: pauses.to_vec(),
+            loads: vec![load(0.0625, 650.5), load(0.75, 550.5)],
             wake_us: Some(45.5),
             cryptography: Some(Cryptography::Priced),
             n: 30,
@@ -295,14 +333,16 @@ mod tests {
         assert_eq!(negative, "has a cost of generate modp2048 that is negative or longer than a minute");
         assert!(refusal(&text.replace("\"library\"", "\"librairie\"")).contains("library"));
         let message = written(&CostTable { message: Some(price(5.0, 2.0)), ..table() });
-        for sound in ["5.0", "2.0", "7.5", "900.0", "45.5", "25.5"] {
+        for sound in ["5.0", "2.0", "7.5", "900.0", "45.5", "25.5", "0.0625", "550.5"] {
             let told = refusal(&message.replace(sound, &format!("-{sound}")));
             assert_eq!(told, "has a cost of a message that is negative or longer than a minute");
         }
-        assert_eq!(
-            refusal(&message.replace("50.0", "900.0")),
-            "has costs of messages after pauses that do not grow"
-        );
+        for (sound, disordered) in [(" 50.0", " 900.0"), ("0.0625", "0.75")] {
+            assert_eq!(
+                refusal(&message.replace(sound, disordered)),
+                "has costs of messages at loads whose utilisations or pauses do not grow, or are none"
+            );
+        }
         assert!(refusal(&message.replace("\"queued_ns\"", "\"cold\"")).contains("unknown field `cold`"));
         let endless = refusal(&message.replace("7.5", "1e42"));
         assert_eq!(endless, "has a cost of a message that is negative or longer than a minute");

@@ -1,7 +1,7 @@
 //! What a message costs a node besides cryptography, from a live run of this machine: the node's own code and the kernel's.
 
 use keytoll_trace::Node;
-use keytoll_trace::cost_table::{Cryptography, MessagePrice, PausePrice};
+use keytoll_trace::cost_table::{Cryptography, LoadPrice, MessagePrice, PausePrice};
 
 use crate::stats::median95;
 use crate::summary::{Summary, SummaryRow, WakeCount};
@@ -39,11 +39,14 @@ pub struct LoadCost {
 /// Utilisations of loads that are closer than this cannot tell the prices apart.
 pub const UTILISATIONS_APART: f64 = 0.25;
 
+/// Loads that are closer are one.
+const UTILISATIONS_ALIKE: f64 = 0.02;
+
 /// With fewer wakes nothing is said about a class of pauses.
 const WAKES_MIN: u64 = 200;
 
 /// The prices of a message that finds its node idle, and of one that has waited: of processes that tell what it took to be woken, also by
-/// the length of the pause before. None if the utilisations are not far enough apart, or if nothing comes out.
+/// their utilisation and the length of the pause before. None if the utilisations are not far enough apart, or if nothing comes out.
 pub fn prices(loads: &[LoadCost], cryptography: Cryptography) -> Option<MessagePrice> {
     let (least, most) = loads.iter().fold((f64::INFINITY, 0.0), |(least, most): (f64, f64), load| {
         (least.min(load.utilisation), most.max(load.utilisation))
@@ -66,7 +69,7 @@ fn waking(loads: &[LoadCost]) -> Option<f64> {
 
 /// A price of which only this much is known yet.
 const fn bare(ns: f64, queued_ns: Option<f64>) -> MessagePrice {
-    MessagePrice { ns, queued_ns, pauses: Vec::new(), wake_us: None, cryptography: None, n: 0 }
+    MessagePrice { ns, queued_ns, loads: Vec::new(), wake_us: None, cryptography: None, n: 0 }
 }
 
 /// Wakes after pauses of some length, besides cryptography.
@@ -119,13 +122,38 @@ impl Woken {
     }
 }
 
-/// A message that was the only one costs what its wake cost. Of those that came together the first costs as much after such a
-/// pause, and what remains is for the others, which have waited.
+/// The prices at each load, of which none comes out of a load of few wakes.
 fn of_wakes(loads: &[LoadCost], late_us: Option<f64>) -> Option<MessagePrice> {
     let alone = classes(loads, false);
     let first = *alone.first()?;
-    let pauses = alone.iter().map(|class| class.price(late_us)).collect();
-    Some(MessagePrice { pauses, ..bare(first.each_ns(), queued_ns(loads, &alone)) })
+    let queued = queued_ns(loads, &alone);
+    let others_ns = queued.unwrap_or_else(|| first.each_ns());
+    let prices = alike(loads).into_iter().filter_map(|alike| at_load(&alike, others_ns, late_us)).collect();
+    Some(MessagePrice { loads: prices, ..bare(first.each_ns(), queued) })
+}
+
+/// The loads by their utilisation, those together that are nearly the same.
+fn alike(loads: &[LoadCost]) -> Vec<Vec<LoadCost>> {
+    let mut sorted = loads.to_vec();
+    sorted.sort_by(|a, b| a.utilisation.total_cmp(&b.utilisation));
+    let mut groups: Vec<Vec<LoadCost>> = Vec::new();
+    for load in sorted {
+        match groups.last_mut() {
+            Some(group) if load.utilisation - group[0].utilisation < UTILISATIONS_ALIKE => group.push(load),
+            _ => groups.push(vec![load]),
+        }
+    }
+    groups
+}
+
+/// A message that was the only one costs what its wake cost. Of those that came together the first costs as much after such a
+/// pause, and what remains is for the others, which have waited: if they are few, as much as those of all loads.
+fn at_load(alike: &[LoadCost], others_ns: f64, late_us: Option<f64>) -> Option<LoadPrice> {
+    let utilisation = alike.iter().map(|load| load.utilisation).sum::<f64>() / alike.len() as f64;
+    let alone = classes(alike, false);
+    let queued_ns = queued_ns(alike, &alone).unwrap_or(others_ns);
+    let pauses: Vec<_> = alone.iter().map(|class| class.price(late_us)).collect();
+    (!pauses.is_empty()).then_some(LoadPrice { utilisation, queued_ns, pauses })
 }
 
 /// The wakes of all loads by their pauses, the shortest first: of several messages each, or of one. Classes with few are one with the
@@ -285,7 +313,7 @@ mod tests {
         assert!((told.queued_ns.unwrap() - 10_000.0).abs() < 1e-3, "{told:?}");
         let all = [load(0.2, 26_000.0), load(0.7, 16_000.0), load(0.45, 21_000.0)];
         let third = prices(&all).unwrap();
-        assert!((third.ns - told.ns).abs() < 1e-3 && third.pauses.is_empty(), "{third:?}");
+        assert!((third.ns - told.ns).abs() < 1e-3 && third.loads.is_empty(), "{third:?}");
         let woken = [Some(40.0), None, Some(50.0)].into_iter().zip(all);
         let woken: Vec<_> = woken.map(|(wake_us, load)| LoadCost { wake_us, ..load }).collect();
         assert_eq!((third.wake_us, prices(&woken).unwrap().wake_us), (None, Some(45.0)));
@@ -330,24 +358,32 @@ mod tests {
         ];
         let with = |utilisation, wakes| LoadCost { wakes, ..load(utilisation, 26_000.0) };
         let told = prices(&[with(0.1, slow.clone()), with(0.6, fast.clone())]).unwrap();
-        let pauses: Vec<_> = told.pauses.iter().map(|pause| (pause.after_us, pause.ns)).collect();
-        let expected = [(0.0, 20_000.0), (200.0, 30_000.0), (400.0, 50_000.0)];
-        assert_eq!(pauses, expected, "few are one class with the next");
+        let of = |load: &LoadPrice| {
+            let pauses: Vec<_> = load.pauses.iter().map(|pause| (pause.after_us, pause.ns)).collect();
+            (load.utilisation, load.queued_ns, pauses)
+        };
+        let slow_pauses = vec![(200.0, 30_000.0), (800.0, 50_000.0)];
+        let few = (30_000.0 * 100.0 + 50_000.0 * 199.0) / 299.0;
+        let expected = [
+            (0.1, 12_000.0, slow_pauses),
+            (0.6, 12_000.0, vec![(0.0, 20_000.0), (200.0, few)]),
+        ];
+        assert_eq!(told.loads.iter().map(of).collect::<Vec<_>>(), expected, "few are one class with the next");
         assert_eq!((told.ns, told.queued_ns), (20_000.0, Some(12_000.0)));
-        let [first, second, ..] = told.pauses[..] else { panic!("{told:?}") };
+        let [first, second, ..] = told.loads[0].pauses[..] else { panic!("{told:?}") };
         assert_eq!(
             [first.after_answer_ns, second.after_answer_ns, first.wake_us, second.wake_us],
-            [5000.0, 5000.0, 30.0, 30.2]
+            [5000.0, 5000.0, 30.2, 30.8]
         );
         let twice = |wakes| LoadCost { crypto_scale: 1.5, ..with(0.1, wakes) };
         let dearer = prices(&[twice(slow), with(0.6, fast.clone())]).unwrap();
         assert_eq!(dearer.ns, 20_000.0, "cryptography is taken away as it is charged");
-        assert!((dearer.pauses[1].ns - 21_000.0).abs() < 1e-6, "{dearer:?}");
+        assert!((dearer.loads[0].pauses[0].ns - 20_000.0).abs() < 1e-6, "{dearer:?}");
         let silent = [load(0.2, 26_000.0), with(0.7, fast.clone())];
-        assert!(prices(&silent).unwrap().pauses.is_empty(), "all have to tell");
+        assert!(prices(&silent).unwrap().loads.is_empty(), "all have to tell");
         let crowded = |utilisation, ns| LoadCost { wakes: vec![fast[1].clone()], ..load(utilisation, ns) };
         let told = prices(&[crowded(0.2, 26_000.0), crowded(0.7, 16_000.0)]).unwrap();
-        assert!(told.pauses.is_empty() && (told.ns - 30_000.0).abs() < 1e-3, "none came alone: {told:?}");
+        assert!(told.loads.is_empty() && (told.ns - 30_000.0).abs() < 1e-3, "none came alone: {told:?}");
     }
 
     #[test]
@@ -355,7 +391,7 @@ mod tests {
         let streamed = vec![WakeCount { latency_ns: 0, ..wakes(50, 900, 0, [30_000, 0]) }];
         let with =
             |utilisation, wake_us| LoadCost { wake_us, wakes: streamed.clone(), ..load(utilisation, 1.0) };
-        let wake_us = |late_us| prices(&[with(0.1, late_us), with(0.6, None)]).unwrap().pauses[0].wake_us;
+        let wake_us = |late_us| prices(&[with(0.1, late_us), with(0.6, None)]).unwrap().loads[0].pauses[0].wake_us;
         assert_eq!((wake_us(Some(45.0)), wake_us(None)), (45.0, 0.0));
     }
 

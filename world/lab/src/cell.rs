@@ -15,7 +15,7 @@ use keytoll_hosts::{Event, Host, Order};
 use keytoll_native::clock;
 use keytoll_rigs::{Crowd, Seat, crowd, lasting};
 use keytoll_scenario::plan::{CryptoMode, Plan, RowPlan};
-use keytoll_sim::{Meter, NodeConfig, NodeIndex, Recorder, Stimulus, World};
+use keytoll_sim::{Before, Meter, NodeConfig, NodeIndex, Recorder, Stimulus, World};
 use keytoll_trace::Record;
 use keytoll_trace::cost_table::CostTable;
 
@@ -131,7 +131,7 @@ impl Meter<Metered<Provider>> for Priced {
         _: NodeIndex,
         crypto: &Metered<Provider>,
         _: Stimulus<'_>,
-        _: Option<Duration>,
+        _: Before,
     ) -> Duration {
         self.begun_ps = crypto.crypto_ticks_total();
         Duration::ZERO

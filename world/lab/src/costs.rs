@@ -9,8 +9,8 @@ use keytoll_crypto::Prices;
 use keytoll_crypto::prices::UnknownOperation;
 use keytoll_engine::trace::Fact;
 use keytoll_scenario::plan::{CryptoMode, Plan};
-use keytoll_sim::Stimulus;
-use keytoll_trace::cost_table::{self, CostTable, CostTableError, MessagePrice, PausePrice};
+use keytoll_sim::{Before, Stimulus};
+use keytoll_trace::cost_table::{self, CostTable, CostTableError, LoadPrice, MessagePrice, PausePrice};
 use keytoll_trace::regular;
 
 /// The name of the cost table that comes with keytoll.
@@ -28,35 +28,44 @@ pub(crate) struct Costs {
     pub(crate) origin: String,
 }
 
-/// What a node is charged for each datagram that it takes and each message that it sends, besides cryptography, in picoseconds.
+/// What a node is charged for each datagram that it takes and each message that it sends, besides cryptography.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct MessageCost {
+    /// In a step whose input wakes the node, in picoseconds.
     ps: u64,
-    /// In a step whose input has waited for the node.
+    /// In a step whose input has waited for the node, in picoseconds.
     queued_ps: u64,
-    /// In a step whose input wakes a node that has been idle for at least so long, the shortest pause first.
-    pauses: Arc<[PauseCost]>,
+    /// By how busy the node has been, the idlest first.
+    loads: Arc<[LoadCost]>,
     /// From when an input reaches a node that sleeps until the node computes.
     waking: Duration,
 }
 
-/// What messages cost that wake a node which has slept for at least so long.
-#[derive(Debug, Clone, Copy)]
-struct PauseCost {
-    least: Duration,
-    ps: u64,
-    /// The part of a step which comes after its answers.
+/// What messages cost at a load.
+#[derive(Debug, Clone)]
+struct LoadCost {
+    utilisation: f64,
+    /// In a step whose input has waited for the node, in picoseconds.
+    queued_ps: u64,
+    /// In a step whose input wakes a node that has slept for at least so long, the shortest pause first.
+    pauses: Vec<(Duration, StepCost)>,
+}
+
+/// What a step costs besides cryptography, and how long it takes to wake up for it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct StepCost {
+    /// Each message, in picoseconds.
+    each_ps: u64,
+    /// The part of a step which comes after its answers, in picoseconds.
     after_answer_ps: u64,
     waking: Duration,
 }
 
-/// The messages of one step, what each of them costs, and what it took to wake the node.
+/// The messages of one step, and what it costs.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct StepMessages {
-    each_ps: u64,
     received: u64,
-    waking: Duration,
-    after_answer_ps: u64,
+    cost: StepCost,
 }
 
 impl MessageCost {
@@ -64,38 +73,73 @@ impl MessageCost {
         Self {
             ps: ps(price.ns),
             queued_ps: ps(price.queued_ns.unwrap_or(price.ns)),
-            pauses: price.pauses.iter().map(PauseCost::of).collect(),
+            loads: price.loads.iter().map(LoadCost::of).collect(),
             waking: price.wake_us.map_or(Duration::ZERO, micros),
         }
     }
 
-    /// A step begins. Whoever begins by itself pays no more for that, but sleeps until its time has come.
-    pub(crate) fn begin(&self, stimulus: &Stimulus<'_>, idle: Option<Duration>) -> StepMessages {
+    /// A step begins.
+    pub(crate) fn begin(&self, stimulus: &Stimulus<'_>, before: Before) -> StepMessages {
         let is_packet = matches!(stimulus, Stimulus::Packet(_));
-        let step = StepMessages { received: u64::from(is_packet), ..StepMessages::default() };
-        let Some(idle) = idle else { return StepMessages { each_ps: self.queued_ps, ..step } };
-        match self
-            .pauses
-            .iter()
-            .rev()
-            .find(|pause| is_packet && pause.least <= idle.saturating_add(pause.waking))
-        {
-            Some(&PauseCost { ps: each_ps, after_answer_ps, waking, .. }) => {
-                StepMessages { each_ps, after_answer_ps, waking, ..step }
-            }
-            None if idle.is_zero() => StepMessages { each_ps: self.ps, ..step },
-            None => StepMessages { each_ps: self.ps, waking: self.waking, ..step },
+        let by_load = if is_packet { self.at(before) } else { None };
+        let cost = by_load.unwrap_or_else(|| self.anyhow(before.idle));
+        StepMessages { received: u64::from(is_packet), cost }
+    }
+
+    /// Whatever the load. Whoever begins by itself pays no more for a pause, but sleeps until its time has come.
+    fn anyhow(&self, idle: Option<Duration>) -> StepCost {
+        match idle {
+            None => StepCost::waited(self.queued_ps),
+            Some(Duration::ZERO) => StepCost { each_ps: self.ps, ..StepCost::default() },
+            Some(_) => StepCost { each_ps: self.ps, waking: self.waking, ..StepCost::default() },
         }
+    }
+
+    /// Between the loads that are next to it.
+    fn at(&self, before: Before) -> Option<StepCost> {
+        let above = self.loads.partition_point(|load| load.utilisation < before.utilisation);
+        let [below, above] = [above.saturating_sub(1), above.min(self.loads.len().saturating_sub(1))];
+        let (below, above) = (self.loads.get(below)?, self.loads.get(above)?);
+        let apart = above.utilisation - below.utilisation;
+        let part = if apart > 0.0 { (before.utilisation - below.utilisation) / apart } else { 0.0 };
+        let [below, above] = [below, above].map(|load| load.step(before.idle));
+        Some(below.towards(above, part))
     }
 }
 
-impl PauseCost {
-    fn of(price: &PausePrice) -> Self {
+impl LoadCost {
+    fn of(price: &LoadPrice) -> Self {
+        let pause = |price: &PausePrice| {
+            let (each_ps, after_answer_ps) = (ps(price.ns), ps(price.after_answer_ns));
+            (micros(price.after_us), StepCost { each_ps, after_answer_ps, waking: micros(price.wake_us) })
+        };
+        let pauses = price.pauses.iter().map(pause).collect();
+        Self { utilisation: price.utilisation, queued_ps: ps(price.queued_ns), pauses }
+    }
+
+    /// A pause that is shorter than all which have a price has that of the shortest.
+    fn step(&self, idle: Option<Duration>) -> StepCost {
+        let Some(idle) = idle else { return StepCost::waited(self.queued_ps) };
+        let mut longest_first = self.pauses.iter().rev();
+        let slept = longest_first.find(|(least, cost)| *least <= idle.saturating_add(cost.waking));
+        slept.or(self.pauses.first()).map_or_else(StepCost::default, |(_, cost)| *cost)
+    }
+}
+
+impl StepCost {
+    /// It has waited while the node was busy.
+    fn waited(queued_ps: u64) -> Self {
+        Self { each_ps: queued_ps, ..Self::default() }
+    }
+
+    /// Some part of the way to another one.
+    fn towards(self, other: Self, part: f64) -> Self {
+        let between = |from: u64, to: u64| (from as f64 + part * (to as f64 - from as f64)) as u64;
+        let waking_ns = between(nanos(self.waking), nanos(other.waking));
         Self {
-            least: micros(price.after_us),
-            ps: ps(price.ns),
-            after_answer_ps: ps(price.after_answer_ns),
-            waking: micros(price.wake_us),
+            each_ps: between(self.each_ps, other.each_ps),
+            after_answer_ps: between(self.after_answer_ps, other.after_answer_ps),
+            waking: Duration::from_nanos(waking_ns),
         }
     }
 }
@@ -109,24 +153,28 @@ fn micros(us: f64) -> Duration {
     Duration::try_from_secs_f64(us / 1e6).unwrap_or(Duration::MAX)
 }
 
+fn nanos(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+}
+
 impl StepMessages {
     /// How long the node wakes up before it computes.
     pub(crate) const fn waking(self) -> Duration {
-        self.waking
+        self.cost.waking
     }
 
     /// What the input and the messages that the step noted as sent cost, in picoseconds.
     pub(crate) fn ps(self, noted: &[Fact]) -> u64 {
         let is_message = |fact: &&Fact| matches!(fact, Fact::Sent(message) if !message.protocol.is_traffic());
-        if self.each_ps == 0 {
+        if self.cost.each_ps == 0 {
             return 0;
         }
-        self.each_ps * (self.received + noted.iter().filter(is_message).count() as u64)
+        self.cost.each_ps * (self.received + noted.iter().filter(is_message).count() as u64)
     }
 
     /// The part of a step's picoseconds that comes after its answers: what it did not cost in all cannot come after.
     pub(crate) fn after_answer_ps(self, step_ps: u64) -> u64 {
-        self.after_answer_ps.min(step_ps)
+        self.cost.after_answer_ps.min(step_ps)
     }
 }
 
@@ -212,38 +260,69 @@ mod tests {
 
     use super::*;
 
-    #[test]
-    fn a_packet_costs_by_how_long_its_node_was_idle() {
-        let pause = |after_us, ns, wake_us| PausePrice { after_us, ns, after_answer_ns: 0.001, wake_us };
-        let pauses = [pause(50.0, 0.004, 40.0), pause(900.0, 0.005, 60.0)];
-        let cost = MessageCost::of(&MessagePrice {
-            ns: 0.003,
-            queued_ns: Some(0.002),
-            pauses: pauses.to_vec(),
+    fn pause([after_us, ns, wake_us]: [f64; 3]) -> PausePrice {
+        PausePrice { after_us, ns, after_answer_ns: ns - 2.0, wake_us }
+    }
+
+    /// Of a node that was busy for a tenth of the time, or a half.
+    fn cost() -> MessageCost {
+        let load = |utilisation, queued_ns, pauses: &[[f64; 3]]| LoadPrice {
+            utilisation,
+            queued_ns,
+            pauses: pauses.iter().copied().map(pause).collect(),
+        };
+        let idle = load(0.1, 4.0, &[[50.0, 8.0, 40.0], [900.0, 10.0, 60.0]]);
+        let busy = load(0.5, 2.0, &[[25.0, 4.0, 20.0]]);
+        MessageCost::of(&MessagePrice {
+            ns: 3.0,
+            queued_ns: Some(2.0),
+            loads: vec![idle, busy],
             wake_us: Some(30.0),
             cryptography: None,
             n: 1,
-        });
+        })
+    }
+
+    fn begin(cost: &MessageCost, utilisation: f64, idle_us: Option<u64>) -> StepMessages {
         let addr = Addr::udp("10.0.0.1".parse().unwrap(), 500);
         let datagram = Datagram { protocol: Protocol::IP, from: addr, to: addr, bytes: Vec::new() };
-        let begin = |idle_us: Option<u64>| {
-            cost.begin(&Stimulus::Packet(&datagram), idle_us.map(Duration::from_micros))
+        let before = Before { idle: idle_us.map(Duration::from_micros), utilisation };
+        cost.begin(&Stimulus::Packet(&datagram), before)
+    }
+
+    fn told(step: StepMessages) -> (u64, u64, u128) {
+        (step.ps(&[]), step.after_answer_ps(u64::MAX), step.waking().as_micros())
+    }
+
+    #[test]
+    fn a_packet_costs_by_how_long_its_node_was_idle() {
+        let cost = cost();
+        let at = |idle_us| told(begin(&cost, 0.1, idle_us));
+        assert_eq!(at(None), (4000, 0, 0), "it has waited");
+        assert_eq!([0, 9, 10, 839].map(Some).map(at), [(8000, 6000, 40); 4]);
+        assert_eq!(at(Some(840)), (10_000, 8000, 60), "a pause lasts until it is awake");
+        assert_eq!(begin(&cost, 0.1, Some(0)).after_answer_ps(5), 5, "no more than all");
+    }
+
+    #[test]
+    fn a_packet_costs_by_how_busy_its_node_was() {
+        let cost = cost();
+        let at = |utilisation| told(begin(&cost, utilisation, Some(100)));
+        assert_eq!([0.0, 0.1].map(at), [(8000, 6000, 40); 2]);
+        assert_eq!(at(0.3), (6000, 4000, 30));
+        assert_eq!([0.5, 1.0].map(at), [(4000, 2000, 20); 2]);
+        assert_eq!(told(begin(&cost, 0.2, None)), (3500, 0, 0));
+    }
+
+    #[test]
+    fn whoever_begins_by_itself_pays_no_more_for_a_pause() {
+        let cost = cost();
+        let begin = |stimulus, idle_us| {
+            let before = Before { idle: Some(Duration::from_micros(idle_us)), utilisation: 0.1 };
+            cost.begin(&stimulus, before)
         };
-        let packet = |idle_us: Option<u64>| begin(idle_us).ps(&[]);
-        let pauses_us = [0, 9, 10, 839, 840].map(Some);
-        assert_eq!(
-            (packet(None), pauses_us.map(packet)),
-            (2, [3, 3, 4, 4, 5]),
-            "a pause lasts until it is awake"
-        );
-        let begun = cost.begin(&Stimulus::Command, Some(Duration::from_secs(1)));
-        assert_eq!((begun.each_ps, begun.received), (3, 0), "whoever begins is not cold");
-        let after_answer = |idle_us: Option<u64>| [9, 1, 0].map(|ps| begin(idle_us).after_answer_ps(ps));
-        assert_eq!([None, Some(9), Some(10)].map(after_answer), [[0; 3], [0; 3], [1, 1, 0]]);
-        let waking_us = |step: StepMessages| step.waking().as_micros();
-        let pauses_us = [None, Some(0), Some(1), Some(10), Some(840)];
-        assert_eq!(pauses_us.map(|idle_us| waking_us(begin(idle_us))), [0, 0, 30, 40, 60]);
-        let tick = |idle_us| cost.begin(&Stimulus::Tick, Some(Duration::from_micros(idle_us)));
-        assert_eq!([0, 1, 900].map(|idle_us| waking_us(tick(idle_us))), [0, 30, 30]);
+        let begun = begin(Stimulus::Command, 1_000_000);
+        assert_eq!((begun.cost.each_ps, begun.received), (3000, 0));
+        assert_eq!([0, 1, 900].map(|idle_us| told(begin(Stimulus::Tick, idle_us)).2), [0, 30, 30]);
     }
 }

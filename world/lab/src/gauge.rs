@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use keytoll_crypto::Metered;
 use keytoll_native::{clock, heap};
-use keytoll_sim::{Meter, NodeIndex, Stimulus};
+use keytoll_sim::{Before, Meter, NodeIndex, Stimulus};
 use keytoll_trace::Fact;
 
 use crate::costs::{MessageCost, StepMessages};
@@ -268,13 +268,13 @@ impl<C> Meter<Metered<C>> for Gauge {
         node: NodeIndex,
         crypto: &Metered<C>,
         stimulus: Stimulus<'_>,
-        idle: Option<Duration>,
+        before: Before,
     ) -> Duration {
         self.steps.begin(crypto, stimulus);
         self.role = Some(heap::enter(role(node)));
         let (crypto_ticks, work) = (crypto.crypto_ticks_total(), crypto.work_total());
         let cpu_ns = if self.is_judged(node) { clock::thread_cpu_ns() } else { 0 };
-        let messages = self.message.begin(&stimulus, idle);
+        let messages = self.message.begin(&stimulus, before);
         self.begun = Begun { messages, ticks: clock::ticks(), crypto_ticks, work, cpu_ns };
         if self.accounts[node.number() as usize].charged { messages.waking() } else { Duration::ZERO }
     }

@@ -25,7 +25,7 @@ pub use air::Air;
 pub use links::loss::Loss;
 pub use links::reorder::Reorder;
 pub use links::{Carriage, Channel, Direction, LinkConfig, WRONG_CHECKSUM};
-pub use meter::{Free, Meter, Stimulus};
+pub use meter::{Before, Free, Meter, Stimulus};
 pub use node::{NodeConfig, NodeIndex, ProviderIndex, QueueUse};
 pub use recorder::{Passing, Recorder};
 pub use world::{Limits, NODE_QUEUE_FULL, World};

@@ -18,18 +18,20 @@ pub enum Stimulus<'a> {
     Tick,
 }
 
+/// What a node did before an input.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Before {
+    /// How long it had nothing to do when the input reached it; none if it was busy, and the input has waited.
+    pub idle: Option<Duration>,
+    /// The share of time in which its cores have been busy lately, from 0 to 1.
+    pub utilisation: f64,
+}
+
 /// Decides how long a node is busy with one input.
 pub trait Meter<C> {
-    /// Called just before the host takes an input; `crypto` is the node's provider. `idle` is how long the node had
-    /// nothing to do when the input reached it; none if it was busy, and the input has waited. Returns how long it takes
-    /// the node to wake up, in virtual time: a core is taken, but does not compute.
-    fn begin(
-        &mut self,
-        node: NodeIndex,
-        crypto: &C,
-        stimulus: Stimulus<'_>,
-        idle: Option<Duration>,
-    ) -> Duration;
+    /// Called just before the host takes an input; `crypto` is the node's provider. Returns how long it takes the node to wake up, in
+    /// virtual time: a core is taken, but does not compute.
+    fn begin(&mut self, node: NodeIndex, crypto: &C, stimulus: Stimulus<'_>, before: Before) -> Duration;
 
     /// Called when the host's outputs are drained, with the facts it recorded; returns how long the node is busy, in virtual
     /// time.
@@ -46,7 +48,7 @@ pub trait Meter<C> {
 pub struct Free;
 
 impl<C> Meter<C> for Free {
-    fn begin(&mut self, _: NodeIndex, _: &C, _: Stimulus<'_>, _: Option<Duration>) -> Duration {
+    fn begin(&mut self, _: NodeIndex, _: &C, _: Stimulus<'_>, _: Before) -> Duration {
         Duration::ZERO
     }
 

@@ -7,8 +7,8 @@ use keytoll_crypto_api::Crypto;
 use keytoll_engine::trace::{Fact, Node, Protocol, Revealed, Trace};
 use keytoll_engine::{Ctx, Datagram, Engine, Input, Output, Time};
 
-use crate::Stimulus;
 use crate::queue::Queue;
+use crate::{Before, Stimulus};
 
 /// Index of a node in its world.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -157,6 +157,32 @@ impl QueueGauge {
     }
 }
 
+/// How busy the cores of a node have been lately: what they did counts the less the longer ago it was, and nothing after a while.
+#[derive(Debug, Clone, Copy, Default)]
+struct Lately {
+    /// Of the time of all cores.
+    busy: f32,
+    at: Time,
+}
+
+/// How long what a node did counts at most, in seconds.
+const LATELY_S: f64 = 0.1;
+
+impl Lately {
+    /// The share until now.
+    fn until(&mut self, now: Time) -> f64 {
+        let past = now.since(self.at).as_secs_f64() / LATELY_S;
+        self.at = now;
+        self.busy *= (1.0 - past).max(0.0) as f32;
+        f64::from(self.busy).min(1.0)
+    }
+
+    /// One of so many cores computes for so long from now on.
+    fn computes(&mut self, busy: Duration, cores: u32) {
+        self.busy += (busy.as_secs_f64() / LATELY_S / f64::from(cores)) as f32;
+    }
+}
+
 /// A node of the world.
 pub(crate) struct NodeState<H: Engine> {
     pub(crate) config: NodeConfig,
@@ -168,6 +194,7 @@ pub(crate) struct NodeState<H: Engine> {
     /// How many cores are busy.
     computing: u32,
     busy_until: Time,
+    lately: Lately,
     /// Whether its host has computed since it rested.
     pub(crate) is_awake: bool,
     /// When its queue was asked for last.
@@ -194,8 +221,8 @@ impl<C> Waiting<C> {
 impl<H: Engine> NodeState<H> {
     pub(crate) fn new(config: NodeConfig, ordinal: u32, host: H, crypto: ProviderIndex) -> Self {
         let (computing, is_awake, queue) = (0, false, None);
-        let (busy_until, asked) = (Time::ZERO, Time::ZERO);
-        Self { config, ordinal, host, crypto, computing, busy_until, is_awake, asked, queue }
+        let (busy_until, asked, lately) = (Time::ZERO, Time::ZERO, Lately::default());
+        Self { config, ordinal, host, crypto, computing, busy_until, lately, is_awake, asked, queue }
     }
 
     /// Its host is not expected to compute soon.
@@ -209,16 +236,22 @@ impl<H: Engine> NodeState<H> {
 
     /// Whether a core is free now.
     pub(crate) fn is_free(&self) -> bool {
-        self.computing < self.config.cores.max(1)
+        self.computing < self.cores()
     }
 
-    /// How long it has had nothing to do.
-    pub(crate) fn idle(&self, now: Time) -> Duration {
-        now.since(self.busy_until)
+    fn cores(&self) -> u32 {
+        self.config.cores.max(1)
     }
 
-    /// It computes until then, at least.
-    pub(crate) fn is_busy_until(&mut self, end: Time) {
+    /// What it did before an input that reached it then, and that it takes now.
+    pub(crate) fn before(&mut self, arrived: Time, now: Time) -> Before {
+        let idle = (arrived == now).then(|| now.since(self.busy_until));
+        Before { idle, utilisation: self.lately.until(now) }
+    }
+
+    /// One of its cores, which may have to wake up first, computes for so long, and until then.
+    pub(crate) fn computes(&mut self, busy: Duration, end: Time) {
+        self.lately.computes(busy, self.cores());
         self.busy_until = self.busy_until.max(end);
     }
 

@@ -367,13 +367,13 @@ impl<H: Engine, C: Crypto, M: Meter<C>> World<H, C, M> {
         work.notes.wants_keys = recorder.captures(self.sample);
         let node = self.nodes[index.place()].node.as_mut().expect(GONE);
         let crypto = &mut self.providers[node.crypto.0];
-        let idle = (arrived.at == self.now).then(|| node.idle(self.now));
-        let waking = self.meter.begin(index, crypto, arrived.input.stimulus(), idle);
+        let before = node.before(arrived.at, self.now);
+        let waking = self.meter.begin(index, crypto, arrived.input.stimulus(), before);
         node.handle(arrived.input, self.now, crypto, &mut work);
         let busy = self.meter.end(index, crypto, &work.notes.facts);
         let after = self.meter.after_outputs().min(busy);
         let done = self.now + waking + busy;
-        node.is_busy_until(done);
+        node.computes(busy, done);
         let was_awake = std::mem::replace(&mut node.is_awake, true);
         node.arm(&mut self.queue, index, again);
         if !was_awake {

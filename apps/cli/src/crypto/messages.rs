@@ -51,7 +51,8 @@ impl Messages {
 pub(super) fn told(price: &MessagePrice) -> Option<String> {
     (price.cryptography == Some(Cryptography::Priced)).then(|| {
         let us = price.ns / 1000.0;
-        let longest = price.pauses.last().filter(|pause| pause.after_us > 0.0);
+        let idlest = price.loads.first().and_then(|load| load.pauses.last());
+        let longest = idlest.filter(|pause| pause.after_us > 0.0);
         let longest = longest.map_or_else(String::new, |pause| {
             format!(", and {:.1} us where that has slept for {} us or longer", pause.ns / 1000.0, pause.after_us)
         });

@@ -10,7 +10,7 @@ use keytoll_native::{clock, heap};
 use keytoll_rigs::looks_up;
 use keytoll_scenario::plan::CryptoMode;
 use keytoll_scenario::population::{Population, Spreads};
-use keytoll_sim::{Meter, NodeIndex, Stimulus};
+use keytoll_sim::{Before, Meter, NodeIndex, Stimulus};
 
 use super::heaps::role;
 use crate::costs::{MessageCost, StepMessages};
@@ -117,10 +117,10 @@ impl Meter<Metered<Provider>> for Till {
         index: NodeIndex,
         crypto: &Metered<Provider>,
         stimulus: Stimulus<'_>,
-        idle: Option<Duration>,
+        before: Before,
     ) -> Duration {
         self.role = self.account(index).is_some().then(|| heap::enter(role(index.number())));
-        self.messages = self.message.begin(&stimulus, idle);
+        self.messages = self.message.begin(&stimulus, before);
         self.begun = self.ticks(crypto);
         self.messages.waking()
     }

@@ -44,6 +44,20 @@ fn a_meter_learns_which_inputs_have_waited_and_how_long_the_node_was_idle_before
 }
 
 #[test]
+fn a_meter_learns_how_busy_the_cores_have_been_lately() {
+    let seen = |cores| {
+        let gateway = NodeConfig { cores, ..NodeConfig::new(Node::Gw) };
+        let mut pair = Pair::metered(&LinkConfig::default(), 1, Warm::default(), gateway);
+        [0, 1, 40, 240].into_iter().for_each(|at| pair.send_at(ms(at), vec![0]));
+        pair.run();
+        let seen = pair.world.meter_mut().utilisations.clone();
+        seen.into_iter().map(|share| (share * 1000.0).round()).collect::<Vec<_>>()
+    };
+    assert_eq!(seen(1), [0.0, 90.0, 70.0, 0.0], "a tenth of a second counts");
+    assert_eq!(seen(2), [0.0, 49.0, 61.0, 0.0], "the second core is free for the second input");
+}
+
+#[test]
 fn a_node_that_sleeps_wakes_up_before_it_computes() {
     let meter = Warm { waking: millis(3), ..Warm::default() };
     let mut pair = Pair::metered(&LinkConfig::default(), 1, meter, NodeConfig::new(Node::Gw));

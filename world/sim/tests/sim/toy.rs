@@ -7,7 +7,7 @@ use std::time::Duration;
 use keytoll_engine::trace::{Fact, Fate, Node, Protocol, Record};
 use keytoll_engine::{Ctx, Datagram, Deadline, Engine, Input, Output, Time};
 use keytoll_net::Addr;
-use keytoll_sim::{Direction, Free, LinkConfig, Meter, NodeConfig, NodeIndex, Stimulus, World};
+use keytoll_sim::{Before, Direction, Free, LinkConfig, Meter, NodeConfig, NodeIndex, Stimulus, World};
 
 use crate::no_crypto::NoCrypto;
 
@@ -87,7 +87,7 @@ impl Engine for Toy {
 pub(crate) struct Fixed(pub(crate) Vec<Duration>);
 
 impl<C> Meter<C> for Fixed {
-    fn begin(&mut self, _: NodeIndex, _: &C, _: Stimulus<'_>, _: Option<Duration>) -> Duration {
+    fn begin(&mut self, _: NodeIndex, _: &C, _: Stimulus<'_>, _: Before) -> Duration {
         Duration::ZERO
     }
 
@@ -104,12 +104,17 @@ pub(crate) struct Warm {
     pub(crate) waking: Duration,
     /// How much of its time it needs after its outputs.
     pub(crate) after: Duration,
+    /// How busy the gateway had been before each input.
+    pub(crate) utilisations: Vec<f64>,
 }
 
 impl<C> Meter<C> for Warm {
-    fn begin(&mut self, node: NodeIndex, _: &C, _: Stimulus<'_>, idle: Option<Duration>) -> Duration {
-        self.idle = idle;
-        if node.number() == 0 || idle.is_none() { Duration::ZERO } else { self.waking }
+    fn begin(&mut self, node: NodeIndex, _: &C, _: Stimulus<'_>, before: Before) -> Duration {
+        if node.number() > 0 {
+            self.utilisations.push(before.utilisation);
+        }
+        self.idle = before.idle;
+        if node.number() == 0 || before.idle.is_none() { Duration::ZERO } else { self.waking }
     }
 
     fn end(&mut self, node: NodeIndex, _crypto: &C, _noted: &[Fact]) -> Duration {
