@@ -95,7 +95,7 @@ fn calibrate(args: &CryptoArgs, path: &Path) -> Result<ExitCode, Report> {
         path.display(),
         spread * 100.0
     ));
-    table.message.as_ref().and_then(messages::told).iter().for_each(|told| screen::note(told));
+    table.message.as_ref().map(messages::told).iter().for_each(|told| screen::note(told));
     Ok(ExitCode::SUCCESS)
 }
 

@@ -134,7 +134,8 @@ impl<C> Metered<C> {
 
     /// Operation and algorithm of the first one that the table did not list, in the table's spelling.
     pub fn unpriced(&self) -> Option<(String, String)> {
-        self.unpriced.map(Place::name)
+        let (operation, algorithm) = self.unpriced?.name();
+        Some((operation.to_owned(), algorithm.to_owned()))
     }
 
     /// Times operations from now on, or only counts them.
@@ -251,9 +252,9 @@ impl<C> Metered<C> {
         let table = phases.table.get_or_insert_with(empty_table);
         let sums = &mut table[slot.index()];
         sums.count += 1;
-        sums.ticks += ticks;
+        sums.ticks = sums.ticks.saturating_add(ticks);
         sums.bytes += bytes as u64;
-        self.ticks_total += ticks;
+        self.ticks_total = self.ticks_total.saturating_add(ticks);
         self.work_total = self.work_total.wrapping_add(mark(slot.index()));
         let bytes = bytes as u64;
         match &mut self.kept {

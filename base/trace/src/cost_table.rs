@@ -1,6 +1,7 @@
 //! What every crypto operation costs on one machine: the file that `keytoll crypto --calibrate` writes and
 //! `keytoll run --crypto table` reads.
 
+use std::collections::BTreeSet;
 use std::io::{Read, Write};
 
 use schemars::JsonSchema;
@@ -17,6 +18,7 @@ const KIND: &str = "keytoll cost table";
 
 /// The costs of a machine.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct CostTable {
     /// Always the same words.
     pub kind: String,
@@ -105,6 +107,7 @@ pub struct PausePrice {
 
 /// What one operation costs: `fixed_ns + ns_per_byte · bytes`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct OperationPrice {
     /// The operation as the meter calls it.
     pub operation: String,
@@ -152,6 +155,20 @@ pub enum CostTableError {
     /// Prices of messages by load or pause that are not in order, or a load without any.
     #[error("has costs of messages at loads whose utilisations or pauses do not grow, or are none")]
     Loads,
+    /// A frequency that no processor has.
+    #[error("has a machine whose cores run at {core_hz} Hz")]
+    Machine {
+        /// The frequency.
+        core_hz: f64,
+    },
+    /// Two prices of one operation.
+    #[error("has two costs of {operation} {algorithm}")]
+    Twice {
+        /// The operation.
+        operation: String,
+        /// The algorithm.
+        algorithm: String,
+    },
     /// The file cannot be read.
     #[error("cannot be read: {0}")]
     Io(#[from] std::io::Error),
@@ -159,6 +176,9 @@ pub enum CostTableError {
 
 /// No time is longer, in nanoseconds or, of pauses, in microseconds: a minute of work for one operation, and millions of them can be added.
 const TIME_MAX: f64 = 60e9;
+
+/// The frequencies of cores, in hertz: every time of the table is scaled by it.
+const CORE_HZ: std::ops::RangeInclusive<f64> = 1e6..=1e12;
 
 /// No table is longer.
 pub const BYTES_MAX: u64 = 4 << 20;
@@ -225,6 +245,13 @@ impl CostTable {
         if self.message.as_ref().is_some_and(|message| !message.is_ordered()) {
             return Err(CostTableError::Loads);
         }
+        let core_hz = self.machine.core_hz;
+        if !CORE_HZ.contains(&core_hz) {
+            return Err(CostTableError::Machine { core_hz });
+        }
+        if let Some(OperationPrice { operation, algorithm, .. }) = self.twice().cloned() {
+            return Err(CostTableError::Twice { operation, algorithm });
+        }
         match self.costs.iter().find(|cost| !is_time(cost.fixed_ns) || !is_time(cost.ns_per_byte)) {
             None => Ok(self),
             Some(cost) => Err(CostTableError::Number {
@@ -232,6 +259,16 @@ impl CostTable {
                 algorithm: cost.algorithm.clone(),
             }),
         }
+    }
+}
+
+impl CostTable {
+    /// The first price of an operation that has one already.
+    fn twice(&self) -> Option<&OperationPrice> {
+        let mut known = BTreeSet::new();
+        let key =
+            |cost: &OperationPrice| (cost.operation.clone(), cost.algorithm.clone(), cost.exponents.clone());
+        self.costs.iter().find(|cost| !known.insert(key(cost)))
     }
 }
 
@@ -291,8 +328,7 @@ mod tests {
     fn price(ns: f64, queued_ns: f64) -> MessagePrice {
         let pause = |(after_us, ns)| PausePrice { after_us, ns, after_answer_ns: 1.5, wake_us: 25.5 };
         let pauses = [(50.0, 7.5), (900.0, 9.5)].map(pause).to_vec();
-        let load =
-            |utilisation, queued_ns| LoadPrice { utilisation, queued_ns, pauses: pauses.clone() };
+        let load = |utilisation, queued_ns| LoadPrice { utilisation, queued_ns, pauses: pauses.clone() };
         MessagePrice {
             ns,
             queued_ns: Some(queued_ns),
@@ -332,6 +368,11 @@ mod tests {
         let negative = refusal(&text.replace("200000.125", "-1.0"));
         assert_eq!(negative, "has a cost of generate modp2048 that is negative or longer than a minute");
         assert!(refusal(&text.replace("\"library\"", "\"librairie\"")).contains("library"));
+        let twice = CostTable { costs: [table().costs, table().costs].concat(), ..table() };
+        assert_eq!(refusal(&written(&twice)), "has two costs of generate modp2048");
+        let stopped = refusal(&text.replace("3000000000.0", "0.0"));
+        assert_eq!(stopped, "has a machine whose cores run at 0 Hz");
+        assert!(refusal(&text.replace("\"spread\"", "\"bogus\": 1, \"spread\"")).contains("`bogus`"));
         let message = written(&CostTable { message: Some(price(5.0, 2.0)), ..table() });
         for sound in ["5.0", "2.0", "7.5", "900.0", "45.5", "25.5", "0.0625", "550.5"] {
             let told = refusal(&message.replace(sound, &format!("-{sound}")));

@@ -77,6 +77,7 @@ const fn bare(ns: f64, queued_ns: Option<f64>) -> MessagePrice {
 struct Woken {
     pause_us: u32,
     wakes: u64,
+    timed: u64,
     messages: u64,
     ns: f64,
     after_answer_ns: f64,
@@ -86,11 +87,19 @@ struct Woken {
 impl Woken {
     fn of(count: &WakeCount, crypto_scale: f64) -> Self {
         let &WakeCount {
-            pause_us, count: wakes, messages, cpu_ns, crypto_ns, answered_ns, latency_ns, ..
+            pause_us,
+            count: wakes,
+            timed_count: timed,
+            messages,
+            cpu_ns,
+            crypto_ns,
+            answered_ns,
+            latency_ns,
+            ..
         } = count;
         let ns = cpu_ns as f64 - crypto_scale * crypto_ns as f64;
         let after_answer_ns = cpu_ns.saturating_sub(answered_ns) as f64;
-        Self { pause_us, wakes, messages, ns, after_answer_ns, latency_ns: latency_ns as f64 }
+        Self { pause_us, wakes, timed, messages, ns, after_answer_ns, latency_ns: latency_ns as f64 }
     }
 
     /// Both, with the shorter pause.
@@ -98,6 +107,7 @@ impl Woken {
         Self {
             pause_us: self.pause_us.min(other.pause_us),
             wakes: self.wakes.saturating_add(other.wakes),
+            timed: self.timed.saturating_add(other.timed),
             messages: self.messages.saturating_add(other.messages),
             ns: self.ns + other.ns,
             after_answer_ns: self.after_answer_ns + other.after_answer_ns,
@@ -105,31 +115,32 @@ impl Woken {
         }
     }
 
-    fn each_ns(self) -> f64 {
-        (self.ns / self.messages.max(1) as f64).max(0.0)
+    /// None if cryptography alone is charged more than what was measured.
+    fn each_ns(self) -> Option<f64> {
+        (self.ns > 0.0).then(|| self.ns / self.messages.max(1) as f64)
     }
 
     /// Streams do not tell when a message arrived: then it takes as long to wake up as starts of loads are late.
-    fn price(self, late_us: Option<f64>) -> PausePrice {
+    fn price(self, late_us: Option<f64>) -> Option<PausePrice> {
         let wakes = self.wakes.max(1) as f64;
-        let told_us = (self.latency_ns > 0.0).then(|| self.latency_ns / 1000.0 / wakes);
-        PausePrice {
+        let told_us = (self.timed > 0).then(|| self.latency_ns / 1000.0 / self.timed as f64);
+        Some(PausePrice {
             after_us: f64::from(self.pause_us),
-            ns: self.each_ns(),
+            ns: self.each_ns()?,
             after_answer_ns: self.after_answer_ns / wakes,
             wake_us: told_us.or(late_us).unwrap_or(0.0),
-        }
+        })
     }
 }
 
 /// The prices at each load, of which none comes out of a load of few wakes.
 fn of_wakes(loads: &[LoadCost], late_us: Option<f64>) -> Option<MessagePrice> {
     let alone = classes(loads, false);
-    let first = *alone.first()?;
+    let first_ns = alone.first()?.each_ns()?;
     let queued = queued_ns(loads, &alone);
-    let others_ns = queued.unwrap_or_else(|| first.each_ns());
+    let others_ns = queued.unwrap_or(first_ns);
     let prices = alike(loads).into_iter().filter_map(|alike| at_load(&alike, others_ns, late_us)).collect();
-    Some(MessagePrice { loads: prices, ..bare(first.each_ns(), queued) })
+    Some(MessagePrice { loads: prices, ..bare(first_ns, queued) })
 }
 
 /// The loads by their utilisation, those together that are nearly the same.
@@ -152,7 +163,7 @@ fn at_load(alike: &[LoadCost], others_ns: f64, late_us: Option<f64>) -> Option<L
     let utilisation = alike.iter().map(|load| load.utilisation).sum::<f64>() / alike.len() as f64;
     let alone = classes(alike, false);
     let queued_ns = queued_ns(alike, &alone).unwrap_or(others_ns);
-    let pauses: Vec<_> = alone.iter().map(|class| class.price(late_us)).collect();
+    let pauses = alone.iter().map(|class| class.price(late_us)).collect::<Option<Vec<_>>>()?;
     (!pauses.is_empty()).then_some(LoadPrice { utilisation, queued_ns, pauses })
 }
 
@@ -180,6 +191,7 @@ fn classes(loads: &[LoadCost], is_several: bool) -> Vec<Woken> {
         *before = before.and(*last);
         classes.pop();
     }
+    classes.retain(|class| class.wakes >= WAKES_MIN);
     classes
 }
 
@@ -250,7 +262,7 @@ pub fn price(summary: &Summary) -> Result<MessagePrice, Untold> {
             let Some(crypto_ns) = cpu.crypto_ns else { continue };
             besides_ns += (cpu.ns - crypto_ns).max(0.0);
             messages += messages_of(row, node);
-            n += cpu.n;
+            n = cpu.n.saturating_add(n);
         }
     }
     if messages > 0.0 {
@@ -343,8 +355,18 @@ mod tests {
         let (crypto_ns, besides_ns) = (40_000 * wakes, wakes * 2 * (first_ns + further * queued_ns));
         let cpu_ns = besides_ns + crypto_ns;
         let (is_several, messages) = (further > 0, 2 * wakes * (1 + further));
-        let (answered_ns, latency_ns) = (cpu_ns - 5000 * wakes, wakes * u64::from(30_000 + pause_us));
-        WakeCount { pause_us, is_several, count: wakes, messages, cpu_ns, crypto_ns, answered_ns, latency_ns }
+        let (answered_ns, latency_ns) = (cpu_ns - 5000 * wakes, wakes / 2 * u64::from(30_000 + pause_us));
+        WakeCount {
+            pause_us,
+            is_several,
+            count: wakes,
+            timed_count: wakes / 2,
+            messages,
+            cpu_ns,
+            crypto_ns,
+            answered_ns,
+            latency_ns,
+        }
     }
 
     #[test]
@@ -364,11 +386,12 @@ mod tests {
         };
         let slow_pauses = vec![(200.0, 30_000.0), (800.0, 50_000.0)];
         let few = (30_000.0 * 100.0 + 50_000.0 * 199.0) / 299.0;
-        let expected = [
-            (0.1, 12_000.0, slow_pauses),
-            (0.6, 12_000.0, vec![(0.0, 20_000.0), (200.0, few)]),
-        ];
-        assert_eq!(told.loads.iter().map(of).collect::<Vec<_>>(), expected, "few are one class with the next");
+        let expected = [(0.1, 12_000.0, slow_pauses), (0.6, 12_000.0, vec![(0.0, 20_000.0), (200.0, few)])];
+        assert_eq!(
+            told.loads.iter().map(of).collect::<Vec<_>>(),
+            expected,
+            "few are one class with the next"
+        );
         assert_eq!((told.ns, told.queued_ns), (20_000.0, Some(12_000.0)));
         let [first, second, ..] = told.loads[0].pauses[..] else { panic!("{told:?}") };
         assert_eq!(
@@ -379,6 +402,12 @@ mod tests {
         let dearer = prices(&[twice(slow), with(0.6, fast.clone())]).unwrap();
         assert_eq!(dearer.ns, 20_000.0, "cryptography is taken away as it is charged");
         assert!((dearer.loads[0].pauses[0].ns - 20_000.0).abs() < 1e-6, "{dearer:?}");
+        let dear = |utilisation, wakes| LoadCost { crypto_scale: 3.0, ..with(utilisation, wakes) };
+        let few = vec![wakes(0, 199, 0, [20_000, 0])];
+        for (wakes, why) in [(&fast, "no message costs less than nothing"), (&few, "few tell nothing")] {
+            let told = prices(&[dear(0.2, wakes.clone()), dear(0.7, wakes.clone())]).unwrap();
+            assert!(told.loads.is_empty() && told.ns > 20_000.0, "{why}: {told:?}");
+        }
         let silent = [load(0.2, 26_000.0), with(0.7, fast.clone())];
         assert!(prices(&silent).unwrap().loads.is_empty(), "all have to tell");
         let crowded = |utilisation, ns| LoadCost { wakes: vec![fast[1].clone()], ..load(utilisation, ns) };
@@ -388,10 +417,11 @@ mod tests {
 
     #[test]
     fn where_nobody_tells_when_messages_arrived_it_takes_as_long_to_wake_as_starts_are_late() {
-        let streamed = vec![WakeCount { latency_ns: 0, ..wakes(50, 900, 0, [30_000, 0]) }];
+        let streamed = vec![WakeCount { timed_count: 0, latency_ns: 0, ..wakes(50, 900, 0, [30_000, 0]) }];
         let with =
             |utilisation, wake_us| LoadCost { wake_us, wakes: streamed.clone(), ..load(utilisation, 1.0) };
-        let wake_us = |late_us| prices(&[with(0.1, late_us), with(0.6, None)]).unwrap().loads[0].pauses[0].wake_us;
+        let wake_us =
+            |late_us| prices(&[with(0.1, late_us), with(0.6, None)]).unwrap().loads[0].pauses[0].wake_us;
         assert_eq!((wake_us(Some(45.0)), wake_us(None)), (45.0, 0.0));
     }
 

@@ -126,13 +126,7 @@ struct Priced {
 }
 
 impl Meter<Metered<Provider>> for Priced {
-    fn begin(
-        &mut self,
-        _: NodeIndex,
-        crypto: &Metered<Provider>,
-        _: Stimulus<'_>,
-        _: Before,
-    ) -> Duration {
+    fn begin(&mut self, _: NodeIndex, crypto: &Metered<Provider>, _: Stimulus<'_>, _: Before) -> Duration {
         self.begun_ps = crypto.crypto_ticks_total();
         Duration::ZERO
     }

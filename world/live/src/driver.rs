@@ -119,6 +119,11 @@ impl<E: Engine, C: Crypto> Driver<E, C> {
         Self { watch: Some((Box::default(), crypto_ns)), ..self }
     }
 
+    /// So much CPU time since the last call was for no message: the wakes do not have it.
+    pub fn set_apart(&mut self, cpu_ns: u64) {
+        self.watch.iter_mut().for_each(|(watch, _)| watch.apart(cpu_ns));
+    }
+
     /// What it has taken until now, if it is measured.
     pub fn wakes(&self) -> Option<&Wakes> {
         self.watch.as_ref().map(|(watch, _)| watch.wakes())

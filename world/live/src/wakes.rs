@@ -37,6 +37,8 @@ pub struct WakeClass {
 pub struct WakeSums {
     /// How many.
     pub wakes: u64,
+    /// Those of them whose first message told when it had arrived.
+    pub timed: u64,
     /// The messages that were received and sent.
     pub messages: u64,
     /// CPU time of the thread, in nanoseconds.
@@ -45,7 +47,7 @@ pub struct WakeSums {
     pub crypto_ns: u64,
     /// The part of it from being awake until the last message is about to be sent; until the next sleep if none was.
     pub answered_ns: u64,
-    /// Time from the arrival of the first message, or of the last that came with it, until the thread was awake.
+    /// Time from the arrival of the first message, or of the last that came with it, until the thread was awake: of those that are timed.
     pub latency_ns: u64,
 }
 
@@ -68,14 +70,14 @@ impl WakeClass {
 
 impl WakeSums {
     /// The numbers, in the order of the fields.
-    pub const fn numbers(self) -> [u64; 6] {
-        let Self { wakes, messages, cpu_ns, crypto_ns, answered_ns, latency_ns } = self;
-        [wakes, messages, cpu_ns, crypto_ns, answered_ns, latency_ns]
+    pub const fn numbers(self) -> [u64; 7] {
+        let Self { wakes, timed, messages, cpu_ns, crypto_ns, answered_ns, latency_ns } = self;
+        [wakes, timed, messages, cpu_ns, crypto_ns, answered_ns, latency_ns]
     }
 
     /// Of these numbers.
-    pub const fn of([wakes, messages, cpu_ns, crypto_ns, answered_ns, latency_ns]: [u64; 6]) -> Self {
-        Self { wakes, messages, cpu_ns, crypto_ns, answered_ns, latency_ns }
+    pub const fn of([wakes, timed, messages, cpu_ns, crypto_ns, answered_ns, latency_ns]: [u64; 7]) -> Self {
+        Self { wakes, timed, messages, cpu_ns, crypto_ns, answered_ns, latency_ns }
     }
 
     /// The sums of both.
@@ -127,7 +129,8 @@ pub(crate) struct Watch {
     begun: Spent,
     /// When it was awake: its CPU time, and the time since 1970.
     awake: Awake,
-    latency_ns: u64,
+    /// From the arrival of the first message until it was awake, if that is known.
+    latency: Option<Duration>,
     /// How long it had slept; none before the first sleep.
     pause: Option<Duration>,
     received: u64,
@@ -163,7 +166,7 @@ impl Watch {
     pub(crate) fn received(&mut self, arrived: Option<Duration>) {
         if let Some(arrived) = arrived {
             let latency = Duration::from_nanos(self.awake.unix_ns).saturating_sub(arrived);
-            self.latency_ns = latency.min(LATENCY_MAX).as_nanos() as u64;
+            self.latency = (latency < LATENCY_MAX).then_some(latency);
         }
         self.received += 1;
         self.messages += 1;
@@ -173,6 +176,15 @@ impl Watch {
     pub(crate) const fn sends(&mut self, messages: usize, cpu_ns: u64) {
         self.messages += messages as u64;
         self.answered_ns = Some(cpu_ns);
+    }
+
+    /// Some of what it has computed since it woke up was for no message.
+    pub(crate) const fn apart(&mut self, cpu_ns: u64) {
+        self.begun.cpu_ns += cpu_ns;
+        self.awake.cpu_ns += cpu_ns;
+        if let Some(answered_ns) = &mut self.answered_ns {
+            *answered_ns += cpu_ns;
+        }
     }
 
     /// The thread is about to wait.
@@ -195,14 +207,15 @@ impl Watch {
 
     /// From one sleep to the next.
     fn sums(&self) -> WakeSums {
-        let Self { slept, begun, messages, awake, latency_ns, .. } = *self;
+        let Self { slept, begun, messages, awake, latency, .. } = *self;
         WakeSums {
             wakes: 1,
+            timed: u64::from(latency.is_some()),
             messages,
             cpu_ns: slept.cpu_ns.saturating_sub(begun.cpu_ns),
             crypto_ns: slept.crypto_ns.saturating_sub(begun.crypto_ns),
             answered_ns: self.answered_ns.unwrap_or(slept.cpu_ns).saturating_sub(awake.cpu_ns),
-            latency_ns,
+            latency_ns: latency.unwrap_or_default().as_nanos() as u64,
         }
     }
 }
@@ -232,6 +245,7 @@ mod tests {
         slept(&mut watch, 41_000, 20_100, 7000);
         let one = WakeSums {
             wakes: 1,
+            timed: 1,
             messages: 2,
             cpu_ns: 40_000,
             crypto_ns: 20_000,
@@ -246,6 +260,7 @@ mod tests {
         slept(&mut watch, 55_000, 20_100, 30);
         let two = WakeSums {
             wakes: 1,
+            timed: 1,
             messages: 2,
             cpu_ns: 10_000,
             crypto_ns: 0,
@@ -257,16 +272,47 @@ mod tests {
     }
 
     #[test]
+    fn what_is_for_no_message_belongs_to_none() {
+        let woken = |apart_ns: [u64; 2]| {
+            let mut watch = Watch::default();
+            slept(&mut watch, 1000, 0, 250);
+            watch.received(None);
+            watch.apart(apart_ns[0]);
+            watch.sends(1, 31_000 + apart_ns[0]);
+            watch.apart(apart_ns[1]);
+            slept(&mut watch, 36_000 + apart_ns[0] + apart_ns[1], 0, 30);
+            watch.wakes().clone()
+        };
+        assert_eq!(woken([700_000, 0]), woken([0, 0]));
+        assert_eq!(woken([0, 700_000]), woken([0, 0]));
+    }
+
+    #[test]
+    fn a_clock_that_was_set_tells_no_delay() {
+        let mut watch = Watch::default();
+        slept(&mut watch, 1000, 0, 250);
+        watch.awake.unix_ns = 5_000_000_000;
+        watch.received(Some(Duration::from_secs(3)));
+        slept(&mut watch, 36_000, 0, 30);
+        let (_, sums) = watch.wakes().classes().next().unwrap();
+        assert_eq!((sums.timed, sums.latency_ns), (0, 0));
+    }
+
+    #[test]
     fn classes_have_the_pauses_from_theirs_to_the_next_and_nothing_goes_back() {
         let mut wakes = Wakes::default();
-        let one = WakeSums::of([1, 2, 30, 20, 10, 5]);
+        let one = WakeSums::of([1, 1, 2, 30, 20, 10, 5]);
         for pause_us in [0, 24, 25, 6400, u32::MAX] {
             wakes.add(class(pause_us, false), one);
         }
         let counted: Vec<_> = wakes.classes().map(|(class, sums)| (class.pause_us, sums.numbers())).collect();
         assert_eq!(
             counted,
-            [(0, [2, 4, 60, 40, 20, 10]), (25, [1, 2, 30, 20, 10, 5]), (6400, [2, 4, 60, 40, 20, 10])]
+            [
+                (0, [2, 2, 4, 60, 40, 20, 10]),
+                (25, [1, 1, 2, 30, 20, 10, 5]),
+                (6400, [2, 2, 4, 60, 40, 20, 10])
+            ]
         );
         let before = wakes.clone();
         wakes.add(class(25, false), one);

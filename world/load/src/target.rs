@@ -208,13 +208,13 @@ impl Timed {
 
 /// The CPU time and memory of this process until now.
 pub fn here() -> Option<Usage> {
-    let Reading { cpu_s, memory_bytes, .. } = process(std::process::id()).ok()?;
+    let Reading { cpu_s, memory_bytes, .. } = process(std::process::id(), CORES_MAX).ok()?;
     Some(Usage { cpu: Duration::try_from_secs_f64(cpu_s).ok()?, crypto: None, memory_bytes })
 }
 
 fn read(source: &Source) -> Result<Reading, String> {
     match source {
-        Source::Process(pid) => process(*pid),
+        Source::Process(pid) => process(*pid, cores_here()),
         Source::Page(host, path) => {
             let page = fetch(host, path).map_err(|why| format!("cannot read http://{host}{path}: {why}"))?;
             let lacks = || {
@@ -228,11 +228,11 @@ fn read(source: &Source) -> Result<Reading, String> {
 }
 
 /// proc_pid_stat(5): utime and stime are the 14th and 15th field, in ticks of a hundredth of a second.
-fn process(pid: u32) -> Result<Reading, String> {
+fn process(pid: u32, cores: u32) -> Result<Reading, String> {
     let file = |name: &str| std::fs::read_to_string(format!("/proc/{pid}/{name}"));
     let stat = file("stat").map_err(|why| format!("no process {pid} to measure: {why}"))?;
     let status = file("status").unwrap_or_default();
-    of_stat(&stat, &status, cores_here()).ok_or_else(|| format!("/proc/{pid}/stat is not understood"))
+    of_stat(&stat, &status, cores).ok_or_else(|| format!("/proc/{pid}/stat is not understood"))
 }
 
 /// The cores of this machine, whichever of them we may use. proc_stat(5): each has a line.
@@ -406,8 +406,8 @@ mod tests {
         );
         let gone = stat.replace(" S ", " Z ");
         assert_eq!((of_stat("nonsense", "", 2), of_stat(&gone, "", 2)), (None, None));
-        assert!(process(std::process::id()).unwrap().memory_bytes.is_some());
-        assert!(process(u32::MAX).unwrap_err().starts_with("no process 4294967295 to measure"));
+        assert!(process(std::process::id(), 1).unwrap().memory_bytes.is_some());
+        assert!(process(u32::MAX, 1).unwrap_err().starts_with("no process 4294967295 to measure"));
     }
 
     #[test]

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use keytoll_analysis::handling::{self, LoadCost};
 use keytoll_analysis::summary;
+use keytoll_census::PopulationSummary;
 use keytoll_crypto::{Exponents, Prices};
 use keytoll_primitives::catalogue;
 use keytoll_trace::cost_table::{CostTable, Cryptography, MessagePrice};
@@ -47,24 +48,51 @@ impl Messages {
     }
 }
 
-/// What is told of a price of which cryptography is no part, whatever the target says it took.
-pub(super) fn told(price: &MessagePrice) -> Option<String> {
-    (price.cryptography == Some(Cryptography::Priced)).then(|| {
-        let us = price.ns / 1000.0;
-        let idlest = price.loads.first().and_then(|load| load.pauses.last());
-        let longest = idlest.filter(|pause| pause.after_us > 0.0);
-        let longest = longest.map_or_else(String::new, |pause| {
-            format!(", and {:.1} us where that has slept for {} us or longer", pause.ns / 1000.0, pause.after_us)
-        });
-        format!("a message costs {us:.1} us where it wakes its node{longest}: operations and messages cost together about what the loads measured\n")
-    })
+/// What is told of a price.
+pub(super) fn told(price: &MessagePrice) -> String {
+    let us = price.ns / 1000.0;
+    let idlest = price.loads.first().and_then(|load| load.pauses.last());
+    let longest = idlest.filter(|pause| pause.after_us > 0.0).map_or_else(String::new, |pause| {
+        format!(", and {:.1} us where that has slept for {} us or longer", pause.ns / 1000.0, pause.after_us)
+    });
+    let sum = match price.cryptography {
+        Some(Cryptography::Priced) => "operations and messages cost together about what the loads measured",
+        _ => "besides cryptography, as long as its node says that takes",
+    };
+    format!("a message costs {us:.1} us where it wakes its node{longest}: {sum}\n")
 }
 
 /// Loads that will do, whatever cryptography costs.
 fn loads(runs: &[PathBuf]) -> Result<Vec<(PathBuf, Loaded)>, Report> {
     let read = |run: &PathBuf| Ok((run.clone(), load::read(run)?));
     let loads = runs.iter().map(read).collect::<Result<Vec<_>, Report>>()?;
+    loads.iter().try_for_each(|(run, load)| mostly_succeeded(run, load))?;
+    loads.iter().try_for_each(|other| are_alike(&loads[0], other))?;
     of_loads(&loads, &Prices::flat(0.0)).map(|_| loads)
+}
+
+/// What failed took messages, too, which nobody has counted with an outcome.
+fn mostly_succeeded(run: &Path, load: &Loaded) -> Result<(), Report> {
+    let PopulationSummary { begun, established, .. } = load.population;
+    if established >= begun - begun / 10 {
+        return Ok(());
+    }
+    let message = format!("of {begun} attempts of `{}` {established} succeeded", run.display());
+    Err(Usage::hint(message, "give loads of which at least nine in ten do").into())
+}
+
+/// Messages of different methods cost differently, and so do those of a target and of the generator.
+fn are_alike((run, load): &(PathBuf, Loaded), (other, like): &(PathBuf, Loaded)) -> Result<(), Report> {
+    let (run, other) = (run.display(), other.display());
+    if load.access != like.access {
+        let message = format!("`{run}` is a load of {}, and `{other}` one of {}", load.access, like.access);
+        return Err(Usage::hint(message, "give loads of one method").into());
+    }
+    if load.tells_cryptography() != like.tells_cryptography() {
+        let message = format!("only one of `{run}` and `{other}` tells what cryptography took its target");
+        return Err(Usage::hint(message, "measure the target of all, or of none").into());
+    }
+    Ok(())
 }
 
 /// The prices that a node of ours is charged, which draws private exponents of the usual length.
@@ -123,7 +151,7 @@ fn of_live(run: &Path) -> Result<MessagePrice, Report> {
 #[cfg(test)]
 mod tests {
     use keytoll_analysis::summary::{Generator, OperationCount, TargetUsage};
-    use keytoll_census::{PopulationSummary, Repeated};
+    use keytoll_census::Repeated;
     use keytoll_trace::cost_table::OperationPrice;
     use keytoll_trace::manifest::Machine;
 
@@ -148,7 +176,12 @@ mod tests {
         };
         let messages = Repeated { sent: 3 * established, again: 0, amplification: 1.0 };
         let load = Loaded {
-            population: PopulationSummary { established, messages, ..PopulationSummary::default() },
+            population: PopulationSummary {
+                begun: established,
+                established,
+                messages,
+                ..PopulationSummary::default()
+            },
             generator: Generator { starting_s: 10, ..Generator::default() },
             target_usage: Some(usage),
             ..Loaded::default()
@@ -188,7 +221,23 @@ mod tests {
             let measured_us = load.target_usage.as_ref().unwrap().cpu_us_per_established.unwrap();
             assert!((charged_us - measured_us).abs() < 1e-6, "{charged_us} {measured_us}");
         }
-        assert!(told(&price).unwrap().contains("a message costs 28.4 us"), "{:?}", told(&price));
+        assert!(told(&price).contains("a message costs 28.4 us"), "{}", told(&price));
+    }
+
+    #[test]
+    fn loads_that_do_not_belong_together_are_refused() {
+        let (mut one, other) = (load(5000, 1.0), load(30_000, 5.1));
+        let refused = |one: &(PathBuf, Loaded)| are_alike(one, &other).unwrap_err().to_string();
+        one.1.access = "RADIUS mschapv2".to_owned();
+        assert_eq!(refused(&one), "`load` is a load of RADIUS mschapv2, and `load` one of ");
+        one = load(5000, 1.0);
+        one.1.target_usage = None;
+        assert_eq!(refused(&one), "only one of `load` and `load` tells what cryptography took its target");
+        assert!(are_alike(&load(5000, 1.0), &other).is_ok());
+        one.1.population.established = 4499;
+        let refused = mostly_succeeded(&one.0, &one.1).unwrap_err().to_string();
+        assert_eq!(refused, "of 5000 attempts of `load` 4499 succeeded");
+        assert!(mostly_succeeded(&other.0, &other.1).is_ok());
     }
 
     #[test]
@@ -196,7 +245,8 @@ mod tests {
         let mut loads = vec![load(5000, 1.0), load(30_000, 5.1)];
         loads[1].1.target_usage.as_mut().unwrap().operations.clear();
         let price = Messages::Loads(loads).price(&table()).unwrap().unwrap();
-        assert_eq!((price.cryptography, told(&price)), (Some(Cryptography::Timed), None));
+        assert_eq!(price.cryptography, Some(Cryptography::Timed));
+        assert!(told(&price).contains("as long as its node says"), "{}", told(&price));
         // (200 - 60) us and (170 - 60) us for six messages.
         let queued_ns = price.queued_ns.unwrap();
         let slow_ns = queued_ns + 0.9 * (price.ns - queued_ns);

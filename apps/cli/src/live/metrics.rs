@@ -88,11 +88,12 @@ impl Metrics {
         self.next = Time::ZERO;
     }
 
-    /// Shows what there is, if it is time.
-    pub(crate) fn update<'a>(&mut self, now: Time, have: impl FnOnce() -> Now<'a>) {
-        let Some(exported) = self.exported.as_mut().filter(|_| now >= self.next) else { return };
+    /// Shows what there is, if it is time; whether it was.
+    pub(crate) fn update<'a>(&mut self, now: Time, have: impl FnOnce() -> Now<'a>) -> bool {
+        let Some(exported) = self.exported.as_mut().filter(|_| now >= self.next) else { return false };
         self.next = now + EVERY;
         exported.show(self.counts.page(have()));
+        true
     }
 }
 
@@ -179,7 +180,8 @@ fn operations(page: &mut Page, work: &Work) {
     for (name, about, of) in families {
         let samples = work.amounts().map(|(place, amount)| {
             let (operation, algorithm) = place.name();
-            let labels = target::LABELS.map(str::to_owned).into_iter().zip([operation, algorithm]);
+            let labels = target::LABELS.into_iter().zip([operation, algorithm]);
+            let labels = labels.map(|(label, value)| (label.to_owned(), value.to_owned()));
             Sample { labels: labels.collect(), ..Sample::plain(of(amount) as f64) }
         });
         page.family(name, about, Kind::Counter, samples);
@@ -215,7 +217,7 @@ mod tests {
         work.add(Place::named("hash", "sha1").unwrap(), Amount { count: 3, bytes: 400 });
         let mut wakes = Wakes::default();
         let class = WakeClass { pause_us: 200, is_several: false };
-        wakes.add(class, WakeSums::of([5, 10, 1500, 700, 1200, 90]));
+        wakes.add(class, WakeSums::of([5, 4, 10, 1500, 700, 1200, 90]));
         let (crypto, work, wakes) = (Duration::from_millis(1500), Some(&work), Some(&wakes));
         let now = Now { sessions: 3, under_way: 2, crypto, work, wakes };
         let page = counts.page(now);
@@ -224,6 +226,7 @@ mod tests {
             "keytoll_crypto_operations_total{operation=\"hash\",algorithm=\"sha1\"} 3",
             "keytoll_crypto_bytes_total{operation=\"hash\",algorithm=\"sha1\"} 400",
             "keytoll_wakes_total{pause_us=\"200\",received=\"one\"} 5",
+            "keytoll_wakes_timed_total{pause_us=\"200\",received=\"one\"} 4",
             "keytoll_wake_answered_nanoseconds_total{pause_us=\"200\",received=\"one\"} 1200",
             "keytoll_sessions 3",
             "keytoll_under_way 2",
@@ -239,7 +242,7 @@ mod tests {
     fn nothing_is_counted_that_nobody_wants() {
         let mut metrics = Metrics::open(&MetricsArgs::default()).unwrap();
         metrics.note(&Event::Accepted(b"alice".to_vec()));
-        metrics.update(Time::ZERO, || unreachable!("nobody looks"));
+        assert!(!metrics.update(Time::ZERO, || unreachable!("nobody looks")));
         assert_eq!(metrics.counts.accepted, 0);
     }
 }

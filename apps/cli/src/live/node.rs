@@ -10,7 +10,7 @@ use keytoll_crypto::{Metered, Real};
 use keytoll_engine::Time;
 use keytoll_hosts::{Event, Host, Order, SessionId};
 use keytoll_live::{Capture, Clock, Driver, Panics, Tap, os_seed};
-use keytoll_native::clock::unix_seconds;
+use keytoll_native::clock::{thread_cpu_ns, unix_seconds};
 use keytoll_rigs::FAMILIES;
 use keytoll_rigs::node::{Blueprint, Trusts};
 use keytoll_scenario::NodePlan;
@@ -166,16 +166,23 @@ impl Node {
         Some(event)
     }
 
-    /// Tells whoever reads metrics what there is.
+    /// Tells whoever reads metrics what there is; no message is charged with that.
     fn show_metrics(&mut self, now: Time) {
         let Self { metrics, sessions, driver, .. } = self;
-        metrics.update(now, || Now {
-            sessions: sessions.sessions().len(),
-            under_way: driver.engine().under_way_count(),
-            crypto: Duration::from_nanos(crypto_ns(driver.crypto())),
-            work: driver.crypto().work(),
-            wakes: driver.wakes(),
+        let mut begun_ns = 0;
+        let is_shown = metrics.update(now, || {
+            begun_ns = thread_cpu_ns();
+            Now {
+                sessions: sessions.sessions().len(),
+                under_way: driver.engine().under_way_count(),
+                crypto: Duration::from_nanos(crypto_ns(driver.crypto())),
+                work: driver.crypto().work(),
+                wakes: driver.wakes(),
+            }
         });
+        if is_shown {
+            driver.set_apart(thread_cpu_ns().saturating_sub(begun_ns));
+        }
     }
 
     /// The printed form of an event, if it has one.

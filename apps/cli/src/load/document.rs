@@ -179,6 +179,11 @@ impl Document {
         }
     }
 
+    /// Whether it tells how much of its target's time was cryptography.
+    pub(crate) fn tells_cryptography(&self) -> bool {
+        self.target().is_some_and(|usage| usage.crypto_us_per_established.is_some())
+    }
+
     /// Whether it tells which operations of cryptography its target ran.
     pub(crate) fn tells_operations(&self) -> bool {
         self.target().and_then(work).is_some_and(|work| !work.is_empty())
@@ -240,6 +245,7 @@ impl Document {
             }
         };
         let scale = crypto_us.zip(timed_us.filter(|us| *us > 0.0)).map(|(charged, timed)| charged / timed);
+        let scale = scale.filter(|scale| scale.is_finite());
         Ok(usage.cpu_us_per_established.zip(crypto_us).map(|(cpu_us, crypto_us)| ProcessCost {
             cpu_s: usage.cpu_s,
             besides_us: cpu_us - crypto_us,
@@ -361,16 +367,26 @@ fn target_usage(totals: &Totals) -> Option<TargetUsage> {
 fn operations(work: &Work) -> Vec<OperationCount> {
     let told = |(place, Amount { count, bytes }): (Place, Amount)| {
         let (operation, algorithm) = place.name();
-        OperationCount { operation, algorithm, count, bytes }
+        OperationCount { operation: operation.to_owned(), algorithm: algorithm.to_owned(), count, bytes }
     };
     work.amounts().map(told).collect()
 }
 
 fn wakes(wakes: &Wakes) -> Vec<WakeCount> {
     let told = |(class, sums): (WakeClass, WakeSums)| {
-        let WakeSums { wakes, messages, cpu_ns, crypto_ns, answered_ns, latency_ns } = sums;
+        let WakeSums { wakes, timed, messages, cpu_ns, crypto_ns, answered_ns, latency_ns } = sums;
         let WakeClass { pause_us, is_several } = class;
-        WakeCount { pause_us, is_several, count: wakes, messages, cpu_ns, crypto_ns, answered_ns, latency_ns }
+        WakeCount {
+            pause_us,
+            is_several,
+            count: wakes,
+            timed_count: timed,
+            messages,
+            cpu_ns,
+            crypto_ns,
+            answered_ns,
+            latency_ns,
+        }
     };
     wakes.classes().map(told).collect()
 }
@@ -573,6 +589,7 @@ mod tests {
             pause_us: 50,
             is_several: true,
             count: 3,
+            timed_count: 3,
             messages: 9,
             cpu_ns: 80,
             crypto_ns: 40,

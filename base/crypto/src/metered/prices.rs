@@ -70,7 +70,9 @@ impl Prices {
     /// Picoseconds of several operations over so many bytes together; `None` if they have no price.
     pub(super) fn ps_of(&self, place: Place, Amount { count, bytes }: Amount) -> Option<u64> {
         let Price { fixed_ps, fs_per_byte } = self.each[place.0]?;
-        Some(fixed_ps.saturating_mul(count).saturating_add(fs_per_byte.saturating_mul(bytes) / 1000))
+        let of_bytes_ps = u128::from(fs_per_byte) * u128::from(bytes) / 1000;
+        let of_bytes_ps = u64::try_from(of_bytes_ps).unwrap_or(u64::MAX);
+        Some(fixed_ps.saturating_mul(count).saturating_add(of_bytes_ps))
     }
 }
 
@@ -87,11 +89,14 @@ pub struct Place(usize);
 /// Every place by its name. Keys that sign in one way have the place of the first way.
 static PLACES: LazyLock<BTreeMap<String, Place>> = LazyLock::new(|| {
     let mut places = BTreeMap::new();
-    for (place, (operation, algorithm)) in Place::all().zip(names()) {
+    for (place, (operation, algorithm)) in Place::all().zip(&*NAMES) {
         places.entry(format!("{operation} {algorithm}")).or_insert(place);
     }
     places
 });
+
+/// The names of all places, by index.
+static NAMES: LazyLock<Vec<(String, String)>> = LazyLock::new(|| names().collect());
 
 impl Place {
     /// How many there are.
@@ -103,8 +108,9 @@ impl Place {
     }
 
     /// Operation and algorithm in the table's spelling.
-    pub fn name(self) -> (String, String) {
-        names().nth(self.0).expect("every place has a name")
+    pub fn name(self) -> (&'static str, &'static str) {
+        let (operation, algorithm) = &NAMES[self.0];
+        (operation, algorithm)
     }
 
     pub(super) fn all() -> impl Iterator<Item = Self> {

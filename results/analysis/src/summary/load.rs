@@ -97,6 +97,8 @@ pub struct WakeCount {
     pub is_several: bool,
     /// How often.
     pub count: u64,
+    /// How often the first message told when it had arrived.
+    pub timed_count: u64,
     /// The messages that were received and sent.
     pub messages: u64,
     /// CPU time of the thread, in nanoseconds.
@@ -105,6 +107,6 @@ pub struct WakeCount {
     pub crypto_ns: u64,
     /// The part of it from being awake until the last message is about to be sent; until the next sleep if none was.
     pub answered_ns: u64,
-    /// Time from the arrival of the first message until the process was awake.
+    /// Time from the arrival of the first message until the process was awake, of those that told.
     pub latency_ns: u64,
 }

@@ -5,8 +5,9 @@ use keytoll_live::{PAUSES_US, WakeClass, WakeSums, Wakes};
 use super::{label, whole};
 
 /// The families, in the order of the numbers of [`WakeSums`], each with what it is. Times are in nanoseconds, so that they are whole.
-pub const WAKES: [(&str, &str); 6] = [
+pub const WAKES: [(&str, &str); 7] = [
     ("keytoll_wakes_total", "How often messages have woken the process."),
+    ("keytoll_wakes_timed_total", "Those of them whose message told when it had arrived."),
     ("keytoll_wake_messages_total", "Messages received and sent by a process that messages have woken."),
     ("keytoll_wake_cpu_nanoseconds_total", "CPU time from one sleep to the next."),
     ("keytoll_wake_crypto_nanoseconds_total", "The part of it in operations of cryptography."),
@@ -16,7 +17,7 @@ pub const WAKES: [(&str, &str); 6] = [
     ),
     (
         "keytoll_wake_latency_nanoseconds_total",
-        "Time from the arrival of the message until the process was awake.",
+        "Time from the arrival of the message until the process was awake, of those that are timed.",
     ),
 ];
 
@@ -74,7 +75,7 @@ mod tests {
         let told: Vec<_> = wakes.classes().map(|(class, sums)| (class, sums.numbers())).collect();
         assert_eq!(
             told,
-            [(class(0, true), [1, 2, 3, 4, 5, 6]), (class(400, false), [10, 20, 30, 40, 50, 60])]
+            [(class(0, true), [1, 2, 3, 4, 5, 6, 7]), (class(400, false), [10, 20, 30, 40, 50, 60, 70])]
         );
     }
 
