@@ -91,6 +91,8 @@ fn what_makes_no_difference() {
         good_with("exponents = \"full\""),
         "methods = \"hip-bex\"\nnetworks = \"lte\"\nsuites = [\"aes128gcm16-prfsha256-x25519\"]".to_owned(),
         good_with("cpus = { ue = \"mips-125\", hss = \"p4-3000\" }"),
+        "methods = \"wpa2-psk\"\nnetworks = \"wlan-11g\"\n[options]\nroaming = \"fast-transition\""
+            .to_owned(),
     ];
     insta::assert_snapshot!(cases.each_ref().map(|text| wrong(text)).join("\n\n"));
 }

@@ -316,7 +316,8 @@ pub(super) static SETTINGS: &[Setting] = &[
             |way| quoted(way.name())
         ),
     )
-    .of(&RSN),
+    .of(&RSN)
+    .needs(|options, _| options.wlan.roam_after.is_some(), "without `roam_after`"),
 ];
 
 /// The keys of roaming.
