@@ -336,6 +336,10 @@ fn what_has_no_effect_in_a_load_is_refused() {
         (&psk, "count = 40", "count = 40\npassword = \"of nobody\""),
         (&psk, "peer = ", "identity = \"ue@test\"\npeer = "),
         (&psk, "within", "port = 5000\nwithin"),
+        (&psk, "within", "cookies = \"always\"\nwithin"),
+        (&psk, "within", "half_open_max = 9\nwithin"),
+        (&psk, "within", "prot = 9\nwithin"),
+        (&good, "user%d@test\"", "user@test\"\nfirst = 5"),
     ];
     let mut screens = Vec::new();
     for (text, from, to) in in_file {

@@ -5,7 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use keytoll_crypto_api::Seed;
 
-use super::super::connection::ProvePlan;
+use super::super::connection::{ENDPOINT_KEYS, ProvePlan};
 use super::super::network::addresses;
 use super::{AccessPlan, Identities, Identity, LoadPlan, RadiusMethod};
 use crate::catalogue::EapMethod;
@@ -61,12 +61,28 @@ pub(super) fn times(table: &Table, population: &Population) -> Result<(), Scenar
     Ok(())
 }
 
-/// Refuses ports: each worker has free ones.
-pub(super) fn ports(document: &Table) -> Result<(), ScenarioError> {
-    let entry = ["port", "nat_port"].iter().find_map(|key| document.entry(key));
-    entry.map_or(Ok(()), |entry| {
-        let error = entry.key_spot.error("the sockets of a load have free ports", "not used");
-        Err(error.hint(format!("leave `{}` out", entry.key)))
+const FREE_PORTS: &str = "the sockets of a load have free ports";
+const NOBODY_CALLS: &str = "nobody calls a load, and this is for those who are called";
+
+/// Keys of an endpoint that a load has no use for, and why.
+const IDLE: [(&str, &str); 4] = [
+    ("port", FREE_PORTS),
+    ("nat_port", FREE_PORTS),
+    ("cookies", NOBODY_CALLS),
+    ("half_open_max", NOBODY_CALLS),
+];
+
+/// The keys of an endpoint that a load has.
+pub(super) fn endpoint_keys() -> Vec<&'static str> {
+    let is_idle = |key: &str| IDLE.iter().any(|(idle, _)| *idle == key);
+    ENDPOINT_KEYS.iter().copied().filter(|key| !is_idle(key)).collect()
+}
+
+/// Refuses the others.
+pub(super) fn endpoint(document: &Table) -> Result<(), ScenarioError> {
+    let written = IDLE.iter().find_map(|(key, why)| Some((document.entry(key)?, *why)));
+    written.map_or(Ok(()), |(entry, why)| {
+        Err(entry.key_spot.error(why, "not used").hint(format!("leave `{}` out", entry.key)))
     })
 }
 

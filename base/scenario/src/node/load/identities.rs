@@ -158,6 +158,11 @@ fn pattern(item: &Item, table: &Table, files: &mut Files) -> Result<Pattern, Sce
             (before, Some(width), behind)
         }
     };
+    if let (None, Some(entry)) = (digits, table.entry("first")) {
+        let message = "`first` means nothing without `%d` in the `pattern`: all devices have one name";
+        let error = entry.key_spot.error(message, "makes no difference here");
+        return Err(error.hint("leave `first` out, or a `pattern` like `\"user%06d@example.org\"`"));
+    }
     let secret = |key: &str, files: &mut Files| table.get(key).map(|item| files.secret(item)).transpose();
     Ok(Pattern {
         before: before.to_owned(),

@@ -24,7 +24,7 @@ pub use hip::HipLoad;
 pub use identities::{Identities, Identity};
 pub use radius::{RadiusLoad, RadiusMethod};
 
-use super::connection::{self, ConnectionPlan, ENDPOINT_KEYS, EndpointPlan, ProvePlan, VersionPlan};
+use super::connection::{self, ConnectionPlan, EndpointPlan, ProvePlan, VersionPlan};
 use super::eap::{TlsPlan, tls};
 use super::files::Files;
 use super::network::{port, socket};
@@ -239,8 +239,8 @@ fn access(document: &Table, files: &mut Files) -> Result<AccessPlan, ScenarioErr
         only("a load of HIP", hip::SPEAKER_KEYS)?;
         hip::read(document, files).map(|hip| AccessPlan::Hip(Box::new(hip)))
     } else if document.get("connection").is_some() {
-        only(WHAT, &[IKE_KEYS, ENDPOINT_KEYS].concat())?;
-        effect::ports(document)?;
+        effect::endpoint(document)?;
+        only(WHAT, &[IKE_KEYS, &effect::endpoint_keys()].concat())?;
         ike(document, files)
     } else {
         only(WHAT, radius::KEYS)?;
