@@ -195,11 +195,6 @@ pub(crate) fn begin(out: &Path, manifest: Manifest, replaces: bool) -> Result<Di
 pub(crate) fn told(error: RunError) -> Report {
     match error {
         RunError::Place(PlaceError::Occupied { what, hint }) => Usage::hint(what, hint).into(),
-        RunError::NoPopulation { .. } => Usage::hint(
-            error.to_string(),
-            "leave `[population]` out, or name methods of IKE, HIP or wireless LANs",
-        )
-        .into(),
         RunError::NoLiveness { .. } => {
             Usage::hint(error.to_string(), "leave it out, or name methods of IKE only").into()
         }

@@ -112,7 +112,7 @@ fn a_population_is_run_reported_and_checked() {
     std::fs::write(&other, text).unwrap();
     assert_refused(
         &keytoll(&["check", other.to_str().unwrap()]),
-        "`hip-bex` cannot have a population: every device has a Host Identity of its own, and RSA keys",
+        "`hip-bex` cannot have this population: every device has a Host Identity of its own, and RSA keys",
     );
 }
 

@@ -15,7 +15,15 @@ impl Plan {
         let all: BTreeSet<_> = self.rows.iter().filter_map(|row| (row.method.family.advice)(row)).collect();
         let seed = Seed::from(self.seed);
         let left_out = self.population.as_ref().and_then(|population| population.advice(&seed));
-        all.into_iter().chain(left_out).chain(self.nobody_back()).collect()
+        all.into_iter().chain(left_out).chain(self.nobody_wrong()).chain(self.nobody_back()).collect()
+    }
+
+    /// A population in which no device is wrong although a share of them is meant to be. With a mix there is one, that of the first share.
+    fn nobody_wrong(&self) -> Option<String> {
+        let population = self.population.as_ref()?;
+        let first = population.mix.first().map(|share| share.method);
+        let mut rows = self.rows.iter().filter(|row| first.is_none_or(|method| row.method == method));
+        rows.find_map(|row| population.nobody_wrong(row.method.name(), &self.seed_of(row)))
     }
 
     /// Why no device can be back from the loss of its gateway before the end, if so.

@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use keytoll_crypto_api::Seed;
 use keytoll_crypto_api::algorithm::{Group, KeyKind, Standing};
 use keytoll_crypto_api::suite::Suite;
 use keytoll_engine::trace::Node;
@@ -82,6 +83,15 @@ pub struct RowPlan {
     pub esp_suites: Vec<Suite>,
     /// Everything else.
     pub options: Options,
+}
+
+impl Plan {
+    /// A row's root seed depends on the row itself, not on its position, so that an additional row changes no other.
+    pub fn seed_of(&self, row: &RowPlan) -> Seed {
+        let name =
+            format!("row/{}/{}/{}/{}", row.method.name(), row.variant, row.network.name, row.topology.name());
+        Seed::from_bytes(Seed::from(self.seed).stream(&name).bytes())
+    }
 }
 
 impl RowPlan {

@@ -166,6 +166,80 @@ fn what_populations_ignore() {
     }
 }
 
+/// What a row's family cannot populate is told at the key that is to blame, with what to do.
+#[test]
+fn populations_that_no_family_has() {
+    let of = |head: &str, more: &str| {
+        let devices = if more.contains("devices = ") { "" } else { "devices = 50\n" };
+        format!(
+            "networks = \"wlan-11g\"\n{head}\n[population]\n{devices}arrivals = \"constant 20/s\"\n{more}"
+        )
+    };
+    let psk = "methods = [\"wpa2-psk\"]";
+    let mix = |one: &str, other: &str| {
+        of(&format!("methods = [\"{one}\", \"{other}\"]"), &format!("mix = {{ {one} = 1, {other} = 1 }}"))
+    };
+    let cases = [
+        of(psk, "wrong = \"10 %\""),
+        of(psk, "gateways = 2"),
+        of(psk, "moves = \"1 s\"\nduration = \"10 s\""),
+        of(psk, "devices_per_link = 2"),
+        of(psk, "devices = 2008"),
+        of(psk, "[options]\nroam_after = \"2 s\""),
+        of(psk, "[options]\nroaming = \"fast-transition\""),
+        of("methods = [\"wpa2-psk\", \"rrkm\"]", ""),
+        of("methods = \"hip-bex\"", ""),
+        of("methods = \"hip-bex\"", "[options]\nhost_identity = \"rsa3072\""),
+        of("methods = \"ikev1-main-rsa\"", "[options]\nraw_keys = true"),
+        mix("wpa2-psk", "wpa3-sae"),
+        mix("hip-dex", "hip-dex-aka"),
+        mix("ikev2-psk", "hip-dex"),
+        of("methods = [\"ikev2-psk\", \"ikev2-rsa2048\"]", "mix = { ikev2-psk = 1, ikev2-rsa2048 = 100000 }"),
+    ];
+    insta::assert_snapshot!(cases.each_ref().map(|text| wrong(text)).join("\n\n"));
+    for fine in [
+        of(psk, "devices = 2008\nstay = \"10 s\""),
+        of("methods = \"wpa2-eap-tls\"", "wrong = \"10 %\""),
+        of("methods = \"hip-bex\"", "[options]\nhost_identity = \"ed25519\""),
+        of("methods = [\"wpa2-psk\", \"wpa3-sae\"]", ""),
+        mix("ikev2-psk", "ikev1-main-psk"),
+    ] {
+        parse("population", &fine).unwrap();
+    }
+}
+
+/// What comes after the end, or when every device has left, never comes.
+#[test]
+fn times_of_populations_that_never_come() {
+    let of = |method: &str, more: &str| {
+        let population = "[population]\ndevices = 10\narrivals = \"constant 5/s\"";
+        format!("methods = \"{method}\"\nnetworks = \"loopback\"\n{population}\n{more}")
+    };
+    let brief = "duration = \"10 s\"";
+    let short = "duration = \"20 s\"\nstay = \"1 s\"";
+    let cases = [
+        of("ikev2-psk", &format!("{brief}\n[options]\nrekey_ike = \"1 h\"")),
+        of("hip-dex", &format!("{brief}\n[sweep]\nrekey_child = [\"1 s\", \"1 h\"]")),
+        of("wpa2-psk", &format!("{brief}\n[options]\ngroup_rekey = \"1 h\"")),
+        of("ikev2-psk", &format!("{short}\nreauthenticate = \"10 s\"")),
+        of("ikev2-psk", &format!("{short}\nmoves = \"uniform 2 s to 10 s\"")),
+        of("ikev2-psk", &format!("{short}\nliveness = \"10 s\"")),
+        of("ikev2-psk", &format!("{short}\n[options]\nrekey_child = \"10 s\"")),
+        of("ikev2-psk", "stay = \"uniform 1 s to 9 s\"\n[options]\nrekey_ike = \"10 s\""),
+    ];
+    insta::assert_snapshot!(cases.each_ref().map(|text| wrong(text)).join("\n\n"));
+    for fine in [
+        of("ikev2-psk", "duration = \"20 s\"\nstay = \"exponential 1 s\"\nreauthenticate = \"10 s\""),
+        of("ikev2-psk", "duration = \"20 s\"\nstay = \"uniform 1 s to 15 s\"\nliveness = \"10 s\""),
+        // Whoever attaches elsewhere just before it would leave goes when it has the outcome.
+        of("ikev2-psk", &format!("{short}\nmoves = \"900 ms\"\nreauthenticate = \"10 s\"")),
+        of("wpa2-psk", &format!("{short}\n[options]\ngroup_rekey = \"10 s\"")),
+        of("ikev2-psk", &format!("{brief}\n[options]\nrekey_child = \"10 s\"")),
+    ] {
+        parse("population", &fine).unwrap();
+    }
+}
+
 #[test]
 fn what_is_there_twice() {
     let row = "[[row]]\nmethod = \"ikev2-psk\"\nnetwork = \"lte\"\n";

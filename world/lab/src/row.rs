@@ -596,9 +596,7 @@ impl Builder<'_> {
     }
 }
 
-/// A row's root seed depends on the row itself, not on its position, so that an additional row changes no other.
+/// A row's root seed.
 pub fn row_seed(plan: &Plan, row: &RowPlan) -> Seed {
-    let name =
-        format!("row/{}/{}/{}/{}", row.method.name(), row.variant, row.network.name, row.topology.name());
-    Seed::from_bytes(Seed::from(plan.seed).stream(&name).bytes())
+    plan.seed_of(row)
 }

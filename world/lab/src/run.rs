@@ -54,14 +54,6 @@ pub enum RunError {
         /// The error of the operating system.
         source: std::io::Error,
     },
-    /// A row cannot have a population.
-    #[error("`{row}` cannot have a population: {why}")]
-    NoPopulation {
-        /// The method's name.
-        row: &'static str,
-        /// Why not.
-        why: &'static str,
-    },
     /// The devices of a row never ask whether their gateway is there.
     #[error("`{key}` means nothing for `{row}`: its devices never ask whether their gateway is still there")]
     NoLiveness {
@@ -174,24 +166,14 @@ pub fn refuse(plan: &Plan) -> Result<(), RunError> {
     }
 }
 
-/// Checks that every row can have a population, and that the times of its arrivals are there.
+/// Checks that the times of a population's arrivals are there, and that its devices can notice what they are meant to.
 fn populated(plan: &Plan, population: &Population) -> Result<(), RunError> {
-    let refused = |row: &RowPlan| {
-        let why = keytoll_rigs::populates(row, population).err()?;
-        Some(RunError::NoPopulation { row: row.method.name(), why })
-    };
-    let rows: Vec<_> = plan.rows.iter().collect();
-    let mixed = || {
-        let why = keytoll_rigs::populates_together(&rows).err().filter(|_| !population.mix.is_empty())?;
-        Some(RunError::NoPopulation { row: rows[rows.len() - 1].method.name(), why })
-    };
     let unaware = |row: &RowPlan| {
         let key = unaware_of(row, population)?;
         Some(RunError::NoLiveness { row: row.method.name(), key })
     };
     population.schedule(&plan.seed.into())?;
-    let refused = plan.rows.iter().find_map(refused).or_else(mixed);
-    refused.or_else(|| plan.rows.iter().find_map(unaware)).map_or(Ok(()), Err)
+    plan.rows.iter().find_map(unaware).map_or(Ok(()), Err)
 }
 
 /// What a row's devices cannot notice although the population says so.

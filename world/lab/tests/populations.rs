@@ -107,14 +107,13 @@ fn one_gateway_of_hip_has_one_exchange_and_no_rsa() {
         let text = format!(
             "crypto = 'null'\nnetworks = 'lte'\n{head}\n[population]\ndevices = 5\narrivals = '1 at a time'\n{more}"
         );
-        let plan = parse("population", &text).unwrap();
-        keytoll_lab::refuse(&plan).unwrap_err().to_string()
+        parse("population", &text).unwrap_err().to_string()
     };
     assert!(refused("methods = 'hip-bex'", "").contains("RSA keys take long to make"));
     let mix = refused("methods = ['hip-dex', 'hip-dex-aka']", "mix = { hip-dex = 1, hip-dex-aka = 1 }");
     assert!(mix.contains("a gateway of HIP has one exchange for everybody"), "{mix}");
     let other = refused("methods = ['hip-dex', 'ikev2-psk']", "mix = { hip-dex = 1, ikev2-psk = 1 }");
-    assert!(other.contains("of another family"), "{other}");
+    assert!(other.contains("of two families"), "{other}");
 }
 
 #[test]
@@ -276,7 +275,7 @@ fn what_no_population_of_stations_has_is_refused() {
             "crypto = 'null'\nnetworks = 'wlan-11g'\n{head}\n[population]\narrivals = '1 at a time'\n{more}{}",
             if more.contains("devices =") { "" } else { "\ndevices = 5" }
         );
-        keytoll_lab::refuse(&parse("population", &text).unwrap()).unwrap_err().to_string()
+        parse("population", &text).unwrap_err().to_string()
     };
     let psk = "methods = 'wpa2-psk'";
     for (head, more, why) in [
@@ -291,6 +290,24 @@ fn what_no_population_of_stations_has_is_refused() {
     ] {
         let said = refused(head, more);
         assert!(said.contains(why), "{head} {more}: {said}");
+    }
+}
+
+/// A plan whose seed gives a method no device is refused, and any other has devices of every method.
+#[test]
+fn every_method_of_a_mix_has_a_device() {
+    let plan = |seed: u32| {
+        let text = format!(
+            "seed = {seed}\ncrypto = 'null'\nnetworks = 'loopback'\nmethods = ['ikev2-psk', 'ikev1-main-psk']\n[population]\n\
+             devices = 6\narrivals = '6 at a time'\nmix = {{ ikev2-psk = 1, ikev1-main-psk = 6 }}"
+        );
+        parse("population", &text)
+    };
+    let plans: Vec<_> = (1..=12).map(plan).collect();
+    assert!((1..12).contains(&plans.iter().flatten().count()));
+    for plan in plans.iter().flatten() {
+        let ends = populate(plan, 1, &|| {}, &Stop::new(false)).unwrap();
+        assert!(ends.iter().flatten().all(|end| end.account.summary.devices > 0), "seed {}", plan.seed);
     }
 }
 

@@ -47,22 +47,6 @@ pub trait Rig: Sync {
     /// All secrets of a row with their names, for tests that none is revealed; `seed` is the row's.
     fn secrets(&self, seed: &Seed) -> Vec<(&'static str, Secret)>;
 
-    /// Whether it builds this population of a row's devices; if not, why, as the rest of a sentence that begins with "because".
-    ///
-    /// # Errors
-    /// The reason why not.
-    fn populates(&self, _row: &RowPlan, _population: &Population) -> Result<(), &'static str> {
-        Err("its rig builds one device only")
-    }
-
-    /// Whether devices of these rows, each of which it populates, can be in one population; if not, why.
-    ///
-    /// # Errors
-    /// The reason why not.
-    fn populates_together(&self, _rows: &[&RowPlan]) -> Result<(), &'static str> {
-        Ok(())
-    }
-
     /// Whether its devices ask whether their gateway is still there, and begin anew when it is not.
     fn asks_for_liveness(&self) -> bool {
         false
@@ -86,7 +70,7 @@ pub trait Prepared: Send + Sync {
     /// Sets up a row; everything random in it depends on `seed`, the row's root seed.
     fn set_up(&self, row: &RowPlan, placement: &Placement, seed: &Seed) -> Box<dyn Setup>;
 
-    /// Sets up a population in the simulator, whose devices are of these rows, all of which [`Rig::populates`]: one row, or one for
+    /// Sets up a population in the simulator, whose devices are of these rows, all of which their family populates: one row, or one for
     /// each share of the population's mix in its order. Everything random in it depends on `seed`.
     ///
     /// # Panics

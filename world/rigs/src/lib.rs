@@ -81,26 +81,6 @@ pub fn standard_ports() -> BTreeSet<u16> {
     RIGS.iter().copied().flat_map(Rig::standard_ports).copied().collect()
 }
 
-/// Checks that a row can have this population.
-///
-/// # Errors
-/// Why not, as the rest of a sentence that begins with "because".
-pub fn populates(row: &RowPlan, population: &Population) -> Result<(), &'static str> {
-    of(row.method).populates(row, population)
-}
-
-/// Checks that devices of these rows can be in one population: one rig runs them all, and has one gateway for them.
-///
-/// # Errors
-/// Why not, as the rest of a sentence that begins with "because".
-pub fn populates_together(rows: &[&RowPlan]) -> Result<(), &'static str> {
-    let rigs = rows.iter().map(|row| RIGS.iter().position(|rig| rig.runs(row.method)));
-    if rigs.collect::<BTreeSet<_>>().len() > 1 {
-        return Err("the methods of a mix have one gateway, and this is of another family than the others");
-    }
-    rows.first().map_or(Ok(()), |row| of(row.method).populates_together(rows))
-}
-
 /// Whether the devices of a row ask whether their gateway is still there.
 pub fn asks_for_liveness(row: &RowPlan) -> bool {
     of(row.method).asks_for_liveness()

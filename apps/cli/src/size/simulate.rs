@@ -106,7 +106,8 @@ pub(super) fn left_out(plan: &Plan, sizing: &Sizing, devices: u32) -> Vec<String
 
 /// Whether a row has populations of so many devices; if not, why.
 fn populates(row: &RowPlan, devices: u32) -> Result<(), &'static str> {
-    keytoll_rigs::populates(row, &in_one_stage(devices, Stage::Storm(devices, Duration::from_secs(1))))
+    let population = in_one_stage(devices, Stage::Storm(devices, Duration::from_secs(1)));
+    (row.method.family.populates)(row, &population).map_err(|unfit| unfit.why)
 }
 
 /// Devices that arrive in one stage and stay.

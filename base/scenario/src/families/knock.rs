@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use keytoll_crypto_api::algorithm::Standing;
 use keytoll_engine::trace::Node;
 
-use super::Family;
+use super::{Family, Unfit};
 use crate::catalogue::Method;
 use crate::catalogue::facet::SHARED_KEY;
 
@@ -24,6 +24,14 @@ pub static FAMILY: Family = Family {
     asks_for: |_| None,
     without: |_| &[],
     simulated_only: |_| None,
+    populates: |_, _| Err(UNPOPULATED),
+    unmixed: None,
+};
+
+const UNPOPULATED: Unfit = Unfit {
+    key: None,
+    why: "its rig builds one device only",
+    hint: "leave `[population]` out, or name another method",
 };
 
 /// What the family knows of a method besides what every family does: nothing.

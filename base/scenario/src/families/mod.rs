@@ -16,6 +16,7 @@ use crate::diagnostic::ScenarioError;
 use crate::options::settings::Settings;
 use crate::options::{Setting, certificates, eap, ipsec, nodes, tls, traffic};
 use crate::plan::{Network, Plan, RowPlan, WorldKind};
+use crate::population::Population;
 use crate::resolve::makers::Limit;
 use crate::tree::{Item, Table};
 
@@ -47,6 +48,21 @@ pub struct Family {
     pub(crate) without: fn(&RowPlan) -> &'static [Node],
     /// What a row has that exists in the simulator only: an option of the family, or the method itself.
     pub(crate) simulated_only: fn(&RowPlan) -> Option<&'static str>,
+    /// Whether a row of its methods can have this population.
+    pub populates: fn(&RowPlan, &Population) -> Result<(), Unfit>,
+    /// Why two of its methods have no population in common; none: they have.
+    pub(crate) unmixed: Option<&'static str>,
+}
+
+/// Why a row has not this population.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Unfit {
+    /// The key of the population or of the options that is to blame; none: the method.
+    pub(crate) key: Option<&'static str>,
+    /// Why not, as the rest of a sentence that begins with "because".
+    pub why: &'static str,
+    /// What to do.
+    pub(crate) hint: &'static str,
 }
 
 /// Refuses settings of a row of a method: what is to blame stands in the first item, in the second the network.

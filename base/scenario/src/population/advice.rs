@@ -6,7 +6,7 @@ use std::time::Duration;
 use keytoll_crypto_api::Seed;
 
 use super::{Arrivals, Population, Stage};
-use crate::quantity::duration;
+use crate::quantity::{Probability, duration};
 
 impl Population {
     /// A sentence, if devices have no start in the schedule; where that is drawn it depends on the seed, and is about so.
@@ -26,6 +26,19 @@ impl Population {
         let count = devices.checked_sub(starts).filter(|count| *count > 0)?;
         let why = "its stages, or `duration`, end before";
         Some(format!("{count} of {devices} devices have no start in this schedule: {why}"))
+    }
+
+    /// A sentence, if no device is wrong although a share of them is meant to be.
+    pub(crate) fn nobody_wrong(&self, name: &str, seed: &Seed) -> Option<String> {
+        if self.wrong == Probability::ZERO {
+            return None;
+        }
+        let is_anybody = (0..self.devices).any(|number| self.member(seed, number).is_wrong);
+        (!is_anybody).then(|| {
+            let (devices, wrong) = (self.devices, self.wrong);
+            let whose = if self.mix.is_empty() { format!(" of `{name}`") } else { String::new() };
+            format!("none of {devices} devices{whose} has wrong credentials with this seed: `wrong` is {wrong} of them")
+        })
     }
 
     /// Why no device can be back from the loss of its gateway, if it asks so long before it gives the gateway up.
@@ -86,6 +99,17 @@ mod tests {
         for whole in ["constant 11/s", "constant 50/s for 4s", "poisson 11/s", "5 at a time"] {
             assert_eq!(told(whole, None), "", "{whole}");
         }
+    }
+
+    #[test]
+    fn a_share_of_wrong_devices_in_which_nobody_is_is_told() {
+        let told = |devices, wrong_ppb| {
+            let population = Population { devices, ..of(&[], wrong_ppb) };
+            population.nobody_wrong("ikev2-psk", &Seed::from(1))
+        };
+        let why = "none of 50 devices of `ikev2-psk` has wrong credentials with this seed: `wrong` is 0.001 % of them";
+        assert_eq!(told(50, 10_000).as_deref(), Some(why));
+        assert_eq!((told(50, 500_000_000), told(50, 0)), (None, None));
     }
 
     #[test]

@@ -17,6 +17,7 @@ mod schedule;
 mod spread;
 mod times;
 
+use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
@@ -128,6 +129,18 @@ impl Population {
         });
         let is_wrong = rng.below(1_000_000_000) < self.wrong.parts_per_billion().into();
         Member { number, share: share.unwrap_or(0), is_wrong }
+    }
+
+    /// A share of the mix that no device has.
+    pub(crate) fn unused_share(&self, seed: &Seed) -> Option<&Share> {
+        let mut unused: BTreeSet<usize> = (0..self.mix.len()).collect();
+        for number in 0..self.devices {
+            if unused.is_empty() {
+                break;
+            }
+            unused.remove(&self.member(seed, number).share);
+        }
+        unused.first().and_then(|&share| self.mix.get(share))
     }
 
     /// A spread's draws for one node or purpose, from a random stream of their own.

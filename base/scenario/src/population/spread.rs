@@ -30,6 +30,14 @@ impl Spread {
         }
     }
 
+    /// No draw is longer; `None`: that is not certain.
+    pub(crate) const fn most(self) -> Option<Duration> {
+        match self {
+            Self::Fixed(time) | Self::Uniform(_, time) => Some(time),
+            Self::Exponential(_) | Self::Lognormal(..) => None,
+        }
+    }
+
     /// The mean of its draws.
     pub fn mean(self) -> Duration {
         match self {

@@ -1,5 +1,9 @@
 //! `[population]`: many devices at once instead of one authentication after another.
 
+mod fit;
+mod late;
+mod mix;
+
 use std::path::Path;
 use std::time::Duration;
 
@@ -147,8 +151,7 @@ pub(crate) fn read(item: &Item) -> Result<Population, ScenarioError> {
         duration: table.or("duration", None, |item| length(item).map(Some))?,
     };
     check_ends(table, &population)?;
-    check_liveness(table, &population)?;
-    check_times(table, &population)?;
+    late::check(table, &population)?;
     check_loss(table, &population)?;
     Ok(population)
 }
@@ -315,35 +318,6 @@ fn check_ends(table: &Table, population: &Population) -> Result<(), ScenarioErro
     }
 }
 
-/// A device must have time to be silent for so long.
-fn check_liveness(table: &Table, population: &Population) -> Result<(), ScenarioError> {
-    match (population.liveness, population.duration) {
-        (Some(silence), Some(end)) if silence > end => {
-            let spot = table.entry("liveness").map_or(&table.spot, |entry| &entry.key_spot);
-            let message = "the population ends before any device has been silent for so long";
-            let error = spot.error(message, "makes no difference here");
-            Err(error.hint("a longer `duration`, or a shorter `liveness`"))
-        }
-        _ => Ok(()),
-    }
-}
-
-/// What devices do after a time must come before the end.
-fn check_times(table: &Table, population: &Population) -> Result<(), ScenarioError> {
-    let Some(end) = population.duration else { return Ok(()) };
-    let times = [
-        ("stay", population.stay.map(Spread::least)),
-        ("reauthenticate", population.reauthenticate),
-        ("moves", population.moves.map(Spread::least)),
-    ];
-    let is_late = |(_, after): &(&str, Option<Duration>)| after.is_some_and(|after| after > end);
-    times.into_iter().find(is_late).map_or(Ok(()), |(key, _)| {
-        let spot = table.entry(key).map_or(&table.spot, |entry| &entry.key_spot);
-        let error = spot.error("the population ends before that", "makes no difference here");
-        Err(error.hint(format!("a longer `duration`, or a shorter `{key}`")))
-    })
-}
-
 /// After the loss of a gateway its devices must be able to notice, and there must be time for it.
 fn check_loss(table: &Table, population: &Population) -> Result<(), ScenarioError> {
     let Some(lost) = population.gateway_lost else { return Ok(()) };
@@ -385,7 +359,9 @@ pub(super) fn check(document: &Table, plan: &Plan) -> Result<(), ScenarioError> 
         return Err(error.hint("`world = \"sim\"`"));
     }
     check_options(document, item, plan)?;
-    check_mix(item, plan, population)?;
+    late::check_options((document, item), plan, population)?;
+    mix::check(item, plan, population)?;
+    fit::check((document, item), plan, population)?;
     check_stores(item, plan, population)
 }
 
@@ -447,30 +423,6 @@ fn written<'a>(document: &'a Table, key: &str) -> Option<&'a Entry> {
     let of_rows = rows.iter().filter_map(|row| row.table().ok()?.get("options"));
     let mut tables = [document.get("options"), document.get("sweep")].into_iter().flatten().chain(of_rows);
     tables.find_map(|table| table.table().ok()?.entry(key))
-}
-
-/// One population with a mix has each of its methods in one row.
-fn check_mix(item: &Item, plan: &Plan, population: &Population) -> Result<(), ScenarioError> {
-    if population.mix.is_empty() {
-        return Ok(());
-    }
-    let spot = item.table()?.get("mix").map_or(&item.spot, |item| &item.spot);
-    for share in &population.mix {
-        let rows = plan.rows.iter().filter(|row| row.method == share.method).count();
-        if rows != 1 {
-            let message = format!("`mix` needs one row of `{}`, and there are {rows}", share.method.name());
-            let hint = "`methods` names the methods of the mix, each in one network, topology and variant";
-            return Err(spot.error(message, "one row for each method").hint(hint));
-        }
-    }
-    let is_in = |method: &Method| population.mix.iter().any(|share| share.method == method);
-    match plan.rows.iter().find(|row| !is_in(row.method)) {
-        Some(row) => {
-            let message = format!("`mix` has no weight for `{}`", row.method.name());
-            Err(spot.error(message, "which share is it?").hint("a weight, or leave the method out"))
-        }
-        None => Ok(()),
-    }
 }
 
 /// A store needs its node.

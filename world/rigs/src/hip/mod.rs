@@ -61,14 +61,6 @@ impl Rig for HipRig {
         vec![("Ki", Secret::from(&key[..])), ("OPc", Secret::from(&opc[..]))]
     }
 
-    fn populates(&self, row: &RowPlan, _population: &Population) -> Result<(), &'static str> {
-        population::supports(row)
-    }
-
-    fn populates_together(&self, rows: &[&RowPlan]) -> Result<(), &'static str> {
-        population::mixes(rows)
-    }
-
     fn prepare(&self, plan: &Plan) -> Box<dyn Prepared> {
         Box::new(Identities::prepare(plan))
     }

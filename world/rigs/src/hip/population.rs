@@ -3,13 +3,11 @@
 use std::time::Duration;
 
 use keytoll_crypto_api::Seed;
-use keytoll_crypto_api::algorithm::KeyKind;
 use keytoll_engine::trace::Node;
 use keytoll_hip::config::Admits;
 use keytoll_hosts::{Host, Hss};
 use keytoll_net::Host as Address;
 use keytoll_rig::{Crowd, Layout, Placement, Seat};
-use keytoll_scenario::families::hip::Exchange;
 use keytoll_scenario::plan::RowPlan;
 use keytoll_scenario::population::{Member, Population};
 
@@ -21,29 +19,6 @@ use crate::people::{self, Person};
 
 /// Longer than any population.
 const A_YEAR: Duration = Duration::from_secs(365 * 24 * 3600);
-
-/// Why a row has no population; nothing if it has.
-pub(super) fn supports(row: &RowPlan) -> Result<(), &'static str> {
-    let signs_with_rsa = row.method.own::<Exchange>() == Some(&Exchange::Base)
-        && matches!(row.options.hip.host_identity, KeyKind::Rsa2048 | KeyKind::Rsa3072 | KeyKind::Rsa4096);
-    match () {
-        () if signs_with_rsa => Err(
-            "every device has a Host Identity of its own, and RSA keys take long to make, unlike those of `host_identity = \"ed25519\"`",
-        ),
-        () if row.options.hip.move_after.is_some() => {
-            Err("devices of a population move as `moves` in `[population]` says, not after `move_after`")
-        }
-        () => Ok(()),
-    }
-}
-
-/// Why rows have no population in common; nothing if they have.
-pub(super) fn mixes(rows: &[&RowPlan]) -> Result<(), &'static str> {
-    match rows {
-        [_] | [] => Ok(()),
-        _ => Err("a gateway of HIP has one exchange for everybody"),
-    }
-}
 
 /// The row with associations that end when the population says so: its devices send nothing, and stay.
 fn lasting(row: &RowPlan) -> RowPlan {
@@ -62,7 +37,7 @@ pub(super) struct Populated {
 }
 
 impl Populated {
-    /// Of one row, which is all that [`mixes`] lets pass.
+    /// Of one row, which is all that the family mixes.
     pub(super) fn new(
         rows: &[&RowPlan],
         population: &Population,

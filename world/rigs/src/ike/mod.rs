@@ -64,10 +64,6 @@ impl Rig for IkeRig {
         [own].into_iter().chain(back_end::Secrets::of(seed).named()).collect()
     }
 
-    fn populates(&self, row: &RowPlan, _population: &Population) -> Result<(), &'static str> {
-        population::supports(row)
-    }
-
     fn asks_for_liveness(&self) -> bool {
         true
     }

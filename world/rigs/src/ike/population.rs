@@ -23,14 +23,6 @@ use crate::people::{self, Person};
 /// Longer than any population.
 const A_YEAR: Duration = Duration::from_secs(365 * 24 * 3600);
 
-/// Why a row has no population; nothing if it has.
-pub(super) fn supports(row: &RowPlan) -> Result<(), &'static str> {
-    match () {
-        () if row.options.ike.raw_keys => Err("raw keys of many devices are not built yet"),
-        () => Ok(()),
-    }
-}
-
 /// A population.
 pub(super) struct Populated {
     rows: Vec<RowPlan>,

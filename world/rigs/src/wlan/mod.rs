@@ -67,14 +67,6 @@ impl Rig for WlanRig {
         own.into_iter().chain(back_end::Secrets::of(seed).named()).collect()
     }
 
-    fn populates(&self, row: &RowPlan, population: &Population) -> Result<(), &'static str> {
-        population::supports(row, population)
-    }
-
-    fn populates_together(&self, rows: &[&RowPlan]) -> Result<(), &'static str> {
-        population::mixes(rows)
-    }
-
     fn prepare(&self, plan: &Plan) -> Box<dyn Prepared> {
         Box::new(Cells { credentials: Credentials::prepare(plan, |_| None), plan: plan.clone() })
     }

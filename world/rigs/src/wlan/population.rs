@@ -9,7 +9,6 @@ use keytoll_net::Host as Address;
 use keytoll_rig::{Crowd, Layout, Placement, Seat};
 use keytoll_scenario::plan::RowPlan;
 use keytoll_scenario::population::{Member, Population};
-use keytoll_scenario::quantity::Probability;
 use keytoll_wlan::MacAddr;
 
 use super::keys::Keys;
@@ -23,45 +22,6 @@ use crate::people::{self, Person};
 const A_YEAR: Duration = Duration::from_secs(365 * 24 * 3600);
 /// Authentications that the AAA server has under way for an access point, at most.
 const UNFINISHED_MAX: usize = 10_000;
-
-/// 802.11-2020 §9.4.1.8: an access point has numbers for so many stations.
-const STATIONS_MAX: u32 = 2007;
-
-/// Why a row has not this population; nothing if it has.
-pub(super) fn supports(row: &RowPlan, population: &Population) -> Result<(), &'static str> {
-    let stays_full = population.stay.is_none() && population.devices > STATIONS_MAX;
-    let has_one_key = row.method.eap().is_none();
-    match () {
-        () if build::is_rrkm(row) => Err("keys of RRKM for many stations are not built yet"),
-        () if build::roams(row) => {
-            Err("stations of a population have one access point, whatever `roam_after` is")
-        }
-        () if population.gateways > 1 => {
-            Err("a population of stations has one access point, not several `gateways`")
-        }
-        () if stays_full => {
-            Err("an access point has numbers for 2007 stations, and more would `stay` for ever")
-        }
-        () if population.moves.is_some() => Err(
-            "an access point is not told who attaches elsewhere, and is soon full: `moves` is not built yet",
-        ),
-        () if population.devices_per_link > 1 => Err(
-            "stations find their network by broadcast, which no link carries that they share (`devices_per_link`)",
-        ),
-        () if population.wrong != Probability::ZERO && has_one_key => {
-            Err("all stations have one key, or none, so that no share of them can be `wrong`")
-        }
-        () => Ok(()),
-    }
-}
-
-/// Why rows have no population in common; nothing if they have.
-pub(super) fn mixes(rows: &[&RowPlan]) -> Result<(), &'static str> {
-    match rows {
-        [_] | [] => Ok(()),
-        _ => Err("a network has one way to admit its stations"),
-    }
-}
 
 /// A population.
 pub(super) struct Populated {

@@ -6,12 +6,14 @@ mod options;
 
 use std::sync::LazyLock;
 
-use keytoll_crypto_api::algorithm::Standing;
+use keytoll_crypto_api::algorithm::{KeyKind, Standing};
 use keytoll_engine::trace::Node;
 
-use super::Family;
+use super::{Family, Unfit};
 use crate::catalogue::Method;
 use crate::catalogue::facet::{CARD, Facet, IPSEC, USIM};
+use crate::plan::RowPlan;
+use crate::population::Population;
 pub use check::ESP_SUITES;
 pub(crate) use check::check_suites;
 pub use options::{Aka, Cipher, Dex, GROUPS, Options, Retransmission};
@@ -31,7 +33,22 @@ pub static FAMILY: Family = Family {
     asks_for: |_| None,
     without: |_| &[],
     simulated_only: |row| row.options.hip.move_after.map(|_| options::MOVE_AFTER),
+    populates,
+    unmixed: Some("a gateway of HIP has one exchange for everybody"),
 };
+
+/// RSA keys need a prime search each.
+fn populates(row: &RowPlan, _: &Population) -> Result<(), Unfit> {
+    let key_kind = (row.method.family.key_kind)(&row.options, row.method);
+    match key_kind {
+        Some(KeyKind::Rsa2048 | KeyKind::Rsa3072 | KeyKind::Rsa4096) => Err(Unfit {
+            key: Some("host_identity"),
+            why: "every device has a Host Identity of its own, and RSA keys take long to make, unlike those of `host_identity = \"ed25519\"`",
+            hint: "`host_identity = \"ed25519\"` in `[options]`",
+        }),
+        _ => Ok(()),
+    }
+}
 
 /// What HIP knows of a method besides what every family does: the exchange that sets up its associations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

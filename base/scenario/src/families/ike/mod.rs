@@ -12,7 +12,7 @@ use std::sync::LazyLock;
 use keytoll_crypto_api::algorithm::{KeyKind, Standing};
 use keytoll_engine::trace::Node;
 
-use super::Family;
+use super::{Family, Unfit};
 use crate::catalogue::eap::Proof;
 use crate::catalogue::facet::{
     CARD, CERTIFICATES, EAP, EAP_CARD, ESP_MODES, FOREIGN_ENDS, Facet, IPSEC, NAMED_BEFORE_EAP, PASSWORD,
@@ -37,6 +37,14 @@ pub static FAMILY: Family = Family {
     asks_for: |row| Some(row.options.ike.retransmission.total()),
     without: |_| &[],
     simulated_only: |_| None,
+    populates: |row, _| if row.options.ike.raw_keys { Err(RAW_KEYS) } else { Ok(()) },
+    unmixed: None,
+};
+
+const RAW_KEYS: Unfit = Unfit {
+    key: Some("raw_keys"),
+    why: "raw keys of many devices are not built yet",
+    hint: "leave `raw_keys` out: devices then show certificates",
 };
 
 /// The columns of paper 004, with the group that its Openswan offered first.

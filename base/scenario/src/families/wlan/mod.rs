@@ -2,6 +2,7 @@
 
 mod check;
 mod options;
+mod population;
 
 use std::sync::LazyLock;
 
@@ -32,6 +33,8 @@ pub static FAMILY: Family = Family {
     asks_for: |_| None,
     without,
     simulated_only: |row| Some(row.method.name),
+    populates: population::check,
+    unmixed: Some("a network has one way to admit its stations"),
 };
 
 /// Nobody is asked by an access point that has the EAP server inside.
