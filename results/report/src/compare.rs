@@ -83,7 +83,7 @@ pub(crate) fn measures(comparison: &Comparison) -> Vec<&str> {
     measures
 }
 
-/// The pairs over one network below its name; in one run also the row with which the others are compared.
+/// The pairs over one network below its name, and the row with which they are compared where that is another one.
 fn lines(comparison: &Comparison, measure: &str) -> Vec<Line> {
     let (mut lines, mut before) = (Vec::new(), None);
     let rows = comparison.pairs.iter().flat_map(|pair| [&pair.a, &pair.b]);
@@ -102,11 +102,21 @@ fn lines(comparison: &Comparison, measure: &str) -> Vec<Line> {
     lines
 }
 
-fn heading(Pair { a, .. }: &Pair, is_one_run: bool, shared: &[&str]) -> String {
-    let base = if is_one_run { format!("; A: {}", a.subject().without(shared)) } else { String::new() };
+fn heading(pair: &Pair, is_one_run: bool, shared: &[&str]) -> String {
+    let Pair { a, b, .. } = pair;
+    let base = match () {
+        () if is_one_run => format!("; A: {}", a.subject().without(shared)),
+        () if is_of_others(pair) => format!("; A: {a}"),
+        () => String::new(),
+    };
     let common = shared.iter().map(|word| format!(", {word}"));
-    let topology = if a.topology.is_empty() { String::new() } else { format!(", {}", a.topology) };
-    format!("{}{topology}{}{base}", a.network, common.collect::<String>())
+    let topology = if b.topology.is_empty() { String::new() } else { format!(", {}", b.topology) };
+    format!("{}{topology}{}{base}", b.network, common.collect::<String>())
+}
+
+/// Whether the rows have different names, as those of a load and of whatever it is compared with may have.
+fn is_of_others(Pair { a, b, .. }: &Pair) -> bool {
+    a.to_string() != b.to_string()
 }
 
 /// The numbers of populations, pair by pair.
@@ -125,8 +135,9 @@ fn figures(comparison: &Comparison, width: usize, out: &mut impl Write) -> io::R
 }
 
 /// `ikev2-psk, lte, raw`, or both rows if they differ.
-pub(crate) fn pair_name(Pair { a, b, .. }: &Pair) -> String {
-    if a.to_string() == b.to_string() { b.to_string() } else { format!("{b} against {a}") }
+pub(crate) fn pair_name(pair: &Pair) -> String {
+    let Pair { a, b, .. } = pair;
+    if is_of_others(pair) { format!("{b} against {a}") } else { b.to_string() }
 }
 
 fn figure_cells(it: &Figure) -> Vec<String> {
@@ -198,9 +209,9 @@ fn failures(comparison: &Comparison, width: usize, out: &mut impl Write) -> io::
         return Ok(());
     }
     writeln!(out, "\nNot established")?;
-    failed.into_iter().try_for_each(|Pair { b, n, failures, .. }| {
-        let [of_a, of_b] = [0, 1].map(|side| format!("{} of {}", failures[side], n[side]));
-        wrapped(&format!("  {b}: A {of_a}, B {of_b}"), width, out)
+    failed.into_iter().try_for_each(|pair| {
+        let [of_a, of_b] = [0, 1].map(|side| format!("{} of {}", pair.failures[side], pair.n[side]));
+        wrapped(&format!("  {}: A {of_a}, B {of_b}", pair_name(pair)), width, out)
     })
 }
 
@@ -322,6 +333,32 @@ pub(crate) mod tests {
     #[test]
     fn two_populations() {
         insta::assert_snapshot!(shown(&counted(), 100));
+    }
+
+    /// A load against a simulation of something else.
+    pub(crate) fn of_others() -> Comparison {
+        let mut comparison = counted();
+        let pair = &mut comparison.pairs[0];
+        pair.failures = [0, 3];
+        pair.b = RowName {
+            network: "127.0.0.1:1812".to_owned(),
+            topology: String::new(),
+            ..name("RADIUS mschapv2")
+        };
+        comparison
+    }
+
+    #[test]
+    fn a_row_is_not_shown_under_the_place_of_another() {
+        let text = shown(&of_others(), 100);
+        let both = "RADIUS mschapv2, 127.0.0.1:1812 against ikev2-psk, wifi-11g, raw";
+        for told in [
+            "\n127.0.0.1:1812; A: ikev2-psk, wifi-11g, raw\n  RADIUS mschapv2  30",
+            &format!("\n  {both}: A 0 of 30, B 3 of 30"),
+        ] {
+            assert!(text.contains(told), "{told}: {text}");
+        }
+        assert!(!text.contains("\nwifi-11g, raw\n"), "{text}");
     }
 
     #[test]

@@ -38,8 +38,10 @@ fn verdicts(comparison: &Comparison) -> Vec<String> {
     let (n, told) = (all().count(), all().filter(differs).count());
     let far = |it: &Contrast| it.ratio.filter(|ratio| *ratio > 0.0).map_or(0.0, |ratio| ratio.ln().abs());
     let most = all().filter(differs).max_by(|one, other| far(one.1).total_cmp(&far(other.1)));
-    let most = most
-        .map(|(pair, it)| format!("{} of {} differs most: B is {} times A.", it.measure, pair.b, ratio(it)));
+    let most = most.map(|(pair, it)| {
+        let pair = label(comparison, pair);
+        format!("{} of {pair} differs most: B is {} times A.", it.measure, ratio(it))
+    });
     let told = format!("{told} of {} can be told apart.", counted(n as u64, "comparison"));
     if n == 0 {
         vec!["There are no two rows to compare.".to_owned()]
@@ -74,13 +76,9 @@ fn of_measure(comparison: &Comparison, measure: &str) -> Section {
     }
 }
 
-/// What a pair is about: in one run also the row with which the other is compared.
+/// What a pair is about, and with which row it is compared where that is another one.
 fn label(comparison: &Comparison, pair: &Pair) -> String {
-    if comparison.is_of_rows() {
-        format!("{} against {}", pair.b, pair.a.subject())
-    } else {
-        pair.b.to_string()
-    }
+    if comparison.is_of_rows() { format!("{} against {}", pair.b, pair.a.subject()) } else { pair_name(pair) }
 }
 
 fn chart(comparison: &Comparison, measure: &str) -> Option<Chart> {
@@ -238,7 +236,7 @@ fn method(comparison: &Comparison) -> Section {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::compare::tests::{counted as populations, example};
+    use crate::compare::tests::{counted as populations, example, of_others};
     use crate::page::tests::{charts, text_of};
 
     #[test]
@@ -247,6 +245,15 @@ mod tests {
         for told in ["delay_ms.p99", "1.250 [1.220, 1.280]", "utilisation_share.gw", "cannot be told apart"] {
             assert!(text.contains(told), "{told}: {text}");
         }
+    }
+
+    #[test]
+    fn both_rows_are_named_where_they_differ() {
+        let page = comparison(&of_others());
+        let both = "RADIUS mschapv2, 127.0.0.1:1812 against ikev2-psk, wifi-11g, raw";
+        let delay = charts(&page).find(|chart| chart.id == "delay-ms-ratio").unwrap();
+        assert_eq!(delay.lines[0][0], json!(both));
+        assert!(page.verdict[1].starts_with(&format!("cpu_us.gw of {both} differs")), "{:?}", page.verdict);
     }
 
     #[test]
