@@ -9,8 +9,11 @@ use keytoll_analysis::compare::populations::{self, CountedError, CountedRun};
 use keytoll_analysis::compare::samples::{self, MeasuredRun, ReadError};
 use keytoll_analysis::compare::threshold::{self, Condition, Field, Resolved};
 use keytoll_analysis::compare::{Comparison, Row, RowName, Run, rows, runs};
+use keytoll_analysis::directory;
 use keytoll_report::compare::{sentence, write};
 use keytoll_report::page;
+use keytoll_trace::listing::POPULATION;
+use keytoll_trace::manifest::Manifest;
 use miette::{Report, miette};
 
 use crate::args::CompareArgs;
@@ -24,11 +27,18 @@ const MET: u8 = 1;
 pub(crate) fn compare(args: &CompareArgs) -> Result<ExitCode, Report> {
     of_a_run(&args.a)?;
     args.b.as_deref().map_or(Ok(()), of_a_run)?;
-    match args.b.as_deref().map(|b| (has_counted(&args.a), has_counted(b))) {
-        Some((of_a, of_b)) if of_a != of_b => Err(of_two_kinds(args, of_a)),
-        _ if has_counted(&args.a) => populations(args),
+    let is_a_counted = is_counted(&args.a);
+    match args.b.as_deref().map(is_counted) {
+        Some(of_b) if of_b != is_a_counted => Err(of_two_kinds(args, is_a_counted)),
+        _ if is_a_counted => populations(args),
         _ => authentications(args),
     }
+}
+
+/// Whether a run has counted many devices, even if the file is missing now that its manifest lists.
+fn is_counted(dir: &Path) -> bool {
+    let is_listed = |manifest: Manifest| manifest.file(POPULATION).is_some();
+    has_counted(dir) || directory::manifest(dir).is_ok_and(is_listed)
 }
 
 fn authentications(args: &CompareArgs) -> Result<ExitCode, Report> {

@@ -99,6 +99,9 @@ fn a_population_is_run_reported_and_checked() {
     assert!(String::from_utf8_lossy(&damaged.stderr).contains("it is damaged: its CRC-32 is"));
     std::fs::remove_file(&kept).unwrap();
     assert_eq!(keytoll(&["report", out.to_str().unwrap()]).status.code(), Some(3));
+    let missing = keytoll(&["compare", out.to_str().unwrap()]);
+    let told = String::from_utf8_lossy(&missing.stderr);
+    assert!(missing.status.code() == Some(3) && told.contains("population.json: cannot read it"), "{told}");
     assert_refused(&run(&["run", "storm", "--pcap"]), "population");
     let wrong = run(&["run", "storm", "--set", "population.wrong=100 %"]);
     assert_eq!(
