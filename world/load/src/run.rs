@@ -107,7 +107,7 @@ pub struct Totals {
     pub target_work: Option<Work>,
     /// What it took the target to be woken by messages, if it tells; known at the end.
     pub target_wakes: Option<Wakes>,
-    /// The second from which on the target could not be measured, to the end.
+    /// The second from which on the target could not be measured, to the end or until it was begun anew.
     pub target_gone_in: Option<u64>,
     /// The most memory of the target at the end of a second, in bytes.
     pub target_memory_max: Option<u64>,
@@ -349,8 +349,11 @@ impl Floor {
         let is_refused = !tally.counts.refused.is_empty();
         let is_late =
             !self.is_closed_loop && tally.lateness.quantile(0.999).is_some_and(|late| late > LATE_MAX);
-        let (target, is_gone) = meter.map_or((None, false), |meter| (meter.read(), meter.is_gone()));
-        self.totals.target_gone_in = is_gone.then(|| self.totals.target_gone_in.unwrap_or(self.next));
+        let target = meter.and_then(|meter| {
+            let target = meter.read();
+            self.totals.note_whether_gone(meter.is_gone() || meter.has_lost(), self.next);
+            target
+        });
         let second = Second {
             number: self.next,
             under_way,
@@ -399,13 +402,18 @@ impl Totals {
         match meter.read_to_end() {
             Some(usage) => {
                 self.add_usage(usage);
-                self.target_gone_in = None;
+                self.note_whether_gone(meter.has_lost(), self.seconds);
             }
-            None => drop(self.target_gone_in.get_or_insert(self.seconds)),
+            None => self.note_whether_gone(true, self.seconds),
         }
         (self.target_work, self.target_wakes) = (meter.work(), meter.wakes());
     }
 }
+    /// What is back and has lost nothing was never gone.
+    fn note_whether_gone(&mut self, is_gone: bool, second: u64) {
+        self.target_gone_in = is_gone.then(|| self.target_gone_in.unwrap_or(second));
+    }
+
 
 #[cfg(test)]
 mod tests {
@@ -430,3 +438,37 @@ mod tests {
         assert_eq!([None, Some(3)].map(|before| ended(&mut gone, before)), [Some(7), Some(3)]);
     }
 }
+
+    /// A node that shows this on its page, a reading later the next, until it is hung up.
+    #[expect(clippy::disallowed_types, reason = "somebody who serves a page")]
+    fn shown(cpu_s: [f64; 3]) -> String {
+        use std::io::{Read as _, Write as _};
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let host = listener.local_addr().unwrap().to_string();
+        let pages = cpu_s.into_iter().chain(std::iter::repeat(cpu_s[2]));
+        std::thread::spawn(move || {
+            for (stream, cpu_s) in listener.incoming().zip(pages) {
+                let mut stream = stream.unwrap();
+                let _ = stream.read(&mut [0; 4096]);
+                let _ = write!(stream, "HTTP/1.0 200 OK\r\n\r\nprocess_cpu_seconds_total {cpu_s}\n");
+            }
+        });
+        host
+    }
+
+    #[test]
+    fn what_a_target_has_used_that_was_begun_anew_is_not_all() {
+        let gone_in = |cpu_s| {
+            let source = Source::Page(shown(cpu_s), "/metrics".to_owned());
+            let mut meter = Meter::start(source).unwrap();
+            let mut floor = Floor::new(1, true, None);
+            while floor.totals.target_cpu.is_none() {
+                floor.second(&[], Some(&mut meter));
+                std::thread::yield_now();
+            }
+            floor.totals.end(&mut meter);
+            floor.totals.target_gone_in
+        };
+        assert_eq!(gone_in([5.0, 6.0, 7.0]), None);
+        assert_eq!(gone_in([5.0, 0.5, 0.75]), Some(0), "and it is there again");
+    }

@@ -190,6 +190,11 @@ impl Meter {
     pub const fn is_gone(&self) -> bool {
         self.is_gone
     }
+
+    /// Whether something was begun anew: nobody knows what it had used before, since it was read last.
+    pub const fn has_lost(&self) -> bool {
+        self.begun.is_none()
+    }
 }
 
 impl Timed {

@@ -401,7 +401,7 @@ fn target_text(usage: &TargetUsage) -> String {
         Some(from) if usage.memory_bytes_max.is_none() && usage.cpu_s <= 0.0 => {
             format!("not known: gone from {from} s on")
         }
-        Some(from) => format!("{used}; gone from {from} s on"),
+        Some(from) => format!("{used}; not all of it: gone, or begun anew, from {from} s on"),
     }
 }
 
@@ -687,12 +687,15 @@ mod tests {
         let mut totals = Totals { target_gone_in: Some(0), ..Totals::default() };
         assert_eq!(target_text(&target_usage(&totals).unwrap()), "not known: gone from 0 s on");
         totals.target_cpu = Some(Duration::from_millis(310));
-        assert_eq!(target_text(&target_usage(&totals).unwrap()), "0.31 s of CPU; gone from 0 s on");
+        assert_eq!(
+            target_text(&target_usage(&totals).unwrap()),
+            "0.31 s of CPU; not all of it: gone, or begun anew, from 0 s on"
+        );
         (totals.target_cpu, totals.target_memory_max) = (Some(Duration::from_millis(310)), Some(8 << 20));
         totals.target_gone_in = Some(2);
         assert_eq!(
             target_text(&target_usage(&totals).unwrap()),
-            "0.31 s of CPU, 8 MiB at most; gone from 2 s on"
+            "0.31 s of CPU, 8 MiB at most; not all of it: gone, or begun anew, from 2 s on"
         );
     }
 }

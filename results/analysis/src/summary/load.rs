@@ -70,7 +70,8 @@ pub struct TargetUsage {
     /// The most memory, in bytes; absent if it is not told.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory_bytes_max: Option<u64>,
-    /// From when on it could not be measured, to the end, in seconds from the start, to the second; absent if it could.
+    /// From when on it could not be measured, to the end or until it was begun anew, in seconds from the start, to the second; absent if
+    /// all that it used was.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gone_from_s: Option<u64>,
 }
