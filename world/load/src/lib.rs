@@ -24,6 +24,6 @@ pub use account::account;
 pub use caller::{Caller, Course, NO_DEVICE, Order, Stay, TOO_LATE, Visits};
 pub use discards::Discards;
 pub use limits::{LimitError, check as check_limits};
-pub use run::{Build, Load, Outcome, Second, Totals, Watch, Worker, run};
+pub use run::{Build, Load, Outcome, Refused, Second, Totals, Watch, Worker, run};
 pub use starts::{Starts, Times};
 pub use tally::{Counts, LATE_MAX, Tally};

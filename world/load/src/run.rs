@@ -49,8 +49,8 @@ pub struct Load {
     pub workers: Vec<Worker>,
     /// Whether starts wait for the outcome of others, so that none can be late.
     pub is_closed_loop: bool,
-    /// Whom all call.
-    pub target: SocketAddr,
+    /// Where all call: the first is where devices begin, and where the others are they go on when it has answered.
+    pub called: Vec<SocketAddr>,
     /// What measures the target.
     pub meter: Option<Meter>,
 }
@@ -136,10 +136,19 @@ pub struct Outcome {
     pub was_stopped: bool,
     /// How long it was to be; of a closed loop without an end nobody knows.
     pub planned: Option<Duration>,
-    /// The first second in which the target's host said that nobody listens there.
-    pub refused_in: Option<u64>,
+    /// When and where the target's host said first that nobody listens.
+    pub refused: Option<Refused>,
     /// Sessions that were not closed in time.
     pub left_open: usize,
+}
+
+/// Nobody listens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Refused {
+    /// The second in which that was told.
+    pub second: u64,
+    /// Where.
+    pub at: SocketAddr,
 }
 
 /// Runs a load to its end.
@@ -150,7 +159,7 @@ pub struct Outcome {
 /// # Panics
 /// When a worker's thread panics.
 pub fn run(load: Load, watch: &mut dyn Watch) -> Result<Outcome, BindError> {
-    let Load { workers, is_closed_loop, target, mut meter } = load;
+    let Load { workers, is_closed_loop, called, mut meter } = load;
     let count = workers.len();
     let planned = workers.iter().filter_map(|worker| worker.visits.planned()).max();
     let stop = Arc::new(AtomicBool::new(false));
@@ -165,8 +174,8 @@ pub fn run(load: Load, watch: &mut dyn Watch) -> Result<Outcome, BindError> {
     let (wakers, threads): (Vec<Waker>, Vec<JoinHandle<()>>) =
         crews.map(|crew| (crew.waker(), std::thread::spawn(move || crew.work()))).unzip();
     drop(reports);
-    let prober = has_datagrams.then(|| Prober::start(target));
-    let mut floor = Floor::new(count, is_closed_loop, prober);
+    let probers = called.into_iter().filter(|_| has_datagrams).map(Prober::start).collect();
+    let mut floor = Floor::new(count, is_closed_loop, probers);
     while let Some(report) = next(&reported, || {
         if !stop.load(Ordering::Relaxed) && watch.is_to_stop() {
             stop.store(true, Ordering::Relaxed);
@@ -183,10 +192,10 @@ pub fn run(load: Load, watch: &mut dyn Watch) -> Result<Outcome, BindError> {
         thread.join().expect("a worker's thread ends by itself");
     }
     let left_open = floor.standing();
-    let refused_in = floor.refused_in;
+    let refused = floor.refused;
     let Floor { mut totals, points, .. } = floor;
     meter.iter_mut().for_each(|meter| totals.end(meter));
-    Ok(Outcome { totals, points, was_stopped: stop.load(Ordering::Relaxed), planned, refused_in, left_open })
+    Ok(Outcome { totals, points, was_stopped: stop.load(Ordering::Relaxed), planned, refused, left_open })
 }
 
 fn bind(worker: Worker) -> Result<(Caller, Sockets), BindError> {
@@ -224,9 +233,12 @@ const REFUSED: &str = "port closed (ICMP)";
 /// How often is asked.
 const PROBE_EVERY: Duration = Duration::from_millis(500);
 
-/// Asks the target's host whether anybody listens, in a thread of its own, for the answer takes time.
+/// Asks the target's host whether anybody listens at an address, in a thread of its own, for the answer takes time.
 // RFC 1122 §4.1.3.3: only a connected socket hears of ICMP, and those of the load are for many answers.
-struct Prober(Arc<Answer>);
+struct Prober {
+    at: SocketAddr,
+    answer: Arc<Answer>,
+}
 
 #[derive(Default)]
 struct Answer {
@@ -235,13 +247,13 @@ struct Answer {
 }
 
 impl Prober {
-    fn start(target: SocketAddr) -> Self {
+    fn start(at: SocketAddr) -> Self {
         let answer = Arc::new(Answer::default());
         let theirs = Arc::downgrade(&answer);
         std::thread::spawn(move || {
             while let Some(answer) = theirs.upgrade() {
                 if answer.is_wanted.load(Ordering::Relaxed) {
-                    let is_closed = keytoll_live::is_closed(target).unwrap_or(false);
+                    let is_closed = keytoll_live::is_closed(at).unwrap_or(false);
                     answer.is_closed.store(is_closed, Ordering::Relaxed);
                 }
                 drop(answer);
@@ -249,15 +261,15 @@ impl Prober {
                 std::thread::sleep(PROBE_EVERY);
             }
         });
-        Self(answer)
+        Self { at, answer }
     }
 
     fn want(&self, is_wanted: bool) {
-        self.0.is_wanted.store(is_wanted, Ordering::Relaxed);
+        self.answer.is_wanted.store(is_wanted, Ordering::Relaxed);
     }
 
     fn is_closed(&self) -> bool {
-        self.0.is_closed.load(Ordering::Relaxed)
+        self.answer.is_closed.load(Ordering::Relaxed)
     }
 }
 
@@ -268,9 +280,9 @@ struct Floor {
     waiting: BTreeMap<u64, Vec<Report>>,
     next: u64,
     is_closed_loop: bool,
-    /// None of streams, which tell themselves.
-    prober: Option<Prober>,
-    refused_in: Option<u64>,
+    /// One for each address that is called; none with streams, which tell themselves.
+    probers: Vec<Prober>,
+    refused: Option<Refused>,
     totals: Totals,
     points: Vec<Point>,
 }
@@ -283,14 +295,14 @@ struct Last {
 }
 
 impl Floor {
-    fn new(workers: usize, is_closed_loop: bool, prober: Option<Prober>) -> Self {
+    fn new(workers: usize, is_closed_loop: bool, probers: Vec<Prober>) -> Self {
         Self {
             last: vec![None; workers],
             waiting: BTreeMap::new(),
             next: 0,
             is_closed_loop,
-            prober,
-            refused_in: None,
+            probers,
+            refused: None,
             totals: Totals::default(),
             points: Vec::new(),
         }
@@ -326,11 +338,13 @@ impl Floor {
 
     /// Asks, where nobody is authenticated, whether anybody listens at all. If not, that is why calls have no outcome.
     fn probe(&mut self, tally: &mut Tally, under_way: usize) {
-        let Some(prober) = &self.prober else { return };
         let is_silent = tally.counts.usable == 0 && (under_way > 0 || tally.counts.failed_sum() > 0);
-        prober.want(is_silent);
-        if is_silent && prober.is_closed() {
-            self.refused_in.get_or_insert(self.next);
+        self.probers.iter().for_each(|prober| prober.want(is_silent));
+        let closed = self.probers.iter().find(|prober| prober.is_closed());
+        if let Some(Prober { at, .. }) = closed.filter(|_| is_silent) {
+            // Where all begin may be known later.
+            let second = self.refused.map_or(self.next, |refused| refused.second);
+            self.refused = Some(Refused { second, at: *at });
             for why in UNANSWERED {
                 if let Some(count) = tally.counts.failed.remove(why) {
                     *tally.counts.failed.entry(REFUSED).or_default() += count;
@@ -389,6 +403,11 @@ impl Totals {
         second.target.iter().for_each(|usage| self.add_usage(*usage));
     }
 
+    /// What is back and has lost nothing was never gone.
+    fn note_whether_gone(&mut self, is_gone: bool, second: u64) {
+        self.target_gone_in = is_gone.then(|| self.target_gone_in.unwrap_or(second));
+    }
+
     fn add_usage(&mut self, Usage { cpu, crypto, memory_bytes }: Usage) {
         if let Some(crypto) = crypto {
             self.target_crypto = Some(self.target_crypto.unwrap_or_default().saturating_add(crypto));
@@ -409,11 +428,6 @@ impl Totals {
         (self.target_work, self.target_wakes) = (meter.work(), meter.wakes());
     }
 }
-    /// What is back and has lost nothing was never gone.
-    fn note_whether_gone(&mut self, is_gone: bool, second: u64) {
-        self.target_gone_in = is_gone.then(|| self.target_gone_in.unwrap_or(second));
-    }
-
 
 #[cfg(test)]
 mod tests {
@@ -437,7 +451,6 @@ mod tests {
         assert_eq!(ended(&mut there, Some(3)), None, "it is back");
         assert_eq!([None, Some(3)].map(|before| ended(&mut gone, before)), [Some(7), Some(3)]);
     }
-}
 
     /// A node that shows this on its page, a reading later the next, until it is hung up.
     #[expect(clippy::disallowed_types, reason = "somebody who serves a page")]
@@ -461,7 +474,7 @@ mod tests {
         let gone_in = |cpu_s| {
             let source = Source::Page(shown(cpu_s), "/metrics".to_owned());
             let mut meter = Meter::start(source).unwrap();
-            let mut floor = Floor::new(1, true, None);
+            let mut floor = Floor::new(1, true, Vec::new());
             while floor.totals.target_cpu.is_none() {
                 floor.second(&[], Some(&mut meter));
                 std::thread::yield_now();
@@ -472,3 +485,4 @@ mod tests {
         assert_eq!(gone_in([5.0, 6.0, 7.0]), None);
         assert_eq!(gone_in([5.0, 0.5, 0.75]), Some(0), "and it is there again");
     }
+}

@@ -12,8 +12,8 @@ use keytoll_analysis::summary::{
 use keytoll_census::{Percentiles, PopulationSummary};
 use keytoll_crypto::{Amount, Place, Prices, Work};
 use keytoll_live::{WakeClass, WakeSums, Wakes};
-use keytoll_load::{Counts, Outcome, Totals};
-use keytoll_scenario::node::load::LoadPlan;
+use keytoll_load::{Counts, Outcome, Refused, Totals};
+use keytoll_scenario::node::load::{AccessPlan, LoadPlan};
 use keytoll_scenario::population::Arrivals;
 use keytoll_trace::regular;
 use schemars::JsonSchema;
@@ -25,8 +25,13 @@ use crate::screen;
 /// Of a generator that is busy for a smaller share of the time more than half of the starts find it asleep.
 const MOSTLY_ASLEEP: f64 = 0.5;
 
+/// A process that does as much as a generator that needs so much CPU time needs more than a hundredth of a second, in which it is counted.
+const MUCH: Duration = Duration::from_millis(50);
+
 /// The version of the format.
 const FORMAT: u32 = 1;
+/// How arrivals of a closed loop are told.
+const AT_A_TIME: &str = " at a time";
 /// The longest document that is read; one that is written has a few kilobytes.
 const BYTES_MAX: u64 = 4 << 20;
 
@@ -267,14 +272,26 @@ impl Document {
         self.was_stopped.then(|| format!("stopped after {done_s} s{of}"))
     }
 
+    /// A closed loop asks for no rate, and a single device has none.
+    fn rate(&self) -> String {
+        let reached = format!("{:.1}/s reached", self.reached_per_s);
+        let at_a_time = self.arrivals.strip_suffix(AT_A_TIME).map(str::parse::<u32>);
+        match at_a_time {
+            Some(Ok(_)) => reached,
+            _ if self.population.offered == 1 => "none: one device arrived".to_owned(),
+            _ => format!("{:.1}/s asked, {reached}", self.asked_per_s),
+        }
+    }
+
     /// The table for people.
     pub(crate) fn text(&self) -> String {
         let population = &self.population;
         let row = |name: &str, value: String| vec![name.to_owned(), value];
+        let of_them = if self.identities == 1 { "identity" } else { "identities" };
         let mut rows = vec![
             row("target", format!("{}, {}", self.target, self.access)),
-            row("arrivals", format!("{}, {} identities", self.arrivals, self.identities)),
-            row("rate", format!("{:.1}/s asked, {:.1}/s reached", self.asked_per_s, self.reached_per_s)),
+            row("arrivals", format!("{}, {} {of_them}", self.arrivals, self.identities)),
+            row("rate", self.rate()),
             row(
                 "devices",
                 format!(
@@ -449,7 +466,7 @@ fn hints(plan: &LoadPlan, outcome: &Outcome) -> Vec<String> {
     let (totals, counts) = (&outcome.totals, &outcome.totals.tally.counts);
     let population = &plan.population.value;
     let mut hints = Vec::new();
-    hints.extend(outcome.refused_in.map(|second| silent_since(plan.target, counts.usable, second)));
+    hints.extend(outcome.refused.map(|refused| silent_since(plan.target, counts.usable, refused)));
     let is_refused = |why: &String| why.contains("Connection refused");
     if counts.usable == 0 && plan.has_streams() && counts.discarded.by_reason().keys().any(is_refused) {
         hints.push(nobody_listens("TCP", plan.target));
@@ -465,7 +482,8 @@ fn hints(plan: &LoadPlan, outcome: &Outcome) -> Vec<String> {
     if counts.usable == 0
         && counts.discarded.sum() == 0
         && counts.failed.len() == 1
-        && outcome.refused_in.is_none()
+        && outcome.refused.is_none()
+        && !was_answered(counts)
         && counts.failed.contains_key(keytoll_load::TOO_LATE)
     {
         let secret =
@@ -473,28 +491,57 @@ fn hints(plan: &LoadPlan, outcome: &Outcome) -> Vec<String> {
         hints.push(format!("The target never answered: look whether it is there{secret}."));
     }
     if counts.failed.contains_key(keytoll_load::NO_DEVICE) {
-        hints.push(
-            "There were fewer identities than devices at once: more identities, or a shorter `stay`."
-                .to_owned(),
-        );
+        let or = instead_of_identities(plan);
+        hints.push(format!("There were fewer identities than devices at once: more identities, or {or}."));
     }
     let is_whole = !outcome.was_stopped && !matches!(population.arrivals, Arrivals::AtATime(_));
     hints.extend(population.left_out(counts.offered).filter(|_| is_whole).map(|told| told + "."));
     hints.extend(refused(counts, outcome.was_stopped));
     hints.extend(limited(totals));
+    hints.extend(
+        is_another(totals).then(|| "What `measure` names has used no CPU time: is it the target?".to_owned()),
+    );
     hints
 }
 
-/// What a closed port means, which depends on whether anybody was there before.
-fn silent_since(target: SocketAddr, usable: u64, second: u64) -> String {
-    let (ip, port) = (target.ip(), target.port());
-    if usable == 0 {
-        nobody_listens("UDP", target)
-    } else {
-        let second = second + 1;
-        format!(
-            "The target stopped answering by second {second}: then nobody listened on UDP port {port} of {ip}."
-        )
+/// Whether somebody has answered: only then a device sends a second message that is not a first one sent again.
+const fn was_answered(counts: &Counts) -> bool {
+    counts.messages > counts.begun + counts.retransmissions
+}
+
+/// What helps beside more identities.
+const fn instead_of_identities(plan: &LoadPlan) -> &'static str {
+    match (&plan.access, &plan.population.value.arrivals) {
+        (AccessPlan::Radius(_), Arrivals::AtATime(_)) => "fewer at a time",
+        (AccessPlan::Radius(_), _) => "a lower rate",
+        _ => "a shorter `stay`",
+    }
+}
+
+/// Whether what was measured cannot have let devices in: it has used nothing where the generator has used much.
+fn is_another(totals: &Totals) -> bool {
+    let has_used_nothing = totals.target_cpu.is_some_and(|cpu| cpu.is_zero());
+    has_used_nothing
+        && totals.tally.counts.usable > 0
+        && totals.cpu >= MUCH
+        && totals.target_gone_in.is_none()
+}
+
+/// What a closed port means, which depends on whether anybody was there before, and on which port it is.
+fn silent_since(target: SocketAddr, usable: u64, Refused { second, at }: Refused) -> String {
+    let (ip, port) = (at.ip(), at.port());
+    match usable {
+        0 if at == target => nobody_listens("UDP", target),
+        0 => format!(
+            "Nobody listens on UDP port {port} of {ip}, where devices go on when the target has answered first: correct \
+             `gateway_nat_port`."
+        ),
+        _ => {
+            let second = second + 1;
+            format!(
+                "The target stopped answering by second {second}: then nobody listened on UDP port {port} of {ip}."
+            )
+        }
     }
 }
 
@@ -651,6 +698,51 @@ mod tests {
         assert_eq!(document.message_cost(Split::Priced(&poor)), Err(Untold::Unlisted));
         document.target_usage.as_mut().unwrap().gone_from_s = Some(1);
         assert!(!document.tells_operations(), "nobody knows what it did at the end");
+    }
+
+    #[test]
+    fn only_who_goes_on_was_answered() {
+        let told = |begun, messages, retransmissions| {
+            was_answered(&Counts { begun, messages, retransmissions, ..Counts::default() })
+        };
+        assert_eq!([told(20, 100, 80), told(20, 101, 80), told(0, 0, 0)], [false, true, false]);
+    }
+
+    #[test]
+    fn what_has_let_devices_in_without_cpu_time_is_doubted() {
+        let mut totals = Totals { cpu: MUCH, target_cpu: Some(Duration::ZERO), ..Totals::default() };
+        assert!(!is_another(&totals), "nobody was let in");
+        totals.tally.counts.usable = 200;
+        let with = |change: fn(&mut Totals)| {
+            let mut totals = totals.clone();
+            change(&mut totals);
+            is_another(&totals)
+        };
+        assert!(with(|_| {}));
+        assert!(!with(|totals| totals.target_cpu = Some(Duration::from_millis(10))));
+        assert!(!with(|totals| totals.target_cpu = None));
+        assert!(!with(|totals| totals.cpu /= 2), "it may have used less than is counted");
+        assert!(!with(|totals| totals.target_gone_in = Some(3)), "nobody knows what it has used");
+    }
+
+    #[test]
+    fn a_rate_is_told_where_there_is_one() {
+        let told = |arrivals: &str, offered| {
+            let population = PopulationSummary { offered, ..PopulationSummary::default() };
+            let arrivals = arrivals.to_owned();
+            Document { arrivals, population, asked_per_s: 0.5, identities: 1, ..Document::default() }.text()
+        };
+        let asked = told("constant 1/h", 2);
+        assert!(asked.contains("0.5/s asked, 0.0/s reached") && asked.contains("1 identity\n"), "{asked}");
+        for (arrivals, offered, rate) in [
+            ("constant 1/h", 1, "none: one device arrived"),
+            ("10 at a time", 50, "0.0/s reached"),
+            ("times ten at a time", 50, "0.5/s asked, 0.0/s reached"),
+        ] {
+            let text = told(arrivals, offered);
+            let line = text.lines().find(|line| line.trim_start().starts_with("rate")).unwrap();
+            assert_eq!(line.trim_start().strip_prefix("rate").unwrap().trim(), rate, "{text}");
+        }
     }
 
     #[test]

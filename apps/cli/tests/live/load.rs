@@ -218,10 +218,35 @@ fn a_silent_target_and_a_closed_port_are_told_apart_and_the_run_ends() {
     let text = |port| radius(port, "md5", USERS) + &arrivals(4, "constant 4/s");
     let (_, document) = run(&dir, &text(port), &[]);
     assert_eq!(document["population"]["failures"]["no outcome in time"], 4, "{document}");
+    assert!(document["hints"].to_string().contains("The target never answered"), "{document}");
     drop(silent);
     let (_, document) = run(&dir, &text(port), &[]);
     assert_eq!(document["population"]["failures"]["port closed (ICMP)"], 4, "{document}");
     assert!(document["hints"][0].as_str().unwrap().starts_with("Nobody listens on UDP port"), "{document}");
+}
+
+/// A gateway answers at its first port, and nobody listens where devices go on.
+#[test]
+fn a_closed_port_behind_an_answer_is_named() {
+    let dir = Dir::new();
+    let gw = Node::start(&dir, &["gateway", &dir.write("gw.toml", &gateway())]);
+    let closed = UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let (_, document) = run(&dir, &(ike((gw.port(0), closed), PSK) + &arrivals(4, "constant 4/s")), &[]);
+    assert_eq!(failures(&document)["port closed (ICMP)"], 4, "{document}");
+    let hints = document["hints"].to_string();
+    assert!(hints.contains(&format!("Nobody listens on UDP port {closed}")), "{hints}");
+    assert!(hints.contains("`gateway_nat_port`") && !hints.contains("never answered"), "{hints}");
+}
+
+#[test]
+fn who_has_too_few_identities_is_advised_what_the_file_may_say() {
+    let dir = Dir::new();
+    let silent = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let text = radius(silent.local_addr().unwrap().port(), "md5", &USERS.replace("count = 20", "count = 1"));
+    let (_, document) = run(&dir, &(text + &arrivals(3, "constant 50/s")), &[]);
+    assert_eq!(failures(&document)["every identity is in use"], 2, "{document}");
+    let hints = document["hints"].to_string();
+    assert!(hints.contains("more identities, or a lower rate."), "{hints}");
 }
 
 const RADIUS_TLS: &str = "[radius_tls]\nroots = \"root.crt\"\nserver_name = \"aaa.test\"\ncertificate = \"nas.crt\"\nkey = \"nas.key\"\n";
@@ -260,6 +285,7 @@ fn more_devices_than_identities_are_counted() {
         ike((gw.port(0), gw.port(1)), PSK).replace("count = 40", "count = 3") + &arrivals(5, "constant 50/s");
     let (output, document) = run(&dir, &text, &[]);
     assert_eq!(document["population"]["failures"]["every identity is in use"], 2, "{document}");
+    assert!(document["hints"].to_string().contains("or a shorter `stay`."), "{document}");
     assert!(text_of(&output).contains("5 devices arrive and stay, and there are 3 identities"));
 }
 
