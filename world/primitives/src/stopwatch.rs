@@ -12,6 +12,8 @@ use crate::workload::Workload;
 
 /// The shortest measurement to which the cost of reading the clock is negligible.
 const SHORTEST_NS: u64 = 50_000;
+/// What the clock tells apart.
+const CLOCK_NS: f64 = 1.0;
 /// Operations in the batch that determines the length of a short operation.
 const TRIAL: u32 = 200;
 /// After this time caches and branch predictors are warm.
@@ -66,7 +68,10 @@ impl Stopwatch {
         };
         let (batch, measurements) = self.effort.plan(once_ns);
         let undo_ns = workload.undo.as_mut().map_or(0.0, |undo| self.usual(undo, batch));
-        let mut one = || self.span(&mut workload.run, batch) as f64 / f64::from(batch) - undo_ns;
+        // Nothing takes less time than the clock tells apart.
+        let least_ns = CLOCK_NS / f64::from(batch);
+        let mut one =
+            || (self.span(&mut workload.run, batch) as f64 / f64::from(batch) - undo_ns).max(least_ns);
         (batch, (0..measurements).map(|_| one()).collect())
     }
 
@@ -156,5 +161,14 @@ mod tests {
         assert_eq!((batch, ns.len()), (100, 10), "an operation this short is measured in batches");
         assert!(runs.get() > 1_000, "warm-up and measurements: {}", runs.get());
         assert_eq!(undone.get(), 11 * 100);
+    }
+
+    #[test]
+    fn what_takes_less_than_the_clock_tells_apart_takes_as_long_as_that() {
+        let spin = || (0..10_000).for_each(|n| _ = std::hint::black_box(n));
+        let mut workload = Workload { run: Box::new(|| {}), undo: Some(Box::new(spin)) };
+        let effort = Effort { operations: Some(3), ..Effort::default() };
+        let (batch, ns) = Stopwatch::new(effort).time(&mut workload);
+        assert_eq!((batch, ns), (1, vec![CLOCK_NS; 3]));
     }
 }
