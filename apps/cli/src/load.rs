@@ -12,7 +12,6 @@ mod view;
 
 use std::fs::File;
 use std::io::{BufWriter, Write as _};
-use std::net::SocketAddr;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -30,8 +29,7 @@ use keytoll_report::directory::render;
 use keytoll_rigs::RADIUS;
 use keytoll_rigs::node::{LoadBlueprint, radius_length};
 use keytoll_scenario::Source;
-use keytoll_scenario::node::Encapsulation;
-use keytoll_scenario::node::load::{AccessPlan, LoadFile, LoadPlan, Measured as MeasuredPlan};
+use keytoll_scenario::node::load::{LoadFile, LoadPlan, Measured as MeasuredPlan};
 use keytoll_scenario::population::{Arrivals, Population};
 use keytoll_trace::listing::{LOAD, POPULATION};
 use keytoll_trace::manifest::{FORMAT, KIND, Manifest, ManifestRow};
@@ -155,19 +153,9 @@ fn prepare(plan: &LoadPlan, args: &LoadArgs, workers: u32) -> Result<Load, Repor
     Ok(Load {
         workers: (0..count).map(worker).collect::<Result<_, Report>>()?,
         is_closed_loop: matches!(plan.population.value.arrivals, Arrivals::AtATime(_)),
-        called: std::iter::once(plan.target).chain(moved_to(plan)).collect(),
+        called: plan.called().collect(),
         meter: plan.measure.as_ref().map(meter).transpose()?,
     })
-}
-
-/// Where devices go on when the target has answered them first, if that is another port.
-fn moved_to(plan: &LoadPlan) -> Option<SocketAddr> {
-    match &plan.access {
-        AccessPlan::Ike(ike) if ike.endpoint.encapsulation == Encapsulation::Always => {
-            Some(SocketAddr::new(plan.target.ip(), ike.nat_port))
-        }
-        AccessPlan::Ike(_) | AccessPlan::Radius(_) | AccessPlan::Hip(_) => None,
-    }
 }
 
 /// What a worker speaks over so many streams, if it does.

@@ -25,6 +25,7 @@ pub static FAMILY: Family = Family {
     without: |_| &[],
     simulated_only: |_| None,
     populates: |_, _| Err(UNPOPULATED),
+    occasions: &[],
     unmixed: None,
 };
 

@@ -50,9 +50,26 @@ pub struct Family {
     pub(crate) simulated_only: fn(&RowPlan) -> Option<&'static str>,
     /// Whether a row of its methods can have this population.
     pub populates: fn(&RowPlan, &Population) -> Result<(), Unfit>,
+    /// Its options that are times at which something happens in a population.
+    pub(crate) occasions: &'static [Occasion],
     /// Why two of its methods have no population in common; none: they have.
     pub(crate) unmixed: Option<&'static str>,
 }
+
+/// An option that is a time at which something happens in a population.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Occasion {
+    /// The option.
+    pub(crate) key: &'static str,
+    /// When, from the establishment of a device or from the beginning on; none: never.
+    pub(crate) after: fn(&RowPlan) -> Option<Duration>,
+    /// Whether it happens to devices that are there, not to whoever serves them.
+    pub(crate) is_of_devices: bool,
+}
+
+/// Child SAs and their like are replaced.
+pub(crate) const REKEYS_CHILD: Occasion =
+    Occasion { key: "rekey_child", after: |row| row.options.ipsec.rekey_after, is_of_devices: true };
 
 /// Why a row has not this population.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

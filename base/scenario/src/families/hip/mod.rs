@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 use keytoll_crypto_api::algorithm::{KeyKind, Standing};
 use keytoll_engine::trace::Node;
 
-use super::{Family, Unfit};
+use super::{Family, REKEYS_CHILD, Unfit};
 use crate::catalogue::Method;
 use crate::catalogue::facet::{CARD, Facet, IPSEC, USIM};
 use crate::plan::RowPlan;
@@ -34,6 +34,7 @@ pub static FAMILY: Family = Family {
     without: |_| &[],
     simulated_only: |row| row.options.hip.move_after.map(|_| options::MOVE_AFTER),
     populates,
+    occasions: &[REKEYS_CHILD],
     unmixed: Some("a gateway of HIP has one exchange for everybody"),
 };
 

@@ -12,7 +12,7 @@ use std::sync::LazyLock;
 use keytoll_crypto_api::algorithm::{KeyKind, Standing};
 use keytoll_engine::trace::Node;
 
-use super::{Family, Unfit};
+use super::{Family, Occasion, REKEYS_CHILD, Unfit};
 use crate::catalogue::eap::Proof;
 use crate::catalogue::facet::{
     CARD, CERTIFICATES, EAP, EAP_CARD, ESP_MODES, FOREIGN_ENDS, Facet, IPSEC, NAMED_BEFORE_EAP, PASSWORD,
@@ -38,6 +38,10 @@ pub static FAMILY: Family = Family {
     without: |_| &[],
     simulated_only: |_| None,
     populates: |row, _| if row.options.ike.raw_keys { Err(RAW_KEYS) } else { Ok(()) },
+    occasions: &[
+        Occasion { key: "rekey_ike", after: |row| row.options.ike.rekey_after, is_of_devices: true },
+        REKEYS_CHILD,
+    ],
     unmixed: None,
 };
 

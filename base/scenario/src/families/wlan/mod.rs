@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 use keytoll_crypto_api::algorithm::Standing;
 use keytoll_engine::trace::Node;
 
-use super::Family;
+use super::{Family, Occasion};
 use crate::catalogue::eap::Proof;
 use crate::catalogue::facet::{
     CARD, CERTIFICATES, EAP, EAP_CARD, Facet, PASSWORD, SERVER_CERTIFICATE, SHARED_KEY, SIM, TLS, USIM,
@@ -34,6 +34,11 @@ pub static FAMILY: Family = Family {
     without,
     simulated_only: |row| Some(row.method.name),
     populates: population::check,
+    occasions: &[Occasion {
+        key: "group_rekey",
+        after: |row| row.options.wlan.group_rekey,
+        is_of_devices: false,
+    }],
     unmixed: Some("a network has one way to admit its stations"),
 };
 

@@ -24,7 +24,7 @@ pub use hip::HipLoad;
 pub use identities::{Identities, Identity};
 pub use radius::{RadiusLoad, RadiusMethod};
 
-use super::connection::{self, ConnectionPlan, EndpointPlan, ProvePlan, VersionPlan};
+use super::connection::{self, ConnectionPlan, Encapsulation, EndpointPlan, ProvePlan, VersionPlan};
 use super::eap::{TlsPlan, tls};
 use super::files::Files;
 use super::network::{port, socket};
@@ -62,6 +62,17 @@ pub struct LoadPlan {
 }
 
 impl LoadPlan {
+    /// Where devices send to: the target, and where they go on when it has answered them first, if that is another port.
+    pub fn called(&self) -> impl Iterator<Item = SocketAddr> {
+        let moved_to = match &self.access {
+            AccessPlan::Ike(ike) if ike.endpoint.encapsulation == Encapsulation::Always => {
+                Some(SocketAddr::new(self.target.ip(), ike.nat_port))
+            }
+            AccessPlan::Ike(_) | AccessPlan::Radius(_) | AccessPlan::Hip(_) => None,
+        };
+        std::iter::once(self.target).chain(moved_to)
+    }
+
     /// How devices get access, for people: `RADIUS mschapv2`, `RADIUS/TLS pap`, `IKEv2 EAP aka`.
     pub fn access_name(&self) -> String {
         match &self.access {

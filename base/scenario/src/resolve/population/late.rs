@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::written;
 use crate::diagnostic::{ScenarioError, Spot};
+use crate::families::Occasion;
 use crate::plan::{Plan, RowPlan};
 use crate::population::{Population, Spread};
 use crate::tree::{Item, Table};
@@ -28,34 +29,21 @@ pub(super) fn check(table: &Table, population: &Population) -> Result<(), Scenar
     })
 }
 
-/// An option that is a time, and what it is on a row.
-type Timed = (&'static str, fn(&RowPlan) -> Option<Duration>);
-
-/// Those of a device, counted from its SA on.
-const OF_DEVICES: [Timed; 2] =
-    [("rekey_ike", |row| row.options.ike.rekey_after), ("rekey_child", |row| row.options.ipsec.rekey_after)];
-/// That of an access point, whoever is there.
-const OF_ACCESS_POINT: Timed = ("group_rekey", |row| row.options.wlan.group_rekey);
-
 /// Refuses options that are times that never come on a row.
 pub(super) fn check_options(
     (document, item): (&Table, &Item),
     plan: &Plan,
     population: &Population,
 ) -> Result<(), ScenarioError> {
-    let latest = |(_, of): Timed| plan.rows.iter().filter_map(of).max().unwrap_or_default();
     let spot = |key| written(document, key).map_or(&item.spot, |entry| &entry.key_spot);
-    for timed in OF_DEVICES.into_iter().chain([OF_ACCESS_POINT]) {
-        before_the_end(
-            (timed.0, spot(timed.0)),
-            latest(timed),
-            population,
-            "the population ends before that",
-        )?;
-    }
-    OF_DEVICES
-        .into_iter()
-        .try_for_each(|timed| before_all_have_left((timed.0, spot(timed.0)), latest(timed), population))
+    let check = |row: &RowPlan, &Occasion { key, after, is_of_devices }: &Occasion| {
+        let (named, after) = ((key, spot(key)), after(row).unwrap_or_default());
+        before_the_end(named, after, population, "the population ends before that")?;
+        if is_of_devices { before_all_have_left(named, after, population) } else { Ok(()) }
+    };
+    plan.rows
+        .iter()
+        .try_for_each(|row| row.method.family.occasions.iter().try_for_each(|occasion| check(row, occasion)))
 }
 
 fn before_the_end(
