@@ -170,7 +170,16 @@ const LATELY_S: f64 = 0.1;
 
 impl Lately {
     /// The share until now.
+    #[inline]
     fn until(&mut self, now: Time) -> f64 {
+        if self.busy > 0.0 {
+            return self.less_by(now);
+        }
+        self.at = now;
+        0.0
+    }
+
+    fn less_by(&mut self, now: Time) -> f64 {
         let past = now.since(self.at).as_secs_f64() / LATELY_S;
         self.at = now;
         self.busy *= (1.0 - past).max(0.0) as f32;
@@ -178,7 +187,11 @@ impl Lately {
     }
 
     /// One of so many cores computes for so long from now on.
+    #[inline]
     fn computes(&mut self, busy: Duration, cores: u32) {
+        if busy.is_zero() {
+            return;
+        }
         self.busy += (busy.as_secs_f64() / LATELY_S / f64::from(cores)) as f32;
     }
 }
