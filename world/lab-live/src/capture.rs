@@ -5,7 +5,6 @@ use std::{fs, io};
 
 use keytoll_lab::Seized;
 use keytoll_lab::capture::title;
-use keytoll_lab::row_seed;
 use keytoll_live::{Beside, Clock};
 use keytoll_rigs::{self as rigs, FAMILIES};
 use keytoll_scenario::plan::{Plan, RowPlan};
@@ -30,7 +29,7 @@ impl NodeCapture {
         let comment = format!("{}, the sockets of {}", title(plan, row), node.name());
         let capture = keytoll_live::Capture::create(FAMILIES, &path, clock, node.name(), &comment)?;
         capture.pause(true);
-        let secrets = rigs::shared_secrets(row, &row_seed(plan, row));
+        let secrets = rigs::shared_secrets(row, &plan.seed_of(row));
         for shared in secrets.iter().filter(|shared| [shared.link.0, shared.link.1].contains(&node)) {
             capture.share(&shared.secret);
         }

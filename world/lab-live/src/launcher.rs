@@ -7,7 +7,7 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use keytoll_daemons::Usage;
-use keytoll_lab::{Keeper, Keepers, RowEnd, RunError, Seized, Stop, WARM_UP, row_seed, supported};
+use keytoll_lab::{Keeper, Keepers, RowEnd, RunError, Seized, Stop, WARM_UP, supported};
 use keytoll_native::clock;
 use keytoll_net::Addr;
 use keytoll_net::ip::protocol::ESP;
@@ -140,7 +140,7 @@ impl<K: Keepers> Launcher<'_, K> {
         index: usize,
         (row, layout): (&RowPlan, Layout),
     ) -> Result<RowNodes<'p>, LiveError> {
-        let seed = row_seed(self.plan, row);
+        let seed = self.plan.seed_of(row);
         let is_ours =
             |process: &&mut Process| layout.node(process.node()).is_some_and(|spec| !spec.maker.is_foreign());
         let mut processes: Vec<_> = processes.iter_mut().filter(is_ours).collect();

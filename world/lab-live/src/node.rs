@@ -12,7 +12,7 @@ use keytoll_crypto::{Metered, Provider};
 use keytoll_engine::trace::{Fact, Trace};
 use keytoll_engine::{Ctx, Deadline, Engine, Input, Output, Time};
 use keytoll_hosts::{Event, Host, Order, SessionId};
-use keytoll_lab::{ECHO_BYTES, ECHO_PATIENCE, metered, row_seed};
+use keytoll_lab::{ECHO_BYTES, ECHO_PATIENCE, metered};
 use keytoll_live::{Clock, Driver, Emulator, Waker};
 use keytoll_native::{awslc, clock, heap};
 use keytoll_rig::{Goal, Setup};
@@ -123,7 +123,7 @@ impl Process {
         let row = self.plan.rows.get(index).ok_or("there is no such row")?;
         let (layout, clock) = (rigs::layout(row, placement), Clock::at(origin_ns));
         let spec = layout.node(node).ok_or("the row has no such node")?;
-        let (paths, seed) = (links::paths(node, &layout), row_seed(&self.plan, row));
+        let (paths, seed) = (links::paths(node, &layout), self.plan.seed_of(row));
         let emulator = Emulator::new(&paths, &seed);
         let file = dir.join(format!("{index:03}.lines"));
         let log = Log::create(&file, node, layout.clone(), paths)?;

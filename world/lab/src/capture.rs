@@ -16,7 +16,7 @@ use keytoll_trace::{Cost, Record, Revealed};
 use serde::{Deserialize, Serialize};
 
 use crate::keeper::Keeper;
-use crate::row::{RowEnd, row_seed};
+use crate::row::RowEnd;
 use crate::run::{Keepers, RunError};
 
 /// Forwards records to another keeper, and captures.
@@ -80,7 +80,7 @@ impl<'a, K> Captures<'a, K> {
 
     fn tables(&self, index: usize, row: &RowPlan) -> io::Result<KeyTables> {
         let mut tables = KeyTables::create(FAMILIES, &self.directory.join(format!("{index:03}.keys")))?;
-        for shared in rigs::shared_secrets(row, &row_seed(self.plan, row)) {
+        for shared in rigs::shared_secrets(row, &self.plan.seed_of(row)) {
             tables.share(&shared.secret)?;
         }
         Ok(tables)

@@ -20,7 +20,7 @@ use keytoll_trace::Record;
 use keytoll_trace::cost_table::CostTable;
 
 use crate::costs::prices;
-use crate::row::{ECHO_BYTES, Stop, row_seed};
+use crate::row::{ECHO_BYTES, Stop};
 
 /// Stations join one after the other.
 const JOIN_EVERY: Duration = Duration::from_millis(200);
@@ -150,7 +150,7 @@ impl Built {
     fn new((plan, row): (&Plan, &RowPlan), cell: CellPlan, costs: Option<&CostTable>) -> Self {
         let row = lasting(row, cell.period, cell.period * cell.periods.saturating_add(3));
         let plan = Plan { crypto: CryptoMode::Null, rows: vec![row.clone()], ..plan.clone() };
-        let seed = row_seed(&plan, &row);
+        let seed = plan.seed_of(&row);
         let Crowd { access_point, stations, link } = crowd(&plan, &row, cell.stations, &seed);
         let profile_hz = plan.cpus.get(&Node::Ap).and_then(|profile| profile.hz);
         let core_hz = costs.map(|costs| costs.machine.core_hz);

@@ -42,5 +42,5 @@ pub use profile::{Profile, Subject, profile};
 pub use provenance::{Program, end, libraries, library, machine};
 pub use provider::metered;
 pub use rehearsal::{Room, Work, free_bytes, rehearse, rehearse_memory};
-pub use row::{ECHO_BYTES, ECHO_PATIENCE, Row, RowEnd, Stop, WARM_UP, Watcher, row_seed};
+pub use row::{ECHO_BYTES, ECHO_PATIENCE, Row, RowEnd, Stop, WARM_UP, Watcher};
 pub use run::{Keepers, RunError, refuse, run, supported};

@@ -35,7 +35,7 @@ use keytoll_scenario::population::{Population, Schedule, Spreads};
 use keytoll_sim::{LinkConfig, NodeConfig, NodeIndex, ProviderIndex, World};
 
 use crate::costs::Costs;
-use crate::row::{ECHO_BYTES, Stop, row_seed};
+use crate::row::{ECHO_BYTES, Stop};
 use crate::run::{RunError, refuse};
 use agenda::{Agenda, Errand};
 use builder::Builder;
@@ -257,7 +257,7 @@ struct Built {
 impl Built {
     fn new(setting: &Setting<'_>, rows: &[&RowPlan]) -> Result<Self, RunError> {
         let &Setting { plan, population, credentials, costs, core_hz } = setting;
-        let seed = row_seed(plan, rows[0]);
+        let seed = plan.seed_of(rows[0]);
         let empty = Heaps::now(heaps::SERVING_MAX);
         let mut crowd = credentials.populate(rows, population, &seed);
         let mut builder = Builder::new(plan, population, (costs, core_hz), &seed);

@@ -5,7 +5,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use keytoll_crypto::{Metered, Prices, Provider};
-use keytoll_crypto_api::Seed;
 use keytoll_engine::Time;
 use keytoll_hosts::{Event, Host, Order};
 use keytoll_native::{clock, heap};
@@ -176,7 +175,7 @@ impl Row {
     /// Builds the hosts of a row. `core_hz` is the frequency this machine runs at.
     pub fn new(plan: &Plan, row: &RowPlan, credentials: &Credentials, core_hz: f64) -> Self {
         let charged = plan.crypto != CryptoMode::Null;
-        let (seed, placement) = (row_seed(plan, row), Placement::Simulator);
+        let (seed, placement) = (plan.seed_of(row), Placement::Simulator);
         let layout = rigs::layout(row, &placement);
         let mut setup = credentials.set_up(row, &placement, &seed);
         let mut builder =
@@ -594,9 +593,4 @@ impl Builder<'_> {
         let index = self.world.add_node(config, host, crypto);
         self.nodes.push((index, name, before));
     }
-}
-
-/// A row's root seed.
-pub fn row_seed(plan: &Plan, row: &RowPlan) -> Seed {
-    plan.seed_of(row)
 }

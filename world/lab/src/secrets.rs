@@ -10,7 +10,6 @@ use keytoll_scenario::plan::{Plan, RowPlan};
 use keytoll_scenario::{Overrides, Source};
 use memchr::memmem;
 
-use crate::row::row_seed;
 use crate::{Captures, Credentials, Directory, Memory, Program, Row, Stop, manifest, run};
 
 /// The likely textual forms of a secret.
@@ -41,7 +40,7 @@ fn check(place: &str, haystack: &[u8], plan: &Plan, row: &RowPlan) {
 }
 
 fn check_but(may_show: &dyn Fn(&str) -> bool, place: &str, haystack: &[u8], plan: &Plan, row: &RowPlan) {
-    for (name, secret) in secrets(&row_seed(plan, row)).into_iter().filter(|(name, _)| !may_show(name)) {
+    for (name, secret) in secrets(&plan.seed_of(row)).into_iter().filter(|(name, _)| !may_show(name)) {
         assert!(!holds(haystack, &secret), "{place} shows the {name} of {}", row.method.name());
     }
 }
