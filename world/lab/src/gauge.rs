@@ -288,7 +288,7 @@ impl<C> Meter<Metered<C>> for Gauge {
         let crypto_ticks = crypto.crypto_ticks_total() - crypto_ticks;
         let mut step = match self.ruler {
             Ruler::Counter => Step { ticks, crypto_ticks },
-            Ruler::Table => Step { ticks: crypto_ticks + messages.ps(noted), crypto_ticks },
+            Ruler::Table => Step { ticks: crypto_ticks.saturating_add(messages.ps(noted)), crypto_ticks },
         };
         let after_ps = if self.ruler == Ruler::Table { messages.after_answer_ps(step.ticks) } else { 0 };
         if self.is_judged(node) {

@@ -131,7 +131,7 @@ impl Meter<Metered<Provider>> for Till {
         let (ns, after_ns) = match self.charge {
             Charge::Free => (0.0, 0.0),
             Charge::Listed => {
-                let ps = ticks + self.messages.ps(noted);
+                let ps = ticks.saturating_add(self.messages.ps(noted));
                 (ps as f64 / 1000.0, self.messages.after_answer_ps(ps) as f64 / 1000.0)
             }
             Charge::Measured => (clock::ticks_to_ns(ticks.saturating_sub(self.empty_ticks)), 0.0),
