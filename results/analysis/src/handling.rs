@@ -86,20 +86,15 @@ struct Woken {
 
 impl Woken {
     fn of(count: &WakeCount, crypto_scale: f64) -> Self {
-        let &WakeCount {
-            pause_us,
-            count: wakes,
-            timed_count: timed,
-            messages,
-            cpu_ns,
-            crypto_ns,
-            answered_ns,
-            latency_ns,
-            ..
-        } = count;
-        let ns = cpu_ns as f64 - crypto_scale * crypto_ns as f64;
-        let after_answer_ns = cpu_ns.saturating_sub(answered_ns) as f64;
-        Self { pause_us, wakes, timed, messages, ns, after_answer_ns, latency_ns: latency_ns as f64 }
+        Self {
+            pause_us: count.pause_us,
+            wakes: count.count,
+            timed: count.timed_count,
+            messages: count.messages,
+            ns: count.cpu_ns as f64 - crypto_scale * count.crypto_ns as f64,
+            after_answer_ns: count.cpu_ns.saturating_sub(count.answered_ns) as f64,
+            latency_ns: count.latency_ns as f64,
+        }
     }
 
     /// Both, with the shorter pause.
