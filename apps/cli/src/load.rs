@@ -152,7 +152,7 @@ fn prepare(plan: &LoadPlan, args: &LoadArgs, workers: u32) -> Result<Load, Repor
     };
     Ok(Load {
         workers: (0..count).map(worker).collect::<Result<_, Report>>()?,
-        is_closed_loop: matches!(plan.population.value.arrivals, Arrivals::AtATime(_)),
+        is_closed_loop: plan.population.value.arrivals.is_closed_loop(),
         called: plan.called().collect(),
         meter: plan.measure.as_ref().map(meter).transpose()?,
     })

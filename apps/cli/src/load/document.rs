@@ -14,7 +14,6 @@ use keytoll_crypto::{Amount, Place, Prices, Work};
 use keytoll_live::{WakeClass, WakeSums, Wakes};
 use keytoll_load::{Counts, Outcome, Refused, Totals};
 use keytoll_scenario::node::load::{AccessPlan, LoadPlan};
-use keytoll_scenario::population::Arrivals;
 use keytoll_trace::regular;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -30,8 +29,6 @@ const MUCH: Duration = Duration::from_millis(50);
 
 /// The version of the format.
 const FORMAT: u32 = 1;
-/// How arrivals of a closed loop are told.
-const AT_A_TIME: &str = " at a time";
 /// The longest document that is read; one that is written has a few kilobytes.
 const BYTES_MAX: u64 = 4 << 20;
 
@@ -46,6 +43,9 @@ pub(crate) struct Document {
     pub(crate) access: String,
     /// When they arrived.
     pub(crate) arrivals: String,
+    /// Whether it was a closed loop: devices waited for each other, and nobody asked for a rate.
+    #[serde(default)]
+    pub(crate) is_closed_loop: bool,
     /// How many identities there were.
     pub(crate) identities: u32,
     /// Threads of the generator.
@@ -127,6 +127,7 @@ impl Document {
             target: plan.target.to_string(),
             access: plan.access_name(),
             arrivals: plan.population.value.arrivals.to_string(),
+            is_closed_loop: plan.population.value.arrivals.is_closed_loop(),
             identities: plan.identities.value.count(),
             workers,
             was_stopped: outcome.was_stopped,
@@ -275,10 +276,9 @@ impl Document {
     /// A closed loop asks for no rate, and a single device has none.
     fn rate(&self) -> String {
         let reached = format!("{:.1}/s reached", self.reached_per_s);
-        let at_a_time = self.arrivals.strip_suffix(AT_A_TIME).map(str::parse::<u32>);
-        match at_a_time {
-            Some(Ok(_)) => reached,
-            _ if self.population.offered == 1 => "none: one device arrived".to_owned(),
+        match self.population.offered {
+            _ if self.is_closed_loop => reached,
+            1 => "none: one device arrived".to_owned(),
             _ => format!("{:.1}/s asked, {reached}", self.asked_per_s),
         }
     }
@@ -494,7 +494,7 @@ fn hints(plan: &LoadPlan, outcome: &Outcome) -> Vec<String> {
         let or = instead_of_identities(plan);
         hints.push(format!("There were fewer identities than devices at once: more identities, or {or}."));
     }
-    let is_whole = !outcome.was_stopped && !matches!(population.arrivals, Arrivals::AtATime(_));
+    let is_whole = !outcome.was_stopped && !population.arrivals.is_closed_loop();
     hints.extend(population.left_out(counts.offered).filter(|_| is_whole).map(|told| told + "."));
     hints.extend(refused(counts, outcome.was_stopped));
     hints.extend(limited(totals));
@@ -511,9 +511,9 @@ const fn was_answered(counts: &Counts) -> bool {
 
 /// What helps beside more identities.
 const fn instead_of_identities(plan: &LoadPlan) -> &'static str {
-    match (&plan.access, &plan.population.value.arrivals) {
-        (AccessPlan::Radius(_), Arrivals::AtATime(_)) => "fewer at a time",
-        (AccessPlan::Radius(_), _) => "a lower rate",
+    match (&plan.access, plan.population.value.arrivals.is_closed_loop()) {
+        (AccessPlan::Radius(_), true) => "fewer at a time",
+        (AccessPlan::Radius(_), false) => "a lower rate",
         _ => "a shorter `stay`",
     }
 }
@@ -727,19 +727,17 @@ mod tests {
 
     #[test]
     fn a_rate_is_told_where_there_is_one() {
-        let told = |arrivals: &str, offered| {
+        let told = |is_closed_loop, offered| {
             let population = PopulationSummary { offered, ..PopulationSummary::default() };
-            let arrivals = arrivals.to_owned();
-            Document { arrivals, population, asked_per_s: 0.5, identities: 1, ..Document::default() }.text()
+            let document = Document { is_closed_loop, population, identities: 1, ..Document::default() };
+            Document { asked_per_s: 0.5, ..document }.text()
         };
-        let asked = told("constant 1/h", 2);
+        let asked = told(false, 2);
         assert!(asked.contains("0.5/s asked, 0.0/s reached") && asked.contains("1 identity\n"), "{asked}");
-        for (arrivals, offered, rate) in [
-            ("constant 1/h", 1, "none: one device arrived"),
-            ("10 at a time", 50, "0.0/s reached"),
-            ("times ten at a time", 50, "0.5/s asked, 0.0/s reached"),
-        ] {
-            let text = told(arrivals, offered);
+        for (is_closed_loop, offered, rate) in
+            [(false, 1, "none: one device arrived"), (true, 50, "0.0/s reached"), (true, 1, "0.0/s reached")]
+        {
+            let text = told(is_closed_loop, offered);
             let line = text.lines().find(|line| line.trim_start().starts_with("rate")).unwrap();
             assert_eq!(line.trim_start().strip_prefix("rate").unwrap().trim(), rate, "{text}");
         }

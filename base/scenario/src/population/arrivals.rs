@@ -198,6 +198,13 @@ impl fmt::Display for Stage {
     }
 }
 
+impl Arrivals {
+    /// Whether devices wait for each other, so that nobody asks for a rate and no start is late.
+    pub const fn is_closed_loop(&self) -> bool {
+        matches!(self, Self::AtATime(_))
+    }
+}
+
 impl fmt::Display for Arrivals {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
