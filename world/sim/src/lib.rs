@@ -18,6 +18,7 @@ mod net;
 mod node;
 mod queue;
 mod recorder;
+mod routes;
 mod slab;
 mod world;
 

@@ -4,7 +4,6 @@
 //! of it is how much it has drawn from its random streams, and it goes on from there as if it had never rested.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use keytoll_crypto_api::Seed;
@@ -14,6 +13,7 @@ use keytoll_engine::{Datagram, Time};
 use keytoll_net::Host;
 
 use crate::links::Channel;
+use crate::routes::{Recent, Routes, Way};
 use crate::{LinkConfig, NodeIndex};
 
 /// A datagram on a link.
@@ -137,7 +137,7 @@ impl Link {
     /// Rests, unless something is on its way; returns its channels, if it was awake and rests now.
     fn rest(&mut self, now: Time) -> Option<Box<[Channel; 2]>> {
         let State::Awake(channels) = &mut self.state else { return None };
-        if !channels.iter().all(|channel| channel.is_idle(now)) {
+        if !channels.iter_mut().all(|channel| channel.is_idle(now)) {
             return None;
         }
         let known = channels.iter_mut().flat_map(Channel::knows).collect();
@@ -162,65 +162,10 @@ pub(crate) struct Net {
     owners: FastMap<Host, NodeIndex>,
     /// Nodes that have an address besides its owner.
     others: BTreeMap<Host, Vec<NodeIndex>>,
-    /// The link between two nodes.
-    routes: FastMap<Couple, Route>,
-    /// By the index of the first nodes: the way that its last datagram took, and to whom. Most send to the same address again.
-    recent: Vec<Option<(Host, Way)>>,
+    routes: Routes,
+    recent: Recent,
     /// The nodes that share a LAN or a radio channel with a node, and the channels that lead there, in the order of their links.
     in_reach: BTreeMap<NodeIndex, Vec<Way>>,
-}
-
-/// A node, and the link that leads there.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Way {
-    /// The receiving node.
-    pub(crate) node: NodeIndex,
-    link: u32,
-    /// Whether from its first end to the second.
-    leads_on: bool,
-}
-
-/// So many nodes have their last way remembered: those that serve, and in small worlds all.
-const RECENT_MAX: usize = 256;
-
-/// Two nodes, the lower index first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Couple(NodeIndex, NodeIndex);
-
-impl Couple {
-    fn of(a: NodeIndex, b: NodeIndex) -> Self {
-        Self(a.min(b), a.max(b))
-    }
-}
-
-/// As one number, which takes half as long as two.
-impl Hash for Couple {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        state.write_u64(u64::from(self.0.number()) << 32 | u64::from(self.1.number()));
-    }
-}
-
-/// The place of a link, and whether it leads on from the node with the lower index. Of the nodes that share a link all but one are on
-/// the same side.
-#[derive(Debug, Clone, Copy)]
-struct Route(u32);
-
-impl Route {
-    const LEADS_ON: u32 = 1 << 31;
-
-    fn new(link: u32, from: NodeIndex, to: NodeIndex, leads_on: bool) -> Self {
-        assert!(link < Self::LEADS_ON, "a world has fewer than 2³¹ links");
-        Self(if leads_on == (from < to) { link | Self::LEADS_ON } else { link })
-    }
-
-    const fn link(self) -> u32 {
-        self.0 & !Self::LEADS_ON
-    }
-
-    fn way(self, from: NodeIndex, to: NodeIndex) -> Way {
-        let leads_up = self.0 & Self::LEADS_ON != 0;
-        Way { node: to, link: self.link(), leads_on: leads_up == (from < to) }
-    }
 }
 
 impl Net {
@@ -234,8 +179,8 @@ impl Net {
             configs: Vec::new(),
             owners: FastMap::default(),
             others: BTreeMap::new(),
-            routes: FastMap::default(),
-            recent: Vec::new(),
+            routes: Routes::default(),
+            recent: Recent::default(),
             in_reach: BTreeMap::new(),
         }
     }
@@ -290,18 +235,17 @@ impl Net {
 
     /// Connects a node to another by the link that a third one has, to that or to a fourth: what they send waits for each other.
     pub(crate) fn share(&mut self, node: NodeIndex, to: NodeIndex, with: [NodeIndex; 2]) {
-        let Some(route) = self.routes.get(&Couple::of(with[0], with[1])) else { return };
-        let Way { link, leads_on, .. } = route.way(with[0], with[1]);
+        let Some(Way { link, leads_on, .. }) = self.routes.way(with[0], with[1]) else { return };
         if let Some(link) = &mut self.links[link as usize] {
             link.users += 1;
         }
         self.recent.clear();
-        self.routes.insert(Couple::of(node, to), Route::new(link, node, to, leads_on));
+        self.routes.insert(node, Way { node: to, link, leads_on });
     }
 
     /// Removes the link between two nodes, if there is one.
     pub(crate) fn part(&mut self, a: NodeIndex, b: NodeIndex) {
-        let Some(place) = self.routes.remove(&Couple::of(a, b)).map(Route::link) else { return };
+        let Some(place) = self.routes.remove(a, b) else { return };
         self.recent.clear();
         let slot = &mut self.links[place as usize];
         let users = slot.as_mut().map_or(0, |link| {
@@ -335,46 +279,34 @@ impl Net {
 
     fn install(&mut self, link: Link) -> u32 {
         let [a, b] = link.ends.map(|end| end.index);
-        let known = self.routes.get(&Couple::of(a, b)).copied().map(Route::link);
+        let known = self.routes.way(a, b).map(|way| way.link);
         let place = known.or_else(|| self.vacant.pop()).unwrap_or_else(|| {
             self.links.push(None);
             u32::try_from(self.links.len() - 1).expect("a world has fewer than 2³² links")
         });
         self.links[place as usize] = Some(link);
         self.recent.clear();
-        self.routes.insert(Couple::of(a, b), Route::new(place, a, b, true));
+        self.routes.insert(a, Way { node: b, link: place, leads_on: true });
         place
     }
 
     /// The way to the node that has an address, if there is one.
     #[inline]
     pub(crate) fn route(&mut self, from: NodeIndex, to: Host) -> Option<Way> {
-        match self.recent.get(from.place()) {
-            Some(&Some((host, way))) if host == to => Some(way),
-            _ => self.find(from, to),
-        }
+        self.recent.get(from, to).or_else(|| self.find(from, to))
     }
 
     #[inline(never)]
     fn find(&mut self, from: NodeIndex, to: Host) -> Option<Way> {
         let node = *self.owners.get(&to)?;
-        let way = match self.routes.get(&Couple::of(from, node)) {
-            Some(route) => route.way(from, node),
-            None => self.find_other(from, to)?,
-        };
-        if from.place() < RECENT_MAX {
-            if self.recent.len() <= from.place() {
-                self.recent.resize(from.place() + 1, None);
-            }
-            self.recent[from.place()] = Some((to, way));
-        }
+        let way = self.routes.way(from, node).or_else(|| self.find_other(from, to))?;
+        self.recent.put(from, to, way);
         Some(way)
     }
 
     /// The way to one of the nodes that have an address besides its owner.
     fn find_other(&self, from: NodeIndex, to: Host) -> Option<Way> {
-        let way = |&node: &NodeIndex| Some(self.routes.get(&Couple::of(from, node))?.way(from, node));
-        self.others.get(&to)?.iter().find_map(way)
+        self.others.get(&to)?.iter().find_map(|&node| self.routes.way(from, node))
     }
 
     /// The ways to all nodes that a group-addressed frame of a node reaches.

@@ -15,9 +15,10 @@ use keytoll_net::{Host, OnWire};
 
 use crate::air::{self, Channels};
 use crate::links::{Carriage, Channel, WRONG_CHECKSUM, carried};
-use crate::net::{End, Net, Parcel, Way};
+use crate::net::{End, Net, Parcel};
 use crate::node::{Arrived, NodeState, Pending, Work};
 use crate::queue::{Queue, What};
+use crate::routes::Way;
 use crate::slab::Slab;
 use crate::{Free, LinkConfig, Meter, NodeConfig, NodeIndex, Passing, ProviderIndex, QueueUse, Recorder};
 

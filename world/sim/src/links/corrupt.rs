@@ -4,7 +4,7 @@
 use keytoll_crypto_api::Rng;
 use keytoll_engine::trace::Fate;
 
-use super::{Direction, Impairment, Kind, Passage};
+use super::{Direction, Effect, Impairment, Kind, Passage};
 
 /// Its random stream.
 const STREAM: &str = "corrupt";
@@ -19,12 +19,12 @@ pub(super) const KIND: Kind = Kind {
     make,
 };
 
-fn make(direction: &Direction, stream: &dyn Fn(&str) -> Rng) -> Option<Box<dyn Impairment>> {
+fn make(direction: &Direction, stream: &dyn Fn(&str) -> Rng) -> Option<Effect> {
     let probability = direction.corrupt;
-    (probability > 0.0).then(|| Box::new(Corrupting { probability, rng: stream(STREAM) }) as _)
+    (probability > 0.0).then(|| Effect::Corrupt(Corrupting { probability, rng: stream(STREAM) }))
 }
 
-struct Corrupting {
+pub(crate) struct Corrupting {
     probability: f64,
     rng: Rng,
 }

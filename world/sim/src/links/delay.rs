@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use keytoll_crypto_api::Rng;
 
-use super::{Direction, Impairment, Kind, Passage, normal};
+use super::{Direction, Effect, Impairment, Kind, Passage, normal};
 
 /// Its random stream.
 const STREAM: &str = "delay";
@@ -12,18 +12,18 @@ const STREAM: &str = "delay";
 /// The kind of impairment.
 pub(super) const KIND: Kind = Kind { by_key: None, make };
 
-fn make(direction: &Direction, stream: &dyn Fn(&str) -> Rng) -> Option<Box<dyn Impairment>> {
+fn make(direction: &Direction, stream: &dyn Fn(&str) -> Rng) -> Option<Effect> {
     if !direction.jitter.is_zero() {
-        return Some(Box::new(Jittery {
+        return Some(Effect::Jitter(Jittery {
             mean: direction.delay,
             deviation: direction.jitter,
             rng: stream(STREAM),
         }));
     }
-    (!direction.delay.is_zero()).then(|| Box::new(Constant(direction.delay)) as _)
+    (!direction.delay.is_zero()).then(|| Effect::Delay(Constant(direction.delay)))
 }
 
-struct Constant(Duration);
+pub(crate) struct Constant(Duration);
 
 impl Impairment for Constant {
     fn apply(&mut self, passage: &mut Passage<'_>) {
@@ -33,7 +33,7 @@ impl Impairment for Constant {
     fn renew(&mut self, _stream: &dyn Fn(&str) -> Rng) {}
 }
 
-struct Jittery {
+pub(crate) struct Jittery {
     mean: Duration,
     deviation: Duration,
     rng: Rng,

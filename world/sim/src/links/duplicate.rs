@@ -2,7 +2,7 @@
 
 use keytoll_crypto_api::Rng;
 
-use super::{Direction, Impairment, Kind, Passage};
+use super::{Direction, Effect, Impairment, Kind, Passage};
 
 /// Its random stream.
 const STREAM: &str = "duplicate";
@@ -17,12 +17,12 @@ pub(super) const KIND: Kind = Kind {
     make,
 };
 
-fn make(direction: &Direction, stream: &dyn Fn(&str) -> Rng) -> Option<Box<dyn Impairment>> {
+fn make(direction: &Direction, stream: &dyn Fn(&str) -> Rng) -> Option<Effect> {
     let probability = direction.duplicate;
-    (probability > 0.0).then(|| Box::new(Duplicating { probability, rng: stream(STREAM) }) as _)
+    (probability > 0.0).then(|| Effect::Duplicate(Duplicating { probability, rng: stream(STREAM) }))
 }
 
-struct Duplicating {
+pub(crate) struct Duplicating {
     probability: f64,
     rng: Rng,
 }

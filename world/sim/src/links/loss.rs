@@ -3,7 +3,7 @@
 use keytoll_crypto_api::Rng;
 use keytoll_engine::trace::Fate;
 
-use super::{Direction, Impairment, Kind, Passage};
+use super::{Direction, Effect, Impairment, Kind, Passage};
 
 /// The loss model of IP packets. All numbers are probabilities.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -44,22 +44,22 @@ pub(super) const KIND: Kind = Kind {
     make,
 };
 
-fn make(direction: &Direction, stream: &dyn Fn(&str) -> Rng) -> Option<Box<dyn Impairment>> {
+fn make(direction: &Direction, stream: &dyn Fn(&str) -> Rng) -> Option<Effect> {
     match direction.loss {
         Loss::None | Loss::Uniform(0.0) => None,
         Loss::Uniform(probability) => {
             let rng = stream(STREAM);
-            Some(Box::new(Losing { to_bad: 0.0, to_good: 0.0, loss: [probability; 2], bad: false, rng }))
+            Some(Effect::Loss(Losing { to_bad: 0.0, to_good: 0.0, loss: [probability; 2], bad: false, rng }))
         }
         Loss::GilbertElliott { to_bad, to_good, loss_in_bad, loss_in_good } => {
             let rng = stream(STREAM);
-            Some(Box::new(Losing { to_bad, to_good, loss: [loss_in_good, loss_in_bad], bad: false, rng }))
+            Some(Effect::Loss(Losing { to_bad, to_good, loss: [loss_in_good, loss_in_bad], bad: false, rng }))
         }
     }
 }
 
 /// Both models: uniform loss never leaves the good state.
-struct Losing {
+pub(crate) struct Losing {
     to_bad: f64,
     to_good: f64,
     /// In the good state and in the bad state.

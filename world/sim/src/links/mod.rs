@@ -122,7 +122,7 @@ impl std::error::Error for UnknownImpairment {}
 type SetProbabilities = fn(&mut Direction, &[f64]) -> Option<()>;
 
 /// Makes an impairment if the direction contains it. `stream` returns a random stream by name.
-type Make = fn(&Direction, stream: &dyn Fn(&str) -> Rng) -> Option<Box<dyn Impairment>>;
+type Make = fn(&Direction, stream: &dyn Fn(&str) -> Rng) -> Option<Effect>;
 
 /// A kind of impairment.
 pub(crate) struct Kind {
@@ -162,6 +162,32 @@ pub(crate) trait Impairment: Send {
     /// A new one of the same stream knows this from now on.
     fn recall(&mut self, known: u64) {
         self.stream().into_iter().for_each(|stream| stream.go_to(known));
+    }
+}
+
+/// One of the impairments, by value: those of a direction lie side by side in memory.
+pub(crate) enum Effect {
+    Rate(rate::Sender),
+    Loss(loss::Losing),
+    Delay(delay::Constant),
+    Jitter(delay::Jittery),
+    Reorder(reorder::Reordering),
+    Duplicate(duplicate::Duplicating),
+    Corrupt(corrupt::Corrupting),
+}
+
+impl Effect {
+    #[inline]
+    fn get(&mut self) -> &mut dyn Impairment {
+        match self {
+            Self::Rate(sender) => sender,
+            Self::Loss(losing) => losing,
+            Self::Delay(constant) => constant,
+            Self::Jitter(jittery) => jittery,
+            Self::Reorder(reordering) => reordering,
+            Self::Duplicate(duplicating) => duplicating,
+            Self::Corrupt(corrupting) => corrupting,
+        }
     }
 }
 
@@ -223,7 +249,7 @@ pub struct Channel {
     pub(crate) air: Option<Air>,
     /// What waits for it.
     pub(crate) waiting: Waiting,
-    impairments: Vec<Box<dyn Impairment>>,
+    effects: Box<[Effect]>,
     unchecked: bool,
     last_arrival: Time,
 }
@@ -238,33 +264,38 @@ impl Channel {
     /// The direction between two ends, whose labels name the random streams of its impairments.
     pub fn new(link: Link, ends: [&str; 2], direction: &Direction, mtu_bytes: u16, seed: &Seed) -> Self {
         let stream = streams(ends, seed);
-        let impairments = IMPAIRMENTS.iter().filter_map(|kind| (kind.make)(direction, &stream)).collect();
+        let effects = IMPAIRMENTS.iter().filter_map(|kind| (kind.make)(direction, &stream)).collect();
         let (unchecked, last_arrival) = (direction.unchecked, Time::ZERO);
         let waiting = Waiting::new(direction.queue_bytes_max);
-        Self { link, mtu_bytes, air: None, waiting, impairments, unchecked, last_arrival }
+        Self { link, mtu_bytes, air: None, waiting, effects, unchecked, last_arrival }
     }
 
     /// The same between two other ends, which has carried nothing yet.
     pub(crate) fn renew(&mut self, link: Link, ends: [&str; 2], queue_bytes_max: u64, seed: &Seed) {
         let stream = streams(ends, seed);
-        self.impairments.iter_mut().for_each(|impairment| impairment.renew(&stream));
+        self.impairments().for_each(|impairment| impairment.renew(&stream));
         (self.link, self.last_arrival, self.waiting) = (link, Time::ZERO, Waiting::new(queue_bytes_max));
     }
 
     /// Whether nothing that was sent matters any more to what will be.
-    pub(crate) fn is_idle(&self, now: Time) -> bool {
-        let busy_until = self.impairments.iter().map(|impairment| impairment.busy_until()).max();
-        self.last_arrival <= now && busy_until.is_none_or(|until| until <= now) && self.waiting.is_idle(now)
+    pub(crate) fn is_idle(&mut self, now: Time) -> bool {
+        self.last_arrival <= now
+            && self.waiting.is_idle(now)
+            && self.impairments().all(|impairment| impairment.busy_until() <= now)
+    }
+
+    fn impairments(&mut self) -> impl Iterator<Item = &mut dyn Impairment> {
+        self.effects.iter_mut().map(Effect::get)
     }
 
     /// What it knows while it is idle: with its configuration and its ends that is all.
     pub(crate) fn knows(&mut self) -> impl Iterator<Item = u64> {
-        self.impairments.iter_mut().filter_map(|impairment| impairment.knows())
+        self.impairments().filter_map(Impairment::knows)
     }
 
     /// A new channel between the same ends goes on with what another one knew.
     pub(crate) fn recall(&mut self, known: &mut impl Iterator<Item = u64>) {
-        for impairment in &mut self.impairments {
+        for impairment in self.impairments() {
             if impairment.knows().is_some()
                 && let Some(known) = known.next()
             {
@@ -292,7 +323,7 @@ impl Channel {
     pub fn carry(&mut self, handed: Time, on_wire: OnWire, payload: &mut [u8]) -> Carriage {
         let (fate, copy) = (Fate::Delivered, None);
         let mut passage = Passage { handed, on_wire, payload, arrives: handed, in_order: true, fate, copy };
-        for impairment in &mut self.impairments {
+        for impairment in self.effects.iter_mut().map(Effect::get) {
             impairment.apply(&mut passage);
             if matches!(passage.fate, Fate::Lost | Fate::QueueFull) {
                 let (arrives, fate) = (passage.arrives, passage.fate);

@@ -9,17 +9,18 @@ use keytoll_crypto_api::Rng;
 use keytoll_engine::Time;
 use keytoll_engine::trace::Fate;
 
-use super::{Direction, Impairment, Kind, Passage};
+use super::{Direction, Effect, Impairment, Kind, Passage};
 
 /// The kind of impairment.
 pub(super) const KIND: Kind = Kind { by_key: None, make };
 
-fn make(direction: &Direction, _stream: &dyn Fn(&str) -> Rng) -> Option<Box<dyn Impairment>> {
+fn make(direction: &Direction, _stream: &dyn Fn(&str) -> Rng) -> Option<Effect> {
     let bits_per_s = direction.rate_bits_per_s?.max(1);
-    Some(Box::new(Sender { bits_per_s, queue_bytes_max: direction.queue_bytes_max, idle_from: Time::ZERO }))
+    let queue_bytes_max = direction.queue_bytes_max;
+    Some(Effect::Rate(Sender { bits_per_s, queue_bytes_max, idle_from: Time::ZERO }))
 }
 
-struct Sender {
+pub(crate) struct Sender {
     bits_per_s: u64,
     queue_bytes_max: u64,
     /// When everything accepted so far has left.

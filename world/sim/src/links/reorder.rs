@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use keytoll_crypto_api::Rng;
 
-use super::{Direction, Impairment, Kind, Passage};
+use super::{Direction, Effect, Impairment, Kind, Passage};
 
 /// Reordered datagrams leave the queue order: they neither wait for earlier ones (which jitter may have delayed), nor do later
 /// ones wait for them, and they are delayed by `extra_delay`.
@@ -31,12 +31,12 @@ pub(super) const KIND: Kind = Kind {
     make,
 };
 
-fn make(direction: &Direction, stream: &dyn Fn(&str) -> Rng) -> Option<Box<dyn Impairment>> {
+fn make(direction: &Direction, stream: &dyn Fn(&str) -> Rng) -> Option<Effect> {
     let reorder = direction.reorder.filter(|reorder| reorder.probability > 0.0)?;
-    Some(Box::new(Reordering { reorder, rng: stream(STREAM) }))
+    Some(Effect::Reorder(Reordering { reorder, rng: stream(STREAM) }))
 }
 
-struct Reordering {
+pub(crate) struct Reordering {
     reorder: Reorder,
     rng: Rng,
 }
