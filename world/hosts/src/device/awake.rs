@@ -86,13 +86,19 @@ impl Awake {
         }
     }
 
-    /// Keeps only what must be remembered, if it has an SA at most and nothing to do.
+    /// Whether it has an SA at most and nothing to do.
+    pub(super) fn is_idle(&self) -> bool {
+        let has_nothing_to_say = self.set_up.is_none()
+            && self.asked.is_none()
+            && self.out.is_empty()
+            && self.keepalives.is_empty();
+        has_nothing_to_say && self.ike.can_stand() && self.current == self.ike.in_use()
+    }
+
+    /// Keeps only what must be remembered, if that is little.
     pub(super) fn stand(mut self: Box<Self>) -> Result<Standing, Box<Self>> {
-        let is_idle = self.set_up.is_none() && self.asked.is_none() && self.out.is_empty();
-        let is_idle = is_idle && self.keepalives.is_empty() && self.ike.can_stand();
-        let is_current = self.current == self.ike.in_use();
         let eap_drawn = self.supplicant.as_ref().map_or(Some(0), |supplicant| supplicant.drawn());
-        let (true, Some(eap_drawn)) = (is_idle && is_current, eap_drawn) else { return Err(self) };
+        let (true, Some(eap_drawn)) = (self.is_idle(), eap_drawn) else { return Err(self) };
         let Some(user) = self.user.stand() else { return Err(self) };
         let Self { setup, own, ike, .. } = *self;
         Ok(Standing { setup, own, ike: ike.stand(), user, eap_drawn })

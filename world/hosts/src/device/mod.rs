@@ -245,6 +245,10 @@ impl Engine for Device {
     }
 
     fn rest(&mut self) {
+        // Most are asked in the middle of something, and are not moved for it.
+        if !matches!(&self.0, State::Awake(awake) if awake.is_idle()) {
+            return;
+        }
         self.0 = match std::mem::replace(&mut self.0, State::Changing) {
             State::Awake(awake) => awake.stand().map_or_else(State::Awake, State::Standing),
             other => other,
