@@ -3,7 +3,10 @@
 use std::borrow::Borrow;
 use std::hash::Hash;
 
-/// Look-up by key in constant time; no iteration on purpose. A few entries are a list: a million devices have maps of one entry each.
+use smallvec::SmallVec;
+
+/// Look-up by key in constant time; no iteration on purpose. A few entries are a list, and one needs no memory of its own: a million
+/// devices have maps of one entry each.
 #[derive(Debug)]
 pub struct FastMap<K, V>(Kept<K, V>);
 
@@ -12,7 +15,7 @@ const FEW: usize = 8;
 
 #[derive(Debug)]
 enum Kept<K, V> {
-    Few(Vec<(K, V)>),
+    Few(SmallVec<[(K, V); 1]>),
     Many(Box<Table<K, V>>),
 }
 
@@ -22,7 +25,7 @@ type Table<K, V> = std::collections::HashMap<K, V, ahash::RandomState>;
 
 impl<K, V> Default for FastMap<K, V> {
     fn default() -> Self {
-        Self(Kept::Few(Vec::new()))
+        Self(Kept::Few(SmallVec::new()))
     }
 }
 
@@ -111,7 +114,7 @@ impl<K: Eq + Hash, V> FastMap<K, V> {
     /// Keeps the entries for which this holds. It sees them in no order, and cannot remember one.
     pub fn retain(&mut self, keeps: impl Fn(&K, &mut V) -> bool) {
         match &mut self.0 {
-            Kept::Few(few) => few.retain_mut(|(key, value)| keeps(key, value)),
+            Kept::Few(few) => few.retain(|(key, value)| keeps(key, value)),
             Kept::Many(table) => table.retain(keeps),
         }
     }
@@ -153,9 +156,9 @@ impl<K: Eq + Hash, V> FastMap<K, V> {
 }
 
 /// Adds an entry to a list, which takes no more memory than it needs; returns its place.
-fn push<K, V>(few: &mut Vec<(K, V)>, key: K, value: V) -> usize {
+fn push<K, V>(few: &mut SmallVec<[(K, V); 1]>, key: K, value: V) -> usize {
     if few.len() == few.capacity() {
-        few.reserve_exact(few.len().max(1));
+        few.reserve_exact(few.len());
     }
     few.push((key, value));
     few.len() - 1

@@ -1,7 +1,9 @@
-//! A map in the order of its keys. A few entries are a list: a million devices have maps of one entry each, and a node of a tree has
-//! room for eleven.
+//! A map in the order of its keys. A few entries are a list, and one needs no memory of its own: a million devices have maps of one
+//! entry each, and a node of a tree has room for eleven.
 
 use std::collections::BTreeMap;
+
+use smallvec::SmallVec;
 
 /// Values in the order of their keys.
 #[derive(Debug)]
@@ -12,13 +14,13 @@ const FEW: usize = 8;
 
 #[derive(Debug)]
 enum Kept<K, V> {
-    Few(Vec<(K, V)>),
+    Few(SmallVec<[(K, V); 1]>),
     Many(BTreeMap<K, V>),
 }
 
 impl<K, V> Default for Sorted<K, V> {
     fn default() -> Self {
-        Self(Kept::Few(Vec::new()))
+        Self(Kept::Few(SmallVec::new()))
     }
 }
 
@@ -38,7 +40,7 @@ impl<K: Ord, V> Sorted<K, V> {
             Ok(place) => Some(std::mem::replace(&mut few[place].1, value)),
             Err(place) => {
                 if few.len() == few.capacity() {
-                    few.reserve_exact(few.len().max(1));
+                    few.reserve_exact(few.len());
                 }
                 few.insert(place, (key, value));
                 None
