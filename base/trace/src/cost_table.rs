@@ -155,6 +155,28 @@ pub enum CostTableError {
     /// Prices of messages by load or pause that are not in order, or a load without any.
     #[error("has costs of messages at loads whose utilisations or pauses do not grow, or are none")]
     Loads,
+    /// Private exponents of a length that no group has: the price would never apply.
+    #[error(
+        "has a cost of {operation} {algorithm} with the exponents `{exponents}`, which are `short` or `full`"
+    )]
+    Exponents {
+        /// The operation.
+        operation: String,
+        /// The algorithm.
+        algorithm: String,
+        /// What it says they are.
+        exponents: String,
+    },
+    /// No standard deviation.
+    #[error("has a cost of {operation} {algorithm} with the spread {spread}, which is at least 0")]
+    Spread {
+        /// The operation.
+        operation: String,
+        /// The algorithm.
+        algorithm: String,
+        /// What it says the spread is.
+        spread: f64,
+    },
     /// A frequency that no processor has.
     #[error("has a machine whose cores run at {core_hz} Hz")]
     Machine {
@@ -179,6 +201,9 @@ const TIME_MAX: f64 = 60e9;
 
 /// The frequencies of cores, in hertz: every time of the table is scaled by it.
 const CORE_HZ: std::ops::RangeInclusive<f64> = 1e6..=1e12;
+
+/// The lengths of private exponents, where there are two.
+const EXPONENTS: [&str; 2] = ["short", "full"];
 
 /// No table is longer.
 pub const BYTES_MAX: u64 = 4 << 20;
@@ -252,13 +277,8 @@ impl CostTable {
         if let Some(OperationPrice { operation, algorithm, .. }) = self.twice().cloned() {
             return Err(CostTableError::Twice { operation, algorithm });
         }
-        match self.costs.iter().find(|cost| !is_time(cost.fixed_ns) || !is_time(cost.ns_per_byte)) {
-            None => Ok(self),
-            Some(cost) => Err(CostTableError::Number {
-                operation: cost.operation.clone(),
-                algorithm: cost.algorithm.clone(),
-            }),
-        }
+        self.costs.iter().try_for_each(OperationPrice::sound)?;
+        Ok(self)
     }
 }
 
@@ -269,6 +289,22 @@ impl CostTable {
         let key =
             |cost: &OperationPrice| (cost.operation.clone(), cost.algorithm.clone(), cost.exponents.clone());
         self.costs.iter().find(|cost| !known.insert(key(cost)))
+    }
+}
+
+impl OperationPrice {
+    fn sound(&self) -> Result<(), CostTableError> {
+        let (operation, algorithm) = (self.operation.clone(), self.algorithm.clone());
+        if !is_time(self.fixed_ns) || !is_time(self.ns_per_byte) {
+            return Err(CostTableError::Number { operation, algorithm });
+        }
+        if let Some(exponents) = self.exponents.clone().filter(|it| !EXPONENTS.contains(&&**it)) {
+            return Err(CostTableError::Exponents { operation, algorithm, exponents });
+        }
+        if !(0.0..).contains(&self.spread) {
+            return Err(CostTableError::Spread { operation, algorithm, spread: self.spread });
+        }
+        Ok(())
     }
 }
 
@@ -368,6 +404,13 @@ mod tests {
         let negative = refusal(&text.replace("200000.125", "-1.0"));
         assert_eq!(negative, "has a cost of generate modp2048 that is negative or longer than a minute");
         assert!(refusal(&text.replace("\"library\"", "\"librairie\"")).contains("library"));
+        let unknown = refusal(&text.replace("\"short\"", "\"shrot\""));
+        assert_eq!(
+            unknown,
+            "has a cost of generate modp2048 with the exponents `shrot`, which are `short` or `full`"
+        );
+        let spread = refusal(&text.replace("0.01", "-0.01"));
+        assert_eq!(spread, "has a cost of generate modp2048 with the spread -0.01, which is at least 0");
         let twice = CostTable { costs: [table().costs, table().costs].concat(), ..table() };
         assert_eq!(refusal(&written(&twice)), "has two costs of generate modp2048");
         let stopped = refusal(&text.replace("3000000000.0", "0.0"));

@@ -35,7 +35,7 @@ pub enum TimesError {
         why: String,
     },
     /// It has another number of times than there are devices.
-    #[error("`{path}` has {times} times, and there are {devices} devices")]
+    #[error("the number of times in `{path}` is {times}, and that of the devices {devices}")]
     Count {
         /// The file.
         path: String,

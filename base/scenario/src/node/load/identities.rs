@@ -259,7 +259,11 @@ fn columns(head: &str) -> Result<Vec<&'static str>, String> {
 fn identity(columns: &[&'static str], line: &str, folder: &Path) -> Result<Identity, String> {
     let fields = fields(line).ok_or("a quote is not closed")?;
     if fields.len() != columns.len() {
-        return Err(format!("{} fields, and there are {} columns", fields.len(), columns.len()));
+        return Err(format!(
+            "the number of its fields is {}, and that of the columns {}",
+            fields.len(),
+            columns.len()
+        ));
     }
     let get = |name: &str| {
         let place = columns.iter().position(|column| *column == name)?;
@@ -338,7 +342,7 @@ mod tests {
             ("imsi,k\n", 1, "`k` needs `opc`"),
             ("user,certificate\n", 1, "`certificate` needs `key`"),
             ("user,certificate,key\nann,a.pem,\n", 2, "a `certificate` without `key`"),
-            ("user,password\nann\n", 2, "1 fields, and there are 2 columns"),
+            ("user,password\nann\n", 2, "the number of its fields is 1, and that of the columns 2"),
             ("user,password\n\"ann,x\n", 2, "a quote is not closed"),
             ("user,password\nann,x\nbob,y\nann,z\n", 4, "`ann` is in line 2, too"),
             ("imsi,k,opc\n1,xx,yy\n", 2, "`k` is not 32 hexadecimal digits"),

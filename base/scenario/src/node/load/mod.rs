@@ -90,14 +90,10 @@ impl LoadPlan {
             (_, None) => Some(("stay", "until the end".to_owned())),
             (_, Some(stay)) => Some(("stay", stay.to_string())),
         };
-        let mut lines = vec![
-            ("target", self.target.to_string()),
-            ("access", self.access_name()),
-            (
-                "devices",
-                format!("{} arrive, {}; {identities} identities", population.devices, population.arrivals),
-            ),
-        ];
+        let noun = if identities == 1 { "identity" } else { "identities" };
+        let devices = format!("{} arrive, {}; {identities} {noun}", population.devices, population.arrivals);
+        let mut lines =
+            vec![("target", self.target.to_string()), ("access", self.access_name()), ("devices", devices)];
         lines.extend(stay);
         lines.push(("within", quantity::duration(self.within)));
         lines.extend(self.fail_if.iter().map(|condition| ("fails if", condition.to_string())));
