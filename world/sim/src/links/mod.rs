@@ -1,4 +1,4 @@
-//! Links and their impairments. Each impairment has one file, and one line in [`IMPAIRMENTS`].
+//! Links and their impairments. Each impairment has one file, one line in [`IMPAIRMENTS`], and one in [`Effect`].
 
 pub(crate) mod corrupt;
 pub(crate) mod delay;
