@@ -41,59 +41,15 @@ impl Route {
     }
 }
 
-/// The links of a node to nodes that were added before it. Most have one.
+/// By node, its links to nodes that were added before it. Most have one.
 #[derive(Debug, Default)]
-enum Earlier {
-    #[default]
-    None,
-    One(NodeIndex, Route),
-    More(Box<FastMap<NodeIndex, Route>>),
-}
-
-impl Earlier {
-    fn get(&self, node: NodeIndex) -> Option<Route> {
-        match self {
-            Self::One(known, route) if *known == node => Some(*route),
-            Self::None | Self::One(..) => None,
-            Self::More(routes) => routes.get(&node).copied(),
-        }
-    }
-
-    fn insert(&mut self, node: NodeIndex, route: Route) {
-        match self {
-            Self::None => *self = Self::One(node, route),
-            Self::One(known, old) if *known == node => *old = route,
-            &mut Self::One(known, old) => {
-                let mut routes = FastMap::default();
-                routes.insert(known, old);
-                routes.insert(node, route);
-                *self = Self::More(Box::new(routes));
-            }
-            Self::More(routes) => drop(routes.insert(node, route)),
-        }
-    }
-
-    fn remove(&mut self, node: NodeIndex) -> Option<Route> {
-        match self {
-            Self::More(routes) => routes.remove(&node),
-            Self::None | Self::One(..) => {
-                let route = self.get(node)?;
-                *self = Self::None;
-                Some(route)
-            }
-        }
-    }
-}
-
-/// The links of all nodes.
-#[derive(Debug, Default)]
-pub(crate) struct Routes(Vec<Earlier>);
+pub(crate) struct Routes(Vec<FastMap<NodeIndex, Route>>);
 
 impl Routes {
     /// The way from a node to another, if a link joins them.
     #[inline]
     pub(crate) fn way(&self, from: NodeIndex, to: NodeIndex) -> Option<Way> {
-        let route = self.0.get(from.max(to).place())?.get(from.min(to))?;
+        let route = self.0.get(from.max(to).place())?.get(&from.min(to))?;
         Some(route.way(from, to))
     }
 
@@ -101,14 +57,14 @@ impl Routes {
     pub(crate) fn insert(&mut self, from: NodeIndex, way: Way) {
         let (lower, higher) = (from.min(way.node), from.max(way.node));
         if self.0.len() <= higher.place() {
-            self.0.resize_with(higher.place() + 1, Earlier::default);
+            self.0.resize_with(higher.place() + 1, FastMap::default);
         }
         self.0[higher.place()].insert(lower, Route::new(from, way));
     }
 
     /// Nothing joins the two any more; the place of the link that did.
     pub(crate) fn remove(&mut self, a: NodeIndex, b: NodeIndex) -> Option<u32> {
-        self.0.get_mut(a.max(b).place())?.remove(a.min(b)).map(Route::link)
+        self.0.get_mut(a.max(b).place())?.remove(&a.min(b)).map(Route::link)
     }
 }
 
