@@ -95,10 +95,10 @@ impl Awake {
         has_nothing_to_say && self.ike.can_stand() && self.current == self.ike.in_use()
     }
 
-    /// Keeps only what must be remembered, if that is little.
+    /// Keeps only what must be remembered, if that is little. It [is idle](Self::is_idle).
     pub(super) fn stand(mut self: Box<Self>) -> Result<Standing, Box<Self>> {
         let eap_drawn = self.supplicant.as_ref().map_or(Some(0), |supplicant| supplicant.drawn());
-        let (true, Some(eap_drawn)) = (self.is_idle(), eap_drawn) else { return Err(self) };
+        let Some(eap_drawn) = eap_drawn else { return Err(self) };
         let Some(user) = self.user.stand() else { return Err(self) };
         let Self { setup, own, ike, .. } = *self;
         Ok(Standing { setup, own, ike: ike.stand(), user, eap_drawn })
