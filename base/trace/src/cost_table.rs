@@ -294,15 +294,18 @@ impl CostTable {
 
 impl OperationPrice {
     fn sound(&self) -> Result<(), CostTableError> {
-        let (operation, algorithm) = (self.operation.clone(), self.algorithm.clone());
+        let of = || (self.operation.clone(), self.algorithm.clone());
         if !is_time(self.fixed_ns) || !is_time(self.ns_per_byte) {
+            let (operation, algorithm) = of();
             return Err(CostTableError::Number { operation, algorithm });
         }
-        if let Some(exponents) = self.exponents.clone().filter(|it| !EXPONENTS.contains(&&**it)) {
+        if let Some(exponents) = self.exponents.as_deref().filter(|length| !EXPONENTS.contains(length)) {
+            let ((operation, algorithm), exponents) = (of(), exponents.to_owned());
             return Err(CostTableError::Exponents { operation, algorithm, exponents });
         }
         if !(0.0..).contains(&self.spread) {
-            return Err(CostTableError::Spread { operation, algorithm, spread: self.spread });
+            let ((operation, algorithm), spread) = (of(), self.spread);
+            return Err(CostTableError::Spread { operation, algorithm, spread });
         }
         Ok(())
     }
