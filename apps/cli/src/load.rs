@@ -8,6 +8,7 @@
 mod document;
 mod export;
 mod gate;
+mod hints;
 mod view;
 
 use std::fs::File;

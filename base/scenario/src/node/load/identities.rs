@@ -54,6 +54,11 @@ pub struct Identity {
     pub key: Option<PathBuf>,
 }
 
+/// So many identities, in words.
+pub fn counted(identities: u32) -> String {
+    if identities == 1 { "1 identity".to_owned() } else { format!("{identities} identities") }
+}
+
 /// The columns of a file; one of the first two names the device.
 const COLUMNS: [&str; 8] = ["user", "imsi", "password", "psk", "k", "opc", "certificate", "key"];
 /// A line of a hundred thousand users has less than forty bytes; two million are read.

@@ -21,7 +21,7 @@ use keytoll_crypto_api::Seed;
 
 pub use condition::{Condition, Metric, Point};
 pub use hip::HipLoad;
-pub use identities::{Identities, Identity};
+pub use identities::{Identities, Identity, counted};
 pub use radius::{RadiusLoad, RadiusMethod};
 
 use super::connection::{self, ConnectionPlan, Encapsulation, EndpointPlan, ProvePlan, VersionPlan};
@@ -84,14 +84,13 @@ impl LoadPlan {
 
     /// What it means, for people.
     pub fn lines(&self) -> Vec<Line> {
-        let (population, identities) = (&self.population.value, self.identities.value.count());
+        let (population, identities) = (&self.population.value, counted(self.identities.value.count()));
         let stay = match (&self.access, population.stay) {
             (AccessPlan::Radius(_), _) => None,
             (_, None) => Some(("stay", "until the end".to_owned())),
             (_, Some(stay)) => Some(("stay", stay.to_string())),
         };
-        let noun = if identities == 1 { "identity" } else { "identities" };
-        let devices = format!("{} arrive, {}; {identities} {noun}", population.devices, population.arrivals);
+        let devices = format!("{} arrive, {}; {identities}", population.devices, population.arrivals);
         let mut lines =
             vec![("target", self.target.to_string()), ("access", self.access_name()), ("devices", devices)];
         lines.extend(stay);
