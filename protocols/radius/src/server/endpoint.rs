@@ -367,13 +367,24 @@ impl Server {
         self.respond(request, packet, cx)
     }
 
+    /// Refuses access; without the EAP packet if the Proxy-States leave it no room, for the client is to learn the result.
     fn respond_reject(&mut self, request: &AwaitingAnswer, eap: Option<&[u8]>, cx: &mut Ctx<'_>) {
-        let mut packet = PacketBuilder::authentic(Code::ACCESS_REJECT, request.reply_to.identifier);
-        eap.into_iter().for_each(|eap| packet.eap_message(eap));
-        if self.respond(request, packet, cx).is_err() {
+        let sent = self.try_reject(request, eap, cx).or_else(|_| self.try_reject(request, None, cx));
+        if sent.is_err() {
             // If Proxy-States fill a request, there is no room for a Message-Authenticator, so no answer is possible.
             cx.discard(RADIUS, "no room for a response");
         }
+    }
+
+    fn try_reject(
+        &mut self,
+        request: &AwaitingAnswer,
+        eap: Option<&[u8]>,
+        cx: &mut Ctx<'_>,
+    ) -> Result<(), PacketTooLong> {
+        let mut packet = PacketBuilder::authentic(Code::ACCESS_REJECT, request.reply_to.identifier);
+        eap.into_iter().for_each(|eap| packet.eap_message(eap));
+        self.respond(request, packet, cx)
     }
 
     /// Seals and sends a response to a request, and keeps it for retransmissions.

@@ -328,6 +328,20 @@ fn an_answer_that_does_not_fit_becomes_a_reject() {
     assert_eq!(bench.server.conversations(), 0);
 }
 
+/// A client learns that it was refused, even if its Proxy-States leave no room for the EAP packet that says so.
+#[test]
+fn a_reject_that_does_not_fit_is_sent_without_its_eap_packet() {
+    let mut bench = Bench::usual();
+    bench.owner = |request| {
+        let conversation = request.conversation;
+        Some(server::Command::Reject { conversation, eap: Some(vec![4; 4096]) })
+    };
+    bench.authenticate(identity(1));
+    bench.round_trip();
+    assert_eq!(bench.told, [Event::Reject { conversation: ONE, eap: None }]);
+    assert_eq!((bench.asked.len(), bench.server.conversations()), (1, 0));
+}
+
 /// RFC 2865 §5: 256 identifiers per port. A peer with many outstanding requests, because answers are slow or missing, leaves
 /// identifiers to others, and gets its own back when the answers arrive.
 #[test]
