@@ -126,6 +126,14 @@ pub(crate) enum Verb {
 }
 
 impl Verb {
+    /// Whether real time passes while it works, on sockets.
+    pub(crate) const fn is_live(&self) -> bool {
+        matches!(
+            self,
+            Self::Gateway(_) | Self::Aaa(_) | Self::Hss(_) | Self::Connect(_) | Self::Load(_) | Self::Node
+        )
+    }
+
     /// Whether it runs until a signal ends it, which is then no interruption.
     pub(crate) fn serves(&self) -> bool {
         match self {

@@ -49,6 +49,9 @@ pub fn main() -> ExitCode {
     let counted = keytoll_native::heap::install_crypto_heap();
     debug_assert!(counted.is_ok(), "main has called nothing yet");
     let cli = Cli::parse();
+    if cli.verb.is_live() {
+        keytoll_live::small_pages();
+    }
     let serves = cli.verb.serves();
     let done = match cli.verb {
         Verb::Run(args) => run::run(&args),

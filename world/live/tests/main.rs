@@ -6,6 +6,7 @@ mod driver;
 mod emulator;
 mod hosts;
 mod interface;
+mod pages;
 mod pair;
 mod radius_streams;
 mod secured;
