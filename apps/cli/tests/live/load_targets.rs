@@ -319,6 +319,7 @@ fn what_has_no_effect_in_a_load_is_refused() {
     let users = "[identities]\npattern = \"user%d@test\"\ncount = 5\npassword = \"of nobody\"\n";
     let good = radius(9, "md5", users) + &arrivals(5, "constant 50/s");
     let psk = ike((9, 9), PSK) + &arrivals(5, "constant 50/s");
+    let brief = format!("{psk}duration = \"30 s\"\nstay = \"5 s\"\n");
     dir.write("times.csv", "at_s\n0\n0.1\n0.2\n0.3\n0.4\n");
     let listed = users
         .replace("pattern = \"user%d@test\"\ncount = 5\npassword = \"of nobody\"", "csv = \"/dev/zero\"");
@@ -338,7 +339,11 @@ fn what_has_no_effect_in_a_load_is_refused() {
         (&psk, "within", "port = 5000\nwithin"),
         (&psk, "within", "cookies = \"always\"\nwithin"),
         (&psk, "within", "half_open_max = 9\nwithin"),
+        (&psk, "within", "ike_sas_max = 9\nwithin"),
         (&psk, "within", "prot = 9\nwithin"),
+        (&brief, "virtual_address", "rekey_child = \"1 h\"\nvirtual_address"),
+        (&brief, "virtual_address", "rekey_ike = \"10 s\"\nvirtual_address"),
+        (&brief, "within", "nat_keepalive = \"31 s\"\nwithin"),
         (&good, "user%d@test\"", "user@test\"\nfirst = 5"),
     ];
     let mut screens = Vec::new();

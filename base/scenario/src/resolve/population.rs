@@ -1,7 +1,7 @@
 //! `[population]`: many devices at once instead of one authentication after another.
 
 mod fit;
-mod late;
+pub(crate) mod late;
 mod mix;
 
 use std::path::Path;

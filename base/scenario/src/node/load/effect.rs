@@ -5,13 +5,15 @@ use std::net::{IpAddr, SocketAddr};
 
 use keytoll_crypto_api::Seed;
 
-use super::super::connection::{ENDPOINT_KEYS, ProvePlan};
+use super::super::connection::{ConnectionPlan, ENDPOINT_KEYS, ProvePlan};
+use super::super::hip::HipTerms;
 use super::super::network::addresses;
 use super::{AccessPlan, Identities, Identity, LoadPlan, RadiusMethod};
 use crate::catalogue::EapMethod;
 use crate::catalogue::eap::Proof;
 use crate::diagnostic::ScenarioError;
 use crate::population::{Arrivals, Population};
+use crate::resolve::population::late;
 use crate::tree::{Item, Table};
 
 /// RFC 2865 §5: an attribute has at most 253 octets of value.
@@ -65,11 +67,12 @@ const FREE_PORTS: &str = "the sockets of a load have free ports";
 const NOBODY_CALLS: &str = "nobody calls a load, and this is for those who are called";
 
 /// Keys of an endpoint that a load has no use for, and why.
-const IDLE: [(&str, &str); 4] = [
+const IDLE: [(&str, &str); 5] = [
     ("port", FREE_PORTS),
     ("nat_port", FREE_PORTS),
     ("cookies", NOBODY_CALLS),
     ("half_open_max", NOBODY_CALLS),
+    ("ike_sas_max", NOBODY_CALLS),
 ];
 
 /// The keys of an endpoint that a load has.
@@ -84,6 +87,30 @@ pub(super) fn endpoint(document: &Table) -> Result<(), ScenarioError> {
     written.map_or(Ok(()), |(entry, why)| {
         Err(entry.key_spot.error(why, "not used").hint(format!("leave `{}` out", entry.key)))
     })
+}
+
+/// Refuses times of sessions that are written and never come.
+pub(super) fn sessions(
+    document: &Table,
+    access: &AccessPlan,
+    population: &Population,
+) -> Result<(), ScenarioError> {
+    let connection = document.get("connection").map(Item::table).transpose()?.unwrap_or(document);
+    let (own, of_endpoint) = match access {
+        AccessPlan::Radius(_) => return Ok(()),
+        AccessPlan::Ike(ike) => {
+            let ConnectionPlan { rekey_ike, rekey_child, liveness, .. } = ike.connection;
+            let own = vec![("rekey_ike", rekey_ike), ("rekey_child", rekey_child), ("liveness", liveness)];
+            (own, vec![("nat_keepalive", ike.endpoint.nat_keepalive)])
+        }
+        AccessPlan::Hip(hip) => {
+            let HipTerms { rekey_child, nat_keepalive, unused_after, .. } = hip.terms;
+            let of_endpoint = vec![("nat_keepalive", nat_keepalive), ("unused_after", unused_after)];
+            (vec![("rekey_child", rekey_child)], of_endpoint)
+        }
+    };
+    late::check_sessions(connection, &own, population)?;
+    late::check_sessions(document, &of_endpoint, population)
 }
 
 /// Refuses an identity that all devices would have.

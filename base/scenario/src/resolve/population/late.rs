@@ -46,6 +46,19 @@ pub(super) fn check_options(
         .try_for_each(|row| row.method.family.occasions.iter().try_for_each(|occasion| check(row, occasion)))
 }
 
+/// Refuses times of the sessions of a load that are written in `table` and never come.
+pub(crate) fn check_sessions(
+    table: &Table,
+    times: &[(&str, Option<Duration>)],
+    population: &Population,
+) -> Result<(), ScenarioError> {
+    times.iter().try_for_each(|&(key, after)| {
+        let Some((entry, after)) = table.entry(key).zip(after) else { return Ok(()) };
+        before_the_end((key, &entry.key_spot), after, population, "the load ends before that")?;
+        before_all_have_left((key, &entry.key_spot), after, population)
+    })
+}
+
 fn before_the_end(
     (key, spot): (&str, &Spot),
     after: Duration,
