@@ -46,6 +46,8 @@ pub struct Aaa {
     rng: Rng,
     /// The conversation being processed.
     current: Option<ConversationId>,
+    /// Who is being let in, until the answer is made.
+    granted: Option<Vec<u8>>,
     /// Whether new conversations are refused.
     draining: bool,
     out: VecDeque<Output<Event>>,
@@ -80,6 +82,7 @@ impl Aaa {
             eap: config.eap,
             conversations: BTreeMap::new(),
             current: None,
+            granted: None,
             draining: false,
             out: VecDeque::new(),
         }
@@ -109,6 +112,9 @@ impl Aaa {
                     Err(output) => self.out.push_back(output),
                 }
             }
+            if let Some(identity) = self.granted.take() {
+                self.out.push_back(Output::Event(Event::Accepted(identity)));
+            }
             match self.vectors.poll() {
                 Some(Ok(Answered { id, answer })) => self.on_answer(ConversationId(id), answer, cx),
                 Some(Err(output)) => self.out.push_back(output),
@@ -120,11 +126,20 @@ impl Aaa {
     fn on_radius(&mut self, asked: Asked, cx: &mut Ctx<'_>) {
         match asked {
             Asked::Request(request) => self.on_request(request, cx),
-            Asked::Expired(conversation) | Asked::TooLong(conversation) => {
+            Asked::Expired(conversation) => {
                 self.conversations.remove(&conversation);
             }
+            Asked::Refused(conversation, why) => self.refused(conversation, why, cx),
             Asked::Accounting(_) => {}
         }
+    }
+
+    /// The answer to somebody could not be sent: an Access-Reject was.
+    fn refused(&mut self, conversation: ConversationId, why: &'static str, cx: &mut Ctx<'_>) {
+        let held = self.conversations.remove(&conversation);
+        let name = self.granted.take().or_else(|| held.map(|held| held.server.identity().to_vec()));
+        cx.trace.record(Fact::Failed { why: why.into() });
+        self.rejected(&name.unwrap_or_default(), why);
     }
 
     fn on_request(&mut self, request: Request, cx: &mut Ctx<'_>) {
@@ -171,10 +186,7 @@ impl Aaa {
                 held.request.clone_from(&eap);
                 Verdict::Challenge { conversation, eap }
             }
-            ServerOutput::Success(accepted) => {
-                self.out.push_back(Output::Event(Event::Accepted(accepted.identity.clone())));
-                grant(conversation, accepted, cx)
-            }
+            ServerOutput::Success(accepted) => self.grant(conversation, accepted, cx),
             ServerOutput::Failure { packet, reason } => {
                 let name = held.server.identity().to_vec();
                 cx.trace.record(Fact::Failed { why: reason.0.into() });
@@ -194,6 +206,20 @@ impl Aaa {
             ServerOutput::Ask(_) => return,
         };
         self.verdict(verdict, cx);
+    }
+
+    // RFC 2865 §5.1: the Access-Accept may name the user, and the NAS's accounting must carry that name. It is the
+    // authenticated one: the User-Name of the request is only claimed.
+    fn grant(&mut self, conversation: ConversationId, accepted: Accepted, cx: &mut Ctx<'_>) -> Verdict {
+        let Accepted { identity, packet, keys, .. } = accepted;
+        let Ok(name) = Attribute::new(AttributeType::USER_NAME, &identity) else {
+            cx.trace.record(Fact::Failed { why: LONG_NAME.into() });
+            self.rejected(&identity, LONG_NAME);
+            return Verdict::Reject { conversation, eap: None };
+        };
+        let attributes = [name].into_iter().filter(|name| !name.value().is_empty()).collect();
+        self.granted = Some(identity);
+        Verdict::Accept { conversation, eap: Some(packet), msk: keys.msk, attributes }
     }
 
     /// The state of a conversation that a panic interrupted is not trusted: it is dropped.
@@ -218,6 +244,8 @@ impl Aaa {
 
 /// Why a conversation with too many unusable packets ended.
 const USELESS: &str = "EAP packets that cannot be used";
+/// An identity that no attribute has room for.
+const LONG_NAME: &str = "RADIUS User-Name too long";
 
 impl Conversation {
     const fn new(server: Server) -> Self {
@@ -231,18 +259,6 @@ impl Conversation {
         self.ignored = self.ignored.saturating_add(1);
         !self.request.is_empty() && self.ignored <= IGNORED_MAX
     }
-}
-
-// RFC 2865 §5.1: the Access-Accept may name the user, and the NAS's accounting must carry that name. It is the
-// authenticated one: the User-Name of the request is only claimed.
-fn grant(conversation: ConversationId, accepted: Accepted, cx: &mut Ctx<'_>) -> Verdict {
-    let Ok(name) = Attribute::new(AttributeType::USER_NAME, &accepted.identity) else {
-        cx.trace.record(Fact::Failed { why: "RADIUS User-Name too long".into() });
-        return Verdict::Reject { conversation, eap: None };
-    };
-    let attributes = [name].into_iter().filter(|name| !name.value().is_empty()).collect();
-    let (eap, msk) = (Some(accepted.packet), accepted.keys.msk);
-    Verdict::Accept { conversation, eap, msk, attributes }
 }
 
 impl Host for Aaa {

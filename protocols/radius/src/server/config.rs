@@ -15,14 +15,14 @@ pub struct Config {
     pub accounting_port: u16,
     /// The clients, by source address.
     pub clients: BTreeMap<IpAddr, Client>,
-    /// Maximum number of unfinished conversations. Beyond it the oldest that has not continued after its first challenge is dropped
-    /// for a new one; if all have continued, no new one is accepted.
+    /// Maximum number of unfinished conversations. Beyond it one of the client that has most is dropped for a new one: the oldest that
+    /// has not continued after its first challenge, or the oldest at all if the new one is of another client; else it is not accepted.
     pub conversations_max: usize,
     /// A conversation is dropped after so long without a message.
     pub conversation_idle_max: Duration,
     /// A conversation is dropped at this age.
     pub conversation_age_max: Duration,
-    /// Maximum number of responses kept for retransmitted requests; beyond it the oldest is dropped.
+    /// Maximum number of responses kept for retransmitted requests; beyond it the oldest of the client that has most is dropped.
     pub responses_max: usize,
     /// How long a response is kept.
     pub response_kept: Duration,

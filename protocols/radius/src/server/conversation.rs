@@ -55,14 +55,21 @@ struct Conversation {
     wait: Wait,
 }
 
+/// Those of a client, the oldest first.
+#[derive(Debug, Default)]
+struct OfClient {
+    all: BTreeSet<ConversationId>,
+    /// Those with one request so far.
+    newborn: BTreeSet<ConversationId>,
+}
+
 /// All of them.
 #[derive(Debug)]
 pub(super) struct Conversations {
     table: BTreeMap<ConversationId, Conversation>,
     by_state: BTreeMap<State, ConversationId>,
     deadlines: BTreeSet<(Time, ConversationId)>,
-    /// Conversations with one request so far, the oldest first.
-    newborn: BTreeSet<ConversationId>,
+    of_client: BTreeMap<IpAddr, OfClient>,
     next: u64,
     count_max: usize,
     idle_max: Duration,
@@ -75,7 +82,7 @@ impl Conversations {
             table: BTreeMap::new(),
             by_state: BTreeMap::new(),
             deadlines: BTreeSet::new(),
-            newborn: BTreeSet::new(),
+            of_client: BTreeMap::new(),
             next: 0,
             count_max: config.conversations_max,
             idle_max: config.conversation_idle_max,
@@ -91,16 +98,24 @@ impl Conversations {
         self.len() >= self.count_max
     }
 
-    /// Whether another one may start.
-    pub(super) fn has_room(&self) -> bool {
-        !self.is_full() || !self.newborn.is_empty()
+    /// Whether a client may start another one.
+    pub(super) fn has_room(&self, client: IpAddr) -> bool {
+        !self.is_full() || self.dispensable(client).is_some()
     }
 
     // RFC 5080 §2.2.3: under load, conversations under way have priority; those with a single request have cost nobody anything.
-    /// Drops the oldest conversation that has not continued, if that makes room for a new one.
-    pub(super) fn make_room(&mut self) -> Option<GivenUp> {
-        let oldest = *self.newborn.first().filter(|_| self.is_full())?;
-        self.give_up(oldest)
+    /// Drops a conversation if that is necessary to make room for a new one of this client.
+    pub(super) fn make_room(&mut self, client: IpAddr) -> Option<GivenUp> {
+        let id = self.is_full().then(|| self.dispensable(client))??;
+        self.give_up(id)
+    }
+
+    /// Of the client that has most conversations the oldest that has not continued, or of another client than this one the oldest:
+    /// so nobody keeps others out.
+    fn dispensable(&self, client: IpAddr) -> Option<ConversationId> {
+        let (busiest, its) = self.of_client.iter().max_by_key(|(_, its)| its.all.len())?;
+        let oldest = its.all.first().filter(|_| *busiest != client);
+        its.newborn.first().or(oldest).copied()
     }
 
     /// Starts one with its first request.
@@ -185,8 +200,10 @@ impl Conversations {
     fn insert(&mut self, id: ConversationId, mut conversation: Conversation, now: Time) {
         conversation.deadline = (now + self.idle_max).min(conversation.born.at + self.age_max);
         self.deadlines.insert((conversation.deadline, id));
+        let its = self.of_client.entry(conversation.client).or_default();
+        its.all.insert(id);
         if conversation.born.is_new {
-            self.newborn.insert(id);
+            its.newborn.insert(id);
         }
         if let Wait::Request(AwaitingRequest { state }) = &conversation.wait {
             self.by_state.insert(state.clone(), id);
@@ -197,11 +214,21 @@ impl Conversations {
     fn remove(&mut self, id: ConversationId) -> Option<Conversation> {
         let conversation = self.table.remove(&id)?;
         self.deadlines.remove(&(conversation.deadline, id));
-        self.newborn.remove(&id);
+        self.forget_of_client(conversation.client, id);
         if let Wait::Request(AwaitingRequest { state }) = &conversation.wait {
             self.by_state.remove(state);
         }
         Some(conversation)
+    }
+
+    fn forget_of_client(&mut self, client: IpAddr, id: ConversationId) {
+        if let Some(its) = self.of_client.get_mut(&client) {
+            its.all.remove(&id);
+            its.newborn.remove(&id);
+            if its.all.is_empty() {
+                self.of_client.remove(&client);
+            }
+        }
     }
 }
 
@@ -210,4 +237,53 @@ impl Conversations {
 pub(super) struct Born {
     at: Time,
     is_new: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::Attributes;
+    use keytoll_crypto_api::Seed;
+    use keytoll_net::Socket;
+
+    const ONE: [u8; 4] = [192, 0, 2, 1];
+    const OTHER: [u8; 4] = [192, 0, 2, 2];
+
+    fn awaiting(client: [u8; 4]) -> AwaitingAnswer {
+        let [from, to] = [client, [192, 0, 2, 9]].map(|ip| Socket::new(IpAddr::from(ip), 1812));
+        let (authenticator, user_name, proxy_states) = ([0; 16], Vec::new(), Attributes::new());
+        let reply_to = ReplyTo { from, to, identifier: 0, authenticator, user_name, proxy_states };
+        AwaitingAnswer { reply_to, fingerprint: Fingerprint::of_nothing() }
+    }
+
+    /// One that has continued after its first challenge.
+    fn gone_on(all: &mut Conversations, client: [u8; 4]) -> ConversationId {
+        let mut rng = Seed::from(1).stream("test");
+        let id = all.begin(awaiting(client), Time::ZERO);
+        let (_, born) = all.answer(id).unwrap();
+        all.challenge(id, client.into(), born, Time::ZERO, &mut rng);
+        all.resume(id, awaiting(client), Time::ZERO)
+    }
+
+    #[test]
+    fn nobody_keeps_others_out_with_conversations_that_have_gone_on() {
+        let config = Config { conversations_max: 4, ..Config::new(BTreeMap::new()) };
+        let mut all = Conversations::new(&config);
+        let first = gone_on(&mut all, ONE);
+        for _ in 0..3 {
+            gone_on(&mut all, ONE);
+        }
+        assert!(!all.has_room(ONE.into()) && all.make_room(ONE.into()).is_none(), "it has all of them");
+        assert!(all.has_room(OTHER.into()));
+        assert_eq!(all.make_room(OTHER.into()).map(|given_up| given_up.id), Some(first));
+        let newborn = all.begin(awaiting(ONE), Time::ZERO);
+        assert_eq!(
+            all.make_room(OTHER.into()).map(|given_up| given_up.id),
+            Some(newborn),
+            "it has cost least"
+        );
+        let own = all.begin(awaiting(OTHER), Time::ZERO);
+        all.forget(own);
+        assert_eq!((all.len(), all.of_client.len()), (3, 1));
+    }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hasher};
+use std::net::IpAddr;
 use std::time::Duration;
 
 use keytoll_engine::Time;
@@ -30,6 +31,13 @@ impl Fingerprint {
     }
 }
 
+#[cfg(test)]
+impl Fingerprint {
+    pub(super) const fn of_nothing() -> Self {
+        Self(0)
+    }
+}
+
 #[derive(Debug)]
 struct Entry {
     fingerprint: Fingerprint,
@@ -48,18 +56,26 @@ pub(super) enum Seen<'a> {
     Answered(&'a Sealed),
 }
 
-/// The requests of the last seconds.
+/// The requests of the last seconds. If there are too many, the oldest of the client that has most is forgotten: nobody can make
+/// the server forget what others have asked.
 #[derive(Debug)]
 pub(super) struct Duplicates {
     entries: BTreeMap<Key, Entry>,
     by_age: BTreeSet<(Time, Key)>,
+    of_client: BTreeMap<IpAddr, BTreeSet<(Time, Key)>>,
     count_max: usize,
     kept: Duration,
 }
 
 impl Duplicates {
     pub(super) const fn new(count_max: usize, kept: Duration) -> Self {
-        Self { entries: BTreeMap::new(), by_age: BTreeSet::new(), count_max, kept }
+        Self {
+            entries: BTreeMap::new(),
+            by_age: BTreeSet::new(),
+            of_client: BTreeMap::new(),
+            count_max,
+            kept,
+        }
     }
 
     pub(super) fn len(&self) -> usize {
@@ -79,9 +95,10 @@ impl Duplicates {
     pub(super) fn insert(&mut self, key: Key, fingerprint: Fingerprint, now: Time) {
         self.remove(key);
         if self.entries.len() >= self.count_max {
-            self.remove_oldest();
+            self.remove_of_busiest();
         }
         self.by_age.insert((now, key));
+        self.of_client.entry(key.from.ip).or_default().insert((now, key));
         self.entries.insert(key, Entry { fingerprint, arrived_at: now, response: None });
     }
 
@@ -101,20 +118,55 @@ impl Duplicates {
 
     /// Drops expired entries.
     pub(super) fn purge(&mut self, now: Time) {
-        while self.by_age.first().is_some_and(|(arrived_at, _)| *arrived_at + self.kept <= now) {
-            self.remove_oldest();
+        while let Some(&(arrived_at, key)) = self.by_age.first()
+            && arrived_at + self.kept <= now
+        {
+            self.remove(key);
         }
     }
 
     fn remove(&mut self, key: Key) {
-        if let Some(entry) = self.entries.remove(&key) {
-            self.by_age.remove(&(entry.arrived_at, key));
+        let Some(entry) = self.entries.remove(&key) else { return };
+        let place = (entry.arrived_at, key);
+        self.by_age.remove(&place);
+        if let Some(own) = self.of_client.get_mut(&key.from.ip) {
+            own.remove(&place);
+            if own.is_empty() {
+                self.of_client.remove(&key.from.ip);
+            }
         }
     }
 
-    fn remove_oldest(&mut self) {
-        if let Some((_, key)) = self.by_age.pop_first() {
-            self.entries.remove(&key);
+    fn remove_of_busiest(&mut self) {
+        let busiest = self.of_client.values().max_by_key(|own| own.len());
+        if let Some(&(_, oldest)) = busiest.and_then(BTreeSet::first) {
+            self.remove(oldest);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_client_makes_the_server_forget_its_own_requests_only() {
+        let mut known = Duplicates::new(10, Duration::from_secs(30));
+        let key = |client: u8, identifier: u8| Key {
+            from: Socket::new(IpAddr::from([192, 0, 2, client]), 40_000),
+            to: Socket::new(IpAddr::from([192, 0, 2, 9]), 1812),
+            identifier,
+        };
+        let at = |n: u8| Time::ZERO + Duration::from_millis(n.into());
+        (0..3).for_each(|n| known.insert(key(1, n), Fingerprint(1), at(n)));
+        (0..200).for_each(|n| known.insert(key(2, n), Fingerprint(2), at(10 + n)));
+        let seen = |client, n| known.seen(key(client, n), Fingerprint(client.into()));
+        assert_eq!(known.len(), 10);
+        assert!((0..3).all(|n| seen(1, n) == Seen::Unanswered), "older than all of the other");
+        assert!(seen(2, 192) == Seen::Never && seen(2, 193) == Seen::Unanswered);
+        known.purge(at(100) + Duration::from_secs(30));
+        assert_eq!((known.len(), known.of_client.len()), (7, 1));
+        known.purge(Time::MAX);
+        assert!(known.by_age.is_empty() && known.of_client.is_empty() && known.len() == 0);
     }
 }

@@ -2,6 +2,7 @@
 //! Read RFC 2865 §3, RFC 3579 §2.6 and §3, RFC 5080 §2.2 first.
 
 use std::collections::VecDeque;
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use keytoll_crypto_api::{Rng, Secret};
@@ -151,7 +152,13 @@ impl Server {
         let awaiting = AwaitingAnswer { reply_to, fingerprint };
         match acceptable(place, meaning.credential) {
             Ok((begun, credential)) => self.ask(begun, awaiting, credential, meaning.attributes, cx),
-            Err(unusable) => return self.refuse(&awaiting, &unusable, cx),
+            Err(unusable) => {
+                if let Place::Begun(conversation) = place {
+                    self.conversations.forget(conversation);
+                    self.emit(Event::Expired(conversation));
+                }
+                return self.refuse(&awaiting, &unusable, cx);
+            }
         }
         Ok(())
     }
@@ -159,7 +166,7 @@ impl Server {
     /// The conversation of a request, by its State.
     fn place(&self, state: Option<&State>, key: Key) -> Result<Place, &'static str> {
         let Some(state) = state else {
-            return if self.conversations.has_room() {
+            return if self.conversations.has_room(key.from.ip) {
                 Ok(Place::New)
             } else {
                 Err("too many conversations")
@@ -181,7 +188,7 @@ impl Server {
         let conversation = match begun {
             Some(conversation) => self.conversations.resume(conversation, awaiting, cx.now),
             None => {
-                self.make_room(cx);
+                self.make_room(client.ip, cx);
                 self.conversations.begin(awaiting, cx.now)
             }
         };
@@ -189,8 +196,8 @@ impl Server {
         self.emit(Event::Request(Request { conversation, first, client, user_name, credential, attributes }));
     }
 
-    fn make_room(&mut self, cx: &mut Ctx<'_>) {
-        if let Some(given_up) = self.conversations.make_room() {
+    fn make_room(&mut self, client: IpAddr, cx: &mut Ctx<'_>) {
+        if let Some(given_up) = self.conversations.make_room(client) {
             cx.discard(RADIUS, "conversation given up for a newer one");
             self.expire(&given_up);
         }
@@ -274,6 +281,10 @@ const INVALID_EAP_PACKET: u32 = 202;
 /// RFC 3748 §7.10: an MSK has at least 64 octets.
 const MSK_BYTES_MIN: usize = 64;
 
+const SHORT_MSK: &str = "MSK too short";
+/// RFC 2865 §3: a packet has 4096 octets, and all Proxy-States of the request are in it.
+const LONG_ANSWER: &str = "RADIUS answer too long";
+
 // RFC 3579 §2.6.2: roles cannot be reversed; a Nak without a preferred method stops the peer's requests.
 fn nak(eap: &[u8]) -> Vec<u8> {
     vec![2, eap.get(1).copied().unwrap_or(0), 0, 6, 3, 0]
@@ -306,9 +317,8 @@ impl Server {
                 self.respond_challenge(&request, eap, &state, cause, cx)
             }
             Command::Accept { msk: Some(msk), .. } if msk.len() < MSK_BYTES_MIN => {
-                cx.discard(RADIUS, "MSK too short");
-                self.respond_reject(&request, None, cx);
-                Ok(())
+                cx.discard(RADIUS, SHORT_MSK);
+                return self.give_up(conversation, &request, SHORT_MSK, cx);
             }
             Command::Accept { eap, msk, attributes, .. } => {
                 self.respond_accept(&request, eap.as_deref(), msk.as_ref(), attributes, cx)
@@ -319,14 +329,20 @@ impl Server {
             }
         };
         if sent.is_err() {
-            self.give_up(conversation, &request, cx);
+            self.give_up(conversation, &request, LONG_ANSWER, cx);
         }
     }
 
-    fn give_up(&mut self, conversation: ConversationId, request: &AwaitingAnswer, cx: &mut Ctx<'_>) {
+    fn give_up(
+        &mut self,
+        conversation: ConversationId,
+        request: &AwaitingAnswer,
+        why: &'static str,
+        cx: &mut Ctx<'_>,
+    ) {
         self.conversations.forget(conversation);
         self.respond_reject(request, None, cx);
-        self.emit(Event::TooLong(conversation));
+        self.emit(Event::Refused(conversation, why));
     }
 
     fn respond_challenge(

@@ -18,8 +18,8 @@ pub enum Event {
     Request(Request),
     /// A conversation ended without a result: drop its state.
     Expired(ConversationId),
-    /// An answer did not fit in a packet, so the client was sent an Access-Reject.
-    TooLong(ConversationId),
+    /// An answer could not be sent, for this reason, so the client was sent an Access-Reject.
+    Refused(ConversationId, &'static str),
     /// A client reported usage, and was answered.
     Accounting(Accounting),
 }
