@@ -146,11 +146,11 @@ impl Shared {
         id
     }
 
-    /// Stores the server's identities on the card; a pseudonym gets the card's realm.
+    /// Stores the server's identities on the card; a pseudonym gets the card's realm, and is omitted if it is too long with it.
     fn keep(&self, given: Given, keys: &MessageKeys, counter: Option<u16>) {
         let mut card = self.card.lock();
         let realm = card.realm.clone();
-        let pseudonym = given.pseudonym.map(|name| with_realm(name, &realm));
+        let pseudonym = given.pseudonym.and_then(|name| with_realm(name, &realm));
         let counter = counter.map_or(1, |counter| counter.saturating_add(1));
         let keys = keys.clone();
         let again = given.reauthentication.map(|identity| Reauthentication { identity, keys, counter });
@@ -158,12 +158,13 @@ impl Shared {
     }
 }
 
-fn with_realm(mut name: Vec<u8>, realm: &str) -> Vec<u8> {
+/// The name with the realm, unless it has one; `None` if it is too long then.
+fn with_realm(mut name: Vec<u8>, realm: &str) -> Option<Vec<u8>> {
     if split(&name).1.is_empty() && !realm.is_empty() {
         name.push(b'@');
         name.extend_from_slice(realm.as_bytes());
     }
-    name
+    (name.len() <= IDENTITY_BYTES_MAX).then_some(name)
 }
 
 #[cfg(test)]
@@ -193,8 +194,10 @@ mod tests {
     #[test]
     fn a_pseudonym_gets_the_realm_of_the_card_unless_it_has_one() {
         let named = |name: &[u8], realm| with_realm(name.to_vec(), realm);
-        assert_eq!(named(b"2a", "home"), b"2a@home");
-        assert_eq!(named(b"2a@away", "home"), b"2a@away");
-        assert_eq!(named(b"2a", ""), b"2a");
+        assert_eq!(named(b"2a", "home"), Some(b"2a@home".to_vec()));
+        assert_eq!(named(b"2a@away", "home"), Some(b"2a@away".to_vec()));
+        assert_eq!(named(b"2a", ""), Some(b"2a".to_vec()));
+        let longest = [b'2'; IDENTITY_BYTES_MAX];
+        assert_eq!((named(&longest, "home"), named(&longest, "")), (None, Some(longest.to_vec())));
     }
 }
