@@ -9,7 +9,7 @@ use keytoll_engine::{Ctx, Deadline, Engine, Input, Output, Time};
 use keytoll_net::Socket;
 
 use crate::config::{Config, Connection};
-use crate::event::{Command, Event, SaId};
+use crate::event::{Command, Event, Reason, SaId};
 use crate::spis::Spis;
 use crate::{v1, v2};
 
@@ -154,6 +154,16 @@ impl Endpoint {
         if let Some(v1) = &mut self.v1 {
             v1.abandon(sa);
         }
+    }
+
+    /// Whether an IKE SA is gone, on both sides if its protocol confirms that, or only repeats its last response.
+    pub fn is_over(&self, sa: SaId) -> bool {
+        self.v2.is_over(sa) && self.v1.as_ref().is_none_or(|v1| !v1.holds(sa))
+    }
+
+    /// What somebody has told of an IKE SA that is being set up, unproved: why it fails unless a better answer arrives.
+    pub fn refusal(&self, sa: SaId) -> Option<Reason> {
+        self.v2.refusal(sa).or_else(|| self.v1.as_ref()?.refusal(sa))
     }
 
     /// When an IKE SA last made progress: it accepted a message of its peer, or sent a new request.

@@ -450,6 +450,8 @@ impl Engine for Calling {
             Err(Input::Tick) => {
                 if caller.callers.deadline().is_some_and(|due| due.at <= cx.now) {
                     caller.callers.handle(Input::Tick, cx);
+                    // Before calls are given up: some may have their outcome.
+                    caller.settle(cx, &mut self.out);
                 }
                 while let Some(call) = caller.agenda.due(cx.now) {
                     caller.on_due(call, cx);

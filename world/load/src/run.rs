@@ -254,7 +254,9 @@ impl Prober {
             while let Some(answer) = theirs.upgrade() {
                 if answer.is_wanted.load(Ordering::Relaxed) {
                     let is_closed = keytoll_live::is_closed(at).unwrap_or(false);
-                    answer.is_closed.store(is_closed, Ordering::Relaxed);
+                    // What was asked before somebody answered tells nothing of a silence that came later.
+                    let is_wanted = answer.is_wanted.load(Ordering::Relaxed);
+                    answer.is_closed.store(is_closed && is_wanted, Ordering::Relaxed);
                 }
                 drop(answer);
                 #[expect(clippy::disallowed_methods, reason = "a thread of its own, beside the load")]
@@ -266,6 +268,9 @@ impl Prober {
 
     fn want(&self, is_wanted: bool) {
         self.answer.is_wanted.store(is_wanted, Ordering::Relaxed);
+        if !is_wanted {
+            self.answer.is_closed.store(false, Ordering::Relaxed);
+        }
     }
 
     fn is_closed(&self) -> bool {

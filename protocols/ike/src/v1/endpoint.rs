@@ -185,6 +185,11 @@ impl Endpoint {
         self.sas.contains_key(&sa.0)
     }
 
+    /// What somebody has told of an ISAKMP SA that is being set up, unproved: why it fails unless a better message arrives.
+    pub fn refusal(&self, sa: SaId) -> Option<Reason> {
+        self.sas.get(&sa.0)?.core.refusal.as_ref().map(|refusal| refusal.reason)
+    }
+
     /// When an ISAKMP SA last made progress: it accepted a message of its peer, or sent a new request.
     pub fn went_on(&self, sa: SaId) -> Option<Time> {
         self.sas.get(&sa.0).map(|sa| sa.went_on())

@@ -299,6 +299,19 @@ impl Endpoint {
         self.sas.contains_key(&sa.0)
     }
 
+    /// Whether an IKE SA is gone on both sides, or only repeats its last response.
+    pub fn is_over(&self, sa: SaId) -> bool {
+        self.sas.get(&sa.0).is_none_or(|sa| sa.lingers_until().is_some())
+    }
+
+    /// What somebody has told of an IKE SA that is being set up, unproved: why it fails unless a better answer arrives.
+    pub fn refusal(&self, sa: SaId) -> Option<Reason> {
+        match &self.sas.get(&sa.0)?.state {
+            State::SaInitSent(wait) => wait.refusal(),
+            _ => None,
+        }
+    }
+
     /// When an IKE SA last made progress: it received an authenticated message of its peer, or sent a new request.
     pub fn went_on(&self, sa: SaId) -> Option<Time> {
         let core = &self.sas.get(&sa.0)?.core;

@@ -44,6 +44,8 @@ pub struct IkeCallers {
 struct End {
     local: IpAddr,
     ike: Endpoint,
+    /// SAs that we have asked the gateway to close: they are there until it has answered, or was asked in vain.
+    leaving: Vec<SaId>,
 }
 
 /// A call with its SA.
@@ -88,6 +90,7 @@ impl IkeCallers {
                 .map(|(n, (local, config))| End {
                     local,
                     ike: Endpoint::new(config, seed, &format!("{name}/{n}")),
+                    leaving: Vec::new(),
                 })
                 .collect(),
             devices,
@@ -109,7 +112,7 @@ impl IkeCallers {
             Box::new(supplicant)
         });
         let end = (call.0 % self.ends.len() as u64) as usize;
-        let End { local, ike } = &mut self.ends[end];
+        let End { local, ike, .. } = &mut self.ends[end];
         let sa = ike.initiate_as(0, connection, (*local, self.gateway), cx);
         match sa {
             Some(sa) => {
@@ -128,9 +131,10 @@ impl IkeCallers {
         let (end, sa) = (held.end as usize, held.sa);
         let is_usable = matches!(held.standing, Standing::Usable);
         held.standing = Standing::Leaving;
-        let ike = &mut self.ends[end].ike;
+        let End { ike, leaving, .. } = &mut self.ends[end];
         ike.abandon(sa);
-        if ike.holds(sa) {
+        if !ike.is_over(sa) {
+            leaving.push(sa);
             ike.handle(Input::Command(Request::Delete(sa)), cx);
         } else {
             debug_assert!(!is_usable, "an SA that is up is not given up");
@@ -164,7 +168,15 @@ impl IkeCallers {
                     Err(output) => self.out.push_back(output),
                 }
             }
+            self.end_those_that_left(end);
         }
+    }
+
+    /// A call is over when its SA is gone, and not when that was asked for: the question may be lost, or meet nobody.
+    fn end_those_that_left(&mut self, end: usize) {
+        let End { ike, leaving, .. } = &mut self.ends[end];
+        let gone: Vec<SaId> = leaving.extract_if(.., |sa| ike.is_over(*sa)).collect();
+        gone.into_iter().for_each(|sa| self.end(sa, None));
     }
 
     fn on_report(&mut self, end: usize, report: Report, cx: &mut Ctx<'_>) {
@@ -205,36 +217,35 @@ impl IkeCallers {
     /// EAP knows the reason of a failure better than its carrier.
     fn failed(&mut self, sa: SaId, why: &'static str) {
         let Some((_, held)) = self.held(sa) else { return };
-        let (is_left, known) = match &mut held.standing {
-            Standing::UnderWay(Some(supplicant)) => (false, supplicant.failure()),
-            Standing::UnderWay(None) | Standing::Usable => (false, None),
-            Standing::Leaving => (true, None),
+        let known = match &mut held.standing {
+            Standing::UnderWay(Some(supplicant)) => supplicant.failure(),
+            Standing::UnderWay(None) | Standing::Usable => None,
+            Standing::Leaving => return,
         };
         let why = known.map_or(why, |reason| reason.0);
         if let Some(call) = self.forget(sa) {
-            let event = if is_left { Event::Ended(call, None) } else { Event::Failed(call, why) };
-            self.out.push_back(Output::Event(event));
+            self.out.push_back(Output::Event(Event::Failed(call, why)));
         }
     }
 
     fn closed(&mut self, sa: SaId, why: keytoll_ike::Reason) {
         let Some((_, held)) = self.held(sa) else { return };
-        let why = match (why, &held.standing) {
-            (keytoll_ike::Reason::Deleted, Standing::Leaving) => None,
-            (keytoll_ike::Reason::Deleted, _) => Some(DELETED),
-            (why, _) => Some(why.name()),
-        };
-        match (&held.standing, why) {
-            (Standing::UnderWay(_), Some(why)) => self.failed(sa, why),
-            _ => self.end(sa, why),
+        let why = if why == keytoll_ike::Reason::Deleted { DELETED } else { why.name() };
+        match &held.standing {
+            Standing::UnderWay(_) => self.failed(sa, why),
+            Standing::Usable => self.end(sa, Some(why)),
+            // Until its SA is gone.
+            Standing::Leaving => {}
         }
     }
 
     fn renamed(&mut self, old: SaId, new: SaId) {
-        if let Some(call) = self.of_sa.remove(&old.0) {
-            self.of_sa.insert(new.0, call);
-            self.calls.get_mut(&call.0).into_iter().for_each(|held| held.sa = new);
-        }
+        let Some(call) = self.of_sa.remove(&old.0) else { return };
+        self.of_sa.insert(new.0, call);
+        let Some(held) = self.calls.get_mut(&call.0) else { return };
+        held.sa = new;
+        let leaving = &mut self.ends[held.end as usize].leaving;
+        leaving.iter_mut().filter(|sa| **sa == old).for_each(|sa| *sa = new);
     }
 
     fn on_eap(&mut self, end: usize, sa: SaId, packet: &[u8], cx: &mut Ctx<'_>) {
@@ -257,6 +268,11 @@ impl IkeCallers {
 impl Callers for IkeCallers {
     fn sessions(&self) -> Option<&'static str> {
         Some("IKE SAs")
+    }
+
+    fn hearsay(&self, call: Call) -> Option<&'static str> {
+        let held = self.calls.get(&call.0)?;
+        self.ends[held.end as usize].ike.refusal(held.sa).map(keytoll_ike::Reason::name)
     }
 }
 

@@ -164,9 +164,9 @@ impl SaInitSent {
         self.refusal.get_or_insert((until, reason));
     }
 
-    /// Whether it only waits for a better answer.
-    pub(in crate::v2) const fn is_refused(&self) -> bool {
-        self.refusal.is_some()
+    /// Why it only waits for a better answer, if it does.
+    pub(in crate::v2) fn refusal(&self) -> Option<Reason> {
+        self.refusal.map(|(_, reason)| reason)
     }
 
     /// When a refusal becomes final.

@@ -42,7 +42,7 @@ impl Sa {
         match self.core.requests.tick(env.now(), &env.shared.config.retransmission) {
             Due::NotYet => self.on_own_deadline(env),
             Due::Again => {
-                let refused = matches!(&self.state, State::SaInitSent(wait) if wait.is_refused());
+                let refused = matches!(&self.state, State::SaInitSent(wait) if wait.refusal().is_some());
                 if let Some(message) = self.core.requests.outstanding().filter(|_| !refused) {
                     env.transmit(self.core.route, message, true);
                 }
