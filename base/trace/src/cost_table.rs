@@ -1,7 +1,7 @@
 //! What every crypto operation costs on one machine: the file that `keytoll crypto --calibrate` writes and
 //! `keytoll run --crypto table` reads.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Read, Write};
 
 use schemars::JsonSchema;
@@ -283,12 +283,14 @@ impl CostTable {
 }
 
 impl CostTable {
-    /// The first price of an operation that has one already.
+    /// The first price of an operation that has one already: one without `exponents` is for all of them.
     fn twice(&self) -> Option<&OperationPrice> {
-        let mut known = BTreeSet::new();
-        let key =
-            |cost: &OperationPrice| (cost.operation.clone(), cost.algorithm.clone(), cost.exponents.clone());
-        self.costs.iter().find(|cost| !known.insert(key(cost)))
+        let mut known: BTreeMap<_, BTreeSet<Option<&str>>> = BTreeMap::new();
+        self.costs.iter().find(|cost| {
+            let others = known.entry((&cost.operation, &cost.algorithm)).or_default();
+            let is_for_all = cost.exponents.is_none() && !others.is_empty();
+            is_for_all || others.contains(&None) || !others.insert(cost.exponents.as_deref())
+        })
     }
 }
 
