@@ -65,12 +65,14 @@ pub(crate) fn summary(way: &Way, flows: impl Iterator<Item = Flow>, end: Duratio
         let bits = way.bits_per_s? as f64 * way.count as f64 * ns as f64 / SECOND_NS as f64;
         Some(bytes as f64 * 8.0 / bits)
     };
+    let utilisation = share(all.bytes, nanos(end).max(1));
+    let busiest = share(busiest_bytes, SECOND_NS.min(nanos(end).max(1)));
     LinkSummary {
         links: way.count,
         bits_per_s: way.bits_per_s,
         bytes: all.bytes,
-        utilisation: share(all.bytes, nanos(end).max(1)),
-        utilisation_max: share(busiest_bytes, SECOND_NS.min(nanos(end).max(1))),
+        utilisation,
+        utilisation_max: busiest.zip(utilisation).map(|(busiest, mean)| busiest.max(mean)),
         transit_max_ms: all.transit_max.as_secs_f64() * 1e3,
         refused_packets: all.refused_packets,
     }

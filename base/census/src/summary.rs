@@ -162,7 +162,9 @@ pub(crate) fn of(census: &Census) -> PopulationSummary {
     let last = census.seconds.iter().rposition(|second| second.established > 0);
     let [offered, established] = [sum(|second| second.offered), sum(|second| second.established)];
     let begun = sum(|second| second.begun);
-    let asked = if census.span.is_zero() { census.last_established } else { census.span };
+    // Of a schedule that was interrupted what has passed of it.
+    let span = census.span.min(census.end);
+    let asked = if span.is_zero() { census.last_established } else { span };
     PopulationSummary {
         devices: census.devices,
         offered,
@@ -218,12 +220,15 @@ fn node(census: &Census, name: &str, known: Known, established: u64) -> NodeSumm
     let busy_ns = sum(|usage| usage.busy_ns);
     let of_cores = f64::from(known.cores);
     let busiest_ns = usages().map(|usage| usage.busy_ns).max().unwrap_or(0);
+    let utilisation = busy_ns as f64 / (nanos(census.end).max(1) as f64 * of_cores);
+    // A last second that is shorter may be the busiest.
+    let busiest = busiest_ns as f64 / (crate::SECOND_NS as f64 * of_cores);
     let own = known.is_one_of_several.then(|| sum(|usage| usage.established));
     let established = own.unwrap_or(established);
     NodeSummary {
         cores: known.cores,
-        utilisation: busy_ns as f64 / (nanos(census.end).max(1) as f64 * of_cores),
-        utilisation_max: busiest_ns as f64 / (crate::SECOND_NS as f64 * of_cores),
+        utilisation,
+        utilisation_max: busiest.max(utilisation),
         queue_mean_max: usages().map(|usage| usage.queue_mean).fold(0.0, f64::max),
         queue_max: usages().map(|usage| usage.queue_max).max().unwrap_or(0),
         refused_inputs: usages().map(|usage| usage.refused).sum(),
