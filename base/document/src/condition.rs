@@ -231,6 +231,11 @@ impl Condition {
     }
 
     fn unknown(&self, fields: &[Field]) -> String {
+        let name = &self.name;
+        if fields.iter().any(|field| field.has_points && field.stem == *name) {
+            let points = POINTS.map(|(point, _)| format!(".{point}")).join(", ");
+            return format!("`{name}` needs a point, like `{name}.p99`; allowed: {points}");
+        }
         let with_point = |field: &Field| match field.has_points {
             true => POINTS.iter().map(|(point, _)| format!("{}.{point}", field.stem)).collect(),
             false => vec![field.stem.clone()],
@@ -394,7 +399,7 @@ mod tests {
             ("delay.p99", "`delay.p99` compares nothing"),
             ("> 10%", "`> 10%` needs something to compare on both sides"),
             ("delay.p98 > 1s", "nothing measured is called `delay.p98` (did you mean `delay.p9"),
-            ("delay > 1s", "nothing measured is called `delay`"),
+            ("delay > 1s", "`delay` needs a point, like `delay.p99`"),
             ("failed.p50 > 1", "nothing measured is called `failed.p50`"),
             (
                 "delay.p99 > 300",

@@ -6,7 +6,7 @@ use keytoll_crypto_api::Secret;
 
 use super::eap::{TlsPlan, methods, tls};
 use super::files::Files;
-use super::network::{LOOPBACK, address, own_port, socket};
+use super::network::{LOOPBACK, address, own_ports, socket};
 use super::peer_tls::{self, PeerTlsPlan, peer_tls};
 use super::subscriber::{self, SubscriberPlan};
 use super::{Placed, ROLE};
@@ -87,7 +87,7 @@ pub(super) fn read(document: &Table, files: &mut Files) -> Result<AaaPlan, Scena
     let methods = methods(item)?;
     let plan = AaaPlan {
         listen: document.or("listen", LOOPBACK, address)?,
-        ports: (own_port(document, "port", 1812)?, own_port(document, "accounting_port", 1813)?),
+        ports: own_ports(document, ("port", 1812), ("accounting_port", 1813))?,
         name: document.or("name", "aaa".to_owned(), |item| item.text("a name").map(str::to_owned))?,
         clients: clients(document.need("clients", WHAT)?, files)?,
         users: document.or("users", Vec::new(), |item| users(item, files))?,

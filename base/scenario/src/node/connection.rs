@@ -8,7 +8,7 @@ use keytoll_crypto_api::algorithm::SignatureScheme;
 use keytoll_crypto_api::suite::Suite;
 
 use super::files::Files;
-use super::network::{IpNetwork, PoolPlan, networks, own_port, pool};
+use super::network::{IpNetwork, PoolPlan, networks, own_ports, pool};
 use super::{Placed, Role};
 use crate::catalogue::suites::{DEFAULT_ESP, DEFAULT_IKE, DEFAULT_IKEV1};
 use crate::diagnostic::ScenarioError;
@@ -212,7 +212,7 @@ pub(super) fn endpoint(
 ) -> Result<EndpointPlan, ScenarioError> {
     let (options, timers) = (Options::default().ike, Retransmission::default());
     Ok(EndpointPlan {
-        ports: (own_port(document, "port", port)?, own_port(document, "nat_port", nat_port)?),
+        ports: own_ports(document, ("port", port), ("nat_port", nat_port))?,
         cookies: document.or("cookies", options.cookies, |item| {
             item.pick("cookie policy", &CookiePolicy::ALL, CookiePolicy::name)
         })?,

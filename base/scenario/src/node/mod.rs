@@ -185,6 +185,10 @@ pub struct NodeFile {
 /// The key that distinguishes a node file.
 const ROLE: &str = "role";
 
+/// What a file may be: that of a node, or, with `None`, of a load.
+const ROLES: [Option<Role>; 5] =
+    [Some(Role::Gateway), Some(Role::Device), Some(Role::Aaa), Some(Role::Hss), None];
+
 /// Keys that only scenarios have; every scenario has one of them.
 const SCENARIO: [&str; 2] = ["methods", "row"];
 
@@ -211,16 +215,16 @@ pub(crate) fn read(text: &std::sync::Arc<Text>) -> Result<NodeFile, ScenarioErro
             .hint("`keytoll run` runs it; `scenarios/live` has examples of node files"));
     }
     let mut files = Files::in_directory(directory);
-    if load::is_load(&document) {
-        let message = format!("`{}` is the file of a load, not of a node", text.name);
-        return Err(ScenarioError::nowhere(message).hint("`keytoll load` runs it"));
-    }
     let role = document.need(ROLE, "a node file").map_err(|error| {
         error.hint(
-            "`role = \"gateway\"`, `\"device\"`, `\"aaa\"` or `\"hss\"`; scenarios are for `keytoll run`",
+            "`role = \"gateway\"`, `\"device\"`, `\"aaa\"`, `\"hss\"` or `\"load\"`; scenarios are for `keytoll run`",
         )
     })?;
-    let plan = match role.pick("role", &Role::ALL, Role::name)? {
+    let Some(role) = role.pick("role", &ROLES, |role| role.map_or(load::LOAD, Role::name))? else {
+        let message = format!("`{}` is the file of a load, not of a node", text.name);
+        return Err(ScenarioError::nowhere(message).hint("`keytoll load` runs it"));
+    };
+    let plan = match role {
         role @ (Role::Gateway | Role::Device) if hip::is_meant(&document) => {
             NodePlan::Hip(Box::new(hip::read(&document, role, &mut files)?))
         }

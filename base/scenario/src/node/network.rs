@@ -98,6 +98,22 @@ pub(crate) fn own_port(table: &Table, key: &str, default: u16) -> Result<u16, Sc
     table.or(key, default, |item| item.integer(0..=65_535).map(|port| port as u16))
 }
 
+/// Two local ports of one address, each under its key with its default.
+pub(crate) fn own_ports(
+    table: &Table,
+    (one, of_one): (&str, u16),
+    (other, of_other): (&str, u16),
+) -> Result<(u16, u16), ScenarioError> {
+    let ports = (own_port(table, one, of_one)?, own_port(table, other, of_other)?);
+    if ports.0 == ports.1 && ports.0 != 0 {
+        let spot =
+            &table.entry(other).or_else(|| table.entry(one)).map_or(&table.spot, |entry| &entry.item.spot);
+        let message = format!("`{one}` and `{other}` are both {}", ports.0);
+        return Err(spot.error(message, "one of both needs another"));
+    }
+    Ok(ports)
+}
+
 /// The port of a peer under a key.
 pub(crate) fn port(table: &Table, key: &str, default: u16) -> Result<u16, ScenarioError> {
     table.or(key, default, |item| item.integer(1..=65_535).map(|port| port as u16))

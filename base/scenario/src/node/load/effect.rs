@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::net::{IpAddr, SocketAddr};
+use std::time::Duration;
 
 use keytoll_crypto_api::Seed;
 
@@ -93,7 +94,7 @@ pub(super) fn endpoint(document: &Table) -> Result<(), ScenarioError> {
 pub(super) fn sessions(
     document: &Table,
     access: &AccessPlan,
-    population: &Population,
+    (population, within): (&Population, Duration),
 ) -> Result<(), ScenarioError> {
     let connection = document.get("connection").map(Item::table).transpose()?.unwrap_or(document);
     let (own, of_endpoint) = match access {
@@ -109,8 +110,8 @@ pub(super) fn sessions(
             (vec![("rekey_child", rekey_child)], of_endpoint)
         }
     };
-    late::check_sessions(connection, &own, population)?;
-    late::check_sessions(document, &of_endpoint, population)
+    late::check_sessions(connection, &own, population, within)?;
+    late::check_sessions(document, &of_endpoint, population, within)
 }
 
 /// Refuses an identity that all devices would have.

@@ -233,7 +233,7 @@ fn plan(document: &Table, files: &mut Files) -> Result<LoadPlan, ScenarioError> 
         fail_if: document.or("fail_if", Vec::new(), conditions)?,
         measure: document.or("measure", None, |item| measure(item).map(Some))?,
     };
-    effect::sessions(document, &plan.access, &plan.population.value)?;
+    effect::sessions(document, &plan.access, (&plan.population.value, plan.within))?;
     check(&plan)?;
     Ok(plan)
 }

@@ -46,15 +46,18 @@ pub(super) fn check_options(
         .try_for_each(|row| row.method.family.occasions.iter().try_for_each(|occasion| check(row, occasion)))
 }
 
-/// Refuses times of the sessions of a load that are written in `table` and never come.
+/// Refuses times of the sessions of a load that are written in `table` and never come. Those that begin at once may be held until the
+/// last of all has its outcome, which takes no longer than `within`.
 pub(crate) fn check_sessions(
     table: &Table,
     times: &[(&str, Option<Duration>)],
     population: &Population,
+    within: Duration,
 ) -> Result<(), ScenarioError> {
     times.iter().try_for_each(|&(key, after)| {
         let Some((entry, after)) = table.entry(key).zip(after) else { return Ok(()) };
-        before_the_end((key, &entry.key_spot), after, population, "the load ends before that")?;
+        let in_session = after.saturating_sub(within);
+        before_the_end((key, &entry.key_spot), in_session, population, "the load ends before that")?;
         before_all_have_left((key, &entry.key_spot), after, population)
     })
 }
