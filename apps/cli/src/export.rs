@@ -100,7 +100,21 @@ struct Rows {
 }
 
 impl Run {
+    /// Reads one; says if it was interrupted, which most formats have no place for.
     fn read(dir: &Path) -> Result<Self, Report> {
+        let run = Self::read_whole(dir)?;
+        let (what, is_whole) = match &run {
+            Self::Rows(rows) => ("run", rows.summary.complete),
+            Self::Load(_, document) => ("load", !document.was_stopped),
+        };
+        if !is_whole {
+            let dir = dir.display();
+            screen::note(&format!("the {what} of `{dir}` was interrupted: its numbers are not complete\n"));
+        }
+        Ok(run)
+    }
+
+    fn read_whole(dir: &Path) -> Result<Self, Report> {
         of_a_run(dir)?;
         let manifest = keytoll_analysis::directory::manifest(dir).map_err(unmeasured)?;
         if load::is_one(dir) {

@@ -261,6 +261,17 @@ fn charged_ns(table: &Value, counted: &Value) -> f64 {
     fixed_ns * count + ns_per_byte * bytes
 }
 
+/// What a gateway says unproved is why, if nothing better comes in the time that a device has.
+#[test]
+fn a_refused_proposal_is_the_reason_and_not_a_silence() {
+    let dir = Dir::new();
+    let gw = Node::start(&dir, &["gateway", &dir.write("gw.toml", &gateway())]);
+    let text = ike((gw.port(0), gw.port(1)), PSK) + &arrivals(4, "constant 50/s");
+    let text = text.replace("virtual_address", "suites = \"aes256gcm16-prfsha384-ecp384\"\nvirtual_address");
+    let (_, document) = run(&dir, &text.replace("within = \"2 s\"", "within = \"1 s\""), &[]);
+    assert_eq!(failures(&document), &serde_json::json!({ "NO_PROPOSAL_CHOSEN": 4 }), "{document}");
+}
+
 /// A target that is killed in the middle: what it had let in counts, what it had not has a reason, the end is on time, and the
 /// results are whole.
 #[test]
@@ -289,6 +300,7 @@ fn a_target_that_dies_ends_nothing_but_itself() {
     let (established, failed) = (count(&document, "established"), count(&document, "failed"));
     assert!(established >= 1 && failed >= 1, "{document}");
     assert_eq!(established + failed, 40, "{document}");
+    assert_eq!(document["left_open"], established, "nobody has answered: {document}");
     let hint = document["hints"][0].as_str().unwrap();
     assert!(hint.starts_with("The target stopped answering by second"), "{document}");
     assert!(document["target_usage"]["gone_from_s"].is_u64(), "{document}");
@@ -343,7 +355,7 @@ fn what_has_no_effect_in_a_load_is_refused() {
         (&psk, "within", "prot = 9\nwithin"),
         (&brief, "virtual_address", "rekey_child = \"1 h\"\nvirtual_address"),
         (&brief, "virtual_address", "rekey_ike = \"10 s\"\nvirtual_address"),
-        (&brief, "within", "nat_keepalive = \"31 s\"\nwithin"),
+        (&brief, "within", "nat_keepalive = \"33 s\"\nwithin"),
         (&good, "user%d@test\"", "user@test\"\nfirst = 5"),
     ];
     let mut screens = Vec::new();

@@ -250,7 +250,8 @@ fn a_gateway_that_is_not_there_is_named() {
 #[test]
 fn check_says_what_a_node_would_be() {
     let dir = Dir::new();
-    let output = keytoll(&["check", &dir.write("gw.toml", &gateway().replace("= 0", "= 5500"))]);
+    let file = gateway().replace("nat_port = 0", "nat_port = 5501").replace("port = 0", "port = 5500");
+    let output = keytoll(&["check", &dir.write("gw.toml", &file)]);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     insta::assert_snapshot!(dir.anywhere(&output.stdout));
 }
