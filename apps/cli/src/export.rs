@@ -100,7 +100,7 @@ struct Rows {
 }
 
 impl Run {
-    /// Reads one; says if it was interrupted, which most formats have no place for.
+    /// Reads one; says if it is not complete, which most formats have no place for.
     fn read(dir: &Path) -> Result<Self, Report> {
         let run = Self::read_whole(dir)?;
         let (what, is_whole) = match &run {
@@ -109,7 +109,7 @@ impl Run {
         };
         if !is_whole {
             let dir = dir.display();
-            screen::note(&format!("the {what} of `{dir}` was interrupted: its numbers are not complete\n"));
+            screen::note(&format!("the {what} of `{dir}` is not complete: this is what was measured of it\n"));
         }
         Ok(run)
     }
