@@ -109,7 +109,9 @@ impl Run {
         };
         if !is_whole {
             let dir = dir.display();
-            screen::note(&format!("the {what} of `{dir}` is not complete: this is what was measured of it\n"));
+            screen::note(&format!(
+                "the {what} of `{dir}` is not complete: this is what was measured of it\n"
+            ));
         }
         Ok(run)
     }

@@ -418,6 +418,11 @@ mod tests {
         assert_eq!(spread, "has a cost of generate modp2048 with the spread -0.01, which is at least 0");
         let twice = CostTable { costs: [table().costs, table().costs].concat(), ..table() };
         assert_eq!(refusal(&written(&twice)), "has two costs of generate modp2048");
+        let for_all = OperationPrice { exponents: None, ..table().costs[0].clone() };
+        for costs in [[table().costs[0].clone(), for_all.clone()], [for_all, table().costs[0].clone()]] {
+            let twice = CostTable { costs: costs.into(), ..table() };
+            assert_eq!(refusal(&written(&twice)), "has two costs of generate modp2048");
+        }
         let stopped = refusal(&text.replace("3000000000.0", "0.0"));
         assert_eq!(stopped, "has a machine whose cores run at 0 Hz");
         assert!(refusal(&text.replace("\"spread\"", "\"bogus\": 1, \"spread\"")).contains("`bogus`"));

@@ -274,6 +274,21 @@ fn unusable_packets_are_answered_three_times() {
     assert_eq!(bench.rejected, [(USER.to_vec(), "EAP packets that cannot be used")]);
 }
 
+/// RFC 2865 §5.33: the answer has all Proxy-States of the request. Where they leave it no room the device is rejected, and that is told.
+#[test]
+fn an_answer_without_room_is_a_rejection_that_is_told() {
+    let mut bench = Bench::new();
+    let mut request = PacketBuilder::authentic(Code::ACCESS_REQUEST, 1);
+    request.eap_message(&packet::response(0, MethodType::IDENTITY, USER));
+    let states = [[7; 253].as_slice(); 15].into_iter().chain([[8; 188].as_slice()]);
+    states.for_each(|state| request.attribute(&Attribute::new(AttributeType::PROXY_STATE, state).unwrap()));
+    let sealed = request.seal_request(&[1; 16], &secret(), &mut Null).unwrap();
+    let (from, to) = (Addr::udp(NAS, 50_000), Addr::udp(AAA, 1812));
+    let answer = bench.for_aaa(Input::Datagram { from, to, bytes: &sealed.bytes }).unwrap();
+    assert_eq!((answer.code, answer.eap.len(), bench.aaa.conversation_count()), (REJECT, 0, 0));
+    assert_eq!(bench.rejected, [(USER.to_vec(), "RADIUS answer too long")]);
+}
+
 /// Without an outstanding request there is nothing to repeat: the first unusable packet is the end.
 #[test]
 fn a_conversation_does_not_begin_with_an_unusable_packet() {

@@ -342,6 +342,23 @@ fn roles_are_not_reversed() {
     assert_eq!(nak, Ok(Some(vec![2, 77, 0, 6, 3, 0])));
 }
 
+/// RFC 2865 §4.3: an Access-Reject is the end, also of a conversation that could go on.
+#[test]
+fn a_reject_ends_its_conversation() {
+    let mut bench = Bench::usual();
+    bench.owner = challenge_for_ever;
+    bench.authenticate(identity(1));
+    bench.round_trip();
+    let state = bench.state();
+    says(&mut bench, 99, |packet| packet.attribute(&state.as_ref().unwrap().attribute()));
+    assert_eq!(Packet::read(&bench.datagrams.last().unwrap().bytes).unwrap().code, Code::ACCESS_REJECT);
+    assert_eq!(bench.server.conversations(), 0);
+    assert!(matches!(bench.asked.last(), Some(server::Event::Expired(_))), "its owner may forget it");
+    bench.authenticate(answer(1, state));
+    bench.round_trip();
+    assert!(matches!(bench.told.last(), Some(Event::Reject { .. })), "{:?}", bench.told.last());
+}
+
 #[test]
 fn requests_without_credentials_are_rejected_and_with_two_discarded() {
     let mut bench = Bench::usual();
