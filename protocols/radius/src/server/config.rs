@@ -16,7 +16,7 @@ pub struct Config {
     /// The clients, by source address.
     pub clients: BTreeMap<IpAddr, Client>,
     /// Maximum number of unfinished conversations. Beyond it one of the client that has most is dropped for a new one: the oldest that
-    /// has not continued after its first challenge, or the oldest at all if the new one is of another client; else it is not accepted.
+    /// has not continued after its first challenge, or the oldest at all for a client that has less than its share; else none is accepted.
     pub conversations_max: usize,
     /// A conversation is dropped after so long without a message.
     pub conversation_idle_max: Duration,

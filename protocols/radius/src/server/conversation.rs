@@ -103,19 +103,25 @@ impl Conversations {
         !self.is_full() || self.dispensable(client).is_some()
     }
 
-    // RFC 5080 §2.2.3: under load, conversations under way have priority; those with a single request have cost nobody anything.
     /// Drops a conversation if that is necessary to make room for a new one of this client.
     pub(super) fn make_room(&mut self, client: IpAddr) -> Option<GivenUp> {
         let id = self.is_full().then(|| self.dispensable(client))??;
         self.give_up(id)
     }
 
-    /// Of the client that has most conversations the oldest that has not continued, or of another client than this one the oldest:
-    /// so nobody keeps others out.
+    // RFC 5080 §2.2.3: under load, conversations under way have priority; those with a single request have cost nobody anything.
+    /// Of the client that has most conversations the oldest that has not continued; the oldest at all only for a client that has less
+    /// than its share, so that nobody keeps others out.
     fn dispensable(&self, client: IpAddr) -> Option<ConversationId> {
-        let (busiest, its) = self.of_client.iter().max_by_key(|(_, its)| its.all.len())?;
-        let oldest = its.all.first().filter(|_| *busiest != client);
-        its.newborn.first().or(oldest).copied()
+        let busiest = self.of_client.values().max_by_key(|its| its.all.len())?;
+        let oldest = busiest.all.first().filter(|_| self.has_less_than_its_share(client));
+        busiest.newborn.first().or(oldest).copied()
+    }
+
+    fn has_less_than_its_share(&self, client: IpAddr) -> bool {
+        let own = self.of_client.get(&client).map_or(0, |its| its.all.len());
+        let clients = self.of_client.len() + usize::from(own == 0);
+        own < self.count_max / clients
     }
 
     /// Starts one with its first request.
@@ -276,14 +282,19 @@ mod tests {
         assert!(!all.has_room(ONE.into()) && all.make_room(ONE.into()).is_none(), "it has all of them");
         assert!(all.has_room(OTHER.into()));
         assert_eq!(all.make_room(OTHER.into()).map(|given_up| given_up.id), Some(first));
+        gone_on(&mut all, OTHER);
+        assert!(all.make_room(OTHER.into()).is_some(), "it has one of four");
+        let own = gone_on(&mut all, OTHER);
+        assert!(all.make_room(OTHER.into()).is_none(), "it has its half: what is under way goes on");
+        all.forget(own);
         let newborn = all.begin(awaiting(ONE), Time::ZERO);
         assert_eq!(
             all.make_room(OTHER.into()).map(|given_up| given_up.id),
             Some(newborn),
             "it has cost least"
         );
-        let own = all.begin(awaiting(OTHER), Time::ZERO);
-        all.forget(own);
-        assert_eq!((all.len(), all.of_client.len()), (3, 1));
+        assert_eq!((all.len(), all.of_client.len()), (3, 2));
+        while all.expire(Time::MAX).is_some() {}
+        assert!(all.len() == 0 && all.of_client.is_empty());
     }
 }

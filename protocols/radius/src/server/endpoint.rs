@@ -387,7 +387,7 @@ impl Server {
     fn respond_reject(&mut self, request: &AwaitingAnswer, eap: Option<&[u8]>, cx: &mut Ctx<'_>) {
         let sent = self.try_reject(request, eap, cx).or_else(|_| self.try_reject(request, None, cx));
         if sent.is_err() {
-            // If Proxy-States fill a request, there is no room for a Message-Authenticator, so no answer is possible.
+            // A request with these Proxy-States has a Message-Authenticator, too, so that this is as long at most.
             cx.discard(RADIUS, "no room for a response");
         }
     }
