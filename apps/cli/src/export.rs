@@ -84,6 +84,10 @@ fn pictures(run: &Run, args: &ExportArgs) -> Result<ExitCode, Report> {
     Ok(ExitCode::SUCCESS)
 }
 
+fn note_incomplete(dir: &Path) {
+    screen::note(&format!("`{}` is not complete: this is what was measured\n", dir.display()));
+}
+
 /// What a directory has.
 enum Run {
     /// Rows of a plan, of single authentications or populations.
@@ -103,15 +107,12 @@ impl Run {
     /// Reads one; says if it is not complete, which most formats have no place for.
     fn read(dir: &Path) -> Result<Self, Report> {
         let run = Self::read_whole(dir)?;
-        let (what, is_whole) = match &run {
-            Self::Rows(rows) => ("run", rows.summary.complete),
-            Self::Load(_, document) => ("load", !document.was_stopped),
+        let is_whole = match &run {
+            Self::Rows(rows) => rows.summary.complete,
+            Self::Load(_, document) => !document.was_stopped,
         };
         if !is_whole {
-            let dir = dir.display();
-            screen::note(&format!(
-                "the {what} of `{dir}` is not complete: this is what was measured of it\n"
-            ));
+            note_incomplete(dir);
         }
         Ok(run)
     }

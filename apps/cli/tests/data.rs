@@ -428,8 +428,15 @@ fn an_interrupted_run_without_trace_says_so_too_and_a_whole_one_takes_its_place(
     assert_eq!(ended, Some(130), "{said}");
     assert!(said.contains("results in run, which leads to run.1"), "nothing else was there: {said}");
     assert_eq!(scratch.json("run/summary.json")["complete"], false);
+    let is_told = |scratch: &Scratch| {
+        let (code, said) = scratch.says("export run --format markdown");
+        assert_eq!(code, 0, "{said}");
+        said.contains("`run` is not complete")
+    };
+    assert!(is_told(&scratch));
     scratch.succeeds(&format!("{QUICK} --no-trace --out run"));
     assert_eq!(scratch.json("run/summary.json")["complete"], true);
+    assert!(!is_told(&scratch));
     let (code, said) = scratch.says("report run");
     assert!(code == 2 && said.contains("`--no-trace`"), "{code} {said}");
 }

@@ -18,6 +18,9 @@ pub(super) fn tables(args: &ExportArgs) -> Result<ExitCode, Report> {
     };
     of_a_run(&args.dir)?;
     let manifest = keytoll_analysis::directory::manifest(&args.dir).map_err(unmeasured)?;
+    if !manifest.complete {
+        super::note_incomplete(&args.dir);
+    }
     let files = columnar::write(&args.dir, &manifest, out).map_err(refused)?;
     screen::note(&format!("{} in {}\n", counted(files.len() as u64, "table"), out.display()));
     Ok(ExitCode::SUCCESS)
