@@ -381,6 +381,20 @@ mod tests {
     }
 
     #[test]
+    fn what_was_interrupted_is_counted_over_what_has_passed() {
+        let mut census = Census::new();
+        census.add_node("gw", 1);
+        [0, 200].into_iter().for_each(|at| census.offered(ms(at)));
+        census.busy("gw", ms(300), ms(200));
+        census.planned(ms(10_000));
+        census.end(ms(400));
+        let summary = census.summary();
+        assert_eq!(summary.offered_per_s, Some(5.0));
+        let gw = summary.nodes["gw"];
+        assert_eq!((gw.utilisation, gw.utilisation_max), (0.5, 0.5), "no second is idler than all");
+    }
+
+    #[test]
     fn each_of_several_gateways_has_what_succeeded_at_it_and_what_it_discarded() {
         let mut census = small();
         ["gw-1", "gw-2"].into_iter().for_each(|name| census.add_gateway(name, 1));

@@ -31,6 +31,15 @@ fn text(bytes: &[u8]) -> &str {
     std::str::from_utf8(bytes).unwrap()
 }
 
+/// The first touch of a huge page takes longer than an authentication (proc_pid_status(5)).
+#[test]
+fn whoever_answers_in_real_time_has_no_huge_pages() {
+    let dir = Dir::new();
+    let gw = Node::start(&dir, &["gateway", &dir.write("gw.toml", &gateway())]);
+    let status = std::fs::read_to_string(format!("/proc/{}/status", gw.id())).unwrap();
+    assert!(status.contains("THP_enabled:\t0\n"), "{status}");
+}
+
 /// Four a second, each of which takes longer than that: the gateway is silent for the first one.
 #[test]
 fn connections_at_a_rate_count_from_when_they_should_have_begun() {
