@@ -172,8 +172,13 @@ const ALLOWED: &[Allowed] = &[
         "a load is a schedule, callers and sockets, whatever they speak: files and screens are read and shown elsewhere",
     ),
     allow(
+        "metrics",
+        &["trace"],
+        "samples and their statistics are pure functions of the trace; a crate of its own, so that they are optimized in builds that optimize no other result",
+    ),
+    allow(
         "analysis",
-        &["trace", "census", "document"],
+        &["trace", "metrics", "census", "document"],
         "findings are pure functions of the trace, or of the census of a population, so they can be made again from the file; what is not to be is written as in documents",
     ),
     allow(

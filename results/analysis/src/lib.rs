@@ -25,22 +25,23 @@ pub mod compare;
 pub mod composition;
 pub mod directory;
 pub mod handling;
-pub mod metrics;
 mod named;
 pub mod primitives;
 pub mod profile;
 pub mod samples;
 pub mod simulation;
-pub mod stats;
 pub mod study;
 pub mod summary;
 pub mod verdict;
 
 pub use directory::{Findings, RowFindings};
-/// What becomes of a population.
+/// The counts of a population.
 pub use keytoll_census as census;
+/// From the records of a row to one sample per authentication, and their statistics.
+pub use keytoll_metrics as metrics;
+pub use keytoll_metrics::stats;
+pub use keytoll_metrics::{Meter, Outcome, Sample, Samples, Tally};
 /// The vocabulary of results: nodes, links and rows.
 pub use keytoll_trace as trace;
-pub use metrics::{Meter, Outcome, Sample, Samples, Tally};
 pub use named::Named;
 pub use summary::Summary;

@@ -11,7 +11,7 @@ mod welford;
 pub use distribution::Distribution;
 pub use interval::{Interval, interval95};
 pub use line::{Line, correlation};
-pub(crate) use quantile::median_rank95;
+pub use quantile::median_rank95;
 pub use quantile::{Quantiles, median95};
 pub use stretch::{greatest, stretches};
 pub use student::two_sided_quantile;

@@ -2,7 +2,7 @@
 //! [`Sample::times`](super::Sample::times), and has its distribution over the row in [`Tally::times`](super::Tally::times).
 //!
 //! A further time is a file below this one and a line in `TIMES`; then a member of
-//! [`SummaryRow`](crate::summary::SummaryRow), and the columns that show it.
+//! `SummaryRow` of `keytoll-analysis`, and the columns that show it.
 
 mod waiting_for_repeats;
 

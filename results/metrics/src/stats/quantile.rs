@@ -122,7 +122,7 @@ fn sorted(values: &[u64]) -> Vec<f64> {
 
 /// The greatest rank such that the median lies, in 95 of 100 cases, between the value of this rank and the one as far from the
 /// greatest: fewer heads in n tosses occur in at most 2.5 of 100 cases.
-pub(crate) fn median_rank95(n: u64) -> Option<u64> {
+pub fn median_rank95(n: u64) -> Option<u64> {
     if n > EXACT_MAX as u64 {
         return Some(((n as f64 - NORMAL_975 * (n as f64).sqrt()) / 2.0) as u64);
     }

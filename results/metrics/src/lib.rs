@@ -18,6 +18,7 @@ mod messages;
 mod moves;
 mod profiler;
 mod sample;
+pub mod stats;
 mod tally;
 pub mod times;
 mod traffic;
@@ -74,8 +75,20 @@ pub fn measure(records: impl IntoIterator<Item = Record>, costs: impl IntoIterat
 }
 
 /// Processes the records and costs of a row as a stream and passes on authentications as they end.
+///
+/// [`Authentications`] does the work. It is not generic, so that this crate compiles and optimizes it, and callers need no optimization.
 #[derive(Debug)]
 pub struct Meter<S> {
+    authentications: Authentications,
+    sink: S,
+}
+
+/// What gets every concluded authentication.
+type Sink<'a> = &'a mut dyn FnMut(&Sample);
+
+/// The open authentications of a row, and the statistics of the concluded ones.
+#[derive(Debug, Default)]
+struct Authentications {
     open: BTreeMap<u32, Open>,
     /// The open authentications that have an outcome.
     ended: BTreeSet<u32>,
@@ -85,7 +98,6 @@ pub struct Meter<S> {
     routes: Routes,
     tally: Tally,
     spare: Vec<Vec<Record>>,
-    sink: S,
 }
 
 /// An authentication that may get more records.
@@ -100,37 +112,52 @@ struct Open {
 impl<S: FnMut(&Sample)> Meter<S> {
     /// An empty row; `sink` gets every authentication once.
     pub fn new(sink: S) -> Self {
-        Self {
-            open: BTreeMap::new(),
-            ended: BTreeSet::new(),
-            closed_below: 0,
-            newest: 0,
-            routes: Routes::default(),
-            tally: Tally::default(),
-            spare: Vec::new(),
-            sink,
-        }
+        Self { authentications: Authentications::default(), sink }
     }
 
     /// Processes whole streams, with the costs of an authentication after its records.
     pub fn feed(&mut self, records: impl IntoIterator<Item = Record>, costs: impl IntoIterator<Item = Cost>) {
-        let mut costs = costs.into_iter();
-        let mut early = None;
-        for record in records {
-            let sample = record.sample;
-            self.record(record);
-            self.costs_until(sample, &mut costs, &mut early);
-        }
-        early.into_iter().chain(costs).for_each(|cost| self.cost(cost));
+        self.authentications.feed(&mut records.into_iter(), &mut costs.into_iter(), &mut self.sink);
     }
 
     /// Takes the next record.
     pub fn record(&mut self, record: Record) {
+        self.authentications.record(record, &mut self.sink);
+    }
+
+    /// Takes the next cost.
+    pub fn cost(&mut self, cost: Cost) {
+        self.authentications.cost(cost, &mut self.sink);
+    }
+
+    /// Concludes all open authentications and returns the statistics.
+    pub fn finish(mut self) -> Tally {
+        self.authentications.finish(&mut self.sink)
+    }
+}
+
+impl Authentications {
+    fn feed(
+        &mut self,
+        records: &mut dyn Iterator<Item = Record>,
+        costs: &mut dyn Iterator<Item = Cost>,
+        sink: Sink<'_>,
+    ) {
+        let mut early = None;
+        for record in records {
+            let sample = record.sample;
+            self.record(record, sink);
+            self.costs_until(sample, costs, &mut early, sink);
+        }
+        early.into_iter().chain(costs).for_each(|cost| self.cost(cost, sink));
+    }
+
+    fn record(&mut self, record: Record, sink: Sink<'_>) {
         if is_traffic_of_users(&record.fact) {
             return;
         }
         self.routes.learn(&record.fact);
-        self.advance(record.sample);
+        self.advance(record.sample, sink);
         let sample = record.sample;
         let ends = conclude::is_end(&record);
         let Some(open) = self.open_mut(sample) else {
@@ -143,46 +170,44 @@ impl<S: FnMut(&Sample)> Meter<S> {
         }
     }
 
-    /// Takes the next cost.
-    pub fn cost(&mut self, cost: Cost) {
+    fn cost(&mut self, cost: Cost, sink: Sink<'_>) {
         match cost {
             Cost::Clock { profile_hz, .. } => self.tally.profile_hz.extend(profile_hz),
             Cost::Operation(operation) => self.tally.operations.push(operation),
-            Cost::Sample(cost) => self.node_cost(cost.sample, cost.node, NodeCost::of(&cost)),
-            Cost::Foreign(cost) => self.node_cost(cost.sample, cost.node, NodeCost::of_foreign(&cost)),
+            Cost::Sample(cost) => self.node_cost(cost.sample, cost.node, NodeCost::of(&cost), sink),
+            Cost::Foreign(cost) => self.node_cost(cost.sample, cost.node, NodeCost::of_foreign(&cost), sink),
             // The sums of its steps are in the sample's own cost.
             Cost::Step(_) => {}
-            Cost::Traffic(cost) => self.traffic_cost(cost),
-            Cost::Move(cost) => self.move_cost(cost),
+            Cost::Traffic(cost) => self.traffic_cost(cost, sink),
+            Cost::Move(cost) => self.move_cost(cost, sink),
         }
     }
 
-    /// Concludes all open authentications and returns the statistics.
-    pub fn finish(mut self) -> Tally {
+    fn finish(&mut self, sink: Sink<'_>) -> Tally {
         while let Some((&sample, _)) = self.open.first_key_value() {
-            self.close(sample);
+            self.close(sample, sink);
         }
-        self.tally
+        std::mem::take(&mut self.tally)
     }
 
-    fn node_cost(&mut self, sample: u32, node: Node, cost: NodeCost) {
-        self.advance(sample);
+    fn node_cost(&mut self, sample: u32, node: Node, cost: NodeCost, sink: Sink<'_>) {
+        self.advance(sample, sink);
         match self.open_mut(sample) {
             Some(open) => _ = open.costs.insert(node, cost),
             None => self.tally.late_records += 1,
         }
     }
 
-    fn traffic_cost(&mut self, cost: TrafficCost) {
-        self.advance(cost.sample);
+    fn traffic_cost(&mut self, cost: TrafficCost, sink: Sink<'_>) {
+        self.advance(cost.sample, sink);
         match self.open_mut(cost.sample) {
             Some(open) => _ = open.traffic_costs.insert(cost.node, cost),
             None => self.tally.late_records += 1,
         }
     }
 
-    fn move_cost(&mut self, cost: MoveCost) {
-        self.advance(cost.sample);
+    fn move_cost(&mut self, cost: MoveCost, sink: Sink<'_>) {
+        self.advance(cost.sample, sink);
         match self.open_mut(cost.sample) {
             Some(open) => _ = open.move_costs.insert(cost.node, cost),
             None => self.tally.late_records += 1,
@@ -200,23 +225,23 @@ impl<S: FnMut(&Sample)> Meter<S> {
     }
 
     /// A later authentication starts: concludes those that have lingered long enough.
-    fn advance(&mut self, sample: u32) {
+    fn advance(&mut self, sample: u32, sink: Sink<'_>) {
         if sample <= self.newest {
             return;
         }
         self.newest = sample;
         self.closed_below = self.closed_below.max(sample.saturating_sub(LINGER));
         while let Some(&ended) = self.ended.first().filter(|&&ended| ended < self.closed_below) {
-            self.close(ended);
+            self.close(ended, sink);
         }
         while self.open.len() >= OPEN_MAX {
             let (&oldest, _) = self.open.first_key_value().expect("OPEN_MAX is above zero");
             self.closed_below = self.closed_below.max(oldest + 1);
-            self.close(oldest);
+            self.close(oldest, sink);
         }
     }
 
-    fn close(&mut self, number: u32) {
+    fn close(&mut self, number: u32, sink: Sink<'_>) {
         self.ended.remove(&number);
         let Some(mut open) = self.open.remove(&number) else { return };
         // Mostly they are: to look is cheaper than to sort.
@@ -230,20 +255,26 @@ impl<S: FnMut(&Sample)> Meter<S> {
             let moved = Move::of(&open.records, open.move_costs);
             let sample = Sample { nodes: open.costs, traffic, moved, ..sample };
             self.tally.add(&sample);
-            (self.sink)(&sample);
+            sink(&sample);
         }
         open.records.clear();
         self.spare.push(open.records);
     }
 
     /// Processes the costs up to and including `sample`; the first later one waits in `early`.
-    fn costs_until(&mut self, sample: u32, costs: &mut impl Iterator<Item = Cost>, early: &mut Option<Cost>) {
+    fn costs_until(
+        &mut self,
+        sample: u32,
+        costs: &mut dyn Iterator<Item = Cost>,
+        early: &mut Option<Cost>,
+        sink: Sink<'_>,
+    ) {
         let is_later = |cost: &Cost| of_sample(cost).is_some_and(|of| of > sample);
         // A cost is hundreds of bytes: the one that waits stays in its place.
         while !early.as_ref().is_some_and(is_later) {
             match early.take().or_else(|| costs.next()) {
                 Some(later) if is_later(&later) => *early = Some(later),
-                Some(cost) => self.cost(cost),
+                Some(cost) => self.cost(cost, sink),
                 None => return,
             }
         }

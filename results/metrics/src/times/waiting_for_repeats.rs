@@ -13,8 +13,8 @@
 
 use keytoll_trace::{Fact, Message, Node, Record};
 
-use super::super::conclude::is_accounting;
 use super::{Concluded, Time};
+use crate::conclude::is_accounting;
 
 /// The part of [`WAITING`](super::WAITING) that ended with a retransmission, of successful authentications.
 pub const WAITING_FOR_REPEATS: Time = Time { name: "waiting for repeats", of };
@@ -63,8 +63,8 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::metrics::times::{DELAY, WAITING};
-    use crate::metrics::{Sample, measure};
+    use crate::times::{DELAY, WAITING};
+    use crate::{Sample, measure};
 
     const UE_GW: Link = Link(Node::Ue, Node::Gw);
 

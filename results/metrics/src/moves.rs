@@ -115,7 +115,7 @@ mod tests {
     use keytoll_trace::{Fate, Link, Message, Name, Protocol};
 
     use super::*;
-    use crate::metrics::measure;
+    use crate::measure;
 
     const TOY: Protocol = Protocol::new(&"toy");
 

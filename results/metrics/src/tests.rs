@@ -344,7 +344,7 @@ fn a_long_row_holds_only_authentications_in_progress() {
             meter.record(Record { sample, ..record });
         }
         meter.cost(cost(sample, 7));
-        open_max = open_max.max(meter.open.len());
+        open_max = open_max.max(meter.authentications.open.len());
     }
     let tally = meter.finish();
     assert!(open_max <= LINGER as usize + 1, "{open_max} open");
@@ -358,7 +358,7 @@ fn authentications_that_never_end_are_given_up_when_there_are_too_many() {
     let mut meter = Meter::new(|sample: &Sample| seen += u64::from(sample.outcome == Outcome::Unfinished));
     for sample in 0..OPEN_MAX as u32 + 10 {
         meter.record(Record { at_ns: 0, node: Node::Ue, sample, fact: Fact::Triggered });
-        assert!(meter.open.len() <= OPEN_MAX);
+        assert!(meter.authentications.open.len() <= OPEN_MAX);
     }
     assert_eq!(meter.finish().failures["unfinished"], OPEN_MAX as u64 + 10);
     assert_eq!(seen, OPEN_MAX as u64 + 10);
