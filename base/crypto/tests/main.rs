@@ -6,4 +6,5 @@ mod modp;
 mod ossl;
 mod providers;
 mod published;
+mod searches;
 mod wycheproof;

@@ -43,6 +43,7 @@ pub fn ticks_hz() -> f64 {
 }
 
 /// A span of [`ticks`] in nanoseconds.
+#[inline]
 pub fn ticks_to_ns(ticks: u64) -> f64 {
     ticks as f64 * (1e9 / ticks_hz())
 }

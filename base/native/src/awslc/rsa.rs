@@ -5,6 +5,8 @@
 
 use aws_lc_sys as sys;
 
+mod searches;
+
 use super::bn::{Bn, Scratch};
 use super::owned::owned;
 use super::{succeeded, wipe};
@@ -35,12 +37,15 @@ pub(crate) fn generate(bits: usize, fill: &mut dyn FnMut(&mut [u8])) -> Key {
     from_primes(&p, &q, &scratch)
 }
 
-/// Draws candidates until one is prime.
+/// Draws candidates until one is prime. Candidates that a [search](searches) of the same stream has rejected before are not tested again.
 fn prime(len: usize, fill: &mut dyn FnMut(&mut [u8]), scratch: &Scratch) -> Bn {
     let mut buffer = [0; PRIME_LEN_MAX];
     let candidate = &mut buffer[..len];
+    fill(candidate);
+    let search = searches::Search::of(candidate);
+    let mut rejected = search.rejected();
+    (0..rejected).for_each(|_| fill(candidate));
     let prime = loop {
-        fill(candidate);
         // The two highest bits give the product its full length, the lowest makes the number odd.
         candidate[0] |= 0xc0;
         candidate[len - 1] |= 1;
@@ -48,7 +53,10 @@ fn prime(len: usize, fill: &mut dyn FnMut(&mut [u8]), scratch: &Scratch) -> Bn {
         if !has_small_factor(&number) && suits_exponent(&number) && is_prime(&number, scratch) {
             break number;
         }
+        fill(candidate);
+        rejected += 1;
     };
+    search.ended(rejected);
     wipe(&mut buffer);
     prime
 }

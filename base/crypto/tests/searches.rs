@@ -1,0 +1,24 @@
+//! Known lengths of searches for primes (`base/native/src/awslc/rsa/searches.rs`) change no key.
+
+use keytoll_crypto_api::Rng;
+use keytoll_crypto_api::algorithm::KeyKind;
+use keytoll_native::awslc::key::{Kind, PrivateKey};
+
+/// A key of the stream whose keys every measurement of signatures makes; `hidden` changes the bits of the first candidate that the
+/// search sets anyway, so that it is another search to the table, with the same candidates.
+fn key(bits: usize, name: &str, hidden: bool) -> (Vec<u8>, u32) {
+    let (mut rng, mut draws) = (Rng::named(1, name), 0);
+    let key = PrivateKey::generate(Kind::Rsa(bits), &mut |candidate| {
+        rng.fill(candidate);
+        draws += 1;
+        candidate[0] ^= if hidden { 0xc0 } else { 0 };
+    });
+    (key.to_pkcs8(), draws)
+}
+
+#[test]
+fn known_searches_give_the_keys_of_full_searches() {
+    for (bits, kind) in [(1024, KeyKind::Rsa1024), (2048, KeyKind::Rsa2048), (3072, KeyKind::Rsa3072)] {
+        assert_eq!(key(bits, kind.name(), false), key(bits, kind.name(), true), "{bits} bits");
+    }
+}
