@@ -16,6 +16,7 @@ impl Digest {
     ///
     /// # Panics
     /// If `len` is over 64; no algorithm has a longer output.
+    #[inline]
     pub fn zeroed(len: usize) -> Self {
         assert!(len <= 64, "digests have at most 64 bytes");
         Self { bytes: Zeroizing::new([0; 64]), len: len as u8 }
@@ -28,6 +29,7 @@ impl Digest {
     }
 
     /// Cuts it to its first `len` bytes.
+    #[inline]
     pub fn truncate(&mut self, len: usize) {
         self.len = self.len.min(u8::try_from(len).unwrap_or(u8::MAX));
     }
@@ -36,12 +38,14 @@ impl Digest {
 impl std::ops::Deref for Digest {
     type Target = [u8];
 
+    #[inline]
     fn deref(&self) -> &[u8] {
         &self.bytes[..usize::from(self.len)]
     }
 }
 
 impl std::ops::DerefMut for Digest {
+    #[inline]
     fn deref_mut(&mut self) -> &mut [u8] {
         &mut self.bytes[..usize::from(self.len)]
     }
@@ -59,12 +63,14 @@ pub struct Secret(Zeroizing<Box<[u8]>>);
 
 impl Secret {
     /// Takes bytes over.
+    #[inline]
     pub fn new(bytes: Vec<u8>) -> Self {
         Self(Zeroizing::new(bytes.into_boxed_slice()))
     }
 }
 
 impl From<&[u8]> for Secret {
+    #[inline]
     fn from(bytes: &[u8]) -> Self {
         Self(Zeroizing::new(bytes.into()))
     }
@@ -73,6 +79,7 @@ impl From<&[u8]> for Secret {
 impl std::ops::Deref for Secret {
     type Target = [u8];
 
+    #[inline]
     fn deref(&self) -> &[u8] {
         &self.0
     }

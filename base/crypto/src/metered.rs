@@ -282,6 +282,7 @@ impl Kept {
 }
 
 impl Timing {
+    #[inline]
     fn start(&self) -> u64 {
         match self {
             Self::On { .. } => clock::ticks(),
@@ -290,6 +291,7 @@ impl Timing {
     }
 
     /// None if the table has no price.
+    #[inline]
     fn since(&self, start: u64, place: Place, bytes: u64) -> Option<u64> {
         match self {
             // Counters of two cores may differ by a few ticks when a thread moves between them.
@@ -318,6 +320,7 @@ fn rows(phase: Phase, book: &Table) -> impl Iterator<Item = Row> + '_ {
     })
 }
 
+#[inline]
 fn total(parts: &[&[u8]]) -> usize {
     parts.iter().map(|part| part.len()).sum()
 }

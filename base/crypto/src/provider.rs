@@ -74,6 +74,7 @@ impl Crypto for Provider {
         each!(self.unwrap_key(cipher, key, wrapped))
     }
 
+    #[inline]
     fn prf(&mut self, algorithm: Prf, key: &[u8], parts: &[&[u8]]) -> Digest {
         each!(self.prf(algorithm, key, parts))
     }

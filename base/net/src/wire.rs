@@ -67,22 +67,26 @@ pub struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     /// A cursor at the start of a message.
+    #[inline]
     pub const fn new(bytes: &'a [u8]) -> Self {
         Self { bytes, end: bytes.len() }
     }
 
     /// Offset of the next byte from the start of the message.
+    #[inline]
     pub const fn offset(&self) -> usize {
         // Never negative: `new` and `sub` take the end from the bytes, and reading shortens them.
         self.end.wrapping_sub(self.bytes.len())
     }
 
     /// Bytes left.
+    #[inline]
     pub const fn len(&self) -> usize {
         self.bytes.len()
     }
 
     /// Whether nothing is left.
+    #[inline]
     pub const fn is_empty(&self) -> bool {
         self.bytes.is_empty()
     }
@@ -119,6 +123,7 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// Fewer bytes are left.
+    #[inline]
     pub fn array<const N: usize>(&mut self, field: &'static str) -> Result<[u8; N], DecodeError> {
         Ok(self.take(N, field)?.try_into().expect("take gave N bytes"))
     }
@@ -127,6 +132,7 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// No byte is left.
+    #[inline]
     pub fn u8(&mut self, field: &'static str) -> Result<u8, DecodeError> {
         Ok(self.array::<1>(field)?[0])
     }
@@ -135,6 +141,7 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// Fewer bytes are left.
+    #[inline]
     pub fn u16(&mut self, field: &'static str) -> Result<u16, DecodeError> {
         Ok(u16::from_be_bytes(self.array(field)?))
     }
@@ -143,6 +150,7 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// Fewer bytes are left.
+    #[inline]
     pub fn u32(&mut self, field: &'static str) -> Result<u32, DecodeError> {
         Ok(u32::from_be_bytes(self.array(field)?))
     }
@@ -151,6 +159,7 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// Fewer bytes are left.
+    #[inline]
     pub fn u64(&mut self, field: &'static str) -> Result<u64, DecodeError> {
         Ok(u64::from_be_bytes(self.array(field)?))
     }
@@ -159,6 +168,7 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// Fewer bytes are left.
+    #[inline]
     pub fn u16_le(&mut self, field: &'static str) -> Result<u16, DecodeError> {
         Ok(u16::from_le_bytes(self.array(field)?))
     }
@@ -167,11 +177,13 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// Fewer bytes are left.
+    #[inline]
     pub fn skip(&mut self, n: usize, field: &'static str) -> Result<(), DecodeError> {
         self.take(n, field).map(drop)
     }
 
     /// Everything that is left.
+    #[inline]
     pub fn rest(&mut self) -> &'a [u8] {
         std::mem::take(&mut self.bytes)
     }
@@ -180,6 +192,7 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// Bytes are left.
+    #[inline]
     pub fn end(&self, field: &'static str) -> Result<(), DecodeError> {
         if self.is_empty() { Ok(()) } else { Err(self.error(field, Problem::Trailing { left: self.len() })) }
     }
@@ -191,51 +204,61 @@ pub struct Writer(Vec<u8>);
 
 impl Writer {
     /// An empty message with room for `capacity` bytes.
+    #[inline]
     pub fn with_capacity(capacity: usize) -> Self {
         Self(Vec::with_capacity(capacity))
     }
 
     /// Bytes written so far.
+    #[inline]
     pub const fn len(&self) -> usize {
         self.0.len()
     }
 
     /// Whether nothing was written yet.
+    #[inline]
     pub const fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
     /// One byte.
+    #[inline]
     pub fn u8(&mut self, value: u8) {
         self.0.push(value);
     }
 
     /// Two bytes, network order.
+    #[inline]
     pub fn u16(&mut self, value: u16) {
         self.bytes(&value.to_be_bytes());
     }
 
     /// Four bytes, network order.
+    #[inline]
     pub fn u32(&mut self, value: u32) {
         self.bytes(&value.to_be_bytes());
     }
 
     /// Eight bytes, network order.
+    #[inline]
     pub fn u64(&mut self, value: u64) {
         self.bytes(&value.to_be_bytes());
     }
 
     /// Two bytes, the least significant first.
+    #[inline]
     pub fn u16_le(&mut self, value: u16) {
         self.bytes(&value.to_le_bytes());
     }
 
     /// Bytes as they are.
+    #[inline]
     pub fn bytes(&mut self, bytes: &[u8]) {
         self.0.extend_from_slice(bytes);
     }
 
     /// `n` zero bytes.
+    #[inline]
     pub fn zeros(&mut self, n: usize) {
         self.0.resize(self.0.len() + n, 0);
     }
@@ -244,31 +267,37 @@ impl Writer {
     ///
     /// # Panics
     /// If they were not written before, which is a bug in the caller.
+    #[inline]
     pub fn patch_u16(&mut self, at: usize, value: u16) {
         self.0[at..at + 2].copy_from_slice(&value.to_be_bytes());
     }
 
     /// Overwrites four bytes written before; panics like [`Writer::patch_u16`].
+    #[inline]
     pub fn patch_u32(&mut self, at: usize, value: u32) {
         self.0[at..at + 4].copy_from_slice(&value.to_be_bytes());
     }
 
     /// Overwrites one byte written before; panics like [`Writer::patch_u16`].
+    #[inline]
     pub fn patch_u8(&mut self, at: usize, value: u8) {
         self.0[at] = value;
     }
 
     /// What was written so far.
+    #[inline]
     pub fn as_slice(&self) -> &[u8] {
         &self.0
     }
 
     /// What was written so far, to encrypt it in place.
+    #[inline]
     pub fn as_mut_slice(&mut self) -> &mut [u8] {
         &mut self.0
     }
 
     /// The finished message.
+    #[inline]
     pub fn finish(self) -> Vec<u8> {
         self.0
     }

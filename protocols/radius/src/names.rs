@@ -49,6 +49,7 @@ pub const fn packet(code: Code) -> Option<Name> {
 }
 
 /// The name of an attribute in the standards.
+#[inline]
 pub const fn attribute(kind: AttributeType) -> Option<Name> {
     Some(match kind.0 {
         1 => Name::new(&"User-Name"),
