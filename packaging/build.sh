@@ -8,7 +8,7 @@ set -eu -o pipefail
 umask 022
 cd "$(dirname "$0")/.."
 
-profile=${1:-release}
+profile=${1:-dist}
 libc=musl
 target=$(uname -m)-unknown-linux-$libc
 out=$PWD/target/packaging
@@ -40,7 +40,7 @@ link_glibc() {
 binary() {
     command -v musl-gcc >/dev/null || fail "no musl-gcc; \`apt-get install musl-tools\` gets it"
     has_standard_library || link_glibc
-    cargo build --quiet --profile "$profile" --locked --package keytoll --bin keytoll --target "$target" --target-dir "$out"
+    cargo build --quiet --profile "$profile" --locked --package keytoll --bin keytoll --features svg --target "$target" --target-dir "$out"
     strip -o "$out/keytoll" "$out/$target/$profile/keytoll"
 }
 
@@ -48,7 +48,7 @@ binary() {
 licences() {
     local texts crate file sum
     texts=$(mktemp -d)
-    cargo tree --locked --package keytoll --edges normal --target "$target" --prefix none --no-dedupe \
+    cargo tree --locked --package keytoll --features svg --edges normal --target "$target" --prefix none --no-dedupe \
         --format '{p}|{l}' | grep --invert-match ' (/' | sort -u >"$texts/crates"
     tr '|' '\t' <"$texts/crates"
     for crate in $(sed 's/ v/-/; s/[ |].*//' "$texts/crates"); do

@@ -36,11 +36,12 @@ pub(crate) fn export(args: &ExportArgs) -> Result<ExitCode, Report> {
         ExportFormat::Markdown => run()?.text(Format::Markdown),
         ExportFormat::Prometheus => run()?.text(Format::Prometheus),
         ExportFormat::Junit => run()?.junit()?,
-        ExportFormat::Svg => return pictures(&run()?, args),
+        ExportFormat::Svg if page::CAN_DRAW => return pictures(&run()?, args),
+        ExportFormat::Svg => return Err(not_built("svg")),
         #[cfg(feature = "parquet")]
         ExportFormat::Parquet => return columnar::tables(args),
         #[cfg(not(feature = "parquet"))]
-        ExportFormat::Parquet => return Err(unable()),
+        ExportFormat::Parquet => return Err(not_built("parquet")),
     };
     match Page::open(args.out.as_deref())? {
         Some(page) => page.write(|out| out.write_all(text.as_bytes()))?,
@@ -49,11 +50,11 @@ pub(crate) fn export(args: &ExportArgs) -> Result<ExitCode, Report> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Why this keytoll writes no Parquet files, and how to get one that does.
-#[cfg(not(feature = "parquet"))]
-fn unable() -> Report {
-    let message = "`--format parquet` needs a keytoll built with `--features parquet`".to_owned();
-    Usage::hint(message, "`cargo install --path apps/cli --features parquet` installs one").into()
+/// The error for a format that has a cargo feature of its name, which this keytoll was built without.
+fn not_built(format: &str) -> Report {
+    let message = format!("`--format {format}` needs a keytoll built with `--features {format}`");
+    let hint = format!("`cargo install --path apps/cli --features {format}` installs one");
+    Usage::because(message, hint).into()
 }
 
 /// Writes every picture of the report of a run.

@@ -11,7 +11,9 @@ pub(crate) struct Escaped<'a>(pub(crate) &'a str);
 impl Display for Escaped<'_> {
     fn fmt(&self, to: &mut Formatter<'_>) -> fmt::Result {
         let mut rest = self.0;
-        while let Some(place) = rest.find(['&', '<', '>', '"', '\'', '\0']) {
+        while let Some(place) =
+            rest.bytes().position(|byte| matches!(byte, b'&' | b'<' | b'>' | b'"' | b'\'' | 0))
+        {
             let (before, after) = rest.split_at(place);
             to.write_str(before)?;
             to.write_str(reference(after.as_bytes()[0]))?;

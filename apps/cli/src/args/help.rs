@@ -157,8 +157,9 @@ Reads manifest.json and summary.json, and study.json or load.json where there is
 which fails if an authentication did otherwise than the scenario wants, for each condition of a load, or for each finding of a \
 study: one that does not hold has failed, one that cannot be judged is skipped. prometheus has base units: seconds, bytes. svg measures the \
 traces again and writes the pictures of report.html into the directory of --out, named like its figures. parquet writes each CSV \
-file of the run into that directory as a Parquet file, with typed columns, their units and what was run; it needs a keytoll built \
-with `--features parquet`, and replaces no file that keytoll has not written.
+file of the run into that directory as a Parquet file, with typed columns, their units and the metadata of the run, and replaces no \
+file that keytoll has not written. svg and parquet need a keytoll built with `--features svg` or `--features parquet`; the Debian \
+package has svg.
 Exit code: 0 done, 2 it is no run directory, or has nothing to export in this format, 3 a file is damaged or of another \
 version, or the environment prevents it.";
 

@@ -8,8 +8,8 @@ use std::time::Duration;
 use clap::Args;
 use keytoll_scenario::node::load::Condition;
 use keytoll_scenario::population::Rate;
-use tracing_subscriber::EnvFilter;
 use tracing_subscriber::filter::LevelFilter;
+use tracing_subscriber::filter::Targets;
 
 use super::number::{duration, some_duration, whole};
 
@@ -148,14 +148,14 @@ fn loopback(text: &str) -> Result<SocketAddr, String> {
 fn log_filter(text: &str) -> Result<String, String> {
     let is_level = |word: &str| word.parse::<LevelFilter>().is_ok();
     let is_known = |part: &str| match part.rsplit_once('=') {
-        Some((_, level)) => is_level(level.trim()) || part.contains('['),
-        None => is_level(part) || part.contains('['),
+        Some((_, level)) => is_level(level.trim()),
+        None => is_level(part),
     };
     match text.split(',').map(str::trim).find(|part| !is_known(part)) {
         Some(_) => Err("expected `error`, `warn`, `info`, `debug`, `trace` or `off`, or a filter like \
                         `info,fact=debug`"
             .to_owned()),
-        None => EnvFilter::try_new(text).map(|_| text.to_owned()).map_err(|error| error.to_string()),
+        None => text.parse::<Targets>().map(|_| text.to_owned()).map_err(|error| error.to_string()),
     }
 }
 

@@ -47,7 +47,7 @@ pub(crate) enum ExportFormat {
     Junit,
     /// Prometheus's text format.
     Prometheus,
-    /// Every chart, ladder and ranking of the report, a file each.
+    /// Every chart, ladder and ranking of the report, a file each; in builds with the feature `svg`.
     Svg,
     /// Every CSV file of the run as a columnar file; in builds with the feature `parquet`.
     Parquet,

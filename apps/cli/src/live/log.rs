@@ -11,7 +11,9 @@ use keytoll_rigs::RADIUS;
 use keytoll_trace::{Fact, Message, Protocol, Revealed, Trace};
 use miette::Report;
 use tracing::{debug, info, warn};
-use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::Targets;
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
 
 use crate::args::Color;
 use crate::screen::Usage;
@@ -21,16 +23,15 @@ const FACT: &str = "fact";
 
 /// Sends logs that pass the filter to stderr.
 pub(crate) fn install(filter: &str, color: Color) -> Result<(), Report> {
-    let filter = EnvFilter::try_new(filter).map_err(|error| {
+    let filter: Targets = filter.parse().map_err(|error| {
         let message = format!("`--log {filter}` is no filter: {error}");
         Usage::hint(message, "`error`, `warn`, `info`, `debug`, `trace`, or like `info,fact=debug`")
     })?;
     let colored =
         color == Color::Auto && std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
-    let log =
-        tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(colored);
+    let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_ansi(colored);
     // A second log in one process is not needed.
-    let _ = log.try_init();
+    let _ = tracing_subscriber::registry().with(filter).with(lines).try_init();
     Ok(())
 }
 

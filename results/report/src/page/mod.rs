@@ -41,7 +41,7 @@ use rows::Rows;
 
 pub use compare::comparison;
 pub use packets::packets;
-pub use pictures::{Picture, count, pictures};
+pub use pictures::{CAN_DRAW, Picture, count, pictures};
 pub use population::nobody_back;
 pub use profile::profiles;
 pub use study::study;

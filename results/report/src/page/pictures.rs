@@ -1,5 +1,6 @@
 //! Every chart, ladder and ranking of a page as a picture of its own, without a browser.
 
+pub use keytoll_page::pictures::AVAILABLE as CAN_DRAW;
 use keytoll_page::pictures::{Painter, PictureError};
 use keytoll_page::{Block, Page, Section};
 
