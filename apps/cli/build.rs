@@ -19,8 +19,7 @@ fn main() {
     for source in &sources {
         println!("cargo::rerun-if-changed={}", root.join(source).display());
     }
-    let profile = std::env::var("PROFILE").expect("cargo says which profile it builds");
-    println!("cargo::rustc-env=KEYTOLL_BUILD={profile}");
+    println!("cargo::rustc-env=KEYTOLL_BUILD={}", profile());
     let repository = Repository(root);
     if let Some(commit) = repository.commit(&sources) {
         println!("cargo::rustc-env=KEYTOLL_COMMIT={commit}");
@@ -28,6 +27,15 @@ fn main() {
             println!("cargo::rerun-if-changed={}", file.display());
         }
     }
+}
+
+/// The profile as `--profile` names it, and its folder: `release`, `dist`, or `debug` for `dev`. Cargo's variable PROFILE only has
+/// `release` or `debug`, whichever the profile inherits. OUT_DIR is `…/PROFILE/build/keytoll-HASH/out`.
+fn profile() -> String {
+    let out = PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo sets OUT_DIR for build scripts"));
+    let folder =
+        out.ancestors().nth(3).and_then(Path::file_name).expect("OUT_DIR is in the profile's folder");
+    folder.to_string_lossy().into_owned()
 }
 
 /// All sources of the program, relative to the root. Only a change in these makes a commit `-dirty`.

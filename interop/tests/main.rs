@@ -9,6 +9,7 @@ mod eap_endings;
 mod esp;
 mod esp_suites;
 mod floods;
+mod gate;
 mod hwsim;
 mod ikev1;
 mod ikev2;

@@ -83,27 +83,91 @@ fn every_file_of_tests_is_in_its_program() {
     none(&complaints.collect::<Vec<_>>());
 }
 
+/// `Cargo.toml` excludes programs and documentation from tests, so they must not have any.
 #[test]
-fn the_gate_runs_everything() {
-    let gate = text(&root().join(".ci/run")).unwrap();
-    let commands = [
-        "cargo test --workspace",
-        "cargo fmt --all --check",
-        "cargo clippy --workspace --all-targets -- -D warnings",
-        "cargo doc --workspace --no-deps",
-        "cargo test --workspace --features keytoll/parquet --test columnar",
-        "cargo deny",
-        "KEYTOLL_INTEROP=1 cargo test",
-        "packaging/build.sh",
-    ];
-    let missing = commands.iter().filter(|command| !gate.contains(**command));
-    none(&missing.map(|command| format!(".ci/run lacks `{command}`")).collect::<Vec<_>>());
+fn code_that_is_built_without_tests_has_none() {
+    let sources = files(&root(), "rs");
+    let has = |path: &Path, is: fn(&str) -> bool| text(path).is_ok_and(|text| is(&text));
+    let is_main = |path: &Path| path.ends_with("src/main.rs") || shown(path).contains("/src/bin/");
+    let tested = sources.iter().filter(|path| is_main(path) && has(path, |text| text.contains("#[test]")));
+    let complaints =
+        tested.map(|path| format!("{}: `test = false` in Cargo.toml: it is never run", shown(path)));
+    let documented = sources.iter().filter(|path| has(path, has_doctest));
+    let doctests =
+        documented.map(|path| format!("{}: `doctest = false` in Cargo.toml: write ```text", shown(path)));
+    none(&complaints.chain(doctests).collect::<Vec<_>>());
 }
+
+/// Whether a doc comment has a block of code that names no other language than Rust.
+fn has_doctest(text: &str) -> bool {
+    let comments = text.lines().filter_map(|line| {
+        let line = line.trim_start();
+        line.strip_prefix("///").or_else(|| line.strip_prefix("//!"))
+    });
+    let mut fences = comments.filter_map(|comment| comment.trim().strip_prefix("```"));
+    while let Some(language) = fences.next() {
+        if language.is_empty() || language.starts_with("rust") {
+            return true;
+        }
+        fences.next();
+    }
+    false
+}
+
+/// What the gate, and what the long checks must run, whatever else they do.
+#[test]
+fn both_tiers_of_ci_run_their_checks() {
+    let steps = text(&root().join(".ci/steps.sh")).unwrap();
+    let tier = |name: &str| text(&root().join(".ci").join(name)).unwrap() + &steps;
+    let both = [
+        "step cargo test --workspace",
+        "step cargo fmt --all --check",
+        "step cargo clippy --workspace --all-targets -- -D warnings",
+        "step docs",
+        "step pages",
+        "step interop",
+        "step fuzz/run.sh --all",
+        "packaging/build.sh trial",
+        "--bench yardstick",
+    ];
+    let long = [
+        "KEYTOLL_SWEEP_SEEDS=60 KEYTOLL_LONG_CAPTURE=100000 cargo test --workspace",
+        "step columnar",
+        "step deny",
+        "--features ossl",
+    ];
+    let lacks = |name: &'static str, commands: &[&'static str]| {
+        let tier = tier(name);
+        let missing = commands.iter().filter(|command| !tier.contains(*command)).copied();
+        missing.map(|command| format!(".ci/{name} lacks `{command}`")).collect::<Vec<_>>()
+    };
+    let of_full: Vec<_> =
+        both.into_iter().filter(|command| *command != "step cargo test --workspace").chain(long).collect();
+    none(&[lacks("run", &both), lacks("full", &of_full)].concat());
+}
+
+/// Every package costs build time on every machine; a new dependency says in its commit what it saves.
+#[test]
+fn no_more_packages_are_locked_than_agreed() {
+    let lock = text(&root().join("Cargo.lock")).unwrap();
+    let count = lock.lines().filter(|line| *line == "[[package]]").count();
+    assert!(
+        (100..=PACKAGES_MAX).contains(&count),
+        "{count} locked packages, {PACKAGES_MAX} at most: drop a dependency"
+    );
+}
+
+/// Those of 2026-11-28, tests and optional features included.
+const PACKAGES_MAX: usize = 382;
 
 #[test]
 fn the_rules_bite() {
     let commands =
         fenced("text\n```sh\n$ cargo run --release -- run\n```\ncargo test --workspace\n```\nlast\n```\n");
     assert_eq!(commands, ["cargo run --release -- run", "last"]);
+    assert!(
+        has_doctest("/// ```\n/// code\n/// ```\n")
+            && !has_doctest("//! ```text\n//! ```\n/// ```text\n/// ```\n")
+    );
     assert!(is_run(commands[0]) && !is_run("cargo run -- list") && !is_run("cargo runs"));
 }

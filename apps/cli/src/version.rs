@@ -8,7 +8,7 @@ use keytoll_trace::provenance::shortened;
 /// The commit of the sources, if they were built in their repository; `build.rs` finds it.
 const COMMIT: Option<&str> = option_env!("KEYTOLL_COMMIT");
 
-/// `release` or `debug`: whether it is optimized, not cargo's profile.
+/// Cargo's profile by the name of its folder, such as `release`, `dist` or `debug`; `build.rs` finds it.
 const BUILD: &str = env!("KEYTOLL_BUILD");
 
 /// This program with its command line.
@@ -17,7 +17,7 @@ pub(crate) fn program() -> Program {
     Program { commit: COMMIT.map(str::to_owned), build: BUILD.to_owned(), command }
 }
 
-/// The version and the commit, like `0.1.0 (1b27e3e1c1f1, release build)`.
+/// The version and the commit, like `0.1.0 (1b27e3e1c1f1, dist build)`.
 pub(crate) fn short() -> &'static str {
     static TEXT: LazyLock<String> = LazyLock::new(|| {
         let commit = COMMIT.map_or_else(|| "built outside its repository".to_owned(), shortened);

@@ -17,7 +17,8 @@ pub struct Provenance {
     /// was not built in its repository.
     #[serde(default)]
     pub keytoll_commit: Option<String>,
-    /// How it was compiled: `release` or `debug`.
+    /// Cargo's build profile: `dist` (fully optimized: packages, published figures), `release` (built faster), `debug`, or
+    /// another of `Cargo.toml`. Before profiles were named, `release` meant what `dist` means now.
     #[serde(default)]
     pub keytoll_build: Option<String>,
     /// Name and version of the library that computed, like `AWS-LC 1.57.0`; `null` where no cryptography was computed.
@@ -81,6 +82,11 @@ impl Provenance {
     pub fn end(&mut self, unix_s: u64, load: Option<Load>) {
         self.ended_at = Some(utc::moment(unix_s));
         self.load_at_end = load;
+    }
+
+    /// The build profile, unless it is `dist` or unknown: one that costs more CPU time than published figures.
+    pub fn slow_build(&self) -> Option<&str> {
+        self.keytoll_build.as_deref().filter(|build| *build != "dist")
     }
 
     /// The version with the commit behind it: `0.1.0 (1b27e3e1c1f1)`.

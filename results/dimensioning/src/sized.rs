@@ -2,6 +2,7 @@
 
 use keytoll_analysis::comparable::listed;
 use keytoll_analysis::summary::SummaryRow;
+use keytoll_analysis::trace::provenance::Provenance;
 
 use crate::SizingError;
 use crate::delay::{self, Unloaded, Waits};
@@ -501,7 +502,7 @@ fn cores_of(question: &Question) -> &'static str {
 
 /// What stands behind the numbers.
 pub fn assumptions(run: &Run<'_>, question: &Question) -> Vec<String> {
-    let build = run.summary.provenance.as_ref().and_then(|provenance| provenance.keytoll_build.as_deref());
+    let slow_build = run.summary.provenance.as_ref().and_then(Provenance::slow_build);
     let table = run.summary.rows.iter().any(|row| row.crypto == "table");
     let told = [
         Some("Each input that takes a node time (a step) waits for one of its cores, first come, first served; a node is one queue in front of \
@@ -511,7 +512,7 @@ pub fn assumptions(run: &Run<'_>, question: &Question) -> Vec<String> {
         Some(format!("{} so many that no node is busy more than {} % of the time and 99 % of delays are kept: unloaded delay and waits are independent.", cores_of(question), UTILISATION_MAX * 100.0)),
         Some("Work includes what a device causes after its authentication, up to the end of its session, and the kernel's work is not in it.".to_owned()),
         Some("Memory is the heap of keytoll's own nodes: that of the start and one authentication, and an idle session for every device at the same time; stores of servers are not in it.".to_owned()),
-        (build == Some("debug") && !table).then(|| "The run was made by a debug build, which takes more time than what will run.".to_owned()),
+        slow_build.filter(|_| !table).map(|build| format!("The run was measured with a {build} build, which needs more CPU time than a dist build.")),
         table.then(|| "Computation costs what a table says, and what is not in the table costs nothing.".to_owned()),
         matches!(question.processor, Processor::Clock { .. }).then(|| {
             "Other processors are scaled by their clock only, and old ones come out too fast.".to_owned()

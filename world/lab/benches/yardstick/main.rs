@@ -4,8 +4,10 @@
 //! of the commit that last wrote `expected.json`. What differs by more than three percent, in either direction, is an error:
 //! `-- --write` puts the new figures there, and the commit says why.
 //!
-//! Everything is without cryptography: what it takes belongs to the crypto library. Each piece of work is a process of its own
-//! under valgrind, which counts from where [`counted`] begins until it ends.
+//! Most pieces of work are without cryptography: what it takes belongs to the crypto library. Those called `real` are there for the
+//! second command, `cargo bench --profile release -p keytoll-lab --bench yardstick -- --faster-build`: it compares the profile `release`,
+//! which builds faster, with the committed figures of `dist`, and fails where `release` needs too many instructions more. Each piece
+//! of work is a process of its own under valgrind, which counts from where [`counted`] begins until it ends.
 
 #![expect(clippy::print_stdout, reason = "a benchmark prints its table")]
 
@@ -25,7 +27,7 @@ mod work;
 
 use std::process::ExitCode;
 
-use expected::Figures;
+use expected::{Figures, Limits};
 use keytoll_native::heap;
 
 #[global_allocator]
@@ -39,10 +41,19 @@ fn main() -> ExitCode {
     let has = |wanted: &str| arguments.iter().any(|argument| argument == wanted);
     match arguments.iter().position(|argument| argument == "--work") {
         Some(at) => work::named(&arguments[at + 1])(&mut counted),
-        None if has("--bench") => return expected::judge(&figures(), has("--write")),
+        None if has("--bench") => return compared(&has),
         None => work::ALL.iter().for_each(|(_, work)| work(&mut |run| run())),
     }
     ExitCode::SUCCESS
+}
+
+/// The figures next to the committed ones, or written in their place with `--write`.
+fn compared(has: &dyn Fn(&str) -> bool) -> ExitCode {
+    match has("--write") {
+        true => expected::write(figures()),
+        false if has("--faster-build") => expected::judge(&figures(), &Limits::FASTER_BUILD),
+        false => expected::judge(&figures(), &Limits::SAME_BUILD),
+    }
 }
 
 /// What valgrind counts; the name is looked for in the program's symbols.

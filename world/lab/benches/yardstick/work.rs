@@ -25,13 +25,17 @@ type Work = fn(&mut dyn FnMut(&mut dyn FnMut()));
 
 /// Every piece of work with its name. The handshakes are of [`SAMPLES`] authentications, through hosts, links, ESP and the
 /// echo, from the building of the nodes to the last record.
-pub(crate) const ALL: [(&str, Work); 11] = [
-    ("ikev2-psk", |count| authenticate("ikev2-psk", count)),
-    ("ikev2-rsa2048", |count| authenticate("ikev2-rsa2048", count)),
-    ("ikev2-eap-aka", |count| authenticate("ikev2-eap-aka", count)),
-    ("ikev2-eap-tls", |count| authenticate("ikev2-eap-tls", count)),
-    ("ikev1-main-psk", |count| authenticate("ikev1-main-psk", count)),
-    ("ikev1-aggressive-rsa", |count| authenticate("ikev1-aggressive-rsa", count)),
+pub(crate) const ALL: [(&str, Work); 15] = [
+    ("ikev2-psk", |count| authenticate("ikev2-psk", "null", count)),
+    ("ikev2-rsa2048", |count| authenticate("ikev2-rsa2048", "null", count)),
+    ("ikev2-eap-aka", |count| authenticate("ikev2-eap-aka", "null", count)),
+    ("ikev2-eap-tls", |count| authenticate("ikev2-eap-tls", "null", count)),
+    ("ikev1-main-psk", |count| authenticate("ikev1-main-psk", "null", count)),
+    ("ikev1-aggressive-rsa", |count| authenticate("ikev1-aggressive-rsa", "null", count)),
+    ("ikev2-psk, real", |count| authenticate("ikev2-psk", "real", count)),
+    ("ikev2-rsa2048, real", |count| authenticate("ikev2-rsa2048", "real", count)),
+    ("ikev2-eap-aka, real", |count| authenticate("ikev2-eap-aka", "real", count)),
+    ("ikev2-eap-tls, real", |count| authenticate("ikev2-eap-tls", "real", count)),
     ("esp 64 B", |count| packets(64, count)),
     ("esp 1400 B", |count| packets(1400, count)),
     ("sim, one datagram under way", |count| events(1, count)),
@@ -52,9 +56,10 @@ pub(crate) fn named(name: &str) -> Work {
     ALL.iter().find(|(its, _)| *its == name).unwrap_or_else(|| panic!("there is no work called {name}")).1
 }
 
-fn plan(method: &str, samples: u32) -> Plan {
+/// `crypto`: `null` or `real`.
+fn plan(method: &str, crypto: &str, samples: u32) -> Plan {
     let text = format!(
-        "methods = ['{method}']\nnetworks = ['loopback']\nsamples = {samples}\nseed = 1\ncrypto = 'null'\n"
+        "methods = ['{method}']\nnetworks = ['loopback']\nsamples = {samples}\nseed = 1\ncrypto = '{crypto}'\n"
     );
     keytoll_scenario::parse("yardstick.toml", &text).unwrap_or_else(|error| panic!("{error}"))
 }
@@ -68,8 +73,8 @@ fn run(plan: &Plan, keeper: &mut dyn Keeper, count: &mut dyn FnMut(&mut dyn FnMu
     });
 }
 
-fn authenticate(method: &str, count: &mut dyn FnMut(&mut dyn FnMut())) {
-    run(&plan(method, SAMPLES), &mut Discard, count);
+fn authenticate(method: &str, crypto: &str, count: &mut dyn FnMut(&mut dyn FnMut())) {
+    run(&plan(method, crypto, SAMPLES), &mut Discard, count);
 }
 
 /// Sealed and opened.
@@ -91,7 +96,7 @@ fn events(in_flight: u32, count: &mut dyn FnMut(&mut dyn FnMut())) {
 fn read(count: &mut dyn FnMut(&mut dyn FnMut())) {
     let (mut trace, mut costs) = (Vec::new(), Vec::new());
     let mut files = Files::new(&mut trace, &mut costs).expect("memory takes everything");
-    run(&plan("ikev2-eap-tls", SAMPLES), &mut files, &mut |run| run());
+    run(&plan("ikev2-eap-tls", "null", SAMPLES), &mut files, &mut |run| run());
     files.finish().expect("memory takes everything");
     count(&mut || {
         let reader = Reader::<Record, _>::new(&trace[..]).expect("it was just written");
@@ -119,6 +124,6 @@ fn memory_of(method: &str) -> Vec<(String, u64)> {
 fn blocks(method: &str, samples: u32, keeper: &mut dyn Keeper) -> u64 {
     let allocated = || (1..=4).map(heap::allocations).sum::<u64>();
     let before = allocated();
-    run(&plan(method, samples), keeper, &mut |run| run());
+    run(&plan(method, "null", samples), keeper, &mut |run| run());
     allocated() - before
 }
