@@ -22,8 +22,8 @@ packages() {
     command -v npm >/dev/null || apt-get install -y -qq --no-install-recommends nodejs npm >/dev/null
     # The foreign daemons: strongswan-swanctl charon-systemd libstrongswan-standard-plugins
     # libstrongswan-extra-plugins libcharon-extra-plugins libcharon-extauth-plugins, freeradius, freeradius-utils,
-    # eapoltest, hostapd, freediameterd; nftables, conntrack, iproute2, iputils-ping, iperf3, openssl; tshark and scapy, which judge our
-    # captures and our ESP; libreswan, unpacked beside strongSwan. From Debian's source of wpa, in less than a minute: eapol_test with card simulators, and hlr_auc_gw.
+    # eapoltest, hostapd, freediameterd; nftables, conntrack, iproute2, iputils-ping, iperf3, openssl; tshark and scapy, which check our
+    # captures and our ESP; libreswan, unpacked so that it does not replace strongSwan. From Debian's source of wpa, in less than a minute: eapol_test with card simulators, and hlr_auc_gw.
     interop/setup.sh
 }
 
@@ -70,8 +70,8 @@ interop_tests() {
     KEYTOLL_INTEROP=1 cargo test --workspace --test interop -- "$@"
 }
 
-# On a busy machine a daemon may be too late beside the others: up to three tests that fail are tried once more, one after
-# another, and named. What fails alone, too, fails the run.
+# On a busy machine a daemon may time out while other tests run: up to three failed tests are repeated one after another, and named. A test that
+# fails again fails the run.
 interop() {
     local log=target/interop.log failed
     ! interop_tests "$@" 2>&1 | tee "$log" || return 0

@@ -8,5 +8,5 @@ rm -f "$KEYTOLL_SEARCHES"
 # The known lengths must not be used while they are measured.
 : >base/native/src/awslc/rsa/searches.bin
 cargo test --workspace --no-fail-fast --features keytoll-native/record-searches
-# Twice or more: what was begun only once need not be known.
+# Searches that occurred only once are left out.
 LC_ALL=C sort "$KEYTOLL_SEARCHES" | uniq -d | awk 'substr($0, 21) >= "000a"' | xxd -r -p >base/native/src/awslc/rsa/searches.bin

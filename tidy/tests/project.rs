@@ -114,7 +114,7 @@ fn has_doctest(text: &str) -> bool {
     false
 }
 
-/// What the gate, and what the long checks must run, whatever else they do.
+/// The commands that the gate and the long checks must run.
 #[test]
 fn both_tiers_of_ci_run_their_checks() {
     let steps = text(&root().join(".ci/steps.sh")).unwrap();

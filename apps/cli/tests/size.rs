@@ -232,7 +232,7 @@ fn assert_agreement(name: &str, cases: &[(&str, &str, &str)]) {
     }
 }
 
-/// Twice the devices: steps come back to a busy node, and the formulas' wait is too short.
+/// With twice the devices, steps return to a busy node, and the formulas give too short a wait.
 #[test]
 fn the_simulator_contradicts_formulas_that_are_too_short() {
     let scratch = Scratch::steady("contradicted");

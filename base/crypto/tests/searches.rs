@@ -4,7 +4,7 @@ use keytoll_crypto_api::Rng;
 use keytoll_crypto_api::algorithm::KeyKind;
 use keytoll_native::awslc::key::{Kind, PrivateKey};
 
-/// A key of the stream whose keys every measurement of signatures makes; `hidden` changes the bits of the first candidate that the
+/// A key of the stream that measurements of signatures use; `hidden` changes the bits of the first candidate that the
 /// search sets anyway, so that it is another search to the table, with the same candidates.
 fn key(bits: usize, name: &str, hidden: bool) -> (Vec<u8>, u32) {
     let (mut rng, mut draws) = (Rng::named(1, name), 0);

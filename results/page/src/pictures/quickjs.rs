@@ -10,7 +10,7 @@ use super::PictureError;
 use crate::frame::SCRIPT;
 use crate::model::{Chart, Ladder, Ranking};
 
-/// Half of what a thread has: charts of charts are laid out within one another.
+/// Half of the stack of a thread: the layout of nested charts is recursive.
 const STACK_BYTES: usize = 1 << 20;
 
 /// Draws pictures, one after another: it takes a tenth of a second to begin, and about as long for each chart.
@@ -24,7 +24,7 @@ impl fmt::Debug for Painter {
     }
 }
 
-/// What the script needs of a chart that stands alone.
+/// The parts of a chart that the script needs to draw it by itself.
 #[derive(Serialize)]
 struct Alone<'a> {
     title: &'a str,
@@ -90,7 +90,7 @@ fn unsaid(error: impl fmt::Display) -> PictureError {
     PictureError(error.to_string())
 }
 
-/// The message of what the script threw.
+/// The message of the exception that the script threw.
 fn said(cx: &Ctx<'_>, error: &rquickjs::Error) -> PictureError {
     let thrown = if error.is_exception() { cx.catch().into_exception() } else { None };
     let message = thrown.and_then(|exception| exception.message());

@@ -4,7 +4,7 @@
 //! of the commit that last wrote `expected.json`. What differs by more than three percent, in either direction, is an error:
 //! `-- --write` puts the new figures there, and the commit says why.
 //!
-//! Most pieces of work are without cryptography: what it takes belongs to the crypto library. Those called `real` are there for the
+//! Most pieces of work are without cryptography, because its instructions belong to the crypto library. Those called `real` are for the
 //! second command, `cargo bench --profile release -p keytoll-lab --bench yardstick -- --faster-build`: it compares the profile `release`,
 //! which builds faster, with the committed figures of `dist`, and fails where `release` needs too many instructions more. Each piece
 //! of work is a process of its own under valgrind, which counts from where [`counted`] begins until it ends.
