@@ -76,7 +76,7 @@ pub fn measure(records: impl IntoIterator<Item = Record>, costs: impl IntoIterat
 
 /// Processes the records and costs of a row as a stream and passes on authentications as they end.
 ///
-/// [`Authentications`] does the work. It is not generic, so that this crate compiles and optimizes it, and callers need no optimization.
+/// `Authentications` does the work. It is not generic, so that this crate compiles and optimizes it, and callers need no optimization.
 #[derive(Debug)]
 pub struct Meter<S> {
     authentications: Authentications,
