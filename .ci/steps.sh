@@ -38,12 +38,14 @@ pages() {
     TESTS='second|contents|comes near|scores|ranks again|without scripts' node $web/test/browser.mjs target/page-run/report.html
 }
 
-# The package with a program that is built quickly, which is installed and tried; then the instructions, blocks and bytes of the
-# profile `dist` compared with the committed figures.
-builds() {
-    export CARGO_BUILD_JOBS=1
-    nice -n 19 packaging/build.sh trial
-    nice -n 19 cargo bench --quiet -p keytoll-lab --bench yardstick
+# The package with a program that is built quickly, which is installed and tried.
+package() {
+    CARGO_BUILD_JOBS=1 nice -n 19 packaging/build.sh trial
+}
+
+# Instructions, blocks and bytes of the profile `dist` compared with the committed figures.
+yardstick() {
+    cargo bench --quiet -p keytoll-lab --bench yardstick
 }
 
 cargo_deny() {
