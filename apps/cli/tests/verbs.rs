@@ -281,6 +281,7 @@ fn a_bad_command_line_is_refused() {
         "keytoll run --threads 99999999999999999999",
         "keytoll gateway missing.toml --log loud",
         "keytoll connect missing.toml --log fact=loud",
+        "keytoll connect missing.toml --log fact[span]=info",
         "keytoll run quikstart",
         "keytoll report scenarios",
         "keytoll compare scenarios",

@@ -148,7 +148,8 @@ fn loopback(text: &str) -> Result<SocketAddr, String> {
 fn log_filter(text: &str) -> Result<String, String> {
     let is_level = |word: &str| word.parse::<LevelFilter>().is_ok();
     let is_known = |part: &str| match part.rsplit_once('=') {
-        Some((_, level)) => is_level(level.trim()),
+        // Spans and fields in brackets are no targets.
+        Some((target, level)) => is_level(level.trim()) && !target.contains('['),
         None => is_level(part),
     };
     match text.split(',').map(str::trim).find(|part| !is_known(part)) {
