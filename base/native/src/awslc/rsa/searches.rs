@@ -1,7 +1,6 @@
 //! How long the searches for primes were that the built-in scenarios and the tests begin again and again.
 //!
-//! A seed gives the same candidates on every machine, and a search rejects a hundred of them on average after one exponentiation
-//! each. `searches.bin` has the length of every search of the built-in scenarios (with their seeds) and of the tests, so that only the last candidate
+//! A seed gives the same candidates on every machine, and a search rejects most of them only after an exponentiation. `searches.bin` has the length of every search of the built-in scenarios (with their seeds) and of the tests, so that only the last candidate
 //! has to be tested. The result is the same with and without the file: the last candidate passes the same tests, and a search that is
 //! not in the file, such as one of the operating system's random bytes, tests every candidate.
 //!
