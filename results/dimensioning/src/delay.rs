@@ -150,18 +150,52 @@ fn least(probability: f64, from: f64, step: f64, exceed: impl Fn(f64) -> f64) ->
     if exceed(from) <= probability || step <= 0.0 {
         return from;
     }
-    let (mut low, mut high) = (from, from + step);
-    while exceed(high) > probability && high.is_finite() {
-        (low, high) = (high, from + 2.0 * (high - from));
+    // Tails fall about exponentially: their logarithms are nearly straight.
+    let excess = |s: f64| (exceed(s).max(f64::MIN_POSITIVE) / probability).ln();
+    let mut below = End::at(from, &excess);
+    let mut above = End::at(from + step, &excess);
+    while above.excess > 0.0 && above.s.is_finite() {
+        let further = End::at(from + 2.0 * (above.s - from), &excess);
+        (below, above) = (above, further);
     }
-    for _ in 0..40 {
-        let middle = f64::midpoint(low, high);
-        (low, high) = if exceed(middle) > probability { (middle, high) } else { (low, middle) };
-        if high - low <= 1e-6 * (high - from) {
+    narrowed(below, above, from, excess)
+}
+
+/// One end of the interval in which a value is sought, and by how much the function is too great there.
+#[derive(Debug, Clone, Copy)]
+struct End {
+    s: f64,
+    excess: f64,
+}
+
+impl End {
+    fn at(s: f64, excess: &impl Fn(f64) -> f64) -> Self {
+        Self { s, excess: excess(s) }
+    }
+}
+
+/// The upper end of the interval, made narrower until it is a millionth of its distance from `from`: regula falsi, with an end that stays where
+/// it is counted half (the Illinois rule).
+fn narrowed(mut below: End, mut above: End, from: f64, excess: impl Fn(f64) -> f64) -> f64 {
+    let mut raised = false;
+    for _ in 0..60 {
+        let tolerance = 1e-6 * (above.s - from);
+        let width = above.s - below.s;
+        if !(width > tolerance) {
             break;
         }
+        let chord = below.s + width * below.excess / (below.excess - above.excess);
+        // A little beyond the root, so that the other end comes close as well.
+        let beyond = if raised { chord + tolerance / 3.0 } else { chord - tolerance / 3.0 };
+        let next = End::at(beyond.clamp(below.s + tolerance / 4.0, above.s - tolerance / 4.0), &excess);
+        let stays = if next.excess > 0.0 { &mut above } else { &mut below };
+        if raised == (next.excess > 0.0) {
+            stays.excess /= 2.0;
+        }
+        raised = next.excess > 0.0;
+        *(if raised { &mut below } else { &mut above }) = next;
     }
-    high
+    above.s
 }
 
 /// Abate and Whitt's A: the error of the discretisation is e⁻ᴬ.
@@ -208,7 +242,8 @@ impl Complex {
     }
 
     fn power(self, exponent: f64) -> Self {
-        let (length, angle) = (self.re.hypot(self.im).powf(exponent), self.im.atan2(self.re) * exponent);
+        let square = self.re * self.re + self.im * self.im;
+        let (length, angle) = (square.powf(exponent / 2.0), self.im.atan2(self.re) * exponent);
         Self { re: length * angle.cos(), im: length * angle.sin() }
     }
 }

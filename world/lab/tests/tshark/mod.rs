@@ -20,7 +20,7 @@ use keytoll_scenario::plan::{Plan, RowPlan};
 use keytoll_scenario::{Overrides, Source};
 use keytoll_trace::{Cost, Fact};
 
-use self::sight::{Frame, frames, is_installed, sound};
+use self::sight::{Frame, frames, is_installed, joined, sound};
 
 fn plan(scenario: &str, overrides: &[&str]) -> Plan {
     let source = Source::builtin(scenario).unwrap();
@@ -80,11 +80,21 @@ impl Captured {
     /// What tshark sees of every row, with the row and its name for messages.
     fn rows(&self) -> impl Iterator<Item = (String, &RowPlan, Vec<Frame>)> {
         self.plan.rows.iter().enumerate().map(|(index, row)| {
-            let name = format!("{} {} {}", row.method.name(), row.variant, row.network.name);
-            let frames = frames(&self.directory.join(format!("capture/{index:03}.pcapng")));
-            assert_eq!(by_link(&frames), self.packets[&index], "{name}: a frame for every packet of the run");
-            (name, row, frames)
+            let frames = frames(&self.capture(index));
+            (self.checked(index, &frames), row, frames)
         })
+    }
+
+    fn capture(&self, row: usize) -> PathBuf {
+        self.directory.join(format!("capture/{row:03}.pcapng"))
+    }
+
+    /// The name of a row of which tshark sees every packet.
+    fn checked(&self, index: usize, frames: &[Frame]) -> String {
+        let row = &self.plan.rows[index];
+        let name = format!("{} {} {}", row.method.name(), row.variant, row.network.name);
+        assert_eq!(by_link(frames), self.packets[&index], "{name}: a frame for every packet of the run");
+        name
     }
 }
 
@@ -92,6 +102,25 @@ impl Drop for Captured {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.directory);
     }
+}
+
+/// What tshark sees of every row of several runs when it is asked once: the run, the name of the row, the row. Of one link only: Wireshark 4.0
+/// names the interfaces of the first section in all.
+fn rows_together(runs: &[Captured]) -> Vec<(&Captured, String, &RowPlan, Vec<Frame>)> {
+    let rows = || runs.iter().flat_map(|run| run.plan.rows.iter().enumerate().map(move |row| (run, row)));
+    let captures: Vec<PathBuf> = rows().map(|(run, (index, _))| run.capture(index)).collect();
+    let together = runs[0].directory.join("together.pcapng");
+    joined(&captures, &together);
+    let mut frames = frames(&together);
+    let rows = rows().map(|(run, (index, row))| {
+        let packets = run.packets[&index].0.values().sum();
+        let rest = frames.split_off(packets);
+        let frames = std::mem::replace(&mut frames, rest);
+        (run, run.checked(index, &frames), row, frames)
+    });
+    let rows = rows.collect();
+    assert_eq!(frames.len(), 0, "all frames are of a row");
+    rows
 }
 
 fn by_link(frames: &[Frame]) -> Packets {
@@ -240,18 +269,18 @@ fn esp_suites() -> Vec<String> {
     encryptions.chain(Integrity::ALL.iter().map(|integrity| format!("aes128-{integrity}"))).collect()
 }
 
-/// The rows of which tshark does not read what `read` counts.
-fn unread(captured: &Captured, read: fn(&[Frame]) -> (usize, usize)) -> Vec<String> {
-    let mut names = Vec::new();
-    for (name, row, frames) in captured.rows() {
+/// The runs and rows of which tshark does not read what `read` counts.
+fn unread(runs: &[Captured], read: fn(&[Frame]) -> (usize, usize)) -> Vec<(&Captured, &RowPlan)> {
+    let mut unread = Vec::new();
+    for (run, name, row, frames) in rows_together(runs) {
         sound(&name, &frames, &[]);
         let (all, read) = read(&frames);
         assert!(all >= 2 && (read == 0 || read == all), "{name}: {read} of {all}");
         if read == 0 {
-            names.push(row.variant.clone());
+            unread.push((run, row));
         }
     }
-    names
+    unread
 }
 
 #[test]
@@ -260,9 +289,10 @@ fn every_algorithm_of_ike_is_read_or_said_to_be_unreadable() {
         return;
     }
     let suites = format!("suites={:?}", ike_suites());
-    let captured = Captured::new("ike", plan("suites", &["samples=1", &suites]));
-    assert_eq!(unread(&captured, ike_read), ["suite=chacha20poly1305-prfsha256-x25519"]);
-    assert_eq!(captured.taken.unreadable.iter().collect::<Vec<_>>(), ["IKE with chacha20poly1305"]);
+    let captured = [Captured::new("ike", plan("suites", &["samples=1", &suites]))];
+    let unread: Vec<&str> = unread(&captured, ike_read).iter().map(|(_, row)| &*row.variant).collect();
+    assert_eq!(unread, ["suite=chacha20poly1305-prfsha256-x25519"]);
+    assert_eq!(captured[0].taken.unreadable.iter().collect::<Vec<_>>(), ["IKE with chacha20poly1305"]);
 }
 
 #[test]
@@ -270,15 +300,19 @@ fn every_algorithm_of_esp_is_read_or_said_to_be_unreadable() {
     if !is_installed() {
         return;
     }
-    let mut unreadable = Vec::new();
-    let mut said = Vec::new();
-    for (index, suite) in esp_suites().iter().enumerate() {
-        let overrides =
-            ["samples=1", "suites=aes128gcm16-prfsha256-x25519", &format!("options.esp_suite={suite}")];
-        let captured = Captured::new(&format!("esp-{index}"), plan("suites", &overrides));
-        unreadable.extend(unread(&captured, esp_read).iter().map(|_| suite.clone()));
-        said.extend(captured.taken.unreadable.iter().map(|name| name.replace("ESP with ", "")));
-    }
+    // Every seed has SPIs of its own.
+    let captured = (1..).zip(esp_suites()).map(|(seed, suite)| {
+        let [seed, suite] = [format!("seed={seed}"), format!("options.esp_suite={suite}")];
+        let overrides = ["samples=1", "suites=aes128gcm16-prfsha256-x25519", &seed, &suite];
+        Captured::new(&format!("esp-{seed}"), plan("suites", &overrides))
+    });
+    let captured: Vec<Captured> = captured.collect();
+    let unread = unread(&captured, esp_read);
+    let is_unread = |run: &Captured| unread.iter().any(|(other, _)| std::ptr::eq(*other, run));
+    let unreadable = esp_suites().into_iter().zip(&captured).filter(|(_, run)| is_unread(run));
+    let unreadable: Vec<String> = unreadable.map(|(suite, _)| suite).collect();
+    let said = captured.iter().flat_map(|run| &run.taken.unreadable);
+    let said: Vec<String> = said.map(|name| name.replace("ESP with ", "")).collect();
     assert_eq!(unreadable, said);
     let unknown_there = |suite: &String| {
         let known = |encryption: Encryption| !encryption.is_ccm() && !encryption.is_gmac();
