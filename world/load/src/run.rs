@@ -476,7 +476,7 @@ mod tests {
 
     #[test]
     fn what_a_target_has_used_that_was_begun_anew_is_not_all() {
-        let gone_in = |cpu_s| {
+        let gone_in = |cpu_s: [f64; 3]| {
             let source = Source::Page(shown(cpu_s), "/metrics".to_owned());
             let mut meter = Meter::start(source).unwrap();
             let mut floor = Floor::new(1, true, Vec::new());
@@ -487,7 +487,9 @@ mod tests {
             floor.totals.end(&mut meter);
             floor.totals.target_gone_in
         };
-        assert_eq!(gone_in([5.0, 6.0, 7.0]), None);
-        assert_eq!(gone_in([5.0, 0.5, 0.75]), Some(0), "and it is there again");
+        let [same, anew] =
+            [[5.0, 6.0, 7.0], [5.0, 0.5, 0.75]].map(|cpu_s| std::thread::spawn(move || gone_in(cpu_s)));
+        assert_eq!(same.join().unwrap(), None);
+        assert_eq!(anew.join().unwrap(), Some(0), "and it is there again");
     }
 }

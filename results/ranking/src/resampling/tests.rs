@@ -75,19 +75,35 @@ fn spread_plainly(values: &[f64], statistic: Statistic) -> f64 {
     moments(&found)[1] / plainly(statistic, values.to_vec())
 }
 
+fn spreads_are_those_of_plain_resampling(n: usize) {
+    let values = drawn(n, 4);
+    let statistics = [MEDIAN, P95, Statistic::Mean];
+    let found = resamples(&vec![values.clone(); 3], &statistics, 1);
+    let spread = found.iter().map(|parts| moments(parts.as_ref().unwrap())[1]).collect::<Vec<_>>();
+    let values = &values;
+    let plain = std::thread::scope(|scope| {
+        let plain = statistics.map(|statistic| scope.spawn(move || spread_plainly(values, statistic)));
+        plain.map(|spread| spread.join().unwrap())
+    });
+    for ((spread, statistic), plain) in spread.iter().zip(statistics).zip(plain) {
+        assert!((spread / plain - 1.0).abs() < 0.12, "{n} {statistic:?}: {spread}, {plain}");
+    }
+}
+
+#[test]
+fn the_spread_of_few_values_is_that_of_plain_resampling() {
+    spreads_are_those_of_plain_resampling(30);
+    spreads_are_those_of_plain_resampling(400);
+}
+
+#[test]
+fn the_spread_of_many_values_is_that_of_plain_resampling() {
+    spreads_are_those_of_plain_resampling(5000);
+}
+
+/// Of an exponential distribution the 95th percentile is 3 and varies by √19 times 1/√n; the mean is 1 and varies by 1/√n.
 #[test]
 fn the_spread_of_a_percentile_is_its_own_and_not_that_of_a_mean() {
-    for n in [30, 400, 5000] {
-        let values = drawn(n, 4);
-        let statistics = [MEDIAN, P95, Statistic::Mean];
-        let found = resamples(&vec![values.clone(); 3], &statistics, 1);
-        let spread = found.iter().map(|parts| moments(parts.as_ref().unwrap())[1]).collect::<Vec<_>>();
-        for (spread, statistic) in spread.iter().zip(statistics) {
-            let plain = spread_plainly(&values, statistic);
-            assert!((spread / plain - 1.0).abs() < 0.12, "{n} {statistic:?}: {spread}, {plain}");
-        }
-    }
-    // Of an exponential distribution the 95th percentile is 3 and varies by √19 times 1/√n; the mean is 1 and varies by 1/√n.
     let found = resamples(&vec![drawn(20_000, 3); 2], &[P95, Statistic::Mean], 1);
     let [p95, mean] = [&found[0], &found[1]].map(|parts| moments(parts.as_ref().unwrap())[1]);
     assert!((p95 / mean / (19_f64.sqrt() / 20_f64.ln()) - 1.0).abs() < 0.1, "{p95} {mean}");
