@@ -61,6 +61,12 @@ docs() {
     RUSTDOCFLAGS=-Dwarnings cargo doc --workspace --no-deps
 }
 
+# The feature `svg`, whose QuickJS the test command does not build: what has pictures.
+pictures() {
+    cargo clippy --workspace --features keytoll/svg --test suite -- -D warnings
+    cargo test --workspace --features keytoll/svg --test suite -- picture devices_authenticate_to_an_aaa_server
+}
+
 # The feature `parquet`, with which a crate that most others are built on has another feature, too.
 columnar() {
     cargo clippy --workspace --features keytoll/parquet --lib --bin keytoll --test columnar -- -D warnings

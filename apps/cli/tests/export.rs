@@ -65,6 +65,14 @@ fn who_cannot_write_parquet_files_says_who_can() {
 }
 
 #[test]
+#[cfg(not(feature = "svg"))]
+fn who_cannot_draw_pictures_says_who_can() {
+    let arguments = ["export", "nothing", "--format", "svg", "--out", "nowhere"];
+    refused(&arguments, "`cargo install --path apps/cli --features svg`", 2);
+}
+
+#[test]
+#[cfg(feature = "svg")]
 fn every_picture_of_the_page_is_a_file() {
     let scratch = Scratch::run("pictures", &["--set", "methods=ikev2-psk"]);
     let (run, out) = (scratch.path("run"), scratch.path("pictures"));

@@ -101,7 +101,13 @@ fn devices_authenticate_to_an_aaa_server_and_results_are_kept() {
     only_what_was_written_is_shown(&dir, &manifest);
 }
 
-/// The rows of a load are in every format, it has pictures, and it can be compared with an earlier one.
+#[cfg(feature = "svg")]
+fn has_pictures(results: &str, pictures: &std::path::Path) {
+    let drawn = keytoll(&["export", results, "--format", "svg", "--out", pictures.to_str().unwrap()]);
+    assert!(drawn.status.success() && fs::read_dir(pictures).unwrap().count() > 0, "{}", text(&drawn.stderr));
+}
+
+/// The rows of a load are in every format, it has pictures (with the feature `svg`), and it can be compared with an earlier one.
 fn what_is_kept_is_exported_and_compared(dir: &Dir) {
     let results = dir.path("results");
     let results = results.to_str().unwrap();
@@ -119,9 +125,8 @@ fn what_is_kept_is_exported_and_compared(dir: &Dir) {
         "{metrics}"
     );
     assert!(exported("markdown").contains("CPU of a load"));
-    let pictures = dir.path("pictures");
-    let drawn = keytoll(&["export", results, "--format", "svg", "--out", pictures.to_str().unwrap()]);
-    assert!(drawn.status.success() && fs::read_dir(pictures).unwrap().count() > 0, "{}", text(&drawn.stderr));
+    #[cfg(feature = "svg")]
+    has_pictures(results, &dir.path("pictures"));
     let earlier =
         keytoll(&["compare", results, results, "--fail-if", "failed > 0%", "--fail-if", "rate < 1/s"]);
     let told = text(&earlier.stdout);
