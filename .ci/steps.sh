@@ -61,7 +61,7 @@ docs() {
     RUSTDOCFLAGS=-Dwarnings cargo doc --workspace --no-deps
 }
 
-# The feature `svg`, whose QuickJS the test command does not build: what has pictures.
+# The tests of pictures, with the feature `svg`: the test command does not build QuickJS.
 pictures() {
     cargo clippy --workspace --features keytoll/svg --test suite -- -D warnings
     cargo test --workspace --features keytoll/svg --test suite -- picture devices_authenticate_to_an_aaa_server

@@ -32,8 +32,8 @@ pub fn version() -> &'static str {
     text.rsplit_once("; ").map_or(text, |(_, name)| name.trim_end_matches(')'))
 }
 
-/// Allocates what the library keeps for the calling thread: its random generator and its error queue. Otherwise the first
-/// operations that need them do, and 20 kB are charged to whoever is first.
+/// Allocates what the library keeps for the calling thread: the state of its random generator and its error queue. Otherwise the
+/// first operation that needs them allocates them, and its role is charged.
 pub fn prepare_thread() {
     let mut byte = 0_u8;
     // SAFETY: the pointer is valid for writing one byte; the other two work on the calling thread's own queue, with a file name

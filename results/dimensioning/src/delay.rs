@@ -181,7 +181,7 @@ fn narrowed(mut below: End, mut above: End, from: f64, excess: impl Fn(f64) -> f
     for _ in 0..60 {
         let tolerance = 1e-6 * (above.s - from);
         let width = above.s - below.s;
-        if !(width > tolerance) {
+        if width <= tolerance {
             break;
         }
         let chord = below.s + width * below.excess / (below.excess - above.excess);
