@@ -81,7 +81,7 @@ fn spreads_are_those_of_plain_resampling(n: usize) {
     let found = resamples(&vec![values.clone(); 3], &statistics, 1);
     let spread = found.iter().map(|parts| moments(parts.as_ref().unwrap())[1]).collect::<Vec<_>>();
     let values = &values;
-    let plain = std::thread::scope(|scope| {
+    let plain = thread::scope(|scope| {
         let plain = statistics.map(|statistic| scope.spawn(move || spread_plainly(values, statistic)));
         plain.map(|spread| spread.join().unwrap())
     });
