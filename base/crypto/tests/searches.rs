@@ -30,7 +30,7 @@ fn known_searches_give_the_keys_of_full_searches() {
     let kinds = [(1024, KeyKind::Rsa1024), (2048, KeyKind::Rsa2048), (3072, KeyKind::Rsa3072)];
     assert!(
         kinds.iter().any(|(bits, kind)| is_known(*bits, kind.name())),
-        "none of these streams is in the table"
+        "the table has none of these searches"
     );
     for (bits, kind) in kinds {
         assert_eq!(key(bits, kind.name(), false), key(bits, kind.name(), true), "{bits} bits");

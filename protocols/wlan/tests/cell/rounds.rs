@@ -45,8 +45,8 @@ fn thousands_of_boundaries_cost_no_packet() {
     assert_eq!(rekeyed.map(|count| count.abs_diff(2 * boundaries) <= 4), [true; 2], "{rekeyed:?}");
 }
 
-/// A day of clocks that are 17 seconds off at its end if nothing corrects them: what is sent arrives. With periods of two seconds they would
-/// be nine epochs off.
+/// For a day of clocks that drift, every packet arrives. Without correction they would be 17 seconds off at its end: nine epochs of two
+/// seconds.
 fn clocks_drift_for_a_day(up: bool, down: bool) {
     let drifts_ppm = [200, -200, 20, 0];
     for (period_s, step) in [(60, 7), (2, 5)] {

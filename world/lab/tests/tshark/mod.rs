@@ -104,8 +104,8 @@ impl Drop for Captured {
     }
 }
 
-/// What tshark sees of every row of several runs when it is asked once: the run, the name of the row, the row. Of one link only: Wireshark 4.0
-/// names the interfaces of the first section in all.
+/// Starts tshark once for several runs and returns the frames of every row, with its run and its name. Rows must have one link: Wireshark 4.0
+/// uses the interface names of the first section in all sections.
 fn rows_together(runs: &[Captured]) -> Vec<(&Captured, String, &RowPlan, Vec<Frame>)> {
     let rows = || runs.iter().flat_map(|run| run.plan.rows.iter().enumerate().map(move |row| (run, row)));
     let captures: Vec<PathBuf> = rows().map(|(run, (index, _))| run.capture(index)).collect();

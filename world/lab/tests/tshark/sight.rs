@@ -95,8 +95,8 @@ pub(crate) fn frames(capture: &Path) -> Vec<Frame> {
     String::from_utf8_lossy(&output.stdout).lines().map(Frame::read).collect()
 }
 
-/// Writes one capture of several, with the tables of all. tshark takes a quarter of a second to begin, and none for a conversation whose SPIs tell it
-/// from the others.
+/// Writes one capture of several, with the tables of all: tshark takes a quarter of a second to start. Their conversations must differ in their
+/// SPIs.
 pub(crate) fn joined(captures: &[PathBuf], into: &Path) {
     let keys = into.with_extension("keys");
     fs::create_dir(&keys).unwrap();
