@@ -178,15 +178,19 @@ impl End {
 /// it is counted half (the Illinois rule).
 fn narrowed(mut below: End, mut above: End, from: f64, excess: impl Fn(f64) -> f64) -> f64 {
     let mut raised = false;
-    for _ in 0..60 {
+    for turn in 0..66 {
         let tolerance = 1e-6 * (above.s - from);
         let width = above.s - below.s;
-        if width <= tolerance {
+        if width <= tolerance || !width.is_finite() {
             break;
         }
         let chord = below.s + width * below.excess / (below.excess - above.excess);
-        // A little beyond the root, so that the other end comes close as well.
-        let beyond = if raised { chord + tolerance / 3.0 } else { chord - tolerance / 3.0 };
+        // A little beyond the root, so that the other end comes close as well. Where a tail is steep the chord gains little, and the middle half.
+        let beyond = match turn % 3 {
+            2 => f64::midpoint(below.s, above.s),
+            _ if raised => chord + tolerance / 3.0,
+            _ => chord - tolerance / 3.0,
+        };
         let next = End::at(beyond.clamp(below.s + tolerance / 4.0, above.s - tolerance / 4.0), &excess);
         let stays = if next.excess > 0.0 { &mut above } else { &mut below };
         if raised == (next.excess > 0.0) {
@@ -299,6 +303,17 @@ mod tests {
         }
         assert!((waits.quantile_s(0.99) - (80.0_f64).ln() / 0.2).abs() < 1e-3, "{}", waits.quantile_s(0.99));
         assert_eq!(waits.quantile_s(0.1), 0.0);
+    }
+
+    /// A step has no straight logarithm, and a delay may be without end.
+    #[test]
+    fn a_step_is_found_and_an_endless_delay_stays_endless() {
+        for step_s in [0.01, 3.0, 2000.0] {
+            let found = least(0.01, 0.0, 1.0, |s| f64::from(u8::from(s < step_s)));
+            assert!(found >= step_s && found <= step_s * (1.0 + 2e-6), "{step_s}: {found}");
+        }
+        assert_eq!(least(0.01, f64::INFINITY, 1.0, |_| 0.5), f64::INFINITY);
+        assert_eq!(least(0.01, 0.0, 1.0, |_| 0.5), f64::INFINITY);
     }
 
     /// Two visits: both wait, or one does: P(W > t) = e^{-θt}(1 - (1-ρ)² + ρ²θt).
