@@ -1,4 +1,4 @@
-# The steps of .ci/run and .ci/full, which read this file. Each step prints how long it took.
+# The steps of .ci/run and .ci/full, which source this file. Each step prints how long it took.
 set -eu -o pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 export CI=true CARGO_TERM_COLOR=never DEBIAN_FRONTEND=noninteractive
@@ -17,18 +17,19 @@ packages() {
     # valgrind: the instruction benchmark.
     apt-get install -y -qq --no-install-recommends \
         build-essential pkg-config libssl-dev ca-certificates dpkg-dev musl-tools valgrind >/dev/null
-    # A report is opened in a browser, and its script built again: node from 18, which Debian has, with npm.
+    # For the step `pages`, which opens a report in a browser and builds its script again. It needs node 18 or later, as in Debian 12, and npm.
     command -v chromium >/dev/null || apt-get install -y -qq --no-install-recommends chromium >/dev/null
     command -v npm >/dev/null || apt-get install -y -qq --no-install-recommends nodejs npm >/dev/null
     # The foreign daemons: strongswan-swanctl charon-systemd libstrongswan-standard-plugins
     # libstrongswan-extra-plugins libcharon-extra-plugins libcharon-extauth-plugins, freeradius, freeradius-utils,
-    # eapoltest, hostapd, freediameterd; nftables, conntrack, iproute2, iputils-ping, iperf3, openssl; tshark and scapy, which check our
-    # captures and our ESP; libreswan, unpacked so that it does not replace strongSwan. From Debian's source of wpa, in less than a minute: eapol_test with card simulators, and hlr_auc_gw.
+    # eapoltest, hostapd, wpasupplicant, freediameterd; nftables, conntrack, iproute2, iputils-ping, iperf3, openssl; tshark and scapy, which
+    # check our captures and our ESP; libreswan, unpacked so that it does not replace strongSwan; a guest with simulated Wi-Fi. From Debian's
+    # source of wpa, in less than a minute: eapol_test with card simulators, and hlr_auc_gw.
     interop/setup.sh
 }
 
-# The script of pages is what its source builds; a page with one of everything does in a browser what it should, and the report of a
-# run what depends on its content. Both programs were built by the tests.
+# Checks that the committed script of pages is the one that its source builds, and tests two pages in a browser: one with every element, and the
+# report of a run. `cargo test` has built both programs.
 pages() {
     local web=results/page/web
     $web/build.sh --check
@@ -38,12 +39,12 @@ pages() {
     TESTS='second|contents|comes near|scores|ranks again|without scripts' node $web/test/browser.mjs target/page-run/report.html
 }
 
-# The package with a program that is built quickly, which is installed and tried.
+# Builds the package with the profile `trial`, which is quick to build, installs it and tries it.
 package() {
     CARGO_BUILD_JOBS=1 nice -n 19 packaging/build.sh trial
 }
 
-# Instructions, blocks and bytes of the profile `dist` compared with the committed figures.
+# Compares instructions, blocks and bytes of the profile `dist` with the committed figures.
 yardstick() {
     cargo bench --quiet -p keytoll-lab --bench yardstick
 }
@@ -61,25 +62,25 @@ docs() {
     RUSTDOCFLAGS=-Dwarnings cargo doc --workspace --no-deps
 }
 
-# The tests of pictures, with the feature `svg`: the test command does not build QuickJS.
+# The tests of pictures with the feature `svg`, separately: `cargo test --workspace` does not build QuickJS.
 pictures() {
     cargo clippy --workspace --features keytoll/svg --test suite -- -D warnings
     cargo test --workspace --features keytoll/svg --test suite -- picture devices_authenticate_to_an_aaa_server
 }
 
-# The feature `parquet`, with which a crate that most others are built on has another feature, too.
+# The tests of the feature `parquet`.
 columnar() {
     cargo clippy --workspace --features keytoll/parquet --lib --bin keytoll --test columnar -- -D warnings
     cargo test --workspace --features keytoll/parquet --test columnar
 }
 
-# The workspace's selection of features, because -p would select others and build everything again.
+# With --workspace, because -p would select other features and build everything again.
 interop_tests() {
     KEYTOLL_INTEROP=1 cargo test --workspace --test interop -- "$@"
 }
 
-# On a busy machine a daemon may time out while other tests run: up to three failed tests are repeated one after another, and named. A test that
-# fails again fails the run.
+# On a busy machine a daemon may time out while other tests run. So up to three failed tests are named and repeated one after another; a test
+# that fails again fails the run.
 interop() {
     local log=target/interop.log failed
     ! interop_tests "$@" 2>&1 | tee "$log" || return 0
@@ -89,7 +90,7 @@ interop() {
     interop_tests --test-threads=1 --exact "${failed[@]}" || return 1
 }
 
-# The selection of the gate; libtest ignores names that do not exist, so their number is compared.
+# The tests that the gate selects. libtest ignores names that do not exist, so the number of tests is compared with that of names.
 interop_gate() {
     local names
     mapfile -t names < <(grep --invert-match '^#' interop/gate.txt)

@@ -174,7 +174,7 @@ const ALLOWED: &[Allowed] = &[
     allow(
         "metrics",
         &["trace"],
-        "samples and their statistics are pure functions of the trace; a crate of its own, so that they are optimized in builds that optimize no other result",
+        "samples and their statistics are pure functions of the trace; a crate of its own, so that `release` optimizes them and no other result",
     ),
     allow(
         "analysis",

@@ -288,7 +288,7 @@ fn keys_of_another_capture_are_told_from_keys_that_open() {
     assert!(!right.contains(told), "{right}");
 }
 
-/// How many messages a long capture has: a hundred thousand in `.ci/run`, a quarter of them otherwise.
+/// How many messages a long capture has: a hundred thousand in `.ci/full`, a quarter of them otherwise.
 fn messages_max() -> u64 {
     std::env::var("KEYTOLL_LONG_CAPTURE").map_or(25_000, |messages| messages.parse().unwrap())
 }

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::LazyLock;
 
-use jsonschema::Validator;
+use boon::{Compiler, SchemaIndex, Schemas};
 use keytoll_analysis::summary;
 use serde_json::Value;
 
@@ -19,18 +19,25 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/schema")
 }
 
-static VALIDATORS: LazyLock<BTreeMap<String, Validator>> = LazyLock::new(|| {
-    let validator = |name: String| {
-        let schema: Value = serde_json::from_str(&printed(&name)).unwrap();
-        (name, jsonschema::validator_for(&schema).unwrap())
+/// Every schema, and where each is among them.
+static SCHEMAS: LazyLock<(Schemas, BTreeMap<String, SchemaIndex>)> = LazyLock::new(|| {
+    let (mut schemas, mut compiler) = (Schemas::new(), Compiler::new());
+    let compile = |name: String| {
+        let place = format!("{name}.json");
+        compiler.add_resource(&place, serde_json::from_str(&printed(&name)).unwrap()).unwrap();
+        let index = compiler.compile(&place, &mut schemas).unwrap();
+        (name, index)
     };
-    names().into_iter().map(validator).collect()
+    let indices = names().into_iter().map(compile).collect();
+    (schemas, indices)
 });
 
 /// What does not agree with the schema of this name.
 fn complaints(name: &str, value: &Value) -> Vec<String> {
-    let errors = VALIDATORS[name].iter_errors(value);
-    errors.map(|error| format!("{name}, {}: {error}", error.instance_path())).collect()
+    let (schemas, indices) = &*SCHEMAS;
+    let judged = schemas.validate(value, indices[name]);
+    let causes = judged.map_or_else(|error| error.causes, |()| Vec::new());
+    causes.iter().map(|cause| format!("{name}: {cause:#}")).collect()
 }
 
 /// Judges a document by the schema of this name.

@@ -1,7 +1,7 @@
-//! The delay of an authentication under load: what it takes without load, and the waits of its steps at every node.
+//! The delay of an authentication under load: its delay without load plus the waits of its steps at every node.
 //!
-//! The waits are taken as independent of each other: an authentication's steps at a node are a round trip apart, in which
-//! the queue is renewed. Their sum then has the product of their transforms, which is inverted numerically: read Abate and Whitt, ORSA
+//! The waits are assumed to be independent: an authentication's steps at a node are a round trip apart, in which the queue changes
+//! completely. The transform of their sum is then the product of their transforms, and is inverted numerically: read Abate and Whitt, ORSA
 //! Journal on Computing 7 (1995) 36, for the method Euler.
 
 use std::ops::{Add, Mul};
@@ -10,22 +10,22 @@ use keytoll_analysis::summary::Delay;
 
 use crate::station::Station;
 
-/// The quantiles of a delay without load, least to greatest.
+/// The quantiles of the delay without load, in ascending order.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Unloaded {
     /// Shares and delays in seconds.
     points: Vec<(f64, f64)>,
 }
 
-/// How finely delays without load are looked at.
+/// The number of delays without load for which [`exceed`] computes the probability of a wait.
 const POINTS: u32 = 100;
 
 impl Unloaded {
-    /// Of what was measured, later by so many seconds.
+    /// The quantiles of a measured delay, shifted by `later_s`, which is negative for a faster processor.
     pub fn of(delay: &Delay, later_s: f64) -> Self {
         let Delay { min, p5, p50, p95, p99, max, .. } = *delay;
         let points = [(0.0, min), (0.05, p5), (0.5, p50), (0.95, p95), (0.99, p99), (1.0, max)];
-        // A file may have anything; a processor that is faster takes away no more than all of it.
+        // The values of a file may be in any order, and a faster processor may shift them below zero: both are corrected here.
         let in_order = points.into_iter().scan(0.0, |least, (share, ms)| {
             *least = f64::max(*least, ms / 1e3 + later_s);
             Some((share, *least))
@@ -33,12 +33,12 @@ impl Unloaded {
         Self { points: in_order.collect() }
     }
 
-    /// Always the same.
+    /// A delay that is always the same.
     pub fn constant(delay_s: f64) -> Self {
         Self { points: vec![(0.0, delay_s), (1.0, delay_s)] }
     }
 
-    /// The delay that this share does not exceed, straight between those known.
+    /// The delay that this share does not exceed, by linear interpolation.
     pub fn quantile_s(&self, share: f64) -> f64 {
         let above = self.points.iter().position(|(at, _)| *at >= share).unwrap_or(self.points.len() - 1);
         let (from, to) = (self.points[above.saturating_sub(1)], self.points[above]);
@@ -47,7 +47,7 @@ impl Unloaded {
         from.1 + way.clamp(0.0, 1.0) * (to.1 - from.1)
     }
 
-    /// The share of delays that are no longer than this.
+    /// The share of delays of at most `s` seconds.
     fn share_within(&self, s: f64) -> f64 {
         let Some(above) = self.points.iter().position(|(_, delay)| *delay > s) else { return 1.0 };
         let Some(below) = above.checked_sub(1) else { return 0.0 };
@@ -67,14 +67,14 @@ pub struct Waits {
 #[derive(Debug, Clone, Copy)]
 struct Visits {
     count: f64,
-    /// The probability that one waits.
+    /// The probability that a step waits.
     share: f64,
-    /// The rate at which its wait ends.
+    /// The rate at which the wait of a step ends.
     ends_per_s: f64,
 }
 
 impl Waits {
-    /// Of nodes that all keep up.
+    /// The waits at nodes that all keep up with their load.
     pub fn at(stations: &[Station]) -> Self {
         let visits = |station: &Station| {
             let (share, ends_per_s) = (station.waits_share(), station.wait_ends_per_s());
@@ -90,12 +90,12 @@ impl Waits {
         }
     }
 
-    /// Their mean.
+    /// The mean of the sum of the waits.
     pub const fn mean_s(&self) -> f64 {
         self.mean_s
     }
 
-    /// The probability that they are longer in sum.
+    /// The probability that the sum of the waits is longer than `s` seconds.
     pub fn exceed(&self, s: f64) -> f64 {
         if s < 0.0 {
             return 1.0;
@@ -103,16 +103,16 @@ impl Waits {
         if self.mean_s() <= 0.0 {
             return 0.0;
         }
-        // At nothing at all the distribution has a step, which the inversion cannot see.
+        // The distribution has a step at zero, where the inversion is not accurate.
         inverted(|at| self.transform(at), s.max(1e-9 * self.mean_s())).clamp(0.0, 1.0)
     }
 
-    /// The wait that this share does not exceed.
+    /// The sum of the waits that this share does not exceed.
     pub fn quantile_s(&self, share: f64) -> f64 {
         least(1.0 - share, 0.0, self.mean_s(), |s| self.exceed(s))
     }
 
-    /// E exp(-sW).
+    /// The Laplace-Stieltjes transform E exp(-sW) of the sum W of the waits.
     fn transform(&self, s: Complex) -> Complex {
         let of_one = |&Visits { count, share, ends_per_s }: &Visits| {
             let waiting = (s + Complex::from(ends_per_s)).inverse() * (share * ends_per_s);
@@ -131,10 +131,10 @@ pub fn quantile_s(unloaded: &Unloaded, waits: &Waits, share: f64) -> f64 {
     least(1.0 - share, least_s, mean_s, |s| exceed(unloaded, waits, s))
 }
 
-/// The share of authentications with a longer delay: those that have it without waiting, and others that wait long enough.
+/// The share of authentications with a longer delay: with a longer delay without load, or with a wait that is long enough.
 pub fn exceed(unloaded: &Unloaded, waits: &Waits, s: f64) -> f64 {
     let within = unloaded.share_within(s);
-    // Waits are short beside what delays without load differ by: most points are where it takes little to be too late.
+    // Waits are short compared with the spread of delays without load, so most points are near `s`, where a short wait is enough.
     let waiting = |place: u32| {
         let way = (f64::from(place) + 0.5) / f64::from(POINTS);
         waits.exceed(s - unloaded.quantile_s(within * (1.0 - way.powi(4)))) * 4.0 * way.powi(3)
@@ -142,7 +142,7 @@ pub fn exceed(unloaded: &Unloaded, waits: &Waits, s: f64) -> f64 {
     1.0 - within + within * (0..POINTS).map(waiting).sum::<f64>() / f64::from(POINTS)
 }
 
-/// The least value from `from` on at which a falling function is no more than this.
+/// The least value, not below `from`, at which the falling function `exceed` is at most `probability`.
 fn least(probability: f64, from: f64, step: f64, exceed: impl Fn(f64) -> f64) -> f64 {
     if !step.is_finite() {
         return f64::INFINITY;
@@ -150,7 +150,7 @@ fn least(probability: f64, from: f64, step: f64, exceed: impl Fn(f64) -> f64) ->
     if exceed(from) <= probability || step <= 0.0 {
         return from;
     }
-    // Tails fall about exponentially: their logarithms are nearly straight.
+    // Tails fall about exponentially, so their logarithms are nearly straight lines.
     let excess = |s: f64| (exceed(s).max(f64::MIN_POSITIVE) / probability).ln();
     let mut below = End::at(from, &excess);
     let mut above = End::at(from + step, &excess);
@@ -161,7 +161,7 @@ fn least(probability: f64, from: f64, step: f64, exceed: impl Fn(f64) -> f64) ->
     narrowed(below, above, from, excess)
 }
 
-/// One end of the interval in which a value is sought, and by how much the function is too great there.
+/// One end of the interval that contains the value, and how far the function is above its target there.
 #[derive(Debug, Clone, Copy)]
 struct End {
     s: f64,
@@ -174,8 +174,8 @@ impl End {
     }
 }
 
-/// The upper end of the interval, made narrower until it is a millionth of its distance from `from`: regula falsi, with an end that stays where
-/// it is counted half (the Illinois rule).
+/// The upper end of the interval, after it has been narrowed to a millionth of its distance from `from`: regula falsi with the Illinois rule,
+/// which halves the function value at an end that has not moved.
 fn narrowed(mut below: End, mut above: End, from: f64, excess: impl Fn(f64) -> f64) -> f64 {
     let mut raised = false;
     for turn in 0..66 {
@@ -185,7 +185,8 @@ fn narrowed(mut below: End, mut above: End, from: f64, excess: impl Fn(f64) -> f
             break;
         }
         let chord = below.s + width * below.excess / (below.excess - above.excess);
-        // A little beyond the root, so that the other end comes close as well. Where a tail is steep the chord gains little, and the middle half.
+        // A little beyond the root, so that the other end comes close as well. Every third turn bisects, because the chord gains little where a
+        // tail is steep.
         let beyond = match turn % 3 {
             2 => f64::midpoint(below.s, above.s),
             _ if raised => chord + tolerance / 3.0,
@@ -204,7 +205,7 @@ fn narrowed(mut below: End, mut above: End, from: f64, excess: impl Fn(f64) -> f
 
 /// Abate and Whitt's A: the error of the discretisation is e⁻ᴬ.
 const ACCURACY: f64 = 18.4;
-/// How many terms are summed before Euler's summation begins, and how many it has.
+/// The number of terms before Euler's summation, and the number of terms in it.
 const TERMS: u32 = 15;
 const EULER: u32 = 11;
 
@@ -288,7 +289,7 @@ mod tests {
 
     use super::*;
 
-    /// An M/M/1 queue with services of a second.
+    /// An M/M/1 queue with a mean service time of a second.
     fn station(load: f64, visits: f64) -> Station {
         Station { cores: 1, busy_cores: load, step_s: 1.0, step_square_s2: 2.0, visits }
     }
@@ -305,7 +306,7 @@ mod tests {
         assert_eq!(waits.quantile_s(0.1), 0.0);
     }
 
-    /// A step has no straight logarithm, and a delay may be without end.
+    /// The logarithm of a step is not straight, and a delay may be infinite.
     #[test]
     fn a_step_is_found_and_an_endless_delay_stays_endless() {
         for step_s in [0.01, 3.0, 2000.0] {
@@ -316,7 +317,7 @@ mod tests {
         assert_eq!(least(0.01, 0.0, 1.0, |_| 0.5), f64::INFINITY);
     }
 
-    /// Two visits: both wait, or one does: P(W > t) = e^{-θt}(1 - (1-ρ)² + ρ²θt).
+    /// Two visits, of which both or one wait: P(W > t) = e^{-θt}(1 - (1-ρ)² + ρ²θt).
     #[test]
     fn waits_add_up() {
         for stations in [vec![station(0.6, 2.0)], vec![station(0.6, 1.0); 2]] {
@@ -337,7 +338,7 @@ mod tests {
         assert!((quantile_s(&constant, &waits, 0.99) - 7.0 - waits.quantile_s(0.99)).abs() < 1e-3);
         let (nowhere, idle) = (Unloaded::constant(3.0), [station(0.0, 4.0)]);
         assert_eq!(quantile_s(&nowhere, &Waits::at(&idle), 0.99), 3.0);
-        // A delay that is far longer than the wait leaves its own percentile.
+        // If delays without load vary far more than waits, a percentile is longer by about the mean wait, which is a second.
         let delay = Delay {
             mean: 5e4,
             ci95_low: None,
@@ -357,7 +358,7 @@ mod tests {
         assert!((wide.quantile_s(0.25) - 26.0).abs() < 1e-9);
         let delay = quantile_s(&wide, &waits, 0.9);
         assert!((delay - 92.0).abs() < 0.2, "{delay}");
-        // As long as nobody waits nothing is longer than it is.
+        // With hardly any waits, the percentile is the one without load.
         let barely = [Station { busy_cores: 1e-6, ..station(0.5, 1.0) }];
         assert!((quantile_s(&wide, &Waits::at(&barely), 0.99) - wide.quantile_s(0.99)).abs() < 0.1);
     }

@@ -1,4 +1,4 @@
-//! Pictures without a browser, in builds with the feature `svg`.
+//! Tests of pictures that are drawn without a browser, in builds with the feature `svg`.
 
 use keytoll_page::Chart;
 use keytoll_page::pictures::Painter;
@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::{chart, ladder, ranking};
 
-/// A chart with a pattern, a name that is broken, and a title that is escaped.
+/// A chart with a fill pattern, a name that needs a line break, and a title that needs escaping.
 fn drawable(colour: &str) -> Chart {
     let spec = json!({
         "mark": "bar",

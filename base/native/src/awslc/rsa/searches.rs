@@ -1,15 +1,16 @@
-//! How long the searches for primes were that the built-in scenarios and the tests begin again and again.
+//! Known lengths of prime searches, so that keys of the built-in scenarios and of the tests are generated faster.
 //!
-//! A seed gives the same candidates on every machine, and a search rejects most of them only after an exponentiation. `searches.bin` has the length of every search of the built-in scenarios (with their seeds) and of the tests, so that only the last candidate
-//! has to be tested. The result is the same with and without the file: the last candidate passes the same tests, and a search that is
-//! not in the file, such as one of the operating system's random bytes, tests every candidate.
+//! A seed gives the same candidates on every machine, and a search rejects many of them only after an exponentiation. `searches.bin` has the
+//! number of rejected candidates of each search that the tests and the built-in scenarios (with their seeds) repeat, if it is at least ten:
+//! such a search skips these candidates and tests only the last one. The file does not change the result: the last candidate passes the
+//! same tests, and a search that is not in the file, such as one with random bytes of the operating system, tests every candidate.
 //!
-//! After a change of seeds or of the search: `base/native/record-searches.sh`.
+//! Run `base/native/record-searches.sh` after a change of seeds or of the search.
 
-/// Records of [`RECORD_LEN`] bytes, sorted: the name of a search, and how many candidates it rejected.
+/// Sorted records of [`RECORD_LEN`] bytes: the name of a search, and the number of candidates that it rejected.
 static KNOWN: &[u8] = include_bytes!("searches.bin");
 
-/// The first 8 bytes of the first candidate, and its length: keys of several lengths are made of the same stream.
+/// The first 8 bytes of the first candidate, and its length in 2 bytes, because keys of different lengths can use the same stream.
 const NAME_LEN: usize = 10;
 
 const RECORD_LEN: usize = NAME_LEN + 2;
@@ -18,21 +19,21 @@ const RECORD_LEN: usize = NAME_LEN + 2;
 pub(super) struct Search([u8; NAME_LEN]);
 
 impl Search {
-    /// The search that begins with this candidate, as it was drawn.
+    /// The search that begins with these random bytes, before it sets any bits of them.
     pub(super) fn of(first: &[u8]) -> Self {
         let [a, b, c, d, e, f, g, h] = *first.first_chunk().expect("primes have more than 64 bits");
         let [high, low] = u16::try_from(first.len()).expect("primes have at most 2048 bits").to_be_bytes();
         Self([a, b, c, d, e, f, g, h, high, low])
     }
 
-    /// How many candidates are known to be rejected.
+    /// The number of candidates that this search is known to reject; 0 if it is unknown.
     pub(super) fn rejected(&self) -> u16 {
         let (records, _) = KNOWN.as_chunks::<RECORD_LEN>();
         let found = records.binary_search_by(|record| record[..NAME_LEN].cmp(&self.0));
         found.map_or(0, |at| u16::from_be_bytes([records[at][NAME_LEN], records[at][NAME_LEN + 1]]))
     }
 
-    /// Appends the search to the file that the variable KEYTOLL_SEARCHES names.
+    /// Appends the search to the file that the environment variable `KEYTOLL_SEARCHES` names.
     #[cfg(feature = "record-searches")]
     pub(super) fn ended(&self, rejected: u16) {
         use std::io::Write;
@@ -44,7 +45,7 @@ impl Search {
             .expect("the file for searches can be written");
     }
 
-    /// Nothing is recorded in this build.
+    /// Does nothing: only builds with the feature `record-searches` record searches.
     #[cfg(not(feature = "record-searches"))]
     pub(super) fn ended(&self, _: u16) {}
 }
