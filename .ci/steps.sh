@@ -68,6 +68,15 @@ pictures() {
     cargo test --workspace --features keytoll/svg --test suite -- picture devices_authenticate_to_an_aaa_server
 }
 
+# Runs every study with five seeds. No verdict may depend on the seed.
+studies() {
+    local seed
+    for seed in 1 2 3 4 5; do
+        target/release/keytoll study all --seed "$seed" --out "target/studies-$seed" --force --json >/dev/null
+    done
+    .ci/verdicts.py target/studies-[1-5]
+}
+
 # The tests of the feature `parquet`.
 columnar() {
     cargo clippy --workspace --features keytoll/parquet --lib --bin keytoll --test columnar -- -D warnings
