@@ -229,8 +229,9 @@ fn text_column(head: &str) -> Column {
 }
 
 fn of_finding(finding: &Finding) -> Line {
-    let Finding { name, claim, source, verdict, .. } = finding;
-    let cells = [verdict.words(), claim, source, &evidence(finding)].map(|text| Value::from(text).into());
+    let Finding { name, claim, source, .. } = finding;
+    let cells = [&finding.verdict_words(), claim, source, &evidence(finding)]
+        .map(|text| Value::from(text.as_str()).into());
     Line { names: vec![name.clone()], cells: cells.to_vec() }
 }
 

@@ -139,11 +139,17 @@ pub(crate) fn figure(figure: &Figure) -> String {
 }
 
 fn judged(finding: &Finding, width: usize, out: &mut impl Write) -> io::Result<()> {
-    let Finding { claim, source, taken_as, verdict, .. } = finding;
-    wrapped(&format!("{}: {claim}", verdict.words()), width, out)?;
-    wrapped(&format!("  Paper {source}. Taken as: {taken_as}."), width, out)?;
+    wrapped(&format!("{}: {}", finding.verdict_words(), finding.claim), width, out)?;
+    wrapped(&format!("  {}", criterion(finding)), width, out)?;
     let evidence = evidence(finding);
     if evidence.is_empty() { Ok(()) } else { wrapped(&format!("  Here: {evidence}."), width, out) }
+}
+
+/// The place in the paper, the criterion, and the fitted input that the verdict rests on.
+pub(crate) fn criterion(finding: &Finding) -> String {
+    let Finding { source, taken_as, fitted, .. } = finding;
+    let fitted = fitted.as_ref().map(|input| format!(" Fitted input: {input}."));
+    format!("Paper {source}. Taken as: {taken_as}.{}", fitted.unwrap_or_default())
 }
 
 /// The evidence, in one line.
@@ -185,6 +191,7 @@ pub(crate) mod tests {
             taken_as: "its mean is greater".into(),
             verdict,
             evidence,
+            fitted: None,
         };
         let evidence = |what: &str, value, unit: &str| Evidence {
             what: what.into(),
@@ -217,7 +224,7 @@ pub(crate) mod tests {
                     Verdict::HoldsInPart,
                     vec![evidence("PSK", 12.345, "ms"), evidence("ratio", 10.0, "")],
                 ),
-                finding(Verdict::CannotBeJudged, Vec::new()),
+                finding(Verdict::CannotBeJudged, Vec::new()).resting_on("processors as slow as the paper's"),
             ],
             notes: vec![
                 "A note that is longer than a line of the screen has room for, and so is broken.".into(),

@@ -14,7 +14,7 @@ impl Claim {
     pub(crate) fn judged(self, verdict: Verdict, evidence: Vec<Evidence>) -> Finding {
         let Self { name, claim, source, taken_as } = self;
         let [name, claim, source, taken_as] = [name, claim, source, taken_as].map(str::to_owned);
-        Finding { name, claim, source, taken_as, verdict, evidence }
+        Finding { name, claim, source, taken_as, verdict, evidence, fitted: None }
     }
 
     /// Judged case by case: whether the claim is true for each, and a number for it.

@@ -20,6 +20,23 @@ pub struct Finding {
     pub verdict: Verdict,
     /// The numbers that decided.
     pub evidence: Vec<Evidence>,
+    /// The input that was fitted to the paper's numbers and that the verdict rests on, if any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fitted: Option<String>,
+}
+
+impl Finding {
+    /// Marks a verdict that rests on an input fitted to the paper's numbers.
+    #[must_use]
+    pub fn resting_on(self, fitted: &str) -> Self {
+        Self { fitted: Some(fitted.to_owned()), ..self }
+    }
+
+    /// The verdict as output shows it: with a mark if it rests on a fitted input.
+    pub fn verdict_words(&self) -> String {
+        let mark = if self.fitted.is_some() { ", on a fitted input" } else { "" };
+        format!("{}{mark}", self.verdict.words())
+    }
 }
 
 /// Whether a claim holds in this run.

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::anchor;
 use super::figure::{along, columns, named, of_rows, of_sources, parts_of, source, spec};
-use crate::study::{LEGEND, evidence, figure, headline, tally, title};
+use crate::study::{LEGEND, criterion, evidence, figure, headline, tally, title};
 
 /// The section of a study.
 pub fn study(account: &Account) -> Section {
@@ -36,10 +36,9 @@ pub fn study(account: &Account) -> Section {
 
 /// The verdict; the claim, and what it is judged by.
 fn judged(finding: &Finding) -> (String, String) {
-    let Finding { claim, source, taken_as, verdict, .. } = finding;
     let evidence = evidence(finding);
     let here = if evidence.is_empty() { String::new() } else { format!(" Here: {evidence}.") };
-    (verdict.words().to_owned(), format!("{claim} Paper {source}. Taken as: {taken_as}.{here}"))
+    (finding.verdict_words(), format!("{} {}{here}", finding.claim, criterion(finding)))
 }
 
 /// A figure or table of the paper.
