@@ -121,6 +121,8 @@ fn wrong_populations() {
         of("arrivals = \"constant 5/s\"\nmix = {}"),
         of("arrivals = \"constant 5/s\"\nmix = { ikev2-eap-aka = 1 }"),
         of("arrivals = \"constant 5/s\"\nhss_store = \"1 ms\""),
+        of("arrivals = \"constant 5/s\"\nhss_store = \"1 ms\"\n[options]\nhss_store = \"1 ms\"")
+            .replace("psk", "eap-aka"),
         of("arrivals = \"constant 5/s\"\ngateways = 65"),
         of("arrivals = \"constant 5/s\"\ngateway_lost = \"1 at 30 s\""),
         of("arrivals = \"constant 5/s\"\ngateways = 4\ngateway_lost = \"5 at 30 s\""),
@@ -332,6 +334,19 @@ fn live(method: &str, options: &str) -> String {
 }
 
 /// A device moves while its association lives, in the simulator, and with traffic that goes along.
+#[test]
+fn stores_that_cannot_be() {
+    let stored = |more: &str| {
+        format!("methods = \"hip-dex-aka\"\nnetworks = \"lte\"\n{more}\n[options]\nhss_store = \"65 ms\"\n")
+    };
+    let cases = [
+        stored("").replace("65 ms", "65"),
+        stored("").replace("hip-dex-aka", "hip-dex"),
+        stored("world = \"live\""),
+    ];
+    insta::assert_snapshot!(cases.each_ref().map(|text| wrong(text)).join("\n\n"));
+}
+
 #[test]
 fn moves_that_cannot_be() {
     let moving = |head: &str, options: &str| {

@@ -19,6 +19,7 @@ use keytoll_scenario::plan::{
     Basis, Chain, CpuProfile, CryptoMode, Direction, Exponents, Maker, Makers, Mode, Network, Options,
     RowPlan, SaLimits, Tls, TlsVersion, Traffic, TrafficDirection, TrafficKind, WorldKind,
 };
+use keytoll_scenario::population::Spread;
 use keytoll_scenario::quantity::Probability;
 use keytoll_scenario::{Overrides, Plan, Source, builtin, parse};
 use proptest::option;
@@ -508,6 +509,8 @@ fn options() -> impl Strategy<Value = Options> {
                 (options.eap.vector_batch, options.eap.triplets) = (mode + 1, 2 + mode % 2);
                 options.eap.fast_reauth = if mode == 2 { 16 } else { 0 };
                 options.eap.accounting = mode == 1;
+                let store = Spread::Lognormal(Duration::from_millis(1), Duration::from_millis(65));
+                options.hss_store = (mode == 2).then_some(store);
                 options
             },
         )

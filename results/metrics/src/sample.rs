@@ -89,7 +89,8 @@ pub struct Split {
     pub network_ns: u64,
     /// None was, and a node was computing; per node. If two compute at once, the one that ended first counts.
     pub computation_ns: BTreeMap<Node, u64>,
-    /// Neither: timers ran, or a datagram that was going to be lost, damaged or a duplicate was in flight.
+    /// Neither: timers ran, the HSS waited for its store, or a datagram that was going to be lost, damaged or a duplicate was in
+    /// flight.
     pub waiting_ns: u64,
 }
 

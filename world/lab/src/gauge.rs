@@ -12,8 +12,10 @@ use std::time::Duration;
 
 use keytoll_crypto::Metered;
 use keytoll_native::{clock, heap};
+use keytoll_rigs::looks_up;
+use keytoll_scenario::population::Spreads;
 use keytoll_sim::{Before, Meter, NodeIndex, Stimulus};
-use keytoll_trace::Fact;
+use keytoll_trace::{Fact, Node};
 
 use crate::costs::{MessageCost, StepMessages};
 use crate::steps::Steps;
@@ -146,6 +148,10 @@ pub(crate) struct Gauge {
     after: Duration,
     /// A device has announced a new address that is not verified yet.
     is_moving: bool,
+    /// The HSS with the times of its look-ups.
+    store: Option<(NodeIndex, Spreads)>,
+    /// How long the HSS waited for its store in the last step.
+    waited: Duration,
 }
 
 /// The heap tag of a node; 0 is the driver's own.
@@ -169,7 +175,22 @@ impl Gauge {
             message: MessageCost::default(),
             after: Duration::ZERO,
             is_moving: false,
+            store: None,
+            waited: Duration::ZERO,
         }
+    }
+
+    /// Lets the HSS wait for its store at each look-up, in virtual time and without computing.
+    pub(crate) fn look_up_in(&mut self, hss: NodeIndex, times: Spreads) {
+        self.store = Some((hss, times));
+    }
+
+    /// How long a step waits for a store.
+    fn wait_of(&mut self, node: NodeIndex, noted: &[Fact]) -> Duration {
+        let Some((_, times)) = self.store.as_mut().filter(|(hss, _)| *hss == node) else {
+            return Duration::ZERO;
+        };
+        noted.iter().filter(|fact| looks_up(Node::Hss, fact)).map(|_| times.draw()).sum()
     }
 
     /// Charges the costs of the meters' table, and no measured time.
@@ -296,6 +317,7 @@ impl<C> Meter<Metered<C>> for Gauge {
             let away_ns = (self.ruler.ns(ticks) as u64).saturating_sub(cpu_ns);
             step = self.judge(kind, step, away_ns);
         }
+        self.waited = self.wait_of(node, noted);
         let is_of_move = self.is_of_move(noted);
         let account = &mut self.accounts[node.number() as usize];
         account.spent.add(step);
@@ -306,6 +328,10 @@ impl<C> Meter<Metered<C>> for Gauge {
         let scaled = |ticks: u64| Duration::from_nanos((self.ruler.ns(ticks) * scale) as u64);
         self.after = scaled(after_ps);
         scaled(step.ticks)
+    }
+
+    fn waits(&self) -> Duration {
+        self.waited
     }
 
     fn after_outputs(&self) -> Duration {

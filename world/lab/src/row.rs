@@ -11,6 +11,7 @@ use keytoll_native::{clock, heap};
 use keytoll_rig::{Goal, LinkSpec, NodeSpec, Placement, QUIET, Setup};
 use keytoll_rigs::{self as rigs, Credentials};
 use keytoll_scenario::plan::{CpuProfile, CryptoMode, Plan, RowPlan};
+use keytoll_scenario::population::Population;
 use keytoll_sim::{NodeConfig, NodeIndex, Recorder, World};
 use keytoll_trace::{Cost, MoveCost, Node, OperationCost, SampleCost, StepCost, TrafficCost};
 
@@ -185,6 +186,7 @@ impl Row {
             builder.reach(spec);
         }
         layout.links.iter().for_each(|link| builder.join(link));
+        builder.store(row);
         Self {
             initiator: builder.index(layout.initiator),
             users: layout.users.nodes.map(|node| builder.index(node)),
@@ -568,6 +570,14 @@ impl Builder<'_> {
             node
         });
         self.world.add_link(nodes[0], nodes[1], &link.config);
+    }
+
+    /// Lets the HSS wait for its store as the row has it.
+    fn store(&mut self, row: &RowPlan) {
+        let Some(times) = row.options.hss_store else { return };
+        let draws = Population::draws(times, &self.plan.seed_of(row), "hss store");
+        let hss = self.index(Node::Hss);
+        self.world.meter_mut().look_up_in(hss, draws);
     }
 
     /// The node of that name.

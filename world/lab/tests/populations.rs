@@ -446,6 +446,9 @@ fn a_shared_link_and_a_slow_store_take_longer() {
     assert!(shared > alone + 5.0, "{shared} {alone}");
     // Sixty look-ups of 50 ms, one after the other, take three seconds.
     assert!(stored > 1500.0 && alone < 1000.0, "{stored} {alone}");
+    let head = "methods = 'ikev2-eap-aka'\noptions = { hss_store = '50 ms' }\n";
+    let by_option = one(head, base).delay_ms.unwrap().p99;
+    assert!(by_option > 1500.0, "{by_option}: the option is for populations, too");
 }
 
 #[test]

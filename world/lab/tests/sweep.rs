@@ -113,7 +113,11 @@ fn of_hip(method: &'static Method) -> Vec<(&'static str, &'static str)> {
             ("rekey-new", "rekey_child = \"60 s\"\nrekey_with_new_keys = true"),
         ]),
         Some(hip::Exchange::DietAka) => {
-            all.extend([("prototype", "dex = \"prototype\""), ("umts", "aka = \"umts\"")]);
+            all.extend([
+                ("prototype", "dex = \"prototype\""),
+                ("umts", "aka = \"umts\""),
+                ("store", "hss_store = \"65 ms\""),
+            ]);
         }
         _ => all.push(("prototype", "dex = \"prototype\"")),
     }
@@ -228,7 +232,7 @@ macro_rules! differing {
 
 /// Every option of a row, and whether the row changes it.
 fn differences(row: &RowPlan) -> impl Iterator<Item = (&'static str, bool)> {
-    let Options { ike, hip, wlan, certificates, ipsec, eap, tls, ipv6, makers, fault, traffic } =
+    let Options { ike, hip, wlan, certificates, ipsec, eap, tls, ipv6, makers, hss_store, fault, traffic } =
         &row.options;
     let ike = ike_differences(ike);
     let hip = differing!(
@@ -277,6 +281,7 @@ fn differences(row: &RowPlan) -> impl Iterator<Item = (&'static str, bool)> {
     let whole = [
         ("ipv6", *ipv6 != default.ipv6),
         ("makers", *makers != default.makers),
+        ("hss_store", *hss_store != default.hss_store),
         ("fault", *fault != default.fault),
         ("traffic", *traffic != default.traffic),
     ];

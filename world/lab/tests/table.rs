@@ -4,9 +4,11 @@
 #![allow(clippy::unwrap_used, reason = "a helper that fails must fail its test")]
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use keytoll_lab::{Directory, Program, RunError, Stop, machine, manifest, run};
 use keytoll_scenario::plan::Plan;
+use keytoll_scenario::population::Spread;
 use keytoll_scenario::{Overrides, Source};
 use keytoll_trace::cost_table::{CostTable, OperationPrice};
 use keytoll_trace::file::Reader;
@@ -138,6 +140,33 @@ fn what_the_table_says_is_charged_to_virtual_time_and_scaled_by_cpu_profiles() {
         // The table's machine has 2 GHz. Steps are charged in whole nanoseconds.
         assert!(slowed.abs_diff(2 * crypto) < 100, "{slowed} {crypto}");
     }
+}
+
+/// How much longer each of three authentications takes when the HSS waits 65 ms for its store; both runs have the same seed.
+fn longer_with_store(place: &Place, method: &str, options: &str) -> Vec<u64> {
+    let text = format!(
+        "methods = ['{method}']\nnetworks = ['lte']\ntopologies = ['centralized']\nsamples = 3\ncrypto = 'table'\n\
+         costs = 'reference'\n[options]\n{options}"
+    );
+    let mut plan = Source::text("store.toml", &text).plan(&Overrides::default()).unwrap();
+    let of = |plan: &Plan, name: &str| {
+        let out = place.file(&format!("{method}-{name}"));
+        go(plan, 1, &out).unwrap();
+        delays(&out)
+    };
+    let without = of(&plan, "without");
+    plan.rows[0].options.hss_store = Some(Spread::Fixed(Duration::from_millis(65)));
+    let with = of(&plan, "with");
+    without.iter().zip(with).map(|(before, after)| after - before).collect()
+}
+
+#[test]
+fn a_store_delays_each_authentication_that_asks_the_hss_by_exactly_its_wait() {
+    let place = Place::new("store");
+    assert_eq!(longer_with_store(&place, "hip-dex-aka", ""), [65_000_000; 3]);
+    // The first authentication brings vectors for the two others.
+    let batch = longer_with_store(&place, "ikev2-eap-aka", "vector_batch = 3\n");
+    assert_eq!(batch, [65_000_000, 0, 0]);
 }
 
 #[test]

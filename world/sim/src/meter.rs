@@ -37,7 +37,12 @@ pub trait Meter<C> {
     /// time.
     fn end(&mut self, node: NodeIndex, crypto: &C, noted: &[Fact]) -> Duration;
 
-    /// How much of that the node needs after its outputs have left.
+    /// How long the node waits in this input, such as for a store, in virtual time: a core is taken, but does not compute.
+    fn waits(&self) -> Duration {
+        Duration::ZERO
+    }
+
+    /// How much of its computation the node needs after its outputs have left.
     fn after_outputs(&self) -> Duration {
         Duration::ZERO
     }

@@ -373,7 +373,8 @@ impl<H: Engine, C: Crypto, M: Meter<C>> World<H, C, M> {
         node.handle(arrived.input, self.now, crypto, &mut work);
         let busy = self.meter.end(index, crypto, &work.notes.facts);
         let after = self.meter.after_outputs().min(busy);
-        let done = self.now + waking + busy;
+        let idle = waking + self.meter.waits();
+        let done = self.now + idle + busy;
         node.computes(busy, done);
         let was_awake = std::mem::replace(&mut node.is_awake, true);
         node.arm(&mut self.queue, index, again);
@@ -386,7 +387,7 @@ impl<H: Engine, C: Crypto, M: Meter<C>> World<H, C, M> {
         } else {
             self.node_mut(index).occupy();
             let place = self.jobs.insert(job);
-            self.schedule(self.now + waking + (busy - after), index, What::Done(place));
+            self.schedule(self.now + idle + (busy - after), index, What::Done(place));
         }
     }
 

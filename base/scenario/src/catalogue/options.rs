@@ -113,6 +113,16 @@ mod tests {
         }
     }
 
+    /// Whether it is a form of a distribution of times.
+    fn is_spread(value: &str) -> bool {
+        value.contains("TIME")
+    }
+
+    /// One of a form.
+    fn spread(form: &str) -> String {
+        form.replacen("TIME", "1 ms", 1).replace("TIME", "65 ms")
+    }
+
     #[test]
     fn every_option_that_a_scenario_may_have_is_listed() {
         let refused = set("nonsense", "1").unwrap_err();
@@ -126,6 +136,7 @@ mod tests {
         for OptionEntry { name, values, .. } in inside() {
             for value in values {
                 match value.split_once(" to ") {
+                    Some(_) if is_spread(value) => takes(name, &spread(value)),
                     Some((low, high)) => bounds_hold(name, low, high),
                     None if value.chars().any(|c| c.is_ascii_uppercase()) => {}
                     None => takes(name, value),
@@ -209,6 +220,7 @@ mod tests {
             _ => panic!("no value for {name}: {form}"),
         };
         let each = values.iter().flat_map(|value| match value.split_once(" to ") {
+            _ if is_spread(value) => vec![spread(value)],
             Some((low, high)) => vec![low.to_owned(), high.to_owned()],
             None if value.chars().any(|c| c.is_ascii_uppercase()) => vec![of_form(value).to_owned()],
             None => vec![(*value).to_owned()],

@@ -16,7 +16,7 @@ use crate::diagnostic::ScenarioError;
 use crate::options::settings::Settings;
 use crate::options::{Setting, certificates, eap, ipsec, nodes, tls, traffic};
 use crate::plan::{Network, Plan, RowPlan, WorldKind};
-use crate::population::Population;
+use crate::population::{Population, Spread};
 use crate::resolve::makers::Limit;
 use crate::tree::{Item, Table};
 
@@ -109,6 +109,8 @@ pub struct Options {
     pub ipv6: bool,
     /// Whose programs the nodes are.
     pub makers: nodes::Makers,
+    /// How long the HSS waits for its store at each look-up of a subscriber; `None`: not at all.
+    pub hss_store: Option<Spread>,
     /// What is wrong on purpose.
     pub fault: Option<Fault>,
     /// What users send once the SAs are there.
@@ -127,6 +129,7 @@ impl Default for Options {
             tls: tls::Tls::default(),
             ipv6: true,
             makers: nodes::Makers::default(),
+            hss_store: None,
             fault: None,
             traffic: traffic::Traffic::default(),
         }
@@ -156,7 +159,9 @@ pub(crate) fn settings() -> impl Iterator<Item = &'static Setting> + Clone {
 
 /// What exists in the simulator only has no place in another world.
 pub(crate) fn check_world(document: &Table, plan: &Plan) -> Result<(), ScenarioError> {
-    let of_row = |row: &RowPlan| (row.method.family.simulated_only)(row);
+    let of_row = |row: &RowPlan| {
+        (row.method.family.simulated_only)(row).or(row.options.hss_store.map(|_| nodes::HSS_STORE))
+    };
     let Some(what) = plan.rows.iter().find_map(of_row).filter(|_| plan.world != WorldKind::Sim) else {
         return Ok(());
     };

@@ -4,10 +4,11 @@ use keytoll_engine::trace::Node;
 
 use super::settings::{Settings, value_of};
 use super::{BOOLEAN, Setting, field, quoted};
-use crate::catalogue::facet::{EAP, FOREIGN_ENDS};
+use crate::catalogue::facet::{CARD, EAP, FOREIGN_ENDS};
 use crate::catalogue::{Fault, Method};
 use crate::diagnostic::ScenarioError;
 use crate::plan::Network;
+use crate::resolve::population::{STORES, spread_or};
 use crate::tree::Item;
 
 /// The project whose program a node runs.
@@ -74,7 +75,10 @@ impl Makers {
     }
 }
 
+pub(crate) const HSS_STORE: &str = "hss_store";
 pub(crate) const FAULT: &str = "fault";
+/// The word for a store that answers at once.
+const NONE: &str = "none";
 /// The word for no fault.
 const NO_FAULT: &str = "none";
 
@@ -113,6 +117,15 @@ pub(crate) static SETTINGS: &[Setting] = &[
         )),
     )
     .of(&EAP),
+    Setting::new(
+        HSS_STORE,
+        STORES,
+        "how long the HSS waits for its store at each look-up of a subscriber",
+        field!(options.hss_store, |item| spread_or(item, NONE), |spread| quoted(
+            &spread.map_or_else(|| NONE.to_owned(), |spread| spread.to_string())
+        )),
+    )
+    .of(&CARD),
     Setting::new(
         FAULT,
         &["none", "FAULT"],

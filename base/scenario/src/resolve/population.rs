@@ -118,7 +118,7 @@ pub(crate) const KEYS: &[Key] = &[
 
 const STAYS: &[&str] = &with(FOR_EVER);
 const MOVES: &[&str] = &with(NEVER);
-const STORES: &[&str] = &with(NONE);
+pub(crate) const STORES: &[&str] = &with(NONE);
 
 /// A word, and the forms of spreads.
 const fn with(word: &'static str) -> [&'static str; 5] {
@@ -214,7 +214,7 @@ fn mix(item: &Item) -> Result<Vec<Share>, ScenarioError> {
 }
 
 /// A word for none, or a spread.
-fn spread_or(item: &Item, none: &str) -> Result<Option<Spread>, ScenarioError> {
+pub(crate) fn spread_or(item: &Item, none: &str) -> Result<Option<Spread>, ScenarioError> {
     let text = item.text("a time like `\"10 min\"`")?;
     if text == none {
         return Ok(None);
@@ -425,8 +425,13 @@ fn written<'a>(document: &'a Table, key: &str) -> Option<&'a Entry> {
     tables.find_map(|table| table.table().ok()?.entry(key))
 }
 
-/// A store needs its node.
+/// A store needs its node, and is configured once.
 fn check_stores(item: &Item, plan: &Plan, population: &Population) -> Result<(), ScenarioError> {
+    if population.hss_store.is_some() && plan.rows.iter().any(|row| row.options.hss_store.is_some()) {
+        let spot = item.table()?.entry("hss_store").map_or(&item.spot, |entry| &entry.key_spot);
+        let error = spot.error("`hss_store` is in `[options]`, too", "and here");
+        return Err(error.hint("leave one of them out: that of `[options]` is also for populations"));
+    }
     let stores =
         [("aaa_store", population.aaa_store, Node::Aaa), ("hss_store", population.hss_store, Node::Hss)];
     for (key, spread, node) in stores {

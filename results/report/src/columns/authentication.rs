@@ -63,9 +63,12 @@ pub(crate) const SAMPLE: [Field<OfSample>; 21] = [
         "the part in which a node computed and no datagram was under way",
         |sample| sample.times.get(&COMPUTATION).into(),
     ),
-    whole("waiting_ns", "ns", "the rest: timers ran, or a datagram was lost", |sample| {
-        sample.times.get(&WAITING).into()
-    }),
+    whole(
+        "waiting_ns",
+        "ns",
+        "the rest: timers ran, a datagram was lost, or the HSS waited for its store",
+        |sample| sample.times.get(&WAITING).into(),
+    ),
     whole(
         "messages",
         "messages",

@@ -10,7 +10,7 @@ use keytoll_native::heap;
 use keytoll_net::Host as Address;
 use keytoll_rig::{Crowd, Layout};
 use keytoll_scenario::plan::{CpuProfile, Plan};
-use keytoll_scenario::population::Population;
+use keytoll_scenario::population::{Population, Spread};
 use keytoll_sim::{LinkConfig, NodeConfig, NodeIndex, ProviderIndex, World};
 
 use super::facts::Facts;
@@ -32,13 +32,13 @@ pub(super) struct Builder<'a> {
 impl<'a> Builder<'a> {
     pub(super) fn new(
         plan: &'a Plan,
-        population: &Population,
+        stores: [(Node, Option<Spread>); 2],
         (costs, core_hz): (Option<&'a Costs>, f64),
         seed: &Seed,
     ) -> Self {
         let scale = |node| scale(plan, node, core_hz);
         let message = costs.map(|costs| costs.message.clone()).unwrap_or_default();
-        let till = Till::new(plan.crypto, message, scale(Node::Ue), population, seed);
+        let till = Till::new(plan.crypto, message, scale(Node::Ue), stores, seed);
         let mut world = World::new(seed.clone(), till);
         // A device has nothing to do for minutes when it has done something.
         world.set_limits(keytoll_sim::Limits {

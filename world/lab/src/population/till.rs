@@ -9,7 +9,7 @@ use keytoll_engine::trace::{Fact, Node};
 use keytoll_native::{clock, heap};
 use keytoll_rigs::looks_up;
 use keytoll_scenario::plan::CryptoMode;
-use keytoll_scenario::population::{Population, Spreads};
+use keytoll_scenario::population::{Population, Spread, Spreads};
 use keytoll_sim::{Before, Meter, NodeIndex, Stimulus};
 
 use super::heaps::role;
@@ -57,7 +57,7 @@ impl Till {
         crypto: CryptoMode,
         message: MessageCost,
         device_scale: f64,
-        population: &Population,
+        stores: [(Node, Option<Spread>); 2],
         seed: &Seed,
     ) -> Self {
         let charge = match crypto {
@@ -65,11 +65,10 @@ impl Till {
             CryptoMode::Table => Charge::Listed,
             CryptoMode::Real | CryptoMode::OpenSsl => Charge::Measured,
         };
-        let draws = |spread: Option<_>, name| spread.map(|spread| Population::draws(spread, seed, name));
-        let stores = [
-            (Node::Aaa, draws(population.aaa_store, "aaa store")),
-            (Node::Hss, draws(population.hss_store, "hss store")),
-        ];
+        let stores = stores.map(|(node, times)| {
+            let name = format!("{} store", node.name());
+            (node, times.map(|times| Population::draws(times, seed, &name)))
+        });
         let (serving, messages) = (Vec::new(), StepMessages::default());
         let (begun, after, empty_ticks) = (0, Duration::ZERO, clock::empty_span_ticks());
         Self {
