@@ -32,7 +32,19 @@ impl From<f64> for Doubtful {
     }
 }
 
+impl From<Doubtful> for Figure {
+    fn from(number: Doubtful) -> Self {
+        Self::of_median(number.median())
+    }
+}
+
 impl Doubtful {
+    /// With its interval, if it is known.
+    fn median(self) -> Median {
+        let interval = (self.low < self.high).then_some((self.low, self.high));
+        Median { value: self.value, interval }
+    }
+
     /// Its quotient by a number that is not negative: its lower end is that of this divided by the other's upper end.
     pub(crate) fn per(self, other: Self) -> Self {
         Self { value: self.value / other.value, low: self.low / other.high, high: self.high / other.low }
@@ -78,6 +90,11 @@ impl Doubtful {
         self.times(-1.0).turned().is_at_most(-limit)
     }
 
+    /// Whether it is a positive number up to this factor, either way; `None` if the interval crosses an edge.
+    pub(crate) fn is_within_factor(self, number: f64, factor: f64) -> Option<bool> {
+        all([self.is_at_least(number / factor), self.is_at_most(number * factor)])
+    }
+
     /// Whether it is within `distance` of a number; `None` if the interval crosses the edge.
     pub(crate) fn is_near(self, number: f64, distance: f64) -> Option<bool> {
         all([self.is_at_least(number - distance), self.is_at_most(number + distance)])
@@ -89,8 +106,7 @@ impl Doubtful {
     }
 
     pub(crate) fn evidence(self, what: impl Into<String>, unit: &str) -> Evidence {
-        let interval = (self.low < self.high).then_some((self.low, self.high));
-        Evidence::ranged(what, Median { value: self.value, interval }, unit)
+        Evidence::ranged(what, self.median(), unit)
     }
 }
 
@@ -122,6 +138,9 @@ mod tests {
         assert_eq!([4.0, 4.5, 6.1].map(|limit| number.is_at_least(limit)), [Some(true), None, Some(false)]);
         assert_eq!([1.0, 0.5].map(|distance| number.is_near(5.0, distance)), [Some(true), None]);
         assert_eq!(number.is_near(9.0, 1.0), Some(false));
+        let factors =
+            [4.9, 5.1, 8.0, 3.0].map(|number_printed| number.is_within_factor(number_printed, 1.25));
+        assert_eq!(factors, [Some(true), None, Some(false), Some(false)]);
         assert_eq!(number.exceeds(doubtful(1.0, 2.0, 3.0)), Some(true));
         assert_eq!(number.exceeds(doubtful(5.5, 7.0, 8.0)), None);
         assert_eq!(number.exceeds(doubtful(6.5, 7.0, 8.0)), Some(false));

@@ -1,20 +1,20 @@
 //! Many stations at one access point for a long time, and what it takes both to change keys while data flows: counted, not measured.
 //!
-//! All stations join; then the meters begin again, and every station sends a datagram in each interval. Nothing is computed: what
-//! operations take is that of a cost table, or nothing.
+//! All stations join; then the meters begin again, and every station sends a datagram in each interval. Cryptography is that of the
+//! plan, so that a frame under a wrong key is discarded; it takes the time of a cost table, or none.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use keytoll_crypto::{Metered, Null, Prices, Provider};
+use keytoll_crypto::{Metered, Prices, Provider};
 use keytoll_engine::Time;
 use keytoll_engine::trace::{Fact, Fate, Node, Protocol};
 use keytoll_hosts::traffic::{Config, Kind};
 use keytoll_hosts::{Event, Host, Order};
 use keytoll_native::clock;
-use keytoll_rigs::{Crowd, Seat, crowd, lasting};
-use keytoll_scenario::plan::{CryptoMode, Plan, RowPlan};
+use keytoll_rigs::{Crowd, Seat, crowd, lasting, provider};
+use keytoll_scenario::plan::{Plan, RowPlan};
 use keytoll_sim::{Before, Meter, NodeConfig, NodeIndex, Recorder, Stimulus, World};
 use keytoll_trace::Record;
 use keytoll_trace::cost_table::CostTable;
@@ -149,21 +149,22 @@ struct Built {
 impl Built {
     fn new((plan, row): (&Plan, &RowPlan), cell: CellPlan, costs: Option<&CostTable>) -> Self {
         let row = lasting(row, cell.period, cell.period * cell.periods.saturating_add(3));
-        let plan = Plan { crypto: CryptoMode::Null, rows: vec![row.clone()], ..plan.clone() };
+        let plan = Plan { rows: vec![row.clone()], ..plan.clone() };
         let seed = plan.seed_of(&row);
         let Crowd { access_point, stations, link } = crowd(&plan, &row, cell.stations, &seed);
         let profile_hz = plan.cpus.get(&Node::Ap).and_then(|profile| profile.hz);
         let core_hz = costs.map(|costs| costs.machine.core_hz);
         let scale = core_hz.zip(profile_hz).map_or(1.0, |(core_hz, hz)| core_hz / hz);
         let prices = costs.and_then(|costs| prices(costs, plan.exponents.name()).ok()).map(Arc::new);
+        let crypto = || counting(&plan, prices.as_ref());
         let mut world = World::new(seed, Priced { scale, begun_ps: 0 });
         let ap_ip = access_point.ip;
-        let access_point = seated(&mut world, Node::Ap, access_point, prices.as_ref());
+        let access_point = seated(&mut world, Node::Ap, access_point, crypto());
         // What the access point decrypts leaves it by an interface, which a simulated node has not.
         world.with_host(access_point, |host| host.attach_interface());
         let mut station = |seat: Seat| {
             let config = source(row.network.mtu_bytes, cell, (seat.ip, ap_ip));
-            let station = seated(&mut world, Node::Ue, seat, prices.as_ref());
+            let station = seated(&mut world, Node::Ue, seat, crypto());
             world.add_link(station, access_point, &link);
             (station, config)
         };
@@ -227,14 +228,19 @@ fn source(mtu_bytes: u16, cell: CellPlan, (local, remote): (std::net::IpAddr, st
     }
 }
 
+/// The cryptography of a plan, counted and charged such prices.
+fn counting(plan: &Plan, prices: Option<&Arc<Prices>>) -> Metered<Provider> {
+    let mut crypto = Metered::count_only(provider(plan));
+    prices.into_iter().for_each(|prices| crypto.charge(Arc::clone(prices)));
+    crypto
+}
+
 fn seated(
     world: &mut World<Box<dyn Host>, Metered<Provider>, Priced>,
     name: Node,
     seat: Seat,
-    prices: Option<&Arc<Prices>>,
+    crypto: Metered<Provider>,
 ) -> NodeIndex {
-    let mut crypto = Metered::count_only(Provider::Null(Null));
-    prices.into_iter().for_each(|prices| crypto.charge(Arc::clone(prices)));
     let node = world.add_node(NodeConfig::new(name), seat.host, crypto);
     world.add_address(node, keytoll_net::Host::Mac(seat.address));
     node
@@ -282,11 +288,18 @@ const NO_INTERFACE: &str = "no interface";
 
 #[cfg(test)]
 mod tests {
+    use keytoll_crypto::Null;
+
     use super::*;
 
     fn plan(method: &str) -> Plan {
+        with_crypto(method, "null")
+    }
+
+    fn with_crypto(method: &str, crypto: &str) -> Plan {
         let text = format!(
-            "title = \"t\"\nmethods = \"{method}\"\ntopologies = \"wlan\"\nnetworks = \"wlan-11b\"\nsamples = 1\n{}",
+            "title = \"t\"\nmethods = \"{method}\"\ntopologies = \"wlan\"\nnetworks = \"wlan-11b\"\nsamples = 1\n\
+             crypto = \"{crypto}\"\n{}",
             if method.contains("eap") { "[options]\neap_server = \"access-point\"\n" } else { "" }
         );
         keytoll_scenario::parse("cell", &text).unwrap()
@@ -311,6 +324,27 @@ mod tests {
         assert_eq!(run.frames, Frames { data, arrived: data, ..Frames::default() });
         let expected = [("rekeying", "hash", 20), ("traffic", "stream", data)];
         assert_eq!([&run.access_point, &run.stations].map(|counted| counts(counted)), [&expected[..]; 2]);
+    }
+
+    /// The frames of two stations in two periods with real cryptography, after a change of the first station.
+    fn frames_after(change: impl FnOnce(&mut Metered<Provider>)) -> Frames {
+        let plan = with_crypto("rrkm", "real");
+        let of = CellPlan { stations: 2, periods: 2, period: Duration::from_secs(60) };
+        let mut built = Built::new((&plan, &plan.rows[0]), of, None);
+        assert_eq!(built.join(), 2);
+        change(built.world.crypto_mut(built.stations[0].0));
+        built.begin();
+        built.pass(of.period * of.periods + DRAIN);
+        built.frames
+    }
+
+    #[test]
+    fn real_frames_are_decrypted_and_frames_under_no_key_are_discarded() {
+        let data = 2 * 2 * 60;
+        assert_eq!(frames_after(|_| {}), Frames { data, arrived: data, ..Frames::default() });
+        let unencrypted = frames_after(|crypto| *crypto = Metered::count_only(Provider::Null(Null)));
+        let half = data / 2;
+        assert_eq!(unencrypted, Frames { data, arrived: half, discarded: half, ..Frames::default() });
     }
 
     #[test]

@@ -55,10 +55,9 @@ impl Published {
 /// The paper's table with our measurements beside it.
 pub(super) fn table(timings: &Timings) -> Table {
     let measured = summarise(timings);
-    let rc4_ns = RC4.cost(&measured).map(|cost| cost.p50_ns);
     let line = |published: &Published| {
         let cost = published.cost(&measured);
-        let ratio = cost.zip(rc4_ns).map(|(cost, rc4_ns)| figure(cost.p50_ns / rc4_ns));
+        let ratio = both(&measured, published, &RC4).map(|[one, rc4]| one.per(rc4).into());
         Line {
             label: published.label.to_owned(),
             cells: vec![
@@ -123,10 +122,6 @@ fn rsa_is_thousands_of_rc4(measured: &Primitives) -> Finding {
 fn milliseconds(cost: &PrimitiveCost) -> Figure {
     let of_all = |ns: f64| ns * OPERATIONS as f64 / 1e6;
     Figure::of_median(cost.median().times(of_all(1.0)))
-}
-
-fn figure(value: f64) -> Figure {
-    Figure::of_run(Basis::Measured, value, None)
 }
 
 fn printed(value: f64) -> Figure {

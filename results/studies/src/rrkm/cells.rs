@@ -1,13 +1,14 @@
 //! New keys: what they take of each station and of the access point, and the paper's day of a hundred stations.
 
-use super::published::{self, HASHES_A_DAY_S, KEYS_A_DAY, MIPS_HZ};
+use super::published::{self, HASHES_A_DAY_S, KEYS, KEYS_A_DAY, KEYS_S, MIPS_HZ};
 use super::tables::{assembled, counted};
 use super::{EAP_TLS, HASHED_BYTES, Kind, Method, RRKM, Side, WPA2_PSK};
 use crate::claim::Claim;
 use crate::doubtful::Doubtful;
-use crate::{Basis, Cell, Evidence, Figure, Finding, Line, Supplement, Table, Verdict};
-use keytoll_analysis::primitives::summarise;
+use crate::{Cell, Evidence, Figure, Finding, Line, Supplement, Table, Verdict};
+use keytoll_analysis::primitives::{PrimitiveCost, summarise};
 use keytoll_analysis::study::OperationSum;
+use keytoll_trace::primitive::Timings;
 
 /// A day has so many periods of a minute.
 const PERIODS_A_DAY: f64 = 1440.0;
@@ -113,33 +114,47 @@ fn hashes(supplement: &Supplement) -> Table {
     assembled(title, "hashes", &["simulated", "a day", "paper"], lines)
 }
 
-/// The time of a day's hashes on the paper's device: computed from what one takes here, and simulated.
+/// The time of a day's hashes on the paper's device: computed from the time of one here, and simulated.
 fn times(supplement: &Supplement) -> [(&'static str, Option<Doubtful>); 2] {
-    let timings = supplement.primitives.as_ref().map(|timings| (summarise(timings), timings.machine.core_hz));
-    let slower = timings.as_ref().map(|(_, core_hz)| core_hz / MIPS_HZ);
-    let computed = timings.as_ref().and_then(|(measured, _)| {
-        let hash = measured
-            .primitives
-            .iter()
-            .find(|cost| cost.operation == "hash" && cost.bytes == Some(HASHED_BYTES as u64));
-        Some(Doubtful::from(hash?.median()).times(KEYS_A_DAY.value * slower? / 1e9))
-    });
+    let timings = supplement.primitives.as_ref();
+    let slower = timings.map(|timings| timings.machine.core_hz / MIPS_HZ);
+    let one_s = timings.and_then(hash_ns).zip(slower).map(|(hash, slower)| hash.times(slower / 1e9));
+    let computed = one_s.map(|one| one.times(KEYS_A_DAY.value));
     let simulated = cell(supplement, RRKM).and_then(|cell| {
         let (_, ns) = cell.hashes();
-        let a_day_ns = cell.each(ns as f64) * STATIONS * PERIODS_A_DAY;
-        (ns > 0).then_some(Doubtful::from(a_day_ns * slower? / 1e9))
+        let a_day_s = cell.each(ns as f64) * STATIONS * PERIODS_A_DAY * slower? / 1e9;
+        // The cell charges one price, which is as uncertain as the measured hash.
+        let certain = Doubtful::from(a_day_s);
+        (ns > 0).then(|| one_s.map_or(certain, |one| one.times(a_day_s / one.value)))
     });
     [("computed", computed), ("simulated", simulated)]
 }
 
+/// The time of one hash of a key on this machine.
+fn hash_ns(timings: &Timings) -> Option<Doubtful> {
+    let measured = summarise(timings).primitives;
+    let is_hash = |cost: &&PrimitiveCost| cost.operation == "hash" && cost.bytes == Some(HASHED_BYTES as u64);
+    Some(measured.iter().find(is_hash)?.median().into())
+}
+
 fn time(supplement: &Supplement) -> Table {
     let line = |(label, seconds): (&str, Option<Doubtful>)| {
-        let figure = Figure::of_run(Basis::Measured, seconds?.value, None);
-        Some(Line { label: label.to_owned(), cells: vec![Some(figure), Some(HASHES_A_DAY_S.into())] })
+        Some(Line {
+            label: label.to_owned(),
+            cells: vec![Some(seconds?.into()), Some(HASHES_A_DAY_S.into())],
+        })
     };
-    let lines = times(supplement).into_iter().filter_map(line).collect();
+    let of_a_day = times(supplement).into_iter().filter_map(line);
     let title = "Time of a day's 144 000 hashes with 125 MHz";
-    assembled(title, "s", &["measured", "paper"], lines)
+    assembled(title, "s", &["measured", "paper"], of_a_day.chain(time_of_keys(supplement)).collect())
+}
+
+/// The paper's measurement from which the day follows.
+fn time_of_keys(supplement: &Supplement) -> Option<Line> {
+    let [(_, computed), _] = times(supplement);
+    let all = computed?.times(f64::from(KEYS) / KEYS_A_DAY.value);
+    let label = format!("{KEYS} keys, computed");
+    Some(Line { label, cells: vec![Some(all.into()), Some(KEYS_S.into())] })
 }
 
 fn day(supplement: &Supplement) -> Table {
@@ -222,7 +237,8 @@ fn rrkm_loses_no_frame(supplement: &Supplement) -> Finding {
         name: "re-keying-loses-no-frame",
         claim: "Data transfer is seamless.",
         source: "introduction of chapter 4",
-        taken_as: "every data frame of the simulated day arrives, is decrypted, and none is discarded",
+        taken_as: "every data frame of the simulated day arrives, is decrypted with the station's key of its period, and none is \
+                   discarded",
     }
     .of_cases(cases.into_iter().flatten())
 }
@@ -269,8 +285,8 @@ pub(super) fn notes(supplement: &Supplement) -> Vec<String> {
     let simulated = cell(supplement, RRKM).map(|cell| {
         format!(
             "{} stations and their access point share a channel of 802.11b; {} periods of {} s of the day's 1440 were simulated (15 for \
-             each of `--samples`, all with the shipped 100), in {:.1} s of CPU time. Nothing is encrypted there: every operation is \
-             counted, and charged what it takes at 125 MHz.",
+             each of `--samples`, all with the shipped 100), in {:.1} s of CPU time. Every frame is encrypted and decrypted with the \
+             run's cryptography; every operation is counted, and charged its time at 125 MHz.",
             cell.station_count, cell.period_count, cell.period_s, cell.simulated_in_s
         )
     });
@@ -353,8 +369,9 @@ mod tests {
         assert_eq!(values("Re-key", 0), [1.0; 4]);
         assert_eq!(values("Hashes of", 0), [1000.0, 144_000.0, 144_000.0]);
         // The example's machine has 4 GHz: 32 times as long.
-        let seconds = [values("Time of", 0)[0], values("Time of", 1)[0]].map(|s| (s * 1e6).round() / 1e6);
-        assert_eq!(seconds, [144_000.0 * 200e-9 * 32.0, 144_000.0 * 250e-9 * 32.0]);
+        let seconds = [0, 1, 2].map(|line| (values("Time of", line)[0] * 1e6).round() / 1e6);
+        assert_eq!(seconds, [144_000.0 * 200e-9 * 32.0, 144_000.0 * 250e-9 * 32.0, 10_000.0 * 200e-9 * 32.0]);
+        assert_eq!(values("Time of", 2)[1], 0.055);
         assert!(tables.iter().any(|table| table.title.contains("in 10 of the day's 1440 periods")));
     }
 

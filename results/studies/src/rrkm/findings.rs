@@ -133,15 +133,18 @@ fn rrkm_takes_little_computation(measured: Measured<'_>) -> Finding {
 
 fn rsa_is_the_bottleneck_of_eap_tls(measured: Measured<'_>) -> Finding {
     let rsa = [Kind::RsaPublic, Kind::RsaPrivate];
-    let cases = Side::ALL.into_iter().filter_map(|side| {
-        let percent = measured.share_percent(EAP_TLS, side, &rsa)?;
-        Some((Some(percent >= 50.0), Evidence::new(side.name(), percent, "% of its operations' time")))
+    let measurements = [(Speed::Mips, "in the run"), (Speed::Host, "when it was repeated")].into_iter();
+    let places = measurements.flat_map(|of| Side::ALL.map(|side| (of, side)));
+    let cases = places.filter_map(|((speed, name), side)| {
+        let percent = measured.share_percent(EAP_TLS, speed, side, &rsa)?;
+        let what = format!("{} {name}", side.name());
+        Some((Some(percent >= 50.0), Evidence::new(what, percent, "% of its operations' time")))
     });
     Claim {
         name: "rsa-is-the-bottleneck-of-eap-tls",
         claim: "The bottleneck of EAP-TLS is RSA.",
         source: "§4.3",
-        taken_as: "RSA has half of the time of all cryptographic operations on either side, or more",
+        taken_as: "RSA has half of the time of all cryptographic operations on either side, or more, in the run and when it is repeated",
     }
     .of_cases(cases)
 }

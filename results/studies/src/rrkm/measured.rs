@@ -37,23 +37,33 @@ impl<'a> Measured<'a> {
     }
 
     /// The operations of an authentication at a side.
-    fn operations(self, method: Method, side: Side) -> Option<impl Iterator<Item = &'a OperationMean>> {
-        let operations = self.row(method, Speed::Mips)?.operations.get(side.node())?;
+    fn operations(
+        self,
+        method: Method,
+        speed: Speed,
+        side: Side,
+    ) -> Option<impl Iterator<Item = &'a OperationMean>> {
+        let operations = self.row(method, speed)?.operations.get(side.node())?;
         Some(operations.iter().filter(|operation| !NOT_AUTHENTICATION.contains(&&*operation.phase)))
     }
 
     /// How many operations of a kind an authentication has at a side.
     pub(super) fn count(self, method: Method, side: Side, kind: Kind) -> Option<f64> {
-        let of_kind =
-            self.operations(method, side)?.filter(|operation| Kind::of(&operation.operation) == Some(kind));
+        let operations = self.operations(method, Speed::Mips, side)?;
+        let of_kind = operations.filter(|operation| Kind::of(&operation.operation) == Some(kind));
         Some(of_kind.fold(0.0, |sum, operation| sum + operation.count))
     }
 
-    /// What part of the time of an authentication's operations a kind of them has at a side, in per cent; `None` if they were only
-    /// counted.
-    pub(super) fn share_percent(self, method: Method, side: Side, kinds: &[Kind]) -> Option<f64> {
+    /// The part that kinds of operations have of the time of all at a side, in per cent; `None` if they were only counted.
+    pub(super) fn share_percent(
+        self,
+        method: Method,
+        speed: Speed,
+        side: Side,
+        kinds: &[Kind],
+    ) -> Option<f64> {
         let ns = |wanted: &dyn Fn(&OperationMean) -> bool| {
-            let wanted = self.operations(method, side)?.filter(|operation| wanted(operation));
+            let wanted = self.operations(method, speed, side)?.filter(|operation| wanted(operation));
             Some(wanted.map(|operation| operation.ns).sum::<f64>())
         };
         let all = ns(&|_| true).filter(|&all| all > 0.0)?;
