@@ -3,7 +3,8 @@
 
 use super::{Access, Architecture, METHODS, Method, Part, Speed};
 use crate::{Basis, Figure, Material};
-use keytoll_analysis::summary::{Cpu, LinkMeans, Memory, Summary, SummaryRow};
+use keytoll_analysis::stats::median95;
+use keytoll_analysis::summary::{Cpu, LinkMeans, Median, Memory, Summary, SummaryRow};
 
 /// The run and its repetitions.
 #[derive(Debug, Clone, Copy)]
@@ -56,7 +57,8 @@ impl<'a> Measured<'a> {
             .filter(|_| self.row(method, speed, at).is_some_and(|row| row.charged))
     }
 
-    /// The part of the delay in which nodes compute and nothing is on its way, in per cent: of medians.
+    /// The part of the delay in which nodes compute and nothing is on its way, in per cent: of medians. Its interval is that of the
+    /// computation; the rest of the delay does not depend on how fast nodes compute.
     pub(super) fn share_percent(
         self,
         method: Method,
@@ -64,15 +66,17 @@ impl<'a> Measured<'a> {
         at: (Access, Architecture),
     ) -> Option<Figure> {
         let row = self.row(method, speed, at).filter(|row| row.charged)?;
-        let share = row.delay_split_p50_ms?.computation / row.delay_ms?.p50;
-        Some(Figure::of_run(Basis::Measured, 100.0 * share, None))
+        let (own_ms, delay_ms) = (row.delay_split_p50_ms?.computation, row.delay_ms?.p50);
+        let Figure { low, high, .. } = self.computation_ms(method, speed)?;
+        let percent = |ms: f64| 100.0 * ms / (delay_ms - own_ms + ms);
+        let (low, high) = (low.map(|ms| percent(ms.min(own_ms))), high.map(|ms| percent(ms.max(own_ms))));
+        Some(Figure { low, high, ..Figure::of_run(Basis::Measured, percent(own_ms), None) })
     }
 
-    /// Computation in the delay in milliseconds: the medians of all rows, averaged.
+    /// Computation in the delay in milliseconds: the median of the rows.
     pub(super) fn computation_ms(self, method: Method, speed: Speed) -> Option<Figure> {
         let rows = self.summary(speed)?.rows.iter().filter(|row| row.method == method.method && row.charged);
-        let parts = rows.filter_map(|row| Some((row.delay_split_p50_ms?.computation, None, row.n)));
-        Figure::pooled(Basis::Measured, &parts.collect::<Vec<_>>())
+        median_of_rows(rows.filter_map(|row| Some(row.delay_split_p50_ms?.computation)))
     }
 
     /// Something counted in a part of the network; `None` if the method sends nothing there.
@@ -98,9 +102,10 @@ impl<'a> Measured<'a> {
         figure.map(|figure| figure.value)
     }
 
-    /// Millions of cycles of an authentication at a node, if cryptography was computed.
+    /// Millions of cycles of an authentication at a node, if cryptography was computed: the median of the rows.
     pub(super) fn megacycles(self, method: Method, node: &str) -> Option<Figure> {
-        Figure::megacycles(self.cpus(method, node)).filter(|figure| figure.value > 0.0)
+        let rows = self.cpus(method, node).filter_map(|cpu| Some(cpu.cycles_p50? / 1e6));
+        median_of_rows(rows).filter(|figure| figure.value > 0.0)
     }
 
     /// The mean of the same, for a node that is asked now and then.
@@ -130,4 +135,11 @@ impl<'a> Measured<'a> {
         let bytes = peaks.get(peaks.len() / 2)?;
         Some(Figure::of_run(Basis::Measured, *bytes as f64 / 1000.0, None))
     }
+}
+
+/// The median of a quantity that no network changes. Rows are measured at different times, and the authentications of one row
+/// share its disturbances, so the rows are the blocks of its interval.
+fn median_of_rows(rows: impl IntoIterator<Item = f64>) -> Option<Figure> {
+    let (value, interval) = median95(rows)?;
+    Some(Figure::of_median(Median { value, interval: interval.map(|ends| (ends.low, ends.high)) }))
 }

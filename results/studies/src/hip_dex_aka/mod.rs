@@ -8,6 +8,7 @@ mod findings;
 mod measured;
 mod notes;
 pub(super) mod published;
+mod shares;
 mod tables;
 
 use keytoll_trace::Node;
@@ -119,6 +120,16 @@ impl Architecture {
             Self::Raw => "raw",
         }
     }
+}
+
+/// The architectures with delays of their own, over these networks.
+fn places(accesses: impl IntoIterator<Item = Access>) -> impl Iterator<Item = (Access, Architecture)> {
+    let of = |access: Access| Architecture::PRINTED.map(|architecture| (access, architecture));
+    accesses.into_iter().flat_map(of)
+}
+
+fn named((access, architecture): (Access, Architecture)) -> String {
+    format!("{} over {}", architecture.name(), access.name())
 }
 
 /// How fast the processors are.

@@ -88,7 +88,12 @@ impl Inverted {
 
     fn figure(&self, value: f64) -> Published {
         let bound = (!self.is_exact).then_some(Bound::About);
-        Published { value, bound, basis: Basis::Derived, source: INVERTED }
+        Published { value, bound, basis: self.basis(), source: INVERTED }
+    }
+
+    /// The shares of DEX, BEX and PSK yield the others only with an assumed number of messages.
+    fn basis(&self) -> Basis {
+        if [DEX, BEX, PSK].contains(&self.method) { Basis::Reconstructed } else { Basis::Derived }
     }
 }
 
@@ -130,9 +135,9 @@ pub(crate) fn budget_ms(delay_ms: f64) -> (f64, Bound) {
 
 /// Protocol messages.
 pub(crate) fn messages(method: Method, part: Part) -> Option<Published> {
-    let value = Inverted::of(method)?.messages[part as usize];
-    let basis = if [DEX, BEX, PSK].contains(&method) { Basis::Reconstructed } else { Basis::Derived };
-    (value > 0.0).then_some(Published { value, bound: None, basis, source: INVERTED })
+    let inverted = Inverted::of(method)?;
+    let value = inverted.messages[part as usize];
+    (value > 0.0).then_some(Published { value, bound: None, basis: inverted.basis(), source: INVERTED })
 }
 
 /// IP packets.
@@ -300,6 +305,12 @@ mod tests {
         assert_eq!(delays(EAP_AKA, Access::Hspa), [1268.0, 1158.0, 1168.0]);
         assert_eq!(delays(EAP_TLS, Access::Wifi), [1464.0, 1274.0, 1444.0]);
         assert_eq!(delays(DEX, Access::Hspa), [359.0, 299.0, 279.0]);
+        let basis = |method| delay_ms(method, (Access::Wifi, Architecture::Flat)).unwrap().basis;
+        assert_eq!(
+            [DEX, DEX_AKA].map(basis),
+            [Basis::Reconstructed, Basis::Derived],
+            "4 messages are assumed"
+        );
         let labels = by_computation().into_iter().map(|method| method.label).collect::<Vec<_>>();
         assert_eq!(labels, ["DEX", "DEX-AKA", "BEX", "PSK", "EAP-AKA", "EAP-TLS"]);
     }

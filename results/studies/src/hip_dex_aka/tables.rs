@@ -2,7 +2,7 @@
 
 use super::measured::Measured;
 use super::published::{self, Quantity};
-use super::{Access, Architecture, DEX_AKA, EAP_AKA, METHODS, Method, Part, Speed};
+use super::{Access, Architecture, DEX_AKA, EAP_AKA, METHODS, Method, Part, Speed, shares};
 use crate::published::Published;
 use crate::{Basis, Figure, Line, Table};
 use keytoll_analysis::summary::LinkMeans;
@@ -17,6 +17,7 @@ pub(super) fn tables(measured: Measured<'_>) -> Vec<Table> {
         [shares, delays, budgets].map(|table| Access::ALL.map(|at| table(measured, at)));
     let counted = [messages(measured), packets(measured), bytes(measured)];
     let tables = [proportions(measured)].into_iter().chain(cycles).chain(times).chain(shares);
+    let tables = tables.chain([shares::table(measured)]);
     let tables = tables.chain([memory(measured)]).chain(delays).chain(budgets).chain(counted);
     tables.filter(|table| !table.lines.is_empty()).collect()
 }
