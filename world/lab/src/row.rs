@@ -29,8 +29,6 @@ pub const ECHO_BYTES: usize = 56;
 pub const WARM_UP: u32 = 3;
 /// The limit of virtual time for an authentication; IKE times out much earlier.
 const PATIENCE: Duration = Duration::from_secs(3600);
-/// Timeout of the answer to the last DELETE before the next authentication: one and a half round trips of the slowest preset.
-const ANSWER_PATIENCE: Duration = Duration::from_secs(2);
 /// Timeout of the echo reply once the SA is up; a lost echo request is not retransmitted.
 pub const ECHO_PATIENCE: Duration = Duration::from_secs(5);
 
@@ -215,12 +213,7 @@ impl Row {
 
     /// Lets time pass without new authentications.
     pub fn pass(&mut self, time: Duration, keeper: &mut dyn Keeper) {
-        let until = self.world.now() + time;
-        while let Some((_, node, event)) = self.next_event(until, keeper) {
-            if node == self.initiator {
-                self.note(&event);
-            }
-        }
+        self.pass_until(self.world.now() + time, keeper);
     }
 
     fn next_event(&mut self, until: Time, recorder: &mut dyn Recorder) -> Option<(Time, NodeIndex, Event)> {
@@ -445,24 +438,21 @@ impl Row {
         }
     }
 
-    /// Waits for the end of the SA's lifetime, the answer to its DELETE, and the next trigger.
+    /// Waits for the next trigger: the first one at which the previous authentication and its SA have ended.
     fn rest(&mut self, keeper: &mut dyn Keeper) {
         let end = self.world.now() + PATIENCE;
-        let mut quiet_from = self.world.now();
         loop {
             let next = self.next_trigger();
-            while let Some((at, node, event)) = self.next_event(next, keeper) {
-                if node == self.initiator
-                    && !matches!(event, Event::ChildRekeyed { .. } | Event::ChildDown(_))
-                {
-                    self.note(&event);
-                    quiet_from = at;
-                }
-            }
-            if (!self.open && next >= quiet_from + ANSWER_PATIENCE) || next >= end {
+            self.pass_until(next, keeper);
+            if self.has_ended() || next >= end {
                 break;
             }
         }
+    }
+
+    /// Whether the device has no SA and awaits no answer, such as that to its last DELETE, and no packet is in flight.
+    fn has_ended(&self) -> bool {
+        !self.open && self.world.host(self.initiator).under_way_count() == 0 && self.world.is_quiet()
     }
 
     /// A whole number of intervals after the start of the run, at least one after now.

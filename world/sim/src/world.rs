@@ -285,6 +285,11 @@ impl<H: Engine, C: Crypto, M: Meter<C>> World<H, C, M> {
         if self.events.is_empty() { self.queue.next_at() } else { Some(self.now) }
     }
 
+    /// Whether no packet is in flight and no node computes: without a command, the next thing to happen is a timer.
+    pub fn is_quiet(&self) -> bool {
+        self.parcels.len() == 0 && self.jobs.len() == 0
+    }
+
     /// Runs until a host has an event, and returns it with its time and node; `None` once nothing more happens up to and
     /// including `until`. Then the time is `until`, unless that is [`Time::MAX`].
     pub fn run_until(
