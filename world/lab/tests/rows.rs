@@ -100,7 +100,7 @@ fn between_triggers_s(mut plan: Plan) -> Vec<f64> {
     times_ns.windows(2).map(|pair| (pair[1] - pair[0]) as f64 / 1e9).collect()
 }
 
-/// Paper 000 triggers an authentication every 10 s, whose SA lives for 8 s: the DELETE leaves shortly after, and is answered a round
+/// Paper 000 triggers an authentication every 10 s; the SA lives for 8 s: the DELETE leaves shortly after, and is answered a round
 /// trip later. Connections to the AAA server and the HSS are made before the first trigger.
 #[test]
 fn triggers_are_an_interval_apart() {
