@@ -13,6 +13,7 @@ mod provenance;
 mod rank;
 mod readme;
 mod ready;
+mod sameness;
 mod schema;
 mod scratch;
 mod size;

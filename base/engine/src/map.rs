@@ -23,6 +23,12 @@ enum Kept<K, V> {
 #[expect(clippy::disallowed_types, reason = "this is the wrapper that hides the iteration order")]
 type Table<K, V> = std::collections::HashMap<K, V, ahash::RandomState>;
 
+/// Allocates the seeds that the hash functions of all maps share. The first map with many entries allocates them otherwise, and the heap
+/// of its node would depend on which node of the process comes first.
+pub fn allocate_seeds() {
+    drop(ahash::RandomState::new());
+}
+
 impl<K, V> Default for FastMap<K, V> {
     fn default() -> Self {
         Self(Kept::Few(SmallVec::new()))

@@ -1,4 +1,4 @@
-//! What a run cost on this machine: measured, so never reproducible to the last digit.
+//! Costs of a run: measured on this machine and never repeatable to the last digit, or charged from a cost table and the same everywhere.
 
 use std::borrow::Cow;
 
@@ -9,7 +9,7 @@ use crate::{Message, Node, Protocol, stored};
 pub enum Cost {
     /// How cycles were counted: once, first.
     Clock {
-        /// Ticks of the cycle counter per second.
+        /// Ticks of the cycle counter per second; with a cost table ticks are picoseconds.
         ticks_hz: f64,
         /// Frequency of the CPU profile that cycles are expressed in, per node.
         profile_hz: Vec<(Node, f64)>,

@@ -159,6 +159,12 @@ pub(crate) enum Contents {
 /// What most SAs in transport mode carry: no NAT has changed an address.
 static UNCHANGED: LazyLock<Arc<Carried>> = LazyLock::new(|| Arc::new(Carried::Transport(None)));
 
+/// Allocates what all SAs share. The first SA in transport mode allocates it otherwise, and the heap of its node would depend on which
+/// node of the process comes first.
+pub fn allocate_shared() {
+    LazyLock::force(&UNCHANGED);
+}
+
 /// In front of which header a payload belongs.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Carried {

@@ -37,7 +37,18 @@ pub(crate) enum Ruler {
     Table,
 }
 
+/// Picoseconds in a second.
+const PS_HZ: f64 = 1e12;
+
 impl Ruler {
+    /// Ticks in a second.
+    pub(crate) fn hz(self) -> f64 {
+        match self {
+            Self::Counter => clock::ticks_hz(),
+            Self::Table => PS_HZ,
+        }
+    }
+
     /// A span in nanoseconds.
     pub(crate) fn ns(self, ticks: u64) -> f64 {
         match self {

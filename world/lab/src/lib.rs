@@ -13,6 +13,7 @@ mod costs;
 pub mod directory;
 mod gauge;
 pub mod keeper;
+mod once;
 mod pace;
 mod packets;
 mod population;

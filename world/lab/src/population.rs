@@ -26,7 +26,7 @@ use keytoll_engine::Time;
 use keytoll_engine::trace::Node;
 use keytoll_hosts::event::Reason;
 use keytoll_hosts::{Event, Host, Order, SessionId};
-use keytoll_native::{awslc, clock, heap};
+use keytoll_native::{clock, heap};
 use keytoll_net::Host as Address;
 use keytoll_rig::Crowd;
 use keytoll_rigs::Credentials;
@@ -35,6 +35,7 @@ use keytoll_scenario::population::{Population, Schedule, Spread, Spreads};
 use keytoll_sim::{LinkConfig, NodeConfig, NodeIndex, ProviderIndex, World};
 
 use crate::costs::Costs;
+use crate::once;
 use crate::row::{ECHO_BYTES, Stop};
 use crate::run::{RunError, refuse};
 use agenda::{Agenda, Errand};
@@ -96,6 +97,7 @@ pub fn populate(
     progress: &(dyn Fn() + Sync),
     stop: &Stop,
 ) -> Result<Vec<Option<PopulationEnd>>, RunError> {
+    once::of_process();
     refuse(plan)?;
     let Some(population) = &plan.population else { return Ok(Vec::new()) };
     let costs = Costs::of(plan)?;
@@ -107,9 +109,7 @@ pub fn populate(
     let is_over = || stop.load(Ordering::Relaxed) || failed.load(Ordering::Relaxed);
     let setting = Setting { plan, population, credentials: &credentials, costs: costs.as_ref(), core_hz };
     let work = || -> Result<(), RunError> {
-        if plan.crypto.computes() {
-            awslc::prepare_thread();
-        }
+        once::of_thread();
         while let Some(rows) = worlds.get(next.fetch_add(1, Ordering::Relaxed)) {
             if is_over() {
                 break;

@@ -505,9 +505,9 @@ impl Row {
     }
 
     /// The clocks of this row's costs.
-    pub(crate) fn clock(&self) -> Cost {
+    pub(crate) fn clock(&mut self) -> Cost {
         Cost::Clock {
-            ticks_hz: clock::ticks_hz(),
+            ticks_hz: self.world.meter_mut().ruler().hz(),
             profile_hz: self.nodes.iter().map(|(_, name, _)| (*name, self.core_hz)).collect(),
         }
     }

@@ -8,7 +8,7 @@ use std::thread;
 
 use keytoll_crypto::{Real, Unsupported};
 use keytoll_crypto_api::suite::Suite;
-use keytoll_native::{awslc, clock};
+use keytoll_native::clock;
 use keytoll_rigs::Credentials;
 use keytoll_scenario::plan::{CryptoMode, Plan, RowPlan};
 use keytoll_scenario::population::{Population, TimesError};
@@ -17,6 +17,7 @@ use crate::capture::Seized;
 use crate::costs::{Costs, CostsError};
 use crate::directory::PlaceError;
 use crate::keeper::Keeper;
+use crate::once;
 use crate::rehearsal;
 use crate::row::{Row, RowEnd, Stop};
 
@@ -123,6 +124,7 @@ pub fn run<K: Keepers>(
     progress: &(dyn Fn() + Sync),
     stop: &Stop,
 ) -> Result<Vec<Option<RowEnd>>, RunError> {
+    once::of_process();
     refuse(plan)?;
     let costs = Costs::of(plan)?;
     let credentials = Credentials::prepare(plan);
@@ -232,9 +234,7 @@ struct Work<'a, K> {
 impl<K: Keepers> Work<'_, K> {
     /// Runs rows until none remain, the run is stopped, or another thread failed.
     fn take_rows(&self) -> Result<(), RunError> {
-        if self.plan.crypto.computes() {
-            awslc::prepare_thread();
-        }
+        once::of_thread();
         while !self.stop.load(Ordering::Relaxed) && !self.halt.load(Ordering::Relaxed) {
             let index = self.next.fetch_add(1, Ordering::Relaxed);
             let Some(row) = self.plan.rows.get(index) else { break };
