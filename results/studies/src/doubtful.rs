@@ -39,6 +39,11 @@ impl From<Doubtful> for Figure {
 }
 
 impl Doubtful {
+    /// A number with the ends of its interval.
+    pub(crate) fn between(low: f64, value: f64, high: f64) -> Self {
+        Self { value, low, high }
+    }
+
     /// With its interval, if it is known.
     fn median(self) -> Median {
         let interval = (self.low < self.high).then_some((self.low, self.high));
@@ -61,6 +66,28 @@ impl Doubtful {
     /// In another unit.
     pub(crate) fn times(self, factor: f64) -> Self {
         Self { value: self.value * factor, low: self.low * factor, high: self.high * factor }
+    }
+
+    /// The same with an interval that is wider by so much at both ends.
+    pub(crate) fn widened(self, by: f64) -> Self {
+        Self { low: self.low - by, high: self.high + by, ..self }
+    }
+
+    /// Half the width of the interval.
+    pub(crate) fn half_width(self) -> f64 {
+        (self.high - self.low) / 2.0
+    }
+
+    /// The geometric mean of independent positive numbers; their uncertainties add up in squares of logarithms.
+    pub(crate) fn geometric_mean(numbers: &[Self]) -> Option<Self> {
+        let n = numbers.len() as f64;
+        let value = (numbers.iter().map(|number| number.value.ln()).sum::<f64>() / n).exp();
+        let arm = |end: fn(&Self) -> f64| {
+            let squares = numbers.iter().map(|number| (end(number) / number.value).ln().powi(2));
+            (squares.sum::<f64>().sqrt() / n).exp()
+        };
+        let (below, above) = (arm(|number| number.low), arm(|number| number.high));
+        (!numbers.is_empty()).then_some(Self { value, low: value / below, high: value * above })
     }
 
     /// Whether it is greater; `None` if the intervals overlap.
@@ -128,7 +155,7 @@ mod tests {
     use super::*;
 
     fn doubtful(low: f64, value: f64, high: f64) -> Doubtful {
-        Median { value, interval: Some((low, high)) }.into()
+        Doubtful::between(low, value, high)
     }
 
     #[test]
@@ -152,6 +179,18 @@ mod tests {
         assert_eq!(four.per(two), doubtful(1.0, 2.0, 6.0));
         assert_eq!(four.less(two), doubtful(0.0, 2.0, 5.0));
         assert_eq!(four.plus(two), doubtful(4.0, 6.0, 9.0));
+        assert_eq!((four.widened(0.5), four.half_width()), (doubtful(2.5, 4.0, 6.5), 1.5));
+    }
+
+    /// Two numbers that may be a fourth or four times themselves: ln 4 · √2 ÷ 2 of their mean's logarithm.
+    #[test]
+    fn a_geometric_mean_is_less_uncertain_than_each() {
+        let mean = Doubtful::geometric_mean(&[doubtful(1.0, 4.0, 16.0), doubtful(4.0, 16.0, 64.0)]).unwrap();
+        let factor = 4.0_f64.powf(0.5_f64.sqrt());
+        for (found, wanted) in [(mean.value, 8.0), (mean.low, 8.0 / factor), (mean.high, 8.0 * factor)] {
+            assert!((found / wanted - 1.0).abs() < 1e-12, "{found} is not {wanted}");
+        }
+        assert_eq!(Doubtful::geometric_mean(&[]), None);
     }
 
     #[test]

@@ -24,8 +24,8 @@ mod suitability;
 mod timed;
 
 use keytoll_analysis::study::{
-    Account, Basis, Bound, Calibration, Cell, CellWant, Evidence, FORMAT, Figure, Finding, Line, LoadWant,
-    Printed, Processors, Sheet, Supplement, Table, Verdict, Wants,
+    Account, Basis, Bound, Calibration, Cell, CellWant, Evidence, FORMAT, Figure, Finding, Fit, FittedCycles,
+    FittedDelay, Line, LoadWant, Printed, Processors, Repetition, Sheet, Supplement, Table, Verdict, Wants,
 };
 use keytoll_analysis::{Findings, Summary};
 
@@ -79,8 +79,12 @@ pub struct Material<'a> {
 impl<'a> Material<'a> {
     /// The run again on these processors.
     fn repeated(&self, processors: Processors) -> Option<&'a Summary> {
-        let mut found = self.supplement.repetitions.iter();
-        Some(&found.find(|repetition| repetition.processors == processors.name())?.summary)
+        Some(&self.repetition(processors)?.summary)
+    }
+
+    /// The run again on these processors, with their clocks.
+    fn repetition(&self, processors: Processors) -> Option<&'a Repetition> {
+        self.supplement.repetitions.iter().find(|repetition| repetition.processors == processors.name())
     }
 }
 

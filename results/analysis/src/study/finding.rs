@@ -74,6 +74,16 @@ impl Verdict {
         }
     }
 
+    /// From cases of which one is enough, and some may be undecided.
+    pub fn of_any(cases: &[Option<bool>]) -> Self {
+        match cases {
+            [] => Self::CannotBeJudged,
+            _ if cases.contains(&Some(true)) => Self::Holds,
+            _ if cases.contains(&None) => Self::CannotBeJudged,
+            _ => Self::DoesNotHold,
+        }
+    }
+
     /// Of `all` cases that a claim speaks of, it is true of `agreeing`.
     pub const fn of_cases(agreeing: usize, all: usize) -> Self {
         match (agreeing, all) {
@@ -128,6 +138,14 @@ mod tests {
         let decided = ["cannot be judged", "holds in part", "does not hold", "holds in part", "holds"];
         assert_eq!(words[1..], decided);
         assert_eq!(words[0], words[1]);
+    }
+
+    #[test]
+    fn one_case_can_be_enough() {
+        let (yes, no) = (Some(true), Some(false));
+        let cases: [&[Option<bool>]; 4] = [&[], &[no, yes, None], &[no, None], &[no, no]];
+        let words = cases.map(|cases| Verdict::of_any(cases).words());
+        assert_eq!(words, ["cannot be judged", "holds", "cannot be judged", "does not hold"]);
     }
 
     #[test]

@@ -4,6 +4,7 @@
 mod cell;
 mod figure;
 mod finding;
+mod fit;
 mod load;
 mod sheet;
 mod supplement;
@@ -15,6 +16,7 @@ use serde::{Deserialize, Serialize};
 pub use cell::{Cell, CellWant, OperationSum};
 pub use figure::{Basis, Bound, Figure};
 pub use finding::{Evidence, Finding, Verdict};
+pub use fit::{Fit, FittedCycles, FittedDelay};
 pub use load::LoadWant;
 pub use sheet::Sheet;
 pub use supplement::{

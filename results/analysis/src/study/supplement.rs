@@ -7,7 +7,7 @@ use keytoll_trace::primitive::Timings;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Cell, CellWant, LoadWant};
+use super::{Cell, CellWant, Fit, LoadWant};
 use crate::Named;
 use crate::profile::{Packets, Profile};
 use crate::simulation::Simulation;
@@ -50,7 +50,7 @@ pub struct Supplement {
 /// The run on other processors.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Repetition {
-    /// Their name: `host` or `calibrated`.
+    /// Their name: `host`, `calibrated` or `fitted`.
     pub processors: String,
     /// Their clocks in Hz; absent for nodes with this machine's.
     pub clocks_hz: Named<f64>,
@@ -99,6 +99,8 @@ pub enum Processors {
     Host,
     /// So slow that a method takes as long as printed.
     Calibrated(&'static Calibration),
+    /// So slow that a published delay and published cycles come out.
+    Fitted(&'static Fit),
 }
 
 /// The printed computation of a method.
@@ -129,15 +131,17 @@ impl Processors {
         match self {
             Self::Host => "host",
             Self::Calibrated(_) => "calibrated",
+            Self::Fitted(_) => "fitted",
         }
     }
 
     /// The clock of each node that has not this machine's; `earlier` are the repetitions made before this one. `None` if these lack
-    /// what a calibration needs.
+    /// a measurement that a calibration or a fit needs.
     pub fn clocks_hz(self, earlier: &[Repetition]) -> Option<Vec<(Node, f64)>> {
         match self {
             Self::Host => Some(Vec::new()),
             Self::Calibrated(calibration) => calibration.clocks_hz(&earlier.first()?.summary),
+            Self::Fitted(fit) => fit.clocks_hz(&earlier.first()?.summary),
         }
     }
 }

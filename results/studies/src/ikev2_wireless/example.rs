@@ -1,13 +1,43 @@
 //! Summaries with invented numbers, for the tests of this study.
 
-use super::Place;
+use super::{OF_2009, Place, Speeds};
+use crate::{Material, Processors, Repetition, Supplement};
 use keytoll_analysis::Named;
-use keytoll_analysis::summary::{Cpu, Delay, DelaySplit, FORMAT, LinkMeans, Summary, SummaryRow};
+use keytoll_analysis::summary::{
+    Cpu, Delay, DelaySplit, FORMAT, LinkMeans, SplitMedians, Summary, SummaryRow,
+};
 
-/// Label, messages, medians over WiFi and UMTS in milliseconds, cycles of ue, gw and aaa in millions. Bytes are 400 per
-/// message, and a server without cycles was not asked. Computation is a third of the median over WiFi, at most 57 ms.
+/// Label, messages, medians of pings over WiFi and UMTS in milliseconds, cycles of ue, gw and aaa in millions. Bytes are 400 per
+/// message, and a server without cycles was not asked. Computation is a third of the ping over WiFi, at most 57 ms, and a SA is
+/// usable 1 ms before the echo reply.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Cell(pub(crate) &'static str, pub(crate) f64, pub(crate) [f64; 2], pub(crate) [f64; 3]);
+
+/// A run that is the same on fitted processors.
+pub(super) struct Example {
+    pub(super) summary: Summary,
+    pub(super) supplement: Supplement,
+}
+
+impl Example {
+    pub(super) fn of(cells: &[Cell]) -> Self {
+        Self::of_summary(summary(cells))
+    }
+
+    pub(super) fn of_summary(summary: Summary) -> Self {
+        let clocks_hz = [("ue", 4e7), ("gw", 7.5e7), ("aaa", 6e7)];
+        let repetition = Repetition {
+            processors: Processors::Fitted(&OF_2009).name().to_owned(),
+            clocks_hz: clocks_hz.map(|(node, hz)| (node.to_owned(), hz)).into_iter().collect(),
+            summary: summary.clone(),
+        };
+        Self { summary, supplement: Supplement { repetitions: vec![repetition], ..Supplement::default() } }
+    }
+
+    pub(super) fn speeds(&self) -> Speeds<'_> {
+        Speeds::of(&Material { summary: &self.summary, supplement: &self.supplement })
+    }
+}
 
 /// A summary of rows with these numbers, over both networks.
 pub(crate) fn summary(cells: &[Cell]) -> Summary {
@@ -24,7 +54,8 @@ pub(crate) fn summary(cells: &[Cell]) -> Summary {
 }
 
 fn row(&Cell(label, messages, [wifi, umts], cycles): &Cell, place: Place) -> SummaryRow {
-    let median = if place == Place::Wifi { wifi } else { umts };
+    let ping = if place == Place::Wifi { wifi } else { umts };
+    let computation = wifi.min(170.0) / 3.0;
     let nodes = ["ue", "gw", "aaa"].into_iter().zip(cycles).filter(|(_, cycles)| *cycles > 0.0);
     let servers = if cycles[2] > 0.0 { Some(("gw-aaa", messages - 6.0)) } else { None };
     let links = [("ue-gw", messages)].into_iter().chain(servers);
@@ -37,12 +68,18 @@ fn row(&Cell(label, messages, [wifi, umts], cycles): &Cell, place: Place) -> Sum
         crypto: "real".into(),
         n: 50,
         succeeded: 50,
-        delay_ms: Some(delay(median)),
+        delay_ms: Some(delay(ping - 1.0)),
+        first_packet_ms: Some(delay(ping)),
         delay_split_ms: Some(DelaySplit {
-            network: median - wifi.min(170.0) / 3.0,
-            computation: wifi.min(170.0) / 3.0,
+            network: ping - 1.0 - computation,
+            computation,
             waiting: 0.0,
             computation_by_node: Named::default(),
+        }),
+        delay_split_p50_ms: Some(SplitMedians {
+            network: ping - 1.0 - computation,
+            computation,
+            waiting: 0.0,
         }),
         links: links.map(|(link, messages)| (link.to_owned(), means(messages))).collect(),
         cpu: nodes.map(|(node, cycles)| (node.to_owned(), cpu(cycles))).collect(),

@@ -1,8 +1,9 @@
 //! The run's measurements of the paper's variants. Messages, bytes and cycles do not depend on the network, so both count.
 
 use super::{Place, Variant};
+use crate::doubtful::Doubtful;
 use crate::{Basis, Figure};
-use keytoll_analysis::summary::{Cpu, LinkMeans, Summary, SummaryRow};
+use keytoll_analysis::summary::{Cpu, Delay, LinkMeans, Summary, SummaryRow};
 
 /// A summary, queried in the paper's terms.
 #[derive(Debug, Clone, Copy)]
@@ -23,15 +24,28 @@ impl<'a> Measured<'a> {
         Place::ALL.into_iter().filter_map(move |place| self.row(variant, place))
     }
 
-    /// The median. Unlike the mean it is robust against an occasional lost packet, for which IKE waits four seconds. Computation may
-    /// have taken no time: this is for what the network decides.
-    pub(crate) fn median_ms(self, variant: Variant, place: Place) -> Option<f64> {
-        Some(self.row(variant, place)?.delay_ms?.p50)
+    /// The paper's delay: from the trigger until the echo reply, "the duration of the authentication flow, and the round-trip time
+    /// of the ping" (§IV-A). Computation may have taken no time: use it for claims about the network.
+    pub(crate) fn ping(self, variant: Variant, place: Place) -> Option<Delay> {
+        self.row(variant, place)?.first_packet_ms
+    }
+
+    /// Its median in milliseconds. Unlike the mean it is robust against an occasional lost packet, for which IKE waits four seconds.
+    pub(crate) fn ping_ms(self, variant: Variant, place: Place) -> Option<Doubtful> {
+        Some(self.ping(variant, place)?.median().into())
     }
 
     /// The same if computation is included.
-    pub(crate) fn charged_median_ms(self, variant: Variant, place: Place) -> Option<f64> {
-        Some(self.charged_row(variant, place)?.delay_ms?.p50)
+    pub(crate) fn charged_ping_ms(self, variant: Variant, place: Place) -> Option<Doubtful> {
+        Some(self.charged_row(variant, place)?.first_packet_ms?.median().into())
+    }
+
+    /// The part of the delay to a usable SA in which nodes compute and nothing is on its way.
+    pub(crate) fn computation_share(self, variant: Variant, place: Place) -> Option<Doubtful> {
+        let row = self.charged_row(variant, place)?;
+        let split = row.delay_split_p50_ms?;
+        let elsewhere = Doubtful::from(split.network + split.waiting);
+        Some(Doubtful::from(1.0).less(elsewhere.per(row.delay_ms?.median().into())))
     }
 
     /// The mean of something on a link.
@@ -42,6 +56,11 @@ impl<'a> Measured<'a> {
     /// Messages between device and gateway.
     pub(crate) fn ike_messages(self, variant: Variant) -> Option<f64> {
         Some(self.link(variant, "ue-gw", |means| means.messages)?.value)
+    }
+
+    /// Millions of cycles of an authentication at a node, as they are judged.
+    pub(crate) fn cycles(self, variant: Variant, node: &str) -> Option<Doubtful> {
+        self.megacycles(variant, node).as_ref().map(Doubtful::from)
     }
 
     /// Millions of cycles of an authentication at a node, median, if cryptography was computed.

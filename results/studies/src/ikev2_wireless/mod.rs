@@ -3,14 +3,18 @@
 
 #[cfg(test)]
 pub(super) mod example;
-mod findings;
+pub(super) mod findings;
 pub(super) mod measured;
 mod notes;
 pub(super) mod published;
 mod responder;
 mod tables;
 
-use crate::{Scenario, Study, Wants};
+use keytoll_analysis::Named;
+use keytoll_trace::Node;
+
+use crate::{Fit, FittedCycles, FittedDelay, Material, Processors, Scenario, Study, Wants};
+use measured::Measured;
 
 /// The study.
 pub(crate) const STUDY: Study = Study {
@@ -19,11 +23,62 @@ pub(crate) const STUDY: Study = Study {
     source: "Z. Faigl, S. Lindskog, A. Brunstrom: A Measurement Study on IKEv2 Authentication Performance in Wireless Networks \
              (about 2009)",
     scenario: SCENARIO,
-    wants: Wants::NOTHING,
-    tables: |material| tables::tables(material.summary),
-    findings: |material| findings::findings(material.summary),
-    notes: |material| notes::notes(material.summary),
+    wants: Wants { processors: &[Processors::Host, Processors::Fitted(&OF_2009)], ..Wants::NOTHING },
+    tables: |material| tables::tables(&Speeds::of(material)),
+    findings: |material| findings::findings(&Speeds::of(material)),
+    notes: |material| notes::notes(&Speeds::of(material)),
 };
+
+/// Processors of 2009. The least published delay, 25 ms, is that of PSK over WiFi; "approximately 10⁸" cycles are those of the
+/// TLS-based methods at the AAA server (§IV-C).
+const OF_2009: Fit = Fit {
+    delay: FittedDelay {
+        variant: PSK.label,
+        network: Place::Wifi.network(),
+        ms: 25,
+        clocks_hz: &[(Node::Ue, UE_HZ), (Node::Gw, SERVER_HZ)],
+    },
+    cycles: &[FittedCycles {
+        node: Node::Aaa,
+        clock_hz: SERVER_HZ,
+        cycles: 100_000_000,
+        variants: &[TTLS_2.label, TTLS_4.label, TLS_2_2.label, TLS_4_4.label, PEAP_2.label, PEAP_4.label],
+    }],
+};
+
+/// The clock of the device, a Pentium M (§IV-A).
+const UE_HZ: u64 = 1_600_000_000;
+/// The clock of gateway and AAA server, Pentium 4 (§IV-A).
+const SERVER_HZ: u64 = 3_000_000_000;
+
+/// The run at the clocks of the testbed, and on processors fitted to the paper.
+struct Speeds<'a> {
+    clocks: Measured<'a>,
+    fitted: Option<Fitted<'a>>,
+}
+
+/// The run on fitted processors.
+#[derive(Clone, Copy)]
+struct Fitted<'a> {
+    measured: Measured<'a>,
+    clocks_hz: &'a Named<f64>,
+}
+
+impl<'a> Speeds<'a> {
+    fn of(material: &Material<'a>) -> Self {
+        let fitted = material.repetition(Processors::Fitted(&OF_2009));
+        let fitted = fitted.map(|repetition| Fitted {
+            measured: Measured(&repetition.summary),
+            clocks_hz: &repetition.clocks_hz,
+        });
+        Self { clocks: Measured(material.summary), fitted }
+    }
+
+    /// The run on fitted processors.
+    fn fitted(&self) -> Option<Measured<'a>> {
+        self.fitted.map(|fitted| fitted.measured)
+    }
+}
 
 /// What the paper measured, from which its last sections say that nodes can be dimensioned.
 pub(super) const SCENARIO: Scenario = Scenario {

@@ -1,4 +1,4 @@
-//! The responder's computation for the EAP methods, and whether the methods differ in it at all.
+//! The responder's computation for the EAP methods, and how closely it follows the bytes.
 //!
 //! A gateway that authenticates with a shared secret does nearly the same for all of them, and a few per cent are less than
 //! a machine's variation from one row to the next. No interval within a row shows that, but a method's two rows do:
@@ -6,11 +6,8 @@
 
 use super::measured::Measured;
 use super::{PSK, Place, VARIANTS, Variant};
-use crate::Evidence;
+use crate::doubtful::Doubtful;
 use keytoll_analysis::stats::correlation;
-
-/// The methods differ clearly if their spread is this many times the uncertainty.
-const CLEARLY: f64 = 2.0;
 
 /// The EAP methods with rows of both networks. PSK is not among them: for it the gateway relays nothing, and
 /// a single method far from all others correlates with anything.
@@ -20,10 +17,8 @@ pub(super) struct Responder(Vec<Cost>);
 struct Cost {
     bytes: f64,
     cycles: f64,
-    /// Width of the 95 % interval.
-    interval: f64,
-    /// The difference between the rows of the two networks.
-    networks: f64,
+    /// By how much they may be off, either way.
+    doubt: f64,
 }
 
 impl Responder {
@@ -32,36 +27,29 @@ impl Responder {
         Self(methods.filter_map(|variant| Cost::of(measured, variant)).collect())
     }
 
-    /// The correlation of cycles and bytes, if the methods differ clearly in cycles.
-    pub(super) fn correlation(&self) -> Option<f64> {
-        let points = self.0.iter().map(|cost| (cost.bytes, cost.cycles)).collect::<Vec<_>>();
-        let doubt = self.greatest(|cost| cost.interval.max(cost.networks));
-        let clear = points.len() >= 3 && self.spread() >= CLEARLY * doubt;
-        if clear { correlation(&points) } else { None }
+    /// The correlation of cycles and bytes with its interval; `None` below three methods.
+    ///
+    /// Each method's doubt moves the coefficient when its cycles are as many more or fewer; the movements of all methods add up in
+    /// squares, downwards and upwards.
+    pub(super) fn correlation(&self) -> Option<Doubtful> {
+        let value = self.coefficient(None)?;
+        let moved =
+            |index| [-1.0, 1.0].map(|way| self.coefficient(Some((index, way))).map_or(0.0, |to| to - value));
+        let moved = (0..self.0.len()).map(moved).collect::<Vec<_>>();
+        let arm = |pick: fn(f64, f64) -> f64| {
+            moved.iter().map(|ways| ways.iter().copied().fold(0.0, pick).powi(2)).sum::<f64>().sqrt()
+        };
+        Some(Doubtful::between((value - arm(f64::min)).max(-1.0), value, (value + arm(f64::max)).min(1.0)))
     }
 
-    /// The numbers behind the uncertainty, in per cent of the mean.
-    pub(super) fn evidence(&self) -> Vec<Evidence> {
-        let mean = self.0.iter().map(|cost| cost.cycles).sum::<f64>() / self.0.len() as f64;
-        let of = |what, cycles: f64| Evidence::new(what, 100.0 * cycles / mean, "%");
-        let correlation =
-            self.correlation().map(|value| Evidence::new("coefficient of correlation", value, ""));
-        let doubt = [
-            of("the methods differ by", self.spread()),
-            of("width of the widest 95 % interval", self.greatest(|cost| cost.interval)),
-            of("the networks' rows of one method differ by up to", self.greatest(|cost| cost.networks)),
-        ];
-        let known = if self.0.is_empty() { None } else { Some(doubt) };
-        correlation.into_iter().chain(known.into_iter().flatten()).collect()
-    }
-
-    /// The difference between the methods with the fewest and the most cycles.
-    fn spread(&self) -> f64 {
-        self.greatest(|cost| cost.cycles) + self.greatest(|cost| -cost.cycles)
-    }
-
-    fn greatest(&self, of: impl Fn(&Cost) -> f64) -> f64 {
-        self.0.iter().map(of).fold(f64::NEG_INFINITY, f64::max)
+    /// The coefficient, if the method at an index has its doubt more (1) or fewer (−1) cycles.
+    fn coefficient(&self, moved: Option<(usize, f64)>) -> Option<f64> {
+        let cost = |(index, cost): (usize, &Cost)| {
+            let more = moved.filter(|(of, _)| *of == index).map_or(0.0, |(_, way)| way * cost.doubt);
+            (cost.bytes, cost.cycles + more)
+        };
+        let points = self.0.iter().enumerate().map(cost).collect::<Vec<_>>();
+        if points.len() < 3 { None } else { correlation(&points) }
     }
 }
 
@@ -69,11 +57,11 @@ impl Cost {
     fn of(measured: Measured<'_>, variant: Variant) -> Option<Self> {
         let pooled = measured.megacycles(variant, "gw")?;
         let [wifi, umts] = Place::ALL.map(|place| measured.megacycles_at(variant, place, "gw"));
+        let networks = (wifi?.value - umts?.value).abs() / 2.0;
         Some(Self {
             bytes: measured.link(variant, "ue-gw", |means| means.bytes)?.value,
             cycles: pooled.value,
-            interval: 2.0 * pooled.half_width()?,
-            networks: (wifi?.value - umts?.value).abs(),
+            doubt: pooled.half_width()?.max(networks),
         })
     }
 }
@@ -84,14 +72,15 @@ mod tests {
     use super::*;
     use keytoll_analysis::summary::{Cpu, Summary};
 
-    /// PSK as far below as it is, and three methods with these cycles in millions.
-    fn run(cycles: [f64; 3]) -> Summary {
+    /// PSK as far below as it is, and four methods with these cycles in millions.
+    fn run(cycles: [f64; 4]) -> Summary {
         let cell = |label, messages, cycles| Cell(label, messages, [40.0, 1900.0], [1.0, cycles, 1.0]);
-        let [few, more, most] = cycles;
+        let [few, some, more, most] = cycles;
         summary(&[
             cell("PSK", 4.0, 2.0),
             cell("MD5", 10.0, few),
-            cell("SIM", 12.0, more),
+            cell("SIM", 12.0, some),
+            cell("TLS-2-2", 18.0, more),
             cell("TLS-4-4", 24.0, most),
         ])
     }
@@ -104,41 +93,39 @@ mod tests {
         nodes.for_each(change);
     }
 
-    fn judged(summary: &Summary) -> (Option<f64>, Vec<f64>) {
-        let responder = Responder::of(Measured(summary));
-        let evidence = responder.evidence().into_iter().map(|evidence| evidence.value.round());
-        (responder.correlation(), evidence.collect())
+    fn judged(summary: &Summary) -> Option<Doubtful> {
+        Responder::of(Measured(summary)).correlation()
     }
 
     #[test]
     fn methods_that_differ_clearly_are_correlated() {
-        let (correlation, evidence) = judged(&run([10.0, 12.0, 24.0]));
-        assert!(correlation.is_some_and(|coefficient| coefficient > 0.999));
-        // 14 of a mean of 15.33; ± 10 % of 24 in each of two rows.
-        assert_eq!(evidence, [1.0, 91.0, 22.0, 0.0]);
+        let correlation = judged(&run([10.0, 12.0, 18.0, 24.0])).unwrap();
+        assert!(correlation.value > 0.999, "{correlation:?}");
+        // ± 10 % of up to 24 in two rows each is much less than 14.
+        assert_eq!(correlation.is_at_least(0.9), Some(true), "{correlation:?}");
     }
 
     #[test]
     fn methods_within_the_intervals_are_not() {
-        let mut summary = run([4.0, 4.1, 4.3]);
-        assert_eq!(judged(&summary), (None, vec![7.0, 15.0, 0.0]));
+        let mut summary = run([4.0, 4.1, 4.2, 4.3]);
+        assert_eq!(judged(&summary).unwrap().is_at_least(0.5), None);
         change(&mut summary, None, |cpu| {
-            (cpu.ns_p50_ci95_low, cpu.ns_p50_ci95_high) = (Some(cpu.ns_p50 * 0.99), Some(cpu.ns_p50 * 1.01));
+            (cpu.ns_p50_ci95_low, cpu.ns_p50_ci95_high) =
+                (Some(cpu.ns_p50 * 0.999), Some(cpu.ns_p50 * 1.001));
         });
-        assert!(judged(&summary).0.is_some(), "narrow intervals tell them apart");
+        assert_eq!(judged(&summary).unwrap().is_at_least(0.9), Some(true), "narrow intervals separate them");
         change(&mut summary, None, |cpu| cpu.ns_p50_ci95_low = None);
-        assert_eq!(judged(&summary), (None, Vec::new()), "a single authentication has no interval");
+        assert_eq!(judged(&summary), None, "a single authentication has no interval");
     }
 
     #[test]
     fn methods_whose_two_rows_differ_as_much_are_not_either() {
-        let mut summary = run([10.0, 12.0, 24.0]);
+        let mut summary = run([10.0, 12.0, 18.0, 24.0]);
         change(&mut summary, Some(Place::Umts), |cpu| {
-            cpu.cycles_p50 = cpu.cycles_p50.map(|cycles| 1.5 * cycles);
+            cpu.cycles_p50 = cpu.cycles_p50.map(|cycles| 3.0 * cycles);
         });
-        let (correlation, evidence) = judged(&summary);
-        assert_eq!((correlation, evidence[2]), (None, 63.0));
+        assert_eq!(judged(&summary).unwrap().is_at_least(0.9), None);
         summary.rows.retain(|row| row.network == Place::Wifi.network());
-        assert_eq!(judged(&summary), (None, Vec::new()), "nobody knows how far a second row would be off");
+        assert_eq!(judged(&summary), None, "without a second row nothing shows how far it would be off");
     }
 }

@@ -1,16 +1,16 @@
 //! The paper's figures 4 to 10 as tables.
 
 use super::measured::Measured;
-use super::{Place, VARIANTS, Variant, published};
+use super::{Place, Speeds, VARIANTS, Variant, published};
 use crate::published::Published;
 use crate::{Basis, Figure, Line, Table};
-use keytoll_analysis::summary::{Delay, LinkMeans, Summary};
+use keytoll_analysis::summary::{Delay, LinkMeans};
 
 /// All of them, in the paper's order.
-pub(super) fn tables(summary: &Summary) -> Vec<Table> {
-    let measured = Measured(summary);
+pub(super) fn tables(speeds: &Speeds<'_>) -> Vec<Table> {
+    let measured = speeds.clocks;
     let delays = [("Figure 4", Place::Umts), ("Figure 5", Place::Wifi)];
-    let delays = delays.map(|(figure, place)| delays_of(measured, figure, place));
+    let delays = delays.map(|(figure, place)| delays_of(speeds, figure, place));
     let cycles = [
         ("Figure 8", "initiator", "ue"),
         ("Figure 9", "responder", "gw"),
@@ -20,23 +20,35 @@ pub(super) fn tables(summary: &Summary) -> Vec<Table> {
     delays.into_iter().chain([messages(measured), bytes(measured)]).chain(cycles).collect()
 }
 
-fn delays_of(measured: Measured<'_>, figure: &str, place: Place) -> Table {
+/// The paper's statistic, the mean of pings with its symmetric interval, and medians, at the clocks of the testbed and fitted.
+fn delays_of(speeds: &Speeds<'_>, figure: &str, place: Place) -> Table {
     let cells = |variant: Variant| {
-        let delay = measured.row(variant, place).and_then(|row| row.delay_ms);
-        let of_run = |value: f64| Figure::of_run(Basis::Measured, value, None);
+        let ping = |measured: Measured<'_>| measured.ping(variant, place);
+        let usable = speeds.clocks.row(variant, place).and_then(|row| row.delay_ms);
+        let fitted = speeds.fitted().and_then(ping);
+        let clocks = ping(speeds.clocks);
+        let median = |delay: Delay| Figure::of_median(delay.median());
         vec![
-            delay.map(|delay: Delay| Figure::of_median(delay.median())),
-            delay.map(|delay| of_run(delay.p95)),
-            delay.map(|delay| of_run(delay.mean)),
+            clocks.map(mean),
+            clocks.map(median),
+            usable.map(median),
+            fitted.map(mean),
+            fitted.map(median),
             published::delay_ms(variant, place).map(Figure::from),
         ]
     };
+    let columns = ["mean", "median", "SA, median", "mean, fitted", "median, fitted", "paper"];
     table(
-        format!("{figure}: delay of an authentication over {}", place.name()),
+        format!("{figure}: ping that an authentication delays, over {}", place.name()),
         "ms",
-        &["median", "p95", "mean", "paper"],
+        &columns,
         cells,
     )
+}
+
+/// A mean with the symmetric interval of Student's t.
+fn mean(delay: Delay) -> Figure {
+    Figure { low: delay.ci95_low, high: delay.ci95_high, ..Figure::of_run(Basis::Measured, delay.mean, None) }
 }
 
 fn messages(measured: Measured<'_>) -> Table {
@@ -103,8 +115,12 @@ fn table(
 
 #[cfg(test)]
 mod tests {
-    use super::super::example::{Cell, summary};
+    use super::super::example::{Cell, Example};
     use super::*;
+
+    fn tables(cells: &[Cell]) -> Vec<Table> {
+        super::tables(&Example::of(cells).speeds())
+    }
 
     fn cells(table: &Table, label: &str) -> Vec<Option<f64>> {
         let line = table.lines.iter().find(|line| line.label == label).unwrap();
@@ -114,12 +130,14 @@ mod tests {
 
     #[test]
     fn measured_is_beside_published() {
-        let tables = tables(&summary(&[
+        let tables = tables(&[
             Cell("PSK", 4.0, [25.0, 700.0], [10.0, 11.0, 0.0]),
             Cell("TLS-4-4", 24.0, [170.0, 7900.0], [95.0, 26.0, 120.0]),
-        ]));
-        assert_eq!(cells(&tables[0], "TLS-4-4"), [Some(7900.0), Some(7920.0), Some(7901.0), Some(6000.0)]);
-        assert_eq!(cells(&tables[1], "PSK"), [Some(25.0), Some(45.0), Some(26.0), Some(25.0)]);
+        ]);
+        // Means are 1 ms above medians, and a SA is usable 1 ms before the echo reply.
+        let umts = [7901.0, 7900.0, 7899.0, 7901.0, 7900.0, 6000.0];
+        assert_eq!(cells(&tables[0], "TLS-4-4"), umts.map(Some));
+        assert_eq!(cells(&tables[1], "PSK"), [26.0, 25.0, 24.0, 26.0, 25.0, 25.0].map(Some));
         assert_eq!(tables[2].columns, ["ue-gw", "paper", "gw-aaa", "paper"]);
         assert_eq!(cells(&tables[2], "PSK"), [Some(4.0), Some(4.0), None, None]);
         assert_eq!(cells(&tables[2], "TLS-4-4"), [Some(24.0), Some(26.0), Some(18.0), Some(20.0)]);
@@ -127,9 +145,17 @@ mod tests {
         assert_eq!(cells(&tables[6], "TLS-4-4"), [Some(120.0), None, Some(100.0)]);
     }
 
+    /// §IV-B: "the mean and the 95% two-sided symmetric confidence intervals".
+    #[test]
+    fn the_papers_statistic_is_the_mean_with_a_symmetric_interval() {
+        let tables = tables(&[Cell("PSK", 4.0, [25.0, 700.0], [10.0, 11.0, 0.0])]);
+        let mean = tables[1].lines[0].cells[0].as_ref().unwrap();
+        assert_eq!((mean.value, mean.low, mean.high), (26.0, Some(24.0), Some(28.0)));
+    }
+
     #[test]
     fn only_published_numbers_have_a_source() {
-        let figures = tables(&summary(&[Cell("PSK", 4.0, [25.0, 700.0], [10.0, 11.0, 0.0])]));
+        let figures = tables(&[Cell("PSK", 4.0, [25.0, 700.0], [10.0, 11.0, 0.0])]);
         let lines = figures.into_iter().flat_map(|table| table.lines);
         let figures = lines.flat_map(|line| line.cells).flatten().collect::<Vec<_>>();
         assert!(figures.iter().all(|figure| figure.source.is_some() == figure.basis.is_published()));
