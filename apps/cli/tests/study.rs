@@ -409,8 +409,10 @@ fn the_study_of_dimensioning_asks_the_simulator() {
         keytoll(&["study", "dimensioning", "--samples", "2", "--json", "--out", out]);
     assert!(status.success(), "{}", String::from_utf8_lossy(&stderr));
     let account = schema::read("study", stdout);
-    let unjudged = |finding: &&Value| finding["verdict"] == "cannot_be_judged";
-    assert_eq!(account["findings"].as_array().unwrap().iter().filter(unjudged).count(), 0, "{account:#}");
+    // 200 devices are too few to decide within 5 %, but every finding has its numbers.
+    let evidence = |finding: &Value| finding["evidence"].as_array().unwrap().len();
+    let findings = account["findings"].as_array().unwrap();
+    assert!(findings.len() == 4 && findings.iter().all(|finding| evidence(finding) >= 9), "{account:#}");
     assert_eq!(cells(&account, "Authentications a second", "TLS-2-2")[2], Some(30.0));
     let supplement = schema::read("supplement", runs.file("supplement.json"));
     let simulations = supplement["simulations"].as_array().unwrap();

@@ -10,6 +10,11 @@ pub(crate) fn plain(value: f64) -> String {
     format!("{value:.*}", decimals_of(value))
 }
 
+/// A number exactly as it was given, such as a printed one.
+pub(crate) fn exact(value: f64) -> String {
+    value.to_string()
+}
+
 /// A mean and half the width of its interval, the latter with two significant digits: `6.123 ± 0.045`.
 /// Without an interval there is nothing after the mean.
 pub(crate) fn uncertain(mean: f64, half_width: Option<f64>) -> String {
@@ -60,6 +65,14 @@ mod tests {
     fn values_are_rounded_to_significant_digits() {
         let shown = [0.0, 4.0, 0.12345, 6.1234, 123.456, 12345.6].map(plain);
         assert_eq!(shown, ["0", "4", "0.123", "6.12", "123.5", "12346"]);
+    }
+
+    #[test]
+    fn printed_numbers_keep_their_digits() {
+        assert_eq!(
+            [7997.5, 117.59, 17.3, 20.0, 0.001].map(exact),
+            ["7997.5", "117.59", "17.3", "20", "0.001"]
+        );
     }
 
     #[test]

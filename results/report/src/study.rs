@@ -3,11 +3,11 @@
 
 use std::io::{self, Write};
 
-use keytoll_analysis::study::{Account, Bound, Evidence, Figure, Finding, Sheet, Table, Verdict};
+use keytoll_analysis::study::{Account, Basis, Bound, Evidence, Figure, Finding, Sheet, Table, Verdict};
 use keytoll_analysis::summary::Median;
 
 use crate::layout::{Head, Line, WIDTH_MIN, table, wrapped};
-use crate::number::{counted, plain, ranged};
+use crate::number::{counted, exact, plain, ranged};
 
 /// The longest line, however wide the screen is.
 const WIDTH_MAX: usize = 80;
@@ -119,7 +119,7 @@ pub(crate) fn cells(table: &Table) -> impl Iterator<Item = (&str, Vec<String>)> 
     })
 }
 
-/// A number of this run with its interval, a published one with its source.
+/// A number of this run with its interval, a published one with its origin; a printed one is not rounded.
 pub(crate) fn figure(figure: &Figure) -> String {
     let bound = match figure.bound {
         None => "",
@@ -127,15 +127,12 @@ pub(crate) fn figure(figure: &Figure) -> String {
         Some(Bound::Above) => "> ",
         Some(Bound::AtMost) => "≤ ",
     };
-    match figure.basis.is_published() {
-        true => format!("{bound}{} {}", plain(figure.value), figure.basis.name()),
-        false => {
-            format!(
-                "{bound}{}",
-                ranged(Median { value: figure.value, interval: figure.low.zip(figure.high) })
-            )
-        }
-    }
+    let number = match figure.basis {
+        Basis::Printed => format!("{} printed", exact(figure.value)),
+        basis if basis.is_published() => format!("{} {}", plain(figure.value), basis.name()),
+        _ => ranged(Median { value: figure.value, interval: figure.low.zip(figure.high) }),
+    };
+    format!("{bound}{number}")
 }
 
 fn judged(finding: &Finding, width: usize, out: &mut impl Write) -> io::Result<()> {

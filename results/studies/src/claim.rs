@@ -22,11 +22,4 @@ impl Claim {
         let (cases, evidence): (Vec<Option<bool>>, Vec<Evidence>) = cases.into_iter().unzip();
         self.judged(Verdict::of_doubtful(&cases), evidence)
     }
-
-    /// The same, where some numbers are shown that decide nothing: they have no case.
-    pub(crate) fn judged_by(self, cases: impl IntoIterator<Item = (Option<bool>, Evidence)>) -> Finding {
-        let (cases, evidence): (Vec<Option<bool>>, Vec<Evidence>) = cases.into_iter().unzip();
-        let decided: Vec<_> = cases.into_iter().filter(Option::is_some).collect();
-        self.judged(Verdict::of_doubtful(&decided), evidence)
-    }
 }

@@ -75,6 +75,9 @@ pub struct Measure {
     pub min: f64,
     /// Greatest.
     pub max: f64,
+    /// Standard deviation of the sample; absent below two values.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stddev: Option<f64>,
     /// How many values this is over.
     pub n: u64,
 }
@@ -95,6 +98,11 @@ impl Measure {
         })
     }
 
+    /// The mean with its interval.
+    pub fn mean_interval(&self) -> Median {
+        Median { value: self.mean, interval: self.ci95_low.zip(self.ci95_high) }
+    }
+
     /// Half the width of the interval: the number after ±.
     pub fn half_width(&self) -> Option<f64> {
         Some((self.ci95_high? - self.ci95_low?) / 2.0)
@@ -111,6 +119,7 @@ impl Measure {
             p50_ci95_high: None,
             min: values.min()? * scale,
             max: values.max()? * scale,
+            stddev: values.stddev().map(|stddev| stddev * scale),
             n: values.n(),
         })
     }

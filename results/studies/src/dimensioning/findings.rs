@@ -1,11 +1,13 @@
 //! What the paper says that its costs are good for, judged.
 
-use keytoll_analysis::simulation::Simulation;
+use keytoll_analysis::simulation::{Percentiles, Simulation};
 
 use super::sized::{Server, Sized};
+use crate::Finding;
 use crate::claim::Claim;
+use crate::doubtful::Doubtful;
+use crate::ikev2_wireless::findings::hundredfold;
 use crate::ikev2_wireless::{MD5, SIM, VARIANTS, Variant};
-use crate::{Evidence, Finding, Verdict};
 
 /// Every finding.
 pub(super) fn findings(sized: &Sized<'_>) -> Vec<Finding> {
@@ -18,11 +20,23 @@ pub(super) fn findings(sized: &Sized<'_>) -> Vec<Finding> {
     claims.into_iter().map(|claim| claim(sized)).collect()
 }
 
-/// By how much a computed number may be off: a population of thousands is itself uncertain by a per cent or two.
+/// By how much a computed number may be off.
 const CLOSE: f64 = 0.05;
 
-fn is_close(one: f64, other: f64, part: f64) -> bool {
-    (one / other - 1.0).abs() <= part
+/// The quantile of the normal distribution at 97.5 %.
+const NORMAL_975: f64 = 1.96;
+
+/// A mean of so many simulated authentications, as if their work had a coefficient of variation of 1, which is more than it has.
+fn simulated_mean(value: f64, devices: u64) -> Doubtful {
+    Doubtful::from(value).widened(NORMAL_975 * value / (devices.max(1) as f64).sqrt())
+}
+
+/// The median of so many delays. Its standard error is √(π/2) σ ÷ √n for a normal distribution; σ is the distance of the 95th percentile
+/// from the median, over 1.645.
+fn simulated_median(delay: Percentiles, devices: u64) -> Doubtful {
+    let stddev = (delay.p95 - delay.p50) / 1.645;
+    let error = std::f64::consts::FRAC_PI_2.sqrt() * stddev / (devices.max(1) as f64).sqrt();
+    Doubtful::from(delay.p50).widened(NORMAL_975 * error)
 }
 
 fn capacity_is_cost_times_rate(sized: &Sized<'_>) -> Finding {
@@ -30,12 +44,9 @@ fn capacity_is_cost_times_rate(sized: &Sized<'_>) -> Finding {
         let simulation = sized.simulation(variant)?;
         let [predicted, simulated] = [&simulation.predicted, &simulation.simulated]
             .map(|side| side.utilisation.get(server.node()).copied());
-        let (predicted, simulated) = (predicted?, simulated?);
+        let ratio = simulated_mean(simulated?, simulation.devices).per(predicted?.into());
         let what = format!("{} {}, simulated to computed", variant.label, server.name());
-        Some((
-            Some(is_close(simulated, predicted, CLOSE)),
-            Evidence::new(what, simulated / predicted, "times"),
-        ))
+        Some((ratio.is_near(1.0, CLOSE), ratio.evidence(what, "times")))
     };
     let cases = VARIANTS.into_iter().flat_map(|variant| Server::ALL.map(|server| case(variant, server)));
     Claim {
@@ -43,40 +54,35 @@ fn capacity_is_cost_times_rate(sized: &Sized<'_>) -> Finding {
         claim: "Knowing the costs of one authentication and the arrival rate of re-authentications, the required computational \
                 capacity can be calculated.",
         source: "§V",
-        taken_as: "cost times rate is within 5 % of how busy each node is if a population of real engines arrives at that rate",
+        taken_as: "cost times rate is within 5 % of how busy each node is if a population of real engines arrives at that rate; the \
+                   population's mean is uncertain by 1.96 ÷ √n of itself",
     }
     .of_cases(cases.flatten())
 }
 
 fn tls_needs_a_hundredfold(sized: &Sized<'_>) -> Finding {
-    let busy = |variant: &Variant| Some(sized.node(*variant, Server::Aaa)?.busy_cores);
-    let (few, many): (Vec<Variant>, Vec<Variant>) =
-        ([MD5, SIM].to_vec(), VARIANTS.into_iter().filter(|one| one.is_tls_based()).collect());
+    let busy = |variant: &Variant| Some((*variant, sized.busy_cores(*variant, Server::Aaa)?));
     let known = |variants: &[Variant]| variants.iter().filter_map(busy).collect::<Vec<_>>();
-    let ratio = geometric_mean(&known(&many)).zip(geometric_mean(&known(&few))).map(|(many, few)| many / few);
-    let verdict = match ratio {
-        None => Verdict::CannotBeJudged,
-        Some(ratio) if (30.0..=300.0).contains(&ratio) => Verdict::Holds,
-        Some(ratio) if ratio >= 10.0 => Verdict::HoldsInPart,
-        Some(_) => Verdict::DoesNotHold,
+    let tls_based: Vec<Variant> = VARIANTS.into_iter().filter(|one| one.is_tls_based()).collect();
+    let (few, many) = (known(&[MD5, SIM]), known(&tls_based));
+    let mean = |known: &[(Variant, Doubtful)]| {
+        Doubtful::geometric_mean(&known.iter().map(|(_, cores)| *cores).collect::<Vec<_>>())
     };
-    let evidence = few.iter().chain(&many).filter_map(|variant| {
-        Some(Evidence::new(format!("{}, busy cores", variant.label), busy(variant)?, ""))
-    });
-    let ratio = ratio.map(|ratio| Evidence::new("ratio of the geometric means", ratio, "times"));
+    let ratio = mean(&many).zip(mean(&few)).map(|(many, few)| many.per(few));
+    let evidence = few.iter().chain(&many);
+    let evidence =
+        evidence.map(|(variant, cores)| cores.evidence(format!("{}, busy cores", variant.label), ""));
     Claim {
         name: "tls-needs-a-hundredfold",
         claim: "For the dimensioning of AAA servers TLS-based authentications are typically 100 times more demanding.",
         source: "§IV-C",
-        taken_as: "the ratio of the geometric means of busy cores, TLS-based methods to MD5 and SIM, is 30 to 300; from 10 on it holds in \
-                   part",
+        taken_as: "the ratio of the geometric means of busy cores, TLS-based methods to MD5 and SIM, is 100 within a factor of 3, either \
+                   way; from 10 on it holds in part",
     }
-    .judged(verdict, evidence.chain(ratio).collect())
-}
-
-fn geometric_mean(values: &[f64]) -> Option<f64> {
-    let logarithms = values.iter().map(|value| value.ln()).sum::<f64>();
-    (!values.is_empty()).then(|| (logarithms / values.len() as f64).exp())
+    .judged(
+        hundredfold(ratio),
+        evidence.chain(ratio.map(|ratio| ratio.evidence("ratio of the geometric means", "times"))).collect(),
+    )
 }
 
 /// Some computation is beside the delay, such as what follows a last message, and some while another is under way.
@@ -84,11 +90,11 @@ const CLOSE_BY_CLOCK: f64 = 0.15;
 
 fn computation_is_cost_by_clock(sized: &Sized<'_>) -> Finding {
     let case = |variant: Variant| {
-        let of_nodes = ["ue", "gw", "aaa"].into_iter().filter_map(|node| sized.computed_ms(variant, node));
-        let sum = of_nodes.reduce(|one, other| one + other)?;
-        let ratio = sized.computation_ms(variant)? / sum;
+        let of_nodes = ["ue", "gw", "aaa"].into_iter().filter_map(|node| sized.computed(variant, node));
+        let sum = of_nodes.reduce(Doubtful::plus)?;
+        let ratio = Doubtful::from(sized.computation_ms(variant)?).per(sum);
         let what = format!("{}, in the delay to computed", variant.label);
-        Some((Some((ratio - 1.0).abs() <= CLOSE_BY_CLOCK), Evidence::new(what, ratio, "times")))
+        Some((ratio.is_near(1.0, CLOSE_BY_CLOCK), ratio.evidence(what, "times")))
     };
     Claim {
         name: "computation-is-cost-by-clock",
@@ -101,16 +107,14 @@ fn computation_is_cost_by_clock(sized: &Sized<'_>) -> Finding {
 }
 
 fn delays_can_be_estimated(sized: &Sized<'_>) -> Finding {
-    let delay = |simulation: &Simulation| {
-        Some((simulation.predicted.delay_ms?.p50, simulation.simulated.delay_ms?.p50))
+    let ratio = |simulation: &Simulation| {
+        let (predicted, simulated) = (simulation.predicted.delay_ms?, simulation.simulated.delay_ms?);
+        Some(simulated_median(simulated, simulation.devices).per(predicted.p50.into()))
     };
     let case = |variant: Variant| {
-        let (predicted, simulated) = delay(sized.simulation(variant)?)?;
+        let ratio = ratio(sized.simulation(variant)?)?;
         let what = format!("{}, simulated to computed", variant.label);
-        Some((
-            Some(is_close(simulated, predicted, CLOSE)),
-            Evidence::new(what, simulated / predicted, "times"),
-        ))
+        Some((ratio.is_near(1.0, CLOSE), ratio.evidence(what, "times")))
     };
     Claim {
         name: "delays-can-be-estimated",
@@ -125,6 +129,7 @@ fn delays_can_be_estimated(sized: &Sized<'_>) -> Finding {
 mod tests {
     use super::super::sized::tests::{Example, cells};
     use super::*;
+    use crate::Verdict;
 
     fn verdicts(example: &Example) -> Vec<Verdict> {
         findings(&example.sized()).into_iter().map(|finding| finding.verdict).collect()
@@ -149,8 +154,8 @@ mod tests {
             cell
         }));
         for simulation in &mut example.supplement.simulations {
-            simulation.simulated.utilisation.values_mut().for_each(|share| *share *= 1.06);
-            simulation.simulated.delay_ms.as_mut().unwrap().p50 *= 1.06;
+            simulation.simulated.utilisation.values_mut().for_each(|share| *share *= 1.08);
+            simulation.simulated.delay_ms.as_mut().unwrap().p50 *= 1.08;
         }
         let [capacity, hundredfold, _, delays] = verdicts(&example)[..] else { panic!("there are four") };
         assert_eq!([capacity, hundredfold, delays], [Verdict::DoesNotHold; 3]);

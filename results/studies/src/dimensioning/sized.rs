@@ -8,6 +8,7 @@ use keytoll_dimensioning::{Run, Sizing, size, sized::UTILISATION_MAX};
 
 use super::{CLOCK_HZ, LOAD, question};
 use crate::Material;
+use crate::doubtful::Doubtful;
 use crate::ikev2_wireless::measured::Measured;
 use crate::ikev2_wireless::{Place, Variant, published};
 use crate::published::Published;
@@ -68,6 +69,21 @@ impl<'a> Sized<'a> {
     pub(super) fn computed_ms(&self, variant: Variant, node: &str) -> Option<f64> {
         let cpu = self.measured(variant)?.cpu.get(node)?;
         Some(cpu.cycles_p50? / cpu.sampled?.cpu_hz * 1e3)
+    }
+
+    /// The same with its interval.
+    pub(super) fn computed(&self, variant: Variant, node: &str) -> Option<Doubtful> {
+        let cpu = self.measured(variant)?.cpu.get(node)?;
+        let half_ms = cpu.cycles_p50_half_width().unwrap_or(0.0) / cpu.sampled?.cpu_hz * 1e3;
+        Some(Doubtful::from(self.computed_ms(variant, node)?).widened(half_ms))
+    }
+
+    /// Busy cores of a server; as uncertain as the mean of the work of an authentication.
+    pub(super) fn busy_cores(&self, variant: Variant, server: Server) -> Option<Doubtful> {
+        let cpu = self.measured(variant)?.cpu.get(server.node())?;
+        let busy = self.node(variant, server)?.busy_cores;
+        let end = |ns: Option<f64>| busy * ns.map_or(1.0, |ns| ns / cpu.ns);
+        Some(Doubtful::between(end(cpu.ns_ci95_low), busy, end(cpu.ns_ci95_high)))
     }
 
     /// Milliseconds of the delay in which nodes compute.
@@ -165,7 +181,18 @@ pub(super) mod tests {
         let scaled = |(node, cpu): (&str, &Cpu)| {
             let cycles = cpu.cycles_p50.unwrap_or(0.0);
             let ns = cycles / 3.0;
-            let cpu = Cpu { ns, ns_p50: ns, cycles: Some(cycles), sampled: Some(sampled), ..*cpu };
+            let (low, high) = (Some(ns * 0.98), Some(ns * 1.02));
+            let cpu = Cpu {
+                ns,
+                ns_ci95_low: low,
+                ns_ci95_high: high,
+                ns_p50: ns,
+                ns_p50_ci95_low: low,
+                ns_p50_ci95_high: high,
+                cycles: Some(cycles),
+                sampled: Some(sampled),
+                ..*cpu
+            };
             (node.to_owned(), cpu)
         };
         row.cpu = row.cpu.iter().map(scaled).collect();

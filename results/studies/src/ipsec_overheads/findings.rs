@@ -203,10 +203,10 @@ fn cryptography_is_sixty_per_cent(measured: Measured<'_>) -> Finding {
     const NEAR: f64 = 10.0;
     let cases = Way::ALL.into_iter().filter_map(|way| {
         let shares = known(|cipher| measured.crypto_percent(way, cipher));
-        let n = shares.len() as f64;
-        let mean = (n > 0.0).then(|| shares.iter().map(|(_, share)| share).sum::<f64>() / n)?;
+        let sum = shares.iter().map(|(_, share)| *share).reduce(Doubtful::plus)?;
+        let mean = sum.times(1.0 / shares.len() as f64);
         let printed = super::published::crypto_percent(way).value;
-        Some((Some((mean - printed).abs() <= NEAR), Evidence::new(way.name(), mean, "%")))
+        Some((mean.is_near(printed, NEAR), mean.evidence(way.name(), "%")))
     });
     Claim {
         name: "cryptography-is-sixty-per-cent",

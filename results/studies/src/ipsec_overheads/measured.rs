@@ -2,6 +2,7 @@
 
 use super::published::{Operation, Phase, What};
 use super::{Cipher, Way};
+use crate::doubtful::Doubtful;
 use crate::{Basis, Figure, Material};
 use keytoll_analysis::profile::{
     Column, Estimate, Line, NodeTotal, PacketColumn, Packets, Profile, Skeleton,
@@ -51,10 +52,13 @@ impl<'a> Measured<'a> {
     }
 
     /// The share of cryptography in both ends' time, in per cent.
-    pub(super) fn crypto_percent(self, way: Way, cipher: Cipher) -> Option<f64> {
+    pub(super) fn crypto_percent(self, way: Way, cipher: Cipher) -> Option<Doubtful> {
         let ends = [self.node(way, cipher, SERVER)?, self.node(way, cipher, CLIENT)?];
-        let sum = |of: fn(&NodeTotal) -> Estimate| ends.iter().map(|node| of(node).p50).sum::<f64>();
-        Some(sum(|node| node.crypto_ms) / sum(|node| node.total_ms) * 100.0)
+        let sum = |of: fn(&NodeTotal) -> Estimate| {
+            let [server, client] = ends.map(|node| Doubtful::from(of(node).median()));
+            server.plus(client)
+        };
+        Some(sum(|node| node.crypto_ms).per(sum(|node| node.total_ms)).times(100.0))
     }
 
     pub(super) fn skeleton(self, way: Way, cipher: Cipher) -> Option<&'a Skeleton> {

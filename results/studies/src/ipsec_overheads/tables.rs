@@ -92,7 +92,7 @@ fn totals(measured: Measured<'_>) -> Table {
 
 fn shares(measured: Measured<'_>) -> Table {
     let each = Way::ALL.map(|way| {
-        let ours = Cipher::ALL.map(|cipher| measured.crypto_percent(way, cipher).map(plain));
+        let ours = Cipher::ALL.map(|cipher| measured.crypto_percent(way, cipher).map(Figure::from));
         line(way.name(), ours.into_iter().chain([Some(published::crypto_percent(way).into())]))
     });
     let columns = ["3DES192", "AES128", "AES256", "paper"];

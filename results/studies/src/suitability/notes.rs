@@ -2,6 +2,8 @@
 
 use keytoll_ranking::Ranking;
 
+use super::VARIED;
+use super::findings::{NEAR, distance};
 use super::ranked::{self, Rankings, label, of_performance};
 use crate::hip_dex_aka::{METHODS, Method, Speed};
 
@@ -11,6 +13,7 @@ pub(super) fn notes(rankings: &Rankings) -> Vec<String> {
     [LEGEND, ASSUMED]
         .into_iter()
         .map(str::to_owned)
+        .chain(contradiction(rankings))
         .chain(of_run.into_iter().flatten())
         .chain(WHY.map(str::to_owned))
         .collect()
@@ -36,6 +39,24 @@ const WHY: [&str; 3] = [
     "Why the grade of PSK's delay can differ: by the slides it is 291 ms (± 10 %) in the centralized architecture, next to the budget of \
      300 ms; here its computation is nearly EAP-AKA's, which makes it longer than that.",
 ];
+
+/// The slides conclude that their weights are near a change; by their own values some are not.
+fn contradiction(rankings: &Rankings) -> Option<String> {
+    let known = VARIED.into_iter().filter_map(|main| Some((main, distance(&rankings.paper, main)?)));
+    let (near, far): (Vec<_>, Vec<_>) = known.partition(|(_, away)| *away <= NEAR);
+    let named = |of: &[(&str, f64)]| {
+        of.iter().map(|(main, away)| format!("{main} ({away:.3})")).collect::<Vec<_>>().join(", ")
+    };
+    (!far.is_empty()).then(|| {
+        format!(
+            "The column paper contradicts the slides: they conclude that the weights are near a change of the order, but by the \
+             values in that column the nearest change is within {NEAR} for {}, and not for {}. The verdict on that conclusion is \
+             therefore about this run, and some reconstructed value of the slides is wrong.",
+            named(&near),
+            named(&far)
+        )
+    })
+}
 
 fn unranked(rankings: &Rankings) -> Option<String> {
     rankings.why_not().map(|why| format!("This run cannot be ranked: {why}."))
@@ -87,4 +108,17 @@ fn by_speed(rankings: &Rankings) -> Option<String> {
         format!("{on} delays have other grades, and the order is {order}.")
     });
     Some(said.collect::<Vec<_>>().join(" ")).filter(|said| !said.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::ranked::tests::as_printed;
+    use super::*;
+
+    #[test]
+    fn the_contradiction_of_the_slides_is_told() {
+        let note = contradiction(&as_printed()).unwrap();
+        let cases = "within 0.05 for performance (0.028), and not for deployment (0.100), security (0.059)";
+        assert!(note.contains(cases), "{note}");
+    }
 }

@@ -8,6 +8,7 @@ use keytoll_ranking::weighed::Chosen;
 use keytoll_ranking::{Criteria, Options, Ranking, rank};
 
 use super::published;
+use crate::doubtful::Doubtful;
 use crate::hip_dex_aka::{METHODS, Method, Speed};
 use crate::published::Published;
 use crate::{Material, Summary};
@@ -18,6 +19,9 @@ const CRITERIA: &str = "epc-2012";
 /// Draws of weights and grades: so many tell shares of a per cent.
 const DRAWS: u32 = 10_000;
 
+/// The speed of the processors in the judged ranking.
+const JUDGED: Speed = Speed::Calibrated;
+
 /// Without cryptography no performance is that of the methods.
 const UNCHARGED: &str = "computation takes no time in it";
 
@@ -27,6 +31,8 @@ pub(super) struct Rankings {
     pub(super) paper: Ranking,
     /// By this run with the processors of each speed, or why not.
     ours: Vec<(Speed, Result<Ranking, String>)>,
+    /// The judged one with the measured values of one method after the other at the ends of their intervals.
+    at_ends: Vec<[Ranking; 2]>,
 }
 
 impl Rankings {
@@ -40,7 +46,8 @@ impl Rankings {
             let ranking = rank(&criteria, summary, &options(DRAWS)).map_err(|error| error.to_string());
             Some((speed, if is_charged { ranking } else { Err(UNCHARGED.to_owned()) }))
         };
-        Self { paper, ours: Speed::ALL.into_iter().filter_map(ranked).collect() }
+        let at_ends = JUDGED.of(material).map(|summary| at_ends(&criteria, summary)).unwrap_or_default();
+        Self { paper, ours: Speed::ALL.into_iter().filter_map(ranked).collect(), at_ends }
     }
 
     /// That of this run with the processors of a speed.
@@ -50,13 +57,66 @@ impl Rankings {
 
     /// The one that is judged: with processors as slow as those of the slides, for their delays were graded.
     pub(super) fn judged(&self) -> Option<&Ranking> {
-        self.at(Speed::Calibrated)
+        self.at(JUDGED)
+    }
+
+    /// A number of the judged ranking. Its interval adds up by how much each method's measurements can move it.
+    pub(super) fn number(&self, of: impl Fn(&Ranking) -> Option<f64>) -> Option<Doubtful> {
+        let value = of(self.judged()?)?;
+        let moved =
+            |ends: &[Ranking; 2]| ends.each_ref().map(|end| of(end).map_or(0.0, |there| there - value));
+        let sum = |pick: fn(f64, f64) -> f64| {
+            self.at_ends.iter().map(|ends| moved(ends).into_iter().fold(0.0, pick)).sum::<f64>()
+        };
+        Some(Doubtful::between(value + sum(f64::min), value, value + sum(f64::max)))
+    }
+
+    /// Whether something is true of the judged ranking; `None` if a method's measurements can change that.
+    pub(super) fn is(&self, of: impl Fn(&Ranking) -> Option<bool>) -> Option<bool> {
+        let is = of(self.judged()?)?;
+        self.at_ends.iter().flatten().all(|end| of(end) == Some(is)).then_some(is)
     }
 
     /// Why the run cannot be ranked, if it cannot.
     pub(super) fn why_not(&self) -> Option<&str> {
         self.ours.iter().find_map(|(_, ranking)| ranking.as_ref().err()).map(String::as_str)
     }
+}
+
+/// The rankings with each method's measured values at the lower and at the upper ends of their intervals; none if the run cannot be
+/// ranked.
+fn at_ends(criteria: &Criteria, summary: &Summary) -> Vec<[Ranking; 2]> {
+    let ranked = |method: Method, end: End| rank(criteria, &moved(summary, method, end), &options(1)).ok();
+    let of_method = |method: Method| Some([ranked(method, End::Lower)?, ranked(method, End::Upper)?]);
+    METHODS.into_iter().filter_map(of_method).collect()
+}
+
+/// An end of an interval.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum End {
+    Lower,
+    Upper,
+}
+
+impl End {
+    fn of(self, low: Option<f64>, value: f64, high: Option<f64>) -> f64 {
+        if self == Self::Lower { low.unwrap_or(value) } else { high.unwrap_or(value) }
+    }
+}
+
+/// The run with the delays and CPU costs of a method at an end of their intervals.
+fn moved(summary: &Summary, method: Method, end: End) -> Summary {
+    let mut summary = summary.clone();
+    for row in summary.rows.iter_mut().filter(|row| row.method == method.method) {
+        if let Some(delay) = &mut row.delay_ms {
+            delay.p50 = end.of(delay.p50_ci95_low, delay.p50, delay.p50_ci95_high);
+        }
+        for cpu in row.cpu.values_mut().filter(|cpu| cpu.ns_p50 > 0.0) {
+            let factor = end.of(cpu.ns_p50_ci95_low, cpu.ns_p50, cpu.ns_p50_ci95_high) / cpu.ns_p50;
+            cpu.cycles_p50 = cpu.cycles_p50.map(|cycles| cycles * factor);
+        }
+    }
+    summary
 }
 
 fn options(draws: u32) -> Options {
@@ -156,12 +216,22 @@ pub(super) fn origin(criterion: &Weight, method: Method) -> Option<Published> {
 pub(super) mod tests {
     use super::*;
     use crate::Supplement;
+    use keytoll_analysis::summary::{Cpu, Delay};
 
     /// A run that measured what the slides did.
     pub(in super::super) fn as_printed() -> Rankings {
         let rankings = nothing();
         let paper = rankings.paper.clone();
-        Rankings { paper: rankings.paper, ours: vec![(Speed::Calibrated, Ok(paper))] }
+        Rankings { paper: rankings.paper, ours: vec![(JUDGED, Ok(paper))], at_ends: Vec::new() }
+    }
+
+    /// The same, but that the measurements of a method allow a ranking in which another is first.
+    pub(in super::super) fn with_doubt() -> Rankings {
+        let rankings = as_printed();
+        let mut other = rankings.paper.clone();
+        let first = other.alternatives[0].utility;
+        other.alternatives[1].utility = first + 0.1;
+        Rankings { at_ends: vec![[rankings.paper.clone(), other]], ..rankings }
     }
 
     /// A run without computation.
@@ -175,6 +245,47 @@ pub(super) mod tests {
         let rankings = nothing();
         assert!(rankings.judged().is_none() && rankings.at(Speed::Clocks).is_none());
         assert!(rankings.why_not().unwrap().starts_with(UNCHARGED), "{:?}", rankings.why_not());
+    }
+
+    #[test]
+    fn a_number_is_as_uncertain_as_the_measurements() {
+        let lead =
+            |ranking: &Ranking| Some(ranking.alternatives[0].utility - ranking.alternatives[1].utility);
+        let value = lead(&as_printed().paper).unwrap();
+        assert_eq!(as_printed().number(lead), Some(value.into()));
+        let doubted = with_doubt().number(lead).unwrap();
+        assert_eq!((doubted.value, doubted.exceeds(0.0.into())), (value, None));
+        let leads = |ranking: &Ranking| Some(lead(ranking)? > 0.0);
+        assert_eq!((as_printed().is(leads), with_doubt().is(leads)), (Some(true), None));
+    }
+
+    #[test]
+    fn only_the_values_of_the_moved_method_are_at_an_end() {
+        let (mut summary, cpu) = (
+            six_methods(),
+            Cpu {
+                ns_p50: 10.0,
+                ns_p50_ci95_low: Some(5.0),
+                ns_p50_ci95_high: Some(20.0),
+                cycles_p50: Some(100.0),
+                ..Cpu::default()
+            },
+        );
+        let delay = Delay { p50: 3.0, p50_ci95_low: Some(2.0), ..Delay::default() };
+        for row in &mut summary.rows {
+            row.delay_ms = Some(delay);
+            row.cpu = [("ue".to_owned(), cpu)].into_iter().collect();
+        }
+        let values = |end| {
+            let moved = moved(&summary, METHODS[1], end);
+            moved
+                .rows
+                .iter()
+                .map(|row| (row.delay_ms.unwrap().p50, row.cpu.get("ue").unwrap().cycles_p50))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(values(End::Lower)[..3], [(3.0, Some(100.0)), (2.0, Some(50.0)), (3.0, Some(100.0))]);
+        assert_eq!(values(End::Upper)[1], (3.0, Some(200.0)), "an unknown end is the value");
     }
 
     #[test]
