@@ -12,7 +12,7 @@ use keytoll_analysis::Summary;
 use keytoll_analysis::study::{self, Account};
 use keytoll_analysis::summary::SummaryRow;
 use keytoll_report::directory::measured;
-use keytoll_report::export::{Expected, Exported, Format};
+use keytoll_report::export::{Expected, Exported, Format, interrupted};
 use keytoll_report::page;
 use keytoll_scenario::plan::Plan;
 use keytoll_scenario::quantity::Probability;
@@ -35,7 +35,7 @@ pub(crate) fn export(args: &ExportArgs) -> Result<ExitCode, Report> {
         ExportFormat::Latex => run()?.text(Format::Latex),
         ExportFormat::Markdown => run()?.text(Format::Markdown),
         ExportFormat::Prometheus => run()?.text(Format::Prometheus),
-        ExportFormat::Junit => run()?.junit()?,
+        ExportFormat::Junit => run()?.junit(),
         ExportFormat::Svg if page::CAN_DRAW => return pictures(&run()?, args),
         ExportFormat::Svg => return Err(not_built("svg")),
         #[cfg(feature = "parquet")]
@@ -142,15 +142,10 @@ impl Run {
         }
     }
 
-    fn junit(&self) -> Result<String, Report> {
+    fn junit(&self) -> String {
         match self {
-            Self::Rows(run) => Ok(run.exported().cases(|row| run.expected(row)).text()),
-            Self::Load(_, document) if document.conditions.is_empty() => {
-                let message =
-                    "the load has no conditions, of which JUnit's XML would have a case each".to_owned();
-                Err(Usage::hint(message, "`keytoll load --fail-if`, or `fail_if` in the load file").into())
-            }
-            Self::Load(title, document) => Ok(load::junit(title, document)),
+            Self::Rows(run) => run.junit(),
+            Self::Load(title, document) => load::junit(title, document),
         }
     }
 }
@@ -158,6 +153,12 @@ impl Run {
 impl Rows {
     fn exported(&self) -> Exported<'_> {
         Exported { title: &self.summary.title, rows: &self.summary.rows, study: self.study.as_ref() }
+    }
+
+    fn junit(&self) -> String {
+        let mut suite = self.exported().cases(|row| self.expected(row));
+        suite.cases.extend((!self.summary.complete).then(|| interrupted(&self.summary.rows)));
+        suite.text()
     }
 
     /// As the plan wants it.

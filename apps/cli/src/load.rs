@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   load file --> LoadBlueprint --> keytoll_load::run --a second--> view.rs: terminal; export.rs: Prometheus
-//!                                        '--Outcome--> document.rs: table, load.json; gate.rs: --fail-if; series.csv
+//!                                        '--Outcome--> document.rs: table, load.json, verdict; gate.rs: --fail-if; series.csv
 //! ```
 
 mod document;
@@ -20,7 +20,7 @@ use std::time::Duration;
 
 use keytoll_analysis::census::Accounts;
 use keytoll_analysis::directory;
-use keytoll_analysis::summary::LIVE;
+use keytoll_analysis::summary::{LIVE, LateStarts, LoadOutcome};
 use keytoll_crypto_api::Seed;
 use keytoll_lab::{Directory, Published, RowEnd};
 use keytoll_live::Streaming;
@@ -47,11 +47,12 @@ use crate::run::{begin, note_place, told};
 use crate::screen::{self, Page, Usage};
 use crate::{interrupt, live, version};
 use document::Document;
-use gate::Judged;
 use view::View;
 
-/// Exit code if a condition of `fail_if` was met.
+/// Exit code of a load that has failed.
 const FAILED: u8 = 1;
+/// Exit code of an inconclusive load: the generator was too slow.
+const INCONCLUSIVE: u8 = 4;
 
 /// Sessions close at least at this pace in the end, in a second.
 const CLOSED_PER_S: u64 = 500;
@@ -67,7 +68,7 @@ pub(crate) fn load(args: &LoadArgs) -> Result<ExitCode, Report> {
     warnings.iter().for_each(|warning| screen::note(&format!("warning: {warning}\n")));
     plan.fail_if.extend(args.fail_if.iter().cloned());
     let workers = workers(&plan, args);
-    check_outputs(&plan, args)?;
+    check_outputs(args)?;
     let load = prepare(&plan, args, workers)?;
     let exported = Exported::open(&args.metrics)?;
     // Before there is a directory that would remain unfinished.
@@ -93,15 +94,15 @@ pub(crate) fn load(args: &LoadArgs) -> Result<ExitCode, Report> {
         screen::print(&document.text())?;
     }
     note_place(&published);
-    Ok(if document.has_failed() { ExitCode::from(FAILED) } else { ExitCode::SUCCESS })
+    Ok(match document.verdict.verdict {
+        LoadOutcome::Passed => ExitCode::SUCCESS,
+        LoadOutcome::Failed => ExitCode::from(FAILED),
+        LoadOutcome::Inconclusive => ExitCode::from(INCONCLUSIVE),
+    })
 }
 
-/// Refuses a file without contents, and files in one place.
-fn check_outputs(plan: &LoadPlan, args: &LoadArgs) -> Result<(), Report> {
-    if args.junit.is_some() && plan.fail_if.is_empty() {
-        let message = "`--junit` writes conditions, and there is none".to_owned();
-        return Err(Usage::hint(message, "`--fail-if`, or `fail_if` in the load file").into());
-    }
+/// Refuses files in one place.
+fn check_outputs(args: &LoadArgs) -> Result<(), Report> {
     let outputs = [("--junit", args.junit.as_deref()), args.metrics.output()];
     screen::apart(&outputs, ("load file", &args.file))
 }
@@ -112,8 +113,7 @@ fn run(plan: &LoadPlan, load: Load, exported: Exported, workers: u32) -> Result<
     let ran = keytoll_load::run(load, &mut view);
     view.end();
     let outcome = ran.map_err(|error| miette!("cannot {error}"))?;
-    let judged = Judged::all(&plan.fail_if, &outcome.totals);
-    let document = Document::of(plan, workers, &outcome, &judged);
+    let document = Document::of(plan, workers, &outcome);
     Ok((outcome, document))
 }
 
@@ -156,6 +156,7 @@ fn prepare(plan: &LoadPlan, args: &LoadArgs, workers: u32) -> Result<Load, Repor
         is_closed_loop: plan.population.value.arrivals.is_closed_loop(),
         called: plan.called().collect(),
         meter: plan.measure.as_ref().map(meter).transpose()?,
+        lateness_quantile: LateStarts::quantile(),
     })
 }
 

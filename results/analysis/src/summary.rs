@@ -31,7 +31,10 @@ use crate::metrics::times::{
 use crate::metrics::{LinkCount, NodeTally, ProfileTally, TIMER_HZ, Tally};
 use crate::stats::{Distribution, interval95};
 pub use file::{ContentError, ReadError, parse, read, write};
-pub use load::{Generator, LoadSummary, OperationCount, TargetUsage, WakeCount};
+pub use load::{
+    Concern, Generator, LateStarts, LoadCondition, LoadOutcome, LoadSummary, LoadVerdict, OperationCount,
+    TargetUsage, WakeCount,
+};
 pub use moves::{MoveCpu, MovesSummary};
 pub use operations::OperationMean;
 pub use steps::StepsSummary;

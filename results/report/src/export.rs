@@ -11,7 +11,7 @@ mod markdown;
 mod metrics;
 pub mod prometheus;
 
-pub use cases::Expected;
+pub use cases::{Expected, interrupted};
 
 use keytoll_analysis::study::{Account, Figure, Finding};
 use keytoll_analysis::summary::SummaryRow;

@@ -60,5 +60,10 @@ pub(crate) fn sentence(provenance: &Provenance) -> String {
 
 /// `seed 42`, or that there is none.
 pub(crate) fn seed(summary: &Summary) -> String {
-    if summary.seed.is_empty() { CAPTURED.to_owned() } else { format!("seed {}", summary.seed) }
+    let is_load = summary.rows.iter().any(|row| row.load.is_some());
+    match summary.seed.as_str() {
+        "" if is_load => "unpredictable seed".to_owned(),
+        "" => CAPTURED.to_owned(),
+        seed => format!("seed {seed}"),
+    }
 }

@@ -53,6 +53,8 @@ pub struct Load {
     pub called: Vec<SocketAddr>,
     /// What measures the target.
     pub meter: Option<Meter>,
+    /// The quantile of the lateness of each second that is kept.
+    pub lateness_quantile: f64,
 }
 
 /// A second of all workers.
@@ -132,6 +134,8 @@ pub struct Outcome {
     pub totals: Totals,
     /// A point for every second.
     pub points: Vec<Point>,
+    /// The seconds in which starts of a schedule were made, each with its number and the lateness of its starts at the wanted quantile.
+    pub lateness: Vec<(u64, Duration)>,
     /// Whether somebody stopped it.
     pub was_stopped: bool,
     /// How long it was to be; of a closed loop without an end nobody knows.
@@ -159,7 +163,7 @@ pub struct Refused {
 /// # Panics
 /// When a worker's thread panics.
 pub fn run(load: Load, watch: &mut dyn Watch) -> Result<Outcome, BindError> {
-    let Load { workers, is_closed_loop, called, mut meter } = load;
+    let Load { workers, is_closed_loop, called, mut meter, lateness_quantile } = load;
     let count = workers.len();
     let planned = workers.iter().filter_map(|worker| worker.visits.planned()).max();
     let stop = Arc::new(AtomicBool::new(false));
@@ -186,6 +190,8 @@ pub fn run(load: Load, watch: &mut dyn Watch) -> Result<Outcome, BindError> {
             watch.second(&second, &floor.totals);
             // No more is kept of it: a load may last for days.
             floor.points.push(account::point(&second));
+            let lateness = second.tally.lateness.quantile(lateness_quantile).filter(|_| !is_closed_loop);
+            floor.lateness.extend(lateness.map(|lateness| (second.number, lateness)));
         }
     }
     for thread in threads {
@@ -193,9 +199,10 @@ pub fn run(load: Load, watch: &mut dyn Watch) -> Result<Outcome, BindError> {
     }
     let left_open = floor.standing();
     let refused = floor.refused;
-    let Floor { mut totals, points, .. } = floor;
+    let Floor { mut totals, points, lateness, .. } = floor;
     meter.iter_mut().for_each(|meter| totals.end(meter));
-    Ok(Outcome { totals, points, was_stopped: stop.load(Ordering::Relaxed), planned, refused, left_open })
+    let was_stopped = stop.load(Ordering::Relaxed);
+    Ok(Outcome { totals, points, lateness, was_stopped, planned, refused, left_open })
 }
 
 fn bind(worker: Worker) -> Result<(Caller, Sockets), BindError> {
@@ -290,6 +297,7 @@ struct Floor {
     refused: Option<Refused>,
     totals: Totals,
     points: Vec<Point>,
+    lateness: Vec<(u64, Duration)>,
 }
 
 /// The end of a worker.
@@ -310,6 +318,7 @@ impl Floor {
             refused: None,
             totals: Totals::default(),
             points: Vec::new(),
+            lateness: Vec::new(),
         }
     }
 

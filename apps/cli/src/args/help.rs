@@ -3,8 +3,8 @@
 pub(super) const KEYTOLL_HELP: &str = "\
 Exit code of every verb: 0 done; 1 measured, but an authentication ended unexpectedly; 2 the \
 command line or the scenario is wrong, or a file that either names is missing, cannot be read or is not of \
-its kind; 3 a file that is of its kind is damaged or cut short, or the environment prevents it; 130 \
-Ctrl-C; 143 SIGTERM.";
+its kind; 3 a file that is of its kind is damaged or cut short, or the environment prevents it; 4 a load is \
+inconclusive, because this machine started devices too late; 130 Ctrl-C; 143 SIGTERM.";
 
 pub(super) const RUN_HELP: &str = "\
 Example:
@@ -102,8 +102,10 @@ scenarios/live/README.md has every key. Calls only the target that the file name
 of those before; delays count from the intended start. A view, or a line a second, goes to stderr; the table goes to \
 stdout. Writes manifest.json, load.json, population.json, series.csv, summary.json and report.html into a directory, and keeps earlier ones as `keytoll run` does. \
 Ctrl-C closes what is open and keeps the results; a second one ends at once.
-Exit code: 0 done, 1 a condition of --fail-if or `fail_if` was met; 2 the load file or the command line is \
-wrong; 3 the environment prevents it; 130 Ctrl-C, 143 SIGTERM.";
+Exit code: 0 passed; 1 failed: no authentication succeeded, a condition of --fail-if or `fail_if` was met, or an \
+authentication failed and no condition concerns failures; 2 the load file or the command line is \
+wrong; 3 the environment prevents it; 4 inconclusive: in a second more than 1 % of the starts were later than 10 ms, or \
+than 10 % of the median delay if that is more. A met condition of `delay` or `rate` is then inconclusive, too; 130 Ctrl-C, 143 SIGTERM.";
 
 pub(super) const LIST_HELP: &str = "\
 Example:
@@ -154,8 +156,9 @@ Examples:
 Reads manifest.json and summary.json, and study.json or load.json where there is one, of a directory that \
 `keytoll run`, `keytoll study` or `keytoll load` wrote. Prints the columns of the report, or writes them into the file of \
 --out. csv has a line for each number with its interval and unit. latex needs the package booktabs. junit has a case for each row, \
-which fails if an authentication did otherwise than the scenario wants, for each condition of a load, or for each finding of a \
-study: one that does not hold has failed, one that cannot be judged is skipped. prometheus has base units: seconds, bytes. svg measures the \
+which fails if an authentication did otherwise than the scenario wants; for the verdict and each condition of a load, where an error \
+means inconclusive; or for each finding of a study: one that does not hold has failed, one that cannot be judged is skipped. An \
+interrupted run has a case more, which fails. prometheus has base units: seconds, bytes. svg measures the \
 traces again and writes the pictures of report.html into the directory of --out, named like its figures. parquet writes each CSV \
 file of the run into that directory as a Parquet file, with typed columns, their units and the metadata of the run, and replaces no \
 file that keytoll has not written. svg and parquet need a keytoll built with `--features svg` or `--features parquet`; the Debian \

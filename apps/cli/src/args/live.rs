@@ -92,7 +92,7 @@ pub(crate) struct LoadArgs {
     /// Replace the previous results instead of keeping them beside the new ones.
     #[arg(long)]
     pub(crate) force: bool,
-    /// Also write the conditions as a JUnit file.
+    /// Also write the verdict and the conditions as a JUnit file.
     #[arg(long, value_name = "FILE")]
     pub(crate) junit: Option<PathBuf>,
     #[command(flatten)]

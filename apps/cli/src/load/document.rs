@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use keytoll_analysis::handling::LoadCost;
 use keytoll_analysis::summary::{
-    Generator, LIVE, LoadSummary, OperationCount, SummaryRow, TargetUsage, WakeCount,
+    Generator, LIVE, LateStarts, LoadCondition, LoadSummary, LoadVerdict, OperationCount, SummaryRow,
+    TargetUsage, WakeCount,
 };
 use keytoll_census::{Percentiles, PopulationSummary};
 use keytoll_crypto::{Amount, Place, Prices, Work};
@@ -17,8 +18,7 @@ use keytoll_trace::regular;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::gate::Judged;
-use super::hints;
+use super::{gate, hints};
 use crate::screen;
 
 /// Of a generator that is busy for a smaller share of the time more than half of the starts find it asleep.
@@ -70,22 +70,9 @@ pub(crate) struct Document {
     /// What the target needed, if it was measured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) target_usage: Option<TargetUsage>,
-    /// The conditions under which the load has failed.
-    pub(crate) conditions: Vec<Verdict>,
-    /// What may be wrong, a sentence each.
-    pub(crate) hints: Vec<String>,
-}
-
-/// A condition, and whether it was met, which is a failure.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub(crate) struct Verdict {
-    /// Like `delay.p99 > 300 ms`.
-    pub(crate) condition: String,
-    /// What was measured; absent if there was nothing to measure.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) measured: Option<String>,
-    /// Whether the load has failed by it.
-    pub(crate) failed: bool,
+    /// Whether it has passed.
+    #[serde(flatten)]
+    pub(crate) verdict: LoadVerdict,
 }
 
 /// How the cryptography of a target is told apart from the rest of its CPU time.
@@ -113,12 +100,13 @@ pub(crate) enum Untold {
 
 impl Document {
     /// That of a load that has ended.
-    pub(crate) fn of(plan: &LoadPlan, workers: u32, outcome: &Outcome, judged: &[Judged]) -> Self {
+    pub(crate) fn of(plan: &LoadPlan, workers: u32, outcome: &Outcome) -> Self {
         let totals = &outcome.totals;
         let counts = &totals.tally.counts;
         let named = |map: &BTreeMap<&'static str, u64>| {
             map.iter().map(|(why, count)| ((*why).to_owned(), *count)).collect()
         };
+        let population = keytoll_load::account(outcome, workers).summary;
         Self {
             format: FORMAT,
             target: plan.target.to_string(),
@@ -131,7 +119,8 @@ impl Document {
             planned_s: outcome.planned.map(|planned| planned.as_secs_f64()),
             asked_per_s: totals.tally.asked_per_s().unwrap_or(0.0),
             reached_per_s: totals.tally.reached_per_s().unwrap_or(0.0),
-            population: keytoll_load::account(outcome, workers).summary,
+            verdict: verdict(plan, outcome, &population),
+            population,
             lost: named(&counts.lost),
             discarded: counts.discarded.by_reason().clone(),
             left_open: outcome.left_open as u64,
@@ -145,8 +134,6 @@ impl Document {
                 starting_s: totals.starting_seconds,
             },
             target_usage: target_usage(totals),
-            conditions: judged.iter().map(Judged::verdict).collect(),
-            hints: hints::of(plan, outcome),
         }
     }
 
@@ -179,6 +166,7 @@ impl Document {
             left_open: self.left_open,
             generator: self.generator.clone(),
             target_usage: self.target_usage.clone(),
+            verdict: self.verdict.clone(),
         }
     }
 
@@ -257,11 +245,6 @@ impl Document {
         }))
     }
 
-    /// Whether a condition was met.
-    pub(crate) fn has_failed(&self) -> bool {
-        self.conditions.iter().any(|verdict| verdict.failed)
-    }
-
     /// How far it came before it was stopped, if it was.
     pub(crate) fn stopped(&self) -> Option<String> {
         let done_s = self.population.duration_s;
@@ -315,11 +298,15 @@ impl Document {
         let refused = self.generator.refused.iter();
         rows.extend(refused.map(|(why, count)| row("  not sent", format!("{count}  {why}"))));
         rows.extend(self.target_usage.iter().map(|usage| row("target used", target_text(usage))));
-        let scope = if self.was_stopped { " over what was done" } else { "" };
-        rows.extend(self.conditions.iter().map(|verdict| row("fail if", verdict.text(scope))));
-        let hints: String = self.hints.iter().map(|hint| screen::paragraph(hint)).collect();
+        let scope = if self.was_stopped { " until it was stopped" } else { "" };
+        let verdict = &self.verdict;
+        rows.extend(
+            verdict.conditions.iter().map(|condition| row("fail if", tested(verdict, condition, scope))),
+        );
+        rows.extend(verdict.late_starts.iter().map(|late| row("late starts", late.rule())));
+        let hints: String = verdict.hints.iter().map(|hint| screen::paragraph(hint)).collect();
         let stopped = self.stopped().map_or_else(String::new, |stopped| stopped + "\n");
-        stopped + &screen::table(&rows) + &hints
+        stopped + &screen::paragraph(&verdict.headline()) + &screen::table(&rows) + &hints
     }
 }
 
@@ -418,11 +405,17 @@ fn target_text(usage: &TargetUsage) -> String {
     }
 }
 
-impl Verdict {
-    fn text(&self, scope: &str) -> String {
-        let measured = self.measured.as_deref().unwrap_or("nothing to measure");
-        format!("{}: {}{scope}, {measured}", self.condition, if self.failed { "FAILED" } else { "passed" })
-    }
+/// The verdict on a load with this plan.
+fn verdict(plan: &LoadPlan, outcome: &Outcome, population: &PopulationSummary) -> LoadVerdict {
+    let totals = &outcome.totals;
+    let conditions = plan.fail_if.iter().map(|condition| gate::applied(condition, totals)).collect();
+    let late = LateStarts::of(&outcome.lateness, totals.tally.delays.quantile(0.5));
+    LoadVerdict::new(conditions, late, hints::of(plan, outcome), population)
+}
+
+/// `delay.p99 > 50 ms: FAILED, 445 ms`
+fn tested(verdict: &LoadVerdict, condition: &LoadCondition, scope: &str) -> String {
+    format!("{}: {}{scope}, {}", condition.condition, verdict.of(condition), condition.value())
 }
 
 /// `, 98 us each (60 in cryptography)`
@@ -584,23 +577,25 @@ mod tests {
 
     #[test]
     fn a_load_that_was_stopped_says_so_first_and_of_its_conditions() {
-        let verdict =
-            Verdict { condition: "failed > 0".to_owned(), measured: Some("0".to_owned()), failed: false };
+        let condition = LoadCondition {
+            condition: "failed > 0".to_owned(),
+            measured: Some("0".to_owned()),
+            ..LoadCondition::default()
+        };
+        let population =
+            PopulationSummary { offered: 3, established: 3, duration_s: 3.0, ..Default::default() };
         let mut document = Document {
-            population: PopulationSummary { duration_s: 3.0, ..PopulationSummary::default() },
+            verdict: LoadVerdict::new(vec![condition], None, Vec::new(), &population),
+            population,
             planned_s: Some(10.0),
-            conditions: vec![verdict],
             ..Document::default()
         };
         let whole = document.text();
-        assert!(
-            whole.trim_start().starts_with("target") && whole.contains("failed > 0: passed, 0"),
-            "{whole}"
-        );
+        assert!(whole.starts_with("passed.\n") && whole.contains("failed > 0: passed, 0"), "{whole}");
         document.was_stopped = true;
         let text = document.text();
         assert!(text.starts_with("stopped after 3 s of 10 s\n"), "{text}");
-        assert!(text.contains("failed > 0: passed over what was done, 0"), "{text}");
+        assert!(text.contains("failed > 0: passed until it was stopped, 0"), "{text}");
         document.planned_s = None;
         assert_eq!(document.stopped().as_deref(), Some("stopped after 3 s"));
     }

@@ -1,10 +1,11 @@
 //! What others read of a load: a page for Prometheus while it runs, and JUnit's XML afterwards.
 
+use keytoll_analysis::summary::{LoadCondition, LoadOutcome, LoadVerdict};
 use keytoll_load::{Second, Totals};
 use keytoll_report::export::junit::{Case, Outcome, Suite};
 use keytoll_report::export::prometheus::{Kind, Metrics, Sample};
 
-use super::document::{Document, Verdict};
+use super::document::Document;
 
 /// The page of a second.
 pub(super) fn page(second: &Second, totals: &Totals) -> String {
@@ -54,22 +55,45 @@ fn delays(totals: &Totals) -> impl Iterator<Item = Sample> {
     quantiles.chain(whole.map(|(suffix, value)| Sample { suffix, ..Sample::plain(value) }))
 }
 
-/// JUnit's XML: a case for each condition.
+/// JUnit's XML: a case for the verdict, and one for each condition.
 pub(crate) fn junit(name: &str, document: &Document) -> String {
-    let case = |verdict: &Verdict| {
-        let measured = verdict.measured.as_deref().unwrap_or("nothing to measure");
-        let failed = || Outcome::Failed(format!("{}: {measured}", verdict.condition));
-        Case {
-            class: "load".to_owned(),
-            name: format!("not {}", verdict.condition),
-            outcome: if verdict.failed { failed() } else { Outcome::Passed },
-            told: String::new(),
-        }
-    };
-    let cases = document.conditions.iter().map(case).collect();
+    let verdict = &document.verdict;
+    let conditions = verdict.conditions.iter().map(|condition| condition_case(verdict, condition));
+    let cases = std::iter::once(verdict_case(verdict)).chain(conditions).collect();
     let stopped = document.stopped().map_or_else(String::new, |stopped| format!(", {stopped}"));
     let name = format!("keytoll load {name}{stopped}");
     Suite { name, time_s: Some(document.population.duration_s), cases }.text()
+}
+
+fn verdict_case(verdict: &LoadVerdict) -> Case {
+    let why = std::iter::once(verdict.headline()).chain(verdict.hints.iter().cloned()).collect::<Vec<_>>();
+    let rule =
+        verdict.late_starts.as_ref().map_or_else(String::new, |late| format!("late starts: {}", late.rule()));
+    Case {
+        class: "load".to_owned(),
+        name: "verdict".to_owned(),
+        outcome: outcome(verdict.verdict, why.join(" ")),
+        told: rule,
+    }
+}
+
+fn condition_case(verdict: &LoadVerdict, condition: &LoadCondition) -> Case {
+    let LoadCondition { condition: text, .. } = condition;
+    let value = condition.value();
+    Case {
+        class: "load".to_owned(),
+        name: format!("fail if {text}"),
+        outcome: outcome(verdict.of(condition), format!("{text}: {value}")),
+        told: format!("measured: {value}"),
+    }
+}
+
+fn outcome(of: LoadOutcome, why: String) -> Outcome {
+    match of {
+        LoadOutcome::Passed => Outcome::Passed,
+        LoadOutcome::Failed => Outcome::Failed(why),
+        LoadOutcome::Inconclusive => Outcome::Error(why),
+    }
 }
 
 #[cfg(test)]

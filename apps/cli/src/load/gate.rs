@@ -2,40 +2,28 @@
 
 use std::time::Duration;
 
+use keytoll_analysis::summary::{Concern, LoadCondition};
 use keytoll_census::{Delays, Percentiles};
 use keytoll_load::Totals;
 use keytoll_scenario::node::load::{Condition, Metric, Point};
 
-use super::document::Verdict;
-
-/// A condition with what was measured of its metric.
-#[derive(Debug, Clone)]
-pub(crate) struct Judged {
-    condition: Condition,
-    measured: Option<u64>,
+/// Applies a condition. One without a measured value is met, because nothing shows that the target is good.
+pub(super) fn applied(condition: &Condition, totals: &Totals) -> LoadCondition {
+    let measured = measured(condition.metric, totals);
+    LoadCondition {
+        condition: condition.to_string(),
+        measured: measured.map(|value| condition.shown(value)),
+        failed: measured.is_none_or(|value| condition.is_met_by(value)),
+        concerns: concern(condition.metric),
+    }
 }
 
-impl Judged {
-    /// All conditions of a load.
-    pub(crate) fn all(conditions: &[Condition], totals: &Totals) -> Vec<Self> {
-        let judge = |condition: &Condition| Self {
-            condition: condition.clone(),
-            measured: measured(condition.metric, totals),
-        };
-        conditions.iter().map(judge).collect()
-    }
-
-    /// Whether the load has failed by it. Without a single value there is nothing that could be good.
-    pub(crate) fn has_failed(&self) -> bool {
-        self.measured.is_none_or(|value| self.condition.is_met_by(value))
-    }
-
-    pub(crate) fn verdict(&self) -> Verdict {
-        Verdict {
-            condition: self.condition.to_string(),
-            measured: self.measured.map(|value| self.condition.shown(value)),
-            failed: self.has_failed(),
-        }
+/// Late starts add to delays and take from the rate.
+const fn concern(metric: Metric) -> Concern {
+    match metric {
+        Metric::Delay(_) | Metric::Rate => Concern::Delay,
+        Metric::FailedShare | Metric::Failed | Metric::Usable => Concern::Failures,
+        Metric::Lateness(_) | Metric::Lost | Metric::Retransmissions => Concern::Other,
     }
 }
 
@@ -73,7 +61,7 @@ mod tests {
     use super::*;
 
     fn failed(text: &str, totals: &Totals) -> bool {
-        Judged::all(&[Condition::read(text).unwrap()], totals)[0].has_failed()
+        applied(&Condition::read(text).unwrap(), totals).failed
     }
 
     #[test]

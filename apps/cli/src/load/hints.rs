@@ -118,17 +118,16 @@ fn refused(counts: &Counts, was_stopped: bool) -> Option<String> {
 /// More workers help where one had no time left.
 fn limited(totals: &Totals) -> Option<String> {
     let (count, of) = (totals.limited_seconds, totals.starting_seconds);
-    let whose = "their delays are those of the generator as much as of the target";
     match (count, totals.busy_seconds) {
         (0, _) => None,
-        (_, 0) if !totals.tally.counts.refused.is_empty() => {
-            Some(format!("Starts were late or not sent in {count} of {of} seconds: {whose}."))
-        }
+        (_, 0) if !totals.tally.counts.refused.is_empty() => Some(format!(
+            "In {count} of {of} seconds starts were not sent, or one in 1000 was over 1 ms late: delays contain this lateness."
+        )),
         (_, 0) => Some(format!(
-            "Starts were late in {count} of {of} seconds, and no thread of the generator was busy: this machine was; {whose}."
+            "In {count} of {of} seconds one start in 1000 was over 1 ms late, because this machine was busy: delays contain this lateness."
         )),
         _ => Some(format!(
-            "The generator limited {count} of {of} seconds: {whose}; more `--workers`, or a lower rate."
+            "The generator limited {count} of {of} seconds: delays contain its lateness. Use more `--workers`, or a lower rate."
         )),
     }
 }
@@ -145,7 +144,8 @@ mod tests {
         assert_eq!(told(0, 0), None);
         let (late, busy) = (told(2, 0).unwrap(), told(2, 1).unwrap());
         assert!(
-            late.starts_with("Starts were late in 2 of 4 seconds") && !late.contains("workers"),
+            late.starts_with("In 2 of 4 seconds one start in 1000 was over 1 ms late")
+                && !late.contains("workers"),
             "{late}"
         );
         assert!(busy.contains("limited 2 of 4 seconds") && busy.contains("more `--workers`"), "{busy}");

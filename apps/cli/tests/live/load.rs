@@ -62,6 +62,11 @@ pub(super) fn count(document: &Value, of: &str) -> u64 {
     document["population"][of].as_u64().unwrap()
 }
 
+/// The exit code of a load, if this machine did not start devices late.
+pub(super) fn unless_late(document: &Value, code: i32) -> i32 {
+    if document["verdict"] == "inconclusive" { 4 } else { code }
+}
+
 /// How many have failed, by their reasons.
 pub(super) fn failures(document: &Value) -> &Value {
     &document["population"]["failures"]
@@ -76,7 +81,7 @@ fn devices_authenticate_to_an_aaa_server_and_results_are_kept() {
         let (output, document) =
             run(&dir, &text, &["--workers", "2", "--seed", "1", "--fail-if", "failed > 0"]);
         assert_eq!((count(&document, "established"), count(&document, "failed")), (20, 0), "{document}");
-        assert_eq!(output.status.code(), Some(0), "{document}");
+        assert_eq!(output.status.code(), Some(unless_late(&document, 0)), "{document}");
         assert_eq!(document["conditions"][0]["failed"], false);
         assert_eq!((count(&document, "devices"), &document["asked_per_s"]), (20, &100.0.into()));
     }
@@ -225,9 +230,36 @@ fn a_silent_target_and_a_closed_port_are_told_apart_and_the_run_ends() {
     assert_eq!(document["population"]["failures"]["no outcome in time"], 4, "{document}");
     assert!(document["hints"].to_string().contains("The target never answered"), "{document}");
     drop(silent);
-    let (_, document) = run(&dir, &text(port), &[]);
+    let junit = dir.path("junit.xml");
+    let (output, document) = run(&dir, &text(port), &["--junit", junit.to_str().unwrap()]);
     assert_eq!(document["population"]["failures"]["port closed (ICMP)"], 4, "{document}");
     assert!(document["hints"][0].as_str().unwrap().starts_with("Nobody listens on UDP port"), "{document}");
+    assert_eq!((output.status.code(), &document["verdict"]), (Some(1), &"failed".into()), "{document}");
+    the_verdict_is_everywhere(&dir, &junit, port);
+}
+
+/// The terminal, the page, the summary and JUnit's XML show that no authentication succeeded, and the reason.
+fn the_verdict_is_everywhere(dir: &Dir, junit: &std::path::Path, port: u16) {
+    let results = dir.path("results");
+    let read = |path: &std::path::Path| fs::read_to_string(path).unwrap();
+    let [page, summary] = ["report.html", "summary.json"].map(|name| read(&results.join(name)));
+    let shown = keytoll(&["report", results.to_str().unwrap()]);
+    let exported = keytoll(&["export", results.to_str().unwrap(), "--format", "junit"]);
+    let [shown, exported] = [&shown, &exported].map(|output| text(&output.stdout).to_owned());
+    let one_line = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    for told in [&page, &read(junit), &exported, &shown] {
+        let told = one_line(told);
+        for words in [
+            "FAILED: no authentication succeeded: 4 of 4 failed (port closed (ICMP): 4).",
+            &format!("UDP port {port} of 127.0.0.1: start the target, or correct `target`."),
+            "at most 1 % of a second&#39;s starts later than 10.000 ms",
+        ] {
+            let plain = words.replace("&#39;", "'");
+            assert!(told.contains(words) || told.contains(&plain), "{words}: {told}");
+        }
+    }
+    assert!(summary.contains("\"verdict\": \"failed\""), "{summary}");
+    assert!(exported.contains("tests=\"1\" failures=\"1\""), "{exported}");
 }
 
 /// A gateway answers at its first port, and nobody listens where devices go on.
@@ -323,7 +355,8 @@ fn junit_and_metrics_are_written_beside() {
     assert_eq!(output.status.code(), Some(1));
     assert!(text_of(&output).contains("metrics on http://127.0.0.1:"), "{}", text_of(&output));
     let junit = fs::read_to_string(junit).unwrap();
-    assert!(junit.contains("tests=\"2\" failures=\"1\"") && junit.contains("usable &gt; 4: 5"), "{junit}");
+    assert!(junit.contains("tests=\"3\" failures=\"2\"") && junit.contains("usable &gt; 4: 5"), "{junit}");
+    assert!(junit.contains("FAILED: the condition usable &gt; 4 is met (5)."), "{junit}");
     let page = fs::read_to_string(page).unwrap();
     assert!(page.contains("keytoll_load_established_total 5\n"), "{page}");
 }

@@ -1,9 +1,13 @@
 //! What a load tells besides its population: what is in `load.json`, and in its row of `summary.json`.
 
+mod verdict;
+
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+pub use verdict::{Concern, LateStarts, LoadCondition, LoadOutcome, LoadVerdict};
 
 /// What a load was asked for and reached, and what it needed.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -26,6 +30,9 @@ pub struct LoadSummary {
     /// What the target needed, if it was measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target_usage: Option<TargetUsage>,
+    /// Whether it has passed.
+    #[serde(flatten)]
+    pub verdict: LoadVerdict,
 }
 
 /// What the generator needed, and whether it limited what it offered.

@@ -28,6 +28,22 @@ pub(super) fn of_rows(title: &str, rows: &[SummaryRow], expected: impl Fn(&Summa
     Suite { name: format!("keytoll run {title}"), time_s: None, cases: rows.iter().map(case).collect() }
 }
 
+/// A failing case for an interrupted run, in which unmeasured rows have no cases.
+pub fn interrupted(rows: &[SummaryRow]) -> Case {
+    let measured = rows.iter().filter(|row| counted(row).0 > 0).count();
+    let why = match measured {
+        0 => "the run was interrupted before anything was measured".to_owned(),
+        1 => "the run was interrupted: one row was measured".to_owned(),
+        measured => format!("the run was interrupted: {measured} rows were measured"),
+    };
+    Case {
+        class: "run".to_owned(),
+        name: "complete".to_owned(),
+        outcome: Outcome::Failed(why),
+        told: String::new(),
+    }
+}
+
 fn outcome(row: &SummaryRow, expected: Expected) -> Outcome {
     let (all, established) = counted(row);
     match expected {

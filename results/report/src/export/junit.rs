@@ -1,4 +1,4 @@
-//! JUnit's XML, as CI servers read it: a suite of cases, each passed, failed or skipped.
+//! JUnit's XML, as CI servers read it: a suite of cases, each passed, failed, skipped, or without a result because of an error.
 
 use std::fmt::Write as _;
 
@@ -33,6 +33,8 @@ pub enum Outcome {
     Passed,
     /// Not so, and why.
     Failed(String),
+    /// The test itself was impossible, and why.
+    Error(String),
     /// There was nothing to judge by, and why.
     Skipped(String),
 }
@@ -42,13 +44,17 @@ impl Suite {
     pub fn text(&self) -> String {
         let count = |is: fn(&Outcome) -> bool| self.cases.iter().filter(|case| is(&case.outcome)).count();
         let failures = count(|outcome| matches!(outcome, Outcome::Failed(_)));
+        let errors = match count(|outcome| matches!(outcome, Outcome::Error(_))) {
+            0 => String::new(),
+            count => format!(" errors=\"{count}\""),
+        };
         let skipped = match count(|outcome| matches!(outcome, Outcome::Skipped(_))) {
             0 => String::new(),
             count => format!(" skipped=\"{count}\""),
         };
         let time = self.time_s.map_or_else(String::new, |time_s| format!(" time=\"{time_s}\""));
         let mut text = format!(
-            "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"{}\" tests=\"{}\" failures=\"{failures}\"{skipped}{time}>\n",
+            "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"{}\" tests=\"{}\" failures=\"{failures}\"{errors}{skipped}{time}>\n",
             escaped(&self.name),
             self.cases.len()
         );
@@ -63,6 +69,7 @@ impl Case {
         let became = match &self.outcome {
             Outcome::Passed => String::new(),
             Outcome::Failed(why) => format!("    <failure message=\"{}\"/>\n", escaped(why)),
+            Outcome::Error(why) => format!("    <error message=\"{}\"/>\n", escaped(why)),
             Outcome::Skipped(why) => format!("    <skipped message=\"{}\"/>\n", escaped(why)),
         };
         let told =
@@ -98,6 +105,7 @@ mod tests {
             case("b < \"c\"\u{ffff}", Outcome::Passed, ""),
             case("d", Outcome::Failed("e & f".to_owned()), ""),
             case("g", Outcome::Skipped("h".to_owned()), "i"),
+            case("j", Outcome::Error("k".to_owned()), ""),
         ];
         insta::assert_snapshot!(Suite { name: "all".to_owned(), time_s: Some(1.5), cases }.text());
     }

@@ -43,6 +43,17 @@ fn rows_and_findings_are_cases() {
 }
 
 #[test]
+fn an_interrupted_run_is_a_failed_case() {
+    let rows = run().rows;
+    for (rows, told) in
+        [(&rows[..0], "interrupted before anything was measured"), (&rows[..1], ": one row was measured")]
+    {
+        let junit::Case { outcome, .. } = interrupted(rows);
+        assert!(matches!(&outcome, junit::Outcome::Failed(why) if why.contains(told)), "{outcome:?}");
+    }
+}
+
+#[test]
 fn markup_in_names_is_text() {
     let odd = "a|b & c_d <e> 50% #1 {x} $y^2 ~\\ `z` *w* [v]\u{7} µ÷×";
     let latex = latex::escaped(odd);

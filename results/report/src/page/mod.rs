@@ -2,7 +2,7 @@
 //!
 //! * [`run`] is the page of a run, `group` a section for each setting of it; `delay`, `cpu`, `links`, `memory`, `messages`, `traffic`,
 //!   `moves` are within it.
-//! * `study`, `population`, `failures`, `ranking`, `sizing` are about the run as a whole, and so is `method`, the last one.
+//! * `study`, `load`, `population`, `failures`, `ranking`, `sizing` are about the run as a whole, and so is `method`, the last one.
 //! * `figure` makes charts, `tables` makes tables of columns.
 //!
 //! Nothing is computed here: every number is of the findings, of a ranking or of a sizing.
@@ -13,6 +13,7 @@ mod delay;
 mod failures;
 mod figure;
 mod links;
+mod load;
 mod memory;
 mod messages;
 mod method;
@@ -67,7 +68,11 @@ pub fn run(findings: &Findings, of_plan: &OfPlan, directory: Option<&Path>) -> P
         title: summary.title.clone(),
         verdict: verdict::sentences(findings),
         facts: facts(findings),
-        warnings: unfinished.into_iter().chain(nobody_back(findings, of_plan)).collect(),
+        warnings: unfinished
+            .into_iter()
+            .chain(nobody_back(findings, of_plan))
+            .chain(load::hints(findings))
+            .collect(),
         sections: sections(findings, of_plan, directory),
     }
 }
@@ -92,7 +97,13 @@ fn sections(findings: &Findings, of_plan: &OfPlan, directory: Option<&Path>) -> 
         Some(method::section(findings)),
     ];
     let load = population::sections(findings);
-    account.into_iter().chain(groups).chain(load).chain(last.into_iter().flatten()).collect()
+    account
+        .into_iter()
+        .chain(load::section(findings))
+        .chain(groups)
+        .chain(load)
+        .chain(last.into_iter().flatten())
+        .collect()
 }
 
 /// Everything that was measured in one setting.

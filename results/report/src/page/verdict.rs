@@ -16,8 +16,8 @@ pub(super) fn sentences(findings: &Findings) -> Vec<String> {
     let verdict = Verdict::of(&findings.summary);
     let names = Names { shared: shared(&findings.summary.rows), verdict: &verdict };
     let found = findings.study.as_ref().map(study::tally);
-    let populations = super::population::sentence(findings);
-    let all = [found, names.delays(), populations, names.cpu(), Some(names.outcomes())];
+    let (load, populations) = (super::load::headline(findings), super::population::sentence(findings));
+    let all = [load, found, names.delays(), populations, names.cpu(), Some(names.outcomes())];
     all.into_iter().flatten().collect()
 }
 
