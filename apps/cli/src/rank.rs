@@ -10,6 +10,7 @@ use keytoll_ranking::acceptability::DRAWS_AT_ONCE;
 use keytoll_ranking::methods::Method;
 use keytoll_ranking::weighed::{By, Chosen};
 use keytoll_ranking::{Authentications, Case, Criteria, Options, Ranking};
+use keytoll_studies::{Material, against_the_slides};
 use miette::{Report, miette};
 
 use crate::args::RankArgs;
@@ -29,13 +30,21 @@ pub(crate) fn rank(args: &RankArgs) -> Result<ExitCode, Report> {
     let summary = read(&args.dir)?;
     let case = Case::new(&criteria, &summary)?;
     let authentications = authentications(&args.dir, &case)?;
-    let ranking = drawn(&case, &authentications, &options)?;
+    let mut ranking = drawn(&case, &authentications, &options)?;
+    ranking.notes.extend(next_to_the_slides(args, &summary)?);
     if args.json {
         screen::print_json(&ranking)?;
     } else {
         screen::print(&words::text(&ranking))?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Explains a difference between this order and the order in the slides.
+fn next_to_the_slides(args: &RankArgs, summary: &Summary) -> Result<Option<String>, Report> {
+    let manifest = directory::manifest(&args.dir).map_err(unmeasured)?;
+    let supplement = directory::supplement(&args.dir, &manifest).map_err(unmeasured)?;
+    Ok(against_the_slides(&args.criteria, &Material { summary, supplement: &supplement }))
 }
 
 /// The summary of a run directory, as it was written.

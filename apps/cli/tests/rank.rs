@@ -106,6 +106,36 @@ fn a_run_is_ranked_in_words_and_in_json() {
     }
 }
 
+/// A name and a number, or several with commas: `psk 0.0000, tls -1.2345`.
+fn numbers(line: &str) -> Vec<(&str, f64)> {
+    let pairs = line.split(',').filter_map(|pair| pair.trim().rsplit_once(' '));
+    pairs.map(|(name, number)| (name.trim(), number.parse().unwrap())).collect()
+}
+
+#[test]
+fn printed_grades_and_weights_give_the_scores() {
+    let scratch = Scratch::new("recomputed");
+    let ranked = |more: &[&str]| {
+        let run = scratch.text("run");
+        keytoll(&[&["rank", &run, "--criteria", "measured", "--draws", "10"], more].concat()).stdout
+    };
+    let json: Value = serde_json::from_slice(&ranked(&["--json"])).unwrap();
+    let text = String::from_utf8(ranked(&[])).unwrap();
+    let grades = text.split("\ngrades\n").nth(1).unwrap();
+    let mut steps = std::collections::BTreeMap::<&str, f64>::new();
+    for criterion in json["criteria"].as_array().unwrap() {
+        let (name, share) = (criterion["name"].as_str().unwrap(), criterion["share"].as_f64().unwrap());
+        let line =
+            grades.lines().find_map(|line| line.trim().strip_prefix(name)?.strip_prefix("  ")).unwrap();
+        numbers(line).into_iter().for_each(|(name, grade)| *steps.entry(name).or_default() += share * grade);
+    }
+    let all: f64 = steps.values().map(|steps| steps.exp2()).sum();
+    for it in json["alternatives"].as_array().unwrap() {
+        let computed = steps[it["name"].as_str().unwrap()].exp2() / all;
+        assert!((computed - it["score"].as_f64().unwrap()).abs() < 1e-4, "{computed} {it} {text}");
+    }
+}
+
 /// The data of a figure in the page of a run.
 fn figure(page: &str, id: &str) -> Value {
     let (_, figure) = page.split_once(&format!(r#"id="{id}""#)).unwrap();

@@ -231,6 +231,22 @@ pub fn unchanged(directory: &Path, manifest: &Manifest, file: &str) -> Result<()
     listed.check(directory).map_err(|source| DirectoryError::File { path: directory.join(file), source })
 }
 
+/// Reads the supplement of a run; empty without the file.
+///
+/// # Errors
+/// It cannot be read, or has been changed.
+pub fn supplement(directory: &Path, manifest: &Manifest) -> Result<Supplement, DirectoryError> {
+    let path = directory.join(SUPPLEMENT);
+    if let Some(file) = manifest.file(SUPPLEMENT) {
+        file.check(directory).map_err(|source| DirectoryError::File { path: path.clone(), source })?;
+    }
+    if !path.exists() {
+        return Ok(Supplement::default());
+    }
+    let file = BufReader::new(open(&path)?);
+    Supplement::read(file).map_err(|source| DirectoryError::Supplement { path, source })
+}
+
 /// Measures every row of a run directory, as [`measure_into`] does, and makes no text of it.
 ///
 /// # Errors
@@ -274,7 +290,7 @@ pub fn measure_into<L: Lines>(
     let run = Run { directory, manifest: &manifest };
     run.check_lengths()?;
     let rows = run.measure_rows(&lines_of, out)?;
-    let supplement = run.supplement()?;
+    let supplement = supplement(directory, run.manifest)?;
     Ok(Findings::new(manifest, rows).supplemented(supplement))
 }
 
@@ -390,19 +406,6 @@ impl Run<'_> {
         let tally = meter.finish();
         written.and_then(|()| lines.finish()).map_err(DirectoryError::Sink)?;
         records.error.or(costs.error).map_or(Ok(tally), Err)
-    }
-
-    /// The measurements besides the run; empty if there is no such file.
-    fn supplement(&self) -> Result<Supplement, DirectoryError> {
-        let path = self.directory.join(SUPPLEMENT);
-        if let Some(file) = self.manifest.file(SUPPLEMENT) {
-            file.check(self.directory).map_err(|source| self.damaged(SUPPLEMENT, source))?;
-        }
-        if !path.exists() {
-            return Ok(Supplement::default());
-        }
-        let file = BufReader::new(open(&path)?);
-        Supplement::read(file).map_err(|source| DirectoryError::Supplement { path, source })
     }
 }
 

@@ -107,11 +107,14 @@ impl Leaf {
         matches!(&self.basis, Basis::Valued { values, .. } if values.iter().any(is_resampled))
     }
 
-    /// Steps as they may be as well: given grades within half a step, the same for all alternatives of one grade, for they were given
-    /// by one description; values by their deviation, or that of the resample which was chosen for the alternative.
+    /// Draws steps. A given grade is drawn within half a step, independently for each alternative: it represents all values between two
+    /// grades, so two alternatives with one grade may have different values. A measured value is drawn by its deviation, or it has the
+    /// value of the resample chosen for the alternative.
     pub fn draw(&self, random: &mut Rng, normal: &mut Normal, chosen: &[usize], steps: &mut [f64]) {
         match &self.basis {
-            Basis::Given(grades) => draw_given(grades, random, steps),
+            Basis::Given(grades) => {
+                steps.iter_mut().zip(grades).for_each(|(step, grade)| *step = draw_given(*grade, random));
+            }
             Basis::Valued { values, rule, reference } => {
                 for ((step, value), resample) in steps.iter_mut().zip(values).zip(chosen) {
                     *step = value.draw(random, normal, *resample);
@@ -129,15 +132,8 @@ fn graded(values: &[f64], rule: &Rule, reference: Reference) -> impl Iterator<It
     values.iter().map(move |value| rule.grade(*value, reference))
 }
 
-#[expect(clippy::float_cmp, reason = "the same grade was written for both")]
-fn draw_given(grades: &[f64], random: &mut Rng, drawn: &mut [f64]) {
-    for (place, grade) in grades.iter().enumerate() {
-        let same = grades[..place].iter().position(|other| other == grade);
-        drawn[place] = match same {
-            Some(same) => drawn[same],
-            None => grade + (random.unit() - 0.5) * 2.0 * HALF_STEP,
-        };
-    }
+fn draw_given(grade: f64, random: &mut Rng) -> f64 {
+    grade + (random.unit() - 0.5) * 2.0 * HALF_STEP
 }
 
 impl Valued {
@@ -214,14 +210,17 @@ mod tests {
     }
 
     #[test]
-    fn one_grade_is_drawn_once() {
+    fn equal_grades_are_drawn_independently() {
         let leaf = Leaf { gamma: 1.0, basis: Basis::Given(vec![2.0, 1.0, 2.0]) };
         let (mut random, mut normal) = (Rng::named(1, "test"), Normal::default());
         let mut drawn = [0.0; 3];
         for _ in 0..100 {
             leaf.draw(&mut random, &mut normal, &[0; 3], &mut drawn);
-            assert_eq!(drawn[0], drawn[2]);
-            assert!((1.5..2.5).contains(&drawn[0]) && (0.5..1.5).contains(&drawn[1]), "{drawn:?}");
+            assert_ne!(drawn[0], drawn[2]);
+            assert!(
+                drawn.iter().zip([2.0, 1.0, 2.0]).all(|(step, grade)| (step - grade).abs() <= 0.5),
+                "{drawn:?}"
+            );
         }
     }
 

@@ -34,6 +34,9 @@ pub struct Ranking {
     /// By how much the utility of the best exceeds that of the second: for `mahp` and `wpm` in steps of the factor 2.
     #[serde(rename = "lead_utility")]
     pub lead: f64,
+    /// Sentences on the order, such as on what makes it another one than a paper's.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
     /// The criteria, those above before those below.
     pub criteria: Vec<Weight>,
     /// What the experts say, group by group.

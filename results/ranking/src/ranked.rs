@@ -113,6 +113,7 @@ impl Sheet<'_> {
             about: self.options.method.about.to_owned(),
             alternatives: self.alternatives(),
             lead: self.lead(),
+            notes: Vec::new(),
             criteria: self.weights(),
             opinions: opinions(self.criteria).iter().map(|opinion| self.of_experts(opinion)).collect(),
             unrounded: self.unrounded(),

@@ -113,6 +113,7 @@ impl Study {
 }
 
 pub use dimensioning::question;
+pub use suitability::against_the_slides;
 
 /// The findings with the account of the study that the run belongs to.
 #[must_use]

@@ -57,7 +57,9 @@ fn order(ranking: &Ranking) -> String {
     ];
     let incomplete =
         if ranking.complete { "" } else { "The run was interrupted: its rows are not complete.\n" };
-    format!("{}{incomplete}\n{}{}", titles.concat(), screen::table(&rows), screen::paragraph(&lead(ranking)))
+    let notes: String = ranking.notes.iter().map(|note| screen::paragraph(note)).collect();
+    let lead = screen::paragraph(&lead(ranking));
+    format!("{}{incomplete}\n{}{lead}{notes}", titles.concat(), screen::table(&rows))
 }
 
 fn lead(ranking: &Ranking) -> String {
@@ -122,10 +124,16 @@ fn grades(ranking: &Ranking) -> String {
             let unit = unit.map_or(String::new(), |unit| format!(" in {unit}"));
             screen::below(&format!("{measure}{unit}: {}", listed(values, 1)))
         });
-        let line = screen::table(&[cells([&criterion.name, &listed(grades, 0)])]);
+        let line = screen::table(&[cells([&criterion.name, &listed(grades, digits(grades))])]);
         Some(format!("{line}{}", measured.unwrap_or_default()))
     };
     section("grades", &ranking.criteria.iter().filter_map(row).collect::<String>())
+}
+
+/// Fractions of grades have as many digits as weights have.
+fn digits(grades: &Named<f64>) -> usize {
+    let is_whole = |grade: f64| grade.fract() == 0.0;
+    if grades.iter().all(|(_, grade)| is_whole(*grade)) { 0 } else { 4 }
 }
 
 fn sensitivity(ranking: &Ranking) -> String {
@@ -182,7 +190,8 @@ fn nearest(what: &str, reversal: Option<&Reversal>) -> String {
 fn draws(ranking: &Ranking) -> String {
     let tables: String = ranking.acceptability.iter().map(drawn).collect();
     let title = format!(
-        "{} draws (seed {}): of weights, of grades that people gave, within half a grade, and of what was measured",
+        "{} draws (seed {}): of weights, of grades that people gave, within half a grade and independently for each alternative, and \
+         of measured values",
         ranking.draws, ranking.seed
     );
     let told = ranking.measurements.as_ref().map(|measurements| screen::paragraph(&measurements.told));

@@ -11,6 +11,7 @@ use keytoll_ranking::methods::METHODS;
 use keytoll_ranking::outcome::{Change, Changed, Drawn, Sensitivity, TornadoBar, Weight};
 use keytoll_ranking::weighed::Chosen;
 use keytoll_ranking::{Authentications, Case, Criteria, Options, Ranking};
+use keytoll_studies::{Material, against_the_slides};
 use serde_json::{Value, json};
 
 use super::figure::{Bar, Frame, SERIES_MAX, columns, parts_of, spec, stacked};
@@ -56,7 +57,9 @@ fn best(findings: &Findings, run: Option<&Path>) -> Result<(&'static str, Criter
         let options = Options { method: &METHODS[0], weights: Chosen::default(), draws: DRAWS, seed: SEED };
         let case = Case::new(&criteria, &findings.summary).map_err(|error| error.to_string())?;
         let authentications = authentications(&case, run);
-        let ranking = case.rank(&authentications, &options, &|| {}).map_err(|error| error.to_string())?;
+        let mut ranking = case.rank(&authentications, &options, &|| {}).map_err(|error| error.to_string())?;
+        let Findings { summary, supplement, .. } = findings;
+        ranking.notes.extend(against_the_slides(name, &Material { summary, supplement }));
         Ok((name, criteria, ranking))
     };
     of(BUILTIN[0].name).or_else(|_: String| of(MEASURED))
@@ -83,14 +86,16 @@ impl Sheet<'_> {
         let Ranking { criteria_title, criteria_source, about, .. } = self.ranking;
         let source =
             if criteria_source.is_empty() { String::new() } else { format!(" Source: {criteria_source}.") };
-        vec![
-            Block::Text(format!("By the criteria “{criteria_title}” ({about}).{source}")),
+        let title = Block::Text(format!("By the criteria “{criteria_title}” ({about}).{source}"));
+        let notes = self.ranking.notes.iter().cloned().map(Block::Text);
+        let rest = [
             Block::Ranking(self.weights()),
             Block::Table(self.table()),
             Block::Text(self.nearest()),
             Block::Code(format!("keytoll rank RUN --criteria {} --draws {DRAWS}", self.name)),
             Block::Note(OWN.to_owned()),
-        ]
+        ];
+        std::iter::once(title).chain(notes).chain(rest).collect()
     }
 
     fn sections(&self) -> Vec<Section> {

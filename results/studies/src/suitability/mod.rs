@@ -4,6 +4,7 @@
 
 mod findings;
 mod notes;
+mod order;
 mod published;
 mod ranked;
 mod tables;
@@ -11,6 +12,8 @@ mod tables;
 use crate::Study;
 use crate::hip_dex_aka::{SCENARIO, WANTS};
 use ranked::Rankings;
+
+pub use order::against_the_slides;
 
 /// The study.
 pub(super) const STUDY: Study = Study {

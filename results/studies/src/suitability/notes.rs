@@ -4,7 +4,7 @@ use keytoll_ranking::Ranking;
 
 use super::VARIED;
 use super::findings::{NEAR, distance};
-use super::ranked::{self, Rankings, label, of_performance};
+use super::ranked::{self, Rankings, of_performance, order};
 use crate::hip_dex_aka::{METHODS, Method, Speed};
 
 /// All notes.
@@ -91,10 +91,6 @@ fn other_order(rankings: &Rankings) -> Option<String> {
         format!("So the order is {ours}, and not {theirs}")
     };
     Some(format!("{said}; the best leads the second by {lead:.3} steps, of which one is the factor 2."))
-}
-
-fn order(ranking: &Ranking) -> String {
-    ranking.alternatives.iter().map(|one| label(&one.name)).collect::<Vec<_>>().join(", ")
 }
 
 /// Whether faster processors make another order.

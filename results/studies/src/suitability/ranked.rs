@@ -14,7 +14,7 @@ use crate::published::Published;
 use crate::{Material, Summary};
 
 /// The criteria of the slides.
-const CRITERIA: &str = "epc-2012";
+pub(super) const CRITERIA: &str = "epc-2012";
 
 /// Draws of weights and grades: so many tell shares of a per cent.
 const DRAWS: u32 = 10_000;
@@ -37,13 +37,18 @@ pub(super) struct Rankings {
 
 impl Rankings {
     pub(super) fn of(material: &Material<'_>) -> Self {
+        Self::drawn(material, DRAWS)
+    }
+
+    /// All of them with so many draws.
+    pub(super) fn drawn(material: &Material<'_>, draws: u32) -> Self {
         let criteria = Criteria::find(CRITERIA).expect("a test reads all criteria that are compiled in");
         let paper = rank(&of_the_slides(&criteria), &six_methods(), &options(1))
             .expect("every method has a value for every criterion, as a test says");
         let ranked = |speed: Speed| {
             let summary = speed.of(material)?;
             let is_charged = summary.rows.iter().any(|row| row.charged);
-            let ranking = rank(&criteria, summary, &options(DRAWS)).map_err(|error| error.to_string());
+            let ranking = rank(&criteria, summary, &options(draws)).map_err(|error| error.to_string());
             Some((speed, if is_charged { ranking } else { Err(UNCHARGED.to_owned()) }))
         };
         let at_ends = JUDGED.of(material).map(|summary| at_ends(&criteria, summary)).unwrap_or_default();
@@ -152,6 +157,11 @@ fn six_methods() -> Summary {
 /// A method's name in the criteria.
 pub(super) fn name(method: Method) -> String {
     method.label.to_lowercase()
+}
+
+/// The methods by their rank.
+pub(super) fn order(ranking: &Ranking) -> String {
+    ranking.alternatives.iter().map(|one| label(&one.name)).collect::<Vec<_>>().join(", ")
 }
 
 /// A method's name on the slides.
