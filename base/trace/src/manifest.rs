@@ -21,6 +21,10 @@ const BYTES_MAX: u64 = 1 << 28;
 /// What every manifest says it is, because other programs have files of this name.
 pub const KIND: &str = "keytoll run";
 
+/// The note of a row with a cost table without prices of messages; columns of CPU time have the same mark.
+pub const CRYPTOGRAPHY_ONLY: &str =
+    "† CPU time of cryptography only, because the cost table has no price of a message: nodes need more";
+
 /// The table of contents of a run directory.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Manifest {

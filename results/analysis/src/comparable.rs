@@ -3,6 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
+pub use keytoll_trace::manifest::CRYPTOGRAPHY_ONLY;
+
 use crate::summary::{CAPTURED, SummaryRow};
 
 /// Where and how a row was measured. Rows are comparable if all of it is equal.
@@ -80,6 +82,11 @@ impl<'a> Variant<'a> {
 }
 
 impl SummaryRow {
+    /// Whether CPU time is that of cryptography only, because a cost table without messages was charged.
+    pub fn is_cryptography_only(&self) -> bool {
+        self.notes.iter().any(|note| note == CRYPTOGRAPHY_ONLY)
+    }
+
     /// Where and how it was measured.
     pub fn setting(&self) -> Setting<'_> {
         let Self { network, topology, world, crypto, .. } = self;

@@ -34,6 +34,8 @@ pub(crate) struct Column<Of> {
     pub(crate) of: Of,
     /// The head on the screen, if it is shorter.
     short: Option<&'static str>,
+    /// The head of CPU time that is of cryptography only.
+    marked: Option<&'static str>,
     /// Whether only the page shows it, for the screen is too narrow.
     is_wide: bool,
     /// Whether it is empty in most runs; if so, it is explained below the tables only where it is not.
@@ -46,12 +48,17 @@ pub(crate) const fn column<Of: Copy>(
     meaning: &'static str,
     of: Of,
 ) -> Column<Of> {
-    Column { head, unit, meaning, of, short: None, is_wide: false, is_rare: false }
+    Column { head, unit, meaning, of, short: None, marked: None, is_wide: false, is_rare: false }
 }
 
 /// A column with a shorter head on the screen.
 const fn short<Of: Copy>(head: &'static str, column: Column<Of>) -> Column<Of> {
     Column { short: Some(head), ..column }
+}
+
+/// A column of CPU time, with its head where that is of cryptography only.
+const fn cpu_time<Of: Copy>(marked: &'static str, column: Column<Of>) -> Column<Of> {
+    Column { marked: Some(marked), ..column }
 }
 
 /// A column that only the page shows.
@@ -201,9 +208,10 @@ impl Medium {
         self == Self::Page || !column.is_wide
     }
 
-    /// The head of a column in this medium.
-    pub(crate) fn head<Of>(self, column: &Column<Of>) -> &'static str {
-        column.short.filter(|_| self == Self::Screen).unwrap_or(column.head)
+    /// The head of a column in this medium; it has a mark if CPU time is of cryptography only.
+    pub(crate) fn head<Of>(self, column: &Column<Of>, is_cryptography_only: bool) -> &'static str {
+        let marked = column.marked.filter(|_| is_cryptography_only);
+        marked.or(column.short.filter(|_| self == Self::Screen)).unwrap_or(column.head)
     }
 }
 

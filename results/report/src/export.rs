@@ -193,7 +193,7 @@ fn of_rows(shown: &'static columns::Table, rows: &[SummaryRow]) -> Table {
     };
     let lines = rows.iter().flat_map(|row| (0..(shown.lines)(row)).map(move |place| (row, place)));
     let columns = numbers.iter().map(|column| Column {
-        head: column.head.to_owned(),
+        head: Medium::Page.head(column, rows.iter().any(SummaryRow::is_cryptography_only)).to_owned(),
         unit: column.unit.to_owned(),
         meaning: column.meaning.to_owned(),
     });

@@ -56,8 +56,13 @@ struct Shape<'a> {
 }
 
 /// The heads of columns on the screen, the first being the label; names are left-aligned, numbers right-aligned.
-fn heads<Of: 'static>(columns: impl Iterator<Item = &'static Column<Of>>) -> Vec<Head<'static>> {
-    let head = |column: &'static Column<Of>| (Medium::Screen.head(column), !column.unit.is_empty());
+fn heads<Of: 'static>(
+    columns: impl Iterator<Item = &'static Column<Of>>,
+    is_cryptography_only: bool,
+) -> Vec<Head<'static>> {
+    let head = |column: &'static Column<Of>| {
+        (Medium::Screen.head(column, is_cryptography_only), !column.unit.is_empty())
+    };
     std::iter::once(("", false)).chain(columns.map(head)).collect()
 }
 
@@ -66,7 +71,8 @@ fn section(
     Shape { groups, shared, width }: Shape<'_>,
     out: &mut impl Write,
 ) -> io::Result<()> {
-    let head = heads(columns::columns(&[shown], Medium::Screen));
+    let mut all = groups.iter().flat_map(|group| &group.rows);
+    let head = heads(columns::columns(&[shown], Medium::Screen), all.any(|row| row.is_cryptography_only()));
     let lines_of = |row: &SummaryRow| columns::lines(&[shown], row, Medium::Screen);
     let rows = groups.iter().flat_map(|group| group.rows.iter().flat_map(|row| lines_of(row)));
     let label_max = label_max(&head, rows, width);
@@ -131,7 +137,7 @@ fn beside(summary: &Summary, shared: &[&str], width: usize, out: &mut impl Write
     let lines: Vec<_> = summary.beside.iter().map(cells).collect();
     writeln!(out)?;
     wrapped("Beside foreign daemons: the same node in the same setting, ours ÷ theirs", width, out)?;
-    table(&heads(BESIDE.iter()), 2, &lines, width, out)
+    table(&heads(BESIDE.iter(), false), 2, &lines, width, out)
 }
 
 fn failures(summary: &Summary, width: usize, out: &mut impl Write) -> io::Result<()> {

@@ -11,6 +11,7 @@ use keytoll_engine::trace::Fact;
 use keytoll_scenario::plan::{CryptoMode, Plan};
 use keytoll_sim::{Before, Stimulus};
 use keytoll_trace::cost_table::{self, CostTable, CostTableError, LoadPrice, MessagePrice, PausePrice};
+use keytoll_trace::manifest::CRYPTOGRAPHY_ONLY;
 use keytoll_trace::regular;
 
 /// The name of the cost table that comes with keytoll.
@@ -24,8 +25,8 @@ pub(crate) struct Costs {
     pub(crate) message: MessageCost,
     /// The frequency of the machine's cores.
     pub(crate) core_hz: f64,
-    /// The machine and the library, for people.
-    pub(crate) origin: String,
+    /// For readers of a row: the machine and the library, and whether messages have no price.
+    notes: Vec<String>,
 }
 
 /// What a node is charged for each datagram that it takes and each message that it sends, besides cryptography.
@@ -215,6 +216,11 @@ impl Costs {
         }
     }
 
+    /// The notes of every row of a plan; none where it has no table, or one that is refused when it runs.
+    pub(crate) fn notes(plan: &Plan) -> Vec<String> {
+        Self::of(plan).ok().flatten().map_or_else(Vec::new, |costs| costs.notes)
+    }
+
     fn read(path: &Path, exponents: &str) -> Result<Self, CostsError> {
         let unusable = |source| CostsError::Unusable { path: path.to_owned(), source };
         let text =
@@ -231,6 +237,7 @@ impl Costs {
         let prices = prices(&table, exponents)
             .map_err(|source| CostsError::Unknown { path: path.to_owned(), source })?;
         let message = table.message.as_ref().map_or_else(MessageCost::default, MessageCost::of);
+        let is_cryptography_only = table.message.is_none().then(|| CRYPTOGRAPHY_ONLY.to_owned());
         let origin =
             format!("costs of {} on {}, measured {}", table.library, table.machine.cpu, table.measured);
         Ok(Self {
@@ -238,7 +245,7 @@ impl Costs {
             prices: Arc::new(prices),
             message,
             core_hz: table.machine.core_hz,
-            origin,
+            notes: std::iter::once(origin).chain(is_cryptography_only).collect(),
         })
     }
 }
@@ -281,6 +288,25 @@ mod tests {
             cryptography: None,
             n: 1,
         })
+    }
+
+    fn plan(changes: &[&str]) -> Plan {
+        let changes = keytoll_scenario::Overrides::parse(changes).unwrap();
+        keytoll_scenario::Source::builtin("quickstart").unwrap().plan(&changes).unwrap()
+    }
+
+    #[test]
+    fn a_table_without_messages_is_marked_and_the_reference_has_them() {
+        let of_reference = plan(&["crypto=table", "costs=reference"]);
+        let [origin] = &Costs::notes(&of_reference)[..] else { panic!("{:?}", Costs::notes(&of_reference)) };
+        assert!(origin.starts_with("costs of AWS-LC"), "{origin}");
+        assert!(Costs::of(&of_reference).unwrap().unwrap().message.ps > 0);
+        let mut table = CostTable::read(crate::rehearsal::REFERENCE.as_bytes()).unwrap();
+        table.message = None;
+        let text = serde_json::to_vec(&table).unwrap();
+        let costs = Costs::of_table(Path::new("without.json"), &text[..], "short").unwrap();
+        assert_eq!(costs.notes[1..], [CRYPTOGRAPHY_ONLY]);
+        assert_eq!(Costs::notes(&plan(&[])), [""; 0]);
     }
 
     fn begin(cost: &MessageCost, utilisation: f64, idle_us: Option<u64>) -> StepMessages {

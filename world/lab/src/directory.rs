@@ -16,6 +16,7 @@ use keytoll_trace::listing::{self, MANIFEST};
 use keytoll_trace::manifest::{FORMAT, KIND, Manifest, ManifestRow};
 use keytoll_trace::output;
 
+use crate::costs::Costs;
 use crate::keeper::Files;
 use crate::pace::Pace;
 use crate::provenance::{self, Program};
@@ -285,6 +286,7 @@ impl Keepers for Directory {
 
 /// The manifest of a plan that this program is about to run.
 pub fn manifest(plan: &Plan, program: &Program) -> Manifest {
+    let notes = Costs::notes(plan);
     Manifest {
         kind: KIND.to_owned(),
         format: FORMAT,
@@ -296,11 +298,16 @@ pub fn manifest(plan: &Plan, program: &Program) -> Manifest {
         complete: false,
         traced: plan.population.is_none(),
         files: Vec::new(),
-        rows: plan.rows.iter().enumerate().map(|(index, row)| manifest_row(plan, index, row)).collect(),
+        rows: plan
+            .rows
+            .iter()
+            .enumerate()
+            .map(|(index, row)| manifest_row(plan, index, row, &notes))
+            .collect(),
     }
 }
 
-fn manifest_row(plan: &Plan, index: usize, row: &RowPlan) -> ManifestRow {
+fn manifest_row(plan: &Plan, index: usize, row: &RowPlan, of_costs: &[String]) -> ManifestRow {
     let mark = row.standing().mark();
     let standing = (!mark.is_empty()).then(|| format!("{mark} algorithms"));
     let heap = (plan.crypto == CryptoMode::OpenSsl).then(|| "OpenSSL's own heap is not counted".to_owned());
@@ -315,7 +322,7 @@ fn manifest_row(plan: &Plan, index: usize, row: &RowPlan) -> ManifestRow {
         samples_planned: plan.population.as_ref().map_or(plan.samples, |population| population.devices),
         trace: format!("trace/{index:03}.trace"),
         costs: format!("costs/{index:03}.costs"),
-        notes: standing.into_iter().chain(heap).collect(),
+        notes: standing.into_iter().chain(heap).chain(of_costs.iter().cloned()).collect(),
     }
 }
 

@@ -253,7 +253,6 @@ impl<K: Keepers> Work<'_, K> {
         if let Some(costs) = &self.costs {
             built.charge(&costs.prices);
             built.charge_messages(costs.message.clone());
-            self.keepers.note(index, &costs.origin);
         }
         let progress = || {
             (self.progress)();

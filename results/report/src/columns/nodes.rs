@@ -4,7 +4,7 @@ use keytoll_analysis::metrics::NodeCost;
 use keytoll_analysis::summary::{Cpu, Memory, SummaryRow};
 
 use super::field::{Field, whole};
-use super::{Column, OfLine, Table, Value, column, short, wide};
+use super::{Column, OfLine, Table, Value, column, cpu_time, short, wide};
 
 /// A cell about an authentication at a node.
 pub(crate) type OfNode = fn(&NodeCost) -> Value;
@@ -35,22 +35,34 @@ pub(crate) const CPU: Table = Table {
 
 const CPU_COLUMNS: [Column<OfLine>; 7] = [
     column("node", "", "", node),
-    column(
-        "cpu µs",
-        "µs",
-        "CPU time of this machine: median, in brackets its distribution-free 95 % interval",
-        |row, line| cpu(row, line).map(|cpu| cpu.median().times(1e-3)).into(),
+    cpu_time(
+        "cpu µs†",
+        column(
+            "cpu µs",
+            "µs",
+            "CPU time of this machine: median, in brackets its distribution-free 95 % interval",
+            |row, line| cpu(row, line).map(|cpu| cpu.median().times(1e-3)).into(),
+        ),
     ),
-    column("p95 µs", "µs", "95th percentile", |row, line| us(row, line, |cpu| Some(cpu.ns_p95))),
-    column("mean µs", "µs", "arithmetic mean", |row, line| us(row, line, |cpu| Some(cpu.ns))),
+    cpu_time(
+        "p95 µs†",
+        column("p95 µs", "µs", "95th percentile", |row, line| us(row, line, |cpu| Some(cpu.ns_p95))),
+    ),
+    cpu_time(
+        "mean µs†",
+        column("mean µs", "µs", "arithmetic mean", |row, line| us(row, line, |cpu| Some(cpu.ns))),
+    ),
     column("crypto µs", "µs", "median of the part in crypto operations", |row, line| {
         us(row, line, |cpu| cpu.crypto_ns_p50)
     }),
-    column(
-        "Mcycles",
-        "Mcycles",
-        "millions of cycles of the median, at the frequency this machine was seen running at",
-        |row, line| cpu(row, line).and_then(|cpu| cpu.cycles_p50).map(|cycles| cycles / 1e6).into(),
+    cpu_time(
+        "Mcycles†",
+        column(
+            "Mcycles",
+            "Mcycles",
+            "millions of cycles of the median, at the frequency this machine was seen running at",
+            |row, line| cpu(row, line).and_then(|cpu| cpu.cycles_p50).map(|cycles| cycles / 1e6).into(),
+        ),
     ),
     wide(column("n", "authentications", "", |row, line| cpu(row, line).map(|cpu| cpu.n).into())),
 ];

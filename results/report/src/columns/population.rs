@@ -6,7 +6,7 @@ use keytoll_analysis::census::{
 use keytoll_analysis::summary::SummaryRow;
 
 use super::field::{Field, number, text, whole};
-use super::{Column, OfLine, Table, Value, column, wide};
+use super::{Column, OfLine, Table, Value, column, cpu_time, wide};
 use crate::number::plain;
 
 /// A cell about a second of a population.
@@ -175,12 +175,18 @@ const NODE_COLUMNS: [Column<OfLine>; 12] = [
     column("cores", "cores", "inputs that it handles at once", |row, line| {
         node(row, line, |it| u64::from(it.cores).into())
     }),
-    column("busy", "%", "share of its cores' time, over the whole load", |row, line| {
-        node(row, line, |it| percent(it.utilisation))
-    }),
-    column("busiest s", "%", "the same in its busiest second", |row, line| {
-        node(row, line, |it| percent(it.utilisation_max))
-    }),
+    cpu_time(
+        "busy†",
+        column("busy", "%", "share of its cores' time, over the whole load", |row, line| {
+            node(row, line, |it| percent(it.utilisation))
+        }),
+    ),
+    cpu_time(
+        "busiest s†",
+        column("busiest s", "%", "the same in its busiest second", |row, line| {
+            node(row, line, |it| percent(it.utilisation_max))
+        }),
+    ),
     column("queue", "inputs", "the mean length of its queue in the worst second", |row, line| {
         node(row, line, |it| it.queue_mean_max.into())
     }),
@@ -190,12 +196,18 @@ const NODE_COLUMNS: [Column<OfLine>; 12] = [
     column("refused", "inputs", "that found its queue full, and were dropped", |row, line| {
         node(row, line, |it| it.refused_inputs.into())
     }),
-    column("busy µs", "µs", "busy time for each attempt that succeeded", |row, line| {
-        node(row, line, |it| it.busy_ns_per_established.map(|ns| ns / 1e3).into())
-    }),
-    column("CPU s", "s", "for how long its cores were busy, all together", |row, line| {
-        node(row, line, |it| it.busy_s.into())
-    }),
+    cpu_time(
+        "busy µs†",
+        column("busy µs", "µs", "busy time for each attempt that succeeded", |row, line| {
+            node(row, line, |it| it.busy_ns_per_established.map(|ns| ns / 1e3).into())
+        }),
+    ),
+    cpu_time(
+        "CPU s†",
+        column("CPU s", "s", "for how long its cores were busy, all together", |row, line| {
+            node(row, line, |it| it.busy_s.into())
+        }),
+    ),
     column("here", "attempts", "that succeeded at this one of several gateways", |row, line| {
         node(row, line, |it| it.established.map_or(Value::Nothing, Value::Whole))
     }),

@@ -56,7 +56,7 @@ fn beside(findings: &Findings) -> Option<Table> {
 /// A sentence about what figures of such a run cannot say, and the runs of which it is true.
 type Limit = (&'static str, fn(&SummaryRow) -> bool);
 
-const LIMITS: [Limit; 5] = [
+const LIMITS: [Limit; 6] = [
     (
         "Links are emulated: delay, rate, loss and queues are those of the plan, and no radio and no other traffic is there unless the plan says so.",
         |row| row.world == "sim",
@@ -72,6 +72,10 @@ const LIMITS: [Limit; 5] = [
     (
         "Costs of operations are from a table: CPU times are as good as the table, and have no spread of their own.",
         |row| row.crypto == "table",
+    ),
+    (
+        "The cost table has no price of a message: busy, cpu and cores are cryptography only, and nodes need more.",
+        SummaryRow::is_cryptography_only,
     ),
     (
         "Below six values a median has no distribution-free 95 % interval, so that nothing can be told apart.",

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use keytoll_analysis::Findings;
+use keytoll_analysis::comparable::CRYPTOGRAPHY_ONLY;
 use keytoll_analysis::summary::{Summary, SummaryRow};
 use keytoll_dimensioning::outcome::{Needed, SizedNode, Verdict};
 use keytoll_dimensioning::{Arrivals, Processor, Question, Run, assumptions, left_out, needed};
@@ -44,8 +45,15 @@ pub(super) fn section(findings: &Findings, clocks_hz: &BTreeMap<String, f64>) ->
     let charts = nodes(sized.first()?).into_iter().map(|node| Block::Chart(chart(node, &sized)));
     let (network, topology) = first;
     let asked = Block::Text(format!("Over {network}, {topology}: {QUESTION}"));
-    let blocks =
-        [asked].into_iter().chain(charts).chain([Block::Table(table(&sized))]).chain(left_out).chain([
+    let is_marked = of_place.rows.iter().any(SummaryRow::is_cryptography_only);
+    let marked = is_marked.then(|| Block::Text(format!("Cores: {CRYPTOGRAPHY_ONLY}.")));
+    let blocks = [asked]
+        .into_iter()
+        .chain(marked)
+        .chain(charts)
+        .chain([Block::Table(table(&sized))])
+        .chain(left_out)
+        .chain([
             Block::Text("Other questions, and other networks of this run, are answered by".to_owned()),
             Block::Code(COMMAND.to_owned()),
             Block::Details("What is assumed".to_owned(), assumptions),

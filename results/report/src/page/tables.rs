@@ -16,7 +16,10 @@ pub(super) fn of_rows(rows: &Rows<'_>, id: &str, (caption, tables): Of) -> Optio
     if !tables.iter().any(is_told) {
         return None;
     }
-    let columns: Vec<Column> = columns::columns(tables, Medium::Page).map(column).collect();
+    let is_cryptography_only = rows.summaries().any(SummaryRow::is_cryptography_only);
+    let head =
+        |of: &columns::Column<_>| plain(Medium::Page.head(of, is_cryptography_only), of.unit, of.meaning);
+    let columns: Vec<Column> = columns::columns(tables, Medium::Page).map(head).collect();
     let lines: Vec<Vec<Cell>> =
         rows.rows.iter().flat_map(|row| lines(&row.label, row.summary, tables)).collect();
     let method = Column { head: "method".to_owned(), ..Column::default() };
