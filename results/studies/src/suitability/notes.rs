@@ -1,7 +1,5 @@
 //! Notes for readers: what the columns are, which grades differ from the slides', and what that does to the order.
 
-use keytoll_ranking::Ranking;
-
 use super::VARIED;
 use super::findings::{NEAR, distance};
 use super::ranked::{self, Rankings, of_performance, order};
