@@ -31,7 +31,7 @@ pub fn write(packets: &Packets, width: usize, mut out: impl Write) -> io::Result
     stages(packets, ("Inbound", |processing| &processing.inbound), width, &mut out)?;
     stages(packets, ("Outbound", |processing| &processing.outbound), width, &mut out)?;
     let first = packets.columns.first();
-    first.map_or(Ok(()), |column| bars(column, packets.core_hz, width, &mut out))?;
+    first.map_or(Ok(()), |column| bars(column, packets, width, &mut out))?;
     writeln!(out)?;
     packets.notes.iter().try_for_each(|note| wrapped(note, width, &mut out))
 }
@@ -50,9 +50,12 @@ fn estimate(estimate: &Estimate) -> String {
     ranged(estimate.median())
 }
 
-/// A stage takes nanoseconds.
-fn nanoseconds(us: &Estimate) -> String {
-    ranged(us.median().times(1e3))
+/// The nanoseconds of a stage; of one that is too short for the clock only that.
+pub(crate) fn nanoseconds(packets: &Packets, us: &Estimate) -> String {
+    match packets.clock_step_us {
+        Some(step_us) if packets.is_below_clock_step(us) => format!("< {}", plain(step_us * 1e3)),
+        _ => ranged(us.median().times(1e3)),
+    }
 }
 
 fn percent(share: f64) -> String {
@@ -103,7 +106,7 @@ fn stages(
         std::iter::once(("", false)).chain(columns).chain([("skeleton", true)]).collect();
     let cell = |stages: &[Stage], name: &str| {
         let found = stages.iter().find(|stage| stage.stage == name);
-        found.map_or_else(|| "–".to_owned(), |stage| nanoseconds(&stage.us))
+        found.map_or_else(|| "–".to_owned(), |stage| nanoseconds(packets, &stage.us))
     };
     let line = |stage: &Stage| {
         let full = packets.columns.iter().map(|column| cell(of(&column.full), &stage.stage));
@@ -118,7 +121,7 @@ const BARS: std::ops::RangeInclusive<usize> = 10..=40;
 const BESIDE_BARS: usize = 60;
 
 /// Figure 4 for the first suite: the stages of a request and its reply, from top to bottom.
-fn bars(column: &PacketColumn, core_hz: f64, width: usize, out: &mut impl Write) -> io::Result<()> {
+fn bars(column: &PacketColumn, packets: &Packets, width: usize, out: &mut impl Write) -> io::Result<()> {
     let PacketColumn { full, .. } = column;
     let room = width.saturating_sub(BESIDE_BARS).clamp(*BARS.start(), *BARS.end()) as f64;
     writeln!(out)?;
@@ -128,8 +131,12 @@ fn bars(column: &PacketColumn, core_hz: f64, width: usize, out: &mut impl Write)
     let bar = |name: &str, us: &Estimate, share: Option<f64>| {
         let cells = [
             format!("  {name}"),
-            nanoseconds(us),
-            plain(us.p50 * 1e-6 * core_hz),
+            nanoseconds(packets, us),
+            if packets.is_below_clock_step(us) {
+                "–".to_owned()
+            } else {
+                plain(us.p50 * 1e-6 * packets.core_hz)
+            },
             share.map_or_else(String::new, percent),
             "█".repeat((us.p50 / longest * room).round() as usize),
         ];
@@ -185,6 +192,7 @@ pub(crate) mod tests {
             provenance: None,
             packet_bytes: 736,
             core_hz: 3e9,
+            clock_step_us: Some(0.03),
             native_us: median(0.8),
             columns: vec![column("3des-md5", "broken", 21.0), column("aes128gcm16", "", 0.31)],
             notes: vec!["A note on how it was measured.".into()],

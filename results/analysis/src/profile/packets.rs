@@ -1,5 +1,7 @@
 //! The cost of IPsec for an echo request and its answer, stage by stage: paper 004's Table 3 and Figures 4 and 5.
 
+use std::collections::BTreeSet;
+
 use keytoll_trace::provenance::Provenance;
 use keytoll_trace::{PacketCost, StageCost};
 use schemars::JsonSchema;
@@ -22,6 +24,9 @@ pub struct Packets {
     pub packet_bytes: u16,
     /// Frequency of the core, to which cycles refer.
     pub core_hz: f64,
+    /// The smallest difference between two measured times, in microseconds: shorter stages read as 0. Absent if all times were alike.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clock_step_us: Option<f64>,
     /// Without IPsec, in microseconds.
     pub native_us: Estimate,
     /// One for each suite.
@@ -116,11 +121,28 @@ impl Packets {
             provenance: None,
             packet_bytes: measured.packet_bytes,
             core_hz: measured.core_hz,
+            clock_step_us: step(measured).map(|ticks| clock.us(ticks)),
             native_us,
             columns: measured.suites.iter().map(column).collect::<Option<_>>()?,
             notes,
         })
     }
+}
+
+impl Packets {
+    /// Whether a time is too short for the clock.
+    pub fn is_below_clock_step(&self, us: &Estimate) -> bool {
+        self.clock_step_us.is_some_and(|step_us| us.p50 < step_us)
+    }
+}
+
+/// The smallest difference between the times of two stages, in ticks.
+fn step(measured: &MeasuredPackets<'_>) -> Option<u64> {
+    let of_suites = measured.suites.iter().flat_map(|suite| suite.full.iter().chain(suite.skeleton));
+    let stages = of_suites.flat_map(|cost| cost.inbound.iter().chain(&cost.outbound));
+    // Zeros are times that were clipped when the meter's own was subtracted.
+    let times: BTreeSet<u64> = stages.map(|stage| stage.ticks).filter(|ticks| *ticks > 0).collect();
+    times.iter().zip(times.iter().skip(1)).map(|(shorter, longer)| longer - shorter).min()
 }
 
 /// Ticks of a whole packet.
@@ -242,6 +264,15 @@ mod tests {
             column.full.inbound.iter().map(|stage| (&*stage.stage, stage.us.p50, stage.share)).collect();
         assert_eq!(told, [("replay check", 40.0, 0.4), ("decrypt", 60.0, 0.6)]);
         assert!((column.full.outbound[0].cycles - 200.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn the_clock_step_is_the_smallest_difference() {
+        let found = packets(&[cost(100, 10, 90, 60)], &[cost(40, 10, 30, 0)]).unwrap();
+        // Stages take 0, 10, 30, 60 and 100 ticks.
+        assert_eq!(found.clock_step_us, Some(20.0));
+        let [replay, decrypt] = &found.columns[0].skeleton.inbound[..] else { panic!("two stages") };
+        assert!(found.is_below_clock_step(&decrypt.us) && !found.is_below_clock_step(&replay.us));
     }
 
     #[test]

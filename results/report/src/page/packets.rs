@@ -8,12 +8,12 @@ use super::figure::{self, Bar, Frame, parts_of};
 use super::profile::{INTERVAL, median, notes, percent};
 use super::tables::{number, plain, text};
 use crate::number::{plain as shown, ranged};
-use crate::packets::{headline, suite};
+use crate::packets::{headline, nanoseconds, suite};
 use crate::provenance;
 
 /// The page of packets through a tunnel.
 pub fn packets(packets: &Packets) -> Page {
-    let suites = packets.columns.iter().map(of_suite);
+    let suites = packets.columns.iter().map(|column| of_suite(packets, column));
     let totals = Section {
         id: "totals".to_owned(),
         title: "Full, skeleton and native".to_owned(),
@@ -118,7 +118,7 @@ fn us(of: &Estimate) -> page::Cell {
 }
 
 /// The stages of a suite, full and skeleton.
-fn of_suite(column: &PacketColumn) -> Section {
+fn of_suite(packets: &Packets, column: &PacketColumn) -> Section {
     let columns = [
         ("way", "", ""),
         ("stage", "", ""),
@@ -128,7 +128,10 @@ fn of_suite(column: &PacketColumn) -> Section {
         ("cycles", "cycles", "of the median"),
         ("share of its way", "%", ""),
     ];
-    let ns = |us: &Estimate| median(us.median().times(1e3));
+    let ns = |us: &Estimate| match packets.is_below_clock_step(us) {
+        true => text(&nanoseconds(packets, us)),
+        false => median(us.median().times(1e3)),
+    };
     let line = |way: &str, stage: &Stage, skeleton: &[Stage]| {
         let beside = skeleton.iter().find(|other| other.stage == stage.stage);
         let n = stage.us.n;
@@ -168,6 +171,10 @@ mod tests {
         // Two suites, full and skeleton, two stages each way.
         assert_eq!(charts(&page).map(|chart| chart.lines.len()).collect::<Vec<_>>(), [8, 8]);
         let text = text_of(&page);
+        assert!(
+            text.contains("&lt; 30"),
+            "decryption without cryptography is below the step of the clock: {text}"
+        );
         assert!(text.contains("3des-md5 (broken), skeleton") && text.contains("SA lookup"), "{text}");
     }
 }

@@ -169,16 +169,20 @@ fn stages(measured: Measured<'_>) -> Table {
             let ours = Cipher::ALL.map(|cipher| {
                 let stages = of(&measured.packet(cipher)?.full);
                 let found = stages.iter().find(|other| other.stage == stage.stage)?;
-                Some(figure(found.us, 1e3))
+                let is_too_short = measured.packets()?.is_below_clock_step(&found.us);
+                (!is_too_short).then(|| figure(found.us, 1e3))
             });
             line(format!("{way}: {}", stage.stage), ours)
         })
     });
     let columns = ["3DES192", "AES128", "AES256"];
-    table(
-        "Figures 4 and 5: stages of a packet, whose numbers the paper does not print",
-        "ns",
-        &columns,
-        lines.collect(),
-    )
+    let title = "Figures 4 and 5: stages of a packet, whose numbers the paper does not print";
+    let step_us = measured.packets().and_then(|packets| packets.clock_step_us);
+    let title = match step_us {
+        Some(step_us) => {
+            format!("{title}; empty if less than {:.0} ns, the step of the clock", step_us * 1e3)
+        }
+        None => title.to_owned(),
+    };
+    table(title, "ns", &columns, lines.collect())
 }

@@ -150,6 +150,7 @@ fn packets() -> Packets {
         }
     };
     Packets {
+        clock_step_us: Some(0.01),
         format: 1,
         provenance: None,
         packet_bytes: 736,
