@@ -1,4 +1,4 @@
-//! The CSV files. Units are in the names of the columns; an unknown value is an empty cell, never a zero.
+//! The CSV files. Units are in the names of the columns; an unknown value is an empty cell, and so is a link without packets.
 //!
 //! Every file begins with the same columns, which name the row of the run. Columns are only ever added, at the end.
 

@@ -108,8 +108,9 @@ const ANY_LINK: &str = "LINK_";
 const ANY_NODE: &str = "NODE_";
 
 const HEAD: &str = "# Columns of the CSV files\n
-An empty cell is not known, or was not measured; it is never a zero. `keytoll export RUN --format parquet` writes each file with columns
-that hold what is said here (texts in UTF-8, whole numbers as 64-bit integers, numbers as 64-bit floats, `true` or `false` as
+An empty cell means unknown, or not measured. Only in the columns of a `LINK` does it mean zero: no packet crossed this link during the
+authentication, and means in `summary.json` count it as 0. `keytoll export RUN --format parquet` writes each file with typed columns
+(texts in UTF-8, whole numbers as 64-bit integers, numbers as 64-bit floats, `true` or `false` as
 booleans) and with a null for an empty cell, but for those that name the row of the run. Columns are only ever added, at the end. `LINK`
 stands for the two ends of a link (`ue_gw`, `gw_aaa`, `aaa_hss`, `gw_hss`, `ue_ap`, `ap_aaa`), `NODE` for a node (`ue`, `gw`, `aaa`,
 `hss`, `ap`).
