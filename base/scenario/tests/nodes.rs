@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use keytoll_scenario::catalogue::EAP_METHODS;
-use keytoll_scenario::node::{HipSide, HostPlan, NodePlan, Role, Transport};
+use keytoll_scenario::families::hip::P256Hash;
+use keytoll_scenario::node::{Departure, HipSide, HostPlan, NodePlan, Role, Transport};
 use keytoll_scenario::{NodeFile, Source};
 use miette::{GraphicalReportHandler, GraphicalTheme};
 use proptest::prelude::*;
@@ -349,6 +350,45 @@ fn assert_says(error: &dyn miette::Diagnostic, sentence: &str) {
     handler.render_report(&mut drawn, error).unwrap();
     let unwrapped = drawn.replace("\n  │ ", " ");
     assert!(unwrapped.contains(sentence) && !drawn.contains("hunter2"), "no {sentence:?} in\n{drawn}");
+}
+
+#[test]
+fn leniency_of_hip_is_a_table_of_departures() {
+    let terms = |connection: &str| match hip_gateway("", connection, "").unwrap().plan {
+        NodePlan::Hip(plan) => plan.terms,
+        other => panic!("{other:?}"),
+    };
+    let strict = terms("");
+    assert_eq!((strict.p256_hash, strict.leniency), (P256Hash::Sha256, Vec::new()));
+    for departure in Departure::ALL {
+        let name = departure.name();
+        let lenient = terms(&format!("ecdsa_p256_hash = \"sha384\"\nleniency = {{ {name} = true }}"));
+        assert_eq!((lenient.p256_hash, lenient.leniency), (P256Hash::Sha384, vec![departure]));
+        assert_eq!(terms(&format!("leniency = {{ {name} = false }}")).leniency, Vec::new());
+    }
+    let swapped = "method = \"hip-dex\"\nleniency = { swapped_puzzle = true }";
+    assert!(hip_device("gateway = \"127.0.0.1\"", swapped, "").is_ok(), "diet exchanges have puzzles, too");
+}
+
+#[test]
+fn mistakes_about_departures_of_hip_are_one_sentence_each() {
+    let device = |connection: &str, more: &str| hip_device("gateway = \"127.0.0.1\"", connection, more);
+    for (file, sentence) in [
+        (hip_gateway("", "ecdsa_p256_hash = \"sha1\"", ""), "unknown hash of signatures with P-256 `sha1`"),
+        (hip_gateway("", "leniency = true", ""), "`leniency` must be a table, not a boolean"),
+        (hip_gateway("", "leniency = { any_oder = true }", ""), "unknown key `any_oder` in `leniency`"),
+        (
+            hip_gateway("", "leniency = { any_order = 1 }", ""),
+            "`any_order` must be `true` or `false`, not an integer",
+        ),
+        (
+            device("method = \"hip-dex\"\necdsa_p256_hash = \"sha384\"", ""),
+            "`ecdsa_p256_hash` is for `hip-bex`",
+        ),
+        (device("method = \"hip-dex\"\nleniency = { short_kij = true }", ""), "`short_kij` is for `hip-bex`"),
+    ] {
+        assert_says(&*file.expect_err(sentence), sentence);
+    }
 }
 
 #[test]

@@ -422,7 +422,8 @@ fn sa_limits() -> impl Strategy<Value = SaLimits> {
 fn of_hip(mode: u8, unused_after_s: u32, first: Duration) -> hip::Options {
     let unused_after = Duration::from_secs(u64::from(unused_after_s).min(31_536_000));
     hip::Options {
-        host_identity: if mode == 1 { KeyKind::Ed25519 } else { KeyKind::Rsa1024 },
+        host_identity: [KeyKind::EcdsaP256, KeyKind::Ed25519, KeyKind::Rsa1024][usize::from(mode)],
+        p256_hash: if mode == 0 { hip::P256Hash::Sha384 } else { hip::P256Hash::Sha256 },
         groups: hip::GROUPS[usize::from(mode)..].to_vec(),
         ciphers: hip::Cipher::ALL[usize::from(mode % 2)..].to_vec(),
         dex: hip::Dex::ALL[usize::from(mode % 2)],

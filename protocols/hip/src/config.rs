@@ -7,7 +7,7 @@ use std::time::Duration;
 use keytoll_crypto_api::algorithm::Group;
 
 use crate::hit::Hit;
-use crate::identity::{DietVariant, HostIdentity};
+use crate::identity::{DietVariant, HostIdentity, P256Hash};
 use crate::leniency::Leniency;
 use crate::number::{Cipher, EspSuite};
 
@@ -22,6 +22,8 @@ pub struct Config {
     pub responds: bool,
     /// Which text of the diet exchange we follow.
     pub variant: DietVariant,
+    /// The hash of peers' signatures with keys of P-256; an own identity has its hash by [`HostIdentity::with_p256_hash`].
+    pub p256_hash: P256Hash,
     /// Groups of the base exchange, best first.
     pub groups: Vec<Group>,
     /// Ciphers of the base exchange, best first; six at most.
@@ -58,6 +60,7 @@ impl Config {
             admits: Admits::Anybody,
             responds: true,
             variant: DietVariant::default(),
+            p256_hash: P256Hash::default(),
             groups: vec![Group::Ecp256, Group::Modp2048, Group::Ecp384],
             ciphers: vec![Cipher::Aes128Cbc, Cipher::Aes256Cbc],
             esp_suites: vec![EspSuite::AES_GCM_16, EspSuite::AES128_CBC_SHA256],

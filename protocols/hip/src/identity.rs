@@ -65,6 +65,17 @@ impl HostIdentity {
         Ok(Self { key, algorithm, identity, suite, hit, domain: None })
     }
 
+    /// Signs with this hash, if its key is one of P-256.
+    #[must_use]
+    pub fn with_p256_hash(mut self, hash: P256Hash) -> Self {
+        if let IdentityKey::Signing(key, scheme) = &mut self.key
+            && key.kind == KeyKind::EcdsaP256
+        {
+            *scheme = hash.scheme();
+        }
+        self
+    }
+
     /// With a name of the host in its HOST_ID.
     #[must_use]
     pub fn named(mut self, kind: DomainType, name: &[u8]) -> Self {
@@ -144,13 +155,35 @@ impl DietVariant {
     }
 }
 
+/// The hash of signatures with keys of P-256. Packets do not name it, so both hosts must be configured with the same.
+///
+/// RFC 7401 §5.2.9 refers to RFC 4754, where P-256 goes with SHA-256; the name of the HIT suite, ECDSA/SHA-384, is also read as the hash
+/// of the signature.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum P256Hash {
+    /// As RFC 4754 §1 has it.
+    #[default]
+    Sha256,
+    /// That of the HIT suite.
+    Sha384,
+}
+
+impl P256Hash {
+    const fn scheme(self) -> SignatureScheme {
+        match self {
+            Self::Sha256 => SignatureScheme::EcdsaRaw(Hash::Sha256),
+            Self::Sha384 => SignatureScheme::EcdsaRaw(Hash::Sha384),
+        }
+    }
+}
+
 /// RFC 7401 §5.2.10, RFC 4754 §1, RFC 8032: which suite and which scheme a kind of key has.
 const fn of_kind(kind: KeyKind) -> Option<(HitSuite, SignatureScheme)> {
     Some(match kind {
         KeyKind::Rsa1024 | KeyKind::Rsa2048 | KeyKind::Rsa3072 | KeyKind::Rsa4096 => {
             (HitSuite::RsaSha256, SignatureScheme::RsaPss(Hash::Sha256))
         }
-        KeyKind::EcdsaP256 => (HitSuite::EcdsaSha384, SignatureScheme::EcdsaRaw(Hash::Sha256)),
+        KeyKind::EcdsaP256 => (HitSuite::EcdsaSha384, P256Hash::Sha256.scheme()),
         KeyKind::EcdsaP384 => (HitSuite::EcdsaSha384, SignatureScheme::EcdsaRaw(Hash::Sha384)),
         KeyKind::Ed25519 => (HitSuite::EdDsaCShake128, SignatureScheme::Ed25519),
         KeyKind::EcdsaP521 => return None,
@@ -187,18 +220,18 @@ pub enum PeerIdentity {
 }
 
 impl PeerIdentity {
-    /// The identity that a HOST_ID holds.
+    /// The identity that a HOST_ID holds; one of P-256 signs with this hash.
     ///
     /// # Errors
     /// If it is of an algorithm or a curve that is not computed here.
-    pub fn of(host_id: &HostId<'_>) -> Result<Self, NoIdentity> {
+    pub fn of(host_id: &HostId<'_>, p256_hash: P256Hash) -> Result<Self, NoIdentity> {
         if host_id.algorithm == HostIdAlgorithm::ECDH {
             return Self::agreeing(host_id.identity).ok_or(NoIdentity);
         }
         let (kind, spki) = spki::of_host_identity(host_id.algorithm, host_id.identity).ok_or(NoIdentity)?;
         let scheme = match kind {
             spki::Kind::Rsa => SignatureScheme::RsaPss(Hash::Sha256),
-            spki::Kind::P256 => SignatureScheme::EcdsaRaw(Hash::Sha256),
+            spki::Kind::P256 => p256_hash.scheme(),
             spki::Kind::P384 => SignatureScheme::EcdsaRaw(Hash::Sha384),
             spki::Kind::Ed25519 => SignatureScheme::Ed25519,
         };
@@ -245,13 +278,34 @@ mod tests {
             let identity = HostIdentity::signing(key, crypto).unwrap();
             let IdentityKey::Signing(key, scheme) = identity.key() else { panic!("{kind} signs") };
             let signature = crypto.sign(key, *scheme, &[b"packet"]);
-            let peer = PeerIdentity::of(&identity.host_id()).unwrap();
+            let peer = PeerIdentity::of(&identity.host_id(), P256Hash::Sha256).unwrap();
             assert_eq!(peer.verify(&[b"packet"], &signature, crypto), Ok(()), "{kind}");
             assert_eq!(peer.verify(&[b"pocket"], &signature, crypto), Err(Rejected), "{kind}");
             assert_eq!(identity.hit().suite(), Some(identity.suite()));
         }
         let other = keys::generate(KeyKind::EcdsaP521, &mut Rng::named(1, "p521"));
         assert!(HostIdentity::signing(other, crypto).is_err());
+    }
+
+    #[test]
+    fn only_keys_of_p256_have_a_choice_of_hash() {
+        let crypto = &mut Real::default();
+        for (kind, is_chosen) in [(KeyKind::EcdsaP256, true), (KeyKind::EcdsaP384, false)] {
+            let key = keys::generate(kind, &mut Rng::named(1, kind.name()));
+            let identity = HostIdentity::signing(key, crypto).unwrap();
+            let hit = identity.hit();
+            let identity = identity.with_p256_hash(P256Hash::Sha384);
+            assert_eq!(identity.hit(), hit, "the hash of signatures is not in the HIT");
+            let IdentityKey::Signing(key, scheme) = identity.key() else { panic!("{kind} signs") };
+            let signature = crypto.sign(key, *scheme, &[b"packet"]);
+            let verified = |hash, crypto: &mut Real| {
+                let peer = PeerIdentity::of(&identity.host_id(), hash).unwrap();
+                peer.verify(&[b"packet"], &signature, crypto).is_ok()
+            };
+            assert_eq!(*scheme, SignatureScheme::EcdsaRaw(Hash::Sha384));
+            assert!(verified(P256Hash::Sha384, crypto), "{kind}");
+            assert_eq!(verified(P256Hash::Sha256, crypto), !is_chosen, "{kind}");
+        }
     }
 
     #[test]
@@ -288,10 +342,10 @@ mod tests {
         let pair = crypto.generate(Group::X25519, &mut Rng::named(1, "dh"));
         let identity = HostIdentity::agreeing(pair.clone(), DietVariant::Draft24).unwrap();
         let expected = PeerIdentity::Agreeing { group: Group::X25519, public: pair.public.clone() };
-        assert_eq!(PeerIdentity::of(&identity.host_id()), Ok(expected));
+        assert_eq!(PeerIdentity::of(&identity.host_id(), P256Hash::Sha256), Ok(expected));
         assert_eq!(identity.host_id().identity[..2], [0, 5]);
         let cut = HostId::new(HostIdAlgorithm::ECDH, &identity.host_id().identity[..33]);
-        assert_eq!(PeerIdentity::of(&cut), Err(NoIdentity));
+        assert_eq!(PeerIdentity::of(&cut, P256Hash::Sha256), Err(NoIdentity));
         let pair = crypto.generate(Group::Modp2048, &mut Rng::named(1, "dh"));
         assert!(HostIdentity::agreeing(pair, DietVariant::Draft24).is_err());
     }

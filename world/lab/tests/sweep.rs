@@ -239,6 +239,7 @@ fn differences(row: &RowPlan) -> impl Iterator<Item = (&'static str, bool)> {
         "hip.",
         families::hip::Options {
             host_identity,
+            p256_hash,
             groups,
             ciphers,
             dex,
@@ -313,11 +314,12 @@ fn ike_differences(ike: &families::ike::Options) -> Vec<(&'static str, bool)> {
 }
 
 /// They change what messages hold, or what is carried afterwards, but not which messages there are; or whose programs speak.
-const NOT_SWEPT: [&str; 14] = [
+const NOT_SWEPT: [&str; 15] = [
     "ike.signatures",
     "ike.rsa_bits",
     "ike.gateway_key",
     "hip.host_identity",
+    "hip.p256_hash",
     "hip.groups",
     "hip.ciphers",
     "hip.retransmission",

@@ -21,6 +21,34 @@ fn keys_of(dir: &Dir, name: &str) {
     pem::write_private_key(&dir.path(&format!("{name}-x25519.key")), &x25519).unwrap();
 }
 
+/// Departures from RFC 7401 and the hash of signatures with P-256: nodes with the same key in their files agree, and a device without it
+/// does not agree with a gateway that has it.
+#[test]
+fn departures_from_the_rfc_are_keys_of_both_node_files() {
+    let dir = Dir::new();
+    for name in ["gw", "ue"] {
+        let key = keys::generate(KeyKind::EcdsaP256, &mut Seed::from(1).stream(name));
+        pem::write_private_key(&dir.path(&format!("{name}.key")), &keys::to_pkcs8(&key).unwrap()).unwrap();
+    }
+    for key in [
+        "ecdsa_p256_hash = \"sha384\"",
+        "leniency = { swapped_integrity_keys = true }",
+        "leniency = { r2_with_signature_2 = true }",
+        "leniency = { swapped_puzzle = true }",
+    ] {
+        let gw = Node::start(&dir, &["gateway", &dir.write("gw.toml", &gateway("hip-bex", key))]);
+        for (own, code) in [(key, 0), ("", 1)] {
+            let file = device(&gw, "hip-bex", own).replace("retransmit_tries = 3", "retransmit_tries = 1");
+            let connected = keytoll(&["connect", &dir.write("ue.toml", &file)]);
+            assert_eq!(connected.status.code(), Some(code), "{key}: {}", text(&connected.stdout));
+        }
+    }
+    let file = gateway("hip-bex", "leniency = { any_order = true, no_r1_counter = true, short_kij = true }");
+    let checked = keytoll(&["check", &dir.write("gw.toml", &file)]);
+    let shown = text(&checked.stdout);
+    assert!(shown.contains("any_order, no_r1_counter, short_kij"), "{shown}");
+}
+
 pub(super) fn with_keys() -> Dir {
     let dir = Dir::new();
     ["gw", "ue", "other"].into_iter().for_each(|name| keys_of(&dir, name));

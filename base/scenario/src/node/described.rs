@@ -71,6 +71,10 @@ fn hip(plan: &HipPlan) -> Vec<Line> {
         Transport::Raw => "HIP and ESP directly on IP",
     };
     let mut lines = vec![("method", plan.terms.method.name.to_owned()), ("speaks", carried.to_owned())];
+    if !plan.terms.leniency.is_empty() {
+        let keys: Vec<&str> = plan.terms.leniency.iter().map(|departure| departure.name()).collect();
+        lines.push(("leniency", keys.join(", ")));
+    }
     match &plan.side {
         HipSide::Gateway { admits, puzzle_difficulty_bits, hss, .. } => {
             let admitted = admits.as_ref().map_or_else(|| "anybody".to_owned(), |all| hosts(all));

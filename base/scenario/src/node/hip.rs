@@ -16,11 +16,11 @@ use super::{Call, Placed, ROLE, Role};
 use crate::catalogue::Method;
 use crate::catalogue::suites::DEFAULT_ESP;
 use crate::diagnostic::{ScenarioError, Spot};
-use crate::families::hip::{Aka, Exchange, FAMILY, Options, check_suites};
+use crate::families::hip::{Aka, Exchange, FAMILY, Options, P256Hash, check_suites};
 use crate::plan::SaLimits;
 use crate::quantity::Kind;
 use crate::resolve::values::{NEVER, esp_suites, rekey, wait};
-use crate::tree::{Item, Table, Value};
+use crate::tree::{Entry, Item, Table, Value};
 
 /// A host of HIP.
 #[derive(Debug, Clone)]
@@ -46,6 +46,10 @@ pub struct HipTerms {
     pub exchange: Exchange,
     /// Of an exchange with AKA.
     pub aka: AkaPlan,
+    /// The hash of signatures with keys of P-256.
+    pub p256_hash: P256Hash,
+    /// Departures from RFC 7401 that are accepted and made.
+    pub leniency: Vec<Departure>,
     /// ESP suites, best first.
     pub esp_suites: Vec<Suite>,
     /// Time after which the SAs for traffic are rekeyed.
@@ -141,6 +145,52 @@ pub enum HostPlan {
     PublicKey(Placed<PathBuf>),
 }
 
+/// A departure of an implementation from RFC 7401.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Departure {
+    /// Parameters are not in ascending order (§5.2.1).
+    AnyOrder,
+    /// Puzzles hash the responder's HIT first (§4.1.2).
+    SwappedPuzzle,
+    /// HIP_MAC of I2 and R2 is computed with the other integrity key (§6.5).
+    SwappedIntegrityKeys,
+    /// R2 is signed with HIP_SIGNATURE_2 (§5.3.4).
+    R2WithSignature2,
+    /// R1 has no R1_COUNTER (§5.2.3).
+    NoR1Counter,
+    /// Kij loses the zeros that it begins with (§6.5).
+    ShortKij,
+}
+
+impl Departure {
+    /// Every one.
+    pub const ALL: [Self; 6] = [
+        Self::AnyOrder,
+        Self::SwappedPuzzle,
+        Self::SwappedIntegrityKeys,
+        Self::R2WithSignature2,
+        Self::NoR1Counter,
+        Self::ShortKij,
+    ];
+
+    /// The key in `leniency`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::AnyOrder => "any_order",
+            Self::SwappedPuzzle => "swapped_puzzle",
+            Self::SwappedIntegrityKeys => "swapped_integrity_keys",
+            Self::R2WithSignature2 => "r2_with_signature_2",
+            Self::NoR1Counter => "no_r1_counter",
+            Self::ShortKij => "short_kij",
+        }
+    }
+
+    /// Whether it concerns what only the base exchange has: signatures, and keys that are agreed in it.
+    const fn is_of_base_exchange(self) -> bool {
+        matches!(self, Self::SwappedIntegrityKeys | Self::R2WithSignature2 | Self::ShortKij)
+    }
+}
+
 /// What carries HIP.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Transport {
@@ -173,7 +223,10 @@ const KEYS: &[&str] =
     &[ROLE, "port", "rekey_bytes", "rekey_packets", "life_bytes", "life_packets", "replay_window", "tun"];
 const GATEWAY_KEYS: &[&str] = &["listen", "puzzle_difficulty", "name", "hss"];
 const DEVICE_KEYS: &[&str] = &["gateway", "local", "ping", "card"];
-const CONNECTION_KEYS: &[&str] = &[METHOD, "aka", "serving_network", "esp_suites", "rekey_child"];
+const CONNECTION_KEYS: &[&str] =
+    &[METHOD, "aka", "serving_network", "esp_suites", "rekey_child", P256_HASH, LENIENCY];
+const P256_HASH: &str = "ecdsa_p256_hash";
+const LENIENCY: &str = "leniency";
 
 /// Whether a connection has a method; those of IKE have none.
 pub(super) fn is_meant(document: &Table) -> bool {
@@ -211,6 +264,8 @@ pub(super) fn terms(document: &Table, connection: &Table, port: u16) -> Result<H
         method,
         exchange,
         aka: aka(connection, exchange)?,
+        p256_hash: p256_hash(connection, exchange)?,
+        leniency: leniency(connection, exchange)?,
         esp_suites: connection.or("esp_suites", usual_suites(), |item| {
             let suites = esp_suites(item)?;
             check_suites(&suites, item).map(|()| suites)
@@ -265,6 +320,35 @@ fn aka(connection: &Table, exchange: Exchange) -> Result<AkaPlan, ScenarioError>
         kind: connection.or("aka", Aka::Eps, |item| item.pick("kind of AKA", &Aka::ALL, Aka::name))?,
         network: connection.or("serving_network", NETWORK, network)?,
     })
+}
+
+fn p256_hash(connection: &Table, exchange: Exchange) -> Result<P256Hash, ScenarioError> {
+    let Some(entry) = connection.entry(P256_HASH) else { return Ok(Options::default().p256_hash) };
+    of_base_exchange(entry, exchange)?;
+    entry.item.pick("hash of signatures with P-256", &P256Hash::ALL, P256Hash::name)
+}
+
+fn leniency(connection: &Table, exchange: Exchange) -> Result<Vec<Departure>, ScenarioError> {
+    let Some(item) = connection.get(LENIENCY) else { return Ok(Vec::new()) };
+    let table = item.table()?;
+    table.only("`leniency`", &Departure::ALL.map(Departure::name))?;
+    let mut found = Vec::new();
+    for departure in Departure::ALL {
+        let Some(entry) = table.entry(departure.name()) else { continue };
+        if departure.is_of_base_exchange() {
+            of_base_exchange(entry, exchange)?;
+        }
+        found.extend(entry.item.boolean()?.then_some(departure));
+    }
+    Ok(found)
+}
+
+fn of_base_exchange(entry: &Entry, exchange: Exchange) -> Result<(), ScenarioError> {
+    if exchange == Exchange::Base {
+        return Ok(());
+    }
+    let message = format!("`{}` is for `hip-bex`", entry.key);
+    Err(entry.key_spot.error(message, "not in this exchange"))
 }
 
 /// MCC 001, MNC 01.

@@ -41,7 +41,7 @@ pub use described::Line;
 pub use device::{CardPlan, DevicePlan, EapPlan};
 pub use eap::{Cryptobinding, TlsPlan};
 pub use gateway::{GatewayPlan, RadiusPlan};
-pub use hip::{AkaPlan, HipPlan, HipSide, HipTerms, HostPlan, Transport};
+pub use hip::{AkaPlan, Departure, HipPlan, HipSide, HipTerms, HostPlan, Transport};
 pub use hss::{HssPlan, PEERS};
 pub use network::{IpNetwork, PoolPlan};
 pub use peer_tls::PeerTlsPlan;

@@ -83,7 +83,8 @@ impl<'a> R1<'a> {
             puzzle: Puzzle::read(puzzle.contents)?,
             counter,
             groups: lists::octets(packet.one(ParameterType::DH_GROUP_LIST, "DH_GROUP_LIST")?.contents),
-            peer: PeerIdentity::of(&host_id).map_err(|_| "Host Identity of an unknown kind")?,
+            peer: PeerIdentity::of(&host_id, env.shared.config.p256_hash)
+                .map_err(|_| "Host Identity of an unknown kind")?,
             host_id: &packet.bytes[parameter.begins..parameter.ends],
             suites: lists::octets(packet.one(ParameterType::HIT_SUITE_LIST, "HIT_SUITE_LIST")?.contents),
         })

@@ -47,7 +47,7 @@ pub(crate) fn peer_identity(
     if hit_of(suite, host_id.identity, variant, env) != initiator {
         return Err("INVALID_HIT");
     }
-    PeerIdentity::of(host_id).map_err(|_| "Host Identity of an unknown kind")
+    PeerIdentity::of(host_id, env.shared.config.p256_hash).map_err(|_| "Host Identity of an unknown kind")
 }
 
 /// Until when R2 may be asked for again.

@@ -10,7 +10,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use keytoll_crypto::Real;
 
 use crate::Hit;
-use crate::identity::PeerIdentity;
+use crate::identity::{P256Hash, PeerIdentity};
 use crate::leniency::Leniency;
 use crate::number::{HitSuite, PacketType, ParameterType, Rhash};
 use crate::puzzle::{PuzzleFunction, Question};
@@ -49,7 +49,7 @@ fn identity(packet: &Packet<'_>) -> PeerIdentity {
     let host_id = HostId::read(parameter.contents).unwrap();
     let hit = Hit::of(HitSuite::RsaSha256, host_id.identity, &mut Real::default());
     assert_eq!(hit, packet.header.sender);
-    PeerIdentity::of(&host_id).unwrap()
+    PeerIdentity::of(&host_id, P256Hash::default()).unwrap()
 }
 
 /// The signature of a packet, over all before it, the puzzle's variable part excepted in R1.

@@ -8,7 +8,7 @@ use super::hostile::{stopped_before, sum};
 use super::world::*;
 use crate::config::{Config, Puzzles};
 use crate::event::{Command, Reason};
-use crate::identity::DietVariant;
+use crate::identity::{DietVariant, P256Hash};
 use crate::leniency::Leniency;
 use crate::number::{PacketType, ParameterType};
 use crate::wire::Packet;
@@ -53,6 +53,34 @@ fn check(leniency: Leniency, strict_responder: &str, strict_initiator: &str) {
     let [initiator, _] = said([Leniency::NONE, leniency]);
     let complaints = [responder.join(", "), initiator.join(", ")];
     assert_eq!(complaints, [strict_responder, strict_initiator], "{leniency:?}");
+}
+
+/// The hash of signatures with P-256 must be the same on both sides.
+#[test]
+fn signatures_of_p256_with_another_hash_are_wrong() {
+    const SHA256: P256Hash = P256Hash::Sha256;
+    const SHA384: P256Hash = P256Hash::Sha384;
+    let hashing = |config: Config, hash| {
+        let identities = config.identities.iter().cloned().map(|identity| identity.with_p256_hash(hash));
+        Config { identities: identities.collect(), p256_hash: hash, ..config }
+    };
+    for (hashes, is_agreed) in [
+        ([SHA256, SHA256], true),
+        ([SHA384, SHA384], true),
+        ([SHA256, SHA384], false),
+        ([SHA384, SHA256], false),
+    ] {
+        let [a, b] = base_pair();
+        let mut world = World::new([hashing(a, hashes[0]), hashing(b, hashes[1])], 1);
+        world.initiate(A, B);
+        world.run(ALL_TRIES);
+        if is_agreed {
+            world.assert_agreement(A, B);
+        } else {
+            assert!(!world.failures(A).is_empty(), "{hashes:?}");
+            assert!(world.discards(A).contains(&"AUTHENTICATION_FAILED"), "{:?}", world.discards(A));
+        }
+    }
 }
 
 #[test]

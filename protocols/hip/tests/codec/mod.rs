@@ -41,7 +41,8 @@ fn check_parameter(parameter: &Parameter<'_>) {
     let _ = R1Counter::read(contents);
     let _ = EspInfo::read(contents);
     let _ = DiffieHellman::read(contents);
-    let _ = HostId::read(contents).map(|host_id| keytoll_hip::identity::PeerIdentity::of(&host_id));
+    let _ = HostId::read(contents)
+        .map(|host_id| keytoll_hip::identity::PeerIdentity::of(&host_id, Default::default()));
     let _ = Signature::read(contents);
     let _ = Notification::read(contents);
     let _ = (read_seq(contents), read_ack(contents), read_locators(contents));

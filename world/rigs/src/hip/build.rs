@@ -9,7 +9,7 @@ use keytoll_scenario::families::hip as catalogue;
 use keytoll_scenario::plan::RowPlan;
 
 use super::hosts::{Card, Device, DeviceConfig, Gateway, GatewayConfig, Hss, Journey};
-use super::identities::of_dex;
+use super::identities::{of_dex, of_p256};
 use super::sites::Sites;
 use crate::eap;
 use crate::ipsec::sa_limits;
@@ -72,6 +72,7 @@ fn endpoint(row: &RowPlan, identity: &HostIdentity) -> Config {
     let esp_suites = row.esp_suites.iter().filter_map(|suite| EspSuite::of(*suite)).collect();
     Config {
         variant: of_dex(options.dex).1,
+        p256_hash: of_p256(options.p256_hash),
         groups: options.groups.clone(),
         ciphers: options.ciphers.iter().copied().map(cipher).collect(),
         esp_suites,

@@ -6,8 +6,8 @@ use keytoll_crypto::{Provider, Real};
 use keytoll_crypto_api::algorithm::{Group, KeyKind};
 use keytoll_crypto_api::{Crypto, Seed};
 use keytoll_hip::HostIdentity;
-use keytoll_hip::identity::DietVariant;
-use keytoll_scenario::families::hip::{Dex, Exchange};
+use keytoll_hip::identity::{self, DietVariant};
+use keytoll_scenario::families::hip::{Dex, Exchange, P256Hash};
 use keytoll_scenario::plan::{Plan, RowPlan};
 
 use crate::credentials::{adopted, make_key};
@@ -17,7 +17,7 @@ use crate::provider;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Kind {
     /// Keys that sign.
-    Base(KeyKind),
+    Base(KeyKind, P256Hash),
     /// Keys that agree.
     Diet(Dex),
 }
@@ -26,7 +26,7 @@ impl Kind {
     fn of(row: &RowPlan) -> Option<Self> {
         let options = &row.options.hip;
         Some(match row.method.own::<Exchange>()? {
-            Exchange::Base => Self::Base(options.host_identity),
+            Exchange::Base => Self::Base(options.host_identity, options.p256_hash),
             Exchange::Diet | Exchange::DietAka => Self::Diet(options.dex),
         })
     }
@@ -69,8 +69,9 @@ fn make(plan: &Plan, kind: Kind, name: &str) -> HostIdentity {
     let rng = &mut Seed::from(plan.seed).stream(&format!("hip/{name}"));
     match kind {
         // Keys that only pretend have HITs that are computed without a hash, too.
-        Kind::Base(kind) => {
+        Kind::Base(kind, hash) => {
             HostIdentity::signing(adopted(plan, make_key(plan)(kind, rng)), &mut provider(plan))
+                .map(|identity| identity.with_p256_hash(of_p256(hash)))
         }
         Kind::Diet(dex) => {
             let (group, variant) = of_dex(dex);
@@ -78,6 +79,14 @@ fn make(plan: &Plan, kind: Kind, name: &str) -> HostIdentity {
         }
     }
     .expect("HIP has a Host Identity for every kind of the catalogue")
+}
+
+/// The hash of signatures with keys of P-256.
+pub(crate) const fn of_p256(hash: P256Hash) -> identity::P256Hash {
+    match hash {
+        P256Hash::Sha256 => identity::P256Hash::Sha256,
+        P256Hash::Sha384 => identity::P256Hash::Sha384,
+    }
 }
 
 /// The group of the static keys of a text of the diet exchange, and the text.

@@ -31,6 +31,7 @@ use keytoll_scenario::population::Population;
 
 use crate::{back_end, eap, fault};
 use identities::Identities;
+pub(crate) use identities::of_p256;
 use sites::Sites;
 
 /// How long the answer to a CLOSE may take: until then it was sent three times (after 1 s and 2 s more).

@@ -13,14 +13,14 @@ use keytoll_hip::identity::{DietVariant, hit_of_public_key};
 use keytoll_hip::names::HIP;
 use keytoll_hip::number::{EspSuite, HitSuite};
 use keytoll_hip::wire::packet::IP_PROTOCOL;
-use keytoll_hip::{Hit, HostIdentity};
+use keytoll_hip::{Hit, HostIdentity, Leniency};
 use keytoll_hosts::{Host, HssAccess};
 use keytoll_net::ip::protocol::ESP;
 use keytoll_net::{Addr, Socket};
 use keytoll_scenario::ScenarioError;
 use keytoll_scenario::families::hip::Exchange;
 use keytoll_scenario::node::{
-    AkaPlan, HipPlan, HipSide, HipTerms, HostPlan, HssAccessPlan, Line, Placed, Transport,
+    AkaPlan, Departure, HipPlan, HipSide, HipTerms, HostPlan, HssAccessPlan, Line, Placed, Transport,
 };
 
 use super::aaa::{access, calling};
@@ -28,6 +28,7 @@ use super::secure::{self, Settings};
 use super::trusts::Drawn;
 use super::{Place, Role, Wanted, files, subscribers};
 use crate::hip::hosts::{Card, Device, DeviceConfig, Gateway, GatewayConfig, Hss};
+use crate::hip::of_p256;
 use crate::ipsec::sa_limits;
 
 /// A host without addresses.
@@ -42,7 +43,7 @@ pub(super) struct Blueprint {
 
 impl Blueprint {
     pub(super) fn draw(plan: &HipPlan, trusts: &Drawn) -> Result<Self, ScenarioError> {
-        let identity = identity(&plan.key, plan.terms.exchange)?;
+        let identity = identity(&plan.key, &plan.terms)?;
         let known = |host: &HostPlan| hit(host, plan.terms.exchange);
         let (admits, puzzle, peer) = match &plan.side {
             HipSide::Gateway { admits, puzzle_difficulty_bits, .. } => {
@@ -127,7 +128,21 @@ pub(super) fn endpoint(terms: &HipTerms, identities: Vec<HostIdentity>) -> Confi
         keepalive_after: terms.nat_keepalive,
         rekey_after: terms.rekey_child,
         esp_suites: terms.esp_suites.iter().filter_map(|suite| EspSuite::of(*suite)).collect(),
+        p256_hash: of_p256(terms.p256_hash),
+        leniency: leniency(&terms.leniency),
         ..Config::new(identities)
+    }
+}
+
+fn leniency(departures: &[Departure]) -> Leniency {
+    let has = |departure| departures.contains(&departure);
+    Leniency {
+        any_order: has(Departure::AnyOrder),
+        swapped_puzzle: has(Departure::SwappedPuzzle),
+        swapped_integrity_keys: has(Departure::SwappedIntegrityKeys),
+        r2_with_signature_2: has(Departure::R2WithSignature2),
+        no_r1_counter: has(Departure::NoR1Counter),
+        short_kij: has(Departure::ShortKij),
     }
 }
 
@@ -140,9 +155,10 @@ pub(super) const fn on(transport: Transport, socket: Socket) -> Addr {
 }
 
 /// Who we are: a key that signs for the base exchange, one that agrees for the diet exchange.
-pub(super) fn identity(path: &Placed<PathBuf>, exchange: Exchange) -> Result<HostIdentity, ScenarioError> {
-    let made = match exchange {
-        Exchange::Base => HostIdentity::signing(signing_key(path)?, &mut Real::default()),
+pub(super) fn identity(path: &Placed<PathBuf>, terms: &HipTerms) -> Result<HostIdentity, ScenarioError> {
+    let made = match terms.exchange {
+        Exchange::Base => HostIdentity::signing(signing_key(path)?, &mut Real::default())
+            .map(|identity| identity.with_p256_hash(of_p256(terms.p256_hash))),
         Exchange::Diet | Exchange::DietAka => {
             HostIdentity::agreeing(files::agreement_key(path)?, DietVariant::default())
         }
@@ -199,5 +215,23 @@ fn aka(plan: &HipPlan) -> Aka {
             Aka::Subscriber(card.subscriber.imsi.value.clone().into_bytes())
         }
         _ => Aka::None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_departure_is_a_leniency_of_its_own() {
+        assert_eq!(leniency(&[]), Leniency::NONE);
+        let names = Departure::ALL.map(|departure| {
+            let told = format!("{:?}", leniency(&[departure]));
+            assert_eq!(told.matches("true").count(), 1, "{told}");
+            assert!(told.contains(&format!("{}: true", departure.name())), "{told}");
+            told
+        });
+        let all = format!("{:?}", leniency(&Departure::ALL));
+        assert_eq!(all.matches("true").count(), names.len(), "{all}");
     }
 }

@@ -16,7 +16,7 @@ use crate::plan::RowPlan;
 use crate::population::Population;
 pub use check::ESP_SUITES;
 pub(crate) use check::check_suites;
-pub use options::{Aka, Cipher, Dex, GROUPS, Options, Retransmission};
+pub use options::{Aka, Cipher, Dex, GROUPS, Options, P256Hash, Retransmission};
 
 /// HIP version 2.
 pub static FAMILY: Family = Family {

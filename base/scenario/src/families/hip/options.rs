@@ -19,6 +19,8 @@ pub(super) const MOVE_AFTER: &str = "move_after";
 pub struct Options {
     /// The kind of the keys of both Host Identities in a base exchange.
     pub host_identity: KeyKind,
+    /// The hash of signatures with keys of P-256.
+    pub p256_hash: P256Hash,
     /// The groups of a base exchange, best first.
     pub groups: Vec<Group>,
     /// The ciphers of HIP_CIPHER, best first.
@@ -45,6 +47,7 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             host_identity: KeyKind::Rsa2048,
+            p256_hash: P256Hash::Sha256,
             groups: vec![Group::Ecp256],
             ciphers: vec![Cipher::Aes128Cbc],
             dex: Dex::Draft24,
@@ -55,6 +58,28 @@ impl Default for Options {
             unused_after: Duration::from_secs(8),
             move_after: None,
             retransmission: Retransmission { first: Duration::from_secs(1), tries: 5 },
+        }
+    }
+}
+
+/// The hash of ECDSA signatures with keys of P-256 in a base exchange, which packets do not name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum P256Hash {
+    /// As RFC 7401 §5.2.9 has it by way of RFC 4754 §1.
+    Sha256,
+    /// As the name of the HIT suite ECDSA/SHA-384 is also read.
+    Sha384,
+}
+
+impl P256Hash {
+    /// Both hashes.
+    pub const ALL: [Self; 2] = [Self::Sha256, Self::Sha384];
+
+    /// The name used in scenarios and files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Sha256 => "sha256",
+            Self::Sha384 => "sha384",
         }
     }
 }
@@ -162,6 +187,21 @@ pub(super) static SETTINGS: &[Setting] = &[
         ),
     )
     .of(&HIP_BASE),
+    Setting::new(
+        "ecdsa_p256_hash",
+        &["sha256", "sha384"],
+        "hash of HIP's signatures with keys of P-256",
+        field!(
+            options.hip.p256_hash,
+            |item| item.pick("hash of signatures with P-256", &P256Hash::ALL, P256Hash::name),
+            |hash| quoted(hash.name())
+        ),
+    )
+    .of(&HIP_BASE)
+    .needs(
+        |options, _| options.hip.host_identity == KeyKind::EcdsaP256,
+        "without `host_identity = \"ecdsa-p256\"`",
+    ),
     Setting::new(
         "hip_group",
         &["modp1536", "modp2048", "modp3072", "ecp256", "ecp384", "ecp521"],

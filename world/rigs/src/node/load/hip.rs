@@ -42,7 +42,7 @@ impl HipAccess {
             terms: load.terms.clone(),
             hip: Config { admits, ..hip::endpoint(&load.terms, Vec::new()) },
             peer,
-            own: own(&plan.identities, exchange)?.into(),
+            own: own(&plan.identities, &load.terms)?.into(),
         })
     }
 
@@ -71,8 +71,8 @@ impl HipAccess {
 }
 
 /// The Host Identities in the files of identities, if they have any.
-fn own(identities: &Placed<Identities>, exchange: Exchange) -> Result<Vec<Arc<HostIdentity>>, ScenarioError> {
-    let read = |one: Identity| Some(hip::identity(&identities.with(one.key?), exchange).map(Arc::new));
+fn own(identities: &Placed<Identities>, terms: &HipTerms) -> Result<Vec<Arc<HostIdentity>>, ScenarioError> {
+    let read = |one: Identity| Some(hip::identity(&identities.with(one.key?), terms).map(Arc::new));
     identities.value.samples().filter_map(read).collect()
 }
 
