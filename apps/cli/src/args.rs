@@ -36,7 +36,7 @@ pub(crate) use size::{Present, SizeArgs};
 
 /// Measures what network access authentication costs: real protocols and real cryptography over emulated networks.
 #[derive(Debug, Parser)]
-#[command(name = "keytoll", version = version::short(), long_version = version::long(), styles = Styles::plain(), disable_help_subcommand = true, after_help = KEYTOLL_HELP, max_term_width = 100)]
+#[command(name = "keytoll", version = version::short(), long_version = version::long(), styles = Styles::plain(), after_help = KEYTOLL_HELP, max_term_width = 100)]
 pub(crate) struct Cli {
     /// Colour in messages.
     #[arg(long, global = true, value_enum, default_value_t = Color::Auto, value_name = "WHEN")]
@@ -434,7 +434,7 @@ impl CheckArgs {
     pub(crate) fn unchanged(&self) -> Result<(), Report> {
         if self.scenario.changes.any() || self.execution.any() {
             let message =
-                format!("`{}` is the file of a node; nothing in it can be replaced", self.scenario.scenario);
+                format!("`{}` is no scenario; nothing in it can be replaced", self.scenario.scenario);
             return Err(Usage::hint(message, "leave `--set` and the like out, or edit the file").into());
         }
         Ok(())

@@ -17,6 +17,7 @@ use keytoll_trace::manifest::Manifest;
 use miette::{Report, miette};
 
 use crate::args::CompareArgs;
+use crate::outputs::PAGE;
 use crate::report::{has_counted, of_a_run, unmeasured};
 use crate::screen::{self, Page, Usage};
 
@@ -73,7 +74,7 @@ fn end<R: Row>(
     both: [&Run<R>; 2],
     conditions: &[Resolved],
 ) -> Result<ExitCode, Report> {
-    let html = Page::open(args.html.as_deref())?;
+    let html = Page::open(args.html.as_deref(), &PAGE)?;
     for condition in conditions {
         compared.breaches.extend(threshold::breaches(condition, &compared, both));
     }

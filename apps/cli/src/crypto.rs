@@ -21,6 +21,7 @@ use keytoll_trace::provenance::Provenance;
 use miette::{Report, miette};
 
 use crate::args::{CryptoArgs, RSA_RC4_SHA1};
+use crate::outputs::COST_TABLE;
 use crate::progress::{Counted, Progress};
 use crate::{interrupt, screen, version};
 use messages::Messages;
@@ -78,7 +79,7 @@ fn paper(args: &CryptoArgs, table: &str) -> Result<ExitCode, Report> {
 /// Writes a cost table. An earlier file is replaced only by a complete one.
 fn calibrate(args: &CryptoArgs, path: &Path) -> Result<ExitCode, Report> {
     let messages = Messages::read(&args.messages)?;
-    let page = Page::open(Some(path))?;
+    let page = Page::open(Some(path), &COST_TABLE)?;
     let ask = Ask { sizes: CALIBRATION_SIZES.to_vec(), every_scheme: true, ..Ask::default() };
     let effort = Effort { operations: operations(args), time: CALIBRATION_TIME };
     let (timings, _) = timed(args, &catalogue::all(&ask, library(&args.crypto)?), effort)?;
@@ -170,7 +171,7 @@ fn library(name: &str) -> Result<Library, Report> {
         #[cfg(feature = "ossl")]
         "openssl" => Ok(Library::OpenSsl),
         #[cfg(not(feature = "ossl"))]
-        "openssl" => Err(miette!("`--crypto openssl` needs a keytoll built with `--features ossl`")),
+        "openssl" => Err(screen::not_built("--crypto openssl", "ossl").into()),
         _ => Ok(Library::AwsLc),
     }
 }

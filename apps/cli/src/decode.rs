@@ -18,11 +18,12 @@ use keytoll_rigs::FAMILIES;
 use miette::{Report, miette};
 
 use crate::args::{CaptureArgs, DecodeArgs};
+use crate::outputs::PAGE;
 use crate::screen::{self, ENVIRONMENT, Page, Usage, note, print, print_json};
 
 /// Prints the contents of a capture.
 pub(crate) fn decode(args: &DecodeArgs) -> Result<ExitCode, Report> {
-    let page = Page::open(args.html.as_deref())?;
+    let page = Page::open(args.html.as_deref(), &PAGE)?;
     let decoded = read(&args.from)?;
     let chosen = chosen(&decoded, &args.conversations)?;
     if args.json {
@@ -73,12 +74,19 @@ fn input(path: &Path) -> Result<Box<dyn BufRead>, Report> {
     if path == Path::new("-") {
         return Ok(Box::new(io::stdin().lock()));
     }
+    if path.is_dir() {
+        return Err(a_directory(path));
+    }
     let file = File::open(path).map_err(|error| unopened(path, &error))?;
     Ok(Box::new(BufReader::new(file)))
 }
 
 fn keys(directory: &Path) -> Result<Keys, Report> {
     let hint = "`keytoll run --pcap` writes such a directory";
+    if !directory.is_dir() {
+        let message = format!("there is no directory `{}` with key tables", directory.display());
+        return Err(Usage::hint(message, hint).into());
+    }
     let keys = Keys::read(FAMILIES, directory).map_err(|error| Usage::hint(error.to_string(), hint))?;
     if let Some(first) = keys.first_unusable() {
         let others = match keys.unusable() {
@@ -90,13 +98,29 @@ fn keys(directory: &Path) -> Result<Keys, Report> {
     Ok(keys)
 }
 
+/// Names a capture of the run, if the directory is that of a run with captures.
+fn a_directory(path: &Path) -> Report {
+    let first = path.join("capture/000.pcapng");
+    let hint = match first.is_file() {
+        true => format!("this run has captures, such as `{}`", first.display()),
+        false => "name a pcap or pcapng file".to_owned(),
+    };
+    Usage::because(format!("`{}` is a directory, not a capture", path.display()), hint).into()
+}
+
 fn unopened(path: &Path, error: &io::Error) -> Report {
-    let message = format!("cannot open `{}`: {error}", path.display());
+    let why = if path.exists() { error.to_string() } else { "it does not exist".to_owned() };
+    let message = format!("cannot open `{}`: {why}", path.display());
     Usage::hint(message, "name a pcap or pcapng file").into()
 }
 
 fn unread(path: &Path, error: &ReadError) -> Report {
-    let message = format!("cannot read `{}`: {error}", path.display());
+    let message = match error {
+        ReadError::Malformed { offset: 0, .. } if error.is_cut_short() => {
+            format!("`{}` is empty or too short for a capture", path.display())
+        }
+        _ => format!("cannot read `{}`: {error}", path.display()),
+    };
     Usage::hint(message, "tcpdump, tshark and `keytoll run --pcap` write captures").into()
 }
 

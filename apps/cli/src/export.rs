@@ -22,6 +22,7 @@ use miette::{Report, miette};
 
 use crate::args::{ExportArgs, ExportFormat};
 use crate::load::{self, Loaded};
+use crate::outputs::{CSV, JUNIT, LATEX, MARKDOWN, METRICS, PICTURE, PICTURE_HEAD};
 use crate::progress::{Counted, Progress};
 use crate::report::{of_a_run, of_plan, plan_of, planned, summary_of, unmeasured};
 use crate::run::is_doomed;
@@ -30,12 +31,12 @@ use crate::screen::{self, Page, Usage};
 /// Writes a run in another format.
 pub(crate) fn export(args: &ExportArgs) -> Result<ExitCode, Report> {
     let run = || Run::read(&args.dir);
-    let text = match args.format {
-        ExportFormat::Csv => run()?.text(Format::Csv),
-        ExportFormat::Latex => run()?.text(Format::Latex),
-        ExportFormat::Markdown => run()?.text(Format::Markdown),
-        ExportFormat::Prometheus => run()?.text(Format::Prometheus),
-        ExportFormat::Junit => run()?.junit(),
+    let (text, kind) = match args.format {
+        ExportFormat::Csv => (run()?.text(Format::Csv), &CSV),
+        ExportFormat::Latex => (run()?.text(Format::Latex), &LATEX),
+        ExportFormat::Markdown => (run()?.text(Format::Markdown), &MARKDOWN),
+        ExportFormat::Prometheus => (run()?.text(Format::Prometheus), &METRICS),
+        ExportFormat::Junit => (run()?.junit(), &JUNIT),
         ExportFormat::Svg if page::CAN_DRAW => return pictures(&run()?, args),
         ExportFormat::Svg => return Err(not_built("svg")),
         #[cfg(feature = "parquet")]
@@ -43,7 +44,7 @@ pub(crate) fn export(args: &ExportArgs) -> Result<ExitCode, Report> {
         #[cfg(not(feature = "parquet"))]
         ExportFormat::Parquet => return Err(not_built("parquet")),
     };
-    match Page::open(args.out.as_deref())? {
+    match Page::open(args.out.as_deref(), kind)? {
         Some(page) => page.write(|out| out.write_all(text.as_bytes()))?,
         None => screen::print(&text)?,
     }
@@ -52,9 +53,7 @@ pub(crate) fn export(args: &ExportArgs) -> Result<ExitCode, Report> {
 
 /// The error for a format that has a cargo feature of its name, which this keytoll was built without.
 fn not_built(format: &str) -> Report {
-    let message = format!("`--format {format}` needs a keytoll built with `--features {format}`");
-    let hint = format!("`cargo install --path apps/cli --features {format}` installs one");
-    Usage::because(message, hint).into()
+    screen::not_built(&format!("--format {format}"), format).into()
 }
 
 /// Writes every picture of the report of a run.
@@ -77,8 +76,8 @@ fn pictures(run: &Run, args: &ExportArgs) -> Result<ExitCode, Report> {
     std::fs::create_dir_all(out).map_err(|error| miette!("cannot make `{}`: {error}", out.display()))?;
     for picture in &drawn {
         let file = out.join(format!("{}.svg", picture.id));
-        if let Some(file) = Page::open(Some(&file))? {
-            file.write(|to| to.write_all(picture.svg.as_bytes()))?;
+        if let Some(file) = Page::open(Some(&file), &PICTURE)? {
+            file.write(|to| write!(to, "{PICTURE_HEAD}{}", picture.svg))?;
         }
     }
     screen::note(&format!("{} pictures in {}\n", drawn.len(), out.display()));

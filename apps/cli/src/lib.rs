@@ -20,6 +20,7 @@ mod load;
 mod man;
 mod measure;
 mod metrics;
+mod outputs;
 mod printable;
 mod profile;
 mod progress;

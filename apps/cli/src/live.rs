@@ -26,17 +26,19 @@ use std::process::ExitCode;
 
 use keytoll_scenario::node::Role;
 use miette::Report;
+use tracing_subscriber::filter::{LevelFilter, Targets};
 
 pub(crate) use describe::{Described, describe, tell};
 pub(crate) use document::Document as Connected;
+pub(crate) use log::FACT;
 pub(crate) use open::place;
 
-use crate::args::{Color, ConnectArgs, ServeArgs};
+use crate::args::{Color, ConnectArgs, NodeArgs, ServeArgs};
 use crate::screen;
 
 /// Runs a node until it is stopped.
 pub(crate) fn serve(args: &ServeArgs, role: Role, color: Color) -> Result<ExitCode, Report> {
-    log::install(args.node.log.as_deref().unwrap_or("info"), color)?;
+    log::install(filter(&args.node, LevelFilter::INFO), color);
     let outputs = [args.metrics.output(), ("--pcap", args.node.pcap.as_deref())];
     screen::apart(&outputs, ("node file", &args.node.file))?;
     let plan = open::read(&args.node.file, role, args.listen)?;
@@ -51,6 +53,11 @@ pub(crate) fn serve(args: &ServeArgs, role: Role, color: Color) -> Result<ExitCo
 /// Is a device that connects.
 pub(crate) fn connect(args: &ConnectArgs, color: Color) -> Result<ExitCode, Report> {
     // The events are on stdout already.
-    log::install(args.node.log.as_deref().unwrap_or("warn"), color)?;
+    log::install(filter(&args.node, LevelFilter::WARN), color);
     connect::connect(args)
+}
+
+/// The log filter of the command line, or this level.
+fn filter(args: &NodeArgs, usual: LevelFilter) -> Targets {
+    args.log.clone().unwrap_or_else(|| Targets::new().with_default(usual))
 }

@@ -42,6 +42,7 @@ pub(crate) use export::junit;
 use crate::args::LoadArgs;
 use crate::live::place;
 use crate::metrics::Exported;
+use crate::outputs::JUNIT;
 use crate::report::{of_plan, unmeasured};
 use crate::run::{begin, note_place, told};
 use crate::screen::{self, Page, Usage};
@@ -72,7 +73,7 @@ pub(crate) fn load(args: &LoadArgs) -> Result<ExitCode, Report> {
     let load = prepare(&plan, args, workers)?;
     let exported = Exported::open(&args.metrics)?;
     // Before there is a directory that would remain unfinished.
-    let junit = Page::open(args.junit.as_deref())?;
+    let junit = Page::open(args.junit.as_deref(), &JUNIT)?;
     let out = args.out_dir();
     let directory = begin(&out, manifest(args, &plan), args.force)?;
     let done = run(&plan, load, exported, workers);

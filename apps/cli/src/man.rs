@@ -8,11 +8,11 @@ use std::process::ExitCode;
 use clap::{Command, CommandFactory};
 use clap_mangen::Man;
 use clap_mangen::roff::{Roff, bold, roman};
-use keytoll_trace::output::Output;
 use miette::Report;
 
 use crate::args::{Cli, ManArgs};
-use crate::screen;
+use crate::outputs::MANUAL;
+use crate::screen::{self, Page, Usage};
 
 /// The footer of a page.
 const SOURCE: &str = concat!("keytoll ", env!("CARGO_PKG_VERSION"));
@@ -23,6 +23,10 @@ const EXIT_CODE: &str = "Exit code";
 /// Writes the pages into a directory, which is created if missing.
 pub(crate) fn man(args: &ManArgs) -> Result<ExitCode, Report> {
     let dir = &args.dir;
+    if dir.is_file() {
+        let message = format!("`{}` is a file, and the pages need a directory", dir.display());
+        return Err(Usage::hint(message, "name a directory; it is created if missing").into());
+    }
     fs::create_dir_all(dir).map_err(|error| screen::unwritable(dir, &error))?;
     let mut program = Cli::command().subcommand_help_heading("VERBS").subcommand_value_name("verb");
     program.build();
@@ -35,11 +39,10 @@ pub(crate) fn man(args: &ManArgs) -> Result<ExitCode, Report> {
 fn write(dir: &Path, command: &Command) -> Result<(), Report> {
     let man = Man::new(command.clone()).source(SOURCE);
     let path = dir.join(man.get_filename());
-    let written = Output::create(&path).and_then(|mut output| {
-        page(&man, command, &mut output)?;
-        output.finish()
-    });
-    written.map_err(|error| screen::unwritable(&path, &error))
+    match Page::open(Some(&path), &MANUAL)? {
+        Some(file) => file.write(|out| page(&man, command, out)),
+        None => Ok(()),
+    }
 }
 
 /// The sections in the order of man-pages(7).

@@ -13,6 +13,7 @@ use keytoll_trace::output;
 use miette::{Report, miette};
 
 use crate::args::MetricsArgs;
+use crate::outputs::{METRICS, check_replaceable};
 use crate::screen;
 
 /// The metrics of what runs.
@@ -35,6 +36,7 @@ impl Exported {
     /// Serves a page on a loopback port, and finds the place of a file, if they are wanted. Nothing is written yet.
     pub(crate) fn open(args: &MetricsArgs) -> Result<Self, Report> {
         let file = args.prometheus_file.as_deref();
+        file.map_or(Ok(()), |file| check_replaceable(file, &METRICS))?;
         let place = file.map(writable).transpose();
         let file = place.map_err(|error| screen::unwritable(file.unwrap_or(Path::new("")), &error))?;
         let exported = Self { file, ..Self::default() };
@@ -190,11 +192,11 @@ mod tests {
     #[test]
     fn nothing_is_written_before_there_is_something() {
         let file = std::env::temp_dir().join(format!("keytoll-metrics-{}.prom", std::process::id()));
-        std::fs::write(&file, "earlier").unwrap();
+        std::fs::write(&file, "# HELP keytoll_up Earlier.\n# TYPE keytoll_up gauge\n").unwrap();
         let args = MetricsArgs { prometheus_file: Some(file.clone()), ..MetricsArgs::default() };
         let read = || std::fs::read_to_string(&file).unwrap();
         let mut exported = Exported::open(&args).unwrap();
-        assert_eq!(read(), "earlier");
+        assert_eq!(read(), "# HELP keytoll_up Earlier.\n# TYPE keytoll_up gauge\n");
         exported.show("up 1\n".to_owned());
         assert_eq!(read(), "up 1\n");
         // Somebody has put a directory there: that is told once, and over when it is gone.

@@ -14,6 +14,7 @@ use keytoll_trace::provenance::Provenance;
 use miette::{Report, miette};
 
 use crate::args::ProfileArgs;
+use crate::outputs::PAGE;
 use crate::progress::{Counted, Progress};
 use crate::screen::{Page, Usage, interrupted, note_interruption, width, written};
 use crate::{interrupt, version};
@@ -34,7 +35,7 @@ pub(crate) fn profile(args: &ProfileArgs) -> Result<ExitCode, Report> {
         return Err(Usage::hint(message, "`keytoll profile esp --packet 736`; or leave it out").into());
     }
     let plans = Plans::new(plan(args)?);
-    let html = Page::open(args.html.as_deref())?;
+    let html = Page::open(args.html.as_deref(), &PAGE)?;
     let (count, stop) = (args.count.map_or(AUTHENTICATIONS, NonZeroU32::get), interrupt::watch(|| {})?);
     let mut provenance = plans.provenance();
     let profiles = plans.measure(count, args.skeleton, &stop)?;

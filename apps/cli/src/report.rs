@@ -9,7 +9,7 @@ use keytoll_report::directory::{RenderError, render};
 use keytoll_report::page::OfPlan;
 use keytoll_scenario::plan::{Plan, RowPlan};
 use keytoll_scenario::{Overrides, Source};
-use keytoll_trace::listing::{LOAD, POPULATION};
+use keytoll_trace::listing::{DERIVED, FileError, LOAD, POPULATION, has_results};
 use keytoll_trace::manifest::{Manifest, ManifestError};
 use miette::{Report, miette};
 
@@ -39,8 +39,18 @@ pub(crate) fn of_a_run(dir: &Path) -> Result<(), Report> {
     if dir.join(MANIFEST).is_file() {
         return Ok(());
     }
-    let message = format!("`{}` is no run directory: it has no {MANIFEST}", dir.display());
-    Err(Usage::hint(message, "`keytoll run --out DIR` writes one").into())
+    let name = dir.display();
+    let another = "`keytoll run --out DIR` writes one";
+    let (message, hint) = match dir.symlink_metadata() {
+        Err(_) => (format!("there is no run directory `{name}`"), another),
+        Ok(_) if has_results(dir) => (
+            format!("`{name}` has files of a run but no {MANIFEST}, which says what was run"),
+            "restore the file, or run the scenario again",
+        ),
+        Ok(_) if dir.is_dir() => (format!("`{name}` is no run directory: it has no {MANIFEST}"), another),
+        Ok(_) => (format!("`{name}` is no directory"), "name the directory of the run"),
+    };
+    Err(Usage::hint(message, hint).into())
 }
 
 /// Whether a directory has what was counted of many devices, and no single authentication.
@@ -117,6 +127,14 @@ pub(crate) fn unmeasured(error: DirectoryError) -> Report {
                 format!("`{}` was run with `--no-trace`: there is nothing to measure again", dir.display());
             Usage::hint(message, "its summary.json and report.html are all there is").into()
         }
+        DirectoryError::File { ref path, source: FileError::Missing } if is_derived(path) => {
+            let help = "`keytoll report DIR` writes it again, if the run has traces";
+            miette!(help = help, "{error}")
+        }
         other => miette!("{other}"),
     }
+}
+
+fn is_derived(path: &Path) -> bool {
+    path.file_name().and_then(|name| name.to_str()).is_some_and(|name| DERIVED.contains(&name))
 }

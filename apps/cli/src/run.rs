@@ -202,6 +202,7 @@ pub(crate) fn told(error: RunError) -> Report {
             let hint = "a file of times has a line with `at_s`, and under it the seconds of each device, a line each";
             Usage::hint(error.to_string(), hint).into()
         }
+        RunError::NoOpenSsl => screen::not_built("--crypto openssl", "ossl").into(),
         RunError::Costs(_) | RunError::Unpriced { .. } => {
             Usage::hint(error.to_string(), "`keytoll crypto --calibrate FILE` writes a cost table").into()
         }

@@ -14,6 +14,7 @@ use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme, Report, miette}
 use serde::Serialize;
 
 use crate::args::Color;
+use crate::outputs::{Kind, check_replaceable};
 use crate::printable;
 
 /// The command line or the scenario is wrong.
@@ -40,6 +41,12 @@ impl Usage {
     pub(crate) fn because(message: String, hint: String) -> Self {
         Self { message, hint: hint.into() }
     }
+}
+
+/// The error for what this keytoll was built without.
+pub(crate) fn not_built(what: &str, feature: &str) -> Usage {
+    let message = format!("`{what}` needs a keytoll built with `--features {feature}`");
+    Usage::because(message, format!("`cargo install --path apps/cli --features {feature}` installs one"))
 }
 
 impl Diagnostic for Usage {
@@ -153,13 +160,15 @@ pub(crate) struct Page {
 }
 
 impl Page {
-    /// Creates the file, if one is requested.
-    pub(crate) fn open(path: Option<&Path>) -> Result<Option<Self>, Report> {
-        let open = |path: &Path| match Output::create(path) {
-            Ok(output) => Ok(Self { path: path.to_owned(), output }),
-            Err(error) => Err(unwritable(path, &error)),
-        };
-        path.map(open).transpose()
+    /// Creates the file, if one is requested. One that exists must be of this kind.
+    pub(crate) fn open(path: Option<&Path>, kind: &Kind) -> Result<Option<Self>, Report> {
+        path.map(|path| Self::create(path, kind)).transpose()
+    }
+
+    fn create(path: &Path, kind: &Kind) -> Result<Self, Report> {
+        check_replaceable(path, kind)?;
+        let output = Output::create(path).map_err(|error| unwritable(path, &error))?;
+        Ok(Self { path: path.to_owned(), output })
     }
 
     /// Writes the contents and moves the file to its place.

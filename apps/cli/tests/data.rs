@@ -169,7 +169,7 @@ fn force_removes_nothing_that_a_manifest_names_outside_its_run() {
         fs::write(scratch.0.join("run/manifest.json"), manifest.to_string()).unwrap();
         let before = scratch.tree();
         let (code, said) = scratch.says(&format!("{QUICK} --out run --force"));
-        assert!(code == 2 && said.contains("which keytoll did not make"), "{code} {said}");
+        assert!(code == 2 && said.contains("a manifest.json that keytoll cannot read"), "{code} {said}");
         let (code, said) = scratch.says("report run");
         assert!(code == 3 && said.contains("cannot use run/manifest.json: it names"), "{code} {said}");
         assert_eq!(scratch.tree(), before);
@@ -240,7 +240,7 @@ fn whatever_else_is_in_the_place_is_refused_before_anything_is_done() {
         ("extension", "holds a manifest.json that keytoll did not write"),
         ("thesis", "is not empty and holds no run of keytoll: there is `thesis.tex` in it"),
         ("thesis/", "is not empty"),
-        ("broken", "holds a manifest.json that keytoll did not write"),
+        ("broken", "holds a manifest.json that keytoll cannot read"),
         ("file", "is a file"),
         ("link", "is a symbolic link to `thesis`, which keytoll did not make"),
         ("link/", "is a symbolic link"),
@@ -259,7 +259,7 @@ fn whatever_else_is_in_the_place_is_refused_before_anything_is_done() {
         assert!(code == 2 && said.contains(why), "{out}: {code} {said}");
     }
     let (code, said) = scratch.says(&format!("{LONG} --out file/run"));
-    assert!(code == 3 && said.contains("`file/run` cannot be used for a run"), "{code} {said}");
+    assert!(code == 2 && said.contains("`file/run` cannot be created: `file` is a file"), "{code} {said}");
     for foreign in ["extension", "thesis", "broken"] {
         let (code, said) = scratch.says(&format!("report {foreign}"));
         assert!(code != 0 && said.contains(foreign), "{foreign}: {code} {said}");
@@ -530,7 +530,8 @@ fn a_trace_that_breaks_off_between_two_records_is_noticed_without_the_manifest()
 #[test]
 fn an_interrupted_calibration_leaves_the_earlier_table() {
     let scratch = Scratch::new("calibrate");
-    fs::write(scratch.0.join("costs.json"), "half a minute of work").unwrap();
+    let earlier = "{\n  \"kind\": \"keytoll cost table\", half a minute of work";
+    fs::write(scratch.0.join("costs.json"), earlier).unwrap();
     for (signal, code) in [("-INT", 130), ("-TERM", 143)] {
         let begun = || {
             sleep(Duration::from_millis(300));
@@ -539,16 +540,17 @@ fn an_interrupted_calibration_leaves_the_earlier_table() {
         let (ended, said) = scratch.interrupted("crypto --calibrate costs.json", signal, &begun);
         assert!(ended == Some(code) && said.contains("interrupted"), "{ended:?} {said}");
         assert_eq!(scratch.names(), ["costs.json"]);
-        assert_eq!(fs::read(scratch.0.join("costs.json")).unwrap(), b"half a minute of work");
+        assert_eq!(fs::read_to_string(scratch.0.join("costs.json")).unwrap(), earlier);
     }
     let (code, said) = scratch.says("crypto --calibrate nowhere/costs.json");
-    assert!(code == 3 && said.contains("cannot write `nowhere/costs.json`"), "{code} {said}");
+    assert!(code == 2 && said.contains("`nowhere/costs.json` cannot be created"), "{code} {said}");
 }
 
 #[test]
 fn an_interrupted_profile_shows_what_it_has_and_leaves_the_earlier_page() {
     let scratch = Scratch::new("profile");
-    fs::write(scratch.0.join("page.html"), "earlier").unwrap();
+    let earlier = "<!DOCTYPE html>\n<meta name=\"generator\" content=\"keytoll\">earlier";
+    fs::write(scratch.0.join("page.html"), earlier).unwrap();
     for line in ["profile ikev2-psk --count 1000000", "profile esp --count 1000000"] {
         let begun = || {
             sleep(Duration::from_millis(700));
@@ -561,7 +563,7 @@ fn an_interrupted_profile_shows_what_it_has_and_leaves_the_earlier_page() {
             "{said}"
         );
         assert_eq!(scratch.names(), ["page.html"]);
-        assert_eq!(fs::read(scratch.0.join("page.html")).unwrap(), b"earlier");
+        assert_eq!(fs::read_to_string(scratch.0.join("page.html")).unwrap(), earlier);
     }
 }
 
@@ -596,4 +598,111 @@ fn the_profile_beside_a_capture_names_the_keys_where_they_are() {
     let preferences = fs::read_to_string(scratch.0.join("run/capture/000.keys/preferences")).unwrap();
     let keys = preferences.lines().find_map(|line| line.strip_prefix("tls.keylog_file: ")).unwrap();
     assert!(Path::new(keys).is_absolute() && !fs::read(keys).unwrap().is_empty(), "{keys}");
+}
+
+/// Every option that names a file replaces an earlier output of its own, and nothing else.
+#[test]
+fn an_output_replaces_only_an_earlier_one_of_its_kind() {
+    let scratch = Scratch::new("outputs");
+    scratch.succeeds(&format!("{QUICK} --pcap --out run"));
+    fs::copy(scratch.0.join("run/capture/000.pcapng"), scratch.0.join("mine.pcapng")).unwrap();
+    let formats = ["csv", "latex", "markdown", "junit", "prometheus"];
+    let mut lines = formats.map(|format| format!("export run --format {format} --out")).to_vec();
+    lines.extend(["compare run run --html", "decode mine.pcapng --html"].map(str::to_owned));
+    lines.push("profile esp --count 1 --suite aes128gcm16 --html".to_owned());
+    for line in &lines {
+        let file = scratch.0.join("file");
+        fs::write(&file, "precious").unwrap();
+        let (code, said) = scratch.says(&format!("{line} file"));
+        assert!(code == 2 && said.contains("`file` exists and is not a"), "{line}: {said}");
+        assert!(said.contains("name another file"), "{line}: {said}");
+        assert_eq!(fs::read(&file).unwrap(), b"precious", "{line}");
+        fs::remove_file(&file).unwrap();
+        for _ in 0..2 {
+            scratch.succeeds(&format!("{line} file"));
+        }
+        let written = fs::read(&file).unwrap();
+        for other in &lines {
+            let is_like = |line: &str| line.contains("--html");
+            if line != other && !(is_like(line) && is_like(other)) {
+                assert_eq!(
+                    scratch.says(&format!("{other} file")).0,
+                    2,
+                    "{other} replaces the output of {line}"
+                );
+            }
+        }
+        assert_eq!(fs::read(&file).unwrap(), written, "{line}");
+        fs::remove_file(&file).unwrap();
+        fs::write(&file, "").unwrap();
+        scratch.succeeds(&format!("{line} file"));
+    }
+    let (code, said) = scratch.says("crypto --calibrate mine.pcapng");
+    assert!(code == 2 && said.contains("`mine.pcapng` exists and is not a cost table"), "{said}");
+    let (code, said) = scratch.says("decode mine.pcapng --html mine.pcapng");
+    assert!(code == 2 && said.contains("`mine.pcapng` exists and is not a page"), "{said}");
+    fs::create_dir(scratch.0.join("man")).unwrap();
+    fs::write(scratch.0.join("man/keytoll-run.1"), "precious").unwrap();
+    let (code, said) = scratch.says("man man");
+    assert!(code == 2 && said.contains("exists and is not a manual page of keytoll"), "{said}");
+    fs::remove_file(scratch.0.join("man/keytoll-run.1")).unwrap();
+    for _ in 0..2 {
+        scratch.succeeds("man man");
+    }
+}
+
+#[test]
+fn an_output_replaces_no_file_of_a_run() {
+    let scratch = Scratch::new("of-runs");
+    scratch.succeeds(&format!("{QUICK} --out run"));
+    let before = scratch.tree();
+    for file in ["report.html", "summary.json", "samples.csv", "manifest.json", "capture/000.pcapng"] {
+        let (code, said) = scratch.says(&format!("compare run run --html run/{file}"));
+        let sentence = format!("`run/{file}` is the name of a file of the run in `run`");
+        assert!(code == 2 && said.contains(&sentence), "{said}");
+    }
+    assert_eq!(scratch.tree(), before);
+    scratch.succeeds("compare run run --html run/mine.html");
+    assert_ne!(scratch.tree(), before);
+}
+
+/// Messages about a run without a manifest, or with a damaged one, are true.
+#[test]
+fn a_run_without_its_manifest_is_called_so() {
+    let scratch = Scratch::new("manifest");
+    scratch.succeeds(&format!("{QUICK} --out run"));
+    let manifest = scratch.0.join("run/manifest.json");
+    let text = fs::read(&manifest).unwrap();
+    let plain = |said: &str| {
+        said.split_whitespace().filter(|word| *word != "│" && *word != "×").collect::<Vec<_>>().join(" ")
+    };
+    let says = |line: &str, sentence: &str| {
+        let (code, said) = scratch.says(line);
+        assert!(code == 2 && plain(&said).contains(sentence), "{line}: {said}");
+    };
+    fs::remove_file(&manifest).unwrap();
+    for verb in ["report", "export --format csv", "compare"] {
+        says(
+            &format!("{verb} run"),
+            "`run` has files of a run but no manifest.json, which says what was run",
+        );
+    }
+    says(
+        &format!("{QUICK} --out run"),
+        "`run` leads to `run.1`, which holds files of a run but no manifest.json",
+    );
+    fs::write(&manifest, &text[..text.len() / 2]).unwrap();
+    says(
+        &format!("{QUICK} --out run"),
+        "`run` leads to `run.1`, which holds a manifest.json that keytoll cannot read",
+    );
+    fs::write(&manifest, &text).unwrap();
+    scratch.succeeds("report run");
+    for (line, sentence) in [
+        ("report missing", "there is no run directory `missing`"),
+        ("report run/summary.json", "`run/summary.json` is no directory"),
+        ("report .", "`.` is no run directory: it has no manifest.json"),
+    ] {
+        says(line, sentence);
+    }
 }

@@ -372,3 +372,35 @@ fn a_missing_capture_and_a_damaged_one_have_their_exit_codes() {
         }
     }
 }
+
+#[test]
+fn a_directory_is_no_capture() {
+    let scratch = Scratch::new("directory");
+    let run = scratch.path("run");
+    let says = |line: &str| {
+        let output =
+            Command::new(env!("CARGO_BIN_EXE_keytoll")).args(line.split_whitespace()).output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        let words: Vec<&str> = said.split_whitespace().filter(|word| *word != "│" && *word != "×").collect();
+        (output.status.code(), words.join(" "))
+    };
+    for verb in ["decode", "measure"] {
+        let (code, said) = says(&format!("{verb} {run}"));
+        assert_eq!(code, Some(2), "{said}");
+        assert!(said.contains("does not exist"), "{said}");
+    }
+    std::fs::create_dir_all(format!("{run}/capture")).unwrap();
+    for (file, hint) in
+        [(None, "name a pcap or pcapng file"), (Some("000.pcapng"), "this run has captures, such as")]
+    {
+        file.iter().for_each(|file| std::fs::write(format!("{run}/capture/{file}"), "").unwrap());
+        let (code, said) = says(&format!("decode {run}"));
+        assert_eq!(code, Some(2), "{said}");
+        assert!(said.contains("is a directory, not a capture") && said.contains(hint), "{said}");
+    }
+    let capture =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(CAPTURES).join("charon-psk.pcapng");
+    let (code, said) = says(&format!("decode {} --keys {run}/nowhere", capture.display()));
+    assert_eq!(code, Some(2), "{said}");
+    assert!(said.contains("there is no directory") && !said.contains("os error"), "{said}");
+}

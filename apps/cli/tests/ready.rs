@@ -85,7 +85,7 @@ fn what_run_refuses_check_refuses_by_the_same_sentence() {
         (&["--set", "options.suite=aes128gcm16-prfsha256-x448"], 3, "ikev2-psk asks for x448"),
         (&["--out", "mine"], 2, "`mine` is not empty and holds no run of keytoll"),
         (&["--out", "other"], 2, "`other` is a file"),
-        (&["--out", "other/run"], 3, "`other/run` cannot be used for a run: Not a directory"),
+        (&["--out", "other/run"], 2, "`other/run` cannot be created: `other` is a file"),
     ];
     for (arguments, code, sentence) in cases {
         let (seen, said) = scratch.refused(&with(arguments));
@@ -94,7 +94,8 @@ fn what_run_refuses_check_refuses_by_the_same_sentence() {
         assert_eq!(seen, code, "{arguments:?}: {said}");
     }
     if cfg!(not(feature = "ossl")) {
-        let (_, said) = scratch.refused(&with(&["--crypto", "openssl"]));
+        let (code, said) = scratch.refused(&with(&["--crypto", "openssl"]));
+        assert_eq!(code, 2, "{said}");
         assert!(said.contains("needs a keytoll built with `--features ossl`"), "{said}");
     }
 }

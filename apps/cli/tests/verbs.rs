@@ -319,6 +319,17 @@ fn every_verb_explains_itself() {
 }
 
 #[test]
+fn help_is_a_verb_too() {
+    for verb in ["load", "run", "decode"] {
+        let [help, option] = [["help", verb], [verb, "--help"]].map(|line| keytoll(&line));
+        assert!(help.status.success() && !help.stdout.is_empty(), "{verb}: {help:?}");
+        assert_eq!(help.stdout, option.stdout, "{verb}");
+    }
+    assert_eq!(keytoll(&["help"]).stdout, keytoll(&["--help"]).stdout);
+    assert_eq!(keytoll(&["help", "laod"]).status.code(), Some(2));
+}
+
+#[test]
 fn the_examples_in_the_help_work() {
     for verb in ["check", "list", "schema", "completions"] {
         let help = String::from_utf8(keytoll(&[verb, "--help"]).stdout).unwrap();

@@ -34,7 +34,7 @@ impl Text {
     /// # Errors
     /// When the file cannot be read, is too long, or is not UTF-8.
     pub fn file(path: &Path, noun: &str) -> Result<Self, DocumentError> {
-        let bytes = File::open(path).and_then(beginning).map_err(|error| unreadable(path, noun, &error))?;
+        let bytes = File::open(path).and_then(beginning).map_err(|error| unreadable(path, &error))?;
         Self::bytes(&path.display().to_string(), noun, bytes)
     }
 
@@ -44,7 +44,7 @@ impl Text {
     /// As for a file.
     pub fn stdin(noun: &str) -> Result<Self, DocumentError> {
         let path = Path::new("standard input");
-        let bytes = beginning(io::stdin().lock()).map_err(|error| unreadable(path, noun, &error))?;
+        let bytes = beginning(io::stdin().lock()).map_err(|error| unreadable(path, &error))?;
         Self::bytes("stdin", noun, bytes)
     }
 
@@ -69,13 +69,11 @@ fn beginning(from: impl Read) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-fn unreadable(path: &Path, noun: &str, error: &Error) -> DocumentError {
+fn unreadable(path: &Path, error: &Error) -> DocumentError {
     let shown = path.display();
     match error.kind() {
         ErrorKind::NotFound => DocumentError::nowhere(format!("no file `{shown}`")),
-        ErrorKind::IsADirectory => {
-            DocumentError::nowhere(format!("`{shown}` is a directory, not a {noun} file"))
-        }
+        ErrorKind::IsADirectory => DocumentError::nowhere(format!("`{shown}` is a directory, not a file")),
         _ => DocumentError::nowhere(format!("`{shown}` cannot be read: {error}")),
     }
 }

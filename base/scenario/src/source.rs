@@ -3,6 +3,9 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use keytoll_engine::trace::listing::MANIFEST;
+
+use crate::catalogue::Method;
 use crate::catalogue::scenarios::BUILTIN;
 use crate::diagnostic::{ScenarioError, Text, choice};
 use crate::node::NodeFile;
@@ -42,8 +45,13 @@ impl Source {
     pub fn builtin(name: &str) -> Result<Self, ScenarioError> {
         let found = BUILTIN.iter().find(|builtin| builtin.name == name);
         let names = || BUILTIN.iter().map(|builtin| builtin.name).collect::<Vec<_>>();
-        let unknown =
-            || ScenarioError::nowhere(format!("unknown scenario `{name}`")).hint(choice(name, &names()));
+        let unknown = || {
+            let error = ScenarioError::nowhere(format!("unknown scenario `{name}`"));
+            match Method::named(name) {
+                Some(_) => error.hint(format!("`{name}` is a method: `--set methods={name}` selects it")),
+                None => error.hint(format!("{}; or the path of a file", choice(name, &names()))),
+            }
+        };
         let builtin = found.ok_or_else(unknown)?;
         Ok(Self::text(&format!("scenarios/{name}.toml"), builtin.text))
     }
@@ -61,10 +69,6 @@ impl Source {
         match Self::builtin(argument) {
             Err(_) if is_path => Self::file(path)
                 .map_err(|error| advised(path, error, "`keytoll list scenarios` shows those built in")),
-            Err(unknown) => {
-                let hint = format!("{}; or the path of a file", unknown.advice().unwrap_or_default());
-                Err(unknown.hint(hint))
-            }
             found => found,
         }
     }
@@ -126,7 +130,11 @@ impl Source {
     }
 }
 
-/// Adds advice about a missing file.
+/// Adds advice about a missing file, and about the directory of a run in its place.
 fn advised(path: &Path, error: ScenarioError, hint: &str) -> ScenarioError {
+    if path.join(MANIFEST).is_file() {
+        let shown = path.display();
+        return error.hint(format!("it has the results of a run; `keytoll report {shown}` shows them"));
+    }
     if path.exists() { error } else { error.hint(hint) }
 }

@@ -224,6 +224,12 @@ impl CostTable {
         }
     }
 
+    /// Whether a file that begins like this is a cost table.
+    pub fn is_one(beginning: &[u8]) -> bool {
+        let kind = format!("{{\n  \"kind\": \"{KIND}\"");
+        beginning.starts_with(kind.as_bytes())
+    }
+
     /// Writes it with a line for every cost.
     ///
     /// # Errors
@@ -364,6 +370,15 @@ mod tests {
         };
         let costs = vec![cost("generate", Some("short")), cost("agree", None)];
         CostTable { costs, ..CostTable::new("0.1.0", 1_795_305_600, machine, "AWS-LC 1") }
+    }
+
+    #[test]
+    fn a_cost_table_is_known_by_its_beginning() {
+        let mut written = Vec::new();
+        table().write(&mut written).unwrap();
+        assert!(CostTable::is_one(&written));
+        let other = String::from_utf8(written).unwrap().replacen(KIND, "keytoll run", 1);
+        assert!(!CostTable::is_one(other.as_bytes()));
     }
 
     fn price(ns: f64, queued_ns: f64) -> MessagePrice {

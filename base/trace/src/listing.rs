@@ -9,6 +9,7 @@ use crc32fast::Hasher;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::manifest::{Manifest, ManifestError};
 use crate::regular;
 
 /// The file that says what is in a run directory.
@@ -64,6 +65,9 @@ pub enum FileError {
     /// It cannot be read.
     #[error("cannot read it: {0}")]
     Io(#[from] io::Error),
+    /// It does not exist any more.
+    #[error("it is missing")]
+    Missing,
     /// It is no file.
     #[error("it is no file")]
     Kind,
@@ -112,7 +116,10 @@ impl RunFile {
     /// # Errors
     /// When it is not, or is no file.
     pub fn check_length(&self, run: &Path) -> Result<(), FileError> {
-        let found = fs::symlink_metadata(run.join(&self.path))?;
+        let found = fs::symlink_metadata(run.join(&self.path)).map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound => FileError::Missing,
+            _ => FileError::Io(error),
+        })?;
         if !found.is_file() {
             return Err(FileError::Kind);
         }
@@ -165,6 +172,37 @@ fn is_numbered(name: &str, ending: &str) -> bool {
     is_number && node.bytes().all(|byte| byte.is_ascii_lowercase())
 }
 
+/// The run that has, or would have, a file at this path: the directory with a manifest of keytoll in which it has a name of ours.
+pub fn run_of(path: &Path) -> Option<PathBuf> {
+    let absolute = std::path::absolute(path).ok();
+    let real = path.canonicalize().ok();
+    [Some(path.to_owned()), absolute, real].into_iter().flatten().find_map(|path| {
+        let runs = path.ancestors().skip(1).take(FOLDERS_DEEP).filter(|run| *run != Path::new(""));
+        let mut runs = runs.filter(|run| path.strip_prefix(run).is_ok_and(is_kept)).filter(|run| is_run(run));
+        runs.next().map(Path::to_owned)
+    })
+}
+
+/// `capture/000.keys/esp_sa` is in the third directory below that of its run.
+const FOLDERS_DEEP: usize = 3;
+
+fn is_kept(path: &Path) -> bool {
+    path == Path::new(MANIFEST) || is_of_a_run(path)
+}
+
+/// Whether a directory has a manifest of keytoll, of any version and even if it is damaged.
+fn is_run(directory: &Path) -> bool {
+    let manifest = regular::open(&directory.join(MANIFEST)).map(Manifest::read);
+    manifest.is_ok_and(|read| !matches!(read, Err(ManifestError::Foreign)))
+}
+
+/// Whether a directory has results or traces with the names that keytoll gives them.
+pub fn has_results(directory: &Path) -> bool {
+    let is_file = |path: PathBuf| fs::symlink_metadata(path).is_ok_and(|found| found.is_file());
+    let names = DERIVED.into_iter().chain([SUPPLEMENT, LOAD, POPULATION, "trace/000.trace"]);
+    names.map(|name| directory.join(name)).any(is_file)
+}
+
 /// Every file of a directory that has a name of ours, but for the manifest, in the order of their names.
 ///
 /// # Errors
@@ -201,7 +239,7 @@ pub fn strangers(run: &Path, files: &[RunFile]) -> io::Result<Vec<PathBuf>> {
 pub fn remove(run: &Path, files: &[RunFile]) -> io::Result<()> {
     for file in files {
         match file.check(run) {
-            Err(FileError::Io(error)) if error.kind() == io::ErrorKind::NotFound => continue,
+            Err(FileError::Missing) => continue,
             checked => checked.map_err(io::Error::other)?,
         }
         remove_file(run, Path::new(&file.path))?;
@@ -342,6 +380,29 @@ mod tests {
         ] {
             assert!(!is_of_a_run(Path::new(other)), "{other}");
         }
+    }
+
+    #[test]
+    fn files_of_a_run_are_known_by_name_and_place() {
+        let home = std::env::temp_dir().join(format!("keytoll-run-of-{}", std::process::id()));
+        let (run, other) = (home.join("run"), home.join("other"));
+        for directory in [&run, &other] {
+            fs::create_dir_all(directory.join("capture/000.keys")).unwrap();
+        }
+        assert!(!has_results(&run));
+        fs::write(run.join(MANIFEST), format!("{{ \"kind\": {:?} }}", crate::manifest::KIND)).unwrap();
+        fs::write(run.join("report.html"), "").unwrap();
+        fs::write(other.join(MANIFEST), "{ \"name\": \"a web application\" }").unwrap();
+        std::os::unix::fs::symlink(run.join("report.html"), home.join("page")).unwrap();
+        for kept in ["report.html", "summary.json", MANIFEST, "capture/000.pcapng", "capture/000.keys/esp_sa"]
+        {
+            assert_eq!(run_of(&run.join(kept)), Some(run.clone()), "{kept}");
+            assert_eq!(run_of(&other.join(kept)), None, "{kept}");
+        }
+        assert_eq!(run_of(&home.join("page")), Some(run.canonicalize().unwrap()));
+        assert_eq!(run_of(&run.join("mine.html")), None);
+        assert!(has_results(&run) && !has_results(&other));
+        fs::remove_dir_all(&home).unwrap();
     }
 
     #[test]

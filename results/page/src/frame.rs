@@ -14,6 +14,17 @@ pub(crate) const SCRIPT: &str = include_str!("../assets/page.js");
 const LICENCES: &str = include_str!("../assets/licences.txt");
 /// What may run and how it may look, by digest, and nothing else: built by `web/build.sh`.
 const POLICY: &str = include_str!("../assets/policy.txt");
+/// The element by which a page of keytoll is recognized.
+const GENERATOR: &str = r#"<meta name="generator" content="keytoll">"#;
+
+/// Whether a file that begins like this is a page of keytoll.
+pub fn is_page(beginning: &[u8]) -> bool {
+    beginning.starts_with(b"<!DOCTYPE html>") && has(beginning, GENERATOR)
+}
+
+fn has(text: &[u8], part: &str) -> bool {
+    text.windows(part.len()).any(|window| window == part.as_bytes())
+}
 
 /// Writes a page.
 ///
@@ -38,6 +49,7 @@ fn head(page: &Page, out: &mut dyn Write) -> io::Result<()> {
         out,
         r##"<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+{GENERATOR}
 <meta http-equiv="Content-Security-Policy" content="{policy}">
 <title>{title}</title>
 <style>{STYLE}</style></head>

@@ -12,7 +12,7 @@ pub mod pictures;
 mod table;
 mod text;
 
-pub use frame::write;
+pub use frame::{is_page, write};
 pub use model::{
     Block, Cell, Chart, Column, Criterion, Hop, Ladder, Page, Ranking, Rule, Section, Table, Weighed,
 };

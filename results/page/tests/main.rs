@@ -139,6 +139,8 @@ fn the_policy_allows_the_two_assets_and_nothing_else() {
 fn a_page_without_anything_is_a_page() {
     let html = written(&Page::default());
     assert!(html.starts_with("<!DOCTYPE html>") && html.ends_with("</html>\n"));
+    let other = html.replacen("content=\"keytoll\"", "content=\"another program\"", 1);
+    assert!(keytoll_page::is_page(html.as_bytes()) && !keytoll_page::is_page(other.as_bytes()));
     assert!(!html.contains("<nav") && !html.contains("<section"));
 }
 

@@ -43,6 +43,18 @@ pub enum Format {
     Prometheus,
 }
 
+impl Format {
+    /// Whether a file that begins like this is an earlier export in this format.
+    pub fn is_in(self, beginning: &[u8]) -> bool {
+        match self {
+            Self::Csv => delimited::is_one(beginning),
+            Self::Latex => latex::is_one(beginning),
+            Self::Markdown => markdown::is_one(beginning),
+            Self::Prometheus => prometheus::is_page(beginning),
+        }
+    }
+}
+
 impl Exported<'_> {
     /// The whole text.
     pub fn text(&self, format: Format) -> String {

@@ -1,6 +1,7 @@
 //! The text below the options in the help of a verb: an example, the files it reads and writes, its exit codes.
 
 pub(super) const KEYTOLL_HELP: &str = "\
+An output file replaces an earlier output of the same kind, and no other file.
 Exit code of every verb: 0 done; 1 measured, but an authentication ended unexpectedly; 2 the \
 command line or the scenario is wrong, or a file that either names is missing, cannot be read or is not of \
 its kind; 3 a file that is of its kind is damaged or cut short, or the environment prevents it; 4 a load is \
@@ -208,7 +209,7 @@ Example:
 Reads a pcap or pcapng file and, with --keys, the key tables of a directory: ikev2_decryption_table, \
 ikev1_decryption_table, esp_sa, 80211_keys (keys of WEP, passphrases, PSKs, PMKs, MSKs and temporal keys of \
 802.11) and the RADIUS secret in preferences, as `keytoll run --pcap` and Wireshark write them. Links: \
-Ethernet with and without VLAN tags, 802.11 with and without radiotap, raw IP, loopback, Linux cooked; protocols: IKE, ESP, 802.11 (authentication and association), EAPOL, \
+Ethernet with and without VLAN tags, 802.11 with and without radiotap, raw IP, loopback, Linux cooked; protocols: IKE, HIP, ESP, 802.11 (authentication and association), EAPOL, \
 RADIUS, Diameter over TCP and SCTP, EAP in IKE, EAPOL and RADIUS. With their key, or \
 with the master key of a 4-way handshake or fast transition that is in the capture, frames of 802.11 are \
 decrypted (WEP, TKIP, CCMP, GCMP; protected management frames, too), and what IP packets carry is decoded; each \

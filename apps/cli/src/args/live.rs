@@ -8,8 +8,9 @@ use std::time::Duration;
 use clap::Args;
 use keytoll_scenario::node::load::Condition;
 use keytoll_scenario::population::Rate;
-use tracing_subscriber::filter::LevelFilter;
 use tracing_subscriber::filter::Targets;
+
+use crate::live::FACT;
 
 use super::number::{duration, some_duration, whole};
 
@@ -122,7 +123,7 @@ pub(crate) struct NodeArgs {
     /// Which log lines go to stderr: `error`, `warn`, `info`, `debug`, `trace`, or a filter like
     /// `info,fact=debug`.
     #[arg(long, value_name = "LEVEL", env = "KEYTOLL_LOG", hide_env = true, value_parser = log_filter)]
-    pub(crate) log: Option<String>,
+    pub(crate) log: Option<Targets>,
     /// Take commands from stdin, one a line: echo, rekey-ike, rekey-child, create-child, probe, delete,
     /// quit. Every event becomes a line of JSON on stdout.
     #[arg(long)]
@@ -144,21 +145,31 @@ fn loopback(text: &str) -> Result<SocketAddr, String> {
     }
 }
 
-/// A single word that is no level would be taken for a module, which would silence the log.
-fn log_filter(text: &str) -> Result<String, String> {
-    let is_level = |word: &str| word.parse::<LevelFilter>().is_ok();
-    let is_known = |part: &str| match part.rsplit_once('=') {
-        // Spans and fields in brackets are no targets.
-        Some((target, level)) => is_level(level.trim()) && !target.contains('['),
-        None => is_level(part),
+/// Levels and `TARGET=LEVEL`, with commas. An empty part would be the level `error`, and an unknown target would silence the log.
+fn log_filter(text: &str) -> Result<Targets, String> {
+    let is_known = |part: &str| match part.split_once('=') {
+        Some((target, level)) => LOG_TARGETS.contains(&target) && LOG_LEVELS.contains(&level),
+        None => LOG_LEVELS.contains(&part),
     };
-    match text.split(',').map(str::trim).find(|part| !is_known(part)) {
-        Some(_) => Err("expected `error`, `warn`, `info`, `debug`, `trace` or `off`, or a filter like \
-                        `info,fact=debug`"
-            .to_owned()),
-        None => text.parse::<Targets>().map(|_| text.to_owned()).map_err(|error| error.to_string()),
+    let parts: Vec<&str> = text.split(',').map(str::trim).collect();
+    if let Some(wrong) = parts.iter().find(|part| !is_known(part)) {
+        return Err(format!(
+            "`{wrong}` is no level; expected {}, or a filter like `info,fact=debug` with the targets {}",
+            listed(&LOG_LEVELS),
+            listed(&LOG_TARGETS)
+        ));
     }
+    parts.join(",").parse::<Targets>().map_err(|error| error.to_string())
 }
+
+fn listed(words: &[&str]) -> String {
+    words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ")
+}
+
+/// Levels of log lines, each with those before it.
+const LOG_LEVELS: [&str; 6] = ["off", "error", "warn", "info", "debug", "trace"];
+/// The log targets: facts about packets, and events of a node.
+const LOG_TARGETS: [&str; 2] = [FACT, "keytoll"];
 
 /// The listening address.
 #[derive(Debug, Clone, Copy)]

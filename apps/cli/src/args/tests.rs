@@ -28,6 +28,24 @@ fn results_go_to_a_directory_named_as_the_scenario() {
 }
 
 #[test]
+fn a_log_filter_has_known_levels_and_targets() {
+    let refused = |filter: &str| {
+        let parsed = Cli::try_parse_from(["keytoll", "gateway", "gw.toml", "--log", filter]);
+        parsed.err().map(|error| error.to_string())
+    };
+    for filter in ["info", "off", "fact=trace", "warn, fact=debug", "info,fact=debug,keytoll=error"] {
+        assert_eq!(refused(filter), None, "{filter}");
+    }
+    for filter in
+        ["", "info,", ",", "loud", "3", "info,facts=debug", "hyper=info", "fact", "fact=", "fact=loud"]
+    {
+        let said = refused(filter).unwrap_or_default();
+        assert!(said.contains("is no level; expected `off`, `error`, `warn`"), "{filter}: {said}");
+        assert!(said.contains("with the targets `fact`, `keytoll`"), "{filter}: {said}");
+    }
+}
+
+#[test]
 fn switches_change_the_plan_and_exclude_a_set_of_the_same_key() {
     let plan = |line: &str| {
         let Verb::Run(args) = Cli::try_parse_from(line.split(' ')).unwrap().verb else { panic!("not run") };

@@ -32,6 +32,7 @@ const SILENCE: Duration = Duration::from_secs(1);
 
 /// Connects, shows how long it took, and disconnects.
 pub(crate) fn connect(args: &ConnectArgs) -> Result<ExitCode, Report> {
+    screen::apart(&[("--pcap", args.node.pcap.as_deref())], ("node file", &args.node.file))?;
     let plan = open::read(&args.node.file, Role::Device, None)?;
     let call = plan.call().expect("the role was just checked");
     let steps = Steps::default();

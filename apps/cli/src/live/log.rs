@@ -9,30 +9,23 @@ use keytoll_engine::Time;
 use keytoll_live::{Capture, Clock};
 use keytoll_rigs::RADIUS;
 use keytoll_trace::{Fact, Message, Protocol, Revealed, Trace};
-use miette::Report;
 use tracing::{debug, info, warn};
 use tracing_subscriber::filter::Targets;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
 use crate::args::Color;
-use crate::screen::Usage;
 
 /// The log target of facts.
-const FACT: &str = "fact";
+pub(crate) const FACT: &str = "fact";
 
 /// Sends logs that pass the filter to stderr.
-pub(crate) fn install(filter: &str, color: Color) -> Result<(), Report> {
-    let filter: Targets = filter.parse().map_err(|error| {
-        let message = format!("`--log {filter}` is no filter: {error}");
-        Usage::hint(message, "`error`, `warn`, `info`, `debug`, `trace`, or like `info,fact=debug`")
-    })?;
+pub(crate) fn install(filter: Targets, color: Color) {
     let colored =
         color == Color::Auto && std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
     let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_ansi(colored);
     // A second log in one process is not needed.
     let _ = tracing_subscriber::registry().with(filter).with(lines).try_init();
-    Ok(())
 }
 
 /// The times by which an authentication is measured.

@@ -28,6 +28,8 @@ use super::refusals::Refusals;
 use super::sessions::Sessions;
 use super::tun::Tun;
 use crate::args::NodeArgs;
+use crate::outputs::{CAPTURE, check_replaceable};
+use crate::screen::Usage;
 use crate::{capture, interrupt, printable, screen};
 
 /// The longest wait for sockets alone.
@@ -307,6 +309,11 @@ fn mistaken(Panics { count, place, from }: &Panics) {
 fn begin_capture(path: &Path, plan: &NodePlan, args: &NodeArgs, clock: &Clock) -> Result<Capture, Report> {
     let (verb, file) = (plan.role().verb(), args.file.display());
     let comment = format!("keytoll {verb} {file}");
+    check_replaceable(path, &CAPTURE)?;
+    if path.extension() == Some("keys".as_ref()) {
+        let message = format!("`{}` is the name of the directory for the keys of a capture", path.display());
+        return Err(Usage::hint(message, "name the capture like `gw.pcapng`").into());
+    }
     let earlier = capture::set_aside(path).map_err(|error| cannot_capture(path, &error))?;
     if let Some(earlier) = earlier {
         screen::note(&format!("the earlier capture is kept in {}\n", earlier.display()));

@@ -15,6 +15,7 @@ use keytoll_scenario::plan::CryptoMode;
 use miette::{Report, miette};
 
 use crate::args::ProfileArgs;
+use crate::outputs::PAGE;
 use crate::progress::{Counted, Progress};
 use crate::screen::{Page, Usage, interrupted, note_interruption, width, written};
 use crate::{interrupt, version};
@@ -33,7 +34,7 @@ const SUITES: [&str; 5] = ["3des-md5", "aes128-md5", "aes256-md5", "aes128gcm16"
 pub(super) fn profile(args: &ProfileArgs) -> Result<ExitCode, Report> {
     without_method(args)?;
     let (packet_bytes, suites) = (length(args)?, suites_of(args)?);
-    let html = Page::open(args.html.as_deref())?;
+    let html = Page::open(args.html.as_deref(), &PAGE)?;
     let (count, stop) = (args.count.map_or(PACKETS, NonZeroU32::get), interrupt::watch(|| {})?);
     let mut provenance = version::program().measuring(keytoll_lab::library(CryptoMode::Real));
     let mut shown = measure(packet_bytes, &suites, count, &stop)?;

@@ -14,6 +14,7 @@ use miette::Report;
 
 use super::plan;
 use crate::args::{Color, StudyArgs};
+use crate::outputs::{PAGE, check_replaceable};
 use crate::progress::about;
 use crate::run::{Run, note_place, verdict};
 use crate::screen::Page;
@@ -28,6 +29,7 @@ const REPORT: &str = "report.html";
 /// Runs all studies. One that cannot run is told, and the others go on.
 pub(crate) fn all(args: &StudyArgs, color: Color) -> Result<ExitCode, Report> {
     let folder = args.execution.out_dir(NAME);
+    check_replaceable(&folder.join(REPORT), &PAGE)?;
     let planned = STUDIES.iter().map(|study| Planned::new(study, args, &folder));
     let planned: Vec<Planned> = planned.collect::<Result<_, _>>()?;
     tell_time(&planned, args);
@@ -110,7 +112,7 @@ impl Done {
         let names = STUDIES.iter().map(|study| study.name);
         let accounts = Accounts::new(self.accounts, names);
         let path = folder.join(REPORT);
-        if let Some(page) = Page::open(Some(&path))? {
+        if let Some(page) = Page::open(Some(&path), &PAGE)? {
             page.write(|out| write(&studies::page(&accounts), out))?;
         }
         match args.json {

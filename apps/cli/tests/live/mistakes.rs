@@ -90,6 +90,49 @@ fn wrong_command_lines_are_refused() {
     insta::assert_snapshot!(screens.join("\n"));
 }
 
+/// A message without its line breaks.
+fn plain(said: &str) -> String {
+    said.split_whitespace().filter(|word| *word != "│" && *word != "×").collect::<Vec<_>>().join(" ")
+}
+
+/// The outputs of a node replace no other file.
+#[test]
+fn outputs_of_a_node_replace_nothing() {
+    let dir = Dir::new();
+    std::fs::create_dir_all(dir.path("run/capture")).unwrap();
+    dir.write("run/manifest.json", "{ \"kind\": \"keytoll run\" }");
+    let capture = dir.write("run/capture/000.pcapng", "\n\r\r\nof a run");
+    let notes = dir.write("notes.txt", "precious");
+    for (verb, name, file) in [("gateway", "gw.toml", gateway()), ("connect", "ue.toml", LONELY.to_owned())] {
+        let own = dir.path(name);
+        let own = own.to_str().unwrap();
+        for (path, sentence) in [
+            (capture.as_str(), "is the name of a file of the run in"),
+            (&notes, "exists and is not a pcapng file"),
+            (own, "would replace the node file"),
+        ] {
+            let said = plain(&screen(&dir, verb, name, &file, &["--pcap", path]));
+            assert!(said.contains(sentence) && said.ends_with("--- exit 2"), "{said}");
+        }
+        assert_eq!(std::fs::read_to_string(own).unwrap(), file);
+    }
+    let said = plain(&screen(&dir, "gateway", "gw.toml", &gateway(), &["--prometheus-file", &notes]));
+    assert!(said.contains("exists and is not a metrics file of keytoll"), "{said}");
+    assert_eq!(std::fs::read(&notes).unwrap(), b"precious");
+    assert_eq!(std::fs::read(&capture).unwrap(), b"\n\r\r\nof a run");
+    let (page, earlier) = (dir.path("page.prom"), dir.write("earlier.pcapng", "\n\r\r\nan earlier one"));
+    let outputs = ["--prometheus-file", page.to_str().unwrap(), "--pcap", &earlier];
+    for _ in 0..2 {
+        drop(Node::start(&dir, &[&["gateway", &dir.write("gw.toml", &gateway())], &outputs[..]].concat()));
+    }
+    assert!(std::fs::read_to_string(&page).unwrap().contains("# TYPE keytoll_"));
+    assert_eq!(std::fs::read(dir.path("earlier.1.pcapng")).unwrap(), b"\n\r\r\nan earlier one");
+}
+
+/// A device without a gateway that answers.
+const LONELY: &str = "role = \"device\"\ngateway = \"127.0.0.1:9\"\nping = \"10.98.2.1\"\n[connection]\nidentity = \"ue@test\"\npeer = \"gw.test\"\n\
+     auth = { psk = \"0123456789abcdef\" }\n";
+
 #[test]
 fn a_scenario_is_not_taken_for_a_node_file() {
     let dir = Dir::new();

@@ -5,6 +5,12 @@ use super::{Cell, Column, Line, ROW, Table};
 /// What every line has besides what names the row.
 const REST: [&str; 9] = ["line", "column", "unit", "value", "low", "high", "basis", "source", "table"];
 
+/// Whether a file that begins like this has these columns.
+pub(super) fn is_one(beginning: &[u8]) -> bool {
+    let names: Vec<&str> = ROW.iter().chain(&REST).copied().collect();
+    beginning.starts_with((names.join(",") + "\n").as_bytes())
+}
+
 /// The whole file.
 pub(super) fn text(tables: &[Table]) -> String {
     let mut csv = csv::Writer::from_writer(Vec::new());

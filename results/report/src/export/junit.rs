@@ -2,6 +2,13 @@
 
 use std::fmt::Write as _;
 
+const HEAD: &str = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"";
+
+/// Whether a file that begins like this is ours: the names of our suites begin with `keytoll`.
+pub fn is_one(beginning: &[u8]) -> bool {
+    beginning.starts_with(format!("{HEAD}keytoll ").as_bytes())
+}
+
 /// Some cases.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Suite {
@@ -54,7 +61,7 @@ impl Suite {
         };
         let time = self.time_s.map_or_else(String::new, |time_s| format!(" time=\"{time_s}\""));
         let mut text = format!(
-            "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"{}\" tests=\"{}\" failures=\"{failures}\"{errors}{skipped}{time}>\n",
+            "{HEAD}{}\" tests=\"{}\" failures=\"{failures}\"{errors}{skipped}{time}>\n",
             escaped(&self.name),
             self.cases.len()
         );

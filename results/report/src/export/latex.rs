@@ -4,7 +4,12 @@ use std::fmt::Write as _;
 
 use super::{Column, Line, Table};
 
-const HEAD: &str = "% Needs \\usepackage{booktabs}; with pdflatex also \\usepackage[T1]{fontenc} and \\usepackage{textcomp}.\n";
+const HEAD: &str = "% Written by keytoll export. Needs \\usepackage{booktabs}; with pdflatex also \\usepackage[T1]{fontenc} and \\usepackage{textcomp}.\n";
+
+/// Whether a file that begins like this is ours: the second line says so.
+pub(super) fn is_one(beginning: &[u8]) -> bool {
+    beginning.split(|byte| *byte == b'\n').nth(1) == Some(HEAD.trim_end().as_bytes())
+}
 
 /// The whole file, to be read with `\input`.
 pub(super) fn text(title: &str, tables: &[Table]) -> String {

@@ -2,10 +2,18 @@
 
 use super::{Line, Table};
 
+/// The first line, which no reader of the table sees.
+const HEAD: &str = "<!-- Written by keytoll export. -->\n";
+
+/// Whether a file that begins like this is ours.
+pub(super) fn is_one(beginning: &[u8]) -> bool {
+    beginning.starts_with(HEAD.as_bytes())
+}
+
 /// The whole file.
 pub(super) fn text(title: &str, tables: &[Table]) -> String {
     let tables: Vec<String> = tables.iter().map(table).collect();
-    format!("# {}\n\n{}", escaped(title), tables.join("\n"))
+    format!("{HEAD}\n# {}\n\n{}", escaped(title), tables.join("\n"))
 }
 
 fn table(shown: &Table) -> String {

@@ -46,6 +46,12 @@ impl Sample {
     }
 }
 
+/// Whether a file that begins like this is a page of ours: the name of one of its first families begins with `keytoll_`.
+pub fn is_page(beginning: &[u8]) -> bool {
+    let mut lines = beginning.split(|byte| *byte == b'\n');
+    beginning.starts_with(b"# HELP ") && lines.any(|line| line.starts_with(b"# TYPE keytoll_"))
+}
+
 /// A page of metrics.
 #[derive(Debug, Default)]
 pub struct Metrics(String);

@@ -42,6 +42,24 @@ fn rows_and_findings_are_cases() {
     insta::assert_snapshot!(texts.join("\n"));
 }
 
+/// An export recognizes itself and no other format, nor a table of the run.
+#[test]
+fn exports_recognize_their_own_format() {
+    let Summary { title, rows, .. } = &run();
+    let exported = Exported { title, rows, study: None };
+    for written in ALL {
+        let text = exported.text(written);
+        for format in ALL {
+            assert_eq!(format.is_in(text.as_bytes()), format == written, "{format:?} {written:?}");
+        }
+        assert!(!junit::is_one(text.as_bytes()), "{written:?}");
+    }
+    let suite = exported.cases(|_| Expected::Success).text();
+    assert!(junit::is_one(suite.as_bytes()));
+    let others = [&suite, "", "method,network\n", "# Notes\n", "% notes\n% more\n", "# HELP node_cpu\n"];
+    assert!(others.iter().all(|other| ALL.iter().all(|format| !format.is_in(other.as_bytes()))));
+}
+
 #[test]
 fn an_interrupted_run_is_a_failed_case() {
     let rows = run().rows;

@@ -48,7 +48,7 @@ pub use profile::profiles;
 pub use study::study;
 
 /// Writes a page as HTML; and what a page of others, such as of a capture, is made of.
-pub use keytoll_page::{Block, Hop, Ladder, Page, Section, write};
+pub use keytoll_page::{Block, Hop, Ladder, Page, Section, is_page, write};
 
 /// What a page tells of the plan of a run.
 #[derive(Debug, Clone, Default, PartialEq)]

@@ -17,7 +17,7 @@ use std::io;
 use std::os::unix::fs::{MetadataExt, symlink};
 use std::path::{Path, PathBuf};
 
-use keytoll_trace::listing::{MANIFEST, sync_folder};
+use keytoll_trace::listing::{MANIFEST, has_results, sync_folder};
 use keytoll_trace::manifest::{Manifest, ManifestError};
 use keytoll_trace::output::unused_name;
 use keytoll_trace::regular;
@@ -100,6 +100,19 @@ impl Earlier {
     }
 }
 
+/// Why a directory is no run although it looks like one.
+fn no_run(path: &Path) -> Option<String> {
+    if !fs::symlink_metadata(path).is_ok_and(|found| found.is_dir()) {
+        return None;
+    }
+    match regular::open(&path.join(MANIFEST)).map(Manifest::read) {
+        Ok(Err(ManifestError::Foreign)) => Some(format!("holds a {MANIFEST} that keytoll did not write")),
+        Ok(_) => Some(format!("holds a {MANIFEST} that keytoll cannot read")),
+        Err(_) if has_results(path) => Some(format!("holds files of a run but no {MANIFEST}")),
+        Err(_) => None,
+    }
+}
+
 impl Occupant {
     /// The run at the place.
     pub(super) fn earlier(self) -> Option<Earlier> {
@@ -136,6 +149,7 @@ impl Place {
         let path = self.path();
         let found = match fs::symlink_metadata(&path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Occupant::Nothing),
+            Err(error) if error.kind() == io::ErrorKind::NotADirectory => return Err(self.below_a_file()),
             Err(error) => return Err(self.unusable(error)),
             Ok(found) => found,
         };
@@ -161,10 +175,14 @@ impl Place {
             return Err(foreign());
         }
         let target = self.beside(&target);
-        match fs::symlink_metadata(&target) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Occupant::Link(None)),
-            _ => Earlier::at(&target).map(|earlier| Occupant::Link(Some(earlier))).ok_or_else(foreign),
+        if fs::symlink_metadata(&target).is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
+            return Ok(Occupant::Link(None));
         }
+        let unusable = || match no_run(&target) {
+            Some(why) => self.refused(&format!("leads to `{}`, which {why}", target.display())),
+            None => foreign(),
+        };
+        Earlier::at(&target).map(|earlier| Occupant::Link(Some(earlier))).ok_or_else(unusable)
     }
 
     /// An empty directory may be replaced, unless it is a working directory or the root of a file system.
@@ -173,11 +191,9 @@ impl Place {
         let mut entries = fs::read_dir(&path).map_err(|error| self.unusable(error))?;
         if let Some(entry) = entries.next() {
             let name = entry.map_err(|error| self.unusable(error))?.file_name();
-            let what = if path.join(MANIFEST).exists() {
-                format!("holds a {MANIFEST} that keytoll did not write")
-            } else {
+            let what = no_run(&path).unwrap_or_else(|| {
                 format!("is not empty and holds no run of keytoll: there is `{}` in it", name.display())
-            };
+            });
             return Err(self.refused(&what));
         }
         let here = std::env::current_dir().and_then(|here| here.canonicalize());
@@ -199,7 +215,7 @@ impl Place {
         let there = { above }.find(|path| fs::symlink_metadata(path).is_ok()).unwrap_or(Path::new("/"));
         let is_directory = fs::metadata(there).map_err(|error| self.unusable(error))?.is_dir();
         if !is_directory {
-            return Err(self.unusable(Errno::ENOTDIR.into()));
+            return Err(self.below_a_file());
         }
         access(there, AccessFlags::W_OK | AccessFlags::X_OK).map_err(|errno| self.unusable(errno.into()))
     }
@@ -210,6 +226,15 @@ impl Place {
             what,
             hint: "nothing was changed; name another directory with `--out`, or move this one away",
         }
+    }
+
+    /// A path through something that is no directory.
+    fn below_a_file(&self) -> PlaceError {
+        let path = self.path();
+        let file = path.ancestors().skip(1).find(|above| above.symlink_metadata().is_ok());
+        let (path, file) = (path.display(), file.unwrap_or(&self.parent).display());
+        let what = format!("`{path}` cannot be created: `{file}` is a file");
+        PlaceError::Occupied { what, hint: "name another directory with `--out`" }
     }
 
     fn unusable(&self, source: io::Error) -> PlaceError {
