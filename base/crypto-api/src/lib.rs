@@ -16,6 +16,7 @@ pub mod suite;
 pub use crypto::{Crypto, Rejected, about};
 pub use curve::OnCurve;
 pub use keys::{KeyPair, PrivateKey, SigningKey, TrafficKey};
+pub use keytoll_trace::Part;
 pub use phase::Phase;
 pub use rng::{Rng, Seed};
 pub use secret::{Digest, Secret};

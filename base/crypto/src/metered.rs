@@ -4,6 +4,7 @@
 mod journal;
 pub mod prices;
 mod slot;
+mod step;
 mod work;
 
 use std::borrow::Cow;
@@ -13,13 +14,14 @@ use keytoll_crypto_api::algorithm::{
     BlockCipher, Curve, Encryption, Group, Hash, Integrity, KeyWrap, Prf, SignatureScheme, StreamCipher,
 };
 use keytoll_crypto_api::{
-    Crypto, Digest, KeyPair, OnCurve, Phase, PrivateKey, Rejected, Rng, Secret, SigningKey, TrafficKey,
+    Crypto, Digest, KeyPair, OnCurve, Part, Phase, PrivateKey, Rejected, Rng, Secret, SigningKey, TrafficKey,
 };
 use keytoll_native::clock;
 
 use journal::{Entry, Journal};
 use prices::{Place, Prices};
 use slot::Slot;
+use step::{Step, Timed};
 
 pub use work::{Amount, Work};
 
@@ -29,8 +31,10 @@ pub struct Metered<C> {
     provider: C,
     timing: Timing,
     purpose: &'static str,
-    /// One for every phase that was entered, in that order.
+    /// One for every phase that was entered in a part, in that order.
     phases: Vec<PhaseSums>,
+    /// The current part of the authentications.
+    part: Part,
     /// Index of the current phase.
     current: usize,
     ticks_total: u64,
@@ -44,6 +48,8 @@ pub struct Metered<C> {
 /// The sums of one operation, or one entry of the journal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Row {
+    /// The part of the authentications, see [`Metered::set_part`].
+    pub part: Part,
     /// The phase of the protocol.
     pub phase: Phase,
     /// What it was for; empty if not set, and in sums.
@@ -78,13 +84,21 @@ enum Kept {
     Nothing,
     Journal(Journal),
     Work(Work),
+    Step(Step),
 }
 
 /// A phase with its sums, which are allocated at its first operation.
 #[derive(Debug)]
 struct PhaseSums {
+    part: Part,
     phase: Phase,
     table: Option<Box<Table>>,
+}
+
+impl PhaseSums {
+    fn sums_mut(&mut self, slot: usize) -> &mut Sums {
+        &mut self.table.get_or_insert_with(empty_table)[slot]
+    }
 }
 
 /// Room for so many phases is reserved from the start, so that nothing allocates while measuring.
@@ -113,12 +127,13 @@ impl<C> Metered<C> {
 
     fn with(provider: C, timing: Timing) -> Self {
         let mut phases = Vec::with_capacity(PHASES);
-        phases.push(PhaseSums { phase: Phase::SETUP, table: None });
+        phases.push(PhaseSums { part: Part::default(), phase: Phase::SETUP, table: None });
         Self {
             provider,
             timing,
             purpose: "",
             phases,
+            part: Part::default(),
             current: 0,
             ticks_total: 0,
             work_total: 0,
@@ -173,6 +188,33 @@ impl<C> Metered<C> {
         self.kept = Kept::Work(Work::default());
     }
 
+    /// Remembers the operations of the current step from now on, so that [`Metered::charge_step`] can correct their times; in place of
+    /// a journal.
+    pub fn keep_step(&mut self) {
+        self.kept = Kept::Step(Step::default());
+    }
+
+    /// A step begins; see [`Metered::keep_step`].
+    pub fn begin_step(&mut self) {
+        if let Kept::Step(step) = &mut self.kept {
+            step.begin();
+        }
+    }
+
+    /// Replaces the measured times of the operations since [`Metered::begin_step`] by so many ticks together.
+    pub fn charge_step(&mut self, ticks: u64) {
+        if let Kept::Step(step) = &mut self.kept {
+            let measured = step.charge(&mut self.phases, ticks);
+            self.ticks_total = self.ticks_total.saturating_sub(measured).saturating_add(ticks);
+        }
+    }
+
+    /// Sums operations of another part of the authentications from now on; at first of [`Part::Authentication`].
+    pub fn set_part(&mut self, part: Part) {
+        self.part = part;
+        self.current = self.place_of(self.phases[self.current].phase);
+    }
+
     /// What has been done since [`Metered::keep_work`].
     pub fn work(&self) -> Option<&Work> {
         if let Kept::Work(work) = &self.kept { Some(work) } else { None }
@@ -209,18 +251,23 @@ impl<C> Metered<C> {
         self.ticks_total = 0;
     }
 
-    /// The sums so far: a row for each operation that happened, ordered by phase, operation and algorithm.
+    /// The sums so far: a row for each operation that happened, ordered by part, phase, operation and algorithm.
     pub fn snapshot(&self) -> Vec<Row> {
-        let mut kept: Vec<_> =
-            self.phases.iter().filter_map(|sums| Some((sums.phase, sums.table.as_deref()?))).collect();
-        kept.sort_by_key(|(phase, _)| *phase);
-        kept.into_iter().flat_map(|(phase, book)| rows(phase, book)).collect()
+        let mut kept: Vec<_> = self
+            .phases
+            .iter()
+            .filter_map(|sums| Some(((sums.part, sums.phase), sums.table.as_deref()?)))
+            .collect();
+        kept.sort_by_key(|(place, _)| *place);
+        kept.into_iter().flat_map(|(place, book)| rows(place, book)).collect()
     }
 
-    /// The index of a phase, which is added if it was never entered.
+    /// The index of a phase in the current part, which is added if it was never entered.
     fn place_of(&mut self, phase: Phase) -> usize {
-        self.phases.iter().position(|phases| phases.phase == phase).unwrap_or_else(|| {
-            self.phases.push(PhaseSums { phase, table: None });
+        let part = self.part;
+        let is_it = |sums: &PhaseSums| sums.phase == phase && sums.part == part;
+        self.phases.iter().position(is_it).unwrap_or_else(|| {
+            self.phases.push(PhaseSums { part, phase, table: None });
             self.phases.len() - 1
         })
     }
@@ -249,8 +296,7 @@ impl<C> Metered<C> {
             0
         });
         let phases = &mut self.phases[self.current];
-        let table = phases.table.get_or_insert_with(empty_table);
-        let sums = &mut table[slot.index()];
+        let sums = phases.sums_mut(slot.index());
         sums.count += 1;
         sums.ticks = sums.ticks.saturating_add(ticks);
         sums.bytes += bytes as u64;
@@ -263,6 +309,7 @@ impl<C> Metered<C> {
                 journal.push(Entry { phase: phases.phase, purpose: self.purpose, slot, ticks, bytes });
             }
             Kept::Work(work) => work.add(place, Amount { count: 1, bytes }),
+            Kept::Step(step) => step.push(Timed { phase: self.current, slot: slot.index(), ticks }),
         }
         result
     }
@@ -308,8 +355,9 @@ fn empty_table() -> Box<Table> {
     Box::new([Sums::default(); Slot::COUNT])
 }
 
-fn rows(phase: Phase, book: &Table) -> impl Iterator<Item = Row> + '_ {
+fn rows((part, phase): (Part, Phase), book: &Table) -> impl Iterator<Item = Row> + '_ {
     Slot::all().zip(book).filter(|(_, sums)| sums.count > 0).map(move |((operation, algorithm), sums)| Row {
+        part,
         phase,
         purpose: "",
         operation,

@@ -8,6 +8,7 @@ use keytoll_crypto_api::{
     Crypto, Digest, KeyPair, OnCurve, PrivateKey, Rejected, Rng, Secret, SigningKey, TrafficKey,
 };
 use keytoll_native::awslc::{const_time_eq, hash, key, rc4};
+use keytoll_native::clock;
 
 use crate::agreement::{self, Exponents};
 use crate::cipher::Keyed;
@@ -22,12 +23,21 @@ pub struct Unsupported(pub &'static str);
 #[derive(Debug, Default)]
 pub struct Real {
     exponents: Exponents,
+    /// How much longer a signature takes, in percent of its own time; see [`Real::with_slower_signatures`].
+    signatures_slower_percent: u64,
 }
 
 impl Real {
     /// A provider that draws private MODP exponents of the given length.
     pub const fn new(exponents: Exponents) -> Self {
-        Self { exponents }
+        Self { exponents, signatures_slower_percent: 0 }
+    }
+
+    /// The same provider, but after each signature it computes on for so many percent of the time that the signature took: by this,
+    /// tests show that comparisons of runs find such a difference.
+    #[must_use]
+    pub const fn with_slower_signatures(self, percent: u64) -> Self {
+        Self { signatures_slower_percent: percent, ..self }
     }
 
     /// Whether the library has the group: all but X448.
@@ -49,6 +59,15 @@ impl Real {
     /// The length of private MODP exponents.
     pub const fn exponents(&self) -> Exponents {
         self.exponents
+    }
+}
+
+/// Computes for so many percent of the time since `begun`.
+fn compute_on(begun: u64, percent: u64) {
+    let now = clock::ticks();
+    let until = now + now.saturating_sub(begun) * percent / 100;
+    while clock::ticks() < until {
+        std::hint::black_box(until);
     }
 }
 
@@ -174,7 +193,12 @@ impl Crypto for Real {
     fn sign(&mut self, key: &SigningKey, scheme: SignatureScheme, parts: &[&[u8]]) -> Vec<u8> {
         let private: &key::PrivateKey =
             key.inner().expect("the key was made or loaded by keytoll_crypto::keys");
-        signature::sign(private, scheme, parts).expect("the scheme fits the key")
+        let begun = clock::ticks();
+        let signature = signature::sign(private, scheme, parts).expect("the scheme fits the key");
+        if self.signatures_slower_percent > 0 {
+            compute_on(begun, self.signatures_slower_percent);
+        }
+        signature
     }
 
     fn verify(

@@ -8,7 +8,7 @@ use keytoll_crypto::{Metered, Null, Provider, Real};
 use keytoll_crypto_api::algorithm::{
     BlockCipher, Encryption, Group, Hash, Integrity, KeyKind, KeyWrap, Prf, SignatureScheme, StreamCipher,
 };
-use keytoll_crypto_api::{Crypto, Phase, Rejected, Rng, Secret, SigningKey, TrafficKey};
+use keytoll_crypto_api::{Crypto, Part, Phase, Rejected, Rng, Secret, SigningKey, TrafficKey};
 use proptest::prelude::*;
 
 const SA_INIT: Phase = Phase::new(10, "sa-init");
@@ -421,6 +421,52 @@ fn the_meter_counts_every_operation_under_its_phase() {
     assert!(total > 0 && total == metered.crypto_ticks_total());
     metered.reset();
     assert!(metered.snapshot().is_empty() && metered.crypto_ticks_total() == 0);
+}
+
+#[test]
+fn a_step_is_charged_so_that_each_operation_gets_its_usual_share() {
+    let mut metered = Metered::new(Real::default());
+    metered.keep_step();
+    let work = |metered: &mut Metered<Real>| {
+        metered.begin_step();
+        metered.hash(Hash::Sha256, &[b"short"]);
+        metered.generate(Group::Modp2048, &mut rng());
+    };
+    let ticks = |metered: &Metered<Real>| metered.snapshot().iter().map(|row| row.ticks).collect::<Vec<_>>();
+    work(&mut metered);
+    metered.charge_step(101_000);
+    let usual = ticks(&metered);
+    assert_eq!((usual.iter().sum::<u64>(), metered.crypto_ticks_total()), (101_000, 101_000));
+    work(&mut metered);
+    metered.charge_step(202_000);
+    let both = ticks(&metered);
+    assert_eq!((both.iter().sum::<u64>(), metered.crypto_ticks_total()), (303_000, 303_000));
+    let thrice = |place: usize| both[place].abs_diff(3 * usual[place]) <= 2;
+    assert!(thrice(0) && thrice(1), "{usual:?}, {both:?}");
+    assert!(metered.snapshot().iter().all(|row| row.count == 2));
+}
+
+#[test]
+fn operations_after_an_authentication_are_sums_of_their_own() {
+    let mut metered = Metered::new(Real::default());
+    metered.enter(SA_INIT);
+    metered.hash(Hash::Sha256, &[b"one"]);
+    metered.set_part(Part::After);
+    metered.hash(Hash::Sha256, &[b"two"]);
+    metered.enter(AUTH);
+    metered.hash(Hash::Sha256, &[b"three"]);
+    metered.set_part(Part::Authentication);
+    metered.hash(Hash::Sha256, &[b"four"]);
+    let sums: Vec<_> = metered.snapshot().iter().map(|row| (row.part, row.phase, row.bytes)).collect();
+    assert_eq!(
+        sums,
+        [
+            (Part::Authentication, SA_INIT, 3),
+            (Part::Authentication, AUTH, 4),
+            (Part::After, SA_INIT, 3),
+            (Part::After, AUTH, 5),
+        ]
+    );
 }
 
 #[test]

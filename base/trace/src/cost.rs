@@ -16,7 +16,7 @@ pub enum Cost {
     },
     /// What one authentication cost one node.
     Sample(SampleCost),
-    /// What one operation cost over the whole row.
+    /// The cost of one operation over the whole row, in older files without parts.
     Operation(OperationCost),
     /// What one authentication cost a foreign daemon.
     Foreign(ForeignCost),
@@ -26,6 +26,41 @@ pub enum Cost {
     Traffic(TrafficCost),
     /// What the moves of a device after one authentication cost one node.
     Move(MoveCost),
+    /// The cost of one operation in one part of all authentications of the row.
+    OperationIn(Part, OperationCost),
+    /// When one authentication was measured, and how fast the machine was then.
+    Block(BlockCost),
+}
+
+/// When one authentication was measured: rows take turns, a block of authentications each, so that blocks of a row are spread over the run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BlockCost {
+    /// The authentication.
+    pub sample: u32,
+    /// Its block, from 0.
+    pub block: u32,
+    /// Time of a fixed computation directly before or after it, whichever took longer.
+    pub reference_ns: u64,
+}
+
+/// Whether something belongs to an authentication or to the life of the SA after it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub enum Part {
+    /// Between trigger and outcome.
+    #[default]
+    Authentication,
+    /// Outside that span: traffic, deletes, liveness, rekeying.
+    After,
+}
+
+impl Part {
+    /// `authentication` or `after`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Authentication => "authentication",
+            Self::After => "after",
+        }
+    }
 }
 
 /// What one input cost a node: from the moment it was given to the host until that had nothing more to say.
@@ -131,7 +166,7 @@ pub struct ForeignCost {
     pub resident_max_bytes: u64,
 }
 
-/// What one operation cost over the whole row.
+/// The cost of one operation over all authentications of a row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OperationCost {
     /// The node.
@@ -144,7 +179,7 @@ pub struct OperationCost {
     pub algorithm: Cow<'static, str>,
     /// How often.
     pub count: u64,
-    /// Time in all, nanoseconds of the host.
+    /// Time in all, nanoseconds of the host; of a step that was preempted the usual time.
     pub ns: u64,
     /// Bytes worked on.
     pub bytes: u64,
@@ -158,10 +193,14 @@ stored!(enum Cost {
     4 = Step(cost),
     5 = Traffic(cost),
     6 = Move(cost),
+    7 = OperationIn(part, cost),
+    8 = Block(cost),
 });
+stored!(enum Part { 0 = Authentication, 1 = After });
 stored!(struct StepCost { sample, node, stimulus, sent, ticks, operations });
 stored!(enum Stimulus { 0 = Message(message), 1 = Datagram(protocol), 2 = Own });
 stored!(struct StepOperation { phase, purpose, operation, algorithm, ticks, bytes });
+stored!(struct BlockCost { sample, block, reference_ns });
 stored!(struct SampleCost { sample, node, cpu_ns, crypto_ns, heap_peak_bytes, idle_sa_bytes });
 stored!(struct TrafficCost { sample, node, cpu_ns, crypto_ns });
 stored!(struct MoveCost { sample, node, cpu_ns, crypto_ns });

@@ -28,7 +28,8 @@ pub mod traffic;
 pub mod utc;
 
 pub use cost::{
-    Cost, ForeignCost, MoveCost, OperationCost, SampleCost, StepCost, StepOperation, Stimulus, TrafficCost,
+    BlockCost, Cost, ForeignCost, MoveCost, OperationCost, Part, SampleCost, StepCost, StepOperation,
+    Stimulus, TrafficCost,
 };
 pub use fact::{Fact, Fate, Link, Message, Node, Record};
 pub use name::{Name, Parts, Protocol};

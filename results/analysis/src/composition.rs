@@ -48,8 +48,8 @@ pub fn names(parts: &[Part<'_>]) -> Vec<String> {
 /// The operations that take most, the greatest first.
 fn greatest(rows: &[&SummaryRow], most: usize) -> Vec<String> {
     let mut sums: BTreeMap<String, f64> = BTreeMap::new();
-    for operation in rows.iter().flat_map(|row| row.operations.iter()).flat_map(|(_, operations)| operations)
-    {
+    let all = rows.iter().flat_map(|row| row.operations.iter()).flat_map(|(_, operations)| operations);
+    for operation in all.filter(|operation| operation.is_in_authentication()) {
         *sums.entry(operation.operation.clone()).or_default() += operation.ns;
     }
     let mut names: Vec<(String, f64)> = sums.into_iter().filter(|(_, ns)| *ns > 0.0).collect();
@@ -65,7 +65,8 @@ fn of_node<'a>(row: &'a SummaryRow, node: &'a str, named: &[String]) -> Vec<Part
         return vec![part(name, cpu.ns)];
     };
     let sum_of = |is: &dyn Fn(&String) -> bool| -> f64 {
-        operations.iter().filter(|operation| is(&operation.operation)).map(|operation| operation.ns).sum()
+        let in_authentication = operations.iter().filter(|operation| operation.is_in_authentication());
+        in_authentication.filter(|operation| is(&operation.operation)).map(|operation| operation.ns).sum()
     };
     let of_names = named.iter().map(|name| part(name, sum_of(&|other| other == name)));
     let others = part(OTHERS, sum_of(&|other| !named.contains(other)));
@@ -80,6 +81,7 @@ mod tests {
 
     fn row(operations: &[(&str, f64)], cpu_ns: f64) -> SummaryRow {
         let of = |&(operation, ns): &(&str, f64)| OperationMean {
+            part: Some("authentication".to_owned()),
             phase: "one".into(),
             operation: operation.into(),
             algorithm: format!("{ns}"),
@@ -101,6 +103,18 @@ mod tests {
         let shown: Vec<_> = parts.iter().map(|part| (part.name.as_str(), part.ns, part.n)).collect();
         assert_eq!(names(&parts), ["sign", OTHERS, REST]);
         assert_eq!(shown, [("sign", 80.0, 4), (OTHERS, 8.0, 4), (REST, 12.0, 4)]);
+    }
+
+    #[test]
+    fn operations_after_an_authentication_are_no_part_of_it() {
+        let mut row = row(&[("sign", 60.0), ("encrypt", 900.0)], 100.0);
+        let operations = row.operations.get("gw").unwrap().clone();
+        let [sign, encrypt] = <[OperationMean; 2]>::try_from(operations).unwrap();
+        let after = OperationMean { part: Some("after".to_owned()), ..encrypt };
+        row.operations = [("gw".to_owned(), vec![sign, after])].into_iter().collect();
+        let parts = cpu_by_operation(&[&row], 7);
+        let shown: Vec<_> = parts.iter().map(|part| (part.name.as_str(), part.ns)).collect();
+        assert_eq!(shown, [("sign", 60.0), (REST, 40.0)]);
     }
 
     #[test]

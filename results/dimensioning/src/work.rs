@@ -164,7 +164,8 @@ impl Work {
     /// A change of keys agrees on a key as the authentication did; beside that its messages are nothing.
     fn with_rekeys(self, row: &SummaryRow, scale: &Scale) -> Result<Self, SizingError> {
         let operations = row.operations.get(&self.node).into_iter().flatten();
-        let agreed = operations.filter(|one| AGREEMENT.contains(&one.operation.as_str()));
+        let agreed = operations
+            .filter(|one| one.is_in_authentication() && AGREEMENT.contains(&one.operation.as_str()));
         let ns: f64 = agreed.map(|one| one.ns).sum();
         if ns <= 0.0 {
             let message = format!(

@@ -65,6 +65,7 @@ fn row(method: &str, gw_ns: f64) -> SummaryRow {
     let means =
         LinkMeans { messages: 4.0, packets: 4.0, bytes: 1000.0, retransmissions: 0.0, lost_packets: 0.0 };
     let agree = OperationMean {
+        part: None,
         phase: "first".into(),
         operation: "agree".into(),
         algorithm: "x25519".into(),

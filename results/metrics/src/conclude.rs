@@ -7,11 +7,10 @@
 
 use std::collections::BTreeMap;
 
-use keytoll_trace::{Fact, Fate, Link, Message, Node, Protocol, Record};
+use keytoll_trace::{Fact, Fate, Link, Message, Node, Part, Protocol, Record};
 
 use super::cover::Cover;
 use super::ladder::Ladder;
-use super::messages::Part;
 use super::profiler::profile;
 use super::times::{Concluded, Times};
 use super::{LinkCount, Outcome, Sample, Split, Tally};
@@ -55,7 +54,8 @@ pub(super) fn conclude(
             Fact::Sent(message) => {
                 let node = records[at].node;
                 let link = link_at(records, pairs[at]).or_else(|| routes.usual(node, message.protocol));
-                tally.messages.add(node, link, message, Part::of(inside));
+                let part = if inside { Part::Authentication } else { Part::After };
+                tally.messages.add(node, link, message, part);
                 counter(&mut sample, inside, link).add(&of_message(message));
             }
             Fact::Carried { link, packets, bytes, fate, .. } => {
@@ -203,6 +203,7 @@ impl Span {
             profiles: profile(number, records),
             traffic: None,
             moved: None,
+            block: None,
         };
         (sample, busy.unwrap_or_default())
     }

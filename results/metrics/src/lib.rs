@@ -25,16 +25,16 @@ mod traffic;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use keytoll_trace::{Cost, Fact, MoveCost, Node, Record, TrafficCost};
+use keytoll_trace::{BlockCost, Cost, Fact, MoveCost, Node, Record, TrafficCost};
 
 use conclude::Routes;
 pub use failures::FailureTally;
 pub use ladder::{Hop, Ladder};
-pub use messages::{MessageKind, Messages, Part};
+pub use messages::{MessageKind, Messages};
 pub use moves::{Move, MoveNodeTally, MoveTally};
 pub use profiler::TIMER_HZ;
 pub use sample::{LinkCount, NodeCost, Outcome, Profile, Sample, Split};
-pub use tally::{NodeTally, ProfileTally, StepsTally, Tally};
+pub use tally::{NodeTally, Operation, ProfileTally, StepsTally, Tally};
 pub use times::{Time, Times, TimesTally};
 pub use traffic::{Traffic, TrafficLink, TrafficNode, TrafficNodeTally, TrafficTally};
 
@@ -107,6 +107,7 @@ struct Open {
     costs: BTreeMap<Node, NodeCost>,
     traffic_costs: BTreeMap<Node, TrafficCost>,
     move_costs: BTreeMap<Node, MoveCost>,
+    block: Option<BlockCost>,
 }
 
 impl<S: FnMut(&Sample)> Meter<S> {
@@ -173,13 +174,17 @@ impl Authentications {
     fn cost(&mut self, cost: Cost, sink: Sink<'_>) {
         match cost {
             Cost::Clock { profile_hz, .. } => self.tally.profile_hz.extend(profile_hz),
-            Cost::Operation(operation) => self.tally.operations.push(operation),
+            Cost::Operation(cost) => self.tally.operations.push(Operation { part: None, cost }),
+            Cost::OperationIn(part, cost) => {
+                self.tally.operations.push(Operation { part: Some(part), cost });
+            }
             Cost::Sample(cost) => self.node_cost(cost.sample, cost.node, NodeCost::of(&cost), sink),
             Cost::Foreign(cost) => self.node_cost(cost.sample, cost.node, NodeCost::of_foreign(&cost), sink),
             // The sums of its steps are in the sample's own cost.
             Cost::Step(_) => {}
             Cost::Traffic(cost) => self.traffic_cost(cost, sink),
             Cost::Move(cost) => self.move_cost(cost, sink),
+            Cost::Block(cost) => self.block_cost(cost, sink),
         }
     }
 
@@ -210,6 +215,14 @@ impl Authentications {
         self.advance(cost.sample, sink);
         match self.open_mut(cost.sample) {
             Some(open) => _ = open.move_costs.insert(cost.node, cost),
+            None => self.tally.late_records += 1,
+        }
+    }
+
+    fn block_cost(&mut self, cost: BlockCost, sink: Sink<'_>) {
+        self.advance(cost.sample, sink);
+        match self.open_mut(cost.sample) {
+            Some(open) => open.block = Some(cost),
             None => self.tally.late_records += 1,
         }
     }
@@ -253,7 +266,7 @@ impl Authentications {
         if let Some(sample) = concluded {
             let traffic = Traffic::of(&open.records, open.traffic_costs, &mut self.tally);
             let moved = Move::of(&open.records, open.move_costs);
-            let sample = Sample { nodes: open.costs, traffic, moved, ..sample };
+            let sample = Sample { nodes: open.costs, traffic, moved, block: open.block, ..sample };
             self.tally.add(&sample);
             sink(&sample);
         }
@@ -289,7 +302,8 @@ const fn of_sample(cost: &Cost) -> Option<u32> {
         Cost::Step(cost) => Some(cost.sample),
         Cost::Traffic(cost) => Some(cost.sample),
         Cost::Move(cost) => Some(cost.sample),
-        Cost::Clock { .. } | Cost::Operation(_) => None,
+        Cost::Block(cost) => Some(cost.sample),
+        Cost::Clock { .. } | Cost::Operation(_) | Cost::OperationIn(..) => None,
     }
 }
 

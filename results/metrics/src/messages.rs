@@ -1,37 +1,14 @@
 //! The kinds of messages of a row, in the order in which they first appeared.
 
-use keytoll_trace::{Link, Message, Node};
+use keytoll_trace::{Link, Message, Node, Part};
 
 /// Further kinds are not distinguished: a row under attack or heavy loss could create new ones endlessly.
 const KINDS_MAX: usize = 512;
 
-/// Whether a message belongs to an authentication or to the life of the SA after it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Part {
-    /// Between trigger and outcome, without accounting.
-    Authentication,
-    /// Outside that span: deletes, liveness, rekeying; and all accounting.
-    After,
-}
-
-impl Part {
-    pub(super) fn of(inside: bool) -> Self {
-        if inside { Self::Authentication } else { Self::After }
-    }
-
-    /// `authentication` or `after`.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Authentication => "authentication",
-            Self::After => "after",
-        }
-    }
-}
-
 /// Messages of one name with the same parts, from one node to another.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MessageKind {
-    /// Part of the authentication or not.
+    /// Part of the authentication or not; accounting is not.
     pub part: Part,
     /// The sender.
     pub from: Node,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use keytoll_trace::{ForeignCost, Link, Node, SampleCost};
+use keytoll_trace::{BlockCost, ForeignCost, Link, Node, SampleCost};
 
 use super::{Move, Times, Traffic};
 
@@ -39,6 +39,8 @@ pub struct Sample {
     pub traffic: Option<Traffic>,
     /// The move of the device to another address; `None` if it stayed.
     pub moved: Option<Move>,
+    /// When it was measured; `None` where rows are not measured in turns.
+    pub block: Option<BlockCost>,
 }
 
 impl Sample {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use keytoll_trace::{Link, Node, OperationCost, Protocol};
+use keytoll_trace::{Link, Node, OperationCost, Part, Protocol};
 
 use super::{
     FailureTally, Ladder, LinkCount, Messages, MoveTally, NodeCost, Outcome, Profile, Sample, TimesTally,
@@ -50,7 +50,7 @@ pub struct Tally {
     /// Discarded messages, by protocol and reason.
     pub discards: BTreeMap<(Protocol, String), u64>,
     /// The crypto operations of the row.
-    pub operations: Vec<OperationCost>,
+    pub operations: Vec<Operation>,
     /// The kinds of messages of the row.
     pub messages: Messages,
     /// The messages of one authentication; `None` without authentications.
@@ -59,6 +59,15 @@ pub struct Tally {
     pub late_records: u64,
     /// Sample numbers with records but without a trigger; not counted elsewhere.
     pub without_trigger: u64,
+}
+
+/// A crypto operation, over all authentications.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Operation {
+    /// The part of the authentications; `None` in older files.
+    pub part: Option<Part>,
+    /// Its cost.
+    pub cost: OperationCost,
 }
 
 /// Costs of the authentications at one node.

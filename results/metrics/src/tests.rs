@@ -1,6 +1,6 @@
 //! Authentications small enough to compute by hand, and properties of others.
 
-use keytoll_trace::{Fate, Link, Message, Name, OperationCost, Protocol, SampleCost};
+use keytoll_trace::{Fate, Link, Message, Name, OperationCost, Part, Protocol, SampleCost};
 use proptest::prelude::*;
 
 use super::times::{DELAY, DELAY_WITHOUT_REPEATS, FAILED_AFTER, FIRST_PACKET, WAITING_FOR_REPEATS};
@@ -395,8 +395,18 @@ fn operations_and_the_clock_reach_the_tally() {
         bytes: 3,
     };
     let clock = Cost::Clock { ticks_hz: 1e9, profile_hz: vec![(Node::Gw, 2e9)] };
-    let tally = measure([], [clock, Cost::Operation(operation.clone())]).tally;
-    assert_eq!((tally.operations, tally.profile_hz), (vec![operation], BTreeMap::from([(Node::Gw, 2e9)])));
+    let costs = [
+        clock,
+        Cost::OperationIn(Part::After, operation.clone()),
+        // As older files have it.
+        Cost::Operation(operation.clone()),
+    ];
+    let tally = measure([], costs).tally;
+    let operations = [Some(Part::After), None].map(|part| Operation { part, cost: operation.clone() });
+    assert_eq!(
+        (tally.operations, tally.profile_hz),
+        (operations.to_vec(), BTreeMap::from([(Node::Gw, 2e9)]))
+    );
 }
 
 fn any_node() -> impl Strategy<Value = Node> {

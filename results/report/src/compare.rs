@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 
 use keytoll_analysis::comparable::shared_words;
+use keytoll_analysis::compare::blocks::TOLERANCE;
 use keytoll_analysis::compare::{Breach, Comparison, Contrast, Figure, Pair, Verdict};
 use keytoll_analysis::summary::Median;
 
@@ -52,7 +53,17 @@ pub fn write(comparison: &Comparison, width: usize, mut out: impl Write) -> io::
 /// What the tables mean.
 pub(crate) fn legends(comparison: &Comparison) -> impl Iterator<Item = String> {
     let has_figures = comparison.pairs.iter().any(|pair| !pair.figures.is_empty());
-    [Some(LEGEND), has_figures.then_some(FIGURES_LEGEND)].into_iter().flatten().map(str::to_owned)
+    let is_cpu = |it: &Contrast| it.measure.starts_with("cpu_us.");
+    let has_cpu = comparison.pairs.iter().any(|pair| pair.contrasts.iter().any(is_cpu));
+    let cpu = has_cpu.then(|| {
+        format!(
+            "CPU times, and delays that contain them, are judged by blocks of authentications that were measured at full speed of the \
+             machine, and differ only by more than {} %. The ratio of CPU times is that of the least ones of blocks.",
+            TOLERANCE * 100.0
+        )
+    });
+    let legends = [Some(LEGEND.to_owned()), cpu, has_figures.then(|| FIGURES_LEGEND.to_owned())];
+    legends.into_iter().flatten()
 }
 
 const FIGURES_LEGEND: &str = "Populations: delays from the intended start, of the attempts that succeeded. Points of delays have bootstrap intervals, shares \
@@ -168,6 +179,7 @@ pub(crate) const fn of_values(verdict: Verdict) -> &'static str {
         Verdict::NotToldApart => "cannot be told apart",
         Verdict::Less => "less",
         Verdict::More => "more",
+        Verdict::CannotBeJudged => "cannot be judged",
     }
 }
 
@@ -185,7 +197,7 @@ fn cells(label: &str, contrast: &Contrast) -> Vec<String> {
         plain(contrast.a.value_p50),
         plain(contrast.b.value_p50),
         ratio.map_or_else(|| "–".to_owned(), ranged),
-        chance(contrast.p_value_holm),
+        contrast.p_value_holm.map_or_else(|| "–".to_owned(), chance),
         verdict(contrast),
     ]
 }
@@ -197,7 +209,9 @@ pub(crate) fn chance(p: f64) -> String {
 pub(crate) fn verdict(contrast: &Contrast) -> String {
     let percent = |share: f64| format!("{:.1}", share * 100.0);
     match contrast.verdict {
-        it @ (Verdict::Equal | Verdict::Identical | Verdict::NotToldApart) => of_values(it).to_owned(),
+        it @ (Verdict::Equal | Verdict::Identical | Verdict::NotToldApart | Verdict::CannotBeJudged) => {
+            of_values(it).to_owned()
+        }
         Verdict::Less => format!("less, in {} % of pairs", percent(1.0 - contrast.superiority_share)),
         Verdict::More => format!("more, in {} % of pairs", percent(contrast.superiority_share)),
     }
@@ -258,8 +272,8 @@ pub(crate) mod tests {
             ratio: Some(ratio),
             ratio_ci95_low: Some(ratio * 0.97),
             ratio_ci95_high: Some(ratio * 1.03),
-            p_value: p_value_holm / 2.0,
-            p_value_holm,
+            p_value: Some(p_value_holm / 2.0),
+            p_value_holm: Some(p_value_holm),
             superiority_share: if ratio > 1.0 { 0.914 } else { 0.07 },
             verdict,
         }

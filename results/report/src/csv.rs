@@ -14,7 +14,7 @@ use keytoll_analysis::trace::manifest::ManifestRow;
 use keytoll_analysis::trace::{Link, Node};
 use keytoll_analysis::{Findings, RowFindings};
 
-use crate::columns::authentication::{IDENTITY, OfSample, SAMPLE, SAMPLE_ADDED};
+use crate::columns::authentication::{BLOCK, IDENTITY, OfSample, SAMPLE, SAMPLE_ADDED};
 use crate::columns::field::Field;
 pub use crate::columns::field::Holds;
 use crate::columns::kinds::{MESSAGES, OPERATIONS};
@@ -56,7 +56,8 @@ fn parts() -> impl Iterator<Item = Part> {
     let links = LINKS.into_iter().map(Part::Link);
     let nodes = NODES.into_iter().map(Part::Node);
     let first = iter::once(Part::Sample(&SAMPLE));
-    first.chain(links).chain(nodes).chain([Part::Traffic, Part::Sample(&SAMPLE_ADDED), Part::Move])
+    let added = [Part::Traffic, Part::Sample(&SAMPLE_ADDED), Part::Move, Part::Sample(&BLOCK)];
+    first.chain(links).chain(nodes).chain(added)
 }
 
 impl Part {

@@ -5,7 +5,7 @@ use keytoll_analysis::{Findings, RowFindings};
 use keytoll_trace::manifest::{FORMAT, KIND, Machine, Manifest, ManifestRow};
 use keytoll_trace::provenance::{Load, Provenance};
 use keytoll_trace::{
-    Cost, Fact, Fate, Link, Message, Name, Node, OperationCost, Protocol, Record, SampleCost,
+    Cost, Fact, Fate, Link, Message, Name, Node, OperationCost, Part, Protocol, Record, SampleCost,
 };
 
 const MS: u64 = 1_000_000;
@@ -203,7 +203,7 @@ fn costs(busy_ns: u64) -> Vec<Cost> {
             })
         })
     });
-    let operation = Cost::Operation(OperationCost {
+    let operation = OperationCost {
         node: Node::Gw,
         phase: "ike-sa-init".into(),
         operation: "agree".into(),
@@ -211,6 +211,7 @@ fn costs(busy_ns: u64) -> Vec<Cost> {
         count: 4,
         ns: 120_000,
         bytes: 128,
-    });
+    };
+    let operation = Cost::OperationIn(Part::Authentication, operation);
     std::iter::once(clock).chain(samples).chain([operation]).collect()
 }

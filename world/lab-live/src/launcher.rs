@@ -17,7 +17,7 @@ use keytoll_scenario::catalogue::facet::IPSEC;
 use keytoll_scenario::plan::{Plan, RowPlan};
 use keytoll_sim::Recorder;
 use keytoll_trace::file::ReadError;
-use keytoll_trace::{Cost, Fact, ForeignCost, Node, OperationCost, SampleCost};
+use keytoll_trace::{Cost, Fact, ForeignCost, Node, OperationCost, Part, SampleCost};
 
 use super::foreign::{self, Daemon, Foreign, Initiator, Order};
 use super::line::{Line, What};
@@ -368,7 +368,7 @@ impl RowNodes<'_> {
                 Tell::Ended(operations, seized) => {
                     let node = process.node();
                     seized.into_iter().for_each(&captured);
-                    operations.into_iter().for_each(|of| keeper.cost(Cost::Operation(operation(node, of))));
+                    operations.into_iter().for_each(|of| keeper.cost(operation(node, of)));
                 }
                 other => return Err(process.trouble(&format!("it tells {other:?}"))),
             }
@@ -377,8 +377,9 @@ impl RowNodes<'_> {
     }
 }
 
-fn operation(node: Node, of: Operation) -> OperationCost {
-    let Operation { phase, operation, algorithm, count, ns, bytes } = of;
+fn operation(node: Node, of: Operation) -> Cost {
+    let Operation { is_after, phase, operation, algorithm, count, ns, bytes } = of;
+    let part = if is_after { Part::After } else { Part::Authentication };
     let (phase, operation, algorithm) = (phase.into(), operation.into(), algorithm.into());
-    OperationCost { node, phase, operation, algorithm, count, ns, bytes }
+    Cost::OperationIn(part, OperationCost { node, phase, operation, algorithm, count, ns, bytes })
 }

@@ -71,6 +71,8 @@ pub(super) struct Spent {
 /// What one operation has cost over the whole row.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Operation {
+    /// Whether it followed the outcome of an authentication.
+    pub(super) is_after: bool,
     pub(super) phase: String,
     pub(super) operation: String,
     pub(super) algorithm: String,

@@ -9,7 +9,7 @@ use std::thread;
 use std::time::Duration;
 
 use keytoll_crypto::{Metered, Provider};
-use keytoll_engine::trace::{Fact, Trace};
+use keytoll_engine::trace::{Fact, Part, Trace};
 use keytoll_engine::{Ctx, Deadline, Engine, Input, Output, Time};
 use keytoll_hosts::{Event, Host, Order, SessionId};
 use keytoll_lab::{ECHO_BYTES, ECHO_PATIENCE, metered};
@@ -351,6 +351,7 @@ impl Running {
             capture.begin(sample);
         }
         self.heap_begun = heap::live(ROLE);
+        self.driver.crypto_mut().set_part(Part::Authentication);
         self.crypto_begun_ticks = self.driver.crypto_mut().crypto_ticks_total();
         tell(&Tell::Ready)?;
         self.cpu_begun_ns = clock::thread_cpu_ns();
@@ -360,6 +361,7 @@ impl Running {
     fn spent(&mut self) -> Spent {
         let cpu_ns = clock::thread_cpu_ns().saturating_sub(self.cpu_begun_ns);
         let crypto_ticks = self.driver.crypto_mut().crypto_ticks_total() - self.crypto_begun_ticks;
+        self.driver.crypto_mut().set_part(Part::After);
         Spent {
             cpu_ns,
             crypto_ns: clock::ticks_to_ns(crypto_ticks) as u64,
@@ -388,6 +390,7 @@ impl Running {
         self.log.finish()?;
         let rows = self.driver.crypto_mut().snapshot();
         let operations = rows.into_iter().map(|row| Operation {
+            is_after: row.part == Part::After,
             phase: row.phase.name().to_owned(),
             operation: row.operation.to_owned(),
             algorithm: row.algorithm.into_owned(),

@@ -126,12 +126,18 @@ struct Priced {
 }
 
 impl Meter<Metered<Provider>> for Priced {
-    fn begin(&mut self, _: NodeIndex, crypto: &Metered<Provider>, _: Stimulus<'_>, _: Before) -> Duration {
+    fn begin(
+        &mut self,
+        _: NodeIndex,
+        crypto: &mut Metered<Provider>,
+        _: Stimulus<'_>,
+        _: Before,
+    ) -> Duration {
         self.begun_ps = crypto.crypto_ticks_total();
         Duration::ZERO
     }
 
-    fn end(&mut self, _: NodeIndex, crypto: &Metered<Provider>, _: &[Fact]) -> Duration {
+    fn end(&mut self, _: NodeIndex, crypto: &mut Metered<Provider>, _: &[Fact]) -> Duration {
         let ps = crypto.crypto_ticks_total() - self.begun_ps;
         Duration::from_nanos((ps as f64 * self.scale / 1000.0) as u64)
     }

@@ -4,8 +4,8 @@
 //! meanwhile, so that the interruption is known and not charged. The rest may still be too much: caches are cold afterwards, and
 //! there are other disturbances. Steps with the same cryptographic work cost about the same, so each is compared with the median of
 //! the last steps of its kind; one that took far longer is charged that median. Either way the authentication counts as smoothed.
-//! No authentication is left out, so that delays, messages and CPU time are of the same ones.
-//! same authentications.
+//! No authentication is left out, so that delays, messages and CPU time are of the same ones. The sums of single operations are corrected with
+//! the step: together they take the cryptographic part of its charged cost.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -298,11 +298,12 @@ impl<C> Meter<Metered<C>> for Gauge {
     fn begin(
         &mut self,
         node: NodeIndex,
-        crypto: &Metered<C>,
+        crypto: &mut Metered<C>,
         stimulus: Stimulus<'_>,
         before: Before,
     ) -> Duration {
         self.steps.begin(crypto, stimulus);
+        crypto.begin_step();
         self.role = Some(heap::enter(role(node)));
         let (crypto_ticks, work) = (crypto.crypto_ticks_total(), crypto.work_total());
         let cpu_ns = if self.is_judged(node) { clock::thread_cpu_ns() } else { 0 };
@@ -311,7 +312,7 @@ impl<C> Meter<Metered<C>> for Gauge {
         if self.accounts[node.number() as usize].charged { messages.waking() } else { Duration::ZERO }
     }
 
-    fn end(&mut self, node: NodeIndex, crypto: &Metered<C>, noted: &[Fact]) -> Duration {
+    fn end(&mut self, node: NodeIndex, crypto: &mut Metered<C>, noted: &[Fact]) -> Duration {
         let Begun { messages, ticks, crypto_ticks, work, cpu_ns } = self.begun;
         let ticks = clock::ticks().saturating_sub(ticks).saturating_sub(self.empty_ticks);
         let cpu_ns = if self.is_judged(node) { clock::thread_cpu_ns() - cpu_ns } else { 0 };
@@ -327,6 +328,9 @@ impl<C> Meter<Metered<C>> for Gauge {
             let kind = (node.number(), crypto.work_total().wrapping_sub(work));
             let away_ns = (self.ruler.ns(ticks) as u64).saturating_sub(cpu_ns);
             step = self.judge(kind, step, away_ns);
+            if step.crypto_ticks != crypto_ticks {
+                crypto.charge_step(step.crypto_ticks);
+            }
         }
         self.waited = self.wait_of(node, noted);
         let is_of_move = self.is_of_move(noted);

@@ -13,6 +13,7 @@ mod costs;
 pub mod directory;
 mod gauge;
 pub mod keeper;
+mod node_heap;
 mod once;
 mod pace;
 mod packets;
@@ -27,6 +28,7 @@ mod run;
 mod secrets;
 mod steps;
 mod traffic;
+mod turns;
 
 pub use capture::{Captures, Seized, Taken};
 pub use cell::{CellPlan, CellRun, Counted, Frames, cell};

@@ -9,10 +9,10 @@ use keytoll_native::clock;
 
 /// 64-bit words of a number.
 const WORDS: usize = 8;
-/// Multiplications of a probe, which takes some microseconds.
-const ROUNDS: usize = 60;
-/// The fastest of so many probes counts: the others may have been interrupted.
-const LOOKS: usize = 3;
+/// Multiplications of a probe, which takes about 20 µs.
+const ROUNDS: usize = 400;
+/// The fastest of so many probes counts for the pace of a row: the others may have been interrupted.
+const LOOKS: usize = 5;
 /// At least this speed is normal, in percent.
 const USUAL_PERCENT: u64 = 90;
 
@@ -27,11 +27,13 @@ pub(crate) struct Pace {
 }
 
 impl Pace {
-    /// Probes the current speed.
-    pub(crate) fn look(&mut self) {
-        let ticks = (0..LOOKS).map(|_| multiply()).min().unwrap_or(0);
-        QUICKEST.fetch_min(ticks, Ordering::Relaxed);
-        self.add(ticks);
+    /// Probes the current speed: the median of some probes, in ticks.
+    pub(crate) fn look(&mut self) -> u64 {
+        let mut probes: [u64; LOOKS] = std::array::from_fn(|_| multiply());
+        probes.sort_unstable();
+        QUICKEST.fetch_min(probes[0], Ordering::Relaxed);
+        self.add(probes[0]);
+        probes[LOOKS / 2]
     }
 
     const fn add(&mut self, ticks: u64) {

@@ -13,14 +13,18 @@ use keytoll_rigs::{self as rigs, Credentials};
 use keytoll_scenario::plan::{CpuProfile, CryptoMode, Plan, RowPlan};
 use keytoll_scenario::population::Population;
 use keytoll_sim::{NodeConfig, NodeIndex, Recorder, World};
-use keytoll_trace::{Cost, MoveCost, Node, OperationCost, SampleCost, StepCost, TrafficCost};
+use keytoll_trace::{
+    BlockCost, Cost, MoveCost, Node, OperationCost, Part, SampleCost, StepCost, TrafficCost,
+};
 
 use crate::costs::MessageCost;
-use crate::gauge::{Gauge, Ruler, role};
+use crate::gauge::{Gauge, Ruler};
 use crate::keeper::{Discard, Keeper};
+use crate::node_heap::NodeHeap;
 use crate::pace::Pace;
 use crate::provider::metered;
 use crate::traffic::{DRAIN_MAX, Sieve, Traffic};
+use crate::turns::block_of;
 
 /// Bytes after the echo header: `ping`'s default.
 pub const ECHO_BYTES: usize = 56;
@@ -66,8 +70,8 @@ pub struct Row {
     initiator: NodeIndex,
     /// The ends of user traffic, the initiator first.
     users: [NodeIndex; 2],
-    /// Every node, with the heap before it was built.
-    nodes: Vec<(NodeIndex, Node, i64)>,
+    /// Every node, with its heap.
+    nodes: Vec<(NodeIndex, Node, NodeHeap)>,
     /// The most heap of each node until the end of its first authentication, which may have been a rehearsal.
     first_peaks: Option<Vec<i64>>,
     samples: u32,
@@ -228,36 +232,79 @@ impl Row {
     /// Runs every authentication of the row; `progress` is called after each. A started authentication is finished before the row
     /// stops, so that none is recorded partially.
     pub fn run(&mut self, keeper: &mut dyn Keeper, progress: &dyn Fn(), stop: &Stop) -> RowEnd {
+        let mut end = RowEnd::default();
+        self.begin(keeper);
+        self.advance(self.samples, &mut end, keeper, progress, stop);
+        self.finish(keeper);
+        end
+    }
+
+    /// How many authentications are planned.
+    pub(crate) const fn samples(&self) -> u32 {
+        self.samples
+    }
+
+    /// Everything before the first authentication.
+    pub(crate) fn begin(&mut self, keeper: &mut dyn Keeper) {
         keeper.cost(self.clock());
         self.connect();
-        if self.charged && self.world.meter_mut().ruler() == Ruler::Counter {
+        if self.is_timed() {
             self.warm_up();
         }
-        let mut end = RowEnd::default();
-        while end.samples < self.samples {
+        self.nodes.iter_mut().for_each(|(.., heap)| heap.pause());
+    }
+
+    /// Runs authentications until there are so many of them, or the row stops.
+    pub(crate) fn advance(
+        &mut self,
+        until: u32,
+        end: &mut RowEnd,
+        keeper: &mut dyn Keeper,
+        progress: &dyn Fn(),
+        stop: &Stop,
+    ) {
+        self.nodes.iter_mut().for_each(|(.., heap)| heap.resume());
+        while end.samples < until {
             if stop.load(Ordering::Relaxed) {
                 end.stopped = true;
                 break;
             }
-            if self.charged && self.world.meter_mut().ruler() == Ruler::Counter {
-                end.pace.look();
-            }
-            let outcome = self.sample(end.samples, keeper);
-            end.count(outcome);
-            end.measured(self.world.meter_mut());
-            if let (End::Done, Some(traffic)) = (outcome, self.traffic.clone()) {
-                self.carry(&traffic, end.samples, keeper);
-            }
-            self.rest(keeper);
-            self.moved(end.samples, keeper);
-            end.samples += 1;
+            self.next_sample(end, keeper);
             progress();
             if self.unpriced().is_some() || keeper.has_failed() {
                 break;
             }
         }
+        self.nodes.iter_mut().for_each(|(.., heap)| heap.pause());
+    }
+
+    /// The sums over all authentications.
+    pub(crate) fn finish(&mut self, keeper: &mut dyn Keeper) {
         self.operations(keeper);
-        end
+    }
+
+    /// One authentication, and what follows it until the next one.
+    fn next_sample(&mut self, end: &mut RowEnd, keeper: &mut dyn Keeper) {
+        let before = self.is_timed().then(|| end.pace.look());
+        let outcome = self.sample(end.samples, keeper);
+        if let Some(before) = before {
+            let reference_ns = clock::ticks_to_ns(before.max(end.pace.look())) as u64;
+            let block = block_of(end.samples, self.samples);
+            keeper.cost(Cost::Block(BlockCost { sample: end.samples, block, reference_ns }));
+        }
+        end.count(outcome);
+        end.measured(self.world.meter_mut());
+        if let (End::Done, Some(traffic)) = (outcome, self.traffic.clone()) {
+            self.carry(&traffic, end.samples, keeper);
+        }
+        self.rest(keeper);
+        self.moved(end.samples, keeper);
+        end.samples += 1;
+    }
+
+    /// Whether computation is measured and takes virtual time.
+    fn is_timed(&mut self) -> bool {
+        self.charged && self.world.meter_mut().ruler() == Ruler::Counter
     }
 
     /// Charges the prices of a table, in virtual time and in the costs.
@@ -314,22 +361,29 @@ impl Row {
         }
     }
 
+    /// Operations of all nodes belong to this part from now on.
+    fn set_part(&mut self, part: Part) {
+        self.nodes.iter().for_each(|&(node, ..)| self.world.crypto_mut(node).set_part(part));
+    }
+
     /// One authentication and its costs.
     fn sample(&mut self, sample: u32, keeper: &mut dyn Keeper) -> End {
         if self.open || self.under_way {
             return End::NotBegun;
         }
         self.world.set_sample(sample);
-        let live: Vec<i64> = self.nodes.iter().map(|(node, ..)| heap::live(role(*node))).collect();
+        let live: Vec<i64> = self.nodes.iter().map(|(.., heap)| heap.live()).collect();
         self.world.meter_mut().begin_sample();
+        self.set_part(Part::Authentication);
         let end = self.authenticate(keeper);
+        self.set_part(Part::After);
         self.under_way = end == End::Unfinished;
         let so_far = peaks(&self.nodes);
         let first = self.first_peaks.get_or_insert_with(|| so_far.clone());
         // The rehearsals after the first authentication leave memory behind that is not the first one's.
         let peaks = if sample == 0 { first } else { &so_far };
-        for ((&(node, name, _), live), &peak) in self.nodes.iter().zip(live).zip(peaks) {
-            let grown = heap::live(role(node)) - live;
+        for ((&(node, name, heap), live), &peak) in self.nodes.iter().zip(live).zip(peaks) {
+            let grown = heap.live() - live;
             keeper.cost(Cost::Sample(SampleCost {
                 sample,
                 node: name,
@@ -496,7 +550,7 @@ impl Row {
     /// Every recorded step, node by node.
     fn steps(&mut self, sample: u32) -> Vec<StepCost> {
         let steps = std::mem::take(self.world.meter_mut().steps_mut());
-        let of = |&(node, name, _): &(NodeIndex, Node, i64)| {
+        let of = |&(node, name, _): &(NodeIndex, Node, NodeHeap)| {
             steps.of((node, name), sample, self.world.crypto(node)).collect::<Vec<_>>()
         };
         let costs = self.nodes.iter().flat_map(of).collect();
@@ -516,7 +570,7 @@ impl Row {
         let ruler = self.world.meter_mut().ruler();
         for &(node, name, _) in &self.nodes {
             for row in self.world.crypto(node).snapshot() {
-                keeper.cost(Cost::Operation(OperationCost {
+                let cost = OperationCost {
                     node: name,
                     phase: row.phase.name().into(),
                     operation: row.operation.into(),
@@ -524,15 +578,16 @@ impl Row {
                     count: row.count,
                     ns: ruler.ns(row.ticks) as u64,
                     bytes: row.bytes,
-                }));
+                };
+                keeper.cost(Cost::OperationIn(row.part, cost));
             }
         }
     }
 }
 
 /// The most heap of each node so far.
-fn peaks(nodes: &[(NodeIndex, Node, i64)]) -> Vec<i64> {
-    nodes.iter().map(|&(node, _, before)| heap::peak(role(node)) - before).collect()
+fn peaks(nodes: &[(NodeIndex, Node, NodeHeap)]) -> Vec<i64> {
+    nodes.iter().map(|(.., heap)| heap.peak()).collect()
 }
 
 /// What building the nodes of a row needs.
@@ -541,7 +596,7 @@ struct Builder<'a> {
     plan: &'a Plan,
     charged: bool,
     core_hz: f64,
-    nodes: Vec<(NodeIndex, Node, i64)>,
+    nodes: Vec<(NodeIndex, Node, NodeHeap)>,
 }
 
 impl Builder<'_> {
@@ -579,18 +634,20 @@ impl Builder<'_> {
     /// Builds a node under its own heap tag.
     fn node(&mut self, name: Node, host: impl FnOnce() -> Box<dyn Host>) {
         let role = u8::try_from(self.nodes.len() + 1).expect("a topology has a handful of nodes");
-        heap::reset_peak(role);
-        let before = heap::live(role);
+        let own = NodeHeap::new(role);
         let guard = heap::enter(role);
         let host = host();
-        let crypto = metered(self.plan);
+        let mut crypto = metered(self.plan);
         drop(guard);
+        if self.plan.crypto.computes() {
+            crypto.keep_step();
+        }
         let profile = self.plan.cpus.get(&name);
         let scale = profile.and_then(|profile| profile.hz).map_or(1.0, |hz| self.core_hz / hz);
         self.world.meter_mut().add_node(scale, self.charged);
         let cores = profile.map_or(1, |profile: &CpuProfile| profile.cores);
         let config = NodeConfig { cores: u32::from(cores), ..NodeConfig::new(name) };
         let index = self.world.add_node(config, host, crypto);
-        self.nodes.push((index, name, before));
+        self.nodes.push((index, name, own));
     }
 }

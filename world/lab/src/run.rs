@@ -20,6 +20,7 @@ use crate::keeper::Keeper;
 use crate::once;
 use crate::rehearsal;
 use crate::row::{Row, RowEnd, Stop};
+use crate::turns::{Open, in_turns, share};
 
 /// The keepers of a run's rows.
 pub trait Keepers: Sync {
@@ -129,8 +130,10 @@ pub fn run<K: Keepers>(
     let costs = Costs::of(plan)?;
     let credentials = Credentials::prepare(plan);
     let core_hz = costs.as_ref().map_or_else(clock::core_hz, |costs| costs.core_hz);
-    let work = Work {
+    let threads = threads.clamp(1, plan.rows.len().max(1));
+    let work = &Work {
         plan,
+        threads,
         credentials,
         costs,
         core_hz,
@@ -141,15 +144,15 @@ pub fn run<K: Keepers>(
         halt: AtomicBool::new(false),
         ends: Mutex::new(vec![None; plan.rows.len()]),
     };
-    let threads = threads.clamp(1, plan.rows.len().max(1));
     thread::scope(|scope| {
-        let handles: Vec<_> = (0..threads).map(|_| scope.spawn(|| work.take_rows())).collect();
+        let handles: Vec<_> =
+            (0..threads).map(|thread| scope.spawn(move || work.take_rows(thread))).collect();
         handles.into_iter().try_for_each(|handle| match handle.join() {
             Ok(result) => result,
             Err(panic) => std::panic::resume_unwind(panic),
         })
     })?;
-    Ok(work.ends.into_inner().unwrap_or_else(PoisonError::into_inner))
+    Ok(work.ends.lock().unwrap_or_else(PoisonError::into_inner).clone())
 }
 
 /// Refuses a plan that cannot run here: because this build lacks an algorithm, or the cost table is missing, invalid or incomplete.
@@ -219,6 +222,7 @@ pub(crate) fn priced(costs: &Costs, row: &RowPlan, built: &Row) -> Result<(), Ru
 /// The state shared by the threads of a run.
 struct Work<'a, K> {
     plan: &'a Plan,
+    threads: usize,
     credentials: Credentials,
     costs: Option<Costs>,
     core_hz: f64,
@@ -233,17 +237,54 @@ struct Work<'a, K> {
 
 impl<K: Keepers> Work<'_, K> {
     /// Runs rows until none remain, the run is stopped, or another thread failed.
-    fn take_rows(&self) -> Result<(), RunError> {
+    fn take_rows(&self, thread: usize) -> Result<(), RunError> {
         once::of_thread();
+        if self.plan.crypto.computes() {
+            return self.failing(self.measure_in_turns(thread));
+        }
         while !self.stop.load(Ordering::Relaxed) && !self.halt.load(Ordering::Relaxed) {
             let index = self.next.fetch_add(1, Ordering::Relaxed);
             let Some(row) = self.plan.rows.get(index) else { break };
-            let result = self.run_row(index, row);
-            if result.is_err() {
-                self.halt.store(true, Ordering::Relaxed);
-            }
-            result?;
+            self.failing(self.run_row(index, row))?;
         }
+        Ok(())
+    }
+
+    /// Ends the rows of all threads if one has failed.
+    fn failing(&self, result: Result<(), RunError>) -> Result<(), RunError> {
+        if result.is_err() {
+            self.halt.store(true, Ordering::Relaxed);
+        }
+        result
+    }
+
+    /// Measures rows with timed computation in turns.
+    fn measure_in_turns(&self, thread: usize) -> Result<(), RunError> {
+        self.halt.fetch_or(self.stop.load(Ordering::Relaxed), Ordering::Relaxed);
+        let rows = share(self.plan, thread, self.threads);
+        let open = |index: usize, row: &RowPlan| {
+            let mut keeper = self.keepers.begin(index, row)?;
+            let mut row = Row::new(self.plan, row, &self.credentials, self.core_hz);
+            row.begin(&mut keeper);
+            Ok(Open { index, row, keeper, end: RowEnd::default() })
+        };
+        let close = |mut open: Open<K::Keeper>| {
+            open.row.finish(&mut open.keeper);
+            self.end_row(open.index, open.keeper, open.end)
+        };
+        in_turns::<K>(&rows, self.threads, open, close, &|| self.has_progressed(), &self.halt)
+    }
+
+    /// An authentication has ended.
+    fn has_progressed(&self) {
+        (self.progress)();
+        self.halt.fetch_or(self.stop.load(Ordering::Relaxed), Ordering::Relaxed);
+    }
+
+    fn end_row(&self, index: usize, keeper: K::Keeper, end: RowEnd) -> Result<(), RunError> {
+        end.shortfalls().for_each(|why| self.keepers.note(index, &why));
+        self.keepers.end(index, keeper, end)?;
+        self.ends.lock().unwrap_or_else(PoisonError::into_inner)[index] = Some(end);
         Ok(())
     }
 
@@ -254,15 +295,8 @@ impl<K: Keepers> Work<'_, K> {
             built.charge(&costs.prices);
             built.charge_messages(costs.message.clone());
         }
-        let progress = || {
-            (self.progress)();
-            self.halt.fetch_or(self.stop.load(Ordering::Relaxed), Ordering::Relaxed);
-        };
-        let end = built.run(&mut keeper, &progress, &self.halt);
+        let end = built.run(&mut keeper, &|| self.has_progressed(), &self.halt);
         self.costs.as_ref().map_or(Ok(()), |costs| priced(costs, row, &built))?;
-        end.shortfalls().for_each(|why| self.keepers.note(index, &why));
-        self.keepers.end(index, keeper, end)?;
-        self.ends.lock().unwrap_or_else(PoisonError::into_inner)[index] = Some(end);
-        Ok(())
+        self.end_row(index, keeper, end)
     }
 }

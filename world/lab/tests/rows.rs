@@ -15,7 +15,7 @@ use keytoll_scenario::plan::{Plan, RowPlan};
 use keytoll_scenario::quantity::Probability;
 use keytoll_scenario::{Overrides, Source};
 use keytoll_sim::Recorder;
-use keytoll_trace::{Cost, Fact, Fate, Node, Record};
+use keytoll_trace::{BlockCost, Cost, Fact, Fate, Node, Part, Record};
 
 fn plan(name: &str, overrides: &[&str]) -> Plan {
     let source = Source::builtin(name).unwrap();
@@ -128,7 +128,7 @@ fn real_crypto_is_charged_metered_and_booked() {
         count(&memory, Node::Gw, |fact| matches!(fact, Fact::Computed { busy_ns } if *busy_ns > 1000)) >= 4
     );
     let agreements = memory.costs.iter().find_map(|cost| match cost {
-        Cost::Operation(operation) if operation.operation == "agree" && operation.node == Node::Ue => {
+        Cost::OperationIn(_, operation) if operation.operation == "agree" && operation.node == Node::Ue => {
             Some((operation.count, operation.ns))
         }
         _ => None,
@@ -137,6 +137,50 @@ fn real_crypto_is_charged_metered_and_booked() {
     let (count, ns) = agreements.expect("the device agrees on a key");
     assert_eq!(count, samples, "one agreement an authentication");
     assert!(ns > 1000 * count);
+}
+
+/// The sums of operations and the time of an authentication are corrected for preemption together.
+#[test]
+fn operations_of_authentications_add_up_to_their_crypto_time() {
+    let memory =
+        first_row(&plan("quickstart", &["samples=12", "methods=ikev2-ecdsa-p256", "networks=loopback"]));
+    for node in [Node::Ue, Node::Gw] {
+        let of_part = |wanted: Part| -> u64 {
+            let ns = memory.costs.iter().filter_map(|cost| match cost {
+                Cost::OperationIn(part, of) if of.node == node && *part == wanted => Some(of.ns),
+                _ => None,
+            });
+            ns.sum()
+        };
+        let crypto_ns: u64 = memory
+            .costs
+            .iter()
+            .filter_map(|cost| match cost {
+                Cost::Sample(of) if of.node == node => Some(of.crypto_ns),
+                _ => None,
+            })
+            .sum();
+        // Each of some twenty sums, and of twelve authentications, is cut to a nanosecond.
+        assert!(of_part(Part::Authentication).abs_diff(crypto_ns) < 100, "{node:?}: {crypto_ns}");
+        assert!(of_part(Part::After) > 0, "the SA is deleted");
+    }
+}
+
+/// Every authentication says when it was measured, in blocks of at least three, and how fast the machine was.
+#[test]
+fn authentications_with_real_crypto_are_measured_in_blocks() {
+    let blocks = |crypto: &str| -> Vec<BlockCost> {
+        let crypto = format!("crypto={crypto}");
+        let memory =
+            first_row(&plan("quickstart", &["samples=9", "methods=ikev2-psk", "networks=loopback", &crypto]));
+        let of_block = |cost| if let Cost::Block(block) = cost { Some(block) } else { None };
+        memory.costs.into_iter().filter_map(of_block).collect()
+    };
+    let real = blocks("real");
+    let found: Vec<_> = real.iter().map(|it| (it.sample, it.block)).collect();
+    assert_eq!(found, (0..9).map(|sample| (sample, sample / 3)).collect::<Vec<_>>());
+    assert!(real.iter().all(|it| it.reference_ns > 500), "{real:?}");
+    assert_eq!(blocks("null"), []);
 }
 
 const BUILTIN: [&str; 6] = ["quickstart", "lossy", "suites", "fragmentation", "eap", "eap-aka-topologies"];
@@ -396,7 +440,7 @@ fn the_gateway_proves_itself_in_three_ways() {
         first_row(&plan("quickstart", &row))
     };
     let signatures = |memory: &Memory| {
-        let is = |cost: &&Cost| matches!(cost, Cost::Operation(of) if of.node == Node::Gw && of.operation == "sign");
+        let is = |cost: &&Cost| matches!(cost, Cost::OperationIn(_, of) if of.node == Node::Gw && of.operation == "sign");
         memory.costs.iter().filter(is).count()
     };
     let bytes = |memory: &Memory| -> u32 {
@@ -420,7 +464,7 @@ fn operations(row: &[&str], node: Node, operation: &str) -> (u64, Vec<String>) {
     let memory = first_row(&plan("quickstart", row));
     assert_eq!(count(&memory, Node::Ue, |fact| *fact == Fact::FirstPacket), 1, "{row:?}");
     let found = memory.costs.iter().filter_map(|cost| match cost {
-        Cost::Operation(of) if of.node == node && of.operation == operation => Some(of),
+        Cost::OperationIn(_, of) if of.node == node && of.operation == operation => Some(of),
         _ => None,
     });
     let found: Vec<_> = found.collect();

@@ -181,7 +181,7 @@ fn the_books_are_the_tables() {
     let mut checked = 0;
     for cost in &costs {
         match cost {
-            Cost::Operation(operation) if operation.operation == "agree" => {
+            Cost::OperationIn(_, operation) if operation.operation == "agree" => {
                 assert_eq!((operation.count, operation.ns), (4, 8_000_000));
                 checked += 1;
             }

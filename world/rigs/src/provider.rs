@@ -1,5 +1,7 @@
 //! The crypto provider of a plan.
 
+use std::sync::OnceLock;
+
 use keytoll_crypto::{Exponents, Null, Provider, Real};
 use keytoll_scenario::plan::{self, CryptoMode, Plan};
 
@@ -10,11 +12,20 @@ pub fn provider(plan: &Plan) -> Provider {
         plan::Exponents::Full => Exponents::Full,
     };
     match plan.crypto {
-        CryptoMode::Real => Provider::Real(Real::new(exponents)),
+        CryptoMode::Real => {
+            Provider::Real(Real::new(exponents).with_slower_signatures(slower_signatures_percent()))
+        }
         #[cfg(feature = "ossl")]
         CryptoMode::OpenSsl => Provider::Ossl(keytoll_crypto::Ossl::new(exponents)),
         #[cfg(not(feature = "ossl"))]
         CryptoMode::OpenSsl => unreachable!("such a plan is refused before anything is built"),
         CryptoMode::Null | CryptoMode::Table => Provider::Null(Null),
     }
+}
+
+/// For tests of comparisons: by how many percent signatures of the run are to be slower. CONTRIBUTING.md documents the variable.
+fn slower_signatures_percent() -> u64 {
+    let read = || std::env::var("KEYTOLL_SLOWER_SIGNATURES_PERCENT").ok()?.parse().ok();
+    static PERCENT: OnceLock<u64> = OnceLock::new();
+    *PERCENT.get_or_init(|| read().unwrap_or(0))
 }

@@ -31,11 +31,11 @@ pub struct Before {
 pub trait Meter<C> {
     /// Called just before the host takes an input; `crypto` is the node's provider. Returns how long it takes the node to wake up, in
     /// virtual time: a core is taken, but does not compute.
-    fn begin(&mut self, node: NodeIndex, crypto: &C, stimulus: Stimulus<'_>, before: Before) -> Duration;
+    fn begin(&mut self, node: NodeIndex, crypto: &mut C, stimulus: Stimulus<'_>, before: Before) -> Duration;
 
     /// Called when the host's outputs are drained, with the facts it recorded; returns how long the node is busy, in virtual
     /// time.
-    fn end(&mut self, node: NodeIndex, crypto: &C, noted: &[Fact]) -> Duration;
+    fn end(&mut self, node: NodeIndex, crypto: &mut C, noted: &[Fact]) -> Duration;
 
     /// How long the node waits in this input, such as for a store, in virtual time: a core is taken, but does not compute.
     fn waits(&self) -> Duration {
@@ -53,11 +53,11 @@ pub trait Meter<C> {
 pub struct Free;
 
 impl<C> Meter<C> for Free {
-    fn begin(&mut self, _: NodeIndex, _: &C, _: Stimulus<'_>, _: Before) -> Duration {
+    fn begin(&mut self, _: NodeIndex, _: &mut C, _: Stimulus<'_>, _: Before) -> Duration {
         Duration::ZERO
     }
 
-    fn end(&mut self, _node: NodeIndex, _crypto: &C, _noted: &[Fact]) -> Duration {
+    fn end(&mut self, _node: NodeIndex, _crypto: &mut C, _noted: &[Fact]) -> Duration {
         Duration::ZERO
     }
 }

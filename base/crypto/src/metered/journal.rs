@@ -1,6 +1,6 @@
 //! The journal of a meter: every single operation.
 
-use keytoll_crypto_api::Phase;
+use keytoll_crypto_api::{Part, Phase};
 
 use super::Row;
 use super::slot::Slot;
@@ -52,7 +52,16 @@ impl Journal {
         let row = |entry: &Entry| {
             let (operation, algorithm) = names[entry.slot.index()];
             let Entry { phase, purpose, ticks, bytes, .. } = *entry;
-            Row { phase, purpose, operation, algorithm: algorithm.name(), count: 1, ticks, bytes }
+            Row {
+                part: Part::default(),
+                phase,
+                purpose,
+                operation,
+                algorithm: algorithm.name(),
+                count: 1,
+                ticks,
+                bytes,
+            }
         };
         self.0.iter().map(row).collect()
     }

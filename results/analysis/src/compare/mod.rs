@@ -9,6 +9,7 @@
 //! Two rows differ if Mann and Whitney's test says so at 5 %, after Holm's correction for how many comparisons of that measure are
 //! made at once. How much they differ is the ratio, and how much they overlap is the probability of superiority.
 
+pub mod blocks;
 pub mod populations;
 mod ranked;
 mod ranks;
@@ -24,14 +25,18 @@ use serde::{Deserialize, Serialize};
 
 use crate::comparable::{Setting, Subject, Variant};
 use crate::summary::SummaryRow;
+use blocks::{BlockValue, difference};
 use ranked::Ranked;
 use ranks::rank_sum;
 use resampling::{Statistic, ratio_interval};
-use samples::{MeasuredRow, Values};
+use samples::{JudgedBy, MeasuredRow, Values};
 pub use threshold::Breach;
 
 /// The format of [`Comparison`].
 pub const FORMAT: u32 = 1;
+
+/// The measures of CPU time.
+const CPU: &str = "cpu_us.";
 
 /// How likely chance may be where two rows are still told apart.
 const SIGNIFICANCE: f64 = 0.05;
@@ -224,10 +229,13 @@ pub struct Contrast {
     /// Its upper end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ratio_ci95_high: Option<f64>,
-    /// How likely chance alone makes such a difference of ranks: Mann and Whitney, two-sided.
-    pub p_value: f64,
+    /// How likely chance alone makes such a difference of ranks: Mann and Whitney, two-sided; of CPU times, and of delays that contain them, by
+    /// blocks of authentications, and beyond a tolerance of 1 %; absent if it cannot be judged.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p_value: Option<f64>,
     /// The same after Holm's correction for all comparisons of this measure.
-    pub p_value_holm: f64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p_value_holm: Option<f64>,
     /// How likely a value of the second row is greater than one of the first, ties counting half.
     pub superiority_share: f64,
     /// What follows.
@@ -287,6 +295,8 @@ pub enum Verdict {
     Less,
     /// The second row has more.
     More,
+    /// Too few blocks were measured at full speed of the machine, or none.
+    CannotBeJudged,
 }
 
 /// Compares the rows of two runs with their likes. Rows that only one has are listed. A load is like whatever it is compared with.
@@ -362,10 +372,14 @@ impl Row for MeasuredRow {
 
     fn pair(&self, other: &Self) -> Pair {
         let contrast = |it: &Values| {
-            let others = other.values(&it.measure)?;
-            let found = contrast(&it.measure, &Ranked::of(&it.values), &Ranked::of(others))?;
-            let is_repeated = self.name == other.name && it.values == others;
-            Some(if is_repeated { found.identical() } else { found })
+            let others = other.measured(&it.measure)?;
+            let found = contrast(&it.measure, &Ranked::of(&it.values), &Ranked::of(&others.values))?;
+            let is_repeated = self.name == other.name && it.values == others.values;
+            Some(if is_repeated {
+                found.identical()
+            } else {
+                found.judged_by(&it.judged_by, &others.judged_by)
+            })
         };
         Pair {
             a: self.name.clone(),
@@ -395,8 +409,8 @@ fn contrast(measure: &str, a: &Ranked, b: &Ranked) -> Option<Contrast> {
         ratio: (side_a.value_p50 != 0.0).then(|| side_b.value_p50 / side_a.value_p50),
         ratio_ci95_low: interval.map(|interval| interval.low),
         ratio_ci95_high: interval.map(|interval| interval.high),
-        p_value: ranks.p,
-        p_value_holm: ranks.p,
+        p_value: Some(ranks.p),
+        p_value_holm: Some(ranks.p),
         superiority_share: ranks.superiority,
         verdict: if are_equal(a, b) { Verdict::Equal } else { Verdict::NotToldApart },
     })
@@ -421,6 +435,40 @@ fn are_equal(a: &Ranked, b: &Ranked) -> bool {
 }
 
 impl Contrast {
+    /// The same judged by blocks, if either row has its values in blocks.
+    fn judged_by(self, a: &JudgedBy, b: &JudgedBy) -> Self {
+        let (value, [a, b]) = match (a, b) {
+            (JudgedBy::Blocks(value, a), JudgedBy::Blocks(_, b)) => (*value, [&a[..], b]),
+            (JudgedBy::Blocks(BlockValue::Least, _), _) | (_, JudgedBy::Blocks(BlockValue::Least, _)) => {
+                (BlockValue::Least, [&[][..], &[]])
+            }
+            _ => return self,
+        };
+        match (difference(a, b, value), value) {
+            (Some(found), BlockValue::Least) => Self {
+                ratio: Some(found.ratio),
+                ratio_ci95_low: found.interval.map(|it| it.low),
+                ratio_ci95_high: found.interval.map(|it| it.high),
+                ..self.with_p(found.p)
+            },
+            (Some(found), BlockValue::Median) => self.with_p(found.p),
+            (None, BlockValue::Least) => {
+                Self { p_value: None, p_value_holm: None, verdict: Verdict::CannotBeJudged, ..self }
+            }
+            (None, BlockValue::Median) => self,
+        }
+    }
+
+    fn with_p(self, p: f64) -> Self {
+        Self { p_value: Some(p), p_value_holm: Some(p), ..self }
+    }
+
+    /// Whether the second row has less, if they differ.
+    fn is_less(&self) -> bool {
+        let by_ratio = self.ratio.filter(|_| self.measure.starts_with(CPU)).map(|ratio| ratio < 1.0);
+        by_ratio.unwrap_or(self.superiority_share < 0.5)
+    }
+
     /// Of two rows that have the same values.
     fn identical(self) -> Self {
         let is_equal = self.verdict == Verdict::Equal;
@@ -431,23 +479,24 @@ impl Contrast {
 /// Holm, Scandinavian Journal of Statistics 6 (1979) 65: the least p counts as often as there are comparisons, the next one once
 /// less, and none counts for less than the one before. Then the verdicts.
 fn correct(pairs: &mut [Pair]) {
-    let mut all: Vec<&mut Contrast> = pairs.iter_mut().flat_map(|pair| &mut pair.contrasts).collect();
-    all.sort_by(|a, b| a.measure.cmp(&b.measure).then(a.p_value.total_cmp(&b.p_value)));
-    for of_measure in all.chunk_by_mut(|a, b| a.measure == b.measure) {
+    let all = pairs.iter_mut().flat_map(|pair| &mut pair.contrasts);
+    let mut all: Vec<(f64, &mut Contrast)> = all.filter_map(|it| Some((it.p_value?, it))).collect();
+    all.sort_by(|(p_a, a), (p_b, b)| a.measure.cmp(&b.measure).then(p_a.total_cmp(p_b)));
+    for of_measure in all.chunk_by_mut(|(_, a), (_, b)| a.measure == b.measure) {
         let (count, mut before) = (of_measure.len(), 0.0_f64);
-        for (place, contrast) in of_measure.iter_mut().enumerate() {
-            before = before.max((contrast.p_value * (count - place) as f64).min(1.0));
-            contrast.p_value_holm = before;
-            contrast.verdict = verdict(contrast);
+        for (place, (p, contrast)) in of_measure.iter_mut().enumerate() {
+            before = before.max((*p * (count - place) as f64).min(1.0));
+            contrast.p_value_holm = Some(before);
+            contrast.verdict = verdict(contrast, before);
         }
     }
 }
 
-fn verdict(contrast: &Contrast) -> Verdict {
+fn verdict(contrast: &Contrast, p_holm: f64) -> Verdict {
     match contrast.verdict {
         certain @ (Verdict::Equal | Verdict::Identical) => certain,
-        _ if contrast.p_value_holm >= SIGNIFICANCE => Verdict::NotToldApart,
-        _ if contrast.superiority_share < 0.5 => Verdict::Less,
+        _ if p_holm >= SIGNIFICANCE => Verdict::NotToldApart,
+        _ if contrast.is_less() => Verdict::Less,
         _ => Verdict::More,
     }
 }
@@ -471,7 +520,21 @@ fn notes<R: Row>(runs: [&Run<R>; 2], pairs: &[Pair]) -> Vec<String> {
     let repeated = (is_repeated && pairs.iter().all(|pair| pair.a == pair.b && pair.n[0] == pair.n[1])).then(|| {
         "All values of both are the same, one after the other: it is the same run, or one that repeats it.".to_owned()
     });
-    incomplete.chain(unlike).chain(machines).chain(repeated).collect()
+    incomplete.chain(unlike).chain(machines).chain(repeated).chain(unjudged(pairs)).collect()
+}
+
+/// How many CPU times cannot be judged, and what to do.
+fn unjudged(pairs: &[Pair]) -> Option<String> {
+    let all = || pairs.iter().flat_map(|pair| &pair.contrasts).filter(|it| it.measure.starts_with(CPU));
+    let count = all().filter(|it| it.verdict == Verdict::CannotBeJudged).count();
+    (count > 0).then(|| {
+        format!(
+            "{count} of {} CPU times cannot be judged: that takes {} blocks at full speed of the machine in both rows, and runs of older \
+             versions, live runs and those without cryptography have none. Run again, with more samples or on a less busy machine.",
+            all().count(),
+            blocks::BLOCKS_MIN
+        )
+    })
 }
 
 #[cfg(test)]

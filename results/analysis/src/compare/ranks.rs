@@ -17,6 +17,16 @@ pub(super) struct RankSum {
 /// Groups with more pairs than this have the normal approximation.
 const EXACT_PAIRS_MAX: u64 = 2500;
 
+/// The rank, from 1, of the lower end of the 95 % interval among all n·m differences of two groups; `None` where even the least is not certain.
+pub(super) fn interval_rank95(n: usize, m: usize) -> Option<u64> {
+    let mut below = 0.0;
+    let rank = shares(n, m).into_iter().take_while(|share| {
+        below += *share;
+        below <= 0.025
+    });
+    Some(rank.count() as u64).filter(|rank| *rank > 0)
+}
+
 /// Ranks two groups that both have values.
 pub(super) fn rank_sum(a: &Ranked, b: &Ranked) -> RankSum {
     let (u, ties) = u_statistic(a, b);
@@ -138,6 +148,13 @@ mod tests {
         // Two and two: the six orders have U = 0, 1, 2, 2, 3, 4.
         let wanted = [1.0, 1.0, 2.0, 1.0, 1.0].map(|count| count / 6.0);
         assert!(shares(2, 2).iter().zip(wanted).all(|(found, wanted)| close(*found, wanted)));
+    }
+
+    /// Six and six: of 924 orders 1, 1, 2, 3, 5, 7, 11 have U = 0 … 6, so P(U ≤ 5) = 0.0206 and P(U ≤ 6) = 0.0325.
+    #[test]
+    fn the_interval_of_differences_begins_after_those_that_are_too_unlikely() {
+        assert_eq!(interval_rank95(6, 6), Some(6));
+        assert_eq!(interval_rank95(3, 3), None);
     }
 
     #[test]

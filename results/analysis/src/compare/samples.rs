@@ -5,6 +5,7 @@ use std::path::Path;
 
 use keytoll_trace::manifest::Manifest;
 
+use super::blocks::{BlockValue, Timed};
 use super::{RowName, Run};
 use crate::directory;
 pub use crate::samples::ReadError;
@@ -40,12 +41,28 @@ pub struct Values {
     pub measure: String,
     /// Of one authentication after another.
     pub values: Vec<f64>,
+    /// The unit of the comparison.
+    pub judged_by: JudgedBy,
+}
+
+/// The unit by which values are compared.
+#[derive(Debug, Clone, PartialEq)]
+pub enum JudgedBy {
+    /// By authentications, which are independent.
+    Authentications,
+    /// By blocks of authentications, with the times in them; without any they cannot be judged.
+    Blocks(BlockValue, Vec<Timed>),
 }
 
 impl MeasuredRow {
     /// The values of a measure; none if there are none.
     pub(super) fn values(&self, measure: &str) -> Option<&[f64]> {
-        Some(&self.values.iter().find(|values| values.measure == measure)?.values)
+        Some(&self.measured(measure)?.values)
+    }
+
+    /// The values of a measure with their unit; none if there are none.
+    pub(super) fn measured(&self, measure: &str) -> Option<&Values> {
+        self.values.iter().find(|values| values.measure == measure)
     }
 }
 
@@ -76,7 +93,33 @@ struct Measure {
     /// Whether only successful authentications have it.
     of_successes: bool,
     counts: Counts,
+    kind: Kind,
 }
+
+/// The causes of a measure's variation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// On the protocol alone.
+    Count,
+    /// On links, and on the speed of the machine if computation takes virtual time.
+    Delay,
+    /// On the speed of the machine.
+    Cpu,
+}
+
+impl Kind {
+    /// The unit in a row of this name.
+    fn judged_by(self, row: &RowName) -> JudgedBy {
+        match self {
+            Self::Cpu if row.crypto != TABLE => JudgedBy::Blocks(BlockValue::Least, Vec::new()),
+            Self::Delay if row.crypto != TABLE => JudgedBy::Blocks(BlockValue::Median, Vec::new()),
+            _ => JudgedBy::Authentications,
+        }
+    }
+}
+
+/// The cryptography that takes its times from a table.
+const TABLE: &str = "table";
 
 /// The columns of times, and their measures.
 const TIMES: [(&str, &str, Counts); 2] =
@@ -91,11 +134,13 @@ fn measures<R: Read>(table: &Table<R>) -> Vec<Measure> {
     let place = |column: &str| table.place(column);
     let times = TIMES.iter().filter_map(|(column, name, counts)| {
         let (name, place) = ((*name).to_owned(), place(column)?);
-        Some(Measure { name, place, scale: 1.0 / NS_PER_MS, of_successes: true, counts: *counts })
+        let (scale, of_successes, kind) = (1.0 / NS_PER_MS, true, Kind::Delay);
+        Some(Measure { name, place, scale, of_successes, counts: *counts, kind })
     });
     let counted = COUNTED.iter().filter_map(|(column, name)| {
         let (name, place) = ((*name).to_owned(), place(column)?);
-        Some(Measure { name, place, scale: 1.0, of_successes: true, counts: Counts::All })
+        let (scale, of_successes, kind) = (1.0, true, Kind::Count);
+        Some(Measure { name, place, scale, of_successes, counts: Counts::All, kind })
     });
     let cpus = table.columns().enumerate().filter_map(|(place, column)| {
         let name = format!("cpu_us.{}", column.strip_suffix("_cpu_ns")?);
@@ -105,6 +150,7 @@ fn measures<R: Read>(table: &Table<R>) -> Vec<Measure> {
             scale: 1.0 / NS_PER_US,
             of_successes: false,
             counts: Counts::Undisturbed,
+            kind: Kind::Cpu,
         })
     });
     times.chain(cpus).chain(counted).collect()
@@ -112,27 +158,62 @@ fn measures<R: Read>(table: &Table<R>) -> Vec<Measure> {
 
 fn rows<R: Read>(mut table: Table<R>) -> Result<Vec<MeasuredRow>, String> {
     let measures = measures(&table);
+    let turn = table.place("block").zip(table.place("reference_ns"));
     let mut rows: Vec<MeasuredRow> = Vec::new();
     while let Some(line) = table.read_line()? {
         let place = rows.iter().rposition(|row| line.is_of(&row.name)).unwrap_or(rows.len());
         if place == rows.len() {
-            let of_measure = |it: &Measure| Values { measure: it.name.clone(), values: Vec::new() };
+            let name = line.name();
+            let of_measure = |it: &Measure| Values {
+                measure: it.name.clone(),
+                values: Vec::new(),
+                judged_by: it.kind.judged_by(&name),
+            };
             let values = measures.iter().map(of_measure).collect();
-            rows.push(MeasuredRow { name: line.name(), n: 0, failed: 0, values });
+            rows.push(MeasuredRow { n: 0, failed: 0, values, name });
         }
-        add(&mut rows[place], &measures, line)?;
+        add(&mut rows[place], &measures, turn, line)?;
     }
     rows.iter_mut().for_each(|row| row.values.retain(|values| !values.values.is_empty()));
+    rows.iter_mut().flat_map(|row| &mut row.values).for_each(Values::settle);
     Ok(rows)
 }
 
-fn add(row: &mut MeasuredRow, measures: &[Measure], line: Line<'_>) -> Result<(), String> {
+impl Values {
+    /// Delays that were not measured in blocks are judged by authentications: they depend on links more than on the machine.
+    fn settle(&mut self) {
+        if matches!(&self.judged_by, JudgedBy::Blocks(BlockValue::Median, times) if times.is_empty()) {
+            self.judged_by = JudgedBy::Authentications;
+        }
+    }
+}
+
+/// Block and reference of an authentication, which has both or neither.
+fn turn_of(line: Line<'_>, places: Option<(usize, usize)>) -> Result<Option<(u32, f64)>, String> {
+    let Some((block, reference)) = places else { return Ok(None) };
+    let block = line.number(block, "block")?.map(|block| block as u32);
+    Ok(block.zip(line.number(reference, "reference_ns")?))
+}
+
+fn add(
+    row: &mut MeasuredRow,
+    measures: &[Measure],
+    turn: Option<(usize, usize)>,
+    line: Line<'_>,
+) -> Result<(), String> {
+    let turn = turn_of(line, turn)?;
     let succeeded = line.has_succeeded();
     row.n += 1;
     row.failed += u64::from(!succeeded);
     for (measure, into) in measures.iter().zip(&mut row.values) {
         if line.counts(measure.counts) && (succeeded || !measure.of_successes) {
-            into.values.extend(line.number(measure.place, &measure.name)?.map(|value| value * measure.scale));
+            let value = line.number(measure.place, &measure.name)?.map(|value| value * measure.scale);
+            into.values.extend(value);
+            if let (JudgedBy::Blocks(_, times), Some((block, reference)), Some(value)) =
+                (&mut into.judged_by, turn, value)
+            {
+                times.push(Timed { block, reference, value });
+            }
         }
     }
     Ok(())

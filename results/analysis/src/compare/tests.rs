@@ -19,7 +19,8 @@ fn name(method: &str, crypto: &str) -> RowName {
 fn row(method: &str, delays: impl IntoIterator<Item = f64>) -> MeasuredRow {
     let delays: Vec<f64> = delays.into_iter().collect();
     let n = delays.len() as u64;
-    let values = vec![Values { measure: "delay_ms".to_owned(), values: delays }];
+    let values =
+        vec![Values { measure: "delay_ms".to_owned(), values: delays, judged_by: JudgedBy::Authentications }];
     MeasuredRow { name: name(method, "real"), n, failed: 0, values }
 }
 
@@ -92,13 +93,16 @@ fn many_comparisons_need_more_to_tell_rows_apart() {
     let shifted: Vec<f64> = around(10.42);
     let alone = rows(&run("a", vec![row("base", around(10.0)), row("x", shifted.clone())]), None).unwrap();
     let contrast = &alone.pairs[0].contrasts[0];
-    assert!(contrast.p_value < 0.05 && contrast.verdict == Verdict::More, "{contrast:?}");
+    assert!(contrast.p_value.unwrap() < 0.05 && contrast.verdict == Verdict::More, "{contrast:?}");
     let many = std::iter::once(row("base", around(10.0)))
         .chain((0..10).map(|it| row(&format!("x{it}"), shifted.clone())));
     let many = rows(&run("a", many.collect()), None).unwrap();
     let of_many = &many.pairs[0].contrasts[0];
     assert_eq!(of_many.verdict, Verdict::NotToldApart);
-    assert!((of_many.p_value_holm - (10.0 * contrast.p_value).min(1.0)).abs() < 1e-12, "{of_many:?}");
+    assert!(
+        (of_many.p_value_holm.unwrap() - (10.0 * contrast.p_value.unwrap()).min(1.0)).abs() < 1e-12,
+        "{of_many:?}"
+    );
 }
 
 #[test]
@@ -181,4 +185,42 @@ fn extremes_are_compared_with_limits_alone() {
     assert!(threshold::check(&condition("delay.max > +10 %")).unwrap_err().contains("by chance"));
     assert_eq!(threshold::check(&condition("delay.max > 10 s")), Ok(()));
     assert_eq!(threshold::check(&condition("delay.p99 > +10 %")), Ok(()));
+}
+
+/// A row with its CPU time measured in blocks of three.
+fn timed(work: f64, blocks: u32) -> MeasuredRow {
+    let time = |sample: u32| {
+        let value = work * (1.0 + f64::from(sample * 7 % 10) / 1000.0);
+        blocks::Timed { block: sample / 3, reference: 22.0, value }
+    };
+    let times: Vec<_> = (0..3 * blocks).map(time).collect();
+    let values = times.iter().map(|time| time.value).collect();
+    let judged_by = JudgedBy::Blocks(BlockValue::Least, times);
+    let cpu = Values { measure: "cpu_us.gw".to_owned(), values, judged_by };
+    MeasuredRow { values: vec![cpu], ..row("psk", [1.0]) }
+}
+
+#[test]
+fn cpu_times_are_judged_by_blocks_and_beyond_the_tolerance() {
+    let of = |a: MeasuredRow, b: MeasuredRow| runs(&run("a", vec![a]), &run("b", vec![b]));
+    let verdict = |found: &Comparison| found.pairs[0].contrasts[0].verdict;
+    assert_eq!(verdict(&of(timed(100.0, 8), timed(100.8, 8))), Verdict::NotToldApart);
+    let more = of(timed(100.0, 8), timed(108.0, 8));
+    assert_eq!((verdict(&more), more.notes.len()), (Verdict::More, 0));
+    assert_eq!(verdict(&of(timed(108.0, 8), timed(100.0, 8))), Verdict::Less);
+    let few = of(timed(100.0, 8), timed(200.0, 3));
+    assert_eq!((verdict(&few), few.pairs[0].contrasts[0].p_value), (Verdict::CannotBeJudged, None));
+    assert!(few.notes[0].starts_with("1 of 1 CPU times cannot be judged"), "{:?}", few.notes);
+}
+
+#[test]
+fn a_condition_on_a_change_of_cpu_time_is_met_only_by_blocks() {
+    let met = |a: MeasuredRow, b: MeasuredRow, text: &str| {
+        let (a, b) = (run("a", vec![a]), run("b", vec![b]));
+        let breaches = threshold::breaches(&condition(text), &runs(&a, &b), [&a, &b]);
+        breaches.into_iter().map(|breach| breach.measured.unwrap_or_default()).collect::<Vec<_>>()
+    };
+    assert_eq!(met(timed(100.0, 8), timed(108.0, 8), "cpu_us.gw.p50 > +5%"), [""]);
+    assert_eq!(met(timed(100.0, 8), timed(103.0, 8), "cpu_us.gw.p50 > +5%"), [""; 0]);
+    assert_eq!(met(timed(100.0, 8), timed(120.0, 3), "cpu_us.gw.p50 > +5%"), ["cannot be judged"]);
 }

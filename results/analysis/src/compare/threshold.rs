@@ -5,9 +5,10 @@ use keytoll_document::condition::{Limit, Point, Unit};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::blocks::{BlockValue, difference};
 use super::ranked::Ranked;
 use super::resampling::{Statistic, ratio_interval};
-use super::samples::MeasuredRow;
+use super::samples::{JudgedBy, MeasuredRow};
 use super::{Comparison, Pair, Row, Run};
 use crate::stats::Interval;
 
@@ -68,15 +69,47 @@ pub(super) fn breach(condition: &Resolved, a: &MeasuredRow, b: &MeasuredRow) -> 
     };
     let statistic = statistic(condition.point?);
     let value = statistic.of(&of_b);
-    let change = |of_a: Ranked| Change {
+    let change = |of_a: &Ranked, interval| Change {
         value,
-        ratio: value / statistic.of(&of_a),
-        interval: ratio_interval(&of_a, &of_b, statistic),
+        ratio: value / statistic.of(of_a),
+        interval,
         is_one: false,
     };
     match condition.limit {
-        Limit::Change(limit) => change(of_a?).met(condition, limit, rows),
+        Limit::Change(limit) => {
+            let of_a = of_a?;
+            match judged(condition, a, b) {
+                Judged::ByAuthentications => {
+                    change(&of_a, ratio_interval(&of_a, &of_b, statistic)).met(condition, limit, rows)
+                }
+                Judged::ByBlocks(interval) => change(&of_a, interval).met(condition, limit, rows),
+                Judged::Not => {
+                    let measured = Some("cannot be judged".to_owned());
+                    Some(Breach { measured, ..Breach::of(condition, rows) })
+                }
+            }
+        }
         Limit::Value(unit, limit) => met(condition, value, (unit, limit), rows),
+    }
+}
+
+/// How a change of a measure is judged.
+enum Judged {
+    ByAuthentications,
+    /// With the interval of the ratio.
+    ByBlocks(Option<Interval>),
+    Not,
+}
+
+fn judged(condition: &Resolved, a: &MeasuredRow, b: &MeasuredRow) -> Judged {
+    let judged = [a, b].map(|row| row.measured(&condition.field.name).map(|values| &values.judged_by));
+    match judged {
+        [Some(JudgedBy::Blocks(BlockValue::Least, a)), Some(JudgedBy::Blocks(_, b))] => {
+            difference(a, b, BlockValue::Least).map_or(Judged::Not, |found| Judged::ByBlocks(found.interval))
+        }
+        [Some(JudgedBy::Blocks(BlockValue::Least, _)), _]
+        | [_, Some(JudgedBy::Blocks(BlockValue::Least, _))] => Judged::Not,
+        _ => Judged::ByAuthentications,
     }
 }
 

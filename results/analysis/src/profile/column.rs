@@ -126,6 +126,8 @@ impl Work {
                 }
                 Cost::Sample(_)
                 | Cost::Operation(_)
+                | Cost::OperationIn(..)
+                | Cost::Block(_)
                 | Cost::Foreign(_)
                 | Cost::Traffic(_)
                 | Cost::Move(_) => {}

@@ -120,6 +120,22 @@ pub(crate) const SAMPLE_ADDED: [Field<OfSample>; 1] = [whole(
     |sample| sample.times.get(&WAITING_FOR_REPEATS).into(),
 )];
 
+/// When an authentication was measured, at the end of `samples.csv`.
+pub(crate) const BLOCK: [Field<OfSample>; 2] = [
+    whole(
+        "block",
+        "",
+        "the block of the row in which it was measured, from 0: with real cryptography rows take turns, a block each",
+        |sample| sample.block.as_ref().map(|block| u64::from(block.block)).into(),
+    ),
+    whole(
+        "reference_ns",
+        "ns",
+        "time of a fixed computation directly before or after it, whichever took longer: how fast the machine was",
+        |sample| sample.block.as_ref().map(|block| block.reference_ns).into(),
+    ),
+];
+
 /// How many authentications were established, and how long they took.
 pub(crate) const DELAY: Table = Table {
     title: "Delay",

@@ -1,29 +1,45 @@
 //! Columns of crypto operations and of kinds of messages, with a line of a CSV file for each.
 
 use keytoll_analysis::RowFindings;
-use keytoll_analysis::metrics::MessageKind;
-use keytoll_analysis::trace::{Node, OperationCost};
+use keytoll_analysis::metrics::{MessageKind, Operation};
+use keytoll_analysis::trace::Node;
 
 use super::Value;
 use super::field::{Field, number, text, whole};
 
 /// A cell about an operation of a row.
-pub(crate) type OfOperation = fn(&RowFindings, &OperationCost) -> Value;
+pub(crate) type OfOperation = fn(&RowFindings, &Operation) -> Value;
 
 /// The columns of a crypto operation of a row, in `operations.csv`.
-pub(crate) const OPERATIONS: [Field<OfOperation>; 8] = [
-    text("node", "the node that computed", |_, operation| operation.node.name().into()),
+pub(crate) const OPERATIONS: [Field<OfOperation>; 9] = [
+    text("node", "the node that computed", |_, operation| operation.cost.node.name().into()),
     text("phase", "the phase of the protocol, like `ike-sa-init`", |_, operation| {
-        operation.phase.to_string().into()
+        operation.cost.phase.to_string().into()
     }),
-    text("operation", "the operation, like `agree`", |_, operation| operation.operation.to_string().into()),
-    text("algorithm", "the algorithm, like `x25519`", |_, operation| operation.algorithm.to_string().into()),
+    text("operation", "the operation, like `agree`", |_, operation| {
+        operation.cost.operation.to_string().into()
+    }),
+    text("algorithm", "the algorithm, like `x25519`", |_, operation| {
+        operation.cost.algorithm.to_string().into()
+    }),
     whole("count", "operations", "how often, over all authentications of the row", |_, operation| {
-        operation.count.into()
+        operation.cost.count.into()
     }),
-    whole("ns_total", "ns", "time of all of them on this machine", |_, operation| operation.ns.into()),
-    whole("bytes_total", "bytes", "bytes that all of them worked on", |_, operation| operation.bytes.into()),
+    whole(
+        "ns_total",
+        "ns",
+        "time of all of them on this machine, without preemption, as in `NODE_crypto_ns`",
+        |_, operation| operation.cost.ns.into(),
+    ),
+    whole("bytes_total", "bytes", "bytes that all of them worked on", |_, operation| {
+        operation.cost.bytes.into()
+    }),
     whole("authentications", "authentications", "authentications of the row", |row, _| row.tally.n.into()),
+    text(
+        "part",
+        "`authentication`, or `after` for what follows its outcome; empty of runs of older versions",
+        |_, operation| operation.part.map(|part| part.name()).unwrap_or_default().into(),
+    ),
 ];
 
 /// A cell about a kind of message of a row: its number in order of first appearance, and the kind.

@@ -7,7 +7,7 @@ use keytoll_analysis::samples::SAMPLES;
 use keytoll_analysis::trace::listing::{GATEWAYS, SERIES};
 
 use super::parts;
-use crate::columns::authentication::{IDENTITY, SAMPLE, SAMPLE_ADDED};
+use crate::columns::authentication::{BLOCK, IDENTITY, SAMPLE, SAMPLE_ADDED};
 use crate::columns::field::{Field, Holds};
 use crate::columns::kinds::{MESSAGES, OPERATIONS};
 use crate::columns::population::{POINT, POINT_ADDED, POINT_GATEWAY, POINT_NODE, POINT_NODE_ADDED, SERVING};
@@ -126,6 +126,7 @@ pub fn markdown() -> String {
         documented("", &traffic::SAMPLE),
         documented("", &SAMPLE_ADDED),
         documented("", &moves::SAMPLE),
+        documented("", &BLOCK),
     ];
     let titled = [
         ("Every file begins with these, which name the row of the run", documented("", &IDENTITY)),

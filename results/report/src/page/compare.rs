@@ -114,6 +114,7 @@ fn chart(comparison: &Comparison, measure: &str) -> Option<Chart> {
 const fn told(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Equal | Verdict::Identical | Verdict::NotToldApart => "cannot be told apart",
+        Verdict::CannotBeJudged => "cannot be judged",
         Verdict::Less => "B is less",
         Verdict::More => "B is more",
     }
@@ -160,7 +161,8 @@ fn table(comparison: &Comparison, measure: &str) -> Table {
         });
         let counts = [it.a.n, it.b.n].map(|n| number(n.to_string(), n as f64));
         let ratio = it.ratio.map_or_else(|| text("–"), |value| number(ratio(it), value));
-        let last = [ratio, number(chance(it.p_value_holm), it.p_value_holm), text(&verdict(it))];
+        let p = it.p_value_holm.map_or_else(|| text("–"), |p| number(chance(p), p));
+        let last = [ratio, p, text(&verdict(it))];
         std::iter::once(text(&label(comparison, pair))).chain(sides).chain(counts).chain(last).collect()
     };
     Table {

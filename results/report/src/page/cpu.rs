@@ -75,6 +75,7 @@ fn operations(rows: &Rows<'_>) -> Option<Table> {
     let columns = [
         ("method", "", ""),
         ("node", "", ""),
+        ("part", "", "of the authentication, or after its outcome"),
         ("phase", "", "the phase of the protocol"),
         ("operation", "", ""),
         ("algorithm", "", ""),
@@ -90,7 +91,15 @@ fn operations(rows: &Rows<'_>) -> Option<Table> {
 fn of_row<'a>(label: &'a str, row: &'a SummaryRow) -> impl Iterator<Item = Vec<Cell>> + 'a {
     row.operations.iter().flat_map(move |(node, operations)| {
         operations.iter().map(move |it| {
-            let names = [label, node, &it.phase, &it.operation, &it.algorithm].map(text);
+            let names = [
+                label,
+                node,
+                it.part.as_deref().unwrap_or_default(),
+                &it.phase,
+                &it.operation,
+                &it.algorithm,
+            ]
+            .map(text);
             let us = it.ns / 1e3;
             let numbers = [number(number::plain(it.count), it.count), number(number::plain(us), us)];
             names.into_iter().chain(numbers).collect()

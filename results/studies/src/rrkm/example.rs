@@ -71,6 +71,7 @@ const BESIDE: Counts = &[("traffic", "stream", [7.0, 7.0]), ("rekeying", "hash",
 
 fn operations(method: Method, side: Side) -> (String, Vec<OperationMean>) {
     let of = |&(phase, operation, counts): &(&str, &str, [f64; 2])| OperationMean {
+        part: None,
         phase: phase.into(),
         operation: operation.into(),
         algorithm: "one".into(),

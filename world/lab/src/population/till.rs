@@ -114,7 +114,7 @@ impl Meter<Metered<Provider>> for Till {
     fn begin(
         &mut self,
         index: NodeIndex,
-        crypto: &Metered<Provider>,
+        crypto: &mut Metered<Provider>,
         stimulus: Stimulus<'_>,
         before: Before,
     ) -> Duration {
@@ -124,7 +124,7 @@ impl Meter<Metered<Provider>> for Till {
         self.messages.waking()
     }
 
-    fn end(&mut self, index: NodeIndex, crypto: &Metered<Provider>, noted: &[Fact]) -> Duration {
+    fn end(&mut self, index: NodeIndex, crypto: &mut Metered<Provider>, noted: &[Fact]) -> Duration {
         let ticks = self.ticks(crypto) - self.begun;
         self.role = None;
         let (ns, after_ns) = match self.charge {

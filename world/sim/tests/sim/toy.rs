@@ -87,11 +87,11 @@ impl Engine for Toy {
 pub(crate) struct Fixed(pub(crate) Vec<Duration>);
 
 impl<C> Meter<C> for Fixed {
-    fn begin(&mut self, _: NodeIndex, _: &C, _: Stimulus<'_>, _: Before) -> Duration {
+    fn begin(&mut self, _: NodeIndex, _: &mut C, _: Stimulus<'_>, _: Before) -> Duration {
         Duration::ZERO
     }
 
-    fn end(&mut self, node: NodeIndex, _crypto: &C, _noted: &[Fact]) -> Duration {
+    fn end(&mut self, node: NodeIndex, _crypto: &mut C, _noted: &[Fact]) -> Duration {
         self.0.get(node.number() as usize).copied().unwrap_or_default()
     }
 }
@@ -109,7 +109,7 @@ pub(crate) struct Warm {
 }
 
 impl<C> Meter<C> for Warm {
-    fn begin(&mut self, node: NodeIndex, _: &C, _: Stimulus<'_>, before: Before) -> Duration {
+    fn begin(&mut self, node: NodeIndex, _: &mut C, _: Stimulus<'_>, before: Before) -> Duration {
         if node.number() > 0 {
             self.utilisations.push(before.utilisation);
         }
@@ -117,7 +117,7 @@ impl<C> Meter<C> for Warm {
         if node.number() == 0 || before.idle.is_none() { Duration::ZERO } else { self.waking }
     }
 
-    fn end(&mut self, node: NodeIndex, _crypto: &C, _noted: &[Fact]) -> Duration {
+    fn end(&mut self, node: NodeIndex, _crypto: &mut C, _noted: &[Fact]) -> Duration {
         match (node.number(), self.idle) {
             (0, _) => Duration::ZERO,
             (_, None) => millis(1),
