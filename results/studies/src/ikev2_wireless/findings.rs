@@ -178,17 +178,22 @@ fn delays_range_from_25_ms_to_6_s(measured: Option<Measured<'_>>) -> Finding {
     .of_cases(least.into_iter().chain(greatest))
 }
 
+/// Delays on fitted processors are uncertain by this part of them in addition to their intervals: "approximately 10⁸" is a single digit, and one
+/// factor for all computation of a processor is a model.
+const OF_THE_FIT: f64 = 0.1;
+
 fn wifi_exceeds_150_ms(measured: Option<Measured<'_>>) -> Finding {
     const LIMIT_MS: f64 = 150.0;
     let mut delays = known(VARIANTS, |variant| measured?.charged_ping_ms(variant, Place::Wifi));
     delays.sort_by(|(_, one), (_, other)| other.value.total_cmp(&one.value));
-    let cases = delays.iter().map(|(_, ms)| ms.is_at_least(LIMIT_MS)).collect::<Vec<_>>();
+    let exceeds = |ms: &Doubtful| ms.widened(OF_THE_FIT * ms.value).is_at_least(LIMIT_MS);
+    let cases = delays.iter().map(|(_, ms)| exceeds(ms)).collect::<Vec<_>>();
     let exceeding = cases.iter().filter(|&&case| case == Some(true)).count().max(1);
     Claim {
         name: "wifi-exceeds-150-ms",
         claim: "Already over WiFi certain methods take more than 150 ms.",
         source: "§IV-B",
-        taken_as: "the median of at least one method",
+        taken_as: "the median of at least one method; delays on the fitted processors are uncertain by 10 % more than their intervals",
     }
     .judged(
         Verdict::of_any(&cases),
