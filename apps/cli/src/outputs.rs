@@ -67,7 +67,10 @@ pub(crate) fn check_replaceable(path: &Path, kind: &Kind) -> Result<(), Report> 
         let message = format!("`{}` is the name of a file of the run in `{}`", path.display(), run.display());
         return Err(Usage::hint(message, "nothing was changed; name another file").into());
     }
-    check_place(path)?;
+    if path.is_dir() {
+        let message = format!("`{}` is a directory, not a file", path.display());
+        return Err(Usage::hint(message, "name a file").into());
+    }
     let is_file = fs::metadata(path).is_ok_and(|found| found.is_file() && found.len() > 0);
     if !is_file || beginning(path).is_some_and(|beginning| (kind.is_one)(&beginning)) {
         return Ok(());
@@ -76,17 +79,13 @@ pub(crate) fn check_replaceable(path: &Path, kind: &Kind) -> Result<(), Report> 
     Err(Usage::hint(message, "nothing was changed; name another file, or move this one away").into())
 }
 
-/// Refuses a directory, and a place in a directory that does not exist.
-fn check_place(path: &Path) -> Result<(), Report> {
-    let shown = path.display();
-    if path.is_dir() {
-        return Err(Usage::hint(format!("`{shown}` is a directory, not a file"), "name a file").into());
-    }
+/// Refuses a place in a directory that does not exist.
+pub(crate) fn check_place(path: &Path) -> Result<(), Report> {
     match path.parent().filter(|folder| *folder != Path::new("") && !folder.is_dir()) {
         None => Ok(()),
         Some(folder) => {
-            let message =
-                format!("`{shown}` cannot be created: there is no directory `{}`", folder.display());
+            let (file, folder) = (path.display(), folder.display());
+            let message = format!("`{file}` cannot be created: there is no directory `{folder}`");
             Err(Usage::hint(message, "create it, or name another file").into())
         }
     }

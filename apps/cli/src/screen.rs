@@ -14,7 +14,7 @@ use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme, Report, miette}
 use serde::Serialize;
 
 use crate::args::Color;
-use crate::outputs::{Kind, check_replaceable};
+use crate::outputs::{Kind, check_place, check_replaceable};
 use crate::printable;
 
 /// The command line or the scenario is wrong.
@@ -167,6 +167,7 @@ impl Page {
 
     fn create(path: &Path, kind: &Kind) -> Result<Self, Report> {
         check_replaceable(path, kind)?;
+        check_place(path)?;
         let output = Output::create(path).map_err(|error| unwritable(path, &error))?;
         Ok(Self { path: path.to_owned(), output })
     }

@@ -101,7 +101,7 @@ fn a_population_is_run_reported_and_checked() {
     assert_eq!(keytoll(&["report", out.to_str().unwrap()]).status.code(), Some(3));
     let missing = keytoll(&["compare", out.to_str().unwrap()]);
     let told = String::from_utf8_lossy(&missing.stderr);
-    assert!(missing.status.code() == Some(3) && told.contains("population.json: cannot read it"), "{told}");
+    assert!(missing.status.code() == Some(3) && told.contains("population.json: it is missing"), "{told}");
     assert_refused(&run(&["run", "storm", "--pcap"]), "population");
     let wrong = run(&["run", "storm", "--set", "population.wrong=100 %"]);
     assert_eq!(

@@ -247,5 +247,5 @@ fn what_cannot_be_ranked_is_told_in_a_sentence() {
     fs::write(scratch.path("run/manifest.json"), "{ \"kind\": \"of somebody\" }").unwrap();
     refused(&[], "is no run directory: keytoll did not write its manifest.json", 2);
     fs::remove_file(scratch.path("run/manifest.json")).unwrap();
-    refused(&[], "`run` is no run directory: it has no manifest.json", 2);
+    refused(&[], "`run` has files of a run but no manifest.json", 2);
 }

@@ -270,6 +270,15 @@ pub struct Cpu {
     /// Its upper end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ns_p50_ci95_high: Option<f64>,
+    /// How many blocks of the run the authentications are from; absent where rows are not measured in turns.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blocks: Option<u64>,
+    /// Lower end of the 95 % Student-t interval of the blocks' medians; absent below three blocks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ns_blocks_ci95_low: Option<f64>,
+    /// Its upper end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ns_blocks_ci95_high: Option<f64>,
     /// Its 95th percentile.
     #[serde(default)]
     pub ns_p95: f64,
@@ -299,9 +308,12 @@ pub struct Cpu {
 }
 
 impl Cpu {
-    /// Half the width of the interval of `cycles_p50`.
+    /// Half the width of the interval of `cycles_p50`: of the blocks' medians where there are enough blocks, because authentications of
+    /// one block are not independent.
     pub fn cycles_p50_half_width(&self) -> Option<f64> {
-        let half_ns = (self.ns_p50_ci95_high? - self.ns_p50_ci95_low?) / 2.0;
+        let of_blocks = self.ns_blocks_ci95_low.zip(self.ns_blocks_ci95_high);
+        let (low, high) = of_blocks.or(self.ns_p50_ci95_low.zip(self.ns_p50_ci95_high))?;
+        let half_ns = (high - low) / 2.0;
         (self.ns_p50 > 0.0).then_some(half_ns * self.cycles_p50? / self.ns_p50)
     }
 
@@ -499,6 +511,7 @@ fn means(total: &LinkCount, n: u64) -> LinkMeans {
 fn cpu(node: Node, costs: &NodeTally, row: &ManifestRow, tally: &Tally) -> Option<Cpu> {
     let ns = costs.cpu_ns.moments().mean()?;
     let (interval, of_median) = (costs.cpu_ns.interval95(), costs.cpu_ns.median_interval95());
+    let (blocks, of_blocks) = (costs.cpu_blocks_ns.count(), costs.cpu_blocks_ns.median_interval95());
     let [ns_p5, ns_p50, ns_p95] = costs.cpu_ns.quantiles([0.05, 0.5, 0.95])?;
     let in_cycles = |ns: f64| Some(ns * 1e-9 * tally.profile_hz.get(&node)?);
     let cycles = in_cycles(ns);
@@ -508,6 +521,9 @@ fn cpu(node: Node, costs: &NodeTally, row: &ManifestRow, tally: &Tally) -> Optio
         ns_p50,
         ns_p50_ci95_low: of_median.map(|interval| interval.low),
         ns_p50_ci95_high: of_median.map(|interval| interval.high),
+        blocks: (blocks > 0).then_some(blocks),
+        ns_blocks_ci95_low: of_blocks.map(|interval| interval.low),
+        ns_blocks_ci95_high: of_blocks.map(|interval| interval.high),
         ns_p95,
         cycles,
         cycles_p50: in_cycles(ns_p50),

@@ -52,7 +52,7 @@ fn cpu(ns: f64) -> Cpu {
         ns_ci95_low: Some(ns),
         ns_ci95_high: Some(ns),
         n: 1000,
-        sampled: None,
+        ..Cpu::default()
     }
 }
 

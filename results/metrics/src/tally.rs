@@ -8,7 +8,7 @@ use super::{
     FailureTally, Ladder, LinkCount, Messages, MoveTally, NodeCost, Outcome, Profile, Sample, TimesTally,
     TrafficTally,
 };
-use crate::stats::{Distribution, Welford};
+use crate::stats::{Blocks, Distribution, Welford};
 
 /// Statistics over the authentications of a row.
 #[derive(Debug, Clone, Default)]
@@ -75,6 +75,8 @@ pub struct Operation {
 pub struct NodeTally {
     /// CPU time of those undisturbed.
     pub cpu_ns: Distribution,
+    /// The same by block of the run; empty where rows are not measured in turns.
+    pub cpu_blocks_ns: Blocks,
     /// The part spent in crypto operations.
     pub crypto_ns: Distribution,
     /// Sample number and heap peak of the first measured authentication.
@@ -169,6 +171,7 @@ impl NodeTally {
     fn add(&mut self, sample: &Sample, cost: &NodeCost) {
         if !sample.disturbed {
             self.cpu_ns.add(cost.cpu_ns);
+            sample.block.iter().for_each(|block| self.cpu_blocks_ns.add(block.block, cost.cpu_ns));
             cost.crypto_ns.iter().for_each(|&ns| self.crypto_ns.add(ns));
         }
         if let Some(bytes) = cost.heap_peak_bytes {

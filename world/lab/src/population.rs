@@ -31,7 +31,7 @@ use keytoll_net::Host as Address;
 use keytoll_rig::Crowd;
 use keytoll_rigs::Credentials;
 use keytoll_scenario::plan::{Plan, RowPlan};
-use keytoll_scenario::population::{Population, Schedule, Spread, Spreads};
+use keytoll_scenario::population::{Population, Schedule, Spreads};
 use keytoll_sim::{LinkConfig, NodeConfig, NodeIndex, ProviderIndex, World};
 
 use crate::costs::Costs;
@@ -130,12 +130,6 @@ pub fn populate(
         })
     })?;
     Ok(ends.into_inner().unwrap_or_else(PoisonError::into_inner))
-}
-
-/// How long each server waits for its store: as the population has it, or the options of its rows.
-fn stores(population: &Population, rows: &[&RowPlan]) -> [(Node, Option<Spread>); 2] {
-    let of_rows = rows.iter().find_map(|row| row.options.hss_store);
-    [(Node::Aaa, population.aaa_store), (Node::Hss, population.hss_store.or(of_rows))]
 }
 
 /// The rows of each world: one row each, or those of a mix in its order.
@@ -266,7 +260,7 @@ impl Built {
         let seed = plan.seed_of(rows[0]);
         let empty = Heaps::now(heaps::SERVING_MAX);
         let mut crowd = credentials.populate(rows, population, &seed);
-        let mut builder = Builder::new(plan, stores(population, rows), (costs, core_hz), &seed);
+        let mut builder = Builder::new(plan, builder::stores(population, rows), (costs, core_hz), &seed);
         let mut access: Vec<Access> = Vec::new();
         for gateway in 0..population.gateways {
             let layouts: Vec<_> = (0..rows.len()).map(|share| crowd.layout(share, gateway)).collect();

@@ -105,7 +105,7 @@ fn between_triggers_s(mut plan: Plan) -> Vec<f64> {
 #[test]
 fn triggers_are_an_interval_apart() {
     for method in ["ikev1-main-psk", "ikev2-psk", "ikev2-eap-aka", "hip-bex"] {
-        for network in ["loopback", "wifi-11g", "lte", "umts-r99-64"] {
+        for network in ["loopback", "wifi-11g", "lte", "hspa-2010"] {
             let row = [format!("methods={method}"), format!("networks={network}")];
             let plan = plan("quickstart", &[&row[0], &row[1], "samples=4", "crypto=null"]);
             assert_eq!(between_triggers_s(plan), [10.0, 10.0, 10.0], "{method} over {network}");

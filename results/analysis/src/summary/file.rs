@@ -218,11 +218,12 @@ mod tests {
             [ns, ns_p5, ns_p50, ns_p95] in prop::array::uniform4(number()),
             [ns_p50_ci95_low, ns_p50_ci95_high, cycles, cycles_p50] in prop::array::uniform4(maybe()),
             [crypto_ns, crypto_ns_p50, ns_ci95_low, ns_ci95_high] in prop::array::uniform4(maybe()),
-            n in any::<u64>(),
+            [ns_blocks_ci95_low, ns_blocks_ci95_high] in prop::array::uniform2(maybe()),
+            (n, blocks) in (any::<u64>(), prop::option::of(any::<u64>())),
         ) -> Cpu {
             Cpu {
                 ns, ns_p5, ns_p50, ns_p50_ci95_low, ns_p50_ci95_high, ns_p95, cycles, cycles_p50, crypto_ns, crypto_ns_p50,
-                ns_ci95_low, ns_ci95_high, n, sampled: None,
+                ns_ci95_low, ns_ci95_high, blocks, ns_blocks_ci95_low, ns_blocks_ci95_high, n, sampled: None,
             }
         }
     }

@@ -1,5 +1,6 @@
 //! The statistics behind every number: stable sums, quantiles, intervals.
 
+mod blocks;
 mod distribution;
 mod interval;
 mod line;
@@ -8,6 +9,7 @@ mod stretch;
 mod student;
 mod welford;
 
+pub use blocks::Blocks;
 pub use distribution::Distribution;
 pub use interval::{Interval, interval95};
 pub use line::{Line, correlation};

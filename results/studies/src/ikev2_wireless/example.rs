@@ -130,6 +130,6 @@ fn cpu(megacycles: f64) -> Cpu {
         ns_ci95_low: Some(ns * 0.7),
         ns_ci95_high: Some(ns * 1.7),
         n: 50,
-        sampled: None,
+        ..Cpu::default()
     }
 }

@@ -138,6 +138,6 @@ fn cpu(kilocycles: f64) -> Cpu {
         ns_ci95_low: None,
         ns_ci95_high: None,
         n: 30,
-        sampled: None,
+        ..Cpu::default()
     }
 }

@@ -116,9 +116,11 @@ fn moved(summary: &Summary, method: Method, end: End) -> Summary {
         if let Some(delay) = &mut row.delay_ms {
             delay.p50 = end.of(delay.p50_ci95_low, delay.p50, delay.p50_ci95_high);
         }
-        for cpu in row.cpu.values_mut().filter(|cpu| cpu.ns_p50 > 0.0) {
-            let factor = end.of(cpu.ns_p50_ci95_low, cpu.ns_p50, cpu.ns_p50_ci95_high) / cpu.ns_p50;
-            cpu.cycles_p50 = cpu.cycles_p50.map(|cycles| cycles * factor);
+        for cpu in row.cpu.values_mut() {
+            let half = cpu.cycles_p50_half_width();
+            let moved =
+                |cycles: f64| end.of(half.map(|half| cycles - half), cycles, half.map(|half| cycles + half));
+            cpu.cycles_p50 = cpu.cycles_p50.map(moved);
         }
     }
     summary
@@ -276,7 +278,7 @@ pub(super) mod tests {
             Cpu {
                 ns_p50: 10.0,
                 ns_p50_ci95_low: Some(5.0),
-                ns_p50_ci95_high: Some(20.0),
+                ns_p50_ci95_high: Some(15.0),
                 cycles_p50: Some(100.0),
                 ..Cpu::default()
             },
@@ -295,7 +297,7 @@ pub(super) mod tests {
                 .collect::<Vec<_>>()
         };
         assert_eq!(values(End::Lower)[..3], [(3.0, Some(100.0)), (2.0, Some(50.0)), (3.0, Some(100.0))]);
-        assert_eq!(values(End::Upper)[1], (3.0, Some(200.0)), "an unknown end is the value");
+        assert_eq!(values(End::Upper)[1], (3.0, Some(150.0)), "an unknown end is the value");
     }
 
     #[test]

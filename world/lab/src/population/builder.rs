@@ -9,7 +9,7 @@ use keytoll_hosts::Host;
 use keytoll_native::heap;
 use keytoll_net::Host as Address;
 use keytoll_rig::{Crowd, Layout};
-use keytoll_scenario::plan::{CpuProfile, Plan};
+use keytoll_scenario::plan::{CpuProfile, Plan, RowPlan};
 use keytoll_scenario::population::{Population, Spread};
 use keytoll_sim::{LinkConfig, NodeConfig, NodeIndex, ProviderIndex, World};
 
@@ -18,6 +18,12 @@ use super::till::Till;
 use super::{Serving, gateways, heaps};
 use crate::costs::Costs;
 use crate::provider::metered;
+
+/// How long each server waits for its store: as the population has it, or the options of its rows.
+pub(super) fn stores(population: &Population, rows: &[&RowPlan]) -> [(Node, Option<Spread>); 2] {
+    let of_rows = rows.iter().find_map(|row| row.options.hss_store);
+    [(Node::Aaa, population.aaa_store), (Node::Hss, population.hss_store.or(of_rows))]
+}
 
 /// What building a world needs.
 pub(super) struct Builder<'a> {
