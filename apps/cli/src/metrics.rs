@@ -13,7 +13,7 @@ use keytoll_trace::output;
 use miette::{Report, miette};
 
 use crate::args::MetricsArgs;
-use crate::outputs::{METRICS, check_replaceable};
+use crate::outputs::{METRICS, check_place, check_replaceable};
 use crate::screen;
 
 /// The metrics of what runs.
@@ -36,7 +36,7 @@ impl Exported {
     /// Serves a page on a loopback port, and finds the place of a file, if they are wanted. Nothing is written yet.
     pub(crate) fn open(args: &MetricsArgs) -> Result<Self, Report> {
         let file = args.prometheus_file.as_deref();
-        file.map_or(Ok(()), |file| check_replaceable(file, &METRICS))?;
+        file.map_or(Ok(()), |file| check_replaceable(file, &METRICS).and_then(|()| check_place(file)))?;
         let place = file.map(writable).transpose();
         let file = place.map_err(|error| screen::unwritable(file.unwrap_or(Path::new("")), &error))?;
         let exported = Self { file, ..Self::default() };

@@ -17,7 +17,7 @@ use crate::args::ReportArgs;
 use crate::load;
 use crate::run::show;
 use crate::screen::Usage;
-use crate::size::clocks_hz;
+use crate::size;
 
 /// Measures the traces of a run directory again and writes all files computed from them.
 pub(crate) fn report(args: &ReportArgs) -> Result<ExitCode, Report> {
@@ -96,13 +96,17 @@ pub(crate) fn plan_of(manifest: &Manifest) -> Result<Plan, Report> {
 
 /// What a page tells of the plan; nothing where that is of another keytoll, for all else of the run can be shown.
 pub(crate) fn of_plan(manifest: &Manifest) -> OfPlan {
-    let told = |plan: Plan| OfPlan { clocks_hz: clocks_hz(&plan), nobody_back: plan.nobody_back() };
+    let told = |plan: Plan| OfPlan { planned: size::planned(&plan), nobody_back: plan.nobody_back() };
     plan_of(manifest).map(told).unwrap_or_default()
 }
 
-/// The plan of a row, by its method, variant, network and topology.
+/// A row's method, variant, network and topology.
+pub(crate) fn name(row: &RowPlan) -> [&str; 4] {
+    [row.method.name(), &row.variant, &row.network.name, row.topology.name()]
+}
+
+/// The plan of a row with this name.
 pub(crate) fn planned<'a>(plan: &'a Plan, named: [&str; 4]) -> Option<&'a RowPlan> {
-    let name = |row: &'a RowPlan| [row.method.name(), &*row.variant, &*row.network.name, row.topology.name()];
     plan.rows.iter().find(|row| name(row) == named)
 }
 

@@ -11,15 +11,16 @@ use std::time::Duration;
 use keytoll_analysis::simulation::Simulation;
 use keytoll_analysis::study::LoadWant;
 use keytoll_dimensioning::outcome::Verdict;
-use keytoll_dimensioning::{Arrivals, Processor, Question, Run, Sizing, SizingError};
-use keytoll_scenario::plan::{CpuProfile, CryptoMode, Plan, WorldKind};
+use keytoll_dimensioning::{Arrivals, Cookies, Planned, Processor, Question, Run, Sizing, SizingError};
+use keytoll_scenario::families::CookiesFrom;
+use keytoll_scenario::plan::{CpuProfile, CryptoMode, Direction, Plan, RowPlan, WorldKind};
 use keytoll_trace::Node;
 use miette::Report;
 
 use crate::args::{Present, SizeArgs};
 use crate::interrupt;
 use crate::rank::read;
-use crate::report::{plan_of, unmeasured};
+use crate::report::{name, plan_of, unmeasured};
 use crate::run::{streaming, told as of_run};
 use crate::screen::{self, Usage};
 
@@ -36,7 +37,7 @@ pub(crate) fn size(args: &SizeArgs) -> Result<ExitCode, Report> {
     let summary = read(&args.dir)?;
     let manifest = keytoll_analysis::directory::manifest(&args.dir).map_err(unmeasured)?;
     let plan = plan_of(&manifest)?;
-    let run = Run { summary: &summary, clocks_hz: clocks_hz(&plan) };
+    let run = Run { summary: &summary, planned: planned(&plan) };
     let mut sizing = keytoll_dimensioning::size(&run, &question).map_err(|error| told(&error))?;
     refuse_idle(args, &sizing)?;
     if args.simulate {
@@ -79,7 +80,7 @@ pub(crate) fn simulated(
     let plan = simulate::with_table(plan, |row| row.network.name == load.network);
     let summary = streaming::summary(&plan, threads, &|| (), stop).map_err(of_run)?;
     let (run, question) =
-        (Run { summary: &summary, clocks_hz: clocks_hz(&plan) }, keytoll_studies::question(load));
+        (Run { summary: &summary, planned: planned(&plan) }, keytoll_studies::question(load));
     let sizing = keytoll_dimensioning::size(&run, &question).map_err(|error| told(&error))?;
     let devices = load.devices_per_sample.saturating_mul(plan.samples);
     simulate::simulations(&plan, (&question, &sizing), devices, stop)
@@ -195,8 +196,32 @@ fn processor(text: &str) -> Result<Processor, Report> {
     }
 }
 
+/// The part of a plan that sizing needs.
+pub(crate) fn planned(plan: &Plan) -> Planned {
+    let of_row = |row: &RowPlan| Some((name(row).map(str::to_owned), cookies(row)?));
+    Planned { clocks_hz: clocks_hz(plan), cookies: plan.rows.iter().filter_map(of_row).collect() }
+}
+
+/// The cookies of a row's gateway, over its network.
+fn cookies(row: &RowPlan) -> Option<Cookies> {
+    let CookiesFrom { half_open, up_bytes, down_bytes, retransmit_after } =
+        (row.method.family.cookies_from)(row)?;
+    let (up, down) = (&row.network.up, &row.network.down);
+    let one_way_s = |direction: &Direction, bytes: u32| {
+        let on_wire_s = direction.rate_bits_per_s.map_or(0.0, |rate| f64::from(bytes) * 8.0 / rate as f64);
+        direction.delay.as_secs_f64() + on_wire_s
+    };
+    let arrive_share = [up, down].map(|direction| 1.0 - direction.impairments.lost_share());
+    Some(Cookies {
+        half_open,
+        round_trip_s: one_way_s(up, up_bytes) + one_way_s(down, down_bytes),
+        lost_share: 1.0 - arrive_share[0] * arrive_share[1],
+        retransmit_after_s: retransmit_after.as_secs_f64(),
+    })
+}
+
 /// The clocks of processors that a run was charged for.
-pub(crate) fn clocks_hz(plan: &Plan) -> BTreeMap<String, f64> {
+fn clocks_hz(plan: &Plan) -> BTreeMap<String, f64> {
     if plan.world != WorldKind::Sim {
         return BTreeMap::new();
     }

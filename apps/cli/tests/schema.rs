@@ -241,11 +241,12 @@ fn every_number_has_its_unit_in_its_name() {
 const UNITS: [&str; 11] = ["ns", "us", "ms", "s", "hz", "bytes", "bits", "mbit", "cycles", "per", "percent"];
 
 /// Words for numbers of things.
-const COUNTS: [&str; 41] = [
+const COUNTS: [&str; 42] = [
     "again",
     "authentications",
     "batch",
     "begun",
+    "blocks",
     "cores",
     "count",
     "devices",

@@ -6,7 +6,7 @@
 
 use std::ops::{Add, Mul};
 
-use keytoll_analysis::summary::Delay;
+use keytoll_analysis::summary::{Delay, SummaryRow};
 
 use crate::station::Station;
 
@@ -19,18 +19,41 @@ pub struct Unloaded {
 
 /// The number of delays without load for which [`exceed`] computes the probability of a wait.
 const POINTS: u32 = 100;
+/// A time below the accuracy of any measured delay.
+const INSTANT_S: f64 = 1e-9;
 
 impl Unloaded {
-    /// The quantiles of a measured delay, shifted by `later_s`, which is negative for a faster processor.
-    pub fn of(delay: &Delay, later_s: f64) -> Self {
-        let Delay { min, p5, p50, p95, p99, max, .. } = *delay;
-        let points = [(0.0, min), (0.05, p5), (0.5, p50), (0.95, p95), (0.99, p99), (1.0, max)];
+    /// The quantiles of the measured delays of a row, shifted by `later_s`, which is negative for a faster processor; `None` without any.
+    pub fn of(row: &SummaryRow, later_s: f64) -> Option<Self> {
+        let Delay { min, p5, p50, p95, p99, max, .. } = row.delay_ms?;
+        let mut points = vec![(0.0, min), (0.05, p5), (0.5, p50), (0.95, p95), (0.99, p99), (1.0, max)];
+        // Where packets are lost, delays jump by a retransmission timer between two of these quantiles.
+        if let Some((share, retransmitted_ms)) = retransmitted(row) {
+            let above = points.iter().position(|(at, _)| *at > share)?;
+            let (below_ms, above_ms) = (points[above - 1].1, points[above].1);
+            let jump = [below_ms, retransmitted_ms.clamp(below_ms, above_ms.max(below_ms))];
+            points.splice(above..above, jump.map(|ms| (share, ms)));
+        }
         // The values of a file may be in any order, and a faster processor may shift them below zero: both are corrected here.
         let in_order = points.into_iter().scan(0.0, |least, (share, ms)| {
             *least = f64::max(*least, ms / 1e3 + later_s);
             Some((share, *least))
         });
-        Self { points: in_order.collect() }
+        Some(Self { points: in_order.collect() })
+    }
+
+    /// A mixture of these delays, each part with its share and by how much its delays are longer.
+    #[must_use]
+    pub fn mixed(&self, parts: &[(f64, f64)]) -> Self {
+        let steps = parts.iter().flat_map(|(_, later_s)| self.points.iter().map(move |(_, s)| s + later_s));
+        let mut steps: Vec<f64> = steps.collect();
+        steps.sort_by(f64::total_cmp);
+        steps.dedup_by(|later, s| *later - *s < 3.0 * INSTANT_S);
+        let within =
+            |s: f64| parts.iter().map(|(share, later_s)| share * self.share_within(s - later_s)).sum::<f64>();
+        // Shares just before and just after each step: it may be a jump.
+        let points = steps.into_iter().flat_map(|s| [-INSTANT_S, INSTANT_S].map(|by| (within(s + by), s)));
+        Self { points: points.collect() }
     }
 
     /// A delay that is always the same.
@@ -48,12 +71,20 @@ impl Unloaded {
     }
 
     /// The share of delays of at most `s` seconds.
-    fn share_within(&self, s: f64) -> f64 {
+    pub(crate) fn share_within(&self, s: f64) -> f64 {
         let Some(above) = self.points.iter().position(|(_, delay)| *delay > s) else { return 1.0 };
         let Some(below) = above.checked_sub(1) else { return 0.0 };
         let (from, to) = (self.points[below], self.points[above]);
         from.0 + (s - from.1) / (to.1 - from.1) * (to.0 - from.0)
     }
+}
+
+/// The share of authentications that did not wait for the retransmission of a lost packet, and the least delay of the others in
+/// milliseconds; `None` if there are no others.
+fn retransmitted(row: &SummaryRow) -> Option<(f64, f64)> {
+    let (delay, waited) = (row.delay_ms?, row.waited_for_lost_ms?);
+    let share = waited.n as f64 / delay.n.max(1) as f64;
+    (share > 0.0 && share < 1.0).then_some((1.0 - share, delay.p50 + waited.min))
 }
 
 /// The waits of an authentication at the nodes that it visits.
@@ -354,13 +385,48 @@ mod tests {
             stddev: None,
             n: 1000,
         };
-        let wide = Unloaded::of(&delay, 1.0);
+        let wide = Unloaded::of(&SummaryRow { delay_ms: Some(delay), ..SummaryRow::default() }, 1.0).unwrap();
         assert!((wide.quantile_s(0.25) - 26.0).abs() < 1e-9);
         let delay = quantile_s(&wide, &waits, 0.9);
         assert!((delay - 92.0).abs() < 0.2, "{delay}");
         // With hardly any waits, the percentile is the one without load.
         let barely = [Station { busy_cores: 1e-6, ..station(0.5, 1.0) }];
         assert!((quantile_s(&wide, &Waits::at(&barely), 0.99) - wide.quantile_s(0.99)).abs() < 0.1);
+    }
+
+    /// 8 in 1000 waited for 4 s or longer: what 99.1 % take is not between both.
+    #[test]
+    fn delays_jump_by_the_timer_of_lost_packets() {
+        let of = |ms: f64, n: u64| Delay {
+            min: ms,
+            p5: ms,
+            p50: ms,
+            p95: ms,
+            p99: ms,
+            max: ms,
+            n,
+            ..Delay::default()
+        };
+        let delay_ms = Some(Delay { max: 5000.0, ..of(600.0, 1000) });
+        let row = SummaryRow { delay_ms, waited_for_lost_ms: Some(of(4000.0, 8)), ..SummaryRow::default() };
+        let unloaded = Unloaded::of(&row, 0.0).unwrap();
+        assert_eq!([0.5, 0.991].map(|share| unloaded.quantile_s(share)), [0.6, 0.6]);
+        assert!((unloaded.quantile_s(0.9921) - 4.6).abs() < 0.01, "{}", unloaded.quantile_s(0.9921));
+        assert!((unloaded.share_within(3.0) - 0.992).abs() < 1e-12);
+        let none = Unloaded::of(&SummaryRow { waited_for_lost_ms: None, ..row }, 0.0).unwrap();
+        assert!(none.share_within(3.0) > 0.995, "a straight line between the quantiles");
+        assert_eq!(Unloaded::of(&SummaryRow::default(), 0.0), None);
+    }
+
+    /// Half of all take a second more: the median is between both.
+    #[test]
+    fn a_mixture_has_the_shares_of_its_parts() {
+        let line = Unloaded { points: vec![(0.0, 1.0), (1.0, 2.0)] };
+        let mixed = line.mixed(&[(0.5, 0.0), (0.5, 4.0)]);
+        for (share, s) in [(0.25, 1.5), (0.5, 2.0), (0.75, 5.5), (1.0, 6.0)] {
+            assert!((mixed.quantile_s(share) - s).abs() < 1e-7, "{share}: {}", mixed.quantile_s(share));
+        }
+        assert!((mixed.share_within(3.0) - 0.5).abs() < 1e-7);
     }
 
     proptest! {

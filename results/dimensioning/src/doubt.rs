@@ -2,11 +2,14 @@
 
 use keytoll_analysis::summary::SummaryRow;
 
-use crate::outcome::Verdict;
+use crate::outcome::{CookieLoad, Verdict};
+use crate::sized::SLOWER_MAX;
 
 /// So many samples have a 99th percentile: the greatest of n is above it with a probability of 1 − 0.99ⁿ, which is 95 % from here on
 /// (Wilks, Annals of Mathematical Statistics 12 (1941) 91).
 pub const SAMPLES_MIN: u64 = 299;
+/// A smaller share of devices that are asked for a cookie is not noted.
+const ASKED_SHARE_MIN: f64 = 0.005;
 /// A wait of this length makes devices send again what is on its way, which no formula here counts.
 const RESENDING_S: f64 = 0.5;
 /// A device whose message has no answer for so long gives up: 4 s · 1.8ⁿ and five repetitions, as the gateway's peers have by default.
@@ -29,9 +32,62 @@ pub(crate) fn giving_up(lasts_s: f64) -> Option<String> {
     })
 }
 
-/// Whether a verdict follows from so many samples.
-pub(crate) fn is_certain(verdict: Verdict, n: u64, half_are_too_slow: bool) -> bool {
-    n >= SAMPLES_MIN || verdict == Verdict::TooFewCores || half_are_too_slow
+/// Standard deviations on either side of 95 % of a normal distribution.
+const NORMAL_95: f64 = 1.96;
+/// Probability at most of a sample as far from its verdict.
+const ERROR_MAX: f64 = 0.05;
+
+/// Whether a verdict follows from so many samples, this share of which is too slow: the binomial test of 1 %, one-sided, at 95 %.
+pub(crate) fn is_certain(verdict: Verdict, n: u64, too_slow_share: f64) -> bool {
+    let too_slow = too_slow_share * n as f64;
+    match verdict {
+        Verdict::TooFewCores => true,
+        Verdict::Kept | Verdict::Contradicted => binomial_within(too_slow.ceil() as u64, n) <= ERROR_MAX,
+        Verdict::TooSlow | Verdict::SlowWithoutLoad | Verdict::SlowWithCookies => {
+            match too_slow.floor() as u64 {
+                0 => false,
+                fewest => 1.0 - binomial_within(fewest - 1, n) <= ERROR_MAX,
+            }
+        }
+    }
+}
+
+/// The probability that at most `k` of `n` are too slow if 1 % of all are.
+fn binomial_within(k: u64, n: u64) -> f64 {
+    let odds = SLOWER_MAX / (1.0 - SLOWER_MAX);
+    let first = n as f64 * (-SLOWER_MAX).ln_1p();
+    let terms = (0..k.min(n)).scan(first, |log, k| {
+        *log += ((n - k) as f64 / (k + 1) as f64 * odds).ln();
+        Some(log.exp())
+    });
+    (first.exp() + terms.sum::<f64>()).min(1.0)
+}
+
+/// The shares between which the 99th percentile of so many samples is at 95 % confidence, by the normal approximation of its rank; `None`
+/// if the longest of them may be below it.
+pub fn p99_ranks(n: u64) -> Option<[f64; 2]> {
+    let share = 1.0 - SLOWER_MAX;
+    let by = NORMAL_95 * (share * SLOWER_MAX / n.max(1) as f64).sqrt();
+    (share + by < 1.0).then_some([share - by, share + by])
+}
+
+/// That so many samples leave open whether 99 % are fast enough.
+pub(crate) fn open(is_certain: bool, n: u64) -> Option<String> {
+    (!is_certain && n >= SAMPLES_MIN).then(|| {
+        format!("{n} samples leave open whether 99 % are within the delay: about 1 % take longer; `--samples {}` narrows it", 4 * n)
+    })
+}
+
+/// That the gateway asks for cookies.
+pub(crate) fn cookies(load: &CookieLoad) -> Option<String> {
+    let CookieLoad { half_open_mean, asked_from_half_open, asked_share, round_trip_ms } = load;
+    (*asked_share > ASKED_SHARE_MIN).then(|| {
+        format!(
+            "the gateway asks {:.0} % of devices for a cookie (RFC 7296 §2.6), a round trip of {round_trip_ms:.0} ms more: on average \
+             {half_open_mean:.0} SAs are half open, and it asks from {asked_from_half_open} on, an eighth of `half_open_max`",
+            100.0 * asked_share
+        )
+    })
 }
 
 /// That there are too few of them.
@@ -67,8 +123,33 @@ mod tests {
         assert!(
             too_few_samples(SAMPLES_MIN).is_none() && too_few_samples(8).unwrap().contains("from 8 samples")
         );
-        assert!(is_certain(Verdict::TooFewCores, 1, false) && is_certain(Verdict::SlowWithoutLoad, 8, true));
-        assert!(!is_certain(Verdict::Kept, SAMPLES_MIN - 1, false));
+    }
+
+    /// Binomial tables with p = 1 %: of 1000, P(X ≤ 4) = 0.0287 and P(X ≤ 5) = 0.0661.
+    #[test]
+    fn a_share_near_one_per_cent_leaves_the_verdict_open() {
+        assert!(
+            (binomial_within(4, 1000) - 0.0287).abs() < 5e-5
+                && (binomial_within(5, 1000) - 0.0661).abs() < 5e-5
+        );
+        let kept = |n, too_slow: f64| is_certain(Verdict::Kept, n, too_slow / n as f64);
+        assert!(kept(SAMPLES_MIN, 0.0) && !kept(SAMPLES_MIN - 1, 0.0) && kept(1000, 4.0) && !kept(1000, 5.0));
+        let slow = |n, too_slow: f64| is_certain(Verdict::SlowWithoutLoad, n, too_slow / n as f64);
+        assert!(slow(8, 4.0) && slow(1000, 20.0) && !slow(1000, 12.0) && !slow(8, 0.0));
+        assert!(is_certain(Verdict::TooFewCores, 1, 0.0));
+        assert!(
+            open(false, 1000).unwrap().contains("`--samples 4000`")
+                && open(true, 1000).is_none()
+                && open(false, 8).is_none()
+        );
+    }
+
+    /// n · 0.99 ± 1.96 · √(n · 0.99 · 0.01) is 1980 ± 8.7 of 2000.
+    #[test]
+    fn a_99th_percentile_is_between_two_ranks() {
+        let [low, high] = p99_ranks(2000).unwrap();
+        assert!((low - 0.98564).abs() < 1e-4 && (high - 0.99436).abs() < 1e-4, "{low} {high}");
+        assert_eq!([p99_ranks(0), p99_ranks(SAMPLES_MIN)], [None; 2]);
     }
 
     /// The last repetition is sent 4 · (1 + 1.8 + … + 1.8⁴) s after the first message, and waits for 4 · 1.8⁵ s.

@@ -11,8 +11,10 @@
 //! * [`work`] is what an authentication takes of each node, on a processor of choice.
 //! * [`station`] is a node as a queue, [`delay`] the delay of an authentication at several of them, [`storm`] a queue that grows.
 //! * [`sized`] finds the cores; [`whatif`] asks the same again with something changed.
+//! * [`cookies`] is the additional round trip of a gateway with many half-open SAs.
 //! * [`doubt`] is where numbers say less than they seem to, and [`outcome`] what it says.
 
+pub mod cookies;
 pub mod delay;
 pub mod doubt;
 mod error;
@@ -25,7 +27,8 @@ pub mod storm;
 pub mod whatif;
 pub mod work;
 
+pub use cookies::Cookies;
 pub use error::SizingError;
 pub use outcome::Sizing;
-pub use question::{Arrivals, Processor, Question, Run};
+pub use question::{Arrivals, Planned, Processor, Question, Run};
 pub use sized::{assumptions, left_out, needed, size};

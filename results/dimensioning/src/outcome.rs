@@ -61,6 +61,8 @@ pub enum Verdict {
     TooFewCores,
     /// Even without any load more than 1 % are too slow: no number of cores changes that.
     SlowWithoutLoad,
+    /// The round trip of cookies makes more than 1 % too slow: no number of cores changes that, a larger `half_open_max` does.
+    SlowWithCookies,
     /// By the formulas the delay is kept, and the simulator contradicts.
     Contradicted,
 }
@@ -80,7 +82,7 @@ pub struct SizedRow {
     pub n: u64,
     /// Whether the delay is kept.
     pub verdict: Verdict,
-    /// Whether so many were measured that the verdict can be said at 95 % confidence: a 99th percentile takes 299.
+    /// Whether so many were measured that the verdict can be said at 95 % confidence: at least 299, and more if nearly 1 % are too slow.
     pub is_certain: bool,
     /// How the simulator contradicts a delay that is kept by the formulas; absent if it does not.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -92,6 +94,13 @@ pub struct SizedRow {
     /// Delays at the busiest time; absent if a node does not keep up.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delay_ms: Option<Percentiles>,
+    /// The 95 % interval of the 99th percentile, by the number of measured authentications; absent if they are too few, or a node does not
+    /// keep up.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub delay_p99_ci95_ms: Option<[f64; 2]>,
+    /// Cookies that the gateway asks for at the busiest time; absent if it never asks, or a node does not keep up.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cookies: Option<CookieLoad>,
     /// Sum of an authentication's waits for cores; absent if a node does not keep up.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub waiting_ms: Option<Percentiles>,
@@ -164,6 +173,19 @@ pub struct SizedNode {
     pub memory_bytes: Option<f64>,
 }
 
+/// How often a gateway asks for a cookie.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+pub struct CookieLoad {
+    /// The mean number of half-open SAs.
+    pub half_open_mean: f64,
+    /// The number of half-open SAs from which it asks.
+    pub asked_from_half_open: u32,
+    /// The share of authentications that it asks.
+    pub asked_share: f64,
+    /// The additional round trip of each, if no packet is lost.
+    pub round_trip_ms: f64,
+}
+
 /// Several sites, of which one is lost.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct SiteLost {
@@ -217,13 +239,11 @@ pub struct Replacement {
 pub struct Contradiction {
     /// The delay that 99 % must not exceed.
     pub p99_max_ms: f64,
-    /// The 99th percentile in the simulator, waits on slower processors divided by how much slower they are; absent if nobody succeeded.
+    /// The 99th percentile in the simulator; absent if no authentication succeeded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub simulated_p99_ms: Option<f64>,
     /// The share of authentications that must succeed within the delay.
     pub wanted_share: f64,
     /// The share that succeeded in the simulator, however late.
     pub succeeded_share: f64,
-    /// By which factor the simulator's processors are slower.
-    pub slower_ratio: f64,
 }

@@ -3,6 +3,9 @@
 use std::collections::BTreeMap;
 
 use keytoll_analysis::Summary;
+use keytoll_analysis::summary::SummaryRow;
+
+use crate::cookies::Cookies;
 
 /// A question of sizing.
 #[derive(Debug, Clone, PartialEq)]
@@ -68,10 +71,24 @@ pub enum Processor {
 /// A run to size from.
 #[derive(Debug, Clone)]
 pub struct Run<'a> {
-    /// What was measured.
+    /// The measurements.
     pub summary: &'a Summary,
+    /// The plan of the run.
+    pub planned: Planned,
+}
+
+/// The part of a run's plan that sizing needs besides its measurements.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Planned {
     /// The clocks of nodes' processors in the simulator, by name; others are the machine's own.
     pub clocks_hz: BTreeMap<String, f64>,
+    /// The cookies of gateways, by [name](row_name) of the row; gateways of other rows ask for none.
+    pub cookies: BTreeMap<[String; 4], Cookies>,
+}
+
+/// The name of a row: its method, variant, network and topology.
+pub(crate) fn row_name(row: &SummaryRow) -> [String; 4] {
+    [&row.method, &row.variant, &row.network, &row.topology].map(Clone::clone)
 }
 
 /// The rate in the middle of a day over its mean: `diurnal 0/s to RATE` rises and falls on straight lines.

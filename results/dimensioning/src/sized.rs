@@ -5,10 +5,11 @@ use keytoll_analysis::summary::SummaryRow;
 use keytoll_analysis::trace::provenance::Provenance;
 
 use crate::SizingError;
+use crate::cookies::Cookies;
 use crate::delay::{self, Unloaded, Waits};
 use crate::doubt;
-use crate::outcome::{FORMAT, Needed, Percentiles, SizedNode, SizedRow, Sizing, Verdict};
-use crate::question::{Arrivals, Processor, Question, Run};
+use crate::outcome::{CookieLoad, FORMAT, Needed, Percentiles, SizedNode, SizedRow, Sizing, Verdict};
+use crate::question::{Arrivals, Processor, Question, Run, row_name};
 use crate::sound;
 use crate::station::Station;
 use crate::storm::Flow;
@@ -20,12 +21,15 @@ pub const UTILISATION_MAX: f64 = 0.8;
 /// No node is given more cores.
 const CORES_MAX: u32 = 1_000_000;
 /// The share of authentications that may be slower.
-const SLOWER_MAX: f64 = 0.01;
+pub(crate) const SLOWER_MAX: f64 = 0.01;
 /// Authentications that come back to a node more often meet each other there again: measured in the simulator at half of the load, waits
 /// are as computed, and at 70 % twice as long.
 const VISITS_MAX: f64 = 3.5;
 /// Up to this load they are.
 const RETURNING_UTILISATION_MAX: f64 = 0.5;
+
+/// The invariant of rows that are sized.
+const HAS_DELAY: &str = "rows without a delay are left out";
 
 /// Sizes the rows of a run.
 ///
@@ -194,14 +198,68 @@ pub(crate) struct Row<'a> {
     pub(crate) works: Vec<Work>,
     pub(crate) question: &'a Question,
     unloaded: Unloaded,
+    /// The mean of the delay without load.
+    unloaded_mean_s: f64,
+    cookies: Option<Cookies>,
+}
+
+/// The delays of a row at a load with which every node keeps up.
+struct Loaded {
+    /// Delays without waits, the round trip of cookies included.
+    without_waits: Unloaded,
+    waits: Waits,
+    /// How long the last device of a storm waits besides.
+    backlog_s: f64,
+    cookies: Option<CookieLoad>,
+}
+
+impl Loaded {
+    /// The share of delays that are longer.
+    fn exceed(&self, s: f64) -> f64 {
+        delay::exceed(&self.without_waits, &self.waits, s)
+    }
+
+    /// The delay that this share does not exceed.
+    fn quantile_s(&self, share: f64) -> f64 {
+        delay::quantile_s(&self.without_waits, &self.waits, share) + share * self.backlog_s
+    }
+
+    /// The sum of waits that this share does not exceed.
+    fn waiting_s(&self, share: f64) -> f64 {
+        self.waits.quantile_s(share) + share * self.backlog_s
+    }
 }
 
 impl<'a> Row<'a> {
     fn new(row: &'a SummaryRow, run: &Run<'_>, question: &'a Question) -> Result<Self, SizingError> {
         let works = work::of_row(row, run, question)?;
         let slower_s = works.iter().map(|work| work.slower_s).sum();
-        let delay = row.delay_ms.as_ref().expect("rows without a delay are left out");
-        Ok(Self { row, works, question, unloaded: Unloaded::of(delay, slower_s) })
+        let delay = row.delay_ms.as_ref().expect(HAS_DELAY);
+        let cookies = run.planned.cookies.get(&row_name(row)).copied();
+        let unloaded = Unloaded::of(row, slower_s).expect(HAS_DELAY);
+        Ok(Self { row, works, question, unloaded, unloaded_mean_s: delay.mean / 1e3 + slower_s, cookies })
+    }
+
+    /// The cookies that the gateway asks for at so many times the load, if devices wait so long on average.
+    fn cookie_load(&self, times: f64, wait_mean_s: f64) -> Option<CookieLoad> {
+        let cookies = self.cookies?;
+        let per_s = times * (self.question.steady_per_s() + self.question.storm_per_s());
+        let half_open_mean = cookies.half_open_mean(per_s, self.unloaded_mean_s + wait_mean_s);
+        Some(CookieLoad {
+            half_open_mean,
+            asked_from_half_open: cookies.half_open,
+            asked_share: cookies.asked_share(half_open_mean),
+            round_trip_ms: cookies.round_trip_s * 1e3,
+        })
+    }
+
+    /// Delays without waits, with the round trip of these cookies.
+    fn without_waits(&self, load: Option<&CookieLoad>) -> Unloaded {
+        let asked = self.cookies.zip(load);
+        asked.map_or_else(
+            || self.unloaded.clone(),
+            |(cookies, load)| cookies.delayed(&self.unloaded, load.asked_share),
+        )
     }
 
     /// The nodes at the busiest time, at so many times the load.
@@ -231,6 +289,13 @@ impl<'a> Row<'a> {
         matches!(self.question.arrivals, Arrivals::Storm { .. })
     }
 
+    /// The delays with these cores at so many times the load; `None` if a node does not keep up.
+    fn loaded(&self, cores: &[u32], times: f64) -> Option<Loaded> {
+        let (waits, backlog_s) = self.waits(cores, times)?;
+        let cookies = self.cookie_load(times, waits.mean_s() + backlog_s / 2.0);
+        Some(Loaded { without_waits: self.without_waits(cookies.as_ref()), waits, backlog_s, cookies })
+    }
+
     /// The waits at these nodes, and how long the last one of a storm waits besides; `None` if a node does not keep up.
     fn waits(&self, cores: &[u32], times: f64) -> Option<(Waits, f64)> {
         let stations = self.stations(cores, times);
@@ -248,14 +313,19 @@ impl<'a> Row<'a> {
 
     /// Whether 99 % are as fast as they must be.
     pub(crate) fn is_kept(&self, cores: &[u32], times: f64) -> bool {
-        let Some((waits, backlog_s)) = self.waits(cores, times) else { return false };
-        let left_s = self.question.p99_s - (1.0 - SLOWER_MAX) * backlog_s;
-        self.unloaded.quantile_s(1.0 - SLOWER_MAX) <= left_s
-            && delay::exceed(&self.unloaded, &waits, left_s) <= SLOWER_MAX
+        let Some(loaded) = self.loaded(cores, times) else { return false };
+        let left_s = self.question.p99_s - (1.0 - SLOWER_MAX) * loaded.backlog_s;
+        loaded.without_waits.quantile_s(1.0 - SLOWER_MAX) <= left_s && loaded.exceed(left_s) <= SLOWER_MAX
     }
 
-    /// Whether more cores can make it fast enough.
-    pub(crate) fn is_possible(&self) -> bool {
+    /// Whether more cores can make it fast enough at so many times the load: without any wait it is.
+    pub(crate) fn is_possible(&self, times: f64) -> bool {
+        let without_waits = self.without_waits(self.cookie_load(times, 0.0).as_ref());
+        without_waits.quantile_s(1.0 - SLOWER_MAX) < self.question.p99_s
+    }
+
+    /// Whether it is fast enough without any load.
+    fn is_fast_without_load(&self) -> bool {
         self.unloaded.quantile_s(1.0 - SLOWER_MAX) < self.question.p99_s
     }
 
@@ -268,7 +338,7 @@ impl<'a> Row<'a> {
             given(&work.node).unwrap_or(least as u32)
         };
         let mut cores: Vec<u32> = self.works.iter().zip(&self.stations(&ones, times)).map(least).collect();
-        if !self.is_possible() {
+        if !self.is_possible(times) {
             return self.calm(cores, times, given);
         }
         while !self.is_kept(&cores, times) {
@@ -317,7 +387,8 @@ impl<'a> Row<'a> {
     fn verdict(&self, cores: &[u32], keeps_up: bool) -> Verdict {
         match () {
             () if !keeps_up => Verdict::TooFewCores,
-            () if !self.is_possible() => Verdict::SlowWithoutLoad,
+            () if !self.is_fast_without_load() => Verdict::SlowWithoutLoad,
+            () if !self.is_possible(1.0) => Verdict::SlowWithCookies,
             () if self.is_kept(cores, 1.0) => Verdict::Kept,
             () => Verdict::TooSlow,
         }
@@ -325,7 +396,8 @@ impl<'a> Row<'a> {
 
     fn needed(&self) -> Needed {
         let cores = self.cores();
-        let verdict = self.verdict(&cores, self.waits(&cores, 1.0).is_some());
+        let loaded = self.loaded(&cores, 1.0);
+        let verdict = self.verdict(&cores, loaded.is_some());
         let SummaryRow { method, variant, n, .. } = self.row;
         let nodes = self.nodes(&cores, verdict);
         Needed {
@@ -333,15 +405,16 @@ impl<'a> Row<'a> {
             variant: variant.clone(),
             n: *n,
             verdict,
-            is_certain: self.is_certain(verdict),
+            is_certain: self.is_certain(verdict, loaded.as_ref()),
             nodes,
         }
     }
 
     fn sized(&self) -> SizedRow {
         let cores = self.cores();
-        let waits = self.waits(&cores, 1.0);
-        let verdict = self.verdict(&cores, waits.is_some());
+        let loaded = self.loaded(&cores, 1.0);
+        let verdict = self.verdict(&cores, loaded.is_some());
+        let is_certain = self.is_certain(verdict, loaded.as_ref());
         let SummaryRow { method, variant, network, topology, n, .. } = self.row;
         SizedRow {
             method: method.clone(),
@@ -350,29 +423,37 @@ impl<'a> Row<'a> {
             topology: topology.clone(),
             n: *n,
             verdict,
-            is_certain: self.is_certain(verdict),
+            is_certain,
             contradiction: None,
             nodes: self.nodes(&cores, verdict),
             unloaded_ms: percentiles(|share| self.unloaded.quantile_s(share)),
-            delay_ms: waits.as_ref().map(|(waits, backlog_s)| {
-                percentiles(|share| delay::quantile_s(&self.unloaded, waits, share) + share * backlog_s)
-            }),
-            waiting_ms: waits
-                .as_ref()
-                .map(|(waits, backlog_s)| percentiles(|share| waits.quantile_s(share) + share * backlog_s)),
-            back_end_ms: waits.as_ref().and_then(|_| self.back_end_s(&cores)).map(|s| s * 1e3),
+            delay_ms: loaded.as_ref().map(|loaded| percentiles(|share| loaded.quantile_s(share))),
+            delay_p99_ci95_ms: loaded.as_ref().and_then(|loaded| self.p99_ci95_ms(loaded)),
+            cookies: loaded.as_ref().and_then(|loaded| loaded.cookies),
+            waiting_ms: loaded.as_ref().map(|loaded| percentiles(|share| loaded.waiting_s(share))),
+            back_end_ms: loaded.as_ref().and_then(|_| self.back_end_s(&cores)).map(|s| s * 1e3),
             head_room_ratio: (verdict == Verdict::Kept).then(|| self.head_room(&cores)),
             keeps_up_ratio: self.keeps_up(&cores),
             site_lost: whatif::site_lost(self),
             outage: whatif::outage(self, &cores),
             storm: whatif::storm(self, &cores),
-            notes: self.notes(&cores, waits.as_ref()),
+            notes: self.notes(&cores, loaded.as_ref(), is_certain),
         }
     }
 
-    /// Whether so many samples say so.
-    fn is_certain(&self, verdict: Verdict) -> bool {
-        doubt::is_certain(verdict, self.samples(), self.unloaded.quantile_s(0.5) > self.question.p99_s)
+    /// Whether so many samples say so. Waits are computed: only delays without them are a sample.
+    fn is_certain(&self, verdict: Verdict, loaded: Option<&Loaded>) -> bool {
+        let limit_s = self.question.p99_s;
+        let too_slow = loaded.map_or(1.0, |loaded| match verdict {
+            Verdict::TooSlow => loaded.exceed(limit_s),
+            _ => 1.0 - loaded.without_waits.share_within(limit_s),
+        });
+        doubt::is_certain(verdict, self.samples(), too_slow)
+    }
+
+    /// The 95 % interval of the 99th percentile.
+    fn p99_ci95_ms(&self, loaded: &Loaded) -> Option<[f64; 2]> {
+        doubt::p99_ranks(self.samples()).map(|ranks| ranks.map(|share| loaded.quantile_s(share) * 1e3))
     }
 
     /// How many delays were measured.
@@ -381,7 +462,8 @@ impl<'a> Row<'a> {
     }
 
     fn nodes(&self, cores: &[u32], verdict: Verdict) -> keytoll_analysis::Named<SizedNode> {
-        let is_enough = matches!(verdict, Verdict::Kept | Verdict::SlowWithoutLoad);
+        let is_enough =
+            matches!(verdict, Verdict::Kept | Verdict::SlowWithoutLoad | Verdict::SlowWithCookies);
         let needed = (!is_enough).then(|| self.enough(1.0, |_| None));
         let stations = self.stations(cores, 1.0);
         let of_node = |(place, (work, station)): (usize, (&Work, Station))| {
@@ -459,15 +541,15 @@ impl<'a> Row<'a> {
         nodes.filter(|(_, station)| is_unequal(station)).map(|(work, _)| work.node.as_str()).next()
     }
 
-    fn notes(&self, cores: &[u32], waits: Option<&(Waits, f64)>) -> Vec<String> {
+    fn notes(&self, cores: &[u32], loaded: Option<&Loaded>, is_certain: bool) -> Vec<String> {
         let busiest = self.keeps_up(cores).recip();
         let longest_s =
-            waits.map_or(0.0, |(waits, backlog_s)| waits.quantile_s(1.0 - SLOWER_MAX) + backlog_s);
+            loaded.map_or(0.0, |loaded| loaded.waits.quantile_s(1.0 - SLOWER_MAX) + loaded.backlog_s);
         let unloaded_s = [0.5, 1.0 - SLOWER_MAX].map(|share| self.unloaded.quantile_s(share));
         let guessed: Vec<_> =
             self.works.iter().filter(|work| !work.has_steps).map(|work| work.node.as_str()).collect();
         let notes = [
-            (busiest > UTILISATION_MAX && !self.is_stormy() && waits.is_some()).then(|| {
+            (busiest > UTILISATION_MAX && !self.is_stormy() && loaded.is_some()).then(|| {
                 format!("busy {:.0} % of the time: above 80 % waits are as uncertain as the load", busiest * 100.0)
             }),
             self.returning(cores).map(|node| {
@@ -479,12 +561,14 @@ impl<'a> Row<'a> {
             self.unequal(cores).map(|node| {
                 format!("several cores of {node} with steps as unequal as these (CV² above 1): waits may be a third longer than computed")
             }),
+            loaded.and_then(|loaded| doubt::cookies(loaded.cookies.as_ref()?)),
             doubt::resending(longest_s),
             doubt::lost_packets(self.row, unloaded_s, longest_s),
             (!guessed.is_empty()).then(|| {
                 format!("the steps of {} were not measured: all of its work is taken as one", guessed.join(", "))
             }),
             doubt::too_few_samples(self.samples()),
+            doubt::open(is_certain, self.samples()),
         ];
         notes.into_iter().flatten().collect()
     }
@@ -514,6 +598,10 @@ pub fn assumptions(run: &Run<'_>, question: &Question) -> Vec<String> {
         Some("Memory is the heap of keytoll's own nodes: that of the start and one authentication, and an idle session for every device at the same time; stores of servers are not in it.".to_owned()),
         slow_build.filter(|_| !table).map(|build| format!("The run was measured with a {build} build, which needs more CPU time than a dist build.")),
         table.then(|| "Computation costs what a table says, and what is not in the table costs nothing.".to_owned()),
+        (!run.planned.cookies.is_empty()).then(|| {
+            "The number of half-open SAs at a gateway is a Poisson variable. Where it reaches the gateway's limit, a cookie takes a round trip more, and no \
+              CPU time.".to_owned()
+        }),
         matches!(question.processor, Processor::Clock { .. }).then(|| {
             "Other processors are scaled by their clock only, and old ones come out too fast.".to_owned()
         }),

@@ -96,7 +96,7 @@ impl Scale {
         processor: &Processor,
     ) -> Result<Self, SizingError> {
         let machine_hz = cpu.cycles.filter(|_| cpu.ns > 0.0).map(|cycles| cycles / cpu.ns * 1e9);
-        let in_run = run.clocks_hz.get(node).copied().filter(|_| row.world == SIM);
+        let in_run = run.planned.clocks_hz.get(node).copied().filter(|_| row.world == SIM);
         let slower = |hz: f64| machine_hz.map(|machine_hz| machine_hz / hz);
         let of_run = in_run.and_then(slower).unwrap_or(1.0);
         let (of_machine, clock_hz) = match processor {

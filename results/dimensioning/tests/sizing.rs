@@ -9,7 +9,7 @@ use keytoll_analysis::summary::{
 };
 use keytoll_analysis::{Named, Summary};
 use keytoll_dimensioning::outcome::{SizedNode, SizedRow, Sizing, Verdict};
-use keytoll_dimensioning::{Arrivals, Processor, Question, Run, SizingError, needed, size};
+use keytoll_dimensioning::{Arrivals, Cookies, Planned, Processor, Question, Run, SizingError, needed, size};
 use proptest::prelude::*;
 
 /// A machine of 2 GHz.
@@ -124,7 +124,7 @@ fn question() -> Question {
 }
 
 fn ask(rows: Vec<SummaryRow>, question: &Question) -> Result<Sizing, SizingError> {
-    size(&Run { summary: &summary(rows), clocks_hz: BTreeMap::new() }, question)
+    size(&Run { summary: &summary(rows), planned: Planned::default() }, question)
 }
 
 fn sized(row: SummaryRow, question: &Question) -> SizedRow {
@@ -171,7 +171,7 @@ fn cores_alone_are_those_of_a_sizing() {
         let question = Question { devices_registered: devices, devices_at_once: devices, ..question() };
         let rows = vec![row("ikev2-psk", 1e6), row("ikev2-rsa2048", 9e6)];
         let summary = summary(rows.clone());
-        let run = Run { summary: &summary, clocks_hz: BTreeMap::new() };
+        let run = Run { summary: &summary, planned: Planned::default() };
         let (whole, alone) = (ask(rows, &question).unwrap(), needed(&run, &question).unwrap());
         assert_eq!(whole.rows.len(), alone.len());
         for (whole, alone) in whole.rows.iter().zip(&alone) {
@@ -213,7 +213,10 @@ fn another_processor_changes_work_and_delay() {
     let mut charged = row("a", 4e5);
     charged.steps = named(&[("gw", steps(2.0, 8e5))]);
     let summary = summary(vec![charged]);
-    let run = Run { summary: &summary, clocks_hz: BTreeMap::from([("gw".to_owned(), 5e8)]) };
+    let run = Run {
+        summary: &summary,
+        planned: Planned { clocks_hz: BTreeMap::from([("gw".to_owned(), 5e8)]), ..Planned::default() },
+    };
     let of = |processor| size(&run, &Question { processor, ..question() }).unwrap().rows.remove(0);
     let (as_run, host) = (of(Processor::AsRun), of(Processor::Host));
     assert_eq!(
@@ -440,4 +443,36 @@ proptest! {
             prop_assert!(row.delay_ms.unwrap().p99 <= p99_ms * (1.0 + 1e-6) && row.head_room_ratio.unwrap() >= 1.0);
         }
     }
+}
+
+/// 1000 a second are half open for 400 of 500 ms: three times as many as the gateway takes without cookies.
+#[test]
+fn cookies_are_a_round_trip_more_from_their_rate_on() {
+    let cookies = Cookies { half_open: 125, round_trip_s: 0.1, lost_share: 0.0, retransmit_after_s: 4.0 };
+    let of = |cookies: Cookies, per_s: f64, p99_s: f64| {
+        let slow = SummaryRow { delay_ms: Some(delay(500.0)), ..row("a", 1e5) };
+        let name = ["a", "", "lan", "raw"].map(str::to_owned);
+        let planned = Planned { cookies: BTreeMap::from([(name, cookies)]), ..Planned::default() };
+        let summary = summary(vec![slow]);
+        let question = Question { reauthenticate_s: 3.6e6 / per_s, p99_s, ..question() };
+        size(&Run { summary: &summary, planned }, &question).unwrap().rows.remove(0)
+    };
+    let busy = of(cookies, 1000.0, 1.0);
+    let load = busy.cookies.unwrap();
+    assert!((load.half_open_mean - 400.0).abs() < 1.0 && load.asked_share > 0.999, "{load:?}");
+    let p50 = |row: &SizedRow| row.delay_ms.unwrap().p50;
+    assert!((p50(&busy) - 600.0).abs() < 1.0 && busy.verdict == Verdict::Kept, "{busy:?}");
+    assert!(busy.notes[0].starts_with("the gateway asks 100 % of devices for a cookie"), "{:?}", busy.notes);
+    // Half of the load would do without cookies: their delay is not kept at the whole.
+    let slow = of(cookies, 1000.0, 0.55);
+    assert!(slow.verdict == Verdict::SlowWithCookies && slow.is_certain, "{slow:?}");
+    let quiet = of(cookies, 100.0, 1.0);
+    assert!((p50(&quiet) - 500.0).abs() < 1.0 && quiet.notes.is_empty(), "{quiet:?}");
+    assert!(quiet.cookies.unwrap().asked_share < 1e-9);
+    // Measured with cookies: their round trip is in the delay.
+    let always = of(Cookies { half_open: 0, ..cookies }, 1000.0, 1.0);
+    assert!((p50(&always) - 500.0).abs() < 1.0 && always.notes.is_empty(), "{always:?}");
+    // The load at which the delay is just kept is that at which one in a hundred is asked.
+    let head_room = of(cookies, 100.0, 0.55).head_room_ratio.unwrap();
+    assert!((2.4..2.6).contains(&head_room), "{head_room}");
 }

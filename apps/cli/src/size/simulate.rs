@@ -1,14 +1,17 @@
 //! `keytoll size --simulate`: the answer beside that of the simulator, with real engines, queues and retransmissions.
 //!
-//! Costs are those of a table, so that the simulation is the same everywhere and soon over. A row is measured with them alone first;
-//! then the formulas and the simulator are asked the same: how long do so many devices take with so many cores?
+//! Costs are those of a table, so that the simulation is the same everywhere and soon over. A row is measured with them alone first, on
+//! processors on which an authentication takes each node as long as it was sized. Then the formulas and the simulator are asked the same:
+//! how long do devices take with these cores at the rate that was sized?
 
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use keytoll_analysis::census::PopulationSummary;
+use keytoll_analysis::census::{Account, PopulationSummary};
 use keytoll_analysis::{Named, Summary};
+use keytoll_dimensioning::doubt::p99_ranks;
 use keytoll_dimensioning::outcome::{Contradiction, Percentiles, Side, Simulation, SizedRow, Verdict};
 use keytoll_dimensioning::{Arrivals, Processor, Question, Run, Sizing};
 use keytoll_scenario::plan::{CryptoMode, Plan, RowPlan, WorldKind};
@@ -24,12 +27,10 @@ use crate::screen::Usage;
 
 /// The share that must be as fast as they must be.
 const WANTED_SHARE: f64 = 0.99;
-/// No node of a simulation has more cores: with the same utilisation more take more devices, and waits become shorter.
-const CORES_MAX: u32 = 8;
-/// Authentications by which a row is measured alone.
-const ALONE: u32 = 100;
-/// A simulation lasts this many delays at least: it begins and ends with empty queues, which must not count.
-const DELAYS_MIN: f64 = 60.0;
+/// Authentications by which a row is measured alone: as many as devices, within these limits, for a 99th percentile takes hundreds.
+const ALONE: RangeInclusive<u32> = 100..=2000;
+/// A rate at which no authentication waits for another one.
+const RATE_WITHOUT_LOAD_PER_S: f64 = 1e-3;
 /// A steady load is written as devices that authenticate so seldom.
 const PERIOD_S: f64 = 1e6;
 
@@ -64,30 +65,22 @@ pub(super) fn contradict(sizing: &mut Sizing) {
     };
     for row in sizing.rows.iter_mut().filter(|row| row.verdict == Verdict::Kept) {
         let simulation = sizing.simulations.iter().find(|of| is_same(row, of));
-        row.contradiction = simulation.and_then(|of| contradiction(row, of, sizing.p99_max_ms));
+        row.contradiction = simulation.and_then(|of| contradiction(of, sizing.p99_max_ms));
         if row.contradiction.is_some() {
             row.verdict = Verdict::Contradicted;
         }
     }
 }
 
-/// Whether more than one in a hundred fail or are too slow, where that is not due to the smaller nodes of the simulation.
-fn contradiction(row: &SizedRow, of: &Simulation, p99_max_ms: f64) -> Option<Contradiction> {
-    let is_slower = of.slower_ratio > 1.0;
-    let as_sized = |side: &Side| match side.delay_ms?.p99 {
-        p99 if is_slower => Some(row.unloaded_ms.p99 + (p99 - of.unloaded_p99_ms).max(0.0) / of.slower_ratio),
-        p99 => Some(p99),
-    };
-    let is_within = |side: &Side| as_sized(side).is_some_and(|p99_ms| p99_ms <= p99_max_ms);
-    let succeeds = of.simulated.succeeded_share >= WANTED_SHARE;
-    let has_all_cores = row.nodes.iter().all(|(name, node)| of.cores.get(name) == Some(&node.cores));
-    let is_due = (!is_slower && has_all_cores) || is_within(&of.predicted);
-    (!succeeds || (is_due && !is_within(&of.simulated))).then(|| Contradiction {
+/// Whether more than one in a hundred fail or are too slow: the whole interval of the 99th percentile is above the limit.
+fn contradiction(of: &Simulation, p99_max_ms: f64) -> Option<Contradiction> {
+    let Side { delay_ms, p99_ci95_ms, succeeded_share, .. } = of.simulated;
+    let is_too_slow = p99_ci95_ms.is_some_and(|[least_ms, _]| least_ms > p99_max_ms);
+    (succeeded_share < WANTED_SHARE || is_too_slow).then(|| Contradiction {
         p99_max_ms,
-        simulated_p99_ms: as_sized(&of.simulated),
+        simulated_p99_ms: delay_ms.map(|delay| delay.p99),
         wanted_share: WANTED_SHARE,
-        succeeded_share: of.simulated.succeeded_share,
-        slower_ratio: of.slower_ratio,
+        succeeded_share,
     })
 }
 
@@ -166,16 +159,15 @@ impl<'a> Trial<'a> {
         question: &'a Question,
         devices: u32,
     ) -> Result<Self, Report> {
-        let mut plan = Plan { samples: ALONE, rows: vec![row.clone()], ..with_table(plan, |_| false) };
-        let most = sized.nodes.iter().map(|(_, node)| node.cores).max().unwrap_or(1);
-        let scale = (f64::from(CORES_MAX) / f64::from(most)).min(1.0);
+        let samples = devices.clamp(*ALONE.start(), *ALONE.end());
+        let mut plan = Plan { samples, rows: vec![row.clone()], ..with_table(plan, |_| false) };
         let mut cores = BTreeMap::new();
         for node in Node::ALL {
             let Some(has) = sized.nodes.get(node.name()) else { continue };
-            let count = (f64::from(has.cores) * scale).round().max(1.0) as u32;
-            cores.insert(node, count);
+            cores.insert(node, has.cores);
             let profile = plan.cpus.entry(node).or_default();
-            profile.cores = u16::try_from(count).map_err(|_| miette!("more cores than a node can have"))?;
+            profile.cores = u16::try_from(has.cores)
+                .map_err(|_| miette!("no simulated node has more than {} cores", u16::MAX))?;
         }
         Ok(Self { plan, sized, question, devices, cores })
     }
@@ -186,12 +178,9 @@ impl<'a> Trial<'a> {
             let summary = streaming::summary(plan, 1, &|| (), stop).map_err(told)?;
             going().map(|()| summary)
         };
-        let fast = measured(&self.plan)?;
-        let (rate_per_s, rate_max_per_s) = (self.rate_per_s(&fast)?, self.rate_max_per_s(&fast)?);
-        let slower_ratio = (rate_per_s / rate_max_per_s).max(1.0);
-        let per_s = rate_per_s / slower_ratio;
-        self.slow_down(&fast, slower_ratio);
-        let predicted = self.asked(&measured(&self.plan)?, per_s)?;
+        let per_s = self.question.steady_per_s() + self.question.storm_per_s();
+        self.set_clocks(&measured(&Plan { samples: *ALONE.start(), ..self.plan.clone() })?)?;
+        let predicted = self.asked(&without_departures(measured(&self.plan)?), per_s)?;
         let plan = Plan { population: Some(self.population(per_s)?), ..self.plan.clone() };
         let ends = keytoll_lab::populate(&plan, 1, progress, stop).map_err(told)?;
         going()?;
@@ -204,42 +193,35 @@ impl<'a> Trial<'a> {
             devices: self.devices.into(),
             authentications_per_s: per_s,
             cores: self.cores.iter().map(|(node, cores)| (node.name().to_owned(), *cores)).collect(),
-            sized_utilisation: busiest(self.sized),
-            slower_ratio,
+            clocks_hz: super::clocks_hz(&self.plan).into_iter().collect(),
+            lasts_delays_count: f64::from(self.devices) / per_s / (predicted.unloaded_ms.p50 / 1e3),
             unloaded_p99_ms: predicted.unloaded_ms.p99,
             predicted: side_of(&predicted),
-            simulated: self.side_of_population(&end.account.summary, per_s),
+            simulated: self.side_of_population(&end.account, per_s),
         })
     }
 
-    /// The rate that keeps the busiest node as busy as it is in the sizing.
-    fn rate_per_s(&self, alone: &Summary) -> Result<f64, Report> {
-        let at_one = self.asked(alone, 1.0)?;
-        let (wanted, of_one) = (busiest(self.sized), busiest(&at_one));
-        Ok((wanted / of_one).clamp(1e-3, 1e6))
-    }
-
-    /// The highest rate at which so many devices take long enough.
-    fn rate_max_per_s(&self, alone: &Summary) -> Result<f64, Report> {
-        let delay_s = self.asked(alone, 1e-3)?.unloaded_ms.p50 / 1e3;
-        Ok(f64::from(self.devices) / (DELAYS_MIN * delay_s))
-    }
-
-    /// Gives the serving nodes slower processors, so that fewer devices keep them as busy.
-    fn slow_down(&mut self, alone: &Summary, slower_ratio: f64) {
-        let cpu = |node: &Node| alone.rows.first().and_then(|row| row.cpu.get(node.name()));
+    /// Gives the serving nodes processors on which an authentication takes each as long as it was sized.
+    fn set_clocks(&mut self, alone: &Summary) -> Result<(), Report> {
+        let with_table = self.asked(alone, RATE_WITHOUT_LOAD_PER_S)?;
         for node in self.cores.keys() {
-            let machine_hz = cpu(node).and_then(|cpu| Some(cpu.cycles? / cpu.ns * 1e9));
-            let profile = self.plan.cpus.entry(*node).or_default();
-            profile.hz = profile.hz.or(machine_hz).map(|hz| hz / slower_ratio);
+            let store_us = self.question.stores_s.get(node.name()).map_or(0.0, |store_s| store_s * 1e6);
+            let work_us = |row: &SizedRow| {
+                row.nodes.get(node.name()).map(|node| node.work_per_authentication_us - store_us)
+            };
+            let works_us = work_us(&with_table)
+                .zip(work_us(self.sized))
+                .filter(|(table, sized)| *table > 0.0 && *sized > 0.0);
+            let Some((table_us, sized_us)) = works_us else { continue };
+            let clock_hz = with_table.nodes.get(node.name()).and_then(|node| node.clock_hz);
+            self.plan.cpus.entry(*node).or_default().hz = clock_hz.map(|hz| hz * table_us / sized_us);
         }
+        Ok(())
     }
 
     /// What the formulas say of this row, alone and with the costs of the table.
     fn asked(&self, alone: &Summary, per_s: f64) -> Result<SizedRow, Report> {
-        let clocks = self.plan.cpus.iter();
-        let clocks_hz = clocks.filter_map(|(node, profile)| Some((node.name().to_owned(), profile.hz?)));
-        let run = Run { summary: alone, clocks_hz: clocks_hz.collect() };
+        let run = Run { summary: alone, planned: super::planned(&self.plan) };
         let cores = self.cores.iter().map(|(node, cores)| (node.name().to_owned(), *cores)).collect();
         let within_s = f64::from(self.devices) / per_s;
         let (arrivals, steady_per_s) = match self.question.arrivals {
@@ -284,31 +266,53 @@ impl<'a> Trial<'a> {
 
     /// A node's utilisation is that at the rate: its work over the time in which so many devices arrive on average. The simulation ends with
     /// a second of which a part is idle, and a storm with a queue that drains.
-    fn side_of_population(&self, population: &PopulationSummary, per_s: f64) -> Side {
-        let PopulationSummary { offered, established, messages, duration_s, .. } = population;
+    fn side_of_population(&self, Account { summary, delays_us, .. }: &Account, per_s: f64) -> Side {
+        let PopulationSummary { offered, established, messages, duration_s, .. } = summary;
         let at_rate = match self.question.arrivals {
             Arrivals::Storm { .. } => 1.0,
             Arrivals::Poisson | Arrivals::Diurnal => duration_s * per_s / (*offered).max(1) as f64,
         };
-        let nodes = population.nodes.iter();
+        let nodes = summary.nodes.iter();
         Side {
             utilisation: nodes
                 .map(|(name, node)| (name.clone(), at_rate * node.utilisation))
                 .collect::<Named<_>>(),
-            delay_ms: population.delay_ms.map(|delay| Percentiles {
+            delay_ms: summary.delay_ms.map(|delay| Percentiles {
                 p50: delay.p50,
                 p95: delay.p95,
                 p99: delay.p99,
             }),
+            p99_ci95_ms: p99_ci95_ms(delays_us),
             succeeded_share: *established as f64 / (*offered).max(1) as f64,
             amplification_ratio: messages.amplification,
         }
     }
 }
 
-/// How busy the busiest node is.
-fn busiest(row: &SizedRow) -> f64 {
-    row.nodes.iter().map(|(_, node)| node.utilisation).fold(0.0, f64::max)
+/// A measured row whose nodes work for authentications only. Devices of a simulation stay to its end, while what is sized includes the end
+/// of a session.
+fn without_departures(mut alone: Summary) -> Summary {
+    // The sum of the steps is left, and the ratio of cycles and time is the clock.
+    for cpu in alone.rows.iter_mut().flat_map(|row| row.cpu.values_mut()) {
+        cpu.cycles = cpu.cycles.map(|cycles| cycles / cpu.ns);
+        cpu.ns = 1.0;
+    }
+    alone
+}
+
+/// The 95 % interval of the 99th percentile of counted delays, ascending, each with how many are as long.
+fn p99_ci95_ms(delays_us: &[[u64; 2]]) -> Option<[f64; 2]> {
+    let n: u64 = delays_us.iter().map(|[_, count]| count).sum();
+    let at = |share: f64| {
+        let mut within = 0;
+        let found = delays_us.iter().find(|[_, count]| {
+            within += count;
+            within as f64 >= share * n as f64
+        });
+        found.map(|[us, _]| *us as f64 / 1e3)
+    };
+    let [low, high] = p99_ranks(n)?;
+    Some([at(low)?, at(high)?])
 }
 
 /// By formulas nobody fails and nothing is sent again.
@@ -316,6 +320,7 @@ fn side_of(row: &SizedRow) -> Side {
     Side {
         utilisation: row.nodes.iter().map(|(name, node)| (name.to_owned(), node.utilisation)).collect(),
         delay_ms: row.delay_ms,
+        p99_ci95_ms: row.delay_p99_ci95_ms,
         succeeded_share: 1.0,
         amplification_ratio: 1.0,
     }

@@ -1,5 +1,7 @@
 //! A sizing in tables and sentences.
 
+use keytoll_analysis::simulation::{Agreement, LASTS_DELAYS_MIN};
+use keytoll_dimensioning::doubt::SAMPLES_MIN;
 use keytoll_dimensioning::outcome::{
     Contradiction, Drained, Percentiles, Replacement, Side, Simulation, SizedNode, SizedRow, Sizing, Verdict,
 };
@@ -111,17 +113,13 @@ fn answer(sizing: &Sizing, kept: &[&SizedRow]) -> String {
 /// Rows of which the simulator says something else.
 fn contradictions(sizing: &Sizing) -> String {
     let of_row = |row: &SizedRow| {
-        let Contradiction { p99_max_ms, simulated_p99_ms, succeeded_share, slower_ratio, .. } =
-            row.contradiction?;
+        let Contradiction { p99_max_ms, simulated_p99_ms, succeeded_share, .. } = row.contradiction?;
         let p99 = simulated_p99_ms
             .map_or_else(|| "nobody succeeds".to_owned(), |ms| format!("99 % take {}", time(ms / 1e3)));
-        let slower = (slower_ratio > 1.0)
-            .then(|| format!(" (waits divided by {}, for its processors are slower)", plain(slower_ratio)));
         Some(format!(
-            "The simulator contradicts: with {} ({}) {p99}{}, where {} was asked, and {} % succeed.",
+            "The simulator contradicts: with {} ({}) {p99}, where {} was asked, and {} % succeed.",
             label(row),
             place(row),
-            slower.unwrap_or_default(),
             time(p99_max_ms / 1e3),
             plain(100.0 * succeeded_share)
         ))
@@ -139,8 +137,9 @@ fn uncertainty(sizing: &Sizing) -> String {
         } else {
             format!(" in {of_rows} of {} rows", sizing.rows.len())
         };
+        let enough = if n < SAMPLES_MIN { 500 } else { 4 * n };
         format!(
-            "What 99 % take cannot be said from {n} samples{of}: `keytoll run` with `--samples 500` measures enough."
+            "What 99 % take cannot be said from {n} samples{of}: `keytoll run` with `--samples {enough}` measures more."
         )
     };
     fewest.map_or_else(String::new, told)
@@ -257,6 +256,7 @@ fn delay_cells(row: &SizedRow) -> Vec<String> {
         Verdict::TooSlow => "no: too slow".to_owned(),
         Verdict::TooFewCores => "no: too few cores".to_owned(),
         Verdict::SlowWithoutLoad => "no: slow without load".to_owned(),
+        Verdict::SlowWithCookies => "no: slow with cookies".to_owned(),
     };
     let of = |percentiles: Option<Percentiles>, of: fn(Percentiles) -> f64| {
         percentiles.map_or_else(|| "–".to_owned(), |percentiles| plain(of(percentiles)))
@@ -330,7 +330,6 @@ fn simulated(sizing: &Sizing) -> String {
         "method",
         "over",
         "rate/s",
-        "slower",
         "cores",
         "busy %",
         "p50 ms",
@@ -351,7 +350,6 @@ fn simulated(sizing: &Sizing) -> String {
             format!("{} {}", of.method, of.variant).trim_end().to_owned(),
             format!("{}, {}", of.network, of.topology),
             plain(of.authentications_per_s),
-            format!("×{}", plain(of.slower_ratio)),
             listed(of.cores.iter().map(|(name, cores)| (name, *cores))),
             beside(100.0 * expected, 100.0 * found),
             beside(p50.0, p50.1),
@@ -360,13 +358,13 @@ fn simulated(sizing: &Sizing) -> String {
             plain(100.0 * of.simulated.succeeded_share),
             format!("×{}", plain(of.simulated.amplification_ratio)),
             // A node that does not keep up in a storm is busy all the time, however much there is to do.
-            agreement((expected.min(1.0), found.min(1.0)), p99).to_owned(),
+            agreement((expected.min(1.0), found.min(1.0)), of),
         ]
     };
     let devices = sizing.simulations.first().map_or(0, |of| of.devices);
     let title = format!(
-        "formulas | simulator: {devices} devices each, at a rate that makes the busiest node as busy as it is sized, with the costs of a \
-         table, without changes of keys, with at most 8 cores, on processors slower by the factor in the table"
+        "formulas | simulator: {devices} devices each, with the costs of a table, on processors on which an authentication takes each node \
+         as long as it is sized, without changes of keys"
     );
     let body = screen::folded(&heads, sizing.simulations.iter().map(line), 1);
     if sizing.simulations.is_empty() { String::new() } else { section(&title, &body) }
@@ -377,14 +375,22 @@ fn beside(expected: f64, found: f64) -> String {
     format!("{} | {}", shown(expected), shown(found))
 }
 
-/// Whether formulas and simulator say the same: a tenth of the utilisation, a fifth of the delay.
-fn agreement(busy: (f64, f64), p99: (f64, f64)) -> &'static str {
-    let is_near = |(expected, found): (f64, f64), by: f64| (found / expected - 1.0).abs() <= by;
-    match (is_near(busy, 0.1), is_near(p99, 0.2)) {
-        (true, true) => "agree",
-        (false, true) => "differ: utilisation",
-        (_, false) => "differ: the formulas do not hold here",
+/// Whether formulas and simulator agree: about delays, and within a tenth about the utilisation.
+fn agreement((expected, found): (f64, f64), of: &Simulation) -> String {
+    match of.agreement() {
+        Agreement::TooShort => format!("cannot be judged: needs `--devices {}`", devices_needed(of)),
+        Agreement::Open => "cannot be judged: too few delays for p99".to_owned(),
+        Agreement::Differ => "differ: the formulas do not hold here".to_owned(),
+        Agreement::Agree if (found / expected - 1.0).abs() > 0.1 => "differ: utilisation".to_owned(),
+        Agreement::Agree => "agree".to_owned(),
     }
+}
+
+/// So many devices that the simulation is long enough, rounded up to two digits.
+fn devices_needed(of: &Simulation) -> u64 {
+    let needed = of.devices as f64 * LASTS_DELAYS_MIN / of.lasts_delays_count;
+    let unit = 10_f64.powi((needed.log10().floor() as i32 - 1).max(0));
+    ((needed / unit).ceil() * unit) as u64
 }
 
 fn what_if(sizing: &Sizing) -> String {

@@ -38,10 +38,11 @@ pub(crate) static IMPAIRMENTS: &[Impairment] = &[
     },
     single("reorder"),
     single("duplicate"),
-    single("corrupt"),
+    single(CORRUPT),
 ];
 
 const LOSS: &str = "loss";
+const CORRUPT: &str = "corrupt";
 
 /// An impairment of one probability.
 const fn single(key: &'static str) -> Impairment {
@@ -75,6 +76,23 @@ impl Impairments {
     /// The numbers under a key, in the order of the catalogue.
     pub fn get(&self, key: &str) -> &[Probability] {
         self.0.get(key).map_or(&[], Vec::as_slice)
+    }
+
+    /// The mean share of packets that do not arrive: lost, or damaged and dropped by the receiver.
+    pub fn lost_share(&self) -> f64 {
+        let share = |probability: &Probability| f64::from(probability.parts_per_billion()) / 1e9;
+        let lost = match self.get(LOSS) {
+            [] => 0.0,
+            [uniform] => share(uniform),
+            // The stationary share of the bad state is p ÷ (p + r).
+            [p, r, in_bad, in_good] => {
+                let bad = share(p) / (share(p) + share(r)).max(f64::MIN_POSITIVE);
+                bad * share(in_bad) + (1.0 - bad) * share(in_good)
+            }
+            _ => 1.0,
+        };
+        let damaged = self.get(CORRUPT).first().map_or(0.0, share);
+        1.0 - (1.0 - lost) * (1.0 - damaged)
     }
 
     /// Every impairment with its numbers.

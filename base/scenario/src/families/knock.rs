@@ -22,6 +22,7 @@ pub static FAMILY: Family = Family {
     groups: |_, _| &[],
     advice: |_| None,
     asks_for: |_| None,
+    cookies_from: |_| None,
     without: |_| &[],
     simulated_only: |_| None,
     populates: |_, _| Err(UNPOPULATED),

@@ -44,6 +44,8 @@ pub struct Family {
     pub(crate) advice: fn(&RowPlan) -> Option<String>,
     /// How long a device that is established asks a gateway that does not answer, if it ever asks.
     pub(crate) asks_for: fn(&RowPlan) -> Option<Duration>,
+    /// When the gateway of a row asks devices for cookies; none: never.
+    pub cookies_from: fn(&RowPlan) -> Option<CookiesFrom>,
     /// Nodes of a method that a row of it does without.
     pub(crate) without: fn(&RowPlan) -> &'static [Node],
     /// What a row has that exists in the simulator only: an option of the family, or the method itself.
@@ -54,6 +56,19 @@ pub struct Family {
     pub(crate) occasions: &'static [Occasion],
     /// Why two of its methods have no population in common; none: they have.
     pub(crate) unmixed: Option<&'static str>,
+}
+
+/// When a gateway asks devices for cookies before it keeps state for them, and what the additional round trip carries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CookiesFrom {
+    /// The number of half-open SAs from which it asks.
+    pub half_open: u32,
+    /// Additional bytes from the device, with IP headers: the repeated first message, and the cookie in it.
+    pub up_bytes: u32,
+    /// Bytes of the gateway's answer, with IP headers.
+    pub down_bytes: u32,
+    /// Time without an answer after which the device retransmits.
+    pub retransmit_after: Duration,
 }
 
 /// An option that is a time at which something happens in a population.

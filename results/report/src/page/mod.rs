@@ -30,10 +30,10 @@ mod tables;
 mod traffic;
 mod verdict;
 
-use std::collections::BTreeMap;
 use std::path::Path;
 
 use keytoll_analysis::Findings;
+use keytoll_dimensioning::Planned;
 
 use crate::number::counted;
 use crate::provenance::{self, seed};
@@ -53,8 +53,8 @@ pub use keytoll_page::{Block, Hop, Ladder, Page, Section, is_page, write};
 /// What a page tells of the plan of a run.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct OfPlan {
-    /// Clocks of nodes' processors in the simulator, by name, where they are not the machine's own.
-    pub clocks_hz: BTreeMap<String, f64>,
+    /// Processors and cookies of its rows.
+    pub planned: Planned,
     /// Why nobody can be back from the loss of a gateway.
     pub nobody_back: Option<String>,
 }
@@ -93,7 +93,7 @@ fn sections(findings: &Findings, of_plan: &OfPlan, directory: Option<&Path>) -> 
     let last = [
         failures::section(findings),
         ranking::section(findings, directory),
-        sizing::section(findings, &of_plan.clocks_hz),
+        sizing::section(findings, &of_plan.planned),
         Some(method::section(findings)),
     ];
     let load = population::sections(findings);

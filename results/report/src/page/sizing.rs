@@ -6,7 +6,7 @@ use keytoll_analysis::Findings;
 use keytoll_analysis::comparable::CRYPTOGRAPHY_ONLY;
 use keytoll_analysis::summary::{Summary, SummaryRow};
 use keytoll_dimensioning::outcome::{Needed, SizedNode, Verdict};
-use keytoll_dimensioning::{Arrivals, Processor, Question, Run, assumptions, left_out, needed};
+use keytoll_dimensioning::{Arrivals, Planned, Processor, Question, Run, assumptions, left_out, needed};
 use keytoll_page::{Block, Cell, Chart, Section, Table};
 use serde_json::{Value, json};
 
@@ -24,9 +24,9 @@ const REAUTHENTICATE_S: f64 = 8.0 * 3600.0;
 /// The delay that 99 % must not exceed.
 const P99_S: f64 = 0.3;
 
-/// The section; nothing where the run does not say what nodes did step by step, or no question can be answered. `clocks_hz` are those of
+/// The section; nothing where the run does not say what nodes did step by step, or no question can be answered. `planned` is that of
 /// [`Run`].
-pub(super) fn section(findings: &Findings, clocks_hz: &BTreeMap<String, f64>) -> Option<Section> {
+pub(super) fn section(findings: &Findings, planned: &Planned) -> Option<Section> {
     let summary = &findings.summary;
     if summary.rows.iter().all(|row| row.steps.names().next().is_none()) {
         return None;
@@ -35,7 +35,7 @@ pub(super) fn section(findings: &Findings, clocks_hz: &BTreeMap<String, f64>) ->
     let first = summary.rows.iter().find(|row| row.steps.names().next().is_some()).map(place)?;
     let rows = summary.rows.iter().filter(|row| place(row) == first).cloned().collect();
     let of_place = Summary { rows, ..summary.clone() };
-    let run = Run { summary: &of_place, clocks_hz: clocks_hz.clone() };
+    let run = Run { summary: &of_place, planned: planned.clone() };
     let sized = answers(&run);
     let last = question(*SUBSCRIBERS.last()?);
     let assumptions = assumptions(&run, &last).into_iter().map(Block::Note).collect();
@@ -266,6 +266,7 @@ fn kept(row: &Needed) -> String {
         Verdict::Kept => "yes",
         Verdict::TooSlow | Verdict::TooFewCores | Verdict::Contradicted => "no",
         Verdict::SlowWithoutLoad => "never: slower without load",
+        Verdict::SlowWithCookies => "never: slower with cookies",
     };
     told.to_owned()
 }

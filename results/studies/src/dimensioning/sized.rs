@@ -4,7 +4,7 @@ use keytoll_analysis::Summary;
 use keytoll_analysis::simulation::Simulation;
 use keytoll_analysis::summary::SummaryRow;
 use keytoll_dimensioning::outcome::{SizedNode, SizedRow};
-use keytoll_dimensioning::{Run, Sizing, size, sized::UTILISATION_MAX};
+use keytoll_dimensioning::{Planned, Run, Sizing, size, sized::UTILISATION_MAX};
 
 use super::{CLOCK_HZ, LOAD, question};
 use crate::Material;
@@ -103,7 +103,9 @@ fn sizing(summary: &Summary) -> Option<Sizing> {
     let clocks = rows.iter().flat_map(|row| row.cpu.iter());
     let clocks_hz = clocks.filter_map(|(node, cpu)| Some((node.to_owned(), cpu.sampled?.cpu_hz))).collect();
     let summary = Summary { rows, ..summary.clone() };
-    size(&Run { summary: &summary, clocks_hz }, &question(&LOAD)).ok()
+    // The load is far below the rate at which a gateway asks for cookies.
+    let planned = Planned { clocks_hz, ..Planned::default() };
+    size(&Run { summary: &summary, planned }, &question(&LOAD)).ok()
 }
 
 /// Authentications a second.
@@ -204,6 +206,7 @@ pub(super) mod tests {
         let side = || Side {
             utilisation: [("gw".to_owned(), 0.5), ("aaa".to_owned(), 0.7)].into_iter().collect(),
             delay_ms: Some(Percentiles { p50: 50.0, p95: 80.0, p99: 90.0 }),
+            p99_ci95_ms: None,
             succeeded_share: 1.0,
             amplification_ratio: 1.0,
         };
@@ -215,8 +218,8 @@ pub(super) mod tests {
             devices: 10_000,
             authentications_per_s: 100.0,
             cores: Named::default(),
-            sized_utilisation: 0.7,
-            slower_ratio: 1.0,
+            clocks_hz: Named::default(),
+            lasts_delays_count: 100.0,
             unloaded_p99_ms: 60.0,
             predicted: side(),
             simulated: side(),

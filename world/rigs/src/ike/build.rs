@@ -209,14 +209,13 @@ fn any_remote(sites: &Sites) -> Vec<TrafficSelector> {
 
 fn endpoint((row, sites): (&RowPlan, &Sites), connections: Vec<Connection>) -> Config {
     let options = &row.options;
-    let max = options.ike.half_open_max as usize;
     let mut config = Config::new(connections);
     config.retransmission = Retransmission {
         first: options.ike.retransmission.first,
         base: options.ike.retransmission.base,
         tries: u32::from(options.ike.retransmission.tries),
     };
-    config.half_open = half_open(options.ike.cookies, max);
+    config.half_open = half_open(options.ike.cookies, options.ike.half_open_max);
     (config.port, config.nat_port) = (sites.port, sites.nat_port);
     config.force_encapsulation = sites.encapsulated;
     config.fragmentation =

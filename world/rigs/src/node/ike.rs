@@ -130,14 +130,13 @@ pub(super) fn endpoint(plan: &EndpointPlan, mut connections: Vec<Connection>) ->
             wishes.child_bytes_max = plan.sa_limits.life_bytes;
         }
     }
-    let max = plan.half_open_max as usize;
     let mut config = Config::new(connections);
     config.retransmission = Retransmission {
         first: plan.retransmission.first,
         base: plan.retransmission.base,
         tries: u32::from(plan.retransmission.tries),
     };
-    config.half_open = half_open(plan.cookies, max);
+    config.half_open = half_open(plan.cookies, plan.half_open_max);
     config.children_max = plan.children_max as usize;
     config.ike_sas_max = plan.ike_sas_max as usize;
     config.fragmentation =
@@ -148,13 +147,10 @@ pub(super) fn endpoint(plan: &EndpointPlan, mut connections: Vec<Connection>) ->
 }
 
 /// No address has more than an eighth of the places, or any of them for more than 30 seconds.
-pub(crate) fn half_open(cookies: CookiePolicy, max: usize) -> HalfOpen {
+pub(crate) fn half_open(cookies: CookiePolicy, half_open_max: u32) -> HalfOpen {
+    let max = half_open_max as usize;
     HalfOpen {
-        cookies_from: match cookies {
-            CookiePolicy::Never => usize::MAX,
-            CookiePolicy::Auto => (max / 8).max(1),
-            CookiePolicy::Always => 0,
-        },
+        cookies_from: cookies.half_open_from(half_open_max).map_or(usize::MAX, |from| from as usize),
         max,
         per_address_max: (max / 8).max(8).min(max),
         lifetime: Duration::from_secs(30),

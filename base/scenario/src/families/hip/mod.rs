@@ -31,6 +31,7 @@ pub static FAMILY: Family = Family {
     groups: |options, method| if method.has(&HIP_BASE) { &options.hip.groups } else { &[] },
     advice: |_| None,
     asks_for: |_| None,
+    cookies_from: |_| None,
     without: |_| &[],
     simulated_only: |row| row.options.hip.move_after.map(|_| options::MOVE_AFTER),
     populates,

@@ -2,6 +2,7 @@
 
 mod advice;
 mod check;
+mod cookies;
 mod foreign;
 mod options;
 pub(crate) mod v1;
@@ -35,6 +36,7 @@ pub static FAMILY: Family = Family {
     groups: |_, _| &[],
     advice: advice::of,
     asks_for: |row| Some(row.options.ike.retransmission.total()),
+    cookies_from: cookies::from,
     without: |_| &[],
     simulated_only: |_| None,
     populates: |row, _| if row.options.ike.raw_keys { Err(RAW_KEYS) } else { Ok(()) },

@@ -390,6 +390,15 @@ impl CookiePolicy {
             Self::Always => "always",
         }
     }
+
+    /// The number of half-open SAs from which a responder that keeps at most `half_open_max` asks; none: it never asks.
+    pub fn half_open_from(self, half_open_max: u32) -> Option<u32> {
+        match self {
+            Self::Never => None,
+            Self::Auto => Some((half_open_max / 8).max(1)),
+            Self::Always => Some(0),
+        }
+    }
 }
 
 /// When a request is repeated: after `first · base^n`, at most `tries` times, then it has failed.

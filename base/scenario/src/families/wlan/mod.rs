@@ -31,6 +31,7 @@ pub static FAMILY: Family = Family {
     groups: |_, _| &[],
     advice: |_| None,
     asks_for: |_| None,
+    cookies_from: |_| None,
     without,
     simulated_only: |row| Some(row.method.name),
     populates: population::check,
