@@ -46,7 +46,7 @@ struct OfRow {
 
 const TABLES: [&str; 3] = ["samples.csv", "operations.csv", "messages.csv"];
 
-/// What a run keeps of the row of a method, which is one of its rows.
+/// The part of a run that belongs to one of its rows.
 fn of_row(run: &Path, index: usize, method: &str) -> OfRow {
     let facts = [format!("trace/{index:03}.trace"), format!("costs/{index:03}.costs")];
     let is_of_row = |line: &&str| line.starts_with(&format!("{method},"));
@@ -64,7 +64,7 @@ fn of_row(run: &Path, index: usize, method: &str) -> OfRow {
     }
 }
 
-/// Enough authentications that small lists of nodes become maps. HIP makes real keys whatever the cryptography.
+/// Enough authentications that small lists of nodes become maps. HIP makes real keys with any cryptography.
 const ROWS: [&str; 3] = ["ikev2-psk", "ikev2-eap-aka", "hip-dex"];
 
 fn scenario(methods: &[&str], more: &str) -> String {

@@ -13,8 +13,8 @@ use crate::scratch::{keytoll, refused};
 /// A folder that is removed in the end, with a run whose costs are the same on every machine.
 struct Scratch(PathBuf);
 
-/// A network without jitter, in which an authentication takes longer than without load only by what it waits. The gateway is so slow that
-/// 8000 devices last for at least fifty delays, and operations have prices but messages have none, whose price falls with the load.
+/// A network without jitter: under load an authentication takes longer only by its waits. The gateway is so slow that 8000 devices last for
+/// at least fifty delays. Operations have prices but messages have none, because the price of a message falls with the load.
 const STEADY: &str = r#"title = "no jitter"
 samples = 8
 crypto = "table"

@@ -26,7 +26,7 @@ type Table<K, V> = std::collections::HashMap<K, V, ahash::RandomState>;
 /// Allocates the seeds that the hash functions of all maps share. The first map with many entries allocates them otherwise, and the heap
 /// of its node would depend on which node of the process comes first.
 pub fn allocate_seeds() {
-    drop(ahash::RandomState::new());
+    let _ = ahash::RandomState::new();
 }
 
 impl<K, V> Default for FastMap<K, V> {

@@ -2,7 +2,7 @@
 //! another round trip.
 //!
 //! Authentications begin independently of each other, and each is half open until the gateway has authenticated the device. Their number
-//! is that of busy servers in M/G/∞: a Poisson variable, whatever the distribution of the times (Tijms, A First Course in Stochastic
+//! is that of busy servers in M/G/∞: a Poisson variable for any distribution of the times (Tijms, A First Course in Stochastic
 //! Models (2003) §1.1.3). A new authentication meets the same distribution (Wolff, Operations Research 30 (1982) 223).
 
 use crate::delay::Unloaded;
@@ -26,7 +26,7 @@ impl Cookies {
         per_s * (delay_mean_s - self.round_trip_s).max(0.0)
     }
 
-    /// The share of authentications that are asked for a cookie. A gateway that always asks has asked those that were measured, too.
+    /// The share of authentications with a cookie. If a gateway always requires one, the measured authentications have it, too.
     pub(crate) fn asked_share(&self, half_open_mean: f64) -> f64 {
         match self.half_open {
             0 => 0.0,
@@ -84,7 +84,7 @@ mod tests {
         assert_eq!(COOKIES.half_open_mean(1000.0, 0.05), 0.0);
     }
 
-    /// Of those that are asked, one in a hundred loses a packet and waits for 4 s.
+    /// Of the devices with a cookie, one in a hundred loses a packet and waits for 4 s.
     #[test]
     fn asked_devices_take_a_round_trip_more() {
         let delayed = COOKIES.delayed(&Unloaded::constant(0.2), 0.5);

@@ -8,7 +8,7 @@ use crate::sized::SLOWER_MAX;
 /// So many samples have a 99th percentile: the greatest of n is above it with a probability of 1 − 0.99ⁿ, which is 95 % from here on
 /// (Wilks, Annals of Mathematical Statistics 12 (1941) 91).
 pub const SAMPLES_MIN: u64 = 299;
-/// A smaller share of devices that are asked for a cookie is not noted.
+/// A smaller share of devices with a cookie is not noted.
 const ASKED_SHARE_MIN: f64 = 0.005;
 /// A wait of this length makes devices send again what is on its way, which no formula here counts.
 const RESENDING_S: f64 = 0.5;

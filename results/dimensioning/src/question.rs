@@ -77,7 +77,7 @@ pub struct Run<'a> {
     pub planned: Planned,
 }
 
-/// The part of a run's plan that sizing needs besides its measurements.
+/// The part of a run's plan that sizing needs in addition to its measurements.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Planned {
     /// The clocks of nodes' processors in the simulator, by name; others are the machine's own.

@@ -208,7 +208,7 @@ struct Loaded {
     /// Delays without waits, the round trip of cookies included.
     without_waits: Unloaded,
     waits: Waits,
-    /// How long the last device of a storm waits besides.
+    /// The additional wait of the last device of a storm.
     backlog_s: f64,
     cookies: Option<CookieLoad>,
 }

@@ -472,7 +472,7 @@ fn cookies_are_a_round_trip_more_from_their_rate_on() {
     // Measured with cookies: their round trip is in the delay.
     let always = of(Cookies { half_open: 0, ..cookies }, 1000.0, 1.0);
     assert!((p50(&always) - 500.0).abs() < 1.0 && always.notes.is_empty(), "{always:?}");
-    // The load at which the delay is just kept is that at which one in a hundred is asked.
+    // The load at which the delay is just kept is that at which one in a hundred needs a cookie.
     let head_room = of(cookies, 100.0, 0.55).head_room_ratio.unwrap();
     assert!((2.4..2.6).contains(&head_room), "{head_room}");
 }

@@ -13,7 +13,7 @@ pub(crate) fn of_process() {
     sad::allocate_shared();
 }
 
-/// Allocates what the crypto library keeps for the calling thread. HIP makes real keys whatever the cryptography of a plan.
+/// Allocates what the crypto library keeps for the calling thread. HIP makes real keys with any cryptography of a plan.
 pub(crate) fn of_thread() {
     awslc::prepare_thread();
 }

@@ -1,7 +1,7 @@
 //! `keytoll size --simulate`: the answer beside that of the simulator, with real engines, queues and retransmissions.
 //!
 //! Costs are those of a table, so that the simulation is the same everywhere and soon over. A row is measured with them alone first, on
-//! processors on which an authentication takes each node as long as it was sized. Then the formulas and the simulator are asked the same:
+//! processors on which an authentication takes each node as long as it was sized. Then the formulas and the simulator answer the same question:
 //! how long do devices take with these cores at the rate that was sized?
 
 use std::collections::BTreeMap;
@@ -289,7 +289,7 @@ impl<'a> Trial<'a> {
     }
 }
 
-/// A measured row whose nodes work for authentications only. Devices of a simulation stay to its end, while what is sized includes the end
+/// A measured row with the work of authentications only. Devices of a simulation stay to its end, while the sized work includes the end
 /// of a session.
 fn without_departures(mut alone: Summary) -> Summary {
     // The sum of the steps is left, and the ratio of cycles and time is the clock.

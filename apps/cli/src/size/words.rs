@@ -117,7 +117,7 @@ fn contradictions(sizing: &Sizing) -> String {
         let p99 = simulated_p99_ms
             .map_or_else(|| "nobody succeeds".to_owned(), |ms| format!("99 % take {}", time(ms / 1e3)));
         Some(format!(
-            "The simulator contradicts: with {} ({}) {p99}, where {} was asked, and {} % succeed.",
+            "The simulator contradicts: with {} ({}) {p99}, more than the wanted {}, and {} % succeed.",
             label(row),
             place(row),
             time(p99_max_ms / 1e3),

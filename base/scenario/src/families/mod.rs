@@ -58,7 +58,7 @@ pub struct Family {
     pub(crate) unmixed: Option<&'static str>,
 }
 
-/// When a gateway asks devices for cookies before it keeps state for them, and what the additional round trip carries.
+/// When a gateway asks devices for cookies before it keeps state for them, and the bytes of the additional round trip.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CookiesFrom {
     /// The number of half-open SAs from which it asks.

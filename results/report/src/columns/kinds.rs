@@ -2,7 +2,7 @@
 
 use keytoll_analysis::RowFindings;
 use keytoll_analysis::metrics::{MessageKind, Operation};
-use keytoll_analysis::trace::Node;
+use keytoll_analysis::trace::{Node, Part};
 
 use super::Value;
 use super::field::{Field, number, text, whole};
@@ -38,7 +38,7 @@ pub(crate) const OPERATIONS: [Field<OfOperation>; 9] = [
     text(
         "part",
         "`authentication`, or `after` for what follows its outcome; empty of runs of older versions",
-        |_, operation| operation.part.map(|part| part.name()).unwrap_or_default().into(),
+        |_, operation| operation.part.map(Part::name).unwrap_or_default().into(),
     ),
 ];
 

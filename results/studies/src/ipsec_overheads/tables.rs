@@ -176,7 +176,7 @@ fn stages(measured: Measured<'_>) -> Table {
         })
     });
     let columns = ["3DES192", "AES128", "AES256"];
-    let title = "Figures 4 and 5: stages of a packet, whose numbers the paper does not print";
+    let title = "Figures 4 and 5: stages of a packet; the paper does not print their numbers";
     let step_us = measured.packets().and_then(|packets| packets.clock_step_us);
     let title = match step_us {
         Some(step_us) => {

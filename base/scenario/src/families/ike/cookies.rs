@@ -18,7 +18,8 @@ pub(super) fn from(row: &RowPlan) -> Option<CookiesFrom> {
         return None;
     }
     let group = row.suites.first().and_then(|suite| suite.group);
-    let up_bytes = FIRST_BYTES + group.map_or(0, |group| group.public_len()) + COOKIE_BYTES;
+    let up_bytes =
+        FIRST_BYTES + group.map_or(0, keytoll_crypto_api::algorithm::Group::public_len) + COOKIE_BYTES;
     Some(CookiesFrom {
         half_open: options.cookies.half_open_from(options.half_open_max)?,
         up_bytes: u32::try_from(up_bytes).ok()?,
