@@ -180,7 +180,7 @@ impl<'a> Trial<'a> {
         };
         let per_s = self.question.steady_per_s() + self.question.storm_per_s();
         self.set_clocks(&measured(&Plan { samples: *ALONE.start(), ..self.plan.clone() })?)?;
-        let predicted = self.asked(&without_departures(measured(&self.plan)?), per_s)?;
+        let predicted = self.asked(&measured(&self.plan)?, per_s)?;
         let plan = Plan { population: Some(self.population(per_s)?), ..self.plan.clone() };
         let ends = keytoll_lab::populate(&plan, 1, progress, stop).map_err(told)?;
         going()?;
@@ -287,17 +287,6 @@ impl<'a> Trial<'a> {
             amplification_ratio: messages.amplification,
         }
     }
-}
-
-/// A measured row with the work of authentications only. Devices of a simulation stay to its end, while the sized work includes the end
-/// of a session.
-fn without_departures(mut alone: Summary) -> Summary {
-    // The sum of the steps is left, and the ratio of cycles and time is the clock.
-    for cpu in alone.rows.iter_mut().flat_map(|row| row.cpu.values_mut()) {
-        cpu.cycles = cpu.cycles.map(|cycles| cycles / cpu.ns);
-        cpu.ns = 1.0;
-    }
-    alone
 }
 
 /// The 95 % interval of the 99th percentile of counted delays, ascending, each with how many are as long.
