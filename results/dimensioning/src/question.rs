@@ -82,7 +82,7 @@ pub struct Run<'a> {
 pub struct Planned {
     /// The clocks of nodes' processors in the simulator, by name; others are the machine's own.
     pub clocks_hz: BTreeMap<String, f64>,
-    /// The cookies of gateways, by [name](row_name) of the row; gateways of other rows ask for none.
+    /// The cookies of gateways, by the method, variant, network and topology of the row; gateways of other rows ask for none.
     pub cookies: BTreeMap<[String; 4], Cookies>,
 }
 
