@@ -52,12 +52,20 @@ pub(super) fn measure(
     }
     for &processors in wants.processors {
         let clocks = processors.clocks_hz(&supplement.repetitions).filter(|_| goes_on());
-        if let Some(clocks) = clocks {
-            supplement.repetitions.push(repetition(processors, &clocks, plan, threads, stop)?);
+        let Some(clocks) = clocks else { continue };
+        let mut made = repetition(processors, &clocks, plan, threads, stop)?;
+        for _ in 0..CORRECTIONS_MAX {
+            let corrected = processors.corrected_hz(&supplement.repetitions, &made).filter(|_| goes_on());
+            let Some(clocks) = corrected else { break };
+            made = repetition(processors, &clocks, plan, threads, stop)?;
         }
+        supplement.repetitions.push(made);
     }
     Ok(supplement)
 }
+
+/// A fit that misses its number so often is kept as it is: the machine's speed changes faster than it is measured.
+const CORRECTIONS_MAX: usize = 3;
 
 /// The run again, on processors with these clocks; on this machine's where none is given.
 fn repetition(

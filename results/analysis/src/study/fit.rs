@@ -4,6 +4,7 @@
 
 use keytoll_trace::Node;
 
+use super::Repetition;
 use crate::stats::median95;
 use crate::summary::{Summary, SummaryRow};
 
@@ -48,17 +49,47 @@ impl Fit {
         let of_cycles = self.cycles.iter().map(|cycles| Some((cycles.node, cycles.clock_hz(run)?)));
         self.delay.clocks_hz(run)?.into_iter().map(Some).chain(of_cycles).collect()
     }
+
+    /// Other clocks, if the delay was missed by more than [`CLOSE`] on fitted processors: the machine may have another speed than in the
+    /// run on its own processors, and the answer to the first packet needs computation, too. `None` if the delay was met.
+    pub(super) fn corrected_hz(&self, run: &Summary, fitted: &Repetition) -> Option<Vec<(Node, f64)>> {
+        let of_cycles =
+            self.cycles.iter().map(|cycles| Some((cycles.node, cycles.clock_hz(&fitted.summary)?)));
+        self.delay.corrected_hz(run, fitted)?.into_iter().map(Some).chain(of_cycles).collect()
+    }
 }
 
+/// A fitted delay is met within this part of it.
+const CLOSE: f64 = 0.02;
+
 impl FittedDelay {
+    fn row<'a>(&self, run: &'a Summary) -> Option<&'a SummaryRow> {
+        let mut rows = run.rows.iter().filter(|row| row.charged && row.variant == self.variant);
+        rows.find(|row| row.network == self.network)
+    }
+
+    fn links_ms(row: &SummaryRow) -> Option<f64> {
+        Some(row.first_packet_ms?.p50 - row.delay_split_p50_ms?.computation)
+    }
+
+    fn corrected_hz(&self, run: &Summary, fitted: &Repetition) -> Option<Vec<(Node, f64)>> {
+        let (links_ms, met_ms) =
+            (Self::links_ms(self.row(run)?)?, self.row(&fitted.summary)?.first_packet_ms?.p50);
+        let wanted_ms = f64::from(self.ms);
+        let slower = (wanted_ms - links_ms) / (met_ms - links_ms);
+        let is_missed = (met_ms / wanted_ms - 1.0).abs() > CLOSE && slower.is_finite() && slower > 0.0;
+        let nodes =
+            self.clocks_hz.iter().map(|&(node, _)| (node, fitted.clocks_hz.get(node.name()).copied()));
+        nodes.map(|(node, hz)| Some((node, hz? / slower))).collect::<Option<_>>().filter(|_| is_missed)
+    }
+
     fn clocks_hz(&self, run: &Summary) -> Option<Vec<(Node, f64)>> {
-        let of_variant = || run.rows.iter().filter(|row| row.charged && row.variant == self.variant);
-        let row = of_variant().find(|row| row.network == self.network)?;
-        let links_ms = row.first_packet_ms?.p50 - row.delay_split_p50_ms?.computation;
+        let row = self.row(run)?;
         // Computation does not depend on the network, and a busy machine only prolongs it.
-        let computations_ms = of_variant().filter_map(|row| Some(row.delay_split_p50_ms?.computation));
+        let of_variant = run.rows.iter().filter(|row| row.charged && row.variant == self.variant);
+        let computations_ms = of_variant.filter_map(|row| Some(row.delay_split_p50_ms?.computation));
         let least_ms = computations_ms.fold(f64::INFINITY, f64::min);
-        let slower = (f64::from(self.ms) - links_ms) / self.computation_ms(row, least_ms)?;
+        let slower = (f64::from(self.ms) - Self::links_ms(row)?) / self.computation_ms(row, least_ms)?;
         let fitted = self.clocks_hz.iter().map(|&(node, hz)| (node, hz as f64 / slower));
         (slower.is_finite() && slower > 0.0).then(|| fitted.collect())
     }
@@ -177,6 +208,21 @@ mod tests {
         busy.rows[0].first_packet_ms = Some(Delay { p50: 5.9, ..Delay::default() });
         busy.rows.push(other);
         assert_eq!(fitted(&busy), fitted(&run()));
+    }
+
+    /// The links take 5 ms, so 30 ms for 25 are 25 ms of computation for 20.
+    #[test]
+    fn a_delay_that_was_missed_is_corrected() {
+        let fitted = |ping_ms: f64| {
+            let mut summary = run();
+            summary.rows[0].first_packet_ms = Some(Delay { p50: ping_ms, ..Delay::default() });
+            let clocks_hz = [("ue", 5e7), ("gw", 1e8), ("aaa", 6e7)].map(|(node, hz)| (node.to_owned(), hz));
+            Repetition { processors: "fitted".into(), clocks_hz: clocks_hz.into_iter().collect(), summary }
+        };
+        let corrected = |ping_ms: f64| FIT.corrected_hz(&run(), &fitted(ping_ms));
+        let rounded = corrected(30.0).unwrap().into_iter().map(|(node, hz)| (node.name(), hz.round()));
+        assert_eq!(rounded.collect::<Vec<_>>(), [("ue", 62_500_000.0), ("gw", 125_000_000.0), ("aaa", 6e7)]);
+        assert_eq!([25.4, 24.6].map(corrected), [None, None], "met within 2 %");
     }
 
     #[test]

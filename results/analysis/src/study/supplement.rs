@@ -144,6 +144,14 @@ impl Processors {
             Self::Fitted(fit) => fit.clocks_hz(&earlier.first()?.summary),
         }
     }
+
+    /// Other clocks than those of a repetition with these processors, if it missed the number to which they are fitted.
+    pub fn corrected_hz(self, earlier: &[Repetition], made: &Repetition) -> Option<Vec<(Node, f64)>> {
+        match self {
+            Self::Host | Self::Calibrated(_) => None,
+            Self::Fitted(fit) => fit.corrected_hz(&earlier.first()?.summary, made),
+        }
+    }
 }
 
 impl Calibration {

@@ -178,9 +178,9 @@ fn delays_range_from_25_ms_to_6_s(measured: Option<Measured<'_>>) -> Finding {
     .of_cases(least.into_iter().chain(greatest))
 }
 
-/// Delays on fitted processors are uncertain by this part of them in addition to their intervals: "approximately 10⁸" is a single digit, and one
-/// factor for all computation of a processor is a model.
-const OF_THE_FIT: f64 = 0.1;
+/// Delays on fitted processors are uncertain by this part of them in addition to their intervals: gateway and AAA server had the same
+/// processor, and the fit makes one of them about 1.5 times as slow as the other.
+const OF_THE_FIT: f64 = 0.2;
 
 fn wifi_exceeds_150_ms(measured: Option<Measured<'_>>) -> Finding {
     const LIMIT_MS: f64 = 150.0;
@@ -193,7 +193,7 @@ fn wifi_exceeds_150_ms(measured: Option<Measured<'_>>) -> Finding {
         name: "wifi-exceeds-150-ms",
         claim: "Already over WiFi certain methods take more than 150 ms.",
         source: "§IV-B",
-        taken_as: "the median of at least one method; delays on the fitted processors are uncertain by 10 % more than their intervals",
+        taken_as: "the median of at least one method; delays on the fitted processors are uncertain by 20 % more than their intervals",
     }
     .judged(
         Verdict::of_any(&cases),
@@ -342,7 +342,7 @@ mod tests {
         Cell("TTLS-2-MD5", 18.0, [110.0, 5000.0], [40.0, 18.0, 90.0]),
         Cell("TTLS-4-MD5", 22.0, [130.0, 5400.0], [42.0, 22.0, 90.0]),
         Cell("TLS-2-2", 18.0, [140.0, 5800.0], [90.0, 18.0, 100.0]),
-        Cell("TLS-4-4", 26.0, [170.0, 7900.0], [95.0, 26.0, 120.0]),
+        Cell("TLS-4-4", 26.0, [200.0, 7900.0], [95.0, 26.0, 120.0]),
     ];
 
     #[test]
