@@ -23,7 +23,7 @@ pub const KIND: &str = "keytoll run";
 
 /// The note of a row with a cost table without prices of messages; columns of CPU time have the same mark.
 pub const CRYPTOGRAPHY_ONLY: &str =
-    "† CPU time of cryptography only, because the cost table has no price of a message: nodes need more";
+    "† CPU time of cryptography only (nodes need more), because the cost table has no price of a message";
 
 /// The table of contents of a run directory.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
