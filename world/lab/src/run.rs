@@ -9,7 +9,7 @@ use std::thread;
 use keytoll_crypto::{Real, Unsupported};
 use keytoll_crypto_api::suite::Suite;
 use keytoll_native::clock;
-use keytoll_rigs::Credentials;
+use keytoll_rigs::{self as rigs, Credentials};
 use keytoll_scenario::plan::{CryptoMode, Plan, RowPlan};
 use keytoll_scenario::population::{Population, TimesError};
 
@@ -282,7 +282,8 @@ impl<K: Keepers> Work<'_, K> {
     }
 
     fn end_row(&self, index: usize, keeper: K::Keeper, end: RowEnd) -> Result<(), RunError> {
-        end.shortfalls().for_each(|why| self.keepers.note(index, &why));
+        let slower = rigs::slower_signatures().filter(|_| self.plan.crypto == CryptoMode::Real);
+        end.shortfalls().chain(slower).for_each(|why| self.keepers.note(index, &why));
         self.keepers.end(index, keeper, end)?;
         self.ends.lock().unwrap_or_else(PoisonError::into_inner)[index] = Some(end);
         Ok(())

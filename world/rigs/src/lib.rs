@@ -45,7 +45,7 @@ pub use keytoll_diameter::DIAMETER;
 pub use keytoll_ike::IKE;
 pub use keytoll_radius::RADIUS;
 pub use look_up::looks_up;
-pub use provider::provider;
+pub use provider::{provider, slower_signatures};
 pub use wlan::{Crowd, Seat, crowd, has_no_servers, lasting};
 
 /// Every rig.

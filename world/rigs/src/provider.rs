@@ -23,9 +23,17 @@ pub fn provider(plan: &Plan) -> Provider {
     }
 }
 
-/// For tests of comparisons: by how many percent signatures of the run are to be slower. CONTRIBUTING.md documents the variable.
+/// The variable for tests of comparisons: by how many percent signatures of the run are to be slower. CONTRIBUTING.md documents it.
+const SLOWER_SIGNATURES: &str = "KEYTOLL_SLOWER_SIGNATURES_PERCENT";
+
+/// A note for the reader if signatures of this process take longer than their computation.
+pub fn slower_signatures() -> Option<String> {
+    let percent = slower_signatures_percent();
+    (percent > 0).then(|| format!("{SLOWER_SIGNATURES} makes signatures take {percent} % longer"))
+}
+
 fn slower_signatures_percent() -> u64 {
-    let read = || std::env::var("KEYTOLL_SLOWER_SIGNATURES_PERCENT").ok()?.parse().ok();
+    let read = || std::env::var(SLOWER_SIGNATURES).ok()?.parse().ok();
     static PERCENT: OnceLock<u64> = OnceLock::new();
     *PERCENT.get_or_init(|| read().unwrap_or(0))
 }
