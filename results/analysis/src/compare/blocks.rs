@@ -11,8 +11,9 @@ use super::ranked::Ranked;
 use super::ranks::{interval_rank95, rank_sum};
 use crate::stats::Interval;
 
-/// Rows differ only by more than this: memory layout and other accidents of a process change its times by as much.
-pub const TOLERANCE: f64 = 0.01;
+/// Rows differ only by more than this. Memory layout, caches and other accidents of a process change all its times: of 100 pairs of runs of one
+/// build on a shared machine, 93 % of the ratios were within 3 %, 73 % within 1 %.
+pub const TOLERANCE: f64 = 0.03;
 /// Fewer blocks say nothing of how they vary.
 pub const BLOCKS_MIN: usize = 4;
 /// The machine is at full speed where the reference takes at most so many times its usual minimum.
@@ -105,8 +106,11 @@ impl Difference {
     }
 }
 
-/// The p of the first row moved towards the second one by the tolerance; 1 if that reaches it.
+/// The p of the first row moved towards the second one by the tolerance; 1 if that reaches it, or if the rows do not differ.
 fn p_beyond_tolerance(a: &[f64], b: &[f64], difference: f64) -> f64 {
+    if difference == 0.0 {
+        return 1.0;
+    }
     let by = TOLERANCE.ln_1p().copysign(difference);
     let moved: Vec<f64> = a.iter().map(|value| value + by).collect();
     let found = rank_sum(&Ranked::of(&moved), &Ranked::of(b));
@@ -168,6 +172,13 @@ mod tests {
         assert_eq!(difference(&a, &slow, BlockValue::Least), None);
         assert!(difference(&slow, &slow, BlockValue::Least).is_some(), "both alike");
         assert_eq!(difference(&[], &[], BlockValue::Least), None);
+    }
+
+    #[test]
+    fn rows_with_the_same_times_do_not_differ() {
+        let times = measured(400.0, 7, 0.0);
+        let found = difference(&times, &times, BlockValue::Least).unwrap();
+        assert_eq!((found.ratio, found.p), (1.0, 1.0));
     }
 
     #[test]

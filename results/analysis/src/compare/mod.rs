@@ -230,7 +230,7 @@ pub struct Contrast {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ratio_ci95_high: Option<f64>,
     /// How likely chance alone makes such a difference of ranks: Mann and Whitney, two-sided; of CPU times, and of delays that contain them, by
-    /// blocks of authentications, and beyond a tolerance of 1 %; absent if it cannot be judged.
+    /// blocks of authentications, and beyond a tolerance of 3 %; absent if it cannot be judged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p_value: Option<f64>,
     /// The same after Holm's correction for all comparisons of this measure.
