@@ -16,7 +16,7 @@ use keytoll_crypto_api::algorithm::{
 use keytoll_crypto_api::{
     Crypto, Digest, KeyPair, OnCurve, Part, Phase, PrivateKey, Rejected, Rng, Secret, SigningKey, TrafficKey,
 };
-use keytoll_native::clock;
+use keytoll_native::{clock, heap};
 
 use journal::{Entry, Journal};
 use prices::{Place, Prices};
@@ -97,8 +97,14 @@ struct PhaseSums {
 
 impl PhaseSums {
     fn sums_mut(&mut self, slot: usize) -> &mut Sums {
-        &mut self.table.get_or_insert_with(empty_table)[slot]
+        &mut self.table.get_or_insert_with(|| apart(empty_table))[slot]
     }
+}
+
+/// Allocates memory of the meter itself, which belongs to the program that measures, not to the node whose code runs.
+fn apart<T>(allocate: impl FnOnce() -> T) -> T {
+    let _driver = heap::enter(heap::DRIVER);
+    allocate()
 }
 
 /// Room for so many phases is reserved from the start, so that nothing allocates while measuring.
@@ -126,7 +132,7 @@ impl<C> Metered<C> {
     }
 
     fn with(provider: C, timing: Timing) -> Self {
-        let mut phases = Vec::with_capacity(PHASES);
+        let mut phases = apart(|| Vec::with_capacity(PHASES));
         phases.push(PhaseSums { part: Part::default(), phase: Phase::SETUP, table: None });
         Self {
             provider,
@@ -163,7 +169,7 @@ impl<C> Metered<C> {
 
     /// Records every operation from now on, until [`Metered::clear_journal`]; without this call none is recorded.
     pub fn keep_journal(&mut self) {
-        self.kept = Kept::Journal(Journal::default());
+        self.kept = Kept::Journal(apart(Journal::default));
     }
 
     /// Number of operations in the journal.
@@ -191,7 +197,7 @@ impl<C> Metered<C> {
     /// Remembers the operations of the current step from now on, so that [`Metered::charge_step`] can correct their times; in place of
     /// a journal.
     pub fn keep_step(&mut self) {
-        self.kept = Kept::Step(Step::default());
+        self.kept = Kept::Step(apart(Step::default));
     }
 
     /// A step begins; see [`Metered::keep_step`].
@@ -267,7 +273,7 @@ impl<C> Metered<C> {
         let part = self.part;
         let is_it = |sums: &PhaseSums| sums.phase == phase && sums.part == part;
         self.phases.iter().position(is_it).unwrap_or_else(|| {
-            self.phases.push(PhaseSums { part, phase, table: None });
+            apart(|| self.phases.push(PhaseSums { part, phase, table: None }));
             self.phases.len() - 1
         })
     }

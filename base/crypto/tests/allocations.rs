@@ -1,10 +1,10 @@
 //! Symmetric operations allocate nothing, in Rust or in the library. This runs without the test harness, because the
 //! library's heap can only be redirected while there is one thread.
 
-use keytoll_crypto::{Null, Real};
+use keytoll_crypto::{Metered, Null, Real};
 use keytoll_crypto_api::algorithm::{Encryption, Hash, Integrity, Prf};
-use keytoll_crypto_api::{Crypto, Secret, TrafficKey};
-use keytoll_native::heap::{TaggedHeap, allocations, enter, install_crypto_heap, live};
+use keytoll_crypto_api::{Crypto, Phase, Secret, TrafficKey};
+use keytoll_native::heap::{DRIVER, TaggedHeap, allocations, enter, install_crypto_heap, live};
 
 #[global_allocator]
 static HEAP: TaggedHeap = TaggedHeap;
@@ -20,6 +20,24 @@ fn main() {
     assert_eq!(charged(|| exercise(&mut real)), 0, "allocations of the real provider");
     assert_eq!(charged(|| exercise(&mut Null)), 0, "allocations of the null provider");
     check_traffic(&mut real);
+    check_meter();
+}
+
+/// The meter's own tables are the driver's, whose code counts the operations of a role.
+fn check_meter() {
+    let before = [DRIVER, MEASURED].map(live);
+    let role = enter(MEASURED);
+    let mut metered = Metered::new(Real::default());
+    metered.keep_step();
+    for phase in [Phase::new(1, "first"), Phase::new(2, "second")] {
+        metered.enter(phase);
+        exercise(&mut metered);
+    }
+    drop(role);
+    let [driver, measured] = [DRIVER, MEASURED].map(live);
+    assert_eq!(measured, before[1], "bytes of the meter that are charged to the measured role");
+    assert!(driver > before[0] + 10_000, "{} bytes of the meter", driver - before[0]);
+    assert!(metered.snapshot().len() > 10);
 }
 
 /// With traffic, a key is expanded from its second packet on, in one block, which is freed with the key.

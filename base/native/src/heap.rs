@@ -31,6 +31,9 @@ pub use spare::{Spares, keep_spares};
 #[derive(Debug, Default, Clone, Copy)]
 pub struct TaggedHeap;
 
+/// The role of the program that runs and measures the nodes, and of every thread at first.
+pub const DRIVER: u8 = 0;
+
 /// Charges this thread's allocations to `role` until the guard is dropped.
 #[must_use = "the role ends when the guard is dropped"]
 pub fn enter(role: u8) -> Guard {
@@ -183,7 +186,7 @@ struct Account {
 
 // Both are const-initialised and need no destructor, so using them never allocates and works until the thread's end.
 thread_local! {
-    static ROLE: Cell<u8> = const { Cell::new(0) };
+    static ROLE: Cell<u8> = const { Cell::new(DRIVER) };
     static BOOKS: [Account; 256] = const {
         [const { Account { live: Cell::new(0), peak: Cell::new(0), allocations: Cell::new(0) } }; 256]
     };

@@ -116,9 +116,15 @@ pub(crate) struct Work<E> {
     pub(crate) outputs: Vec<Output<E>>,
 }
 
+/// More facts and outputs of one input are rare.
+const FACTS: usize = 8;
+const OUTPUTS: usize = 4;
+
 impl<E> Default for Work<E> {
+    /// With room from the start: what grows while a host handles an input counts as its memory.
     fn default() -> Self {
-        Self { notes: Notes::default(), outputs: Vec::new() }
+        let notes = Notes { facts: Vec::with_capacity(FACTS), ..Notes::default() };
+        Self { notes, outputs: Vec::with_capacity(OUTPUTS) }
     }
 }
 
