@@ -59,6 +59,16 @@ impl<K: Ord, V> Sorted<K, V> {
         }
     }
 
+    /// The value under a key.
+    pub fn get(&self, key: &K) -> Option<&V> {
+        match &self.0 {
+            Kept::Few(few) => {
+                few.binary_search_by(|(known, _)| known.cmp(key)).ok().map(|place| &few[place].1)
+            }
+            Kept::Many(many) => many.get(key),
+        }
+    }
+
     /// The first entry.
     pub fn first(&self) -> Option<(&K, &V)> {
         match &self.0 {
@@ -85,11 +95,20 @@ impl<K: Ord, V> Sorted<K, V> {
 
     /// The keys in their order.
     pub fn keys(&self) -> impl Iterator<Item = &K> {
+        self.entries().map(|(key, _)| key)
+    }
+
+    /// The values in the order of their keys.
+    pub fn values(&self) -> impl Iterator<Item = &V> {
+        self.entries().map(|(_, value)| value)
+    }
+
+    fn entries(&self) -> impl Iterator<Item = (&K, &V)> {
         let (few, many) = match &self.0 {
             Kept::Few(few) => (&few[..], None),
             Kept::Many(many) => (&[][..], Some(many)),
         };
-        few.iter().map(|(key, _)| key).chain(many.into_iter().flat_map(|many| many.keys()))
+        few.iter().map(|(key, value)| (key, value)).chain(many.into_iter().flatten())
     }
 
     /// How many entries.
@@ -126,7 +145,8 @@ mod tests {
                 }
                 assert_eq!(sorted.first(), tree.first_key_value());
                 assert_eq!(sorted.first_from(&key), tree.range(key..).next().map(|(key, _)| key));
-                assert!(sorted.keys().eq(tree.keys()));
+                assert_eq!(sorted.get(&key), tree.get(&key));
+                assert!(sorted.keys().eq(tree.keys()) && sorted.values().eq(tree.values()));
                 assert_eq!((sorted.len(), sorted.is_empty()), (tree.len(), tree.is_empty()));
             }
         }

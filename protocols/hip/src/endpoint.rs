@@ -1,12 +1,12 @@
 //! All associations of a host: routes packets by their two HITs, keeps the tables and the timers. Read RFC 7401 §4.4 first.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use keytoll_crypto_api::Rng;
 use keytoll_engine::map::FastMap;
 use keytoll_engine::trace::Fact;
-use keytoll_engine::{Ctx, Deadline, Engine, Input, Output, Time};
+use keytoll_engine::{Ctx, Deadline, Engine, Input, Output, Sorted, Time};
 use keytoll_net::Addr;
 
 use crate::association::{Association, State};
@@ -28,8 +28,8 @@ pub struct Endpoint {
     pub(crate) shared: Shared,
     pub(crate) associations: FastMap<u64, Box<Association>>,
     /// Associations by our HIT and the peer's; in opportunistic mode by where the peer is until it has one.
-    pub(crate) by_hits: BTreeMap<Key, u64>,
-    timers: BTreeSet<(Time, u64)>,
+    pub(crate) by_hits: Sorted<Key, u64>,
+    timers: Sorted<(Time, u64)>,
     pub(crate) responder: Responder,
     /// Those of initiators whose subscription is not proved yet.
     pub(crate) unproved: Origins,
@@ -159,8 +159,8 @@ impl Endpoint {
         Self {
             shared,
             associations: FastMap::default(),
-            by_hits: BTreeMap::new(),
-            timers: BTreeSet::new(),
+            by_hits: Sorted::default(),
+            timers: Sorted::default(),
             responder,
             unproved: Origins::default(),
             begun_by_peers: Origins::default(),
@@ -318,7 +318,9 @@ impl Endpoint {
         let wanted = association.deadline().map(|(at, _)| at);
         if association.armed != wanted {
             self.disarm(&association);
-            self.timers.extend(wanted.map(|at| (at, id)));
+            if let Some(at) = wanted {
+                self.timers.insert((at, id), ());
+            }
             association.armed = wanted;
         }
         self.count(&association);
@@ -400,7 +402,7 @@ impl Endpoint {
     }
 
     fn on_tick(&mut self, cx: &mut Ctx<'_>) {
-        while let Some(&(at, id)) = self.timers.first() {
+        while let Some((&(at, id), ())) = self.timers.first() {
             if at > cx.now {
                 break;
             }
@@ -416,7 +418,10 @@ impl Endpoint {
     fn recover(&mut self) {
         let Some((id, key, is_up, spis)) = self.lent.take() else { return };
         self.unfile(key, id);
-        self.timers.retain(|(_, timer)| *timer != id);
+        let timers: Vec<_> = self.timers.keys().filter(|(_, timer)| *timer == id).copied().collect();
+        for timer in &timers {
+            self.timers.remove(timer);
+        }
         self.unproved.remove(id);
         self.begun_by_peers.remove(id);
         let taken = std::mem::take(&mut self.shared.taken_now);
@@ -451,7 +456,7 @@ impl Engine for Endpoint {
     }
 
     fn deadline(&self) -> Option<Deadline> {
-        let (at, id) = self.timers.first()?;
+        let ((at, id), ()) = self.timers.first()?;
         let why = self.associations.get(id).and_then(|association| association.deadline());
         Some(Deadline { at: *at, why: why.map_or("hip", |(_, why)| why) })
     }

@@ -1,13 +1,14 @@
 //! Of which addresses associations are, so that no address has more than its share.
 
-use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv6Addr};
+
+use keytoll_engine::map::FastMap;
 
 /// Associations, counted by the address that they are of.
 #[derive(Debug, Default)]
 pub(crate) struct Origins {
-    of: BTreeMap<u64, Option<IpAddr>>,
-    by_origin: BTreeMap<Option<IpAddr>, usize>,
+    of: FastMap<u64, Option<IpAddr>>,
+    by_origin: FastMap<Option<IpAddr>, usize>,
 }
 
 impl Origins {
@@ -27,11 +28,11 @@ impl Origins {
 
     /// Counts an association; one that has moved stays with the address it began at.
     pub(crate) fn insert(&mut self, id: u64, ip: Option<IpAddr>) {
-        let origin = ip.map(origin);
-        self.of.entry(id).or_insert_with(|| {
-            *self.by_origin.entry(origin).or_default() += 1;
-            origin
-        });
+        if !self.of.contains_key(&id) {
+            let origin = ip.map(origin);
+            *self.by_origin.get_or_insert(&origin) += 1;
+            self.of.insert(id, origin);
+        }
     }
 
     pub(crate) fn remove(&mut self, id: u64) {

@@ -1,9 +1,9 @@
 //! I1 and R1. RFC 7401 §4.1.1 (puzzles), §5.3.2, §6.7; draft-ietf-hip-dex-24 §5.3.2, §6.5.
 
-use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use keytoll_crypto_api::{KeyPair, Rng, about};
+use keytoll_engine::map::FastMap;
 use keytoll_engine::{Ctx, Time};
 use keytoll_net::Addr;
 
@@ -36,7 +36,7 @@ pub(crate) struct Responder {
     /// NOTIFYs that nothing protects.
     refusals: Rate,
     /// By identity and group: the R1s of this generation and of the one before.
-    made: BTreeMap<(usize, GroupId), Vec<Made>>,
+    made: FastMap<(usize, GroupId), Vec<Made>>,
     solutions: Solutions,
 }
 
@@ -83,7 +83,7 @@ impl Responder {
             rate: Rate::new(R1_COUNTERS, key),
             questions: Rate::new(QUESTION_COUNTERS, key),
             refusals: Rate::new(REFUSAL_COUNTERS, key),
-            made: BTreeMap::new(),
+            made: FastMap::default(),
             solutions: Solutions::default(),
         }
     }
@@ -107,11 +107,12 @@ impl Responder {
     /// The R1 of this generation, made if it is not there.
     fn current(&mut self, which: (usize, GroupId), env: &mut Env<'_, '_>) -> Option<&Made> {
         let generation = self.generation(env.now());
-        let made = self.made.entry(which).or_default();
+        let made = self.made.get_or_insert(&which);
         if made.last().is_none_or(|last| last.generation != generation) {
             let fresh = Made::new(which, generation, &self.puzzles, env)?;
             // RFC 7401 §6.7.1: what an R1 needs is kept for as long as its I2 may come.
             made.retain(|old| old.generation + 1 == generation);
+            made.reserve_exact(1);
             made.push(fresh);
         }
         made.last()

@@ -3,15 +3,17 @@
 use std::net::IpAddr;
 
 use keytoll_engine::Time;
+use keytoll_engine::map::FastMap;
 
 use crate::responder::origins::origin;
 
-/// What happens in a second, counted by address. It grows with nobody, and a host to which nothing happens has no counters.
+/// Counts events of the current second by address. It has a fixed number of counters, of which only the ones used in this second take
+/// memory.
 #[derive(Debug)]
 pub(crate) struct Rate {
     second: u64,
     /// How many there were in it.
-    counters: Vec<u32>,
+    counters: FastMap<usize, u32>,
     /// So many counters there are; two addresses that have one share it.
     counter_count: usize,
     /// So that nobody chooses with whom it shares a counter.
@@ -19,20 +21,18 @@ pub(crate) struct Rate {
 }
 
 impl Rate {
-    pub(crate) const fn new(counter_count: usize, key: u64) -> Self {
-        Self { second: 0, counters: Vec::new(), counter_count, key }
+    pub(crate) fn new(counter_count: usize, key: u64) -> Self {
+        Self { second: 0, counters: FastMap::default(), counter_count, key }
     }
 
     /// Counts one to this address, and says whether that is still within the limit.
     pub(crate) fn allows(&mut self, to: Option<IpAddr>, max: u32, now: Time) -> bool {
         let second = now.as_nanos() / 1_000_000_000;
-        if self.second != second || self.counters.is_empty() {
+        if self.second != second {
             self.second = second;
-            self.counters.clear();
-            self.counters.resize(self.counter_count, 0);
+            self.counters = FastMap::default();
         }
-        let place = self.place(to);
-        let counter = &mut self.counters[place];
+        let counter = self.counters.get_or_insert(&self.place(to));
         *counter = counter.saturating_add(1);
         *counter <= max
     }
@@ -68,5 +68,16 @@ mod tests {
         assert_eq!(allowed, 8);
         assert!(rate.allows(ip(2), 8, now));
         assert!(rate.allows(ip(1), 8, now + Duration::from_secs(1)));
+    }
+
+    #[test]
+    fn addresses_without_number_share_the_counters() {
+        let mut rate = Rate::new(64, 7);
+        let now = Time::ZERO + Duration::from_secs(5);
+        let address = |number: u32| Some(IpAddr::V4(Ipv4Addr::from_bits(number)));
+        let allowed = (0..10_000).filter(|number| rate.allows(address(*number), 8, now)).count();
+        assert_eq!((allowed, rate.counters.len()), (64 * 8, 64));
+        assert!(rate.allows(address(0), 8, now + Duration::from_secs(1)));
+        assert_eq!(rate.counters.len(), 1, "a new second forgets the counters of the one before");
     }
 }

@@ -6,13 +6,15 @@
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
+use keytoll_engine::Sorted;
+
 use crate::responder::origins::origin;
 use crate::responder::r1::Solved;
 
 /// The solutions that have paid for something, and the I2s of each address that were not believed.
 #[derive(Debug, Default)]
 pub(crate) struct Solutions {
-    paid: BTreeMap<Key, Paid>,
+    paid: Sorted<Key, Paid>,
     /// By the generation in which they came.
     broken: BTreeMap<(u64, Option<IpAddr>), u32>,
 }
@@ -55,8 +57,10 @@ impl Solutions {
 
     /// An I2 with this solution, which came from there in generation `now`, was not believed.
     pub(crate) fn count_broken(&mut self, solved: &Solved, at: Option<IpAddr>, now: u64) {
-        if let Paid::Broken(count) = self.paid.entry(key(solved)).or_insert(Paid::Broken(0)) {
-            *count = count.saturating_add(1);
+        let key = key(solved);
+        let before = self.paid.get(&key).copied().unwrap_or(Paid::Broken(0));
+        if let Paid::Broken(count) = before {
+            self.paid.insert(key, Paid::Broken(count.saturating_add(1)));
         }
         let count = self.broken.entry((now, at.map(origin))).or_default();
         *count = count.saturating_add(1);
@@ -64,8 +68,8 @@ impl Solutions {
 
     /// Forgets what is refused by its age: puzzles count in generation `now` and the one before.
     pub(crate) fn forget(&mut self, now: u64) {
-        while let Some(first) = self.paid.first_entry().filter(|first| first.key().0 + 1 < now) {
-            first.remove();
+        while self.paid.first().is_some_and(|((generation, ..), _)| generation + 1 < now) {
+            self.paid.pop_first();
         }
         while let Some(first) = self.broken.first_entry().filter(|first| first.key().0 < now) {
             first.remove();

@@ -1,9 +1,9 @@
 //! What traffic has to do with associations: SAs that are used up want new keys, and an association that is used is not closed.
 //! RFC 7401 §4.4.3, RFC 7402 §6.8.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
+use keytoll_engine::map::FastMap;
 use keytoll_engine::trace::Fact;
 use keytoll_engine::{Ctx, Time};
 use keytoll_esp::sad::{Moved, Start};
@@ -19,7 +19,7 @@ const TOLD_EVERY: Duration = Duration::from_secs(1);
 
 /// When the endpoint was last told that an association is used, if it was.
 #[derive(Debug, Default)]
-pub(super) struct Usage(BTreeMap<SessionId, Option<Time>>);
+pub(super) struct Usage(FastMap<SessionId, Option<Time>>);
 
 impl Usage {
     /// A packet has come through the SA with this inbound SPI: what to tell the endpoint, if anything.
