@@ -1,4 +1,4 @@
-//! What touches the machine below safe Rust: crypto libraries, the heap, clocks, sockets' fast paths, packet sockets, TUN
+//! What touches the machine below safe Rust: crypto libraries, heap and stack, clocks, sockets' fast paths, packet sockets, TUN
 //! devices. The one crate with `unsafe`.
 //!
 //! Everything public is safe to call; each `unsafe` block says why it is sound. Nothing here knows a protocol.
@@ -11,4 +11,5 @@ pub mod heap;
 pub mod machine;
 #[cfg(feature = "ossl")]
 pub mod ossl;
+pub mod stack;
 pub mod tun;

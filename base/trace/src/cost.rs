@@ -30,6 +30,17 @@ pub enum Cost {
     OperationIn(Part, OperationCost),
     /// When one authentication was measured, and how fast the machine was then.
     Block(BlockCost),
+    /// The stack that one node needed in its first authentication.
+    Stack(StackCost),
+}
+
+/// The stack that one node needed in its first authentication, which was a rehearsal.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StackCost {
+    /// The node.
+    pub node: Node,
+    /// The deepest stack of any of its steps, in bytes below the simulator's own frames.
+    pub peak_bytes: u64,
 }
 
 /// When one authentication was measured: rows take turns, a block of authentications each, so that blocks of a row are spread over the run.
@@ -195,12 +206,14 @@ stored!(enum Cost {
     6 = Move(cost),
     7 = OperationIn(part, cost),
     8 = Block(cost),
+    9 = Stack(cost),
 });
 stored!(enum Part { 0 = Authentication, 1 = After });
 stored!(struct StepCost { sample, node, stimulus, sent, ticks, operations });
 stored!(enum Stimulus { 0 = Message(message), 1 = Datagram(protocol), 2 = Own });
 stored!(struct StepOperation { phase, purpose, operation, algorithm, ticks, bytes });
 stored!(struct BlockCost { sample, block, reference_ns });
+stored!(struct StackCost { node, peak_bytes });
 stored!(struct SampleCost { sample, node, cpu_ns, crypto_ns, heap_peak_bytes, idle_sa_bytes });
 stored!(struct TrafficCost { sample, node, cpu_ns, crypto_ns });
 stored!(struct MoveCost { sample, node, cpu_ns, crypto_ns });

@@ -28,8 +28,8 @@ pub mod traffic;
 pub mod utc;
 
 pub use cost::{
-    BlockCost, Cost, ForeignCost, MoveCost, OperationCost, Part, SampleCost, StepCost, StepOperation,
-    Stimulus, TrafficCost,
+    BlockCost, Cost, ForeignCost, MoveCost, OperationCost, Part, SampleCost, StackCost, StepCost,
+    StepOperation, Stimulus, TrafficCost,
 };
 pub use fact::{Fact, Fate, Link, Message, Node, Record};
 pub use name::{Name, Parts, Protocol};

@@ -352,12 +352,15 @@ impl SampledCpu {
     }
 }
 
-/// Heap of a node in bytes.
+/// Memory of a node in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Memory {
-    /// Maximum use during initialisation and the first authentication.
+    /// Maximum use of heap during initialisation and the first authentication.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub peak: Option<u64>,
+    /// Maximum depth of the stack in the first authentication. Absent where computation is not measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stack_peak: Option<u64>,
     /// Memory of an idle SA pair, median: a table that grows in one authentication is not its doing. Absent if it was not measured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub idle_sa: Option<f64>,
@@ -428,7 +431,11 @@ pub fn summarise_row(row: &ManifestRow, tally: &Tally) -> SummaryRow {
             .iter()
             .filter_map(|(&node, costs)| Some((name(node), cpu(node, costs, row, tally)?)))
             .collect(),
-        memory_bytes: tally.nodes.iter().map(|(&node, costs)| (name(node), memory(costs))).collect(),
+        memory_bytes: tally
+            .nodes
+            .iter()
+            .map(|(node, costs)| (name(*node), memory(costs, tally.stack_peak_bytes.get(node))))
+            .collect(),
         first_packet_ms: delay(tally.times.get(&FIRST_PACKET)),
         after: (tally.n > 0).then(|| means(&tally.after, tally.n)),
         discards: discards(tally),
@@ -555,9 +562,10 @@ fn sampled(cycles: f64, profile: &ProfileTally) -> Option<SampledCpu> {
     })
 }
 
-fn memory(costs: &NodeTally) -> Memory {
+fn memory(costs: &NodeTally, stack: Option<&u64>) -> Memory {
     Memory {
         peak: costs.heap_peak_first.map(|(_, bytes)| bytes),
+        stack_peak: stack.copied(),
         idle_sa: costs.idle_sa_bytes.quantiles([0.5]).map(|[median]| median),
         resident_max: costs.resident_max_bytes,
     }

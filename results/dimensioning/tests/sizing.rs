@@ -86,7 +86,7 @@ fn row(method: &str, gw_ns: f64) -> SummaryRow {
         steps: named(&[("ue", steps(3.0, 1e6)), ("gw", steps(2.0, gw_ns / 2.0))]),
         memory_bytes: named(&[(
             "gw",
-            Memory { peak: Some(5000), idle_sa: Some(1000.0), resident_max: None },
+            Memory { peak: Some(5000), stack_peak: None, idle_sa: Some(1000.0), resident_max: None },
         )]),
         operations: named(&[("gw", vec![agree])]),
         ..SummaryRow::default()

@@ -185,6 +185,9 @@ impl Authentications {
             Cost::Traffic(cost) => self.traffic_cost(cost, sink),
             Cost::Move(cost) => self.move_cost(cost, sink),
             Cost::Block(cost) => self.block_cost(cost, sink),
+            Cost::Stack(cost) => {
+                self.tally.stack_peak_bytes.insert(cost.node, cost.peak_bytes);
+            }
         }
     }
 
@@ -303,7 +306,7 @@ const fn of_sample(cost: &Cost) -> Option<u32> {
         Cost::Traffic(cost) => Some(cost.sample),
         Cost::Move(cost) => Some(cost.sample),
         Cost::Block(cost) => Some(cost.sample),
-        Cost::Clock { .. } | Cost::Operation(_) | Cost::OperationIn(..) => None,
+        Cost::Clock { .. } | Cost::Operation(_) | Cost::OperationIn(..) | Cost::Stack(_) => None,
     }
 }
 

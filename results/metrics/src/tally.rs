@@ -37,6 +37,8 @@ pub struct Tally {
     pub after: LinkCount,
     /// Costs of each node.
     pub nodes: BTreeMap<Node, NodeTally>,
+    /// The deepest stack of each node in its first authentication; empty where it was not measured.
+    pub stack_peak_bytes: BTreeMap<Node, u64>,
     /// Computation of each node in virtual time; empty if computation is not charged.
     pub profiles: BTreeMap<Node, ProfileTally>,
     /// Inputs that took nodes time, from the triggers to the outcomes; empty if computation is not charged.

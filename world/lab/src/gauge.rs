@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use keytoll_crypto::Metered;
+use keytoll_native::stack::{self, Painted};
 use keytoll_native::{clock, heap};
 use keytoll_rigs::looks_up;
 use keytoll_scenario::population::Spreads;
@@ -163,6 +164,25 @@ pub(crate) struct Gauge {
     store: Option<(NodeIndex, Spreads)>,
     /// How long the HSS waited for its store in the last step.
     waited: Duration,
+    /// Measures stacks, if wanted.
+    stacks: Option<Stacks>,
+}
+
+/// Stacks of nodes, one after another on the same thread.
+#[derive(Debug, Default)]
+struct Stacks {
+    /// The thread's stack as it was before the current step.
+    painted: Option<Painted>,
+    /// By node number.
+    peak_bytes: BTreeMap<u32, u64>,
+}
+
+impl Stacks {
+    fn end_step(&mut self, node: NodeIndex) {
+        let Some(painted) = self.painted.take() else { return };
+        let peak = self.peak_bytes.entry(node.number()).or_default();
+        *peak = painted.depth().max(*peak);
+    }
 }
 
 /// The heap tag of a node; 0 is the driver's own.
@@ -188,7 +208,18 @@ impl Gauge {
             is_moving: false,
             store: None,
             waited: Duration::ZERO,
+            stacks: None,
         }
+    }
+
+    /// Measures the stack of each step from now on, which takes time outside the steps.
+    pub(crate) fn watch_stacks(&mut self) {
+        self.stacks = Some(Stacks::default());
+    }
+
+    /// Ends that, and gives the deepest stack of each node that has computed, in bytes.
+    pub(crate) fn take_stacks(&mut self) -> BTreeMap<u32, u64> {
+        self.stacks.take().map(|stacks| stacks.peak_bytes).unwrap_or_default()
     }
 
     /// Lets the HSS wait for its store at each look-up, in virtual time and without computing.
@@ -304,6 +335,7 @@ impl<C> Meter<Metered<C>> for Gauge {
     ) -> Duration {
         self.steps.begin(crypto, stimulus);
         crypto.begin_step();
+        self.stacks.iter_mut().for_each(|stacks| stacks.painted = stack::paint());
         self.role = Some(heap::enter(role(node)));
         let (crypto_ticks, work) = (crypto.crypto_ticks_total(), crypto.work_total());
         let cpu_ns = if self.is_judged(node) { clock::thread_cpu_ns() } else { 0 };
@@ -317,6 +349,7 @@ impl<C> Meter<Metered<C>> for Gauge {
         let ticks = clock::ticks().saturating_sub(ticks).saturating_sub(self.empty_ticks);
         let cpu_ns = if self.is_judged(node) { clock::thread_cpu_ns() - cpu_ns } else { 0 };
         self.role = None;
+        self.stacks.iter_mut().for_each(|stacks| stacks.end_step(node));
         self.steps.end(node, crypto, noted, ticks);
         let crypto_ticks = crypto.crypto_ticks_total() - crypto_ticks;
         let mut step = match self.ruler {

@@ -14,7 +14,7 @@ use keytoll_scenario::plan::{CpuProfile, CryptoMode, Plan, RowPlan};
 use keytoll_scenario::population::Population;
 use keytoll_sim::{NodeConfig, NodeIndex, Recorder, World};
 use keytoll_trace::{
-    BlockCost, Cost, MoveCost, Node, OperationCost, Part, SampleCost, StepCost, TrafficCost,
+    BlockCost, Cost, MoveCost, Node, OperationCost, Part, SampleCost, StackCost, StepCost, TrafficCost,
 };
 
 use crate::costs::MessageCost;
@@ -249,7 +249,7 @@ impl Row {
         keeper.cost(self.clock());
         self.connect();
         if self.is_timed() {
-            self.warm_up();
+            self.warm_up(keeper);
         }
         self.nodes.iter_mut().for_each(|(.., heap)| heap.pause());
     }
@@ -337,8 +337,9 @@ impl Row {
         }
     }
 
-    fn warm_up(&mut self) {
-        (0..WARM_UP).for_each(|_| self.rehearse());
+    fn warm_up(&mut self, keeper: &mut dyn Keeper) {
+        self.rehearse_with_stacks(keeper);
+        (1..WARM_UP).for_each(|_| self.rehearse());
         for &(node, ..) in &self.nodes {
             self.world.crypto_mut(node).reset();
             self.world.meter_mut().take_moved_ns(node);
@@ -346,11 +347,27 @@ impl Row {
         self.forget();
     }
 
-    /// An unrecorded authentication.
+    /// The first authentication, which is not recorded, and how much stack it takes.
+    fn rehearse_with_stacks(&mut self, keeper: &mut dyn Keeper) {
+        self.world.meter_mut().watch_stacks();
+        self.rehearse_authentication();
+        let peaks = self.world.meter_mut().take_stacks();
+        self.rest(&mut Discard);
+        for &(index, node, _) in &self.nodes {
+            let peak = peaks.get(&index.number()).copied();
+            peak.into_iter().for_each(|peak_bytes| keeper.cost(Cost::Stack(StackCost { node, peak_bytes })));
+        }
+    }
+
+    /// An unrecorded authentication, and the end of its SA.
     fn rehearse(&mut self) {
+        self.rehearse_authentication();
+        self.rest(&mut Discard);
+    }
+
+    fn rehearse_authentication(&mut self) {
         self.authenticate(&mut Discard);
         self.first_peaks.get_or_insert_with(|| peaks(&self.nodes));
-        self.rest(&mut Discard);
     }
 
     /// Resets the hosts, so that the first recorded authentication is a full one, as with null crypto.
@@ -526,7 +543,7 @@ impl Row {
             }
         }
         self.world.meter_mut().steps_mut().want();
-        self.warm_up();
+        self.warm_up(&mut Discard);
     }
 
     /// One authentication for a profile, directly after a rehearsal; `None` if it failed, or the previous SA did not end.

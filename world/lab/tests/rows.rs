@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
+use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 
 use keytoll_lab::{
@@ -181,6 +182,32 @@ fn authentications_with_real_crypto_are_measured_in_blocks() {
     assert_eq!(found, (0..9).map(|sample| (sample, sample / 3)).collect::<Vec<_>>());
     assert!(real.iter().all(|it| it.reference_ns > 500), "{real:?}");
     assert_eq!(blocks("null"), []);
+}
+
+/// A device of HIP needs a few kilobytes of heap. A table of a meter alone takes nine for each phase of a protocol.
+#[test]
+fn memory_of_nodes_has_their_stack_and_no_tables_of_meters() {
+    let costs = |crypto: &str| {
+        let sets = ["samples=1", "methods=hip-dex-aka", "networks=loopback", crypto];
+        first_row(&plan("quickstart", &sets)).costs
+    };
+    let stacks = |costs: &[Cost]| -> BTreeMap<Node, u64> {
+        let of_stack = |cost: &Cost| match cost {
+            Cost::Stack(stack) => Some((stack.node, stack.peak_bytes)),
+            _ => None,
+        };
+        costs.iter().filter_map(of_stack).collect()
+    };
+    let real = costs("crypto=real");
+    let stack = stacks(&real);
+    assert_eq!(stack.keys().copied().collect::<Vec<_>>(), [Node::Ue, Node::Gw, Node::Hss]);
+    assert!(stack.values().all(|bytes| (2_048..200_000).contains(bytes)), "{stack:?}");
+    assert_eq!(stacks(&costs("crypto=null")), BTreeMap::new());
+    let heap = real.iter().find_map(|cost| match cost {
+        Cost::Sample(sample) if sample.node == Node::Ue => Some(sample.heap_peak_bytes),
+        _ => None,
+    });
+    assert!(heap.is_some_and(|bytes| (4_000..12_000).contains(&bytes)), "{heap:?}");
 }
 
 const BUILTIN: [&str; 6] = ["quickstart", "lossy", "suites", "fragmentation", "eap", "eap-aka-topologies"];

@@ -128,6 +128,7 @@ impl Work {
                 | Cost::Operation(_)
                 | Cost::OperationIn(..)
                 | Cost::Block(_)
+                | Cost::Stack(_)
                 | Cost::Foreign(_)
                 | Cost::Traffic(_)
                 | Cost::Move(_) => {}

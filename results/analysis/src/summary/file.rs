@@ -239,7 +239,7 @@ mod tests {
             [n, succeeded] in prop::array::uniform2(any::<u64>()),
         ) -> SummaryRow {
             let means = LinkMeans { messages, packets, bytes, retransmissions, lost_packets };
-            let memory = |peak, idle_sa| Memory { peak, idle_sa, resident_max: None };
+            let memory = |peak, idle_sa| Memory { peak, stack_peak: None, idle_sa, resident_max: None };
             SummaryRow {
                 method, variant, network, delay_ms, failed_after_ms, waiting_for_repeats_ms, failures, n, succeeded, notes,
                 links: Named::from_iter([("ue-gw".to_owned(), means)]),

@@ -146,8 +146,16 @@ fn means(messages: f64, bytes: f64) -> LinkMeans {
     LinkMeans { messages, packets: messages, bytes, retransmissions: 0.0, lost_packets: 0.0 }
 }
 
+/// The part of each node's memory that is stack.
+const STACK_BYTES: u64 = 10_000;
+
 fn memory(kilobytes: u64) -> Memory {
-    Memory { peak: Some(kilobytes * 1000), idle_sa: None, resident_max: None }
+    Memory {
+        peak: Some((kilobytes * 1000).saturating_sub(STACK_BYTES)),
+        stack_peak: Some(STACK_BYTES),
+        idle_sa: None,
+        resident_max: None,
+    }
 }
 
 fn cpu(megacycles: f64) -> Cpu {

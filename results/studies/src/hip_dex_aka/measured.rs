@@ -125,11 +125,25 @@ impl<'a> Measured<'a> {
         Some(self.megacycles(method, node)?.times(1e9 / clock_hz))
     }
 
-    /// The most heap of a node during its start and one authentication, in kilobytes: the median of all rows, for what is made once
-    /// in a program, such as the tables of a shared key, is charged to the first row that needs it.
+    /// The peaks of heap and stack of a node during its start and one authentication, added up, in kilobytes.
     pub(super) fn memory_kb(self, method: Method, node: &str) -> Option<Figure> {
-        let peak = |memory: &Memory| memory.peak;
-        let peaks = self.rows(method).filter_map(|row| row.memory_bytes.get(node).and_then(peak));
+        self.peak_kb(method, node, |memory| Some(memory.peak? + memory.stack_peak.unwrap_or(0)))
+    }
+
+    /// The peak of the heap alone.
+    pub(super) fn heap_kb(self, method: Method, node: &str) -> Option<Figure> {
+        self.peak_kb(method, node, |memory| memory.peak)
+    }
+
+    /// The peak of the stack alone; none without measured computation.
+    pub(super) fn stack_kb(self, method: Method, node: &str) -> Option<Figure> {
+        self.peak_kb(method, node, |memory| memory.stack_peak)
+    }
+
+    /// The median of all rows, because memory that is allocated once in a program, such as the tables of a shared key, is charged to the
+    /// first row that needs it.
+    fn peak_kb(self, method: Method, node: &str, peak: impl Fn(&Memory) -> Option<u64>) -> Option<Figure> {
+        let peaks = self.rows(method).filter_map(|row| row.memory_bytes.get(node).and_then(&peak));
         let mut peaks: Vec<u64> = peaks.filter(|&bytes| bytes > 0).collect();
         peaks.sort_unstable();
         let bytes = peaks.get(peaks.len() / 2)?;

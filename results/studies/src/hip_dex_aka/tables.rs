@@ -122,13 +122,26 @@ fn memory(measured: Measured<'_>) -> Table {
     let nodes = ["ue", "gw", "aaa", "hss"];
     let cells = |method| {
         let of_node = |node| {
+            let ours = [measured.heap_kb(method, node), measured.stack_kb(method, node)];
             let theirs = (node != "hss").then(|| published::memory_kb(method, node).map(Figure::from));
-            [Some(measured.memory_kb(method, node)), theirs].into_iter().flatten()
+            ours.into_iter().chain(theirs)
         };
         nodes.into_iter().flat_map(of_node).collect()
     };
-    let columns = ["UE", "paper", "GW", "paper", "AAA", "paper", "HSS"];
-    let title = "Peak memory: heap during start and one authentication";
+    let columns = [
+        "UE, heap",
+        "UE, stack",
+        "UE, paper",
+        "GW, heap",
+        "GW, stack",
+        "GW, paper",
+        "AAA, heap",
+        "AAA, stack",
+        "AAA, paper",
+        "HSS, heap",
+        "HSS, stack",
+    ];
+    let title = "Peak memory during start and one authentication: heap and stack, the paper's together";
     of_methods(measured, title.to_owned(), "kB", &columns, cells)
 }
 
@@ -251,7 +264,8 @@ mod tests {
         assert_eq!(values(&tables, "Number of messages", "EAP-AKA"), [10.0, 10.0, 4.0, 4.0].map(Some));
         assert_eq!(values(&tables, "IP packets", "DEX-AKA"), [6.0, 6.0, 2.0, 3.0].map(Some));
         assert_eq!(values(&tables, "Number of messages", "PSK"), [Some(4.0), Some(4.0), None, None]);
-        assert_eq!(values(&tables, "Peak memory", "EAP-AKA")[..4], [118.0, 117.8, 121.0, 121.2].map(Some));
+        let peaks = values(&tables, "Peak memory", "EAP-AKA");
+        assert_eq!(peaks[..6], [108.0, 10.0, 117.8, 111.0, 10.0, 121.2].map(Some));
     }
 
     #[test]
