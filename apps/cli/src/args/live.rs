@@ -69,6 +69,8 @@ pub(crate) struct ConnectArgs {
     /// Keep the SA until Ctrl-C, then delete it.
     #[arg(long)]
     pub(crate) stay: bool,
+    #[command(flatten)]
+    pub(crate) metrics: MetricsArgs,
 }
 
 /// Arguments of `load`.

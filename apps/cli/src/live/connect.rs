@@ -32,11 +32,13 @@ const SILENCE: Duration = Duration::from_secs(1);
 
 /// Connects, shows how long it took, and disconnects.
 pub(crate) fn connect(args: &ConnectArgs) -> Result<ExitCode, Report> {
-    screen::apart(&[("--pcap", args.node.pcap.as_deref())], ("node file", &args.node.file))?;
+    let outputs = [args.metrics.output(), ("--pcap", args.node.pcap.as_deref())];
+    screen::apart(&outputs, ("node file", &args.node.file))?;
     let plan = open::read(&args.node.file, Role::Device, None)?;
     let call = plan.call().expect("the role was just checked");
     let steps = Steps::default();
-    let mut node = Node::start(&plan, &args.node, Metrics::default(), steps.clone())?;
+    let metrics = Metrics::open(&args.metrics)?;
+    let mut node = Node::start(&plan, &args.node, metrics, steps.clone())?;
     if args.node.control {
         node.serve();
         node.drain();
@@ -45,6 +47,7 @@ pub(crate) fn connect(args: &ConnectArgs) -> Result<ExitCode, Report> {
     }
     let mut caller = Caller { node, steps, call, within: args.within, has_probed: false };
     let outcome = if args.stay { caller.stay(args)? } else { caller.repeat(args)? };
+    caller.node.show_final_metrics();
     caller.node.end_capture()?;
     Ok(if outcome.is_good() { ExitCode::SUCCESS } else { ExitCode::from(FAILED) })
 }

@@ -168,6 +168,12 @@ impl Node {
         Some(event)
     }
 
+    /// Updates the metrics for the last time, with everything until now.
+    pub(crate) fn show_final_metrics(&mut self) {
+        self.metrics.end();
+        self.show_metrics(self.now());
+    }
+
     /// Tells whoever reads metrics what there is; no message is charged with that.
     fn show_metrics(&mut self, now: Time) {
         let Self { metrics, sessions, driver, .. } = self;
@@ -244,8 +250,7 @@ impl Node {
         self.close_all();
         self.facts.flush();
         self.refusals.rest().iter().for_each(|happening| self.tell(happening));
-        self.metrics.end();
-        self.show_metrics(self.now());
+        self.show_final_metrics();
         self.tell(&Happening::new("stopped").with("open", Value::from(self.open_count())));
     }
 

@@ -98,6 +98,23 @@ fn a_device_connects_and_says_what_it_took() {
     assert_eq!((&last["event"], &last["open"]), (&"stopped".into(), &0.into()));
 }
 
+/// The last page has the last connection, too.
+#[test]
+fn a_device_writes_metrics_of_its_connections() {
+    let dir = Dir::new();
+    let gw = Node::start(&dir, &["gateway", &dir.write("gw.toml", &gateway())]);
+    let (file, page) = (dir.write("ue.toml", &device(&gw, PSK)), dir.path("ue.prom"));
+    let arguments = ["--count", "2", "--interval", "10ms", "--prometheus-file", page.to_str().unwrap()];
+    let connected = keytoll(&[&["connect", &file][..], &arguments].concat());
+    assert_eq!(connected.status.code(), Some(0), "{}", text(&connected.stderr));
+    let page = std::fs::read_to_string(page).unwrap();
+    assert!(page.contains("\nkeytoll_established_total 2\n"), "{page}");
+    let agreed = "keytoll_crypto_operations_total{operation=\"agree\",algorithm=\"x25519\"} 2\n";
+    assert!(page.contains(agreed), "{page}");
+    let seconds = page.lines().find_map(|line| line.strip_prefix("keytoll_crypto_seconds_total "));
+    assert!(seconds.unwrap().parse::<f64>().unwrap() > 1e-5, "{page}");
+}
+
 #[test]
 fn a_document_for_programs_has_every_attempt() {
     let dir = Dir::new();
