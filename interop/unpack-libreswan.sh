@@ -1,13 +1,12 @@
 #!/bin/sh
 # Unpacks Debian's libreswan, which cannot be installed beside strongSwan, and builds libreswan/no-esp.c, with which pluto
-# runs on a kernel without ESP. Nothing of it is installed.
+# runs on a kernel without ESP, and libreswan/nss-time.c, which measures its cryptography. Nothing of it is installed.
 #
 #   interop/unpack-libreswan.sh    to target/libreswan/, unless it is there already
 set -eu
 
 root=$(cd "$(dirname "$0")/.." && pwd)
 dir=$root/target/libreswan
-source=$root/interop/libreswan/no-esp.c
 if [ ! -x "$dir/usr/libexec/ipsec/pluto" ]; then
     work=$(mktemp -d)
     trap 'rm -rf "$work"' EXIT
@@ -18,7 +17,10 @@ if [ ! -x "$dir/usr/libexec/ipsec/pluto" ]; then
     mkdir -p "$dir"
     dpkg --extract "$work"/libreswan_*.deb "$dir"
 fi
-if [ ! "$dir/no-esp.so" -nt "$source" ]; then
-    cc -O1 -Wall -shared -fPIC -o "$dir/no-esp.so" "$source"
-fi
-echo "pluto and no-esp.so are in $dir"
+for name in no-esp nss-time; do
+    source=$root/interop/libreswan/$name.c
+    if [ ! "$dir/$name.so" -nt "$source" ]; then
+        cc -O1 -Wall -shared -fPIC -o "$dir/$name.so" "$source"
+    fi
+done
+echo "pluto, no-esp.so and nss-time.so are in $dir"

@@ -341,7 +341,7 @@ impl Stage<'_> {
         let ours = self.direction.keytoll();
         let theirs = peer_of(ours);
         let pluto = |(terms, pki)| {
-            let config = pluto(theirs, terms, pki, more);
+            let config = config(theirs, terms, pki, more);
             Pluto::start(&self.lab.place(theirs), &self.lab.dir(theirs), &config)
         };
         let keytoll = |(terms, pki)| Peer::captured(self.lab, ours, self.program, terms, pki);
@@ -430,8 +430,8 @@ fn sa(line: &str) -> Option<(u32, SaKeys)> {
     Some((spi, SaKeys { encryption: key(encryption), integrity: key(integrity) }))
 }
 
-/// What libreswan is told on a node.
-fn pluto(node: Node, terms: &Terms, pki: Option<&Pki>, more: &[String]) -> Config {
+/// The configuration of libreswan on a node, with more lines of its connection, which replace others of the same name.
+pub fn config(node: Node, terms: &Terms, pki: Option<&Pki>, more: &[String]) -> Config {
     let peer = peer_of(node);
     let version = match terms.version {
         IkeVersion::V2 => "ikev2=insist",

@@ -24,11 +24,21 @@ const LIMIT: Duration = Duration::from_secs(30);
 /// How long one may take to end in good order: it closes its SAs first.
 const FAREWELL: Duration = Duration::from_secs(10);
 
+/// The files that a host writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Outputs {
+    Nothing,
+    /// All packets, and the keys that decrypt them.
+    Capture,
+    /// Metrics for Prometheus.
+    Metrics,
+}
+
 /// A running host.
 #[derive(Debug)]
 pub struct Peer {
     log: PathBuf,
-    captures: bool,
+    outputs: Outputs,
     process: Child,
     stdin: ChildStdin,
     told: Receiver<String>,
@@ -44,7 +54,7 @@ impl Peer {
         terms: &Terms,
         pki: Option<&Pki>,
     ) -> Result<Self, Trouble> {
-        Self::told_everything(lab, node, program, (terms, pki), false)
+        Self::told_everything(lab, node, program, (terms, pki), Outputs::Nothing)
     }
 
     /// The same, and it writes down what passes and the keys of it: `NODE.pcapng` and `NODE.keys` in its directory. Dropped, it
@@ -56,7 +66,7 @@ impl Peer {
         terms: &Terms,
         pki: Option<&Pki>,
     ) -> Result<Self, Trouble> {
-        Self::told_everything(lab, node, program, (terms, pki), true)
+        Self::told_everything(lab, node, program, (terms, pki), Outputs::Capture)
     }
 
     fn told_everything(
@@ -64,16 +74,49 @@ impl Peer {
         node: Node,
         program: &str,
         (terms, pki): (&Terms, Option<&Pki>),
-        captures: bool,
+        outputs: Outputs,
     ) -> Result<Self, Trouble> {
         let spot = lab.spot(node).beside(node.name(), terms.outer(node));
-        Self::listening(&spot, program, "debug", &node_file::text(node, &spot.address, terms, pki), captures)
+        Self::listening(&spot, program, "debug", &node_file::text(node, &spot.address, terms, pki), outputs)
     }
 
     /// The same with a shared key, and nothing in its trace but warnings: a trace costs time.
     pub fn quiet(lab: &Lab, node: Node, program: &str, terms: &Terms) -> Result<Self, Trouble> {
+        Self::warning(lab, node, program, (terms, None), Outputs::Nothing)
+    }
+
+    /// The same with any terms, and it writes its metrics for Prometheus, of which [`Self::crypto_ns`] is one.
+    pub fn metered(
+        lab: &Lab,
+        node: Node,
+        program: &str,
+        terms: &Terms,
+        pki: Option<&Pki>,
+    ) -> Result<Self, Trouble> {
+        Self::warning(lab, node, program, (terms, pki), Outputs::Metrics)
+    }
+
+    fn warning(
+        lab: &Lab,
+        node: Node,
+        program: &str,
+        (terms, pki): (&Terms, Option<&Pki>),
+        outputs: Outputs,
+    ) -> Result<Self, Trouble> {
         let spot = lab.spot(node).beside(node.name(), terms.outer(node));
-        Self::listening(&spot, program, "warn", &node_file::text(node, &spot.address, terms, None), false)
+        Self::listening(&spot, program, "warn", &node_file::text(node, &spot.address, terms, pki), outputs)
+    }
+
+    /// Its process ID.
+    pub fn id(&self) -> u32 {
+        self.process.id()
+    }
+
+    /// CPU time of its cryptography until it last wrote its metrics, in nanoseconds; none unless it writes them.
+    pub fn crypto_ns(&self) -> Option<u64> {
+        let metrics = fs::read_to_string(self.log.with_extension("prom")).ok()?;
+        let line = metrics.lines().find_map(|line| line.strip_prefix("keytoll_crypto_seconds_total "))?;
+        Some((line.parse::<f64>().ok()? * 1e9) as u64)
     }
 
     /// What it has used so far; nothing if it has ended.
@@ -89,13 +132,13 @@ impl Peer {
             program,
             "debug",
             &node_file::text(Node::Ue, &spot.address, terms, None),
-            false,
+            Outputs::Nothing,
         )
     }
 
     /// A node with a file of the test's own.
     pub fn of_file(spot: &Spot, program: &str, text: &str) -> Result<Self, Trouble> {
-        Self::listening(spot, program, "debug", text, false)
+        Self::listening(spot, program, "debug", text, Outputs::Nothing)
     }
 
     fn listening(
@@ -103,7 +146,7 @@ impl Peer {
         program: &str,
         level: &str,
         text: &str,
-        captures: bool,
+        outputs: Outputs,
     ) -> Result<Self, Trouble> {
         let Spot { name, place, dir, address, verb } = spot;
         let file = dir.join(format!("{name}.toml"));
@@ -116,26 +159,28 @@ impl Peer {
         if *verb != "connect" {
             command.arg("--listen").arg(address.to_string());
         }
-        if captures {
-            command.arg("--pcap").arg(dir.join(format!("{name}.pcapng")));
+        match outputs {
+            Outputs::Nothing => {}
+            Outputs::Capture => drop(command.arg("--pcap").arg(dir.join(format!("{name}.pcapng")))),
+            Outputs::Metrics => drop(command.arg("--prometheus-file").arg(log.with_extension("prom"))),
         }
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(stderr);
-        let mut peer = Self::spawn(&mut command, log, captures)
+        let mut peer = Self::spawn(&mut command, log, outputs)
             .map_err(|source| Trouble::Start { command: line(&command), source })?;
         peer.expect("listening")?;
         Ok(peer)
     }
 
-    fn spawn(command: &mut Command, log: PathBuf, captures: bool) -> io::Result<Self> {
+    fn spawn(command: &mut Command, log: PathBuf, outputs: Outputs) -> io::Result<Self> {
         let mut process = command.spawn()?;
         let stdin = process.stdin.take().ok_or(io::ErrorKind::BrokenPipe)?;
         let stdout = process.stdout.take().ok_or(io::ErrorKind::BrokenPipe)?;
-        Ok(Self { log, captures, process, stdin, told: lines(stdout), heard: Vec::new() })
+        Ok(Self { log, outputs, process, stdin, told: lines(stdout), heard: Vec::new() })
     }
 
     /// Ends it as a power cut would.
     pub fn kill(mut self) {
-        self.captures = false;
+        self.outputs = Outputs::Nothing;
     }
 
     /// Ends it in good order, if it does not take long.
@@ -227,7 +272,7 @@ impl Drop for Peer {
             // Straight to the terminal or the test's report: this trace is gone in a moment.
             let _ = io::stderr().write_all(self.last_words().as_bytes());
         }
-        if self.captures {
+        if self.outputs == Outputs::Capture {
             self.quit();
         }
         let _ = self.process.kill();

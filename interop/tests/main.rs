@@ -1,6 +1,7 @@
 //! Every test with foreign programs as one program, so that it is linked once.
 
 mod charon_pair;
+mod daemon;
 mod diameter_tls;
 mod dot1x;
 mod eap_again;

@@ -101,7 +101,7 @@ impl PhaseSums {
     }
 }
 
-/// Allocates memory of the meter itself, which belongs to the program that measures, not to the node whose code runs.
+/// Allocates memory of the meter itself, which belongs to the measuring program and not to the running node.
 fn apart<T>(allocate: impl FnOnce() -> T) -> T {
     let _driver = heap::enter(heap::DRIVER);
     allocate()

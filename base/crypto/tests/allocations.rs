@@ -23,7 +23,7 @@ fn main() {
     check_meter();
 }
 
-/// The meter's own tables are the driver's, whose code counts the operations of a role.
+/// The meter's own tables belong to the driver, also if they are allocated during an operation of another role.
 fn check_meter() {
     let before = [DRIVER, MEASURED].map(live);
     let role = enter(MEASURED);

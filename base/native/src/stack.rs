@@ -45,15 +45,15 @@ pub fn paint() -> Option<Painted> {
     }
     for address in (low..high).step_by(WORD_BYTES).rev() {
         // SAFETY: the address is on this thread's stack, at least `MARGIN_BYTES` from its end and `OWN_BYTES` below a local variable
-        // of this function, whose frame is smaller: no living object is there.
+        // of this function. Frames of this function are smaller: no living object is there.
         unsafe { ptr::with_exposed_provenance_mut::<u64>(address).write_volatile(PATTERN) };
     }
     Some(Painted { top, low, high })
 }
 
 impl Painted {
-    /// The depth in bytes that the stack has had since below the caller of [`paint`], as far as it is known: what is less than
-    /// two kilobytes counts as 0, and what is deeper than the filled part as its length.
+    /// The greatest depth of the stack below the caller of [`paint`] since then, in bytes. Depths under two kilobytes are reported as 0,
+    /// and greater ones than that of the filled part as that.
     #[inline(never)]
     pub fn depth(self) -> u64 {
         let is_changed = |address: &usize| {

@@ -1,6 +1,6 @@
 //! One pluto, the IKE daemon of libreswan: unpacked, not installed, on a kernel without ESP, controlled through `whack`, killed on
-//! drop. Its SAs never reach the kernel; their keys are logged for comparison ([`Pluto::sas`], `interop/libreswan/no-esp.c`). Read
-//! ipsec.conf(5) and pluto(8).
+//! drop. Its SAs never reach the kernel; their keys are logged for comparison ([`Pluto::sas`], `interop/libreswan/no-esp.c`). The CPU
+//! time of its cryptography can be measured ([`Pluto::crypto_ns`], `interop/libreswan/nss-time.c`). Read ipsec.conf(5) and pluto(8).
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -18,6 +18,10 @@ use crate::run::{Trouble, finish, wait_for};
 const START_LIMIT: Duration = Duration::from_secs(20);
 /// Timeout of awaited changes, which may include two retransmissions.
 const LIMIT: Duration = Duration::from_secs(20);
+/// It logs this when it listens for peers.
+const LISTENS: &str = "loading secrets from";
+/// Where `interop/libreswan/nss-time.c` adds up the CPU time of cryptography.
+const CRYPTO_TIME: &str = "crypto-time";
 
 /// The files of a certificate, its key, and its trust anchor.
 #[derive(Debug, Clone)]
@@ -73,27 +77,67 @@ impl Pluto {
     /// # Errors
     /// When a file cannot be written, it does not start, or it refuses the connection.
     pub fn start(place: &Place, dir: &Path, config: &Config) -> Result<Self, Trouble> {
+        Self::configure(dir, config)?;
+        let mut pluto = Self::launch(place, dir, false)?;
+        let listens = |process: &Process| process.output().contains(LISTENS).then_some(());
+        pluto.process.await_ready(START_LIMIT, listens)?;
+        pluto.load()?;
+        Ok(pluto)
+    }
+
+    /// Writes the configuration that [`Self::launch`] reads.
+    ///
+    /// # Errors
+    /// When a program is missing, or a file cannot be written.
+    pub fn configure(dir: &Path, config: &Config) -> Result<(), Trouble> {
         Self::check()?;
+        configure(dir, config)
+    }
+
+    /// Starts it with a written configuration without waiting for anything; if `is_timed`, [`Self::crypto_ns`] is measured.
+    ///
+    /// # Errors
+    /// When it cannot be started.
+    pub fn launch(place: &Place, dir: &Path, is_timed: bool) -> Result<Self, Trouble> {
         let unpacked = program::libreswan()?;
         let libexec = unpacked.join("usr/libexec/ipsec");
-        configure(dir, config)?;
         let mut command = place.command("unshare");
         // pluto looks for its helpers where the package installs them; the private mount is only for it.
         let script = "mount -t tmpfs none /usr/libexec && mkdir /usr/libexec/ipsec && \
                       mount --bind \"$0\" /usr/libexec/ipsec && LD_PRELOAD=\"$1\" exec /usr/libexec/ipsec/pluto \
                       --nofork --stderrlog --no-dnssec --config \"$2/ipsec.conf\" --secretsfile \"$2/ipsec.secrets\" \
                       --nssdir \"$2/nss\" --rundir \"$2/run\" --ipsecdir \"$2\"";
-        command.args(["-m", "sh", "-c", script]).arg(&libexec).arg(unpacked.join("no-esp.so")).arg(dir);
-        command.env("NO_ESP_LOG", dir.join("sas"));
+        let timer = if is_timed { unpacked.join("nss-time.so") } else { PathBuf::new() };
+        let preloaded = format!("{} {}", unpacked.join("no-esp.so").display(), timer.display());
+        command.args(["-m", "sh", "-c", script]).arg(&libexec).arg(preloaded).arg(dir);
+        command.env("NO_ESP_LOG", dir.join("sas")).env("NSS_TIME", dir.join(CRYPTO_TIME));
+        // The timer adds to the sums in an existing file.
+        let _ = fs::remove_file(dir.join(CRYPTO_TIME));
         let process = Process::start("pluto", command, dir.join("stdout"))?;
-        let mut pluto = Self { dir: dir.to_owned(), libexec, process };
-        let listens = |process: &Process| process.output().contains("loading secrets from").then_some(());
-        pluto.process.await_ready(START_LIMIT, listens)?;
-        pluto.load()?;
-        Ok(pluto)
+        Ok(Self { dir: dir.to_owned(), libexec, process })
     }
 
-    fn load(&self) -> Result<(), Trouble> {
+    /// Whether it listens for peers.
+    pub fn is_listening(&self) -> bool {
+        self.log().contains(LISTENS)
+    }
+
+    /// Its process ID.
+    pub fn id(&self) -> u32 {
+        self.process.id()
+    }
+
+    /// CPU time of its cryptography so far, in nanoseconds; 0 unless it was launched with a timer.
+    pub fn crypto_ns(&self) -> u64 {
+        let sums = fs::read(self.dir.join(CRYPTO_TIME)).unwrap_or_default();
+        sums.first_chunk().map_or(0, |nanoseconds| u64::from_ne_bytes(*nanoseconds))
+    }
+
+    /// Loads the connection.
+    ///
+    /// # Errors
+    /// When it is refused.
+    pub fn load(&self) -> Result<(), Trouble> {
         let mut command = Command::new(self.libexec.join("addconn"));
         command
             .arg("--config")
@@ -103,6 +147,22 @@ impl Pluto {
             .arg("c");
         finish(&mut command)?;
         self.await_log("added IKE")
+    }
+
+    /// Initiates the connection, and waits until its IPsec SA is established.
+    ///
+    /// # Errors
+    /// When `whack` fails, as it does if the connection is not established.
+    pub fn connect(&self) -> Result<(), Trouble> {
+        self.whack("--initiate --name c")
+    }
+
+    /// Orders it to delete its SAs and to end.
+    ///
+    /// # Errors
+    /// When `whack` fails.
+    pub fn shut_down(&self) -> Result<(), Trouble> {
+        self.whack("--shutdown")
     }
 
     /// Initiates the connection; the log has the outcome.

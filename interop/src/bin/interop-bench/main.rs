@@ -5,6 +5,7 @@
 //! ```text
 //!   interop-bench ike | eap-tls    --starts--> who is measured (CPU 1), load generator (CPU 0), both in a lab
 //!   interop-bench esp              --starts--> two ends each in a lab, iperf3 between them
+//!   interop-bench daemon           --starts--> two keytoll and two libreswan, from their start to their end
 //!   interop-bench flood | exhaust    --starts--> a victim, who attacks it, and genuine ones
 //!   interop-bench gateway | connect | aaa | hss    as `keytoll` itself: what is measured of ourselves
 //!   interop-bench devices | stations    our load generators
@@ -24,6 +25,7 @@
 mod authentications;
 mod cases;
 mod contestants;
+mod daemon;
 mod devices;
 mod esp;
 mod exhaust;
@@ -68,6 +70,8 @@ enum Verb {
     EapTls(What),
     /// ESP in user space: TCP through a TUN interface, beside strongSwan's kernel-libipsec and bare forwarding.
     Esp(esp::Arguments),
+    /// Start, connection, termination and stop of daemons with IKEv1, keytoll and libreswan, and the share of cryptography.
+    Daemon(daemon::Arguments),
     /// Bare forwarding.
     #[command(hide = true)]
     Forward(forward::Arguments),
@@ -122,6 +126,7 @@ fn run(verb: Verb) -> Result<()> {
         Verb::Ike(what) => ike(&what),
         Verb::EapTls(what) => eap_tls(&what),
         Verb::Esp(arguments) => esp::run(&arguments),
+        Verb::Daemon(arguments) => daemon::run(&arguments),
         Verb::Forward(arguments) => forward::run(&arguments),
         Verb::Flood(arguments) => tell(&flood::run(&arguments)?),
         Verb::Flooder(flood) => tell(&flooder::run(&flood)?),

@@ -37,9 +37,9 @@ const TESTBED: [&str; 7] = [
      at a time, so that one authentication in ten waits for the HSS, and the median does not.",
     "Diameter runs over TCP, whose acknowledgements are not simulated: the slides' third packet of DEX-AKA in the core is one. \
      Each message counts 20 bytes for TCP.",
-    "Heap is what the node's engines and the cryptographic library allocate, counted by the allocator under the node whose code runs, \
-     without the tables of keytoll's own meters. Stack is the deepest of the node's steps in its first authentication. Both peaks \
-     together are compared with the slides, whose number is heap and stack of whole programs under Valgrind's massif. Keys and \
+    "Heap is what the node's engines and the cryptographic library allocate, counted by the allocator for the running node, without the \
+     tables of keytoll's own meters. Stack is the deepest of the node's steps in its first authentication. Both peaks \
+     together are compared with the slides, which show heap and stack of whole programs under Valgrind's massif. Keys and \
      certificates are shared by all nodes and belong to none. AAA: theirs is FreeRADIUS with all its modules.",
     "Why DEX-AKA does not save as much memory as on the slides: EAP-AKA's peaks here are computations with 2048 bits, modp2048 at the \
      UE and an RSA signature at the GW. Their tables of powers were 9.0 of 20.3 and 12.4 of 30.5 kB of heap on 2026-11-29 \
