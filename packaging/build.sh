@@ -18,6 +18,7 @@ id=$(cargo pkgid --package keytoll)
 version=${id##*[#@]}
 architecture=$(dpkg --print-architecture)
 deb=$out/keytoll_${version}_$architecture.deb
+ordinary=$out/ordinary
 
 fail() {
     printf 'packaging/build.sh: %s\n' "$*" >&2
@@ -142,6 +143,19 @@ assert_connects() {
     wait "$gateway" || fail "the gateway did not end well: $(<"$unpacked/gateway.log")"
 }
 
+# The gate's own build, which links glibc, gives the same bytes as this one.
+assert_same_bytes() {
+    local commit
+    commit=$(git rev-parse --short=12 HEAD 2>/dev/null) || commit="built outside its repository"
+    if [ -x "$ordinary" ] && "$ordinary" --version | grep --quiet --fixed-strings "$commit"; then
+        packaging/same-bytes.sh "$keytoll" "$ordinary"
+    elif [ -n "${CI:-}" ]; then
+        fail "no target/debug/keytoll of this commit to compare with"
+    else
+        echo "packaging/build.sh: no target/debug/keytoll of this commit (\`cargo build\`): its bytes are not compared" >&2
+    fi
+}
+
 # What is tried is what was packed.
 try() {
     unpacked=$out/unpacked
@@ -153,9 +167,18 @@ try() {
     assert_version
     "$keytoll" run quickstart --samples 2 --out "$unpacked/run" >/dev/null || fail "the quickstart fails"
     assert_connects
+    assert_same_bytes
     rm -rf "$unpacked"
 }
 
+# The gate builds target/debug/keytoll with other features meanwhile: this keeps the file that is there now.
+keep_ordinary() {
+    mkdir -p "$out"
+    rm -f "$ordinary"
+    [ ! -x target/debug/keytoll ] || ln target/debug/keytoll "$ordinary"
+}
+
+keep_ordinary
 binary
 files
 package
