@@ -10,9 +10,9 @@ pub(crate) fn plain(value: f64) -> String {
     format!("{value:.*}", decimals_of(value))
 }
 
-/// A number exactly as it was given, such as a printed one.
-pub(crate) fn exact(value: f64) -> String {
-    value.to_string()
+/// A printed number with all of its digits: with so many decimals, or with those that its value needs.
+pub(crate) fn printed(value: f64, decimals: Option<u8>) -> String {
+    decimals.map_or_else(|| value.to_string(), |decimals| format!("{value:.*}", usize::from(decimals)))
 }
 
 /// A mean and half the width of its interval, the latter with two significant digits: `6.123 ± 0.045`.
@@ -69,10 +69,14 @@ mod tests {
 
     #[test]
     fn printed_numbers_keep_their_digits() {
+        let exact = |value| printed(value, None);
         assert_eq!(
-            [7997.5, 117.59, 17.3, 20.0, 0.001].map(exact),
-            ["7997.5", "117.59", "17.3", "20", "0.001"]
+            [7997.5, 117.59, 17.3, 29.0, 0.001].map(exact),
+            ["7997.5", "117.59", "17.3", "29", "0.001"]
         );
+        let tenths = |value| printed(value, Some(1));
+        assert_eq!([49.3, 20.0, 56.0].map(tenths), ["49.3", "20.0", "56.0"]);
+        assert_eq!(printed(214.3, Some(2)), "214.30");
     }
 
     #[test]

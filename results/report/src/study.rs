@@ -7,7 +7,7 @@ use keytoll_analysis::study::{Account, Basis, Bound, Evidence, Figure, Finding, 
 use keytoll_analysis::summary::Median;
 
 use crate::layout::{Head, Line, WIDTH_MIN, table, wrapped};
-use crate::number::{counted, exact, plain, ranged};
+use crate::number::{counted, plain, printed, ranged};
 
 /// The longest line, however wide the screen is.
 const WIDTH_MAX: usize = 80;
@@ -128,7 +128,7 @@ pub(crate) fn figure(figure: &Figure) -> String {
         Some(Bound::AtMost) => "≤ ",
     };
     let number = match figure.basis {
-        Basis::Printed => format!("{} printed", exact(figure.value)),
+        Basis::Printed => format!("{} printed", printed(figure.value, figure.decimals)),
         basis if basis.is_published() => format!("{} {}", plain(figure.value), basis.name()),
         _ => ranged(Median { value: figure.value, interval: figure.low.zip(figure.high) }),
     };
@@ -170,6 +170,7 @@ pub(crate) mod tests {
         let cells = |value, half: Option<f64>, bound, basis| {
             let measured = Figure {
                 value,
+                decimals: None,
                 low: half.map(|half| value - half),
                 high: half.map(|half| value + half),
                 bound: None,
@@ -177,7 +178,8 @@ pub(crate) mod tests {
                 source: None,
             };
             let source = Some("§IV <B>".to_owned());
-            let published = Figure { value: 100.0, low: None, high: None, bound, basis, source };
+            let decimals = (basis == Basis::Printed).then_some(1);
+            let published = Figure { value: 100.0, decimals, low: None, high: None, bound, basis, source };
             vec![Some(measured), Some(published)]
         };
         let line = |label: &str, cells| Line { label: label.to_owned(), cells };

@@ -10,6 +10,9 @@ use crate::summary::{Cpu, LinkMeans, Median, SummaryRow};
 pub struct Figure {
     /// The number, in the unit of its table.
     pub value: f64,
+    /// Decimals of a printed number, if it may end with zeros: 1 of 20.0. Without them it has those that its value needs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub decimals: Option<u8>,
     /// Lower end of its 95 % interval.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub low: Option<f64>,
@@ -76,7 +79,7 @@ impl Figure {
     /// A number of this run, with half the width of its interval if known.
     pub fn of_run(basis: Basis, value: f64, half_width: Option<f64>) -> Self {
         let (low, high) = (half_width.map(|half| value - half), half_width.map(|half| value + half));
-        Self { value, low, high, bound: None, basis, source: None }
+        Self { value, decimals: None, low, high, bound: None, basis, source: None }
     }
 
     /// A median of this run.
@@ -88,7 +91,7 @@ impl Figure {
     /// In another unit.
     pub fn times(self, factor: f64) -> Self {
         let [low, high] = [self.low, self.high].map(|end| end.map(|end| end * factor));
-        Self { value: self.value * factor, low, high, ..self }
+        Self { value: self.value * factor, decimals: None, low, high, ..self }
     }
 
     /// Half the width of the interval: the number after ±.

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::anchor;
 use super::figure::{along, columns, named, of_rows, of_sources, parts_of, source, spec};
+use crate::number::printed;
 use crate::study::{LEGEND, criterion, evidence, figure, headline, tally, title};
 
 /// The section of a study.
@@ -71,7 +72,8 @@ fn table(id: &str, shown: &Table) -> page::Table {
 
 fn cell(of: Option<&Figure>) -> Cell {
     let Some(of) = of else { return Cell { shown: "–".to_owned(), ..Cell::default() } };
-    Cell { shown: figure(of), written: of.value.to_string(), is_published: of.basis.is_published() }
+    let written = printed(of.value, of.decimals);
+    Cell { shown: figure(of), written, is_published: of.basis.is_published() }
 }
 
 /// A point of the chart: one of the columns of a line.

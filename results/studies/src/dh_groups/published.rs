@@ -1,6 +1,7 @@
 //! The paper's printed numbers.
 
-use crate::{Basis, Figure};
+use crate::Figure;
+use crate::published::Published;
 
 /// The paper's groups, in its order.
 pub(super) const GROUPS: [&str; 3] = ["modp1024", "modp3072", "ecp384"];
@@ -35,16 +36,8 @@ pub(super) fn throughput_mbit_s(group: &str) -> Option<[Figure; 4]> {
     Some(statistics.map(|mbit_s| printed(mbit_s, "Table 2")))
 }
 
-fn printed(value: f64, source: &str) -> Figure {
-    let value = (value * 1e6).round() / 1e6;
-    Figure {
-        value,
-        low: None,
-        high: None,
-        bound: None,
-        basis: Basis::Printed,
-        source: Some(source.to_owned()),
-    }
+fn printed(value: f64, source: &'static str) -> Figure {
+    Published::printed((value * 1e6).round() / 1e6, source).into()
 }
 
 #[cfg(test)]

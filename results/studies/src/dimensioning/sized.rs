@@ -121,8 +121,8 @@ pub(super) fn followed(
     source: &'static str,
 ) -> Option<Published> {
     let cost = published::megacycles(variant, server.node()).filter(|_| server == Server::Aaa)?;
-    let basis = crate::Basis::Derived;
-    Some(Published { value: of(cost.value * 1e6 / CLOCK_HZ), basis, source, ..cost })
+    let value = of(cost.value * 1e6 / CLOCK_HZ);
+    Some(Published { bound: cost.bound, ..Published::derived(value, source) })
 }
 
 /// The least cores that are not busier than formulas allow.

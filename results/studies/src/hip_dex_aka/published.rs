@@ -88,7 +88,11 @@ impl Inverted {
 
     fn figure(&self, value: f64) -> Published {
         let bound = (!self.is_exact).then_some(Bound::About);
-        Published { value, bound, basis: self.basis(), source: INVERTED }
+        Published { bound, ..self.follows(value) }
+    }
+
+    fn follows(&self, value: f64) -> Published {
+        Published { basis: self.basis(), ..Published::derived(value, INVERTED) }
     }
 
     /// The shares of DEX, BEX and PSK yield the others only with an assumed number of messages.
@@ -111,7 +115,7 @@ const fn one_way_ms(architecture: Architecture) -> [f64; 2] {
 pub(crate) fn share_percent(method: Method, at: (Access, Architecture)) -> Option<Published> {
     let column = Architecture::PRINTED.iter().position(|&architecture| architecture == at.1)?;
     let value = Inverted::of(method)?.shares[at.0 as usize][column];
-    Some(Published { value, bound: None, basis: Basis::Printed, source: SHARES })
+    Some(Published::printed(value, SHARES).with_decimals(1))
 }
 
 /// Milliseconds of computation in an authentication.
@@ -137,18 +141,14 @@ pub(crate) fn budget_ms(delay_ms: f64) -> (f64, Bound) {
 pub(crate) fn messages(method: Method, part: Part) -> Option<Published> {
     let inverted = Inverted::of(method)?;
     let value = inverted.messages[part as usize];
-    (value > 0.0).then_some(Published { value, bound: None, basis: inverted.basis(), source: INVERTED })
+    (value > 0.0).then(|| inverted.follows(value))
 }
 
 /// IP packets.
 pub(crate) fn packets(method: Method, part: Part) -> Option<Published> {
-    let printed = |value| Published { value, bound: None, basis: Basis::Printed, source: REFERENCES };
-    let reconstructed = |value| Published {
-        value,
-        bound: None,
-        basis: Basis::Reconstructed,
-        source: "56 % of 11 + 5: the messages, and an acknowledgement of the transport in the core",
-    };
+    let printed = |value| Published::printed(value, REFERENCES);
+    let source = "56 % of 11 + 5: the messages, and an acknowledgement of the transport in the core";
+    let reconstructed = |value| Published::reconstructed(value, source);
     match (method, part) {
         (EAP_AKA, Part::Ran) => Some(printed(11.0)),
         (EAP_AKA, Part::Core) => Some(printed(5.0)),
@@ -212,23 +212,19 @@ impl Quantity {
             Self::Messages | Self::Packets => 56.0,
             Self::Bytes => 37.0,
         };
-        Published { value, bound: None, basis: Basis::Printed, source: self.source() }
+        Published::printed(value, self.source())
     }
 }
 
 /// EAP-AKA's number times a printed part.
 fn part(quantity: Quantity, of_eap_aka: f64) -> Published {
-    Published {
-        value: of_eap_aka * quantity.printed_percent().value / 100.0,
-        bound: Some(Bound::About),
-        basis: Basis::Derived,
-        source: "the printed part of EAP-AKA's",
-    }
+    let value = of_eap_aka * quantity.printed_percent().value / 100.0;
+    Published::derived(value, "the printed part of EAP-AKA's").bounded(Bound::About)
 }
 
 /// Millions of cycles at a node.
 pub(crate) fn megacycles(method: Method, node: &str) -> Option<Published> {
-    let printed = |value| Published { value, bound: None, basis: Basis::Printed, source: REFERENCES };
+    let printed = |value| Published::printed(value, REFERENCES);
     match (method, node) {
         (EAP_AKA, "ue") => Some(printed(248.0)),
         (EAP_AKA, "gw") => Some(printed(237.0)),
@@ -244,17 +240,13 @@ pub(crate) fn node_ms(method: Method, node: &str) -> Option<Published> {
     let clock_mhz = if node == "ue" { 1600.0 } else { 3000.0 };
     let cycles = megacycles(method, node)?;
     let value = cycles.value / clock_mhz * 1e3;
-    Some(Published {
-        value,
-        basis: Basis::Derived,
-        source: "the printed cycles at the clocks of Faigl 2009",
-        ..cycles
-    })
+    let source = "the printed cycles at the clocks of Faigl 2009";
+    Some(Published { bound: cycles.bound, ..Published::derived(value, source) })
 }
 
 /// Most memory of a node in kilobytes.
 pub(crate) fn memory_kb(method: Method, node: &str) -> Option<Published> {
-    let printed = |value| Published { value, bound: None, basis: Basis::Printed, source: REFERENCES };
+    let printed = |value| Published::printed(value, REFERENCES);
     match (method, node) {
         (EAP_AKA, "ue") => Some(printed(117.8)),
         (EAP_AKA, "gw") => Some(printed(121.2)),
@@ -293,6 +285,16 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// The slide prints 20.0 and 56.0 with their zero. What follows from printed numbers has no digits of its own.
+    #[test]
+    fn shares_keep_their_printed_decimal() {
+        let at = (Access::Hspa, Architecture::Flat);
+        let share = share_percent(EAP_AKA, at).unwrap();
+        assert_eq!((share.value, share.decimals), (20.0, Some(1)));
+        let others = [delay_ms(EAP_AKA, at), megacycles(EAP_AKA, "ue"), node_ms(EAP_AKA, "ue")];
+        assert!(others.into_iter().all(|figure| figure.unwrap().decimals.is_none()));
     }
 
     /// `reference/protocols.md` §2.1, the delays in its table.

@@ -14,32 +14,28 @@ const DELAYS: [(Variant, Place, Published); 3] = [
     (
         PSK,
         Place::Wifi,
-        Published {
-            value: 25.0,
-            bound: None,
-            basis: Basis::Derived,
-            source: "§IV-B: values from 25 ms; the least must be that of the fewest messages on the faster network",
-        },
+        Published::derived(
+            25.0,
+            "§IV-B: values from 25 ms; the least must be that of the fewest messages on the faster network",
+        ),
     ),
     (
         TLS_4_4,
         Place::Wifi,
-        Published {
-            value: 150.0,
-            bound: Some(Bound::Above),
-            basis: Basis::Derived,
-            source: "§IV-B: certain methods exceed 150 ms; figure 8 and the sizes make this one of them",
-        },
+        Published::derived(
+            150.0,
+            "§IV-B: certain methods exceed 150 ms; figure 8 and the sizes make this one of them",
+        )
+        .bounded(Bound::Above),
     ),
     (
         TLS_4_4,
         Place::Umts,
-        Published {
-            value: 6000.0,
-            bound: Some(Bound::Above),
-            basis: Basis::Derived,
-            source: "§IV-B: values to over 6 seconds; TLS-x-y is slower there than its messages say",
-        },
+        Published::derived(
+            6000.0,
+            "§IV-B: values to over 6 seconds; TLS-x-y is slower there than its messages say",
+        )
+        .bounded(Bound::Above),
     ),
 ];
 
@@ -74,30 +70,21 @@ pub(crate) fn messages(variant: Variant, link: &str) -> Option<Published> {
     };
     let source =
         "figure 6, reconstructed: 2 + 2 (2 + R + 1) IKE and 2 (R + 1) RADIUS messages, R round trips of EAP";
-    Some(Published { value: f64::from(value), bound: None, basis, source })
+    Some(Published { basis, ..Published::derived(f64::from(value), source) })
 }
 
 /// Figure 7: bytes of an authentication.
 pub(crate) fn bytes(variant: Variant, link: &str) -> Option<Published> {
-    let about_10_kb = Published {
-        value: 10_000.0,
-        bound: Some(Bound::About),
-        basis: Basis::Reconstructed,
-        source: "what makes over 6 s of 13 round trips at 64 to 128 kbit/s",
-    };
+    let source = "what makes over 6 s of 13 round trips at 64 to 128 kbit/s";
+    let about_10_kb = Published::reconstructed(10_000.0, source).bounded(Bound::About);
     ((variant, link) == (TLS_4_4, "ue-gw")).then_some(about_10_kb)
 }
 
 /// Millions of cycles, figures 8, 9 and 10.
 pub(crate) fn megacycles(variant: Variant, node: &str) -> Option<Published> {
-    let at_most =
-        |value, source| Published { value, bound: Some(Bound::AtMost), basis: Basis::Derived, source };
-    let about = |value| Published {
-        value,
-        bound: Some(Bound::About),
-        basis: Basis::Printed,
-        source: "§IV-C: approximately 10⁸ for all the TLS-based methods, and 10⁶ in case of MD5 and SIM",
-    };
+    let at_most = |value, source| Published::derived(value, source).bounded(Bound::AtMost);
+    let source = "§IV-C: approximately 10⁸ for all the TLS-based methods, and 10⁶ in case of MD5 and SIM";
+    let about = |value| Published::printed(value, source).bounded(Bound::About);
     match (node, variant) {
         ("ue", PSK) => Some(at_most(40.0, "§IV-A, B: not more than 25 ms at 1.6 GHz")),
         ("gw", PSK) => Some(at_most(75.0, "§IV-A, B: not more than 25 ms at 3 GHz")),

@@ -1,15 +1,12 @@
 //! Paper 004's printed numbers, and what follows from them.
 
 use super::{Cipher, Way};
+use crate::Bound;
 use crate::published::Published;
-use crate::{Basis, Bound};
 
-const fn printed(value: f64, source: &'static str) -> Published {
-    Published { value, bound: None, basis: Basis::Printed, source }
-}
-
-const fn derived(value: f64, source: &'static str) -> Published {
-    Published { value, bound: None, basis: Basis::Derived, source }
+/// The tables and the times in the text have two decimals.
+const fn time(value: f64, source: &'static str) -> Published {
+    Published::printed(value, source).with_decimals(2)
 }
 
 const TABLE_1: &str = "Table 1";
@@ -78,14 +75,14 @@ impl Operation {
     pub(super) fn ms(&self, cipher: Cipher) -> Published {
         let sum = self.rows.iter().map(|row| row[cipher.place()]).sum();
         match self.rows {
-            [_] => printed(sum, TABLE_1),
-            _ => derived(sum, "rows of Table 1 added up"),
+            [_] => time(sum, TABLE_1),
+            _ => Published::derived(sum, "rows of Table 1 added up"),
         }
     }
 
     /// As part of all rows, in per cent.
     pub(super) fn percent(&self, cipher: Cipher) -> Published {
-        derived(
+        Published::derived(
             self.ms(cipher).value / operations_added_ms(cipher).value * 100.0,
             "Table 1, of the sum of its rows",
         )
@@ -94,30 +91,31 @@ impl Operation {
 
 /// The rows of Table 1 added up.
 pub(super) fn operations_added_ms(cipher: Cipher) -> Published {
-    derived(OPERATIONS.iter().map(|operation| operation.ms(cipher).value).sum(), "rows of Table 1 added up")
+    Published::derived(
+        OPERATIONS.iter().map(|operation| operation.ms(cipher).value).sum(),
+        "rows of Table 1 added up",
+    )
 }
 
 /// Its last line.
 pub(super) fn operations_total_ms(cipher: Cipher) -> Published {
-    printed([117.59, 117.93, 117.66][cipher.place()], TABLE_1)
+    time([117.59, 117.93, 117.66][cipher.place()], TABLE_1)
 }
 
 /// Cryptography at the client.
 pub(super) fn client_crypto_ms(cipher: Cipher) -> Published {
-    printed([107.27, 107.53, 107.41][cipher.place()], TEXT)
+    time([107.27, 107.53, 107.41][cipher.place()], TEXT)
 }
 
 /// Phase 1 and phase 2 from beginning to end: both ends, because they work in lock-step.
 pub(super) fn total_ms(way: Way, cipher: Cipher) -> Published {
     match way {
-        Way::MainRsa => printed([373.82, 370.86, 371.06][cipher.place()], TABLE_2),
-        Way::MainPsk => printed([214.99, 213.71, 214.30][cipher.place()], TEXT),
-        Way::AggressiveRsa => Published {
-            value: total_ms(Way::MainRsa, cipher).value - 5.0,
-            bound: Some(Bound::About),
-            basis: Basis::Derived,
-            source: "Table 2 less the \"about 5ms\" of §4.1",
-        },
+        Way::MainRsa => time([373.82, 370.86, 371.06][cipher.place()], TABLE_2),
+        Way::MainPsk => time([214.99, 213.71, 214.30][cipher.place()], TEXT),
+        Way::AggressiveRsa => {
+            let value = total_ms(Way::MainRsa, cipher).value - 5.0;
+            Published::derived(value, "Table 2 less the \"about 5ms\" of §4.1").bounded(Bound::About)
+        }
     }
 }
 
@@ -127,65 +125,68 @@ pub(super) const fn crypto_percent(way: Way) -> Published {
         Way::MainRsa | Way::AggressiveRsa => 60.0,
         Way::MainPsk => 32.0,
     };
-    Published { value, bound: Some(Bound::About), basis: Basis::Printed, source: TEXT }
+    Published::printed(value, TEXT).bounded(Bound::About)
 }
 
 /// Table 2.
 pub(super) fn skeleton_ms(cipher: Cipher) -> Published {
-    printed([141.48, 141.16, 141.05][cipher.place()], TABLE_2)
+    time([141.48, 141.16, 141.05][cipher.place()], TABLE_2)
 }
 
 /// The cost of cryptography by Table 2.
 pub(super) fn by_subtraction_ms(cipher: Cipher) -> Published {
-    derived(total_ms(Way::MainRsa, cipher).value - skeleton_ms(cipher).value, "Table 2, full less skeleton")
+    Published::derived(
+        total_ms(Way::MainRsa, cipher).value - skeleton_ms(cipher).value,
+        "Table 2, full less skeleton",
+    )
 }
 
 /// The cost by Table 1 and the client's total.
 pub(super) fn by_addition_ms(cipher: Cipher) -> Published {
     let both = operations_total_ms(cipher).value + client_crypto_ms(cipher).value;
-    derived(both, "Table 1's total and the client's in §4.1")
+    Published::derived(both, "Table 1's total and the client's in §4.1")
 }
 
 /// Table 3, with cryptography.
 pub(super) fn esp_full_us(cipher: Cipher) -> Published {
-    printed([345.69, 244.13, 252.16][cipher.place()], TABLE_3)
+    time([345.69, 244.13, 252.16][cipher.place()], TABLE_3)
 }
 
 /// Without.
 pub(super) const fn esp_skeleton_us() -> Published {
-    printed(182.37, TABLE_3)
+    time(182.37, TABLE_3)
 }
 
 /// Without IPsec.
 pub(super) const fn esp_native_us() -> Published {
-    printed(46.44, TABLE_3)
+    time(46.44, TABLE_3)
 }
 
 /// The share of cryptography in what ESP adds, in per cent, according to the text.
 pub(super) fn esp_crypto_percent(cipher: Cipher) -> Published {
-    printed([55.0, 34.0, 37.0][cipher.place()], "§4.2")
+    Published::printed([55.0, 34.0, 37.0][cipher.place()], "§4.2")
 }
 
 /// The same from Table 3, which for AES contradicts the text.
 pub(super) fn esp_crypto_percent_of_table(cipher: Cipher) -> Published {
     let full = esp_full_us(cipher).value;
     let share = (full - esp_skeleton_us().value) / (full - esp_native_us().value);
-    derived(share * 100.0, "Table 3: full less skeleton, of full less native")
+    Published::derived(share * 100.0, "Table 3: full less skeleton, of full less native")
 }
 
 /// Inbound processing with 3DES192.
 pub(super) const fn inbound_us() -> Published {
-    printed(148.61, TEXT)
+    time(148.61, TEXT)
 }
 
 /// The share of decryption in inbound processing with 3DES192, in per cent.
 pub(super) const fn decryption_percent() -> Published {
-    Published { value: 58.0, bound: Some(Bound::About), basis: Basis::Printed, source: TEXT }
+    Published::printed(58.0, TEXT).bounded(Bound::About)
 }
 
 /// The share of encryption in outbound processing with 3DES192, in per cent.
 pub(super) const fn encryption_percent() -> Published {
-    printed(55.0, TEXT)
+    Published::printed(55.0, TEXT)
 }
 
 #[cfg(test)]
@@ -210,6 +211,17 @@ mod tests {
         assert!((gap / 2.0 - 79.4).abs() < 0.1, "{gap}");
         let share = by_addition_ms(cipher).value / total_ms(Way::MainRsa, cipher).value;
         assert!((share - 0.60).abs() < 0.005, "{share}");
+    }
+
+    /// Table 1 prints 79.10, the text 214.30 and, without decimals, 55 %.
+    #[test]
+    fn times_keep_their_printed_decimals() {
+        let of_signature = OPERATIONS.iter().find(|operation| operation.what == What::Signature).unwrap();
+        let psk = total_ms(Way::MainPsk, Cipher::Aes256);
+        let printed = [of_signature.ms(Cipher::Aes128), psk, esp_crypto_percent(Cipher::TripleDes192)];
+        let printed = printed.map(|figure| (figure.value, figure.decimals));
+        assert_eq!(printed, [(79.1, Some(2)), (214.3, Some(2)), (55.0, None)]);
+        assert_eq!(total_ms(Way::AggressiveRsa, Cipher::Aes256).decimals, None, "derived");
     }
 
     /// 163.32 ÷ 299.25 is 55 %, but 61.76 ÷ 197.69 and 69.79 ÷ 205.72 are neither 34 nor 37 %.

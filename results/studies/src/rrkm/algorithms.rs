@@ -5,7 +5,7 @@ use keytoll_trace::primitive::Timings;
 use super::{BYTES, OPERATIONS};
 use crate::claim::Claim;
 use crate::doubtful::{Doubtful, all};
-use crate::{Basis, Figure, Finding, Line, Table, Verdict};
+use crate::{Figure, Finding, Line, Table, Verdict, published};
 use keytoll_analysis::primitives::{PrimitiveCost, Primitives, summarise};
 
 /// A line of the paper's table.
@@ -125,8 +125,7 @@ fn milliseconds(cost: &PrimitiveCost) -> Figure {
 }
 
 fn printed(value: f64) -> Figure {
-    let source = Some("Table 4-1".to_owned());
-    Figure { value, low: None, high: None, bound: None, basis: Basis::Printed, source }
+    published::Published::printed(value, "Table 4-1").into()
 }
 
 /// Notes for readers of it.

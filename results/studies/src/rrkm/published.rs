@@ -1,7 +1,6 @@
 //! What the paper prints in Table 4-2.
 
 use super::{EAP_TLS, IEEE_802_11, Kind, Method, RRKM, Side};
-use crate::Basis;
 use crate::published::Published;
 
 /// The operations of an authentication: at AP, at STA.
@@ -23,27 +22,23 @@ pub(super) fn rekey_count(method: Method, kind: Kind) -> Option<Published> {
         _ => return None,
     };
     let source = "Table 4-2, Re-key";
-    kinds.contains(&kind).then_some(Published { value: 1.0, bound: None, basis: Basis::Printed, source })
+    kinds.contains(&kind).then_some(Published::printed(1.0, source))
 }
 
 /// The keys of a day.
-pub(super) const KEYS_A_DAY: Published =
-    Published { value: 144_000.0, bound: None, basis: Basis::Printed, source: "§4.2.2" };
+pub(super) const KEYS_A_DAY: Published = Published::printed(144_000.0, "§4.2.2");
 
 /// How many keys the paper timed on a MIPS at 125 MHz.
 pub(super) const KEYS: u32 = 10_000;
 
 /// Their time.
-pub(super) const KEYS_S: Published =
-    Published { value: 0.055, bound: None, basis: Basis::Printed, source: "§4.2.2" };
+pub(super) const KEYS_S: Published = Published::printed(0.055, "§4.2.2");
 
 /// The time of a day's hashes, by that measurement.
-pub(super) const HASHES_A_DAY_S: Published = Published {
-    value: KEYS_S.value / KEYS as f64 * KEYS_A_DAY.value,
-    bound: None,
-    basis: Basis::Derived,
-    source: "§4.2.2, 0.055 s for 10 000 hashes on a MIPS at 125 MHz",
-};
+pub(super) const HASHES_A_DAY_S: Published = Published::derived(
+    KEYS_S.value / KEYS as f64 * KEYS_A_DAY.value,
+    "§4.2.2, 0.055 s for 10 000 hashes on a MIPS at 125 MHz",
+);
 
 /// The clock of the paper's embedded device.
 pub(super) const MIPS_HZ: f64 = 125e6;
@@ -57,8 +52,7 @@ pub(super) fn count(method: Method, side: Side, kind: Kind) -> Option<Published>
         _ => return None,
     };
     let (_, counts) = counts.iter().find(|(of, _)| *of == kind)?;
-    let value = counts[side as usize];
-    Some(Published { value, bound: None, basis: Basis::Printed, source: "Table 4-2" })
+    Some(Published::printed(counts[side as usize], "Table 4-2"))
 }
 
 #[cfg(test)]

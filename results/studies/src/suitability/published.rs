@@ -1,17 +1,17 @@
 //! By what the slides graded performance, as far as it is printed or follows. What does not is assumed to be as with EAP-AKA, to which
 //! everything is compared: then it moves nobody away from the reference.
 
+use crate::Bound;
 use crate::hip_dex_aka::published::{computation_ms, delay_ms, megacycles, memory_kb, messages, packets};
 use crate::hip_dex_aka::{Access, Architecture, BEX, DEX, DEX_AKA, EAP_AKA, EAP_TLS, Method, PSK, Part};
 use crate::published::Published;
-use crate::{Basis, Bound};
 
 /// The printed weights of the main criteria, in ten-thousandths.
 pub(super) fn weight(main: &str) -> Option<Published> {
     let printed = [("security", 3075.0), ("performance", 2070.0), ("deployment", 2785.0), ("extra", 2070.0)];
     let value = printed.into_iter().find(|(name, _)| *name == main)?.1;
     let source = "slide \"Weight assignment\", resulting criteria weights";
-    Some(Published { value, bound: None, basis: Basis::Printed, source })
+    Some(Published::printed(value, source))
 }
 
 /// What a criterion of performance, by its name in the criteria file, measured of a method.
@@ -43,7 +43,7 @@ fn cycles(method: Method, node: &str) -> Option<Published> {
     megacycles(method, node).or_else(|| {
         let [ours, reference] = [method, EAP_AKA].map(|method| computation_ms(method, Access::Wifi));
         let value = megacycles(EAP_AKA, node)?.value * ours?.value / reference?.value;
-        Some(reconstructed(value, SHARED_OUT))
+        Some(Published::reconstructed(value, SHARED_OUT))
     })
 }
 
@@ -53,7 +53,7 @@ const HUNDREDFOLD: &str = "100 times EAP-AKA's, as Faigl 2009 §IV-C found of TL
 fn server_cycles(method: Method) -> Option<Published> {
     match method {
         EAP_AKA => megacycles(EAP_AKA, "aaa"),
-        EAP_TLS => Some(reconstructed(100.0 * megacycles(EAP_AKA, "aaa")?.value, HUNDREDFOLD)),
+        EAP_TLS => Some(Published::reconstructed(100.0 * megacycles(EAP_AKA, "aaa")?.value, HUNDREDFOLD)),
         other => unused(other),
     }
 }
@@ -69,14 +69,14 @@ fn memory(method: Method, node: &str) -> Option<Published> {
         } else {
             AS_THE_REFERENCE
         };
-        Some(reconstructed(value, source))
+        Some(Published::reconstructed(value, source))
     })
 }
 
 fn server_memory(method: Method) -> Option<Published> {
     match method {
         EAP_AKA => memory_kb(EAP_AKA, "aaa"),
-        EAP_TLS => Some(reconstructed(memory_kb(EAP_AKA, "aaa")?.value, AS_THE_REFERENCE)),
+        EAP_TLS => Some(Published::reconstructed(memory_kb(EAP_AKA, "aaa")?.value, AS_THE_REFERENCE)),
         other => unused(other),
     }
 }
@@ -84,12 +84,12 @@ fn server_memory(method: Method) -> Option<Published> {
 /// Without AAA server nothing is spent there.
 fn unused(method: Method) -> Option<Published> {
     let source = "slide \"CPU cost\": the AAA server is not utilized";
-    let printed = Published { value: 0.0, bound: None, basis: Basis::Derived, source };
+    let nothing = Published::derived(0.0, source);
     match method {
-        DEX_AKA => Some(printed),
+        DEX_AKA => Some(nothing),
         DEX | BEX | PSK => {
             let source = "none of the waits between GW and servers that would follow from its shares";
-            Some(Published { source, ..printed })
+            Some(Published { source, ..nothing })
         }
         _ => None,
     }
@@ -99,18 +99,15 @@ fn counted(method: Method, part: Part) -> Option<Published> {
     let of_messages = || {
         let found = messages(method, part)?;
         let source = "a packet for each message that follows from the shares; fragments are not known";
-        Some(Published { bound: Some(Bound::About), ..reconstructed(found.value, source) })
+        Some(Published::reconstructed(found.value, source).bounded(Bound::About))
     };
     packets(method, part).or_else(of_messages).or_else(|| unused(method))
-}
-
-fn reconstructed(value: f64, source: &'static str) -> Published {
-    Published { value, bound: None, basis: Basis::Reconstructed, source }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Basis;
     use crate::hip_dex_aka::METHODS;
 
     const CRITERIA: [&str; 9] = [
