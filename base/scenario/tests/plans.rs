@@ -71,7 +71,7 @@ fn the_quickstart_is_what_the_readme_promises() {
     let row = &plan.rows[1];
     assert_eq!(row.network.up.rate_bits_per_s, Some(64_000));
     assert_eq!(row.network.down.rate_bits_per_s, Some(384_000));
-    assert_eq!(row.network.up.delay, Duration::from_millis(225));
+    assert_eq!(row.network.up.delay, Duration::from_millis(222));
     assert_eq!(row.network.up.impairments.get("loss"), [Probability::from_parts_per_billion(2_000_000)]);
     assert_eq!(row.options.ike.reauth_lifetime, Duration::from_secs(8));
 }

@@ -106,11 +106,13 @@ const PRESETS: &[Preset] = &[
     Preset {
         name: "umts-r99-64",
         rates: [384 * K, 64 * K],
-        delays_us: [225 * K, 225 * K],
+        // 22 messages and the echo pass the link, so a millisecond here is 24 there. With 222 the median is 6185 to 6215 ms (seeds 1 to 4):
+        // over 6 s, and within 5 % of it.
+        delays_us: [222 * K, 222 * K],
         jitter_us: 20 * K,
         loss_ppm: 2000,
         basis: Basis::Calibrated,
-        source: "Faigl 2009: a ping with EAP-TLS and chains of 4 takes over 6 s on the same processors",
+        source: "Faigl 2009: a ping with EAP-TLS and chains of 4 takes over 6 s on the same processors (6.2 s here)",
         air: None,
     },
     Preset {
