@@ -176,14 +176,20 @@ impl Run<'_> {
         let ends = ends.map_err(told)?;
         let is_over = |end: &Option<RowEnd>| end.is_some_and(|end| !end.stopped);
         if !ends.iter().all(is_over) {
-            let (kept, all) =
-                (ends.iter().flatten().map(|end| end.samples).sum::<u32>(), self.plan.authentications());
-            screen::note(&format!(
-                "interrupted: {kept} of {all} authentications were measured and are kept\n"
-            ));
+            screen::note(&interrupted(&ends, self.plan));
         }
         Ok(ends.iter().all(|end| end.is_some_and(|end| end.is_whole())))
     }
+}
+
+/// Describes an interrupted run: measured authentications and complete rows.
+fn interrupted(ends: &[Option<RowEnd>], plan: &Plan) -> String {
+    let ended = || ends.iter().flatten().map(|end| end.samples);
+    let (kept, all) = (ended().sum::<u32>(), plan.authentications());
+    let (rows, whole) = (ends.len(), ended().filter(|&samples| samples >= plan.samples).count());
+    let of_rows = format!("; {whole} of {rows} rows are complete, because several are measured at a time");
+    let of_rows = if rows > 1 { &of_rows } else { "" };
+    format!("interrupted: {kept} of {all} authentications were measured and are kept{of_rows}\n")
 }
 
 /// Creates a run directory; an existing file in its place is the user's to move.

@@ -103,6 +103,16 @@ pub struct ManifestRow {
     pub notes: Vec<String>,
 }
 
+impl ManifestRow {
+    /// The note on a row of which fewer authentications were measured than planned.
+    pub fn shortfall(&self, measured: u64) -> Option<String> {
+        let planned = self.samples_planned;
+        (measured < planned.into()).then(|| {
+            format!("{measured} of {planned} authentications were measured: this row is not complete")
+        })
+    }
+}
+
 /// Why a manifest cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum ManifestError {

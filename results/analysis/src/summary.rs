@@ -584,9 +584,7 @@ fn notes(row: &ManifestRow, tally: &Tally) -> Vec<String> {
         (tally.messages.left_out(), "messages of further kinds are not in messages.csv"),
     ];
     let confessed = confessions.into_iter().filter(|(count, _)| *count > 0);
-    let planned = row.samples_planned;
-    let short = (tally.n < planned.into())
-        .then(|| format!("{} of {planned} authentications were measured: this row is not complete", tally.n));
+    let short = row.shortfall(tally.n).filter(|short| !row.notes.contains(short));
     let confessed = confessed.map(|(count, what)| format!("{count} {what}"));
     row.notes
         .iter()

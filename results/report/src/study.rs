@@ -8,6 +8,7 @@ use keytoll_analysis::summary::Median;
 
 use crate::layout::{Head, Line, WIDTH_MIN, table, wrapped};
 use crate::number::{counted, plain, printed, ranged};
+use crate::words::UNFINISHED;
 
 /// The longest line, however wide the screen is.
 const WIDTH_MAX: usize = 80;
@@ -30,7 +31,7 @@ pub fn write(account: &Account, width: usize, mut out: impl Write) -> io::Result
     wrapped(&headline(account), width, &mut out)?;
     wrapped(&account.source, width, &mut out)?;
     if !account.complete {
-        writeln!(out, "The run is not complete: this is what was measured of it.")?;
+        writeln!(out, "{UNFINISHED}")?;
     }
     body(&account.tables, &account.findings, &account.notes, width, &mut out)
 }

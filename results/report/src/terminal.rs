@@ -40,9 +40,7 @@ fn headline(summary: &Summary, width: usize, out: &mut impl Write) -> io::Result
     let n: u64 = summary.rows.iter().map(|row| row.n).sum();
     let title = format!("{}: {}, {}", summary.title, counted(n, "authentication"), seed(summary));
     wrapped(&title, width, out)?;
-    if !summary.complete {
-        wrapped("The run is not complete: this is what was measured of it.", width, out)?;
-    }
+    words::unfinished(summary).map_or(Ok(()), |words| wrapped(&words, width, out))?;
     words::of_run(summary).map_or(Ok(()), |words| wrapped(&words, width, out))
 }
 
@@ -193,6 +191,20 @@ mod tests {
         let summary = Summary { rows: Vec::new(), complete: false, ..example::findings().summary };
         let text = shown(&summary);
         assert!(text.contains("0 authentications") && text.contains("not complete"), "{text}");
+    }
+
+    #[test]
+    fn an_interrupted_run_says_that_rows_are_measured_at_a_time() {
+        let mut summary = Summary { complete: false, ..example::findings().summary };
+        summary.rows[1].planned += 1;
+        assert!(!shown(&summary).contains("several rows"), "one row lacks authentications");
+        summary.rows[0].planned += 1;
+        let rows = summary.rows.len();
+        let text = shown(&summary).split_whitespace().collect::<Vec<_>>().join(" ");
+        let sentence = format!(
+            "2 of {rows} rows have fewer authentications than planned, because several rows are measured at a time."
+        );
+        assert!(text.contains(&format!("{} {sentence}", words::UNFINISHED)), "{text}");
     }
 
     #[test]

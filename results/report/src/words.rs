@@ -34,6 +34,20 @@ const WORLDS: [Word; 3] = [
     ("captured", "packets of a capture from elsewhere"),
 ];
 
+/// The sentence above the results of a run that is not complete.
+pub(crate) const UNFINISHED: &str = "The run is not complete: this is what was measured of it.";
+
+/// That sentence, and how many rows lack authentications: an interruption may leave all of them short.
+pub(crate) fn unfinished(summary: &Summary) -> Option<String> {
+    let rows = &summary.rows;
+    let short = rows.iter().filter(|row| row.n < row.planned).count();
+    let why = (short > 1).then(|| {
+        let all = rows.len();
+        format!(" {short} of {all} rows have fewer authentications than planned, because several rows are measured at a time.")
+    });
+    (!summary.complete).then(|| format!("{UNFINISHED}{}", why.unwrap_or_default()))
+}
+
 /// The abbreviations in a run's headings and nodes.
 pub(crate) fn of_run(summary: &Summary) -> Option<String> {
     of_rows(&summary.rows)

@@ -114,10 +114,12 @@ impl Directory {
         self.lock().clone()
     }
 
-    /// Records the end of a row.
+    /// Records the end of a row, and how much of it an interruption has left.
     pub fn ended(&self, index: usize, end: RowEnd) {
         self.has_rows.fetch_or(end.samples > 0, Ordering::Relaxed);
-        self.lock().rows[index].notes.extend(end.absence());
+        let row = &mut self.lock().rows[index];
+        row.notes.extend(end.stopped.then(|| row.shortfall(end.samples.into())).flatten());
+        row.notes.extend(end.absence());
         self.paces.lock().unwrap_or_else(PoisonError::into_inner).push((index, end.pace));
     }
 
@@ -384,6 +386,21 @@ mod tests {
         let note = "disturbed, for the driver lost the CPU meanwhile, which is not charged: 2 of 30, 25 % of the time";
         assert_eq!(end.absence().as_deref(), Some(note));
         assert_eq!(RowEnd::default().absence(), None);
+    }
+
+    #[test]
+    fn the_manifest_says_how_much_of_a_row_an_interruption_has_left() {
+        let scratch = std::env::temp_dir().join(format!("keytoll-stopped-{}", std::process::id()));
+        let plan =
+            keytoll_scenario::parse("two", "methods = 'ikev2-psk'\nnetworks = ['lte', 'dsl']").unwrap();
+        let program = Program { commit: None, build: "debug".to_owned(), command: Vec::new() };
+        let directory = Directory::create(&scratch.join("run"), manifest(&plan, &program), false).unwrap();
+        directory.ended(0, RowEnd { samples: 3, stopped: true, ..RowEnd::default() });
+        directory.ended(1, RowEnd { samples: plan.samples, stopped: true, ..RowEnd::default() });
+        let notes = directory.manifest().rows.into_iter().map(|row| row.notes);
+        let note = format!("3 of {} authentications were measured: this row is not complete", plan.samples);
+        assert_eq!(notes.collect::<Vec<_>>(), [vec![note], vec![]]);
+        fs::remove_dir_all(&scratch).unwrap();
     }
 
     /// The first row can be compared only when others have been measured.

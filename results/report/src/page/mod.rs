@@ -62,13 +62,11 @@ pub struct OfPlan {
 /// The page of a run; its directory, if there is one, has the single authentications.
 pub fn run(findings: &Findings, of_plan: &OfPlan, directory: Option<&Path>) -> Page {
     let summary = &findings.summary;
-    let unfinished =
-        (!summary.complete).then(|| "The run is not complete: this is what was measured of it.".to_owned());
     Page {
         title: summary.title.clone(),
         verdict: verdict::sentences(findings),
         facts: facts(findings),
-        warnings: unfinished
+        warnings: words::unfinished(summary)
             .into_iter()
             .chain(nobody_back(findings, of_plan))
             .chain(load::hints(findings))
