@@ -1,7 +1,7 @@
 //! Start, connection, termination and stop of two IKE daemons of one program, and the share of cryptography in each step.
 //!
 //! C. Shue et al., "Analysis of IPSec Overheads for VPN Servers" (§3.2, §4.1), measure Openswan in 25 such trials: a wrapper asks the
-//! initiator's daemon to connect, and the wall time of the wrapper is set beside the cryptography of both ends. libreswan, Openswan's
+//! initiator's daemon to connect, and the wall time of the wrapper is compared with the cryptography of both ends. libreswan, Openswan's
 //! successor, has the same wrapper (`whack`); keytoll takes the same orders on its standard input.
 
 mod keytoll;

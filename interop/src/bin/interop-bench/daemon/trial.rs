@@ -13,7 +13,7 @@ use serde::Serialize;
 
 use crate::trouble::Result;
 
-/// What a daemon does after a step, such as reading the last message, still belongs to the step.
+/// Work of a daemon directly after a step, such as reading the last message, still belongs to the step.
 const AFTERMATH: Duration = Duration::from_millis(20);
 /// keytoll writes its metrics every 250 ms; between two steps both daemons are idle for two such periods.
 const PAUSE: Duration = Duration::from_millis(600);
@@ -44,7 +44,7 @@ pub(super) enum Step {
 /// All steps in order.
 pub(super) const STEPS: [Step; 4] = [Step::Start, Step::Connection, Step::Termination, Step::Stop];
 
-/// What a step took.
+/// The time of a step.
 #[derive(Debug, Clone, Copy, Default, Serialize)]
 pub(super) struct Measured {
     pub(super) wall_ns: u64,
@@ -95,7 +95,7 @@ fn step<P: Pair>(pair: &mut P, act: impl FnOnce(&mut P) -> Result<()>) -> Result
     Ok(Measured { wall_ns, ..after(pair, before)? })
 }
 
-/// What was computed in a step that has just ended.
+/// CPU time and cryptography of a step that has just ended.
 fn after(pair: &impl Pair, before: Measured) -> Result<Measured> {
     sleep(AFTERMATH);
     let cpu_ns = cpu_ns(pair)? - before.cpu_ns;
