@@ -169,18 +169,10 @@ pub(crate) mod tests {
     /// One table with every kind of number, a finding with evidence and one without.
     pub(crate) fn account() -> Account {
         let cells = |value, half: Option<f64>, bound, basis| {
-            let measured = Figure {
-                value,
-                decimals: None,
-                low: half.map(|half| value - half),
-                high: half.map(|half| value + half),
-                bound: None,
-                basis: Basis::Measured,
-                source: None,
-            };
-            let source = Some("§IV <B>".to_owned());
+            let measured = Figure::of_run(Basis::Measured, value, half);
             let decimals = (basis == Basis::Printed).then_some(1);
-            let published = Figure { value: 100.0, decimals, low: None, high: None, bound, basis, source };
+            let source = Some("§IV <B>".to_owned());
+            let published = Figure { decimals, bound, source, ..Figure::of_run(basis, 100.0, None) };
             vec![Some(measured), Some(published)]
         };
         let line = |label: &str, cells| Line { label: label.to_owned(), cells };
