@@ -241,7 +241,7 @@ fn every_number_has_its_unit_in_its_name() {
 const UNITS: [&str; 11] = ["ns", "us", "ms", "s", "hz", "bytes", "bits", "mbit", "cycles", "per", "percent"];
 
 /// Words for numbers of things.
-const COUNTS: [&str; 42] = [
+const COUNTS: [&str; 43] = [
     "again",
     "authentications",
     "batch",
@@ -249,6 +249,7 @@ const COUNTS: [&str; 42] = [
     "blocks",
     "cores",
     "count",
+    "decimals",
     "devices",
     "disturbed",
     "established",

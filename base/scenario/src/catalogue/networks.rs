@@ -112,7 +112,7 @@ const PRESETS: &[Preset] = &[
         jitter_us: 20 * K,
         loss_ppm: 2000,
         basis: Basis::Calibrated,
-        source: "Faigl 2009: a ping with EAP-TLS and chains of 4 takes over 6 s on the same processors (6.2 s here)",
+        source: "Faigl 2009: a ping with EAP-TLS and chains of 4 takes over 6 s on the same processors (here 6.2 s)",
         air: None,
     },
     Preset {
