@@ -9,7 +9,7 @@ mod stretch;
 mod student;
 mod welford;
 
-pub use blocks::Blocks;
+pub use blocks::{Blocks, blocks_interval95};
 pub use distribution::Distribution;
 pub use interval::{Interval, interval95};
 pub use line::{Line, correlation};
