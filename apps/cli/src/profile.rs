@@ -38,7 +38,7 @@ pub(crate) fn profile(args: &ProfileArgs) -> Result<ExitCode, Report> {
     let html = Page::open(args.html.as_deref(), &PAGE)?;
     let (count, stop) = (args.count.map_or(AUTHENTICATIONS, NonZeroU32::get), interrupt::watch(|| {})?);
     let mut provenance = plans.provenance();
-    let profiles = plans.measure(count, args.skeleton, &stop)?;
+    let profiles = plans.measure(count, args.skeleton, &mut |_| {}, &stop)?;
     keytoll_lab::end(&mut provenance);
     note_interruption(&stop);
     let mut shown = plans.profiles(args.node(), &profiles);
@@ -89,11 +89,13 @@ impl Plans {
         version::program().measuring(keytoll_lab::library(self.real.crypto))
     }
 
-    /// Profiles every row in turns; returns for each row a profile of each of [`Plans::subjects`].
+    /// Profiles every row in turns; returns for each row a profile of each of [`Plans::subjects`]. `between` is called after each block of
+    /// authentications.
     pub(crate) fn measure(
         &self,
         count: u32,
         skeleton: bool,
+        between: &mut dyn FnMut(u32),
         stop: &AtomicBool,
     ) -> Result<Vec<Vec<keytoll_lab::Profile>>, Report> {
         let subjects: Vec<Vec<keytoll_lab::Subject<'_>>> =
@@ -102,7 +104,7 @@ impl Plans {
         let flat = subjects.concat();
         let length = flat.len() as u64 * u64::from(count);
         let progress = Progress::begin(Counted { length, of: "authentications", switch: "--count" });
-        let profiles = keytoll_lab::profile(&flat, count, &|| progress.tick(), stop);
+        let profiles = keytoll_lab::profile(&flat, count, &|| progress.tick(), between, stop);
         drop(progress);
         let profiles = profiles.map_err(|error| miette!("{error}"))?;
         Ok(profiles.chunks(each).map(<[_]>::to_vec).collect())
@@ -166,8 +168,8 @@ fn notes(profiles: &[&keytoll_lab::Profile]) -> Vec<String> {
         (sum(|profile| profile.failed), sum(|profile| profile.disturbed), sum(|profile| profile.repeated));
     let rule = "Operations up to the last one that opens a message (decryption, integrity check, signature \
                 verification) stand with the message received, those after it with the message sent; behind the colon stands \
-                what they are for. Times are medians with their distribution-free 95 % intervals in brackets; kcycles \
-                (thousands of cycles) and shares are of medians, which need not add up. The meter's own time is \
+                what they are for. Times are medians with 95 % intervals in brackets: of the medians of blocks of authentications \
+                where there are three or more, otherwise distribution-free; kcycles (thousands of cycles) and shares are of medians, which need not add up. The meter's own time is \
                 subtracted; IPsec traffic is left out.";
     let quiet = format!(
         "{repeated} authentications during which the thread lost its CPU were made again; {disturbed} that are counted \

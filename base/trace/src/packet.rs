@@ -6,6 +6,8 @@ use std::borrow::Cow;
 /// counter.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct PacketCost {
+    /// The block of the run in which it was measured, from 0.
+    pub block: u32,
     /// From the packet on the wire to the request; 0 without IPsec.
     pub inbound_ticks: u64,
     /// From the request to the answer.

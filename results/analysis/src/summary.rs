@@ -26,9 +26,10 @@ use serde::{Deserialize, Serialize};
 use crate::Named;
 use crate::beside::{Beside, beside};
 use crate::metrics::times::{
-    COMPUTATION, DELAY, FAILED_AFTER, FIRST_PACKET, NETWORK, WAITED_FOR_LOST, WAITING, WAITING_FOR_REPEATS,
+    COMPUTATION, DELAY, FAILED_AFTER, FIRST_PACKET, NETWORK, Time, WAITED_FOR_LOST, WAITING,
+    WAITING_FOR_REPEATS,
 };
-use crate::metrics::{LinkCount, NodeTally, ProfileTally, TIMER_HZ, Tally};
+use crate::metrics::{LinkCount, NodeTally, ProfileTally, TIMER_HZ, Tally, TimesTally};
 use crate::stats::{Distribution, interval95};
 pub use file::{ContentError, ReadError, parse, read, write};
 pub use load::{
@@ -177,6 +178,15 @@ pub struct Delay {
     /// Its upper end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p50_ci95_high: Option<f64>,
+    /// How many blocks of the run the authentications are from; absent where rows are not measured in turns.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blocks: Option<u64>,
+    /// Lower end of the 95 % interval of the blocks' medians (Student's t, trimmed from ten blocks on); absent below three blocks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p50_blocks_ci95_low: Option<f64>,
+    /// Its upper end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p50_blocks_ci95_high: Option<f64>,
     /// 95th percentile.
     pub p95: f64,
     /// 99th percentile.
@@ -194,6 +204,14 @@ impl Delay {
     /// The median with its interval.
     pub fn median(&self) -> Median {
         Median { value: self.p50, interval: self.p50_ci95_low.zip(self.p50_ci95_high) }
+    }
+
+    /// The median with the interval of the blocks, which includes it, where there are enough blocks: the computation in delays of one block
+    /// is slow or fast together, so that these are not independent.
+    pub fn median_of_blocks(&self) -> Median {
+        let of_blocks = self.p50_blocks_ci95_low.zip(self.p50_blocks_ci95_high);
+        let interval = of_blocks.map(|(low, high)| (low.min(self.p50), high.max(self.p50)));
+        Median { interval: interval.or(self.median().interval), ..self.median() }
     }
 }
 
@@ -273,7 +291,7 @@ pub struct Cpu {
     /// How many blocks of the run the authentications are from; absent where rows are not measured in turns.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blocks: Option<u64>,
-    /// Lower end of the 95 % Student-t interval of the blocks' medians; absent below three blocks.
+    /// Lower end of the 95 % interval of the blocks' medians (Student's t, trimmed from ten blocks on); absent below three blocks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ns_blocks_ci95_low: Option<f64>,
     /// Its upper end.
@@ -420,7 +438,7 @@ pub fn summarise_row(row: &ManifestRow, tally: &Tally) -> SummaryRow {
         succeeded: tally.established,
         failures: tally.failures.clone(),
         failed_after_ms: delay(tally.times.get(&FAILED_AFTER)),
-        delay_ms: delay(tally.times.get(&DELAY)),
+        delay_ms: delay_in_blocks(&tally.times, &DELAY),
         delay_split_ms: delay_split(tally),
         delay_split_p50_ms: split_medians(tally),
         waited_for_lost_ms: delay(tally.times.get(&WAITED_FOR_LOST)),
@@ -436,7 +454,7 @@ pub fn summarise_row(row: &ManifestRow, tally: &Tally) -> SummaryRow {
             .iter()
             .map(|(node, costs)| (name(*node), memory(costs, tally.stack_peak_bytes.get(node))))
             .collect(),
-        first_packet_ms: delay(tally.times.get(&FIRST_PACKET)),
+        first_packet_ms: delay_in_blocks(&tally.times, &FIRST_PACKET),
         after: (tally.n > 0).then(|| means(&tally.after, tally.n)),
         discards: discards(tally),
         disturbed: tally.disturbed,
@@ -475,11 +493,26 @@ fn delay(values: &Distribution) -> Option<Delay> {
         p50,
         p50_ci95_low: of_median.map(|interval| interval.low / NS_PER_MS),
         p50_ci95_high: of_median.map(|interval| interval.high / NS_PER_MS),
+        blocks: None,
+        p50_blocks_ci95_low: None,
+        p50_blocks_ci95_high: None,
         p95,
         p99,
         max: moments.max()? / NS_PER_MS,
         stddev: moments.stddev().map(|ns| ns / NS_PER_MS),
         n: moments.n(),
+    })
+}
+
+/// A time that may contain computation.
+fn delay_in_blocks(times: &TimesTally, time: &Time) -> Option<Delay> {
+    let blocks = times.of_blocks(time);
+    let interval = blocks.median_interval95();
+    Some(Delay {
+        blocks: Some(blocks.count()).filter(|&count| count > 0),
+        p50_blocks_ci95_low: interval.map(|interval| interval.low / NS_PER_MS),
+        p50_blocks_ci95_high: interval.map(|interval| interval.high / NS_PER_MS),
+        ..delay(times.get(time))?
     })
 }
 

@@ -372,17 +372,12 @@ mod tests {
         // If delays without load vary far more than waits, a percentile is longer by about the mean wait, which is a second.
         let delay = Delay {
             mean: 5e4,
-            ci95_low: None,
-            ci95_high: None,
             min: 0.0,
             p5: 5e3,
             p50: 5e4,
-            p50_ci95_low: None,
-            p50_ci95_high: None,
             p95: 9.5e4,
             p99: 9.9e4,
             max: 1e5,
-            stddev: None,
             n: 1000,
         };
         let wide = Unloaded::of(&SummaryRow { delay_ms: Some(delay), ..SummaryRow::default() }, 1.0).unwrap();
@@ -402,6 +397,7 @@ mod tests {
             p5: ms,
             p50: ms,
             p95: ms,
+            ..Delay::default()
             p99: ms,
             max: ms,
             n,

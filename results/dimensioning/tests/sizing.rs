@@ -20,21 +20,7 @@ fn named<T: Clone>(values: &[(&str, T)]) -> Named<T> {
 }
 
 fn delay(ms: f64) -> Delay {
-    Delay {
-        mean: ms,
-        ci95_low: None,
-        ci95_high: None,
-        min: ms,
-        p5: ms,
-        p50: ms,
-        p50_ci95_low: None,
-        p50_ci95_high: None,
-        p95: ms,
-        p99: ms,
-        max: ms,
-        stddev: None,
-        n: 1000,
-    }
+    Delay { mean: ms, min: ms, p5: ms, p50: ms, p95: ms, p99: ms, max: ms, n: 1000, ..Delay::default() }
 }
 
 fn cpu(ns: f64) -> Cpu {

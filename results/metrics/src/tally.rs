@@ -154,7 +154,7 @@ impl Tally {
     }
 
     fn add_delay(&mut self, sample: &Sample) {
-        self.times.add(&sample.times);
+        self.times.add(&sample.times, sample.block.as_ref().map(|measured| measured.block));
         let Some(split) = &sample.split else { return };
         for (node, ns) in &split.computation_ns {
             *self.computation_by_node_ns.entry(*node).or_default() += ns;

@@ -10,7 +10,7 @@ use keytoll_trace::{Fact, Record};
 
 use super::cover::Cover;
 use super::{LinkCount, Outcome, Split};
-use crate::stats::Distribution;
+use crate::stats::{Blocks, Distribution};
 
 pub use waiting_for_repeats::WAITING_FOR_REPEATS;
 
@@ -128,17 +128,29 @@ impl Times {
 
 /// The times of many authentications, in nanoseconds.
 #[derive(Debug, Clone, Default)]
-pub struct TimesTally([Distribution; TIMES.len()]);
+pub struct TimesTally {
+    of_all: [Distribution; TIMES.len()],
+    of_blocks: [Blocks; TIMES.len()],
+}
 
 impl TimesTally {
     /// The distribution of one of them.
     pub fn get(&self, time: &Time) -> &Distribution {
-        &self.0[time.place()]
+        &self.of_all[time.place()]
     }
 
-    pub(super) fn add(&mut self, times: &Times) {
-        for (distribution, ns) in self.0.iter_mut().zip(times.0) {
-            ns.into_iter().for_each(|ns| distribution.add(ns));
+    /// The same by block of the run; empty where rows are not measured in turns.
+    pub fn of_blocks(&self, time: &Time) -> &Blocks {
+        &self.of_blocks[time.place()]
+    }
+
+    /// Adds the times of an authentication, and its block if it has one.
+    pub(super) fn add(&mut self, times: &Times, block: Option<u32>) {
+        let tallies = self.of_all.iter_mut().zip(&mut self.of_blocks);
+        for ((distribution, blocks), ns) in tallies.zip(times.0) {
+            let Some(ns) = ns else { continue };
+            distribution.add(ns);
+            block.into_iter().for_each(|block| blocks.add(block, ns));
         }
     }
 }

@@ -162,7 +162,14 @@ pub(crate) mod tests {
 
     fn median(p50: f64) -> Estimate {
         let (low, high) = (Some(p50 * 0.98), Some(p50 * 1.02));
-        Estimate { p50, p50_ci95_low: low, p50_ci95_high: high, mean: p50 * 9.0, ci95_half: None, n: 1000 }
+        Estimate {
+            p50,
+            p50_ci95_low: low,
+            p50_ci95_high: high,
+            mean: p50 * 9.0,
+            n: 1000,
+            ..Estimate::default()
+        }
     }
 
     fn processing(crypto: f64) -> Processing {

@@ -302,7 +302,14 @@ pub(crate) mod tests {
 
     fn median(p50: f64, half: f64) -> Estimate {
         let (low, high) = (Some(p50 - half), Some(p50 + half * 1.5));
-        Estimate { p50, p50_ci95_low: low, p50_ci95_high: high, mean: p50 * 9.0, ci95_half: None, n: 25 }
+        Estimate {
+            p50,
+            p50_ci95_low: low,
+            p50_ci95_high: high,
+            mean: p50 * 9.0,
+            n: 25,
+            ..Estimate::default()
+        }
     }
 
     fn column(suite: &str, mark: &str, ms: f64) -> Column {
@@ -336,7 +343,7 @@ pub(crate) mod tests {
         };
         let contributions =
             vec![step("IKE_AUTH request", 1.3, 1.05), step("IKE_SA_INIT request", 0.16, 0.15)];
-        Skeleton { node: sides, all: sides, contributions }
+        Skeleton { node: sides.clone(), all: sides, contributions }
     }
 
     fn profile(columns: Vec<Column>) -> Profile {

@@ -1,7 +1,12 @@
 //! Numbers with intervals, on which verdicts are based: medians, and numbers derived from several.
 //! A case is decided only if the whole interval is on one side.
+//!
+//! Of two numbers that were measured in the same blocks of a run, the ratio or difference in each block counts: where the machine was slow, it
+//! was slow for both. Read Law, Simulation Modeling and Analysis (2015) §10.2.1 (paired t).
 
 use super::{Evidence, Figure};
+use keytoll_analysis::profile::Estimate;
+use keytoll_analysis::stats::blocks_interval95;
 use keytoll_analysis::summary::Median;
 
 /// A number, not negative unless it is a difference, with the ends of its interval; both are the number itself if no interval is
@@ -11,12 +16,52 @@ pub(crate) struct Doubtful {
     pub(crate) value: f64,
     low: f64,
     high: f64,
+    /// The number in each block of the run, if its interval is that of blocks.
+    blocks: Option<InBlocks>,
+}
+
+/// A run has at most so many blocks.
+const BLOCKS_MAX: usize = 16;
+
+/// A number in each block of a run.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct InBlocks {
+    values: [f64; BLOCKS_MAX],
+    count: usize,
+}
+
+impl InBlocks {
+    /// `None` if there are more blocks than expected.
+    fn of(of_blocks: &[f64]) -> Option<Self> {
+        let mut values = [0.0; BLOCKS_MAX];
+        values.get_mut(..of_blocks.len())?.copy_from_slice(of_blocks);
+        Some(Self { values, count: of_blocks.len() })
+    }
+
+    fn map(self, of: impl Fn(f64) -> f64) -> Self {
+        Self { values: self.values.map(of), ..self }
+    }
+
+    /// Block by block; `None` if there are more blocks of one than of the other.
+    fn zip(self, other: Self, of: impl Fn(f64, f64) -> f64) -> Option<Self> {
+        let values = std::array::from_fn(|block| of(self.values[block], other.values[block]));
+        (self.count == other.count).then_some(Self { values, ..self })
+    }
 }
 
 impl From<Median> for Doubtful {
     fn from(Median { value, interval }: Median) -> Self {
         let (low, high) = interval.unwrap_or((value, value));
-        Self { value, low, high }
+        Self::between(low, value, high)
+    }
+}
+
+impl From<&Estimate> for Doubtful {
+    fn from(estimate: &Estimate) -> Self {
+        let of_blocks = InBlocks::of(&estimate.blocks_p50);
+        of_blocks
+            .and_then(|blocks| Self::in_blocks(estimate.p50, blocks))
+            .unwrap_or_else(|| estimate.median().into())
     }
 }
 
@@ -28,7 +73,7 @@ impl From<&Figure> for Doubtful {
 
 impl From<f64> for Doubtful {
     fn from(value: f64) -> Self {
-        Self { value, low: value, high: value }
+        Self::between(value, value, value)
     }
 }
 
@@ -40,8 +85,32 @@ impl From<Doubtful> for Figure {
 
 impl Doubtful {
     /// A number with the ends of its interval.
-    pub(crate) fn between(low: f64, value: f64, high: f64) -> Self {
-        Self { value, low, high }
+    pub(crate) const fn between(low: f64, value: f64, high: f64) -> Self {
+        Self { value, low, high, blocks: None }
+    }
+
+    /// A number with the interval of blocks, which includes it; `None` below three blocks.
+    fn in_blocks(value: f64, blocks: InBlocks) -> Option<Self> {
+        let interval = blocks_interval95(blocks.values.into_iter().take(blocks.count))?;
+        let (low, high) = (interval.low.min(value), interval.high.max(value));
+        Some(Self { value, low, high, blocks: Some(blocks) })
+    }
+
+    /// A number that follows from two: by blocks if both are known in the same ones, or one of them in blocks and the other exactly;
+    /// `apart` otherwise.
+    fn combined(self, other: Self, apart: Self, of: fn(f64, f64) -> f64) -> Self {
+        let blocks = match (self.blocks, other.blocks) {
+            (Some(one), Some(two)) => one.zip(two, of),
+            (Some(one), None) if other.is_exact() => Some(one.map(|value| of(value, other.value))),
+            (None, Some(two)) if self.is_exact() => Some(two.map(|value| of(self.value, value))),
+            _ => None,
+        };
+        blocks.and_then(|blocks| Self::in_blocks(apart.value, blocks)).unwrap_or(apart)
+    }
+
+    /// Whether it has no interval.
+    fn is_exact(self) -> bool {
+        self.low == self.high
     }
 
     /// With its interval, if it is known.
@@ -52,25 +121,29 @@ impl Doubtful {
 
     /// Its quotient by a number that is not negative: its lower end is that of this divided by the other's upper end.
     pub(crate) fn per(self, other: Self) -> Self {
-        Self { value: self.value / other.value, low: self.low / other.high, high: self.high / other.low }
+        let apart = Self::between(self.low / other.high, self.value / other.value, self.high / other.low);
+        self.combined(other, apart, |one, two| one / two)
     }
 
     pub(crate) fn less(self, other: Self) -> Self {
-        Self { value: self.value - other.value, low: self.low - other.high, high: self.high - other.low }
+        let apart = Self::between(self.low - other.high, self.value - other.value, self.high - other.low);
+        self.combined(other, apart, |one, two| one - two)
     }
 
     pub(crate) fn plus(self, other: Self) -> Self {
-        Self { value: self.value + other.value, low: self.low + other.low, high: self.high + other.high }
+        let apart = Self::between(self.low + other.low, self.value + other.value, self.high + other.high);
+        self.combined(other, apart, |one, two| one + two)
     }
 
     /// In another unit.
     pub(crate) fn times(self, factor: f64) -> Self {
-        Self { value: self.value * factor, low: self.low * factor, high: self.high * factor }
+        let blocks = self.blocks.map(|blocks| blocks.map(|value| value * factor));
+        Self { blocks, ..Self::between(self.low * factor, self.value * factor, self.high * factor) }
     }
 
-    /// The same with an interval that is wider by so much at both ends.
+    /// The same with an interval that is wider by so much at both ends, which is not that of blocks.
     pub(crate) fn widened(self, by: f64) -> Self {
-        Self { low: self.low - by, high: self.high + by, ..self }
+        Self::between(self.low - by, self.value, self.high + by)
     }
 
     /// Half the width of the interval.
@@ -87,14 +160,15 @@ impl Doubtful {
             (squares.sum::<f64>().sqrt() / n).exp()
         };
         let (below, above) = (arm(|number| number.low), arm(|number| number.high));
-        (!numbers.is_empty()).then_some(Self { value, low: value / below, high: value * above })
+        (!numbers.is_empty()).then(|| Self::between(value / below, value, value * above))
     }
 
-    /// Whether it is greater; `None` if the intervals overlap.
+    /// Whether it is greater; `None` if the intervals overlap or, in the same blocks, the interval of the difference contains 0.
     pub(crate) fn exceeds(self, other: Self) -> Option<bool> {
-        if self.low > other.high {
+        let more = self.less(other);
+        if more.low > 0.0 {
             Some(true)
-        } else if self.high < other.low || self == other {
+        } else if more.high < 0.0 || self == other {
             Some(false)
         } else {
             None
@@ -171,6 +245,40 @@ mod tests {
         assert_eq!(number.exceeds(doubtful(1.0, 2.0, 3.0)), Some(true));
         assert_eq!(number.exceeds(doubtful(5.5, 7.0, 8.0)), None);
         assert_eq!(number.exceeds(doubtful(6.5, 7.0, 8.0)), Some(false));
+    }
+
+    fn of_blocks(blocks: &[f64]) -> Doubtful {
+        let p50 = blocks.iter().sum::<f64>() / blocks.len() as f64;
+        (&Estimate { p50, blocks_p50: blocks.to_vec(), ..Estimate::default() }).into()
+    }
+
+    /// A machine that is up to half slower in some blocks: each number may be anything from 80 to 170, and the ratio is about 1.1.
+    #[test]
+    fn numbers_of_the_same_blocks_are_compared_block_by_block() {
+        let slow = [1.0, 1.5, 1.0, 1.4, 1.0, 1.0, 1.5, 1.2];
+        let jitter = [0.01, -0.01, 0.0, 0.01, 0.0, -0.01, 0.01, -0.01];
+        let blocks = |work: f64, sign: f64| {
+            let each = slow.iter().zip(jitter).map(|(slow, jitter)| work * slow * (1.0 + sign * jitter));
+            of_blocks(&each.collect::<Vec<_>>())
+        };
+        let (one, other) = (blocks(110.0, 1.0), blocks(100.0, -1.0));
+        assert_eq!((one.is_at_most(120.0), one.exceeds(other)), (None, Some(true)));
+        assert_eq!(one.per(other).less(1.0.into()).is_near(0.1, 0.03), Some(true));
+        assert_eq!(one.per(other).times(100.0).plus(0.0.into()).is_at_least(105.0), Some(true));
+        let apart = Doubtful::between(other.low, other.value, other.high);
+        assert_eq!((one.exceeds(apart), one.per(apart).is_near(1.1, 0.03)), (None, None));
+        assert_eq!((blocks(100.0, 1.0).exceeds(other), other.exceeds(other)), (None, Some(false)));
+    }
+
+    #[test]
+    fn two_blocks_or_too_many_say_nothing() {
+        let interval = (Some(1.0), Some(9.0));
+        for blocks_p50 in [vec![4.0, 5.0], vec![4.0; BLOCKS_MAX + 1]] {
+            let (p50_ci95_low, p50_ci95_high) = interval;
+            let estimate =
+                Estimate { p50: 4.5, p50_ci95_low, p50_ci95_high, blocks_p50, ..Estimate::default() };
+            assert_eq!(Doubtful::from(&estimate), doubtful(1.0, 4.5, 9.0));
+        }
     }
 
     #[test]

@@ -25,7 +25,8 @@ mod timed;
 
 use keytoll_analysis::study::{
     Account, Basis, Bound, Calibration, Cell, CellWant, Evidence, FORMAT, Figure, Finding, Fit, FittedCycles,
-    FittedDelay, Line, LoadWant, Printed, Processors, Repetition, Sheet, Supplement, Table, Verdict, Wants,
+    FittedDelay, Line, LoadWant, Printed, Processors, ProfileWant, Repetition, Sheet, Supplement, Table,
+    Verdict, Wants,
 };
 use keytoll_analysis::{Findings, Summary};
 

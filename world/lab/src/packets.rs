@@ -6,8 +6,8 @@
 //!                                                  '------------- measured -------------'
 //! ```
 //!
-//! All ways take turns in one run. A few unmeasured packets precede every measured one, so that it finds its code and its keys in
-//! the caches as on a busy server.
+//! All ways take turns in one run, in blocks that may be spread over the run of something else. A few unmeasured packets precede every
+//! measured one, so that it finds its code and its keys in the caches as on a busy server.
 
 use std::borrow::Cow;
 use std::net::{IpAddr, Ipv4Addr};
@@ -29,6 +29,7 @@ use keytoll_net::{Addr, ip::protocol::ESP};
 use keytoll_trace::{PacketCost, StageCost};
 
 use crate::row::Stop;
+use crate::turns::block_among;
 
 /// The processing of the packets of a profile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,38 +63,51 @@ const AWAY_NS_MAX: u64 = 5_000;
 /// How often at most.
 const AGAIN_MAX: u32 = 25;
 
-/// Sends `count` echo requests of `packet_bytes` (IP header included) each way; `progress` is called after each.
-///
-/// # Panics
-/// If the length is not in [`PACKET_BYTES`], or AWS-LC lacks an algorithm of a suite: ask [`Real::check`].
-pub fn profile_packets(
-    ways: &[Way],
-    packet_bytes: u16,
+/// A profile in progress: echo requests each way, in blocks.
+pub struct PacketProfiler {
+    turns: Vec<(Ends, Packets)>,
+    /// Echo requests each way, in all blocks together.
     count: u32,
-    progress: &dyn Fn(),
-    stop: &Stop,
-) -> Vec<Packets> {
-    assert!(PACKET_BYTES.contains(&packet_bytes), "the caller checks the length");
-    let request = request(packet_bytes);
-    let mut turns: Vec<(Ends, Packets)> =
-        ways.iter().map(|way| (Ends::new(*way, &request), Packets::default())).collect();
-    for round in 0..count {
-        for place in 0..turns.len() {
-            if stop.load(Ordering::Relaxed) {
-                return turns.into_iter().map(|(_, packets)| packets).collect();
+    blocks: u32,
+}
+
+impl PacketProfiler {
+    /// A profile of `count` echo requests of `packet_bytes` (IP header included) each way, in so many blocks.
+    ///
+    /// # Panics
+    /// If the length is not in [`PACKET_BYTES`], or AWS-LC lacks an algorithm of a suite: ask [`Real::check`].
+    pub fn new(ways: &[Way], packet_bytes: u16, count: u32, blocks: u32) -> Self {
+        assert!(PACKET_BYTES.contains(&packet_bytes), "the caller checks the length");
+        let request = request(packet_bytes);
+        let turns = ways.iter().map(|way| (Ends::new(*way, &request), Packets::default())).collect();
+        Self { turns, count, blocks }
+    }
+
+    /// Measures a block, the first of which is 0; `progress` is called after each packet.
+    pub fn measure(&mut self, block: u32, progress: &dyn Fn(), stop: &Stop) {
+        let rounds = (0..self.count).filter(|&round| block_among(round, self.count, self.blocks) == block);
+        for round in rounds {
+            for place in 0..self.turns.len() {
+                if stop.load(Ordering::Relaxed) {
+                    return;
+                }
+                let place = (place + round as usize) % self.turns.len();
+                let (ends, packets) = &mut self.turns[place];
+                packets.take(ends, block);
+                progress();
             }
-            let place = (place + round as usize) % ways.len();
-            let (ends, packets) = &mut turns[place];
-            packets.take(ends);
-            progress();
         }
     }
-    turns.into_iter().map(|(_, packets)| packets).collect()
+
+    /// The measurements of each way.
+    pub fn end(self) -> Vec<Packets> {
+        self.turns.into_iter().map(|(_, packets)| packets).collect()
+    }
 }
 
 impl Packets {
     /// Measures one more packet: the first undisturbed one, or the least disturbed one.
-    fn take(&mut self, ends: &mut Ends) {
+    fn take(&mut self, ends: &mut Ends, block: u32) {
         let (mut best, mut best_away_ns) = ends.measured();
         for _ in 0..AGAIN_MAX {
             if best_away_ns <= AWAY_NS_MAX {
@@ -106,7 +120,7 @@ impl Packets {
             }
         }
         self.disturbed += u32::from(best_away_ns > AWAY_NS_MAX);
-        self.costs.push(best);
+        self.costs.push(PacketCost { block, ..best });
     }
 }
 
@@ -190,7 +204,7 @@ impl Ends {
         let cpu_ns = clock::thread_cpu_ns() - cpu_ns;
         let away_ns = (clock::ticks_to_ns(clock::ticks() - ticks) as u64).saturating_sub(cpu_ns);
         let (inbound, outbound) = watch.stages();
-        (PacketCost { inbound_ticks, echo_ticks, outbound_ticks, inbound, outbound }, away_ns)
+        (PacketCost { block: 0, inbound_ticks, echo_ticks, outbound_ticks, inbound, outbound }, away_ns)
     }
 
     /// A request and its reply; the ticks of inbound processing, echo and outbound processing at the server.
@@ -347,13 +361,27 @@ mod tests {
         stages.iter().map(|stage| &*stage.stage).collect()
     }
 
+    fn profiled(ways: &[Way], packet_bytes: u16, count: u32) -> Vec<Packets> {
+        let mut profiler = PacketProfiler::new(ways, packet_bytes, count, 1);
+        profiler.measure(0, &|| {}, &Stop::new(false));
+        profiler.end()
+    }
+
+    #[test]
+    fn packets_have_the_block_in_which_they_were_measured() {
+        let mut profiler = PacketProfiler::new(&[Way::Native], 736, 7, 3);
+        (0..3).for_each(|block| profiler.measure(block, &|| {}, &Stop::new(false)));
+        let blocks: Vec<u32> = profiler.end()[0].costs.iter().map(|cost| cost.block).collect();
+        assert_eq!(blocks, [0, 0, 0, 1, 1, 2, 2]);
+    }
+
     #[test]
     fn every_way_replies_and_has_stages() {
         let suites = ["3des-md5", "aes256-md5", "aes128gcm16", "chacha20poly1305"].map(suite);
         let ways: Vec<Way> = std::iter::once(Way::Native)
             .chain(suites.iter().flat_map(|&suite| [Way::Skeleton(suite), Way::Full(suite)]))
             .collect();
-        let packets = profile_packets(&ways, 736, 2, &|| {}, &Stop::new(false));
+        let packets = profiled(&ways, 736, 2);
         let [native, tunnels @ ..] = &packets[..] else { panic!("nothing measured") };
         assert_eq!(native.costs.len(), 2);
         assert!(native.costs.iter().all(|cost| cost.inbound_ticks == 0 && cost.echo_ticks > 0));
@@ -372,7 +400,7 @@ mod tests {
     fn the_shortest_and_the_longest_packet_go_through() {
         let way = [Way::Full(suite("aes128-md5"))];
         for bytes in [*PACKET_BYTES.start(), *PACKET_BYTES.end()] {
-            assert_eq!(profile_packets(&way, bytes, 1, &|| {}, &Stop::new(false))[0].costs.len(), 1);
+            assert_eq!(profiled(&way, bytes, 1)[0].costs.len(), 1);
         }
     }
 }

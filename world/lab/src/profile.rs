@@ -1,17 +1,20 @@
 //! Profiles: rows authenticate in turns, and every step of every node is recorded.
 //!
 //! All compared rows are measured in one run: for each authentication every row has its turn, starting with another row every time.
-//! An authentication disturbed by preemption is repeated; if all repetitions are disturbed, one is kept and counted.
+//! Rounds that follow one another are a block: the machine is slow or fast in all rows of a block alike. An authentication disturbed by
+//! preemption is repeated; if all repetitions are disturbed, one is kept and counted.
 
 use std::sync::atomic::Ordering;
 
 use keytoll_native::clock;
 use keytoll_rigs::Credentials;
 use keytoll_scenario::plan::{Plan, RowPlan};
-use keytoll_trace::Cost;
+use keytoll_trace::{BlockCost, Cost};
 
+use crate::pace::Pace;
 use crate::row::{Profiled, Row, Stop};
 use crate::run::{RunError, supported};
+use crate::turns::block_of;
 
 /// An authentication with a longer preemption is repeated. Reading the clocks takes less.
 const AWAY_NS_MAX: u64 = 20_000;
@@ -33,7 +36,7 @@ pub struct Subject<'a> {
 /// The measurements of a row.
 #[derive(Debug, Clone, Default)]
 pub struct Profile {
-    /// The clocks, and the steps of each authentication.
+    /// The clocks, and of each authentication its block and its steps.
     pub costs: Vec<Cost>,
     /// The number of authentications.
     pub samples: u32,
@@ -45,7 +48,8 @@ pub struct Profile {
     pub repeated: u32,
 }
 
-/// Profiles rows, `count` authentications each, on this thread; `progress` is called after each authentication.
+/// Profiles rows, `count` authentications each, on this thread; `progress` is called after each authentication, `between` after each
+/// block, of which there are [`blocks(count)`](crate::blocks).
 ///
 /// # Errors
 /// When this build lacks an algorithm of a plan, or credentials cannot be made.
@@ -53,6 +57,7 @@ pub fn profile(
     subjects: &[Subject<'_>],
     count: u32,
     progress: &dyn Fn(),
+    between: &mut dyn FnMut(u32),
     stop: &Stop,
 ) -> Result<Vec<Profile>, RunError> {
     let mut known = Vec::new();
@@ -61,14 +66,18 @@ pub fn profile(
         turns.push(Turns::new(subject, &mut known)?);
     }
     for round in 0..count {
+        let block = block_of(round, count);
         // The order rotates, so that no row is always first or always follows the same one.
         for place in 0..turns.len() {
             if stop.load(Ordering::Relaxed) {
                 return Ok(turns.into_iter().map(|turns| turns.profile).collect());
             }
             let place = (place + round as usize) % subjects.len();
-            turns[place].take(round);
+            turns[place].take(round, block);
             progress();
+        }
+        if round + 1 == count || block_of(round + 1, count) != block {
+            between(block);
         }
     }
     Ok(turns.into_iter().map(|turns| turns.profile).collect())
@@ -78,6 +87,7 @@ pub fn profile(
 struct Turns {
     row: Row,
     profile: Profile,
+    pace: Pace,
 }
 
 impl Turns {
@@ -92,15 +102,18 @@ impl Turns {
         let mut row = Row::new(plan, row, &known[place].1, clock::core_hz());
         row.begin_profile(timed);
         let profile = Profile { costs: vec![row.clock()], ..Profile::default() };
-        Ok(Self { row, profile })
+        Ok(Self { row, profile, pace: Pace::default() })
     }
 
     /// Measures one more authentication.
-    fn take(&mut self, sample: u32) {
+    fn take(&mut self, sample: u32, block: u32) {
+        let before = self.pace.look();
         let Some(Profiled { steps, away_ns }) = self.quietest(sample) else {
             self.profile.failed += 1;
             return;
         };
+        let reference_ns = clock::ticks_to_ns(before.max(self.pace.look())) as u64;
+        self.profile.costs.push(Cost::Block(BlockCost { sample, block, reference_ns }));
         self.profile.samples += 1;
         self.profile.disturbed += u32::from(away_ns > AWAY_NS_MAX);
         self.profile.costs.extend(steps.into_iter().map(Cost::Step));

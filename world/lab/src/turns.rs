@@ -19,9 +19,17 @@ const OPEN_MAX: usize = 256;
 
 /// The block of an authentication; blocks differ by at most one authentication.
 pub(crate) fn block_of(sample: u32, samples: u32) -> u32 {
-    let (sample, samples) = (u64::from(sample), u64::from(samples.max(1)));
-    let blocks = (samples / BLOCK_MIN).clamp(1, BLOCKS_MAX);
-    (sample * blocks / samples) as u32
+    block_among(sample, samples, blocks(samples))
+}
+
+/// How many blocks so many authentications of a row have.
+pub fn blocks(samples: u32) -> u32 {
+    (u64::from(samples) / BLOCK_MIN).clamp(1, BLOCKS_MAX) as u32
+}
+
+/// The block of one of several measurements, of so many blocks that differ by at most one measurement.
+pub(crate) fn block_among(measurement: u32, measurements: u32, blocks: u32) -> u32 {
+    (u64::from(measurement) * u64::from(blocks) / u64::from(measurements.max(1))) as u32
 }
 
 /// The first authentication of the next block.

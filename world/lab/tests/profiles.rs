@@ -5,7 +5,7 @@
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::Relaxed;
 
-use keytoll_lab::{Profile, Stop, Subject, profile};
+use keytoll_lab::{Profile, Stop, Subject, blocks, profile};
 use keytoll_scenario::{Overrides, Plan, Source};
 use keytoll_trace::{Cost, Node, StepCost, Stimulus};
 
@@ -39,7 +39,7 @@ fn the_gateway_of_a_shared_key_handshake_is_told_step_by_step() {
     let done = AtomicU32::new(0);
     let subject = Subject { plan: &plan, row: &plan.rows[0], timed: true };
     let count = || _ = done.fetch_add(1, Relaxed);
-    let profiles = profile(&[subject], 2, &count, &Stop::new(false)).unwrap();
+    let profiles = profile(&[subject], 2, &count, &mut |_| {}, &Stop::new(false)).unwrap();
     let [profile] = &profiles[..] else { panic!("one row") };
     assert_eq!((profile.samples, profile.failed, done.load(Relaxed)), (2, 0, 2));
     let steps = steps(profile, Node::Gw);
@@ -65,7 +65,7 @@ fn rows_without_timed_operations_have_steps_alone_and_null_crypto_has_the_same_o
     let (real, null) = (plan("ikev2-eap-md5", "real"), plan("ikev2-eap-md5", "null"));
     let of = |plan, timed| Subject { plan, row: &plan.rows[0], timed };
     let subjects = [of(&real, true), of(&real, false), of(&null, false), of(&null, true)];
-    let profiles = profile(&subjects, 1, &|| {}, &Stop::new(false)).unwrap();
+    let profiles = profile(&subjects, 1, &|| {}, &mut |_| {}, &Stop::new(false)).unwrap();
     let [timed, full, skeleton, skeleton_timed] = &profiles[..] else { panic!("four rows") };
     for node in [Node::Ue, Node::Gw, Node::Aaa] {
         let untimed = |profile| steps(profile, node).iter().map(|step| told(step)).collect::<Vec<_>>();
@@ -81,6 +81,25 @@ fn rows_without_timed_operations_have_steps_alone_and_null_crypto_has_the_same_o
 fn a_stopped_profile_keeps_what_it_has() {
     let plan = plan("ikev2-psk", "null");
     let subject = Subject { plan: &plan, row: &plan.rows[0], timed: false };
-    let profiles = profile(&[subject], 5, &|| {}, &Stop::new(true)).unwrap();
+    let profiles = profile(&[subject], 5, &|| {}, &mut |_| {}, &Stop::new(true)).unwrap();
     assert_eq!((profiles[0].samples, profiles[0].costs.len()), (0, 1), "nothing but the clocks");
+}
+
+#[test]
+fn authentications_belong_to_blocks_between_which_something_else_can_run() {
+    let plan = plan("ikev2-psk", "null");
+    let subject = Subject { plan: &plan, row: &plan.rows[0], timed: false };
+    let mut ended = Vec::new();
+    let profiles =
+        profile(&[subject; 2], 10, &|| {}, &mut |block| ended.push(block), &Stop::new(false)).unwrap();
+    assert_eq!((ended, blocks(10)), (vec![0, 1, 2], 3));
+    for profile in profiles {
+        let blocks = profile.costs.iter().filter_map(|cost| match cost {
+            Cost::Block(block) => Some((block.sample, block.block, block.reference_ns > 0)),
+            _ => None,
+        });
+        let expected = [0, 0, 0, 0, 1, 1, 1, 2, 2, 2];
+        let expected: Vec<_> = (0..).zip(expected).map(|(sample, block)| (sample, block, true)).collect();
+        assert_eq!(blocks.collect::<Vec<_>>(), expected);
+    }
 }

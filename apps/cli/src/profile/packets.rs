@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use keytoll_analysis::profile::{MeasuredPackets, MeasuredSuite, Packets};
 use keytoll_crypto::Real;
 use keytoll_crypto_api::suite::Suite;
-use keytoll_lab::{PACKET_BYTES, Way, profile_packets};
+use keytoll_lab::{PACKET_BYTES, PacketProfiler, Way, blocks};
 use keytoll_native::clock;
 use keytoll_report::page;
 use keytoll_scenario::catalogue::suites;
@@ -98,44 +98,66 @@ pub(crate) fn suite(name: &str) -> Result<Suite, Report> {
 }
 
 /// Sends packets through a tunnel of each suite, in turns.
-pub(crate) fn measure(
-    packet_bytes: u16,
-    chosen: &[Suite],
-    count: u32,
-    stop: &AtomicBool,
-) -> Result<Packets, Report> {
-    let ways: Vec<Way> = std::iter::once(Way::Native)
-        .chain(chosen.iter().flat_map(|&suite| [Way::Full(suite), Way::Skeleton(suite)]))
-        .collect();
-    let length = ways.len() as u64 * u64::from(count);
+fn measure(packet_bytes: u16, chosen: &[Suite], count: u32, stop: &AtomicBool) -> Result<Packets, Report> {
+    let blocks = blocks(count);
+    let mut tunnels = Tunnels::new(packet_bytes, chosen, count, blocks);
+    let length = tunnels.ways() as u64 * u64::from(count);
     let progress = Progress::begin(Counted { length, of: "packets", switch: "--count" });
-    let core_hz = clock::core_hz();
-    let measured = profile_packets(&ways, packet_bytes, count, &|| progress.tick(), stop);
+    (0..blocks).for_each(|block| tunnels.measure(block, &|| progress.tick(), stop));
     drop(progress);
-    let (repeated, disturbed): (u32, u32) = (
-        measured.iter().map(|packets| packets.repeated).sum(),
-        measured.iter().map(|packets| packets.disturbed).sum(),
-    );
-    let names: Vec<String> = chosen.iter().map(ToString::to_string).collect();
-    let (native, tunnels) = measured.split_first().expect("the native way is always measured");
-    let of_suites = chosen.iter().zip(&names).zip(tunnels.chunks(2));
-    let of_suites: Vec<MeasuredSuite<'_>> = of_suites
-        .map(|((suite, name), both)| MeasuredSuite {
-            suite: name,
-            mark: suites::standing(suite).mark(),
-            full: &both[0].costs,
-            skeleton: &both[1].costs,
-        })
-        .collect();
-    let all = MeasuredPackets {
-        packet_bytes,
-        ticks_hz: clock::ticks_hz(),
-        core_hz,
-        native: &native.costs,
-        suites: &of_suites,
-    };
-    Packets::new(&all, notes(repeated, disturbed))
-        .ok_or_else(|| miette!("interrupted before anything was measured"))
+    tunnels.end()
+}
+
+/// Packets through a tunnel of each suite, measured block by block.
+pub(crate) struct Tunnels {
+    packet_bytes: u16,
+    suites: Vec<Suite>,
+    profiler: PacketProfiler,
+    core_hz: f64,
+}
+
+impl Tunnels {
+    /// So many packets through each, in so many blocks.
+    pub(crate) fn new(packet_bytes: u16, suites: &[Suite], count: u32, blocks: u32) -> Self {
+        let tunnels = suites.iter().flat_map(|&suite| [Way::Full(suite), Way::Skeleton(suite)]);
+        let ways: Vec<Way> = std::iter::once(Way::Native).chain(tunnels).collect();
+        let profiler = PacketProfiler::new(&ways, packet_bytes, count, blocks);
+        Self { packet_bytes, suites: suites.to_vec(), profiler, core_hz: clock::core_hz() }
+    }
+
+    /// The number of ways, without IPsec included.
+    const fn ways(&self) -> usize {
+        1 + 2 * self.suites.len()
+    }
+
+    /// Measures a block, the first of which is 0.
+    pub(crate) fn measure(&mut self, block: u32, progress: &dyn Fn(), stop: &AtomicBool) {
+        self.profiler.measure(block, progress, stop);
+    }
+
+    /// The costs of each way.
+    pub(crate) fn end(self) -> Result<Packets, Report> {
+        let Self { packet_bytes, suites, profiler, core_hz } = self;
+        let measured = profiler.end();
+        let sum = |of: fn(&keytoll_lab::Packets) -> u32| measured.iter().map(of).sum();
+        let notes = notes(sum(|packets| packets.repeated), sum(|packets| packets.disturbed));
+        let names: Vec<String> = suites.iter().map(ToString::to_string).collect();
+        let (native, tunnels) = measured.split_first().expect("the native way is always measured");
+        let suites: Vec<MeasuredSuite<'_>> = suites
+            .iter()
+            .zip(&names)
+            .zip(tunnels.chunks(2))
+            .map(|((suite, name), both)| MeasuredSuite {
+                suite: name,
+                mark: suites::standing(suite).mark(),
+                full: &both[0].costs,
+                skeleton: &both[1].costs,
+            })
+            .collect();
+        let (ticks_hz, native) = (clock::ticks_hz(), &native.costs);
+        let all = MeasuredPackets { packet_bytes, ticks_hz, core_hz, native, suites: &suites };
+        Packets::new(&all, notes).ok_or_else(|| miette!("interrupted before anything was measured"))
+    }
 }
 
 /// Notes for the reader.
@@ -144,8 +166,8 @@ fn notes(repeated: u32, disturbed: u32) -> Vec<String> {
                 cryptography; initialization vectors are drawn in both, which is part of `header`. An AEAD does integrity in \
                 `decrypt` and `encrypt`. Tunnel mode, IPv4 in IPv4.";
     let clocks = "Stages are measured on packets of their own, because reading the clock between them takes time (which is \
-                  subtracted); totals are of packets without. Times are medians with their distribution-free 95 % intervals in \
-                  brackets; cycles and shares are of medians.";
+                  subtracted); totals are of packets without. Times are medians with 95 % intervals in brackets: of the medians of \
+                  blocks of packets where there are three or more, otherwise distribution-free; cycles and shares are of medians.";
     let quiet = format!(
         "{repeated} packets during which the thread lost its CPU were measured again; {disturbed} that are counted were \
          disturbed all the same."

@@ -4,7 +4,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use keytoll_analysis::primitives;
-use keytoll_analysis::study::{Cell, CellWant, OperationSum, Processors, Repetition, Supplement, Wants};
+use keytoll_analysis::profile::{Packets, Profile};
+use keytoll_analysis::study::{
+    Cell, CellWant, OperationSum, Processors, ProfileWant, Repetition, Supplement, Wants,
+};
 use keytoll_lab::CellPlan;
 use keytoll_scenario::plan::{CpuProfile, Plan};
 use keytoll_trace::Node;
@@ -12,7 +15,8 @@ use keytoll_trace::primitive::Timings;
 use miette::Report;
 
 use super::{streaming, told};
-use crate::profile::{Plans, packets};
+use crate::profile::Plans;
+use crate::profile::packets::{self, Tunnels};
 use crate::progress::{Counted, Progress};
 use crate::{crypto, size};
 
@@ -25,16 +29,8 @@ pub(super) fn measure(
 ) -> Result<Supplement, Report> {
     let mut supplement = Supplement::default();
     let goes_on = || plan.crypto.computes() && !stop.load(Ordering::Relaxed);
-    if wants.profiles && goes_on() {
-        let plans = Plans::new(plan.clone());
-        let measured = plans.measure(plan.samples, true, stop)?;
-        supplement.profiles = plans.profiles(Node::Gw, &measured);
-    }
-    if !wants.esp_suites.is_empty() && goes_on() {
-        let suites =
-            wants.esp_suites.iter().map(|name| packets::suite(name)).collect::<Result<Vec<_>, _>>()?;
-        let measured = packets::measure(packets::PACKET, &suites, packets::PACKETS, stop);
-        supplement.packets = measured.map(Some).or_else(|why| if goes_on() { Err(why) } else { Ok(None) })?;
+    if let Some(want) = wants.profile.filter(|_| goes_on()) {
+        (supplement.profiles, supplement.packets) = profiles(want, plan, stop)?;
     }
     if wants.exchanges > 0 && goes_on() {
         supplement.exchanges = crypto::exchanges(plan.crypto, wants.exchanges, stop)?;
@@ -62,6 +58,24 @@ pub(super) fn measure(
         supplement.repetitions.push(made);
     }
     Ok(supplement)
+}
+
+/// A profile of each method, and of packets through tunnels in between: the blocks of both are spread over the same time. No packets if
+/// it was interrupted before any.
+fn profiles(
+    want: ProfileWant,
+    plan: &Plan,
+    stop: &AtomicBool,
+) -> Result<(Vec<Profile>, Option<Packets>), Report> {
+    let count = plan.samples.saturating_mul(want.times);
+    let suites = want.esp_suites.iter().map(|name| packets::suite(name)).collect::<Result<Vec<_>, _>>()?;
+    let packet_count = packets::PACKETS.saturating_mul(want.times);
+    let mut tunnels = Tunnels::new(packets::PACKET, &suites, packet_count, keytoll_lab::blocks(count));
+    let plans = Plans::new(plan.clone());
+    let measured = plans.measure(count, true, &mut |block| tunnels.measure(block, &|| {}, stop), stop)?;
+    let packets = tunnels.end();
+    let packets = if stop.load(Ordering::Relaxed) { packets.ok() } else { Some(packets?) };
+    Ok((plans.profiles(Node::Gw, &measured), packets))
 }
 
 /// A fit that misses its number so often is kept as it is: the machine's speed changes faster than it is measured.

@@ -108,13 +108,28 @@ impl Column {
 pub(super) struct Work {
     ms_per_tick: f64,
     hz: BTreeMap<Node, f64>,
-    pub(super) samples: Vec<BTreeMap<Node, Worked>>,
+    pub(super) samples: Vec<WorkedSample>,
+}
+
+/// The work of every node in one authentication.
+#[derive(Debug, Default)]
+pub(super) struct WorkedSample {
+    /// The block of the run.
+    block: u32,
+    nodes: BTreeMap<Node, Worked>,
+}
+
+impl WorkedSample {
+    pub(super) fn get(&self, node: Node) -> Option<&Worked> {
+        self.nodes.get(&node)
+    }
 }
 
 impl Work {
     pub(super) fn of(costs: &[Cost]) -> Self {
         let mut work = Self::default();
         let mut steps: BTreeMap<u32, BTreeMap<Node, Vec<&StepCost>>> = BTreeMap::new();
+        let mut blocks = BTreeMap::new();
         for cost in costs {
             match cost {
                 Cost::Clock { ticks_hz, profile_hz } => {
@@ -124,41 +139,42 @@ impl Work {
                 Cost::Step(step) => {
                     steps.entry(step.sample).or_default().entry(step.node).or_default().push(step);
                 }
+                Cost::Block(measured) => _ = blocks.insert(measured.sample, measured.block),
                 Cost::Sample(_)
                 | Cost::Operation(_)
                 | Cost::OperationIn(..)
-                | Cost::Block(_)
                 | Cost::Stack(_)
                 | Cost::Foreign(_)
                 | Cost::Traffic(_)
                 | Cost::Move(_) => {}
             }
         }
-        let worked = |nodes: BTreeMap<Node, Vec<&StepCost>>| {
-            nodes.into_iter().map(|(node, steps)| (node, Worked::of(&steps))).collect()
+        let worked = |(sample, nodes): (u32, BTreeMap<Node, Vec<&StepCost>>)| WorkedSample {
+            block: blocks.get(&sample).copied().unwrap_or_default(),
+            nodes: nodes.into_iter().map(|(node, steps)| (node, Worked::of(&steps))).collect(),
         };
-        work.samples = steps.into_values().map(worked).collect();
+        work.samples = steps.into_iter().map(worked).collect();
         work
     }
 
     /// Every node that did something.
     pub(super) fn nodes(&self) -> impl Iterator<Item = Node> + '_ {
-        Node::ALL.into_iter().filter(|node| self.samples.iter().any(|sample| sample.contains_key(node)))
+        Node::ALL.into_iter().filter(|node| self.samples.iter().any(|sample| sample.get(*node).is_some()))
     }
 
     pub(super) fn ms(&self, ticks: u64) -> f64 {
         ticks as f64 * self.ms_per_tick
     }
 
-    /// Milliseconds of something in each authentication, summed over some nodes.
+    /// Block and milliseconds of something in each authentication, summed over some nodes.
     pub(super) fn each_ms<'a>(
         &'a self,
         nodes: &'a [Node],
         of: impl Fn(&Worked) -> u64 + 'a,
-    ) -> impl Iterator<Item = f64> + 'a {
+    ) -> impl Iterator<Item = (u32, f64)> + 'a {
         self.samples.iter().map(move |sample| {
-            let ticks = nodes.iter().filter_map(|node| sample.get(node)).map(&of).sum();
-            self.ms(ticks)
+            let ticks = nodes.iter().filter_map(|node| sample.get(*node)).map(&of).sum();
+            (sample.block, self.ms(ticks))
         })
     }
 
@@ -168,11 +184,11 @@ impl Work {
         let crypto_ms = of(Worked::crypto_ticks)?;
         Some(NodeTotal {
             node: node.name().to_owned(),
-            total_ms,
-            crypto_ms,
-            rest_ms: of(|worked| worked.ticks().saturating_sub(worked.crypto_ticks()))?,
             crypto_share: crypto_ms.p50 / total_ms.p50,
             total_cycles: self.cycles(node, total_ms.p50),
+            rest_ms: of(|worked| worked.ticks().saturating_sub(worked.crypto_ticks()))?,
+            total_ms,
+            crypto_ms,
         })
     }
 
@@ -183,18 +199,28 @@ impl Work {
     /// The lines of a node in their order, each over all authentications: an absent operation cost nothing.
     fn cells(&self, node: Node) -> Vec<(Key, Cell)> {
         let mut keys = Vec::new();
-        let samples: Vec<&Worked> = self.samples.iter().filter_map(|sample| sample.get(&node)).collect();
-        samples.iter().for_each(|worked| weave(&mut keys, worked.runs.iter().map(|run| &run.key)));
+        let samples: Vec<(u32, &Worked)> =
+            self.samples.iter().filter_map(|sample| Some((sample.block, sample.get(node)?))).collect();
+        samples.iter().for_each(|(_, worked)| weave(&mut keys, worked.runs.iter().map(|run| &run.key)));
         let total_ms = self.total(node).map_or(0.0, |total| total.total_ms.p50);
         keys.into_iter().filter_map(|key| self.cell(node, key, &samples, total_ms)).collect()
     }
 
-    fn cell(&self, node: Node, key: Key, samples: &[&Worked], total_ms: f64) -> Option<(Key, Cell)> {
-        let runs: Vec<Option<&Run>> =
-            samples.iter().map(|worked| worked.runs.iter().find(|run| run.key == key)).collect();
-        let ms = Estimate::of(runs.iter().map(|run| self.ms(run.map_or(0, |run| run.ticks))))?;
-        let count = runs.iter().flatten().map(|run| run.count).sum::<u64>() as f64 / runs.len() as f64;
-        let algorithm = runs.iter().flatten().next()?.algorithm.clone();
+    fn cell<'a>(
+        &self,
+        node: Node,
+        key: Key,
+        samples: &[(u32, &'a Worked)],
+        total_ms: f64,
+    ) -> Option<(Key, Cell)> {
+        let found =
+            |(block, worked): &(u32, &'a Worked)| (*block, worked.runs.iter().find(|run| run.key == key));
+        let runs: Vec<(u32, Option<&Run>)> = samples.iter().map(found).collect();
+        let ms = runs.iter().map(|(block, run)| (*block, self.ms(run.map_or(0, |run| run.ticks))));
+        let ms = Estimate::of(ms)?;
+        let found = || runs.iter().filter_map(|(_, run)| *run);
+        let count = found().map(|run| run.count).sum::<u64>() as f64 / runs.len() as f64;
+        let algorithm = found().next()?.algorithm.clone();
         let (cycles, share) = (self.cycles(node, ms.p50), ms.p50 / total_ms);
         Some((key, Cell { algorithm, count, ms, cycles, share }))
     }

@@ -13,6 +13,8 @@ mod lines;
 mod packets;
 mod skeleton;
 
+use std::collections::BTreeMap;
+
 use keytoll_trace::provenance::Provenance;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -21,7 +23,7 @@ pub use column::{Beside, Cell, Column, Measured, NodeTotal};
 pub use packets::{MeasuredPackets, MeasuredSuite, PacketColumn, Packets, Processing, Stage};
 pub use skeleton::{Contribution, Sides, Skeleton};
 
-use crate::stats::{Welford, interval95, median95};
+use crate::stats::{Welford, blocks_interval95, interval95, median95};
 use crate::summary::Median;
 use lines::Key;
 
@@ -67,9 +69,10 @@ pub struct Line {
     pub cells: Vec<Option<Cell>>,
 }
 
-/// The median of `n` values and its distribution-free 95 % interval; beside it their mean, which a single disturbed value can
-/// shift and on which no verdict is based.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+/// The median of `n` values with 95 % intervals; beside it their mean, which a single disturbed value can shift and on which no verdict is
+/// based. Values of one block of the run are not independent, for the machine is slower at some times than at others: verdicts are
+/// based on blocks.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Estimate {
     /// Median.
     pub p50: f64,
@@ -79,6 +82,15 @@ pub struct Estimate {
     /// Its upper end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p50_ci95_high: Option<f64>,
+    /// The median of each block of the run, in their order; absent in files from before there were blocks.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub blocks_p50: Vec<f64>,
+    /// Lower end of the 95 % interval of the blocks' medians (Student's t, trimmed from ten blocks on); absent below three blocks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blocks_ci95_low: Option<f64>,
+    /// Its upper end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blocks_ci95_high: Option<f64>,
     /// Arithmetic mean.
     pub mean: f64,
     /// Half the width of the mean's 95 % interval (Student t); absent below two values.
@@ -89,25 +101,34 @@ pub struct Estimate {
 }
 
 impl Estimate {
-    /// Of some values; None without any.
-    pub(crate) fn of(values: impl IntoIterator<Item = f64>) -> Option<Self> {
-        let values: Vec<f64> = values.into_iter().collect();
-        let mut moments = Welford::default();
-        values.iter().for_each(|&value| moments.add(value));
-        let (p50, interval) = median95(values)?;
+    /// Of some values, each with its block; None without any.
+    pub(crate) fn of(values: impl IntoIterator<Item = (u32, f64)>) -> Option<Self> {
+        let (mut moments, mut blocks) = (Welford::default(), BTreeMap::<u32, Vec<f64>>::new());
+        for (block, value) in values {
+            moments.add(value);
+            blocks.entry(block).or_default().push(value);
+        }
+        let (p50, interval) = median95(blocks.values().flatten().copied())?;
+        let of_blocks = blocks.into_values().filter_map(median95).map(|(median, _)| median);
+        let blocks_p50: Vec<f64> = of_blocks.collect();
+        let of_blocks = blocks_interval95(blocks_p50.iter().copied());
         Some(Self {
             p50,
             p50_ci95_low: interval.map(|interval| interval.low),
             p50_ci95_high: interval.map(|interval| interval.high),
+            blocks_p50,
+            blocks_ci95_low: of_blocks.map(|interval| interval.low),
+            blocks_ci95_high: of_blocks.map(|interval| interval.high),
             mean: moments.mean()?,
             ci95_half: interval95(&moments).map(|interval| (interval.high - interval.low) / 2.0),
             n: moments.n(),
         })
     }
 
-    /// The median with its interval.
+    /// The median with its interval: that of the blocks if it is known.
     pub fn median(&self) -> Median {
-        Median { value: self.p50, interval: self.p50_ci95_low.zip(self.p50_ci95_high) }
+        let of_blocks = self.blocks_ci95_low.zip(self.blocks_ci95_high);
+        Median { value: self.p50, interval: of_blocks.or(self.p50_ci95_low.zip(self.p50_ci95_high)) }
     }
 }
 

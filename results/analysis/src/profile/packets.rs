@@ -115,15 +115,15 @@ impl Packets {
     pub fn new(measured: &MeasuredPackets<'_>, notes: Vec<String>) -> Option<Self> {
         let clock = Clock { us_per_tick: 1e6 / measured.ticks_hz, core_hz: measured.core_hz };
         let native_us = clock.estimate(measured.native, whole)?;
-        let column = |suite: &MeasuredSuite<'_>| clock.column(suite, native_us.p50);
+        let columns = measured.suites.iter().map(|suite| clock.column(suite, native_us.p50));
         Some(Self {
+            columns: columns.collect::<Option<_>>()?,
             format: FORMAT,
             provenance: None,
             packet_bytes: measured.packet_bytes,
             core_hz: measured.core_hz,
             clock_step_us: step(measured).map(|ticks| clock.us(ticks)),
             native_us,
-            columns: measured.suites.iter().map(column).collect::<Option<_>>()?,
             notes,
         })
     }
@@ -162,13 +162,13 @@ impl Clock {
     }
 
     fn estimate(&self, costs: &[PacketCost], ticks: impl Fn(&PacketCost) -> u64) -> Option<Estimate> {
-        Estimate::of(costs.iter().map(|cost| self.us(ticks(cost))))
+        Estimate::of(costs.iter().map(|cost| (cost.block, self.us(ticks(cost)))))
     }
 
     fn column(&self, measured: &MeasuredSuite<'_>, native_us: f64) -> Option<PacketColumn> {
         let pairs = measured.full.iter().zip(measured.skeleton);
-        let crypto_us =
-            Estimate::of(pairs.map(|(full, skeleton)| self.us(whole(full)) - self.us(whole(skeleton))))?;
+        let difference = |full, skeleton| self.us(whole(full)) - self.us(whole(skeleton));
+        let crypto_us = Estimate::of(pairs.map(|(full, skeleton)| (full.block, difference(full, skeleton))))?;
         let full = self.processing(measured.full)?;
         Some(PacketColumn {
             suite: measured.suite.to_owned(),
@@ -223,6 +223,7 @@ mod tests {
     fn cost(inbound: u64, echo: u64, outbound: u64, decrypt: u64) -> PacketCost {
         let stage = |stage: &'static str, ticks| StageCost { stage: stage.into(), ticks };
         PacketCost {
+            block: 0,
             inbound_ticks: inbound,
             echo_ticks: echo,
             outbound_ticks: outbound,

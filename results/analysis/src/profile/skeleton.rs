@@ -29,7 +29,7 @@ pub struct Skeleton {
 }
 
 /// Full and skeleton.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Sides {
     /// With cryptography.
     pub full_ms: Estimate,
@@ -96,20 +96,21 @@ impl Three<'_> {
     fn sides(&self, nodes: &[Node]) -> Option<Sides> {
         let (full, skeleton) =
             (self.full.each_ms(nodes, Worked::ticks), self.skeleton.each_ms(nodes, Worked::ticks));
-        let by_subtraction_ms = Estimate::of(full.zip(skeleton).map(|(full, skeleton)| full - skeleton))?;
+        let differences = full.zip(skeleton).map(|((block, full), (_, skeleton))| (block, full - skeleton));
+        let by_subtraction_ms = Estimate::of(differences)?;
         let by_addition_ms = Estimate::of(self.timed.each_ms(nodes, Worked::crypto_ticks))?;
         let skeleton_ms = Estimate::of(self.skeleton.each_ms(nodes, Worked::ticks))?;
         let skeleton_crypto_ms = Estimate::of(self.skeleton_timed.each_ms(nodes, Worked::crypto_ticks))?;
         let difference = by_addition_ms.p50 / by_subtraction_ms.p50 - 1.0;
         Some(Sides {
             full_ms: Estimate::of(self.full.each_ms(nodes, Worked::ticks))?,
+            skeleton_crypto_share: skeleton_crypto_ms.p50 / skeleton_ms.p50,
             skeleton_ms,
             by_subtraction_ms,
             by_addition_ms,
             difference,
             agrees: difference.abs() <= AGREEMENT,
             skeleton_crypto_ms,
-            skeleton_crypto_share: skeleton_crypto_ms.p50 / skeleton_ms.p50,
         })
     }
 
@@ -136,7 +137,7 @@ impl Three<'_> {
 fn step_medians(work: &Work, node: Node, crypto: bool) -> BTreeMap<String, f64> {
     let mut ticks: BTreeMap<String, Vec<u64>> = BTreeMap::new();
     for (place, sample) in work.samples.iter().enumerate() {
-        for step in sample.get(&node).iter().flat_map(|worked| &worked.steps) {
+        for step in sample.get(node).iter().flat_map(|worked| &worked.steps) {
             let each = ticks.entry(step.name.clone()).or_insert_with(|| vec![0; work.samples.len()]);
             each[place] += if crypto { step.crypto_ticks } else { step.ticks };
         }

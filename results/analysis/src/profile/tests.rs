@@ -1,6 +1,6 @@
 //! Profiles of hand-written steps, with numbers that can be added up by hand.
 
-use keytoll_trace::{Cost, Message, Name, Node, Protocol, StepCost, StepOperation, Stimulus};
+use keytoll_trace::{BlockCost, Cost, Message, Name, Node, Protocol, StepCost, StepOperation, Stimulus};
 
 use super::*;
 
@@ -149,6 +149,26 @@ fn means_have_intervals_and_missing_operations_cost_nothing() {
     let half = 4.302_652_729_911_275 * (0.28_f64 / 3.0).sqrt() / 3_f64.sqrt();
     assert!((agree.ms.ci95_half.unwrap() - half).abs() < 1e-9, "{:?}", agree.ms);
     assert_eq!((agree.ms.n, profile.columns[0].n), (3, 3));
+}
+
+#[test]
+fn the_interval_is_that_of_the_blocks() {
+    let mut costs = vec![clock()];
+    // Agreements of 300 to 700 ticks in five blocks of three, of which the last one in each is far off.
+    for (sample, block) in (0..).zip([0, 0, 0, 1, 1, 1, 2, 2, 2, 3, 3, 3, 4, 4, 4]) {
+        costs.push(Cost::Block(BlockCost { sample, block, reference_ns: 20_000 }));
+        let agree = if sample % 3 == 2 { 90_000 } else { 300 + 100 * u64::from(block) };
+        costs.extend(in_sample(sample, &handshake(agree)));
+    }
+    let profile = of(Node::Gw, &[timed("one", &costs)]);
+    let ms = &profile.lines[1].cells[0].as_ref().unwrap().ms;
+    let medians: Vec<f64> = ms.blocks_p50.iter().map(|ms| (ms * 1e3).round()).collect();
+    assert_eq!(medians, [300.0, 400.0, 500.0, 600.0, 700.0]);
+    // Mean 0.5, deviation √0.025, t(0.975; 4) = 2.77645.
+    let half = 2.776_445_105_197_793 * (0.025_f64 / 5.0).sqrt();
+    let (low, high) = ms.median().interval.unwrap();
+    assert!((low - (0.5 - half)).abs() < 1e-9 && (high - (0.5 + half)).abs() < 1e-9, "{ms:?}");
+    assert_eq!(ms.p50_ci95_high, Some(90.0), "as if they were independent");
 }
 
 #[test]

@@ -20,7 +20,8 @@ pub use fit::{Fit, FittedCycles, FittedDelay};
 pub use load::LoadWant;
 pub use sheet::Sheet;
 pub use supplement::{
-    Calibration, FILE as SUPPLEMENT, Printed, Processors, Repetition, Supplement, SupplementError, Wants,
+    Calibration, FILE as SUPPLEMENT, Printed, Processors, ProfileWant, Repetition, Supplement,
+    SupplementError, Wants,
 };
 pub use table::{Line, Table};
 

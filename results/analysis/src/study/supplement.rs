@@ -76,10 +76,8 @@ impl Default for Supplement {
 /// The parts that a study needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Wants {
-    /// A profile of each method.
-    pub profiles: bool,
-    /// Packets through a tunnel, with these ESP suites; none if empty.
-    pub esp_suites: &'static [&'static str],
+    /// A profile of each method, and of packets.
+    pub profile: Option<ProfileWant>,
     /// The number of key exchanges with every group.
     pub exchanges: u64,
     /// The number of operations with each of RSA, RC4 and SHA-1.
@@ -90,6 +88,15 @@ pub struct Wants {
     pub load: Option<LoadWant>,
     /// The run again with these processors, one after the other.
     pub processors: &'static [Processors],
+}
+
+/// A profile of each method, and of packets through a tunnel in between.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ProfileWant {
+    /// How many times the samples of the plan are profiled, and how many times a profile's usual packets are sent.
+    pub times: u32,
+    /// The ESP suites of the tunnels.
+    pub esp_suites: &'static [&'static str],
 }
 
 /// Processors with which a study repeats its run.
@@ -174,15 +181,8 @@ impl Calibration {
 
 impl Wants {
     /// The run alone.
-    pub const NOTHING: Self = Self {
-        profiles: false,
-        esp_suites: &[],
-        exchanges: 0,
-        rsa_rc4_sha1: 0,
-        cells: &[],
-        load: None,
-        processors: &[],
-    };
+    pub const NOTHING: Self =
+        Self { profile: None, exchanges: 0, rsa_rc4_sha1: 0, cells: &[], load: None, processors: &[] };
 
     /// Whether the run alone will do.
     pub fn is_nothing(self) -> bool {

@@ -127,8 +127,6 @@ fn unrest((access, architecture): (Access, Architecture)) -> f64 {
 fn delay(median: f64) -> Delay {
     Delay {
         mean: median,
-        ci95_low: None,
-        ci95_high: None,
         min: median,
         p5: median,
         p50: median,
@@ -137,8 +135,8 @@ fn delay(median: f64) -> Delay {
         p95: median,
         p99: median,
         max: median,
-        stddev: None,
         n: 30,
+        ..Delay::default()
     }
 }
 

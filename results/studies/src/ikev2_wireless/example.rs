@@ -106,6 +106,7 @@ fn delay(median: f64) -> Delay {
         max,
         stddev: Some(5.0),
         n: 50,
+        ..Delay::default()
     }
 }
 

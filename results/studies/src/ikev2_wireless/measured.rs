@@ -32,12 +32,12 @@ impl<'a> Measured<'a> {
 
     /// Its median in milliseconds. Unlike the mean it is robust against an occasional lost packet, for which IKE waits four seconds.
     pub(crate) fn ping_ms(self, variant: Variant, place: Place) -> Option<Doubtful> {
-        Some(self.ping(variant, place)?.median().into())
+        Some(self.ping(variant, place)?.median_of_blocks().into())
     }
 
     /// The same if computation is included.
     pub(crate) fn charged_ping_ms(self, variant: Variant, place: Place) -> Option<Doubtful> {
-        Some(self.charged_row(variant, place)?.first_packet_ms?.median().into())
+        Some(self.charged_row(variant, place)?.first_packet_ms?.median_of_blocks().into())
     }
 
     /// The part of the delay to a usable SA in which nodes compute and nothing is on its way.
@@ -45,7 +45,7 @@ impl<'a> Measured<'a> {
         let row = self.charged_row(variant, place)?;
         let split = row.delay_split_p50_ms?;
         let elsewhere = Doubtful::from(split.network + split.waiting);
-        Some(Doubtful::from(1.0).less(elsewhere.per(row.delay_ms?.median().into())))
+        Some(Doubtful::from(1.0).less(elsewhere.per(row.delay_ms?.median_of_blocks().into())))
     }
 
     /// The mean of something on a link.

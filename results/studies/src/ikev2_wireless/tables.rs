@@ -27,7 +27,7 @@ fn delays_of(speeds: &Speeds<'_>, figure: &str, place: Place) -> Table {
         let usable = speeds.clocks.row(variant, place).and_then(|row| row.delay_ms);
         let fitted = speeds.fitted().and_then(ping);
         let clocks = ping(speeds.clocks);
-        let median = |delay: Delay| Figure::of_median(delay.median());
+        let median = |delay: Delay| Figure::of_median(delay.median_of_blocks());
         vec![
             clocks.map(mean),
             clocks.map(median),

@@ -1,4 +1,4 @@
-//! The paper's findings, judged by measured medians: a case within their intervals is undecided.
+//! The paper's findings, judged by measured medians: a case within their intervals is undecided. Ratios and differences are of blocks.
 
 use super::measured::Measured;
 use super::published::{OPERATIONS, Phase, What};
@@ -37,7 +37,7 @@ fn known<T>(of: impl Fn(Cipher) -> Option<T>) -> Vec<(Cipher, T)> {
 fn ms(measured: Measured<'_>, cipher: Cipher, what: What) -> Option<Doubtful> {
     measured.server_crypto_ms(Way::MainRsa, cipher)?;
     let found = measured.operation(Way::MainRsa, cipher, what);
-    Some(found.map_or(Doubtful::from(0.0), |figure| Doubtful::from(&figure)))
+    Some(found.unwrap_or(0.0.into()))
 }
 
 fn added(each: impl IntoIterator<Item = Option<Doubtful>>) -> Option<Doubtful> {
@@ -50,12 +50,12 @@ fn agreements(measured: Measured<'_>, cipher: Cipher) -> Option<Doubtful> {
 
 /// All cryptography at the server.
 fn crypto_ms(measured: Measured<'_>, way: Way, cipher: Cipher) -> Option<Doubtful> {
-    Some(measured.server_crypto_ms(way, cipher)?.median().into())
+    Some(measured.server_crypto_ms(way, cipher)?.into())
 }
 
 /// Both ends together.
 fn total_ms(measured: Measured<'_>, way: Way, cipher: Cipher) -> Option<Doubtful> {
-    Some(measured.total_ms(way, cipher)?.median().into())
+    Some(measured.total_ms(way, cipher)?.into())
 }
 
 /// All lines of Table 1 that are neither signatures nor key agreement.
@@ -183,7 +183,7 @@ fn aggressive_mode_gains_little(measured: Measured<'_>) -> Finding {
     let cases = known(|cipher| {
         let [main, aggressive] =
             [Way::MainRsa, Way::AggressiveRsa].map(|way| total_ms(measured, way, cipher));
-        let skeleton = |way| Some(Doubtful::from(measured.skeleton(way, cipher)?.all.skeleton_ms.median()));
+        let skeleton = |way| Some(Doubtful::from(&measured.skeleton(way, cipher)?.all.skeleton_ms));
         let saved = skeleton(Way::MainRsa)?.less(skeleton(Way::AggressiveRsa)?);
         Some((saved, Doubtful::from(1.0).less(aggressive?.per(main?))))
     });
@@ -219,7 +219,7 @@ fn cryptography_is_sixty_per_cent(measured: Measured<'_>) -> Finding {
 
 fn subtraction_agrees_with_addition(measured: Measured<'_>) -> Finding {
     const NEAR: f64 = 0.10;
-    let cases = known(|cipher| Some(measured.skeleton(Way::MainRsa, cipher)?.all));
+    let cases = known(|cipher| Some(&measured.skeleton(Way::MainRsa, cipher)?.all));
     Claim {
         name: "subtraction-agrees-with-addition",
         claim: "What goes away with the no-ops is very close to what the operations were timed to cost.",
@@ -227,8 +227,7 @@ fn subtraction_agrees_with_addition(measured: Measured<'_>) -> Finding {
         taken_as: "at both ends together, the sum of the operations is within 10 % of full less skeleton",
     }
     .of_cases(cases.into_iter().map(|(cipher, sides)| {
-        let [addition, subtraction] =
-            [sides.by_addition_ms, sides.by_subtraction_ms].map(|ms| Doubtful::from(ms.median()));
+        let [addition, subtraction] = [&sides.by_addition_ms, &sides.by_subtraction_ms].map(Doubtful::from);
         let more = addition.per(subtraction).less(1.0.into());
         (more.is_near(0.0, NEAR), more.times(100.0).evidence(cipher.name(), "% more by addition"))
     }))
@@ -237,7 +236,7 @@ fn subtraction_agrees_with_addition(measured: Measured<'_>) -> Finding {
 fn ike_costs_far_more_than_a_packet(measured: Measured<'_>) -> Finding {
     const FAR: f64 = 100.0;
     let cases = known(|cipher| {
-        let packet_us = Doubtful::from(measured.packet(cipher)?.full.total_us.median());
+        let packet_us = Doubtful::from(&measured.packet(cipher)?.full.total_us);
         Some(total_ms(measured, Way::MainRsa, cipher)?.times(1e3).per(packet_us))
     });
     Claim {
@@ -253,7 +252,7 @@ fn ike_costs_far_more_than_a_packet(measured: Measured<'_>) -> Finding {
 
 /// Microseconds of a stage.
 fn us(stage: &Stage) -> Doubtful {
-    stage.us.median().into()
+    (&stage.us).into()
 }
 
 /// The most expensive stage of a direction, and whether it is not the expected one.
@@ -311,12 +310,7 @@ fn aes256_is_faster_than_3des(measured: Measured<'_>) -> Finding {
 
 fn esp_shares(measured: Measured<'_>) -> Finding {
     const NEAR: f64 = 10.0;
-    let cases = known(|cipher| {
-        let (column, native_us) = (measured.packet(cipher)?, measured.packets()?.native_us);
-        let [crypto, full, native] =
-            [column.crypto_us, column.full.total_us, native_us].map(|us| Doubtful::from(us.median()));
-        Some(crypto.per(full.less(native)).times(100.0))
-    });
+    let cases = known(|cipher| measured.esp_crypto_percent(cipher));
     Claim {
         name: "half-to-a-third-of-esp-is-cryptography",
         claim: "Cryptography is 55 % (3DES192), 34 % (AES128) and 37 % (AES256) of what ESP costs.",

@@ -7,7 +7,6 @@ use crate::{Basis, Figure, Material};
 use keytoll_analysis::profile::{
     Column, Estimate, Line, NodeTotal, PacketColumn, Packets, Profile, Skeleton,
 };
-use keytoll_analysis::summary::Median;
 
 /// The gateway is the paper's server, the device its client.
 const SERVER: &str = "gw";
@@ -17,7 +16,7 @@ const CLIENT: &str = "ue";
 pub(super) struct Measured<'a>(pub(super) &'a Material<'a>);
 
 /// A median of this run, in the unit of the estimate times `factor`.
-pub(super) fn figure(estimate: Estimate, factor: f64) -> Figure {
+pub(super) fn figure(estimate: &Estimate, factor: f64) -> Figure {
     Figure::of_median(estimate.median().times(factor))
 }
 
@@ -42,23 +41,23 @@ impl<'a> Measured<'a> {
     }
 
     /// All cryptography at the server.
-    pub(super) fn server_crypto_ms(self, way: Way, cipher: Cipher) -> Option<Estimate> {
-        Some(self.node(way, cipher, SERVER)?.crypto_ms)
+    pub(super) fn server_crypto_ms(self, way: Way, cipher: Cipher) -> Option<&'a Estimate> {
+        Some(&self.node(way, cipher, SERVER)?.crypto_ms)
     }
 
     /// All cryptography at the client.
-    pub(super) fn client_crypto_ms(self, cipher: Cipher) -> Option<Estimate> {
-        Some(self.node(Way::MainRsa, cipher, CLIENT)?.crypto_ms)
+    pub(super) fn client_crypto_ms(self, cipher: Cipher) -> Option<&'a Estimate> {
+        Some(&self.node(Way::MainRsa, cipher, CLIENT)?.crypto_ms)
     }
 
     /// The share of cryptography in both ends' time, in per cent.
     pub(super) fn crypto_percent(self, way: Way, cipher: Cipher) -> Option<Doubtful> {
         let ends = [self.node(way, cipher, SERVER)?, self.node(way, cipher, CLIENT)?];
-        let sum = |of: fn(&NodeTotal) -> Estimate| {
-            let [server, client] = ends.map(|node| Doubtful::from(of(node).median()));
+        let sum = |of: fn(&NodeTotal) -> &Estimate| {
+            let [server, client] = ends.map(|node| Doubtful::from(of(node)));
             server.plus(client)
         };
-        Some(sum(|node| node.crypto_ms).per(sum(|node| node.total_ms)).times(100.0))
+        Some(sum(|node| &node.crypto_ms).per(sum(|node| &node.total_ms)).times(100.0))
     }
 
     pub(super) fn skeleton(self, way: Way, cipher: Cipher) -> Option<&'a Skeleton> {
@@ -66,30 +65,22 @@ impl<'a> Measured<'a> {
     }
 
     /// Both ends together: they work in lock-step.
-    pub(super) fn total_ms(self, way: Way, cipher: Cipher) -> Option<Estimate> {
-        Some(self.skeleton(way, cipher)?.all.full_ms)
+    pub(super) fn total_ms(self, way: Way, cipher: Cipher) -> Option<&'a Estimate> {
+        Some(&self.skeleton(way, cipher)?.all.full_ms)
     }
 
-    /// One line of Table 1 at the server.
-    pub(super) fn operation(self, way: Way, cipher: Cipher, what: What) -> Option<Figure> {
+    /// One line of Table 1 at the server, in milliseconds.
+    pub(super) fn operation(self, way: Way, cipher: Cipher, what: What) -> Option<Doubtful> {
         let (place, _) = self.column(way, cipher)?;
         let lines = self.profile(way)?.lines.iter().filter(|line| is_of(line, what));
-        let costs: Vec<Estimate> =
-            lines.filter_map(|line| Some(line.cells.get(place)?.as_ref()?.ms)).collect();
-        let value: f64 = (!costs.is_empty()).then(|| costs.iter().map(|ms| ms.p50).sum())?;
-        // Half-widths of independent intervals add up in squares.
-        let arm = |of: fn(&Estimate) -> Option<f64>| {
-            costs.iter().map(|ms| Some((of(ms)? - ms.p50).powi(2))).sum::<Option<f64>>().map(f64::sqrt)
-        };
-        let arms = arm(|ms| ms.p50_ci95_low).zip(arm(|ms| ms.p50_ci95_high));
-        let interval = arms.map(|(below, above)| (value - below, value + above));
-        Some(Figure::of_median(Median { value, interval }))
+        let costs = lines.filter_map(|line| Some(Doubtful::from(&line.cells.get(place)?.as_ref()?.ms)));
+        costs.reduce(Doubtful::plus)
     }
 
-    /// The lines of Table 1 together.
-    pub(super) fn operations_added_ms(self, cipher: Cipher, operations: &[Operation]) -> Option<f64> {
+    /// The lines of Table 1 together, in milliseconds.
+    pub(super) fn operations_added_ms(self, cipher: Cipher, operations: &[Operation]) -> Option<Doubtful> {
         let each = operations.iter().map(|operation| self.operation(Way::MainRsa, cipher, operation.what));
-        each.map(|figure| figure.map(|figure| figure.value)).sum()
+        each.collect::<Option<Vec<_>>>()?.into_iter().reduce(Doubtful::plus)
     }
 
     pub(super) fn packets(self) -> Option<&'a Packets> {
@@ -98,6 +89,14 @@ impl<'a> Measured<'a> {
 
     pub(super) fn packet(self, cipher: Cipher) -> Option<&'a PacketColumn> {
         self.packets()?.columns.iter().find(|column| column.suite.starts_with(cipher.prefix()))
+    }
+
+    /// The share of cryptography in what ESP adds to the native processing, in per cent.
+    pub(super) fn esp_crypto_percent(self, cipher: Cipher) -> Option<Doubtful> {
+        let (column, native_us) = (self.packet(cipher)?, &self.packets()?.native_us);
+        let [crypto, full, native] =
+            [&column.crypto_us, &column.full.total_us, native_us].map(Doubtful::from);
+        Some(crypto.per(full.less(native)).times(100.0))
     }
 }
 

@@ -35,9 +35,10 @@ const BOTH: [&str; 2] = ["measured", "paper"];
 fn operations(measured: Measured<'_>, cipher: Cipher) -> Table {
     let way = Way::MainRsa;
     let each = OPERATIONS.iter().map(|operation| {
-        beside(operation.label, measured.operation(way, cipher, operation.what), operation.ms(cipher))
+        let ms = measured.operation(way, cipher, operation.what).map(Figure::from);
+        beside(operation.label, ms, operation.ms(cipher))
     });
-    let added = measured.operations_added_ms(cipher, &OPERATIONS).map(plain);
+    let added = measured.operations_added_ms(cipher, &OPERATIONS).map(Figure::from);
     let all = measured.server_crypto_ms(way, cipher).map(|ms| figure(ms, 1.0));
     let sums = [
         beside("These together", added, published::operations_added_ms(cipher)),
@@ -50,7 +51,8 @@ fn operations(measured: Measured<'_>, cipher: Cipher) -> Table {
 fn shares_of_operations(measured: Measured<'_>) -> Table {
     let percent = |operation: &published::Operation, cipher| {
         let all = measured.operations_added_ms(cipher, &OPERATIONS)?;
-        Some(plain(measured.operation(Way::MainRsa, cipher, operation.what)?.value / all * 100.0))
+        let ms = measured.operation(Way::MainRsa, cipher, operation.what)?;
+        Some(Figure::from(ms.per(all).times(100.0)))
     };
     let each = OPERATIONS.iter().map(|operation| {
         let ours = Cipher::ALL.map(|cipher| percent(operation, cipher));
@@ -64,7 +66,7 @@ fn shares_of_operations(measured: Measured<'_>) -> Table {
 /// A line for each cipher.
 fn of_ciphers<'a>(
     label: &'a str,
-    measured: impl Fn(Cipher) -> Option<Estimate> + 'a,
+    measured: impl Fn(Cipher) -> Option<&'a Estimate> + 'a,
     published: impl Fn(Cipher) -> Published + 'a,
 ) -> impl Iterator<Item = Line> + 'a {
     Cipher::ALL.into_iter().map(move |cipher| {
@@ -100,14 +102,14 @@ fn shares(measured: Measured<'_>) -> Table {
 }
 
 /// A line of Table 2.
-type SidesLine = (&'static str, fn(&Sides) -> Estimate, fn(Cipher) -> Published);
+type SidesLine = (&'static str, fn(&Sides) -> &Estimate, fn(Cipher) -> Published);
 
 fn skeleton(measured: Measured<'_>) -> Table {
     let lines: [SidesLine; 4] = [
-        ("Full IKE", |sides| sides.full_ms, |cipher| published::total_ms(Way::MainRsa, cipher)),
-        ("Skeleton IKE", |sides| sides.skeleton_ms, published::skeleton_ms),
-        ("crypto by subtraction", |sides| sides.by_subtraction_ms, published::by_subtraction_ms),
-        ("crypto by addition", |sides| sides.by_addition_ms, published::by_addition_ms),
+        ("Full IKE", |sides| &sides.full_ms, |cipher| published::total_ms(Way::MainRsa, cipher)),
+        ("Skeleton IKE", |sides| &sides.skeleton_ms, published::skeleton_ms),
+        ("crypto by subtraction", |sides| &sides.by_subtraction_ms, published::by_subtraction_ms),
+        ("crypto by addition", |sides| &sides.by_addition_ms, published::by_addition_ms),
     ];
     let each = lines.into_iter().flat_map(|(label, of, published)| {
         let measured = move |cipher| Some(of(&measured.skeleton(Way::MainRsa, cipher)?.all));
@@ -117,13 +119,13 @@ fn skeleton(measured: Measured<'_>) -> Table {
 }
 
 fn esp(measured: Measured<'_>) -> Table {
-    let us = |of: fn(&PacketColumn) -> Estimate| move |cipher| measured.packet(cipher).map(of);
-    let full = of_ciphers("Full ESP", us(|column| column.full.total_us), published::esp_full_us);
+    let us = |of: fn(&PacketColumn) -> &Estimate| move |cipher| measured.packet(cipher).map(of);
+    let full = of_ciphers("Full ESP", us(|column| &column.full.total_us), published::esp_full_us);
     let skeleton =
-        of_ciphers("Skeleton ESP", us(|column| column.skeleton.total_us), |_| published::esp_skeleton_us());
-    let native = measured.packets().map(|packets| figure(packets.native_us, 1.0));
+        of_ciphers("Skeleton ESP", us(|column| &column.skeleton.total_us), |_| published::esp_skeleton_us());
+    let native = measured.packets().map(|packets| figure(&packets.native_us, 1.0));
     let native = beside("Native TCP/IP", native, published::esp_native_us());
-    let inbound = measured.packet(Cipher::TripleDes192).map(|column| figure(column.full.inbound_us, 1.0));
+    let inbound = measured.packet(Cipher::TripleDes192).map(|column| figure(&column.full.inbound_us, 1.0));
     let inbound = beside("Figure 4: inbound, 3DES192", inbound, published::inbound_us());
     let lines = full.chain(skeleton).chain([native, inbound]).collect();
     table("Table 3: a ping of 736 bytes through the tunnel and back, at the server", "µs", &BOTH, lines)
@@ -131,7 +133,7 @@ fn esp(measured: Measured<'_>) -> Table {
 
 fn esp_shares(measured: Measured<'_>) -> Table {
     let each = Cipher::ALL.map(|cipher| {
-        let ours = measured.packet(cipher).map(|column| plain(column.crypto_share * 100.0));
+        let ours = measured.esp_crypto_percent(cipher).map(Figure::from);
         let (text, from_table) =
             (published::esp_crypto_percent(cipher), published::esp_crypto_percent_of_table(cipher));
         line(cipher.name(), [ours, Some(text.into()), Some(from_table.into())])
@@ -170,7 +172,7 @@ fn stages(measured: Measured<'_>) -> Table {
                 let stages = of(&measured.packet(cipher)?.full);
                 let found = stages.iter().find(|other| other.stage == stage.stage)?;
                 let is_too_short = measured.packets()?.is_below_clock_step(&found.us);
-                (!is_too_short).then(|| figure(found.us, 1e3))
+                (!is_too_short).then(|| figure(&found.us, 1e3))
             });
             line(format!("{way}: {}", stage.stage), ours)
         })

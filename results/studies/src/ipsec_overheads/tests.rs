@@ -25,7 +25,7 @@ fn summary() -> Summary {
 /// The mean is far off, as if one measurement had been disturbed: nothing may depend on it.
 fn median(p50: f64) -> Estimate {
     let (low, high) = (Some(p50 * 0.999), Some(p50 * 1.001));
-    Estimate { p50, p50_ci95_low: low, p50_ci95_high: high, mean: p50 * 7.0, ci95_half: None, n: 25 }
+    Estimate { p50, p50_ci95_low: low, p50_ci95_high: high, mean: p50 * 7.0, n: 25, ..Estimate::default() }
 }
 
 /// The line of a profile for a line of Table 1.
@@ -81,7 +81,7 @@ fn skeleton(way: Way, cipher: Cipher) -> Skeleton {
         skeleton_crypto_ms: median(0.01),
         skeleton_crypto_share: 0.0001,
     };
-    Skeleton { node: sides, all: sides, contributions: Vec::new() }
+    Skeleton { node: sides.clone(), all: sides, contributions: Vec::new() }
 }
 
 fn column(way: Way, cipher: Cipher) -> Column {

@@ -107,8 +107,6 @@ fn row(method: Method) -> SummaryRow {
 fn delay(median: f64) -> Delay {
     Delay {
         mean: median,
-        ci95_low: None,
-        ci95_high: None,
         min: median,
         p5: median,
         p50: median,
@@ -117,8 +115,8 @@ fn delay(median: f64) -> Delay {
         p95: median,
         p99: median,
         max: median,
-        stddev: None,
         n: 30,
+        ..Delay::default()
     }
 }
 

@@ -74,7 +74,7 @@ impl<'a> Measured<'a> {
 
     /// The median of the delay.
     pub(super) fn delay_ms(self, method: Method, speed: Speed) -> Option<Figure> {
-        Some(Figure::of_median(self.row(method, speed)?.delay_ms?.median()))
+        Some(Figure::of_median(self.row(method, speed)?.delay_ms?.median_of_blocks()))
     }
 
     /// The part of the delay in which nodes compute and no frame is on its way.

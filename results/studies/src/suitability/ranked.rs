@@ -114,7 +114,8 @@ fn moved(summary: &Summary, method: Method, end: End) -> Summary {
     let mut summary = summary.clone();
     for row in summary.rows.iter_mut().filter(|row| row.method == method.method) {
         if let Some(delay) = &mut row.delay_ms {
-            delay.p50 = end.of(delay.p50_ci95_low, delay.p50, delay.p50_ci95_high);
+            let (low, high) = delay.median_of_blocks().interval.unzip();
+            delay.p50 = end.of(low, delay.p50, high);
         }
         for cpu in row.cpu.values_mut() {
             let half = cpu.cycles_p50_half_width();
@@ -283,7 +284,7 @@ pub(super) mod tests {
                 ..Cpu::default()
             },
         );
-        let delay = Delay { p50: 3.0, p50_ci95_low: Some(2.0), ..Delay::default() };
+        let delay = Delay { p50: 3.0, p50_ci95_low: Some(2.0), p50_ci95_high: Some(4.0), ..Delay::default() };
         for row in &mut summary.rows {
             row.delay_ms = Some(delay);
             row.cpu = [("ue".to_owned(), cpu)].into_iter().collect();
@@ -297,7 +298,7 @@ pub(super) mod tests {
                 .collect::<Vec<_>>()
         };
         assert_eq!(values(End::Lower)[..3], [(3.0, Some(100.0)), (2.0, Some(50.0)), (3.0, Some(100.0))]);
-        assert_eq!(values(End::Upper)[1], (3.0, Some(150.0)), "an unknown end is the value");
+        assert_eq!(values(End::Upper)[1], (4.0, Some(150.0)));
     }
 
     #[test]
