@@ -196,15 +196,21 @@ fn processor(text: &str) -> Result<Processor, Report> {
     }
 }
 
-/// The part of a plan that sizing needs.
+/// The part of a plan that sizing needs. Prices of messages are those of the reference: a path out of somebody's manifest.json is not
+/// opened.
 pub(crate) fn planned(plan: &Plan) -> Planned {
+    let is_reference = plan.costs.as_deref() == Some(REFERENCE);
     let of_row = |row: &RowPlan| Some((name(row).map(str::to_owned), cookies(row)?));
-    Planned { clocks_hz: clocks_hz(plan), cookies: plan.rows.iter().filter_map(of_row).collect() }
+    Planned {
+        clocks_hz: clocks_hz(plan),
+        cookies: plan.rows.iter().filter_map(of_row).collect(),
+        message: if is_reference { keytoll_lab::message_price(plan) } else { None },
+    }
 }
 
 /// The cookies of a row's gateway, over its network.
 fn cookies(row: &RowPlan) -> Option<Cookies> {
-    let CookiesFrom { half_open, up_bytes, down_bytes, retransmit_after } =
+    let CookiesFrom { half_open, half_open_max, up_bytes, down_bytes, retransmission } =
         (row.method.family.cookies_from)(row)?;
     let (up, down) = (&row.network.up, &row.network.down);
     let one_way_s = |direction: &Direction, bytes: u32| {
@@ -214,9 +220,13 @@ fn cookies(row: &RowPlan) -> Option<Cookies> {
     let arrive_share = [up, down].map(|direction| 1.0 - direction.impairments.lost_share());
     Some(Cookies {
         half_open,
+        half_open_max,
         round_trip_s: one_way_s(up, up_bytes) + one_way_s(down, down_bytes),
+        jitter_s: up.jitter.as_secs_f64().hypot(down.jitter.as_secs_f64()),
         lost_share: 1.0 - arrive_share[0] * arrive_share[1],
-        retransmit_after_s: retransmit_after.as_secs_f64(),
+        retransmit_after_s: retransmission.first.as_secs_f64(),
+        retransmit_base: retransmission.base,
+        retransmissions_max: retransmission.tries,
     })
 }
 

@@ -22,6 +22,13 @@ pub struct Simulation {
     pub authentications_per_s: f64,
     /// Cores of each node.
     pub cores: Named<u32>,
+    /// How busy the busiest node is in the sizing.
+    #[serde(default)]
+    pub sized_utilisation: f64,
+    /// By which factor the processors of the serving nodes are slower than the sized ones, so that few devices keep them as busy as many: 1
+    /// at the sized rate, which every simulation has now.
+    #[serde(default = "at_the_sized_rate")]
+    pub slower_ratio: f64,
     /// Clocks of the nodes' processors: with the costs of the table, an authentication takes each node as long as it was sized.
     pub clocks_hz: Named<f64>,
     /// How many times the median delay the arrivals last: queues are empty at the beginning and at the end.
@@ -33,6 +40,14 @@ pub struct Simulation {
     /// What the simulator says.
     pub simulated: Side,
 }
+
+/// The ratio of the processors of a simulation at the sized rate.
+const fn at_the_sized_rate() -> f64 {
+    SLOWER_RATIO
+}
+
+/// Processors of a simulation at the sized rate are as fast as the sized ones.
+pub const SLOWER_RATIO: f64 = 1.0;
 
 /// Whether formulas and simulator agree about delays.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -8,7 +8,7 @@ use std::ops::{Add, Mul};
 
 use keytoll_analysis::summary::{Delay, SummaryRow};
 
-use crate::station::Station;
+use crate::station::{Queue, Station};
 
 /// The quantiles of the delay without load, in ascending order.
 #[derive(Debug, Clone, PartialEq)]
@@ -40,6 +40,12 @@ impl Unloaded {
             Some((share, *least))
         });
         Some(Self { points: in_order.collect() })
+    }
+
+    /// The same delays, so much later; none is below zero.
+    #[must_use]
+    pub fn shifted(&self, later_s: f64) -> Self {
+        Self { points: self.points.iter().map(|(share, s)| (*share, (s + later_s).max(0.0))).collect() }
     }
 
     /// A mixture of these delays, each part with its share and by how much its delays are longer.
@@ -100,8 +106,8 @@ struct Visits {
     count: f64,
     /// The probability that a step waits.
     share: f64,
-    /// The rate at which the wait of a step ends.
-    ends_per_s: f64,
+    /// The wait.
+    queue: Queue,
 }
 
 impl Waits {
@@ -109,11 +115,10 @@ impl Waits {
     pub fn at(stations: &[Station]) -> Self {
         let visits = |station: &Station| {
             let (share, ends_per_s) = (station.waits_share(), station.wait_ends_per_s());
-            (share > 0.0 && ends_per_s.is_finite()).then_some(Visits {
-                count: station.visits,
-                share,
-                ends_per_s,
-            })
+            let exponential = Queue { first_s: 0.0, others_share: 1.0, ends_per_s };
+            let queue = station.queue.unwrap_or(exponential);
+            let waits = share > 0.0 && ends_per_s.is_finite();
+            waits.then_some(Visits { count: station.visits, share, queue })
         };
         Self {
             visits: stations.iter().filter_map(visits).collect(),
@@ -145,9 +150,13 @@ impl Waits {
 
     /// The Laplace-Stieltjes transform E exp(-sW) of the sum W of the waits.
     fn transform(&self, s: Complex) -> Complex {
-        let of_one = |&Visits { count, share, ends_per_s }: &Visits| {
-            let waiting = (s + Complex::from(ends_per_s)).inverse() * (share * ends_per_s);
-            (waiting + Complex::from(1.0 - share)).power(count)
+        let of_one = |&Visits { count, share, queue }: &Visits| {
+            let Queue { first_s, others_share, ends_per_s } = queue;
+            let further = (s + Complex::from(ends_per_s)).inverse() * (others_share * ends_per_s)
+                + Complex::from(1.0 - others_share);
+            // What is left of a constant time is uniform.
+            let first = (s * (2.0 * first_s)).uniform();
+            (first * further * share + Complex::from(1.0 - share)).power(count)
         };
         self.visits.iter().map(of_one).fold(Complex::ONE, |product, one| product * one)
     }
@@ -277,6 +286,13 @@ impl Complex {
         Self { re: self.re / square, im: -self.im / square }
     }
 
+    /// (1 - exp(-z)) ÷ z: the transform of a uniform variable from 0 on.
+    fn uniform(self) -> Self {
+        let decay = (-self.re).exp();
+        let rest = Self { re: 1.0 - decay * self.im.cos(), im: decay * self.im.sin() };
+        if self == Self::from(0.0) { Self::ONE } else { rest * self.inverse() }
+    }
+
     fn power(self, exponent: f64) -> Self {
         let square = self.re * self.re + self.im * self.im;
         let (length, angle) = (square.powf(exponent / 2.0), self.im.atan2(self.re) * exponent);
@@ -322,7 +338,9 @@ mod tests {
 
     /// An M/M/1 queue with a mean service time of a second.
     fn station(load: f64, visits: f64) -> Station {
-        Station { cores: 1, busy_cores: load, step_s: 1.0, step_square_s2: 2.0, visits }
+        let (waking_cores, later_s, queue) = (0.0, 0.0, None);
+        let (step_s, step_square_s2) = (1.0, 2.0);
+        Station { cores: 1, busy_cores: load, waking_cores, step_s, step_square_s2, visits, later_s, queue }
     }
 
     /// M/M/1: P(W > t) = ρ e^{-(1-ρ)t}.
@@ -379,6 +397,7 @@ mod tests {
             p99: 9.9e4,
             max: 1e5,
             n: 1000,
+            ..Delay::default()
         };
         let wide = Unloaded::of(&SummaryRow { delay_ms: Some(delay), ..SummaryRow::default() }, 1.0).unwrap();
         assert!((wide.quantile_s(0.25) - 26.0).abs() < 1e-9);
@@ -397,7 +416,6 @@ mod tests {
             p5: ms,
             p50: ms,
             p95: ms,
-            ..Delay::default()
             p99: ms,
             max: ms,
             n,

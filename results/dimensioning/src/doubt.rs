@@ -90,6 +90,17 @@ pub(crate) fn cookies(load: &CookieLoad) -> Option<String> {
     })
 }
 
+/// That the gateway refuses devices. So many half-open SAs as there are on average are exceeded half of the time.
+pub(crate) fn too_many_half_open(load: &CookieLoad, half_open_max: u32) -> Option<String> {
+    let CookieLoad { half_open_mean, .. } = load;
+    (*half_open_mean + NORMAL_95 * half_open_mean.sqrt() > half_open_max.into()).then(|| {
+        format!(
+            "on average {half_open_mean:.0} SAs are half open, and the gateway keeps {half_open_max} (`half_open_max`): it drops the longest \
+             silent ones or refuses new ones, whose devices wait or fail, which no formula here counts: `--simulate` does"
+        )
+    })
+}
+
 /// That there are too few of them.
 pub(crate) fn too_few_samples(n: u64) -> Option<String> {
     (n < SAMPLES_MIN).then(|| {

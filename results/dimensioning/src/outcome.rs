@@ -246,4 +246,6 @@ pub struct Contradiction {
     pub wanted_share: f64,
     /// The share that succeeded in the simulator, however late.
     pub succeeded_share: f64,
+    /// By which factor the simulator's processors are slower than the sized ones: 1 at the sized rate, which every simulation has now.
+    pub slower_ratio: f64,
 }

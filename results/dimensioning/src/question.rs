@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use keytoll_analysis::Summary;
 use keytoll_analysis::summary::SummaryRow;
+use keytoll_analysis::trace::cost_table::MessagePrice;
 
 use crate::cookies::Cookies;
 
@@ -84,6 +85,8 @@ pub struct Planned {
     pub clocks_hz: BTreeMap<String, f64>,
     /// The cookies of gateways, by the method, variant, network and topology of the row; gateways of other rows ask for none.
     pub cookies: BTreeMap<[String; 4], Cookies>,
+    /// What a message costs by the load of its node, where the run was charged such prices.
+    pub message: Option<MessagePrice>,
 }
 
 /// The name of a row: its method, variant, network and topology.

@@ -253,21 +253,33 @@ impl<'a> Row<'a> {
         })
     }
 
-    /// Delays without waits, with the round trip of these cookies.
-    fn without_waits(&self, load: Option<&CookieLoad>) -> Unloaded {
+    /// Delays without waits at these nodes, with the round trip of these cookies.
+    fn without_waits(&self, stations: &[Station], load: Option<&CookieLoad>) -> Unloaded {
+        let unloaded = self.unloaded.shifted(stations.iter().map(|station| station.later_s).sum());
+        let cookie_s = self.works.iter().map(|work| work.cookie_s).sum();
         let asked = self.cookies.zip(load);
-        asked.map_or_else(
-            || self.unloaded.clone(),
-            |(cookies, load)| cookies.delayed(&self.unloaded, load.asked_share),
-        )
+        asked
+            .map(|(cookies, load)| cookies.delayed(&unloaded, load.asked_share, cookie_s))
+            .unwrap_or(unloaded)
     }
 
     /// The nodes at the busiest time, at so many times the load.
     pub(crate) fn stations(&self, cores: &[u32], times: f64) -> Vec<Station> {
-        let (steady, storm) = (self.question.steady_per_s(), self.question.storm_per_s());
-        let rekeys = self.question.rekeys_per_s().unwrap_or(0.0);
-        let of_node =
-            |(work, &cores): (&Work, &u32)| work.station(cores, (steady + storm) * times, rekeys * times);
+        let stations = self.stations_asking(cores, times, 0.0);
+        if self.cookies.is_none() {
+            return stations;
+        }
+        let asked = self.waits_at(&stations, cores, times).map(|(waits, backlog_s)| {
+            self.cookie_load(times, waits.mean_s() + backlog_s / 2.0).map_or(0.0, |load| load.asked_share)
+        });
+        self.stations_asking(cores, times, asked.unwrap_or(1.0))
+    }
+
+    /// The same if the gateway asks this share of devices for a cookie.
+    fn stations_asking(&self, cores: &[u32], times: f64, asked_share: f64) -> Vec<Station> {
+        let per_s = times * (self.question.steady_per_s() + self.question.storm_per_s());
+        let rekeys = times * self.question.rekeys_per_s().unwrap_or(0.0);
+        let of_node = |(work, &cores): (&Work, &u32)| work.station(cores, per_s, rekeys, asked_share);
         self.works.iter().zip(cores).map(of_node).collect()
     }
 
@@ -277,12 +289,18 @@ impl<'a> Row<'a> {
         let within_s = if let Arrivals::Storm { within_s, .. } = arrivals { *within_s } else { 0.0 };
         let (steady, storm) = (self.question.steady_per_s(), self.question.storm_per_s());
         let rekeys = self.question.rekeys_per_s().unwrap_or(0.0);
+        let asked = self.asked_when_busy();
         self.works.iter().zip(cores).map(move |(work, &cores)| Flow {
             cores: cores.into(),
-            steady_cores: work.busy_cores(steady, rekeys) * times,
-            storm_cores: work.busy_cores(storm, 0.0) * times,
+            steady_cores: work.saturated_cores(steady, rekeys, asked) * times,
+            storm_cores: work.saturated_cores(storm, 0.0, asked) * times,
             within_s,
         })
+    }
+
+    /// The share of devices that a gateway asks for a cookie if its queue is long.
+    pub(crate) fn asked_when_busy(&self) -> f64 {
+        self.cookies.map_or(0.0, |cookies| cookies.asked_share(f64::INFINITY))
     }
 
     fn is_stormy(&self) -> bool {
@@ -291,24 +309,25 @@ impl<'a> Row<'a> {
 
     /// The delays with these cores at so many times the load; `None` if a node does not keep up.
     fn loaded(&self, cores: &[u32], times: f64) -> Option<Loaded> {
-        let (waits, backlog_s) = self.waits(cores, times)?;
+        let stations = self.stations(cores, times);
+        let (waits, backlog_s) = self.waits_at(&stations, cores, times)?;
         let cookies = self.cookie_load(times, waits.mean_s() + backlog_s / 2.0);
-        Some(Loaded { without_waits: self.without_waits(cookies.as_ref()), waits, backlog_s, cookies })
+        let without_waits = self.without_waits(&stations, cookies.as_ref());
+        Some(Loaded { without_waits, waits, backlog_s, cookies })
     }
 
     /// The waits at these nodes, and how long the last one of a storm waits besides; `None` if a node does not keep up.
-    fn waits(&self, cores: &[u32], times: f64) -> Option<(Waits, f64)> {
-        let stations = self.stations(cores, times);
+    fn waits_at(&self, stations: &[Station], cores: &[u32], times: f64) -> Option<(Waits, f64)> {
         if self.is_stormy() {
             // A storm is over before a queue has the length that it would have in the long run.
             let calmed = stations
-                .into_iter()
+                .iter()
                 .map(|station| station.loaded((UTILISATION_MAX / station.utilisation()).min(1.0)));
             let backlog_s = self.flows(cores, times).map(|flow| flow.wait_max_s()).fold(0.0, f64::max);
             let is_drained = self.flows(cores, times).all(|flow| flow.drained_after_s().is_finite());
             return is_drained.then(|| (Waits::at(&calmed.collect::<Vec<_>>()), backlog_s));
         }
-        stations.iter().all(Station::is_stable).then(|| (Waits::at(&stations), 0.0))
+        stations.iter().all(Station::is_stable).then(|| (Waits::at(stations), 0.0))
     }
 
     /// Whether 99 % are as fast as they must be.
@@ -320,7 +339,7 @@ impl<'a> Row<'a> {
 
     /// Whether more cores can make it fast enough at so many times the load: without any wait it is.
     pub(crate) fn is_possible(&self, times: f64) -> bool {
-        let without_waits = self.without_waits(self.cookie_load(times, 0.0).as_ref());
+        let without_waits = self.without_waits(&[], self.cookie_load(times, 0.0).as_ref());
         without_waits.quantile_s(1.0 - SLOWER_MAX) < self.question.p99_s
     }
 
@@ -338,6 +357,7 @@ impl<'a> Row<'a> {
             given(&work.node).unwrap_or(least as u32)
         };
         let mut cores: Vec<u32> = self.works.iter().zip(&self.stations(&ones, times)).map(least).collect();
+        self.calm_down(&mut cores, times, &given);
         if !self.is_possible(times) {
             return self.calm(cores, times, given);
         }
@@ -353,6 +373,21 @@ impl<'a> Row<'a> {
         cores
     }
 
+    /// Adds cores to those that are too busy: with prices that depend on the load, fewer than all of them cost more.
+    fn calm_down(&self, cores: &mut [u32], times: f64, given: impl Fn(&str) -> Option<u32>) {
+        let is_too_busy =
+            |station: &Station| station.utilisation() > UTILISATION_MAX && station.cores < CORES_MAX;
+        while !self.is_stormy() {
+            let stations = self.stations(cores, times);
+            let free = |place: &usize| given(&self.works[*place].node).is_none();
+            let Some(place) = (0..cores.len()).filter(free).find(|&place| is_too_busy(&stations[place]))
+            else {
+                break;
+            };
+            cores[place] += 1 + cores[place] / 100;
+        }
+    }
+
     /// No cores help with the delay: so many that a storm leaves no queue.
     fn calm(&self, cores: Vec<u32>, times: f64, given: impl Fn(&str) -> Option<u32>) -> Vec<u32> {
         let stations = self.stations(&cores, times);
@@ -364,7 +399,8 @@ impl<'a> Row<'a> {
     }
 
     fn steady_cores(&self, work: &Work) -> f64 {
-        work.busy_cores(self.question.steady_per_s(), self.question.rekeys_per_s().unwrap_or(0.0))
+        let rekeys = self.question.rekeys_per_s().unwrap_or(0.0);
+        work.saturated_cores(self.question.steady_per_s(), rekeys, self.asked_when_busy())
     }
 
     /// The node at which an authentication waits longest.
@@ -494,17 +530,26 @@ impl<'a> Row<'a> {
     /// Computation, look-ups and waits at all nodes but the first.
     fn back_end_s(&self, cores: &[u32]) -> Option<f64> {
         let stations = self.stations(cores, 1.0);
-        let of_node =
-            |(work, station): (&Work, &Station)| work.visits * work.step_s + station.waits_of_all_mean_s();
-        let behind: Vec<f64> = self.works.iter().zip(&stations).skip(1).map(of_node).collect();
+        let of_node = |station: &Station| station.visits * station.step_s + station.waits_of_all_mean_s();
+        let behind: Vec<f64> = stations.iter().skip(1).map(of_node).collect();
         let sum = behind.iter().sum::<f64>();
         (!behind.is_empty() && sum.is_finite()).then_some(sum)
     }
 
     /// How many times the load every node keeps up with.
     fn keeps_up(&self, cores: &[u32]) -> f64 {
-        let busiest = self.stations(cores, 1.0).iter().map(Station::utilisation).fold(0.0, f64::max);
-        1.0 / busiest
+        let (steady, storm) = (self.question.steady_per_s(), self.question.storm_per_s());
+        let rekeys = self.question.rekeys_per_s().unwrap_or(0.0);
+        let asked = self.asked_when_busy();
+        let of_node = |(work, &cores): (&Work, &u32)| {
+            f64::from(cores) / work.saturated_cores(steady + storm, rekeys, asked)
+        };
+        self.works.iter().zip(cores).map(of_node).fold(f64::INFINITY, f64::min)
+    }
+
+    /// The share of its time that the busiest node is busy.
+    fn busiest(&self, cores: &[u32]) -> f64 {
+        self.stations(cores, 1.0).iter().map(Station::utilisation).fold(0.0, f64::max)
     }
 
     /// How many times the load is served as fast as it must be.
@@ -542,7 +587,7 @@ impl<'a> Row<'a> {
     }
 
     fn notes(&self, cores: &[u32], loaded: Option<&Loaded>, is_certain: bool) -> Vec<String> {
-        let busiest = self.keeps_up(cores).recip();
+        let busiest = self.busiest(cores);
         let longest_s =
             loaded.map_or(0.0, |loaded| loaded.waits.quantile_s(1.0 - SLOWER_MAX) + loaded.backlog_s);
         let unloaded_s = [0.5, 1.0 - SLOWER_MAX].map(|share| self.unloaded.quantile_s(share));
@@ -562,6 +607,7 @@ impl<'a> Row<'a> {
                 format!("several cores of {node} with steps as unequal as these (CV² above 1): waits may be a third longer than computed")
             }),
             loaded.and_then(|loaded| doubt::cookies(loaded.cookies.as_ref()?)),
+            loaded.and_then(|loaded| doubt::too_many_half_open(loaded.cookies.as_ref()?, self.cookies?.half_open_max)),
             doubt::resending(longest_s),
             doubt::lost_packets(self.row, unloaded_s, longest_s),
             (!guessed.is_empty()).then(|| {
@@ -599,8 +645,11 @@ pub fn assumptions(run: &Run<'_>, question: &Question) -> Vec<String> {
         slow_build.filter(|_| !table).map(|build| format!("The run was measured with a {build} build, which needs more CPU time than a dist build.")),
         table.then(|| "Computation costs what a table says, and what is not in the table costs nothing.".to_owned()),
         (!run.planned.cookies.is_empty()).then(|| {
-            "The number of half-open SAs at a gateway is a Poisson variable. Where it reaches the gateway's limit, a cookie takes a round trip more, and no \
-              CPU time.".to_owned()
+            "The number of half-open SAs at a gateway is a Poisson variable. Where it reaches the gateway's limit, a cookie takes a round trip more, and the gateway \
+              the CPU time of two messages.".to_owned()
+        }),
+        run.planned.message.as_ref().filter(|_| table).map(|_| {
+            "The price of a message depends on how busy its node is, on whether the message has waited, and on the pause before it, as the cost table says.".to_owned()
         }),
         matches!(question.processor, Processor::Clock { .. }).then(|| {
             "Other processors are scaled by their clock only, and old ones come out too fast.".to_owned()

@@ -13,12 +13,35 @@ pub struct Station {
     pub cores: u32,
     /// How many cores are busy on average: arrivals × time of service, in erlangs.
     pub busy_cores: f64,
+    /// How many wake up on average: they are taken, but do not compute.
+    pub waking_cores: f64,
     /// Mean time of service of a step.
     pub step_s: f64,
     /// Mean of its square.
     pub step_square_s2: f64,
     /// How many steps an authentication has here.
     pub visits: f64,
+    /// By how much all of them together take longer than in an authentication alone, waits left out; below zero where they are quicker.
+    pub later_s: f64,
+    /// How steps wait where those that have waited take another time than those that a core takes at once.
+    pub queue: Option<Queue>,
+}
+
+/// The wait of a step that finds all cores busy.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Queue {
+    /// Mean time until a core has ended the step that it took at once.
+    pub first_s: f64,
+    /// The probability of a further wait for others that wait.
+    pub others_share: f64,
+    /// The rate at which that ends.
+    pub ends_per_s: f64,
+}
+
+impl Queue {
+    fn mean_s(self) -> f64 {
+        self.first_s + self.others_share / self.ends_per_s
+    }
 }
 
 impl Station {
@@ -27,26 +50,32 @@ impl Station {
         self.busy_cores / f64::from(self.cores)
     }
 
+    /// How many cores are taken on average.
+    fn taken_cores(&self) -> f64 {
+        self.busy_cores + self.waking_cores
+    }
+
     /// Whether it keeps up.
     pub fn is_stable(&self) -> bool {
-        self.busy_cores < f64::from(self.cores)
+        self.taken_cores() < f64::from(self.cores)
     }
 
     /// The probability that a step has to wait; 1 if it does not keep up.
     pub fn waits_share(&self) -> f64 {
-        if self.is_stable() { erlang_c(self.cores, self.busy_cores) } else { 1.0 }
+        if self.is_stable() { erlang_c(self.cores, self.taken_cores()) } else { 1.0 }
     }
 
     /// The rate at which a wait that happens ends; zero if it does not keep up, infinite if steps take no time.
     pub fn wait_ends_per_s(&self) -> f64 {
-        let free = f64::from(self.cores) - self.busy_cores;
+        let free = f64::from(self.cores) - self.taken_cores();
         let step_square_s2 = self.step_square_s2 + self.constancy_s2();
         if free <= 0.0 { 0.0 } else { 2.0 * self.step_s * free / step_square_s2 }
     }
 
     /// Cosmetatos' correction: several cores with constant service times have longer waits than half of those with exponential ones.
     fn constancy_s2(&self) -> f64 {
-        let (cores, load) = (f64::from(self.cores), self.utilisation());
+        let cores = f64::from(self.cores);
+        let load = self.taken_cores() / cores;
         if load <= 0.0 {
             return 0.0;
         }
@@ -61,7 +90,7 @@ impl Station {
     pub fn wait_mean_s(&self) -> f64 {
         match self.waits_share() {
             0.0 => 0.0,
-            share => share / self.wait_ends_per_s(),
+            share => share * self.queue.map_or_else(|| 1.0 / self.wait_ends_per_s(), Queue::mean_s),
         }
     }
 
@@ -76,7 +105,8 @@ impl Station {
     /// The same at another load.
     #[must_use]
     pub fn loaded(self, times: f64) -> Self {
-        Self { busy_cores: self.busy_cores * times, ..self }
+        let (busy_cores, waking_cores) = (self.busy_cores * times, self.waking_cores * times);
+        Self { busy_cores, waking_cores, queue: None, ..self }
     }
 }
 
@@ -87,10 +117,22 @@ pub fn erlang_c(cores: u32, busy: f64) -> f64 {
     blocked / (1.0 - utilisation * (1.0 - blocked))
 }
 
-/// Erlang's first formula: the probability of a loss in M/M/c/c, by its recursion over the number of cores.
+/// Erlang's first formula: the probability of a loss in M/M/c/c. Its reciprocal is the sum of c! ÷ ((c - k)! aᵏ) for k = 0, 1, …; of many cores a
+/// few terms around the greatest one count.
 pub fn erlang_b(cores: u32, busy: f64) -> f64 {
-    (1..=cores).fold(1.0, |blocked, core| busy * blocked / (f64::from(core) + busy * blocked))
+    let (mut sum, mut term) = (1.0, 1.0);
+    for free in (1..=cores).rev() {
+        term *= f64::from(free) / busy;
+        sum += term;
+        if term < f64::EPSILON * sum || sum > RECIPROCAL_MAX {
+            break;
+        }
+    }
+    if sum > RECIPROCAL_MAX { 0.0 } else { 1.0 / sum }
 }
+
+/// The reciprocal of a probability that is nothing.
+const RECIPROCAL_MAX: f64 = 1e300;
 
 #[cfg(test)]
 mod tests {
@@ -100,7 +142,10 @@ mod tests {
 
     /// Steps of a mean time of one second with this squared coefficient of variation.
     fn station(cores: u32, busy_cores: f64, squared_cv: f64) -> Station {
-        Station { cores, busy_cores, step_s: 1.0, step_square_s2: 1.0 + squared_cv, visits: 1.0 }
+        let (waking_cores, later_s) = (0.0, 0.0);
+        let step_square_s2 = 1.0 + squared_cv;
+        let queue = None;
+        Station { cores, busy_cores, waking_cores, step_s: 1.0, step_square_s2, visits: 1.0, later_s, queue }
     }
 
     /// Exact rationals: B(2, 1) = 1/5, C(2, 1) = 1/3, C(3, 2) = 4/9; and the usual tables of Erlang's formulas: 10 servers lose one in a

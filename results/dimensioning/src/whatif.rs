@@ -20,7 +20,9 @@ pub(crate) fn site_lost(row: &Row<'_>) -> SiteLost {
 /// All devices come back at once.
 pub(crate) fn outage(row: &Row<'_>, cores: &[u32]) -> Drained {
     let devices = row.question.devices_at_once;
-    let of_node = |(work, &cores): (&Work, &u32)| devices as f64 * work.busy_s / f64::from(cores);
+    let of_node = |(work, &cores): (&Work, &u32)| {
+        work.saturated_cores(devices as f64, 0.0, row.asked_when_busy()) / f64::from(cores)
+    };
     let times: Vec<f64> = row.works.iter().zip(cores).map(of_node).collect();
     let (bottleneck, wait_max_s) = longest(row, &times);
     let notes = doubt::resending(wait_max_s).into_iter().chain(doubt::giving_up(wait_max_s)).collect();

@@ -4,6 +4,7 @@ use keytoll_analysis::stats::two_sided_quantile;
 use keytoll_analysis::summary::{Cpu, StepsSummary, SummaryRow};
 
 use crate::SizingError;
+use crate::priced::{Load, Priced};
 use crate::question::{Processor, Question, Run};
 use crate::station::Station;
 
@@ -13,6 +14,8 @@ const DEVICE: &str = "ue";
 const SIM: &str = "sim";
 /// Modes of cryptography whose CPU time is nobody's.
 const WITHOUT_CPU: [&str; 2] = ["null", "captured"];
+/// Cryptography that is charged the prices of a table.
+const TABLE: &str = "table";
 /// The operations of an agreement on keys.
 const AGREEMENT: [&str; 4] = ["generate", "agree", "encapsulate", "decapsulate"];
 
@@ -39,6 +42,10 @@ pub struct Work {
     pub has_steps: bool,
     /// Time that a change of keys occupies a core.
     pub rekey_s: f64,
+    /// Time that a request for a cookie occupies a core: a message that arrives and its answer. Zero at nodes that ask for none.
+    pub cookie_s: f64,
+    /// Messages whose price depends on the load, if there are any.
+    pub(crate) priced: Option<Priced>,
     /// Heap of the node itself, with one authentication.
     pub heap_bytes: Option<f64>,
     /// Heap of an idle session.
@@ -136,16 +143,43 @@ impl Work {
             clock_hz: scale.clock_hz,
             has_steps: row.steps.get(node).is_some(),
             rekey_s: 0.0,
+            cookie_s: 0.0,
+            priced: None,
             heap_bytes: memory
                 .and_then(|memory| memory.peak.or(memory.resident_max))
                 .map(|bytes| bytes as f64),
             idle_bytes: memory.and_then(|memory| memory.idle_sa),
         };
+        let work = work.with_messages((row, node, cpu), is_facing, run, &scale);
         let work = question.stores_s.get(node).map_or(work.clone(), |store_s| work.with_store(*store_s));
         if is_facing && question.rekeys_per_s().is_some() {
             return work.with_rekeys(row, &scale);
         }
         Ok(work)
+    }
+
+    /// What is not cryptography is messages: those on the links of the node in the authentication, and as dear ones after it.
+    fn with_messages(
+        self,
+        (row, node, cpu): (&SummaryRow, &str, &Cpu),
+        is_facing: bool,
+        run: &Run<'_>,
+        scale: &Scale,
+    ) -> Self {
+        let Some(crypto_ns) = cpu.crypto_ns.filter(|_| cpu.ns > 0.0) else { return self };
+        let share = (1.0 - crypto_ns / cpu.ns).clamp(0.0, 1.0);
+        let is_at_node = |link: &str| link.split('-').any(|end| end == node);
+        let on_links = row.links.iter().filter(|(link, _)| is_at_node(link));
+        let messages: f64 = on_links.map(|(_, means)| means.messages).sum();
+        let step_messages_s = share * self.step_s;
+        let each_s = if messages > 0.0 { step_messages_s * self.visits / messages } else { 0.0 };
+        let priced = run.planned.message.as_ref().filter(|_| row.crypto == TABLE).map(|price| Priced {
+            price: price.clone(),
+            slower: scale.of_machine,
+            messages_s: share * self.busy_s,
+            step_messages_s,
+        });
+        Self { cookie_s: if is_facing { 2.0 * each_s } else { 0.0 }, priced, ..self }
     }
 
     /// One of the steps, any of them, looks somebody up.
@@ -185,15 +219,47 @@ impl Work {
         per_s * self.busy_s + rekeys_per_s * self.rekey_s
     }
 
-    /// The node with so many cores, at so many authentications and changes of keys a second.
-    pub fn station(&self, cores: u32, per_s: f64, rekeys_per_s: f64) -> Station {
-        Station {
-            cores,
-            busy_cores: self.busy_cores(per_s, rekeys_per_s),
-            step_s: self.step_s,
-            step_square_s2: self.step_square_s2,
-            visits: self.visits,
+    /// The same at a node all of whose cores are busy, if this share of authentications begins with a request for a cookie.
+    pub fn saturated_cores(&self, per_s: f64, rekeys_per_s: f64, asked_share: f64) -> f64 {
+        let load = self.load(per_s, rekeys_per_s, asked_share);
+        self.priced.as_ref().map_or(load.busy_cores, |priced| priced.saturated_cores(load))
+    }
+
+    /// With so many authentications and changes of keys a second, of which this share begins with a request for a cookie.
+    fn load(&self, per_s: f64, rekeys_per_s: f64, asked_share: f64) -> Load {
+        let cookie_cores = per_s * asked_share * self.cookie_s;
+        let message_cores = self.priced.as_ref().map_or(0.0, |priced| per_s * priced.messages_s);
+        Load {
+            busy_cores: self.busy_cores(per_s, rekeys_per_s) + cookie_cores,
+            message_cores: message_cores + cookie_cores,
+            steps_per_s: per_s * self.visits_asked(asked_share),
         }
+    }
+
+    /// How many steps wait for a core if this share of authentications begins with a request for a cookie.
+    fn visits_asked(&self, asked_share: f64) -> f64 {
+        if self.cookie_s > 0.0 { self.visits + asked_share } else { self.visits }
+    }
+
+    /// The node with so many cores, at so many authentications and changes of keys a second, of which this share begins with a request for
+    /// a cookie.
+    pub fn station(&self, cores: u32, per_s: f64, rekeys_per_s: f64, asked_share: f64) -> Station {
+        let load = self.load(per_s, rekeys_per_s, asked_share);
+        let visits = self.visits_asked(asked_share);
+        let mean = |of_steps: f64, of_cookie: f64| {
+            (self.visits * of_steps + (visits - self.visits) * of_cookie) / visits
+        };
+        let plain = Station {
+            cores,
+            busy_cores: load.busy_cores,
+            waking_cores: 0.0,
+            step_s: mean(self.step_s, self.cookie_s),
+            step_square_s2: mean(self.step_square_s2, self.cookie_s.powi(2)),
+            visits,
+            later_s: 0.0,
+            queue: None,
+        };
+        self.priced.as_ref().map_or(plain, |priced| priced.station(plain, load))
     }
 }
 

@@ -434,7 +434,16 @@ proptest! {
 /// 1000 a second are half open for 400 of 500 ms: three times as many as the gateway takes without cookies.
 #[test]
 fn cookies_are_a_round_trip_more_from_their_rate_on() {
-    let cookies = Cookies { half_open: 125, round_trip_s: 0.1, lost_share: 0.0, retransmit_after_s: 4.0 };
+    let cookies = Cookies {
+        half_open: 125,
+        half_open_max: 1000,
+        round_trip_s: 0.1,
+        jitter_s: 0.0,
+        lost_share: 0.0,
+        retransmit_after_s: 4.0,
+        retransmit_base: 1.8,
+        retransmissions_max: 5,
+    };
     let of = |cookies: Cookies, per_s: f64, p99_s: f64| {
         let slow = SummaryRow { delay_ms: Some(delay(500.0)), ..row("a", 1e5) };
         let name = ["a", "", "lan", "raw"].map(str::to_owned);
@@ -455,6 +464,10 @@ fn cookies_are_a_round_trip_more_from_their_rate_on() {
     let quiet = of(cookies, 100.0, 1.0);
     assert!((p50(&quiet) - 500.0).abs() < 1.0 && quiet.notes.is_empty(), "{quiet:?}");
     assert!(quiet.cookies.unwrap().asked_share < 1e-9);
+    // A gateway that keeps fewer than there are refuses some.
+    let is_full = |row: &SizedRow| row.notes.iter().any(|note| note.contains("`half_open_max`): it drops"));
+    let full = of(Cookies { half_open_max: 410, ..cookies }, 1000.0, 1.0);
+    assert!(is_full(&full) && !is_full(&busy) && full.notes.iter().any(|note| note.contains("keeps 410")));
     // Measured with cookies: their round trip is in the delay.
     let always = of(Cookies { half_open: 0, ..cookies }, 1000.0, 1.0);
     assert!((p50(&always) - 500.0).abs() < 1.0 && always.notes.is_empty(), "{always:?}");

@@ -23,6 +23,8 @@ pub(crate) struct Costs {
     pub(crate) path: PathBuf,
     pub(crate) prices: Arc<Prices>,
     pub(crate) message: MessageCost,
+    /// The same as the table says it.
+    price: Option<MessagePrice>,
     /// The frequency of the machine's cores.
     pub(crate) core_hz: f64,
     /// For readers of a row: the machine and the library, and whether messages have no price.
@@ -244,10 +246,16 @@ impl Costs {
             path: path.to_owned(),
             prices: Arc::new(prices),
             message,
+            price: table.message,
             core_hz: table.machine.core_hz,
             notes: std::iter::once(origin).chain(is_cryptography_only).collect(),
         })
     }
+}
+
+/// What the cost table of a plan says of messages; `None` without a table, or if it cannot be read.
+pub fn message_price(plan: &Plan) -> Option<MessagePrice> {
+    Costs::of(plan).ok().flatten()?.price
 }
 
 /// The prices of a table, with private exponents of one length.

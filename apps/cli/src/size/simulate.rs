@@ -10,10 +10,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use keytoll_analysis::census::{Account, PopulationSummary};
+use keytoll_analysis::simulation::SLOWER_RATIO;
 use keytoll_analysis::{Named, Summary};
 use keytoll_dimensioning::doubt::p99_ranks;
 use keytoll_dimensioning::outcome::{Contradiction, Percentiles, Side, Simulation, SizedRow, Verdict};
-use keytoll_dimensioning::{Arrivals, Processor, Question, Run, Sizing};
+use keytoll_dimensioning::{Arrivals, Planned, Processor, Question, Run, Sizing};
 use keytoll_scenario::plan::{CryptoMode, Plan, RowPlan, WorldKind};
 use keytoll_scenario::population::{Arrivals as Schedule, Population, Rate, Spread, Stage};
 use keytoll_scenario::quantity::Probability;
@@ -81,6 +82,7 @@ fn contradiction(of: &Simulation, p99_max_ms: f64) -> Option<Contradiction> {
         simulated_p99_ms: delay_ms.map(|delay| delay.p99),
         wanted_share: WANTED_SHARE,
         succeeded_share,
+        slower_ratio: of.slower_ratio,
     })
 }
 
@@ -193,6 +195,8 @@ impl<'a> Trial<'a> {
             devices: self.devices.into(),
             authentications_per_s: per_s,
             cores: self.cores.iter().map(|(node, cores)| (node.name().to_owned(), *cores)).collect(),
+            sized_utilisation: self.sized.nodes.iter().map(|(_, node)| node.utilisation).fold(0.0, f64::max),
+            slower_ratio: SLOWER_RATIO,
             clocks_hz: super::clocks_hz(&self.plan).into_iter().collect(),
             lasts_delays_count: f64::from(self.devices) / per_s / (predicted.unloaded_ms.p50 / 1e3),
             unloaded_p99_ms: predicted.unloaded_ms.p99,
@@ -221,7 +225,10 @@ impl<'a> Trial<'a> {
 
     /// What the formulas say of this row, alone and with the costs of the table.
     fn asked(&self, alone: &Summary, per_s: f64) -> Result<SizedRow, Report> {
-        let run = Run { summary: alone, planned: super::planned(&self.plan) };
+        // The command line names the table of a simulation.
+        let planned =
+            Planned { message: keytoll_lab::message_price(&self.plan), ..super::planned(&self.plan) };
+        let run = Run { summary: alone, planned };
         let cores = self.cores.iter().map(|(node, cores)| (node.name().to_owned(), *cores)).collect();
         let within_s = f64::from(self.devices) / per_s;
         let (arrivals, steady_per_s) = match self.question.arrivals {

@@ -59,16 +59,18 @@ pub struct Family {
 }
 
 /// When a gateway asks devices for cookies before it keeps state for them, and the bytes of the additional round trip.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CookiesFrom {
     /// The number of half-open SAs from which it asks.
     pub half_open: u32,
+    /// The number of half-open SAs that it keeps at most.
+    pub half_open_max: u32,
     /// Additional bytes from the device, with IP headers: the repeated first message, and the cookie in it.
     pub up_bytes: u32,
     /// Bytes of the gateway's answer, with IP headers.
     pub down_bytes: u32,
-    /// Time without an answer after which the device retransmits.
-    pub retransmit_after: Duration,
+    /// When the device retransmits.
+    pub retransmission: ike::Retransmission,
 }
 
 /// An option that is a time at which something happens in a population.

@@ -219,6 +219,8 @@ pub(super) mod tests {
             authentications_per_s: 100.0,
             cores: Named::default(),
             clocks_hz: Named::default(),
+            sized_utilisation: 0.5,
+            slower_ratio: 1.0,
             lasts_delays_count: 100.0,
             unloaded_p99_ms: 60.0,
             predicted: side(),

@@ -22,8 +22,9 @@ pub(super) fn from(row: &RowPlan) -> Option<CookiesFrom> {
         FIRST_BYTES + group.map_or(0, keytoll_crypto_api::algorithm::Group::public_len) + COOKIE_BYTES;
     Some(CookiesFrom {
         half_open: options.cookies.half_open_from(options.half_open_max)?,
+        half_open_max: options.half_open_max,
         up_bytes: u32::try_from(up_bytes).ok()?,
         down_bytes: ANSWER_BYTES,
-        retransmit_after: options.retransmission.first,
+        retransmission: options.retransmission,
     })
 }
