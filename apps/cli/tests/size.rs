@@ -165,11 +165,11 @@ fn a_run_is_sized_in_words_and_in_json() {
     assert_eq!(sizing["rows"][0]["nodes"]["gw"]["cores"], 1);
     let busy = |sizing: &serde_json::Value| sizing["rows"][1]["nodes"]["aaa"]["busy_cores"].as_f64().unwrap();
     let share = json(&["--at-once", "50%"]);
-    // Half the devices have half the load, and a little more: their messages find the node asleep more often.
+    // Half the devices have about half the load: the table's price of a message depends on how busy the node is.
     let halves = busy(&share) * 2.0 / busy(&sizing);
     let noon = json(&["--arrivals", "diurnal"]);
     let doubled = busy(&noon) / busy(&sizing) / 2.0;
-    assert!(halves > 1.0 && halves < 1.1 && doubled < 1.0 && doubled > 0.9, "{halves} {doubled}");
+    assert!([halves, doubled].iter().all(|ratio| (0.95..1.05).contains(ratio)), "{halves} {doubled}");
     let slow = json(&["--cpu", "100MHz", "--store", "aaa=20ms"]);
     assert!(busy(&slow) > 1.38 + 5.0 * busy(&sizing), "{slow}");
     let keys = json(&["--rekey", "1h"]);
