@@ -107,7 +107,7 @@ impl Pluto {
                       mount --bind \"$0\" /usr/libexec/ipsec && LD_PRELOAD=\"$1\" exec /usr/libexec/ipsec/pluto \
                       --nofork --stderrlog --no-dnssec --config \"$2/ipsec.conf\" --secretsfile \"$2/ipsec.secrets\" \
                       --nssdir \"$2/nss\" --rundir \"$2/run\" --ipsecdir \"$2\"";
-        let timer = if is_timed { unpacked.join("nss-time.so") } else { PathBuf::new() };
+        let timer = if is_timed { program::nss_timer(&unpacked)? } else { PathBuf::new() };
         let preloaded = format!("{} {}", unpacked.join("no-esp.so").display(), timer.display());
         command.args(["-m", "sh", "-c", script]).arg(&libexec).arg(preloaded).arg(dir);
         command.env("NO_ESP_LOG", dir.join("sas")).env("NSS_TIME", dir.join(CRYPTO_TIME));

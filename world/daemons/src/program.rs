@@ -109,6 +109,17 @@ pub fn libreswan() -> Result<PathBuf, Trouble> {
     found.ok_or_else(|| not_installed("libreswan", remedy))
 }
 
+/// The preloaded library that measures the cryptography of libreswan in this directory.
+///
+/// # Errors
+/// When an older script unpacked libreswan without it.
+pub fn nss_timer(libreswan: &Path) -> Result<PathBuf, Trouble> {
+    let timer = libreswan.join("nss-time.so");
+    let remedy =
+        "without it pluto's cryptography cannot be measured; `interop/unpack-libreswan.sh` builds it";
+    if timer.is_file() { Ok(timer) } else { Err(not_installed(&timer.display().to_string(), remedy)) }
+}
+
 fn named(variable: &str) -> impl Iterator<Item = PathBuf> {
     env::var_os(variable).map(PathBuf::from).into_iter()
 }
