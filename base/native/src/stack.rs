@@ -9,11 +9,12 @@
 //! ```
 
 use std::cell::OnceCell;
+use std::hint::black_box;
 use std::mem::MaybeUninit;
 use std::ptr;
 
 /// So many bytes are filled at most.
-const PAINTED_BYTES_MAX: usize = 512 * 1024;
+const PAINTED_BYTES_MAX: usize = 256 * 1024;
 /// So many bytes at the end of the stack are left alone.
 const MARGIN_BYTES: usize = 64 * 1024;
 /// The frames of [`paint`] and [`Painted::depth`] themselves fit into so many bytes, which are not filled.
@@ -43,12 +44,23 @@ pub fn paint() -> Option<Painted> {
     if low >= high {
         return None;
     }
+    if low > limit {
+        reach_down();
+    }
     for address in (low..high).step_by(WORD_BYTES).rev() {
         // SAFETY: the address is on this thread's stack, at least `MARGIN_BYTES` from its end and `OWN_BYTES` below a local variable
         // of this function. Frames of this function are smaller: no living object is there.
         unsafe { ptr::with_exposed_provenance_mut::<u64>(address).write_volatile(PATTERN) };
     }
     Some(Painted { top, low, high })
+}
+
+/// Has a frame that is as large as the part that is filled. The stack of a main thread grows with the frames, and valgrind lets nothing else
+/// write there.
+#[inline(never)]
+fn reach_down() {
+    let mut frame = [MaybeUninit::<u8>::uninit(); PAINTED_BYTES_MAX];
+    black_box(&mut frame);
 }
 
 impl Painted {
@@ -98,8 +110,6 @@ fn ask_for_lowest() -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    use std::hint::black_box;
-
     use super::*;
 
     /// Has at least so many bytes on the stack.
