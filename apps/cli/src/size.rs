@@ -196,8 +196,7 @@ fn processor(text: &str) -> Result<Processor, Report> {
     }
 }
 
-/// The part of a plan that sizing needs. Prices of messages are those of the reference: a path out of somebody's manifest.json is not
-/// opened.
+/// The part of a plan that sizing needs. Prices of messages are those of the reference: a path in a manifest.json is not opened.
 pub(crate) fn planned(plan: &Plan) -> Planned {
     let is_reference = plan.costs.as_deref() == Some(REFERENCE);
     let of_row = |row: &RowPlan| Some((name(row).map(str::to_owned), cookies(row)?));

@@ -25,7 +25,7 @@ options = { cookies = "never" }
 cpus = { gw = { name = "slow", frequency = "100 MHz" } }
 "#;
 
-/// So many devices are simulated where nothing else is said.
+/// The number of simulated devices, unless a test has another.
 const DEVICES: &str = "8000";
 
 /// The table of operations and messages that keytoll comes with.

@@ -62,8 +62,8 @@ impl Cookies {
         unloaded.mixed(&parts)
     }
 
-    /// The shares of round trips with one retransmission, two, and so on, and how long devices wait for them. The last one stands for all that
-    /// lose more, which fail.
+    /// The shares of round trips with one retransmission, two, and so on, and how long devices wait for them. The last one
+    /// includes all that lose more messages, which fail.
     fn retransmitted(&self) -> impl Iterator<Item = (f64, f64)> + '_ {
         let last = self.retransmissions_max.max(1);
         (1..=last).scan((0.0, self.retransmit_after_s), move |(waited_s, wait_s), count| {

@@ -154,7 +154,7 @@ impl Waits {
             let Queue { first_s, others_share, ends_per_s } = queue;
             let further = (s + Complex::from(ends_per_s)).inverse() * (others_share * ends_per_s)
                 + Complex::from(1.0 - others_share);
-            // What is left of a constant time is uniform.
+            // The rest of a constant time is uniform.
             let first = (s * (2.0 * first_s)).uniform();
             (first * further * share + Complex::from(1.0 - share)).power(count)
         };

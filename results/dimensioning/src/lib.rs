@@ -11,7 +11,7 @@
 //! * [`work`] is what an authentication takes of each node, on a processor of choice.
 //! * [`station`] is a node as a queue, [`delay`] the delay of an authentication at several of them, [`storm`] a queue that grows.
 //! * [`sized`] finds the cores; [`whatif`] asks the same again with something changed.
-//! * `priced` is a node whose messages cost the less the busier it is.
+//! * `priced` is a node with messages that cost less under load.
 //! * [`cookies`] is the additional round trip of a gateway with many half-open SAs.
 //! * [`doubt`] is where numbers say less than they seem to, and [`outcome`] what it says.
 

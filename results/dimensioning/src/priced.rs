@@ -1,8 +1,8 @@
-//! Messages whose price depends on the load: one that has waited for a busy node costs less than one that wakes it, and the busier a node is,
-//! the less it sleeps. How much work a node has depends on how busy it is, and how busy it is depends on its work: a fixed point.
+//! Messages with a price that depends on the load: one that has waited for a busy node costs less than one that wakes it, and a busier node
+//! sleeps less. The work of a node depends on its load, and its load on its work: a fixed point.
 //!
-//! A table's price at a load is that of a node that has been so busy for a while: the mean load of the node stands for it, so steps must be
-//! much shorter than that while (a tenth of a second in the simulator).
+//! A table has prices by the recent load of a node (a tenth of a second in the simulator). The formulas use the mean load in its place, so steps
+//! must be much shorter than that time.
 //!
 //! With one core it is a queue in which a service that begins at once differs from one that was waited for: read Welch, Operations Research 12
 //! (1964) 736. With several cores a step has the mean of both kinds of service.
@@ -14,7 +14,7 @@ use crate::station::{Queue, Station, erlang_c};
 /// The messages of a node's steps and their price.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Priced {
-    /// What a message costs.
+    /// The cost of a message.
     pub price: MessagePrice,
     /// Time on the node's processor over that in the table.
     pub slower: f64,
@@ -35,7 +35,7 @@ pub(crate) struct Load {
     pub(crate) steps_per_s: f64,
 }
 
-/// What a step costs besides cryptography.
+/// The costs of a step, without cryptography.
 #[derive(Debug, Clone, Copy, Default)]
 struct Cost {
     /// Each message, in nanoseconds of the table.
@@ -63,10 +63,10 @@ struct Arrival {
 }
 
 impl Arrival {
-    /// An authentication alone: everybody has slept for long.
+    /// An authentication alone: all nodes have slept for long.
     const ALONE: Self = Self { utilisation: 0.0, steps_per_s: 0.0, is_idle: 1.0 };
 
-    /// The probability that nobody has computed for so long. Where steps are a Poisson process, an idle time ends with the next one.
+    /// The probability that no core has computed for so long. Where steps are a Poisson process, an idle time ends with the next one.
     fn slept_for(self, s: f64) -> f64 {
         if s <= 0.0 { 1.0 } else { self.is_idle * (-self.steps_per_s * s).exp() }
     }

@@ -85,7 +85,7 @@ pub struct Planned {
     pub clocks_hz: BTreeMap<String, f64>,
     /// The cookies of gateways, by the method, variant, network and topology of the row; gateways of other rows ask for none.
     pub cookies: BTreeMap<[String; 4], Cookies>,
-    /// What a message costs by the load of its node, where the run was charged such prices.
+    /// The cost of a message by the load of its node, where the run was charged such prices.
     pub message: Option<MessagePrice>,
 }
 

@@ -373,7 +373,7 @@ impl<'a> Row<'a> {
         cores
     }
 
-    /// Adds cores to those that are too busy: with prices that depend on the load, fewer than all of them cost more.
+    /// Adds cores to nodes that are too busy: with prices that depend on the load, fewer than all of them cost more.
     fn calm_down(&self, cores: &mut [u32], times: f64, given: impl Fn(&str) -> Option<u32>) {
         let is_too_busy =
             |station: &Station| station.utilisation() > UTILISATION_MAX && station.cores < CORES_MAX;

@@ -23,7 +23,7 @@ pub struct Station {
     pub visits: f64,
     /// By how much all of them together take longer than in an authentication alone, waits left out; below zero where they are quicker.
     pub later_s: f64,
-    /// How steps wait where those that have waited take another time than those that a core takes at once.
+    /// How steps wait if a step that has waited takes another time than one that a core takes at once.
     pub queue: Option<Queue>,
 }
 

@@ -44,7 +44,7 @@ pub struct Work {
     pub rekey_s: f64,
     /// Time that a request for a cookie occupies a core: a message that arrives and its answer. Zero at nodes that ask for none.
     pub cookie_s: f64,
-    /// Messages whose price depends on the load, if there are any.
+    /// Messages with a price that depends on the load, if there are any.
     pub(crate) priced: Option<Priced>,
     /// Heap of the node itself, with one authentication.
     pub heap_bytes: Option<f64>,
@@ -158,7 +158,7 @@ impl Work {
         Ok(work)
     }
 
-    /// What is not cryptography is messages: those on the links of the node in the authentication, and as dear ones after it.
+    /// Work without cryptography is messages: those on the links of the node in the authentication, and those after it at the same price.
     fn with_messages(
         self,
         (row, node, cpu): (&SummaryRow, &str, &Cpu),
@@ -219,7 +219,7 @@ impl Work {
         per_s * self.busy_s + rekeys_per_s * self.rekey_s
     }
 
-    /// The same at a node all of whose cores are busy, if this share of authentications begins with a request for a cookie.
+    /// The same at a node without an idle core, if this share of authentications begins with a request for a cookie.
     pub fn saturated_cores(&self, per_s: f64, rekeys_per_s: f64, asked_share: f64) -> f64 {
         let load = self.load(per_s, rekeys_per_s, asked_share);
         self.priced.as_ref().map_or(load.busy_cores, |priced| priced.saturated_cores(load))

@@ -253,7 +253,7 @@ impl Costs {
     }
 }
 
-/// What the cost table of a plan says of messages; `None` without a table, or if it cannot be read.
+/// The price of messages in the cost table of a plan; `None` without a table, or if it cannot be read.
 pub fn message_price(plan: &Plan) -> Option<MessagePrice> {
     Costs::of(plan).ok().flatten()?.price
 }

@@ -69,8 +69,8 @@ pub struct Line {
     pub cells: Vec<Option<Cell>>,
 }
 
-/// The median of `n` values with 95 % intervals; beside it their mean, which a single disturbed value can shift and on which no verdict is
-/// based. Values of one block of the run are not independent, for the machine is slower at some times than at others: verdicts are
+/// The median of `n` values with 95 % intervals, and their mean. A single disturbed value can shift the mean, so no verdict is based on
+/// it. Values of one block of the run are not independent, for the machine is slower at some times than at others: verdicts are
 /// based on blocks.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Estimate {
