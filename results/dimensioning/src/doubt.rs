@@ -96,7 +96,7 @@ pub(crate) fn too_many_half_open(load: &CookieLoad, half_open_max: u32) -> Optio
     (*half_open_mean + NORMAL_95 * half_open_mean.sqrt() > half_open_max.into()).then(|| {
         format!(
             "on average {half_open_mean:.0} SAs are half open, and the gateway keeps {half_open_max} (`half_open_max`): it drops the longest \
-             silent ones or refuses new ones, whose devices wait or fail, which no formula here counts: `--simulate` does"
+             silent ones or refuses new ones, so devices wait or fail. No formula counts that; `--simulate` does"
         )
     })
 }
