@@ -54,7 +54,7 @@ impl Peer {
         terms: &Terms,
         pki: Option<&Pki>,
     ) -> Result<Self, Trouble> {
-        Self::told_everything(lab, node, program, (terms, pki), Outputs::Nothing)
+        Self::logging(lab, node, program, (terms, pki), ("debug", Outputs::Nothing))
     }
 
     /// The same, and it writes down what passes and the keys of it: `NODE.pcapng` and `NODE.keys` in its directory. Dropped, it
@@ -66,23 +66,12 @@ impl Peer {
         terms: &Terms,
         pki: Option<&Pki>,
     ) -> Result<Self, Trouble> {
-        Self::told_everything(lab, node, program, (terms, pki), Outputs::Capture)
-    }
-
-    fn told_everything(
-        lab: &Lab,
-        node: Node,
-        program: &str,
-        (terms, pki): (&Terms, Option<&Pki>),
-        outputs: Outputs,
-    ) -> Result<Self, Trouble> {
-        let spot = lab.spot(node).beside(node.name(), terms.outer(node));
-        Self::listening(&spot, program, "debug", &node_file::text(node, &spot.address, terms, pki), outputs)
+        Self::logging(lab, node, program, (terms, pki), ("debug", Outputs::Capture))
     }
 
     /// The same with a shared key, and nothing in its trace but warnings: a trace costs time.
     pub fn quiet(lab: &Lab, node: Node, program: &str, terms: &Terms) -> Result<Self, Trouble> {
-        Self::warning(lab, node, program, (terms, None), Outputs::Nothing)
+        Self::logging(lab, node, program, (terms, None), ("warn", Outputs::Nothing))
     }
 
     /// The same with any terms, and it writes its metrics for Prometheus, of which [`Self::crypto_ns`] is one.
@@ -93,18 +82,19 @@ impl Peer {
         terms: &Terms,
         pki: Option<&Pki>,
     ) -> Result<Self, Trouble> {
-        Self::warning(lab, node, program, (terms, pki), Outputs::Metrics)
+        Self::logging(lab, node, program, (terms, pki), ("warn", Outputs::Metrics))
     }
 
-    fn warning(
+    /// With a level of its log.
+    fn logging(
         lab: &Lab,
         node: Node,
         program: &str,
         (terms, pki): (&Terms, Option<&Pki>),
-        outputs: Outputs,
+        (level, outputs): (&str, Outputs),
     ) -> Result<Self, Trouble> {
         let spot = lab.spot(node).beside(node.name(), terms.outer(node));
-        Self::listening(&spot, program, "warn", &node_file::text(node, &spot.address, terms, pki), outputs)
+        Self::listening(&spot, program, level, &node_file::text(node, &spot.address, terms, pki), outputs)
     }
 
     /// Its process ID.

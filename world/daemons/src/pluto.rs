@@ -127,10 +127,10 @@ impl Pluto {
         self.process.id()
     }
 
-    /// CPU time of its cryptography so far, in nanoseconds; 0 unless it was launched with a timer.
-    pub fn crypto_ns(&self) -> u64 {
-        let sums = fs::read(self.dir.join(CRYPTO_TIME)).unwrap_or_default();
-        sums.first_chunk().map_or(0, |nanoseconds| u64::from_ne_bytes(*nanoseconds))
+    /// CPU time of its cryptography so far, in nanoseconds; `None` unless it was launched with a timer.
+    pub fn crypto_ns(&self) -> Option<u64> {
+        let sums = fs::read(self.dir.join(CRYPTO_TIME)).ok()?;
+        sums.first_chunk().map(|nanoseconds| u64::from_ne_bytes(*nanoseconds))
     }
 
     /// Loads the connection.

@@ -26,8 +26,9 @@ impl Pair for Keytoll {
         [self.device.id(), self.gateway.id()]
     }
 
-    fn crypto_ns(&self) -> u64 {
-        [&self.device, &self.gateway].into_iter().filter_map(Peer::crypto_ns).sum()
+    fn crypto_ns(&self) -> Result<u64> {
+        let both: Option<u64> = [&self.device, &self.gateway].into_iter().map(Peer::crypto_ns).sum();
+        Ok(both.ok_or("keytoll has written no metrics")?)
     }
 
     fn connect(&mut self) -> Result<()> {

@@ -54,8 +54,9 @@ impl Pair for Libreswan {
         [self.device.id(), self.gateway.id()]
     }
 
-    fn crypto_ns(&self) -> u64 {
-        self.device.crypto_ns() + self.gateway.crypto_ns()
+    fn crypto_ns(&self) -> Result<u64> {
+        let both: Option<u64> = [&self.device, &self.gateway].into_iter().map(Pluto::crypto_ns).sum();
+        Ok(both.ok_or("pluto's timer has written nothing")?)
     }
 
     fn connect(&mut self) -> Result<()> {

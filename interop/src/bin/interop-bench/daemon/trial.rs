@@ -22,8 +22,8 @@ const PAUSE: Duration = Duration::from_millis(600);
 pub(super) trait Pair {
     /// Their process IDs.
     fn ids(&self) -> [u32; 2];
-    /// CPU time of their cryptography so far, in nanoseconds.
-    fn crypto_ns(&self) -> u64;
+    /// CPU time of their cryptography so far, in nanoseconds; an error if one of them does not report it.
+    fn crypto_ns(&self) -> Result<u64>;
     /// Connects, and returns when the SAs for traffic are established.
     fn connect(&mut self) -> Result<()>;
     /// Deletes the SAs.
@@ -88,7 +88,7 @@ pub(super) fn run<P: Pair>(start: impl FnOnce() -> Result<P>) -> Result<Trial> {
 }
 
 fn step<P: Pair>(pair: &mut P, act: impl FnOnce(&mut P) -> Result<()>) -> Result<Measured> {
-    let before = Measured { wall_ns: 0, cpu_ns: cpu_ns(pair)?, crypto_ns: pair.crypto_ns() };
+    let before = Measured { wall_ns: 0, cpu_ns: cpu_ns(pair)?, crypto_ns: pair.crypto_ns()? };
     let begun = Instant::now();
     act(pair)?;
     let wall_ns = ns(begun.elapsed());
@@ -100,7 +100,7 @@ fn after(pair: &impl Pair, before: Measured) -> Result<Measured> {
     sleep(AFTERMATH);
     let cpu_ns = cpu_ns(pair)? - before.cpu_ns;
     sleep(PAUSE);
-    Ok(Measured { wall_ns: 0, cpu_ns, crypto_ns: pair.crypto_ns() - before.crypto_ns })
+    Ok(Measured { wall_ns: 0, cpu_ns, crypto_ns: pair.crypto_ns()? - before.crypto_ns })
 }
 
 fn cpu_ns(pair: &impl Pair) -> Result<u64> {
