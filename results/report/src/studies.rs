@@ -37,7 +37,7 @@ fn findings(account: &Account, width: usize, out: &mut impl Write) -> io::Result
     let lines: Vec<Line> = account
         .findings
         .iter()
-        .map(|finding| Line::Cells(vec![format!("  {}", finding.name), finding.verdict.words().to_owned()]))
+        .map(|finding| Line::Cells(vec![format!("  {}", finding.name), finding.verdict_words()]))
         .collect();
     table(&head, 1, &lines, width, out)
 }
@@ -58,7 +58,7 @@ fn all_findings(accounts: &Accounts) -> Section {
     let column = |head: &str| Column { head: head.to_owned(), ..Column::default() };
     let lines = accounts.studies.iter().flat_map(|account| {
         account.findings.iter().map(|finding| {
-            [&*account.study, finding.verdict.words(), &*finding.claim, &*finding.name].map(text).to_vec()
+            [&*account.study, &*finding.verdict_words(), &*finding.claim, &*finding.name].map(text).to_vec()
         })
     });
     let table = page::Table {
@@ -73,4 +73,25 @@ fn all_findings(accounts: &Accounts) -> Section {
 
 fn text(text: &str) -> Cell {
     Cell { shown: text.to_owned(), written: text.to_owned(), is_published: false }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::study::tests::account;
+
+    const MARKED: &str = "cannot be judged, on a fitted input";
+
+    #[test]
+    fn verdicts_on_fitted_inputs_are_marked_on_the_screen_and_on_the_page() {
+        let accounts = Accounts::new(vec![account()], ["example"]);
+        let mut screen = Vec::new();
+        write(&accounts, WIDTH_MAX, &mut screen).unwrap();
+        let screen = String::from_utf8(screen).unwrap();
+        assert!(screen.contains(MARKED), "{screen}");
+        let page = page(&accounts);
+        let Block::Table(table) = &page.sections[0].blocks[0] else { panic!("the first block is a table") };
+        let verdicts: Vec<&str> = table.lines.iter().map(|line| line[1].shown.as_str()).collect();
+        assert_eq!(verdicts, ["holds in part", MARKED]);
+    }
 }

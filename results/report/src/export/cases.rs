@@ -93,7 +93,7 @@ pub(super) fn of_study(account: &Account) -> Suite {
         class: account.study.clone(),
         name: finding.name.clone(),
         outcome: judged(finding),
-        told: format!("{}: {} Here: {}", finding.verdict.words(), finding.claim, evidence(finding)),
+        told: format!("{}: {} Here: {}", finding.verdict_words(), finding.claim, evidence(finding)),
     };
     Suite {
         name: format!("keytoll study {}", account.study),
@@ -105,7 +105,7 @@ pub(super) fn of_study(account: &Account) -> Suite {
 fn judged(finding: &Finding) -> Outcome {
     match finding.verdict {
         Verdict::Holds | Verdict::HoldsInPart => Outcome::Passed,
-        Verdict::DoesNotHold => Outcome::Failed(format!("does not hold: {}", finding.claim)),
-        Verdict::CannotBeJudged => Outcome::Skipped("cannot be judged".to_owned()),
+        Verdict::DoesNotHold => Outcome::Failed(format!("{}: {}", finding.verdict_words(), finding.claim)),
+        Verdict::CannotBeJudged => Outcome::Skipped(finding.verdict_words()),
     }
 }

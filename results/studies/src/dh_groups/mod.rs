@@ -42,8 +42,8 @@ fn notes(material: &Material<'_>) -> Vec<String> {
 
 /// The paper.
 const SOURCE: &str = "S. Praptodiyono, M. Furqon, A. Maulana, I. H. Hasbullah, S. U. Rehman: Performance Analysis of Internet Key \
-     Exchange Algorithms on IPSec Security Association Initiation (2018), §4: strongSwan; neither its machine nor its \
-     library is told";
+     Exchange Algorithms on IPSec Security Association Initiation (2018), §4: strongSwan; the paper names neither its \
+     machine nor its library";
 
 /// Its Table 1 alone, which needs only primitives.
 pub fn sheet(timings: &Timings) -> Sheet {

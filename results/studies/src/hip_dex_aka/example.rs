@@ -1,7 +1,7 @@
 //! Material with invented numbers, for the tests of this study.
 
 use super::published::delay_ms;
-use super::{AS_SLOW, Access, Architecture, METHODS, Method, Part, published};
+use super::{Access, Architecture, FITTED_CPUS, METHODS, Method, Part, published};
 use crate::Processors;
 use crate::{Material, Supplement};
 use keytoll_analysis::Named;
@@ -16,7 +16,7 @@ pub(super) struct Numbers {
     pub(super) bytes: f64,
     pub(super) megacycles: [f64; 2],
     pub(super) kilobytes: [u64; 2],
-    /// Added to the derived delay on slow processors.
+    /// Added to the derived delay on fitted CPUs.
     pub(super) later_ms: f64,
 }
 
@@ -49,7 +49,7 @@ impl Example {
             clocks_hz: Named::default(),
             summary: summary.clone(),
         };
-        let repetitions = [Processors::Host, Processors::Calibrated(&AS_SLOW)].map(repetition).to_vec();
+        let repetitions = [Processors::Host, Processors::Calibrated(&FITTED_CPUS)].map(repetition).to_vec();
         Self { summary, supplement: Supplement { repetitions, ..Supplement::default() } }
     }
 

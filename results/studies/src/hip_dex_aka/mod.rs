@@ -35,13 +35,13 @@ pub(crate) const STUDY: Study = Study {
 pub(super) const SCENARIO: Scenario =
     Scenario { name: "hip-dex-aka", text: include_str!("../../../../scenarios/studies/hip-dex-aka.toml") };
 
-/// The same on other processors.
+/// The same on other CPUs.
 pub(super) const WANTS: Wants =
-    Wants { processors: &[Processors::Host, Processors::Calibrated(&AS_SLOW)], ..Wants::NOTHING };
+    Wants { processors: &[Processors::Host, Processors::Calibrated(&FITTED_CPUS)], ..Wants::NOTHING };
 
-/// Processors on which EAP-AKA takes as long as the printed cycles do at the clocks of the testbed. For the HSS nothing is printed: it
-/// is as slow as the AAA server.
-const AS_SLOW: Calibration = Calibration {
+/// CPUs on which EAP-AKA takes as long as the printed cycles do at the testbed clock. For the HSS nothing is printed: its clock is the AAA
+/// server's.
+const FITTED_CPUS: Calibration = Calibration {
     method: EAP_AKA.method,
     printed: &[
         Printed { node: Node::Ue, of: Node::Ue, cycles: 248_000_000, clock_hz: 1_600_000_000 },
@@ -132,34 +132,34 @@ fn named((access, architecture): (Access, Architecture)) -> String {
     format!("{} over {}", architecture.name(), access.name())
 }
 
-/// How fast the processors are.
+/// How fast the CPUs are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Speed {
-    /// As the scenario has them: at the clocks of the testbed, but with the cycles of this machine.
+    /// As the scenario has them: at the testbed clock, with the cycles of this machine.
     Clocks,
     /// This machine's.
     Host,
-    /// [`AS_SLOW`].
+    /// [`FITTED_CPUS`].
     Calibrated,
 }
 
 impl Speed {
     pub(super) const ALL: [Self; 3] = [Self::Clocks, Self::Calibrated, Self::Host];
 
-    /// The run with processors of this speed.
+    /// The run on CPUs of this speed.
     pub(super) fn of<'a>(self, material: &Material<'a>) -> Option<&'a Summary> {
         match self {
             Self::Clocks => Some(material.summary),
             Self::Host => material.repeated(Processors::Host),
-            Self::Calibrated => material.repeated(Processors::Calibrated(&AS_SLOW)),
+            Self::Calibrated => material.repeated(Processors::Calibrated(&FITTED_CPUS)),
         }
     }
 
-    /// What stands after a method in a table.
+    /// The addition to a method's name in a table.
     const fn suffix(self) -> &'static str {
         match self {
             Self::Clocks => "",
-            Self::Calibrated => ", slow",
+            Self::Calibrated => ", fitted",
             Self::Host => ", here",
         }
     }

@@ -20,13 +20,13 @@ const LEGEND: &str = "paper: printed in its text and tables; derived from these,
                       reconstructed. Its figures are not at hand, so many cells are empty. Messages, packets, bytes, cycles and \
                       memory are those of all rows, for they depend neither on the network nor on the clocks.";
 
-const SPEEDS: &str = "Lines without an addition: at the clocks of the testbed (as shipped 1.6 GHz for the UE, 3 GHz for the others), \
-                      with the cycles of this machine, which are far fewer than theirs. Slow: every node's clock is so low that \
-                      EAP-AKA takes as long as its printed cycles did on the testbed, so EAP-AKA's computation confirms nothing \
-                      there; the HSS is as slow as the AAA server. Here: this machine's processors, not scaled.";
+const SPEEDS: &str = "Lines without an addition: testbed clock, the cycles of this machine at the testbed's MHz (as shipped 1600 for the UE, \
+                      3000 for the others). The testbed's CPUs took far more cycles. Fitted: on fitted CPUs, with each node's clock \
+                      lowered until EAP-AKA takes as long as its printed cycles did on the testbed, so that EAP-AKA's computation \
+                      confirms nothing; the HSS has the AAA server's clock. Here: this machine's CPU, not scaled.";
 
 const CALIBRATED_LINKS: &str = "Both access networks are presets calibrated on these slides: DEX makes two round trips over them in \
-                                7 and 228 ms. That confirms nothing by itself; how the methods compare does.";
+                                7 and 228 ms. That confirms nothing; the comparison of the methods does.";
 
 const TESTBED: [&str; 7] = [
     "DEX-AKA is a reconstruction: nothing but its name and the numbers here was published. 6 messages between UE and GW and 2 \
@@ -38,8 +38,8 @@ const TESTBED: [&str; 7] = [
     "Diameter runs over TCP, whose acknowledgements are not simulated: the slides' third packet of DEX-AKA in the core is one. \
      Each message counts 20 bytes for TCP.",
     "Heap is what the node's engines and the cryptographic library allocate, counted by the allocator for the running node, without the \
-     tables of keytoll's own meters. Stack is the deepest of the node's steps in its first authentication. Both peaks \
-     together are compared with the slides, which show heap and stack of whole programs under Valgrind's massif. Keys and \
+     tables of keytoll's own meters. Stack is the deepest of the node's steps in its first authentication. The sum of both peaks \
+     is compared with the slides, which show heap and stack of whole programs under Valgrind's massif. Keys and \
      certificates are shared by all nodes and belong to none. AAA: theirs is FreeRADIUS with all its modules.",
     "Why DEX-AKA does not save as much memory as on the slides: EAP-AKA's peaks here are computations with 2048 bits, modp2048 at the \
      UE and an RSA signature at the GW. Their tables of powers were 9.0 of 20.3 and 12.4 of 30.5 kB of heap on 2026-11-29 \
@@ -50,8 +50,8 @@ const TESTBED: [&str; 7] = [
      asked over the air, and for EAP-TLS chains of 4 certificates in fragments of 900 bytes, which make the derived 26 and 20 \
      messages. DEX is that of the prototypes of 2011 and 2015 with keys of P-256 and puzzles of 8 bits, BEX has RSA-1024 and \
      modp1536 as InfraHIP by default.",
-    "Shares of the slides are of processing times seen by a profiler; PSK's 97 % tells that some of it was beside the delay. Here \
-     it is the time in which a node computes and nothing is on its way.",
+    "The slides' shares are processing times of a profiler. PSK's share of 97 % includes computation outside the delay. Here a share \
+     is the time in which a node computes and no datagram is on its way.",
 ];
 
 /// A note if computation was not charged.
@@ -61,9 +61,9 @@ fn uncharged(measured: Measured<'_>) -> Option<String> {
     measured.is_uncharged().then(|| text.to_owned())
 }
 
-/// A note if the run was not repeated on slow processors.
+/// A note if the run was not repeated on fitted CPUs.
 fn without_calibration(measured: Measured<'_>) -> Option<String> {
-    let text = "The run was not repeated on processors as slow as the paper's, so its delays are not judged.";
+    let text = "The run was not repeated on fitted CPUs, so its delays are not judged.";
     let lacks = measured.computation_ms(EAP_AKA, Speed::Calibrated).is_none();
     (lacks && !measured.is_uncharged()).then(|| text.to_owned())
 }
@@ -92,7 +92,8 @@ fn fragment(measured: Measured<'_>) -> Option<String> {
     let fragments = of(|means| means.packets - means.messages - means.retransmissions)?.value;
     let text = format!(
         "The slides' EAP-AKA sent 11 packets in the RAN for 10 messages: most likely the gateway's certificate and signature were \
-         too long for one packet. Here they fit, as RSA-2048 with short names makes less; neither chain nor key of {} is told.",
+         too long for one packet. Here they fit, because RSA-2048 with short names needs fewer bytes. The slides print neither chain \
+         length nor key size of {}.",
         EAP_TLS.label
     );
     (fragments < 0.5).then_some(text)

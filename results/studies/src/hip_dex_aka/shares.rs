@@ -1,4 +1,4 @@
-//! The 36 printed shares of computation in the delay, judged one by one on processors as slow as the paper's.
+//! The 36 printed shares of computation in the delay, judged one by one on fitted CPUs.
 
 use super::findings::{FITTED, NEAR};
 use super::measured::Measured;
@@ -46,10 +46,10 @@ fn all(measured: Measured<'_>) -> Vec<Share> {
 /// A line for each, with its verdict.
 pub(super) fn table(measured: Measured<'_>) -> Table {
     Table {
-        title: "The 36 printed shares of computation, judged one by one: on slow processors, within a factor of 1.25, either way"
+        title: "The 36 printed shares of computation, judged one by one: on fitted CPUs, within a factor of 1.25, either way"
             .to_owned(),
         unit: "%".to_owned(),
-        columns: ["slow", "paper", "slow ÷ paper"].map(str::to_owned).to_vec(),
+        columns: ["fitted", "paper", "fitted ÷ paper"].map(str::to_owned).to_vec(),
         lines: all(measured).into_iter().map(Share::line).collect(),
     }
 }
@@ -63,8 +63,7 @@ pub(super) fn are_the_printed_ones(measured: Measured<'_>) -> Finding {
         name: "shares-are-the-printed-ones",
         claim: "Computation has the 36 printed shares of the delay.",
         source: "slide \"Proportion of computational delays in the authentication delay\"",
-        taken_as: "each share is the printed one within a factor of 1.25, either way, on processors as slow as the paper's; a table has \
-                   them one by one",
+        taken_as: "each share is the printed one within a factor of 1.25, either way, on fitted CPUs; a table has them one by one",
     }
     .judged(Verdict::of_doubtful(&cases), counts)
     .resting_on(FITTED)

@@ -78,7 +78,7 @@ fn times(measured: Measured<'_>) -> Table {
         nodes.flat_map(of_node).collect()
     };
     let columns = ["UE", "paper", "GW", "paper", "AAA", "paper"];
-    let title = "Computational times of the nodes, at the clocks of the testbed";
+    let title = "Computational times of the nodes, at the testbed clock";
     of_methods(measured, title.to_owned(), "ms", &columns, cells)
 }
 
@@ -88,8 +88,9 @@ fn computation(measured: Measured<'_>) -> Table {
         let theirs = Access::ALL.map(|access| published::computation_ms(method, access).map(Figure::from));
         ours.into_iter().chain(theirs).collect()
     };
-    let columns = ["their clocks", "slow", "here", "paper WiFi", "paper HSPA"];
-    let title = "Computational times: computation in the delay of an authentication (slow, here: see below)";
+    let columns = ["testbed clock", "fitted", "here", "paper WiFi", "paper HSPA"];
+    let title =
+        "Computational times: computation in the delay of an authentication (fitted, here: see below)";
     of_methods(measured, title.to_owned(), "ms", &columns, cells)
 }
 
@@ -203,7 +204,7 @@ fn by_architecture(
     };
     let lines = METHODS.into_iter().filter(|&method| measured.has(method)).flat_map(of_method);
     let lines = lines.filter(|line| line.cells.iter().any(Option::is_some)).collect();
-    let title = format!("{title} (slow, here: see below)");
+    let title = format!("{title} (fitted, here: see below)");
     assembled(title, unit, &Architecture::ALL.map(Architecture::name), lines)
 }
 
@@ -258,7 +259,7 @@ mod tests {
         assert_eq!(values(&tables, "at the UE", "EAP-AKA"), [Some(248.0), Some(248.0)]);
         let derived = values(&tables, "Delay of an authentication over WiFi", "DEX-AKA, paper");
         assert_eq!(derived, [290.0, 220.0, 220.0, 100.0].map(Some));
-        assert_eq!(values(&tables, "Delay of an authentication over WiFi", "DEX-AKA, slow"), derived);
+        assert_eq!(values(&tables, "Delay of an authentication over WiFi", "DEX-AKA, fitted"), derived);
         let printed = values(&tables, "Proportion of computation in the delay over HSPA", "PSK, paper");
         assert_eq!(printed, [Some(33.3), Some(37.5), Some(38.8), None]);
         assert_eq!(values(&tables, "Number of messages", "EAP-AKA"), [10.0, 10.0, 4.0, 4.0].map(Some));
@@ -280,8 +281,8 @@ mod tests {
                 .collect::<Vec<_>>()
         };
         let at_most = |ms| Some((ms, Bound::AtMost));
-        assert_eq!(bounds("DEX, slow"), [150.0, 100.0, 100.0, 50.0].map(at_most));
-        assert_eq!(bounds("DEX, paper"), bounds("DEX, slow"));
+        assert_eq!(bounds("DEX, fitted"), [150.0, 100.0, 100.0, 50.0].map(at_most));
+        assert_eq!(bounds("DEX, paper"), bounds("DEX, fitted"));
         assert_eq!(bounds("EAP-AKA, here")[0], Some((300.0, Bound::Above)));
     }
 

@@ -55,7 +55,7 @@ pub(crate) fn summary(cells: &[Cell]) -> Summary {
 
 fn row(&Cell(label, messages, [wifi, umts], cycles): &Cell, place: Place) -> SummaryRow {
     let ping = if place == Place::Wifi { wifi } else { umts };
-    let computation = wifi.min(170.0) / 3.0;
+    let computation = wifi.min(170.0) / 2.5;
     let nodes = ["ue", "gw", "aaa"].into_iter().zip(cycles).filter(|(_, cycles)| *cycles > 0.0);
     let servers = if cycles[2] > 0.0 { Some(("gw-aaa", messages - 6.0)) } else { None };
     let links = [("ue-gw", messages)].into_iter().chain(servers);

@@ -29,7 +29,7 @@ pub(crate) const STUDY: Study = Study {
     notes: |material| notes::notes(&Speeds::of(material)),
 };
 
-/// Processors of 2009. The least published delay, 25 ms, is that of PSK over WiFi; "approximately 10⁸" cycles are those of the
+/// CPUs of 2009. The least published delay, 25 ms, is derived to be that of PSK over WiFi; "approximately 10⁸" cycles are those of the
 /// TLS-based methods at the AAA server (§IV-C).
 const OF_2009: Fit = Fit {
     delay: FittedDelay {
@@ -51,13 +51,13 @@ const UE_HZ: u64 = 1_600_000_000;
 /// The clock of gateway and AAA server, Pentium 4 (§IV-A).
 const SERVER_HZ: u64 = 3_000_000_000;
 
-/// The run at the clocks of the testbed, and on processors fitted to the paper.
+/// The run at the testbed clock, and on fitted CPUs.
 struct Speeds<'a> {
     clocks: Measured<'a>,
     fitted: Option<Fitted<'a>>,
 }
 
-/// The run on fitted processors.
+/// The run on fitted CPUs.
 #[derive(Clone, Copy)]
 struct Fitted<'a> {
     measured: Measured<'a>,
@@ -74,7 +74,7 @@ impl<'a> Speeds<'a> {
         Self { clocks: Measured(material.summary), fitted }
     }
 
-    /// The run on fitted processors.
+    /// The run on fitted CPUs.
     fn fitted(&self) -> Option<Measured<'a>> {
         self.fitted.map(|fitted| fitted.measured)
     }

@@ -20,7 +20,7 @@ pub(super) fn tables(speeds: &Speeds<'_>) -> Vec<Table> {
     delays.into_iter().chain([messages(measured), bytes(measured)]).chain(cycles).collect()
 }
 
-/// The paper's statistic, the mean of pings with its symmetric interval, and medians, at the clocks of the testbed and fitted.
+/// The paper's statistic, the mean of pings with its symmetric interval, and medians, at the testbed clock and on fitted CPUs.
 fn delays_of(speeds: &Speeds<'_>, figure: &str, place: Place) -> Table {
     let cells = |variant: Variant| {
         let ping = |measured: Measured<'_>| measured.ping(variant, place);

@@ -22,12 +22,12 @@ const UNCHARGED: &str = "Computation took no time here: delays are those of the 
                          timed.";
 
 const NOTES: [&str; 6] = [
-    "RRKM is a reconstruction: nothing but this chapter is published. Its frames, its challenge, its signature and how its keys follow \
-     from each other are ours, made so that Table 4-2 and the text come true; that its counts are the printed ones confirms the \
-     reconstruction and not the paper. What it costs beside the others does not depend on such details.",
-    "WEP protects nothing (Fluhrer, Mantin, Shamir, 2001), and RRKM does not mend it: who learns one of its keys has all later ones, \
-     for each is a hash of the one before, and whoever has heard a challenge can try keys of 40 bits at home. Nobody should use \
-     IEEE 802.11, RRKM or EAP-TLS with WEP as they are here.",
+    "RRKM is a reconstruction: only this chapter is published. keytoll chose its frames, its challenge, its signature and the derivation of \
+     its keys so that the counts of Table 4-2 and the text result. So equal counts confirm nothing. Its cost next to the other methods \
+     does not depend on these choices.",
+    "Do not use WEP, RRKM or dynamic WEP with EAP-TLS. WEP protects nothing (Fluhrer, Mantin, Shamir, 2001). RRKM does not repair it: an \
+     attacker with one of its keys can compute all later ones, because each is a hash of the key before, and with one recorded challenge \
+     can search keys of 40 bits offline.",
     "Operations are those of an authentication until the station is a member, mean of all, counted by the meter around the \
      cryptographic library: one for each call. Data frames, later keys and the farewell are not among them.",
     "EAP-TLS here is mutual TLS 1.2 with certificates of 2048 bits and a CA on both sides. Each side verifies the other's certificate \
