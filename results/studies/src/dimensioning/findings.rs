@@ -54,8 +54,8 @@ fn capacity_is_cost_times_rate(sized: &Sized<'_>) -> Finding {
         claim: "Knowing the costs of one authentication and the arrival rate of re-authentications, the required computational \
                 capacity can be calculated.",
         source: "§V",
-        taken_as: "cost times rate is within 5 % of how busy each node is if a population of real engines arrives at that rate; the \
-                   population's mean is uncertain by 1.96 ÷ √n of itself",
+        taken_as: "cost times rate is within 5 % of each node's utilisation by a population of real engines that arrives at that rate; the \
+                   population's mean has the relative uncertainty 1.96/√n",
     }
     .of_cases(cases.flatten())
 }

@@ -37,9 +37,9 @@ const NOTES: [&str; 4] = [
      paper's processors took more cycles for the same work, so its cores are more; it prints the costs of the AAA server alone.",
     "Cores: busy cores are cost times rate; a node gets so many that it is busy at most 80 % of the time, for above small mistakes make \
      long waits.",
-    "Simulated: as many devices as there are hundred times samples, with real engines and queues and the costs of the table \
-     `reference`, arriving so often that the busiest node is as busy as computed for the paper's load; the formulas are asked the same \
-     with the same costs.",
+    "Simulated: the simulation has 100 devices per sample, with real engines and queues and the costs of the table `reference`. \
+     Devices arrive so often that the busiest node is as busy as computed for the paper's load. Formulas and simulator use the same \
+     load and cost table.",
     "The paper estimates computation by cost and clock, and says nothing of waiting: its \"otherwise idle\" processor has no queue. The \
      waits here are those of M/G/c.",
 ];

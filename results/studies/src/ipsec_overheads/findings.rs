@@ -222,9 +222,10 @@ fn subtraction_agrees_with_addition(measured: Measured<'_>) -> Finding {
     let cases = known(|cipher| Some(&measured.skeleton(Way::MainRsa, cipher)?.all));
     Claim {
         name: "subtraction-agrees-with-addition",
-        claim: "What goes away with the no-ops is very close to what the operations were timed to cost.",
+        claim: "The time saved by replacing cryptography with null operations is very close to the sum of the timed \
+                operations.",
         source: "§4.2, Table 2",
-        taken_as: "at both ends together, the sum of the operations is within 10 % of full less skeleton",
+        taken_as: "CPU time of both ends: the sum of the operations is within 10 % of full − skeleton",
     }
     .of_cases(cases.into_iter().map(|(cipher, sides)| {
         let [addition, subtraction] = [&sides.by_addition_ms, &sides.by_subtraction_ms].map(Doubtful::from);

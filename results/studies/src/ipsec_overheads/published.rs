@@ -137,7 +137,7 @@ pub(super) fn skeleton_ms(cipher: Cipher) -> Published {
 pub(super) fn by_subtraction_ms(cipher: Cipher) -> Published {
     Published::derived(
         total_ms(Way::MainRsa, cipher).value - skeleton_ms(cipher).value,
-        "Table 2, full less skeleton",
+        "Table 2, full − skeleton",
     )
 }
 
@@ -171,7 +171,7 @@ pub(super) fn esp_crypto_percent(cipher: Cipher) -> Published {
 pub(super) fn esp_crypto_percent_of_table(cipher: Cipher) -> Published {
     let full = esp_full_us(cipher).value;
     let share = (full - esp_skeleton_us().value) / (full - esp_native_us().value);
-    Published::derived(share * 100.0, "Table 3: full less skeleton, of full less native")
+    Published::derived(share * 100.0, "Table 3: (full − skeleton) ÷ (full − native)")
 }
 
 /// Inbound processing with 3DES192.

@@ -1,4 +1,4 @@
-//! Why the order of a run is not the slides' order: which of its grades would have to be the slides', and what slower processors change.
+//! Why the order of a run is not the slides' order: which of its grades would have to be the slides', and what fitted CPUs change.
 
 use keytoll_ranking::Ranking;
 use keytoll_ranking::outcome::Weight;
@@ -22,8 +22,8 @@ pub fn against_the_slides(criteria: &str, material: &Material<'_>) -> Option<Str
     if is_their_order(&utilities(slides, ours, &[])) {
         return Some(format!("The order is that of the slides' own values, {order}."));
     }
-    let slow = rankings.judged().map(|slow| on_slow_processors(slides, slow)).unwrap_or_default();
-    Some(format!("By the slides' own values the order is {order}. {}{slow}", why(slides, ours)))
+    let fitted = rankings.judged().map(|fitted| on_fitted_cpus(slides, fitted)).unwrap_or_default();
+    Some(format!("By the slides' own values the order is {order}. {}{fitted}", why(slides, ours)))
 }
 
 /// The fewest criteria for which grades of the slides make the order of the slides.
@@ -39,13 +39,12 @@ fn why(slides: &Ranking, ours: &Ranking) -> String {
     format!("It becomes this run's order, too, with the slides' grades of {}.", grades.join(" and of "))
 }
 
-fn on_slow_processors(slides: &Ranking, slow: &Ranking) -> String {
-    let order = ranked::order(slow);
-    let is_theirs = if is_their_order(&utilities(slides, slow, &[])) { ", as by the slides" } else { "" };
-    let lead = slow.lead;
+fn on_fitted_cpus(slides: &Ranking, fitted: &Ranking) -> String {
+    let order = ranked::order(fitted);
+    let is_theirs = if is_their_order(&utilities(slides, fitted, &[])) { ", as by the slides" } else { "" };
+    let percent = (fitted.lead.exp2() - 1.0) * 100.0;
     format!(
-        " On processors as slow as the testbed's (supplement.json) this run's order is {order}{is_theirs}; the first leads by {lead:.3} \
-         steps, of which one is the factor 2."
+        " On fitted CPUs (supplement.json) this run's order is {order}{is_theirs}; the first scores {percent:.0} % higher than the second."
     )
 }
 

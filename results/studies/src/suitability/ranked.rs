@@ -1,4 +1,4 @@
-//! The rankings of the study: of this run, with its processors and with others, and of what is known of the slides.
+//! The rankings of the study: of this run, on its CPUs and on others, and by the known numbers of the slides.
 
 use keytoll_analysis::summary::SummaryRow;
 use keytoll_ranking::file::Grading;
@@ -19,7 +19,7 @@ pub(super) const CRITERIA: &str = "epc-2012";
 /// Draws of weights and grades: so many tell shares of a per cent.
 const DRAWS: u32 = 10_000;
 
-/// The speed of the processors in the judged ranking.
+/// The speed of the CPUs in the judged ranking.
 const JUDGED: Speed = Speed::Calibrated;
 
 /// Without cryptography no performance is that of the methods.
@@ -29,7 +29,7 @@ const UNCHARGED: &str = "computation takes no time in it";
 pub(super) struct Rankings {
     /// By what is printed and what follows from it.
     pub(super) paper: Ranking,
-    /// By this run with the processors of each speed, or why not.
+    /// By this run on the CPUs of each speed, or why not.
     ours: Vec<(Speed, Result<Ranking, String>)>,
     /// The judged one with the measured values of one method after the other at the ends of their intervals.
     at_ends: Vec<[Ranking; 2]>,
@@ -55,12 +55,12 @@ impl Rankings {
         Self { paper, ours: Speed::ALL.into_iter().filter_map(ranked).collect(), at_ends }
     }
 
-    /// That of this run with the processors of a speed.
+    /// That of this run on the CPUs of a speed.
     pub(super) fn at(&self, speed: Speed) -> Option<&Ranking> {
         self.ours.iter().find(|(of, _)| *of == speed)?.1.as_ref().ok()
     }
 
-    /// The one that is judged: with processors as slow as those of the slides, for their delays were graded.
+    /// The judged one: on fitted CPUs, because the slides grade the testbed's delays.
     pub(super) fn judged(&self) -> Option<&Ranking> {
         self.at(JUDGED)
     }

@@ -55,7 +55,7 @@ fn weights(rankings: &Rankings) -> Table {
     table("Weights of the main criteria, of 10 000".to_owned(), "of 10 000", &columns, lines.to_vec())
 }
 
-/// Grades of performance: ours with processors as slow as the slides', and what follows from their values.
+/// Grades of performance: ours on fitted CPUs, and what follows from the slides' values.
 fn grades(rankings: &Rankings) -> Table {
     let Some(ours) = rankings.judged() else { return table(String::new(), "", &[], Vec::new()) };
     let cells = |criterion: &Weight, theirs: &Weight| {
@@ -71,7 +71,7 @@ fn grades(rankings: &Rankings) -> Table {
         .zip(of_performance(&rankings.paper))
         .map(|(ours, theirs)| Line { label: ours.name.clone(), cells: cells(ours, theirs) });
     let columns: Vec<&str> = METHODS.iter().flat_map(|method| [method.label, "paper"]).collect();
-    let title = "Performance grades by the printed rules, on processors as slow as the paper's";
+    let title = "Performance grades by the printed rules, on fitted CPUs";
     table(title.to_owned(), "grades", &columns, lines.collect())
 }
 
@@ -105,14 +105,14 @@ fn ranks(rankings: &Rankings) -> Table {
     })
 }
 
-/// A line for every method, a column for the processors of every speed.
+/// A line for every method, a column for the CPUs of every speed.
 fn by_speed(rankings: &Rankings, title: &str, unit: &str, of: fn(&Ranking, Method) -> Option<f64>) -> Table {
     const SPEEDS: [Speed; 3] = [Speed::Calibrated, Speed::Clocks, Speed::Host];
     let cells = |method: Method| {
         let ours = SPEEDS.map(|speed| of(rankings.at(speed)?, method).map(measured));
         ours.into_iter().chain([of(&rankings.paper, method).map(reconstructed)]).collect()
     };
-    let columns = ["slow", "their clocks", "here", "paper"];
+    let columns = ["fitted", "testbed clock", "here", "paper"];
     table(title.to_owned(), unit, &columns, of_methods(cells))
 }
 
