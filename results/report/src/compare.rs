@@ -57,8 +57,8 @@ pub(crate) fn legends(comparison: &Comparison) -> impl Iterator<Item = String> {
     let has_cpu = comparison.pairs.iter().any(|pair| pair.contrasts.iter().any(is_cpu));
     let cpu = has_cpu.then(|| {
         format!(
-            "CPU times, and delays that contain them, are judged by blocks of authentications that were measured at full speed of the \
-             machine, and differ only by more than {} %. The ratio of CPU times is that of the least ones of blocks.",
+            "CPU times: B ÷ A compares the fastest authentication of each block, not the medians in A and B. CPU times, and delays that \
+             contain them, are judged by blocks of authentications at full speed of the machine. Differences below {} % do not count.",
             TOLERANCE * 100.0
         )
     });
@@ -67,8 +67,9 @@ pub(crate) fn legends(comparison: &Comparison) -> impl Iterator<Item = String> {
 }
 
 const FIGURES_LEGEND: &str = "Populations: delays from the intended start, of the attempts that succeeded. Points of delays have bootstrap intervals, shares \
-                              those of Donner and Zou; both take attempts as independent, and those in one queue are not: two seeds of the same \
-                              population differ by more. What there is once, such as how busy a node was, has no interval.";
+                              those of Donner and Zou. Intervals of populations are too narrow, because attempts in one queue are not \
+                              independent: compare several seeds before you trust a small change. Values that exist once, like \
+                              utilisation, have no interval.";
 
 const LEGEND: &str = "n: authentications, of A and of B if they differ. Medians, and their ratio with its 95 % bootstrap interval. p: Mann and Whitney's test, two-sided, \
                       after Holm's correction for all rows of the measure; from 0.05 on, the two cannot be told apart. “in 90 % of \

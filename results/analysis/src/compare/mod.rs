@@ -220,7 +220,8 @@ pub struct Contrast {
     pub a: Side,
     /// The second row.
     pub b: Side,
-    /// The median of the second ÷ that of the first; absent if the latter is 0.
+    /// The median of the second ÷ that of the first; absent if the latter is 0. For CPU times the fastest authentication of each block of the
+    /// second ÷ that of each block of the first, median of all pairs: not the ratio of the medians in `a` and `b`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ratio: Option<f64>,
     /// Lower end of its 95 % bootstrap interval (percentile, 4000 resamples); absent below six values in a row.

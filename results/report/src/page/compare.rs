@@ -150,7 +150,11 @@ fn table(comparison: &Comparison, measure: &str) -> Table {
         ("B", "1", "the same of the other"),
         ("n of A", "authentications", ""),
         ("n of B", "authentications", ""),
-        ("B ÷ A", "times", "ratio of the medians with its 95 % bootstrap interval"),
+        (
+            "B ÷ A",
+            "times",
+            "ratio of the medians, of CPU times that of the fastest of each block, with its 95 % interval",
+        ),
         ("p", "1", "Mann and Whitney's test, two-sided, after Holm's correction for all rows of the measure"),
         ("B against A", "", ""),
     ];
