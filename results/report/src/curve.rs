@@ -44,7 +44,7 @@ pub(crate) fn curves(points: &[Point]) -> Vec<Curve> {
         curve("offered", "/s", &|point| point.offered as f64),
         curve("established", "/s", &|point| point.established as f64),
         curve("failed", "/s", &|point| point.failed as f64),
-        curve("under way", "", &|point| point.in_flight as f64),
+        curve("in progress", "", &|point| point.in_flight as f64),
         curve("delay p50", "ms", &delay(0)),
         curve("delay p99", "ms", &delay(1)),
         curve("sent again", "/s", &|point| point.retransmissions as f64),

@@ -255,11 +255,11 @@ impl Document {
 
     /// A closed loop asks for no rate, and a single device has none.
     fn rate(&self) -> String {
-        let reached = format!("{:.1}/s reached", self.reached_per_s);
+        let established = format!("{:.1}/s established", self.reached_per_s);
         match self.population.offered {
-            _ if self.is_closed_loop => reached,
+            _ if self.is_closed_loop => established,
             1 => "none: one device arrived".to_owned(),
-            _ => format!("{:.1}/s asked, {reached}", self.asked_per_s),
+            _ => format!("{:.1}/s offered, {established}", self.asked_per_s),
         }
     }
 
@@ -558,11 +558,16 @@ mod tests {
             let document = Document { is_closed_loop, population, identities: 1, ..Document::default() };
             Document { asked_per_s: 0.5, ..document }.text()
         };
-        let asked = told(false, 2);
-        assert!(asked.contains("0.5/s asked, 0.0/s reached") && asked.contains("1 identity\n"), "{asked}");
-        for (is_closed_loop, offered, rate) in
-            [(false, 1, "none: one device arrived"), (true, 50, "0.0/s reached"), (true, 1, "0.0/s reached")]
-        {
+        let rates = told(false, 2);
+        assert!(
+            rates.contains("0.5/s offered, 0.0/s established") && rates.contains("1 identity\n"),
+            "{rates}"
+        );
+        for (is_closed_loop, offered, rate) in [
+            (false, 1, "none: one device arrived"),
+            (true, 50, "0.0/s established"),
+            (true, 1, "0.0/s established"),
+        ] {
             let text = told(is_closed_loop, offered);
             let line = text.lines().find(|line| line.trim_start().starts_with("rate")).unwrap();
             assert_eq!(line.trim_start().strip_prefix("rate").unwrap().trim(), rate, "{text}");

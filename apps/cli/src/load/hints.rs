@@ -121,13 +121,14 @@ fn limited(totals: &Totals) -> Option<String> {
     match (count, totals.busy_seconds) {
         (0, _) => None,
         (_, 0) if !totals.tally.counts.refused.is_empty() => Some(format!(
-            "In {count} of {of} seconds starts were not sent, or one in 1000 was over 1 ms late: delays contain this lateness."
+            "Warning only: in {count} of {of} seconds starts were not sent, or one in 1000 was over 1 ms late. Delays include this lateness."
         )),
         (_, 0) => Some(format!(
-            "In {count} of {of} seconds one start in 1000 was over 1 ms late, because this machine was busy: delays contain this lateness."
+            "Warning only: in {count} of {of} seconds one start in 1000 was over 1 ms late, because this machine was busy. Delays include this \
+             lateness."
         )),
         _ => Some(format!(
-            "The generator limited {count} of {of} seconds: delays contain its lateness. Use more `--workers`, or a lower rate."
+            "Warning only: the generator limited {count} of {of} seconds, and delays include its lateness. Use more `--workers`, or a lower rate."
         )),
     }
 }
@@ -144,7 +145,7 @@ mod tests {
         assert_eq!(told(0, 0), None);
         let (late, busy) = (told(2, 0).unwrap(), told(2, 1).unwrap());
         assert!(
-            late.starts_with("In 2 of 4 seconds one start in 1000 was over 1 ms late")
+            late.starts_with("Warning only: in 2 of 4 seconds one start in 1000 was over 1 ms late")
                 && !late.contains("workers"),
             "{late}"
         );

@@ -96,7 +96,7 @@ impl Watch for View {
     }
 }
 
-/// `  12 s  asked 500  reached 498  failed 0  p50 1.2 ms  p99 3.4 ms  under way 3`
+/// `  12 s  offered 500  established 498  failed 0  p50 1.2 ms  p99 3.4 ms  in progress 3`
 fn line(second: &Second) -> String {
     let counts = &second.tally.counts;
     let course = match second.course {
@@ -111,7 +111,7 @@ fn line(second: &Second) -> String {
         .target
         .map_or_else(String::new, |usage| format!("  target {:.0} %", usage.cpu.as_secs_f64() * 100.0));
     format!(
-        "{:5} s  asked {}  reached {}  failed {}  {}  under way {}  sessions {}{target}{limited}{course}",
+        "{:5} s  offered {}  established {}  failed {}  {}  in progress {}  sessions {}{target}{limited}{course}",
         second.number + 1,
         counts.offered,
         counts.usable,

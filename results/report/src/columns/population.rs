@@ -92,7 +92,7 @@ pub(crate) const ATTEMPTS: Table = Table {
     title: "Population",
     columns: &ATTEMPT_COLUMNS,
     lines: |row| usize::from(row.population.is_some()),
-    note: "Population: attempts are first authentications, repeated ones and those at another address; under way: offered, and without \
+    note: "Population: attempts are first authentications, repeated ones and those at another address; in progress: offered, and without \
            outcome at the end. cookies: attempts that began once more with a cookie that the gateway asked for. last in: when the last attempt succeeded, from the start of the load, to the second. sent ×: messages \
            sent, ÷ those sent for the first time.",
 };
@@ -102,7 +102,7 @@ const ATTEMPT_COLUMNS: [Column<OfLine>; 13] = [
     column("attempts", "attempts", "offered", |row, _| of(row, |it| it.offered.into())),
     column("established", "attempts", "that succeeded", |row, _| of(row, |it| it.established.into())),
     column("failed", "attempts", "that failed", |row, _| of(row, |it| it.failed.into())),
-    column("under way", "attempts", "without an outcome at the end", |row, _| {
+    column("in progress", "attempts", "without an outcome at the end", |row, _| {
         of(row, |it| it.in_flight.into())
     }),
     column("peak/s", "attempts", "the most that succeeded in one second", |row, _| {

@@ -127,9 +127,9 @@ const CHARTS: [Of; 5] = [
     },
     Of {
         id: "in-flight",
-        title: "Attempts under way at the end of a second",
+        title: "Attempts in progress at the end of a second",
         unit: "attempts",
-        has: |name| name == "under way",
+        has: |name| name == "in progress",
     },
     Of {
         id: "delays",
