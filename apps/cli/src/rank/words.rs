@@ -67,10 +67,17 @@ fn lead(ranking: &Ranking) -> String {
     if first.rank == second.rank {
         return format!("`{}` and `{}` are equally good.", first.name, second.name);
     }
-    // Only these utilities are steps.
-    let steps = matches!(ranking.method.as_str(), "mahp" | "wpm");
-    let by = if steps { " steps, of which one is the factor 2" } else { "" };
-    format!("`{}` leads `{}` by {}{by}.", first.name, second.name, number(ranking.lead, 4))
+    if !is_in_steps(ranking) {
+        return format!("`{}` leads `{}` by {}.", first.name, second.name, number(ranking.lead, 4));
+    }
+    let percent = 100.0 * (ranking.lead.exp2() - 1.0);
+    let digits = if percent < 10.0 { 2 } else { 0 };
+    format!("`{}` scores {} % higher than `{}`.", first.name, number(percent, digits), second.name)
+}
+
+/// Whether utilities are steps of the factor 2 between scores.
+fn is_in_steps(ranking: &Ranking) -> bool {
+    matches!(ranking.method.as_str(), "mahp" | "wpm")
 }
 
 fn weights(ranking: &Ranking) -> String {
@@ -146,8 +153,8 @@ fn sensitivity(ranking: &Ranking) -> String {
     let mut lines: Vec<String> = sweeps.clone().filter(mains).map(|sweep| main(sweep, best)).collect();
     let below = sweeps.filter(|sweep| !mains(sweep)).filter(|sweep| is_sensitive(sweep));
     lines.extend(below.map(|sweep| kept(sweep, best)));
-    lines.push(nearest("The nearest change of places", ranking.nearest_reversal.as_ref()));
-    lines.push(nearest("The nearest change of the best", ranking.nearest_other_winner.as_ref()));
+    lines.push(nearest("Nearest change", ranking.nearest_reversal.as_ref()));
+    lines.push(nearest("Nearest change of the best", ranking.nearest_other_winner.as_ref()));
     let lines: String = lines.iter().map(|line| screen::paragraph(line)).collect();
     section("sensitivity to a weight within its group, from 0 to 1", &lines)
 }
@@ -169,22 +176,32 @@ fn kept(sweep: &Sensitivity, best: &str) -> String {
 /// With every change of places.
 fn main(sweep: &Sensitivity, best: &str) -> String {
     let crossing = |change: &keytoll_ranking::outcome::Change| {
-        format!("{} {} before {}", number(change.at, 4), change.above, change.below)
+        let way = if change.at < sweep.weight { "Below" } else { "Above" };
+        let (gains, loses) = overtaking(sweep.weight, change.at, &change.above, &change.below);
+        format!("{way} {} `{gains}` overtakes `{loses}`.", number(change.at, 4))
     };
     let crossings: Vec<_> = sweep.crossings.iter().map(crossing).collect();
     let kept = kept(sweep, best);
     if crossings.is_empty() {
-        return format!("{kept} No places change.");
+        return format!("{kept} The order does not change.");
     }
-    format!("{kept} Places change above {}.", crossings.join(", "))
+    format!("{kept} {}", crossings.join(" "))
+}
+
+/// The alternative that overtakes the other one if a weight moves from its present value beyond a crossing: below the crossing `below` is
+/// ahead.
+fn overtaking<'a>(weight: f64, at: f64, above: &'a str, below: &'a str) -> (&'a str, &'a str) {
+    if at < weight { (below, above) } else { (above, below) }
 }
 
 fn nearest(what: &str, reversal: Option<&Reversal>) -> String {
     let Some(Reversal { criterion, weight, at, above, below }) = reversal else {
-        return format!("{what}: there is none by any single weight.");
+        return format!("{what}: none by any single weight.");
     };
-    let by = number((at - weight).abs(), 4);
-    format!("{what} is {by} away: with {criterion} above {}, `{above}` is before `{below}`.", number(*at, 4))
+    let way = if at < weight { "falls below" } else { "rises above" };
+    let (gains, loses) = overtaking(*weight, *at, above, below);
+    let (at, now) = (number(*at, 4), number(*weight, 4));
+    format!("{what}: if the weight of `{criterion}` {way} {at} (now {now}), `{gains}` overtakes `{loses}`.")
 }
 
 fn draws(ranking: &Ranking) -> String {
@@ -250,11 +267,18 @@ fn tornado(ranking: &Ranking) -> String {
         };
         cells([&what, &number(bar.less, 3), &number(bar.more, 3)])
     };
-    let head = cells(["one thing otherwise", "less", "more"]);
+    let head = cells(["input", "less", "more"]);
     let bars = ranking.tornado.iter().take(BARS).map(row);
     let rows: Vec<_> = std::iter::once(head).chain(bars).collect();
-    let title = format!("the lead, {} now, if one thing is otherwise", number(ranking.lead, 3));
-    section(&title, &screen::table(&rows))
+    let title = format!(
+        "the lead of the best over the second (now {}) if one input changes",
+        number(ranking.lead, 3)
+    );
+    let unit = if is_in_steps(ranking) { " (in steps of the factor 2)" } else { "" };
+    let legend = format!(
+        "less, more: the lead{unit} if the input is one gradation or grade less or more; negative: the second overtakes the best."
+    );
+    section(&title, &(screen::table(&rows) + &screen::paragraph(&legend)))
 }
 
 fn others(ranking: &Ranking) -> String {
@@ -276,6 +300,22 @@ const fn is_doubtful(standing: Standing) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_nearest_change_is_in_the_direction_of_the_crossing() {
+        let at = |at: f64| {
+            let [criterion, above, below] = ["fast", "psk", "tls"].map(str::to_owned);
+            nearest("Nearest change", Some(&Reversal { criterion, weight: 0.6, at, above, below }))
+        };
+        assert_eq!(
+            at(0.5166),
+            "Nearest change: if the weight of `fast` falls below 0.5166 (now 0.6000), `tls` overtakes `psk`."
+        );
+        assert_eq!(
+            at(0.7),
+            "Nearest change: if the weight of `fast` rises above 0.7000 (now 0.6000), `psk` overtakes `tls`."
+        );
+    }
 
     #[test]
     fn of_many_alternatives_the_likely_ranks_are_shown() {
