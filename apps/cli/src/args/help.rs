@@ -2,7 +2,7 @@
 
 pub(super) const KEYTOLL_HELP: &str = "\
 An output file replaces an earlier output of the same kind, and no other file.
-Exit code of every verb: 0 done; 1 measured, but an authentication ended unexpectedly; 2 the \
+Exit code of every verb: 0 done; 1 the verb's check failed, as its --help says; 2 the \
 command line or the scenario is wrong, or a file that either names is missing, cannot be read or is not of \
 its kind; 3 a file that is of its kind is damaged or cut short, or the environment prevents it; 4 a load is \
 inconclusive, because this machine started devices too late; 130 Ctrl-C; 143 SIGTERM.";
@@ -30,8 +30,8 @@ study.json into the directory of --out; without it into runs/ and the study's na
 as tables, and whether its findings hold here, go to stdout. Earlier runs are kept as `keytoll run` keeps them. \
 With `all` every study runs, each into a directory of its own in that of --out, without it in runs/studies; every finding with its \
 verdict goes to stdout, and report.html there has all studies. What cannot run or was interrupted is named as missing.
-Exit code: 0 done, 1 no authentication of a row succeeded, 2 the command line or DIR is wrong, \
-3 the environment prevents it, 130 Ctrl-C, 143 SIGTERM: what was measured until then is kept.";
+Exit code: 0 done, also if findings do not hold; 1 no authentication of a row succeeded; 2 the command line or DIR is wrong; \
+3 the environment prevents it; 130 Ctrl-C, 143 SIGTERM: what was measured until then is kept.";
 
 pub(super) const PROFILE_HELP: &str = "\
 Example:
@@ -99,8 +99,8 @@ Example:
   keytoll load scenarios/live/load-radius.toml --fail-if 'delay.p99 > 300ms'
 
 Reads a load file with `role = \"load\"`, which says whether devices speak RADIUS (over UDP or TLS), IKE or HIP; \
-scenarios/live/README.md has every key. Calls only the target that the file names. Devices begin when the schedule wants them to, whatever becomes \
-of those before; delays count from the intended start. A view, or a line a second, goes to stderr; the table goes to \
+scenarios/live/README.md has every key. Calls only the target that the file names. Starts follow the schedule and do not wait for earlier devices; \
+delays count from the scheduled start. A view, or a line a second, goes to stderr; the table goes to \
 stdout. Writes manifest.json, load.json, population.json, series.csv, summary.json and report.html into a directory, and keeps earlier ones as `keytoll run` does. \
 Ctrl-C closes what is open and keeps the results; a second one ends at once.
 Exit code: 0 passed; 1 failed: no authentication succeeded, a condition of --fail-if or `fail_if` was met, or an \
@@ -179,9 +179,8 @@ the criteria: alternatives, criteria with their grades or what they measure, and
 list criteria` shows those built in, and criteria/README.md has every key of a file. Writes no files. Prints \
 scores and order, weights with how far each expert is from all, grades, at which weights the order changes, \
 how often each has which rank if weights, grades and measurements are drawn, and the order by other methods. \
-What was measured is drawn by resampling the authentications of each row: the very statistic of which a grade is \
-made is computed again, and all criteria of a row are of the same resample; without samples.csv it is drawn from \
-the 95 % intervals.
+Each draw resamples the authentications of each row and recomputes the statistic of each measured grade; all criteria of a row use \
+the same resample. Without samples.csv measured values are drawn from their 95 % intervals.
 Exit code: 0 done, 2 it is no run directory, or the criteria are wrong or ask for what the run has not, 3 a \
 file is damaged, or the environment prevents it.";
 
@@ -196,10 +195,10 @@ Reads manifest.json and summary.json of a directory that `keytoll run` or `keyto
 Prints for each method the cores and memory of every serving node, how busy they are, how long authentications \
 wait, by which factor the load may grow; what one of several sites must carry if another is lost, when the last \
 device is in after an outage, what devices save with the cheapest method; and what is assumed. --simulate runs \
-every method (IKE, HIP, WLAN) in the simulator at the utilisation that was found and prints both answers; a cost table \
-that manifest.json names is opened only if --costs names it, too.
-Exit code: 0 done, also if a method is too slow whatever it is given; 1 the simulator contradicts: with a method \
-that should keep it, 99 % take longer than --p99 or more than 1 % fail; 2 it is no run directory, it has no CPU \
+every method (IKE, HIP, WLAN) in the simulator at the utilisation that was found and prints both answers. A cost table \
+named in manifest.json is ignored unless --costs names it.
+Exit code: 0 done, even if no core count meets --p99; 1 the simulation misses --p99 with a method that should meet it, \
+or more than 1 % fail; 2 it is no run directory, it has no CPU \
 times, or the given cores cannot keep up; 3 a file is damaged, or the environment prevents it.";
 
 pub(super) const DECODE_HELP: &str = "\

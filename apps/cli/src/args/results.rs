@@ -62,8 +62,8 @@ pub(crate) struct RankArgs {
     /// Name of built-in criteria, or path of a file.
     #[arg(long, value_name = "NAME|FILE", default_value = BUILTIN[0].name)]
     pub(crate) criteria: String,
-    /// Weights as in the file, of its experts, of those that are printed, or all equal; or `NAME=WEIGHT` of a criterion, whose
-    /// group shares the rest. Several with commas.
+    /// Weights: `file`, those of the file; `experts`, from all experts; `printed`, from published judgements only; `equal`, all equal; `NAME=WEIGHT`, that
+    /// of a criterion, and its group shares the rest. Several with commas.
     #[arg(long = "weights", value_name = "file|experts|printed|equal|NAME=WEIGHT")]
     pub(crate) weights: Vec<String>,
     /// Method of ranking: multiplicative AHP, weighted sum, weighted product, or TOPSIS.

@@ -26,7 +26,8 @@ pub(crate) struct SizeArgs {
     /// How long keys last, if they are changed between authentications, like `1h`.
     #[arg(long, value_name = "TIME", value_parser = some_duration)]
     pub(crate) rekey: Option<Duration>,
-    /// When devices authenticate: at any time, so many more within a time, or along a day with its peak at noon.
+    /// When devices authenticate: `poisson`, constant mean rate; `storm:N/TIME`, N extra devices within TIME; `diurnal`, daily curve with its
+    /// peak at noon.
     #[arg(long, value_name = "poisson|storm:N/TIME|diurnal", default_value = "poisson", value_parser = arrivals)]
     pub(crate) arrivals: Arrivals,
     /// Delay that 99 % of authentications must not exceed, like `300ms`.
@@ -56,7 +57,7 @@ pub(crate) struct SizeArgs {
     /// Devices of the simulation; fewer than 299 would not tell what 99 % take.
     #[arg(long, value_name = "N", default_value = "10000", requires = "simulate", allow_negative_numbers = true, value_parser = whole::<u32>(299, 2_000_000))]
     pub(crate) devices: u32,
-    /// The cost table of the simulation, a file or `reference`; one that the run names is not opened unasked [default: reference].
+    /// The cost table of the simulation, a file or `reference`; a table named in the run is ignored unless given here [default: reference].
     #[arg(long, value_name = "FILE", requires = "simulate")]
     pub(crate) costs: Option<String>,
     /// Print JSON instead of tables and sentences.
