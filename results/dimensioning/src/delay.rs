@@ -190,6 +190,8 @@ fn least(probability: f64, from: f64, step: f64, exceed: impl Fn(f64) -> f64) ->
     if exceed(from) <= probability || step <= 0.0 {
         return from;
     }
+    // A shorter step would be lost in the last digit of `from`.
+    let step = step.max(1e-9 * from);
     // Tails fall about exponentially, so their logarithms are nearly straight lines.
     let excess = |s: f64| (exceed(s).max(f64::MIN_POSITIVE) / probability).ln();
     let mut below = End::at(from, &excess);

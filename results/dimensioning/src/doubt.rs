@@ -34,6 +34,8 @@ pub(crate) fn giving_up(lasts_s: f64) -> Option<String> {
 
 /// Standard deviations on either side of 95 % of a normal distribution.
 const NORMAL_95: f64 = 1.96;
+/// A count that is computed from a share may be off by so much.
+const ROUNDING: f64 = 1e-6;
 /// Probability at most of a sample as far from its verdict.
 const ERROR_MAX: f64 = 0.05;
 
@@ -41,10 +43,12 @@ const ERROR_MAX: f64 = 0.05;
 pub(crate) fn is_certain(verdict: Verdict, n: u64, too_slow_share: f64) -> bool {
     let too_slow = too_slow_share * n as f64;
     match verdict {
-        Verdict::TooFewCores => true,
-        Verdict::Kept | Verdict::Contradicted => binomial_within(too_slow.ceil() as u64, n) <= ERROR_MAX,
+        Verdict::TooFewCores | Verdict::HalfOpenFull => true,
+        Verdict::Kept | Verdict::Contradicted => {
+            binomial_within((too_slow - ROUNDING).ceil() as u64, n) <= ERROR_MAX
+        }
         Verdict::TooSlow | Verdict::SlowWithoutLoad | Verdict::SlowWithCookies => {
-            match too_slow.floor() as u64 {
+            match (too_slow + ROUNDING).floor() as u64 {
                 0 => false,
                 fewest => 1.0 - binomial_within(fewest - 1, n) <= ERROR_MAX,
             }
@@ -54,13 +58,17 @@ pub(crate) fn is_certain(verdict: Verdict, n: u64, too_slow_share: f64) -> bool 
 
 /// The probability that at most `k` of `n` are too slow if 1 % of all are.
 fn binomial_within(k: u64, n: u64) -> f64 {
+    const NEGLIGIBLE: f64 = 1e-18;
     let odds = SLOWER_MAX / (1.0 - SLOWER_MAX);
     let first = n as f64 * (-SLOWER_MAX).ln_1p();
+    let mean = n as f64 * SLOWER_MAX;
     let terms = (0..k.min(n)).scan(first, |log, k| {
         *log += ((n - k) as f64 / (k + 1) as f64 * odds).ln();
-        Some(log.exp())
+        Some((k as f64, log.exp()))
     });
-    (first.exp() + terms.sum::<f64>()).min(1.0)
+    // Above the mean terms fall faster and faster.
+    let terms = terms.take_while(|(k, term)| *k < mean || *term > NEGLIGIBLE);
+    (first.exp() + terms.map(|(_, term)| term).sum::<f64>()).min(1.0)
 }
 
 /// The shares between which the 99th percentile of so many samples is at 95 % confidence, by the normal approximation of its rank; `None`
@@ -78,6 +86,16 @@ pub(crate) fn open(is_certain: bool, n: u64) -> Option<String> {
     })
 }
 
+/// That authentications failed without any load.
+pub(crate) fn failures(n: u64, succeeded: u64) -> Option<String> {
+    (succeeded < n).then(|| {
+        format!(
+            "{} of {n} authentications of the run failed, without load: a failure counts as too slow",
+            n - succeeded
+        )
+    })
+}
+
 /// That the gateway asks for cookies.
 pub(crate) fn cookies(load: &CookieLoad) -> Option<String> {
     let CookieLoad { half_open_mean, asked_from_half_open, asked_share, round_trip_ms } = load;
@@ -90,10 +108,15 @@ pub(crate) fn cookies(load: &CookieLoad) -> Option<String> {
     })
 }
 
-/// That the gateway refuses devices. So many half-open SAs as there are on average are exceeded half of the time.
+/// Whether the gateway refuses devices. So many half-open SAs as there are on average are exceeded half of the time.
+pub(crate) fn is_overfull(load: &CookieLoad, half_open_max: u32) -> bool {
+    load.half_open_mean + NORMAL_95 * load.half_open_mean.sqrt() > half_open_max.into()
+}
+
+/// That the gateway refuses devices.
 pub(crate) fn too_many_half_open(load: &CookieLoad, half_open_max: u32) -> Option<String> {
     let CookieLoad { half_open_mean, .. } = load;
-    (*half_open_mean + NORMAL_95 * half_open_mean.sqrt() > half_open_max.into()).then(|| {
+    is_overfull(load, half_open_max).then(|| {
         format!(
             "on average {half_open_mean:.0} SAs are half open, and the gateway keeps {half_open_max} (`half_open_max`): it drops the longest \
              silent ones or refuses new ones, so devices wait or fail. No formula counts that; `--simulate` does"
@@ -117,8 +140,8 @@ pub(crate) fn lost_packets(row: &SummaryRow, [p50_s, p99_s]: [f64; 2], waiting_p
     let is_decisive = lost > 0.0 && p99_s - p50_s > RESENDING_S.max(waiting_p99_s);
     is_decisive.then(|| {
         format!(
-            "packets were lost, {lost:.2} in an authentication: that devices wait until they send again is in the {p99_s:.1} s that 99 % \
-             take without load (half of them {p50_s:.2} s), and is no queueing, which cores would change"
+            "lost packets, {lost:.2} in an authentication, make the {p99_s:.1} s that 99 % take without load (half of them take {p50_s:.2} s): \
+             devices wait until they send again, and more cores do not help"
         )
     })
 }

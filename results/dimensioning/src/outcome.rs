@@ -63,6 +63,8 @@ pub enum Verdict {
     SlowWithoutLoad,
     /// The round trip of cookies makes more than 1 % too slow: no number of cores changes that, a larger `half_open_max` does.
     SlowWithCookies,
+    /// By the formulas the delay is kept, but more SAs are half open than the gateway keeps: it drops some, which no formula counts.
+    HalfOpenFull,
     /// By the formulas the delay is kept, and the simulator contradicts.
     Contradicted,
 }
@@ -80,6 +82,8 @@ pub struct SizedRow {
     pub topology: String,
     /// How many authentications were measured.
     pub n: u64,
+    /// How many of them succeeded, and have a delay.
+    pub delays_count: u64,
     /// Whether the delay is kept.
     pub verdict: Verdict,
     /// Whether so many were measured that the verdict can be said at 95 % confidence: at least 299, and more if nearly 1 % are too slow.

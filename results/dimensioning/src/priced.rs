@@ -138,8 +138,10 @@ struct Found {
 
 /// The shares of waiting steps of two turns that are the same.
 const SAME: f64 = 1e-9;
-/// Each turn halves the distance, so that many find the point.
-const TURNS: u32 = 200;
+/// So many turns find the point.
+const TURNS: u32 = 1000;
+/// The part of the way to the next turn's shares.
+const STEP: f64 = 0.5;
 
 impl Priced {
     fn alone(&self) -> Cost {
@@ -229,8 +231,11 @@ impl Priced {
         step_s - (cost.after_ns * 1e-9 * self.slower).min(step_s - cost.wake_s)
     }
 
+    /// Where one turn overshoots, because a little more waiting makes steps so much cheaper that hardly any waits, the steps of the iteration
+    /// become shorter until it settles.
     fn found(&self, cores: u32, load: Load) -> Found {
         let (mut utilisation, mut waits_share) = (0.5, 0.5);
+        let (mut step, mut before) = (STEP, 0.0_f64);
         let mut kinds = Kinds::at(&self.price, Arrival::ALONE);
         for _ in 0..TURNS {
             let is_idle = idle_share(cores, utilisation * f64::from(cores));
@@ -238,8 +243,13 @@ impl Priced {
             let next = self.next(cores, load, &kinds, waits_share);
             let mixed = Cost::default().plus(1.0 - next, kinds.at_once).plus(next, kinds.waited);
             let busy = (self.computing_cores(load, mixed) / f64::from(cores)).min(1.0);
-            let moved = (next - waits_share).abs() + (busy - utilisation).abs();
-            (waits_share, utilisation) = (f64::midpoint(waits_share, next), f64::midpoint(utilisation, busy));
+            let by = next - waits_share;
+            if by * before < 0.0 && by.abs() > 0.5 * before.abs() {
+                step /= 2.0;
+            }
+            before = by;
+            let moved = by.abs() + (busy - utilisation).abs();
+            (waits_share, utilisation) = (waits_share + step * by, utilisation + step * (busy - utilisation));
             if moved < SAME {
                 break;
             }

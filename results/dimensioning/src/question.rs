@@ -112,6 +112,14 @@ impl Question {
         }
     }
 
+    /// How many devices a storm has.
+    pub(crate) fn storm_devices(&self) -> f64 {
+        match self.arrivals {
+            Arrivals::Storm { devices, .. } => devices as f64,
+            Arrivals::Poisson | Arrivals::Diurnal => 0.0,
+        }
+    }
+
     /// Changes of keys between authentications, a second, all the time.
     pub fn rekeys_per_s(&self) -> Option<f64> {
         // The last key of an authentication ends with it.

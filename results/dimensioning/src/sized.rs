@@ -164,8 +164,9 @@ fn check_nodes(rows: &[Row<'_>], question: &Question) -> Result<(), SizingError>
 
 fn too_few(rows: &[SizedRow], question: &Question) -> SizingError {
     let row = &rows[0];
-    let lacking = row.nodes.iter().find(|(_, node)| node.busy_cores >= f64::from(node.cores));
-    let (name, node) = lacking.expect("a row has too few cores where a node does not keep up");
+    let load = |node: &SizedNode| node.busy_cores / f64::from(node.cores);
+    let busiest = row.nodes.iter().max_by(|(_, one), (_, other)| load(one).total_cmp(&load(other)));
+    let (name, node) = busiest.expect("a row with CPU times has a node");
     let per_s = question.steady_per_s() + question.storm_per_s();
     let message = format!(
         "`{name}` with {} cannot keep up: {per_s:.1} authentications a second with `{}` keep {:.2} cores busy",
@@ -243,8 +244,12 @@ impl<'a> Row<'a> {
     /// The cookies that the gateway asks for at so many times the load, if devices wait so long on average.
     fn cookie_load(&self, times: f64, wait_mean_s: f64) -> Option<CookieLoad> {
         let cookies = self.cookies?;
-        let per_s = times * (self.question.steady_per_s() + self.question.storm_per_s());
-        let half_open_mean = cookies.half_open_mean(per_s, self.unloaded_mean_s + wait_mean_s);
+        let delay_mean_s = self.unloaded_mean_s + wait_mean_s;
+        let half_open_mean = |per_s: f64| cookies.half_open_mean(times * per_s, delay_mean_s);
+        // No device has two.
+        let of_storm = half_open_mean(self.question.storm_per_s()).min(times * self.question.storm_devices());
+        let half_open_mean = half_open_mean(self.question.steady_per_s()) + of_storm;
+        let half_open_mean = half_open_mean.min(times * self.question.devices_at_once as f64);
         Some(CookieLoad {
             half_open_mean,
             asked_from_half_open: cookies.half_open,
@@ -334,18 +339,31 @@ impl<'a> Row<'a> {
     pub(crate) fn is_kept(&self, cores: &[u32], times: f64) -> bool {
         let Some(loaded) = self.loaded(cores, times) else { return false };
         let left_s = self.question.p99_s - (1.0 - SLOWER_MAX) * loaded.backlog_s;
-        loaded.without_waits.quantile_s(1.0 - SLOWER_MAX) <= left_s && loaded.exceed(left_s) <= SLOWER_MAX
+        loaded.without_waits.quantile_s(1.0 - SLOWER_MAX) <= left_s
+            && 1.0 - self.succeeded_share() * (1.0 - loaded.exceed(left_s)) <= SLOWER_MAX
     }
 
     /// Whether more cores can make it fast enough at so many times the load: without any wait it is.
     pub(crate) fn is_possible(&self, times: f64) -> bool {
         let without_waits = self.without_waits(&[], self.cookie_load(times, 0.0).as_ref());
-        without_waits.quantile_s(1.0 - SLOWER_MAX) < self.question.p99_s
+        self.is_fast(&without_waits)
+    }
+
+    /// Whether fewer than 1 % are too slow: where it is just 1 %, because packets were lost, any wait would be one too many.
+    fn is_fast(&self, delays: &Unloaded) -> bool {
+        let limit_s = self.question.p99_s;
+        let share = self.succeeded_share() * delays.share_within(limit_s);
+        delays.quantile_s(1.0 - SLOWER_MAX) < limit_s && share > 1.0 - SLOWER_MAX + 1e-9
+    }
+
+    /// The share of the run's authentications that succeeded. Who fails is not fast.
+    fn succeeded_share(&self) -> f64 {
+        self.samples() as f64 / self.row.n.max(1) as f64
     }
 
     /// Whether it is fast enough without any load.
     fn is_fast_without_load(&self) -> bool {
-        self.unloaded.quantile_s(1.0 - SLOWER_MAX) < self.question.p99_s
+        self.is_fast(&self.unloaded)
     }
 
     /// The least cores of each node, of those given as many as they have, at so many times the load.
@@ -358,7 +376,9 @@ impl<'a> Row<'a> {
         };
         let mut cores: Vec<u32> = self.works.iter().zip(&self.stations(&ones, times)).map(least).collect();
         self.calm_down(&mut cores, times, &given);
-        if !self.is_possible(times) {
+        let unlimited =
+            self.works.iter().map(|work| given(&work.node).unwrap_or(CORES_MAX)).collect::<Vec<_>>();
+        if !self.is_possible(times) || !self.is_kept(&unlimited, times) {
             return self.calm(cores, times, given);
         }
         while !self.is_kept(&cores, times) {
@@ -368,7 +388,7 @@ impl<'a> Row<'a> {
                 break;
             };
             // A hundredth more at a time, so that a thousand cores are found soon.
-            cores[slowest] += 1 + cores[slowest] / 100;
+            cores[slowest] = (cores[slowest] + 1 + cores[slowest] / 100).min(CORES_MAX);
         }
         cores
     }
@@ -420,20 +440,27 @@ impl<'a> Row<'a> {
         self.enough(1.0, |node| self.question.cores.get(node).copied())
     }
 
-    fn verdict(&self, cores: &[u32], keeps_up: bool) -> Verdict {
+    fn verdict(&self, cores: &[u32], loaded: Option<&Loaded>) -> Verdict {
+        let Some(loaded) = loaded else { return Verdict::TooFewCores };
         match () {
-            () if !keeps_up => Verdict::TooFewCores,
             () if !self.is_fast_without_load() => Verdict::SlowWithoutLoad,
             () if !self.is_possible(1.0) => Verdict::SlowWithCookies,
-            () if self.is_kept(cores, 1.0) => Verdict::Kept,
-            () => Verdict::TooSlow,
+            () if !self.is_kept(cores, 1.0) => Verdict::TooSlow,
+            () if self.is_overfull(loaded) => Verdict::HalfOpenFull,
+            () => Verdict::Kept,
         }
+    }
+
+    /// Whether more SAs are half open than the gateway keeps.
+    fn is_overfull(&self, loaded: &Loaded) -> bool {
+        let loads = self.cookies.as_ref().zip(loaded.cookies.as_ref());
+        loads.is_some_and(|(cookies, load)| doubt::is_overfull(load, cookies.half_open_max))
     }
 
     fn needed(&self) -> Needed {
         let cores = self.cores();
         let loaded = self.loaded(&cores, 1.0);
-        let verdict = self.verdict(&cores, loaded.is_some());
+        let verdict = self.verdict(&cores, loaded.as_ref());
         let SummaryRow { method, variant, n, .. } = self.row;
         let nodes = self.nodes(&cores, verdict);
         Needed {
@@ -449,7 +476,7 @@ impl<'a> Row<'a> {
     fn sized(&self) -> SizedRow {
         let cores = self.cores();
         let loaded = self.loaded(&cores, 1.0);
-        let verdict = self.verdict(&cores, loaded.is_some());
+        let verdict = self.verdict(&cores, loaded.as_ref());
         let is_certain = self.is_certain(verdict, loaded.as_ref());
         let SummaryRow { method, variant, network, topology, n, .. } = self.row;
         SizedRow {
@@ -458,6 +485,7 @@ impl<'a> Row<'a> {
             network: network.clone(),
             topology: topology.clone(),
             n: *n,
+            delays_count: self.samples(),
             verdict,
             is_certain,
             contradiction: None,
@@ -482,9 +510,9 @@ impl<'a> Row<'a> {
         let limit_s = self.question.p99_s;
         let too_slow = loaded.map_or(1.0, |loaded| match verdict {
             Verdict::TooSlow => loaded.exceed(limit_s),
-            _ => 1.0 - loaded.without_waits.share_within(limit_s),
+            _ => 1.0 - self.succeeded_share() * loaded.without_waits.share_within(limit_s),
         });
-        doubt::is_certain(verdict, self.samples(), too_slow)
+        doubt::is_certain(verdict, self.row.n, too_slow)
     }
 
     /// The 95 % interval of the 99th percentile.
@@ -498,8 +526,7 @@ impl<'a> Row<'a> {
     }
 
     fn nodes(&self, cores: &[u32], verdict: Verdict) -> keytoll_analysis::Named<SizedNode> {
-        let is_enough =
-            matches!(verdict, Verdict::Kept | Verdict::SlowWithoutLoad | Verdict::SlowWithCookies);
+        let is_enough = !matches!(verdict, Verdict::TooSlow | Verdict::TooFewCores);
         let needed = (!is_enough).then(|| self.enough(1.0, |_| None));
         let stations = self.stations(cores, 1.0);
         let of_node = |(place, (work, station)): (usize, (&Work, Station))| {
@@ -590,7 +617,7 @@ impl<'a> Row<'a> {
         let busiest = self.busiest(cores);
         let longest_s =
             loaded.map_or(0.0, |loaded| loaded.waits.quantile_s(1.0 - SLOWER_MAX) + loaded.backlog_s);
-        let unloaded_s = [0.5, 1.0 - SLOWER_MAX].map(|share| self.unloaded.quantile_s(share));
+        let unloaded_s = [0.5, 1.0 - SLOWER_MAX + 1e-9].map(|share| self.unloaded.quantile_s(share));
         let guessed: Vec<_> =
             self.works.iter().filter(|work| !work.has_steps).map(|work| work.node.as_str()).collect();
         let notes = [
@@ -598,10 +625,7 @@ impl<'a> Row<'a> {
                 format!("busy {:.0} % of the time: above 80 % waits are as uncertain as the load", busiest * 100.0)
             }),
             self.returning(cores).map(|node| {
-                format!(
-                    "above half of the load steps that come back to {node} again and again wait longer than computed, at 70 % twice as \
-                     long: `--simulate` shows it"
-                )
+                format!("{node} is busy more than half of the time: real waits are longer than computed, at 70 % twice as long; check with `--simulate`")
             }),
             self.unequal(cores).map(|node| {
                 format!("several cores of {node} with steps as unequal as these (CV² above 1): waits may be a third longer than computed")
@@ -609,6 +633,7 @@ impl<'a> Row<'a> {
             loaded.and_then(|loaded| doubt::cookies(loaded.cookies.as_ref()?)),
             loaded.and_then(|loaded| doubt::too_many_half_open(loaded.cookies.as_ref()?, self.cookies?.half_open_max)),
             doubt::resending(longest_s),
+            doubt::failures(self.row.n, self.samples()),
             doubt::lost_packets(self.row, unloaded_s, longest_s),
             (!guessed.is_empty()).then(|| {
                 format!("the steps of {} were not measured: all of its work is taken as one", guessed.join(", "))
@@ -639,7 +664,12 @@ pub fn assumptions(run: &Run<'_>, question: &Question) -> Vec<String> {
               all its cores.".to_owned()),
         Some("Steps arrive independently of each other (Poisson): many devices, whose steps are a round trip apart. P(wait) is Erlang's C, the mean wait that of M/M/c \
               times (1 + CV²)/2 of the measured steps (Allen and Cunneen) with Cosmetatos' correction for constant ones; a wait that happens is exponential.".to_owned()),
-        Some(format!("{} so many that no node is busy more than {} % of the time and 99 % of delays are kept: unloaded delay and waits are independent.", cores_of(question), UTILISATION_MAX * 100.0)),
+        Some(format!(
+            "{} so many that no node is busy more than {} % of the time{} and 99 % of delays are kept: unloaded delay and waits are independent.",
+            cores_of(question),
+            UTILISATION_MAX * 100.0,
+            if matches!(question.arrivals, Arrivals::Storm { .. }) { ", but for the storm," } else { "" }
+        )),
         Some("Work includes what a device causes after its authentication, up to the end of its session, and the kernel's work is not in it.".to_owned()),
         Some("Memory is the heap of keytoll's own nodes: that of the start and one authentication, and an idle session for every device at the same time; stores of servers are not in it.".to_owned()),
         slow_build.filter(|_| !table).map(|build| format!("The run was measured with a {build} build, which needs more CPU time than a dist build.")),

@@ -58,18 +58,18 @@ pub(super) fn simulations(
     populated.iter().map(one).collect()
 }
 
-/// Where the simulator contradicts, the delay is not kept.
+/// Where the simulator contradicts, the delay is not kept; and it decides where formulas do not.
 pub(super) fn contradict(sizing: &mut Sizing) {
     let is_same = |row: &SizedRow, of: &Simulation| {
         (&row.method, &row.variant, &row.network, &row.topology)
             == (&of.method, &of.variant, &of.network, &of.topology)
     };
-    for row in sizing.rows.iter_mut().filter(|row| row.verdict == Verdict::Kept) {
-        let simulation = sizing.simulations.iter().find(|of| is_same(row, of));
-        row.contradiction = simulation.and_then(|of| contradiction(of, sizing.p99_max_ms));
-        if row.contradiction.is_some() {
-            row.verdict = Verdict::Contradicted;
-        }
+    for row in
+        sizing.rows.iter_mut().filter(|row| [Verdict::Kept, Verdict::HalfOpenFull].contains(&row.verdict))
+    {
+        let Some(simulation) = sizing.simulations.iter().find(|of| is_same(row, of)) else { continue };
+        row.contradiction = contradiction(simulation, sizing.p99_max_ms);
+        row.verdict = if row.contradiction.is_some() { Verdict::Contradicted } else { Verdict::Kept };
     }
 }
 

@@ -74,13 +74,15 @@ fn place(row: &SizedRow) -> String {
 /// The answer in a sentence, and what was asked.
 fn verdict(sizing: &Sizing) -> String {
     let kept: Vec<&SizedRow> = sizing.rows.iter().filter(|row| row.verdict == Verdict::Kept).collect();
-    let missed = sizing.rows.len() - kept.len();
+    let is_missed =
+        |row: &&SizedRow| ![Verdict::Kept, Verdict::HalfOpenFull].contains(&row.verdict) && row.is_certain;
+    let missed = sizing.rows.iter().filter(is_missed).count();
     let rest = if missed == 0 || kept.is_empty() {
         String::new()
     } else {
         format!("{missed} of {} rows do not keep it: see below why.", sizing.rows.len())
     };
-    let told = [contradictions(sizing), answer(sizing, &kept), rest, uncertainty(sizing)];
+    let told = [contradictions(sizing), uncertainty(sizing), overfull(sizing), answer(sizing, &kept), rest];
     let told = told.into_iter().filter(|told| !told.is_empty()).collect::<Vec<_>>().join(" ");
     let incomplete =
         if sizing.complete { "" } else { "The run was interrupted: its rows are not complete.\n" };
@@ -97,7 +99,8 @@ fn answer(sizing: &Sizing, kept: &[&SizedRow]) -> String {
         format!("{} {verb} {}", label(row), cores(row))
     };
     let within = time(sizing.p99_max_ms / 1e3);
-    match (kept.iter().min_by(by_load), kept.iter().max_by(by_load), kept.len()) {
+    let hedge = if kept.iter().any(|row| !row.is_certain) { "By the formulas alone: " } else { "" };
+    let told = match (kept.iter().min_by(by_load), kept.iter().max_by(by_load), kept.len()) {
         (Some(row), _, 1) => format!("{} for 99 % within {within}.", needs(row)),
         (Some(least), Some(most), count) => format!(
             "For 99 % within {within} {} ({}), the least work of {count} rows that keep it, and {} ({}), the most.",
@@ -106,22 +109,48 @@ fn answer(sizing: &Sizing, kept: &[&SizedRow]) -> String {
             needs(most),
             place(most)
         ),
+        _ if sizing.rows.iter().any(|row| row.verdict == Verdict::HalfOpenFull) => return String::new(),
         _ => format!("No method keeps 99 % within {within}: see below why."),
+    };
+    format!("{hedge}{told}")
+}
+
+/// Rows of which the formulas say nothing, because the gateway drops half-open SAs.
+fn overfull(sizing: &Sizing) -> String {
+    let full = |row: &SizedRow| {
+        let half_open = row.cookies.filter(|_| row.verdict == Verdict::HalfOpenFull)?.half_open_mean;
+        Some(format!("{} ({}: {half_open:.0})", label(row), place(row)))
+    };
+    let rows: Vec<String> = sizing.rows.iter().filter_map(full).collect();
+    if rows.is_empty() {
+        return String::new();
     }
+    format!(
+        "Not decided: more SAs are half open than the gateway keeps (`half_open_max`) with {}; check with `--simulate`.",
+        rows.join(", ")
+    )
 }
 
 /// Rows of which the simulator says something else.
 fn contradictions(sizing: &Sizing) -> String {
     let of_row = |row: &SizedRow| {
-        let Contradiction { p99_max_ms, simulated_p99_ms, succeeded_share, .. } = row.contradiction?;
+        let Contradiction { p99_max_ms, simulated_p99_ms, succeeded_share, wanted_share, .. } =
+            row.contradiction?;
         let p99 = simulated_p99_ms
             .map_or_else(|| "nobody succeeds".to_owned(), |ms| format!("99 % take {}", time(ms / 1e3)));
+        let is_slow = simulated_p99_ms.is_none_or(|ms| ms > p99_max_ms);
+        let slow = if is_slow {
+            format!(", more than the wanted {}", time(p99_max_ms / 1e3))
+        } else {
+            String::new()
+        };
+        let share = plain(100.0 * succeeded_share);
+        let few =
+            if succeeded_share < wanted_share { format!("only {share} %") } else { format!("{share} %") };
         Some(format!(
-            "The simulator contradicts: with {} ({}) {p99}, more than the wanted {}, and {} % succeed.",
+            "The simulator contradicts: with {} ({}) {p99}{slow}, and {few} succeed.",
             label(row),
-            place(row),
-            time(p99_max_ms / 1e3),
-            plain(100.0 * succeeded_share)
+            place(row)
         ))
     };
     sizing.rows.iter().filter_map(of_row).collect::<Vec<_>>().join(" ")
@@ -129,7 +158,7 @@ fn contradictions(sizing: &Sizing) -> String {
 
 /// What cannot be said from so few samples.
 fn uncertainty(sizing: &Sizing) -> String {
-    let fewest = sizing.rows.iter().filter(|row| !row.is_certain).map(|row| row.n).min();
+    let fewest = sizing.rows.iter().filter(|row| !row.is_certain).map(|row| row.delays_count).min();
     let of_rows = sizing.rows.iter().filter(|row| !row.is_certain).count();
     let told = |n: u64| {
         let of = if of_rows == sizing.rows.len() {
@@ -139,7 +168,7 @@ fn uncertainty(sizing: &Sizing) -> String {
         };
         let enough = if n < SAMPLES_MIN { 500 } else { 4 * n };
         format!(
-            "What 99 % take cannot be said from {n} samples{of}: `keytoll run` with `--samples {enough}` measures more."
+            "Not decided: {n} samples{of} are too few for what 99 % take; measure with `keytoll run --samples {enough}` first."
         )
     };
     fewest.map_or_else(String::new, told)
@@ -251,12 +280,13 @@ fn delays(sizing: &Sizing) -> String {
 fn delay_cells(row: &SizedRow) -> Vec<String> {
     let kept = match row.verdict {
         Verdict::Contradicted => "no: simulator contradicts".to_owned(),
-        _ if !row.is_certain => format!("cannot be said from {}", row.n),
+        _ if !row.is_certain => format!("cannot be said from {}", row.delays_count),
         Verdict::Kept => "yes".to_owned(),
         Verdict::TooSlow => "no: too slow".to_owned(),
         Verdict::TooFewCores => "no: too few cores".to_owned(),
         Verdict::SlowWithoutLoad => "no: slow without load".to_owned(),
         Verdict::SlowWithCookies => "no: slow with cookies".to_owned(),
+        Verdict::HalfOpenFull => "not decided: half-open SAs".to_owned(),
     };
     let of = |percentiles: Option<Percentiles>, of: fn(Percentiles) -> f64| {
         percentiles.map_or_else(|| "–".to_owned(), |percentiles| plain(of(percentiles)))
@@ -413,7 +443,8 @@ fn what_if(sizing: &Sizing) -> String {
 fn outage(row: &SizedRow) -> String {
     let Drained { wait_max_s, bottleneck, gives_up_after_s, .. } = &row.outage;
     let cores = row.nodes.get(bottleneck).map_or(0, |node| node.cores);
-    let patience = if gives_up_after_s.is_some() { " if nobody gave up" } else { "" };
+    let patience =
+        gives_up_after_s.map_or_else(String::new, |s| format!(", longer than devices wait ({})", time(s)));
     format!("{}{patience}: {}", time(*wait_max_s), listed([(bottleneck.as_str(), cores)].into_iter()))
 }
 

@@ -267,6 +267,7 @@ fn kept(row: &Needed) -> String {
         Verdict::TooSlow | Verdict::TooFewCores | Verdict::Contradicted => "no",
         Verdict::SlowWithoutLoad => "never: slower without load",
         Verdict::SlowWithCookies => "never: slower with cookies",
+        Verdict::HalfOpenFull => "not decided: too many half-open SAs",
     };
     told.to_owned()
 }
