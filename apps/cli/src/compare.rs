@@ -11,7 +11,7 @@ use keytoll_analysis::compare::threshold::{self, Condition, Field, Resolved};
 use keytoll_analysis::compare::{Comparison, Row, RowName, Run, rows, runs};
 use keytoll_analysis::directory;
 use keytoll_report::compare::{sentence, write};
-use keytoll_report::page;
+use keytoll_report::{counted as counted_of, page};
 use keytoll_trace::listing::POPULATION;
 use keytoll_trace::manifest::Manifest;
 use miette::{Report, miette};
@@ -80,6 +80,13 @@ fn end<R: Row>(
     }
     if !args.measures.is_empty() {
         compared.show_only(&args.measures);
+    }
+    if !args.json && !conditions.is_empty() && compared.breaches.is_empty() {
+        let pairs = counted_of(compared.pairs.len() as u64, "pair");
+        screen::print(&format!(
+            "passed: no condition is met ({} of {pairs} of rows)\n\n",
+            counted_of(conditions.len() as u64, "condition")
+        ))?;
     }
     show(&compared, args.json)?;
     html.map_or(Ok(()), |html| html.write(|out| page::write(&page::comparison(&compared), out)))?;

@@ -33,6 +33,7 @@ const FIGURES_HEAD: [Head<'static>; 5] =
 pub fn write(comparison: &Comparison, width: usize, mut out: impl Write) -> io::Result<()> {
     let width = width.clamp(WIDTH_MIN, WIDTH_MAX);
     let out = &mut out;
+    breaches(&comparison.breaches, width, out)?;
     wrapped(&headline(comparison), width, out)?;
     if comparison.pairs.is_empty() {
         wrapped("There are no two rows to compare.", width, out)?;
@@ -43,7 +44,6 @@ pub fn write(comparison: &Comparison, width: usize, mut out: impl Write) -> io::
     }
     figures(comparison, width, out)?;
     failures(comparison, width, out)?;
-    breaches(&comparison.breaches, width, out)?;
     writeln!(out)?;
     let alone = comparison.alone.iter().map(|it| format!("Only in {}: {}.", it.run, it.row));
     let all = alone.chain(comparison.notes.iter().cloned()).chain(legends(comparison));
@@ -73,7 +73,7 @@ const FIGURES_LEGEND: &str = "Populations: delays from the intended start, of th
 
 const LEGEND: &str = "n: authentications, of A and of B if they differ. Medians, and their ratio with its 95 % bootstrap interval. p: Mann and Whitney's test, two-sided, \
                       after Holm's correction for all rows of the measure; from 0.05 on, the two cannot be told apart. “in 90 % of \
-                      pairs”: of all pairs of an authentication of A and one of B, ties counting half.";
+                      pairs”: of all pairs of an authentication of A and one of B, or of a block of each, ties counting half.";
 
 pub(crate) fn headline(comparison: &Comparison) -> String {
     let Comparison { a, b, .. } = comparison;
@@ -234,8 +234,9 @@ fn breaches(breaches: &[Breach], width: usize, out: &mut impl Write) -> io::Resu
     if breaches.is_empty() {
         return Ok(());
     }
-    writeln!(out, "\nConditions that are met")?;
-    breaches.iter().try_for_each(|breach| wrapped(&format!("  {}", sentence(breach)), width, out))
+    wrapped("FAILED: conditions that are met, or cannot be judged", width, out)?;
+    breaches.iter().try_for_each(|breach| wrapped(&format!("  {}", sentence(breach)), width, out))?;
+    writeln!(out)
 }
 
 /// `delay_ms.p95 > +10%: ikev2-psk, wifi-11g, raw: 14.2 [11.9, 16.0] %`.
@@ -394,7 +395,7 @@ pub(crate) mod tests {
             "{text}"
         );
         let itself = shown(&Comparison { b: "runs/before".to_owned(), ..example() }, 100);
-        assert!(itself.starts_with("runs/before against itself: A and B are the same run\n"), "{itself}");
+        assert!(itself.contains("\nruns/before against itself: A and B are the same run\n"), "{itself}");
         let nothing = shown(&Comparison { pairs: Vec::new(), ..example() }, 80);
         assert!(nothing.contains("no two rows"), "{nothing}");
     }

@@ -52,6 +52,8 @@ pub(super) struct Difference {
     pub(super) interval: Option<Interval>,
     /// Two-sided probability of such a difference by chance if the true one is within the tolerance.
     pub(super) p: f64,
+    /// The share of pairs of blocks in which that of the second row has more, ties counting half.
+    pub(super) superiority: f64,
 }
 
 /// Compares two rows; `None` if either has too few blocks at full speed.
@@ -102,7 +104,8 @@ impl Difference {
             low: differences.at(rank - 1).exp(),
             high: differences.at(n - rank).exp(),
         });
-        Self { ratio: middle.exp(), interval, p: p_beyond_tolerance(a, b, middle) }
+        let superiority = rank_sum(&Ranked::of(a), &Ranked::of(b)).superiority;
+        Self { ratio: middle.exp(), interval, p: p_beyond_tolerance(a, b, middle), superiority }
     }
 }
 

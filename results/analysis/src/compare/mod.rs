@@ -446,13 +446,13 @@ impl Contrast {
             _ => return self,
         };
         match (difference(a, b, value), value) {
-            (Some(found), BlockValue::Least) => Self {
+            (Some(found), _) => Self {
                 ratio: Some(found.ratio),
                 ratio_ci95_low: found.interval.map(|it| it.low),
                 ratio_ci95_high: found.interval.map(|it| it.high),
+                superiority_share: found.superiority,
                 ..self.with_p(found.p)
             },
-            (Some(found), BlockValue::Median) => self.with_p(found.p),
             (None, BlockValue::Least) => {
                 Self { p_value: None, p_value_holm: None, verdict: Verdict::CannotBeJudged, ..self }
             }
@@ -466,8 +466,7 @@ impl Contrast {
 
     /// Whether the second row has less, if they differ.
     fn is_less(&self) -> bool {
-        let by_ratio = self.ratio.filter(|_| self.measure.starts_with(CPU)).map(|ratio| ratio < 1.0);
-        by_ratio.unwrap_or(self.superiority_share < 0.5)
+        self.superiority_share < 0.5
     }
 
     /// Of two rows that have the same values.

@@ -144,7 +144,8 @@ fn only_a_difference_that_is_no_chance_meets_a_condition() {
         let breaches = threshold::breaches(&condition(text), &found, [&a, &b]);
         breaches.into_iter().map(|breach| breach.rows[1].clone()).collect::<Vec<_>>()
     };
-    assert_eq!(met("delay_ms.p50 > +10%"), ["psk, wifi-11g, raw"]);
+    assert_eq!(met("delay_ms.p50 > +5%"), ["psk, wifi-11g, raw"]);
+    assert_eq!(met("delay_ms.p50 > +15%"), [""; 0], "a part of the interval is below");
     assert_eq!(met("delay_ms.p50 > +20%"), [""; 0]);
     assert_eq!(met("delay_ms.mean > +0.1%"), ["psk, wifi-11g, raw"], "half a percent of rsa may be chance");
     assert_eq!(met("delay_ms.p95 < -1%"), [""; 0]);
@@ -152,7 +153,13 @@ fn only_a_difference_that_is_no_chance_meets_a_condition() {
     assert_eq!(met("delay.max > 11 ms"), ["psk, wifi-11g, raw"], "the second row alone");
     let same = runs(&a, &a);
     let found = threshold::breaches(&condition("delay_ms.p50 > -5%"), &same, [&a, &a]);
+    assert_eq!(found.len(), 2, "no difference at all is more than -5 %");
+    let found = threshold::breaches(&condition("delay_ms.p50 > +0%"), &same, [&a, &a]);
     assert_eq!(found, [], "no difference is none");
+    let few = [run("a", vec![row("psk", [10.0; 5])]), run("b", vec![row("psk", [20.0; 5])])];
+    let found =
+        threshold::breaches(&condition("delay_ms.p50 > +10%"), &runs(&few[0], &few[1]), [&few[0], &few[1]]);
+    assert_eq!(found, [], "five values have no interval");
 }
 
 #[test]
@@ -168,7 +175,7 @@ fn where_nothing_could_be_measured_a_condition_is_met() {
         assert_eq!(told(&a, &b, text), ["nothing to measure"], "{text}");
     }
     assert_eq!(told(&b, &a, "delay.p50 > 9 ms"), ["10 ms"], "a limit is about the second row alone");
-    assert_eq!(told(&b, &a, "delay.p50 > +10 %"), [""; 0]);
+    assert_eq!(told(&b, &a, "delay.p50 > +10 %"), ["nothing to compare with in the first row"]);
     // Where all succeeded, the value is missed if the same row had one before.
     (b.rows[0].failed, b.rows[0].n) = (0, 20);
     assert_eq!(told(&a, &b, "delay.p50 > 9 ms"), ["nothing to measure"]);
@@ -185,6 +192,9 @@ fn extremes_are_compared_with_limits_alone() {
     assert!(threshold::check(&condition("delay.max > +10 %")).unwrap_err().contains("by chance"));
     assert_eq!(threshold::check(&condition("delay.max > 10 s")), Ok(()));
     assert_eq!(threshold::check(&condition("delay.p99 > +10 %")), Ok(()));
+    assert!(threshold::check(&condition("cpu_us.gw.p99 > +10 %")).unwrap_err().contains("`cpu_us.gw.p50`"));
+    assert_eq!(threshold::check(&condition("cpu_us.gw.p99 > 10 ms")), Ok(()));
+    assert_eq!(threshold::check(&condition("cpu_us.gw.mean > +10 %")), Ok(()));
 }
 
 /// A row with its CPU time measured in blocks of three.
@@ -222,5 +232,11 @@ fn a_condition_on_a_change_of_cpu_time_is_met_only_by_blocks() {
     };
     assert_eq!(met(timed(100.0, 8), timed(108.0, 8), "cpu_us.gw.p50 > +5%"), [""]);
     assert_eq!(met(timed(100.0, 8), timed(103.0, 8), "cpu_us.gw.p50 > +5%"), [""; 0]);
+    assert_eq!(
+        met(timed(100.0, 8), timed(102.0, 8), "cpu_us.gw.p50 > +1%"),
+        [""; 0],
+        "accidents of a process"
+    );
+    assert_eq!(met(timed(100.0, 8), timed(108.0, 8), "cpu_us.gw.p50 > +1%"), [""]);
     assert_eq!(met(timed(100.0, 8), timed(120.0, 3), "cpu_us.gw.p50 > +5%"), ["cannot be judged"]);
 }

@@ -5,11 +5,11 @@ use keytoll_document::condition::{Limit, Point, Unit};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::blocks::{BlockValue, difference};
+use super::blocks::{BlockValue, Difference, TOLERANCE, difference};
 use super::ranked::Ranked;
 use super::resampling::{Statistic, ratio_interval};
 use super::samples::{JudgedBy, MeasuredRow};
-use super::{Comparison, Pair, Row, Run};
+use super::{CPU, Comparison, INTERVAL_FROM, Pair, Row, Run};
 use crate::stats::Interval;
 
 /// A pair of rows that meets a condition.
@@ -39,20 +39,32 @@ pub fn fields<'a>(measures: impl IntoIterator<Item = &'a str>) -> Vec<Field> {
     measures.into_iter().map(Field::many).collect()
 }
 
-/// Refuses a difference between extremes.
+/// Refuses a difference between extremes, and of CPU times any but that of means or medians: in the tail is what else the machine did.
 ///
 /// # Errors
 /// With a sentence.
 pub fn check(condition: &Resolved) -> Result<(), String> {
-    let is_extreme = matches!(condition.point, Some(Point::Min | Point::Max));
-    if is_extreme && matches!(condition.limit, Limit::Change(_)) {
-        return Err(format!("`{condition}`: two extremes differ by chance, so compare percentiles or means"));
+    if !matches!(condition.limit, Limit::Change(_)) {
+        return Ok(());
     }
-    Ok(())
+    let name = &condition.field.name;
+    match condition.point {
+        Some(Point::Min | Point::Max) => {
+            Err(format!("`{condition}`: two extremes differ by chance, so compare percentiles or means"))
+        }
+        Some(point) if name.starts_with(CPU) && !is_central(point) => Err(format!(
+            "`{condition}`: CPU times are compared by the fastest of each block, so write `{name}.p50`"
+        )),
+        _ => Ok(()),
+    }
 }
 
-/// The pairs of rows that meet a condition. A difference beyond the limit does not if its interval has both more and less: it may be
-/// chance.
+/// The mean or the median, which blocks stand for.
+const fn is_central(point: Point) -> bool {
+    matches!(point, Point::Mean | Point::Percentile(50_000))
+}
+
+/// The pairs of rows that meet a condition. A difference does if its whole interval is beyond the limit.
 pub fn breaches<R: Row>(condition: &Resolved, comparison: &Comparison, [a, b]: [&Run<R>; 2]) -> Vec<Breach> {
     let breach = |pair: &Pair| a.row(&pair.a)?.breach(b.row(&pair.b)?, condition);
     comparison.pairs.iter().filter_map(breach).collect()
@@ -67,49 +79,57 @@ pub(super) fn breach(condition: &Resolved, a: &MeasuredRow, b: &MeasuredRow) -> 
         let is_missing = b.failed == b.n || of_a.is_some() && a.name.is_like(&b.name);
         return is_missing.then(|| nothing(condition, rows));
     };
-    let statistic = statistic(condition.point?);
-    let value = statistic.of(&of_b);
-    let change = |of_a: &Ranked, interval| Change {
-        value,
-        ratio: value / statistic.of(of_a),
-        interval,
-        is_one: false,
+    let point = condition.point?;
+    let value = statistic(point).of(&of_b);
+    let limit = match condition.limit {
+        Limit::Change(limit) => limit,
+        Limit::Value(unit, limit) => return met(condition, value, (unit, limit), rows),
     };
-    match condition.limit {
-        Limit::Change(limit) => {
-            let of_a = of_a?;
-            match judged(condition, a, b) {
-                Judged::ByAuthentications => {
-                    change(&of_a, ratio_interval(&of_a, &of_b, statistic)).met(condition, limit, rows)
-                }
-                Judged::ByBlocks(interval) => change(&of_a, interval).met(condition, limit, rows),
-                Judged::Not => {
-                    let measured = Some("cannot be judged".to_owned());
-                    Some(Breach { measured, ..Breach::of(condition, rows) })
-                }
-            }
+    let unjudged =
+        |why: &str| Some(Breach { measured: Some(why.to_owned()), ..Breach::of(condition, rows.clone()) });
+    let Some(of_a) = of_a else { return unjudged("nothing to compare with in the first row") };
+    if a.values(&condition.field.name) == b.values(&condition.field.name) {
+        let same = Interval { low: 1.0, high: 1.0 };
+        return Change { value, ratio: 1.0, interval: Some(same), is_one: false }.met(condition, limit, rows);
+    }
+    let judged = [a, b].map(|row| row.measured(&condition.field.name).map(|values| &values.judged_by));
+    let by_blocks =
+        |found: Difference| Change { value, ratio: found.ratio, interval: found.interval, is_one: false };
+    match judged {
+        [Some(JudgedBy::Blocks(BlockValue::Least, a)), Some(JudgedBy::Blocks(_, b))] => {
+            let Some(found) = difference(a, b, BlockValue::Least) else { return unjudged(UNJUDGED) };
+            by_blocks(found).met(condition, beyond_tolerance(condition, limit), rows)
         }
-        Limit::Value(unit, limit) => met(condition, value, (unit, limit), rows),
+        [Some(JudgedBy::Blocks(BlockValue::Least, _)), _]
+        | [_, Some(JudgedBy::Blocks(BlockValue::Least, _))] => unjudged(UNJUDGED),
+        [Some(JudgedBy::Blocks(BlockValue::Median, a)), Some(JudgedBy::Blocks(_, b))]
+            if is_central(point)
+                && let Some(found) = difference(a, b, BlockValue::Median) =>
+        {
+            by_blocks(found).met(condition, limit, rows)
+        }
+        _ => by_authentications(point, [&of_a, &of_b]).met(condition, limit, rows),
     }
 }
 
-/// How a change of a measure is judged.
-enum Judged {
-    ByAuthentications,
-    /// With the interval of the ratio.
-    ByBlocks(Option<Interval>),
-    Not,
+const UNJUDGED: &str = "cannot be judged";
+
+/// A change of a point of all values, with its interval if they are enough.
+fn by_authentications(point: Point, [a, b]: [&Ranked; 2]) -> Change {
+    let (statistic, n) = (statistic(point), a.n().min(b.n()));
+    let is_known = n >= INTERVAL_FROM && statistic.is_known_from(n);
+    let interval = if is_known { ratio_interval(a, b, statistic) } else { None };
+    let value = statistic.of(b);
+    Change { value, ratio: value / statistic.of(a), interval, is_one: false }
 }
 
-fn judged(condition: &Resolved, a: &MeasuredRow, b: &MeasuredRow) -> Judged {
-    let judged = [a, b].map(|row| row.measured(&condition.field.name).map(|values| &values.judged_by));
-    match judged {
-        [Some(JudgedBy::Blocks(BlockValue::Least, a)), Some(JudgedBy::Blocks(_, b))] => {
-            difference(a, b, BlockValue::Least).map_or(Judged::Not, |found| Judged::ByBlocks(found.interval))
-        }
-        [Some(JudgedBy::Blocks(BlockValue::Least, _)), _]
-        | [_, Some(JudgedBy::Blocks(BlockValue::Least, _))] => Judged::Not,
-        _ => Judged::ByAuthentications,
+/// The limit of a change of CPU time in percent, which accidents of a process do not reach.
+fn beyond_tolerance(condition: &Resolved, limit: f64) -> f64 {
+    let tolerance = TOLERANCE * 100.0;
+    match condition.sign.is_above {
+        true if limit >= 0.0 => limit.max(tolerance),
+        false if limit <= 0.0 => limit.min(-tolerance),
+        _ => limit,
     }
 }
 
@@ -127,9 +147,9 @@ pub(super) struct Change {
 impl Change {
     pub(super) fn met(self, condition: &Resolved, limit: f64, rows: [String; 2]) -> Option<Breach> {
         let percent = |ratio: f64| Some((ratio - 1.0) * 100.0).filter(|percent| percent.is_finite());
-        let may_be_chance = self.interval.map_or(!self.is_one, |it| it.low <= 1.0 && 1.0 <= it.high);
-        let is_met = condition.sign.is_met((self.ratio - 1.0) * 100.0, limit) && !may_be_chance;
-        is_met.then(|| Breach {
+        let is_beyond = |ratio: f64| condition.sign.is_met((ratio - 1.0) * 100.0, limit);
+        let is_whole = self.interval.map_or(self.is_one, |it| is_beyond(it.low) && is_beyond(it.high));
+        (is_beyond(self.ratio) && is_whole).then(|| Breach {
             percent: percent(self.ratio),
             percent_ci95_low: self.interval.and_then(|it| percent(it.low)),
             percent_ci95_high: self.interval.and_then(|it| percent(it.high)),
