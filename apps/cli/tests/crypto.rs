@@ -121,7 +121,7 @@ fn a_calibration_that_cannot_be_written_is_told_at_once() {
 
 #[test]
 fn paper_002_stands_beside_ours_with_both_lengths_of_exponents() {
-    let sheet = json("crypto --table dh-groups --count 2 --exponents short --json");
+    let sheet = json("crypto --table dh-groups --count 6 --exponents short --json");
     let lines = sheet["tables"][0]["lines"].as_array().unwrap();
     let labels: Vec<_> = lines.iter().map(|line| line["label"].as_str().unwrap()).collect();
     let at = |label: &str| labels.iter().position(|found| found.starts_with(label)).unwrap();

@@ -33,6 +33,9 @@ pub fn write(account: &Account, width: usize, mut out: impl Write) -> io::Result
     if !account.complete {
         writeln!(out, "{UNFINISHED}")?;
     }
+    if !account.findings.is_empty() {
+        wrapped(&tally(account), width, &mut out)?;
+    }
     body(&account.tables, &account.findings, &account.notes, width, &mut out)
 }
 

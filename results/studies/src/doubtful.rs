@@ -9,8 +9,8 @@ use keytoll_analysis::profile::Estimate;
 use keytoll_analysis::stats::blocks_interval95;
 use keytoll_analysis::summary::Median;
 
-/// A number, not negative unless it is a difference, with the ends of its interval; both are the number itself if no interval is
-/// known.
+/// A number, not negative unless it is a difference, with the ends of its interval: both are the number itself if it is exact, and infinite if
+/// too little was measured for an interval, so that nothing follows from it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Doubtful {
     pub(crate) value: f64,
@@ -51,7 +51,7 @@ impl InBlocks {
 
 impl From<Median> for Doubtful {
     fn from(Median { value, interval }: Median) -> Self {
-        let (low, high) = interval.unwrap_or((value, value));
+        let (low, high) = interval.unwrap_or((f64::NEG_INFINITY, f64::INFINITY));
         Self::between(low, value, high)
     }
 }
@@ -67,7 +67,9 @@ impl From<&Estimate> for Doubtful {
 
 impl From<&Figure> for Doubtful {
     fn from(figure: &Figure) -> Self {
-        Median { value: figure.value, interval: figure.low.zip(figure.high) }.into()
+        // Counts and memory are exact: only what varies has an interval.
+        let interval = figure.low.zip(figure.high);
+        interval.map_or(figure.value.into(), |(low, high)| Self::between(low, figure.value, high))
     }
 }
 
@@ -84,6 +86,11 @@ impl From<Doubtful> for Figure {
 }
 
 impl Doubtful {
+    /// A number that varies, unlike a count: nothing follows from it without an interval.
+    pub(crate) fn of_varying(figure: &Figure) -> Self {
+        Median { value: figure.value, interval: figure.low.zip(figure.high) }.into()
+    }
+
     /// A number with the ends of its interval.
     pub(crate) const fn between(low: f64, value: f64, high: f64) -> Self {
         Self { value, low, high, blocks: None }
@@ -115,7 +122,8 @@ impl Doubtful {
 
     /// With its interval, if it is known.
     fn median(self) -> Median {
-        let interval = (self.low < self.high).then_some((self.low, self.high));
+        let is_known = self.low.is_finite() && self.high.is_finite();
+        let interval = (is_known && self.low < self.high).then_some((self.low, self.high));
         Median { value: self.value, interval }
     }
 
@@ -227,6 +235,25 @@ pub(crate) fn all(cases: impl IntoIterator<Item = Option<bool>>) -> Option<bool>
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A median of one or two values has no interval, and is not exact for that.
+    #[test]
+    fn nothing_follows_from_a_number_whose_interval_is_not_known() {
+        let unknown = Doubtful::from(Median { value: 5.0, interval: None });
+        assert_eq!(
+            (unknown.is_at_most(6.0), unknown.is_at_least(6.0), unknown.is_near(5.0, 1.0)),
+            (None, None, None)
+        );
+        assert_eq!((unknown.exceeds(1.0.into()), Doubtful::from(1.0).exceeds(unknown)), (None, None));
+        assert_eq!(
+            (unknown.per(unknown).is_at_most(2.0), unknown.per(2.0.into()).is_at_most(9.0)),
+            (None, None)
+        );
+        assert_eq!(unknown.median(), Median { value: 5.0, interval: None });
+        let mean = Doubtful::geometric_mean(&[unknown, Doubtful::from(2.0)]).unwrap();
+        assert_eq!(mean.is_at_most(100.0), None);
+        assert_eq!(Doubtful::from(5.0).is_at_most(6.0), Some(true), "an exact one");
+    }
 
     fn doubtful(low: f64, value: f64, high: f64) -> Doubtful {
         Doubtful::between(low, value, high)

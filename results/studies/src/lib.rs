@@ -107,10 +107,25 @@ impl Study {
             seed: summary.seed.clone(),
             complete: summary.complete,
             tables: (self.tables)(material),
-            findings: (self.findings)(material),
-            notes: (self.notes)(material),
+            findings: (self.findings)(material).into_iter().map(|it| if_complete(summary, it)).collect(),
+            notes: crypto_note(summary).into_iter().chain((self.notes)(material)).collect(),
         }
     }
+}
+
+/// Nothing follows from a part of a run.
+fn if_complete(summary: &Summary, finding: Finding) -> Finding {
+    let verdict = if summary.complete { finding.verdict } else { Verdict::CannotBeJudged };
+    Finding { verdict, ..finding }
+}
+
+/// That the run computed nothing.
+fn crypto_note(summary: &Summary) -> Option<String> {
+    let has_null = summary.rows.iter().any(|row| row.crypto == "null");
+    has_null.then(|| {
+        "Run without cryptography (`--crypto null`): times, throughput, CPU and memory beside the paper's are those of messages alone."
+            .to_owned()
+    })
 }
 
 pub use dimensioning::question;

@@ -209,7 +209,7 @@ mod tests {
         keytoll_trace::primitive::Timing {
             exponents: exponents.map(str::to_owned),
             exponent_bits: exponents.map(|_| 160),
-            ..timing(operation, group, None, &[ns, ns])
+            ..timing(operation, group, None, &[ns; 6])
         }
     }
 

@@ -60,7 +60,7 @@ impl<'a> Measured<'a> {
 
     /// Millions of cycles of an authentication at a node, as they are judged.
     pub(crate) fn cycles(self, variant: Variant, node: &str) -> Option<Doubtful> {
-        self.megacycles(variant, node).as_ref().map(Doubtful::from)
+        self.megacycles(variant, node).as_ref().map(Doubtful::of_varying)
     }
 
     /// Millions of cycles of an authentication at a node, median, if cryptography was computed.

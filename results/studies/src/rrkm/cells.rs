@@ -351,7 +351,7 @@ mod tests {
     }
 
     fn supplement(cells: Vec<Cell>) -> Supplement {
-        let hash = timing("hash", "sha1", Some(HASHED_BYTES as u64), &[200.0, 200.0]);
+        let hash = timing("hash", "sha1", Some(HASHED_BYTES as u64), &[200.0; 6]);
         Supplement { cells, primitives: Some(timings(vec![hash])), ..Supplement::default() }
     }
 
