@@ -136,7 +136,7 @@ impl Run {
             Self::Rows(run) => run.exported().text(format),
             Self::Load(title, document) => {
                 let rows = [document.row()];
-                Exported { title, rows: &rows, study: None }.text(format)
+                Exported { title, rows: &rows, study: None, is_complete: !document.was_stopped }.text(format)
             }
         }
     }
@@ -151,7 +151,8 @@ impl Run {
 
 impl Rows {
     fn exported(&self) -> Exported<'_> {
-        Exported { title: &self.summary.title, rows: &self.summary.rows, study: self.study.as_ref() }
+        let Summary { title, rows, complete, .. } = &self.summary;
+        Exported { title, rows, study: self.study.as_ref(), is_complete: *complete }
     }
 
     fn junit(&self) -> String {

@@ -31,6 +31,7 @@ pub(crate) fn rank(args: &RankArgs) -> Result<ExitCode, Report> {
     let case = Case::new(&criteria, &summary)?;
     let authentications = authentications(&args.dir, &case)?;
     let mut ranking = drawn(&case, &authentications, &options)?;
+    ranking.notes.extend(not_computed(&summary));
     ranking.notes.extend(next_to_the_slides(args, &summary)?);
     if args.json {
         screen::print_json(&ranking)?;
@@ -38,6 +39,16 @@ pub(crate) fn rank(args: &RankArgs) -> Result<ExitCode, Report> {
         screen::print(&words::text(&ranking))?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// That a run without cryptography has no times to rank by.
+fn not_computed(summary: &Summary) -> Option<String> {
+    let has_null = summary.rows.iter().any(|row| row.crypto == "null");
+    has_null.then(|| {
+        "The run was made without cryptography (`--crypto null`): its times, CPU times and memory are of no authentication, and ranks by them \
+         mean nothing."
+            .to_owned()
+    })
 }
 
 /// Explains a difference between this order and the order in the slides.

@@ -28,6 +28,8 @@ pub struct Exported<'a> {
     pub rows: &'a [SummaryRow],
     /// The study that it belongs to.
     pub study: Option<&'a Account>,
+    /// False if it was interrupted: each table says so, but for Prometheus, whose names are those of tables.
+    pub is_complete: bool,
 }
 
 /// A format of tables.
@@ -58,7 +60,10 @@ impl Format {
 impl Exported<'_> {
     /// The whole text.
     pub fn text(&self, format: Format) -> String {
-        let tables = self.tables();
+        let mut tables = self.tables();
+        if !self.is_complete && format != Format::Prometheus {
+            tables.iter_mut().for_each(|table| table.title.push_str(" (run not complete)"));
+        }
         match format {
             Format::Csv => delimited::text(&tables),
             Format::Latex => latex::text(self.title, &tables),

@@ -19,21 +19,26 @@ fn run() -> Summary {
 #[test]
 fn a_run_in_every_format() {
     let Summary { title, rows, .. } = &run();
-    insta::assert_snapshot!(texts(Exported { title, rows, study: None }));
+    insta::assert_snapshot!(texts(Exported { title, rows, study: None, is_complete: true }));
 }
 
 #[test]
 fn a_study_in_every_format() {
     let account = account();
-    insta::assert_snapshot!(texts(Exported { title: &account.title, rows: &[], study: Some(&account) }));
+    insta::assert_snapshot!(texts(Exported {
+        title: &account.title,
+        rows: &[],
+        study: Some(&account),
+        is_complete: true
+    }));
 }
 
 #[test]
 fn rows_and_findings_are_cases() {
     let Summary { title, rows, .. } = &run();
-    let rows = Exported { title, rows, study: None };
+    let rows = Exported { title, rows, study: None, is_complete: true };
     let account = account();
-    let study = Exported { title, rows: &[], study: Some(&account) };
+    let study = Exported { title, rows: &[], study: Some(&account), is_complete: true };
     let texts = [
         rows.cases(|_| Expected::Success).text(),
         rows.cases(|_| Expected::Failure).text(),
@@ -46,7 +51,7 @@ fn rows_and_findings_are_cases() {
 #[test]
 fn exports_recognize_their_own_format() {
     let Summary { title, rows, .. } = &run();
-    let exported = Exported { title, rows, study: None };
+    let exported = Exported { title, rows, study: None, is_complete: true };
     for written in ALL {
         let text = exported.text(written);
         for format in ALL {
@@ -88,7 +93,7 @@ fn markup_in_names_is_text() {
 #[test]
 fn metrics_have_valid_names() {
     let Summary { title, rows, .. } = &run();
-    let text = Exported { title, rows, study: None }.text(Format::Prometheus);
+    let text = Exported { title, rows, study: None, is_complete: true }.text(Format::Prometheus);
     let is_name = |name: &str| {
         !name.is_empty()
             && !name.starts_with(|first: char| first.is_ascii_digit())
@@ -127,5 +132,16 @@ fn every_column_of_every_table_has_a_family_of_its_own() {
         ("busiest s", "%", "keytoll_t_busiest_s_ratio"),
     ] {
         assert_eq!(metrics::called("T", head, unit).1, called, "{head}");
+    }
+}
+
+/// A file goes its way without the message beside it.
+#[test]
+fn tables_of_an_interrupted_run_say_so() {
+    let Summary { title, rows, .. } = &run();
+    let of = |is_complete, format| Exported { title, rows, study: None, is_complete }.text(format);
+    for format in [Format::Csv, Format::Latex, Format::Markdown] {
+        assert!(of(false, format).contains("run not complete"), "{format:?}");
+        assert!(!of(true, format).contains("not complete"), "{format:?}");
     }
 }
