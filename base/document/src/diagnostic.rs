@@ -27,6 +27,9 @@ struct Place {
     label: String,
 }
 
+/// The longest line that is shown.
+const LINE_BYTES_MAX: usize = 2000;
+
 impl DocumentError {
     /// An error without a line.
     pub fn nowhere(message: impl Into<String>) -> Self {
@@ -48,6 +51,21 @@ impl DocumentError {
         Some((&spot.text.name, line, before[line_start..].chars().count() + 1))
     }
 
+    /// The place, if its line is short enough to be shown: miette cannot pad further than 65 535 columns.
+    fn shown(&self) -> Option<&Place> {
+        let place = self.0.place.as_ref()?;
+        let (text, Range { start, end }) = (&place.spot.text.text, place.spot.span.clone());
+        let begin = text.get(..start)?.rfind('\n').map_or(0, |newline| newline + 1);
+        let stop = text.get(end..)?.find('\n').map_or(text.len(), |newline| end + newline);
+        (stop - begin <= LINE_BYTES_MAX).then_some(place)
+    }
+
+    /// Where it is and what is wrong there, if the line is too long to be shown.
+    fn told(&self) -> Option<String> {
+        let ((name, line, column), place) = self.location().zip(self.0.place.as_ref())?;
+        self.shown().is_none().then(|| format!("{name}, line {line}, column {column}: {}", place.label))
+    }
+
     /// The advice, if there is any.
     pub fn advice(&self) -> Option<&str> {
         self.0.hint.as_deref()
@@ -56,15 +74,16 @@ impl DocumentError {
 
 impl Diagnostic for DocumentError {
     fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
-        self.0.hint.as_ref().map(|hint| Box::new(hint) as Box<dyn fmt::Display>)
+        let parts: Vec<String> = self.told().into_iter().chain(self.0.hint.clone()).collect();
+        (!parts.is_empty()).then(|| Box::new(parts.join("; ")) as Box<dyn fmt::Display>)
     }
 
     fn source_code(&self) -> Option<&dyn SourceCode> {
-        self.0.place.as_ref().map(|place| &place.source as &dyn SourceCode)
+        self.shown().map(|place| &place.source as &dyn SourceCode)
     }
 
     fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
-        let place = self.0.place.as_ref()?;
+        let place = self.shown()?;
         let label = LabeledSpan::new_with_span(Some(place.label.clone()), place.spot.span.clone());
         Some(Box::new(std::iter::once(label)))
     }
@@ -127,5 +146,19 @@ mod tests {
         assert_eq!(nearest("IKEv2-RSA-2048", &names), Some("ikev2-rsa2048"));
         assert_eq!(nearest("kerberos", &names), None);
         assert_eq!(nearest("", &names), None);
+    }
+
+    #[test]
+    fn a_line_that_is_too_long_is_named_and_not_shown() {
+        let text = format!("a = 1\n{} = 1\n", "b".repeat(70_000));
+        let at = |span: Range<usize>| {
+            Spot { text: Arc::new(Text::new("d.toml", &text)), span }.error("wrong", "this is wrong")
+        };
+        let short = at(0..1);
+        assert!(short.source_code().is_some() && short.labels().is_some() && short.help().is_none());
+        let long = at(70_000..70_001).hint("write less");
+        assert!(long.source_code().is_none() && long.labels().is_none());
+        let told = long.help().unwrap().to_string();
+        assert_eq!(told, "d.toml, line 2, column 69995: this is wrong; write less");
     }
 }
