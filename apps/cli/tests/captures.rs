@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use keytoll_trace::listing::is_of_a_run;
+
 fn keytoll(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_keytoll")).args(arguments).output().expect("the program is there")
 }
@@ -98,4 +100,33 @@ fn where_nothing_can_be_written_the_environment_is_blamed() {
     assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
     let flat = stderr(&output).split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(flat.contains("cannot write the capture"), "{flat}");
+}
+
+/// A file that a run may have, whatever its families write into the captures' folders of keys: `--force` replaces no others.
+#[test]
+fn every_key_table_of_a_family_is_a_file_of_a_run() {
+    let tables: Vec<&str> = keytoll_rigs::FAMILIES
+        .iter()
+        .flat_map(|family| family.key_tables())
+        .map(|table| table.file)
+        .collect();
+    assert!(tables.contains(&"80211_keys") && tables.contains(&"esp_sa"), "{tables:?}");
+    let is_of_a_run = |table: &&str| is_of_a_run(Path::new(&format!("capture/000.keys/{table}")));
+    assert_eq!(tables.iter().filter(|table| !is_of_a_run(table)).collect::<Vec<_>>(), [&""; 0]);
+    assert!(!is_of_a_run(&"of-another"));
+}
+
+#[test]
+fn a_run_of_a_wireless_lan_is_replaced_with_its_keys() {
+    let scratch = Scratch::new("wlan");
+    let out = scratch.0.join("run");
+    let line = ["run", "wlan", "--samples", "1", "--set", r#"methods=["wpa2-psk"]"#, "--pcap", "--force"];
+    for _ in 0..2 {
+        let output = keytoll(&[&line[..], &["--out", out.to_str().expect("a path in UTF-8")]].concat());
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        assert!(!stderr(&output).contains("was kept"), "{}", stderr(&output));
+    }
+    assert!(length(&out.join("capture/000.keys/80211_keys")) > 0);
+    let left = std::fs::read_dir(&scratch.0).expect("a directory").count();
+    assert_eq!(left, 2, "a name and the run that it leads to");
 }

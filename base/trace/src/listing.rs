@@ -155,7 +155,8 @@ pub fn is_of_a_run(path: &Path) -> bool {
 }
 
 /// The files of a Wireshark profile that opens a capture.
-const KEY_TABLES: [&str; 6] = [
+const KEY_TABLES: [&str; 7] = [
+    "80211_keys",
     "ikev1_decryption_table",
     "ikev2_decryption_table",
     "esp_sa",
