@@ -110,13 +110,20 @@ registry! {
 }
 
 registry! {
-    /// Transform types, RFC 7296 §3.3.2; KE is the registry's current name for D-H.
+    /// Transform types, RFC 7296 §3.3.2, RFC 9370 §3; KE is the registry's current name for D-H.
     TransformType(u8) {
         ENCR = 1,
         PRF = 2,
         INTEG = 3,
         KE = 4,
         ESN = 5,
+        ADDKE1 = 6,
+        ADDKE2 = 7,
+        ADDKE3 = 8,
+        ADDKE4 = 9,
+        ADDKE5 = 10,
+        ADDKE6 = 11,
+        ADDKE7 = 12,
     }
 }
 

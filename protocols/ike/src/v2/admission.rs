@@ -115,7 +115,7 @@ impl Endpoint {
         request: &responder::SaInitRequest<'_>,
         cx: &mut Ctx<'_>,
     ) {
-        match responder::answer(header, route, request, &mut Env { shared: &mut self.shared, cx }) {
+        match responder::answer(header, route, request, &mut Env::new(&mut self.shared, cx)) {
             Ok(sa) => {
                 let limits = &self.shared.config.half_open;
                 let place = Place::new((route.remote, header.initiator_spi), cx.now + limits.lifetime);

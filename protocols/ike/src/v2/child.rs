@@ -9,8 +9,8 @@ use keytoll_crypto_api::suite::Suite;
 use keytoll_engine::sa::{SaKeys, SaPair};
 use keytoll_net::Socket;
 
-use super::config::{ChildConfig, Mode};
-use super::endpoint::Env;
+use super::config::{ChildConfig, Config, Mode};
+use super::endpoint::{Env, Route};
 use super::event::{ChildSa, Reason};
 use super::inbound::Inbound;
 use super::keys::{self, IkeKeys, Nonces, Role};
@@ -245,6 +245,10 @@ impl Answer {
         // The peer is the exchange's initiator: TSi is its side.
         let remote = narrow(&inbound.need_ts_initiator()?, &config.remote, addresses.theirs);
         let local = narrow(&inbound.need_ts_responder()?, &config.local, Some(addresses.ours));
+        if remote.is_empty() && addresses.theirs.is_none() {
+            // RFC 7296 §3.10.1: it has no address for its traffic, and asked for none of the pool.
+            return Err(Refusal::Notify(NotifyType::FAILED_CP_REQUIRED));
+        }
         if local.is_empty() || remote.is_empty() {
             return Err(Refusal::Notify(NotifyType::TS_UNACCEPTABLE));
         }
@@ -305,7 +309,7 @@ impl Agreed {
             mode: self.mode,
             local: self.local,
             remote: self.remote,
-            encapsulation: encapsulation(core),
+            encapsulation: encapsulation(core, env),
             peer_may_move: core.nat.there,
             peer_ready: self.ours,
             bytes_max: None,
@@ -316,8 +320,19 @@ impl Agreed {
 }
 
 /// RFC 3948: with a NAT, ESP is encapsulated in UDP between the ports of IKE.
-fn encapsulation(core: &Core) -> Option<(Socket, Socket)> {
-    core.nat.found().then_some((core.route.local, core.route.remote))
+fn encapsulation(core: &Core, env: &Env<'_, '_>) -> Option<(Socket, Socket)> {
+    let Route { local, remote, marked } = core.route;
+    core.nat
+        .found()
+        .then(|| if marked { (local, remote) } else { beside_ike((local, remote), &env.shared.config) })
+}
+
+/// The ports of ESP for a peer that did not move IKE to port 4500, because it knows no NAT detection.
+// RFC 3948 §2.2: at port 500 nothing tells ESP from IKE. A peer at another port receives ESP where it sends from.
+fn beside_ike((local, remote): (Socket, Socket), config: &Config) -> (Socket, Socket) {
+    let (ike_port, nat_port) = config.responder_ports();
+    let remote = if remote.port == ike_port { remote.at_port(nat_port) } else { remote };
+    (local.at_port(config.nat_port), remote)
 }
 
 /// The address that a CFG_REPLY assigns, IPv6 first; only valid host addresses.
@@ -356,5 +371,24 @@ impl Refusal {
             Self::Group(_) => Reason::Refused(NotifyType::INVALID_KE_PAYLOAD.0),
             Self::Syntax(what) => Reason::Syntax(what),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// ESP at port 500 would look like IKE: our end is always 4500, and that of the peer unless it has a port of its own.
+    #[test]
+    fn without_nat_detection_esp_has_the_ports_that_are_made_for_it() {
+        let (config, ip) = (Config::new(Vec::new()), IpAddr::from([192, 0, 2, 1]));
+        let of = |remote| {
+            let (local, remote) = beside_ike((Socket::new(ip, 500), Socket::new(ip, remote)), &config);
+            (local.port, remote.port)
+        };
+        assert_eq!([of(500), of(52_022)], [(4500, 4500), (4500, 52_022)]);
+        let moved = Config { port: 5000, nat_port: 5001, ..config };
+        let ends = beside_ike((Socket::new(ip, 5000), Socket::new(ip, 5000)), &moved);
+        assert_eq!((ends.0.port, ends.1.port), (5001, 5001));
     }
 }

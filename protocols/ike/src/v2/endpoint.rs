@@ -106,6 +106,14 @@ pub(super) struct Move {
 pub(super) struct Env<'a, 'b> {
     pub(super) shared: &'a mut Shared,
     pub(super) cx: &'a mut Ctx<'b>,
+    /// Where the request that is handled came from.
+    pub(super) asked_from: Option<Route>,
+}
+
+impl<'a, 'b> Env<'a, 'b> {
+    pub(super) const fn new(shared: &'a mut Shared, cx: &'a mut Ctx<'b>) -> Self {
+        Self { shared, cx, asked_from: None }
+    }
 }
 
 impl Env<'_, '_> {
@@ -404,7 +412,7 @@ impl Endpoint {
         (local, remote): (IpAddr, IpAddr),
         cx: &mut Ctx<'_>,
     ) -> Option<SaId> {
-        let env = &mut Env { shared: &mut self.shared, cx };
+        let env = &mut Env::new(&mut self.shared, cx);
         let sa = initiator::start(connection, terms, local, remote, env)?;
         let id = sa.core.id();
         self.keep(sa);
@@ -465,7 +473,7 @@ impl Endpoint {
         act: impl FnOnce(&mut Sa, &mut Env<'_, '_>),
     ) -> bool {
         let Some(mut sa) = self.take(spi) else { return false };
-        act(&mut sa, &mut Env { shared: &mut self.shared, cx });
+        act(&mut sa, &mut Env::new(&mut self.shared, cx));
         self.keep(sa);
         self.settle_new(cx);
         while let Some(removal) = self.shared.removals.pop() {
@@ -483,7 +491,7 @@ impl Endpoint {
             let taken = self.take(moved.to);
             self.lent.0.receives(moved.children.iter().map(Child::inbound_spi));
             self.lent.1 = moved.peer.lease;
-            let env = &mut Env { shared: &mut self.shared, cx };
+            let env = &mut Env::new(&mut self.shared, cx);
             let Some(mut successor) = taken else {
                 moved.abandon(env);
                 continue;
@@ -497,7 +505,7 @@ impl Endpoint {
     fn remove(&mut self, removal: Removal, cx: &mut Ctx<'_>) {
         let (Removal::Delete(spi) | Removal::Forget(spi)) = removal;
         let Some(mut sa) = self.take(spi) else { return };
-        let env = &mut Env { shared: &mut self.shared, cx };
+        let env = &mut Env::new(&mut self.shared, cx);
         match removal {
             Removal::Delete(_) => sa.on_task(Task::Delete(Reason::Replaced), env),
             Removal::Forget(_) => sa.forget(env),
@@ -575,7 +583,7 @@ impl Endpoint {
         self.shared.new_sas.clear();
         let moves = std::mem::take(&mut self.shared.moves);
         let lease = self.lent.1.take().filter(|_| self.lent.0.missing().is_some());
-        let env = &mut Env { shared: &mut self.shared, cx };
+        let env = &mut Env::new(&mut self.shared, cx);
         moves.into_iter().for_each(|moved| moved.abandon(env));
         self.lent.0.events(&env.shared.out).into_iter().for_each(|event| env.emit(event));
         env.shared.pools.take_back();

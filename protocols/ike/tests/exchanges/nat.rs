@@ -1,6 +1,6 @@
 //! Network address translation: detected, followed, and pretended.
 
-use keytoll_net::Socket;
+use keytoll_net::{Addr, Socket};
 
 use crate::support::bench::Rewriter;
 use crate::support::lab::{self, only, psk};
@@ -121,6 +121,27 @@ fn a_retransmitted_response_goes_to_the_source_of_the_retransmitted_request() {
         "request, lost response, request again, response again\n{}",
         bench.ladder
     );
+}
+
+/// RFC 7296 §2.11: a peer may ask from another port, also if there is no NAT, and has the answer there. The SA stays where it is.
+#[test]
+fn an_answer_goes_to_where_its_request_came_from() {
+    let mut bench = Bench::new(psk()).established();
+    let sa = bench.sa(Side::I);
+    bench.command(Side::I, keytoll_ike::Command::Probe(sa));
+    let (_, mut request) = bench.intercept().expect("the probe is on its way");
+    request.from = Addr::udp(Side::I.ip(), 51_000);
+    bench.deliver(Side::R, &request);
+    let ends = |bench: &Bench| {
+        let (side, last) = bench.sent.last().unwrap();
+        (*side, last.from.port().unwrap(), last.to.port().unwrap())
+    };
+    assert_eq!(ends(&bench), (Side::R, 500, 51_000));
+    bench.deliver(Side::R, &request);
+    assert_eq!(ends(&bench), (Side::R, 500, 51_000), "the same answer again");
+    let sa = bench.sa(Side::R);
+    bench.command(Side::R, keytoll_ike::Command::Probe(sa));
+    assert_eq!(ends(&bench), (Side::R, 500, 500), "requests go where the SA is");
 }
 
 /// RFC 3948 §4: only a real NAT has a mapping that expires.

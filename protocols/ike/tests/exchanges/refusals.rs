@@ -219,6 +219,17 @@ fn no_common_traffic() {
     );
 }
 
+/// RFC 7296 §3.10.1: whoever asks for no address of a pool has none for its traffic.
+#[test]
+fn no_address_was_asked_for() {
+    let (mut i, mut r) = psk();
+    only(&mut r).pool = Some(lab::pool());
+    refuses_child((i.clone(), r.clone()), "FAILED_CP_REQUIRED", "FAILED_CP_REQUIRED");
+    only(&mut i).request_address = true;
+    let mut bench = Bench::new((i, r)).established();
+    assert_eq!((bench.refusals(Side::I), bench.refusals(Side::R)), (vec![], vec![]));
+}
+
 #[test]
 fn no_common_suite_for_the_child() {
     let (mut i, mut r) = psk();

@@ -107,7 +107,8 @@ impl Core {
         let id = self.responses.expected();
         let message =
             outbound::protected(self, Kind { exchange, response: true, id }, payloads, protection, env);
-        let message = env.send(self.route, message);
+        // RFC 7296 §2.11: to the address and port from which the request was received, whether or not the peer's address has changed.
+        let message = env.send(env.asked_from.unwrap_or(self.route), message);
         self.responses.answered(message);
     }
 

@@ -100,10 +100,13 @@ impl Sa {
         let mut buffer = message.to_vec();
         let Some(plain) = self.unprotect(&mut buffer, env) else { return };
         self.heard_from(route, env.now());
+        env.asked_from = Some(route);
+        if !self.is_proved() {
+            self.core.route = route;
+        }
         let (core, exchange) = (&mut self.core, header.exchange);
         let next = match (self.state.take(), parse(&plain)) {
             (State::AwaitingAuth(wait), Ok(inbound)) if exchange == ExchangeType::IKE_AUTH => {
-                core.route = route;
                 wait.on_request(&inbound, &plain, core, env)
             }
             (State::AwaitingAuth(wait), Err(reason)) => wait.refuse_in(exchange, reason, core, env),
