@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use keytoll_crypto_api::Rng;
+use keytoll_crypto_api::Seed;
 use keytoll_eap::methods::{self, PeerParts, Proposal, ServerParts, TlsParts};
 use keytoll_eap::{Limits, Peer, PeerConfig, PeerOutput, Server, ServerConfig, ServerOutput};
 use keytoll_engine::Ctx;
-use keytoll_live::os_seed;
 use keytoll_wlan::MacAddr;
 use keytoll_wlan::dot1x::Eap;
 
@@ -16,7 +16,7 @@ const HAS_PARTS: &str = "whoever names a method has its parts";
 
 /// A random stream of ours.
 pub(crate) fn random(name: &str) -> Rng {
-    os_seed().expect("the system has randomness").stream(name)
+    Seed::system().expect("the system has randomness").stream(name)
 }
 
 /// A peer with one method of the catalogue.

@@ -52,6 +52,7 @@ pub fn main() -> ExitCode {
     let cli = Cli::parse();
     if cli.verb.is_live() {
         keytoll_live::small_pages();
+        keytoll_live::forbid_core_dumps(std::env::var_os(keytoll_live::CORE_DUMPS).as_deref());
     }
     let serves = cli.verb.serves();
     let done = match cli.verb {

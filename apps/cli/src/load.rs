@@ -138,9 +138,10 @@ fn prepare(plan: &LoadPlan, args: &LoadArgs, workers: u32) -> Result<Load, Repor
     let count = workers as usize;
     let sockets: usize = (0..count).map(|worker| blueprint.sockets(worker).len()).sum();
     check_limits(sockets).map_err(|low| Usage::because(low.to_string(), low.command()))?;
-    let seed = args.seed.map_or_else(keytoll_live::os_seed, |seed| Ok(Seed::from(seed)));
-    let seed = seed.map_err(|error| miette!("the system gives no random numbers: {error}"))?;
-    let span = plan.population.value.span(&seed).map_err(|why| miette!("{why}"))?.unwrap_or_default();
+    // RFC 2865 §3: Request Authenticators never repeat; and who reads a seed in manifest.json must not know the devices' keys.
+    let seed = Seed::system().map_err(|error| miette!("the system gives no random numbers: {error}"))?;
+    let schedule = args.seed.map_or_else(|| seed.stream("schedule").repeatable(), Seed::from);
+    let span = plan.population.value.span(&schedule).map_err(|why| miette!("{why}"))?.unwrap_or_default();
     let worker = |number: usize| {
         let sockets: Vec<_> = blueprint.sockets(number).into_iter().map(place).collect::<Result<_, _>>()?;
         let (blueprint, own) = (Arc::clone(&blueprint), seed.clone());
@@ -149,7 +150,7 @@ fn prepare(plan: &LoadPlan, args: &LoadArgs, workers: u32) -> Result<Load, Repor
             streaming: streaming(&blueprint, sockets.len(), &seed, &name),
             sockets,
             build: Box::new(move |locals| blueprint.build(locals, &own, &name)),
-            visits: visits(plan, (number, count), (&seed, span))?,
+            visits: visits(plan, (number, count), (&schedule, span))?,
         })
     };
     Ok(Load {

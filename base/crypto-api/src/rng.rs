@@ -1,19 +1,40 @@
 //! Named random streams: an additional draw in one place does not shift any other.
+//!
+//! Streams of an experiment follow from its seed. Those of a live node have no seed: the operating system makes every number at the moment when it
+//! is drawn, so that nothing in the node's memory tells earlier or later ones.
 
 use std::fmt::{self, Write as _};
+use std::io;
 
 use rand_chacha::ChaCha20Rng;
 use rand_chacha::rand_core::{Rng as _, SeedableRng};
 use zeroize::Zeroizing;
 
-/// The root of all streams of a run (from the experiment's seed) or of a live daemon (from the operating system).
+/// The root of all streams of a run or of a live node.
 #[derive(Clone)]
-pub struct Seed(Zeroizing<[u8; 32]>);
+pub struct Seed(Root);
+
+#[derive(Clone)]
+enum Root {
+    /// Streams can be repeated and rewound.
+    Experiment(Zeroizing<[u8; 32]>),
+    /// Streams come from the operating system.
+    System,
+}
 
 impl Seed {
-    /// A root from full-strength bytes.
+    /// A root of streams that can be repeated: for experiments and tests.
     pub fn from_bytes(bytes: [u8; 32]) -> Self {
-        Self(Zeroizing::new(bytes))
+        Self(Root::Experiment(Zeroizing::new(bytes)))
+    }
+
+    /// The root of a live node: its streams ask the operating system for every number and keep none of them.
+    ///
+    /// # Errors
+    /// When the operating system has no randomness.
+    pub fn system() -> io::Result<Self> {
+        getrandom::fill(&mut [0; 32])?;
+        Ok(Self(Root::System))
     }
 
     /// The stream with this name, e.g. `gateway/3/ike`. ChaCha20 keyed with the root, with the name's hash as stream number,
@@ -30,7 +51,8 @@ impl Seed {
     }
 
     fn numbered(&self, Fnv1a(number): Fnv1a) -> Rng {
-        let mut root = ChaCha20Rng::from_seed(*self.0);
+        let Root::Experiment(bytes) = &self.0 else { return Rng(Stream::System) };
+        let mut root = ChaCha20Rng::from_seed(**bytes);
         root.set_stream(number);
         let mut key = Zeroizing::new([0; 32]);
         root.fill_bytes(key.as_mut());
@@ -63,6 +85,13 @@ enum Stream {
     Begun(Begun),
     /// Some hundred bytes, computed in advance.
     Drawn(Box<ChaCha20Rng>),
+    /// Nothing is computed in advance, and nothing is kept.
+    System,
+}
+
+/// Numbers of the operating system, which had some when the node began ([`Seed::system`]).
+fn of_system(buffer: &mut [u8]) {
+    getrandom::fill(buffer).expect("the system had randomness at the beginning");
 }
 
 /// The words of a stream from some place on.
@@ -107,24 +136,25 @@ fn stream_from(key: &[u8; 32], words: u64) -> ChaCha20Rng {
 }
 
 impl Stream {
-    /// The stream with its words computed in advance, for those who draw many.
     #[inline]
-    fn draw(&mut self) -> &mut ChaCha20Rng {
+    fn fill(&mut self, buffer: &mut [u8]) {
         if !matches!(self, Self::Drawn(_)) {
             self.begin();
         }
         match self {
-            Self::Drawn(stream) => stream,
+            Self::Drawn(stream) => stream.fill_bytes(buffer),
+            Self::System => of_system(buffer),
             Self::Ahead { .. } | Self::Begun(_) => unreachable!("it has just been begun"),
         }
     }
 
+    /// Computes words in advance, for those who draw many.
     #[inline(never)]
     fn begin(&mut self) {
         *self = match self {
             Self::Ahead { key, words } => Self::Drawn(Box::new(stream_from(key, *words))),
             Self::Begun(begun) => Self::Drawn(Box::new(stream_from(&begun.key, begun.place()))),
-            Self::Drawn(_) => return,
+            Self::Drawn(_) | Self::System => return,
         };
     }
 
@@ -134,7 +164,13 @@ impl Stream {
             *self = Self::Begun(Begun::from(key, *words));
         }
         let few = if let Self::Begun(begun) = self { begun.u64() } else { None };
-        few.unwrap_or_else(|| self.draw().next_u64())
+        few.unwrap_or_else(|| self.next_u64())
+    }
+
+    fn next_u64(&mut self) -> u64 {
+        let mut bytes = [0; 8];
+        self.fill(&mut bytes);
+        u64::from_le_bytes(bytes)
     }
 }
 
@@ -144,18 +180,35 @@ impl Rng {
         Seed::from(seed).stream(name)
     }
 
-    /// How many words of 32 bits were drawn from the stream: with its name that is all there is to know of it.
+    /// The root of streams that follow from what is drawn here.
+    pub fn seed(&mut self) -> Seed {
+        match self.0 {
+            Stream::System => Seed(Root::System),
+            _ => self.repeatable(),
+        }
+    }
+
+    /// The root of streams that can be repeated, from what is drawn here: for a schedule, never for keys.
+    pub fn repeatable(&mut self) -> Seed {
+        Seed::from_bytes(self.bytes())
+    }
+
+    /// How many words of 32 bits were drawn from the stream: with its name that is all there is to know of it. Streams of the operating system
+    /// have no place and no memory: 0.
     pub fn drawn(&self) -> u64 {
         match &self.0 {
+            Stream::System => 0,
             Stream::Ahead { words, .. } => *words,
             Stream::Begun(begun) => begun.place(),
             Stream::Drawn(stream) => u64::try_from(stream.get_word_pos()).expect("nobody draws 2⁶⁴ words"),
         }
     }
 
-    /// Goes to where a stream is from which so many words were drawn ([`Self::drawn`]).
+    /// Goes to where a stream of an experiment is from which so many words were drawn ([`Self::drawn`]). Those of the operating system cannot
+    /// be rewound.
     pub fn go_to(&mut self, words: u64) {
         match &mut self.0 {
+            Stream::System => {}
             Stream::Ahead { words: ahead, .. } => *ahead = words,
             Stream::Begun(begun) => self.0 = Stream::Ahead { key: begun.key, words },
             Stream::Drawn(stream) => stream.set_word_pos(words.into()),
@@ -164,7 +217,7 @@ impl Rng {
 
     /// Fills a buffer.
     pub fn fill(&mut self, buffer: &mut [u8]) {
-        self.0.draw().fill_bytes(buffer);
+        self.0.fill(buffer);
     }
 
     /// An array of random bytes.
@@ -281,6 +334,19 @@ mod tests {
         let few = rng.u64();
         rng.go_to(place.try_into().unwrap());
         assert_eq!(rng.u64(), few);
+    }
+
+    #[test]
+    fn a_stream_of_the_system_cannot_be_rewound() {
+        let seed = Seed::system().unwrap();
+        let (mut one, mut same_name) = (seed.stream("ue"), seed.stream("ue"));
+        let first: [u8; 32] = one.bytes();
+        assert_ne!(first, same_name.bytes());
+        assert_eq!(one.drawn(), 0);
+        one.go_to(0);
+        assert_ne!(first, one.bytes());
+        assert_ne!(one.seed().stream("child").u64(), one.seed().stream("child").u64());
+        assert!((0..1000).any(|_| one.u64() > u64::MAX / 2));
     }
 
     #[test]

@@ -6,7 +6,6 @@
 //! One tick is not one core cycle: [`core_hz`] measures the actual frequency of the core.
 
 use std::hint::black_box;
-use std::io;
 use std::sync::OnceLock;
 
 /// The CPU's time-stamp counter: constant rate, read only after the instructions before it have completed.
@@ -93,25 +92,6 @@ pub fn unix_ns() -> u64 {
 /// rounds of about 0.2 ms, because interruptions only ever make a round slower.
 pub fn core_hz() -> f64 {
     (0..5).map(|_| add_chain_hz()).fold(0.0, f64::max)
-}
-
-/// Fills a buffer with randomness of the operating system; blocks at early boot until there is some.
-///
-/// # Errors
-/// When getrandom(2) is missing or forbidden.
-pub fn os_random(buffer: &mut [u8]) -> io::Result<()> {
-    let mut filled = 0;
-    while filled < buffer.len() {
-        let rest = &mut buffer[filled..];
-        // SAFETY: the pointer and length are those of a slice we may write to.
-        let count = unsafe { libc::getrandom(rest.as_mut_ptr().cast(), rest.len(), 0) };
-        filled += match usize::try_from(count) {
-            Ok(count) => count,
-            Err(_) if io::Error::last_os_error().kind() == io::ErrorKind::Interrupted => 0,
-            Err(_) => return Err(io::Error::last_os_error()),
-        };
-    }
-    Ok(())
 }
 
 /// One clock in nanoseconds.
@@ -264,14 +244,5 @@ mod tests {
     #[test]
     fn the_calendar_stands_after_2023() {
         assert!(unix_seconds() > 1_700_000_000);
-    }
-
-    #[test]
-    fn os_random_fills_large_buffers_differently_each_time() {
-        let (mut a, mut b) = (vec![0; 1000], vec![0; 1000]);
-        os_random(&mut a).unwrap();
-        os_random(&mut b).unwrap();
-        assert_ne!(a, b);
-        assert!(a[990..].iter().any(|&byte| byte != 0), "the end is filled too");
     }
 }

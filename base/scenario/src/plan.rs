@@ -90,7 +90,7 @@ impl Plan {
     pub fn seed_of(&self, row: &RowPlan) -> Seed {
         let name =
             format!("row/{}/{}/{}/{}", row.method.name(), row.variant, row.network.name, row.topology.name());
-        Seed::from_bytes(Seed::from(self.seed).stream(&name).bytes())
+        Seed::from(self.seed).stream(&name).seed()
     }
 }
 

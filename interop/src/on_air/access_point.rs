@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
+use keytoll_crypto_api::Seed;
 use keytoll_engine::{Ctx, Engine, Input, Output, Time};
-use keytoll_live::os_seed;
 use keytoll_net::Addr;
 use keytoll_wlan::MacAddr;
 use keytoll_wlan::access_point::{AccessPoint, BEACON_INTERVAL_TU, Command, Config, Event};
@@ -34,7 +34,7 @@ impl AccessPointOnAir {
         let config = Config { password: network.password(), ..config };
         let has_eap = network.kind == Kind::Wpa2Eap;
         let eap = has_eap.then(|| ServerSide::new(server_config(METHOD, USER, &network.secret, None)));
-        let engine = AccessPoint::new(config, &os_seed().expect("the system has randomness"), "ap");
+        let engine = AccessPoint::new(config, &Seed::system().expect("the system has randomness"), "ap");
         Self {
             own,
             engine,

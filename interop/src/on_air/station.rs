@@ -1,7 +1,7 @@
 //! Our station before somebody else's access point.
 
+use keytoll_crypto_api::Seed;
 use keytoll_engine::{Ctx, Engine, Input, Output, Time};
-use keytoll_live::os_seed;
 use keytoll_net::Addr;
 use keytoll_wlan::MacAddr;
 use keytoll_wlan::station::{Command, Config, Event, Station};
@@ -26,7 +26,7 @@ impl StationOnAir {
         let config = Config { password: network.password(), ..config };
         let has_eap = network.kind == Kind::Wpa2Eap;
         let eap = has_eap.then(|| PeerSide::new(peer_config(METHOD, USER, &network.secret, None), USER));
-        let engine = Station::new(config, &os_seed().expect("the system has randomness"), "station");
+        let engine = Station::new(config, &Seed::system().expect("the system has randomness"), "station");
         Self { own, engine, eap, pings, report: Report::default(), is_over: false }
     }
 

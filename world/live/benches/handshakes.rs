@@ -33,7 +33,7 @@ use keytoll_hosts::{Gateway, GatewayConfig};
 use keytoll_ike::config::{Believe, ChildConfig, Connection, Prove, Reauthenticate, Version};
 use keytoll_ike::v2::Endpoint;
 use keytoll_ike::{Command, Config, Event, Mode};
-use keytoll_live::{Driver, Seen, Sockets, Tap, Waker, os_seed};
+use keytoll_live::{Driver, Seen, Sockets, Tap, Waker};
 use keytoll_native::{clock, machine};
 
 const LIMIT: Duration = Duration::from_secs(10);
@@ -107,7 +107,7 @@ fn round<C: Crypto + Send + 'static>(suite: &str, crypto: fn() -> C, count: u32)
         [&devices, &gateway].map(|sockets| [0, 1].map(|n| sockets.locals()[n].port));
     let gateway = Serving::start(gateway_on(gateway, suite, crypto()));
     let config = ike(suite, "ue@lab", "gw.lab", device_ports, gateway_ports);
-    let seed = os_seed().expect("the system has randomness");
+    let seed = Seed::system().expect("the system has randomness");
     let crowd = Driver::new(Endpoint::new(config, seed.stream("devices")), crypto(), devices);
     let wall_ns = visit(crowd, count);
     let Spent { cpu_ns, user_share } = gateway.stop();
@@ -120,7 +120,7 @@ fn gateway_on<C: Crypto>(sockets: Sockets, suite: &str, crypto: C) -> Driver<Gat
     let ports = [0, 1].map(|n| sockets.locals()[n].port);
     let ike = ike(suite, "gw.lab", "ue@lab", ports, ports);
     let config = GatewayConfig { ike, address: GATEWAY, inner: vec![], aaa: None };
-    let seed = os_seed().expect("the system has randomness");
+    let seed = Seed::system().expect("the system has randomness");
     Driver::new(Gateway::new(config, &seed, "gw"), crypto, sockets)
 }
 

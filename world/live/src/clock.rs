@@ -1,8 +1,5 @@
-//! The real clock in the engines' type of time, and random seeds from the operating system.
+//! The real clock in the engines' type of time.
 
-use std::io;
-
-use keytoll_crypto_api::Seed;
 use keytoll_engine::Time;
 use keytoll_native::clock;
 
@@ -33,14 +30,4 @@ impl Clock {
     pub fn now(&self) -> Time {
         Time::from_nanos(clock::monotonic_ns().saturating_sub(self.origin_ns))
     }
-}
-
-/// An unpredictable root seed for random streams.
-///
-/// # Errors
-/// When the operating system has no randomness.
-pub fn os_seed() -> io::Result<Seed> {
-    let mut bytes = [0; 32];
-    clock::os_random(&mut bytes)?;
-    Ok(Seed::from_bytes(bytes))
 }

@@ -35,7 +35,7 @@ use keytoll_hosts::{
 };
 use keytoll_ike::config::{Believe, ChildConfig, Connection, Prove, Reauthenticate, Version};
 use keytoll_ike::{Config, Mode};
-use keytoll_live::{Driver, Seen, Sockets, Streaming, Tap, Waker, os_seed};
+use keytoll_live::{Driver, Seen, Sockets, Streaming, Tap, Waker};
 use keytoll_net::{Addr, Socket};
 use keytoll_pki::{Anchors, Authority, Request, Validity};
 use keytoll_radius::{client, server};
@@ -276,7 +276,7 @@ fn discards(facts: &[Fact]) -> Vec<&Fact> {
 
 /// EAP-AKA through all four; the HSS dies in between and comes back at its address.
 fn chain(behind: IpAddr) {
-    let seed = os_seed().unwrap();
+    let seed = Seed::system().unwrap();
     let (credential, trust) = certificate();
     let (hss_node, hss_at) = hss((behind, 0).into(), &seed);
     let (aaa, aaa_at) = aaa(behind, hss_at, &seed);

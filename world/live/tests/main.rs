@@ -6,7 +6,7 @@ mod driver;
 mod emulator;
 mod hosts;
 mod interface;
-mod pages;
+mod memory;
 mod pair;
 mod radius_streams;
 mod secured;

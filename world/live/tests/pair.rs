@@ -7,12 +7,13 @@ use std::time::Duration;
 
 use keytoll_crypto::Real;
 use keytoll_crypto_api::Secret;
+use keytoll_crypto_api::Seed;
 use keytoll_crypto_api::suite::Suite;
 use keytoll_engine::trace::Trace;
 use keytoll_hosts::{Device, DeviceConfig, Event, Gateway, GatewayConfig, Host};
 use keytoll_ike::config::{Believe, ChildConfig, Connection, Prove, Reauthenticate, Version};
 use keytoll_ike::{Config, Mode};
-use keytoll_live::{Driver, Interface, Sockets, os_seed};
+use keytoll_live::{Driver, Interface, Sockets};
 
 pub(crate) const LIMIT: Duration = Duration::from_secs(10);
 const DEVICE: IpAddr = IpAddr::V4(Ipv4Addr::new(127, 0, 0, 2));
@@ -99,7 +100,7 @@ impl Pair {
             Some(interface) => device_sockets.with_interface(interface),
             None => device_sockets,
         };
-        let seed = os_seed().expect("the system has randomness");
+        let seed = Seed::system().expect("the system has randomness");
         let gateway = GatewayConfig {
             ike: config("gw.lab", "ue@lab", ports),
             address: GATEWAY,

@@ -39,7 +39,7 @@ pub(crate) fn seed_of_gateway(row: &RowPlan, seed: &Seed) -> Seed {
 }
 
 fn wrong_if(wrong: bool, seed: &Seed) -> Seed {
-    if wrong { Seed::from_bytes(seed.stream("wrong").bytes()) } else { seed.clone() }
+    if wrong { seed.stream("wrong").seed() } else { seed.clone() }
 }
 
 /// Both ends of EAP. A device with a wrong secret is one with the secret of another AAA server.

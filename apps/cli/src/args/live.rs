@@ -82,7 +82,7 @@ pub(crate) struct LoadArgs {
     /// Threads, each with its share of devices and sockets of its own.
     #[arg(long, value_name = "N", default_value = "1", allow_negative_numbers = true, value_parser = whole::<NonZeroU32>(1, 1024))]
     pub(crate) workers: NonZeroU32,
-    /// Seed of the schedule and of devices' random numbers [default: unpredictable].
+    /// Seed of the schedule: who begins when and stays how long. Keys and nonces are always random [default: random].
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole::<u64>(0, u64::MAX))]
     pub(crate) seed: Option<u64>,
     /// Fail if this is so, like `delay.p99 > 300ms`, `failed > 1%` or `rate < 450/s`; can be repeated, and is added to

@@ -17,6 +17,7 @@ mod mistakes;
 mod office;
 mod readme;
 mod revocation;
+mod secrecy;
 mod support;
 
 use std::net::UdpSocket;

@@ -6,10 +6,11 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use keytoll_crypto::Real;
+use keytoll_crypto_api::Seed;
 use keytoll_engine::trace::{Fact, Trace};
 use keytoll_ike::v2::Endpoint;
 use keytoll_ike::{Command, Event};
-use keytoll_live::{Driver, Sockets, os_seed};
+use keytoll_live::{Driver, Sockets};
 
 use crate::ike::{Auth, config};
 use crate::load::{Load, Outcome};
@@ -44,7 +45,7 @@ pub(crate) struct Devices {
 pub(crate) fn run(devices: &Devices) -> Result<Outcome> {
     let auth = Auth::load(devices.pki.as_deref())?;
     let config = config(&auth, &devices.ike, devices.esp.as_deref())?;
-    let endpoint = Endpoint::new(config, os_seed()?.stream("devices"));
+    let endpoint = Endpoint::new(config, Seed::system()?.stream("devices"));
     let sockets = Sockets::bind(&[500, 4500].map(|port| SocketAddr::new(devices.local, port)))?;
     let mut crowd = Crowd {
         driver: Driver::new(endpoint, Real::default(), sockets),

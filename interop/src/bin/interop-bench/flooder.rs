@@ -13,7 +13,6 @@ use keytoll_engine::trace::NoTrace;
 use keytoll_engine::{Ctx, Engine, Input, Output, Time};
 use keytoll_ike::Event;
 use keytoll_interop::eap::{RADIUS_SECRET, USER};
-use keytoll_live::os_seed;
 use keytoll_native::datagrams;
 use keytoll_radius::client::{self, Authenticate, Client, ConversationId, Credential};
 use keytoll_radius::wire::Attributes;
@@ -81,7 +80,7 @@ impl Attack for Sent {
 
 /// Floods.
 pub(crate) fn run(flood: &Flood) -> Result<Sent> {
-    let seed = os_seed()?;
+    let seed = Seed::system()?;
     let samples = match flood.victim {
         Victim::Gateway => ike_samples(flood, &seed)?,
         Victim::Aaa => radius_samples(flood, &seed)?,

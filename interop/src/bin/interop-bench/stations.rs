@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use keytoll_crypto::Real;
-use keytoll_crypto_api::{Rng, Secret};
+use keytoll_crypto_api::{Rng, Secret, Seed};
 use keytoll_eap::methods::tls::TlsPeer;
 use keytoll_eap::packet;
 use keytoll_eap::tunnel::Framing;
@@ -17,7 +17,7 @@ use keytoll_engine::trace::NoTrace;
 use keytoll_engine::{Ctx, Deadline, Engine, Input, Output};
 use keytoll_hosts::tunnels::tls_client;
 use keytoll_interop::eap::{RADIUS_SECRET, USER};
-use keytoll_live::{Driver, Sockets, os_seed};
+use keytoll_live::{Driver, Sockets};
 use keytoll_net::Host;
 use keytoll_radius::client::{
     Accept, Authenticate, Client, Command, Config, ConversationId, Credential, Event, Retransmission, Server,
@@ -54,7 +54,7 @@ pub(crate) struct Stations {
 
 /// Runs them to the end.
 pub(crate) fn run(stations: &Stations) -> Result<Outcome> {
-    let seed = os_seed()?;
+    let seed = Seed::system()?;
     let crowd = Crowd {
         radius: Client::new(radius(stations), seed.stream("radius")),
         peers: Arc::new(PeerConfig { methods: vec![method(stations)?], limits: Limits::default() }),

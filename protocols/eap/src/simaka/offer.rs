@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use keytoll_crypto_api::{Crypto, Rng, Seed};
+use keytoll_crypto_api::{Crypto, Rng};
 
 use super::book::Book;
 use super::centre::{AuthenticationCentre, NoVectors, VectorRequest, Vectors, Wanted};
@@ -153,7 +153,7 @@ impl ServerConversation {
 
 /// A random stream for this conversation.
 fn stream(rng: &mut Rng) -> Rng {
-    Seed::from_bytes(rng.bytes()).stream("simaka")
+    rng.seed().stream("simaka")
 }
 
 /// The data after the type byte.

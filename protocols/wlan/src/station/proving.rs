@@ -1,6 +1,5 @@
 //! A station that authenticates with SAE: 802.11-2020 §12.4.
 
-use keytoll_crypto_api::Seed;
 use keytoll_engine::{Ctx, Output};
 
 use super::joining::{Authenticated, Found};
@@ -28,7 +27,7 @@ impl Station {
     /// Authenticates with the password to this access point.
     pub(super) fn prove(&mut self, found: Found, cx: &mut Ctx<'_>) {
         let Some(password) = self.config.password.clone() else { return self.end(Failure::NoKey) };
-        let (own, rng) = (self.config.address, Seed::from_bytes(self.rng.bytes()).stream("sae"));
+        let (own, rng) = (self.config.address, self.rng.seed().stream("sae"));
         let mut sae = bss::sae(own, false, password, rng);
         let begun = sae.begin(found.bssid, Method::HashToElement, cx);
         self.state = State::Proving(Box::new(Proving { found, sae }));

@@ -9,6 +9,8 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
+use rustix::process::geteuid;
+
 /// Only the owner reads and writes.
 const SECRET_FILE: u32 = 0o600;
 /// Only the owner enters.
@@ -44,7 +46,7 @@ impl SecretDirectory {
         if (opened.dev(), opened.ino()) != (named.dev(), named.ino()) {
             return Err(refused(path, "was replaced by another"));
         }
-        if opened.uid() != own_user()? {
+        if opened.uid() != geteuid().as_raw() {
             return Err(refused(path, "belongs to another user"));
         }
         Ok(Self(directory))
@@ -72,11 +74,6 @@ impl SecretDirectory {
 fn refused(path: &Path, why: &str) -> io::Error {
     let message = format!("{} {why}, so no keys are written there", path.display());
     io::Error::new(ErrorKind::PermissionDenied, message)
-}
-
-/// Our user ID, as the kernel reports it for this process.
-fn own_user() -> io::Result<u32> {
-    fs::metadata("/proc/self").map(|process| process.uid())
 }
 
 #[cfg(test)]
@@ -169,7 +166,7 @@ mod tests {
         let scratch = scratch("owner");
         let keys = scratch.join("run.keys");
         fs::create_dir(&keys).unwrap();
-        if std::os::unix::fs::chown(&keys, Some(own_user().unwrap() + 1), None).is_ok() {
+        if std::os::unix::fs::chown(&keys, Some(geteuid().as_raw() + 1), None).is_ok() {
             let error = SecretDirectory::open(&keys).unwrap_err();
             assert!(error.to_string().contains("belongs to another user"), "{error}");
         }

@@ -14,7 +14,7 @@ pub mod radius;
 
 use std::fmt;
 
-use keytoll_crypto_api::{Rng, Seed};
+use keytoll_crypto_api::Rng;
 use keytoll_engine::{Engine, Time};
 
 /// One authentication of one device, from its beginning to the end of its session. The owner chooses it, and never twice.
@@ -61,7 +61,7 @@ pub trait Callers: Engine<Command = Command, Event = Event> + fmt::Debug + Send 
 
 /// A random stream of one conversation.
 fn stream(of: &mut Rng) -> Rng {
-    Seed::from_bytes(of.bytes()).stream("conversation")
+    of.seed().stream("conversation")
 }
 
 /// Makes the credentials of a device.

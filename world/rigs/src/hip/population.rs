@@ -97,8 +97,7 @@ impl Crowd for Populated {
         let own = self.identity(member);
         let imsi = person.imsi();
         let card = has_card(&self.row).then(|| (imsi.as_str(), person.card(&self.seed)));
-        let seed =
-            Seed::from_bytes(self.seed.stream_of(format_args!("device/{}/{visit}", member.number)).bytes());
+        let seed = self.seed.stream_of(format_args!("device/{}/{visit}", member.number)).seed();
         let host = build::device((&self.row, &sites), [&own, &gateway], card, &seed);
         Seat { host: Box::new(host), address: Address::Ip(ue) }
     }

@@ -77,7 +77,7 @@ impl keytoll_hosts::Person for Seated {
 
     fn seed(&self) -> Seed {
         let name = format_args!("device/{}/{}", self.person.number(), self.visit);
-        Seed::from_bytes(self.terms.seed.stream_of(name).bytes())
+        self.terms.seed.stream_of(name).seed()
     }
 }
 

@@ -60,7 +60,7 @@ pub fn crowd(plan: &Plan, row: &RowPlan, stations: u16, seed: &Seed) -> Crowd {
     let (sites, mut crypto) = (Sites::of(row, &Placement::Simulator), provider(plan));
     let shared = keys::of(row, seed, &mut crypto);
     let mut member = |number: u16| {
-        let own = Seed::from_bytes(seed.stream_of(format_args!("station/{number}")).bytes());
+        let own = seed.stream_of(format_args!("station/{number}")).seed();
         let keys = if build::is_rrkm(row) { keys::of(row, &own, &mut crypto) } else { shared.clone() };
         (sites.with_station(number), own, keys)
     };

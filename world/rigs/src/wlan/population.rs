@@ -98,7 +98,7 @@ impl Crowd for Populated {
         let sites = Sites { station, ue, ..self.sites.clone() };
         let eap = self.everybody.device(0, &person, &self.credentials);
         let name = format_args!("device/{}/{visit}", member.number);
-        let own = Seed::from_bytes(self.seed.stream_of(name).bytes());
+        let own = self.seed.stream_of(name).seed();
         let host = build::station((&self.row, &sites), &self.shared, eap.as_ref(), &own);
         Seat { host: Box::new(host), address: Address::Mac(station) }
     }

@@ -6,10 +6,10 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use keytoll_crypto::Real;
+use keytoll_crypto_api::Seed;
 use keytoll_diameter::{Client, Name, client};
 use keytoll_engine::trace::NoTrace;
 use keytoll_engine::{Ctx, Engine, Input, Output, Time};
-use keytoll_live::os_seed;
 use socket2::{Domain, Socket, Type};
 
 use super::attacker::{Attacker, Greedy};
@@ -60,7 +60,7 @@ impl Callers {
 fn capabilities(from: IpAddr, to: SocketAddr) -> Result<Vec<u8>> {
     let name = Name { host: "stranger.lab".into(), realm: "lab".into() };
     let config = client::Config::new(keytoll_net::Socket::new(from, PORT), to.into(), name, "lab".into());
-    let mut client = Client::new(config, &mut os_seed()?.stream("stranger"));
+    let mut client = Client::new(config, &mut Seed::system()?.stream("stranger"));
     let mut crypto = Real::default();
     let mut cx = Ctx { now: Time::ZERO, crypto: &mut crypto, trace: &mut NoTrace };
     client.handle(Input::Command(client::Command::Connect), &mut cx);

@@ -5,13 +5,14 @@ use std::net::{IpAddr, SocketAddr};
 use std::time::{Duration, Instant};
 
 use keytoll_crypto::Real;
+use keytoll_crypto_api::Seed;
 use keytoll_diameter::DIAMETER;
 use keytoll_diameter::client::{self, Command, Event};
 use keytoll_diameter::wire::message::length;
 use keytoll_diameter::{Client, Name, Request, Wanted};
 use keytoll_engine::trace::NoTrace;
 use keytoll_interop::eap::IMSI;
-use keytoll_live::{Driver, Sockets, Streaming, os_seed};
+use keytoll_live::{Driver, Sockets, Streaming};
 use keytoll_net::Socket;
 
 use crate::load::Outcome;
@@ -53,7 +54,7 @@ fn inquire(inquirers: &Inquirers, number: u64) -> Result<std::result::Result<(),
     let server = SocketAddr::new(inquirers.remote, PORT).into();
     let name = Name { host: format!("aaa{number}.lab"), realm: "lab".into() };
     let config = client::Config::new(Socket::new(inquirers.local, PORT), server, name, "lab".into());
-    let client = Client::new(config, &mut os_seed()?.stream("inquirer"));
+    let client = Client::new(config, &mut Seed::system()?.stream("inquirer"));
     let sockets = Sockets::bind(&[])?.streaming(Streaming::new(DIAMETER, length), &[])?;
     let mut driver = Driver::new(client, Real::default(), sockets);
     let request = Request { imsi: IMSI.into(), wanted: Wanted::Aka, count: 1, resynchronisation: None };

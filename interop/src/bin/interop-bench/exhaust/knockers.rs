@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use std::net::IpAddr;
 use std::time::Duration;
 
+use keytoll_crypto_api::Seed;
 use keytoll_eap::MethodType;
 use keytoll_eap::packet::{self, Packet};
 use keytoll_engine::Output;
@@ -12,7 +13,6 @@ use keytoll_ike::number::ExchangeType;
 use keytoll_ike::wire::Header;
 use keytoll_ike::{Command, Eap, Event, SaId};
 use keytoll_interop::eap::card;
-use keytoll_live::os_seed;
 use keytoll_net::wire::Reader;
 
 use super::Case;
@@ -52,7 +52,7 @@ impl Knocker {
         }
         let from = *attacker.from.first().ok_or("no address to attack from")?;
         let route = (IpAddr::V4(from), attacker.to);
-        let initiator = Initiator::new(config, route, os_seed()?.stream("knocker"), PATIENCE)?;
+        let initiator = Initiator::new(config, route, Seed::system()?.stream("knocker"), PATIENCE)?;
         Ok(Self { case: attacker.case, initiator, up: None, eap_begun: 0 })
     }
 

@@ -1,5 +1,6 @@
 //! The devices of a load of HIP: Host Identities that are made when they are needed, or read before, and cards.
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
@@ -62,7 +63,8 @@ impl HipAccess {
             aka: self.terms.aka,
             own: Arc::clone(&self.own),
             cards: Cards::default(),
-            seed: seed.clone(),
+            rng: seed.stream("hosts"),
+            made: BTreeMap::new(),
             identities,
         };
         let terms = move |device| maker.terms(device);
@@ -82,17 +84,16 @@ struct Maker {
     aka: AkaPlan,
     own: Arc<[Arc<HostIdentity>]>,
     cards: Cards,
-    seed: Seed,
+    rng: Rng,
+    /// The Host Identities that were made: a device keeps its own.
+    made: BTreeMap<DeviceIndex, Arc<HostIdentity>>,
     identities: Identities,
 }
 
 impl Maker {
     fn terms(&mut self, device: DeviceIndex) -> Terms {
         let one = self.identities.get(device.0);
-        let own = match self.own.get(device.0 as usize) {
-            Some(own) => Arc::clone(own),
-            None => Arc::new(make(self.exchange, &mut self.stream(device, &one.name))),
-        };
+        let own = self.host(device);
         if self.exchange != Exchange::DietAka {
             return Terms { who: Initiator { own, subscriber: None }, card: None };
         }
@@ -101,12 +102,13 @@ impl Maker {
         Terms { who: Initiator { own, subscriber: Some(one.name.as_bytes().into()) }, card: Some(card) }
     }
 
-    /// What a Host Identity is made from: the same name has the same one with the same seed. Devices with one name are told apart
-    /// by their numbers.
-    fn stream(&self, device: DeviceIndex, name: &str) -> Rng {
-        let has_own_name = self.identities.have_own_names();
-        let number = if has_own_name { String::new() } else { format!("/{}", device.0) };
-        self.seed.stream(&format!("host/{name}{number}"))
+    /// The Host Identity of a device: read, or made when it begins for the first time.
+    fn host(&mut self, device: DeviceIndex) -> Arc<HostIdentity> {
+        if let Some(own) = self.own.get(device.0 as usize) {
+            return Arc::clone(own);
+        }
+        let (exchange, rng) = (self.exchange, &mut self.rng);
+        Arc::clone(self.made.entry(device).or_insert_with(|| Arc::new(make(exchange, rng))))
     }
 }
 
