@@ -17,7 +17,7 @@ mod metrics;
 mod node;
 mod open;
 mod outcome;
-mod refusals;
+mod repeats;
 mod sessions;
 mod steps;
 mod tun;

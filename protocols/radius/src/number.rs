@@ -22,6 +22,8 @@ impl Code {
     pub const ACCOUNTING_RESPONSE: Self = Self(5);
     /// The server requires another round.
     pub const ACCESS_CHALLENGE: Self = Self(11);
+    /// A client asks whether the server is alive, RFC 5997 §3.
+    pub const STATUS_SERVER: Self = Self(12);
 
     /// The name the standard uses.
     pub const fn name(self) -> &'static str {

@@ -55,6 +55,7 @@ pub struct Aaa {
 
 /// An EAP conversation behind RADIUS.
 struct Conversation {
+    client: IpAddr,
     server: Server,
     /// The outstanding request; empty before the first.
     request: Vec<u8>,
@@ -130,6 +131,9 @@ impl Aaa {
                 self.conversations.remove(&conversation);
             }
             Asked::Refused(conversation, why) => self.refused(conversation, why, cx),
+            Asked::Stranger(from, why) => {
+                self.out.push_back(Output::Event(Event::ClientRefused { client: from.ip, why }));
+            }
             Asked::Accounting(_) => {}
         }
     }
@@ -137,9 +141,10 @@ impl Aaa {
     /// The answer to somebody could not be sent: an Access-Reject was.
     fn refused(&mut self, conversation: ConversationId, why: &'static str, cx: &mut Ctx<'_>) {
         let held = self.conversations.remove(&conversation);
+        let client = held.as_ref().map(|held| held.client);
         let name = self.granted.take().or_else(|| held.map(|held| held.server.identity().to_vec()));
         cx.trace.record(Fact::Failed { why: why.into() });
-        self.rejected(&name.unwrap_or_default(), why);
+        self.rejected(&name.unwrap_or_default(), client, why);
     }
 
     fn on_request(&mut self, request: Request, cx: &mut Ctx<'_>) {
@@ -151,12 +156,13 @@ impl Aaa {
         }
         let Credential::Eap(packet) = request.credential else {
             // Passwords are supported inside EAP methods only.
-            self.rejected(&request.user_name, "no EAP");
+            self.rejected(&request.user_name, Some(request.client.ip), "no EAP");
             return self.verdict(Verdict::Reject { conversation, eap: None }, cx);
         };
         let config = &self.eap;
         let entry = self.conversations.entry(conversation);
-        let held = entry.or_insert_with(|| Conversation::new(Server::new(Arc::clone(config))));
+        let client = request.client.ip;
+        let held = entry.or_insert_with(|| Conversation::new(client, Server::new(Arc::clone(config))));
         let output = if packet.is_empty() {
             held.server.begin(None, &mut self.rng, cx)
         } else {
@@ -188,19 +194,19 @@ impl Aaa {
             }
             ServerOutput::Success(accepted) => self.grant(conversation, accepted, cx),
             ServerOutput::Failure { packet, reason } => {
-                let name = held.server.identity().to_vec();
+                let (name, client) = (held.server.identity().to_vec(), held.client);
                 cx.trace.record(Fact::Failed { why: reason.0.into() });
-                self.rejected(&name, reason.0);
+                self.rejected(&name, Some(client), reason.0);
                 Verdict::Reject { conversation, eap: Some(packet) }
             }
             ServerOutput::Ignored if held.goes_on() => {
                 Verdict::Ignored { conversation, eap: held.request.clone() }
             }
             ServerOutput::Ignored => {
-                let (name, failure) =
-                    (held.server.identity().to_vec(), packet::failure(held.server.identifier()));
+                let (name, client) = (held.server.identity().to_vec(), held.client);
+                let failure = packet::failure(held.server.identifier());
                 cx.trace.record(Fact::Failed { why: USELESS.into() });
-                self.rejected(&name, USELESS);
+                self.rejected(&name, Some(client), USELESS);
                 Verdict::Reject { conversation, eap: Some(failure) }
             }
             ServerOutput::Ask(_) => return,
@@ -214,7 +220,8 @@ impl Aaa {
         let Accepted { identity, packet, keys, .. } = accepted;
         let Ok(name) = Attribute::new(AttributeType::USER_NAME, &identity) else {
             cx.trace.record(Fact::Failed { why: LONG_NAME.into() });
-            self.rejected(&identity, LONG_NAME);
+            let client = self.conversations.get(&conversation).map(|held| held.client);
+            self.rejected(&identity, client, LONG_NAME);
             return Verdict::Reject { conversation, eap: None };
         };
         let attributes = [name].into_iter().filter(|name| !name.value().is_empty()).collect();
@@ -225,13 +232,14 @@ impl Aaa {
     /// The state of a conversation that a panic interrupted is not trusted: it is dropped.
     fn recover(&mut self, cx: &mut Ctx<'_>) {
         if let Some(conversation) = self.current.take() {
-            self.rejected(&[], "internal error");
+            let client = self.conversations.get(&conversation).map(|held| held.client);
+            self.rejected(&[], client, "internal error");
             self.verdict(Verdict::Reject { conversation, eap: None }, cx);
         }
     }
 
-    fn rejected(&mut self, name: &[u8], why: &'static str) {
-        self.out.push_back(Output::Event(Event::Rejected { name: name.to_vec(), why }));
+    fn rejected(&mut self, name: &[u8], client: Option<IpAddr>, why: &'static str) {
+        self.out.push_back(Output::Event(Event::Rejected { name: name.to_vec(), client, why }));
     }
 
     fn verdict(&mut self, verdict: Verdict, cx: &mut Ctx<'_>) {
@@ -248,8 +256,8 @@ const USELESS: &str = "EAP packets that cannot be used";
 const LONG_NAME: &str = "RADIUS User-Name too long";
 
 impl Conversation {
-    const fn new(server: Server) -> Self {
-        Self { server, request: Vec::new(), ignored: 0 }
+    const fn new(client: IpAddr, server: Server) -> Self {
+        Self { client, server, request: Vec::new(), ignored: 0 }
     }
 
     // RFC 3579 §2.2: an unusable packet is no fatal error while a request is outstanding, because somebody else may have sent
@@ -270,7 +278,8 @@ impl Host for Aaa {
     }
 
     fn under_way_count(&self) -> usize {
-        self.conversations.len()
+        // An Access-Reject may still wait.
+        self.conversations.len().max(self.radius.conversations())
     }
 
     /// Throws away the vectors in stock.

@@ -102,6 +102,15 @@ pub enum Event {
     Rejected {
         /// The name that it claims.
         name: Vec<u8>,
+        /// The RADIUS client that asked; unknown after an internal error.
+        client: Option<IpAddr>,
+        /// Why.
+        why: &'static str,
+    },
+    /// AAA server: got a request that no client with a secret has sent.
+    ClientRefused {
+        /// Where it came from.
+        client: IpAddr,
         /// Why.
         why: &'static str,
     },

@@ -136,7 +136,7 @@ impl Bench {
         let mut answer = None;
         while let Some(output) = self.aaa.poll() {
             match output {
-                Output::Event(Event::Rejected { name, why }) => self.rejected.push((name, why)),
+                Output::Event(Event::Rejected { name, why, .. }) => self.rejected.push((name, why)),
                 Output::Event(_) => {}
                 Output::Datagram(datagram) if datagram.to.ip().unwrap() == HSS => self.for_hss(&datagram),
                 Output::Datagram(datagram) => answer = Some(Answer::of(&datagram)),

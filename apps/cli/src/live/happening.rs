@@ -1,14 +1,16 @@
 //! Events for people and for programs: a name and some fields, as a line of the log or of JSON.
 
 use std::fmt;
+use std::net::SocketAddr;
 
 use keytoll_engine::Time;
 use keytoll_hosts::described::{self, Fields};
 use keytoll_hosts::event::{Failure, Naming, Reason};
 use keytoll_hosts::{Child, Event, SessionId};
-use keytoll_net::Addr;
+use keytoll_net::{Addr, Host};
 use keytoll_scenario::node::Role;
 use serde_json::{Map, Value, json};
+use tracing::{info, warn};
 
 use crate::printable;
 
@@ -41,11 +43,6 @@ impl Happening {
         self.with(naming.field, session.into().map(|session| shown((naming.text)(session))))
     }
 
-    /// One or more refused proposals.
-    pub(crate) fn of_refused_proposal(why: impl fmt::Display) -> Self {
-        Self::new("proposal-refused").with("why", shown(why))
-    }
-
     /// The event of a host, whose sessions have these names; `None` for internal ones.
     pub(crate) fn of(event: &Event, naming: Naming) -> Option<Self> {
         Some(match event {
@@ -64,7 +61,8 @@ impl Happening {
             Event::Closed { session, why } => ended("closed", naming, *session, why),
             Event::ChildFailed { session, why } => ended("child-failed", naming, *session, why),
             Event::ProposalRefused { remote, why, details } => {
-                Self::of_refused_proposal(why).with("remote", address(*remote)).described(details.fields())
+                let refused = Self::new("proposal-refused").with("why", shown(why));
+                refused.with("remote", address(*remote)).described(details.fields())
             }
             Event::ChildUp(child) => of_child("child-up", naming, child),
             Event::ChildRekeyed { old, new } => {
@@ -72,8 +70,14 @@ impl Happening {
             }
             Event::ChildDown(spi) => Self::new("child-down").with("inbound_spi", child_spi(*spi)),
             Event::Accepted(name) => Self::new("accepted").with("user", text(name)),
-            Event::Rejected { name, why } => {
-                Self::new("rejected").with("user", text(name)).with("why", Value::from(*why))
+            Event::Rejected { name, client, why } => {
+                let rejected = Self::new("rejected").with("user", text(name)).with("why", Value::from(*why));
+                rejected.with("remote", client.map(shown))
+            }
+            Event::ClientRefused { client, why } => {
+                let refused =
+                    Self::new("client-refused").with("why", Value::from(*why)).with("remote", shown(client));
+                refused.with("likely", likely(why).map(Value::from))
             }
             Event::Answered { imsi, outcome } => {
                 let answered = Self::new("answered").with("imsi", Value::from(imsi.as_str()));
@@ -89,12 +93,41 @@ impl Happening {
 
     /// Whether an event deserves a warning.
     pub(crate) fn is_bad_news(event: &Event) -> bool {
-        event.is_failure() || matches!(event, Event::Rejected { .. } | Event::ProposalRefused { .. })
+        let is_refusal = matches!(
+            event,
+            Event::Rejected { .. } | Event::ClientRefused { .. } | Event::ProposalRefused { .. }
+        );
+        is_refusal || event.is_failure()
     }
 
     /// Whether it deserves a warning.
-    pub(crate) fn is_bad(&self) -> bool {
-        matches!(self.name, "failed" | "child-failed" | "proposal-refused" | "rejected" | "refused")
+    fn is_bad(&self) -> bool {
+        const BAD: [&str; 6] =
+            ["failed", "child-failed", "proposal-refused", "client-refused", "rejected", "refused"];
+        BAD.contains(&self.name)
+    }
+
+    /// Its name.
+    pub(crate) const fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// Of a failure that a stranger may have caused: from where, which and why.
+    pub(crate) fn complaint(&self) -> Option<(Host, (&'static str, &str))> {
+        let text =
+            |key: &str| self.fields.iter().find(|(of, _)| *of == key).and_then(|(_, value)| value.as_str());
+        let from = text("remote").filter(|_| ["failed", "rejected"].contains(&self.name))?;
+        let ip = from.parse().or_else(|_| from.parse().map(|socket: SocketAddr| socket.ip())).ok()?;
+        Some((Host::Ip(ip), (self.name, text("why").unwrap_or_default())))
+    }
+
+    /// Logs it.
+    pub(crate) fn log(&self) {
+        if self.is_bad() {
+            warn!(target: "keytoll", "{self}");
+        } else {
+            info!(target: "keytoll", "{self}");
+        }
     }
 
     /// As a line of JSON.
@@ -115,6 +148,17 @@ impl fmt::Display for Happening {
             Value::String(text) => write!(f, " {key}={}", printable::value(text)),
             other => write!(f, " {key}={other}"),
         })
+    }
+}
+
+/// The likely cause why a client is refused. RFC 2865 §3 and RFC 3579 §3.2: a wrong authenticator means another shared secret.
+fn likely(why: &str) -> Option<&'static str> {
+    match why {
+        "wrong authenticator" | "wrong Message-Authenticator" => {
+            Some("its shared secret is another one than in `clients`")
+        }
+        "unknown client" => Some("its address is not in `clients`"),
+        _ => None,
     }
 }
 
@@ -234,7 +278,7 @@ mod tests {
     fn untrusted_text_cannot_forge_a_line_of_the_log() {
         let foreign = "001\n2026-01-01 INFO keytoll: accepted user=boss\u{1b}[2J";
         let answered = Event::Answered { imsi: foreign.to_owned(), outcome: Ok(1) };
-        let rejected = Event::Rejected { name: foreign.into(), why: "EAP unknown user" };
+        let rejected = Event::Rejected { name: foreign.into(), client: None, why: "EAP unknown user" };
         for event in [answered, rejected, Event::Accepted(foreign.into())] {
             let happening = Happening::of(&event, NAMING).unwrap();
             let line = happening.to_string();

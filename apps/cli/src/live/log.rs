@@ -8,6 +8,7 @@ use std::io::IsTerminal;
 use keytoll_engine::Time;
 use keytoll_live::{Capture, Clock};
 use keytoll_rigs::RADIUS;
+use keytoll_scenario::node::{NodePlan, Role};
 use keytoll_trace::{Fact, Message, Protocol, Revealed, Trace};
 use tracing::{debug, info, warn};
 use tracing_subscriber::filter::Targets;
@@ -51,6 +52,7 @@ pub(crate) struct Failure {
 /// Receives facts, logs them, and remembers what the summary needs.
 pub(crate) struct Facts {
     clock: Clock,
+    role: Role,
     discards: Discards,
     pub(crate) milestones: Milestones,
     pub(crate) failure: Option<Failure>,
@@ -59,9 +61,11 @@ pub(crate) struct Facts {
 }
 
 impl Facts {
-    pub(crate) fn new(clock: Clock, capture: Option<Capture>) -> Self {
-        let (discards, milestones) = (Discards::default(), Milestones::default());
-        Self { clock, discards, milestones, failure: None, capture }
+    pub(crate) fn new(clock: Clock, plan: &NodePlan, capture: Option<Capture>) -> Self {
+        let role = plan.role();
+        let server = plan.radius_server().map(|server| server.to_string());
+        let discards = Discards { has_clients: role == Role::Aaa, server, ..Discards::default() };
+        Self { clock, role, discards, milestones: Milestones::default(), failure: None, capture }
     }
 
     /// Forgets the last authentication.
@@ -76,7 +80,12 @@ impl Facts {
 
     fn failed(&mut self, why: Cow<'static, str>, refused: bool) {
         let what = if refused { "refused" } else { "failed" };
-        warn!(target: FACT, why = &*why, "{what}");
+        // Of a server an event says so, with the address.
+        if self.role == Role::Device {
+            warn!(target: FACT, why = &*why, "{what}");
+        } else {
+            debug!(target: FACT, why = &*why, "{what}");
+        }
         self.failure = Some(Failure { why, refused });
     }
 }
@@ -148,6 +157,10 @@ struct Discards {
     /// The end of the current second.
     until: Time,
     counts: BTreeMap<(Protocol, Cow<'static, str>), u64>,
+    /// Whether an event tells of RADIUS clients whose requests are discarded.
+    has_clients: bool,
+    /// The RADIUS server whose answers are discarded.
+    server: Option<String>,
 }
 
 impl Discards {
@@ -160,9 +173,12 @@ impl Discards {
         let why = if is_new { "further reasons".into() } else { why };
         let count = self.counts.entry((protocol, why.clone())).or_default();
         *count += 1;
-        match likely(protocol, &why) {
+        match likely(protocol, &why).filter(|_| !self.has_clients) {
             _ if *count > LINES_PER_SECOND => {}
-            Some(likely) => warn!(target: FACT, protocol = protocol.name(), why = &*why, likely, "discarded"),
+            Some(likely) => {
+                let server = self.server.as_deref();
+                warn!(target: FACT, protocol = protocol.name(), why = &*why, likely, server, "discarded");
+            }
             None => info!(target: FACT, protocol = protocol.name(), why = &*why, "discarded"),
         }
     }
@@ -182,9 +198,17 @@ impl Discards {
 /// The likely cause where an administrator has to act. RFC 2865 §3 and RFC 3579 §3.2: a wrong authenticator means another
 /// shared secret.
 fn likely(protocol: Protocol, why: &str) -> Option<&'static str> {
-    let is_of_secret = ["wrong authenticator", "wrong Message-Authenticator"].contains(&why);
-    (protocol == RADIUS && is_of_secret)
-        .then_some("the RADIUS secrets of the gateway (`secret`) and of the AAA server (`clients`) differ")
+    match why {
+        _ if protocol != RADIUS => None,
+        "wrong authenticator" | "wrong Message-Authenticator" => {
+            Some("the RADIUS secrets of the gateway (`secret`) and of the AAA server (`clients`) differ")
+        }
+        // RFC 3579 §3.2; CVE-2024-3596: without it anybody on the path makes an Access-Accept of an Access-Reject.
+        "no Message-Authenticator" => {
+            Some("the AAA server does not send it with each answer, or the answer is forged")
+        }
+        _ => None,
+    }
 }
 
 #[cfg(test)]

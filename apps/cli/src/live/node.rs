@@ -7,9 +7,10 @@ use std::sync::mpsc::{Receiver, TryRecvError};
 use std::time::Duration;
 
 use keytoll_crypto::{Metered, Real};
+use keytoll_crypto_api::Seed;
 use keytoll_engine::Time;
 use keytoll_hosts::{Event, Host, Order, SessionId};
-use keytoll_live::{Capture, Clock, Driver, Panics, Tap, os_seed};
+use keytoll_live::{Capture, Clock, Driver, Panics, Tap};
 use keytoll_native::clock::{thread_cpu_ns, unix_seconds};
 use keytoll_rigs::FAMILIES;
 use keytoll_rigs::node::{Blueprint, Trusts};
@@ -24,7 +25,7 @@ use super::happening::{Happening, shown};
 use super::log::Facts;
 use super::metrics::{Metrics, Now, crypto_ns};
 use super::open;
-use super::refusals::Refusals;
+use super::repeats::Repeats;
 use super::sessions::Sessions;
 use super::tun::Tun;
 use crate::args::NodeArgs;
@@ -46,7 +47,9 @@ pub(crate) struct Node {
     pub(crate) driver: Driver<Box<dyn Host>, Metered<Real>>,
     pub(crate) facts: Facts,
     pub(crate) sessions: Sessions,
-    refusals: Refusals,
+    refusals: Repeats,
+    /// Failures that are not logged.
+    complaints: Repeats,
     metrics: Metrics,
     role: Role,
     /// Whether every event is printed on stdout.
@@ -72,7 +75,7 @@ impl Node {
         tap: impl Tap + 'static,
     ) -> Result<Self, Report> {
         let blueprint = Blueprint::draw(plan)?;
-        let seed = os_seed().map_err(|error| miette!("the system gives no random numbers: {error}"))?;
+        let seed = Seed::system().map_err(|error| miette!("the system gives no random numbers: {error}"))?;
         let (sockets, locals) = open::bind(&blueprint, &seed)?;
         let trusts = blueprint.trusts();
         let listening = sockets.addresses();
@@ -96,10 +99,11 @@ impl Node {
             stop: interrupt::watch(move || waker.wake())?,
             lines: args.control.then(|| control::lines(driver.waker())),
             driver,
-            facts: Facts::new(clock, capture.clone()),
+            facts: Facts::new(clock, plan, capture.clone()),
             capture: capture.zip(args.pcap.clone()),
             sessions: Sessions::new(args.control),
-            refusals: Refusals::default(),
+            refusals: Repeats::default(),
+            complaints: Repeats::default(),
             metrics,
             role: plan.role(),
             tells: args.control || (args.json && plan.role() != Role::Device),
@@ -140,6 +144,7 @@ impl Node {
         let now = self.now();
         self.show_metrics(now);
         self.refusals.flush(now).iter().for_each(|happening| self.tell(happening));
+        self.complaints.flush(now).iter().for_each(Happening::log);
         if let Some(panics) = self.driver.take_panics() {
             mistaken(&panics);
         }
@@ -196,12 +201,22 @@ impl Node {
     /// The printed form of an event, if it has one.
     fn happening(&mut self, event: &Event) -> Option<Happening> {
         let (now, naming) = (self.driver.now(), self.driver.engine().naming());
-        match event {
-            Event::ProposalRefused { remote, why, .. } => {
-                self.refusals.note(now, remote.host(), why.name, || Happening::of(event, naming))
-            }
-            other => Happening::of(other, naming),
-        }
+        let happening = Happening::of(event, naming)?;
+        let refused = match event {
+            Event::ProposalRefused { remote, why, .. } => Some((remote.host(), why.name)),
+            Event::ClientRefused { client, why } => Some(((*client).into(), *why)),
+            _ => None,
+        };
+        let is_told =
+            refused.is_none_or(|(from, why)| self.refusals.admits(now, from, (happening.name(), why)));
+        is_told.then_some(happening)
+    }
+
+    /// Whether an event is logged: failures that strangers can cause are, once for each of them and minute.
+    fn is_logged(&mut self, happening: &Happening) -> bool {
+        let now = self.now();
+        let of_stranger = happening.complaint().filter(|_| self.role != Role::Device);
+        of_stranger.is_none_or(|(from, what)| self.complaints.admits(now, from, what))
     }
 
     /// Sets the time of certificate checks by this machine's clock, and reloads changed revocation lists.
@@ -250,6 +265,7 @@ impl Node {
         self.close_all();
         self.facts.flush();
         self.refusals.rest().iter().for_each(|happening| self.tell(happening));
+        self.complaints.rest().iter().for_each(Happening::log);
         self.show_final_metrics();
         self.tell(&Happening::new("stopped").with("open", Value::from(self.open_count())));
     }
@@ -287,10 +303,8 @@ impl Node {
 
     /// Logs an event, and prints it on request.
     fn tell(&mut self, happening: &Happening) {
-        if happening.is_bad() {
-            warn!(target: "keytoll", "{happening}");
-        } else {
-            info!(target: "keytoll", "{happening}");
+        if self.is_logged(happening) {
+            happening.log();
         }
         if self.tells {
             let line = happening.json(self.role, self.now());

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 /// An event: its name, its required fields, its optional fields.
 type Event = (&'static str, &'static [&'static str], &'static [&'static str]);
 
-const EVENTS: [Event; 19] = [
+const EVENTS: [Event; 20] = [
     ("listening", &["addresses", "unix_s"], &["identity"]),
     (
         "established",
@@ -43,7 +43,8 @@ const EVENTS: [Event; 19] = [
     ("failed", &["why"], &["spi", "association", "remote", "claimed", "likely"]),
     ("proposal-refused", &["why"], &["remote", "offered", "acceptable", "more"]),
     ("accepted", &["user"], &[]),
-    ("rejected", &["user", "why"], &[]),
+    ("rejected", &["user", "why"], &["remote"]),
+    ("client-refused", &["why"], &["remote", "likely", "more"]),
     ("answered", &["imsi"], &["vectors", "why"]),
     ("draining", &["open"], &[]),
     ("stopped", &["open"], &[]),

@@ -53,8 +53,11 @@ fn a_wrong_radius_secret_is_a_warning_with_its_likely_cause() {
     let device = dir.write("ue.toml", &eap_device(&gw, "mschapv2", ""));
     assert_eq!(keytoll(&["connect", &device, "--within", "500ms"]).status.code(), Some(1));
     let told = server.log();
-    let line = told.lines().find(|line| line.contains("wrong Message-Authenticator")).unwrap_or_default();
-    assert!(line.contains(" WARN ") && line.contains("likely=\"the RADIUS secrets"), "{told}");
+    let line = told.lines().find(|line| line.contains("client-refused")).unwrap_or_default();
+    let words =
+        [" WARN ", "why=\"wrong Message-Authenticator\"", "remote=127.0.0.1", "likely=\"its shared secret"];
+    assert!(words.iter().all(|words| line.contains(words)), "{told}");
+    assert_eq!(told.lines().filter(|line| line.contains(" WARN ")).count(), 1, "once a minute: {told}");
 }
 
 /// Certificates of an authority of the test: `root.crt`, and `aaa` and `ue` with their keys.

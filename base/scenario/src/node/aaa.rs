@@ -1,6 +1,7 @@
 //! `role = "aaa"`: a RADIUS server with an EAP server.
 
 use std::net::{IpAddr, SocketAddr};
+use std::time::Duration;
 
 use keytoll_crypto_api::Secret;
 
@@ -14,6 +15,7 @@ use crate::catalogue::EapMethod;
 use crate::catalogue::eap::Proof;
 use crate::diagnostic::ScenarioError;
 use crate::plan::Options;
+use crate::quantity::Kind;
 use crate::tree::{Item, Table};
 
 /// An AAA server.
@@ -27,6 +29,10 @@ pub struct AaaPlan {
     pub name: String,
     /// The RADIUS clients, and the secret shared with each.
     pub clients: Vec<(IpAddr, Secret)>,
+    /// How long it keeps an Access-Reject back.
+    pub reject_delay: Duration,
+    /// How many unfinished authentications a user, or a device by its Calling-Station-Id, may have.
+    pub at_once_per_user: u16,
     /// The EAP methods it proposes, in this order.
     pub methods: Vec<&'static EapMethod>,
     /// Users with a password.
@@ -69,6 +75,8 @@ const KEYS: &[&str] = &[
     "accounting_port",
     "name",
     "clients",
+    "reject_delay",
+    "at_once_per_user",
     "methods",
     "users",
     "tls",
@@ -79,6 +87,15 @@ const KEYS: &[&str] = &[
     "triplets",
     "access_network",
 ];
+
+/// FreeRADIUS waits as long.
+const REJECT_DELAY: Duration = Duration::from_secs(1);
+/// With the delay, three wrong passwords of a user are answered in a second.
+const AT_ONCE_PER_USER: u16 = 3;
+
+fn reject_delay(item: &Item) -> Result<Duration, ScenarioError> {
+    item.quantity(Kind::Duration, 0..=10_000_000_000).map(Duration::from_nanos)
+}
 
 pub(super) fn read(document: &Table, files: &mut Files) -> Result<AaaPlan, ScenarioError> {
     const WHAT: &str = "an AAA server";
@@ -100,6 +117,10 @@ pub(super) fn read(document: &Table, files: &mut Files) -> Result<AaaPlan, Scena
         triplets: document.or("triplets", 3, |item| item.integer(2..=3).map(|count| count as u8))?,
         access_network: document
             .or("access_network", "WLAN".to_owned(), |item| item.text("a name").map(str::to_owned))?,
+        reject_delay: document.or("reject_delay", REJECT_DELAY, reject_delay)?,
+        at_once_per_user: document.or("at_once_per_user", AT_ONCE_PER_USER, |item| {
+            item.integer(1..=65_535).map(|count| count as u16)
+        })?,
         methods,
     };
     check(document, item, &plan)?;

@@ -27,7 +27,7 @@ mod placed;
 mod subscriber;
 mod tun;
 
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
 
 use keytoll_crypto_api::Secret;
@@ -109,6 +109,14 @@ impl NodePlan {
             Self::Gateway(plan) => plan.radius.as_ref().map(|radius| &radius.secret),
             Self::Aaa(plan) => plan.clients.first().map(|(_, secret)| secret),
             Self::Device(_) | Self::Hss(_) | Self::Hip(_) => None,
+        }
+    }
+
+    /// The RADIUS server that a gateway asks.
+    pub fn radius_server(&self) -> Option<SocketAddr> {
+        match self {
+            Self::Gateway(plan) => plan.radius.as_ref().map(|radius| radius.server),
+            Self::Aaa(_) | Self::Device(_) | Self::Hss(_) | Self::Hip(_) => None,
         }
     }
 

@@ -18,6 +18,11 @@ pub struct Config {
     /// Maximum number of unfinished conversations. Beyond it one of the client that has most is dropped for a new one: the oldest that
     /// has not continued after its first challenge, or the oldest at all for a client that has less than its share; else none is accepted.
     pub conversations_max: usize,
+    /// Maximum number of unfinished conversations of one user, and of one Calling-Station-Id. Beyond it the oldest that is silent is dropped
+    /// for a new one; else none is accepted.
+    pub conversations_per_user_max: usize,
+    /// An Access-Reject leaves so long after the decision, so that few passwords can be tried in a second.
+    pub reject_delay: Duration,
     /// A conversation is dropped after so long without a message.
     pub conversation_idle_max: Duration,
     /// A conversation is dropped at this age.
@@ -29,13 +34,16 @@ pub struct Config {
 }
 
 impl Config {
-    /// A server on the usual ports: 10 000 conversations of two minutes at most, 30 seconds without a message.
+    /// A server on the usual ports: 10 000 conversations of two minutes at most, 30 seconds without a message. It refuses at once, and a user
+    /// may have all conversations.
     pub const fn new(clients: BTreeMap<IpAddr, Client>) -> Self {
         Self {
             authentication_port: crate::client::Server::AUTHENTICATION_PORT,
             accounting_port: crate::client::Server::ACCOUNTING_PORT,
             clients,
             conversations_max: 10_000,
+            conversations_per_user_max: usize::MAX,
+            reject_delay: Duration::ZERO,
             conversation_idle_max: Duration::from_secs(30),
             conversation_age_max: Duration::from_secs(120),
             responses_max: 20_000,

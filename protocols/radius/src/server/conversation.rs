@@ -27,12 +27,38 @@ impl AwaitingAnswer {
     }
 }
 
+/// Waits until its Access-Reject may leave.
+#[derive(Debug)]
+pub(super) struct AwaitingRefusal {
+    pub(super) request: AwaitingAnswer,
+    pub(super) eap: Option<Vec<u8>>,
+}
+
+/// A conversation whose time has come.
+#[derive(Debug)]
+pub(super) enum Due {
+    /// Nothing came of it.
+    GivenUp(GivenUp),
+    /// Its Access-Reject leaves now.
+    Refusal(AwaitingRefusal),
+}
+
 /// A conversation that ended without a result.
 #[derive(Debug)]
 pub(super) struct GivenUp {
     pub(super) id: ConversationId,
     /// The unanswered request, if it was the owner's turn.
     pub(super) unanswered: Option<AwaitingAnswer>,
+}
+
+impl GivenUp {
+    fn of(id: ConversationId, wait: Wait) -> Self {
+        let unanswered = match wait {
+            Wait::Answer(request) | Wait::Refusal(AwaitingRefusal { request, .. }) => Some(request),
+            Wait::Request(_) => None,
+        };
+        Self { id, unanswered }
+    }
 }
 
 /// Waits for the client after a challenge; its next request will carry this State.
@@ -45,12 +71,42 @@ struct AwaitingRequest {
 enum Wait {
     Answer(AwaitingAnswer),
     Request(AwaitingRequest),
+    Refusal(AwaitingRefusal),
+}
+
+/// Whose conversations are counted: a name of a user, and a device by its Calling-Station-Id.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Guest {
+    User(Vec<u8>),
+    Station(Vec<u8>),
+}
+
+impl Guest {
+    /// Who asks. Names that many have in common count for nobody.
+    // RFC 7542 §2.4: whoever hides a name sends the realm alone, or `anonymous` before it.
+    pub(super) fn of(user_name: &[u8], station: Option<&[u8]>) -> Vec<Self> {
+        let user = user_name.split(|byte| *byte == b'@').next().unwrap_or_default();
+        let is_hidden = user.is_empty() || user.eq_ignore_ascii_case(b"anonymous");
+        let user = (!is_hidden).then(|| Self::User(user_name.to_vec()));
+        user.into_iter().chain(station.map(|station| Self::Station(station.to_vec()))).collect()
+    }
+}
+
+/// From whom a conversation came, and when.
+#[derive(Debug)]
+pub(super) struct Came {
+    client: IpAddr,
+    guests: Vec<Guest>,
+    at: Time,
+    /// Whether it has not continued since.
+    is_new: bool,
 }
 
 #[derive(Debug)]
 struct Conversation {
-    client: IpAddr,
-    born: Born,
+    came: Came,
+    /// When its last message came or went.
+    heard: Time,
     deadline: Time,
     wait: Wait,
 }
@@ -70,10 +126,37 @@ pub(super) struct Conversations {
     by_state: BTreeMap<State, ConversationId>,
     deadlines: BTreeSet<(Time, ConversationId)>,
     of_client: BTreeMap<IpAddr, OfClient>,
+    of_guest: BTreeMap<Guest, BTreeSet<ConversationId>>,
     next: u64,
     count_max: usize,
+    per_guest_max: usize,
+    reject_delay: Duration,
     idle_max: Duration,
     age_max: Duration,
+}
+
+/// A conversation that has waited for its client for so long loses its place to a new one where there is no other.
+const SILENCE: Duration = Duration::from_secs(1);
+/// So many of the oldest are looked at for a silent one.
+const LOOKED_AT_MAX: usize = 16;
+
+/// Why a new conversation finds no room.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Full {
+    /// The user or the device has as many as it may have.
+    OfGuest,
+    /// There are as many as there may be.
+    OfAll,
+}
+
+impl Full {
+    /// The reason in traces and logs.
+    pub(super) const fn why(self) -> &'static str {
+        match self {
+            Self::OfGuest => "too many conversations of this user",
+            Self::OfAll => "too many conversations",
+        }
+    }
 }
 
 impl Conversations {
@@ -83,8 +166,11 @@ impl Conversations {
             by_state: BTreeMap::new(),
             deadlines: BTreeSet::new(),
             of_client: BTreeMap::new(),
+            of_guest: BTreeMap::new(),
             next: 0,
             count_max: config.conversations_max,
+            per_guest_max: config.conversations_per_user_max,
+            reject_delay: config.reject_delay,
             idle_max: config.conversation_idle_max,
             age_max: config.conversation_age_max,
         }
@@ -98,24 +184,40 @@ impl Conversations {
         self.len() >= self.count_max
     }
 
-    /// Whether a client may start another one.
-    pub(super) fn has_room(&self, client: IpAddr) -> bool {
-        !self.is_full() || self.dispensable(client).is_some()
+    /// Makes room for a new conversation of this client and these guests; drops another one if that is necessary.
+    pub(super) fn make_room(
+        &mut self,
+        client: IpAddr,
+        guests: &[Guest],
+        now: Time,
+    ) -> Result<Option<GivenUp>, Full> {
+        let of_guest = guests.iter().filter_map(|guest| self.of_guest.get(guest));
+        let of_guest = of_guest.filter(|its| its.len() >= self.per_guest_max).max_by_key(|its| its.len());
+        let (goes, full) = match of_guest {
+            Some(its) => (self.silent(its, now), Full::OfGuest),
+            None if self.is_full() => (self.dispensable(client, now), Full::OfAll),
+            None => return Ok(None),
+        };
+        let goes = goes.ok_or(full)?;
+        Ok(self.give_up(goes))
     }
 
-    /// Drops a conversation if that is necessary to make room for a new one of this client.
-    pub(super) fn make_room(&mut self, client: IpAddr) -> Option<GivenUp> {
-        let id = self.is_full().then(|| self.dispensable(client))??;
-        self.give_up(id)
+    /// The oldest of these that has waited for its client for a while.
+    fn silent(&self, its: &BTreeSet<ConversationId>, now: Time) -> Option<ConversationId> {
+        let is_silent = |id: &&ConversationId| {
+            let Conversation { heard, wait, .. } = &self.table[id];
+            matches!(wait, Wait::Request(_)) && *heard + SILENCE <= now
+        };
+        its.iter().take(LOOKED_AT_MAX).find(is_silent).copied()
     }
 
     // RFC 5080 §2.2.3: under load, conversations under way have priority; those with a single request have cost nobody anything.
-    /// Of the client that has most conversations the oldest that has not continued; the oldest at all only for a client that has less
-    /// than its share, so that nobody keeps others out.
-    fn dispensable(&self, client: IpAddr) -> Option<ConversationId> {
+    /// Of the client that has most conversations the oldest that has not continued, or the oldest that is silent; the oldest at all only for
+    /// a client that has less than its share, so that nobody keeps others out.
+    fn dispensable(&self, client: IpAddr, now: Time) -> Option<ConversationId> {
         let busiest = self.of_client.values().max_by_key(|its| its.all.len())?;
-        let oldest = busiest.all.first().filter(|_| self.has_less_than_its_share(client));
-        busiest.newborn.first().or(oldest).copied()
+        let oldest = || busiest.all.first().filter(|_| self.has_less_than_its_share(client)).copied();
+        busiest.newborn.first().copied().or_else(|| self.silent(&busiest.all, now)).or_else(oldest)
     }
 
     fn has_less_than_its_share(&self, client: IpAddr) -> bool {
@@ -125,19 +227,18 @@ impl Conversations {
     }
 
     /// Starts one with its first request.
-    pub(super) fn begin(&mut self, request: AwaitingAnswer, now: Time) -> ConversationId {
+    pub(super) fn begin(&mut self, request: AwaitingAnswer, guests: Vec<Guest>, now: Time) -> ConversationId {
         let id = ConversationId(self.next);
         self.next += 1;
-        let client = request.reply_to.from.ip;
-        let born = Born { at: now, is_new: true };
-        self.insert(id, Conversation { client, born, deadline: now, wait: Wait::Answer(request) }, now);
+        let came = Came { client: request.reply_to.from.ip, guests, at: now, is_new: true };
+        self.insert(id, came, Wait::Answer(request), now);
         id
     }
 
     /// The conversation that waits for a request of this client with this State. A State is valid for one request: a repeated or
     /// foreign one matches nothing.
     pub(super) fn named(&self, state: &State, client: IpAddr) -> Option<ConversationId> {
-        self.by_state.get(state).copied().filter(|id| self.table[id].client == client)
+        self.by_state.get(state).copied().filter(|id| self.table[id].came.client == client)
     }
 
     /// Goes on with the next request of a conversation that was [`Self::named`].
@@ -147,37 +248,35 @@ impl Conversations {
         request: AwaitingAnswer,
         now: Time,
     ) -> ConversationId {
-        let conversation = self.remove(id).expect("`named` gave a conversation in the table");
-        let born = Born { is_new: false, ..conversation.born };
-        self.insert(id, Conversation { born, wait: Wait::Answer(request), ..conversation }, now);
+        let Conversation { mut came, .. } =
+            self.remove(id).expect("`named` gave a conversation in the table");
+        came.is_new = false;
+        self.insert(id, came, Wait::Answer(request), now);
         id
     }
 
-    /// The request that waits for the owner's result; the conversation is over unless it is a challenge.
-    pub(super) fn answer(&mut self, id: ConversationId) -> Option<(AwaitingAnswer, Born)> {
+    /// The request that waits for the owner's result; the conversation is over unless it is a challenge, or its refusal waits.
+    pub(super) fn answer(&mut self, id: ConversationId) -> Option<(AwaitingAnswer, Came)> {
         if !matches!(self.table.get(&id)?.wait, Wait::Answer(_)) {
             return None;
         }
         match self.remove(id)? {
-            Conversation { born, wait: Wait::Answer(request), .. } => Some((request, born)),
-            Conversation { wait: Wait::Request(_), .. } => None,
+            Conversation { came, wait: Wait::Answer(request), .. } => Some((request, came)),
+            Conversation { wait: Wait::Request(_) | Wait::Refusal(_), .. } => None,
         }
     }
 
     // RFC 2865 §5.24: the contents of a State are up to the server; 16 random bytes are unpredictable and reveal nothing.
     /// Waits for the client's next request; returns the State that it will carry.
-    pub(super) fn challenge(
-        &mut self,
-        id: ConversationId,
-        client: IpAddr,
-        born: Born,
-        now: Time,
-        rng: &mut Rng,
-    ) -> State {
+    pub(super) fn challenge(&mut self, id: ConversationId, came: Came, now: Time, rng: &mut Rng) -> State {
         let state = State::new(&rng.bytes::<16>());
-        let wait = Wait::Request(AwaitingRequest { state: state.clone() });
-        self.insert(id, Conversation { client, born, deadline: now, wait }, now);
+        self.insert(id, came, Wait::Request(AwaitingRequest { state: state.clone() }), now);
         state
+    }
+
+    /// Keeps a refusal until it may leave.
+    pub(super) fn refuse(&mut self, id: ConversationId, came: Came, refusal: AwaitingRefusal, now: Time) {
+        self.insert(id, came, Wait::Refusal(refusal), now);
     }
 
     /// Ends one, whatever it waits for.
@@ -189,38 +288,44 @@ impl Conversations {
         self.deadlines.first().map(|(at, _)| *at)
     }
 
-    /// Drops the next conversation that has timed out.
-    pub(super) fn expire(&mut self, now: Time) -> Option<GivenUp> {
+    /// Drops the next conversation that has timed out, or whose refusal may leave.
+    pub(super) fn due(&mut self, now: Time) -> Option<Due> {
         let (_, id) = *self.deadlines.first().filter(|(at, _)| *at <= now)?;
-        self.give_up(id)
+        Some(match self.remove(id)?.wait {
+            Wait::Refusal(refusal) => Due::Refusal(refusal),
+            wait => Due::GivenUp(GivenUp::of(id, wait)),
+        })
     }
 
     fn give_up(&mut self, id: ConversationId) -> Option<GivenUp> {
-        let unanswered = match self.remove(id)?.wait {
-            Wait::Answer(request) => Some(request),
-            Wait::Request(_) => None,
-        };
-        Some(GivenUp { id, unanswered })
+        Some(GivenUp::of(id, self.remove(id)?.wait))
     }
 
-    fn insert(&mut self, id: ConversationId, mut conversation: Conversation, now: Time) {
-        conversation.deadline = (now + self.idle_max).min(conversation.born.at + self.age_max);
-        self.deadlines.insert((conversation.deadline, id));
-        let its = self.of_client.entry(conversation.client).or_default();
+    fn insert(&mut self, id: ConversationId, came: Came, wait: Wait, now: Time) {
+        let deadline = match &wait {
+            Wait::Refusal(_) => now + self.reject_delay,
+            Wait::Answer(_) | Wait::Request(_) => (now + self.idle_max).min(came.at + self.age_max),
+        };
+        self.deadlines.insert((deadline, id));
+        let its = self.of_client.entry(came.client).or_default();
         its.all.insert(id);
-        if conversation.born.is_new {
+        if came.is_new {
             its.newborn.insert(id);
         }
-        if let Wait::Request(AwaitingRequest { state }) = &conversation.wait {
+        for guest in &came.guests {
+            self.of_guest.entry(guest.clone()).or_default().insert(id);
+        }
+        if let Wait::Request(AwaitingRequest { state }) = &wait {
             self.by_state.insert(state.clone(), id);
         }
-        self.table.insert(id, conversation);
+        self.table.insert(id, Conversation { came, heard: now, deadline, wait });
     }
 
     fn remove(&mut self, id: ConversationId) -> Option<Conversation> {
         let conversation = self.table.remove(&id)?;
         self.deadlines.remove(&(conversation.deadline, id));
-        self.forget_of_client(conversation.client, id);
+        self.forget_of_client(conversation.came.client, id);
+        conversation.came.guests.iter().for_each(|guest| self.forget_of_guest(guest, id));
         if let Wait::Request(AwaitingRequest { state }) = &conversation.wait {
             self.by_state.remove(state);
         }
@@ -236,13 +341,15 @@ impl Conversations {
             }
         }
     }
-}
 
-/// When a conversation started, and whether it has not continued since.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Born {
-    at: Time,
-    is_new: bool,
+    fn forget_of_guest(&mut self, guest: &Guest, id: ConversationId) {
+        if let Some(its) = self.of_guest.get_mut(guest) {
+            its.remove(&id);
+            if its.is_empty() {
+                self.of_guest.remove(guest);
+            }
+        }
+    }
 }
 
 #[cfg(test)]
@@ -265,9 +372,9 @@ mod tests {
     /// One that has continued after its first challenge.
     fn gone_on(all: &mut Conversations, client: [u8; 4]) -> ConversationId {
         let mut rng = Seed::from(1).stream("test");
-        let id = all.begin(awaiting(client), Time::ZERO);
-        let (_, born) = all.answer(id).unwrap();
-        all.challenge(id, client.into(), born, Time::ZERO, &mut rng);
+        let id = all.begin(awaiting(client), Vec::new(), Time::ZERO);
+        let (_, came) = all.answer(id).unwrap();
+        all.challenge(id, came, Time::ZERO, &mut rng);
         all.resume(id, awaiting(client), Time::ZERO)
     }
 
@@ -279,22 +386,20 @@ mod tests {
         for _ in 0..3 {
             gone_on(&mut all, ONE);
         }
-        assert!(!all.has_room(ONE.into()) && all.make_room(ONE.into()).is_none(), "it has all of them");
-        assert!(all.has_room(OTHER.into()));
-        assert_eq!(all.make_room(OTHER.into()).map(|given_up| given_up.id), Some(first));
+        let room = |all: &mut Conversations, client: [u8; 4]| {
+            all.make_room(client.into(), &[], Time::ZERO).map(|given_up| given_up.map(|it| it.id))
+        };
+        assert_eq!(room(&mut all, ONE), Err(Full::OfAll), "it has all of them");
+        assert_eq!(room(&mut all, OTHER), Ok(Some(first)));
         gone_on(&mut all, OTHER);
-        assert!(all.make_room(OTHER.into()).is_some(), "it has one of four");
+        assert!(room(&mut all, OTHER).unwrap().is_some(), "it has one of four");
         let own = gone_on(&mut all, OTHER);
-        assert!(all.make_room(OTHER.into()).is_none(), "it has its half: what is under way goes on");
+        assert_eq!(room(&mut all, OTHER), Err(Full::OfAll), "it has its half: what is under way goes on");
         all.forget(own);
-        let newborn = all.begin(awaiting(ONE), Time::ZERO);
-        assert_eq!(
-            all.make_room(OTHER.into()).map(|given_up| given_up.id),
-            Some(newborn),
-            "it has cost least"
-        );
+        let newborn = all.begin(awaiting(ONE), Vec::new(), Time::ZERO);
+        assert_eq!(room(&mut all, OTHER), Ok(Some(newborn)), "it has cost least");
         assert_eq!((all.len(), all.of_client.len()), (3, 2));
-        while all.expire(Time::MAX).is_some() {}
+        while all.due(Time::MAX).is_some() {}
         assert!(all.len() == 0 && all.of_client.is_empty());
     }
 }

@@ -1,16 +1,16 @@
 //! The server engine: admits authenticated requests, once each, and sends its owner's answers.
-//! Read RFC 2865 §3, RFC 3579 §2.6 and §3, RFC 5080 §2.2 first.
+//! Read RFC 2865 §3, RFC 3579 §2.6 and §3, RFC 5080 §2.2, RFC 5997 first.
 
 use std::collections::VecDeque;
-use std::net::IpAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use keytoll_crypto_api::{Rng, Secret};
 use keytoll_engine::{Ctx, Datagram, Deadline, Engine, Input, Output};
 use keytoll_net::{Addr, Socket};
 
 use super::config::{Client, Config};
-use super::conversation::{AwaitingAnswer, Conversations, GivenUp};
+use super::conversation::{AwaitingAnswer, AwaitingRefusal, Conversations, Due, Full, GivenUp, Guest};
 use super::duplicates::{Duplicates, Fingerprint, Key, Seen};
 use super::event::{Command, ConversationId, Credential, Event, Request};
 use super::request::{AccessRequest, ReplyTo, read_accounting};
@@ -56,10 +56,15 @@ impl Server {
         self.out.push_back(Output::Event(event));
     }
 
-    fn on_tick(&mut self, cx: &Ctx<'_>) {
+    fn on_tick(&mut self, cx: &mut Ctx<'_>) {
         self.duplicates.purge(cx.now);
-        while let Some(given_up) = self.conversations.expire(cx.now) {
-            self.expire(&given_up);
+        while let Some(due) = self.conversations.due(cx.now) {
+            match due {
+                Due::GivenUp(given_up) => self.expire(&given_up),
+                Due::Refusal(AwaitingRefusal { request, eap }) => {
+                    self.respond_reject(&request, eap.as_deref(), cx);
+                }
+            }
         }
     }
 
@@ -71,6 +76,15 @@ impl Server {
         }
         self.emit(Event::Expired(given_up.id));
     }
+}
+
+/// What a client asks.
+#[derive(Debug, Clone, Copy)]
+enum Kind {
+    Access,
+    Accounting,
+    /// Whether the server is alive; the answer has this code.
+    Status(Code),
 }
 
 /// An authenticated request that was not seen before.
@@ -98,25 +112,62 @@ impl Server {
     ) -> Result<(), &'static str> {
         // RFC 2865 §3: a request from a client without shared secret is silently discarded.
         let config = Arc::clone(&self.config);
-        let client = config.clients.get(&from.ip).ok_or("unknown client")?;
+        let client =
+            config.clients.get(&from.ip).ok_or_else(|| self.refuse_client(from, "unknown client"))?;
         let packet = Packet::read(bytes).map_err(|_| "malformed")?;
-        let is_access = match (packet.code, to.port) {
-            (Code::ACCESS_REQUEST, port) if port == config.authentication_port => true,
-            (Code::ACCOUNTING_REQUEST, port) if port == config.accounting_port => false,
-            _ => return Err("unexpected code"),
-        };
-        verify(&packet, is_access, &client.secret, cx)?;
+        let kind = self.kind(packet.code, to.port).ok_or("unexpected code")?;
+        verify(&packet, kind, &client.secret, cx).map_err(|why| self.refuse_client(from, why))?;
         let key = Key { from, to, identifier: packet.identifier };
+        if let Kind::Status(response) = kind {
+            return self.on_status((&packet, key), response, client, cx);
+        }
         let fingerprint = Fingerprint::of(&packet);
         if self.answer_again(key, fingerprint, cx)? {
             return Ok(());
         }
         let request = Admitted { packet, key, fingerprint };
-        if is_access {
-            self.on_access(&request, client, cx)
-        } else {
-            self.on_accounting(&request, client, cx)
+        match kind {
+            Kind::Access => self.on_access(&request, client, cx),
+            _ => self.on_accounting(&request, client, cx),
         }
+    }
+
+    /// Tells the owner who is refused, and returns why.
+    fn refuse_client(&mut self, from: Socket, why: &'static str) -> &'static str {
+        self.emit(Event::Stranger(from, why));
+        why
+    }
+
+    /// What a packet with this code asks at this port.
+    fn kind(&self, code: Code, port: u16) -> Option<Kind> {
+        let is_authentication = port == self.config.authentication_port;
+        let is_accounting = port == self.config.accounting_port;
+        match code {
+            Code::ACCESS_REQUEST if is_authentication => Some(Kind::Access),
+            Code::ACCOUNTING_REQUEST if is_accounting => Some(Kind::Accounting),
+            // RFC 5997 §4.2: the answer is the one that a port has for those who get what they ask for.
+            Code::STATUS_SERVER if is_authentication => Some(Kind::Status(Code::ACCESS_ACCEPT)),
+            Code::STATUS_SERVER if is_accounting => Some(Kind::Status(Code::ACCOUNTING_RESPONSE)),
+            _ => None,
+        }
+    }
+
+    /// Tells a client that the server is alive.
+    // RFC 5997 §4.2: answers are made anew for a retransmission, grant nothing and contain nothing.
+    fn on_status(
+        &mut self,
+        (packet, key): (&Packet<'_>, Key),
+        response: Code,
+        client: &Client,
+        cx: &mut Ctx<'_>,
+    ) -> Result<(), &'static str> {
+        let reply_to = ReplyTo::read(key.from, key.to, packet).map_err(|_| "malformed")?;
+        let mut answer = PacketBuilder::authentic(response, key.identifier);
+        answer.attributes(reply_to.proxy_states.iter());
+        let sealed = answer.seal_response(&packet.authenticator, &client.secret, cx.crypto);
+        let sealed = sealed.map_err(|_| "malformed")?;
+        self.out.push_back(Output::Datagram(transmit(key, &sealed, false, cx)));
+        Ok(())
     }
 
     /// Whether the request was answered before; answers it again.
@@ -147,7 +198,7 @@ impl Server {
         let Admitted { packet, key, fingerprint } = *request;
         let meaning = AccessRequest::read(&packet, client, cx.crypto).map_err(|_| "malformed")?;
         let reply_to = ReplyTo::read(key.from, key.to, &packet).map_err(|_| "malformed")?;
-        let place = self.place(meaning.state.as_ref(), key)?;
+        let place = self.place(meaning.state.as_ref(), (&reply_to, &meaning.attributes), cx)?;
         self.duplicates.insert(key, fingerprint, cx.now);
         let awaiting = AwaitingAnswer { reply_to, fingerprint };
         match acceptable(place, meaning.credential) {
@@ -163,16 +214,23 @@ impl Server {
         Ok(())
     }
 
-    /// The conversation of a request, by its State.
-    fn place(&self, state: Option<&State>, key: Key) -> Result<Place, &'static str> {
-        let Some(state) = state else {
-            return if self.conversations.has_room(key.from.ip) {
-                Ok(Place::New)
-            } else {
-                Err("too many conversations")
-            };
-        };
-        Ok(self.conversations.named(state, key.from.ip).map_or(Place::Nowhere, Place::Begun))
+    /// The conversation of a request, by its State. For a new one there is room then.
+    fn place(
+        &mut self,
+        state: Option<&State>,
+        (reply_to, attributes): (&ReplyTo, &Attributes),
+        cx: &mut Ctx<'_>,
+    ) -> Result<Place, &'static str> {
+        let client = reply_to.from.ip;
+        if let Some(state) = state {
+            return Ok(self.conversations.named(state, client).map_or(Place::Nowhere, Place::Begun));
+        }
+        let guests = guests(reply_to, attributes);
+        if let Some(given_up) = self.conversations.make_room(client, &guests, cx.now).map_err(Full::why)? {
+            cx.discard(RADIUS, "conversation given up for a newer one");
+            self.expire(&given_up);
+        }
+        Ok(Place::New)
     }
 
     /// Asks the owner, in the existing conversation or a new one.
@@ -188,19 +246,12 @@ impl Server {
         let conversation = match begun {
             Some(conversation) => self.conversations.resume(conversation, awaiting, cx.now),
             None => {
-                self.make_room(client.ip, cx);
-                self.conversations.begin(awaiting, cx.now)
+                let guests = guests(&awaiting.reply_to, &attributes);
+                self.conversations.begin(awaiting, guests, cx.now)
             }
         };
         let first = begun.is_none();
         self.emit(Event::Request(Request { conversation, first, client, user_name, credential, attributes }));
-    }
-
-    fn make_room(&mut self, client: IpAddr, cx: &mut Ctx<'_>) {
-        if let Some(given_up) = self.conversations.make_room(client) {
-            cx.discard(RADIUS, "conversation given up for a newer one");
-            self.expire(&given_up);
-        }
     }
 
     /// Answers with an Access-Reject of the server itself.
@@ -233,6 +284,11 @@ impl Server {
         self.emit(Event::Accounting(report));
         Ok(())
     }
+}
+
+/// Whose conversation a request begins.
+fn guests(reply_to: &ReplyTo, attributes: &Attributes) -> Vec<Guest> {
+    Guest::of(&reply_to.user_name, attributes.get(AttributeType::CALLING_STATION_ID))
 }
 
 /// Why a request is refused without asking the owner.
@@ -290,16 +346,11 @@ fn nak(eap: &[u8]) -> Vec<u8> {
     vec![2, eap.get(1).copied().unwrap_or(0), 0, 6, 3, 0]
 }
 
-fn verify(
-    packet: &Packet<'_>,
-    is_access: bool,
-    secret: &Secret,
-    cx: &mut Ctx<'_>,
-) -> Result<(), &'static str> {
-    let verified = if is_access {
-        packet.verify_request(secret, cx.crypto)
-    } else {
-        packet.verify_accounting_request(secret, cx.crypto)
+fn verify(packet: &Packet<'_>, kind: Kind, secret: &Secret, cx: &mut Ctx<'_>) -> Result<(), &'static str> {
+    let verified = match kind {
+        // RFC 5997 §3: a Status-Server has a Message-Authenticator.
+        Kind::Access | Kind::Status(_) => packet.verify_request(secret, cx.crypto),
+        Kind::Accounting => packet.verify_accounting_request(secret, cx.crypto),
     };
     verified.map_err(Forged::why)
 }
@@ -308,11 +359,10 @@ fn verify(
 impl Server {
     fn on_command(&mut self, command: &Command, cx: &mut Ctx<'_>) {
         let conversation = command.conversation();
-        let Some((request, born)) = self.conversations.answer(conversation) else { return };
+        let Some((request, came)) = self.conversations.answer(conversation) else { return };
         let sent = match command {
             Command::Challenge { eap, .. } | Command::Ignored { eap, .. } => {
-                let client = request.reply_to.from.ip;
-                let state = self.conversations.challenge(conversation, client, born, cx.now, &mut self.rng);
+                let state = self.conversations.challenge(conversation, came, cx.now, &mut self.rng);
                 let cause = matches!(command, Command::Ignored { .. }).then_some(INVALID_EAP_PACKET);
                 self.respond_challenge(&request, eap, &state, cause, cx)
             }
@@ -322,6 +372,10 @@ impl Server {
             }
             Command::Accept { eap, msk, attributes, .. } => {
                 self.respond_accept(&request, eap.as_deref(), msk.as_ref(), attributes, cx)
+            }
+            Command::Reject { eap, .. } if self.config.reject_delay > Duration::ZERO => {
+                let refusal = AwaitingRefusal { request, eap: eap.clone() };
+                return self.conversations.refuse(conversation, came, refusal, cx.now);
             }
             Command::Reject { eap, .. } => {
                 self.respond_reject(&request, eap.as_deref(), cx);

@@ -20,6 +20,8 @@ pub enum Event {
     Expired(ConversationId),
     /// An answer could not be sent, for this reason, so the client was sent an Access-Reject.
     Refused(ConversationId, &'static str),
+    /// A request came from an address without a shared secret, or was not made with it; it got no answer.
+    Stranger(Socket, &'static str),
     /// A client reported usage, and was answered.
     Accounting(Accounting),
 }

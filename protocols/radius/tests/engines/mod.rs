@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests are tests")]
 
 mod exchanges;
+mod guessing;
 mod hostile;
 mod streams;
 mod support;

@@ -105,6 +105,8 @@ pub(crate) struct Bench {
     pub(crate) faults: BTreeMap<usize, Fault>,
     pub(crate) told: Vec<client::Event>,
     pub(crate) asked: Vec<server::Event>,
+    /// Whom the server has refused as its client.
+    pub(crate) strangers: Vec<(Socket, &'static str)>,
     pub(crate) facts: Vec<Fact>,
     pub(crate) lines: Vec<String>,
     pub(crate) datagrams: Vec<Datagram>,
@@ -125,6 +127,7 @@ impl Bench {
             faults: BTreeMap::new(),
             told: Vec::new(),
             asked: Vec::new(),
+            strangers: Vec::new(),
             facts: Vec::new(),
             lines: Vec::new(),
             datagrams: Vec::new(),
@@ -198,6 +201,9 @@ impl Bench {
     }
 
     fn on_server_event(&mut self, event: server::Event) {
+        if let server::Event::Stranger(from, why) = event {
+            return self.strangers.push((from, why));
+        }
         let command = if let server::Event::Request(request) = &event { (self.owner)(request) } else { None };
         self.asked.push(event);
         if let Some(command) = command {
@@ -248,6 +254,12 @@ impl Bench {
     /// Runs for an hour, which exceeds all timeouts.
     pub(crate) fn run(&mut self) {
         self.run_until(self.now + Duration::from_secs(3600));
+    }
+
+    /// Runs until then, and waits if nothing happens.
+    pub(crate) fn wait_until(&mut self, end: Time) {
+        self.run_until(end);
+        self.now = self.now.max(end);
     }
 
     /// Runs for one round trip.

@@ -69,6 +69,8 @@ impl Role for Blueprint {
         let radius = server::Config {
             authentication_port: locals[0].port,
             accounting_port: locals[1].port,
+            reject_delay: plan.reject_delay,
+            conversations_per_user_max: plan.at_once_per_user.into(),
             ..server::Config::new(clients.collect::<BTreeMap<_, _>>())
         };
         Box::new(Aaa::new(
