@@ -1,7 +1,7 @@
 //! Metrics of what runs, for Prometheus: a page on a port of the loopback interface, and a file.
 
 use std::io::{Read as _, Write as _};
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -107,13 +107,36 @@ fn answer(mut stream: std::net::TcpStream, text: &str) -> std::io::Result<()> {
     stream.set_read_timeout(Some(PATIENCE))?;
     stream.set_write_timeout(Some(PATIENCE))?;
     let request = take_request(&mut stream)?;
-    // RFC 9110 §9.3.2: what is told of a page does not bring it.
-    let body = if request.starts_with(b"HEAD ") { "" } else { text };
-    write!(
-        stream,
-        "HTTP/1.0 200 OK\r\nContent-Type: text/plain; version=0.0.4\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",
-        text.len()
-    )
+    let request = String::from_utf8_lossy(&request);
+    let refused = |status: &str, more: &str| {
+        format!("HTTP/1.0 {status}\r\n{more}Content-Length: 0\r\nConnection: close\r\n\r\n")
+    };
+    let answer = match request.split(' ').next() {
+        // A page of another site has a name of its own for this address, by which its scripts would read the answer (DNS rebinding).
+        _ if !is_for_us(&request) => refused("421 Misdirected Request", ""),
+        Some(method @ ("GET" | "HEAD")) => {
+            // RFC 9110 §9.3.2: what is told of a page does not bring it.
+            let body = if method == "HEAD" { "" } else { text };
+            let length = text.len();
+            format!(
+                "HTTP/1.0 200 OK\r\nContent-Type: text/plain; version=0.0.4\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}"
+            )
+        }
+        _ => refused("405 Method Not Allowed", "Allow: GET, HEAD\r\n"),
+    };
+    stream.write_all(answer.as_bytes())
+}
+
+/// Whether all names of a host in a request are this machine's: an address of loopback, `localhost`, or none.
+fn is_for_us(request: &str) -> bool {
+    let is_host = |line: &&str| line.get(..5).is_some_and(|name| name.eq_ignore_ascii_case("host:"));
+    let is_ours = |line: &str| {
+        let host = line[5..].trim();
+        let name = host.rsplit_once(':').filter(|(_, port)| port.bytes().all(|byte| byte.is_ascii_digit()));
+        let name = name.map_or(host, |(name, _)| name).trim_matches(['[', ']']);
+        name.eq_ignore_ascii_case("localhost") || name.parse().is_ok_and(|ip: IpAddr| ip.is_loopback())
+    };
+    request.lines().skip(1).filter(is_host).all(is_ours)
 }
 
 /// Reads the request to its end, whatever it asks for: who hangs up before takes the answer away with it.
@@ -187,6 +210,26 @@ mod tests {
         }
         let head = told(&["HEAD /metrics HTTP/1.0\r\n\r\n"]);
         assert!(head.contains("Content-Length: 5\r\n") && head.ends_with("\r\n\r\n"), "{head}");
+    }
+
+    #[test]
+    fn neither_other_methods_nor_other_hosts_get_the_page() {
+        let status = |request: &str| told(&[request]).lines().next().unwrap_or_default().to_owned();
+        for ours in ["localhost:9400", "127.0.0.1:9400", "127.0.0.2", "[::1]:9400", "LOCALHOST"] {
+            assert_eq!(
+                status(&format!("GET / HTTP/1.1\r\nHost: {ours}\r\n\r\n")),
+                "HTTP/1.0 200 OK",
+                "{ours}"
+            );
+        }
+        for foreign in
+            ["evil.example.com", "evil.example.com:9400", "192.0.2.1", "localhost.evil.example.com", ""]
+        {
+            let told = told(&[&format!("GET / HTTP/1.1\r\nhost: {foreign}\r\n\r\n")]);
+            assert!(told.starts_with("HTTP/1.0 421 ") && !told.contains("up 1"), "{foreign}: {told}");
+        }
+        let posted = told(&["POST / HTTP/1.1\r\nHost: localhost\r\n\r\n"]);
+        assert!(posted.starts_with("HTTP/1.0 405 ") && posted.contains("Allow: GET, HEAD"), "{posted}");
     }
 
     #[test]
