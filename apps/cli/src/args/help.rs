@@ -140,9 +140,9 @@ Reads manifest.json and samples.csv of directories that `keytoll run` or `measur
 population.json; writes no files but that of --html. Rows of two runs are compared with their likes: the same method and options \
 over the same network. A load is compared with another one, or with a run of one population: the same in the simulator. \
 A condition is a measure, with a point of it where it has many values (min, mean, p5, p50, p75, p90, p95, p99, p99.9, p99.99, \
-max), <, <=, > or >=, and a quantity, of the second run, or percent of the first run with a sign; such a difference counts only if \
-its 95 % interval excludes none, or if there is one number and no interval. Where there is nothing to measure, for nobody has \
-succeeded in the second row, a condition is met.
+max), <, <=, > or >=, and a quantity, of the second run, or percent of the first run with a sign. A condition in percent is \
+met only if the whole 95 % interval of the difference is beyond the limit, of CPU times beyond 3 % at least; below six values there is \
+none. A condition fails the comparison, too, where nobody has succeeded in one of the rows, and where CPU times cannot be judged. With one RUN the rows are compared with the baseline row, to which no condition applies.
 Exit code: 0 done, 1 a condition is met, 2 it is no run directory, has nothing to compare, or the command line is wrong, 3 a file is \
 damaged, or the environment prevents it.";
 
