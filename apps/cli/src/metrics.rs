@@ -115,7 +115,7 @@ fn answer(mut stream: std::net::TcpStream, text: &str) -> std::io::Result<()> {
         // A page of another site has a name of its own for this address, by which its scripts would read the answer (DNS rebinding).
         _ if !is_for_us(&request) => refused("421 Misdirected Request", ""),
         Some(method @ ("GET" | "HEAD")) => {
-            // RFC 9110 §9.3.2: what is told of a page does not bring it.
+            // RFC 9110 §9.3.2: HEAD gets the header without the page.
             let body = if method == "HEAD" { "" } else { text };
             let length = text.len();
             format!(

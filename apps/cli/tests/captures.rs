@@ -102,7 +102,7 @@ fn where_nothing_can_be_written_the_environment_is_blamed() {
     assert!(flat.contains("cannot write the capture"), "{flat}");
 }
 
-/// A file that a run may have, whatever its families write into the captures' folders of keys: `--force` replaces no others.
+/// `--force` replaces a run only if keytoll wrote all of its files, key tables of captures among them.
 #[test]
 fn every_key_table_of_a_family_is_a_file_of_a_run() {
     let tables: Vec<&str> = keytoll_rigs::FAMILIES

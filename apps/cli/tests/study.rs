@@ -161,7 +161,7 @@ fn a_study_keeps_what_it_measures_besides_its_run() {
     let cells = &signature.unwrap()["cells"];
     assert!(cells[0]["value"].as_f64().unwrap() > 0.0, "{cells}");
     assert_eq!((&cells[0]["basis"], &cells[1]["value"]), (&"measured".into(), &78.82.into()));
-    // From two samples little follows, but what was timed in batches.
+    // Two samples decide only findings about operations that are timed in batches.
     let decided = |finding: &Value| finding["verdict"] != "cannot_be_judged";
     assert!(account["findings"].as_array().unwrap().iter().any(decided), "{account:#}");
     let supplement = schema::read("supplement", runs.file("supplement.json"));

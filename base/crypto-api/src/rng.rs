@@ -1,7 +1,7 @@
 //! Named random streams: an additional draw in one place does not shift any other.
 //!
 //! Streams of an experiment follow from its seed. Those of a live node have no seed: the operating system makes every number at the moment when it
-//! is drawn, so that nothing in the node's memory tells earlier or later ones.
+//! is drawn, so that earlier and later ones do not follow from the node's memory.
 
 use std::fmt::{self, Write as _};
 use std::io;
@@ -28,7 +28,7 @@ impl Seed {
         Self(Root::Experiment(Zeroizing::new(bytes)))
     }
 
-    /// The root of a live node: its streams ask the operating system for every number and keep none of them.
+    /// The root of a live node: its streams ask the operating system for every number and store no state.
     ///
     /// # Errors
     /// When the operating system has no randomness.
@@ -180,7 +180,7 @@ impl Rng {
         Seed::from(seed).stream(name)
     }
 
-    /// The root of streams that follow from what is drawn here.
+    /// A root of further streams, drawn from this one.
     pub fn seed(&mut self) -> Seed {
         match self.0 {
             Stream::System => Seed(Root::System),
@@ -188,7 +188,7 @@ impl Rng {
         }
     }
 
-    /// The root of streams that can be repeated, from what is drawn here: for a schedule, never for keys.
+    /// A root of repeatable streams, drawn from this one: for a schedule, never for keys.
     pub fn repeatable(&mut self) -> Seed {
         Seed::from_bytes(self.bytes())
     }

@@ -60,7 +60,7 @@ impl DocumentError {
         (stop - begin <= LINE_BYTES_MAX).then_some(place)
     }
 
-    /// Where it is and what is wrong there, if the line is too long to be shown.
+    /// The place and its label as text, if the line is too long to be shown.
     fn told(&self) -> Option<String> {
         let ((name, line, column), place) = self.location().zip(self.0.place.as_ref())?;
         self.shown().is_none().then(|| format!("{name}, line {line}, column {column}: {}", place.label))

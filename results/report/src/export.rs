@@ -28,7 +28,7 @@ pub struct Exported<'a> {
     pub rows: &'a [SummaryRow],
     /// The study that it belongs to.
     pub study: Option<&'a Account>,
-    /// False if it was interrupted: each table says so, but for Prometheus, whose names are those of tables.
+    /// False if it was interrupted: then each title has a note, except in Prometheus's format, where titles are names of metrics.
     pub is_complete: bool,
 }
 

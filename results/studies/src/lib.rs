@@ -123,7 +123,7 @@ fn if_complete(summary: &Summary, finding: Finding) -> Finding {
 fn crypto_note(summary: &Summary) -> Option<String> {
     let has_null = summary.rows.iter().any(|row| row.crypto == "null");
     has_null.then(|| {
-        "Run without cryptography (`--crypto null`): times, throughput, CPU and memory beside the paper's are those of messages alone."
+        "Run without cryptography (`--crypto null`): times, throughput, CPU and memory contain no computation, in contrast to the paper's."
             .to_owned()
     })
 }

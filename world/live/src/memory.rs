@@ -6,14 +6,13 @@ use rustix::process::{DumpableBehavior, Resource, Rlimit, set_dumpable_behavior,
 
 /// Takes memory in pages of 4 kB from now on, as do all threads and the processes that it starts.
 ///
-/// A transparent huge page is 2 MB, which the kernel clears, and a hypervisor finds, while whoever first touches it waits: 0.2 to
-/// 5 ms on a virtual machine, beside 1.3 us for a page of 4 kB, and a load that grows would be late with every 2 MB. Where virtual
-/// time passes nobody waits, and huge pages save time. If the kernel refuses, memory is as before.
+/// A transparent huge page is 2 MB. The kernel clears it, and a hypervisor finds it, at the first access, which takes 0.2 to 5 ms on a
+/// virtual machine; a page of 4 kB takes 1.3 us. A growing load would be late with every 2 MB. In virtual time huge pages save time. If the kernel refuses, memory is as before.
 pub fn small_pages() {
     let _ = rustix::thread::disable_transparent_huge_pages(true);
 }
 
-/// The environment variable that permits core dumps, for whoever searches for a fault.
+/// The environment variable that permits core dumps, for debugging.
 pub const CORE_DUMPS: &str = "KEYTOLL_CORE_DUMPS";
 
 /// Keeps keys out of core dumps, and away from debuggers of other processes of this user, unless `permitted`, the value of [`CORE_DUMPS`], is `1`.

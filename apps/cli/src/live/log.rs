@@ -157,9 +157,9 @@ struct Discards {
     /// The end of the current second.
     until: Time,
     counts: BTreeMap<(Protocol, Cow<'static, str>), u64>,
-    /// Whether an event tells of RADIUS clients whose requests are discarded.
+    /// Whether an event reports discarded requests of RADIUS clients.
     has_clients: bool,
-    /// The RADIUS server whose answers are discarded.
+    /// The RADIUS server of a gateway.
     server: Option<String>,
 }
 
@@ -203,7 +203,7 @@ fn likely(protocol: Protocol, why: &str) -> Option<&'static str> {
         "wrong authenticator" | "wrong Message-Authenticator" => {
             Some("the RADIUS secrets of the gateway (`secret`) and of the AAA server (`clients`) differ")
         }
-        // RFC 3579 §3.2; CVE-2024-3596: without it anybody on the path makes an Access-Accept of an Access-Reject.
+        // RFC 3579 §3.2; CVE-2024-3596: without it an attacker on the path changes an Access-Reject into an Access-Accept.
         "no Message-Authenticator" => {
             Some("the AAA server does not send it with each answer, or the answer is forged")
         }

@@ -15,7 +15,7 @@ const PERIOD: Duration = Duration::from_secs(60);
 /// Distinct events and addresses in a period.
 const ADDRESSES_MAX: usize = 100;
 
-/// What was not logged of one kind.
+/// Events of one kind that were not logged.
 #[derive(Debug, Default)]
 struct LeftOut {
     count: u64,
@@ -62,7 +62,7 @@ impl Repeats {
         false
     }
 
-    /// The events for those that were not logged, at the end of the period.
+    /// The summary of events without a line, at the end of the period.
     pub(crate) fn flush(&mut self, now: Time) -> Vec<Happening> {
         if now < self.until { Vec::new() } else { self.rest() }
     }

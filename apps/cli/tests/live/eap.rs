@@ -57,7 +57,12 @@ fn a_wrong_radius_secret_is_a_warning_with_its_likely_cause() {
     let words =
         [" WARN ", "why=\"wrong Message-Authenticator\"", "remote=127.0.0.1", "likely=\"its shared secret"];
     assert!(words.iter().all(|words| line.contains(words)), "{told}");
-    assert_eq!(told.lines().filter(|line| line.contains(" WARN ")).count(), 1, "once a minute: {told}");
+    assert_eq!(
+        told.lines().filter(|line| line.contains(" WARN ")).count(),
+        1,
+        "once a minute: {}",
+        server.log()
+    );
 }
 
 /// Certificates of an authority of the test: `root.crt`, and `aaa` and `ue` with their keys.

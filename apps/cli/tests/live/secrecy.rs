@@ -1,4 +1,4 @@
-//! Forward secrecy of live nodes: the memory of a node does not tell the random numbers of a session that is over.
+//! Forward secrecy of live nodes: the random numbers of a closed session do not follow from the memory of a node.
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read, Write as _};
@@ -18,7 +18,7 @@ const VALUES_MIN: usize = 24;
 /// Which generator the process draws from that is scanned.
 const GENERATOR: &str = "KEYTOLL_SCANNED_GENERATOR";
 
-/// The heap and the stacks of a process: what it can write and has from no file.
+/// The heap and the stacks of a process: writable memory without a file.
 fn memory(process: u32) -> Vec<Vec<u8>> {
     let maps = fs::read_to_string(format!("/proc/{process}/maps")).unwrap();
     let memory = File::open(format!("/proc/{process}/mem")).expect("a child's memory can be read");
@@ -55,7 +55,7 @@ fn keys_of(process: u32, numbers: &[&[u8]]) -> usize {
     windows.filter(|key| values(key) >= VALUES_MIN && draws(key, numbers)).count()
 }
 
-/// The process that is scanned: it draws a key and a nonce, tells the nonce and stays. Without a generator in its environment it ends at once.
+/// The process that is scanned: it draws a key and a nonce, prints the nonce and waits. Without a generator in its environment it ends at once.
 #[test]
 fn draws_and_waits() {
     let Ok(generator) = std::env::var(GENERATOR) else { return };
@@ -81,7 +81,7 @@ fn keys_after_draws(generator: &str) -> usize {
         .unwrap();
     let mut lines = BufReader::new(process.stdout.take().unwrap()).lines().map_while(Result::ok);
     let nonce = lines.find_map(|line| Some(line.strip_prefix("nonce ")?.to_owned()));
-    let nonce = nonce.expect("it tells what it has drawn");
+    let nonce = nonce.expect("it prints the nonce");
     let byte = |at| u8::from_str_radix(&nonce[at..at + 2], 16).unwrap();
     let numbers: Vec<u8> = (0..nonce.len()).step_by(2).map(byte).collect();
     let found = keys_of(process.id(), &[&numbers]);
@@ -91,7 +91,7 @@ fn keys_after_draws(generator: &str) -> usize {
     found
 }
 
-/// The positive control: the generator of experiments can be run backwards by whoever reads the memory.
+/// The positive control: a reader of the memory can run the generator of experiments backwards.
 #[test]
 fn memory_tells_the_numbers_of_an_experiment_and_none_of_the_system() {
     assert!(keys_after_draws("experiment") > 0, "the scanner finds a key that is there");

@@ -246,7 +246,7 @@ impl Answer {
         let remote = narrow(&inbound.need_ts_initiator()?, &config.remote, addresses.theirs);
         let local = narrow(&inbound.need_ts_responder()?, &config.local, Some(addresses.ours));
         if remote.is_empty() && addresses.theirs.is_none() {
-            // RFC 7296 §3.10.1: it has no address for its traffic, and asked for none of the pool.
+            // RFC 7296 §3.10.1: its traffic has no address, and it did not ask for an address of the pool.
             return Err(Refusal::Notify(NotifyType::FAILED_CP_REQUIRED));
         }
         if local.is_empty() || remote.is_empty() {
@@ -328,7 +328,7 @@ fn encapsulation(core: &Core, env: &Env<'_, '_>) -> Option<(Socket, Socket)> {
 }
 
 /// The ports of ESP for a peer that did not move IKE to port 4500, because it knows no NAT detection.
-// RFC 3948 §2.2: at port 500 nothing tells ESP from IKE. A peer at another port receives ESP where it sends from.
+// RFC 3948 §2.2: at port 500 ESP cannot be distinguished from IKE. A peer at another port receives ESP at its source port.
 fn beside_ike((local, remote): (Socket, Socket), config: &Config) -> (Socket, Socket) {
     let (ike_port, nat_port) = config.responder_ports();
     let remote = if remote.port == ike_port { remote.at_port(nat_port) } else { remote };

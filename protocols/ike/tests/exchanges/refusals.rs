@@ -219,7 +219,7 @@ fn no_common_traffic() {
     );
 }
 
-/// RFC 7296 §3.10.1: whoever asks for no address of a pool has none for its traffic.
+/// RFC 7296 §3.10.1: a device without an address of the pool has no traffic to select.
 #[test]
 fn no_address_was_asked_for() {
     let (mut i, mut r) = psk();

@@ -34,7 +34,7 @@ pub(super) struct AwaitingRefusal {
     pub(super) eap: Option<Vec<u8>>,
 }
 
-/// A conversation whose time has come.
+/// A conversation at its deadline.
 #[derive(Debug)]
 pub(super) enum Due {
     /// Nothing came of it.
@@ -74,7 +74,7 @@ enum Wait {
     Refusal(AwaitingRefusal),
 }
 
-/// Whose conversations are counted: a name of a user, and a device by its Calling-Station-Id.
+/// The party that conversations are counted for: a user by name, or a device by its Calling-Station-Id.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Guest {
     User(Vec<u8>),
@@ -82,8 +82,8 @@ pub(super) enum Guest {
 }
 
 impl Guest {
-    /// Who asks. Names that many have in common count for nobody.
-    // RFC 7542 §2.4: whoever hides a name sends the realm alone, or `anonymous` before it.
+    /// The parties of a request. Anonymous names are not counted, because many users share them.
+    // RFC 7542 §2.4: a device that hides its name sends the realm alone, or `anonymous` before it.
     pub(super) fn of(user_name: &[u8], station: Option<&[u8]>) -> Vec<Self> {
         let user = user_name.split(|byte| *byte == b'@').next().unwrap_or_default();
         let is_hidden = user.is_empty() || user.eq_ignore_ascii_case(b"anonymous");
@@ -92,7 +92,7 @@ impl Guest {
     }
 }
 
-/// From whom a conversation came, and when.
+/// The origin of a conversation.
 #[derive(Debug)]
 pub(super) struct Came {
     client: IpAddr,
@@ -184,7 +184,7 @@ impl Conversations {
         self.len() >= self.count_max
     }
 
-    /// Makes room for a new conversation of this client and these guests; drops another one if that is necessary.
+    /// Checks that the table has room for a new conversation of this client and these guests; drops an old one if it is full.
     pub(super) fn make_room(
         &mut self,
         client: IpAddr,
@@ -213,7 +213,7 @@ impl Conversations {
 
     // RFC 5080 §2.2.3: under load, conversations under way have priority; those with a single request have cost nobody anything.
     /// Of the client that has most conversations the oldest that has not continued, or the oldest that is silent; the oldest at all only for
-    /// a client that has less than its share, so that nobody keeps others out.
+    /// a client that has less than its share, so that no client keeps others out.
     fn dispensable(&self, client: IpAddr, now: Time) -> Option<ConversationId> {
         let busiest = self.of_client.values().max_by_key(|its| its.all.len())?;
         let oldest = || busiest.all.first().filter(|_| self.has_less_than_its_share(client)).copied();
@@ -288,7 +288,7 @@ impl Conversations {
         self.deadlines.first().map(|(at, _)| *at)
     }
 
-    /// Drops the next conversation that has timed out, or whose refusal may leave.
+    /// Drops the next conversation that has timed out, or returns the next refusal to send.
     pub(super) fn due(&mut self, now: Time) -> Option<Due> {
         let (_, id) = *self.deadlines.first().filter(|(at, _)| *at <= now)?;
         Some(match self.remove(id)?.wait {
@@ -394,7 +394,7 @@ mod tests {
         gone_on(&mut all, OTHER);
         assert!(room(&mut all, OTHER).unwrap().is_some(), "it has one of four");
         let own = gone_on(&mut all, OTHER);
-        assert_eq!(room(&mut all, OTHER), Err(Full::OfAll), "it has its half: what is under way goes on");
+        assert_eq!(room(&mut all, OTHER), Err(Full::OfAll), "it has its half already");
         all.forget(own);
         let newborn = all.begin(awaiting(ONE), Vec::new(), Time::ZERO);
         assert_eq!(room(&mut all, OTHER), Ok(Some(newborn)), "it has cost least");

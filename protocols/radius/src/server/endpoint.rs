@@ -78,7 +78,7 @@ impl Server {
     }
 }
 
-/// What a client asks.
+/// The kind of a request.
 #[derive(Debug, Clone, Copy)]
 enum Kind {
     Access,
@@ -132,13 +132,13 @@ impl Server {
         }
     }
 
-    /// Tells the owner who is refused, and returns why.
+    /// Reports a refused client to the owner; returns the reason.
     fn refuse_client(&mut self, from: Socket, why: &'static str) -> &'static str {
         self.emit(Event::Stranger(from, why));
         why
     }
 
-    /// What a packet with this code asks at this port.
+    /// The kind of a request with this code at this port.
     fn kind(&self, code: Code, port: u16) -> Option<Kind> {
         let is_authentication = port == self.config.authentication_port;
         let is_accounting = port == self.config.accounting_port;
@@ -152,8 +152,8 @@ impl Server {
         }
     }
 
-    /// Tells a client that the server is alive.
-    // RFC 5997 §4.2: answers are made anew for a retransmission, grant nothing and contain nothing.
+    /// Answers a Status-Server.
+    // RFC 5997 §4.2: a retransmission gets a new answer, which grants no access and contains no keys.
     fn on_status(
         &mut self,
         (packet, key): (&Packet<'_>, Key),
@@ -286,7 +286,7 @@ impl Server {
     }
 }
 
-/// Whose conversation a request begins.
+/// The parties of the conversation that a request begins.
 fn guests(reply_to: &ReplyTo, attributes: &Attributes) -> Vec<Guest> {
     Guest::of(&reply_to.user_name, attributes.get(AttributeType::CALLING_STATION_ID))
 }

@@ -1,4 +1,4 @@
-//! Whoever tries passwords or keeps conversations open: few of them, slowly, and nobody else is kept out. RFC 5997: Status-Server.
+//! Limits for an attacker that tries passwords or keeps conversations open; other users are served. RFC 5997: Status-Server.
 
 use std::time::Duration;
 

@@ -105,7 +105,7 @@ pub(crate) struct Bench {
     pub(crate) faults: BTreeMap<usize, Fault>,
     pub(crate) told: Vec<client::Event>,
     pub(crate) asked: Vec<server::Event>,
-    /// Whom the server has refused as its client.
+    /// Refused clients, as the server reports them.
     pub(crate) strangers: Vec<(Socket, &'static str)>,
     pub(crate) facts: Vec<Fact>,
     pub(crate) lines: Vec<String>,

@@ -59,7 +59,7 @@ pub fn check(condition: &Resolved) -> Result<(), String> {
     }
 }
 
-/// The mean or the median, which blocks stand for.
+/// Whether a point is the mean or the median: blocks have no other points.
 const fn is_central(point: Point) -> bool {
     matches!(point, Point::Mean | Point::Percentile(50_000))
 }

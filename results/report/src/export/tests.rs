@@ -135,7 +135,7 @@ fn every_column_of_every_table_has_a_family_of_its_own() {
     }
 }
 
-/// A file goes its way without the message beside it.
+/// Readers of a file do not see the message on stderr.
 #[test]
 fn tables_of_an_interrupted_run_say_so() {
     let Summary { title, rows, .. } = &run();
