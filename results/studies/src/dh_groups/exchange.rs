@@ -140,7 +140,7 @@ fn larger_is_slower(measured: &[PrimitiveCost]) -> Finding {
     claim.judged(verdict(&cases, |[small, large]| is_slower(large, small)), evidence)
 }
 
-/// What the paper's clock shows as 0: it counts whole milliseconds.
+/// The paper's clock counts whole milliseconds and shows less than half of one as 0.
 const ZERO_BELOW_US: f64 = 500.0;
 
 /// The standard deviation in µs. A single interruption decides about that of ten runs, so no distribution is assumed: its interval begins at the
