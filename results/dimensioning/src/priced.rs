@@ -405,4 +405,26 @@ mod tests {
         // M/M/2 with an erlang: 1 ÷ (1 + 1).
         assert!((idle_share(2, 1.0) - 0.5).abs() < 1e-12 && idle_share(100_000, 9e4) == 0.0);
     }
+
+    /// Waiting makes steps cheaper, and with many cores a little cheaper means that hardly any waits: the iteration settles nevertheless.
+    #[test]
+    fn the_share_of_waiting_steps_is_one_that_follows_from_itself() {
+        let priced = priced(price(4e5, 5e4), 1.0);
+        for cores in [1, 4, 16, 64, 256] {
+            for per_core_s in (1..40).map(|step| f64::from(step) * 50.0) {
+                let per_s = per_core_s * f64::from(cores);
+                let load = Load {
+                    busy_cores: per_s * 1e-3,
+                    message_cores: per_s * priced.messages_s,
+                    steps_per_s: per_s,
+                };
+                let Found { kinds, waits_share } = priced.found(cores, load);
+                let next = priced.next(cores, load, &kinds, waits_share);
+                assert!(
+                    (next - waits_share).abs() < 1e-6,
+                    "{cores} cores, {per_core_s}/s: {waits_share}, then {next}"
+                );
+            }
+        }
+    }
 }

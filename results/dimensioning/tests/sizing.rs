@@ -475,3 +475,98 @@ fn cookies_are_a_round_trip_more_from_their_rate_on() {
     let head_room = of(cookies, 100.0, 0.55).head_room_ratio.unwrap();
     assert!((2.4..2.6).contains(&head_room), "{head_room}");
 }
+
+/// Delays that vary, with a quantile above the limit's share for every wait.
+fn spread() -> SummaryRow {
+    let delay_ms = Delay {
+        min: 3000.0,
+        p5: 3100.0,
+        p50: 3500.0,
+        p95: 4000.0,
+        p99: 4900.0,
+        max: 5500.0,
+        ..delay(3500.0)
+    };
+    SummaryRow { delay_ms: Some(delay_ms), ..row("a", 1e5) }
+}
+
+/// With far more cores than are needed a wait is shorter than the last digit of the delay, and the search for its quantile has an end.
+#[test]
+fn waits_shorter_than_the_last_digit_of_a_delay_do_not_keep_the_search_going() {
+    for cores in [4, 8, 16, 64] {
+        let cores = BTreeMap::from([("gw".to_owned(), cores)]);
+        let row = sized(spread(), &Question { cores, reauthenticate_s: 3.6e4, p99_s: 9.0, ..question() });
+        assert_eq!(row.verdict, Verdict::Kept);
+        assert!((row.delay_ms.unwrap().p99 - 4900.0).abs() < 1.0, "{row:?}");
+    }
+}
+
+/// One in a hundred waits for a lost packet: any wait for a core would be one too many, and no number of cores changes that.
+#[test]
+fn cores_do_not_replace_lost_packets() {
+    let waited = Delay { n: 10, min: 4000.0, ..delay(4000.0) };
+    let delay_ms = Delay { max: 4020.0, ..delay(20.0) };
+    let lossy = SummaryRow { delay_ms: Some(delay_ms), waited_for_lost_ms: Some(waited), ..row("a", 1e5) };
+    let told = sized(lossy, &question());
+    assert_eq!((told.verdict, gw(&told).cores), (Verdict::SlowWithoutLoad, 1));
+    let fewer = Delay { n: 9, min: 4000.0, ..delay(4000.0) };
+    let lossy = SummaryRow { delay_ms: Some(delay_ms), waited_for_lost_ms: Some(fewer), ..row("a", 1e5) };
+    assert_eq!(sized(lossy, &question()).verdict, Verdict::Kept);
+}
+
+/// Whoever fails is not fast, whatever the others are.
+#[test]
+fn a_failure_is_too_slow() {
+    let of = |succeeded: u64| {
+        let delay_ms = Delay { n: succeeded, ..delay(20.0) };
+        sized(SummaryRow { succeeded, delay_ms: Some(delay_ms), ..row("a", 1e5) }, &question())
+    };
+    let some = of(980);
+    assert_eq!((some.verdict, some.delays_count), (Verdict::SlowWithoutLoad, 980));
+    assert!(some.notes[0].starts_with("20 of 1000 authentications of the run failed"), "{:?}", some.notes);
+    assert_eq!(of(995).verdict, Verdict::Kept, "fewer than one in a hundred");
+}
+
+/// One core that is too few is not made good by cores of others.
+#[test]
+fn other_nodes_get_no_cores_for_one_that_is_too_slow() {
+    let mut two = row("a", 1.5e6);
+    two.cpu = named(&[("gw", cpu(1.5e6)), ("aaa", cpu(1e5))]);
+    two.steps = named(&[("gw", steps(2.0, 7.5e5)), ("aaa", steps(1.0, 1e5))]);
+    let cores = BTreeMap::from([("gw".to_owned(), 1)]);
+    let told = sized(two, &Question { cores, reauthenticate_s: 6000.0, p99_s: 0.022, ..question() });
+    let aaa = told.nodes.get("aaa").unwrap();
+    assert_eq!((told.verdict, aaa.cores), (Verdict::TooSlow, 1));
+    assert!(gw(&told).needed_cores.is_some_and(|cores| cores > 1), "{told:?}");
+}
+
+/// So many are never half open at a time.
+#[test]
+fn a_storm_has_no_more_half_open_sas_than_devices() {
+    let cookies = Cookies {
+        half_open: 125,
+        half_open_max: 1000,
+        round_trip_s: 0.1,
+        jitter_s: 0.0,
+        lost_share: 0.0,
+        retransmit_after_s: 4.0,
+        retransmit_base: 1.8,
+        retransmissions_max: 5,
+    };
+    let of = |devices: u64, within_s: f64| {
+        let slow = SummaryRow { delay_ms: Some(delay(500.0)), ..row("a", 1e5) };
+        let name = ["a", "", "lan", "raw"].map(str::to_owned);
+        let planned = Planned { cookies: BTreeMap::from([(name, cookies)]), ..Planned::default() };
+        let arrivals = Arrivals::Storm { devices, within_s };
+        let question = Question { arrivals, reauthenticate_s: 3.6e9, p99_s: 1.0, ..question() };
+        size(&Run { summary: &summary(vec![slow]), planned }, &question)
+            .unwrap()
+            .rows
+            .remove(0)
+            .cookies
+            .unwrap()
+    };
+    let one = of(1, 1e-3);
+    assert!(one.half_open_mean <= 1.01 && one.asked_share < 1e-9, "{one:?}");
+    assert!(of(2000, 1.0).half_open_mean <= 2000.0 && of(2000, 1.0).asked_share > 0.99);
+}
