@@ -514,7 +514,7 @@ fn cores_do_not_replace_lost_packets() {
     assert_eq!(sized(lossy, &question()).verdict, Verdict::Kept);
 }
 
-/// Whoever fails is not fast, whatever the others are.
+/// A failed authentication is not fast.
 #[test]
 fn a_failure_is_too_slow() {
     let of = |succeeded: u64| {
