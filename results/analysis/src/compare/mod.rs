@@ -188,6 +188,8 @@ pub struct Run<R> {
     pub place: String,
     /// The processor.
     pub machine: String,
+    /// The load average when it began, if other programs kept more than half of the processors busy.
+    pub other_load: Option<f64>,
     /// Whether all planned authentications were measured.
     pub complete: bool,
     /// Its rows, in order.
@@ -514,13 +516,23 @@ fn notes<R: Row>(runs: [&Run<R>; 2], pairs: &[Pair]) -> Vec<String> {
     });
     let machines = (runs.len() == 2 && runs[0].machine != runs[1].machine)
         .then(|| format!("They ran on different machines: {} and {}.", runs[0].machine, runs[1].machine));
+    let loads: Vec<String> = runs.iter().filter_map(|run| Some(format!("{:.1}", run.other_load?))).collect();
+    let is_judged = |it: &Contrast| it.measure.starts_with(CPU) && it.verdict != Verdict::CannotBeJudged;
+    let has_cpu = pairs.iter().flat_map(|pair| &pair.contrasts).any(is_judged);
+    let busy = (has_cpu && !loads.is_empty()).then(|| {
+        format!(
+            "Other programs kept the machine busy (load average {} at the beginning): they fill its caches, and CPU times of two runs of \
+             one build then differ by up to a tenth. Run both again on a quiet machine.",
+            loads.join(" and ")
+        )
+    });
     let is_same = |it: &Contrast| matches!(it.verdict, Verdict::Equal | Verdict::Identical);
     let mut contrasts = pairs.iter().flat_map(|pair| &pair.contrasts).peekable();
     let is_repeated = contrasts.peek().is_some() && contrasts.all(is_same);
     let repeated = (is_repeated && pairs.iter().all(|pair| pair.a == pair.b && pair.n[0] == pair.n[1])).then(|| {
         "All values of both are the same, one after the other: it is the same run, or one that repeats it.".to_owned()
     });
-    incomplete.chain(unlike).chain(machines).chain(repeated).chain(unjudged(pairs)).collect()
+    incomplete.chain(unlike).chain(machines).chain(repeated).chain(busy).chain(unjudged(pairs)).collect()
 }
 
 /// How many CPU times cannot be judged, and what to do.
@@ -530,7 +542,8 @@ fn unjudged(pairs: &[Pair]) -> Option<String> {
     (count > 0).then(|| {
         format!(
             "{count} of {} CPU times cannot be judged: that takes {} blocks at full speed of the machine in both rows, and runs of older \
-             versions, live runs and those without cryptography have none. Run again, with more samples or on a less busy machine.",
+             versions, live runs and those with a cost table or without cryptography have none. Run with `--crypto real`, with more samples \
+             or on a less busy machine.",
             all().count(),
             blocks::BLOCKS_MIN
         )

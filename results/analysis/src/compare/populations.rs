@@ -67,9 +67,16 @@ pub fn read(run: &Path) -> Result<CountedRun, CountedError> {
         return Err(CountedError::NoHistogram(place));
     }
     let complete = findings.summary.complete;
+    let other_load = super::samples::other_load(&findings.manifest.provenance);
     let machine = findings.manifest.provenance.machine.cpu;
     let row = |one: directory::Population| CountedRow::new(RowName::of(&one.row), one.account);
-    Ok(Run { place, machine, complete, rows: findings.populations.into_iter().map(row).collect() })
+    Ok(Run {
+        place,
+        machine,
+        other_load,
+        complete,
+        rows: findings.populations.into_iter().map(row).collect(),
+    })
 }
 
 impl CountedRow {

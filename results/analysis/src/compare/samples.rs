@@ -4,6 +4,7 @@ use std::io::Read;
 use std::path::Path;
 
 use keytoll_trace::manifest::Manifest;
+use keytoll_trace::provenance::Provenance;
 
 use super::blocks::{BlockValue, Timed};
 use super::{RowName, Run};
@@ -76,7 +77,14 @@ pub fn read(run: &Path) -> Result<MeasuredRun, ReadError> {
     check(run, &manifest)?;
     let rows = rows(Table::open(run)?).map_err(|why| ReadError::Table { place: place.clone(), why })?;
     let complete = manifest.complete && is_whole(&manifest, &rows);
-    Ok(MeasuredRun { machine: manifest.provenance.machine.cpu.clone(), place, complete, rows })
+    let (machine, other_load) = (manifest.provenance.machine.cpu.clone(), other_load(&manifest.provenance));
+    Ok(MeasuredRun { machine, other_load, place, complete, rows })
+}
+
+/// The load average at the beginning, if it was more than half of the processors.
+pub(super) fn other_load(provenance: &Provenance) -> Option<f64> {
+    let load = provenance.load_at_begin?.over_1_min;
+    (load > f64::from(provenance.machine.cores) / 2.0).then_some(load)
 }
 
 fn is_whole(manifest: &Manifest, rows: &[MeasuredRow]) -> bool {

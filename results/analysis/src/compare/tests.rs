@@ -25,7 +25,7 @@ fn row(method: &str, delays: impl IntoIterator<Item = f64>) -> MeasuredRow {
 }
 
 fn run(place: &str, rows: Vec<MeasuredRow>) -> Run<MeasuredRow> {
-    Run { place: place.to_owned(), machine: "a processor".to_owned(), complete: true, rows }
+    Run { place: place.to_owned(), machine: "a processor".to_owned(), other_load: None, complete: true, rows }
 }
 
 /// Twenty values around this one, none of them the same.
@@ -221,6 +221,16 @@ fn cpu_times_are_judged_by_blocks_and_beyond_the_tolerance() {
     let few = of(timed(100.0, 8), timed(200.0, 3));
     assert_eq!((verdict(&few), few.pairs[0].contrasts[0].p_value), (Verdict::CannotBeJudged, None));
     assert!(few.notes[0].starts_with("1 of 1 CPU times cannot be judged"), "{:?}", few.notes);
+}
+
+/// Two runs of one build differed in 43 of 90 CPU times beside compilers.
+#[test]
+fn cpu_times_of_a_busy_machine_have_a_note() {
+    let of = |other_load| Run { other_load, ..run("a", vec![timed(100.0, 8)]) };
+    let notes = |a, b| runs(&of(a), &Run { place: "b".to_owned(), ..of(b) }).notes;
+    assert!(notes(Some(4.1), Some(6.2)).iter().any(|note| note.contains("load average 4.1 and 6.2")));
+    assert!(notes(None, Some(6.2)).iter().any(|note| note.contains("load average 6.2 at")));
+    assert!(!notes(None, None).iter().any(|note| note.contains("load average")));
 }
 
 #[test]

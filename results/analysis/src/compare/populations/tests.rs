@@ -40,7 +40,7 @@ fn row(method: &str, world: &str, census: &Census) -> CountedRow {
 }
 
 fn run(place: &str, rows: Vec<CountedRow>) -> CountedRun {
-    Run { place: place.to_owned(), machine: "a processor".to_owned(), complete: true, rows }
+    Run { place: place.to_owned(), machine: "a processor".to_owned(), other_load: None, complete: true, rows }
 }
 
 fn figure<'a>(comparison: &'a Comparison, measure: &str) -> &'a Figure {
