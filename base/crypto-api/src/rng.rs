@@ -167,7 +167,11 @@ impl Stream {
         few.unwrap_or_else(|| self.next_u64())
     }
 
+    #[inline]
     fn next_u64(&mut self) -> u64 {
+        if let Self::Drawn(stream) = self {
+            return stream.next_u64();
+        }
         let mut bytes = [0; 8];
         self.fill(&mut bytes);
         u64::from_le_bytes(bytes)

@@ -225,7 +225,7 @@ impl Server {
         if let Some(state) = state {
             return Ok(self.conversations.named(state, client).map_or(Place::Nowhere, Place::Begun));
         }
-        let guests = guests(reply_to, attributes);
+        let guests = guests(reply_to, attributes, self.config.conversations_per_user_max);
         if let Some(given_up) = self.conversations.make_room(client, &guests, cx.now).map_err(Full::why)? {
             cx.discard(RADIUS, "conversation given up for a newer one");
             self.expire(&given_up);
@@ -246,7 +246,8 @@ impl Server {
         let conversation = match begun {
             Some(conversation) => self.conversations.resume(conversation, awaiting, cx.now),
             None => {
-                let guests = guests(&awaiting.reply_to, &attributes);
+                let per_user_max = self.config.conversations_per_user_max;
+                let guests = guests(&awaiting.reply_to, &attributes, per_user_max);
                 self.conversations.begin(awaiting, guests, cx.now)
             }
         };
@@ -286,8 +287,11 @@ impl Server {
     }
 }
 
-/// The parties of the conversation that a request begins.
-fn guests(reply_to: &ReplyTo, attributes: &Attributes) -> Vec<Guest> {
+/// The parties of the conversation that a request begins, if there is a limit for them.
+fn guests(reply_to: &ReplyTo, attributes: &Attributes, per_user_max: usize) -> Vec<Guest> {
+    if per_user_max == usize::MAX {
+        return Vec::new();
+    }
     Guest::of(&reply_to.user_name, attributes.get(AttributeType::CALLING_STATION_ID))
 }
 
