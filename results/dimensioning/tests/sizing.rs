@@ -431,19 +431,21 @@ proptest! {
     }
 }
 
+const COOKIES: Cookies = Cookies {
+    half_open: 125,
+    half_open_max: 1000,
+    round_trip_s: 0.1,
+    jitter_s: 0.0,
+    lost_share: 0.0,
+    retransmit_after_s: 4.0,
+    retransmit_base: 1.8,
+    retransmissions_max: 5,
+};
+
 /// 1000 a second are half open for 400 of 500 ms: three times as many as the gateway takes without cookies.
 #[test]
 fn cookies_are_a_round_trip_more_from_their_rate_on() {
-    let cookies = Cookies {
-        half_open: 125,
-        half_open_max: 1000,
-        round_trip_s: 0.1,
-        jitter_s: 0.0,
-        lost_share: 0.0,
-        retransmit_after_s: 4.0,
-        retransmit_base: 1.8,
-        retransmissions_max: 5,
-    };
+    let cookies = COOKIES;
     let of = |cookies: Cookies, per_s: f64, p99_s: f64| {
         let slow = SummaryRow { delay_ms: Some(delay(500.0)), ..row("a", 1e5) };
         let name = ["a", "", "lan", "raw"].map(str::to_owned);
@@ -543,20 +545,10 @@ fn other_nodes_get_no_cores_for_one_that_is_too_slow() {
 /// So many are never half open at a time.
 #[test]
 fn a_storm_has_no_more_half_open_sas_than_devices() {
-    let cookies = Cookies {
-        half_open: 125,
-        half_open_max: 1000,
-        round_trip_s: 0.1,
-        jitter_s: 0.0,
-        lost_share: 0.0,
-        retransmit_after_s: 4.0,
-        retransmit_base: 1.8,
-        retransmissions_max: 5,
-    };
     let of = |devices: u64, within_s: f64| {
         let slow = SummaryRow { delay_ms: Some(delay(500.0)), ..row("a", 1e5) };
         let name = ["a", "", "lan", "raw"].map(str::to_owned);
-        let planned = Planned { cookies: BTreeMap::from([(name, cookies)]), ..Planned::default() };
+        let planned = Planned { cookies: BTreeMap::from([(name, COOKIES)]), ..Planned::default() };
         let arrivals = Arrivals::Storm { devices, within_s };
         let question = Question { arrivals, reauthenticate_s: 3.6e9, p99_s: 1.0, ..question() };
         size(&Run { summary: &summary(vec![slow]), planned }, &question)

@@ -223,7 +223,7 @@ fn cpu_times_are_judged_by_blocks_and_beyond_the_tolerance() {
     assert!(few.notes[0].starts_with("1 of 1 CPU times cannot be judged"), "{:?}", few.notes);
 }
 
-/// Two runs of one build differed in 43 of 90 CPU times beside compilers.
+/// Two runs of one build differed in 43 of 90 CPU times while compilers ran.
 #[test]
 fn cpu_times_of_a_busy_machine_have_a_note() {
     let of = |other_load| Run { other_load, ..run("a", vec![timed(100.0, 8)]) };
