@@ -96,8 +96,8 @@ pub(crate) struct CompareArgs {
     /// Show only this measure, such as delay_ms or cpu_us.gw; can be repeated.
     #[arg(long = "measure", value_name = "MEASURE")]
     pub(crate) measures: Vec<String>,
-    /// Fail if a row differs so much, like 'delay_ms.p95 > +10%', and not by chance, or if the second one has such a value, like
-    /// 'delay.p95 > 300ms'; can be repeated.
+    /// Fail if the whole 95 % interval of a difference is beyond a limit, like 'delay_ms.p95 > +10%', or if the second row has such a
+    /// value, like 'delay.p95 > 300ms'; can be repeated.
     #[arg(long, value_name = "CONDITION", value_parser = Condition::read)]
     pub(crate) fail_if: Vec<Condition>,
     /// Also write a page with charts into this file.

@@ -14,6 +14,11 @@ use tracing::{info, warn};
 
 use crate::printable;
 
+/// The event of refused proposals of a peer.
+pub(crate) const PROPOSAL_REFUSED: &str = "proposal-refused";
+/// The event of a refused RADIUS client.
+pub(crate) const CLIENT_REFUSED: &str = "client-refused";
+
 /// A named event with fields.
 #[derive(Debug)]
 pub(crate) struct Happening {
@@ -61,7 +66,7 @@ impl Happening {
             Event::Closed { session, why } => ended("closed", naming, *session, why),
             Event::ChildFailed { session, why } => ended("child-failed", naming, *session, why),
             Event::ProposalRefused { remote, why, details } => {
-                let refused = Self::new("proposal-refused").with("why", shown(why));
+                let refused = Self::new(PROPOSAL_REFUSED).with("why", shown(why));
                 refused.with("remote", address(*remote)).described(details.fields())
             }
             Event::ChildUp(child) => of_child("child-up", naming, child),
@@ -76,7 +81,7 @@ impl Happening {
             }
             Event::ClientRefused { client, why } => {
                 let refused =
-                    Self::new("client-refused").with("why", Value::from(*why)).with("remote", shown(client));
+                    Self::new(CLIENT_REFUSED).with("why", Value::from(*why)).with("remote", shown(client));
                 refused.with("likely", likely(why).map(Value::from))
             }
             Event::Answered { imsi, outcome } => {
@@ -103,13 +108,8 @@ impl Happening {
     /// Whether it deserves a warning.
     fn is_bad(&self) -> bool {
         const BAD: [&str; 6] =
-            ["failed", "child-failed", "proposal-refused", "client-refused", "rejected", "refused"];
+            ["failed", "child-failed", PROPOSAL_REFUSED, CLIENT_REFUSED, "rejected", "refused"];
         BAD.contains(&self.name)
-    }
-
-    /// Its name.
-    pub(crate) const fn name(&self) -> &'static str {
-        self.name
     }
 
     /// Of a failure that a stranger may have caused: from where, which and why.

@@ -21,7 +21,7 @@ use serde_json::Value;
 use tracing::{error, info, warn};
 
 use super::control::{self, Request};
-use super::happening::{Happening, shown};
+use super::happening::{CLIENT_REFUSED, Happening, PROPOSAL_REFUSED, shown};
 use super::log::Facts;
 use super::metrics::{Metrics, Now, crypto_ns};
 use super::open;
@@ -201,15 +201,14 @@ impl Node {
     /// The printed form of an event, if it has one.
     fn happening(&mut self, event: &Event) -> Option<Happening> {
         let (now, naming) = (self.driver.now(), self.driver.engine().naming());
-        let happening = Happening::of(event, naming)?;
         let refused = match event {
-            Event::ProposalRefused { remote, why, .. } => Some((remote.host(), why.name)),
-            Event::ClientRefused { client, why } => Some(((*client).into(), *why)),
+            Event::ProposalRefused { remote, why, .. } => Some((remote.host(), (PROPOSAL_REFUSED, why.name))),
+            Event::ClientRefused { client, why } => Some(((*client).into(), (CLIENT_REFUSED, *why))),
             _ => None,
         };
-        let is_told =
-            refused.is_none_or(|(from, why)| self.refusals.admits(now, from, (happening.name(), why)));
-        is_told.then_some(happening)
+        // A flood of refused proposals must not be formatted.
+        let is_told = refused.is_none_or(|(from, what)| self.refusals.admits(now, from, what));
+        if is_told { Happening::of(event, naming) } else { None }
     }
 
     /// Whether an event is logged: failures that strangers can cause are, once for each of them and minute.
