@@ -1,11 +1,12 @@
 //! `keytoll compare`: two runs, or the rows of one, authentication by authentication; populations and loads by what was counted of them.
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use keytoll_analysis::comparable::listed;
 use keytoll_analysis::compare::populations::{self, CountedError, CountedRun};
+use keytoll_analysis::compare::repeated::joined;
 use keytoll_analysis::compare::samples::{self, MeasuredRun, ReadError};
 use keytoll_analysis::compare::threshold::{self, Condition, Field, Resolved};
 use keytoll_analysis::compare::{Comparison, Row, RowName, Run, rows, runs};
@@ -26,13 +27,71 @@ const MET: u8 = 1;
 
 /// Compares and shows.
 pub(crate) fn compare(args: &CompareArgs) -> Result<ExitCode, Report> {
-    of_a_run(&args.a)?;
-    args.b.as_deref().map_or(Ok(()), of_a_run)?;
-    let is_a_counted = is_counted(&args.a);
-    match args.b.as_deref().map(is_counted) {
-        Some(of_b) if of_b != is_a_counted => Err(of_two_kinds(args, is_a_counted)),
-        _ if is_a_counted => populations(args),
-        _ => authentications(args),
+    let sides = Sides::of(args)?;
+    sides.all().try_for_each(|run| of_a_run(run))?;
+    match sides.all().find(|run| is_counted(run)) {
+        None => authentications(args, &sides),
+        Some(counted) => match sides.all().find(|run| !is_counted(run)) {
+            Some(single) => Err(of_two_kinds(counted, single)),
+            None => populations(args, &sides),
+        },
+    }
+}
+
+/// The runs of either side.
+struct Sides<'a> {
+    a: &'a [PathBuf],
+    /// Empty if the rows of a run are compared with each other.
+    b: &'a [PathBuf],
+}
+
+impl<'a> Sides<'a> {
+    fn of(args: &'a CompareArgs) -> Result<Self, Report> {
+        let sides = match (&args.runs[..], &args.against[..]) {
+            ([a, b], []) => Self { a: std::slice::from_ref(a), b: std::slice::from_ref(b) },
+            ([_, _, _, ..], []) => {
+                let message = format!("{} runs are given: which are the second side's?", args.runs.len());
+                return Err(
+                    Usage::hint(message, "write `keytoll compare A1 A2 A3 --against B1 B2 B3`").into()
+                );
+            }
+            (a, b) => Self { a, b },
+        };
+        if !sides.b.is_empty() && args.baseline.is_some() {
+            let message = "`--baseline` names a row of one run, and two are given".to_owned();
+            return Err(Usage::hint(message, "leave out `--baseline`, or name one run").into());
+        }
+        sides.unlike()
+    }
+
+    /// A run that counts twice would make the others look alike.
+    fn unlike(self) -> Result<Self, Report> {
+        if self.a.len().max(self.b.len()) > 1 {
+            let mut seen = BTreeSet::new();
+            let again =
+                |run: &&PathBuf| !seen.insert(run.canonicalize().unwrap_or_else(|_| run.to_path_buf()));
+            if let Some(run) = self.all().find(again) {
+                let message = format!("`{}` is named twice", run.display());
+                return Err(Usage::hint(message, "name each run once: they are taken as independent").into());
+            }
+        }
+        Ok(self)
+    }
+
+    fn all(&self) -> impl Iterator<Item = &'a PathBuf> {
+        self.a.iter().chain(self.b)
+    }
+
+    /// Reads both sides.
+    fn read<R>(
+        &self,
+        read: impl Fn(&Path) -> Result<R, Report>,
+        join: impl Fn(Vec<R>) -> R,
+    ) -> Result<(R, Option<R>), Report> {
+        let side = |runs: &[PathBuf]| {
+            runs.iter().map(|run| read(run)).collect::<Result<Vec<R>, Report>>().map(&join)
+        };
+        Ok((side(self.a)?, if self.b.is_empty() { None } else { Some(side(self.b)?) }))
     }
 }
 
@@ -42,8 +101,8 @@ fn is_counted(dir: &Path) -> bool {
     has_counted(dir) || directory::manifest(dir).is_ok_and(is_listed)
 }
 
-fn authentications(args: &CompareArgs) -> Result<ExitCode, Report> {
-    let (a, b) = (samples(&args.a)?, args.b.as_deref().map(samples).transpose()?);
+fn authentications(args: &CompareArgs, sides: &Sides) -> Result<ExitCode, Report> {
+    let (a, b) = sides.read(samples, joined)?;
     let both = [&a, b.as_ref().unwrap_or(&a)];
     let measures: BTreeSet<&str> = both.into_iter().flat_map(MeasuredRun::measures).collect();
     args.measures.iter().try_for_each(|measure| known(measure, &measures))?;
@@ -53,8 +112,15 @@ fn authentications(args: &CompareArgs) -> Result<ExitCode, Report> {
     end(args, compared, both, &conditions)
 }
 
-fn populations(args: &CompareArgs) -> Result<ExitCode, Report> {
-    let (a, b) = (counted(&args.a)?, args.b.as_deref().map(counted).transpose()?);
+fn populations(args: &CompareArgs, sides: &Sides) -> Result<ExitCode, Report> {
+    if sides.a.len().max(sides.b.len()) > 1 {
+        let message = "a side has several populations or loads".to_owned();
+        return Err(
+            Usage::hint(message, "compare one with one: only runs of `keytoll run` are joined").into()
+        );
+    }
+    let one = |mut runs: Vec<CountedRun>| runs.remove(0);
+    let (a, b) = sides.read(counted, one)?;
     let both = [&a, b.as_ref().unwrap_or(&a)];
     if let Some(why) = populations::unlike(both[0], both[1]) {
         let hint = "run one method over one network, with `--set methods=NAME` and `--set networks=NAME`";
@@ -94,9 +160,7 @@ fn end<R: Row>(
 }
 
 /// Populations have no single authentications that could be compared with those of a run.
-fn of_two_kinds(args: &CompareArgs, is_a_counted: bool) -> Report {
-    let b = args.b.as_deref().unwrap_or(&args.a);
-    let (counted, single) = if is_a_counted { (args.a.as_path(), b) } else { (b, args.a.as_path()) };
+fn of_two_kinds(counted: &Path, single: &Path) -> Report {
     let (counted, single) = (counted.display(), single.display());
     let message = format!("`{counted}` has counted many devices, and `{single}` has single authentications");
     Usage::hint(message, "compare populations and loads with each other").into()

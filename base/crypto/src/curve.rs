@@ -5,9 +5,9 @@ use std::sync::OnceLock;
 
 use keytoll_crypto_api::algorithm::Curve as Name;
 use keytoll_crypto_api::{OnCurve, Rejected, Secret};
-use keytoll_native::awslc::const_time_eq;
 use keytoll_native::awslc::ec::Curve;
 use keytoll_native::awslc::element::{self, Modulus};
+use keytoll_native::awslc::{self, const_time_eq};
 use subtle::{Choice, ConditionallySelectable};
 use zeroize::Zeroizing;
 
@@ -96,6 +96,12 @@ const fn native(curve: Name) -> Curve {
         Name::P384 => Curve::P384,
         Name::P521 => Curve::P521,
     }
+}
+
+/// Computes and allocates what all threads share, which the first operation does otherwise: its role would be charged.
+pub fn allocate_shared() {
+    awslc::allocate_shared();
+    Curve::ALL.into_iter().for_each(|curve| _ = Group { library: &AwsLc, curve }.constants());
 }
 
 #[derive(Clone, Copy)]
@@ -208,7 +214,7 @@ impl Group<'_> {
 
     /// −b/a and b/(z·a).
     fn constants(self) -> &'static [Number; 2] {
-        static CONSTANTS: [OnceLock<[Number; 2]>; 3] = [const { OnceLock::new() }; 3];
+        static CONSTANTS: [OnceLock<[Number; 2]>; 3] = [const { OnceLock::new() }; Curve::ALL.len()];
         let over =
             |divisor: &Number| self.multiply(self.curve.b(), &self.power(divisor, &minus_two(self.prime())));
         let three = self.small(3);

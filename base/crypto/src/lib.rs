@@ -27,6 +27,7 @@ mod signature;
 mod traffic;
 
 pub use agreement::Exponents;
+pub use curve::allocate_shared;
 pub use metered::prices::{self, Place, Prices};
 pub use metered::{Amount, Metered, Row, Work};
 pub use null::Null;

@@ -45,6 +45,13 @@ pub fn prepare_thread() {
     }
 }
 
+/// Computes and allocates what all threads share: numbers of the primes and of the curves. Otherwise the first operation that needs
+/// them does, and its role is charged.
+pub fn allocate_shared() {
+    modp::Prime::ALL.into_iter().for_each(|prime| _ = prime.constant());
+    ec::Curve::ALL.into_iter().for_each(|curve| _ = curve.field());
+}
+
 /// Compares two secrets in constant time; lengths are public.
 pub fn const_time_eq(a: &[u8], b: &[u8]) -> bool {
     // SAFETY: both pointers are valid for `a.len()` bytes, which the first operand has checked to be equal.

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use keytoll_analysis::comparable::shared_words;
-use keytoll_analysis::compare::blocks::TOLERANCE;
+use keytoll_analysis::compare::blocks::{TOLERANCE, Unit};
 use keytoll_analysis::compare::{Breach, Comparison, Contrast, Figure, Pair, Verdict};
 use keytoll_analysis::summary::Median;
 
@@ -55,14 +55,23 @@ pub(crate) fn legends(comparison: &Comparison) -> impl Iterator<Item = String> {
     let has_figures = comparison.pairs.iter().any(|pair| !pair.figures.is_empty());
     let is_cpu = |it: &Contrast| it.measure.starts_with("cpu_us.");
     let has_cpu = comparison.pairs.iter().any(|pair| pair.contrasts.iter().any(is_cpu));
-    let cpu = has_cpu.then(|| {
+    let is_by_runs = |it: &Contrast| it.unit == Unit::Run;
+    let runs = comparison.pairs.iter().flat_map(|pair| &pair.contrasts).find(|it| is_by_runs(it)).map(|it| {
+        let [a, b] = it.units;
+        format!(
+            "A has {a} runs and B {b}. CPU times, and delays that contain them, are compared run by run: B ÷ A is the ratio of geometric \
+             means of the runs, its interval and p are Welch's. Differences below {} % do not count.",
+            TOLERANCE * 100.0
+        )
+    });
+    let cpu = (has_cpu && runs.is_none()).then(|| {
         format!(
             "CPU times: B ÷ A compares the fastest authentication of each block, not the medians in A and B. CPU times, and delays that \
              contain them, are judged by blocks of authentications at full speed of the machine. Differences below {} % do not count.",
             TOLERANCE * 100.0
         )
     });
-    let legends = [Some(LEGEND.to_owned()), cpu, has_figures.then(|| FIGURES_LEGEND.to_owned())];
+    let legends = [Some(LEGEND.to_owned()), cpu, runs, has_figures.then(|| FIGURES_LEGEND.to_owned())];
     legends.into_iter().flatten()
 }
 
@@ -73,7 +82,7 @@ const FIGURES_LEGEND: &str = "Populations: delays from the intended start, of th
 
 const LEGEND: &str = "n: authentications, of A and of B if they differ. Medians, and their ratio with its 95 % bootstrap interval. p: Mann and Whitney's test, two-sided, \
                       after Holm's correction for all rows of the measure; from 0.05 on, the two cannot be told apart. “in 90 % of \
-                      pairs”: of all pairs of an authentication of A and one of B, or of a block of each, ties counting half.";
+                      pairs”: of all pairs of an authentication of A and one of B, or of a block or run of each, ties counting half.";
 
 pub(crate) fn headline(comparison: &Comparison) -> String {
     let Comparison { a, b, .. } = comparison;
@@ -277,6 +286,8 @@ pub(crate) mod tests {
             p_value: Some(p_value_holm / 2.0),
             p_value_holm: Some(p_value_holm),
             superiority_share: if ratio > 1.0 { 0.914 } else { 0.07 },
+            unit: Unit::Authentication,
+            units: [30, 30],
             verdict,
         }
     }

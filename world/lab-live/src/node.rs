@@ -127,6 +127,7 @@ impl Process {
         let emulator = Emulator::new(&paths, &seed);
         let file = dir.join(format!("{index:03}.lines"));
         let log = Log::create(&file, node, layout.clone(), paths)?;
+        keytoll_crypto::allocate_shared();
         awslc::prepare_thread();
         heap::reset_peak(ROLE);
         let heap_before = heap::live(ROLE);

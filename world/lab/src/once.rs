@@ -11,6 +11,7 @@ use keytoll_native::awslc;
 pub(crate) fn of_process() {
     map::allocate_seeds();
     sad::allocate_shared();
+    keytoll_crypto::allocate_shared();
 }
 
 /// Allocates what the crypto library keeps for the calling thread. HIP makes real keys with any cryptography of a plan.

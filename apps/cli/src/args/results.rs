@@ -83,15 +83,16 @@ pub(crate) struct RankArgs {
 /// Arguments of `compare`.
 #[derive(Debug, Args)]
 pub(crate) struct CompareArgs {
-    /// Directory of a run.
-    #[arg(value_name = "RUN")]
-    pub(crate) a: PathBuf,
-    /// Directory of the run to compare with it [default: the rows of RUN are compared with each other].
-    #[arg(value_name = "OTHER")]
-    pub(crate) b: Option<PathBuf>,
+    /// Directories of a run, and of the run to compare with it [default: the rows of RUN are compared with each other]; with
+    /// --against all are of the first side.
+    #[arg(value_name = "RUN", required = true)]
+    pub(crate) runs: Vec<PathBuf>,
+    /// Directories of the second side's runs: at least three on both sides, best five or more, so that CPU times are compared run by run.
+    #[arg(long, value_name = "OTHER", num_args = 1..)]
+    pub(crate) against: Vec<PathBuf>,
     /// Row with which the others of RUN are compared: a method, or a method and its options [default: the first of each
     /// network].
-    #[arg(long, value_name = "ROW", conflicts_with = "b")]
+    #[arg(long, value_name = "ROW", conflicts_with = "against")]
     pub(crate) baseline: Option<String>,
     /// Show only this measure, such as delay_ms or cpu_us.gw; can be repeated.
     #[arg(long = "measure", value_name = "MEASURE")]

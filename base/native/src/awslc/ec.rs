@@ -34,6 +34,9 @@ const UNCOMPRESSED: u8 = 4;
 pub(super) const POINT_LEN_MAX: usize = 1 + 2 * 66;
 
 impl Curve {
+    /// Every curve.
+    pub const ALL: [Self; 3] = [Self::P256, Self::P384, Self::P521];
+
     /// Length of a coordinate and of a scalar.
     pub const fn field_len(self) -> usize {
         match self {

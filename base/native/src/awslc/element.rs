@@ -96,7 +96,8 @@ impl Curve {
 
     /// Computed once per process.
     fn parameters(self) -> &'static Parameters {
-        static PARAMETERS: [OnceLock<Parameters>; 3] = [const { OnceLock::new() }; 3];
+        static PARAMETERS: [OnceLock<Parameters>; Curve::ALL.len()] =
+            [const { OnceLock::new() }; Curve::ALL.len()];
         PARAMETERS[self as usize].get_or_init(|| Parameters::of(self))
     }
 }

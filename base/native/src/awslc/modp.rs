@@ -40,6 +40,18 @@ unsafe impl Send for Modulus {}
 unsafe impl Sync for Modulus {}
 
 impl Prime {
+    /// Every prime.
+    pub const ALL: [Self; 8] = [
+        Self::Bits768,
+        Self::Bits1024,
+        Self::Bits1536,
+        Self::Bits2048,
+        Self::Bits3072,
+        Self::Bits4096,
+        Self::Bits6144,
+        Self::Bits8192,
+    ];
+
     /// Length of the prime, and of every value written, in bytes.
     pub const fn value_len(self) -> usize {
         match self {
@@ -56,7 +68,7 @@ impl Prime {
 
     /// The prime, big-endian.
     pub fn constant(self) -> &'static [u8] {
-        static BYTES: [OnceLock<Vec<u8>>; 8] = [const { OnceLock::new() }; 8];
+        static BYTES: [OnceLock<Vec<u8>>; 8] = [const { OnceLock::new() }; Prime::ALL.len()];
         BYTES[self as usize].get_or_init(|| {
             let mut bytes = vec![0; self.value_len()];
             assert!(self.modulus().prime.value().write_be(&mut bytes), "the prime fits its own length");
@@ -88,7 +100,7 @@ impl Prime {
 
     /// Computed once per process.
     fn modulus(self) -> &'static Modulus {
-        static MODULI: [OnceLock<Modulus>; 8] = [const { OnceLock::new() }; 8];
+        static MODULI: [OnceLock<Modulus>; 8] = [const { OnceLock::new() }; Prime::ALL.len()];
         MODULI[self as usize].get_or_init(|| Modulus::new(self.number()))
     }
 

@@ -7,8 +7,12 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 use super::ranked::Ranked;
 use super::ranks::{interval_rank95, rank_sum};
+use super::repeated::{self, OfRun};
 use crate::stats::Interval;
 
 /// Rows differ only by more than this. Memory layout, caches and other accidents of a process change all its times: of 100 pairs of runs of one
@@ -26,6 +30,8 @@ const COLD_ABOVE: usize = 2;
 /// One time, and when it was measured.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Timed {
+    /// The run, of several on one side of a comparison.
+    pub run: u32,
     /// The block.
     pub block: u32,
     /// The time of the reference computation.
@@ -43,23 +49,44 @@ pub enum BlockValue {
     Median,
 }
 
+/// What is one independent value of a comparison.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Unit {
+    /// An authentication.
+    #[default]
+    Authentication,
+    /// A block of authentications.
+    Block,
+    /// A run.
+    Run,
+}
+
 /// How the second of two rows differs from the first.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Difference {
-    /// The median of all ratios of a block of the second and one of the first.
+    /// What was compared.
+    pub(super) unit: Unit,
+    /// How many of either row.
+    pub(super) units: [u64; 2],
+    /// By blocks, the median of all ratios of one of the second row and one of the first; by runs, the ratio of geometric means.
     pub(super) ratio: f64,
     /// Its 95 % interval.
     pub(super) interval: Option<Interval>,
     /// Two-sided probability of such a difference by chance if the true one is within the tolerance.
     pub(super) p: f64,
-    /// The share of pairs of blocks in which that of the second row has more, ties counting half.
+    /// The share of pairs of blocks or runs in which that of the second row has more, ties counting half.
     pub(super) superiority: f64,
 }
 
-/// Compares two rows; `None` if either has too few blocks at full speed.
+/// Compares two rows, by runs if either has several; `None` if either has too few runs or blocks at full speed.
 pub(super) fn difference(a: &[Timed], b: &[Timed], value: BlockValue) -> Option<Difference> {
     let quick = quick_reference(a.iter().chain(b))?;
     let [a, b] = [a, b].map(|times| blocks(times, quick, value));
+    if repeated::is_repeated(&a) || repeated::is_repeated(&b) {
+        return repeated::difference([&a, &b]);
+    }
+    let [a, b] = [a, b].map(|blocks| blocks.into_iter().map(|(_, value)| value).collect::<Vec<_>>());
     (a.len().min(b.len()) >= BLOCKS_MIN).then(|| Difference::of(&a, &b))
 }
 
@@ -69,16 +96,16 @@ fn quick_reference<'a>(times: impl Iterator<Item = &'a Timed>) -> Option<f64> {
     (references.n() > 0).then(|| references.at((references.n() as f64 * QUICK) as u64))
 }
 
-/// The value of each block that has authentications at full speed, in logarithms.
-fn blocks(times: &[Timed], quick: f64, value: BlockValue) -> Vec<f64> {
-    let mut blocks: BTreeMap<u32, Vec<&Timed>> = BTreeMap::new();
-    times.iter().for_each(|time| blocks.entry(time.block).or_default().push(time));
+/// The value of each block that has authentications at full speed, in logarithms, with its run.
+fn blocks(times: &[Timed], quick: f64, value: BlockValue) -> Vec<OfRun> {
+    let mut blocks: BTreeMap<(u32, u32), Vec<&Timed>> = BTreeMap::new();
+    times.iter().for_each(|time| blocks.entry((time.run, time.block)).or_default().push(time));
     let of_block = |block: &Vec<&Timed>| {
         let warm = &block[usize::from(block.len() > COLD_ABOVE)..];
         let sound = warm.iter().filter(|time| time.reference <= FULL_SPEED * quick && time.value > 0.0);
         value.of(&sound.map(|time| time.value.ln()).collect::<Vec<_>>())
     };
-    blocks.values().filter_map(of_block).collect()
+    blocks.iter().filter_map(|((run, _), block)| Some((*run, of_block(block)?))).collect()
 }
 
 impl BlockValue {
@@ -105,7 +132,15 @@ impl Difference {
             high: differences.at(n - rank).exp(),
         });
         let superiority = rank_sum(&Ranked::of(a), &Ranked::of(b)).superiority;
-        Self { ratio: middle.exp(), interval, p: p_beyond_tolerance(a, b, middle), superiority }
+        let units = [a.len() as u64, b.len() as u64];
+        Self {
+            unit: Unit::Block,
+            units,
+            ratio: middle.exp(),
+            interval,
+            p: p_beyond_tolerance(a, b, middle),
+            superiority,
+        }
     }
 }
 
@@ -140,7 +175,7 @@ mod tests {
             }
             let (reference, slow) = if is_slow { (26.0, 1.5) } else { (22.3, 1.0) };
             let value = work * slow * (1.0 + noise.sample(&mut rng));
-            Timed { block: sample / 4, reference: reference + 0.1 * uniform.sample(&mut rng), value }
+            Timed { run: 0, block: sample / 4, reference: reference + 0.1 * uniform.sample(&mut rng), value }
         };
         (0..60).map(time).collect()
     }

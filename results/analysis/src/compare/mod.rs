@@ -4,6 +4,7 @@
 //! ```text
 //! samples.csv     --samples::read-----> MeasuredRun ┐
 //! population.json --populations::read--> CountedRun ┴--two of a kind: runs, rows--> Comparison --threshold::breaches--> Breach
+//! several MeasuredRun --repeated::joined--> MeasuredRun
 //! ```
 //!
 //! Two rows differ if Mann and Whitney's test says so at 5 %, after Holm's correction for how many comparisons of that measure are
@@ -13,6 +14,7 @@ pub mod blocks;
 pub mod populations;
 mod ranked;
 mod ranks;
+pub mod repeated;
 mod resampling;
 pub mod samples;
 mod share;
@@ -25,7 +27,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::comparable::{Setting, Subject, Variant};
 use crate::summary::SummaryRow;
-use blocks::{BlockValue, difference};
+use blocks::{BlockValue, Unit, difference};
 use ranked::Ranked;
 use ranks::rank_sum;
 use resampling::{Statistic, ratio_interval};
@@ -46,7 +48,7 @@ const SIGNIFICANCE: f64 = 0.05;
 pub struct Comparison {
     /// The version of this interface.
     pub format: u32,
-    /// The first run.
+    /// The first run; of several, their directories with commas between them.
     pub a: String,
     /// The second run; the same as the first if its rows were compared with each other.
     pub b: String,
@@ -188,6 +190,8 @@ pub struct Run<R> {
     pub place: String,
     /// The processor.
     pub machine: String,
+    /// The seed of the plan.
+    pub seed: String,
     /// The load average when it began, if other programs kept more than half of the processors busy.
     pub other_load: Option<f64>,
     /// Whether all planned authentications were measured.
@@ -222,18 +226,20 @@ pub struct Contrast {
     pub a: Side,
     /// The second row.
     pub b: Side,
-    /// The median of the second ÷ that of the first; absent if the latter is 0. For CPU times the fastest authentication of each block of the
-    /// second ÷ that of each block of the first, median of all pairs: not the ratio of the medians in `a` and `b`.
+    /// The median of the second ÷ that of the first; absent if the latter is 0, and of CPU times that cannot be judged. For CPU times the fastest authentication of each block of the
+    /// second ÷ that of each block of the first, median of all pairs: not the ratio of the medians in `a` and `b`. By runs: the median of those
+    /// fastest in each run, geometric mean of the second side ÷ that of the first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ratio: Option<f64>,
-    /// Lower end of its 95 % bootstrap interval (percentile, 4000 resamples); absent below six values in a row.
+    /// Lower end of its 95 % interval: bootstrap (percentile, 4000 resamples), by blocks Hodges and Lehmann, by runs Welch; absent below six
+    /// values in a row.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ratio_ci95_low: Option<f64>,
     /// Its upper end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ratio_ci95_high: Option<f64>,
     /// How likely chance alone makes such a difference of ranks: Mann and Whitney, two-sided; of CPU times, and of delays that contain them, by
-    /// blocks of authentications, and beyond a tolerance of 3 %; absent if it cannot be judged.
+    /// blocks of authentications, and beyond a tolerance of 3 %; by runs Welch's test, beyond the same tolerance; absent if it cannot be judged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p_value: Option<f64>,
     /// The same after Holm's correction for all comparisons of this measure.
@@ -241,6 +247,12 @@ pub struct Contrast {
     pub p_value_holm: Option<f64>,
     /// How likely a value of the second row is greater than one of the first, ties counting half.
     pub superiority_share: f64,
+    /// What one independent value of the test is.
+    #[serde(default)]
+    pub unit: Unit,
+    /// How many of them either row has.
+    #[serde(default)]
+    pub units: [u64; 2],
     /// What follows.
     pub verdict: Verdict,
 }
@@ -415,6 +427,8 @@ fn contrast(measure: &str, a: &Ranked, b: &Ranked) -> Option<Contrast> {
         p_value: Some(ranks.p),
         p_value_holm: Some(ranks.p),
         superiority_share: ranks.superiority,
+        unit: Unit::Authentication,
+        units: [a.n(), b.n()],
         verdict: if are_equal(a, b) { Verdict::Equal } else { Verdict::NotToldApart },
     })
 }
@@ -453,10 +467,15 @@ impl Contrast {
                 ratio_ci95_low: found.interval.map(|it| it.low),
                 ratio_ci95_high: found.interval.map(|it| it.high),
                 superiority_share: found.superiority,
+                unit: found.unit,
+                units: found.units,
                 ..self.with_p(found.p)
             },
             (None, BlockValue::Least) => {
-                Self { p_value: None, p_value_holm: None, verdict: Verdict::CannotBeJudged, ..self }
+                // The ratio of all times would be that of what else the machine did.
+                let [ratio, ratio_ci95_low, ratio_ci95_high, p_value, p_value_holm] = [None; 5];
+                let verdict = Verdict::CannotBeJudged;
+                Self { ratio, ratio_ci95_low, ratio_ci95_high, p_value, p_value_holm, verdict, ..self }
             }
             (None, BlockValue::Median) => self,
         }
@@ -517,13 +536,17 @@ fn notes<R: Row>(runs: [&Run<R>; 2], pairs: &[Pair]) -> Vec<String> {
     let machines = (runs.len() == 2 && runs[0].machine != runs[1].machine)
         .then(|| format!("They ran on different machines: {} and {}.", runs[0].machine, runs[1].machine));
     let loads: Vec<String> = runs.iter().filter_map(|run| Some(format!("{:.1}", run.other_load?))).collect();
-    let is_judged = |it: &Contrast| it.measure.starts_with(CPU) && it.verdict != Verdict::CannotBeJudged;
-    let has_cpu = pairs.iter().flat_map(|pair| &pair.contrasts).any(is_judged);
+    let is_by_blocks = |it: &Contrast| {
+        it.measure.starts_with(CPU) && it.verdict != Verdict::CannotBeJudged && it.unit != Unit::Run
+    };
+    let has_cpu = pairs.iter().flat_map(|pair| &pair.contrasts).any(is_by_blocks);
     let busy = (has_cpu && !loads.is_empty()).then(|| {
         format!(
             "Other programs kept the machine busy (load average {} at the beginning): they fill its caches, and CPU times of two runs of \
-             one build then differ by up to a tenth. Run both again on a quiet machine.",
-            loads.join(" and ")
+             one build then differ by up to a tenth. Run both again on a quiet machine, or each {} times or more in turn, and compare \
+             them with `keytoll compare A1 A2 … --against B1 B2 …`.",
+            loads.join(" and "),
+            repeated::RUNS_MIN
         )
     });
     let is_same = |it: &Contrast| matches!(it.verdict, Verdict::Equal | Verdict::Identical);
@@ -543,9 +566,10 @@ fn unjudged(pairs: &[Pair]) -> Option<String> {
         format!(
             "{count} of {} CPU times cannot be judged: that takes {} blocks at full speed of the machine in both rows, and runs of older \
              versions, live runs and those with a cost table or without cryptography have none. Run with `--crypto real`, with more samples \
-             or on a less busy machine.",
+             or on a less busy machine. Where a side has several runs, both sides need {} with a block at full speed.",
             all().count(),
-            blocks::BLOCKS_MIN
+            blocks::BLOCKS_MIN,
+            repeated::RUNS_MIN
         )
     })
 }

@@ -68,11 +68,12 @@ pub fn read(run: &Path) -> Result<CountedRun, CountedError> {
     }
     let complete = findings.summary.complete;
     let other_load = super::samples::other_load(&findings.manifest.provenance);
-    let machine = findings.manifest.provenance.machine.cpu;
+    let (machine, seed) = (findings.manifest.provenance.machine.cpu, findings.manifest.seed);
     let row = |one: directory::Population| CountedRow::new(RowName::of(&one.row), one.account);
     Ok(Run {
         place,
         machine,
+        seed,
         other_load,
         complete,
         rows: findings.populations.into_iter().map(row).collect(),

@@ -25,7 +25,8 @@ fn row(method: &str, delays: impl IntoIterator<Item = f64>) -> MeasuredRow {
 }
 
 fn run(place: &str, rows: Vec<MeasuredRow>) -> Run<MeasuredRow> {
-    Run { place: place.to_owned(), machine: "a processor".to_owned(), other_load: None, complete: true, rows }
+    let (machine, seed) = ("a processor".to_owned(), "1".to_owned());
+    Run { place: place.to_owned(), machine, seed, other_load: None, complete: true, rows }
 }
 
 /// Twenty values around this one, none of them the same.
@@ -201,7 +202,7 @@ fn extremes_are_compared_with_limits_alone() {
 fn timed(work: f64, blocks: u32) -> MeasuredRow {
     let time = |sample: u32| {
         let value = work * (1.0 + f64::from(sample * 7 % 10) / 1000.0);
-        blocks::Timed { block: sample / 3, reference: 22.0, value }
+        blocks::Timed { run: 0, block: sample / 3, reference: 22.0, value }
     };
     let times: Vec<_> = (0..3 * blocks).map(time).collect();
     let values = times.iter().map(|time| time.value).collect();

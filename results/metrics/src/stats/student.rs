@@ -12,18 +12,18 @@ pub fn two_sided_quantile(alpha: f64, freedom: f64) -> f64 {
     assert!(alpha > 0.0 && alpha < 1.0 && freedom >= 1.0, "t quantile of alpha {alpha}, freedom {freedom}");
     let mut low = 0.0;
     let mut high = 2.0;
-    while tails(high, freedom) > alpha {
+    while two_sided_probability(high, freedom) > alpha {
         low = high;
         high *= 2.0;
     }
-    bisect(low, high, |t| tails(t, freedom) > alpha)
+    bisect(low, high, |t| two_sided_probability(t, freedom) > alpha)
 }
 
-/// P(|T| > t).
-fn tails(t: f64, freedom: f64) -> f64 {
+/// The probability that a Student variable with `freedom` degrees of freedom exceeds `t` in magnitude.
+pub fn two_sided_probability(t: f64, freedom: f64) -> f64 {
     let x = freedom / (freedom + t * t);
-    // 1 − x without cancellation, which matters when ν is large.
-    let y = t * t / (freedom + t * t);
+    // 1 − x without cancellation, which matters when ν is large; as written it also has no overflow.
+    let y = 1.0 / (freedom / t / t + 1.0);
     incomplete_beta(freedom / 2.0, 0.5, x, y)
 }
 
@@ -133,6 +133,15 @@ mod tests {
             let found = two_sided_quantile(0.05, freedom);
             assert!((found - wanted).abs() < 1e-9, "{freedom}: {found} is not {wanted}");
         }
+    }
+
+    #[test]
+    fn probabilities_are_those_of_the_quantiles() {
+        for (freedom, t) in T_975 {
+            assert!((two_sided_probability(-t, freedom) - 0.05).abs() < 1e-9, "{freedom}");
+        }
+        assert_eq!(two_sided_probability(0.0, 4.0), 1.0);
+        assert_eq!(two_sided_probability(1e200, 4.0), 0.0);
     }
 
     #[test]

@@ -1,0 +1,131 @@
+//! Several runs of one plan as one side of a comparison. Read Welch, Biometrika 34 (1947) 28 (the test and its degrees of freedom).
+//!
+//! What a process and the programs beside it do to CPU times lasts for a whole run, so that the blocks of one run are slow together: two
+//! runs of one build differ by up to a tenth while compilers run. Where both sides have several runs, the run is the unit, and that
+//! variation is measured.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::CPU;
+use super::blocks::{Difference, TOLERANCE, Unit};
+use super::ranked::Ranked;
+use super::ranks::rank_sum;
+use super::resampling::Statistic;
+use super::samples::{JudgedBy, MeasuredRow, MeasuredRun, Values};
+use crate::stats::{Interval, Welford, two_sided_probability, two_sided_quantile};
+
+/// Fewer runs on a side say too little of how runs vary.
+pub const RUNS_MIN: usize = 3;
+
+/// The value of a run's block, in logarithms, and the run.
+pub(super) type OfRun = (u32, f64);
+
+/// Several runs as one. Of a run with the seed of an earlier one only CPU times count: it repeats links and losses.
+///
+/// # Panics
+/// Without runs.
+pub fn joined(runs: Vec<MeasuredRun>) -> MeasuredRun {
+    let mut seeds = BTreeSet::new();
+    let whole = (0..).zip(runs).map(|(place, run)| {
+        let repeats = !seeds.insert(run.seed.clone());
+        numbered(run, place, repeats)
+    });
+    whole.reduce(with).expect("a side has a run")
+}
+
+/// The run with its number in each time, and without what it repeats.
+fn numbered(mut run: MeasuredRun, number: u32, repeats: bool) -> MeasuredRun {
+    for row in &mut run.rows {
+        row.values.retain(|values| !repeats || values.measure.starts_with(CPU));
+        for values in &mut row.values {
+            if let JudgedBy::Blocks(_, times) = &mut values.judged_by {
+                times.iter_mut().for_each(|time| time.run = number);
+            }
+        }
+    }
+    run
+}
+
+fn with(mut all: MeasuredRun, run: MeasuredRun) -> MeasuredRun {
+    all.place = format!("{}, {}", all.place, run.place);
+    if !all.machine.split(" and ").any(|machine| machine == run.machine) {
+        all.machine = format!("{} and {}", all.machine, run.machine);
+    }
+    all.other_load = [all.other_load, run.other_load].into_iter().flatten().reduce(f64::max);
+    all.complete &= run.complete;
+    for row in run.rows {
+        match all.rows.iter_mut().find(|known| known.name == row.name) {
+            Some(known) => extend(known, row),
+            None => all.rows.push(row),
+        }
+    }
+    all
+}
+
+fn extend(row: &mut MeasuredRow, more: MeasuredRow) {
+    row.n += more.n;
+    row.failed += more.failed;
+    for values in more.values {
+        match row.values.iter_mut().find(|known| known.measure == values.measure) {
+            Some(known) => known.extend(values),
+            None => row.values.push(values),
+        }
+    }
+}
+
+impl Values {
+    fn extend(&mut self, more: Self) {
+        self.values.extend(more.values);
+        if let (JudgedBy::Blocks(_, times), JudgedBy::Blocks(_, of_more)) =
+            (&mut self.judged_by, more.judged_by)
+        {
+            times.extend(of_more);
+        }
+    }
+}
+
+/// Whether blocks are of several runs.
+pub(super) fn is_repeated(blocks: &[OfRun]) -> bool {
+    blocks.iter().any(|(run, _)| *run != blocks[0].0)
+}
+
+/// Compares two sides run by run; `None` if either has too few runs.
+pub(super) fn difference([a, b]: [&[OfRun]; 2]) -> Option<Difference> {
+    let [a, b] = [a, b].map(medians);
+    (a.len().min(b.len()) >= RUNS_MIN).then(|| of_runs(&a, &b))
+}
+
+/// The median block of each run.
+fn medians(blocks: &[OfRun]) -> Vec<f64> {
+    let mut runs: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
+    blocks.iter().for_each(|(run, value)| runs.entry(*run).or_default().push(*value));
+    runs.values().map(|blocks| Statistic::MEDIAN.of(&Ranked::of(blocks))).collect()
+}
+
+fn of_runs(a: &[f64], b: &[f64]) -> Difference {
+    let ([mean_a, error_a], [mean_b, error_b]) = (mean_and_error(a), mean_and_error(b));
+    let (difference, error) = (mean_b - mean_a, (error_a + error_b).sqrt().max(f64::MIN_POSITIVE));
+    let each = |error: f64, runs: &[f64]| error.powi(2) / (runs.len() - 1) as f64;
+    let freedom = ((error_a + error_b).powi(2) / (each(error_a, a) + each(error_b, b))).max(1.0);
+    let beyond = difference.abs() - TOLERANCE.ln_1p();
+    let reach = two_sided_quantile(0.05, freedom) * error;
+    Difference {
+        unit: Unit::Run,
+        units: [a.len() as u64, b.len() as u64],
+        ratio: difference.exp(),
+        interval: Some(Interval { low: (difference - reach).exp(), high: (difference + reach).exp() }),
+        p: if beyond > 0.0 { two_sided_probability(beyond / error, freedom) } else { 1.0 },
+        superiority: rank_sum(&Ranked::of(a), &Ranked::of(b)).superiority,
+    }
+}
+
+/// The mean, and the square of its standard error.
+fn mean_and_error(runs: &[f64]) -> [f64; 2] {
+    let mut moments = Welford::default();
+    runs.iter().for_each(|run| moments.add(*run));
+    let [mean, stddev] = [moments.mean(), moments.stddev()].map(Option::unwrap_or_default);
+    [mean, stddev.powi(2) / runs.len() as f64]
+}
+
+#[cfg(test)]
+mod tests;

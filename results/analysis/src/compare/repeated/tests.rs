@@ -1,0 +1,97 @@
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::SeedableRng;
+use rand_distr::{Distribution, Exp, Normal};
+
+use super::*;
+use crate::compare::blocks::{BlockValue, Timed};
+use crate::compare::{RowName, Run, Verdict, runs};
+
+/// A run of a process that is slower or faster by about five percent as a whole.
+fn measured(work: f64, seed: u64) -> MeasuredRun {
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    let (process, noise) = (Normal::new(0.0_f64, 0.05).unwrap().sample(&mut rng), Exp::new(100.0).unwrap());
+    let time = |sample: u32| {
+        let value = work * process.exp() * (1.0 + noise.sample(&mut rng));
+        Timed { run: 0, block: sample / 4, reference: 22.0, value }
+    };
+    let times: Vec<Timed> = (0..60).map(time).collect();
+    let values = times.iter().map(|time| time.value).collect();
+    let cpu = Values {
+        measure: "cpu_us.gw".to_owned(),
+        values,
+        judged_by: JudgedBy::Blocks(BlockValue::Least, times),
+    };
+    let messages = Values {
+        measure: "messages".to_owned(),
+        values: vec![4.0; 60],
+        judged_by: JudgedBy::Authentications,
+    };
+    let row = MeasuredRow { name: RowName::default(), n: 60, failed: 1, values: vec![cpu, messages] };
+    let (place, machine) = (format!("run-{seed}"), "a processor".to_owned());
+    Run { place, machine, seed: "1".to_owned(), other_load: None, complete: true, rows: vec![row] }
+}
+
+/// How many of a hundred comparisons of so many runs with so many find a difference of CPU time.
+fn differ(count: u64, work: [f64; 2]) -> usize {
+    let side = |work: f64, from: u64| joined((from..from + count).map(|seed| measured(work, seed)).collect());
+    let compared = |seed: u64| {
+        let [a, b] = [side(work[0], 2000 * count + seed * count), side(work[1], 9000 * count + seed * count)];
+        runs(&a, &b).pairs[0].contrasts[0].verdict
+    };
+    (0..100).filter(|seed| matches!(compared(*seed), Verdict::More | Verdict::Less)).count()
+}
+
+/// One run with one: what lasts for a whole run is taken for a difference of the builds. Five with five: it is not.
+#[test]
+fn what_a_whole_run_suffers_is_no_difference_of_several() {
+    let (one, five) = (differ(1, [400.0, 400.0]), differ(5, [400.0, 400.0]));
+    assert!(one > 30 && five <= 3, "{one} and {five} of 100");
+}
+
+#[test]
+fn twenty_percent_more_work_is_found_by_five_runs_of_each() {
+    let found = differ(5, [400.0, 480.0]);
+    assert!(found >= 90, "{found} of 100");
+}
+
+#[test]
+fn two_runs_are_too_few() {
+    let contrast = |count: u64| {
+        let side = |from: u64| joined((from..from + count).map(|seed| measured(400.0, seed)).collect());
+        let found = runs(&side(0), &side(50));
+        (found.pairs[0].contrasts[0].clone(), found.notes)
+    };
+    let (two, notes) = contrast(2);
+    assert_eq!(two.verdict, Verdict::CannotBeJudged);
+    assert!(notes[0].contains("both sides need 3"), "{notes:?}");
+    let (three, notes) = contrast(3);
+    assert_eq!((three.unit, three.units, three.a.n), (Unit::Run, [3, 3], 180));
+    assert_eq!(notes, [""; 0]);
+}
+
+/// SciPy 1.17.1: `exp` of `stats.ttest_ind(b, a, equal_var=False).confidence_interval()` for the logarithms of these numbers, and of the
+/// difference of their means.
+const WELCH: [f64; 3] = [1.097_977_223_248_204_8, 1.044_765_854_803_435_3, 1.153_898_720_205_26];
+
+#[test]
+fn the_ratio_has_the_interval_of_welch() {
+    let logs = |values: [f64; 3]| values.map(f64::ln);
+    let found = of_runs(&logs([100.0, 102.0, 104.0]), &logs([110.0, 111.0, 115.0]));
+    let interval = found.interval.unwrap();
+    for (value, wanted) in [(found.ratio, WELCH[0]), (interval.low, WELCH[1]), (interval.high, WELCH[2])] {
+        assert!((value - wanted).abs() < 1e-6, "{value} is not {wanted}");
+    }
+    assert_eq!(of_runs(&[1.0; 3], &[1.0; 3]).p, 1.0, "no variation, no difference");
+    assert_eq!(of_runs(&[1.0; 3], &[2.0; 3]).p, 0.0, "no variation, a difference");
+}
+
+#[test]
+fn a_run_with_a_known_seed_counts_only_for_cpu_times() {
+    let mut runs: Vec<_> = (0..3).map(|seed| measured(400.0, seed)).collect();
+    runs[2].seed = "2".to_owned();
+    let all = joined(runs);
+    let row = &all.rows[0];
+    let n = |measure: &str| row.measured(measure).unwrap().values.len();
+    assert_eq!((all.place.as_str(), row.n, row.failed), ("run-0, run-1, run-2", 180, 3));
+    assert_eq!((n("cpu_us.gw"), n("messages")), (180, 120));
+}
