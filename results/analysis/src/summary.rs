@@ -189,8 +189,20 @@ pub struct Delay {
     pub p50_blocks_ci95_high: Option<f64>,
     /// 95th percentile.
     pub p95: f64,
+    /// Lower end of its distribution-free 95 % interval; absent below 72 values.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p95_ci95_low: Option<f64>,
+    /// Its upper end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p95_ci95_high: Option<f64>,
     /// 99th percentile.
     pub p99: f64,
+    /// Lower end of its distribution-free 95 % interval; absent below 368 values.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p99_ci95_low: Option<f64>,
+    /// Its upper end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p99_ci95_high: Option<f64>,
     /// Greatest.
     pub max: f64,
     /// Standard deviation of the sample; absent below two values.
@@ -202,6 +214,17 @@ pub struct Delay {
 
 impl Delay {
     /// The median with its interval.
+    /// The ends of the interval of the 95th percentile, if it has one.
+    pub fn p95_interval(&self) -> Option<[f64; 2]> {
+        self.p95_ci95_low.zip(self.p95_ci95_high).map(|(low, high)| [low, high])
+    }
+
+    /// The ends of the interval of the 99th percentile, if it has one.
+    pub fn p99_interval(&self) -> Option<[f64; 2]> {
+        self.p99_ci95_low.zip(self.p99_ci95_high).map(|(low, high)| [low, high])
+    }
+
+    /// The median with its distribution-free interval.
     pub fn median(&self) -> Median {
         Median { value: self.p50, interval: self.p50_ci95_low.zip(self.p50_ci95_high) }
     }
@@ -482,7 +505,12 @@ const SIM: &str = "sim";
 fn delay(values: &Distribution) -> Option<Delay> {
     let moments = values.moments();
     let interval = values.interval95();
-    let of_median = values.median_interval95();
+    let ends = |share: f64| {
+        let interval = values.quantile_interval95(share);
+        [interval.map(|it| it.low / NS_PER_MS), interval.map(|it| it.high / NS_PER_MS)]
+    };
+    let [[p50_ci95_low, p50_ci95_high], [p95_ci95_low, p95_ci95_high], [p99_ci95_low, p99_ci95_high]] =
+        [0.50, 0.95, 0.99].map(ends);
     let [p5, p50, p95, p99] = values.quantiles([0.05, 0.50, 0.95, 0.99])?.map(|ns| ns / NS_PER_MS);
     Some(Delay {
         mean: moments.mean()? / NS_PER_MS,
@@ -491,13 +519,17 @@ fn delay(values: &Distribution) -> Option<Delay> {
         min: moments.min()? / NS_PER_MS,
         p5,
         p50,
-        p50_ci95_low: of_median.map(|interval| interval.low / NS_PER_MS),
-        p50_ci95_high: of_median.map(|interval| interval.high / NS_PER_MS),
+        p50_ci95_low,
+        p50_ci95_high,
         blocks: None,
         p50_blocks_ci95_low: None,
         p50_blocks_ci95_high: None,
         p95,
+        p95_ci95_low,
+        p95_ci95_high,
         p99,
+        p99_ci95_low,
+        p99_ci95_high,
         max: moments.max()? / NS_PER_MS,
         stddev: moments.stddev().map(|ns| ns / NS_PER_MS),
         n: moments.n(),
@@ -550,7 +582,7 @@ fn means(total: &LinkCount, n: u64) -> LinkMeans {
 
 fn cpu(node: Node, costs: &NodeTally, row: &ManifestRow, tally: &Tally) -> Option<Cpu> {
     let ns = costs.cpu_ns.moments().mean()?;
-    let (interval, of_median) = (costs.cpu_ns.interval95(), costs.cpu_ns.median_interval95());
+    let (interval, of_median) = (costs.cpu_ns.interval95(), costs.cpu_ns.quantile_interval95(0.5));
     let (blocks, of_blocks) = (costs.cpu_blocks_ns.count(), costs.cpu_blocks_ns.median_interval95());
     let [ns_p5, ns_p50, ns_p95] = costs.cpu_ns.quantiles([0.05, 0.5, 0.95])?;
     let in_cycles = |ns: f64| Some(ns * 1e-9 * tally.profile_hz.get(&node)?);

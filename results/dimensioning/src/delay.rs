@@ -6,6 +6,7 @@
 
 use std::ops::{Add, Mul};
 
+use keytoll_analysis::stats::ranks95;
 use keytoll_analysis::summary::{Delay, SummaryRow};
 
 use crate::station::{Queue, Station};
@@ -25,8 +26,15 @@ const INSTANT_S: f64 = 1e-9;
 impl Unloaded {
     /// The quantiles of the measured delays of a row, shifted by `later_s`, which is negative for a faster processor; `None` without any.
     pub fn of(row: &SummaryRow, later_s: f64) -> Option<Self> {
-        let Delay { min, p5, p50, p95, p99, max, .. } = row.delay_ms?;
+        let Delay { min, p5, p50, p95, p99, max, n, .. } = row.delay_ms?;
         let mut points = vec![(0.0, min), (0.05, p5), (0.5, p50), (0.95, p95), (0.99, p99), (1.0, max)];
+        for (share, interval) in [(0.95, row.delay_ms?.p95_interval()), (0.99, row.delay_ms?.p99_interval())]
+        {
+            let ranks = ranks95(n, share).zip(interval);
+            let ends = ranks.map(|(ranks, ends)| [0, 1].map(|end| (ranks[end] as f64 / n as f64, ends[end])));
+            points.extend(ends.into_iter().flatten());
+        }
+        points.sort_by(|(one, _), (other, _)| one.total_cmp(other));
         // Where packets are lost, delays jump by a retransmission timer between two of these quantiles.
         if let Some((share, retransmitted_ms)) = retransmitted(row) {
             let above = points.iter().position(|(at, _)| *at > share)?;
@@ -432,6 +440,22 @@ mod tests {
         let none = Unloaded::of(&SummaryRow { waited_for_lost_ms: None, ..row }, 0.0).unwrap();
         assert!(none.share_within(3.0) > 0.995, "a straight line between the quantiles");
         assert_eq!(Unloaded::of(&SummaryRow::default(), 0.0), None);
+    }
+
+    /// The interval of the 99th percentile of 1000 delays has the 983rd and the 997th of them as its ends.
+    #[test]
+    fn the_ends_of_a_measured_interval_are_quantiles() {
+        let [p50, p95, p99, max] = [10.0, 10.9, 11.2, 30.0];
+        let delay = Delay { min: 9.0, p5: 9.5, p50, p95, p99, max, n: 1000, ..Delay::default() };
+        let measured = Delay { p99_ci95_low: Some(10.95), p99_ci95_high: Some(12.94), ..delay };
+        let ends = |delay: Delay| {
+            let waited_for_lost_ms = Some(Delay { n: 8, min: 3.0, ..Delay::default() });
+            let row = SummaryRow { delay_ms: Some(delay), waited_for_lost_ms, ..SummaryRow::default() };
+            let unloaded = Unloaded::of(&row, 0.0).unwrap();
+            [0.983, 0.99, 0.997].map(|share| (unloaded.quantile_s(share) * 1e6).round() / 1e3)
+        };
+        assert_eq!(ends(measured), [10.95, 11.2, 12.94]);
+        assert_ne!(ends(delay), [10.95, 11.2, 12.94], "without the interval");
     }
 
     /// Half of all take a second more: the median is between both.

@@ -43,5 +43,7 @@ fn times(delay: &Delay) -> impl Iterator<Item = (String, f64, f64)> {
     let Delay { mean, min, p5, p50, p95, p99, max, .. } = *delay;
     let named =
         [("mean", mean), ("min", min), ("p5", p5), ("p50", p50), ("p95", p95), ("p99", p99), ("max", max)];
-    named.into_iter().map(|(name, ms)| (format!("delay_ms.{name}"), ms, 1e-3))
+    let ends = [("p95_ci95", delay.p95_interval()), ("p99_ci95", delay.p99_interval())];
+    let ends = ends.into_iter().flat_map(|(name, ends)| ends.into_iter().flatten().map(move |ms| (name, ms)));
+    named.into_iter().chain(ends).map(|(name, ms)| (format!("delay_ms.{name}"), ms, 1e-3))
 }

@@ -11,8 +11,8 @@ use std::time::Duration;
 
 use keytoll_analysis::census::{Account, PopulationSummary};
 use keytoll_analysis::simulation::SLOWER_RATIO;
+use keytoll_analysis::stats::ranks95;
 use keytoll_analysis::{Named, Summary};
-use keytoll_dimensioning::doubt::p99_ranks;
 use keytoll_dimensioning::outcome::{Contradiction, Percentiles, Side, Simulation, SizedRow, Verdict};
 use keytoll_dimensioning::{Arrivals, Planned, Processor, Question, Run, Sizing};
 use keytoll_scenario::plan::{CryptoMode, Plan, RowPlan, WorldKind};
@@ -299,15 +299,15 @@ impl<'a> Trial<'a> {
 /// The 95 % interval of the 99th percentile of counted delays, ascending, each with how many are as long.
 fn p99_ci95_ms(delays_us: &[[u64; 2]]) -> Option<[f64; 2]> {
     let n: u64 = delays_us.iter().map(|[_, count]| count).sum();
-    let at = |share: f64| {
+    let at = |rank: u64| {
         let mut within = 0;
         let found = delays_us.iter().find(|[_, count]| {
             within += count;
-            within as f64 >= share * n as f64
+            within >= rank
         });
         found.map(|[us, _]| *us as f64 / 1e3)
     };
-    let [low, high] = p99_ranks(n)?;
+    let [low, high] = ranks95(n, WANTED_SHARE)?;
     Some([at(low)?, at(high)?])
 }
 

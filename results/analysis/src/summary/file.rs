@@ -208,11 +208,12 @@ mod tests {
             [mean, min, p5, p50, p95, p99, max] in prop::array::uniform7(number()),
             [ci95_low, ci95_high, p50_ci95_low, p50_ci95_high, stddev] in prop::array::uniform5(maybe()),
             [p50_blocks_ci95_low, p50_blocks_ci95_high] in prop::array::uniform2(maybe()),
+            [p95_ci95_low, p95_ci95_high, p99_ci95_low, p99_ci95_high] in prop::array::uniform4(maybe()),
             (n, blocks) in (any::<u64>(), prop::option::of(any::<u64>())),
         ) -> Delay {
             Delay {
                 mean, ci95_low, ci95_high, min, p5, p50, p50_ci95_low, p50_ci95_high, blocks, p50_blocks_ci95_low,
-                p50_blocks_ci95_high, p95, p99, max, stddev, n,
+                p50_blocks_ci95_high, p95, p95_ci95_low, p95_ci95_high, p99, p99_ci95_low, p99_ci95_high, max, stddev, n,
             }
         }
     }

@@ -56,7 +56,7 @@ impl MoveCpu {
     }
 
     fn of(costs: &MoveNodeTally) -> Option<Self> {
-        let interval = costs.cpu_ns.median_interval95();
+        let interval = costs.cpu_ns.quantile_interval95(0.5);
         let [ns_p50] = costs.cpu_ns.quantiles([0.5])?;
         let [crypto_ns_p50] = costs.crypto_ns.quantiles([0.5])?;
         Some(Self {

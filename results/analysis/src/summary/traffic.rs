@@ -89,7 +89,7 @@ impl Measure {
     }
 
     fn with_median(values: &Distribution, scale: f64) -> Option<Self> {
-        let interval = values.median_interval95();
+        let interval = values.quantile_interval95(0.5);
         Some(Self {
             p50: values.quantiles([0.50]).map(|[p50]| p50 * scale),
             p50_ci95_low: interval.map(|interval| interval.low * scale),

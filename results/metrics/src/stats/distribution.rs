@@ -26,9 +26,9 @@ impl Distribution {
         interval95(&self.moments)
     }
 
-    /// The distribution-free 95 % interval of the median; `None` below six values.
-    pub fn median_interval95(&self) -> Option<Interval> {
-        self.quantiles.median_interval95()
+    /// The distribution-free 95 % interval of the quantile at `share`; `None` where the values are too few for it.
+    pub fn quantile_interval95(&self, share: f64) -> Option<Interval> {
+        self.quantiles.interval95(share)
     }
 
     /// The distribution function as so many points at most, rising: a share of the values, and the value that so many do not exceed.

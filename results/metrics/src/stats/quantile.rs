@@ -2,8 +2,6 @@
 //! Read Hyndman & Fan, The American Statistician 50 (1996) 361: type 7, that of NumPy, R and Excel; and David & Nagaraja,
 //! Order Statistics (2003) §7.1, for the interval of the median.
 
-use std::f64::consts::LN_2;
-
 use hdrhistogram::Histogram;
 
 use super::Interval;
@@ -85,15 +83,19 @@ impl Quantiles {
         }
     }
 
-    /// The distribution-free 95 % interval of the median: two of the values, equally many ranks from the least and from the
-    /// greatest. `None` below six values, whose extremes enclose the median less often.
-    pub fn median_interval95(&self) -> Option<Interval> {
+    /// The distribution-free 95 % interval of the quantile at `share`: two of the values. `None` where they are too few for it, as less than
+    /// six are for the median.
+    pub fn interval95(&self, share: f64) -> Option<Interval> {
         match &self.0 {
-            Kept::Exact(values) => interval_of_median(&sorted(values)),
+            Kept::Exact(values) => {
+                let [low, high] = ranks95(values.len() as u64, share)?;
+                let sorted = sorted(values);
+                Some(Interval { low: sorted[low as usize - 1], high: sorted[high as usize - 1] })
+            }
             Kept::Histogram(histogram) => {
-                let share = median_rank95(histogram.len())? as f64 / histogram.len() as f64;
-                let at = |share| histogram.value_at_quantile(share) as f64;
-                Some(Interval { low: at(share), high: at(1.0 - share) })
+                let n = histogram.len();
+                let at = |rank: u64| histogram.value_at_quantile(rank as f64 / n as f64) as f64;
+                ranks95(n, share).map(|[low, high]| Interval { low: at(low), high: at(high) })
             }
         }
     }
@@ -120,19 +122,29 @@ fn sorted(values: &[u64]) -> Vec<f64> {
     sorted.into_iter().map(|value| value as f64).collect()
 }
 
-/// The greatest rank such that the median lies, in 95 of 100 cases, between the value of this rank and the one as far from the
-/// greatest: fewer heads in n tosses occur in at most 2.5 of 100 cases.
+/// The first of the ranks of the median; the second is as far from the greatest.
 pub fn median_rank95(n: u64) -> Option<u64> {
+    ranks95(n, 0.5).map(|[low, _]| low)
+}
+
+/// The ranks, from 1 on, of the two of n values between which the quantile at `share` lies in 95 of 100 cases: it is below the first in at
+/// most 2.5 of them, and above the second in as few. `None` if the extremes enclose it less often.
+pub fn ranks95(n: u64, share: f64) -> Option<[u64; 2]> {
     if n > EXACT_MAX as u64 {
-        return Some(((n as f64 - NORMAL_975 * (n as f64).sqrt()) / 2.0) as u64);
+        let (middle, by) = (n as f64 * share, NORMAL_975 * (n as f64 * share * (1.0 - share)).sqrt());
+        let [low, high] = [(middle - by) as u64, (middle + by).ceil() as u64 + 1];
+        return (low > 0 && high <= n).then_some([low, high]);
     }
-    let (mut ln_weight, mut fewer) = (-(n as f64) * LN_2, 0.0);
-    for heads in 0..n {
-        fewer += f64::exp(ln_weight);
-        if fewer > 0.025 {
-            return (heads > 0).then_some(heads);
+    // The count of values below the quantile is binomial.
+    let (mut ln_weight, mut within, mut low) = (n as f64 * (-share).ln_1p(), 0.0, None);
+    let odds = share / (1.0 - share);
+    for count in 0..n {
+        within += f64::exp(ln_weight);
+        low = low.or((within > 0.025).then_some(count));
+        if within >= 0.975 {
+            return low.filter(|&low| low > 0).map(|low| [low, count + 1]);
         }
-        ln_weight += ((n - heads) as f64 / (heads + 1) as f64).ln();
+        ln_weight += ((n - count) as f64 / (count + 1) as f64 * odds).ln();
     }
     None
 }
@@ -195,9 +207,22 @@ mod tests {
         let ranks = [5, 6, 8, 9, 10, 15, 20, 25, 30, 50, 100].map(median_rank95);
         let wanted = [0, 1, 1, 2, 2, 4, 6, 8, 10, 18, 40];
         assert_eq!(ranks, wanted.map(|rank| (rank > 0).then_some(rank)));
-        let interval = of((1..=30).rev()).median_interval95().unwrap();
+        let interval = of((1..=30).rev()).interval95(0.5).unwrap();
         assert_eq!((interval.low, interval.high), (10.0, 21.0));
-        assert_eq!(of([]).median_interval95(), None);
+        assert_eq!(of([]).interval95(0.5), None);
+    }
+
+    /// SciPy 1.17.1: `binom.ppf(0.025, n, p)` and `binom.ppf(0.975, n, p) + 1`, both within 1..=n.
+    #[test]
+    fn the_intervals_of_percentiles_have_the_ranks_of_the_binomial_distribution() {
+        let ranks = [(367, 0.99), (368, 0.99), (1000, 0.99), (72, 0.95), (71, 0.95), (9999, 0.95)]
+            .map(|(n, share)| ranks95(n, share));
+        let wanted = [None, Some([360, 368]), Some([983, 997]), Some([64, 72]), None, Some([9456, 9542])];
+        assert_eq!(ranks, wanted);
+        let [low, high] = ranks95(EXACT_MAX as u64 + 1, 0.95).unwrap();
+        assert!(low.abs_diff(9458) <= 1 && high.abs_diff(9544) <= 1, "{low} {high}");
+        let interval = of(1..=1000).interval95(0.99).unwrap();
+        assert_eq!([interval.low, interval.high], [983.0, 997.0]);
     }
 
     #[test]
@@ -213,7 +238,7 @@ mod tests {
     fn beyond_the_kept_values_the_ranks_continue() {
         let exact = median_rank95(EXACT_MAX as u64).unwrap();
         assert!(median_rank95(EXACT_MAX as u64 + 2).unwrap().abs_diff(exact) <= 1);
-        let interval = of((1..=100_000).map(|value| value * 1_000)).median_interval95().unwrap();
+        let interval = of((1..=100_000).map(|value| value * 1_000)).interval95(0.5).unwrap();
         assert!((interval.low / 49_690_000.0 - 1.0).abs() < 1e-3, "{interval:?}");
         assert!((interval.high / 50_310_000.0 - 1.0).abs() < 1e-3, "{interval:?}");
     }

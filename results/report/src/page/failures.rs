@@ -109,6 +109,6 @@ fn costs(tally: Option<&FailureTally>, row: &SummaryRow) -> [Cell; 4] {
 
 fn after_ms(tally: &FailureTally) -> Option<Median> {
     let [p50] = tally.after_ns.quantiles([0.5])?;
-    let interval = tally.after_ns.median_interval95().map(|interval| (interval.low, interval.high));
+    let interval = tally.after_ns.quantile_interval95(0.5).map(|interval| (interval.low, interval.high));
     Some(Median { value: p50, interval }.times(1e-6))
 }
