@@ -28,6 +28,12 @@ use crate::screen::{self, Usage};
 const MOVED: u64 = 100_000;
 /// The costs of a simulation that is given no others.
 const REFERENCE: &str = "reference";
+/// Devices of a simulation without a storm, by default.
+const SIMULATED: u32 = 10_000;
+/// The fewest devices of a simulation.
+pub(crate) const SIMULATED_MIN: u32 = 299;
+/// The most.
+pub(crate) const SIMULATED_MAX: u32 = 2_000_000;
 /// Exit code when the simulator contradicts.
 const CONTRADICTED: u8 = 1;
 
@@ -42,9 +48,10 @@ pub(crate) fn size(args: &SizeArgs) -> Result<ExitCode, Report> {
     refuse_idle(args, &sizing)?;
     if args.simulate {
         let stop = interrupt::watch(|| {})?;
-        sizing.left_out.extend(simulate::left_out(&plan, &sizing, args.devices));
+        let devices = args.devices.map_or_else(|| simulated_devices(&question), Ok)?;
+        sizing.left_out.extend(simulate::left_out(&plan, &sizing, devices));
         let plan = Plan { crypto: CryptoMode::Table, costs: Some(costs(args, &plan)?), ..plan };
-        sizing.simulations = simulate::simulations(&plan, (&question, &sizing), args.devices, &stop)?;
+        sizing.simulations = simulate::simulations(&plan, (&question, &sizing), devices, &stop)?;
         simulate::contradict(&mut sizing);
     }
     if args.json {
@@ -54,6 +61,19 @@ pub(crate) fn size(args: &SizeArgs) -> Result<ExitCode, Report> {
     }
     let is_contradicted = sizing.rows.iter().any(|row| row.verdict == Verdict::Contradicted);
     Ok(if is_contradicted { ExitCode::from(CONTRADICTED) } else { ExitCode::SUCCESS })
+}
+
+/// The devices of a simulation by default: all that arrive during a storm, of which fewer would be a shorter one.
+fn simulated_devices(question: &Question) -> Result<u32, Report> {
+    let Arrivals::Storm { within_s, .. } = question.arrivals else { return Ok(SIMULATED) };
+    let devices = ((question.steady_per_s() + question.storm_per_s()) * within_s).round();
+    if devices > f64::from(SIMULATED_MAX) {
+        let message = format!(
+            "{devices} devices arrive during the storm, and a simulation has at most {SIMULATED_MAX}"
+        );
+        return Err(Usage::hint(message, "`--devices N` simulates a shorter storm at the same rate").into());
+    }
+    Ok((devices as u32).max(SIMULATED_MIN))
 }
 
 /// The cost table of a simulation. A path out of somebody's manifest.json is not opened.

@@ -223,6 +223,10 @@ fn what_cannot_be_sized_is_told_in_a_sentence() {
     refuses(&["--moved", "3e6"], "3000000 devices with another method are more than the 2000000");
     refuses(&["--moved", "5", "--method", "ikev2-psk"], "leave `--moved` out: it would change nothing");
     refuses(&["--arrivals", "storm:3e6/1s"], "a storm of 3000000 devices is more than the 2000000");
+    refuses(
+        &["--arrivals", "storm:2e6/10s", "--simulate"],
+        "devices arrive during the storm, and a simulation has at most 2000000",
+    );
     refuses(&["--arrivals", "often"], "expected `poisson`, `diurnal` or a storm like `storm:50000/10s`");
 
     let summary = scratch.path("run/summary.json");
@@ -390,4 +394,9 @@ fn a_cost_table_is_opened_only_if_the_command_line_names_it() {
         "{:?}",
         reference.stderr
     );
+    // A thousand in the storm, and 69.4 a second besides.
+    let storm =
+        ["--method", "ikev2-psk", "--simulate", "--costs", "reference", "--arrivals", "storm:1000/10s"];
+    let told = one_line(scratch.size(&[&ASKED[..], &storm].concat()).stdout);
+    assert!(told.contains("formulas | simulator: 1694 devices each"), "{told}");
 }

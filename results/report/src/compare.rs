@@ -57,7 +57,7 @@ pub(crate) fn legends(comparison: &Comparison) -> impl Iterator<Item = String> {
     let has_cpu = comparison.pairs.iter().any(|pair| pair.contrasts.iter().any(is_cpu));
     let is_by_runs = |it: &Contrast| it.unit == Unit::Run;
     let runs = comparison.pairs.iter().flat_map(|pair| &pair.contrasts).find(|it| is_by_runs(it)).map(|it| {
-        let [a, b] = it.units;
+        let [a, b] = it.units_count;
         format!(
             "A has {a} runs and B {b}. CPU times, and delays that contain them, are compared run by run: B ÷ A is the ratio of geometric \
              means of the runs, its interval and p are Welch's. Differences below {} % do not count.",
@@ -287,7 +287,7 @@ pub(crate) mod tests {
             p_value_holm: Some(p_value_holm),
             superiority_share: if ratio > 1.0 { 0.914 } else { 0.07 },
             unit: Unit::Authentication,
-            units: [30, 30],
+            units_count: [30, 30],
             verdict,
         }
     }

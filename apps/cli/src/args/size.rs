@@ -7,6 +7,7 @@ use clap::Args;
 use keytoll_dimensioning::Arrivals;
 
 use super::number::{some_duration, whole};
+use crate::size::{SIMULATED_MAX, SIMULATED_MIN};
 
 /// Arguments of `size`.
 #[derive(Debug, Args)]
@@ -54,9 +55,9 @@ pub(crate) struct SizeArgs {
     /// Check the answer with the simulator: real engines, queues and retransmissions, with the costs of a table.
     #[arg(long)]
     pub(crate) simulate: bool,
-    /// Devices of the simulation; fewer than 299 would not tell what 99 % take.
-    #[arg(long, value_name = "N", default_value = "10000", requires = "simulate", allow_negative_numbers = true, value_parser = whole::<u32>(299, 2_000_000))]
-    pub(crate) devices: u32,
+    /// Devices of the simulation; fewer than 299 would not tell what 99 % take [default: all that arrive during a storm, else 10000].
+    #[arg(long, value_name = "N", requires = "simulate", allow_negative_numbers = true, value_parser = whole::<u32>(SIMULATED_MIN.into(), SIMULATED_MAX.into()))]
+    pub(crate) devices: Option<u32>,
     /// The cost table of the simulation, a file or `reference`; a table named in the run is ignored unless given here [default: reference].
     #[arg(long, value_name = "FILE", requires = "simulate")]
     pub(crate) costs: Option<String>,

@@ -369,6 +369,7 @@ fn simulated(sizing: &Sizing) -> String {
         "sent",
         "delays",
     ];
+    let is_storm = sizing.storm_authentications_per_s > 0.0;
     let line = |of: &Simulation| {
         let (node, expected) = busiest(&of.predicted);
         let found = of.simulated.utilisation.get(node).copied().unwrap_or(0.0);
@@ -388,7 +389,12 @@ fn simulated(sizing: &Sizing) -> String {
             plain(100.0 * of.simulated.succeeded_share),
             format!("×{}", plain(of.simulated.amplification_ratio)),
             // A node that does not keep up in a storm is busy all the time, however much there is to do.
-            agreement((expected.min(1.0), found.min(1.0)), of),
+            match of.agreement() {
+                Agreement::TooShort if is_storm => {
+                    format!("cannot be judged: the storm is shorter than {LASTS_DELAYS_MIN} delays")
+                }
+                _ => agreement((expected.min(1.0), found.min(1.0)), of),
+            },
         ]
     };
     let devices = sizing.simulations.first().map_or(0, |of| of.devices);

@@ -252,7 +252,7 @@ pub struct Contrast {
     pub unit: Unit,
     /// How many of them either row has.
     #[serde(default)]
-    pub units: [u64; 2],
+    pub units_count: [u64; 2],
     /// What follows.
     pub verdict: Verdict,
 }
@@ -428,7 +428,7 @@ fn contrast(measure: &str, a: &Ranked, b: &Ranked) -> Option<Contrast> {
         p_value_holm: Some(ranks.p),
         superiority_share: ranks.superiority,
         unit: Unit::Authentication,
-        units: [a.n(), b.n()],
+        units_count: [a.n(), b.n()],
         verdict: if are_equal(a, b) { Verdict::Equal } else { Verdict::NotToldApart },
     })
 }
@@ -468,7 +468,7 @@ impl Contrast {
                 ratio_ci95_high: found.interval.map(|it| it.high),
                 superiority_share: found.superiority,
                 unit: found.unit,
-                units: found.units,
+                units_count: found.units,
                 ..self.with_p(found.p)
             },
             (None, BlockValue::Least) => {

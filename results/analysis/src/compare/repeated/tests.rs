@@ -65,7 +65,7 @@ fn two_runs_are_too_few() {
     assert_eq!(two.verdict, Verdict::CannotBeJudged);
     assert!(notes[0].contains("both sides need 3"), "{notes:?}");
     let (three, notes) = contrast(3);
-    assert_eq!((three.unit, three.units, three.a.n), (Unit::Run, [3, 3], 180));
+    assert_eq!((three.unit, three.units_count, three.a.n), (Unit::Run, [3, 3], 180));
     assert_eq!(notes, [""; 0]);
 }
 
