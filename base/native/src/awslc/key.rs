@@ -70,14 +70,21 @@ impl PrivateKey {
             Kind::Ecdsa(curve) => of_ec(&generate_ec(curve, fill)),
             Kind::Ed25519 => generate_ed25519(fill),
         };
-        Self { key, kind }
+        Self { key, kind }.ready()
     }
 
     /// Parses a PKCS #8 PrivateKeyInfo in DER; none if it is malformed or of no known kind.
     pub fn from_pkcs8(der: &[u8]) -> Option<Self> {
         let key = parse(der, sys::EVP_parse_private_key)?;
         let kind = kind_of(&key)?;
-        Some(Self { key, kind })
+        Some(Self { key, kind }.ready())
+    }
+
+    /// The key with the numbers that the library computes and keeps for the first RSA signature. Otherwise the node that happens to be the first
+    /// to sign with a shared key is charged for them.
+    fn ready(self) -> Self {
+        self.sign_rsa_bare(&[]);
+        self
     }
 
     /// The PKCS #8 PrivateKeyInfo in DER. The caller wipes it.
