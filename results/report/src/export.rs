@@ -28,7 +28,7 @@ pub struct Exported<'a> {
     pub rows: &'a [SummaryRow],
     /// The study that it belongs to.
     pub study: Option<&'a Account>,
-    /// False if it was interrupted: then each title has a note, except in Prometheus's format, where titles are names of metrics.
+    /// False if it was interrupted: then each title has a note; in Prometheus's format `keytoll_run_complete` is 0.
     pub is_complete: bool,
 }
 
@@ -68,7 +68,7 @@ impl Exported<'_> {
             Format::Csv => delimited::text(&tables),
             Format::Latex => latex::text(self.title, &tables),
             Format::Markdown => markdown::text(self.title, &tables),
-            Format::Prometheus => metrics::text(self.rows, &tables),
+            Format::Prometheus => metrics::text(self.rows, &tables, self.is_complete),
         }
     }
 

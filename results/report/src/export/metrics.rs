@@ -25,8 +25,15 @@ const UNITS: [(&str, f64, &str); 14] = [
 ];
 
 /// The whole page.
-pub(super) fn text(rows: &[SummaryRow], tables: &[Table]) -> String {
+pub(super) fn text(rows: &[SummaryRow], tables: &[Table], is_complete: bool) -> String {
     let mut metrics = Metrics::default();
+    let complete = [Sample::plain(f64::from(u8::from(is_complete)))];
+    family(
+        &mut metrics,
+        "keytoll_run_complete",
+        "Whether all planned authentications were measured.",
+        complete.to_vec(),
+    );
     outcomes(rows, &mut metrics);
     let (of_study, of_rows): (Vec<&Table>, Vec<&Table>) =
         tables.iter().partition(|table| !table.names.contains(&ROW[0]));

@@ -100,8 +100,11 @@ fn metrics_have_valid_names() {
             && name.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '_')
     };
     for line in text.lines().filter(|line| !line.starts_with("# ")) {
-        let (name, rest) = line.split_once('{').unwrap();
-        let (_, value) = rest.rsplit_once("} ").unwrap();
+        let (head, value) = line.rsplit_once(' ').unwrap();
+        let name = head.split_once('{').map_or(head, |(name, labels)| {
+            assert!(labels.ends_with('}'), "{line}");
+            name
+        });
         assert!(is_name(name) && value.parse::<f64>().is_ok(), "{line}");
     }
     let families: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix("# TYPE ")).collect();
@@ -143,5 +146,9 @@ fn tables_of_an_interrupted_run_say_so() {
     for format in [Format::Csv, Format::Latex, Format::Markdown] {
         assert!(of(false, format).contains("run not complete"), "{format:?}");
         assert!(!of(true, format).contains("not complete"), "{format:?}");
+    }
+    for (is_complete, sample) in [(false, "\nkeytoll_run_complete 0\n"), (true, "\nkeytoll_run_complete 1\n")]
+    {
+        assert!(of(is_complete, Format::Prometheus).contains(sample), "{sample}");
     }
 }
