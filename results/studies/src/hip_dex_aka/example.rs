@@ -64,6 +64,14 @@ impl Example {
         self
     }
 
+    /// Over one access network alone, so that a method has too few rows for an interval of their medians.
+    pub(super) fn over_one_network(mut self) -> Self {
+        let network = Access::ALL[0].network();
+        let repetitions = self.supplement.repetitions.iter_mut().map(|repetition| &mut repetition.summary);
+        repetitions.chain([&mut self.summary]).for_each(|of| of.rows.retain(|row| row.network == network));
+        self
+    }
+
     pub(super) fn material(&self) -> Material<'_> {
         Material { summary: &self.summary, supplement: &self.supplement }
     }

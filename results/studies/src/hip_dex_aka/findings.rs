@@ -51,7 +51,7 @@ const FITTED_LINKS: &str = "access networks fitted to the delays of DEX, and the
 fn saving(claim: Claim, measured: Measured<'_>, quantities: &[Quantity]) -> Finding {
     let found = quantities.iter().filter_map(|&quantity| Some((quantity, proportion(measured, quantity)?)));
     claim.of_cases(found.map(|(quantity, figure)| {
-        let percent = Doubtful::from(&figure);
+        let percent = if quantity.varies() { Doubtful::of_varying(&figure) } else { Doubtful::from(&figure) };
         let case = percent.is_within_factor(quantity.printed_percent().value, NEAR);
         (case, percent.evidence(quantity.label(), "% of EAP-AKA's"))
     }))
@@ -79,7 +79,7 @@ fn dex_aka_saves_cycles_of_the_gateway(measured: Measured<'_>) -> Finding {
 
 fn computation_rises_in_the_derived_order(measured: Measured<'_>) -> Finding {
     let known = published::by_computation().into_iter().filter_map(|method| {
-        Some((method, Doubtful::from(&measured.computation_ms(method, Speed::Clocks)?)))
+        Some((method, Doubtful::of_varying(&measured.computation_ms(method, Speed::Clocks)?)))
     });
     let known: Vec<(Method, Doubtful)> = known.collect();
     let rises: Vec<Option<bool>> = known.windows(2).map(|pair| pair[1].1.exceeds(pair[0].1)).collect();
@@ -103,7 +103,8 @@ fn computation_rises_in_the_derived_order(measured: Measured<'_>) -> Finding {
 const MUCH_SMALLER: f64 = 0.5;
 
 fn computation_is_a_smaller_part(measured: Measured<'_>) -> Finding {
-    let share = |method, at| Some(Doubtful::from(&measured.share_percent(method, Speed::Clocks, at)?));
+    let share =
+        |method, at| Some(Doubtful::of_varying(&measured.share_percent(method, Speed::Clocks, at)?));
     let ratios =
         places(Access::ALL).filter_map(|at| Some((at, share(DEX_AKA, at)?.per(share(EAP_AKA, at)?))));
     Claim {
@@ -152,7 +153,7 @@ fn delay(
     speed: Speed,
     at: (Access, Architecture),
 ) -> Option<Doubtful> {
-    measured.charged_delay_ms(method, speed, at).as_ref().map(Doubtful::from)
+    measured.charged_delay_ms(method, speed, at).as_ref().map(Doubtful::of_varying)
 }
 
 /// Whether a method is within a budget in every architecture over a network.
@@ -302,6 +303,18 @@ mod tests {
         let example = Example::of(&[]);
         let findings = findings(Measured(&example.material()));
         assert!(findings.iter().all(|finding| finding.verdict == Verdict::CannotBeJudged), "{findings:?}");
+    }
+
+    #[test]
+    fn times_without_an_interval_are_not_judged() {
+        let names = ["dex-aka-saves-cycles-of-the-device", "dex-aka-saves-cycles-of-the-gateway"];
+        let verdicts = |example: Example| {
+            let findings = findings(Measured(&example.material()));
+            let of = |name| findings.iter().find(|finding| finding.name == name).unwrap().verdict;
+            names.map(of)
+        };
+        assert_eq!(verdicts(Example::as_printed().over_one_network()), [Verdict::CannotBeJudged; 2]);
+        assert_eq!(verdicts(Example::as_printed()), [Verdict::Holds; 2]);
     }
 
     #[test]

@@ -171,6 +171,11 @@ pub(crate) enum Quantity {
 }
 
 impl Quantity {
+    /// Whether it varies from one authentication to the next; counts and memory do not.
+    pub(crate) const fn varies(self) -> bool {
+        matches!(self, Self::CpuUe | Self::CpuGw)
+    }
+
     pub(crate) const ALL: [Self; 7] = [
         Self::CpuUe,
         Self::CpuGw,

@@ -23,7 +23,7 @@ impl Share {
     fn of(measured: Measured<'_>, method: Method, at: (Access, Architecture)) -> Option<Self> {
         let here = measured.share_percent(method, Speed::Calibrated, at)?;
         let printed = share_percent(method, at)?;
-        let is_printed = Doubtful::from(&here).is_within_factor(printed.value, NEAR);
+        let is_printed = Doubtful::of_varying(&here).is_within_factor(printed.value, NEAR);
         Some(Self { method, at, here, printed, is_printed })
     }
 
