@@ -104,7 +104,8 @@ pub(crate) fn load(args: &LoadArgs) -> Result<ExitCode, Report> {
 
 /// Refuses files in one place.
 fn check_outputs(args: &LoadArgs) -> Result<(), Report> {
-    let outputs = [("--junit", args.junit.as_deref()), args.metrics.output()];
+    let out = args.out_dir();
+    let outputs = [("--out", Some(&*out)), ("--junit", args.junit.as_deref()), args.metrics.output()];
     screen::apart(&outputs, ("load file", &args.file))
 }
 

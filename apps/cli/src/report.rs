@@ -1,6 +1,6 @@
 //! `keytoll report`: generates the files and the table of a run directory again from its traces.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use keytoll_analysis::directory::{DirectoryError, MANIFEST};
@@ -43,6 +43,11 @@ pub(crate) fn of_a_run(dir: &Path) -> Result<(), Report> {
     let another = "`keytoll run --out DIR` writes one";
     let (message, hint) = match dir.symlink_metadata() {
         Err(_) => (format!("there is no run directory `{name}`"), another),
+        Ok(_) if let Some(run) = of_all_studies(dir) => {
+            let message = format!("`{name}` holds run directories, one of each study, and is none itself");
+            let hint = format!("name one of them, like `{}`", run.display());
+            return Err(Usage::because(message, hint).into());
+        }
         Ok(_) if has_results(dir) => (
             format!("`{name}` has files of a run but no {MANIFEST}, which says what was run"),
             "restore the file, or run the scenario again",
@@ -51,6 +56,12 @@ pub(crate) fn of_a_run(dir: &Path) -> Result<(), Report> {
         Ok(_) => (format!("`{name}` is no directory"), "name the directory of the run"),
     };
     Err(Usage::hint(message, hint).into())
+}
+
+/// The run directory of a study in the directory of all.
+fn of_all_studies(dir: &Path) -> Option<PathBuf> {
+    let mut runs = keytoll_studies::STUDIES.iter().map(|study| dir.join(study.name));
+    runs.find(|run| run.join(MANIFEST).is_file())
 }
 
 /// Whether a directory has what was counted of many devices, and no single authentication.

@@ -460,6 +460,8 @@ fn all_studies_leave_their_runs_and_one_report() {
     let shown = String::from_utf8(keytoll(&all).stdout).unwrap();
     assert!(shown.contains("findings of 7 studies") && shown.contains("dex-aka-saves-memory"), "{shown}");
     assert!(shown.lines().all(|line| line.chars().count() <= 100), "{shown}");
+    let of_all = String::from_utf8(keytoll(&["compare", out]).stderr).unwrap();
+    assert!(of_all.contains("holds run directories") && of_all.contains("run/dh-groups"), "{of_all}");
 }
 
 #[test]
@@ -473,4 +475,8 @@ fn mistakes_are_told_before_any_study_runs() {
     assert!(!runs.0.join("run/ikev2-wireless").exists());
     let wrong = keytoll(&["study", "all", "--set", "interval=never", "--out", &runs.out()]);
     assert_eq!(wrong.status.code(), Some(2));
+    // The kernel makes no directories there.
+    let nowhere = keytoll(&["study", "all", "--samples", "1", "--crypto", "null", "--out", "/proc/keytoll"]);
+    let told = String::from_utf8(nowhere.stderr).unwrap();
+    assert!(told.matches("cannot be used").count() == 1 && !told.contains("study 1 of"), "{told}");
 }

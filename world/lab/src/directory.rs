@@ -199,11 +199,18 @@ impl Directory {
         Ok(())
     }
 
-    /// Whether the previous run may be removed: it is the expected one, and this one is complete and on the disk.
+    /// Whether the previous run may be removed: it is the expected one and no load, which has no plan, unless this one is, too; and this one is
+    /// complete and on the disk.
     fn may_replace(&self, earlier: &Earlier) -> bool {
         let manifest = self.lock();
         let is_settled = || listing::settle(&self.home, &manifest.files).and_then(|()| self.place.settle());
-        self.replaces.as_ref() == Some(&earlier.identity) && manifest.complete && is_settled().is_ok()
+        let is_load = |manifest: &Manifest| manifest.plan.is_empty();
+        let is_alike =
+            earlier.manifest.as_ref().is_some_and(|earlier| is_load(earlier) == is_load(&manifest));
+        self.replaces.as_ref() == Some(&earlier.identity)
+            && is_alike
+            && manifest.complete
+            && is_settled().is_ok()
     }
 
     /// Writes the lengths of all files into the manifest.
@@ -377,6 +384,39 @@ mod tests {
         fs::write(second.home.join("trace/000.trace"), "facts").unwrap();
         let third = begun(&place, true).publish().unwrap();
         assert!(third.earlier.is_none() && !second.home.exists() && first.exists());
+        fs::remove_dir_all(&scratch).unwrap();
+    }
+
+    /// A run that is set aside would leave the link without its target.
+    #[test]
+    fn the_run_that_a_link_leads_to_is_no_place() {
+        let scratch = std::env::temp_dir().join(format!("keytoll-target-{}", std::process::id()));
+        let place = scratch.join("run");
+        let first = begun(&place, false).publish().unwrap().home;
+        let refused = Directory::refuse(&first).unwrap_err().to_string();
+        assert!(
+            refused.contains("/run.1` is the run that `") && refused.ends_with("/run` leads to"),
+            "{refused}"
+        );
+        begun(&place, false).publish().unwrap();
+        assert!(Directory::refuse(&first).is_ok(), "an earlier run");
+        fs::remove_dir_all(&scratch).unwrap();
+    }
+
+    /// `keytoll run --force` in the place of a load keeps the load, which it cannot repeat.
+    #[test]
+    fn a_load_is_not_replaced_by_a_run() {
+        let scratch = std::env::temp_dir().join(format!("keytoll-load-{}", std::process::id()));
+        let place = scratch.join("run");
+        let of_plan = |plan: &str| {
+            let directory = begun(&place, true);
+            directory.lock().plan = plan.to_owned();
+            directory.publish().unwrap().home
+        };
+        let (load, run) = (of_plan(""), of_plan("samples = 1"));
+        assert!(load.exists(), "a load");
+        let other = of_plan("samples = 2");
+        assert!(load.exists() && !run.exists() && other.exists(), "a run");
         fs::remove_dir_all(&scratch).unwrap();
     }
 

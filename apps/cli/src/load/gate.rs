@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use keytoll_analysis::summary::{Concern, LoadCondition};
+use keytoll_analysis::summary::{Concern, LoadCondition, LoadOutcome};
 use keytoll_census::{Delays, Percentiles};
 use keytoll_load::Totals;
 use keytoll_scenario::node::load::{Condition, Metric, Point};
@@ -14,16 +14,18 @@ pub(super) fn applied(condition: &Condition, totals: &Totals) -> LoadCondition {
         condition: condition.to_string(),
         measured: measured.map(|value| condition.shown(value)),
         failed: measured.is_none_or(|value| condition.is_met_by(value)),
-        concerns: concern(condition.metric),
+        concerns: concern(condition),
+        outcome: LoadOutcome::default(),
     }
 }
 
-/// Late starts add to delays and take from the rate.
-const fn concern(metric: Metric) -> Concern {
-    match metric {
+/// Late starts add to delays and take from the rate. A condition that too few failures meet limits none.
+const fn concern(condition: &Condition) -> Concern {
+    match condition.metric {
         Metric::Delay(_) | Metric::Rate => Concern::Delay,
-        Metric::FailedShare | Metric::Failed | Metric::Usable => Concern::Failures,
-        Metric::Lateness(_) | Metric::Lost | Metric::Retransmissions => Concern::Other,
+        Metric::FailedShare | Metric::Failed if condition.is_met_above() => Concern::Failures,
+        Metric::Usable if !condition.is_met_above() => Concern::Failures,
+        _ => Concern::Other,
     }
 }
 
@@ -62,6 +64,20 @@ mod tests {
 
     fn failed(text: &str, totals: &Totals) -> bool {
         applied(&Condition::read(text).unwrap(), totals).failed
+    }
+
+    /// `failed < 10%` is met by a good target: it does not say how many may fail.
+    #[test]
+    fn failures_concern_what_limits_them() {
+        for (text, wanted) in [
+            ("failed > 10%", Concern::Failures),
+            ("failed < 10%", Concern::Other),
+            ("usable < 900", Concern::Failures),
+            ("usable > 900", Concern::Other),
+            ("rate < 450/s", Concern::Delay),
+        ] {
+            assert_eq!(concern(&Condition::read(text).unwrap()), wanted, "{text}");
+        }
     }
 
     #[test]

@@ -1,11 +1,13 @@
 //! `keytoll study all`: every study, each in a run directory of its own, and one report.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use keytoll_analysis::study::{Account, Accounts};
+use keytoll_lab::PlaceError;
 use keytoll_report::page::write;
 use keytoll_report::studies;
 use keytoll_scenario::Plan;
@@ -16,7 +18,7 @@ use super::plan;
 use crate::args::{Color, StudyArgs};
 use crate::outputs::{PAGE, check_replaceable};
 use crate::progress::about;
-use crate::run::{Run, note_place, verdict};
+use crate::run::{Run, note_place, told, verdict};
 use crate::screen::Page;
 use crate::{interrupt, ready, screen};
 
@@ -32,6 +34,8 @@ pub(crate) fn all(args: &StudyArgs, color: Color) -> Result<ExitCode, Report> {
     check_replaceable(&folder.join(REPORT), &PAGE)?;
     let planned = STUDIES.iter().map(|study| Planned::new(study, args, &folder));
     let planned: Vec<Planned> = planned.collect::<Result<_, _>>()?;
+    let unusable = |source| PlaceError::Unusable { path: folder.clone(), source };
+    fs::create_dir_all(&folder).map_err(|error| told(unusable(error).into()))?;
     tell_time(&planned, args);
     let stop = interrupt::watch(|| {})?;
     let mut done = Done::default();

@@ -359,6 +359,10 @@ fn junit_and_metrics_are_written_beside() {
     assert!(junit.contains("FAILED: the condition usable &gt; 4 is met (5)."), "{junit}");
     let page = fs::read_to_string(page).unwrap();
     assert!(page.contains("keytoll_load_established_total 5\n"), "{page}");
+    let results = dir.path("results");
+    let (file, results) = (dir.write("load.toml", &text), results.to_str().unwrap());
+    let same = keytoll(&["load", &file, "--out", results, "--junit", results]);
+    assert!(text_of(&same).contains("`--out` and `--junit` both write"), "{}", text_of(&same));
 }
 
 #[test]

@@ -159,10 +159,22 @@ impl Place {
         if !found.is_dir() {
             return Err(self.refused("is a file"));
         }
+        if let Some(link) = self.link_to_it() {
+            return Err(self.refused(&format!("is the run that `{}` leads to", link.display())));
+        }
         if let Some(earlier) = Earlier::at(&path) {
             return Ok(Occupant::Run(earlier));
         }
         self.empty(&found).map(|()| Occupant::Nothing)
+    }
+
+    /// The link of a place whose latest run has this name, which must not move.
+    fn link_to_it(&self) -> Option<PathBuf> {
+        let name = Path::new(&self.name);
+        let link = Self { parent: self.parent.clone(), name: name.file_stem()?.to_owned() };
+        let is_numbered = link.number_of(&self.name).is_some();
+        let leads_here = || fs::read_link(link.path()).is_ok_and(|target| target == name);
+        (is_numbered && leads_here()).then(|| link.path())
     }
 
     /// A link is keytoll's if it leads to a numbered directory beside it, which is a run if it exists.

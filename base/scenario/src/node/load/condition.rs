@@ -65,6 +65,11 @@ impl Condition {
         self.resolved.sign.is_met(value as f64, limit as f64)
     }
 
+    /// Whether values above its limit meet it, and not those below.
+    pub const fn is_met_above(&self) -> bool {
+        self.resolved.sign.is_above
+    }
+
     /// A value of its metric, with its unit.
     pub fn shown(&self, value: u64) -> String {
         let Limit::Value(unit, _) = self.resolved.limit else { return value.to_string() };

@@ -62,6 +62,9 @@ pub struct LoadCondition {
     pub measured: Option<String>,
     /// Whether it was met.
     pub failed: bool,
+    /// What follows: late starts leave open whether a delay met it. `inconclusive` in results of a keytoll that did not keep it.
+    #[serde(default)]
+    pub outcome: LoadOutcome,
     /// The subject of the condition.
     #[serde(default)]
     pub concerns: Concern,
@@ -113,7 +116,14 @@ impl LoadVerdict {
             Some(late) => (LoadOutcome::Inconclusive, vec![late.reason()]),
             None => (LoadOutcome::Passed, Vec::new()),
         };
-        Self { verdict, reasons, conditions, late_starts, hints }
+        let mut judged = Self { verdict, reasons, conditions, late_starts, hints };
+        let outcomes: Vec<_> = judged.conditions.iter().map(|condition| judged.of(condition)).collect();
+        judged
+            .conditions
+            .iter_mut()
+            .zip(outcomes)
+            .for_each(|(condition, outcome)| condition.outcome = outcome);
+        judged
     }
 
     /// The verdict and its reasons, such as `FAILED: no authentication succeeded: all 40 failed (port closed (ICMP) 40).`
@@ -272,7 +282,8 @@ mod tests {
     }
 
     fn condition(concerns: Concern, failed: bool) -> LoadCondition {
-        LoadCondition { condition: "x > 1".to_owned(), measured: Some("2".to_owned()), failed, concerns }
+        let (condition, measured) = ("x > 1".to_owned(), Some("2".to_owned()));
+        LoadCondition { condition, measured, failed, concerns, outcome: LoadOutcome::default() }
     }
 
     fn judged(conditions: &[LoadCondition], is_late: bool, (established, failed): (u64, u64)) -> LoadVerdict {
