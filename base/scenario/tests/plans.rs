@@ -160,6 +160,28 @@ fn networks_build_on_presets_and_directions_can_differ() {
     assert_eq!(plan.rows[0].variant, "rekey_child=60s");
 }
 
+/// A label of the catalogue and a preset's name are those of its parameters alone.
+#[test]
+fn a_network_of_the_scenario_is_no_preset() {
+    let network = |text: &str| {
+        let plan = parse("mine", &format!("methods = 'ikev2-psk'\nnetworks = {text}")).unwrap();
+        plan.rows[0].network.clone()
+    };
+    for basis in ["printed", "calibrated"] {
+        let own = network(&format!("{{ name = 'mine', delay = '30 ms', basis = '{basis}' }}"));
+        assert_eq!((own.basis, networks::note(&own)), (Basis::Custom, None));
+    }
+    let own = network("{ name = 'mine', delay = '30 ms', basis = 'derived' }");
+    assert_eq!(own.basis, Basis::Derived);
+    let renamed = network("{ name = 'umts-r99-64', delay = '30 ms' }");
+    assert!(networks::note(&renamed).unwrap().starts_with("`umts-r99-64` is a network of the scenario"));
+    let preset = network("'umts-r99-64'");
+    assert_eq!((preset.basis, networks::note(&preset)), (Basis::Calibrated, None));
+    let again =
+        parse("again", &parse("mine", "methods = 'ikev2-psk'\nnetworks = 'umts-r99-64'").unwrap().to_toml());
+    assert_eq!(again.unwrap().rows[0].network, preset, "as a run keeps it");
+}
+
 #[test]
 fn overrides_replace_and_add() {
     let source = Source::builtin("quickstart").unwrap();
@@ -334,7 +356,9 @@ fn what_is_no_burst_is_refused_where_it_stands() {
 }
 
 fn networks() -> impl Strategy<Value = Network> {
-    let basis = prop::sample::select(&Basis::ALL[..]);
+    // The others are those of presets.
+    let basis =
+        prop::sample::select(vec![Basis::Derived, Basis::Typical, Basis::Hypothetical, Basis::Custom]);
     let directions =
         directions().prop_flat_map(|down| (Just(down.clone()), prop_oneof![Just(down), directions()]));
     let air = prop::sample::select(vec![None, Air::named(AIRS[0].name), Air::named(AIRS[1].name)]);

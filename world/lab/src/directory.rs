@@ -11,6 +11,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use keytoll_capture::keys;
 use keytoll_rigs::FAMILIES;
+use keytoll_scenario::catalogue::networks;
 use keytoll_scenario::plan::{CryptoMode, Plan, RowPlan};
 use keytoll_trace::listing::{self, MANIFEST};
 use keytoll_trace::manifest::{FORMAT, KIND, Manifest, ManifestRow};
@@ -331,7 +332,12 @@ fn manifest_row(plan: &Plan, index: usize, row: &RowPlan, of_costs: &[String]) -
         samples_planned: plan.population.as_ref().map_or(plan.samples, |population| population.devices),
         trace: format!("trace/{index:03}.trace"),
         costs: format!("costs/{index:03}.costs"),
-        notes: standing.into_iter().chain(heap).chain(of_costs.iter().cloned()).collect(),
+        notes: standing
+            .into_iter()
+            .chain(networks::note(&row.network))
+            .chain(heap)
+            .chain(of_costs.iter().cloned())
+            .collect(),
     }
 }
 

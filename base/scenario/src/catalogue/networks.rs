@@ -294,6 +294,16 @@ pub fn named(name: &str) -> Option<Network> {
     PRESETS.iter().find(|preset| preset.name == name).map(Preset::network)
 }
 
+/// What a reader has to know of a network with the name of a preset and other parameters.
+pub fn note(network: &Network) -> Option<String> {
+    named(&network.name).filter(|preset| preset != network).map(|_| {
+        format!(
+            "`{}` is a network of the scenario here: its parameters are not those of the preset",
+            network.name
+        )
+    })
+}
+
 /// Every preset.
 pub fn all() -> Vec<Network> {
     PRESETS.iter().map(Preset::network).collect()

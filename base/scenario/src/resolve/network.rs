@@ -71,6 +71,11 @@ fn custom(table: &Table) -> Result<Network, ScenarioError> {
     properties(&mut network, table)?;
     network.air = table.or("air", network.air, air)?;
     rates(&mut network, table)?;
+    // A paper's figures are those of presets: a network with other parameters cannot have their basis.
+    let claims_paper = matches!(network.basis, Basis::Printed | Basis::Calibrated);
+    if claims_paper && networks::named(&network.name).as_ref() != Some(&network) {
+        network.basis = Basis::Custom;
+    }
     Ok(network)
 }
 
