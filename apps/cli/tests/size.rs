@@ -394,7 +394,7 @@ fn a_cost_table_is_opened_only_if_the_command_line_names_it() {
         "{:?}",
         reference.stderr
     );
-    // A thousand in the storm, and 69.4 a second besides.
+    // A thousand in the storm, and the usual 69.4 a second.
     let storm =
         ["--method", "ikev2-psk", "--simulate", "--costs", "reference", "--arrivals", "storm:1000/10s"];
     let told = one_line(scratch.size(&[&ASKED[..], &storm].concat()).stdout);

@@ -342,7 +342,7 @@ fn processors_are_as_slow_as_printed(repetitions: &[Value], account: &Value) {
     assert!((shown / median - 1.0).abs() < 1e-9, "{shown} ms, {computation:?}");
 }
 
-/// Memory depends neither on the network nor on the rows that a thread ran before: what a process or thread allocates once is no node's. But
+/// Memory depends neither on the network nor on the rows that a thread ran before: memory that is allocated once for a process or thread is no node's. But
 /// a second thread that signs with an RSA key at the same time makes the library keep a second pair of blinding factors with it, once in a
 /// process: of two threads one row pays for it.
 fn memory_is_the_same_in_every_row(summary: &Value) {

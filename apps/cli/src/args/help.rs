@@ -147,7 +147,7 @@ machine that does something else: run A and B in turn. Of two runs with one seed
 A condition is a measure, with a point of it where it has many values (min, mean, p5, p50, p75, p90, p95, p99, p99.9, p99.99, \
 max), <, <=, > or >=, and a quantity, of the second run, or percent of the first run with a sign. A condition in percent is \
 met only if the whole 95 % interval of the difference is beyond the limit, of CPU times beyond 3 % at least; below six values there is \
-none. A condition fails the comparison, too, where nobody has succeeded in one of the rows, and where CPU times cannot be judged. With one RUN the rows are compared with the baseline row, to which no condition applies.
+none. A condition fails the comparison, too, where no authentication succeeded in one of the rows, and where CPU times cannot be judged. With one RUN the rows are compared with the baseline row, to which no condition applies.
 Exit code: 0 done, 1 a condition is met, 2 it is no run directory, has nothing to compare, or the command line is wrong, 3 a file is \
 damaged, or the environment prevents it.";
 

@@ -294,7 +294,7 @@ pub fn named(name: &str) -> Option<Network> {
     PRESETS.iter().find(|preset| preset.name == name).map(Preset::network)
 }
 
-/// What a reader has to know of a network with the name of a preset and other parameters.
+/// A note for readers on a network with the name of a preset and other parameters.
 pub fn note(network: &Network) -> Option<String> {
     named(&network.name).filter(|preset| preset != network).map(|_| {
         format!(

@@ -49,7 +49,7 @@ pub enum BlockValue {
     Median,
 }
 
-/// What is one independent value of a comparison.
+/// The independent value of a comparison.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Unit {
@@ -65,7 +65,7 @@ pub enum Unit {
 /// How the second of two rows differs from the first.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Difference {
-    /// What was compared.
+    /// The unit of the comparison.
     pub(super) unit: Unit,
     /// How many of either row.
     pub(super) units: [u64; 2],

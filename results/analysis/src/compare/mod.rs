@@ -247,7 +247,7 @@ pub struct Contrast {
     pub p_value_holm: Option<f64>,
     /// How likely a value of the second row is greater than one of the first, ties counting half.
     pub superiority_share: f64,
-    /// What one independent value of the test is.
+    /// The independent value of the test.
     #[serde(default)]
     pub unit: Unit,
     /// How many of them either row has.

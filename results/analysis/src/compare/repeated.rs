@@ -1,8 +1,8 @@
 //! Several runs of one plan as one side of a comparison. Read Welch, Biometrika 34 (1947) 28 (the test and its degrees of freedom).
 //!
-//! What a process and the programs beside it do to CPU times lasts for a whole run, so that the blocks of one run are slow together: two
-//! runs of one build differ by up to a tenth while compilers run. Where both sides have several runs, the run is the unit, and that
-//! variation is measured.
+//! The state of a process and of the machine changes the CPU times of a whole run, so the blocks of one run are slow together: two runs of one
+//! build differ by up to a tenth while compilers run. Where both sides have several runs, the run is the unit, and that variation is
+//! measured.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -168,7 +168,7 @@ impl Place {
         self.empty(&found).map(|()| Occupant::Nothing)
     }
 
-    /// The link of a place whose latest run has this name, which must not move.
+    /// The link that leads to the run of this name: that run must not move.
     fn link_to_it(&self) -> Option<PathBuf> {
         let name = Path::new(&self.name);
         let link = Self { parent: self.parent.clone(), name: name.file_stem()?.to_owned() };
