@@ -59,7 +59,7 @@ pub(crate) fn legends(comparison: &Comparison) -> impl Iterator<Item = String> {
     let runs = comparison.pairs.iter().flat_map(|pair| &pair.contrasts).find(|it| is_by_runs(it)).map(|it| {
         let [a, b] = it.units_count;
         format!(
-            "A has {a} runs and B {b}. CPU times, and delays that contain them, are compared run by run: B ÷ A is the ratio of geometric \
+            "A has {a} runs and B {b}. CPU times, and delays of runs with different seeds, are compared run by run: B ÷ A is the ratio of geometric \
              means of the runs, its interval and p are Welch's. Differences below {} % do not count.",
             TOLERANCE * 100.0
         )

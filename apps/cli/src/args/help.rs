@@ -143,7 +143,7 @@ Reads manifest.json and samples.csv of directories that `keytoll run` or `measur
 population.json; writes no files but that of --html. Rows of two runs are compared with their likes: the same method and options \
 over the same network. A load is compared with another one, or with a run of one population: the same in the simulator. \
 With several runs on a side, as in `keytoll compare A1 A2 A3 --against B1 B2 B3`, CPU times are compared run by run, which also holds on a \
-machine that does something else: run A and B in turn. Of two runs with one seed only the CPU times of both count. \
+machine that does something else: run A and B in turn. Runs with the same seed have the same packets and losses: of all but the first only CPU times count. \
 A condition is a measure, with a point of it where it has many values (min, mean, p5, p50, p75, p90, p95, p99, p99.9, p99.99, \
 max), <, <=, > or >=, and a quantity, of the second run, or percent of the first run with a sign. A condition in percent is \
 met only if the whole 95 % interval of the difference is beyond the limit, of CPU times beyond 3 % at least; below six values there is \

@@ -83,11 +83,10 @@ pub(crate) struct RankArgs {
 /// Arguments of `compare`.
 #[derive(Debug, Args)]
 pub(crate) struct CompareArgs {
-    /// Directories of a run, and of the run to compare with it [default: the rows of RUN are compared with each other]; with
-    /// --against all are of the first side.
+    /// One run: its rows are compared. Two: the second with the first. More: the first side, and --against names the second.
     #[arg(value_name = "RUN", required = true)]
     pub(crate) runs: Vec<PathBuf>,
-    /// Directories of the second side's runs: at least three on both sides, best five or more, so that CPU times are compared run by run.
+    /// Runs of the second side. From three runs on a side, CPU times are compared run by run; five are better.
     #[arg(long, value_name = "OTHER", num_args = 1..)]
     pub(crate) against: Vec<PathBuf>,
     /// Row with which the others of RUN are compared: a method, or a method and its options [default: the first of each

@@ -82,8 +82,9 @@ pub(super) struct Difference {
 /// Compares two rows, by runs if either has several; `None` if either has too few runs or blocks at full speed.
 pub(super) fn difference(a: &[Timed], b: &[Timed], value: BlockValue) -> Option<Difference> {
     let quick = quick_reference(a.iter().chain(b))?;
+    let is_by_runs = [a, b].into_iter().any(repeated::is_repeated);
     let [a, b] = [a, b].map(|times| blocks(times, quick, value));
-    if repeated::is_repeated(&a) || repeated::is_repeated(&b) {
+    if is_by_runs {
         return repeated::difference([&a, &b]);
     }
     let [a, b] = [a, b].map(|blocks| blocks.into_iter().map(|(_, value)| value).collect::<Vec<_>>());

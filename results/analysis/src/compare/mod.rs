@@ -192,6 +192,8 @@ pub struct Run<R> {
     pub machine: String,
     /// The seed of the plan.
     pub seed: String,
+    /// How many runs of this side repeat the seed of an earlier one.
+    pub repeats_seed: u32,
     /// The load average when it began, if other programs kept more than half of the processors busy.
     pub other_load: Option<f64>,
     /// Whether all planned authentications were measured.
@@ -522,8 +524,8 @@ fn verdict(contrast: &Contrast, p_holm: f64) -> Verdict {
     }
 }
 
-fn notes<R: Row>(runs: [&Run<R>; 2], pairs: &[Pair]) -> Vec<String> {
-    let mut runs = runs.to_vec();
+fn notes<R: Row>(both: [&Run<R>; 2], pairs: &[Pair]) -> Vec<String> {
+    let mut runs = both.to_vec();
     runs.dedup_by_key(|run| &run.place);
     let incomplete = runs.iter().filter(|run| !run.complete);
     let incomplete =
@@ -555,7 +557,9 @@ fn notes<R: Row>(runs: [&Run<R>; 2], pairs: &[Pair]) -> Vec<String> {
     let repeated = (is_repeated && pairs.iter().all(|pair| pair.a == pair.b && pair.n[0] == pair.n[1])).then(|| {
         "All values of both are the same, one after the other: it is the same run, or one that repeats it.".to_owned()
     });
-    incomplete.chain(unlike).chain(machines).chain(repeated).chain(busy).chain(unjudged(pairs)).collect()
+    let left_out = repeated::left_out(both);
+    let all = incomplete.chain(unlike).chain(machines).chain(repeated).chain(left_out);
+    all.chain(busy).chain(unjudged(pairs)).collect()
 }
 
 /// How many CPU times cannot be judged, and what to do.

@@ -74,6 +74,7 @@ pub fn read(run: &Path) -> Result<CountedRun, CountedError> {
         place,
         machine,
         seed,
+        repeats_seed: 0,
         other_load,
         complete,
         rows: findings.populations.into_iter().map(row).collect(),
@@ -201,7 +202,7 @@ impl Row for CountedRow {
     fn breach(&self, other: &Self, condition: &Resolved) -> Option<Breach> {
         let rows = [self, other].map(|row| row.name.to_string());
         let is_of_delays = condition.point.is_some();
-        if other.summary().established == 0 && is_of_delays {
+        if other.summary().established == 0 {
             return Some(nothing(condition, rows));
         }
         let figure = match condition.point {

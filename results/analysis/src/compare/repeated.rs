@@ -7,7 +7,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::CPU;
-use super::blocks::{Difference, TOLERANCE, Unit};
+use super::Run;
+use super::blocks::{Difference, TOLERANCE, Timed, Unit};
 use super::ranked::Ranked;
 use super::ranks::rank_sum;
 use super::resampling::Statistic;
@@ -28,9 +29,20 @@ pub fn joined(runs: Vec<MeasuredRun>) -> MeasuredRun {
     let mut seeds = BTreeSet::new();
     let whole = (0..).zip(runs).map(|(place, run)| {
         let repeats = !seeds.insert(run.seed.clone());
-        numbered(run, place, repeats)
+        numbered(MeasuredRun { repeats_seed: repeats.into(), ..run }, place, repeats)
     });
     whole.reduce(with).expect("a side has a run")
+}
+
+/// A note on the runs of which only CPU times count.
+pub(super) fn left_out<R>(runs: [&Run<R>; 2]) -> Option<String> {
+    let [a, b] = runs.map(|run| run.repeats_seed);
+    (a + b > 0).then(|| {
+        format!(
+            "Only CPU times count of runs with the seed of an earlier one (A: {a}, B: {b}): their losses and delays of links are the same. \
+             `keytoll run --set seed=N` makes others."
+        )
+    })
 }
 
 /// The run with its number in each time, and without what it repeats.
@@ -53,6 +65,7 @@ fn with(mut all: MeasuredRun, run: MeasuredRun) -> MeasuredRun {
     }
     all.other_load = [all.other_load, run.other_load].into_iter().flatten().reduce(f64::max);
     all.complete &= run.complete;
+    all.repeats_seed += run.repeats_seed;
     for row in run.rows {
         match all.rows.iter_mut().find(|known| known.name == row.name) {
             Some(known) => extend(known, row),
@@ -84,9 +97,9 @@ impl Values {
     }
 }
 
-/// Whether blocks are of several runs.
-pub(super) fn is_repeated(blocks: &[OfRun]) -> bool {
-    blocks.iter().any(|(run, _)| *run != blocks[0].0)
+/// Whether times are of several runs, at full speed of the machine or not.
+pub(super) fn is_repeated(times: &[Timed]) -> bool {
+    times.iter().any(|time| time.run != times[0].run)
 }
 
 /// Compares two sides run by run; `None` if either has too few runs.

@@ -78,7 +78,7 @@ pub fn read(run: &Path) -> Result<MeasuredRun, ReadError> {
     let rows = rows(Table::open(run)?).map_err(|why| ReadError::Table { place: place.clone(), why })?;
     let complete = manifest.complete && is_whole(&manifest, &rows);
     let (machine, other_load) = (manifest.provenance.machine.cpu.clone(), other_load(&manifest.provenance));
-    Ok(MeasuredRun { machine, seed: manifest.seed, other_load, place, complete, rows })
+    Ok(MeasuredRun { machine, seed: manifest.seed, repeats_seed: 0, other_load, place, complete, rows })
 }
 
 /// The load average at the beginning, if it was more than half of the processors.

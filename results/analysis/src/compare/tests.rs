@@ -26,7 +26,7 @@ fn row(method: &str, delays: impl IntoIterator<Item = f64>) -> MeasuredRow {
 
 fn run(place: &str, rows: Vec<MeasuredRow>) -> Run<MeasuredRow> {
     let (machine, seed) = ("a processor".to_owned(), "1".to_owned());
-    Run { place: place.to_owned(), machine, seed, other_load: None, complete: true, rows }
+    Run { place: place.to_owned(), machine, seed, repeats_seed: 0, other_load: None, complete: true, rows }
 }
 
 /// Twenty values around this one, none of them the same.

@@ -41,7 +41,7 @@ fn row(method: &str, world: &str, census: &Census) -> CountedRow {
 
 fn run(place: &str, rows: Vec<CountedRow>) -> CountedRun {
     let (machine, seed) = ("a processor".to_owned(), "1".to_owned());
-    Run { place: place.to_owned(), machine, seed, other_load: None, complete: true, rows }
+    Run { place: place.to_owned(), machine, seed, repeats_seed: 0, other_load: None, complete: true, rows }
 }
 
 fn figure<'a>(comparison: &'a Comparison, measure: &str) -> &'a Figure {

@@ -27,8 +27,8 @@ fn measured(work: f64, seed: u64) -> MeasuredRun {
         judged_by: JudgedBy::Authentications,
     };
     let row = MeasuredRow { name: RowName::default(), n: 60, failed: 1, values: vec![cpu, messages] };
-    let (place, machine) = (format!("run-{seed}"), "a processor".to_owned());
-    Run { place, machine, seed: "1".to_owned(), other_load: None, complete: true, rows: vec![row] }
+    let (place, machine, of_plan) = (format!("run-{seed}"), "a processor".to_owned(), seed.to_string());
+    Run { place, machine, seed: of_plan, repeats_seed: 0, other_load: None, complete: true, rows: vec![row] }
 }
 
 /// How many of a hundred comparisons of so many runs with so many find a difference of CPU time.
@@ -87,11 +87,34 @@ fn the_ratio_has_the_interval_of_welch() {
 
 #[test]
 fn a_run_with_a_known_seed_counts_only_for_cpu_times() {
-    let mut runs: Vec<_> = (0..3).map(|seed| measured(400.0, seed)).collect();
-    runs[2].seed = "2".to_owned();
-    let all = joined(runs);
+    let mut of_a: Vec<_> = (0..3).map(|seed| measured(400.0, seed)).collect();
+    of_a[1].seed = "0".to_owned();
+    let all = joined(of_a);
     let row = &all.rows[0];
     let n = |measure: &str| row.measured(measure).unwrap().values.len();
     assert_eq!((all.place.as_str(), row.n, row.failed), ("run-0, run-1, run-2", 180, 3));
     assert_eq!((n("cpu_us.gw"), n("messages")), (180, 120));
+    let notes = runs(&all, &measured(400.0, 9)).notes;
+    assert!(
+        notes[0].starts_with("Only CPU times count of runs with the seed of an earlier one (A: 1, B: 0)"),
+        "{notes:?}"
+    );
+}
+
+/// A run that the machine disturbed all the time is one of several, whether its blocks count or not.
+#[test]
+fn a_slow_run_does_not_make_one_of_two() {
+    let mut slow = measured(400.0, 1);
+    for time in times(&mut slow) {
+        time.reference = 30.0;
+    }
+    let (a, b) = (joined(vec![measured(400.0, 0), slow]), measured(400.0, 2));
+    assert_eq!(runs(&a, &b).pairs[0].contrasts[0].verdict, Verdict::CannotBeJudged);
+}
+
+fn times(run: &mut MeasuredRun) -> &mut [Timed] {
+    match &mut run.rows[0].values[0].judged_by {
+        JudgedBy::Blocks(_, times) => times,
+        JudgedBy::Authentications => &mut [],
+    }
 }
