@@ -2,6 +2,7 @@
 //! entry each, and a node of a tree has room for eleven.
 
 use std::collections::BTreeMap;
+use std::ops::Bound::{Excluded, Unbounded};
 
 use smallvec::SmallVec;
 
@@ -93,6 +94,14 @@ impl<K: Ord, V> Sorted<K, V> {
         }
     }
 
+    /// The first key that is greater than this one.
+    pub fn first_after(&self, from: &K) -> Option<&K> {
+        match &self.0 {
+            Kept::Few(few) => few.iter().map(|(key, _)| key).find(|key| *key > from),
+            Kept::Many(many) => many.range((Excluded(from), Unbounded)).next().map(|(key, _)| key),
+        }
+    }
+
     /// The keys in their order.
     pub fn keys(&self) -> impl Iterator<Item = &K> {
         self.entries().map(|(key, _)| key)
@@ -145,6 +154,8 @@ mod tests {
                 }
                 assert_eq!(sorted.first(), tree.first_key_value());
                 assert_eq!(sorted.first_from(&key), tree.range(key..).next().map(|(key, _)| key));
+                let after = tree.range((Excluded(key), Unbounded)).next();
+                assert_eq!(sorted.first_after(&key), after.map(|(key, _)| key));
                 assert_eq!(sorted.get(&key), tree.get(&key));
                 assert!(sorted.keys().eq(tree.keys()) && sorted.values().eq(tree.values()));
                 assert_eq!((sorted.len(), sorted.is_empty()), (tree.len(), tree.is_empty()));

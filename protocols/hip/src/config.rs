@@ -189,6 +189,9 @@ pub struct Limits {
     /// R1s in a second to one address, in IPv6 to one /64: whoever is told to be the sender of I1s gets no more of them (RFC 7401
     /// §6.7). None: as many as are asked for.
     pub r1_per_second_max: Option<u32>,
+    /// R1s in a second to an address, in IPv6 to one /64, that has no association: an I1 in another's name makes R1s of fourteen times its
+    /// length.
+    pub r1_to_strangers_per_second_max: u32,
     /// Associations of initiators whose subscription is not proved yet: a diet exchange with AKA alone has such.
     pub unproved_max: usize,
     /// Those of one address, in IPv6 of one /64.
@@ -212,6 +215,7 @@ impl Default for Limits {
             associations_max: 1 << 20,
             per_address_max: 4096,
             r1_per_second_max: Some(1000),
+            r1_to_strangers_per_second_max: 64,
             unproved_max: 4096,
             unproved_per_address_max: 64,
             unproved_lifetime: Duration::from_secs(30),

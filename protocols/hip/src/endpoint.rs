@@ -35,6 +35,8 @@ pub struct Endpoint {
     pub(crate) unproved: Origins,
     /// Those that peers have begun.
     pub(crate) begun_by_peers: Origins,
+    /// The association that was examined last for its place.
+    pub(crate) examined: Option<Key>,
     /// The association that is out of the table, and the SPIs that go with it.
     lent: Option<(u64, Key, bool, Vec<u32>)>,
 }
@@ -164,6 +166,7 @@ impl Endpoint {
             responder,
             unproved: Origins::default(),
             begun_by_peers: Origins::default(),
+            examined: None,
             lent: None,
         }
     }

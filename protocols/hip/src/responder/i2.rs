@@ -1,6 +1,7 @@
 //! I2, and the R2 that answers it. RFC 7401 §6.9, draft-ietf-hip-dex-24 §6.7.
 
 use std::net::IpAddr;
+use std::time::Duration;
 
 use keytoll_engine::{Ctx, Time};
 
@@ -35,6 +36,13 @@ pub(crate) struct Asked {
     pub(crate) responder: Hit,
     pub(crate) solved: Solved,
 }
+
+/// Why an I2 with the right solution is refused: a table is full, or an address has its share.
+const BUSY: Doubt = "RESPONDER_BUSY_PLEASE_RETRY";
+/// How long an association has not been heard before it may lose its place in a full table.
+const IDLE_MIN: Duration = Duration::from_secs(60);
+/// So many associations are examined for one that needs a place.
+const EXAMINED_MAX: usize = 16;
 
 /// The identity of an initiator, whose HIT must be that of its HOST_ID.
 pub(crate) fn peer_identity(
@@ -110,7 +118,13 @@ impl Endpoint {
         }
         let asked = match self.ask(packet, route, cx) {
             Ok(asked) => asked,
-            Err(doubt) => return cx.discard(crate::names::HIP, doubt),
+            Err(doubt) => {
+                cx.discard(crate::names::HIP, doubt);
+                if doubt == BUSY {
+                    self.refuse((responder, initiator), NotifyType::RESPONDER_BUSY_PLEASE_RETRY, route, cx);
+                }
+                return;
+            }
         };
         let mut env = Env { shared: &mut self.shared, cx };
         let verified = match asked.exchange {
@@ -152,28 +166,49 @@ impl Endpoint {
         let (now, at) = (env.now(), route.remote.ip());
         let limits = &env.shared.config.limits;
         let asks = exchange.is_diet() && env.shared.config.aka == Aka::Required;
-        let broken_max = limits.broken_per_address_max;
-        let may_ask = !asks || self.responder.can_ask(at, limits.questions_per_second_max, now);
-        if !self.has_room((responder, initiator), (exchange, at))
+        let (broken_max, questions_max) = (limits.broken_per_address_max, limits.questions_per_second_max);
+        let may_ask = !asks || self.responder.can_ask(at, questions_max, now);
+        if !self.has_room(Key::new(responder, initiator), (exchange, at), now)
             || !self.responder.can_spend(at, broken_max, now)
             || !may_ask
         {
-            return Err("RESPONDER_BUSY_PLEASE_RETRY");
+            return Err(BUSY);
         }
         Ok(Asked { index, exchange, initiator, responder, solved })
     }
 
     /// Whether the limits leave a place for an association that is begun from there.
-    fn has_room(&self, (local, peer): (Hit, Hit), (exchange, at): (Exchange, Option<IpAddr>)) -> bool {
+    fn has_room(&mut self, key: Key, (exchange, at): (Exchange, Option<IpAddr>), now: Time) -> bool {
+        let is_full = self.is_full(key) && self.idle(now).is_none();
         let limits = &self.shared.config.limits;
-        let old = self.by_hits.get(&Key::new(local, peer));
-        let is_full = self.associations.len() >= limits.associations_max && old.is_none();
+        let old = self.by_hits.get(&key);
         // One that takes the place of another one from there is no more than that.
         let replaces = old.is_some_and(|old| self.begun_by_peers.is_of(*old, at));
         let has_share = self.begun_by_peers.count_of(at) < limits.per_address_max || replaces;
         let can_prove = self.unproved.count() < limits.unproved_max
             && self.unproved.count_of(at) < limits.unproved_per_address_max;
         !is_full && has_share && (can_prove || !exchange.is_diet())
+    }
+
+    /// Whether one more association is one too many.
+    fn is_full(&self, key: Key) -> bool {
+        self.associations.len() >= self.shared.config.limits.associations_max
+            && self.by_hits.get(&key).is_none()
+    }
+
+    /// An association of a peer that has not been heard for a while, among the next few: a full table is examined in turns.
+    fn idle(&mut self, now: Time) -> Option<u64> {
+        for _ in 0..EXAMINED_MAX {
+            let next = self.examined.as_ref().and_then(|key| self.by_hits.first_after(key));
+            let key = *next.or_else(|| self.by_hits.first().map(|(key, _)| key))?;
+            let id = self.by_hits.get(&key).copied()?;
+            let idle = |its: &Association| !its.core.initiator && its.core.heard + IDLE_MIN <= now;
+            if self.associations.get(&id).is_some_and(|its| idle(its)) {
+                return Some(id);
+            }
+            self.examined = Some(key);
+        }
+        None
     }
 
     /// Sends R2; an association between the same two ends ends, or becomes this one if it was on its way.
@@ -186,6 +221,9 @@ impl Endpoint {
     ) {
         let key = Key::new(asked.responder, asked.initiator);
         self.responder.spend(&asked.solved);
+        if let Some(idle) = self.is_full(key).then(|| self.idle(cx.now)).flatten() {
+            self.with(idle, cx, |association, env| association.give_up(Reason::Unused, env));
+        }
         let id = self.make_room(key, cx);
         let core = Core {
             id,

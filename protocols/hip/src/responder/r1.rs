@@ -138,8 +138,17 @@ impl Responder {
     }
 
     /// Sends R1.
-    fn answer(&mut self, which: (usize, GroupId), (initiator, route): (Hit, Route), env: &mut Env<'_, '_>) {
-        let max = env.shared.config.limits.r1_per_second_max;
+    fn answer(
+        &mut self,
+        which: (usize, GroupId),
+        (initiator, route): (Hit, Route),
+        is_known: bool,
+        env: &mut Env<'_, '_>,
+    ) {
+        let limits = &env.shared.config.limits;
+        let to_strangers =
+            |max: u32| if is_known { max } else { max.min(limits.r1_to_strangers_per_second_max) };
+        let max = limits.r1_per_second_max.map(to_strangers);
         if max.is_some_and(|max| !self.rate.allows(route.remote.ip(), max, env.now())) {
             return env.discard("too many I1s from there");
         }
@@ -311,7 +320,8 @@ impl Endpoint {
         let best = offers::best_group(&groups, lists::octets(list.contents)).map(|(id, _)| id);
         // RFC 7401 §6.7: without a common group it is any of ours.
         let Some(group) = best.or(groups.first().copied()) else { return env.discard("no group") };
-        self.responder.answer((index, group), (sender, route), &mut env);
+        let is_known = self.begun_by_peers.count_of(route.remote.ip()) > 0;
+        self.responder.answer((index, group), (sender, route), is_known, &mut env);
     }
 
     // RFC 7401 §6.7, §6.9.1: anybody can be named as the sender of I1, and nobody is to get NOTIFYs without end for what others

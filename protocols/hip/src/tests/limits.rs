@@ -228,6 +228,43 @@ fn an_address_begins_so_many_associations_and_no_more() {
     assert_eq!(world.children(B).len(), 3, "there is a place again");
 }
 
+/// Nobody fills a table for ever: the next initiator is told to try again, and gets the place of an association that is not used.
+#[test]
+fn a_full_table_has_a_place_after_a_while() {
+    let [a, b] = base_pair();
+    let identities = (0..5).map(|name: u8| signing(KeyKind::EcdsaP256, &name.to_string())).collect();
+    let limits = Limits { associations_max: 3, ..Limits::default() };
+    let mut world = World::new([Config { identities, ..a }, Config { limits, ..b }], 1);
+    let begin = |world: &mut World, identity| {
+        let peer = Some(world.hosts[B].hit);
+        world.command(A, Command::Initiate { identity, peer, local: address(A), remote: address(B) });
+        world.run_a_while();
+    };
+    (0..4).for_each(|identity| begin(&mut world, identity));
+    assert_eq!((world.hosts[B].engine.association_count(), world.children(B).len()), (3, 3));
+    assert_eq!(world.discards(B)[0], "RESPONDER_BUSY_PLEASE_RETRY");
+    assert!(count(&world, PacketType::NOTIFY) > 0, "the initiator is told so");
+    world.run(Duration::from_secs(61));
+    let refused = world.discards(B).len();
+    begin(&mut world, 4);
+    assert_eq!((world.hosts[B].engine.association_count(), world.children(B).len()), (3, 3));
+    assert_eq!(world.discards(B).len(), refused, "it is not refused");
+    let unused = |event: &&Event| matches!(event, Event::Closed(_, Reason::Unused));
+    assert!(world.hosts[B].events.iter().any(|event| unused(&event)));
+}
+
+/// 100 I1s in the name of an address without associations make 64 R1s; those of one that has an association are answered.
+#[test]
+fn strangers_get_few_r1s() {
+    let (mut world, i1) = stopped_before(base_pair(), PacketType::I1);
+    (0..100).for_each(|_| world.inject(&i1));
+    assert_eq!(count(&world, PacketType::R1), 64);
+    let mut world = up(base_pair());
+    let before = count(&world, PacketType::R1);
+    (0..100).for_each(|_| world.inject(&i1));
+    assert_eq!(count(&world, PacketType::R1) - before, 100);
+}
+
 #[test]
 fn an_association_without_traffic_has_an_end_by_default() {
     let mut world = up(base_pair());
