@@ -68,6 +68,10 @@ fn proofs(node: Node, terms: &Terms, pki: Option<&Pki>) -> String {
     };
     let named = match terms.keytoll_signature {
         "" => String::new(),
+        // Then the peer signs with SHA-1, too.
+        scheme if scheme.ends_with("sha1") => {
+            format!("connection.signatures = {scheme:?}\nconnection.peer_hash = \"sha1\"\n")
+        }
         scheme => format!("connection.signatures = {scheme:?}\n"),
     };
     format!("connection.auth = {own}\nconnection.peer_auth = {peer}\n{named}")

@@ -645,6 +645,16 @@ impl SignatureScheme {
         Self::RsaPkcs1(Hash::Sha1),
     ];
 
+    /// The hash of the message; `None` if it is signed as it is.
+    pub const fn hash(self) -> Option<Hash> {
+        match self {
+            Self::RsaPkcs1(hash) | Self::RsaPss(hash) | Self::EcdsaDer(hash) | Self::EcdsaRaw(hash) => {
+                Some(hash)
+            }
+            Self::RsaPkcs1Bare | Self::Ed25519 => None,
+        }
+    }
+
     /// Whether a key of this kind can make such a signature.
     pub const fn fits(self, kind: KeyKind) -> bool {
         match self {

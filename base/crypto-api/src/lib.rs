@@ -11,6 +11,7 @@ mod keys;
 mod phase;
 mod rng;
 mod secret;
+pub mod spki;
 pub mod suite;
 
 pub use crypto::{Crypto, Rejected, about};

@@ -170,6 +170,7 @@ mod v1 {
             request_address: false,
             pool: None,
             auth_lifetime: None,
+            weakest: keytoll_ike::config::Weakest::default(),
             reauthenticate: Reauthenticate::OnDemand,
             rekey_after: None,
             liveness_after: None,

@@ -5,8 +5,9 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use keytoll_crypto_api::algorithm::SignatureScheme;
+use keytoll_crypto_api::algorithm::{Hash, SignatureScheme};
 use keytoll_crypto_api::credentials::{Credential, Trust};
+use keytoll_crypto_api::spki::rsa_bits;
 use keytoll_crypto_api::suite::Suite;
 use keytoll_crypto_api::{Secret, SigningKey};
 
@@ -169,6 +170,34 @@ impl Default for Fragmentation {
 /// answers.
 pub(crate) const CONVERSATION_MAX: Duration = Duration::from_secs(120);
 
+/// The weakest signature that is believed. RSA with SHA-1 is never believed of a peer that has announced SHA-2 (RFC 8247 §3.2).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Weakest {
+    /// No shorter digest.
+    pub hash: Hash,
+    /// No RSA key with fewer bits.
+    pub rsa_bits: usize,
+}
+
+/// Every signature that is known.
+impl Default for Weakest {
+    fn default() -> Self {
+        Self { hash: Hash::Sha1, rsa_bits: 0 }
+    }
+}
+
+impl Weakest {
+    /// Whether a signature of this scheme is strong enough, by the digest's length.
+    pub(crate) fn takes(self, scheme: SignatureScheme) -> bool {
+        scheme.hash().is_none_or(|hash| hash.len() >= self.hash.len())
+    }
+
+    /// Whether the key in a SubjectPublicKeyInfo is long enough.
+    pub(crate) fn takes_key(self, spki: &[u8]) -> bool {
+        rsa_bits(spki).is_none_or(|bits| bits >= self.rsa_bits)
+    }
+}
+
 /// A kind of peer and what is set up with it.
 #[derive(Debug, Clone)]
 pub struct Connection {
@@ -188,6 +217,8 @@ pub struct Connection {
     pub signatures: Vec<SignatureScheme>,
     /// How the peer must.
     pub remote: Believe,
+    /// The weakest signature of an IKEv2 peer that is believed.
+    pub weakest: Weakest,
     /// IKE suites, best first; offered as initiator, accepted as responder.
     pub suites: Vec<Suite>,
     /// The traffic SAs; `None`: childless (RFC 6023).

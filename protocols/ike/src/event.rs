@@ -186,6 +186,8 @@ pub enum Reason {
     Certificate(keytoll_crypto_api::credentials::CertificateError),
     /// The peer is not the expected one.
     WrongIdentity,
+    /// The peer's signature or key is weaker than the connection takes.
+    WeakSignature,
     /// No common suite.
     NoProposalChosen,
     /// No common traffic.
@@ -230,6 +232,7 @@ impl Reason {
             Self::Certificate(Bad::RevocationListExpired) => "certificate's revocation list expired",
             Self::Certificate(Bad::NotAcceptable) => "certificate not acceptable",
             Self::WrongIdentity => "unexpected identity",
+            Self::WeakSignature => "signature too weak",
             Self::NoProposalChosen => "NO_PROPOSAL_CHOSEN",
             Self::TrafficSelectors => "TS_UNACCEPTABLE",
             Self::Syntax(_) => "INVALID_SYNTAX",

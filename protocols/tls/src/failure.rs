@@ -38,7 +38,10 @@ pub enum Failure {
     /// No version of TLS in common.
     #[error("no common version")]
     Version,
-    /// No cipher suite, group or signature scheme in common, or a required extension is missing.
+    /// The other side does not have the extended master secret (RFC 7627), without which keys of EAP are not safe: RFC 9427 §2.1.
+    #[error("no extended master secret (RFC 7627)")]
+    MasterSecret,
+    /// No cipher suite, group or signature scheme in common, or another required extension is missing.
     #[error("no common parameters")]
     Parameters,
     /// A message that cannot be read.
@@ -79,6 +82,7 @@ impl Failure {
             Self::BadCertificate => "TLS bad certificate",
             Self::NoCertificate => "TLS no certificate",
             Self::Version => "TLS no common version",
+            Self::MasterSecret => "TLS no extended master secret (RFC 7627)",
             Self::Parameters => "TLS no common parameters",
             Self::Malformed => "TLS malformed message",
             Self::Violation => "TLS protocol violation",
@@ -134,6 +138,7 @@ fn incompatible(why: &PeerIncompatible) -> Failure {
         | PeerIncompatible::Tls12NotOffered
         | PeerIncompatible::Tls12NotOfferedOrEnabled
         | PeerIncompatible::Tls13RequiredForQuic => Failure::Version,
+        PeerIncompatible::ExtendedMasterSecretExtensionRequired => Failure::MasterSecret,
         _ => Failure::Parameters,
     }
 }
@@ -249,6 +254,11 @@ mod tests {
                 Error::PeerIncompatible(PeerIncompatible::NoCipherSuitesInCommon),
                 Failure::Parameters,
                 "TLS no common parameters",
+            ),
+            (
+                Error::PeerIncompatible(PeerIncompatible::ExtendedMasterSecretExtensionRequired),
+                Failure::MasterSecret,
+                "TLS no extended master secret (RFC 7627)",
             ),
             (
                 Error::InvalidMessage(InvalidMessage::MissingKeyExchange),

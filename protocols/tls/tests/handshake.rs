@@ -592,5 +592,5 @@ fn a_tls_1_2_client_requires_keys_bound_to_the_handshake() {
     let hello = client.session().take_output();
     server.feed(&hello).unwrap();
     let flight = server.session().take_output();
-    assert_eq!(client.feed(&without_extended_master_secret(&flight)), Err(Failure::Parameters));
+    assert_eq!(client.feed(&without_extended_master_secret(&flight)), Err(Failure::MasterSecret));
 }

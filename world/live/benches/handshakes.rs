@@ -242,6 +242,7 @@ fn ike(suite: &str, own: &str, peer: &str, own_ports: [u16; 2], gateway_ports: [
         request_address: false,
         pool: None,
         auth_lifetime: None,
+        weakest: keytoll_ike::config::Weakest::default(),
         reauthenticate: Reauthenticate::OnDemand,
         rekey_after: None,
         liveness_after: None,

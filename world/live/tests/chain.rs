@@ -94,6 +94,7 @@ fn ike(own: &str, peer: Option<&str>, prove: Prove, believe: Believe, ports: [u1
         request_address: false,
         pool: None,
         auth_lifetime: None,
+        weakest: keytoll_ike::config::Weakest::default(),
         reauthenticate: Reauthenticate::OnDemand,
         rekey_after: None,
         liveness_after: None,

@@ -182,6 +182,7 @@ fn ike(own: &str, peer: &str, port: u16) -> Config {
         request_address: false,
         pool: None,
         auth_lifetime: None,
+        weakest: keytoll_ike::config::Weakest::default(),
         reauthenticate: Reauthenticate::OnDemand,
         rekey_after: None,
         liveness_after: None,

@@ -41,6 +41,7 @@ fn config(own: &str, peer: &str, ports: [u16; 2]) -> Config {
         request_address: false,
         pool: None,
         auth_lifetime: None,
+        weakest: keytoll_ike::config::Weakest::default(),
         reauthenticate: Reauthenticate::OnDemand,
         rekey_after: None,
         liveness_after: None,

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use keytoll_crypto_api::Secret;
-use keytoll_crypto_api::algorithm::SignatureScheme;
+use keytoll_crypto_api::algorithm::{Hash, SignatureScheme};
 use keytoll_crypto_api::suite::Suite;
 
 use super::files::Files;
@@ -101,6 +101,10 @@ pub struct ConnectionPlan {
     pub signatures: Option<Placed<Vec<SignatureScheme>>>,
     /// How the peer must.
     pub believe: BelievePlan,
+    /// The weakest hash of an IKEv2 peer's signature that is believed.
+    pub peer_hash: Hash,
+    /// The shortest RSA key of a peer that is believed.
+    pub peer_rsa_bits: u16,
     /// IKE suites, best first.
     pub suites: Vec<Suite>,
     /// ESP suites, best first.
@@ -240,6 +244,14 @@ pub(super) fn endpoint(
     })
 }
 
+/// Key of the weakest hash of a peer's signature.
+const PEER_HASH: &str = "peer_hash";
+/// Key of the shortest RSA key of a peer.
+const PEER_RSA_BITS: &str = "peer_rsa_bits";
+
+/// The hashes of signatures, the weakest first.
+const HASHES: [Hash; 4] = [Hash::Sha1, Hash::Sha256, Hash::Sha384, Hash::Sha512];
+
 const KEYS: &[&str] = &[
     "name",
     "version",
@@ -251,6 +263,8 @@ const KEYS: &[&str] = &[
     "auth",
     "peer_auth",
     "signatures",
+    PEER_HASH,
+    PEER_RSA_BITS,
     "suites",
     "esp_suites",
     "mode",
@@ -286,6 +300,9 @@ pub(super) fn read(item: &Item, role: Role, files: &mut Files) -> Result<Connect
             signatures(item).map(|schemes| Some(Placed::new(schemes, item)))
         })?,
         believe: believe(table, &prove, role, files)?,
+        peer_hash: table
+            .or(PEER_HASH, Hash::Sha256, |item| item.pick("hash", &HASHES, |hash| hash.name()))?,
+        peer_rsa_bits: table.or(PEER_RSA_BITS, 2048, |item| item.integer(1024..=8192))? as u16,
         prove,
         suites: table.or("suites", one(Suite::ike(usual)), |item| suites(item, Suite::ike, ike_fit))?,
         esp_suites: table.or("esp_suites", one(Suite::esp(DEFAULT_ESP)), esp_suites)?,
@@ -332,7 +349,16 @@ fn check_version(plan: &ConnectionPlan, role: Role, table: &Table) -> Result<(),
     if plan.version == VersionPlan::V2 {
         return Ok(());
     }
-    let of_v2 = ["childless", "virtual_address", "pool", "auth_lifetime", "rekey_ike", "signatures"];
+    let of_v2 = [
+        "childless",
+        "virtual_address",
+        "pool",
+        "auth_lifetime",
+        "rekey_ike",
+        "signatures",
+        PEER_HASH,
+        PEER_RSA_BITS,
+    ];
     if let Some(entry) = of_v2.iter().find_map(|key| table.entry(key)) {
         let message = format!("`{}` is IKEv2's", entry.key);
         return Err(entry.key_spot.error(message, "in a connection of IKEv1").hint(V1_KEYS));
@@ -455,7 +481,7 @@ fn prove(item: &Item, role: Role, files: &mut Files) -> Result<ProvePlan, Scenar
     };
     table.only("`auth`", &["psk", "certificate", "key"])?;
     match (table.get("psk"), table.get("certificate"), table.get("key")) {
-        (Some(psk), ..) => files.secret(psk).map(ProvePlan::Psk),
+        (Some(psk), ..) => files.shared(psk).map(ProvePlan::Psk),
         (None, None, Some(key)) => files.private(key).map(ProvePlan::RawKey),
         (None, ..) => certificate(table, files).map(ProvePlan::Certificate),
     }
@@ -502,7 +528,7 @@ fn believe(
             Err(item.spot.error("`peer_auth` needs one of `roots`, `psk` and `public_key`", "one of them"))
         }
         (None, any, own) => Ok(BelievePlan::Psk {
-            any: any.map(|item| files.secret(item)).transpose()?,
+            any: any.map(|item| files.shared(item)).transpose()?,
             by_identity: own.map_or(Ok(Vec::new()), |item| by_identity(item, files))?,
         }),
     }
@@ -511,7 +537,7 @@ fn believe(
 fn by_identity(item: &Item, files: &mut Files) -> Result<Vec<(Placed<String>, Secret)>, ScenarioError> {
     let entries = item.table()?.entries.iter();
     entries
-        .map(|entry| Ok((Placed::new(entry.key.clone(), &entry.item), files.secret(&entry.item)?)))
+        .map(|entry| Ok((Placed::new(entry.key.clone(), &entry.item), files.shared(&entry.item)?)))
         .collect()
 }
 

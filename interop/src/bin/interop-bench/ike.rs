@@ -83,6 +83,7 @@ pub(crate) fn config(auth: &Auth, ike: &str, esp: Option<&str>) -> Result<Config
         request_address: false,
         pool: None,
         auth_lifetime: None,
+        weakest: keytoll_ike::config::Weakest::default(),
         reauthenticate: Reauthenticate::OnDemand,
         rekey_after: None,
         liveness_after: None,

@@ -1,11 +1,11 @@
 //! The AUTH payload: our proof, and verification of the peer's. RFC 7296 §2.15, RFC 7427, RFC 4754.
 
-use keytoll_crypto_api::algorithm::{Prf, SignatureScheme};
+use keytoll_crypto_api::algorithm::{Hash, Prf, SignatureScheme};
 use keytoll_crypto_api::credentials::Credential;
 use keytoll_crypto_api::{Secret, SigningKey, about};
 use keytoll_engine::Ctx;
 
-use super::config::{Believe, Connection, Prove};
+use super::config::{Believe, Connection, Prove, Weakest};
 use super::event::Reason;
 use super::inbound::Inbound;
 use super::keys::{AUTH, IkeKeys, Role, SignedOctets};
@@ -96,7 +96,8 @@ fn sign(
 
 /// Verifies the peer's AUTH, and with certificates its identity.
 pub(super) fn verify(
-    believe: &Believe,
+    connection: &Connection,
+    announced: PeerHashes,
     octets: &SignedOctets<'_>,
     prf: Prf,
     id: &Identification<'_>,
@@ -104,7 +105,7 @@ pub(super) fn verify(
     cx: &mut Ctx<'_>,
 ) -> Result<(), Reason> {
     let auth = inbound.need_auth()?;
-    match believe {
+    match &connection.remote {
         Believe::Psk { any, by_identity } => {
             let secret = by_identity.get(&id.to_identity()).or_else(|| any.clone());
             let secret = secret.ok_or(Reason::AuthenticationFailed)?;
@@ -115,14 +116,17 @@ pub(super) fn verify(
         // Verified when EAP has ended, see `verify_eap`.
         Believe::Eap => Err(Reason::Eap),
         Believe::RawKey(spki) => {
-            let (scheme, signature) = signature_of(auth).ok_or(Reason::AuthenticationFailed)?;
+            let (scheme, signature) = strong(auth, connection.weakest, announced)?;
+            if !connection.weakest.takes_key(spki) {
+                return Err(Reason::WeakSignature);
+            }
             let verdict =
                 about(cx.crypto, AUTH, |crypto| crypto.verify(spki, scheme, &octets.parts(), signature));
             verdict.map_err(|_| Reason::AuthenticationFailed)
         }
         Believe::Certificate(trust) => {
             // Without a signature there is no need for a certificate.
-            let (scheme, signature) = signature_of(auth).ok_or(Reason::AuthenticationFailed)?;
+            let (scheme, signature) = strong(auth, connection.weakest, announced)?;
             let chain: Vec<&[u8]> = inbound
                 .certificates()
                 .filter(|certificate| certificate.encoding == CertEncoding::X509_SIGNATURE)
@@ -132,6 +136,9 @@ pub(super) fn verify(
                 .map_err(Reason::Certificate)?;
             if !owns(&peer, id) {
                 return Err(Reason::WrongIdentity);
+            }
+            if !connection.weakest.takes_key(&peer.spki) {
+                return Err(Reason::WeakSignature);
             }
             let verdict = about(cx.crypto, AUTH, |crypto| {
                 crypto.verify(&peer.spki, scheme, &octets.parts(), signature)
@@ -162,6 +169,21 @@ pub(super) fn likely(
     }
 }
 
+/// The scheme and the bare signature, if they are not too weak for the connection and for the hashes that both sides have announced.
+fn strong(
+    auth: Authentication<'_>,
+    weakest: Weakest,
+    announced: PeerHashes,
+) -> Result<(SignatureScheme, &[u8]), Reason> {
+    let (scheme, signature) = signature_of(auth).ok_or(Reason::AuthenticationFailed)?;
+    // RFC 8247 §3.2: a peer that knows SHA-2 has no reason for SHA-1, but somebody between us and it may.
+    let is_downgraded = scheme.hash() == Some(Hash::Sha1) && announced.knows_sha2();
+    match weakest.takes(scheme) && !is_downgraded {
+        true => Ok((scheme, signature)),
+        false => Err(Reason::WeakSignature),
+    }
+}
+
 /// The scheme and the bare signature of an AUTH payload.
 fn signature_of(auth: Authentication<'_>) -> Option<(SignatureScheme, &[u8])> {
     match auth.method {
@@ -171,5 +193,25 @@ fn signature_of(auth: Authentication<'_>) -> Option<(SignatureScheme, &[u8])> {
             (signature::hash_id(scheme) != Some(HashId::SHA1)).then_some((scheme, value))
         }
         old => schemes::of_old_method(old).map(|scheme| (scheme, auth.data)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The responder announced SHA-2, the initiator knows it, and somebody took the announcement out of the response.
+    #[test]
+    fn rsa_with_sha_1_is_believed_only_of_a_peer_that_knows_no_other_and_where_it_is_named() {
+        let auth = Authentication { method: AuthMethod::RSA_DIGITAL_SIGNATURE, data: &[1; 256] };
+        let (none, sha2) = (PeerHashes::default(), PeerHashes::read(Some(&HashId::SHA2_256.0.to_be_bytes())));
+        let verdict = |weakest, announced| strong(auth, weakest, announced).map(|(scheme, _)| scheme);
+        let sha1 = SignatureScheme::RsaPkcs1(Hash::Sha1);
+        assert_eq!(verdict(Weakest::default(), none), Ok(sha1));
+        assert_eq!(verdict(Weakest::default(), sha2), Err(Reason::WeakSignature));
+        let strict = Weakest { hash: Hash::Sha256, ..Weakest::default() };
+        assert_eq!(verdict(strict, none), Err(Reason::WeakSignature));
+        let p256 = Authentication { method: AuthMethod::ECDSA_SHA256_P256, data: &[1; 64] };
+        assert!(strong(p256, strict, sha2).is_ok(), "an old method with SHA-2");
     }
 }

@@ -27,6 +27,11 @@ impl PeerHashes {
         Self { announced: true, bits: ids.fold(0, |bits, id| bits | 1 << id) }
     }
 
+    /// Whether one of SHA-2 is among them.
+    pub(super) const fn knows_sha2(self) -> bool {
+        self.has(HashId::SHA2_256) || self.has(HashId::SHA2_384) || self.has(HashId::SHA2_512)
+    }
+
     const fn has(self, id: HashId) -> bool {
         self.announced && id.0 < 8 && self.bits & 1 << id.0 != 0
     }

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use keytoll_crypto_api::algorithm::{KeyKind, SignatureScheme};
+use keytoll_crypto_api::algorithm::{Hash, KeyKind, SignatureScheme};
 use keytoll_ike::Config;
-use keytoll_ike::config::{Believe, Prove};
+use keytoll_ike::config::{Believe, Prove, Weakest};
 use keytoll_ike::number::AuthMethod;
 use keytoll_ike::v2::schemes;
 use keytoll_ike::wire::Identity;
@@ -104,6 +104,23 @@ fn a_scheme_that_nobody_shares() {
         let speaker = if silent == Side::I { Side::R } else { Side::I };
         assert_eq!(bench.failures(speaker), ["no common signature scheme"], "{}", bench.ladder);
     }
+}
+
+/// A connection may want longer keys than the peer's certificate has, and stronger hashes than the peer signs with.
+#[test]
+fn a_weak_signature_is_refused() {
+    let refused = |kind, weakest: Weakest| {
+        let (i, mut r) = Pki::new(kind, 1).configs();
+        only(&mut r).weakest = weakest;
+        let mut bench = Bench::new((i, r)).established();
+        bench.failures(Side::R)
+    };
+    let long = Weakest { rsa_bits: 2048, ..Weakest::default() };
+    assert_eq!(refused(KeyKind::Rsa1024, long), ["signature too weak"]);
+    assert_eq!(refused(KeyKind::Rsa2048, long), [""; 0]);
+    let strong = Weakest { hash: Hash::Sha384, ..Weakest::default() };
+    assert_eq!(refused(KeyKind::EcdsaP256, strong), ["signature too weak"]);
+    assert_eq!(refused(KeyKind::EcdsaP384, strong), [""; 0]);
 }
 
 /// Ed25519 has no old method, so its owner cannot authenticate.

@@ -67,6 +67,7 @@ pub(crate) fn connection(local: &str, remote: &str) -> Connection {
         request_address: false,
         pool: None,
         auth_lifetime: None,
+        weakest: keytoll_ike::config::Weakest::default(),
         reauthenticate: Reauthenticate::OnDemand,
         rekey_after: None,
         liveness_after: None,

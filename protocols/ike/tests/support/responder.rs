@@ -75,6 +75,7 @@ fn config(local: &str, remote: &str) -> Config {
         request_address: true,
         pool: Some(Pool { first: Ipv4Addr::new(10, 0, 0, 1).into(), size: 4 }),
         auth_lifetime: None,
+        weakest: keytoll_ike::config::Weakest::default(),
         reauthenticate: Reauthenticate::OnDemand,
         rekey_after: None,
         liveness_after: None,

@@ -63,6 +63,7 @@ fn connection(local: &str, remote: &str, phase1: Phase1) -> Connection {
         request_address: false,
         pool: None,
         auth_lifetime: None,
+        weakest: keytoll_ike::config::Weakest::default(),
         reauthenticate: Reauthenticate::OnDemand,
         rekey_after: None,
         liveness_after: Some(Duration::from_secs(60)),

@@ -398,6 +398,7 @@ fn endpoint(local: Identity, prove: Prove, believe: Believe) -> Config {
         request_address: false,
         pool: None,
         auth_lifetime: None,
+        weakest: keytoll_ike::config::Weakest::default(),
         reauthenticate: Reauthenticate::OnDemand,
         rekey_after: None,
         liveness_after: None,

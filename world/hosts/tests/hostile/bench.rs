@@ -67,6 +67,7 @@ fn endpoint(local: &str, remote: Option<&str>, prove: Prove, believe: Believe) -
         request_address: false,
         pool: None,
         auth_lifetime: None,
+        weakest: keytoll_ike::config::Weakest::default(),
         reauthenticate: Reauthenticate::OnDemand,
         rekey_after: None,
         liveness_after: None,

@@ -52,6 +52,7 @@ impl Case {
             request_address: false,
             pool: None,
             auth_lifetime: None,
+            weakest: keytoll_ike::config::Weakest::default(),
             reauthenticate: Reauthenticate::OnDemand,
             rekey_after: None,
             liveness_after: None,

@@ -168,6 +168,7 @@ fn connection((row, sites): (&RowPlan, &Sites), prove: Prove, believe: Believe) 
         request_address: false,
         pool: None,
         auth_lifetime: None,
+        weakest: keytoll_ike::config::Weakest::default(),
         reauthenticate: Reauthenticate::OnDemand,
         rekey_after: options.ike.rekey_after,
         liveness_after: None,

@@ -5,7 +5,7 @@ use std::time::Duration;
 use keytoll_crypto_api::algorithm::SignatureScheme;
 use keytoll_ike::config::{
     Believe, ChildConfig, Config, Connection, Fragmentation, HalfOpen, Mode, Phase1, Pool, Prove,
-    Reauthenticate, Retransmission, V1, Version,
+    Reauthenticate, Retransmission, V1, Version, Weakest,
 };
 use keytoll_ike::wire::{Identity, TrafficSelector};
 use keytoll_pki::Purpose;
@@ -37,6 +37,7 @@ pub(super) fn connection(
         signatures: signatures(plan, &local)?,
         local,
         remote: believe(&plan.believe, trusts)?,
+        weakest: Weakest { hash: plan.peer_hash, rsa_bits: plan.peer_rsa_bits.into() },
         suites: plan.suites.clone(),
         child: (!plan.childless).then(|| child(plan)),
         request_address: plan.virtual_address,

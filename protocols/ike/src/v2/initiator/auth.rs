@@ -78,7 +78,9 @@ impl Settled {
         let (keys, us) = (protection.keys(), protection.role());
         let octets =
             SignedOctets::new(env.cx.crypto, keys, us.peer(), &self.other_first_message, self.nonces(us), id);
-        auth::verify(&connection.remote, &octets, keys.prf(), &id, inbound, env.cx)
+        // RFC 7427 §4: a peer that has read no hash of ours has only the old methods.
+        let announced = if env.shared.config.signature_hashes { self.hashes } else { PeerHashes::default() };
+        auth::verify(connection, announced, &octets, keys.prf(), &id, inbound, env.cx)
     }
 }
 
