@@ -169,7 +169,7 @@ fn clients(item: &Item, files: &mut Files) -> Result<Vec<(IpAddr, Secret)>, Scen
             let message = format!("the RADIUS client `{}` is no IP address", entry.key);
             entry.key_spot.error(message, "an address in quotes, like `\"127.0.0.1\"`")
         })?;
-        Ok((ip, files.secret(&entry.item)?))
+        Ok((ip, files.shared(&entry.item)?))
     };
     entries.map(client).collect()
 }

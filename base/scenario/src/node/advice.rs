@@ -2,18 +2,25 @@
 
 use std::net::IpAddr;
 
+use keytoll_crypto_api::algorithm::Standing;
+
 use super::{
     BelievePlan, CardPlan, ConnectionPlan, DevicePlan, HipPlan, HipSide, HostPlan, NodePlan, ProvePlan,
 };
 use crate::catalogue::eap::Proof;
+use crate::catalogue::suites;
 use crate::families::hip::Exchange;
 
 /// One sentence each.
 pub(super) fn of(plan: &NodePlan) -> Vec<String> {
     match plan {
-        NodePlan::Gateway(gateway) => gateway.connections.iter().filter_map(shared_key_before_eap).collect(),
+        NodePlan::Gateway(gateway) => {
+            let connections = gateway.connections.iter();
+            connections.flat_map(|one| shared_key_before_eap(one).into_iter().chain(broken(one))).collect()
+        }
         NodePlan::Device(device) => {
-            [password_behind_shared_key(device), forgetful_card(device)].into_iter().flatten().collect()
+            let of_device = [password_behind_shared_key(device), forgetful_card(device)];
+            of_device.into_iter().flatten().chain(broken(&device.connection)).collect()
         }
         NodePlan::Hip(plan) => of_hip(plan),
         NodePlan::Aaa(_) | NodePlan::Hss(_) => Vec::new(),
@@ -28,6 +35,21 @@ fn shared_key_before_eap(connection: &ConnectionPlan) -> Option<String> {
             "connection `{}` proves the gateway with a shared key, which every device knows: whoever has one can play the \
              gateway and collect passwords. Use `auth = {{ certificate = …, key = … }}`",
             connection.name
+        )
+    })
+}
+
+/// Suites with an algorithm that is broken, whoever named it.
+fn broken(connection: &ConnectionPlan) -> Option<String> {
+    let all = connection.suites.iter().chain(&connection.esp_suites);
+    let broken: Vec<String> =
+        all.filter(|suite| suites::standing(suite) == Standing::Broken).map(ToString::to_string).collect();
+    (!broken.is_empty()).then(|| {
+        format!(
+            "connection `{}` takes {}: an attacker who records it can read it, sooner or later. Leave broken suites out (`keytoll \
+             list suites`)",
+            connection.name,
+            broken.join(", ")
         )
     })
 }

@@ -1,5 +1,5 @@
 //! Secrets and files that a node file names. A secret is in the document, in a file of its own or in the environment; there
-//! is a warning about a secret file that others may read.
+//! is a warning about a file with a secret that others may read, and about a short secret.
 
 use std::io::Read;
 use std::os::unix::fs::PermissionsExt;
@@ -13,6 +13,8 @@ use crate::tree::{Item, Table, Value};
 
 /// The limit on the length of a secret.
 const SECRET_BYTES_MAX: u64 = 4096;
+/// A shared secret has at least so many bytes.
+const SHARED_BYTES_MIN: usize = 16;
 /// Group and others.
 const NOT_OWNER: u32 = 0o077;
 
@@ -21,11 +23,13 @@ const NOT_OWNER: u32 = 0o077;
 pub(crate) struct Files {
     directory: PathBuf,
     warnings: Vec<String>,
+    /// Whether the document has a secret in it.
+    holds_secret: bool,
 }
 
 impl Files {
     pub(crate) fn in_directory(directory: &Path) -> Self {
-        Self { directory: directory.to_owned(), warnings: Vec::new() }
+        Self { directory: directory.to_owned(), warnings: Vec::new(), holds_secret: false }
     }
 
     /// Adds a warning.
@@ -33,7 +37,11 @@ impl Files {
         self.warnings.push(warning);
     }
 
-    pub(crate) fn into_warnings(self) -> Vec<String> {
+    /// The warnings, with one about the document itself if it has a secret and others may read it.
+    pub(crate) fn into_warnings(mut self, document: &str) -> Vec<String> {
+        if self.holds_secret {
+            self.warn_if_open(Path::new(document));
+        }
         self.warnings
     }
 
@@ -67,10 +75,28 @@ impl Files {
         }
     }
 
+    // RFC 2865 §3, RFC 7296 §2.15: a short secret is found by trying all, from one recorded exchange.
+    /// A secret that two programs share, not one that a person remembers: with a warning if it is short.
+    pub(crate) fn shared(&mut self, item: &Item) -> Result<Secret, ScenarioError> {
+        let secret = self.secret(item)?;
+        if secret.len() < SHARED_BYTES_MIN {
+            self.warnings.push(format!(
+                "`{}` has {} bytes, and whoever records an exchange can try all such secrets. Use {SHARED_BYTES_MIN} random bytes or \
+                 more, like `{{ hex = \"…\" }}` from `openssl rand -hex {SHARED_BYTES_MIN}`",
+                item.name,
+                secret.len()
+            ));
+        }
+        Ok(secret)
+    }
+
     /// `"text"`, `{ file = "path" }`, `{ env = "NAME" }` or `{ hex = "00ff" }`.
     pub(crate) fn secret(&mut self, item: &Item) -> Result<Secret, ScenarioError> {
         let secret = match &item.value {
-            Value::Text(text) => Secret::from(text.as_bytes()),
+            Value::Text(text) => {
+                self.holds_secret = true;
+                Secret::from(text.as_bytes())
+            }
             Value::Table(table) => self.kept_elsewhere(item, table)?,
             _ => return Err(item.wrong("a string, `{ file = … }`, `{ env = … }` or `{ hex = … }`")),
         };
@@ -87,7 +113,10 @@ impl Files {
         match table.entries.as_slice() {
             [entry] if entry.key == "file" => self.of_file(&entry.item),
             [entry] if entry.key == "env" => of_environment(&entry.item),
-            [entry] => hex(&entry.item).map(Secret::new),
+            [entry] => {
+                self.holds_secret = true;
+                hex(&entry.item).map(Secret::new)
+            }
             _ => Err(item.spot.error(
                 format!("`{}` needs one of `file`, `env` and `hex`", item.name),
                 "one source of the secret",

@@ -99,7 +99,7 @@ fn radius(table: &Table, files: &mut Files) -> Result<RadiusPlan, ScenarioError>
     Ok(RadiusPlan {
         server: socket(table.need("server", WHAT)?, 1812, files)?,
         accounting_port: port(table, "accounting_port", 1813)?,
-        secret: files.secret(table.need("secret", WHAT)?)?,
+        secret: files.shared(table.need("secret", WHAT)?)?,
         local: table.or("local", None, |item| Ok(Some(Placed::new(address(item)?, item))))?,
         ports: table.or("ports", None, |item| ports(item).map(Some))?,
         identifier: table.or("identifier", "keytoll".to_owned(), identifier)?,

@@ -241,7 +241,7 @@ pub(crate) fn read(text: &std::sync::Arc<Text>) -> Result<NodeFile, ScenarioErro
         Role::Aaa => NodePlan::Aaa(Box::new(aaa::read(&document, &mut files)?)),
         Role::Hss => NodePlan::Hss(Box::new(hss::read(&document, &mut files)?)),
     };
-    let mut warnings = files.into_warnings();
+    let mut warnings = files.into_warnings(&text.name);
     warnings.extend(advice::of(&plan));
     Ok(NodeFile { plan, warnings })
 }

@@ -207,7 +207,7 @@ pub(crate) fn read(text: &std::sync::Arc<Text>) -> Result<LoadFile, ScenarioErro
     let directory = Path::new(&text.name).parent().unwrap_or(Path::new(""));
     let mut files = Files::in_directory(directory);
     let plan = plan(&document, &mut files)?;
-    let mut warnings = files.into_warnings();
+    let mut warnings = files.into_warnings(&text.name);
     warnings.extend(advice(&plan));
     Ok(LoadFile { plan, warnings })
 }

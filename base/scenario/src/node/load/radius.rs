@@ -122,7 +122,7 @@ pub(super) fn read(document: &Table, files: &mut Files) -> Result<AccessPlan, Sc
 
 fn secret(document: &Table, transport: Transport, files: &mut Files) -> Result<Secret, ScenarioError> {
     match (document.get("secret"), transport) {
-        (Some(secret), _) => files.secret(secret),
+        (Some(secret), _) => files.shared(secret),
         (None, Transport::Tls) => Ok(Secret::from(SECRET)),
         (None, Transport::Udp) => {
             let error = document
