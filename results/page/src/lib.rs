@@ -16,3 +16,4 @@ pub use frame::{is_page, write};
 pub use model::{
     Block, Cell, Chart, Column, Criterion, Hop, Ladder, Page, Ranking, Rule, Section, Table, Weighed,
 };
+pub use text::is_invisible;

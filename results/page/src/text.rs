@@ -11,28 +11,37 @@ pub(crate) struct Escaped<'a>(pub(crate) &'a str);
 impl Display for Escaped<'_> {
     fn fmt(&self, to: &mut Formatter<'_>) -> fmt::Result {
         let mut rest = self.0;
-        while let Some(place) =
-            rest.bytes().position(|byte| matches!(byte, b'&' | b'<' | b'>' | b'"' | b'\'' | 0))
+        while let Some((place, letter)) = rest.char_indices().find(|(_, letter)| reference(*letter).is_some())
         {
             let (before, after) = rest.split_at(place);
             to.write_str(before)?;
-            to.write_str(reference(after.as_bytes()[0]))?;
-            rest = &after[1..];
+            to.write_str(reference(letter).unwrap_or_default())?;
+            rest = &after[letter.len_utf8()..];
         }
         to.write_str(rest)
     }
 }
 
-/// What stands for a letter that HTML would take as its own. U+0000 has no reference at all.
-const fn reference(letter: u8) -> &'static str {
+/// The replacement of a letter that HTML would take as its own, or that hides or reverses the text around it.
+fn reference(letter: char) -> Option<&'static str> {
     match letter {
-        b'&' => "&amp;",
-        b'<' => "&lt;",
-        b'>' => "&gt;",
-        b'"' => "&quot;",
-        b'\'' => "&#39;",
-        _ => "\u{fffd}",
+        '&' => Some("&amp;"),
+        '<' => Some("&lt;"),
+        '>' => Some("&gt;"),
+        '"' => Some("&quot;"),
+        '\'' => Some("&#39;"),
+        '\n' | '\t' | '\r' => None,
+        _ if letter.is_control() || is_invisible(letter) => Some("\u{fffd}"),
+        _ => None,
     }
+}
+
+/// Whether a character ends lines, joins or reverses the text around it, without being visible.
+pub const fn is_invisible(letter: char) -> bool {
+    matches!(
+        letter,
+        '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}'
+    )
 }
 
 /// A number without digits that say nothing, for people: four significant ones.
@@ -56,7 +65,8 @@ impl Display for Number {
 /// When it cannot be written.
 pub(crate) fn data(value: &impl Serialize, out: &mut dyn io::Write) -> io::Result<()> {
     let mut json = String::new();
-    for (place, part) in serde_json::to_string(value)?.split('<').enumerate() {
+    let shown = serde_json::to_string(value)?.replace(is_invisible, "\u{fffd}");
+    for (place, part) in shown.split('<').enumerate() {
         if place > 0 {
             json.push_str("\\u003c");
         }
@@ -107,6 +117,12 @@ mod tests {
     }
 
     #[test]
+    fn what_reverses_a_title_is_replaced() {
+        assert_eq!(Escaped("a\u{202e}b\u{1b}[31m\n").to_string(), "a\u{fffd}b\u{fffd}[31m\n");
+        assert!(written("a\u{202e}b").contains("a\u{fffd}b"));
+    }
+
+    #[test]
     fn an_anchor_is_one_word() {
         assert_eq!(anchor("delay-raw_1"), "delay-raw_1");
         assert_eq!(anchor("a b\"é"), "a-20b-22-e9");
@@ -116,8 +132,9 @@ mod tests {
         #[test]
         fn escaped_text_opens_nothing_and_is_read_as_it_was(text in ".*") {
             let html = Escaped(&text).to_string();
-            prop_assert!(!html.contains(['<', '>', '"', '\'', '\0']));
-            prop_assert_eq!(read(&html), text.replace('\0', "\u{fffd}"));
+            prop_assert!(!html.contains(['<', '>', '"', '\'', '\0']) && !html.contains(is_invisible));
+            let unfit = |letter: char| !matches!(letter, '\t' | '\r') && (letter.is_control() || is_invisible(letter));
+            prop_assert_eq!(read(&html), text.replace(unfit, "\u{fffd}"));
         }
 
         #[test]
@@ -126,7 +143,8 @@ mod tests {
             let inner = html.strip_prefix(r#"<script type="application/json">"#).unwrap();
             let inner = inner.strip_suffix("</script>\n").unwrap();
             prop_assert!(!inner.contains('<'));
-            prop_assert_eq!(serde_json::from_str::<String>(inner).unwrap(), text);
+            let shown = text.replace(is_invisible, "\u{fffd}");
+            prop_assert_eq!(serde_json::from_str::<String>(inner).unwrap(), shown);
         }
     }
 }

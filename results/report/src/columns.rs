@@ -19,6 +19,7 @@ use std::fmt::Write;
 
 use keytoll_analysis::summary::{Median, SummaryRow};
 
+use crate::export::in_cell;
 use crate::number::{known, plain, ranged, uncertain};
 
 /// A column.
@@ -104,7 +105,7 @@ impl Value {
         }
     }
 
-    /// Formatted for programs: with every digit, and empty for unknown values.
+    /// Formatted for programs: with every digit, and empty for unknown values; no text is a formula.
     pub(crate) fn written(&self) -> String {
         let mut text = String::new();
         self.write(&mut text);
@@ -116,7 +117,7 @@ impl Value {
         // A string takes whatever is written into it.
         _ = match self {
             Self::Nothing | Self::Unknown => Ok(()),
-            Self::Text(text) => to.write_str(text),
+            Self::Text(text) => to.write_str(&in_cell(text)),
             Self::Whole(count) => write!(to, "{count}"),
             Self::Number(value) | Self::Mean(value, _) => write!(to, "{value}"),
             Self::Median(median) => write!(to, "{}", median.value),

@@ -12,6 +12,9 @@ mod metrics;
 pub mod prometheus;
 
 pub use cases::{Expected, interrupted};
+pub use keytoll_page::is_invisible;
+
+use std::borrow::Cow;
 
 use keytoll_analysis::study::{Account, Figure, Finding};
 use keytoll_analysis::summary::SummaryRow;
@@ -93,17 +96,19 @@ fn is_unfit(letter: char) -> bool {
     letter.is_control() || is_invisible(letter) || matches!(letter, '\u{fffe}' | '\u{ffff}')
 }
 
-/// Whether a character ends lines, joins or reverses the text around it, without being visible.
-pub const fn is_invisible(letter: char) -> bool {
-    matches!(
-        letter,
-        '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}'
-    )
-}
-
 /// A text in which spaces stand for them.
 fn fit(text: &str) -> String {
     text.chars().map(|letter| if is_unfit(letter) { ' ' } else { letter }).collect()
+}
+
+/// A text as a cell of a file that spreadsheets open: nothing in it is unfit, and none takes it for a formula (OWASP, CSV Injection).
+pub(crate) fn in_cell(text: &str) -> Cow<'_, str> {
+    let is_formula = text.starts_with(['=', '+', '-', '@']) && text.parse::<f64>().is_err();
+    match is_formula {
+        true => format!("'{}", fit(text)).into(),
+        false if text.contains(is_unfit) => fit(text).into(),
+        false => text.into(),
+    }
 }
 
 /// A table in no format yet.

