@@ -8,6 +8,7 @@ use std::io::{self, BufRead, BufReader};
 use std::path::Path;
 use std::process::ExitCode;
 
+use flate2::bufread::MultiGzDecoder;
 use keytoll_decode::decode::Decoded;
 use keytoll_decode::ladder::{self, Ladder};
 use keytoll_decode::read::ReadError;
@@ -72,13 +73,24 @@ pub(crate) fn read(from: &CaptureArgs) -> Result<Decoded, Report> {
 /// The capture's bytes; `-` is standard input.
 fn input(path: &Path) -> Result<Box<dyn BufRead>, Report> {
     if path == Path::new("-") {
-        return Ok(Box::new(io::stdin().lock()));
+        return unpacked(path, io::stdin().lock());
     }
     if path.is_dir() {
         return Err(a_directory(path));
     }
     let file = File::open(path).map_err(|error| unopened(path, &error))?;
-    Ok(Box::new(BufReader::new(file)))
+    unpacked(path, BufReader::new(file))
+}
+
+/// A capture that is packed with gzip is unpacked while it is read.
+fn unpacked(path: &Path, mut packed: impl BufRead + 'static) -> Result<Box<dyn BufRead>, Report> {
+    // RFC 1952 §2.3.1.
+    const GZIP: [u8; 2] = [0x1f, 0x8b];
+    let beginning = packed.fill_buf().map_err(|error| unopened(path, &error))?;
+    match beginning.starts_with(&GZIP) {
+        true => Ok(Box::new(BufReader::new(MultiGzDecoder::new(packed)))),
+        false => Ok(Box::new(packed)),
+    }
 }
 
 fn keys(directory: &Path) -> Result<Keys, Report> {

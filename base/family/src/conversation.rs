@@ -81,6 +81,11 @@ impl Conversation {
         self.hosts.extend(addrs.map(|addrs| (node, addrs)));
     }
 
+    /// The message that an authentication begins with. Frames of data that were overheard before are not of it.
+    pub fn beginning(&self) -> Option<&Entry> {
+        self.entries.iter().find(|entry| !entry.protocol.is_traffic()).or(self.entries.first())
+    }
+
     /// The messages that can decide the outcome. Later ones cannot: the longest authentications have a hundred messages, and the cost of
     /// a flood must remain linear.
     pub fn deciding(&self) -> &[Entry] {

@@ -104,6 +104,8 @@ pub struct Chunks {
     pub protocol: Protocol,
     /// The payload protocol identifier.
     pub ppid: u32,
+    /// The port at which chunks without an identifier (RFC 9260 §3.3.1: 0) are of the protocol, too.
+    pub port: u16,
     /// The identifier and name of messages inside DTLS, which cannot be decrypted.
     pub sealed: Option<(u32, &'static str)>,
     /// No message is longer.

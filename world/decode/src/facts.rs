@@ -1,7 +1,7 @@
 //! A conversation as the facts of a run, so that the same metrics apply to both.
 //!
 //! A capture lacks computation, memory, and events at an end without a packet. The clock
-//! starts with the first packet, not with its trigger, and stops when the last answer passed; where the capture has the transit
+//! starts with the first message, not with its trigger, and stops when the last answer passed; where the capture has the transit
 //! times of packets, it stops when that answer arrived or when the first ESP packet left, whichever is later.
 
 use std::borrow::Cow;
@@ -16,7 +16,7 @@ const TIMEOUT: &str = "timeout";
 pub fn records(conversation: &Conversation, sample: u32, begins_ns: u64) -> Vec<Record> {
     let at = |ns: u64| ns.saturating_sub(begins_ns);
     let record = |ns: u64, node, fact| Record { at_ns: at(ns), node, sample, fact };
-    let Some(first) = conversation.entries.first() else { return Vec::new() };
+    let Some(first) = conversation.beginning() else { return Vec::new() };
     let mut records = vec![record(first.first_ns, Node::Ue, Fact::Triggered)];
     let end = end(conversation);
     // At equal times the outcome follows the message it depends on: metrics rely on the order.

@@ -272,7 +272,7 @@ pub fn title(conversation: &Conversation) -> String {
 
 /// What a conversation came to, and when.
 pub fn outcome(conversation: &Conversation) -> Option<String> {
-    let start_ns = conversation.entries.first()?.first_ns;
+    let start_ns = conversation.beginning()?.first_ns;
     let after = |at: usize| ms(conversation.entries[at].at_ns.saturating_sub(start_ns));
     Some(match &conversation.judgement.outcome {
         Outcome::Established(at) => format!("{} after {} ms", conversation.kind.success, after(*at)),

@@ -13,6 +13,7 @@ pub mod facts;
 pub mod icmp;
 pub mod ladder;
 pub mod packets;
+mod prism;
 pub mod radiotap;
 pub mod read;
 pub mod tables;

@@ -30,10 +30,15 @@ pub fn frame(bytes: &[u8], original_bytes: u32) -> Result<&[u8], String> {
     if flags & bits::IS_PADDED != 0 {
         return Err("802.11 frame with padding".to_owned());
     }
-    if flags & bits::HAS_FCS == 0 {
-        return Ok(frame);
+    match flags & bits::HAS_FCS {
+        0 => Ok(frame),
+        _ => without_check(frame, u64::from(original_bytes) > bytes.len() as u64),
     }
-    if u64::from(original_bytes) > bytes.len() as u64 {
+}
+
+/// A frame without its frame check sequence, which must be right.
+pub(crate) fn without_check(frame: &[u8], is_cut: bool) -> Result<&[u8], String> {
+    if is_cut {
         return Err("802.11 frame cut short by the capture's snap length".to_owned());
     }
     let (frame, fcs) = frame.split_last_chunk::<FCS_LEN>().ok_or("802.11 frame cut short")?;

@@ -39,7 +39,7 @@ impl Family for DiameterFamily {
 
     fn chunks(&self) -> Option<Chunks> {
         let sealed = Some((PPID_DTLS, "Diameter in DTLS over SCTP"));
-        Some(Chunks { protocol: DIAMETER, ppid: PPID, sealed, bytes_max: MESSAGE_BYTES_MAX })
+        Some(Chunks { protocol: DIAMETER, ppid: PPID, port: 3868, sealed, bytes_max: MESSAGE_BYTES_MAX })
     }
 
     fn message(&self, _: Protocol, bytes: &[u8]) -> Result<trace::Message, DecodeError> {

@@ -140,10 +140,17 @@ fn decided_by_frame(entries: &[Entry], at: usize, managed: &Managed, goal: Goal)
 }
 
 /// The first message that decides: EAP's end, or the last message of the 4-way handshake (802.11-2020 §12.7.6.5), or a management
-/// frame; else the last message tells whether somebody still waits.
+/// frame; else the last message tells whether somebody still waits. A station that is refused may try again (802.11-2020 §11.3.5.3), and
+/// anybody can forge a refusal: what succeeds later is what counts.
 fn outcome(entries: &[Entry]) -> Outcome {
     let goal = Goal::of(entries);
-    let decided = (0..entries.len()).find_map(|at| decided(entries, at, goal));
+    let all = || (0..entries.len()).filter_map(|at| decided(entries, at, goal));
+    let is_frame =
+        |outcome: &Outcome| outcome.place().is_some_and(|at| entries[at].content.of::<Managed>().is_some());
+    let is_refused = |outcome: &Outcome| matches!(outcome, Outcome::Failed { .. }) && is_frame(outcome);
+    let first = all().next();
+    let later = first.as_ref().is_some_and(is_refused).then(|| all().find(|later| !is_refused(later)));
+    let decided = later.flatten().or(first);
     let last = || {
         let ours = |entry: &Entry| body(entry).is_some() || entry.content.of::<Managed>().is_some();
         entries.iter().rposition(ours).filter(|at| entries[*at].unanswered)
@@ -201,6 +208,18 @@ fn wlan_method(conversation: &Conversation) -> Option<String> {
         });
     }
     let algorithm = frames().find_map(|managed| managed.algorithm);
+    // The request with the AKM is not in the capture, and no open network has a handshake.
+    let has_handshake = conversation
+        .entries
+        .iter()
+        .filter_map(body)
+        .any(|body| matches!(body, Body::Key(Key { handshake: Some(Handshake::FourWay(_)), .. })));
+    if algorithm == Some(AuthenticationAlgorithm::OPEN_SYSTEM)
+        && has_handshake
+        && inner(conversation).is_none()
+    {
+        return Some("wlan-4-way-handshake".to_owned());
+    }
     // 802.1X without an RSN: what EAP makes are keys of WEP.
     if let Some((_, eap)) = algorithm.zip(inner(conversation)) {
         return Some(format!("wlan-dot1x-eap-{eap}"));

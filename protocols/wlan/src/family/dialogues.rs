@@ -154,6 +154,8 @@ struct Said {
     digest: u64,
     /// Whether it refuses what was asked for, or ends what there was.
     refuses: bool,
+    /// Whether the frame says itself that it is sent again.
+    is_retry: bool,
 }
 
 impl Dialogues {
@@ -208,7 +210,8 @@ impl Dialogues {
         if let Some(managed) = content.of::<Managed>() {
             let role = if managed.from_access_point { Role::Authenticator } else { Role::Supplicant };
             let sort = Sort::Managed(managed.step, role);
-            return Said { role, sort, digest: digest(passed, content), refuses: managed.refusal.is_some() };
+            let refuses = managed.refusal.is_some();
+            return Said { role, sort, digest: digest(passed, content), refuses, is_retry: managed.is_retry };
         }
         let (role, sort) = match content.of::<Eapol>().map(|eapol| &eapol.body) {
             Some(Body::Eap(eap)) => (None, sort_of(eap)),
@@ -225,7 +228,7 @@ impl Dialogues {
             }
             _ => Role::Supplicant,
         });
-        Said { role, sort, digest: digest(passed, content), refuses: false }
+        Said { role, sort, digest: digest(passed, content), refuses: false, is_retry: false }
     }
 
     /// The conversation of a message: a known one that it may go on with, or a new one.
@@ -372,6 +375,10 @@ impl Dialogue {
             // Of an association, and of what was left, nothing is sent again: it is the same request anew.
             Sort::Managed(Step::Authentication { sequence: 1 }, Role::Supplicant) => {
                 self.has_association() || self.has_farewell() || (self.stage > Stage::Begun && !is_latest)
+            }
+            // A station that left, or was sent away, associates anew without another authentication.
+            Sort::Managed(Step::Association, Role::Supplicant) => {
+                self.has_association() && self.has_farewell() && !said.is_retry
             }
             _ => false,
         }

@@ -35,6 +35,8 @@ pub(super) struct Managed {
     pub(super) chosen: Option<Chosen>,
     /// Whether it has a fast transition element.
     pub(super) has_fte: bool,
+    /// Whether the station sends the same frame again (802.11-2020 §9.2.4.1.6).
+    pub(super) is_retry: bool,
     /// Whether it was encrypted.
     pub(super) seal: LinkSeal,
 }
@@ -147,6 +149,7 @@ impl Managed {
             algorithm: None,
             chosen: None,
             has_fte: false,
+            is_retry: header.flags.has(Flags::RETRY),
             seal,
         }
     }

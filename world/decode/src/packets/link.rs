@@ -4,8 +4,8 @@ use keytoll_family::LinkSeal;
 use keytoll_net::ip::Version;
 
 use super::lan::Lan;
-use crate::radiotap;
 use crate::read::Frame;
+use crate::{prism, radiotap};
 
 /// The contents of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,7 +30,10 @@ const LINKTYPE_ETHERNET: u16 = 1;
 const LINKTYPE_IEEE802_11: u16 = 105;
 const LINKTYPE_LOOP: u16 = 108;
 const LINKTYPE_LINUX_SLL: u16 = 113;
+const LINKTYPE_PRISM: u16 = 119;
 const LINKTYPE_IEEE802_11_RADIOTAP: u16 = 127;
+const LINKTYPE_AVS: u16 = 163;
+const LINKTYPE_PPI: u16 = 192;
 const LINKTYPE_IPV4: u16 = 228;
 const LINKTYPE_IPV6: u16 = 229;
 const LINKTYPE_LINUX_SLL2: u16 = 276;
@@ -66,6 +69,8 @@ pub(super) fn carried(frame: &Frame) -> Result<Carried<'_>, String> {
         LINKTYPE_IPV6 => Ok(ip(Version::V6, bytes)),
         LINKTYPE_NULL | LINKTYPE_LOOP => bytes.split_first_chunk().ok_or_else(short).and_then(family),
         LINKTYPE_IEEE802_11 => Ok(Carried::Air(bytes)),
+        LINKTYPE_PRISM | LINKTYPE_AVS => prism::prism(bytes).map(Carried::Air),
+        LINKTYPE_PPI => prism::ppi(bytes, frame.original_bytes).map(Carried::Air),
         LINKTYPE_IEEE802_11_RADIOTAP => radiotap::frame(bytes, frame.original_bytes).map(Carried::Air),
         LINKTYPE_LINUX_SLL => cooked(bytes).ok_or_else(short)?,
         LINKTYPE_LINUX_SLL2 => cooked2(bytes).ok_or_else(short)?,

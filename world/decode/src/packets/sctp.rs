@@ -113,7 +113,11 @@ impl Sctp {
                 return Err(what);
             }
         }
-        let of = |ppid| self.known.iter().find(|known| known.ppid == ppid).copied();
+        let ports = [u16_at(0), u16_at(2)];
+        let of = |ppid: u32| {
+            let is_it = |known: &&Chunks| known.ppid == ppid || ppid == 0 && ports.contains(&known.port);
+            self.known.iter().find(is_it).copied()
+        };
         let data: Vec<_> = data.into_iter().filter_map(|data| Some((of(data.ppid)?, data))).collect();
         if data.is_empty() {
             return Err("SCTP of other protocols");

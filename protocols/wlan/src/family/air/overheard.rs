@@ -95,7 +95,8 @@ impl Overheard {
         crypto: &mut dyn Crypto,
     ) -> Option<Vec<u8>> {
         let by_handshake = if is_group(pair.station) {
-            self.networks.get(&pair.bssid)?.groups.open(from, octets, body, crypto)
+            let network = self.networks.get(&pair.bssid);
+            network.and_then(|network| network.groups.open(from, octets, body, crypto))
         } else {
             let association = self.associations.get(&pair);
             association.and_then(|association| association.open(from, octets, body, crypto))
