@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use keytoll_analysis::comparable::listed;
 use keytoll_analysis::compare::populations::{self, CountedError, CountedRun};
-use keytoll_analysis::compare::repeated::joined;
+use keytoll_analysis::compare::repeated::{copies, joined};
 use keytoll_analysis::compare::samples::{self, MeasuredRun, ReadError};
 use keytoll_analysis::compare::threshold::{self, Condition, Field, Resolved};
 use keytoll_analysis::compare::{Comparison, Row, RowName, Run, rows, runs};
@@ -86,10 +86,10 @@ impl<'a> Sides<'a> {
     fn read<R>(
         &self,
         read: impl Fn(&Path) -> Result<R, Report>,
-        join: impl Fn(Vec<R>) -> R,
+        join: impl Fn(Vec<R>) -> Result<R, Report>,
     ) -> Result<(R, Option<R>), Report> {
         let side = |runs: &[PathBuf]| {
-            runs.iter().map(|run| read(run)).collect::<Result<Vec<R>, Report>>().map(&join)
+            runs.iter().map(|run| read(run)).collect::<Result<Vec<R>, Report>>().and_then(&join)
         };
         Ok((side(self.a)?, if self.b.is_empty() { None } else { Some(side(self.b)?) }))
     }
@@ -102,7 +102,7 @@ fn is_counted(dir: &Path) -> bool {
 }
 
 fn authentications(args: &CompareArgs, sides: &Sides) -> Result<ExitCode, Report> {
-    let (a, b) = sides.read(samples, joined)?;
+    let (a, b) = sides.read(samples, side)?;
     let both = [&a, b.as_ref().unwrap_or(&a)];
     let measures: BTreeSet<&str> = both.into_iter().flat_map(MeasuredRun::measures).collect();
     args.measures.iter().try_for_each(|measure| known(measure, &measures))?;
@@ -112,6 +112,15 @@ fn authentications(args: &CompareArgs, sides: &Sides) -> Result<ExitCode, Report
     end(args, compared, both, &conditions)
 }
 
+/// Several runs as one side.
+fn side(runs: Vec<MeasuredRun>) -> Result<MeasuredRun, Report> {
+    if let Some([one, other]) = copies(&runs) {
+        let message = format!("`{other}` has the CPU times of `{one}`: it is a copy");
+        return Err(Usage::hint(message, "name runs that were made one after the other").into());
+    }
+    Ok(joined(runs))
+}
+
 fn populations(args: &CompareArgs, sides: &Sides) -> Result<ExitCode, Report> {
     if sides.a.len().max(sides.b.len()) > 1 {
         let message = "a side has several populations or loads".to_owned();
@@ -119,7 +128,7 @@ fn populations(args: &CompareArgs, sides: &Sides) -> Result<ExitCode, Report> {
             Usage::hint(message, "compare one with one: only runs of `keytoll run` are joined").into()
         );
     }
-    let one = |mut runs: Vec<CountedRun>| runs.remove(0);
+    let one = |mut runs: Vec<CountedRun>| Ok(runs.remove(0));
     let (a, b) = sides.read(counted, one)?;
     let both = [&a, b.as_ref().unwrap_or(&a)];
     if let Some(why) = populations::unlike(both[0], both[1]) {

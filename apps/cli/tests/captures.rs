@@ -130,3 +130,24 @@ fn a_run_of_a_wireless_lan_is_replaced_with_its_keys() {
     let left = std::fs::read_dir(&scratch.0).expect("a directory").count();
     assert_eq!(left, 2, "a name and the run that it leads to");
 }
+
+/// The README of the captures of others has commands and lines of their output.
+#[test]
+fn captures_of_others_are_decoded_as_their_readme_says() {
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../world/decode/tests/captures/others");
+    let readme = std::fs::read_to_string(directory.join("README.md")).unwrap();
+    let squeezed = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let mut commands = 0;
+    for block in readme.split("$ keytoll ").skip(1) {
+        let mut lines = block.lines();
+        let arguments: Vec<&str> = lines.next().unwrap().split_whitespace().collect();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_keytoll"));
+        let output = command.args(&arguments).current_dir(&directory).output().unwrap();
+        let shown = squeezed(&String::from_utf8(output.stdout).unwrap());
+        let wanted = lines.take_while(|line| !line.is_empty() && *line != "```");
+        assert!(wanted.clone().count() > 0, "{arguments:?} has no line");
+        wanted.for_each(|line| assert!(shown.contains(line), "{arguments:?}: no `{line}` in\n{shown}"));
+        commands += 1;
+    }
+    assert_eq!(commands, 12);
+}

@@ -385,12 +385,12 @@ fn a_cost_table_is_opened_only_if_the_command_line_names_it() {
     let foreign = manifest.replace("costs = \\\"reference\\\"", &format!("costs = \\\"{pipe}\\\""));
     assert_ne!(foreign, manifest);
     fs::write(&path, foreign).unwrap();
-    let simulated = [&ASKED[..], &["--method", "ikev2-psk", "--simulate", "--devices", "299"]].concat();
+    let simulated = [&ASKED[..], &["--method", "ikev2-psk", "--simulate", "--devices", "368"]].concat();
     scratch.refuses(&simulated, "which is not opened unasked", 2);
     scratch.refuses(&[&simulated[..], &["--costs", &pipe]].concat(), "it is no regular file", 2);
     let reference = scratch.size(&[&simulated[..], &["--costs", "reference"]].concat());
     assert!(
-        one_line(reference.stdout).contains("formulas | simulator: 299 devices each"),
+        one_line(reference.stdout).contains("formulas | simulator: 368 devices each"),
         "{:?}",
         reference.stderr
     );

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -24,16 +25,21 @@ fn read(text: &str) -> NodeFile {
     Source::text("node.toml", text).node().unwrap()
 }
 
+/// The warnings that do not depend on the mode of a file, which a checkout decides.
+fn advice(warnings: &[String]) -> Vec<&String> {
+    warnings.iter().filter(|warning| !warning.contains("others may read it")).collect()
+}
+
 #[test]
 fn the_examples_are_good_and_every_role_has_one() {
     let sources = examples().into_iter().map(|(path, _)| Source::file(&path).unwrap());
     let (loads, nodes): (Vec<_>, Vec<_>) = sources.partition(Source::is_load);
-    assert!(loads.len() >= 2 && loads.iter().all(|load| load.load().unwrap().warnings.is_empty()));
+    assert!(loads.len() >= 2 && loads.iter().all(|load| advice(&load.load().unwrap().warnings).is_empty()));
     let plans: Vec<_> = nodes.iter().map(|node| node.node().unwrap()).collect();
     for role in Role::ALL {
         assert!(plans.iter().any(|file| file.plan.role() == role), "{role:?}");
     }
-    assert!(plans.iter().all(|file| file.warnings.is_empty()), "{plans:?}");
+    assert!(plans.iter().all(|file| advice(&file.warnings).is_empty()), "{plans:?}");
 }
 
 /// A device with EAP, by its methods and how the gateway proves itself.
@@ -71,7 +77,7 @@ fn no_password_is_shown_to_a_gateway_that_proves_nothing() {
 
 #[test]
 fn a_shared_key_before_a_password_and_a_forgetful_card_deserve_a_warning() {
-    let (shared, certified) = ("{ psk = \"k\" }", "{ roots = \"root.crt\" }");
+    let (shared, certified) = ("{ psk = \"a key of a certain length\" }", "{ roots = \"root.crt\" }");
     let more = format!("{TLS}{CARD}");
     let warnings = |methods: &str, peer_auth: &str| read(&eap_device(methods, peer_auth, &more)).warnings;
     let [shown] = &warnings("\"md5\"", shared)[..] else { panic!("one warning") };
@@ -86,7 +92,7 @@ fn a_shared_key_before_a_password_and_a_forgetful_card_deserve_a_warning() {
     }
     let gateway = |auth: &str| {
         let head = "role = \"gateway\"\n[connection]\nidentity = \"gw\"\npeer_auth = \"eap\"\nauth = ";
-        let radius = "[radius]\nserver = \"127.0.0.1\"\nsecret = \"s\"\n";
+        let radius = "[radius]\nserver = \"127.0.0.1\"\nsecret = \"a secret of a certain length\"\n";
         read(&format!("{head}{auth}\n{radius}")).warnings
     };
     let [open] = &gateway(shared)[..] else { panic!("one warning") };
@@ -459,4 +465,33 @@ fn a_host_of_hip_has_one_connection_and_one_identity() {
     let psk = "role = \"gateway\"\n[connection]\nmethod = \"hip-bex\"\nauth = { psk = \"hunter2\" }\n";
     let error = Source::text("node.toml", psk).node().unwrap_err();
     assert_eq!(error.to_string(), "unknown key `psk` in `auth` of HIP");
+}
+
+#[test]
+fn weak_settings_deserve_a_warning() {
+    let gateway = |psk: &str, suites: &str| {
+        let connection = format!("identity = \"gw\"\nauth = {{ psk = {psk:?} }}\nsuites = {suites:?}\n");
+        read(&format!("role = \"gateway\"\n[connection]\n{connection}")).warnings
+    };
+    let long = "sixteen bytes, or";
+    assert_eq!(gateway(long, "aes128gcm16-prfsha256-x25519"), Vec::<String>::new());
+    let [short] = &gateway("a", "aes128gcm16-prfsha256-x25519")[..] else { panic!("one warning") };
+    assert!(short.starts_with("`psk` has 1 bytes"), "{short}");
+    let [broken] = &gateway(long, "3des-md5-modp768")[..] else { panic!("one warning") };
+    assert!(broken.contains("takes 3des-md5-prfmd5-modp768: an attacker"), "{broken}");
+}
+
+#[test]
+fn a_node_file_with_a_secret_that_others_may_read_deserves_a_warning() {
+    let path = std::env::temp_dir().join(format!("keytoll-open-{}.toml", std::process::id()));
+    let head = "role = \"gateway\"\n[connection]\nidentity = \"gw\"\nauth = ";
+    let warnings = |auth: &str, mode: u32| {
+        std::fs::write(&path, format!("{head}{auth}\n")).unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
+        Source::file(&path).unwrap().node().unwrap().warnings
+    };
+    let inside = "{ psk = \"sixteen bytes, or\" }";
+    assert!(warnings(inside, 0o644)[0].ends_with(&format!("chmod 600 {}", path.display())));
+    assert_eq!(warnings(inside, 0o600), Vec::<String>::new());
+    std::fs::remove_file(&path).unwrap();
 }

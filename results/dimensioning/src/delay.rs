@@ -9,6 +9,7 @@ use std::ops::{Add, Mul};
 use keytoll_analysis::stats::ranks95;
 use keytoll_analysis::summary::{Delay, SummaryRow};
 
+use crate::doubt::share_of;
 use crate::station::{Queue, Station};
 
 /// The quantiles of the delay without load, in ascending order.
@@ -31,7 +32,7 @@ impl Unloaded {
         for (share, interval) in [(0.95, row.delay_ms?.p95_interval()), (0.99, row.delay_ms?.p99_interval())]
         {
             let ranks = ranks95(n, share).zip(interval);
-            let ends = ranks.map(|(ranks, ends)| [0, 1].map(|end| (ranks[end] as f64 / n as f64, ends[end])));
+            let ends = ranks.map(|(ranks, ends)| [0, 1].map(|end| (share_of(ranks[end], n), ends[end])));
             points.extend(ends.into_iter().flatten());
         }
         points.sort_by(|(one, _), (other, _)| one.total_cmp(other));
@@ -176,7 +177,8 @@ pub fn quantile_s(unloaded: &Unloaded, waits: &Waits, share: f64) -> f64 {
     if mean_s <= 0.0 {
         return least_s;
     }
-    least(1.0 - share, least_s, mean_s, |s| exceed(unloaded, waits, s))
+    // Where exactly so many waited for a lost packet, the share that waits in a queue never ends, and is nothing: a hundred-thousandth of the share.
+    least((1.0 - share) * (1.0 + 1e-5), least_s, mean_s, |s| exceed(unloaded, waits, s))
 }
 
 /// The share of authentications with a longer delay: with a longer delay without load, or with a wait that is long enough.
@@ -452,10 +454,32 @@ mod tests {
             let waited_for_lost_ms = Some(Delay { n: 8, min: 3.0, ..Delay::default() });
             let row = SummaryRow { delay_ms: Some(delay), waited_for_lost_ms, ..SummaryRow::default() };
             let unloaded = Unloaded::of(&row, 0.0).unwrap();
-            [0.983, 0.99, 0.997].map(|share| (unloaded.quantile_s(share) * 1e6).round() / 1e3)
+            let shares = [share_of(983, 1000), 0.99, share_of(997, 1000)];
+            shares.map(|share| (unloaded.quantile_s(share) * 1e6).round() / 1e3)
         };
         assert_eq!(ends(measured), [10.95, 11.2, 12.94]);
         assert_ne!(ends(delay), [10.95, 11.2, 12.94], "without the interval");
+    }
+
+    /// One in a hundred waited for a lost packet: 99 % did not, however little they wait in a queue.
+    #[test]
+    fn a_percentile_at_a_jump_is_below_it() {
+        let delay = Delay {
+            min: 9.0,
+            p5: 9.5,
+            p50: 10.0,
+            p95: 10.9,
+            p99: 11.2,
+            max: 4010.0,
+            n: 100,
+            ..Delay::default()
+        };
+        let waited_for_lost_ms = Some(Delay { n: 1, min: 4000.0, ..Delay::default() });
+        let row = SummaryRow { delay_ms: Some(delay), waited_for_lost_ms, ..SummaryRow::default() };
+        let unloaded = Unloaded::of(&row, 0.0).unwrap();
+        let idle = [Station { busy_cores: 1e-3, step_s: 1e-5, step_square_s2: 2e-10, ..station(0.5, 1.0) }];
+        let p99_s = quantile_s(&unloaded, &Waits::at(&idle), 0.99);
+        assert!((p99_s - 0.0112).abs() < 1e-3, "{p99_s}");
     }
 
     /// Half of all take a second more: the median is between both.

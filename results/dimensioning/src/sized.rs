@@ -509,7 +509,7 @@ impl<'a> Row<'a> {
     fn is_certain(&self, verdict: Verdict, loaded: Option<&Loaded>) -> bool {
         let limit_s = self.question.p99_s;
         let too_slow = loaded.map_or(1.0, |loaded| match verdict {
-            Verdict::TooSlow => loaded.exceed(limit_s),
+            Verdict::TooSlow | Verdict::SlowWithoutLoad | Verdict::SlowWithCookies => loaded.exceed(limit_s),
             _ => 1.0 - self.succeeded_share() * loaded.without_waits.share_within(limit_s),
         });
         doubt::is_certain(verdict, self.row.n, too_slow)

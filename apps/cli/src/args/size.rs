@@ -55,7 +55,7 @@ pub(crate) struct SizeArgs {
     /// Check the answer with the simulator: real engines, queues and retransmissions, with the costs of a table.
     #[arg(long)]
     pub(crate) simulate: bool,
-    /// Devices of the simulation; fewer than 299 give no 99th percentile [default: all that arrive during a storm, else 10000].
+    /// Devices of the simulation; at least 368, for the interval of the 99th percentile [default: all that arrive during a storm, else 10000].
     #[arg(long, value_name = "N", requires = "simulate", allow_negative_numbers = true, value_parser = whole::<u32>(SIMULATED_MIN.into(), SIMULATED_MAX.into()))]
     pub(crate) devices: Option<u32>,
     /// The cost table of the simulation, a file or `reference`; a table named in the run is ignored unless given here [default: reference].

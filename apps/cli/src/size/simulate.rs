@@ -76,7 +76,9 @@ pub(super) fn contradict(sizing: &mut Sizing) {
 /// Whether more than one in a hundred fail or are too slow: the whole interval of the 99th percentile is above the limit.
 fn contradiction(of: &Simulation, p99_max_ms: f64) -> Option<Contradiction> {
     let Side { delay_ms, p99_ci95_ms, succeeded_share, .. } = of.simulated;
-    let is_too_slow = p99_ci95_ms.is_some_and(|[least_ms, _]| least_ms > p99_max_ms);
+    // Too few have succeeded for an interval: then the percentile itself counts.
+    let least_ms = p99_ci95_ms.map(|[least_ms, _]| least_ms).or(delay_ms.map(|delay| delay.p99));
+    let is_too_slow = least_ms.is_some_and(|least_ms| least_ms > p99_max_ms);
     (succeeded_share < WANTED_SHARE || is_too_slow).then(|| Contradiction {
         p99_max_ms,
         simulated_p99_ms: delay_ms.map(|delay| delay.p99),

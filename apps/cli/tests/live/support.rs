@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, ExitStatus, Output, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -49,9 +50,11 @@ impl Dir {
     }
 
     /// A file in it.
+    /// A file that its owner alone can read, as one with secrets should be.
     pub(crate) fn write(&self, name: &str, text: &str) -> String {
         let path = self.path(name);
         fs::write(&path, text).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
         path.to_str().unwrap().to_owned()
     }
 
@@ -271,6 +274,5 @@ pub(crate) fn shows(text: &str, secret: &[u8]) -> bool {
 
 /// A file that only its owner may read, or not.
 pub(crate) fn chmod(path: &Path, mode: u32) {
-    use std::os::unix::fs::PermissionsExt;
     fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
 }

@@ -83,7 +83,8 @@ pub(super) struct Difference {
 pub(super) fn difference(a: &[Timed], b: &[Timed], value: BlockValue) -> Option<Difference> {
     let quick = quick_reference(a.iter().chain(b))?;
     let is_by_runs = [a, b].into_iter().any(repeated::is_repeated);
-    let [a, b] = [a, b].map(|times| blocks(times, quick, value));
+    let most = [a, b].into_iter().filter_map(block_len).min()?;
+    let [a, b] = [a, b].map(|times| blocks(times, (quick, most), value));
     if is_by_runs {
         return repeated::difference([&a, &b]);
     }
@@ -97,11 +98,19 @@ fn quick_reference<'a>(times: impl Iterator<Item = &'a Timed>) -> Option<f64> {
     (references.n() > 0).then(|| references.at((references.n() as f64 * QUICK) as u64))
 }
 
-/// The value of each block that has authentications at full speed, in logarithms, with its run.
-fn blocks(times: &[Timed], quick: f64, value: BlockValue) -> Vec<OfRun> {
+/// The length of the blocks of the run with the shortest ones: the least of more times is less.
+fn block_len(times: &[Timed]) -> Option<usize> {
+    let mut lens: BTreeMap<u32, BTreeMap<u32, usize>> = BTreeMap::new();
+    times.iter().for_each(|time| *lens.entry(time.run).or_default().entry(time.block).or_default() += 1);
+    lens.values().filter_map(|blocks| blocks.values().max().copied()).min()
+}
+
+/// The value of each block that has authentications at full speed, in logarithms, with its run: of so many authentications at most.
+fn blocks(times: &[Timed], (quick, most): (f64, usize), value: BlockValue) -> Vec<OfRun> {
     let mut blocks: BTreeMap<(u32, u32), Vec<&Timed>> = BTreeMap::new();
     times.iter().for_each(|time| blocks.entry((time.run, time.block)).or_default().push(time));
     let of_block = |block: &Vec<&Timed>| {
+        let block = &block[..block.len().min(most)];
         let warm = &block[usize::from(block.len() > COLD_ABOVE)..];
         let sound = warm.iter().filter(|time| time.reference <= FULL_SPEED * quick && time.value > 0.0);
         value.of(&sound.map(|time| time.value.ln()).collect::<Vec<_>>())

@@ -473,13 +473,13 @@ impl Contrast {
                 units_count: found.units,
                 ..self.with_p(found.p)
             },
-            (None, BlockValue::Least) => {
+            (None, value) if value == BlockValue::Least || [a, b].into_iter().any(repeated::is_repeated) => {
                 // The ratio of all times would be that of what else the machine did.
                 let [ratio, ratio_ci95_low, ratio_ci95_high, p_value, p_value_holm] = [None; 5];
                 let verdict = Verdict::CannotBeJudged;
                 Self { ratio, ratio_ci95_low, ratio_ci95_high, p_value, p_value_holm, verdict, ..self }
             }
-            (None, BlockValue::Median) => self,
+            (None, _) => self,
         }
     }
 
@@ -489,7 +489,10 @@ impl Contrast {
 
     /// Whether the second row has less, if they differ.
     fn is_less(&self) -> bool {
-        self.superiority_share < 0.5
+        match (self.unit, self.ratio) {
+            (Unit::Run, Some(ratio)) => ratio < 1.0,
+            _ => self.superiority_share < 0.5,
+        }
     }
 
     /// Of two rows that have the same values.

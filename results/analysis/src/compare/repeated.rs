@@ -18,20 +18,44 @@ use crate::stats::{Interval, Welford, two_sided_probability, two_sided_quantile}
 /// Fewer runs on a side say too little of how runs vary.
 pub const RUNS_MIN: usize = 3;
 
+/// The world of rows whose links follow from the seed.
+const SIM: &str = "sim";
+
 /// The value of a run's block, in logarithms, and the run.
 pub(super) type OfRun = (u32, f64);
 
-/// Several runs as one. Of a run with the seed of an earlier one only CPU times count: it repeats links and losses.
+/// Several runs as one. Of a simulated row with the seed of an earlier one only CPU times count: it repeats links and losses.
 ///
 /// # Panics
 /// Without runs.
 pub fn joined(runs: Vec<MeasuredRun>) -> MeasuredRun {
-    let mut seeds = BTreeSet::new();
-    let whole = (0..).zip(runs).map(|(place, run)| {
-        let repeats = !seeds.insert(run.seed.clone());
-        numbered(MeasuredRun { repeats_seed: repeats.into(), ..run }, place, repeats)
+    let mut seen = BTreeSet::new();
+    let whole = (0..).zip(runs).map(|(number, mut run)| {
+        let seed = run.seed.clone();
+        let repeated = run.rows.iter_mut().filter_map(|row| {
+            let is_new = row.name.world != SIM || seen.insert((row.name.clone(), seed.clone()));
+            numbered(row, number, !is_new);
+            (!is_new).then_some(())
+        });
+        run.repeats_seed = repeated.count().min(1) as u32;
+        run
     });
     whole.reduce(with).expect("a side has a run")
+}
+
+/// Two runs with the same CPU times, one after the other: copies, which are no independent measurements.
+pub fn copies(runs: &[MeasuredRun]) -> Option<[&str; 2]> {
+    let is_copy = |one: &MeasuredRun, other: &MeasuredRun| {
+        let times = |run: &MeasuredRun| {
+            let cpu =
+                run.rows.iter().flat_map(|row| &row.values).filter(|values| values.measure.starts_with(CPU));
+            cpu.map(|values| values.values.clone()).collect::<Vec<_>>()
+        };
+        !times(one).is_empty() && times(one) == times(other)
+    };
+    let pairs =
+        runs.iter().enumerate().flat_map(|(at, one)| runs[at + 1..].iter().map(move |other| (one, other)));
+    { pairs }.find(|(one, other)| is_copy(one, other)).map(|(one, other)| [&*one.place, &*other.place])
 }
 
 /// A note on the runs of which only CPU times count.
@@ -45,17 +69,17 @@ pub(super) fn left_out<R>(runs: [&Run<R>; 2]) -> Option<String> {
     })
 }
 
-/// The run with its number in each time, and without what it repeats.
-fn numbered(mut run: MeasuredRun, number: u32, repeats: bool) -> MeasuredRun {
-    for row in &mut run.rows {
-        row.values.retain(|values| !repeats || values.measure.starts_with(CPU));
-        for values in &mut row.values {
-            if let JudgedBy::Blocks(_, times) = &mut values.judged_by {
-                times.iter_mut().for_each(|time| time.run = number);
-            }
+/// Gives each time of a row the number of its run, and leaves out what the row repeats.
+fn numbered(row: &mut MeasuredRow, number: u32, repeats: bool) {
+    if repeats {
+        (row.n, row.failed) = (0, 0);
+        row.values.retain(|values| values.measure.starts_with(CPU));
+    }
+    for values in &mut row.values {
+        if let JudgedBy::Blocks(_, times) = &mut values.judged_by {
+            times.iter_mut().for_each(|time| time.run = number);
         }
     }
-    run
 }
 
 fn with(mut all: MeasuredRun, run: MeasuredRun) -> MeasuredRun {

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::blocks::{BlockValue, Difference, TOLERANCE, difference};
 use super::ranked::Ranked;
+use super::repeated::is_repeated;
 use super::resampling::{Statistic, ratio_interval};
 use super::samples::{JudgedBy, MeasuredRow};
 use super::{CPU, Comparison, INTERVAL_FROM, Pair, Row, Run};
@@ -107,6 +108,11 @@ pub(super) fn breach(condition: &Resolved, a: &MeasuredRow, b: &MeasuredRow) -> 
                 && let Some(found) = difference(a, b, BlockValue::Median) =>
         {
             by_blocks(found).met(condition, limit, rows)
+        }
+        [Some(JudgedBy::Blocks(_, a)), Some(JudgedBy::Blocks(_, b))]
+            if is_central(point) && [a, b].into_iter().any(|times| is_repeated(times)) =>
+        {
+            unjudged(UNJUDGED)
         }
         _ => by_authentications(point, [&of_a, &of_b]).met(condition, limit, rows),
     }

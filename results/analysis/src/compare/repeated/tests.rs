@@ -1,3 +1,5 @@
+//! Processes that are slow or fast as a whole, by the generator of random numbers.
+
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
 use rand_distr::{Distribution, Exp, Normal};
@@ -26,7 +28,12 @@ fn measured(work: f64, seed: u64) -> MeasuredRun {
         values: vec![4.0; 60],
         judged_by: JudgedBy::Authentications,
     };
-    let row = MeasuredRow { name: RowName::default(), n: 60, failed: 1, values: vec![cpu, messages] };
+    let row = MeasuredRow {
+        name: RowName { world: "sim".to_owned(), ..RowName::default() },
+        n: 60,
+        failed: 1,
+        values: vec![cpu, messages],
+    };
     let (place, machine, of_plan) = (format!("run-{seed}"), "a processor".to_owned(), seed.to_string());
     Run { place, machine, seed: of_plan, repeats_seed: 0, other_load: None, complete: true, rows: vec![row] }
 }
@@ -92,13 +99,70 @@ fn a_run_with_a_known_seed_counts_only_for_cpu_times() {
     let all = joined(of_a);
     let row = &all.rows[0];
     let n = |measure: &str| row.measured(measure).unwrap().values.len();
-    assert_eq!((all.place.as_str(), row.n, row.failed), ("run-0, run-1, run-2", 180, 3));
+    assert_eq!((all.place.as_str(), row.n, row.failed), ("run-0, run-1, run-2", 120, 2));
     assert_eq!((n("cpu_us.gw"), n("messages")), (180, 120));
     let notes = runs(&all, &measured(400.0, 9)).notes;
     assert!(
         notes[0].starts_with("Only CPU times count of runs with the seed of an earlier one (A: 1, B: 0)"),
         "{notes:?}"
     );
+}
+
+/// Real sockets repeat nothing, whatever the seed is.
+#[test]
+fn live_runs_with_one_seed_all_count() {
+    let live = |seed| {
+        let mut run = measured(400.0, seed);
+        (run.seed, run.rows[0].name.world) = ("1".to_owned(), "live".to_owned());
+        run
+    };
+    let all = joined((0..3).map(live).collect());
+    assert_eq!((all.rows[0].n, all.repeats_seed), (180, 0));
+}
+
+#[test]
+fn a_copy_is_found() {
+    let runs = [
+        measured(400.0, 0),
+        measured(400.0, 1),
+        MeasuredRun { place: "copy".to_owned(), ..measured(400.0, 0) },
+    ];
+    assert_eq!(copies(&runs), Some(["run-0", "copy"]));
+    assert_eq!(copies(&runs[..2]), None);
+}
+
+/// What cannot be judged run by run is not judged by authentications, which are not independent.
+#[test]
+fn delays_of_two_runs_cannot_be_judged() {
+    let of = |seed: u64| {
+        let mut run = measured(400.0, seed);
+        let values = &mut run.rows[0].values[0];
+        values.measure = "delay_ms".to_owned();
+        if let JudgedBy::Blocks(value, _) = &mut values.judged_by {
+            *value = BlockValue::Median;
+        }
+        run
+    };
+    let verdict = |count: u64| {
+        let side = |from: u64| joined((from..from + count).map(of).collect());
+        runs(&side(0), &side(50)).pairs[0].contrasts[0].verdict
+    };
+    assert_eq!((verdict(2), verdict(3)), (Verdict::CannotBeJudged, Verdict::NotToldApart));
+}
+
+/// The least of many times is less than that of few.
+#[test]
+fn runs_of_different_lengths_are_compared_alike() {
+    let of = |samples: usize, seed: u64| {
+        let mut run = measured(400.0, seed);
+        for (place, time) in times(&mut run).iter_mut().enumerate() {
+            time.block = (place / samples) as u32;
+        }
+        run
+    };
+    let side = |samples, from: u64| joined((from..from + 20).map(|seed| of(samples, seed)).collect());
+    let found = runs(&side(4, 0), &side(15, 50)).pairs[0].contrasts[0].clone();
+    assert!((found.ratio.unwrap() - 1.0).abs() < 0.05, "{found:?}");
 }
 
 /// A run that the machine disturbed all the time is one of several, whether its blocks count or not.
