@@ -300,8 +300,7 @@ pub(super) fn read(item: &Item, role: Role, files: &mut Files) -> Result<Connect
             signatures(item).map(|schemes| Some(Placed::new(schemes, item)))
         })?,
         believe: believe(table, &prove, role, files)?,
-        peer_hash: table
-            .or(PEER_HASH, Hash::Sha256, |item| item.pick("hash", &HASHES, |hash| hash.name()))?,
+        peer_hash: table.or(PEER_HASH, Hash::Sha256, |item| item.pick("hash", &HASHES, Hash::name))?,
         peer_rsa_bits: table.or(PEER_RSA_BITS, 2048, |item| item.integer(1024..=8192))? as u16,
         prove,
         suites: table.or("suites", one(Suite::ike(usual)), |item| suites(item, Suite::ike, ike_fit))?,

@@ -193,11 +193,13 @@ password = \"{PASSWORD}\"
     )
 }
 
+/// All attackers are one user here, whose own limit would be met before that of identifiers.
 fn aaa_without_hss_file() -> String {
     format!(
         "role = \"aaa\"
 port = 1812
 methods = [\"mschapv2\", \"aka\"]
+at_once_per_user = 65535
 
 [clients]
 \"{GW_TOWARDS_AAA}\" = \"{RADIUS_SECRET}\"
