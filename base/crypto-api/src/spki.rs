@@ -37,7 +37,7 @@ fn element(der: &[u8], tag: u8) -> Option<(&[u8], &[u8])> {
 mod tests {
     use super::*;
 
-    /// A key of 12 bits, whose INTEGER has the leading zero of DER.
+    /// A key of 12 bits.
     const KEY: &[u8] = b"\x30\x1d\x30\x0d\x06\x09\x2a\x86\x48\x86\xf7\x0d\x01\x01\x01\x05\x00\x03\x0c\x00\x30\x09\x02\x02\x0c\xa1\x02\x03\x01\x00\x01";
 
     #[test]

@@ -170,7 +170,7 @@ impl Default for Fragmentation {
 /// answers.
 pub(crate) const CONVERSATION_MAX: Duration = Duration::from_secs(120);
 
-/// The weakest signature that is believed. RSA with SHA-1 is never believed of a peer that has announced SHA-2 (RFC 8247 §3.2).
+/// The weakest signature that is accepted. RSA with SHA-1 is never accepted from a peer that has announced SHA-2 (RFC 8247 §3.2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Weakest {
     /// No shorter digest.
@@ -217,7 +217,7 @@ pub struct Connection {
     pub signatures: Vec<SignatureScheme>,
     /// How the peer must.
     pub remote: Believe,
-    /// The weakest signature of an IKEv2 peer that is believed.
+    /// The weakest signature that is accepted from an IKEv2 peer.
     pub weakest: Weakest,
     /// IKE suites, best first; offered as initiator, accepted as responder.
     pub suites: Vec<Suite>,

@@ -9,9 +9,9 @@ use crate::radiotap::without_check;
 
 /// AVS begins with this, and a version.
 const AVS: u32 = 0x8021_1000;
-/// PPI's field about a frame of 802.11, whose flags follow a time stamp of 8 bytes; their first bit tells of a frame check sequence.
+/// PPI's field about a frame of 802.11: a time stamp of 8 bytes, then flags; the first bit: a frame check sequence follows the frame.
 const PPI_COMMON: u16 = 2;
-/// The link type of the frames that PPI tells about: 802.11 without any other header.
+/// The link type of frames behind PPI: 802.11 without any other header.
 const IEEE802_11: u32 = 105;
 
 /// The frame behind a header of Prism or AVS.

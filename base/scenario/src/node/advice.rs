@@ -39,7 +39,7 @@ fn shared_key_before_eap(connection: &ConnectionPlan) -> Option<String> {
     })
 }
 
-/// Suites with an algorithm that is broken, whoever named it.
+/// Suites with a broken algorithm.
 fn broken(connection: &ConnectionPlan) -> Option<String> {
     let all = connection.suites.iter().chain(&connection.esp_suites);
     let broken: Vec<String> =

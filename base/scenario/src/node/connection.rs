@@ -101,9 +101,9 @@ pub struct ConnectionPlan {
     pub signatures: Option<Placed<Vec<SignatureScheme>>>,
     /// How the peer must.
     pub believe: BelievePlan,
-    /// The weakest hash of an IKEv2 peer's signature that is believed.
+    /// The weakest hash that is accepted in an IKEv2 peer's signature.
     pub peer_hash: Hash,
-    /// The shortest RSA key of a peer that is believed.
+    /// The shortest RSA key that is accepted from a peer.
     pub peer_rsa_bits: u16,
     /// IKE suites, best first.
     pub suites: Vec<Suite>,

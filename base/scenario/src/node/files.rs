@@ -81,7 +81,7 @@ impl Files {
         let secret = self.secret(item)?;
         if secret.len() < SHARED_BYTES_MIN {
             self.warnings.push(format!(
-                "`{}` has {} bytes, and whoever records an exchange can try all such secrets. Use {SHARED_BYTES_MIN} random bytes or \
+                "`{}` has {} bytes, and an attacker who records an exchange can try all such secrets. Use {SHARED_BYTES_MIN} random bytes or \
                  more, like `{{ hex = \"…\" }}` from `openssl rand -hex {SHARED_BYTES_MIN}`",
                 item.name,
                 secret.len()

@@ -193,7 +193,7 @@ password = \"{PASSWORD}\"
     )
 }
 
-/// All attackers are one user here, whose own limit would be met before that of identifiers.
+/// All attackers are one user here; the limit of a user would be met before that of identifiers.
 fn aaa_without_hss_file() -> String {
     format!(
         "role = \"aaa\"

@@ -228,7 +228,7 @@ fn an_address_begins_so_many_associations_and_no_more() {
     assert_eq!(world.children(B).len(), 3, "there is a place again");
 }
 
-/// Nobody fills a table for ever: the next initiator is told to try again, and gets the place of an association that is not used.
+/// A full table does not stay full: the next initiator gets a NOTIFY to try again, and later the place of an unused association.
 #[test]
 fn a_full_table_has_a_place_after_a_while() {
     let [a, b] = base_pair();
@@ -243,7 +243,7 @@ fn a_full_table_has_a_place_after_a_while() {
     (0..4).for_each(|identity| begin(&mut world, identity));
     assert_eq!((world.hosts[B].engine.association_count(), world.children(B).len()), (3, 3));
     assert_eq!(world.discards(B)[0], "RESPONDER_BUSY_PLEASE_RETRY");
-    assert!(count(&world, PacketType::NOTIFY) > 0, "the initiator is told so");
+    assert!(count(&world, PacketType::NOTIFY) > 0, "RESPONDER_BUSY_PLEASE_RETRY");
     world.run(Duration::from_secs(61));
     let refused = world.discards(B).len();
     begin(&mut world, 4);

@@ -176,7 +176,7 @@ fn strong(
     announced: PeerHashes,
 ) -> Result<(SignatureScheme, &[u8]), Reason> {
     let (scheme, signature) = signature_of(auth).ok_or(Reason::AuthenticationFailed)?;
-    // RFC 8247 §3.2: a peer that knows SHA-2 has no reason for SHA-1, but somebody between us and it may.
+    // RFC 8247 §3.2: a peer that knows SHA-2 has no reason for SHA-1, but an attacker between the peers has.
     let is_downgraded = scheme.hash() == Some(Hash::Sha1) && announced.knows_sha2();
     match weakest.takes(scheme) && !is_downgraded {
         true => Ok((scheme, signature)),
@@ -200,7 +200,7 @@ fn signature_of(auth: Authentication<'_>) -> Option<(SignatureScheme, &[u8])> {
 mod tests {
     use super::*;
 
-    /// The responder announced SHA-2, the initiator knows it, and somebody took the announcement out of the response.
+    /// Both sides know SHA-2, and an attacker removed the responder's announcement from its response.
     #[test]
     fn rsa_with_sha_1_is_believed_only_of_a_peer_that_knows_no_other_and_where_it_is_named() {
         let auth = Authentication { method: AuthMethod::RSA_DIGITAL_SIGNATURE, data: &[1; 256] };

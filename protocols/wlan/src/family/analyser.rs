@@ -140,8 +140,8 @@ fn decided_by_frame(entries: &[Entry], at: usize, managed: &Managed, goal: Goal)
 }
 
 /// The first message that decides: EAP's end, or the last message of the 4-way handshake (802.11-2020 §12.7.6.5), or a management
-/// frame; else the last message tells whether somebody still waits. A station that is refused may try again (802.11-2020 §11.3.5.3), and
-/// anybody can forge a refusal: what succeeds later is what counts.
+/// frame; else the last message, if it has no answer. A station that is refused may try again (802.11-2020 §11.3.5.3), and
+/// refusals can be forged: a later success counts.
 fn outcome(entries: &[Entry]) -> Outcome {
     let goal = Goal::of(entries);
     let all = || (0..entries.len()).filter_map(|at| decided(entries, at, goal));

@@ -376,7 +376,7 @@ impl Dialogue {
             Sort::Managed(Step::Authentication { sequence: 1 }, Role::Supplicant) => {
                 self.has_association() || self.has_farewell() || (self.stage > Stage::Begun && !is_latest)
             }
-            // A station that left, or was sent away, associates anew without another authentication.
+            // After a Deauthentication or Disassociation a station may associate again without another authentication.
             Sort::Managed(Step::Association, Role::Supplicant) => {
                 self.has_association() && self.has_farewell() && !said.is_retry
             }

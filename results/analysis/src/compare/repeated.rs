@@ -18,7 +18,7 @@ use crate::stats::{Interval, Welford, two_sided_probability, two_sided_quantile}
 /// Fewer runs on a side say too little of how runs vary.
 pub const RUNS_MIN: usize = 3;
 
-/// The world of rows whose links follow from the seed.
+/// The world in which links follow from the seed.
 const SIM: &str = "sim";
 
 /// The value of a run's block, in logarithms, and the run.

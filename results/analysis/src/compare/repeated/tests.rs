@@ -108,7 +108,7 @@ fn a_run_with_a_known_seed_counts_only_for_cpu_times() {
     );
 }
 
-/// Real sockets repeat nothing, whatever the seed is.
+/// On real sockets a seed repeats nothing.
 #[test]
 fn live_runs_with_one_seed_all_count() {
     let live = |seed| {
@@ -131,7 +131,7 @@ fn a_copy_is_found() {
     assert_eq!(copies(&runs[..2]), None);
 }
 
-/// What cannot be judged run by run is not judged by authentications, which are not independent.
+/// Where runs are too few, authentications are no substitute: they are not independent.
 #[test]
 fn delays_of_two_runs_cannot_be_judged() {
     let of = |seed: u64| {
