@@ -175,6 +175,8 @@ fn a_network_of_the_scenario_is_no_preset() {
     assert_eq!(own.basis, Basis::Derived);
     let renamed = network("{ name = 'umts-r99-64', delay = '30 ms' }");
     assert!(networks::note(&renamed).unwrap().starts_with("`umts-r99-64` is a network of the scenario"));
+    let same = network("{ name = 'umts-r99-64', base = 'umts-r99-64' }");
+    assert_eq!(networks::note(&same), None, "other words about the same parameters");
     let preset = network("'umts-r99-64'");
     assert_eq!((preset.basis, networks::note(&preset)), (Basis::Calibrated, None));
     let again =

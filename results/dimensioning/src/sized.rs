@@ -220,6 +220,11 @@ impl Loaded {
         delay::exceed(&self.without_waits, &self.waits, s)
     }
 
+    /// The share of devices for which the queue of a storm alone takes longer.
+    fn swamped(&self, s: f64) -> f64 {
+        if self.backlog_s > s { 1.0 - s / self.backlog_s } else { 0.0 }
+    }
+
     /// The delay that this share does not exceed.
     fn quantile_s(&self, share: f64) -> f64 {
         delay::quantile_s(&self.without_waits, &self.waits, share) + share * self.backlog_s
@@ -443,6 +448,10 @@ impl<'a> Row<'a> {
     fn verdict(&self, cores: &[u32], loaded: Option<&Loaded>) -> Verdict {
         let Some(loaded) = loaded else { return Verdict::TooFewCores };
         match () {
+            // Whatever the samples leave open, a queue that grows is the cause.
+            () if doubt::is_certain(Verdict::TooSlow, self.row.n, loaded.swamped(self.question.p99_s)) => {
+                Verdict::TooSlow
+            }
             () if !self.is_fast_without_load() => Verdict::SlowWithoutLoad,
             () if !self.is_possible(1.0) => Verdict::SlowWithCookies,
             () if !self.is_kept(cores, 1.0) => Verdict::TooSlow,
@@ -509,7 +518,7 @@ impl<'a> Row<'a> {
     fn is_certain(&self, verdict: Verdict, loaded: Option<&Loaded>) -> bool {
         let limit_s = self.question.p99_s;
         let too_slow = loaded.map_or(1.0, |loaded| match verdict {
-            Verdict::TooSlow | Verdict::SlowWithoutLoad | Verdict::SlowWithCookies => loaded.exceed(limit_s),
+            Verdict::TooSlow => loaded.exceed(limit_s).max(loaded.swamped(limit_s)),
             _ => 1.0 - self.succeeded_share() * loaded.without_waits.share_within(limit_s),
         });
         doubt::is_certain(verdict, self.row.n, too_slow)

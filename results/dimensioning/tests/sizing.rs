@@ -516,6 +516,22 @@ fn cores_do_not_replace_lost_packets() {
     assert_eq!(sized(lossy, &question()).verdict, Verdict::Kept);
 }
 
+/// The samples leave open whether it is fast without load, but not whether a queue of 16 s is.
+#[test]
+fn a_queue_that_grows_is_decided() {
+    let waited = Delay { n: 10, min: 4000.0, ..delay(4000.0) };
+    let delay_ms = Some(Delay { max: 4020.0, ..delay(20.0) });
+    let lossy = || SummaryRow { delay_ms, waited_for_lost_ms: Some(waited), ..row("a", 1.6e6) };
+    let (storm, cores) =
+        (Arrivals::Storm { devices: 10_000, within_s: 1.0 }, BTreeMap::from([("gw".to_owned(), 1)]));
+    let calm = Question { reauthenticate_s: 3.6e7, ..question() };
+    let swamped = sized(lossy(), &Question { arrivals: storm, cores, ..calm.clone() });
+    assert_eq!((swamped.verdict, swamped.is_certain), (Verdict::TooSlow, true));
+    assert!(gw(&swamped).needed_cores.is_some_and(|needed| needed > 1), "{swamped:?}");
+    let alone = sized(lossy(), &calm);
+    assert_eq!((alone.verdict, alone.is_certain), (Verdict::SlowWithoutLoad, false));
+}
+
 /// A failed authentication is not fast.
 #[test]
 fn a_failure_is_too_slow() {

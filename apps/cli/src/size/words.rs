@@ -394,8 +394,7 @@ fn simulated(sizing: &Sizing) -> String {
                     format!("cannot be judged: the storm is shorter than {LASTS_DELAYS_MIN} delays")
                 }
                 // A simulation ends later than its storm, with a node that has less to do.
-                _ if is_storm => agreement((expected, expected), of),
-                _ => agreement((expected.min(1.0), found.min(1.0)), of),
+                _ => agreement((!is_storm).then_some((expected.min(1.0), found.min(1.0))), of),
             },
         ]
     };
@@ -413,13 +412,14 @@ fn beside(expected: f64, found: f64) -> String {
     format!("{} | {}", shown(expected), shown(found))
 }
 
-/// Whether formulas and simulator agree: about delays, and within a tenth about the utilisation.
-fn agreement((expected, found): (f64, f64), of: &Simulation) -> String {
+/// Whether formulas and simulator agree: about delays, and within a tenth about the utilisation, if that is compared.
+fn agreement(utilisation: Option<(f64, f64)>, of: &Simulation) -> String {
+    let differs = utilisation.is_some_and(|(expected, found)| (found / expected - 1.0).abs() > 0.1);
     match of.agreement() {
         Agreement::TooShort => format!("cannot be judged: needs `--devices {}`", devices_needed(of)),
         Agreement::Open => "cannot be judged: too few delays for p99".to_owned(),
         Agreement::Differ => "differ: the formulas do not hold here".to_owned(),
-        Agreement::Agree if (found / expected - 1.0).abs() > 0.1 => "differ: utilisation".to_owned(),
+        Agreement::Agree if differs => "differ: utilisation".to_owned(),
         Agreement::Agree => "agree".to_owned(),
     }
 }

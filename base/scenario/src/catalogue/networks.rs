@@ -296,7 +296,11 @@ pub fn named(name: &str) -> Option<Network> {
 
 /// A note for readers on a network with the name of a preset and other parameters.
 pub fn note(network: &Network) -> Option<String> {
-    named(&network.name).filter(|preset| preset != network).map(|_| {
+    let parameters_of = |preset: &Network| {
+        let (source, basis) = (preset.source.clone(), preset.basis);
+        Network { source, basis, ..network.clone() }
+    };
+    named(&network.name).filter(|preset| *preset != parameters_of(preset)).map(|_| {
         format!(
             "`{}` is a network of the scenario here: its parameters are not those of the preset",
             network.name

@@ -31,13 +31,11 @@ pub(super) type OfRun = (u32, f64);
 pub fn joined(runs: Vec<MeasuredRun>) -> MeasuredRun {
     let mut seen = BTreeSet::new();
     let whole = (0..).zip(runs).map(|(number, mut run)| {
-        let seed = run.seed.clone();
-        let repeated = run.rows.iter_mut().filter_map(|row| {
-            let is_new = row.name.world != SIM || seen.insert((row.name.clone(), seed.clone()));
+        for row in &mut run.rows {
+            let is_new = row.name.world != SIM || seen.insert((row.name.clone(), run.seed.clone()));
+            run.repeats_seed |= u32::from(!is_new);
             numbered(row, number, !is_new);
-            (!is_new).then_some(())
-        });
-        run.repeats_seed = repeated.count().min(1) as u32;
+        }
         run
     });
     whole.reduce(with).expect("a side has a run")
