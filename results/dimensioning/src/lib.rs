@@ -19,6 +19,7 @@ pub mod cookies;
 pub mod delay;
 pub mod doubt;
 mod error;
+mod loaded;
 pub mod outcome;
 mod priced;
 pub mod question;

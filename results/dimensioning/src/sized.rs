@@ -6,8 +6,9 @@ use keytoll_analysis::trace::provenance::Provenance;
 
 use crate::SizingError;
 use crate::cookies::Cookies;
-use crate::delay::{self, Unloaded, Waits};
+use crate::delay::{Unloaded, Waits};
 use crate::doubt;
+use crate::loaded::Loaded;
 use crate::outcome::{CookieLoad, FORMAT, Needed, Percentiles, SizedNode, SizedRow, Sizing, Verdict};
 use crate::question::{Arrivals, Processor, Question, Run, row_name};
 use crate::sound;
@@ -202,38 +203,6 @@ pub(crate) struct Row<'a> {
     /// The mean of the delay without load.
     unloaded_mean_s: f64,
     cookies: Option<Cookies>,
-}
-
-/// The delays of a row at a load with which every node keeps up.
-struct Loaded {
-    /// Delays without waits, the round trip of cookies included.
-    without_waits: Unloaded,
-    waits: Waits,
-    /// The additional wait of the last device of a storm.
-    backlog_s: f64,
-    cookies: Option<CookieLoad>,
-}
-
-impl Loaded {
-    /// The share of delays that are longer.
-    fn exceed(&self, s: f64) -> f64 {
-        delay::exceed(&self.without_waits, &self.waits, s)
-    }
-
-    /// The share of devices for which the queue of a storm alone takes longer.
-    fn swamped(&self, s: f64) -> f64 {
-        if self.backlog_s > s { 1.0 - s / self.backlog_s } else { 0.0 }
-    }
-
-    /// The delay that this share does not exceed.
-    fn quantile_s(&self, share: f64) -> f64 {
-        delay::quantile_s(&self.without_waits, &self.waits, share) + share * self.backlog_s
-    }
-
-    /// The sum of waits that this share does not exceed.
-    fn waiting_s(&self, share: f64) -> f64 {
-        self.waits.quantile_s(share) + share * self.backlog_s
-    }
 }
 
 impl<'a> Row<'a> {
@@ -448,7 +417,7 @@ impl<'a> Row<'a> {
     fn verdict(&self, cores: &[u32], loaded: Option<&Loaded>) -> Verdict {
         let Some(loaded) = loaded else { return Verdict::TooFewCores };
         match () {
-            // Whatever the samples leave open, a queue that grows is the cause.
+            // A growing queue is too slow, even if the samples leave the other causes open.
             () if doubt::is_certain(Verdict::TooSlow, self.row.n, loaded.swamped(self.question.p99_s)) => {
                 Verdict::TooSlow
             }
