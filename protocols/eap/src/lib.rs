@@ -18,6 +18,7 @@ pub mod packet;
 pub mod passwords;
 pub mod peer;
 pub mod question;
+mod registry;
 pub mod server;
 pub mod simaka;
 pub mod tunnel;

@@ -4,7 +4,7 @@ use std::fmt;
 
 use keytoll_net::wire::{DecodeError, Problem, Reader, Writer};
 
-use crate::methods;
+use crate::{methods, registry};
 
 /// Bytes of Code, Identifier and Length.
 pub const HEADER_LEN: usize = 4;
@@ -60,7 +60,10 @@ impl MethodType {
             Self::NAK => "Nak",
             Self::EXTENSIONS => "Extensions",
             Self::EXPANDED => "Expanded",
-            method => methods::of_type(method).next().map_or("unknown", |method| method.title),
+            method => {
+                let ours = methods::of_type(method).next().map(|method| method.title);
+                ours.or_else(|| registry::name_of(method)).unwrap_or("unknown")
+            }
         }
     }
 }

@@ -19,6 +19,7 @@ use keytoll_engine::Ctx;
 use crate::discard;
 use crate::method::{Keys, Limits, PeerMethod, PeerOffer, PeerStep, Reason, Turn};
 use crate::packet::{self, Message, MethodType, Packet};
+use crate::registry;
 
 /// What all conversations of a peer share.
 #[derive(Clone)]
@@ -36,6 +37,8 @@ pub struct Peer {
     identity: Vec<u8>,
     /// The identity that the server has from the lower layer, until it requests one.
     known_as: Option<Vec<u8>>,
+    /// Why it refused the server's last proposal, until a method runs.
+    unsupported: Option<Reason>,
     state: State,
     answered: Option<Answered>,
     rounds: u16,
@@ -93,6 +96,7 @@ impl Peer {
             config,
             identity,
             known_as: None,
+            unsupported: None,
             state: State::Open,
             answered: None,
             rounds: 0,
@@ -132,6 +136,11 @@ impl Peer {
             discard(cx, why);
             PeerOutput::Ignored
         })
+    }
+
+    /// That no proposal of the server was acceptable so far, if that is so: the reason of a failure that the server does not explain.
+    pub const fn unsupported(&self) -> Option<Reason> {
+        self.unsupported
     }
 
     /// Whether it has ended; nothing more is answered.
@@ -193,6 +202,7 @@ impl Peer {
         };
         let method = offer.begin();
         self.state = State::Running(Running { kind, method, standing: Standing::Unfinished });
+        self.unsupported = None;
         let output = self.run(request, rng, cx);
         // RFC 3748 §2.1: a method starts with the first response of its type, not with an ignored request.
         if output.is_err() {
@@ -202,6 +212,11 @@ impl Peer {
     }
 
     fn refuse(&mut self, request: &Message<'_>) -> PeerOutput {
+        let proposed = registry::unsupported(request);
+        if proposed.is_the_only_one {
+            return self.fail(proposed.reason);
+        }
+        self.unsupported = Some(proposed.reason);
         let ours: Vec<MethodType> = self.offers().map(|offer| offer.method()).collect();
         // RFC 3748 §5.3.2: an expanded Nak answers an expanded type, and nothing else.
         if request.kind == MethodType::EXPANDED {
@@ -258,7 +273,7 @@ impl Peer {
         self.check_end(identifier)?;
         match std::mem::replace(&mut self.state, State::Over) {
             State::Running(Running { standing: Standing::Failed(reason), .. }) => Ok(self.fail(reason)),
-            _ => Ok(self.fail(Reason::REFUSED)),
+            _ => Ok(self.fail(self.unsupported.unwrap_or(Reason::REFUSED))),
         }
     }
 

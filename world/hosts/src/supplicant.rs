@@ -103,9 +103,10 @@ impl Supplicant {
         Eap::Failure { packet: Vec::new() }
     }
 
-    /// Why the last conversation failed.
+    /// Why the last conversation failed, as far as EAP knows. A carrier that ends it, or the silence of the server, may be the
+    /// consequence of a refused proposal.
     pub fn failure(&mut self) -> Option<Reason> {
-        self.failure.take()
+        self.failure.take().or(self.peer.unsupported())
     }
 }
 

@@ -11,6 +11,7 @@ use keytoll_net::wire::Reader;
 use super::tls::{self, Direction};
 use crate::methods::{Method, of_type};
 use crate::packet::{Message, MethodType, Packet};
+use crate::registry;
 use crate::simaka::attribute::Attribute;
 use crate::simaka::flavour::subtype;
 
@@ -144,6 +145,7 @@ fn message_words(kind: PacketKind, message: &Message<'_>, half: &mut Half) -> Wo
         }
         MethodType::NOTIFICATION => words.parts.push(Part::bare(printable(message.data))),
         MethodType::NAK => words.parts.push(Part::new("wants", nak(message.data))),
+        MethodType::EXPANDED => words.parts.push(Part::bare(registry::vendors_words(message.data))),
         MethodType::MSCHAPV2 => mschapv2(message.data, &mut words),
         kind if of_type(kind).any(|method| method.card.is_some()) => simaka(message.data, &mut words),
         kind if of_type(kind).any(|method| method.has_tls) => half.tunnelled(message.data, &mut words),

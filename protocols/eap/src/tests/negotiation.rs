@@ -39,7 +39,7 @@ fn without_a_common_method_it_fails_with_a_reason() {
     );
     let ServerOutput::Failure { reason, .. } = ended.server else { panic!("{:?}", ended.server) };
     assert_eq!(reason, Reason::NO_ACCEPTABLE_METHOD);
-    assert_eq!(ended.peer, PeerOutput::Failed(Reason::REFUSED));
+    assert_eq!(ended.peer, PeerOutput::Failed(Reason::NO_ACCEPTABLE_METHOD));
 }
 
 #[test]
@@ -77,6 +77,35 @@ fn an_expanded_type_gets_an_expanded_nak() {
     let Ok(Packet::Response(response)) = Packet::read(&bytes) else { panic!("a response") };
     assert_eq!(response.kind, MethodType::EXPANDED);
     assert_eq!(response.data, [0, 0, 0, 0, 0, 0, 3, 254, 0, 0, 0, 0, 0, 0, 4]);
+}
+
+/// A server of EAP-5G has no other method: 3GPP TS 24.502 §9.3.2. One of EAP-FAST may have, and is answered.
+#[test]
+fn a_method_that_is_not_supported_is_the_reason_by_name() {
+    let mut world = World::real();
+    let start = packet::request(5, MethodType::EXPANDED, &[0, 0x28, 0xaf, 0, 0, 0, 3, 1, 0]);
+    let mut phone = peer(vec![md5_peer("x")], USER);
+    let why = "EAP method not supported: EAP-5G (type 254, vendor 10415, method 3)";
+    assert_eq!(world.give_peer(&mut phone, &start), PeerOutput::Failed(Reason(why)));
+    let mut phone = peer(vec![md5_peer("x")], USER);
+    let fast = packet::request(5, MethodType(43), &[0x21]);
+    let nak = packet::response(5, MethodType::NAK, &[MethodType::MD5.0]);
+    assert_eq!(world.give_peer(&mut phone, &fast), PeerOutput::Send(nak));
+    let why = Reason("EAP method not supported: EAP-FAST (type 43)");
+    assert_eq!(phone.unsupported(), Some(why));
+    assert_eq!(world.give_peer(&mut phone, &packet::failure(5)), PeerOutput::Failed(why));
+}
+
+/// Once a method runs, an earlier proposal is not the reason of a failure.
+#[test]
+fn a_refused_proposal_is_forgotten_when_a_method_runs() {
+    let mut world = World::real();
+    let mut peer = peer(vec![md5_peer("x")], USER);
+    world.give_peer(&mut peer, &packet::request(5, MethodType(43), &[0x21]));
+    let challenge = packet::request(6, MethodType::MD5, &[1, 1]);
+    assert!(matches!(world.give_peer(&mut peer, &challenge), PeerOutput::Send(_)));
+    assert_eq!(peer.unsupported(), None);
+    assert_eq!(world.give_peer(&mut peer, &packet::failure(6)), PeerOutput::Failed(Reason::REFUSED));
 }
 
 #[test]
