@@ -68,6 +68,11 @@ pub trait ServerMethod: Send {
     fn identity(&self) -> Option<&[u8]> {
         None
     }
+
+    /// The name that the peer claims inside a tunnel, authenticated or not; `None` before it is known.
+    fn claimed_inside(&self) -> Option<&[u8]> {
+        None
+    }
 }
 
 /// The reaction of a server's method to a response. Data follow the type byte; the layer adds what precedes it.

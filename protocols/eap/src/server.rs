@@ -36,6 +36,8 @@ pub struct ServerConfig {
 pub struct Server {
     config: Arc<ServerConfig>,
     identity: Vec<u8>,
+    /// Inside a tunnel.
+    claimed_inside: Option<Vec<u8>>,
     /// Of the request that is out.
     identifier: u8,
     state: State,
@@ -109,7 +111,14 @@ type Taken = Result<ServerOutput, Cow<'static, str>>;
 impl Server {
     /// A conversation that has not started.
     pub fn new(config: Arc<ServerConfig>) -> Self {
-        Self { config, identity: Vec::new(), identifier: 0, state: State::Fresh, rounds: 0 }
+        Self {
+            config,
+            identity: Vec::new(),
+            claimed_inside: None,
+            identifier: 0,
+            state: State::Fresh,
+            rounds: 0,
+        }
     }
 
     /// Starts with an Identity request, or with a method if the lower layer knows the identity (IKE's IDi). A started
@@ -150,6 +159,11 @@ impl Server {
     /// The claimed identity; empty before it is known.
     pub fn identity(&self) -> &[u8] {
         &self.identity
+    }
+
+    /// The name that the peer claims inside a tunnel, authenticated or not; `None` without a tunnel, or before it is known.
+    pub fn claimed_inside(&self) -> Option<&[u8]> {
+        self.claimed_inside.as_deref()
     }
 
     /// Of the request that is out.
@@ -271,6 +285,7 @@ impl Server {
 
     /// Puts the method back and performs its step.
     fn go_on(&mut self, mut running: Running, step: ServerStep) -> Taken {
+        self.claimed_inside = running.method.claimed_inside().map(<[u8]>::to_vec);
         match step {
             ServerStep::Request(data) => {
                 let kind = self.config.methods[running.offer].method();

@@ -168,7 +168,17 @@ impl Aaa {
         } else {
             held.server.step(&packet, &mut self.rng, cx)
         };
-        self.settle(conversation, output, cx);
+        let inside = held.server.claimed_inside().map(<[u8]>::to_vec);
+        match inside.map(|name| (self.radius.count_for(conversation, &name, cx), name)) {
+            Some((Err(why), name)) => {
+                // RFC 3748 §4.2: a Failure carries the identifier of the response. Whether the password was right stays unsaid.
+                let eap = packet.get(1).map(|identifier| packet::failure(*identifier));
+                cx.trace.record(Fact::Failed { why: why.into() });
+                self.rejected(&name, Some(client), why);
+                self.verdict(Verdict::Reject { conversation, eap }, cx);
+            }
+            Some((Ok(()), _)) | None => self.settle(conversation, output, cx),
+        }
     }
 
     /// Vectors have arrived; the conversation may have ended meanwhile.

@@ -10,5 +10,6 @@ mod corpus;
 mod eap_peap;
 mod eap_tls;
 mod eap_ttls;
+mod guessing;
 mod hostile;
 mod standing;

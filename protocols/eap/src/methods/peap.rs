@@ -539,4 +539,8 @@ impl Inner for ServerInside {
     fn identity(&self) -> Option<&[u8]> {
         self.identity.as_deref()
     }
+
+    fn claimed(&self) -> Option<&[u8]> {
+        Some(self.eap.identity()).filter(|name| !name.is_empty())
+    }
 }

@@ -139,6 +139,7 @@ impl ServerOffer for TtlsServer {
         let inner = ServerInside {
             passwords: Arc::clone(&self.passwords),
             eap: Server::new(Arc::clone(&self.eap)),
+            user: None,
             identity: None,
         };
         Box::new(ServerSide::new(Some(VERSION), self.framing, Arc::clone(&self.tunnels), inner))
@@ -342,6 +343,8 @@ impl Inner for Peer {
 struct ServerInside {
     passwords: Arc<dyn Passwords>,
     eap: Server,
+    /// The user of a password, claimed.
+    user: Option<Vec<u8>>,
     identity: Option<Vec<u8>>,
 }
 
@@ -413,6 +416,7 @@ impl ServerInside {
             return self.on_eap(&packet, tunnel, turn);
         }
         let user = attributes.get(AvpCode::USER_NAME).ok_or(UNEXPECTED)?;
+        self.user = Some(user.to_vec());
         let send = match attributes.get(AvpCode::USER_PASSWORD) {
             Some(shown) => self.pap(user, shown).map(|()| vec![])?,
             None => self.mschapv2(user, attributes, tunnel, turn)?,
@@ -441,5 +445,10 @@ impl Inner for ServerInside {
 
     fn identity(&self) -> Option<&[u8]> {
         self.identity.as_deref()
+    }
+
+    fn claimed(&self) -> Option<&[u8]> {
+        let in_eap = Some(self.eap.identity()).filter(|name| !name.is_empty());
+        self.user.as_deref().or(in_eap)
     }
 }

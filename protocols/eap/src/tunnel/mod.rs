@@ -114,6 +114,11 @@ pub(crate) trait Inner: Send {
     fn identity(&self) -> Option<&[u8]> {
         None
     }
+
+    /// The name that the peer claims inside, authenticated or not.
+    fn claimed(&self) -> Option<&[u8]> {
+        None
+    }
 }
 
 /// The next step inside the tunnel.
@@ -231,6 +236,11 @@ impl<I: Inner> Conversation<I> {
     /// The identity authenticated inside, or that of the resumed session.
     pub(crate) fn identity(&self) -> Option<&[u8]> {
         self.inner.identity().or_else(|| self.tunnel.vouched())
+    }
+
+    /// The name that the peer claims inside, authenticated or not.
+    pub(crate) fn claimed(&self) -> Option<&[u8]> {
+        self.inner.claimed()
     }
 
     /// The peer's reason for failure if a Success arrives too early.

@@ -16,6 +16,8 @@ pub(crate) struct ServerSide<I> {
     state: State<I>,
     /// The identity authenticated inside the tunnel.
     identity: Option<Vec<u8>>,
+    /// The name claimed inside the tunnel.
+    claimed: Option<Vec<u8>>,
 }
 
 enum State<I> {
@@ -30,7 +32,7 @@ enum State<I> {
 impl<I: Inner> ServerSide<I> {
     pub(crate) fn new(version: Option<u8>, framing: Framing, tunnels: Arc<dyn Tunnels>, inner: I) -> Self {
         let state = State::Idle { tunnels, inner };
-        Self { carrier: Carrier::new(version, framing), state, identity: None }
+        Self { carrier: Carrier::new(version, framing), state, identity: None, claimed: None }
     }
 
     fn message(&mut self, message: &[u8], turn: &mut Turn<'_, '_>) -> ServerStep {
@@ -41,6 +43,7 @@ impl<I: Inner> ServerSide<I> {
             State::Running { mut conversation, .. } => {
                 let (output, then) = conversation.take(message, turn);
                 self.identity = conversation.identity().map(<[u8]>::to_vec);
+                self.claimed = conversation.claimed().map(<[u8]>::to_vec);
                 self.proceed(output, conversation, then)
             }
             State::Idle { .. } | State::Over => ServerStep::Ignore("EAP-TLS response to nothing"),
@@ -94,5 +97,9 @@ impl<I: Inner> ServerMethod for ServerSide<I> {
 
     fn identity(&self) -> Option<&[u8]> {
         self.identity.as_deref()
+    }
+
+    fn claimed_inside(&self) -> Option<&[u8]> {
+        self.claimed.as_deref()
     }
 }

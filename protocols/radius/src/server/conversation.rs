@@ -191,15 +191,41 @@ impl Conversations {
         guests: &[Guest],
         now: Time,
     ) -> Result<Option<GivenUp>, Full> {
-        let of_guest = guests.iter().filter_map(|guest| self.of_guest.get(guest));
-        let of_guest = of_guest.filter(|its| its.len() >= self.per_guest_max).max_by_key(|its| its.len());
-        let (goes, full) = match of_guest {
+        let (goes, full) = match self.of_full_guest(guests) {
             Some(its) => (self.silent(its, now), Full::OfGuest),
             None if self.is_full() => (self.dispensable(client, now), Full::OfAll),
             None => return Ok(None),
         };
         let goes = goes.ok_or(full)?;
         Ok(self.give_up(goes))
+    }
+
+    /// The conversations of the guest that has as many as it may have.
+    fn of_full_guest(&self, guests: &[Guest]) -> Option<&BTreeSet<ConversationId>> {
+        let of_guest = guests.iter().filter_map(|guest| self.of_guest.get(guest));
+        of_guest.filter(|its| its.len() >= self.per_guest_max).max_by_key(|its| its.len())
+    }
+
+    /// Counts a conversation for one more guest; drops an old one of a guest that has as many as it may have.
+    pub(super) fn count_for(
+        &mut self,
+        id: ConversationId,
+        guest: Guest,
+        now: Time,
+    ) -> Result<Option<GivenUp>, Full> {
+        if self.table.get(&id).is_none_or(|held| held.came.guests.contains(&guest)) {
+            return Ok(None);
+        }
+        let goes = match self.of_full_guest(std::slice::from_ref(&guest)) {
+            Some(its) => Some(self.silent(its, now).ok_or(Full::OfGuest)?),
+            None => None,
+        };
+        let given_up = goes.and_then(|goes| self.give_up(goes));
+        self.of_guest.entry(guest.clone()).or_default().insert(id);
+        if let Some(held) = self.table.get_mut(&id) {
+            held.came.guests.push(guest);
+        }
+        Ok(given_up)
     }
 
     /// The oldest of these that has waited for its client for a while.

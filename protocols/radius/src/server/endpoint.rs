@@ -227,8 +227,7 @@ impl Server {
         }
         let guests = guests(reply_to, attributes, self.config.conversations_per_user_max);
         if let Some(given_up) = self.conversations.make_room(client, &guests, cx.now).map_err(Full::why)? {
-            cx.discard(RADIUS, "conversation given up for a newer one");
-            self.expire(&given_up);
+            self.give_way(&given_up, cx);
         }
         Ok(Place::New)
     }
@@ -253,6 +252,35 @@ impl Server {
         };
         let first = begun.is_none();
         self.emit(Event::Request(Request { conversation, first, client, user_name, credential, attributes }));
+    }
+
+    /// Counts a conversation for the user that it names inside a tunnel, too. Otherwise a stranger could guess that user's password as
+    /// often as names and addresses can be made up.
+    ///
+    /// # Errors
+    /// The user has as many conversations as one may have.
+    pub fn count_for(
+        &mut self,
+        conversation: ConversationId,
+        user: &[u8],
+        cx: &mut Ctx<'_>,
+    ) -> Result<(), &'static str> {
+        if self.config.conversations_per_user_max == usize::MAX {
+            return Ok(());
+        }
+        for guest in Guest::of(user, None) {
+            if let Some(given_up) =
+                self.conversations.count_for(conversation, guest, cx.now).map_err(Full::why)?
+            {
+                self.give_way(&given_up, cx);
+            }
+        }
+        Ok(())
+    }
+
+    fn give_way(&mut self, given_up: &GivenUp, cx: &mut Ctx<'_>) {
+        cx.discard(RADIUS, "conversation given up for a newer one");
+        self.expire(given_up);
     }
 
     /// Answers with an Access-Reject of the server itself.

@@ -1,0 +1,250 @@
+//! Passwords guessed inside tunnels, behind anonymous names and with an invented Calling-Station-Id for each attempt. The limit for a user
+//! holds for the name inside, and other users are served.
+
+#![allow(clippy::unwrap_used, reason = "helpers of tests may panic like tests")]
+
+use std::collections::BTreeMap;
+use std::net::{IpAddr, Ipv4Addr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use keytoll_crypto::{Provider, Real};
+use keytoll_crypto_api::algorithm::KeyKind;
+use keytoll_crypto_api::{Rng, Secret, Seed};
+use keytoll_eap::methods::mschapv2::{MschapV2Peer, MschapV2Server};
+use keytoll_eap::methods::peap::{Binding, PeapPeer, PeapServer};
+use keytoll_eap::methods::ttls::{TtlsInside, TtlsPeer, TtlsServer};
+use keytoll_eap::packet::{self, MethodType};
+use keytoll_eap::tunnel::{Framing, Tunnels};
+use keytoll_eap::{
+    Limits, Passwords, Peer, PeerConfig, PeerOffer, PeerOutput, Reason, ServerConfig, ServerOffer,
+};
+use keytoll_engine::trace::NoTrace;
+use keytoll_engine::{Ctx, Engine, Input, Output, Time};
+use keytoll_hosts::{Aaa, AaaConfig, Event, Subscribers};
+use keytoll_net::Addr;
+use keytoll_radius::number::{AttributeType, Code};
+use keytoll_radius::server;
+use keytoll_radius::wire::{Attribute, Packet, PacketBuilder};
+use keytoll_tls::Version;
+
+use crate::common::Pki;
+
+const NAS: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1));
+const AAA: IpAddr = IpAddr::V4(Ipv4Addr::new(198, 51, 100, 2));
+const FULL: &str = "too many conversations of this user";
+/// Conversations of a user at a time.
+const PER_USER_MAX: usize = 3;
+const GUESSES: u64 = 60;
+/// From guess to guess; all of them take six seconds.
+const INTERVAL: Duration = Duration::from_millis(100);
+
+fn word(text: &str) -> Secret {
+    Secret::from(text.as_bytes())
+}
+
+fn radius_secret() -> Secret {
+    word("testing123")
+}
+
+/// A method with a tunnel: the peer for a user and a password, and the server.
+struct Method {
+    name: &'static str,
+    peer: Box<dyn Fn(&str, &str) -> Arc<dyn PeerOffer>>,
+    server: Arc<dyn ServerOffer>,
+}
+
+fn passwords() -> Arc<dyn Passwords> {
+    Arc::new(BTreeMap::from(["alice", "bob"].map(|user| (user.as_bytes().to_vec(), word("opensesame")))))
+}
+
+fn inner_server() -> Arc<ServerConfig> {
+    let mschapv2 = MschapV2Server { passwords: passwords(), name: b"server".to_vec(), retries: 0 };
+    Arc::new(ServerConfig { methods: vec![Arc::new(mschapv2)], limits: Limits::default() })
+}
+
+fn ttls(
+    name: &'static str,
+    (ours, theirs): (Arc<dyn Tunnels>, Arc<dyn Tunnels>),
+    inside: fn(Secret) -> TtlsInside,
+) -> Method {
+    let framing = Framing::default();
+    let peer = move |user: &str, text: &str| -> Arc<dyn PeerOffer> {
+        let (tunnels, inside) = (Arc::clone(&ours), inside(word(text)));
+        Arc::new(TtlsPeer { tunnels, framing, user: user.into(), inside })
+    };
+    let server = TtlsServer { tunnels: theirs, framing, passwords: passwords(), eap: inner_server() };
+    Method { name, peer: Box::new(peer), server: Arc::new(server) }
+}
+
+fn peap((ours, theirs): (Arc<dyn Tunnels>, Arc<dyn Tunnels>)) -> Method {
+    let (framing, binding) = (Framing::default(), Binding::Off);
+    let peer = move |user: &str, text: &str| -> Arc<dyn PeerOffer> {
+        let inside = Arc::new(MschapV2Peer { password: word(text), name: None });
+        Arc::new(PeapPeer { tunnels: Arc::clone(&ours), framing, user: user.into(), inside, binding })
+    };
+    let server = PeapServer { tunnels: theirs, framing, inside: inner_server(), binding };
+    Method { name: "PEAP", peer: Box::new(peer), server: Arc::new(server) }
+}
+
+fn methods() -> [Method; 4] {
+    let pki = Pki::new(KeyKind::EcdsaP256, 2);
+    let tunnels = || pki.server_only(Version::Tls12);
+    let in_eap =
+        |password| TtlsInside::Eap(Arc::new(MschapV2Peer { password, name: None }) as Arc<dyn PeerOffer>);
+    [
+        ttls("TTLS with PAP", tunnels(), TtlsInside::Pap),
+        ttls("TTLS with MS-CHAP-V2", tunnels(), TtlsInside::MschapV2),
+        ttls("TTLS with EAP-MSCHAPv2", tunnels(), in_eap),
+        peap(tunnels()),
+    ]
+}
+
+/// An AAA server, and a NAS that carries the packets of one device after the other.
+struct Bench {
+    aaa: Aaa,
+    crypto: Provider,
+    rng: Rng,
+    now: Time,
+    requests: u32,
+    stations: u32,
+    /// Why devices were rejected.
+    rejected: Vec<&'static str>,
+}
+
+/// The RADIUS answer: its code, the EAP packet and the State.
+type Answer = (Code, Vec<u8>, Vec<u8>);
+
+impl Bench {
+    fn new(server: &Arc<dyn ServerOffer>, per_user_max: usize) -> Self {
+        let clients = BTreeMap::from([(NAS, server::Client { secret: radius_secret() })]);
+        let reject_delay = Duration::from_secs(1);
+        let radius = server::Config {
+            conversations_per_user_max: per_user_max,
+            reject_delay,
+            ..server::Config::new(clients)
+        };
+        let eap = Arc::new(ServerConfig { methods: vec![Arc::clone(server)], limits: Limits::default() });
+        let config = AaaConfig { radius, eap, address: AAA, subscribers: Subscribers::Nobody };
+        Self {
+            aaa: Aaa::new(config, &Seed::from(1), "aaa"),
+            crypto: Provider::Real(Real::default()),
+            rng: Rng::named(1, "devices"),
+            now: Time::ZERO,
+            requests: 0,
+            stations: 0,
+            rejected: Vec::new(),
+        }
+    }
+
+    fn handle(&mut self, input: Input<'_, keytoll_hosts::Order>) -> Option<Answer> {
+        let mut cx = Ctx { now: self.now, crypto: &mut self.crypto, trace: &mut NoTrace };
+        self.aaa.handle(input, &mut cx);
+        let mut answer = None;
+        while let Some(output) = self.aaa.poll() {
+            match output {
+                Output::Event(Event::Rejected { why, .. }) => self.rejected.push(why),
+                Output::Datagram(datagram) => answer = Some(read(&datagram.bytes)),
+                _ => {}
+            }
+        }
+        answer
+    }
+
+    fn ask(&mut self, eap: &[u8], state: &[u8]) -> Option<Answer> {
+        self.requests += 1;
+        let [.., identifier] = self.requests.to_be_bytes();
+        // As many ports as a NAS needs, so that no identifier is in use twice.
+        let port = u16::try_from(40_000 + self.requests / 256).unwrap();
+        let mut request = PacketBuilder::authentic(Code::ACCESS_REQUEST, identifier);
+        let station = format!("02-00-{:08X}", self.stations);
+        let user = Attribute::new(AttributeType::USER_NAME, b"anonymous@lab").unwrap();
+        request.attribute(&user);
+        request.attribute(&Attribute::new(AttributeType::CALLING_STATION_ID, station.as_bytes()).unwrap());
+        if !state.is_empty() {
+            request.attribute(&Attribute::new(AttributeType::STATE, state).unwrap());
+        }
+        request.eap_message(eap);
+        let authenticator = self.rng.bytes();
+        let sealed = request.seal_request(&authenticator, &radius_secret(), &mut self.crypto).unwrap();
+        let (from, to) = (Addr::udp(NAS, port), Addr::udp(AAA, 1812));
+        self.handle(Input::Datagram { from, to, bytes: &sealed.bytes })
+    }
+
+    /// A device of its own tries a password, until an answer ends it or waits.
+    fn attempt(&mut self, offer: Arc<dyn PeerOffer>) -> Option<Code> {
+        self.stations += 1;
+        let identity = b"anonymous@lab".to_vec();
+        let config = PeerConfig { methods: vec![offer], ..PeerConfig::default() };
+        let mut peer = Peer::new(Arc::new(config), identity.clone());
+        let mut response = packet::response(0, MethodType::IDENTITY, &identity);
+        let mut state = Vec::new();
+        loop {
+            let (code, eap, next) = self.ask(&response, &state)?;
+            let mut cx = Ctx { now: self.now, crypto: &mut self.crypto, trace: &mut NoTrace };
+            match peer.step(&eap, &mut self.rng, &mut cx) {
+                PeerOutput::Send(answer) => (response, state) = (answer, next),
+                _ => return Some(code),
+            }
+        }
+    }
+
+    fn wait(&mut self, until: Time) {
+        while let Some(deadline) = self.aaa.deadline().filter(|deadline| deadline.at <= until) {
+            self.now = self.now.max(deadline.at);
+            self.handle(Input::Tick);
+        }
+        self.now = until;
+    }
+
+    /// Guesses the password of `alice`; returns how many were judged.
+    fn guess(&mut self, method: &Method) -> usize {
+        for guess in 0..GUESSES {
+            self.attempt((method.peer)("alice", &format!("guess {guess}")));
+            self.wait(Time::ZERO + INTERVAL * u32::try_from(guess + 1).unwrap());
+        }
+        self.rejected.iter().filter(|why| **why == Reason::WRONG_PASSWORD.0).count()
+    }
+}
+
+fn read(bytes: &[u8]) -> Answer {
+    let packet = Packet::read(bytes).unwrap();
+    let all = |kind| {
+        let of_kind = packet.attributes.iter().filter(move |attribute| attribute.kind() == kind);
+        of_kind.flat_map(|attribute| attribute.value().to_vec()).collect()
+    };
+    (packet.code, all(AttributeType::EAP_MESSAGE), all(AttributeType::STATE))
+}
+
+#[test]
+fn few_passwords_of_a_user_are_tried_inside_tunnels() {
+    for method in methods() {
+        let mut open = Bench::new(&method.server, usize::MAX);
+        assert_eq!(open.guess(&method), GUESSES as usize, "{}: without a limit all are judged", method.name);
+        let mut bench = Bench::new(&method.server, PER_USER_MAX);
+        let judged = bench.guess(&method);
+        let seconds = INTERVAL.as_secs_f64() * GUESSES as f64;
+        assert!(judged as f64 <= (seconds + 1.0) * PER_USER_MAX as f64, "{}: {judged}", method.name);
+        assert!(judged > PER_USER_MAX, "{}: {judged}", method.name);
+        let refused = bench.rejected.iter().filter(|why| **why == FULL).count();
+        assert_eq!(judged + refused, GUESSES as usize, "{}: {:?}", method.name, bench.rejected);
+    }
+}
+
+/// While the places of `alice` are taken, her own password is refused like a wrong one, and `bob` is let in.
+#[test]
+fn a_limit_inside_tunnels_concerns_one_user() {
+    for method in methods() {
+        let mut bench = Bench::new(&method.server, PER_USER_MAX);
+        for guess in 0..PER_USER_MAX {
+            bench.attempt((method.peer)("alice", &format!("guess {guess}")));
+        }
+        assert_eq!(bench.attempt((method.peer)("alice", "opensesame")), None, "{}", method.name);
+        assert_eq!(bench.rejected.last(), Some(&FULL), "{}", method.name);
+        let bobs = bench.attempt((method.peer)("bob", "opensesame"));
+        assert_eq!(bobs, Some(Code::ACCESS_ACCEPT), "{}", method.name);
+        bench.wait(Time::ZERO + Duration::from_secs(3));
+        let hers = bench.attempt((method.peer)("alice", "opensesame"));
+        assert_eq!(hers, Some(Code::ACCESS_ACCEPT), "{}", method.name);
+    }
+}
