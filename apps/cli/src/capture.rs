@@ -5,10 +5,14 @@ use std::{fs, io};
 
 use keytoll_capture::keys;
 use keytoll_lab::Taken;
-use keytoll_live::Captured;
+use keytoll_live::{Capture, Captured, Clock};
 use keytoll_rigs::FAMILIES;
 use keytoll_scenario::plan::CryptoMode;
 use keytoll_trace::output::rename_new;
+use miette::{Report, miette};
+
+use crate::outputs::{CAPTURE, check_replaceable};
+use crate::screen::{self, Usage};
 
 /// The message about the captures of a run, which are now in this directory.
 pub(crate) fn note_of_run(taken: &Taken, directory: &Path, crypto: CryptoMode) -> String {
@@ -27,15 +31,38 @@ pub(crate) fn note_of_run(taken: &Taken, directory: &Path, crypto: CryptoMode) -
     format!("{files} captures in {directory}: {packets} packets, {kilobytes} kB; open one with {opened}\n")
 }
 
+/// Starts the capture of a live node at an interface of this name. An earlier one remains under another name.
+pub(crate) fn begin(path: &Path, clock: &Clock, interface: &str, comment: &str) -> Result<Capture, Report> {
+    check_replaceable(path, &CAPTURE)?;
+    if path.extension() == Some("keys".as_ref()) {
+        let message = format!("`{}` is the name of the directory for the keys of a capture", path.display());
+        return Err(Usage::hint(message, "name the capture like `gw.pcapng`").into());
+    }
+    let cannot = |error: io::Error| miette!("cannot write the capture `{}`: {error}", path.display());
+    if let Some(earlier) = set_aside(path).map_err(cannot)? {
+        screen::note(&format!("the earlier capture is kept in {}\n", earlier.display()));
+    }
+    Capture::create(FAMILIES, path, clock, interface, comment).map_err(cannot)
+}
+
+/// Ends the capture of a live node, and says where it is.
+pub(crate) fn end(capture: &Capture, path: &Path) -> Result<(), Report> {
+    let captured = capture.finish();
+    let captured =
+        captured.map_err(|error| miette!("cannot write the capture `{}`: {error}", path.display()))?;
+    screen::note(&note_of_node(&captured, path));
+    Ok(())
+}
+
 /// Of the capture of a live node.
-pub(crate) fn note_of_node(captured: &Captured, path: &Path) -> String {
+fn note_of_node(captured: &Captured, path: &Path) -> String {
     let opened = decrypted(path, captured.unreadable.iter());
     format!("{} datagrams in {}; open it with {opened}\n", captured.datagrams, path.display())
 }
 
 /// Renames an earlier capture of this name and its keys: `gw.pcapng` becomes `gw.1.pcapng`. Returns the new path, or `None` if
 /// there is no earlier one.
-pub(crate) fn set_aside(path: &Path) -> io::Result<Option<PathBuf>> {
+fn set_aside(path: &Path) -> io::Result<Option<PathBuf>> {
     let keys = path.with_extension("keys");
     let has_packets = fs::symlink_metadata(path).is_ok_and(|found| found.is_file() && found.len() > 0);
     let has_keys = fs::symlink_metadata(&keys).is_ok();

@@ -23,14 +23,14 @@ use keytoll_analysis::directory;
 use keytoll_analysis::summary::{LIVE, LateStarts, LoadOutcome};
 use keytoll_crypto_api::Seed;
 use keytoll_lab::{Directory, Published, RowEnd};
-use keytoll_live::Streaming;
+use keytoll_live::{Capture, Clock, Streaming};
 use keytoll_load::target::{Meter, Source as Measured};
 use keytoll_load::{Load, Outcome, Starts, Stay, Visits, Worker, check_limits};
 use keytoll_report::directory::render;
 use keytoll_rigs::RADIUS;
 use keytoll_rigs::node::{LoadBlueprint, radius_length};
 use keytoll_scenario::Source;
-use keytoll_scenario::node::load::{LoadFile, LoadPlan, Measured as MeasuredPlan};
+use keytoll_scenario::node::load::{AccessPlan, LoadFile, LoadPlan, Measured as MeasuredPlan};
 use keytoll_scenario::population::{Arrivals, Population};
 use keytoll_trace::listing::{LOAD, POPULATION};
 use keytoll_trace::manifest::{FORMAT, KIND, Manifest, ManifestRow};
@@ -46,7 +46,7 @@ use crate::outputs::JUNIT;
 use crate::report::{of_plan, unmeasured};
 use crate::run::{begin, note_place, told};
 use crate::screen::{self, Page, Usage};
-use crate::{interrupt, live, version};
+use crate::{capture, interrupt, live, version};
 use document::Document;
 use view::View;
 
@@ -70,10 +70,13 @@ pub(crate) fn load(args: &LoadArgs) -> Result<ExitCode, Report> {
     plan.fail_if.extend(args.fail_if.iter().cloned());
     let workers = workers(&plan, args);
     check_outputs(args)?;
-    let load = prepare(&plan, args, workers)?;
+    let mut load = prepare(&plan, args, workers)?;
     let exported = Exported::open(&args.metrics)?;
     // Before there is a directory that would remain unfinished.
     let junit = Page::open(args.junit.as_deref(), &JUNIT)?;
+    let capture =
+        args.pcap.as_deref().map(|path| Ok::<_, Report>((capture(path, &plan, args)?, path))).transpose()?;
+    load.capture = capture.as_ref().map(|(capture, _)| capture.clone());
     let out = args.out_dir();
     let directory = begin(&out, manifest(args, &plan), args.force)?;
     let done = run(&plan, load, exported, workers);
@@ -85,6 +88,7 @@ pub(crate) fn load(args: &LoadArgs) -> Result<ExitCode, Report> {
         }
     };
     let published = keep(directory, &outcome, &document)?;
+    capture.map_or(Ok(()), |(capture, path)| capture::end(&capture, path))?;
     if let Some(page) = junit {
         let text = export::junit(&args.file.display().to_string(), &document);
         page.write(|out| out.write_all(text.as_bytes()))?;
@@ -102,10 +106,21 @@ pub(crate) fn load(args: &LoadArgs) -> Result<ExitCode, Report> {
     })
 }
 
+/// Starts the capture of all devices.
+fn capture(path: &Path, plan: &LoadPlan, args: &LoadArgs) -> Result<Capture, Report> {
+    let comment = format!("keytoll load {}", args.file.display());
+    let capture = capture::begin(path, &Clock::start(), "load", &comment)?;
+    if let AccessPlan::Radius(radius) = &plan.access {
+        capture.share(&radius.secret);
+    }
+    Ok(capture)
+}
+
 /// Refuses files in one place.
 fn check_outputs(args: &LoadArgs) -> Result<(), Report> {
     let out = args.out_dir();
-    let outputs = [("--out", Some(&*out)), ("--junit", args.junit.as_deref()), args.metrics.output()];
+    let [junit, pcap] = [args.junit.as_deref(), args.pcap.as_deref()];
+    let outputs = [("--out", Some(&*out)), ("--junit", junit), ("--pcap", pcap), args.metrics.output()];
     screen::apart(&outputs, ("load file", &args.file))
 }
 
@@ -160,6 +175,7 @@ fn prepare(plan: &LoadPlan, args: &LoadArgs, workers: u32) -> Result<Load, Repor
         called: plan.called().collect(),
         meter: plan.measure.as_ref().map(meter).transpose()?,
         lateness_quantile: LateStarts::quantile(),
+        capture: None,
     })
 }
 

@@ -76,6 +76,11 @@ pub trait Family: Sync {
         (datagram.from, datagram.to, &datagram.bytes).hash(&mut hasher);
     }
 
+    /// The number that all messages of a conversation have, and those of another do not; `None` if messages have none.
+    fn conversation(&self, _bytes: &[u8]) -> Option<u64> {
+        None
+    }
+
     /// What follows its packets through a capture, with the keys that these tables hold; none of a family without packets.
     fn analyser(&self, _tables: &mut Tables) -> Option<Box<dyn Analyser>> {
         None

@@ -84,6 +84,11 @@ pub fn digest(families: Families, datagram: &Datagram) -> u64 {
     hasher.finish()
 }
 
+/// The number of the conversation that a datagram belongs to, if its family has such numbers.
+pub fn conversation(families: Families, datagram: &Datagram) -> Option<u64> {
+    family::of(families, datagram.protocol)?.conversation(&datagram.bytes)
+}
+
 /// The record of a message, as far as its unencrypted part shows; `None` if it is no message of a family, and for
 /// protocols without messages (ESP, ICMP).
 pub fn message(families: Families, protocol: Protocol, bytes: &[u8]) -> Option<Message> {

@@ -65,8 +65,7 @@ impl Capture {
         comment: &str,
     ) -> io::Result<Self> {
         let out = BufWriter::with_capacity(1 << 16, File::create(path)?);
-        let unix_ns = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
-        let offset_ns = u64::try_from(unix_ns).unwrap_or(u64::MAX).saturating_sub(clock.now().as_nanos());
+        let offset_ns = offset_ns(clock);
         Ok(Self(Arc::new(Mutex::new(Inner {
             writer: Writer::new(out, &format!("{comment}; {HEADERS}"))?,
             tables: KeyTables::create(families, &path.with_extension("keys"))?,
@@ -78,6 +77,11 @@ impl Capture {
             paused: false,
             error: None,
         }))))
+    }
+
+    /// Times are those of this clock from now on, which may have started after the capture.
+    pub fn follow(&self, clock: &Clock) {
+        self.lock().offset_ns = offset_ns(clock);
     }
 
     /// Pauses or resumes writing of packets and keys.
@@ -135,6 +139,12 @@ impl Capture {
     fn lock(&self) -> MutexGuard<'_, Inner> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// From a clock's time to nanoseconds since 1970.
+fn offset_ns(clock: &Clock) -> u64 {
+    let unix_ns = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
+    u64::try_from(unix_ns).unwrap_or(u64::MAX).saturating_sub(clock.now().as_nanos())
 }
 
 const HEADERS: &str = "headers of IP, UDP and TCP are made of the sockets' addresses";

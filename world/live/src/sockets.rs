@@ -307,7 +307,9 @@ fn packet<'a>(raw: &Raw, from: Socket, packet: &'a [u8]) -> Heard<'a> {
 }
 
 fn no_raw_socket() -> io::Result<()> {
-    Err(io::Error::other("directly on IP needs a raw socket; use UDP encapsulation"))
+    Err(io::Error::other(
+        "directly on IP needs a raw socket; use UDP encapsulation (`encapsulation = \"always\"`)",
+    ))
 }
 
 fn no_packet_socket() -> io::Result<()> {

@@ -11,7 +11,7 @@ use std::time::Duration;
 use keytoll_census::Point;
 use keytoll_crypto::Work;
 use keytoll_hosts::callers::Callers;
-use keytoll_live::{BindError, Sockets, Streaming, Waker, Wakes};
+use keytoll_live::{BindError, Capture, Sockets, Streaming, Waker, Wakes};
 use keytoll_net::Socket;
 
 use crate::account;
@@ -55,6 +55,8 @@ pub struct Load {
     pub meter: Option<Meter>,
     /// The quantile of the lateness of each second that is kept.
     pub lateness_quantile: f64,
+    /// The packets of all workers, if they are wanted.
+    pub capture: Option<Capture>,
 }
 
 /// A second of all workers.
@@ -163,7 +165,7 @@ pub struct Refused {
 /// # Panics
 /// When a worker's thread panics.
 pub fn run(load: Load, watch: &mut dyn Watch) -> Result<Outcome, BindError> {
-    let Load { workers, is_closed_loop, called, mut meter, lateness_quantile } = load;
+    let Load { workers, is_closed_loop, called, mut meter, lateness_quantile, capture } = load;
     let count = workers.len();
     let planned = workers.iter().filter_map(|worker| worker.visits.planned()).max();
     let stop = Arc::new(AtomicBool::new(false));
@@ -173,7 +175,7 @@ pub fn run(load: Load, watch: &mut dyn Watch) -> Result<Outcome, BindError> {
     let ready = Arc::new((Barrier::new(count), OnceLock::new()));
     let crews = bound.into_iter().enumerate().map(|(number, (caller, sockets))| {
         let (stop, ready, reports) = (Arc::clone(&stop), Arc::clone(&ready), reports.clone());
-        Crew { number, caller, sockets, ready, stop, reports }
+        Crew { number, caller, sockets, ready, stop, reports, capture: capture.clone() }
     });
     let (wakers, threads): (Vec<Waker>, Vec<JoinHandle<()>>) =
         crews.map(|crew| (crew.waker(), std::thread::spawn(move || crew.work()))).unzip();

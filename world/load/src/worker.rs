@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use keytoll_crypto::{Metered, Real};
 use keytoll_engine::Time;
-use keytoll_engine::trace::{Fact, Trace};
-use keytoll_live::{Clock, Driver, Sockets, Waker};
+use keytoll_engine::trace::{Fact, Revealed, Trace};
+use keytoll_live::{Capture, Clock, Driver, Sockets, Waker};
 use keytoll_native::clock::{self, thread_cpu_ns};
 
 use crate::caller::{Caller, Calling, Course, Order};
@@ -41,6 +41,8 @@ pub(crate) struct Crew {
     pub(crate) ready: Arc<(Barrier, OnceLock<Clock>)>,
     pub(crate) stop: Arc<AtomicBool>,
     pub(crate) reports: Sender<Report>,
+    /// Of all workers.
+    pub(crate) capture: Option<Capture>,
 }
 
 impl Crew {
@@ -54,11 +56,15 @@ impl Crew {
         wake_on_time();
         let (all, clock) = &*self.ready;
         all.wait();
-        let clock = *clock.get_or_init(Clock::start);
+        let clock = *clock.get_or_init(|| {
+            let clock = Clock::start();
+            self.capture.iter().for_each(|capture| capture.follow(&clock));
+            clock
+        });
         let driver = Driver::new(Calling::new(self.caller), Metered::new(Real::default()), self.sockets);
         let mut shift = Shift {
-            driver: driver.with_clock(clock).surviving_panics(),
-            facts: Facts::default(),
+            driver: driver.with_clock(clock).with_tap(self.capture.clone()).surviving_panics(),
+            facts: Facts { capture: self.capture, ..Facts::default() },
             cpu_ns: thread_cpu_ns(),
             crypto_ticks: 0,
             number: 0,
@@ -168,10 +174,21 @@ impl Shift {
 #[derive(Debug, Default)]
 struct Facts {
     counts: Counts,
+    /// Hears everything, keys as well.
+    capture: Option<Capture>,
 }
 
 impl Trace for Facts {
+    fn wants_keys(&self) -> bool {
+        self.capture.is_some()
+    }
+
+    fn reveal(&mut self, revealed: Revealed) {
+        self.capture.iter().for_each(|capture| capture.reveal(&revealed));
+    }
+
     fn record(&mut self, fact: Fact) {
+        self.capture.iter().for_each(|capture| capture.record(&fact));
         match fact {
             Fact::Sent(message) if message.fragment == 0 => {
                 self.counts.messages += 1;

@@ -25,8 +25,10 @@ use crate::screen;
 const FAILED: u8 = 1;
 /// RFC 7296 §3.10.1: no proposal of ours is acceptable.
 const NO_PROPOSAL_CHOSEN: &str = "NO_PROPOSAL_CHOSEN";
-/// Timeout of an echo request.
+/// After so long without any echo reply the SA counts as useless.
 const ECHO_PATIENCE: Duration = Duration::from_secs(5);
+/// Echo requests are sent so often, as by ping: one packet may be lost.
+const ECHO_INTERVAL: Duration = Duration::from_secs(1);
 /// After so long without any answer, check whether the gateway's port is closed.
 const SILENCE: Duration = Duration::from_secs(1);
 
@@ -140,8 +142,10 @@ impl Caller {
         let silent_until = attempt.begun + SILENCE;
         while !self.is_over(&mut attempt, end) {
             let limit = if self.has_probed { end } else { end.min(silent_until) };
+            let limit = attempt.next_echo.map_or(limit, |next| limit.min(next));
             let event = self.node.next_event(limit.since(self.node.now()));
             self.probe(silent_until);
+            self.ask_again(&mut attempt);
             if let Some(event) = event {
                 self.follow(event, &mut attempt, &mut end);
             }
@@ -149,6 +153,16 @@ impl Caller {
         attempt.milestones = self.node.facts.milestones;
         attempt.steps = self.steps.take();
         attempt
+    }
+
+    /// Repeats the echo request through the SA.
+    fn ask_again(&mut self, attempt: &mut Attempt) {
+        let now = self.node.now();
+        if let Some(next) = attempt.next_echo.filter(|next| *next <= now) {
+            self.node.ask(Order::Echo { payload_bytes: ECHO_BYTES });
+            attempt.echoes_repeated += 1;
+            attempt.next_echo = Some(next + ECHO_INTERVAL);
+        }
     }
 
     /// Checks once, after some silence, whether the gateway's port is closed.
@@ -172,7 +186,7 @@ impl Caller {
             attempt.trouble = Some(Trouble::Interrupted);
         } else if self.node.now() >= end {
             attempt.trouble = Some(if attempt.child.is_some() {
-                Trouble::NoEcho(ECHO_PATIENCE)
+                Trouble::NoEcho(ECHO_PATIENCE, self.node.facts.unsent.clone())
             } else {
                 Trouble::Late(self.within)
             });
@@ -186,6 +200,7 @@ impl Caller {
             Event::ChildUp(child) => attempt.child = Some(child),
             Event::Usable => {
                 attempt.done = !self.call.pings;
+                attempt.next_echo = Some(self.node.now() + ECHO_INTERVAL);
                 *end = self.node.now() + ECHO_PATIENCE;
             }
             Event::EchoReply => attempt.done = true,

@@ -51,9 +51,11 @@ pub(crate) struct Told {
     /// Time until there was a usable SA; with `--rate` since it was meant to begin.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) delay_ms: Option<f64>,
-    /// Until the echo reply.
+    /// Until the first echo reply.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) first_packet_ms: Option<f64>,
+    /// Echo requests after the first, one a second until a reply comes.
+    pub(super) echo_requests_repeated_count: u32,
     /// Messages of the key exchange, without retransmissions.
     pub(super) messages: usize,
     /// Their bytes, without UDP and IP headers.

@@ -17,6 +17,9 @@ use tracing_subscriber::util::SubscriberInitExt;
 
 use crate::args::Color;
 
+/// How the driver begins the reason of what it could not send.
+const NOT_SENT: &str = "live: not sent ";
+
 /// The log target of facts.
 pub(crate) const FACT: &str = "fact";
 
@@ -56,6 +59,8 @@ pub(crate) struct Facts {
     discards: Discards,
     pub(crate) milestones: Milestones,
     pub(crate) failure: Option<Failure>,
+    /// Where the last packet of a user could not be sent to, and why: `to 192.0.2.1: …`.
+    pub(crate) unsent: Option<Cow<'static, str>>,
     /// Hears everything, keys as well.
     capture: Option<Capture>,
 }
@@ -65,12 +70,20 @@ impl Facts {
         let role = plan.role();
         let server = plan.radius_server().map(|server| server.to_string());
         let discards = Discards { has_clients: role == Role::Aaa, server, ..Discards::default() };
-        Self { clock, role, discards, milestones: Milestones::default(), failure: None, capture }
+        Self {
+            clock,
+            role,
+            discards,
+            milestones: Milestones::default(),
+            failure: None,
+            unsent: None,
+            capture,
+        }
     }
 
     /// Forgets the last authentication.
     pub(crate) fn begin(&mut self) {
-        (self.milestones, self.failure) = (Milestones::default(), None);
+        (self.milestones, self.failure, self.unsent) = (Milestones::default(), None, None);
     }
 
     /// Logs the number of suppressed discards, once a second.
@@ -103,7 +116,14 @@ impl Trace for Facts {
         self.capture.iter().for_each(|capture| capture.record(&fact));
         match fact {
             Fact::Sent(message) => sent(&message),
-            Fact::Discarded { protocol, why } => self.discards.note(self.clock.now(), protocol, why),
+            Fact::Discarded { protocol, why } => {
+                if protocol == Protocol::ESP
+                    && let Some(unsent) = why.strip_prefix(NOT_SENT)
+                {
+                    self.unsent = Some(unsent.to_owned().into());
+                }
+                self.discards.note(self.clock.now(), protocol, why);
+            }
             Fact::Failed { why } => self.failed(why, false),
             Fact::Refused { why } => self.failed(why, true),
             Fact::Triggered => {

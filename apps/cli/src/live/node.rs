@@ -12,7 +12,6 @@ use keytoll_engine::Time;
 use keytoll_hosts::{Event, Host, Order, SessionId};
 use keytoll_live::{Capture, Clock, Driver, Panics, Tap};
 use keytoll_native::clock::{thread_cpu_ns, unix_seconds};
-use keytoll_rigs::FAMILIES;
 use keytoll_rigs::node::{Blueprint, Trusts};
 use keytoll_scenario::NodePlan;
 use keytoll_scenario::node::Role;
@@ -29,8 +28,6 @@ use super::repeats::Repeats;
 use super::sessions::Sessions;
 use super::tun::Tun;
 use crate::args::NodeArgs;
-use crate::outputs::{CAPTURE, check_replaceable};
-use crate::screen::Usage;
 use crate::{capture, interrupt, printable, screen};
 
 /// The longest wait for sockets alone.
@@ -272,9 +269,7 @@ impl Node {
     /// Ends the capture, if there is one, and prints how to decrypt it.
     pub(crate) fn end_capture(&self) -> Result<(), Report> {
         let Some((capture, path)) = &self.capture else { return Ok(()) };
-        let captured = capture.finish().map_err(|error| cannot_capture(path, &error))?;
-        screen::note(&capture::note_of_node(&captured, path));
-        Ok(())
+        capture::end(capture, path)
     }
 
     /// Deletes every SA, including those established meanwhile; waits for the answers within a time limit.
@@ -325,23 +320,8 @@ fn mistaken(Panics { count, place, from }: &Panics) {
 
 /// Starts a capture, with the RADIUS secret. Wireshark accepts only one: for an AAA server that of its first client.
 fn begin_capture(path: &Path, plan: &NodePlan, args: &NodeArgs, clock: &Clock) -> Result<Capture, Report> {
-    let (verb, file) = (plan.role().verb(), args.file.display());
-    let comment = format!("keytoll {verb} {file}");
-    check_replaceable(path, &CAPTURE)?;
-    if path.extension() == Some("keys".as_ref()) {
-        let message = format!("`{}` is the name of the directory for the keys of a capture", path.display());
-        return Err(Usage::hint(message, "name the capture like `gw.pcapng`").into());
-    }
-    let earlier = capture::set_aside(path).map_err(|error| cannot_capture(path, &error))?;
-    if let Some(earlier) = earlier {
-        screen::note(&format!("the earlier capture is kept in {}\n", earlier.display()));
-    }
-    let capture = Capture::create(FAMILIES, path, clock, plan.role().name(), &comment);
-    let capture = capture.map_err(|error| cannot_capture(path, &error))?;
+    let comment = format!("keytoll {} {}", plan.role().verb(), args.file.display());
+    let capture = capture::begin(path, clock, plan.role().name(), &comment)?;
     plan.radius_secret().into_iter().for_each(|secret| capture.share(secret));
     Ok(capture)
-}
-
-fn cannot_capture(path: &Path, error: &std::io::Error) -> Report {
-    miette!("cannot write the capture `{}`: {error}", path.display())
 }

@@ -29,8 +29,8 @@ pub(crate) enum Trouble {
     },
     /// It timed out.
     Late(Duration),
-    /// The SA is established, but the echo request got no answer.
-    NoEcho(Duration),
+    /// The SA is established, but no echo request got an answer; with the reason if none could be sent.
+    NoEcho(Duration, Option<Cow<'static, str>>),
     /// It was interrupted.
     Interrupted,
 }
@@ -56,7 +56,8 @@ impl Trouble {
             Self::Failed { why, child: true, .. } => format!("no SA for traffic: {why}"),
             Self::Failed { why, .. } => format!("not connected: {why}"),
             Self::Late(within) => format!("not connected within {within:?}"),
-            Self::NoEcho(within) => format!("the SA is up, but no echo reply came within {within:?}"),
+            Self::NoEcho(_, Some(why)) => format!("the SA is up, but no packet could be sent {why}"),
+            Self::NoEcho(within, None) => format!("the SA is up, but no echo reply came within {within:?}"),
             Self::Interrupted => "interrupted".to_owned(),
         }
     }
@@ -65,7 +66,8 @@ impl Trouble {
         match self {
             Self::Failed { why, .. } => why,
             Self::Late(_) => "timeout",
-            Self::NoEcho(_) => "no echo reply",
+            Self::NoEcho(_, Some(_)) => "no packet could be sent",
+            Self::NoEcho(_, None) => "no echo reply",
             Self::Interrupted => "interrupted",
         }
     }
@@ -81,6 +83,10 @@ pub(crate) struct Attempt {
     pub(crate) child: Option<Child>,
     pub(crate) milestones: Milestones,
     pub(crate) steps: Vec<Step>,
+    /// When the next echo request is due, once there is an SA.
+    pub(crate) next_echo: Option<Time>,
+    /// Echo requests after the first.
+    pub(crate) echoes_repeated: u32,
     pub(crate) done: bool,
     pub(crate) trouble: Option<Trouble>,
     /// The likely cause.
@@ -288,9 +294,11 @@ fn end_of(attempt: &Attempt) -> String {
     );
     let usable = attempt.usable_ms().map(|ms| format!("usable after {ms:.3} ms"));
     let packet = attempt.first_packet_ms().map(|ms| format!("first echo reply after {ms:.3} ms"));
+    let repeated = attempt.echoes_repeated;
+    let repeated = (repeated > 0).then(|| format!("{repeated} echo requests repeated"));
     let late = attempt.late_ms().map(|ms| format!("begun {ms:.3} ms late"));
     let trouble = attempt.sentence();
-    let parts = [trouble, late, usable, packet].into_iter().flatten().collect::<Vec<_>>();
+    let parts = [trouble, late, usable, packet, repeated].into_iter().flatten().collect::<Vec<_>>();
     format!("{}; {counts}", parts.join(", "))
 }
 
@@ -306,6 +314,7 @@ fn told(attempt: &Attempt) -> Told {
         late_ms: attempt.late_ms(),
         delay_ms: attempt.usable_ms(),
         first_packet_ms: attempt.first_packet_ms(),
+        echo_requests_repeated_count: attempt.echoes_repeated,
         messages: attempt.messages().count(),
         bytes: attempt.bytes(),
         retransmissions: attempt.retransmissions(),

@@ -56,6 +56,11 @@ impl Family for IkeFamily {
         without_marker(&datagram.bytes).hash(&mut hasher);
     }
 
+    /// RFC 7296 §3.1: the initiator's SPI.
+    fn conversation(&self, bytes: &[u8]) -> Option<u64> {
+        without_marker(bytes).first_chunk().map(|spi| u64::from_be_bytes(*spi))
+    }
+
     fn analyser(&self, tables: &mut Tables) -> Option<Box<dyn Analyser>> {
         Some(Box::new(analyser::IkeAnalyser::new(tables)))
     }

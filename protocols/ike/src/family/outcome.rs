@@ -100,7 +100,7 @@ const LONE_NOTIFICATION_BYTES_MAX: u32 = 112;
 fn believed(entries: &[Entry], at: usize) -> Outcome {
     let of_device = |entry: &&Entry| entry.ends.0 == Node::Ue && entry.repeats.is_none();
     let mut next = entries.iter().enumerate().skip(at + 1).filter(|(_, entry)| of_device(entry));
-    let Some((next_at, entry)) = next.next() else { return Outcome::Established(at) };
+    let Some((next_at, entry)) = next.next() else { return answered(entries, at) };
     let Some(ike) = ike_of(entry).filter(|ike| ike.exchange == INFORMATIONAL && !ike.response) else {
         return Outcome::Established(at);
     };
@@ -117,6 +117,28 @@ fn believed(entries: &[Entry], at: usize) -> Outcome {
         None => return Outcome::Established(at),
     };
     Outcome::Failed { by: Node::Ue, why, at: next_at }
+}
+
+/// So many repeated requests after the answer, and nothing else, say that the device has not accepted it.
+const REPEATS_MIN: usize = 2;
+
+/// The device says nothing new after the gateway's last answer, at this place. If it asks for that answer again and again, or last of all, the
+/// answer does not satisfy it; one repeated request is that of a lost answer.
+fn answered(entries: &[Entry], at: usize) -> Outcome {
+    let Some(answer) = ike_of(&entries[at]) else { return Outcome::Established(at) };
+    let is_same = |ike: &&Ike| (ike.id, ike.exchange) == (answer.id, answer.exchange);
+    // Of a message in fragments the first counts.
+    let is_whole = |ike: &&Ike| ike.fragment.is_none_or(|(number, _)| number == 1);
+    let later = entries.iter().enumerate().skip(at + 1).filter(|(_, entry)| entry.repeats.is_some());
+    let later = later.filter_map(|(place, entry)| {
+        ike_of(entry).filter(is_same).filter(is_whole).map(|ike| (place, ike.response))
+    });
+    let asked = later.clone().filter(|(_, is_answer)| !is_answer);
+    let is_last = later.last().is_some_and(|(_, is_answer)| !is_answer);
+    match asked.clone().last() {
+        Some((last, _)) if is_last || asked.count() >= REPEATS_MIN => Outcome::Unanswered(last),
+        _ => Outcome::Established(at),
+    }
 }
 
 /// The message that completes the response: itself, or the last of its fragments to pass.

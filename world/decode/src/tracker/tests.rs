@@ -160,6 +160,33 @@ fn without_keys_the_first_payload_of_the_last_response_decides() {
     assert_eq!(outcome(PayloadType::EAP), Outcome::Unknown);
 }
 
+/// RFC 7296 §2.1: the device asks again until it has an answer that it accepts. What it says next shows that it has one.
+#[test]
+fn an_answer_that_is_asked_for_again_and_again_establishes_nothing() {
+    let outcome = |script: &str| {
+        let mut wire = Wire::default();
+        wire.sa_init(SPIS);
+        for step in script.split(' ') {
+            match step {
+                "ask" => wire.auth(true, SPIS, 1, PayloadType::ID_I),
+                "answer" => wire.auth(false, SPIS, 1, PayloadType::ID_R),
+                _ => {
+                    let sk = Payload::Encrypted(Encrypted { first: PayloadType::DELETE, body: &[9; 64] });
+                    wire.ike(true, SPIS, ExchangeType::INFORMATIONAL, 2, &[sk])
+                }
+            };
+        }
+        wire.finish().remove(0).judgement.outcome
+    };
+    assert_eq!(outcome("ask answer"), Outcome::Established(3));
+    // The first answer was lost.
+    assert_eq!(outcome("ask answer ask answer"), Outcome::Established(3));
+    assert_eq!(outcome("ask ask ask answer"), Outcome::Established(5));
+    assert_eq!(outcome("ask answer ask"), Outcome::Unanswered(4));
+    assert_eq!(outcome("ask answer ask answer ask answer"), Outcome::Unanswered(6));
+    assert_eq!(outcome("ask answer ask answer ask answer delete"), Outcome::Established(3));
+}
+
 #[test]
 fn what_is_sent_again_points_to_the_first_and_the_last_stays_unanswered() {
     let mut wire = Wire::default();
