@@ -130,13 +130,13 @@ fn answered(entries: &[Entry], at: usize) -> Outcome {
     // Of a message in fragments the first counts.
     let is_whole = |ike: &&Ike| ike.fragment.is_none_or(|(number, _)| number == 1);
     let later = entries.iter().enumerate().skip(at + 1).filter(|(_, entry)| entry.repeats.is_some());
-    let later = later.filter_map(|(place, entry)| {
+    let mut later = later.filter_map(|(place, entry)| {
         ike_of(entry).filter(is_same).filter(is_whole).map(|ike| (place, ike.response))
     });
-    let asked = later.clone().filter(|(_, is_answer)| !is_answer);
-    let is_last = later.last().is_some_and(|(_, is_answer)| !is_answer);
-    match asked.clone().last() {
-        Some((last, _)) if is_last || asked.count() >= REPEATS_MIN => Outcome::Unanswered(last),
+    let mut asked = later.clone().filter(|(_, is_answer)| !is_answer);
+    let is_last = later.next_back().is_some_and(|(_, is_answer)| !is_answer);
+    match asked.next_back() {
+        Some((last, _)) if is_last || asked.count() + 1 >= REPEATS_MIN => Outcome::Unanswered(last),
         _ => Outcome::Established(at),
     }
 }

@@ -4,7 +4,7 @@
 //! Only the content tells who is who. Both may speak to the group address, and cooked captures keep no receiver at all: then
 //! what a station says belongs to the conversation that it is in, or that nobody else has joined so far.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use keytoll_engine::trace::Node;
@@ -15,6 +15,7 @@ use super::data::Data;
 use super::eap::{Code, Eap};
 use super::eapol::{Body, Eapol, Handshake, Key};
 use super::management::{Managed, Step};
+use crate::frame::SequenceControl;
 
 /// What is known of stations and access points.
 #[derive(Debug, Default)]
@@ -55,10 +56,22 @@ impl Role {
 struct Dialogue {
     members: BTreeMap<Role, Addr>,
     stage: Stage,
-    /// The latest message of each sort, by its digest, and where it passed first.
-    latest: BTreeMap<Sort, (u64, Place)>,
+    /// The latest message of each sort.
+    latest: BTreeMap<Sort, Latest>,
     /// The question of each role that has no answer.
     questions: BTreeMap<Role, Question>,
+    /// Who has asked again since the last answer.
+    asked_again: BTreeSet<Role>,
+}
+
+/// The latest message of a sort.
+#[derive(Debug, Clone, Copy)]
+struct Latest {
+    digest: u64,
+    /// The number of its latest frame, if it has one.
+    sequence: Option<SequenceControl>,
+    /// Where it passed first.
+    place: Place,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
@@ -156,6 +169,8 @@ struct Said {
     refuses: bool,
     /// Whether the frame says itself that it is sent again.
     is_retry: bool,
+    /// The number of the frame, if it is one of management.
+    sequence: Option<SequenceControl>,
 }
 
 impl Dialogues {
@@ -210,8 +225,9 @@ impl Dialogues {
         if let Some(managed) = content.of::<Managed>() {
             let role = if managed.from_access_point { Role::Authenticator } else { Role::Supplicant };
             let sort = Sort::Managed(managed.step, role);
-            let refuses = managed.refusal.is_some();
-            return Said { role, sort, digest: digest(passed, content), refuses, is_retry: managed.is_retry };
+            let digest = digest(passed, content);
+            let (refuses, is_retry) = (managed.refusal.is_some(), managed.is_retry);
+            return Said { role, sort, digest, refuses, is_retry, sequence: Some(managed.sequence) };
         }
         let (role, sort) = match content.of::<Eapol>().map(|eapol| &eapol.body) {
             Some(Body::Eap(eap)) => (None, sort_of(eap)),
@@ -228,7 +244,8 @@ impl Dialogues {
             }
             _ => Role::Supplicant,
         });
-        Said { role, sort, digest: digest(passed, content), refuses: false, is_retry: false }
+        let digest = digest(passed, content);
+        Said { role, sort, digest, refuses: false, is_retry: false, sequence: None }
     }
 
     /// The conversation of a message: a known one that it may go on with, or a new one.
@@ -250,6 +267,7 @@ impl Dialogues {
     /// A question that still waits, asked again.
     fn ask_again(&mut self, said: &Said, original: Place, place: Place, book: &mut Book) {
         let dialogue = self.dialogues.entry(place.0).or_default();
+        dialogue.repeat(said);
         let question = dialogue.questions.get_mut(&said.role);
         if let Some(question) = question.filter(|question| question.places.first() == Some(&original)) {
             question.places.push(place);
@@ -354,16 +372,37 @@ impl Dialogue {
 
     /// Where the message passed first that this one repeats.
     fn original(&self, said: &Said) -> Option<Place> {
-        let (digest, place) = self.latest.get(&said.sort.slot())?;
-        let is_same = *digest == said.digest && said.sort != Sort::Unreadable;
+        let latest = self.latest.get(&said.sort.slot())?;
+        let is_same = latest.digest == said.digest && said.sort != Sort::Unreadable;
+        let is_same = is_same && self.is_again(latest, said);
         let is_open = self.questions.get(&said.role).is_some_and(|question| question.asked == said.sort);
         // IEEE 802.11-2020 §12.7.7.2: each new group key is told in the same words.
-        (is_same && (said.sort != Sort::Handshake(Handshake::Group(1)) || is_open)).then_some(*place)
+        (is_same && (said.sort != Sort::Handshake(Handshake::Group(1)) || is_open)).then_some(latest.place)
+    }
+
+    // IEEE 802.11-2020 §9.2.4.4: a frame keeps its number when it is sent again. A station that asks once more, or answers whoever does, makes
+    // another frame of the same message.
+    /// Whether the same words are the same message, and not another one: two Disassociations are two.
+    fn is_again(&self, latest: &Latest, said: &Said) -> bool {
+        let is_same_frame = latest.sequence == said.sequence;
+        is_same_frame || said.sort.asks() || self.asked_again.contains(&said.role.other())
+    }
+
+    /// Notes that a message was sent again.
+    fn repeat(&mut self, said: &Said) {
+        let latest = self.latest.get_mut(&said.sort.slot());
+        let is_another_frame = latest.as_ref().is_some_and(|latest| latest.sequence != said.sequence);
+        latest.into_iter().for_each(|latest| latest.sequence = said.sequence);
+        if said.sort.asks() {
+            self.asked_again.insert(said.role);
+        } else if is_another_frame {
+            self.asked_again.remove(&said.role.other());
+        }
     }
 
     /// Whether a message begins another conversation.
     fn is_restarted_by(&self, said: &Said) -> bool {
-        let is_latest = self.latest.get(&said.sort.slot()).is_some_and(|(digest, _)| *digest == said.digest);
+        let is_latest = self.latest.get(&said.sort.slot()).is_some_and(|latest| latest.digest == said.digest);
         match said.sort {
             Sort::Start => self.stage > Stage::Begun,
             Sort::Request { identity: true, .. } => self.stage > Stage::Begun,
@@ -395,7 +434,9 @@ impl Dialogue {
             }
             _ => {}
         }
-        self.latest.insert(said.sort.slot(), (said.digest, place));
+        let latest = Latest { digest: said.digest, sequence: said.sequence, place };
+        self.latest.insert(said.sort.slot(), latest);
+        self.asked_again.remove(&said.role.other());
         let is_alone = !self.has_eap();
         self.stage = match said.sort {
             Sort::Success | Sort::Failure | Sort::Logoff => Stage::Over,

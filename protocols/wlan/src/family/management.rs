@@ -11,7 +11,8 @@ use crate::frame::element::{Element, ElementId, Elements};
 use crate::frame::management::{Action, Authentication, FtAction, subtype};
 use crate::frame::rsn::{Rsne, Selector, Wpa};
 use crate::frame::{
-    AuthenticationAlgorithm, Flags, Frame, Header, Management, ManagementHeader, ReasonCode, StatusCode,
+    AuthenticationAlgorithm, Flags, Frame, Header, Management, ManagementHeader, ReasonCode, SequenceControl,
+    StatusCode,
 };
 use crate::handshake::{Declared, Generation, Terms};
 use crate::names;
@@ -37,6 +38,8 @@ pub(super) struct Managed {
     pub(super) has_fte: bool,
     /// Whether the station sends the same frame again (802.11-2020 §9.2.4.1.6).
     pub(super) is_retry: bool,
+    /// Sequence Control: the number of the frame, which the station gives to it once (802.11-2020 §9.2.4.4).
+    pub(super) sequence: SequenceControl,
     /// Whether it was encrypted.
     pub(super) seal: LinkSeal,
 }
@@ -150,6 +153,7 @@ impl Managed {
             chosen: None,
             has_fte: false,
             is_retry: header.flags.has(Flags::RETRY),
+            sequence: header.sequence,
             seal,
         }
     }
