@@ -1,5 +1,6 @@
 //! One strongSwan daemon: started without systemd, controlled through `swanctl`, killed on drop.
 
+use std::ffi::OsString;
 use std::fs;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
@@ -75,6 +76,13 @@ pub enum Peer {
     },
     /// With EAP, verified by the AAA server.
     Radius {
+        /// Whether the daemon requests the EAP identity; otherwise it uses IKE's.
+        asks_identity: bool,
+    },
+    /// With EAP, verified by the daemon's own EAP server.
+    Eap {
+        /// The method in strongSwan's syntax, without `eap-`.
+        method: String,
         /// Whether the daemon requests the EAP identity; otherwise it uses IKE's.
         asks_identity: bool,
     },
@@ -232,6 +240,7 @@ pub struct Config {
 #[derive(Debug)]
 pub struct Charon {
     dir: PathBuf,
+    usr: Option<PathBuf>,
     process: Process,
 }
 
@@ -251,15 +260,29 @@ impl Charon {
     /// When a file cannot be written, it does not start, or it refuses the configuration.
     pub fn start(place: &Place, dir: &Path, config: &Config) -> Result<Self, Trouble> {
         Self::check()?;
+        Self::start_of(None, place, dir, config)
+    }
+
+    /// The same with the programs and libraries of another `/usr`, that of a newer Debian. Its processes alone see it in place of the
+    /// machine's.
+    ///
+    /// # Errors
+    /// As [`Charon::start`].
+    pub fn start_from(usr: &Path, place: &Place, dir: &Path, config: &Config) -> Result<Self, Trouble> {
+        check(&[UNSHARE, SETPRIV])?;
+        check_tun()?;
+        Self::start_of(Some(usr.to_owned()), place, dir, config)
+    }
+
+    fn start_of(usr: Option<PathBuf>, place: &Place, dir: &Path, config: &Config) -> Result<Self, Trouble> {
         configure(dir, config)?;
         let mut command = place.command("unshare");
-        // charon needs its own /run for its sockets and lock files; the private mount hides the machine's.
-        command.args(["-m", "sh", "-c", "mount -t tmpfs tmpfs /run && exec /usr/sbin/charon-systemd"]);
+        command.args(unshared(usr.as_deref(), "mount -t tmpfs tmpfs /run", CHARON.path));
         command.env("STRONGSWAN_CONF", dir.join("strongswan.conf"));
         let process = Process::start("charon", command, dir.join("stdout"))?;
-        let mut charon = Self { dir: dir.to_owned(), process };
-        let dir = charon.dir.clone();
-        let answers = |_: &Process| swanctl(&dir, "--stats").ok();
+        let mut charon = Self { dir: dir.to_owned(), usr, process };
+        let (dir, usr) = (charon.dir.clone(), charon.usr.clone());
+        let answers = |_: &Process| swanctl(usr.as_deref(), &dir, "--stats").ok();
         charon.process.await_ready(START_LIMIT, answers)?;
         charon.swanctl("--load-all --noprompt")?;
         Ok(charon)
@@ -383,7 +406,7 @@ impl Charon {
     }
 
     fn swanctl(&self, arguments: &str) -> Result<String, Trouble> {
-        swanctl(&self.dir, arguments)
+        swanctl(self.usr.as_deref(), &self.dir, arguments)
     }
 
     /// The end of its output and log, for the message of a failed test.
@@ -392,8 +415,21 @@ impl Charon {
     }
 }
 
-fn swanctl(dir: &Path, arguments: &str) -> Result<String, Trouble> {
-    let mut command = Command::new(SWANCTL.path);
+/// The arguments of `unshare` that start a program with its own mounts: another `/usr` if there is one, and `mount` first.
+///
+/// charon needs its own /run for its sockets and lock files; the private mount hides the machine's.
+fn unshared(usr: Option<&Path>, mount: &str, program: &str) -> Vec<OsString> {
+    let other = if usr.is_some() { "&& mount --bind \"$0\" /usr" } else { "" };
+    let script = format!("{mount} {other} && exec {program} \"$@\"");
+    let usr = usr.map_or_else(|| "sh".into(), |usr| usr.as_os_str().to_owned());
+    ["-m", "sh", "-c", &script].map(OsString::from).into_iter().chain([usr]).collect()
+}
+
+fn swanctl(usr: Option<&Path>, dir: &Path, arguments: &str) -> Result<String, Trouble> {
+    let mut command = Command::new(if usr.is_some() { UNSHARE.path } else { SWANCTL.path });
+    if usr.is_some() {
+        command.args(unshared(usr, "true", SWANCTL.path));
+    }
     command.args(arguments.split_whitespace()).arg("--uri").arg(format!("unix://{}/vici", dir.display()));
     command.env("STRONGSWAN_CONF", dir.join("strongswan.conf")).env("SWANCTL_DIR", dir.join("swanctl"));
     finish(&mut command)

@@ -98,6 +98,9 @@ fn peer(peer: &Peer, by_key: &str) -> String {
         Peer::RawKey { file } => format!("auth = pubkey\n    pubkeys = {file}"),
         Peer::Radius { asks_identity: true } => "auth = eap-radius\n    eap_id = %any".into(),
         Peer::Radius { asks_identity: false } => "auth = eap-radius".into(),
+        Peer::Eap { method, asks_identity } => {
+            format!("auth = eap-{method}{}", if *asks_identity { "\n    eap_id = %any" } else { "" })
+        }
     }
 }
 
@@ -166,7 +169,7 @@ charon-systemd {{ journal {{ default = -1 }} }}
 }
 
 fn uses_eap(config: &Config) -> bool {
-    matches!(config.own, Own::Eap { .. }) || config.radius.is_some()
+    matches!(config.own, Own::Eap { .. }) || matches!(config.peer, Peer::Radius { .. } | Peer::Eap { .. })
 }
 
 fn log(dir: &str) -> String {
