@@ -1,6 +1,7 @@
 #!/bin/bash
 # Installs what the interoperability tests need on Debian 12, by package name, and starts nothing; builds what Debian
-# leaves out of wpa_supplicant and hostapd, unpacks libreswan beside strongSwan, and makes a guest with simulated Wi-Fi.
+# leaves out of wpa_supplicant and hostapd, unpacks libreswan and strongSwan 6.1 without installing them, and makes a
+# guest with simulated Wi-Fi.
 # Run as root:  interop/setup.sh   (nothing is done for what is already there)
 set -eu
 export DEBIAN_FRONTEND=noninteractive
@@ -31,4 +32,5 @@ install() {
 [ -z "$missing" ] || install $missing
 "$(dirname "$0")/build-wpa.sh"
 "$(dirname "$0")/unpack-libreswan.sh"
+"$(dirname "$0")/strongswan-6.sh"
 "$(dirname "$0")/hwsim.sh" build

@@ -194,7 +194,7 @@ impl Setting<'_> {
         gw.expect("established").map(drop)
     }
 
-    fn with_charon_gateway(&self) -> Result<(), Trouble> {
+    pub(crate) fn with_charon_gateway(&self) -> Result<(), Trouble> {
         let gw = self.charon(Node::Gw)?;
         self.echo()?;
         gw.await_sas("one IKE SA", |sas| sas.len() == 1 && sas[0].state == "ESTABLISHED").map(drop)

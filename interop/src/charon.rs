@@ -15,7 +15,12 @@ impl Charon {
     /// Starts it with what the terms say for this node.
     pub fn start(lab: &Lab, node: Node, terms: &Terms, pki: Option<&Pki>) -> Result<Self, Trouble> {
         let config = terms.charon(node, pki)?;
-        keytoll_daemons::Charon::start(&lab.place(node), &lab.dir(node), &config).map(Self)
+        let (place, dir) = (lab.place(node), lab.dir(node));
+        let daemon = match lab.strongswan_usr() {
+            None => keytoll_daemons::Charon::start(&place, &dir, &config),
+            Some(usr) => keytoll_daemons::Charon::start_from(usr, &place, &dir, &config),
+        };
+        daemon.map(Self)
     }
 }
 

@@ -10,6 +10,8 @@ use keytoll_eap::simaka::identity::{Imsi, permanent};
 use keytoll_scenario::catalogue::EapMethod;
 use keytoll_scenario::catalogue::eap::Proof;
 
+use crate::lab::Node;
+
 /// The user's identity, in IKE and in EAP.
 pub const USER: &str = "ue@lab";
 /// The user's password, unless a case wants a wrong one.
@@ -42,6 +44,8 @@ pub struct Login {
     pub resumption: bool,
     /// Whether the AAA server says in its Access-Accept whom it has proved; hostapd does not.
     pub names: bool,
+    /// Where the EAP server is: the AAA server, or the gateway itself.
+    pub server: Node,
 }
 
 impl Login {
@@ -49,7 +53,14 @@ impl Login {
     pub fn new(method: Method) -> Self {
         let asks_identity = method.card().is_some();
         let (proposed, password, sqn) = (method, PASSWORD, 0);
-        Self { method, proposed, password, asks_identity, sqn, resumption: false, names: true }
+        let (resumption, names, server) = (false, true, Node::Aaa);
+        Self { method, proposed, password, asks_identity, sqn, resumption, names, server }
+    }
+
+    /// To an EAP server of the gateway's own.
+    #[must_use]
+    pub const fn at_gateway(self) -> Self {
+        Self { server: Node::Gw, ..self }
     }
 
     /// To an AAA server that does not say whom it has proved.

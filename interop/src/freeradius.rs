@@ -105,7 +105,7 @@ fn triplet(n: u8) -> Triplet {
     Triplet { rand, sres: sres.to_vec(), kc: kc.to_vec() }
 }
 
-/// What it calls a method. It proposes MD5 to whoever wants one that it has not got.
-fn words(method: Method) -> Words {
+/// Its name of a method, which is strongSwan's, too. Of a method that it lacks, MD5, which it then proposes.
+pub(crate) fn words(method: Method) -> Words {
     method.eap.freeradius.words().unwrap_or(Words { own: "md5", inside: "md5" })
 }

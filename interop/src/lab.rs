@@ -131,13 +131,14 @@ impl Spot {
 #[derive(Debug)]
 pub struct Lab {
     home: Home,
+    strongswan_usr: Option<PathBuf>,
 }
 
 impl Lab {
     /// Makes the namespaces, the cables and the directories.
     pub fn new() -> Result<Self, Trouble> {
         let home = require::home()?;
-        let lab = Self { home };
+        let lab = Self { home, strongswan_usr: None };
         for node in Node::ALL {
             lab.home.folder(node.name())?;
             lab.home.namespace(node.name())?.assign("lo", node.inner().into(), 24)?;
@@ -152,6 +153,17 @@ impl Lab {
         ue.assign("eth0", Node::Ue.outer_v6().into(), 64)?;
         gw.assign("eth0", Node::Gw.outer_v6().into(), 64)?;
         Ok(lab)
+    }
+
+    /// The same lab with the strongSwan below another `/usr`.
+    #[must_use]
+    pub fn with_strongswan_of(self, usr: PathBuf) -> Self {
+        Self { strongswan_usr: Some(usr), ..self }
+    }
+
+    /// The `/usr` of its strongSwan, if it is not the machine's.
+    pub fn strongswan_usr(&self) -> Option<&Path> {
+        self.strongswan_usr.as_deref()
     }
 
     /// Another address for another device in the device's place.

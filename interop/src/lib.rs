@@ -39,6 +39,7 @@ pub mod peer;
 pub mod pki;
 pub mod require;
 pub mod results;
+pub mod strongswan_6;
 pub mod swanctl;
 pub mod verdict;
 
@@ -50,6 +51,6 @@ pub use hostapd::Hostapd;
 pub use lab::{Lab, Node};
 pub use peer::Peer;
 pub use pki::{KeyKind, Pki};
-pub use require::{guest_or_skip, lab_or_skip};
+pub use require::{guest_or_skip, lab_or_skip, strongswan_6_or_skip};
 pub use run::Trouble;
 pub use swanctl::{Auth, Inner, Terms};

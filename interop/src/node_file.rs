@@ -145,7 +145,7 @@ fn device_eap(login: &Login, pki: Option<&Pki>) -> String {
     }
     if login.method.tls.is_some() {
         text += &tls(Node::Ue, &[login.method], login, pki);
-        let _ = writeln!(text, "server_name = {:?}", Node::Aaa.id());
+        let _ = writeln!(text, "server_name = {:?}", login.server.id());
     }
     text
 }

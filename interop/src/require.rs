@@ -9,7 +9,7 @@ use keytoll_daemons::Home;
 
 use crate::lab::Lab;
 use crate::run::{Trouble, finish, words};
-use crate::{eapol_test, hostapd, hwsim};
+use crate::{eapol_test, hostapd, hwsim, strongswan_6};
 
 /// Programs that must be there, and the package or script that brings each.
 const PROGRAMS: [(&str, &str); 21] = [
@@ -44,6 +44,22 @@ pub fn lab_or_skip() -> Option<Lab> {
     run_or_skip(obstacle, Lab::new)
 }
 
+/// A fresh lab with strongSwan 6.1; or nothing, with a printed notice, as [`lab_or_skip`], and also when Debian's mirror did not
+/// have its packages any more.
+///
+/// # Panics
+/// As [`lab_or_skip`].
+pub fn strongswan_6_or_skip() -> Option<Lab> {
+    if is_asked()
+        && let Some(missing) = strongswan_6::missing()
+    {
+        notice(&missing);
+        return None;
+    }
+    let without = || obstacle().or_else(strongswan_6::obstacle);
+    run_or_skip(without, || Ok(Lab::new()?.with_strongswan_of(strongswan_6::USR.into())))
+}
+
 /// A directory for a guest with simulated Wi-Fi, on the same terms; it needs no other program of the lab.
 ///
 /// # Panics
@@ -63,7 +79,7 @@ fn run_or_skip<T>(
     obstacle: impl FnOnce() -> Option<String>,
     make: impl FnOnce() -> Result<T, Trouble>,
 ) -> Option<T> {
-    if env::var_os("KEYTOLL_INTEROP").is_none_or(|asked| asked != "1") {
+    if !is_asked() {
         notice("interoperability tests run with KEYTOLL_INTEROP=1 (as .ci/run does)");
         return None;
     }
@@ -78,6 +94,10 @@ fn run_or_skip<T>(
             None
         }
     }
+}
+
+fn is_asked() -> bool {
+    env::var_os("KEYTOLL_INTEROP").is_some_and(|asked| asked == "1")
 }
 
 /// Past libtest's capture, which would swallow the notice of a test that passes.

@@ -1,6 +1,7 @@
 //! The tables of `RESULTS.md`: what [`Chain::outcome`] says of every EAP method, which `tests/eap_chains.rs` proves cell by
 //! cell, and what [`Feature::outcome`] says of IKEv2, which `tests/ikev2.rs` proves, and [`ikev1::Feature::outcome`] of IKEv1,
-//! [`libreswan::Feature::outcome`] of libreswan, [`esp::Suite::outcome`] of ESP, and [`Kind::outcome`] of 802.11.
+//! [`libreswan::Feature::outcome`] of libreswan, [`esp::Suite::outcome`] of ESP, [`Kind::outcome`] of 802.11, and [`strongswan_6`] of
+//! strongSwan 6.1.
 
 use std::fmt::Display;
 
@@ -12,6 +13,7 @@ use crate::ikev1;
 use crate::ikev2::{Direction, Feature};
 use crate::libreswan;
 use crate::on_air::Kind;
+use crate::strongswan_6;
 
 /// EAP methods in chains of peers.
 pub fn eap_table() -> String {
@@ -44,6 +46,17 @@ pub fn esp_table() -> String {
 /// 802.11 in both roles.
 pub fn wlan_table() -> String {
     table("network", &Kind::ALL, Role::ALL, |kind, role| kind.outcome(*role))
+}
+
+/// IKEv2 with strongSwan 6.1 in both directions.
+pub fn strongswan_6_table() -> String {
+    let outcome = |feature: &Feature, direction: &strongswan_6::Direction| direction.outcome(*feature);
+    table("suite or feature", Feature::ALL, strongswan_6::Direction::ALL, outcome)
+}
+
+/// EAP with strongSwan 6.1, and with strongSwan's own EAP server.
+pub fn strongswan_6_eap_table() -> String {
+    table("method", &Method::all(), strongswan_6::Chain::ALL, |method, chain| chain.outcome(*method))
 }
 
 /// A table, and below it what its numbers stand for.
@@ -89,8 +102,16 @@ mod tests {
     fn results_md_shows_what_the_tests_prove() {
         let file = concat!(env!("CARGO_MANIFEST_DIR"), "/RESULTS.md");
         let shown = std::fs::read_to_string(file).unwrap();
-        for table in [eap_table(), ikev2_table(), ikev1_table(), libreswan_table(), esp_table(), wlan_table()]
-        {
+        for table in [
+            eap_table(),
+            ikev2_table(),
+            ikev1_table(),
+            libreswan_table(),
+            esp_table(),
+            wlan_table(),
+            strongswan_6_table(),
+            strongswan_6_eap_table(),
+        ] {
             assert!(shown.contains(&table), "RESULTS.md must contain this table:\n\n{table}");
         }
     }

@@ -9,7 +9,8 @@ use keytoll_daemons::charon::{
     Addresses, Child, Config, Credential, IkeVersion, Kind, Own, Peer, Radius, Secret,
 };
 
-use crate::eap::{Login, RADIUS_SECRET, USER, Version};
+use crate::eap::{Login, PASSWORD, RADIUS_SECRET, USER, Version};
+use crate::freeradius;
 use crate::lab::{Node, POOL};
 use crate::pki::Pki;
 use crate::run::Trouble;
@@ -130,12 +131,12 @@ impl Terms {
                 child("net", self.selector(node), self.selector(peer)),
                 child("host", self.host(node), self.host(peer)),
             ],
-            secrets: self.secrets(),
+            secrets: self.secrets(node),
             files: pki.map_or(Ok(Vec::new()), |pki| self.files(node, pki))?,
-            radius: login.map(|_| radius()),
+            radius: login.filter(|login| login.server == Node::Aaa).map(|_| radius()),
             is_tls_1_3: login.is_some_and(|login| login.method.tls == Some(Version::Tls13)),
             more: self.charon.into(),
-            daemon: self.daemon.into(),
+            daemon: format!("{}{}", self.daemon, self.eap_server(node)),
             logs: true,
         })
     }
@@ -154,7 +155,7 @@ impl Terms {
             (Auth::RawKey, _) => Own::RawKey { file: public_key(node) },
             (Auth::Eap(login), Node::Ue) => Own::Eap {
                 identity: USER.into(),
-                server: Node::Aaa.id().into(),
+                server: login.server.id().into(),
                 certificate: login.method.has_certificate().then_some(file),
             },
             _ => Own::Certificate { file },
@@ -165,15 +166,31 @@ impl Terms {
         match (self.auth, node) {
             (Auth::Psk, _) => Peer::Psk,
             (Auth::RawKey, _) => Peer::RawKey { file: public_key(peer_of(node)) },
+            (Auth::Eap(login), Node::Gw) if login.server == Node::Gw => Peer::Eap {
+                method: freeradius::words(login.method).own.to_owned(),
+                asks_identity: login.asks_identity,
+            },
             (Auth::Eap(login), Node::Gw) => Peer::Radius { asks_identity: login.asks_identity },
             _ => Peer::Certificate,
         }
     }
 
-    fn secrets(&self) -> Vec<Secret> {
+    /// The method that a gateway's own EAP server proposes inside TTLS.
+    fn eap_server(&self, node: Node) -> String {
+        match self.login() {
+            Some(login) if login.server == node && login.method.tls.is_some() => {
+                let inside = freeradius::words(login.method).inside;
+                format!("\n  plugins {{ eap-ttls {{ phase2_method = {inside} }} }}")
+            }
+            _ => String::new(),
+        }
+    }
+
+    fn secrets(&self, node: Node) -> Vec<Secret> {
         let password = |login: Login| Secret::Password {
             identity: USER.into(),
-            password: login.password.as_bytes().to_vec(),
+            // Only the device's may be wrong.
+            password: if node == Node::Ue { login.password } else { PASSWORD }.as_bytes().to_vec(),
         };
         let key = Secret::Psk(self.secret.as_bytes().to_vec());
         std::iter::once(key).chain(self.login().map(password)).collect()

@@ -20,4 +20,5 @@ mod libreswan;
 mod live_ikev1;
 mod load;
 mod scapy;
+mod strongswan_6;
 mod tun;
