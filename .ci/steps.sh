@@ -21,7 +21,7 @@ packages() {
     command -v chromium >/dev/null || apt-get install -y -qq --no-install-recommends chromium >/dev/null
     command -v npm >/dev/null || apt-get install -y -qq --no-install-recommends nodejs npm >/dev/null
     # The foreign daemons: strongswan-swanctl charon-systemd libstrongswan-standard-plugins
-    # libstrongswan-extra-plugins libcharon-extra-plugins libcharon-extauth-plugins, freeradius, freeradius-utils,
+    # libstrongswan-extra-plugins libcharon-extra-plugins libcharon-extauth-plugins, freeradius, freeradius-utils, radsecproxy,
     # eapoltest, hostapd, wpasupplicant, freediameterd; nftables, conntrack, iproute2, iputils-ping, iperf3, openssl; tshark and scapy, which
     # check our captures and our ESP; libreswan and strongSwan 6.1, unpacked so that they do not replace strongSwan; a guest with simulated Wi-Fi. From Debian's
     # source of wpa, in less than a minute: eapol_test with card simulators, and hlr_auc_gw.

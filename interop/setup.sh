@@ -7,7 +7,7 @@ set -eu
 export DEBIAN_FRONTEND=noninteractive
 
 packages="strongswan-swanctl charon-systemd libstrongswan-standard-plugins libstrongswan-extra-plugins
-    libcharon-extra-plugins libcharon-extauth-plugins freeradius freeradius-utils eapoltest hostapd wpasupplicant freediameterd
+    libcharon-extra-plugins libcharon-extauth-plugins freeradius freeradius-utils radsecproxy eapoltest hostapd wpasupplicant freediameterd
     libnss3-tools libldns3 libunbound8 libcap-ng0 libevent-2.1-7 libevent-pthreads-2.1-7 libcurl3-gnutls libpam0g
     nftables conntrack iproute2 iputils-ping iperf3 openssl tshark python3-scapy python3-cryptography build-essential dpkg-dev pkg-config libssl-dev"
 

@@ -188,7 +188,11 @@ impl Setting<'_> {
         }
     }
 
-    fn with_keytoll(&self) -> Result<(), Trouble> {
+    /// Lets keytoll authenticate at keytoll's gateway; the AAA server runs already.
+    ///
+    /// # Errors
+    /// When it does not succeed.
+    pub fn with_keytoll(&self) -> Result<(), Trouble> {
         let mut gw = self.keytoll(Node::Gw)?;
         self.echo()?;
         gw.expect("established").map(drop)

@@ -12,6 +12,7 @@ use keytoll_scenario::catalogue::eap::{Proof, Words};
 use crate::eap::{CARD_KEY, CARD_OPC, Login, Method, PASSWORD, RADIUS_SECRET, USER, Version};
 use crate::lab::{GW_TOWARDS_AAA, Lab, Node};
 use crate::pki::Pki;
+use crate::proxy::BEHIND;
 use crate::run::Trouble;
 
 /// A running server.
@@ -42,6 +43,15 @@ impl FreeRadius {
             ..config(login, pki)
         };
         Self::run(lab, &config)
+    }
+
+    /// The same as the first at another address, with a proxy there as its client.
+    ///
+    /// # Errors
+    /// As [`Self::start`].
+    pub fn start_behind(lab: &Lab, login: &Login, pki: &Pki) -> Result<Self, Trouble> {
+        let client = Client { address: BEHIND.ip(), ..client() };
+        Self::run(lab, &Config { listen: BEHIND, client, logs: true, ..config(login, pki) })
     }
 
     fn run(lab: &Lab, config: &Config) -> Result<Self, Trouble> {

@@ -9,15 +9,16 @@ use keytoll_daemons::Home;
 
 use crate::lab::Lab;
 use crate::run::{Trouble, finish, words};
-use crate::{eapol_test, hostapd, hwsim, strongswan_6};
+use crate::{eapol_test, hostapd, hwsim, radsecproxy, strongswan_6};
 
 /// Programs that must be there, and the package or script that brings each.
-const PROGRAMS: [(&str, &str); 21] = [
+const PROGRAMS: [(&str, &str); 22] = [
     ("/usr/sbin/charon-systemd", "charon-systemd"),
     ("/usr/sbin/swanctl", "strongswan-swanctl"),
     ("/usr/lib/ipsec/plugins/libstrongswan-kernel-libipsec.so", "libcharon-extra-plugins"),
     ("/usr/lib/ipsec/plugins/libstrongswan-eap-radius.so", "libcharon-extra-plugins"),
     ("/usr/sbin/freeradius", "freeradius"),
+    (radsecproxy::PROGRAM, "radsecproxy"),
     (eapol_test::PACKAGED, "eapoltest"),
     (eapol_test::BUILT, "interop/build-wpa.sh"),
     (hostapd::PACKAGED, "hostapd"),

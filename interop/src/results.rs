@@ -1,7 +1,7 @@
 //! The tables of `RESULTS.md`: what [`Chain::outcome`] says of every EAP method, which `tests/eap_chains.rs` proves cell by
 //! cell, and what [`Feature::outcome`] says of IKEv2, which `tests/ikev2.rs` proves, and [`ikev1::Feature::outcome`] of IKEv1,
-//! [`libreswan::Feature::outcome`] of libreswan, [`esp::Suite::outcome`] of ESP, [`Kind::outcome`] of 802.11, and [`strongswan_6`] of
-//! strongSwan 6.1.
+//! [`libreswan::Feature::outcome`] of libreswan, [`esp::Suite::outcome`] of ESP, [`Kind::outcome`] of 802.11, [`strongswan_6`] of
+//! strongSwan 6.1, and [`proxy::Chain::outcome`] of RADIUS proxies.
 
 use std::fmt::Display;
 
@@ -13,7 +13,7 @@ use crate::ikev1;
 use crate::ikev2::{Direction, Feature};
 use crate::libreswan;
 use crate::on_air::Kind;
-use crate::strongswan_6;
+use crate::{proxy, strongswan_6};
 
 /// EAP methods in chains of peers.
 pub fn eap_table() -> String {
@@ -57,6 +57,11 @@ pub fn strongswan_6_table() -> String {
 /// EAP with strongSwan 6.1, and with strongSwan's own EAP server.
 pub fn strongswan_6_eap_table() -> String {
     table("method", &Method::all(), strongswan_6::Chain::ALL, |method, chain| chain.outcome(*method))
+}
+
+/// EAP through RADIUS proxies.
+pub fn proxy_table() -> String {
+    table("method", &Method::all(), proxy::Chain::ALL, |method, chain| chain.outcome(*method))
 }
 
 /// A table, and below it what its numbers stand for.
@@ -111,6 +116,7 @@ mod tests {
             wlan_table(),
             strongswan_6_table(),
             strongswan_6_eap_table(),
+            proxy_table(),
         ] {
             assert!(shown.contains(&table), "RESULTS.md must contain this table:\n\n{table}");
         }

@@ -19,6 +19,7 @@ mod keytoll_gateway;
 mod libreswan;
 mod live_ikev1;
 mod load;
+mod proxies;
 mod scapy;
 mod strongswan_6;
 mod tun;
