@@ -163,7 +163,8 @@ pub struct ChildSa {
     pub remote: Vec<TrafficSelector>,
     /// UDP encapsulation between these addresses, if there is a NAT (RFC 3948).
     pub encapsulation: Option<(Socket, Socket)>,
-    /// The peer is behind a NAT, which may change its address: follow the source of its packets (RFC 7296 §2.23).
+    /// The peer is behind a NAT, which may change its address: follow the source of its packets (RFC 7296 §2.23). A peer without NAT
+    /// detection may send ESP from another port than IKE.
     pub peer_may_move: bool,
     /// Whether the peer has installed it. An IKEv2 responder must receive on it before it sends (RFC 7296 §2.8).
     pub peer_ready: bool,

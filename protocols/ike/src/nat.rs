@@ -9,6 +9,8 @@ pub(crate) struct Nat {
     pub(crate) there: bool,
     /// We are behind a real NAT, not a pretended one: its mapping expires without traffic.
     pub(crate) forgets: bool,
+    /// The peer takes part in NAT detection, so that it receives at port 4500.
+    pub(crate) detects: bool,
 }
 
 /// RFC 3948 §2.3: the keepalive of a peer behind a NAT, which needs no reaction.

@@ -49,5 +49,5 @@ pub(super) fn detect(
     // RFC 3947 §3.2: a peer with several addresses sends one hash for each.
     let there = !said.any(|hash| *hash == *seen_there);
     let here = *about_us != *seen_here;
-    Nat { here, there, forgets: here }
+    Nat { here, there, forgets: here, detects: true }
 }

@@ -310,7 +310,7 @@ impl Agreed {
             local: self.local,
             remote: self.remote,
             encapsulation: encapsulation(core, env),
-            peer_may_move: core.nat.there,
+            peer_may_move: core.nat.there || !core.nat.detects,
             peer_ready: self.ours,
             bytes_max: None,
         };

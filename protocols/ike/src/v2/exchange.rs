@@ -91,6 +91,7 @@ pub(super) fn detect_nat(inbound: &Inbound<'_>, route: Route, spis: (u64, u64), 
         there: mismatch(NotifyType::NAT_DETECTION_SOURCE_IP, route.remote),
         here: mismatch(NotifyType::NAT_DETECTION_DESTINATION_IP, route.local),
         forgets: false,
+        detects: inbound.says(NotifyType::NAT_DETECTION_SOURCE_IP),
     }
 }
 
