@@ -104,7 +104,8 @@ pub(super) fn settle(core: &mut Core, nat: Nat, fragmentation: bool, env: &Env<'
         bytes_max.map(|bytes| u16::try_from(bytes).unwrap_or(u16::MAX)).and_then(NonZeroU16::new);
     // A host that pretends to be behind a NAT must act accordingly, or only the peer would encapsulate.
     core.nat = Nat { here: nat.here || config.force_encapsulation, forgets: nat.here, ..nat };
-    if core.initiator && core.nat.found() && !core.route.marked {
+    // RFC 7296 §2.23: a peer without NAT detection need not listen at port 4500.
+    if core.initiator && core.nat.found() && nat.detects && !core.route.marked {
         core.route = Route {
             local: core.route.local.at_port(config.nat_port),
             remote: core.route.remote.at_port(config.responder_ports().1),

@@ -144,6 +144,33 @@ fn an_answer_goes_to_where_its_request_came_from() {
     assert_eq!(ends(&bench), (Side::R, 500, 500), "requests go where the SA is");
 }
 
+/// RFC 7296 §2.23: nothing says that a peer without NAT detection listens at port 4500, so that IKE stays at port 500.
+#[test]
+fn a_device_that_pretends_stays_at_port_500_with_a_gateway_without_nat_detection() {
+    for (renamed, expected) in [(false, (4500, 4500, true)), (true, (500, 500, false))] {
+        let (mut i, r) = psk();
+        i.force_encapsulation = true;
+        let mut bench = Bench::new((i, r));
+        bench.initiate();
+        let (_, request) = bench.intercept().expect("IKE_SA_INIT is on its way");
+        bench.deliver(Side::R, &request);
+        let (_, mut response) = bench.intercept().expect("so is the response");
+        if renamed {
+            rename_nat_detection(&mut response.bytes);
+        }
+        bench.deliver(Side::I, &response);
+        assert_eq!(*ports(&bench).last().unwrap(), expected, "IKE_AUTH");
+    }
+}
+
+/// Replaces the numbers of both notifications of NAT detection by unassigned ones.
+fn rename_nat_detection(message: &mut [u8]) {
+    let is_found = |at: &usize| matches!(message[*at..at + 4], [0, 0, 0x40, 4 | 5]);
+    let found: Vec<usize> = (0..message.len() - 4).filter(is_found).collect();
+    assert_eq!(found.len(), 2);
+    found.into_iter().for_each(|at| message[at + 2] = 0x9c);
+}
+
 /// RFC 3948 §4: only a real NAT has a mapping that expires.
 #[test]
 fn only_the_end_behind_a_nat_needs_keepalives() {
