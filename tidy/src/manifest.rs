@@ -20,7 +20,7 @@ pub struct Manifest {
 }
 
 impl Manifest {
-    /// Reads one manifest; none for a file without `[package]`.
+    /// Reads one manifest; none for a file without `[package]`, or for a package that is a workspace of its own.
     pub fn read(path: &str, text: &str) -> Result<Option<Self>, String> {
         let table: Table = text.parse().map_err(|why| format!("{path}: {why}"))?;
         let Some(package) =
@@ -28,6 +28,9 @@ impl Manifest {
         else {
             return Ok(None);
         };
+        if table.contains_key("workspace") {
+            return Ok(None);
+        }
         let lints = table.get("lints").and_then(|lints| lints.get("workspace"));
         Ok(Some(Self {
             path: path.to_owned(),
@@ -57,7 +60,7 @@ fn package_name(name: &str, how: &Value) -> String {
     how.get("package").and_then(Value::as_str).unwrap_or(name).to_owned()
 }
 
-/// The manifests of all crates of the workspace; `fuzz/` is a workspace of its own.
+/// The manifests of all crates of the workspace.
 pub fn all() -> Result<Vec<Manifest>, String> {
     let paths = files(&root(), "toml").into_iter().filter(|path| is_manifest(path));
     let read = paths.map(|path| Manifest::read(&shown(&path), &text(&path)?));
@@ -65,7 +68,7 @@ pub fn all() -> Result<Vec<Manifest>, String> {
 }
 
 fn is_manifest(path: &Path) -> bool {
-    path.file_name().is_some_and(|name| name == "Cargo.toml") && !shown(path).starts_with("fuzz/")
+    path.file_name().is_some_and(|name| name == "Cargo.toml")
 }
 
 #[cfg(test)]
@@ -85,6 +88,7 @@ mod tests {
     #[test]
     fn a_workspace_root_is_no_crate_and_nonsense_is_an_error() {
         assert_eq!(Manifest::read("Cargo.toml", "[workspace]\n"), Ok(None));
+        assert_eq!(Manifest::read("a/Cargo.toml", "[package]\nname = \"a\"\n[workspace]\n"), Ok(None));
         assert!(Manifest::read("x", "[package").unwrap_err().starts_with("x: "));
     }
 }
