@@ -33,4 +33,5 @@ install() {
 "$(dirname "$0")/build-wpa.sh"
 "$(dirname "$0")/unpack-libreswan.sh"
 "$(dirname "$0")/strongswan-6.sh"
+"$(dirname "$0")/build-ryke.sh"
 "$(dirname "$0")/hwsim.sh" build
