@@ -42,6 +42,7 @@ pub mod proxy;
 pub mod radsecproxy;
 pub mod require;
 pub mod results;
+pub mod ryke;
 pub mod strongswan_6;
 pub mod swanctl;
 pub mod verdict;

@@ -76,7 +76,7 @@ pub(crate) fn home() -> Result<Home, Trouble> {
     if env::var_os("KEYTOLL_INTEROP_KEEP").is_none() { Home::new() } else { Home::kept() }
 }
 
-fn run_or_skip<T>(
+pub(crate) fn run_or_skip<T>(
     obstacle: impl FnOnce() -> Option<String>,
     make: impl FnOnce() -> Result<T, Trouble>,
 ) -> Option<T> {
@@ -102,7 +102,7 @@ fn is_asked() -> bool {
 }
 
 /// Past libtest's capture, which would swallow the notice of a test that passes.
-fn notice(why: &str) {
+pub(crate) fn notice(why: &str) {
     // A notice that cannot be written is no reason to fail.
     let _ = writeln!(io::stderr(), "skipped: {why}");
 }

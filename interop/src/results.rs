@@ -1,7 +1,7 @@
 //! The tables of `RESULTS.md`: what [`Chain::outcome`] says of every EAP method, which `tests/eap_chains.rs` proves cell by
 //! cell, and what [`Feature::outcome`] says of IKEv2, which `tests/ikev2.rs` proves, and [`ikev1::Feature::outcome`] of IKEv1,
 //! [`libreswan::Feature::outcome`] of libreswan, [`esp::Suite::outcome`] of ESP, [`Kind::outcome`] of 802.11, [`strongswan_6`] of
-//! strongSwan 6.1, and [`proxy::Chain::outcome`] of RADIUS proxies.
+//! strongSwan 6.1, [`proxy::Chain::outcome`] of RADIUS proxies, and [`ryke::Feature::outcome`] of ryke.
 
 use std::fmt::Display;
 
@@ -13,7 +13,7 @@ use crate::ikev1;
 use crate::ikev2::{Direction, Feature};
 use crate::libreswan;
 use crate::on_air::Kind;
-use crate::{proxy, strongswan_6};
+use crate::{proxy, ryke, strongswan_6};
 
 /// EAP methods in chains of peers.
 pub fn eap_table() -> String {
@@ -62,6 +62,12 @@ pub fn strongswan_6_eap_table() -> String {
 /// EAP through RADIUS proxies.
 pub fn proxy_table() -> String {
     table("method", &Method::all(), proxy::Chain::ALL, |method, chain| chain.outcome(*method))
+}
+
+/// IKEv2 with ryke, in both directions.
+pub fn ryke_table() -> String {
+    let outcome = |feature: &ryke::Feature, direction: &ryke::Direction| feature.outcome(*direction);
+    table("suite or feature", ryke::Feature::ALL, ryke::Direction::ALL, outcome)
 }
 
 /// A table, and below it what its numbers stand for.
@@ -117,6 +123,7 @@ mod tests {
             strongswan_6_table(),
             strongswan_6_eap_table(),
             proxy_table(),
+            ryke_table(),
         ] {
             assert!(shown.contains(&table), "RESULTS.md must contain this table:\n\n{table}");
         }

@@ -20,6 +20,7 @@ mod libreswan;
 mod live_ikev1;
 mod load;
 mod proxies;
+mod ryke;
 mod scapy;
 mod strongswan_6;
 mod tun;

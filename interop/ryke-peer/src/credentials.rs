@@ -46,10 +46,15 @@ pub fn trust(settings: &Settings) -> Outcome<ServerVerify> {
     Ok(ServerVerify::TrustedCas { cas, expected_dns: settings.need("peer")?.to_owned(), now_unix: now()? })
 }
 
-/// A key (PKCS #8) and a certificate, both DER. ryke has no function that reads an RSA key.
+/// A key (PKCS #8) and a certificate with those of intermediate authorities, all DER. ryke has no function that reads an RSA key.
 fn own_certificate(settings: &Settings) -> Outcome<(SigningKey, Vec<Vec<u8>>)> {
     let key = SigningKey::ecdsa_p256_from_pkcs8_der(&fs::read(settings.need("key")?)?)?;
-    Ok((key, vec![fs::read(settings.need("certificate")?)?]))
+    let mut chain = vec![fs::read(settings.need("certificate")?)?];
+    for number in 0.. {
+        let Some(path) = settings.get(&format!("intermediate{number}")) else { break };
+        chain.push(fs::read(path)?);
+    }
+    Ok((key, chain))
 }
 
 fn now() -> Outcome<u64> {

@@ -21,6 +21,7 @@ mod requests;
 mod server;
 mod settings;
 mod tunnel;
+mod v1;
 mod wire;
 
 use std::error::Error;
@@ -36,6 +37,8 @@ fn main() -> ExitCode {
     let role = words.next().unwrap_or_default();
     let settings = Settings::of(words);
     let done = match role.as_str() {
+        "client" if settings.get("version") == Some("1") => v1::client(&settings),
+        "server" if settings.get("version") == Some("1") => v1::server(&settings),
         "client" => client::run(&settings),
         "server" => server::run(&settings),
         _ => Err("usage: ryke-peer client|server KEY=VALUE… STEP…".into()),

@@ -41,16 +41,21 @@ fn as_it_is(settings: &Settings, listen: Ipv4Addr) -> Outcome<()> {
             ServerEvent::Ignored => println!("ignored"),
             ServerEvent::Established { spi_i, spi_r, peer_id } => {
                 println!("established with {}", shown(&peer_id));
-                let mut child = server.take_child(spi_i, spi_r).ok_or("no CHILD SA")?;
-                let socket = socket.try_clone()?;
-                thread::spawn(move || {
-                    while let Ok((datagram, from)) = receive(&socket) {
-                        echo(&mut child, &datagram, from, &socket);
-                    }
-                });
+                serve_echoes(server.take_child(spi_i, spi_r).ok_or("no CHILD SA")?, &socket)?;
             }
         }
     }
+}
+
+/// Answers the echo requests of a CHILD SA in a thread.
+pub fn serve_echoes(mut child: ChildSa, socket: &UdpSocket) -> Outcome<()> {
+    let socket = socket.try_clone()?;
+    thread::spawn(move || {
+        while let Ok((datagram, from)) = receive(&socket) {
+            echo(&mut child, &datagram, from, &socket);
+        }
+    });
+    Ok(())
 }
 
 /// Answers an echo request that came through this SA.
@@ -241,6 +246,7 @@ impl<'a> Gateway<'a> {
     ) -> Outcome<(Vec<u8>, bool)> {
         if IkeHeader::parse(request)?.exchange_type == ExchangeType::IkeAuth {
             (session.peer.at, session.peer.is_marked) = (source.from, source.is_marked);
+            println!("device at {}", source.from);
             return match self.authenticate(session, request) {
                 Ok(response) => Ok((response, true)),
                 Err(why) => {

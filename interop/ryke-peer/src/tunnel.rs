@@ -31,7 +31,10 @@ impl Tunnel {
     /// Takes a step.
     pub fn step(&mut self, word: &str, settings: &Settings) -> Outcome<()> {
         match word {
-            "echo" => self.echo(settings.need("inner")?.parse()?, settings.need("ping")?.parse()?),
+            "echo" => {
+                let ends = (settings.need("inner")?.parse()?, settings.need("ping")?.parse()?);
+                echo(&mut self.child, &self.socket, self.esp, ends)
+            }
             "serve" => self.serve(),
             "probe" => self.peer.probe(),
             "repeat" => self.peer.repeat(),
@@ -39,35 +42,6 @@ impl Tunnel {
             "delete" => self.peer.end(),
             _ => Err(format!("no step {word}").into()),
         }
-    }
-
-    /// Five echoes, one after another.
-    fn echo(&mut self, source: Ipv4Addr, destination: Ipv4Addr) -> Outcome<()> {
-        let mut answered = 0;
-        for sequence in 1..=ECHOES {
-            let request = self.child.outbound.seal(&echo_request(source, destination, sequence), 4)?;
-            self.socket.send_to(&request, self.esp)?;
-            answered += u16::from(self.awaits_reply(sequence)?);
-        }
-        println!("echo: {answered} of {ECHOES} answered");
-        Ok(())
-    }
-
-    fn awaits_reply(&self, sequence: u16) -> Outcome<bool> {
-        let end = Instant::now() + ECHO_LIMIT;
-        self.socket.set_read_timeout(Some(ECHO_LIMIT))?;
-        while Instant::now() < end {
-            let Ok((datagram, from)) = receive(&self.socket) else { break };
-            if is_ike_on_4500(&datagram) {
-                continue;
-            }
-            let Ok((inner, _)) = self.child.inbound.open(&datagram) else { continue };
-            if echo_reply_in(&inner) == Some(sequence) {
-                println!("echo {sequence} answered from port {}", from.port());
-                return Ok(true);
-            }
-        }
-        Ok(false)
     }
 
     /// Answers the next request of the gateway.
@@ -94,4 +68,38 @@ impl Tunnel {
             return Ok(());
         }
     }
+}
+
+/// Five echoes, one after another.
+pub fn echo(
+    child: &mut ChildSa,
+    socket: &UdpSocket,
+    gateway: SocketAddr,
+    (source, destination): (Ipv4Addr, Ipv4Addr),
+) -> Outcome<()> {
+    let mut answered = 0;
+    for sequence in 1..=ECHOES {
+        let request = child.outbound.seal(&echo_request(source, destination, sequence), 4)?;
+        socket.send_to(&request, gateway)?;
+        answered += u16::from(awaits_reply(child, socket, sequence)?);
+    }
+    println!("echo: {answered} of {ECHOES} answered");
+    Ok(())
+}
+
+fn awaits_reply(child: &ChildSa, socket: &UdpSocket, sequence: u16) -> Outcome<bool> {
+    let end = Instant::now() + ECHO_LIMIT;
+    socket.set_read_timeout(Some(ECHO_LIMIT))?;
+    while Instant::now() < end {
+        let Ok((datagram, from)) = receive(socket) else { break };
+        if is_ike_on_4500(&datagram) {
+            continue;
+        }
+        let Ok((inner, _)) = child.inbound.open(&datagram) else { continue };
+        if echo_reply_in(&inner) == Some(sequence) {
+            println!("echo {sequence} answered from port {}", from.port());
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
