@@ -78,6 +78,7 @@ copyright() {
 
 # Keys that scenarios/live/keys.sh has made stay here.
 files() {
+    local role
     rm -rf "$root"
     install -D "$out/keytoll" "$root/usr/bin/keytoll"
     "$out/keytoll" man "$root/usr/share/man/man1"
@@ -86,6 +87,11 @@ files() {
     "$out/keytoll" completions zsh >"$root/usr/share/zsh/vendor-completions/_keytoll"
     "$out/keytoll" completions fish >"$root/usr/share/fish/vendor_completions.d/keytoll.fish"
     tar --create --exclude=scenarios/live/keys README.md scenarios docs | tar --extract --no-same-permissions --directory "$doc"
+    for role in gateway aaa hss; do
+        install -D -m 644 /dev/stdin "$root/usr/lib/systemd/system/keytoll-$role@.service" < <(sed "s/@ROLE@/$role/g" packaging/systemd/keytoll@.service)
+    done
+    install -D -m 644 packaging/systemd/sysusers.conf "$root/usr/lib/sysusers.d/keytoll.conf"
+    install -D -m 644 -t "$doc/systemd" packaging/systemd/{tun,raw}.conf
     copyright >"$doc/copyright"
     cp CHANGELOG.md "$doc/changelog"
     licences >"$doc/licences-of-libraries"
@@ -96,6 +102,7 @@ package() {
     mkdir "$root/DEBIAN"
     sed "s/@VERSION@/$version/; s/@ARCHITECTURE@/$architecture/; s/@KIB@/$(du -sk "$root" | cut -f1)/" \
         packaging/control >"$root/DEBIAN/control"
+    install -m 755 packaging/postinst "$root/DEBIAN/postinst"
     (cd "$root" && find usr -type f -print0 | sort -z | xargs -0 md5sum >DEBIAN/md5sums)
     # The dates inside are that of the commit. Set for dpkg-deb alone: compilers read it, too, and would begin anew at each commit.
     SOURCE_DATE_EPOCH=$(git log -1 --format=%ct 2>/dev/null || date +%s) \
@@ -114,7 +121,8 @@ assert_complete() {
     local file verb
     for file in usr/share/{bash-completion/completions/keytoll,zsh/vendor-completions/_keytoll,man/man1/keytoll.1.gz} \
         usr/share/fish/vendor_completions.d/keytoll.fish \
-        usr/share/doc/keytoll/{copyright,README.md,licences-of-libraries.gz,docs/columns.md,scenarios/live/keys.sh}; do
+        usr/lib/systemd/system/keytoll-{gateway,aaa,hss}@.service usr/lib/sysusers.d/keytoll.conf \
+        usr/share/doc/keytoll/{systemd/tun.conf,systemd/raw.conf,copyright,README.md,licences-of-libraries.gz,docs/columns.md,scenarios/live/keys.sh}; do
         assert_has "$unpacked/$file"
     done
     for verb in $("$keytoll" --help | sed -n '/^Commands:/,/^$/s/^  \([a-z]\+\) .*/\1/p'); do

@@ -492,6 +492,8 @@ fn a_node_file_with_a_secret_that_others_may_read_deserves_a_warning() {
     };
     let inside = "{ psk = \"sixteen bytes, or\" }";
     assert!(warnings(inside, 0o644)[0].ends_with(&format!("chmod 600 {}", path.display())));
+    assert_eq!(warnings(inside, 0o660).len(), 1);
     assert_eq!(warnings(inside, 0o600), Vec::<String>::new());
+    assert_eq!(warnings(inside, 0o640), Vec::<String>::new());
     std::fs::remove_file(&path).unwrap();
 }

@@ -15,8 +15,8 @@ use crate::tree::{Item, Table, Value};
 const SECRET_BYTES_MAX: u64 = 4096;
 /// A shared secret has at least so many bytes.
 const SHARED_BYTES_MIN: usize = 16;
-/// Group and others.
-const NOT_OWNER: u32 = 0o077;
+/// Others may do something, or the group may write. A service reads by its group what belongs to root.
+const OPEN: u32 = 0o037;
 
 /// The directory of the document, and warnings about the files it names.
 #[derive(Debug)]
@@ -67,7 +67,7 @@ impl Files {
     fn warn_if_open(&mut self, path: &Path) {
         let Ok(metadata) = std::fs::metadata(path) else { return };
         let mode = metadata.permissions().mode() & 0o777;
-        if mode & NOT_OWNER != 0 {
+        if mode & OPEN != 0 {
             let path = path.display();
             self.warnings.push(format!(
                 "`{path}` holds a secret and others may read it (mode {mode:03o}): chmod 600 {path}"
