@@ -101,7 +101,7 @@ interop() {
     interop_tests --test-threads=1 --exact "${failed[@]}" || return 1
 }
 
-# The names of the failed tests of a log of libtest: its last list of failures. In the line of a test its own output may stand before its name.
+# The names of the failed tests, from the last list of failures in a log of libtest. In the line of a test, output of the test can precede its name.
 failed_tests() {
     awk '/^failures:$/ { n = 0 } /^    [a-z0-9_]+(::[a-z0-9_]+)*$/ { name[n++] = $1 } END { for (i = 0; i < n; i++) print name[i] }' "$1"
 }

@@ -29,7 +29,7 @@ debian() {
     mv "$base.part" "$base"
 }
 
-# What is tried inside: each line of the result is `ok WHAT` or `FAILED WHAT`.
+# The script for the container; each line of its result is `ok CHECK` or `FAILED CHECK`.
 inside() {
     cat <<'TRY'
 #!/bin/bash

@@ -81,7 +81,7 @@ pub(crate) fn unsupported(request: &Message<'_>) -> Unsupported {
     known(IETF, request.kind.0).unwrap_or(OTHER)
 }
 
-/// The name of a type without its prefix `EAP-`; `None` for those that are supported, and for those without an entry here.
+/// The name of an unsupported type without its prefix `EAP-`; `None` for a supported type and for one without an entry here.
 pub(crate) fn name_of(kind: MethodType) -> Option<&'static str> {
     known(IETF, kind.0).map(|method| method.name)
 }

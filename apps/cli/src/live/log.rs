@@ -17,7 +17,7 @@ use tracing_subscriber::util::SubscriberInitExt;
 
 use crate::args::Color;
 
-/// How the driver begins the reason of what it could not send.
+/// The driver begins the reason of a datagram that was not sent with these words.
 const NOT_SENT: &str = "live: not sent ";
 
 /// The log target of facts.

@@ -36,7 +36,7 @@ pub(crate) struct Step {
 struct Book {
     observer: Observer,
     steps: Vec<Step>,
-    /// The conversations of this attempt, and of earlier ones, whose messages do not count.
+    /// The conversations of this attempt, and those of earlier attempts: their messages do not count.
     own: BTreeSet<u64>,
     earlier: VecDeque<u64>,
 }

@@ -155,8 +155,8 @@ struct Values<const N: usize> {
 }
 
 impl<const N: usize> Values<N> {
-    /// `None` if an attribute is not among `kinds`, occurs twice, or has an invalid value; or if the lifetime is zero, because
-    /// such an SA would be replaced endlessly.
+    /// `None` if an attribute is not among `kinds`, occurs twice, or has an invalid value. A lifetime of zero sets no limit: charon writes it for
+    /// an SA that it does not replace, and one that ends at once would be replaced endlessly.
     fn read(
         attributes: Attributes<'_>,
         kinds: [u16; N],
@@ -171,7 +171,7 @@ impl<const N: usize> Values<N> {
             } else if kind == life_duration {
                 // RFC 2407 §4.5: a duration belongs to the type before it.
                 match unit.take()? {
-                    _ if value == 0 => return None,
+                    _ if value == 0 => {}
                     SECONDS => values.lifetime = Some(Duration::from_secs(value.min(SECONDS_MAX))),
                     KILOBYTES => values.kilobytes = Some(value),
                     _ => {}
@@ -487,6 +487,19 @@ mod tests {
             assert_eq!(read_lifetime(&data, life_type, duration), Some(lifetime));
             assert_eq!(read_lifetime(&data[..data.len() - 1], life_type, duration), None);
         }
+    }
+
+    #[test]
+    fn a_lifetime_of_zero_is_none() {
+        let body =
+            sa_body(&propose(&[ike("aes128-sha1-modp1024")], AuthenticationMethod::RSA_SIGNATURES, Duration::ZERO));
+        let sa = read(&body);
+        let transform = choices(&sa, ProtocolId::IKE).next().unwrap().1;
+        let read = Phase1Transform::read(&transform).unwrap();
+        assert_eq!((read.lifetime, read.to_suite()), (None, ike("aes128-sha1-modp1024")));
+        let (life_type, duration) = (Phase2Attribute::SA_LIFE_TYPE.0, Phase2Attribute::SA_LIFE_DURATION.0);
+        let data = lifetime_attributes(life_type, duration, Duration::ZERO);
+        assert_eq!(read_lifetime(&data, life_type, duration), None);
     }
 
     #[test]

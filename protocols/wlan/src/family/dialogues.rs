@@ -60,7 +60,7 @@ struct Dialogue {
     latest: BTreeMap<Sort, Latest>,
     /// The question of each role that has no answer.
     questions: BTreeMap<Role, Question>,
-    /// Who has asked again since the last answer.
+    /// The roles that have asked again since the last answer.
     asked_again: BTreeSet<Role>,
 }
 
@@ -380,8 +380,8 @@ impl Dialogue {
         (is_same && (said.sort != Sort::Handshake(Handshake::Group(1)) || is_open)).then_some(latest.place)
     }
 
-    // IEEE 802.11-2020 §9.2.4.4: a frame keeps its number when it is sent again. A station that asks once more, or answers whoever does, makes
-    // another frame of the same message.
+    // IEEE 802.11-2020 §9.2.4.4: a frame keeps its number when it is sent again. A station that repeats a question, or the answer to a repeated
+    // question, makes another frame of the same message.
     /// Whether the same words are the same message, and not another one: two Disassociations are two.
     fn is_again(&self, latest: &Latest, said: &Said) -> bool {
         let is_same_frame = latest.sequence == said.sequence;

@@ -160,7 +160,7 @@ fn without_keys_the_first_payload_of_the_last_response_decides() {
     assert_eq!(outcome(PayloadType::EAP), Outcome::Unknown);
 }
 
-/// RFC 7296 §2.1: the device asks again until it has an answer that it accepts. What it says next shows that it has one.
+/// RFC 7296 §2.1: the device asks again until it has an answer that it accepts. Its next message shows that it has one.
 #[test]
 fn an_answer_that_is_asked_for_again_and_again_establishes_nothing() {
     let outcome = |script: &str| {
