@@ -50,6 +50,8 @@ fn radius_secret() -> Secret {
 /// A method with a tunnel: the peer for a user and a password, and the server.
 struct Method {
     name: &'static str,
+    /// Whether it finds a password without the domain before the name.
+    has_domains: bool,
     peer: Box<dyn Fn(&str, &str) -> Arc<dyn PeerOffer>>,
     server: Arc<dyn ServerOffer>,
 }
@@ -74,7 +76,7 @@ fn ttls(
         Arc::new(TtlsPeer { tunnels, framing, user: user.into(), inside })
     };
     let server = TtlsServer { tunnels: theirs, framing, passwords: passwords(), eap: inner_server() };
-    Method { name, peer: Box::new(peer), server: Arc::new(server) }
+    Method { name, has_domains: name.contains("EAP-"), peer: Box::new(peer), server: Arc::new(server) }
 }
 
 fn peap((ours, theirs): (Arc<dyn Tunnels>, Arc<dyn Tunnels>)) -> Method {
@@ -84,7 +86,7 @@ fn peap((ours, theirs): (Arc<dyn Tunnels>, Arc<dyn Tunnels>)) -> Method {
         Arc::new(PeapPeer { tunnels: Arc::clone(&ours), framing, user: user.into(), inside, binding })
     };
     let server = PeapServer { tunnels: theirs, framing, inside: inner_server(), binding };
-    Method { name: "PEAP", peer: Box::new(peer), server: Arc::new(server) }
+    Method { name: "PEAP", has_domains: true, peer: Box::new(peer), server: Arc::new(server) }
 }
 
 fn methods() -> [Method; 4] {
@@ -108,6 +110,8 @@ struct Bench {
     now: Time,
     requests: u32,
     stations: u32,
+    /// User-Name.
+    outside: Vec<u8>,
     /// Why devices were rejected.
     rejected: Vec<&'static str>,
 }
@@ -133,6 +137,7 @@ impl Bench {
             now: Time::ZERO,
             requests: 0,
             stations: 0,
+            outside: b"anonymous@lab".to_vec(),
             rejected: Vec::new(),
         }
     }
@@ -158,7 +163,7 @@ impl Bench {
         let port = u16::try_from(40_000 + self.requests / 256).unwrap();
         let mut request = PacketBuilder::authentic(Code::ACCESS_REQUEST, identifier);
         let station = format!("02-00-{:08X}", self.stations);
-        let user = Attribute::new(AttributeType::USER_NAME, b"anonymous@lab").unwrap();
+        let user = Attribute::new(AttributeType::USER_NAME, &self.outside).unwrap();
         request.attribute(&user);
         request.attribute(&Attribute::new(AttributeType::CALLING_STATION_ID, station.as_bytes()).unwrap());
         if !state.is_empty() {
@@ -200,7 +205,10 @@ impl Bench {
     /// Guesses the password of `alice`; returns how many were judged.
     fn guess(&mut self, method: &Method) -> usize {
         for guess in 0..GUESSES {
-            self.attempt((method.peer)("alice", &format!("guess {guess}")));
+            // RFC 2759 §4: with MSCHAPv2 alice has her password in every domain.
+            let domain =
+                if method.has_domains && guess % 2 == 1 { format!("D{guess}\\") } else { String::new() };
+            self.attempt((method.peer)(&format!("{domain}alice"), &format!("guess {guess}")));
             self.wait(Time::ZERO + INTERVAL * u32::try_from(guess + 1).unwrap());
         }
         self.rejected.iter().filter(|why| **why == Reason::WRONG_PASSWORD.0).count()
@@ -229,6 +237,21 @@ fn few_passwords_of_a_user_are_tried_inside_tunnels() {
         let refused = bench.rejected.iter().filter(|why| **why == FULL).count();
         assert_eq!(judged + refused, GUESSES as usize, "{}: {:?}", method.name, bench.rejected);
     }
+}
+
+/// Names without a tunnel, which cost nothing, keep nobody out who has one.
+#[test]
+fn names_outside_tunnels_keep_nobody_out() {
+    let method = &methods()[0];
+    let mut bench = Bench::new(&method.server, PER_USER_MAX);
+    for _ in 0..2 * PER_USER_MAX {
+        bench.outside = b"alice".to_vec();
+        bench.stations += 1;
+        bench.ask(&packet::response(0, MethodType::IDENTITY, b"alice"), &[]);
+    }
+    bench.outside = b"anonymous@lab".to_vec();
+    let hers = bench.attempt((method.peer)("alice", "opensesame"));
+    assert_eq!(hers, Some(Code::ACCESS_ACCEPT));
 }
 
 /// While the places of `alice` are taken, her own password is refused like a wrong one, and `bob` is let in.

@@ -74,10 +74,14 @@ enum Wait {
     Refusal(AwaitingRefusal),
 }
 
-/// The party that conversations are counted for: a user by name, or a device by its Calling-Station-Id.
+/// The party that conversations are counted for.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Guest {
+    /// A user by the name in User-Name, which anybody can send.
     User(Vec<u8>),
+    /// A user by the name inside a tunnel. It is counted separately, so that names without a tunnel keep nobody out.
+    Inside(Vec<u8>),
+    /// A device by its Calling-Station-Id.
     Station(Vec<u8>),
 }
 
@@ -85,11 +89,24 @@ impl Guest {
     /// The parties of a request. Anonymous names are not counted, because many users share them.
     // RFC 7542 §2.4: a device that hides its name sends the realm alone, or `anonymous` before it.
     pub(super) fn of(user_name: &[u8], station: Option<&[u8]>) -> Vec<Self> {
-        let user = user_name.split(|byte| *byte == b'@').next().unwrap_or_default();
-        let is_hidden = user.is_empty() || user.eq_ignore_ascii_case(b"anonymous");
-        let user = (!is_hidden).then(|| Self::User(user_name.to_vec()));
+        let user = known(user_name).map(Self::User);
         user.into_iter().chain(station.map(|station| Self::Station(station.to_vec()))).collect()
     }
+
+    /// The user of a name inside a tunnel, unless it is an anonymous one.
+    pub(super) fn inside(user_name: &[u8]) -> Option<Self> {
+        known(user_name).map(Self::Inside)
+    }
+}
+
+/// The name under which a password is found; `None` for an anonymous name.
+// RFC 2759 §4: the domain before a name does not count, so that alice has one password in all domains.
+fn known(user_name: &[u8]) -> Option<Vec<u8>> {
+    let domain_bytes = user_name.iter().position(|byte| *byte == b'\\').map_or(0, |place| place + 1);
+    let name = &user_name[domain_bytes..];
+    let user = name.split(|byte| *byte == b'@').next().unwrap_or_default();
+    let is_hidden = user.is_empty() || user.eq_ignore_ascii_case(b"anonymous");
+    (!is_hidden).then(|| name.to_vec())
 }
 
 /// The origin of a conversation.

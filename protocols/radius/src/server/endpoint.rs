@@ -205,8 +205,10 @@ impl Server {
             Ok((begun, credential)) => self.ask(begun, awaiting, credential, meaning.attributes, cx),
             Err(unusable) => {
                 if let Place::Begun(conversation) = place {
-                    self.conversations.forget(conversation);
                     self.emit(Event::Expired(conversation));
+                    self.conversations.resume(conversation, awaiting, cx.now);
+                    self.on_command(&Command::Reject { conversation, eap: unusable.eap }, cx);
+                    return Err(unusable.why);
                 }
                 return self.refuse(&awaiting, &unusable, cx);
             }
@@ -268,13 +270,9 @@ impl Server {
         if self.config.conversations_per_user_max == usize::MAX {
             return Ok(());
         }
-        for guest in Guest::of(user, None) {
-            if let Some(given_up) =
-                self.conversations.count_for(conversation, guest, cx.now).map_err(Full::why)?
-            {
-                self.give_way(&given_up, cx);
-            }
-        }
+        let Some(guest) = Guest::inside(user) else { return Ok(()) };
+        let given_up = self.conversations.count_for(conversation, guest, cx.now).map_err(Full::why)?;
+        given_up.iter().for_each(|given_up| self.give_way(given_up, cx));
         Ok(())
     }
 

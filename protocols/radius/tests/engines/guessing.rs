@@ -80,6 +80,37 @@ fn few_passwords_of_a_user_are_tried_in_a_second() {
     assert!(bench.discards().contains(&"too many conversations of this user"));
 }
 
+/// RFC 2759 §4: the password of a user is found without the domain before the name, so that all domains have one limit.
+#[test]
+fn domains_before_a_name_do_not_multiply_its_passwords() {
+    let mut bench = careful();
+    for guess in 0..20 {
+        let user_name = [format!("D{guess}\\odysseus"), "@\\odysseus".into(), "anonymous@x\\odysseus".into()]
+            [guess as usize % 3]
+            .clone()
+            .into_bytes();
+        bench.authenticate(keytoll_radius::client::Authenticate { user_name, ..identity(guess) });
+    }
+    bench.round_trip();
+    assert_eq!(bench.server.conversations(), 3);
+}
+
+/// RFC 3579 §2.6.2: a request of EAP from a peer ends its conversation, after the delay of a refusal.
+#[test]
+fn a_useless_packet_gives_no_place_away() {
+    let mut bench = careful();
+    bench.authenticate(identity(1));
+    bench.round_trip();
+    let mut useless = answer(1, bench.state());
+    useless.credential = keytoll_radius::client::Credential::Eap(vec![1, 9, 0, 5, 1]);
+    bench.authenticate(useless);
+    bench.round_trip();
+    assert_eq!((rejects(&bench), bench.server.conversations()), (0, 1));
+    let decided = bench.now;
+    bench.wait_until(decided + Duration::from_millis(1050));
+    assert_eq!((rejects(&bench), bench.server.conversations()), (1, 0));
+}
+
 #[test]
 fn another_user_and_one_without_a_name_are_served_meanwhile() {
     let mut bench = careful();
