@@ -491,12 +491,15 @@ mod tests {
 
     #[test]
     fn a_lifetime_of_zero_is_none() {
-        let body =
-            sa_body(&propose(&[ike("aes128-sha1-modp1024")], AuthenticationMethod::RSA_SIGNATURES, Duration::ZERO));
+        let body = sa_body(&propose(
+            &[ike("aes128-sha1-modp1024")],
+            AuthenticationMethod::RSA_SIGNATURES,
+            Duration::ZERO,
+        ));
         let sa = read(&body);
         let transform = choices(&sa, ProtocolId::IKE).next().unwrap().1;
         let read = Phase1Transform::read(&transform).unwrap();
-        assert_eq!((read.lifetime, read.to_suite()), (None, ike("aes128-sha1-modp1024")));
+        assert_eq!((read.lifetime, read.method), (None, AuthenticationMethod::RSA_SIGNATURES));
         let (life_type, duration) = (Phase2Attribute::SA_LIFE_TYPE.0, Phase2Attribute::SA_LIFE_DURATION.0);
         let data = lifetime_attributes(life_type, duration, Duration::ZERO);
         assert_eq!(read_lifetime(&data, life_type, duration), None);

@@ -310,7 +310,8 @@ impl Agreed {
             local: self.local,
             remote: self.remote,
             encapsulation: encapsulation(core, env),
-            peer_may_move: core.nat.there || !core.nat.detects,
+            // RFC 7296 §2.23: a host behind a NAT, as a device may be, does not follow.
+            peer_may_move: core.nat.there || !core.nat.detects && !core.initiator,
             peer_ready: self.ours,
             bytes_max: None,
         };
