@@ -102,7 +102,7 @@ package() {
     mkdir "$root/DEBIAN"
     sed "s/@VERSION@/$version/; s/@ARCHITECTURE@/$architecture/; s/@KIB@/$(du -sk "$root" | cut -f1)/" \
         packaging/control >"$root/DEBIAN/control"
-    install -m 755 packaging/postinst "$root/DEBIAN/postinst"
+    install -m 755 packaging/{postinst,prerm} "$root/DEBIAN"
     (cd "$root" && find usr -type f -print0 | sort -z | xargs -0 md5sum >DEBIAN/md5sums)
     # The dates inside are that of the commit. Set for dpkg-deb alone: compilers read it, too, and would begin anew at each commit.
     SOURCE_DATE_EPOCH=$(git log -1 --format=%ct 2>/dev/null || date +%s) \

@@ -49,12 +49,15 @@ sed 's/:15500/:500/; s/15501/4500/' /usr/share/doc/keytoll/scenarios/live/device
 sed 's/^inner = .*$//; s|^pool = .*$|&\nlocal = "10.98.2.0/24"|' /etc/keytoll/psk.toml >/etc/keytoll/tun.toml
 printf '\n[tun]\nname = "keytoll0"\naddress = "10.98.2.1/24"\nroutes = "10.98.3.0/24"\n' >>/etc/keytoll/tun.toml
 cp /usr/share/doc/keytoll/scenarios/live/aaa.toml /etc/keytoll/aaa.toml
-chgrp keytoll /etc/keytoll/*.toml
+chgrp keytoll-gateway /etc/keytoll/{psk,tun}.toml
+chgrp keytoll-aaa /etc/keytoll/aaa.toml
 chmod 640 /etc/keytoll/*.toml
 
 check "gateway@psk starts" restart psk
 check "a device connects" connects
-check "its user is keytoll" has uid "$(of_gateway Uid | cut -f1)" "$(id --user keytoll)"
+check "its user is keytoll-gateway" has uid "$(of_gateway Uid | cut -f1)" "$(id --user keytoll-gateway)"
+check "that user cannot read the file of the AAA server" sh -c '! setpriv --reuid keytoll-gateway --regid keytoll-gateway --clear-groups cat /etc/keytoll/aaa.toml'
+check "it can read its own" setpriv --reuid keytoll-gateway --regid keytoll-gateway --clear-groups cat /etc/keytoll/psk.toml
 # Bit 10 is CAP_NET_BIND_SERVICE.
 for set in CapEff CapPrm CapBnd CapAmb; do check "$set is NET_BIND_SERVICE" has $set "$(of_gateway $set)" 0000000000000400; done
 check "no new privileges" has NoNewPrivs "$(of_gateway NoNewPrivs)" 1
@@ -90,6 +93,9 @@ if [ -c /dev/net/tun ]; then
 else
     echo "skipped tun.conf: no /dev/net/tun here"
 fi
+systemctl start keytoll-aaa@aaa
+dpkg --remove keytoll >>/root/log 2>&1
+check "removal ends the services" sh -c '! cat /proc/[0-9]*/comm | grep --quiet --line-regexp keytoll && [ "$(systemctl is-active keytoll-aaa@aaa)" = inactive ]'
 TRY
 }
 

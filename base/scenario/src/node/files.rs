@@ -2,7 +2,7 @@
 //! is a warning about a file with a secret that others may read, and about a short secret.
 
 use std::io::Read;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use keytoll_crypto_api::Secret;
@@ -15,8 +15,12 @@ use crate::tree::{Item, Table, Value};
 const SECRET_BYTES_MAX: u64 = 4096;
 /// A shared secret has at least so many bytes.
 const SHARED_BYTES_MIN: usize = 16;
-/// Others may do something, or the group may write. A service reads by its group what belongs to root.
-const OPEN: u32 = 0o037;
+/// Group and others.
+const NOT_OWNER: u32 = 0o077;
+/// The group reads: so a service reads a file of root.
+const GROUP_READS: u32 = 0o040;
+/// The user root.
+const ROOT: u32 = 0;
 
 /// The directory of the document, and warnings about the files it names.
 #[derive(Debug)]
@@ -67,7 +71,8 @@ impl Files {
     fn warn_if_open(&mut self, path: &Path) {
         let Ok(metadata) = std::fs::metadata(path) else { return };
         let mode = metadata.permissions().mode() & 0o777;
-        if mode & OPEN != 0 {
+        let allowed = if metadata.uid() == ROOT { GROUP_READS } else { 0 };
+        if mode & NOT_OWNER & !allowed != 0 {
             let path = path.display();
             self.warnings.push(format!(
                 "`{path}` holds a secret and others may read it (mode {mode:03o}): chmod 600 {path}"
