@@ -149,5 +149,5 @@ fn captures_of_others_are_decoded_as_their_readme_says() {
         wanted.for_each(|line| assert!(shown.contains(line), "{arguments:?}: no `{line}` in\n{shown}"));
         commands += 1;
     }
-    assert_eq!(commands, 12);
+    assert_eq!(commands, 24);
 }

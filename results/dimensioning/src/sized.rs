@@ -378,7 +378,9 @@ impl<'a> Row<'a> {
             else {
                 break;
             };
-            cores[place] += 1 + cores[place] / 100;
+            // More cores only cost more, so that fewer than these are too few.
+            let least = (stations[place].busy_cores / UTILISATION_MAX).ceil().min(CORES_MAX.into());
+            cores[place] = (cores[place] + 1).max(least as u32);
         }
     }
 
