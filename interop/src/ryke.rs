@@ -143,7 +143,7 @@ macro_rules! ryke_tests {
 
 /// Each request of ryke-peer has a socket of its own.
 const NEW_PORT: Outcome =
-    Outcome::PassedWith("requests come from ports that keytoll has not seen before, and are answered there");
+    Outcome::PassedWith("ryke sends each request from a new port, and keytoll answers to that port");
 const NO_IKE_REKEY: Outcome =
     Outcome::NotOffered("ryke has no function for a request with new keys of the IKE SA");
 
@@ -196,7 +196,7 @@ impl Feature {
             },
             Self::Eap5g => Outcome::NotOffered("keytoll has no EAP-5G"),
             Self::AggressiveMode => Outcome::PassedWith(
-                "both SAs, and ryke's ESP arrives; keytoll answers none, for ESP is not in UDP without NAT detection",
+                "both SAs are there and ryke's ESP arrives; keytoll cannot answer, for ESP is not in UDP without NAT detection",
             ),
             Self::Mschapv2(_) => Outcome::PassedWith(
                 "ryke-peer repeats the IDr of the first response in the last one, where ryke's client looks for it; RFC 7296 §2.16 does not \

@@ -98,8 +98,8 @@ pub(crate) struct LoadArgs {
     /// Also write the verdict and the conditions as a JUnit file.
     #[arg(long, value_name = "FILE")]
     pub(crate) junit: Option<PathBuf>,
-    /// Write the packets of all devices into this file, for Wireshark, and the keys into the directory FILE.keys. This takes CPU time of the
-    /// workers.
+    /// Write the packets of all devices into this file, for Wireshark, and the keys into a directory of that name with the
+    /// extension `keys`. This takes CPU time of the workers.
     #[arg(long, value_name = "PCAPNG")]
     pub(crate) pcap: Option<PathBuf>,
     #[command(flatten)]
