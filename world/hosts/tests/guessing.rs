@@ -47,12 +47,15 @@ fn radius_secret() -> Secret {
     word("testing123")
 }
 
+/// Makes the peer for a user and a password.
+type MakePeer = Box<dyn Fn(&str, &str) -> Arc<dyn PeerOffer>>;
+
 /// A method with a tunnel: the peer for a user and a password, and the server.
 struct Method {
     name: &'static str,
     /// Whether it finds a password without the domain before the name.
     has_domains: bool,
-    peer: Box<dyn Fn(&str, &str) -> Arc<dyn PeerOffer>>,
+    peer: MakePeer,
     server: Arc<dyn ServerOffer>,
 }
 
