@@ -8,6 +8,7 @@ use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use keytoll_analysis::comparable::CRYPTOGRAPHY_ONLY;
 use keytoll_analysis::simulation::Simulation;
 use keytoll_analysis::study::LoadWant;
 use keytoll_dimensioning::outcome::Verdict;
@@ -51,6 +52,9 @@ pub(crate) fn size(args: &SizeArgs) -> Result<ExitCode, Report> {
         let devices = args.devices.map_or_else(|| simulated_devices(&question), Ok)?;
         sizing.left_out.extend(simulate::left_out(&plan, &sizing, devices));
         let plan = Plan { crypto: CryptoMode::Table, costs: Some(costs(args, &plan)?), ..plan };
+        if keytoll_lab::message_price(&plan).is_none() {
+            sizing.left_out.push(format!("simulation: {CRYPTOGRAPHY_ONLY}"));
+        }
         sizing.simulations = simulate::simulations(&plan, (&question, &sizing), devices, &stop)?;
         simulate::contradict(&mut sizing);
     }

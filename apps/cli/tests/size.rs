@@ -129,6 +129,18 @@ impl Drop for Scratch {
     }
 }
 
+#[test]
+fn a_simulation_without_prices_of_messages_says_so() {
+    let priced = Scratch::with_costs("priced", REFERENCE, "100 MHz");
+    for (scratch, is_marked) in [(Scratch::steady("unpriced"), true), (priced, false)] {
+        let output = scratch.simulated("ikev2-psk", "1", "1e5", "2s", &[]);
+        let text = String::from_utf8(output.stdout).unwrap();
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let note = "simulation: † CPU time of cryptography only (nodes need more), because the cost table";
+        assert!(text.contains("ikev2-psk") && text.contains(note) == is_marked, "{text}");
+    }
+}
+
 const TABLE: [&str; 4] = ["--crypto", "table", "--costs", "reference"];
 
 #[test]
