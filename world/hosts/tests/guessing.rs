@@ -242,7 +242,7 @@ fn few_passwords_of_a_user_are_tried_inside_tunnels() {
     }
 }
 
-/// Names without a tunnel, which cost nothing, keep nobody out who has one.
+/// Requests without a tunnel cost nothing, and use up no places of users inside tunnels.
 #[test]
 fn names_outside_tunnels_keep_nobody_out() {
     let method = &methods()[0];

@@ -77,9 +77,9 @@ enum Wait {
 /// The party that conversations are counted for.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Guest {
-    /// A user by the name in User-Name, which anybody can send.
+    /// A user by the name in User-Name, which costs a sender nothing.
     User(Vec<u8>),
-    /// A user by the name inside a tunnel. It is counted separately, so that names without a tunnel keep nobody out.
+    /// A user by the name inside a tunnel. It is counted separately, so that requests without a tunnel do not use up the places.
     Inside(Vec<u8>),
     /// A device by its Calling-Station-Id.
     Station(Vec<u8>),
