@@ -186,7 +186,10 @@ impl Caller {
             attempt.trouble = Some(Trouble::Interrupted);
         } else if self.node.now() >= end {
             attempt.trouble = Some(if attempt.child.is_some() {
-                Trouble::NoEcho(ECHO_PATIENCE, self.node.facts.unsent.clone())
+                let (unsent_count, why) = self.node.facts.unsent.clone();
+                // Of the first request and its repetitions.
+                let is_none_sent = unsent_count > attempt.echoes_repeated;
+                Trouble::NoEcho(ECHO_PATIENCE, is_none_sent.then_some(why))
             } else {
                 Trouble::Late(self.within)
             });

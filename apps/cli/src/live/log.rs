@@ -59,8 +59,8 @@ pub(crate) struct Facts {
     discards: Discards,
     pub(crate) milestones: Milestones,
     pub(crate) failure: Option<Failure>,
-    /// Where the last packet of a user could not be sent to, and why: `to 192.0.2.1: …`.
-    pub(crate) unsent: Option<Cow<'static, str>>,
+    /// How many packets of a user could not be sent, and where the last was to go and why it could not: `to 192.0.2.1: …`.
+    pub(crate) unsent: (u32, Cow<'static, str>),
     /// Hears everything, keys as well.
     capture: Option<Capture>,
 }
@@ -76,14 +76,14 @@ impl Facts {
             discards,
             milestones: Milestones::default(),
             failure: None,
-            unsent: None,
+            unsent: Default::default(),
             capture,
         }
     }
 
     /// Forgets the last authentication.
     pub(crate) fn begin(&mut self) {
-        (self.milestones, self.failure, self.unsent) = (Milestones::default(), None, None);
+        (self.milestones, self.failure, self.unsent) = Default::default();
     }
 
     /// Logs the number of suppressed discards, once a second.
@@ -120,7 +120,7 @@ impl Trace for Facts {
                 if protocol == Protocol::ESP
                     && let Some(unsent) = why.strip_prefix(NOT_SENT)
                 {
-                    self.unsent = Some(unsent.to_owned().into());
+                    self.unsent = (self.unsent.0 + 1, unsent.to_owned().into());
                 }
                 self.discards.note(self.clock.now(), protocol, why);
             }
