@@ -6,6 +6,7 @@
 use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::schema;
 use crate::scratch::{keytoll, refused};
@@ -35,10 +36,17 @@ const REFERENCE: &str = include_str!("../../../world/lab/src/rehearsal/reference
 const ASKED: [&str; 6] = ["--subscribers", "2e6", "--reauth", "8h", "--p99", "300ms"];
 
 impl Scratch {
-    fn new(name: &str, crypto: &[&str]) -> Self {
-        let path = std::env::temp_dir().join(format!("keytoll-size-{name}-{}", std::process::id()));
+    /// A folder of its own, even if two tests that run at the same time chose one name.
+    fn folder(name: &str) -> Self {
+        static COUNT: AtomicUsize = AtomicUsize::new(0);
+        let nth = COUNT.fetch_add(1, Ordering::Relaxed);
+        let path = std::env::temp_dir().join(format!("keytoll-size-{name}-{}-{nth}", std::process::id()));
         fs::create_dir_all(&path).unwrap();
-        let scratch = Self(path);
+        Self(path)
+    }
+
+    fn new(name: &str, crypto: &[&str]) -> Self {
+        let scratch = Self::folder(name);
         let methods = "methods=[\"ikev2-psk\", \"ikev2-eap-tls\"]";
         let run = ["run", "quickstart", "--samples", "8", "--set", methods, "--set", "networks=wifi-11g"];
         let done = keytoll(&[&run[..], crypto, &["--out", &scratch.text("run")]].concat());
@@ -55,9 +63,7 @@ impl Scratch {
 
     /// With a gateway of this frequency.
     fn with_costs(name: &str, costs: &str, frequency: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("keytoll-size-{name}-{}", std::process::id()));
-        fs::create_dir_all(&path).unwrap();
-        let scratch = Self(path);
+        let scratch = Self::folder(name);
         fs::write(scratch.path("steady.toml"), STEADY.replace("100 MHz", frequency)).unwrap();
         fs::write(scratch.path("costs.json"), costs).unwrap();
         let texts = ["steady.toml", "costs.json", "run"].map(|name| scratch.text(name));
