@@ -99,7 +99,10 @@ impl ServerSide {
 
     /// What a station's server makes of a packet; nothing if it ignores it.
     pub(crate) fn answer(&mut self, station: MacAddr, packet: &[u8], cx: &mut Ctx<'_>) -> Option<Eap> {
-        said(self.servers.get_mut(&station)?.step(packet, &mut self.rng, cx))
+        let server = self.servers.get_mut(&station)?;
+        let output = server.step(packet, &mut self.rng, cx);
+        server.admit();
+        said(output)
     }
 
     /// A station is gone.

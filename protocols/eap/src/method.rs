@@ -73,6 +73,9 @@ pub trait ServerMethod: Send {
     fn claimed_inside(&self) -> Option<&[u8]> {
         None
     }
+
+    /// The peer that was authenticated is let in, too; `identity` is the one outside. Sessions are resumable from now on.
+    fn admit(&mut self, _identity: &[u8]) {}
 }
 
 /// The reaction of a server's method to a response. Data follow the type byte; the layer adds what precedes it.

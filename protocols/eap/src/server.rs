@@ -6,7 +6,8 @@
 //!   Fresh --begin--> AskedIdentity --response--.      .--Nak: the next method--.
 //!     '--Identity response, or one is known----+--> Running ------------------'
 //!                                                    |  '--question--> paused --answer--> Running
-//!                                                    '--the method is done, or failed--> over
+//!                                                    |--the method is done--> Accepted --admit--> over
+//!                                                    '--it failed--> over
 //! ```
 //!
 //! The lower layer retransmits requests; a duplicate response has an identifier that is no longer expected.
@@ -84,6 +85,8 @@ enum State {
     AskedIdentity,
     /// A method runs.
     Running(Running),
+    /// The method has authenticated the peer.
+    Accepted(Box<dyn ServerMethod>),
     /// Success or Failure was sent.
     Over,
 }
@@ -151,9 +154,18 @@ impl Server {
         Self::settle(taken, cx)
     }
 
+    /// The owner lets the peer in that was authenticated, and sends it [`Accepted::packet`]. Without this call a TLS session cannot be
+    /// resumed: otherwise a peer that was refused for another reason would learn from it that the password was right.
+    pub fn admit(&mut self) {
+        if let State::Accepted(method) = &mut self.state {
+            method.admit(&self.identity);
+            self.state = State::Over;
+        }
+    }
+
     /// Whether it has ended; nothing more is answered.
     pub const fn is_over(&self) -> bool {
-        matches!(self.state, State::Over)
+        matches!(self.state, State::Accepted(_) | State::Over)
     }
 
     /// The claimed identity; empty before it is known.
@@ -301,7 +313,7 @@ impl Server {
                 self.state = State::Running(running);
                 Err(why.into())
             }
-            ServerStep::Done(keys) => Ok(self.accept(&running, keys)),
+            ServerStep::Done(keys) => Ok(self.accept(running, keys)),
             ServerStep::Failed(reason) => Ok(self.fail(reason)),
         }
     }
@@ -325,15 +337,12 @@ impl Server {
         ServerOutput::Send(packet::request(identifier, kind, data))
     }
 
-    fn accept(&mut self, running: &Running, keys: Keys) -> ServerOutput {
-        self.state = State::Over;
-        let inner = running.method.identity().map(<[u8]>::to_vec);
-        ServerOutput::Success(Accepted {
-            packet: packet::success(self.identifier),
-            keys,
-            identity: inner.unwrap_or_else(|| std::mem::take(&mut self.identity)),
-            method: self.config.methods[running.offer].method(),
-        })
+    fn accept(&mut self, running: Running, keys: Keys) -> ServerOutput {
+        let identity = running.method.identity().unwrap_or(&self.identity).to_vec();
+        self.state = State::Accepted(running.method);
+        let (packet, method) =
+            (packet::success(self.identifier), self.config.methods[running.offer].method());
+        ServerOutput::Success(Accepted { packet, keys, identity, method })
     }
 
     fn fail(&mut self, reason: Reason) -> ServerOutput {
@@ -348,7 +357,7 @@ impl fmt::Debug for Server {
             State::Fresh => "fresh",
             State::AskedIdentity => MethodType::IDENTITY.name(),
             State::Running(running) => self.config.methods[running.offer].method().name(),
-            State::Over => "over",
+            State::Accepted(_) | State::Over => "over",
         };
         f.debug_struct("Server").field("state", &state).field("rounds", &self.rounds).finish_non_exhaustive()
     }

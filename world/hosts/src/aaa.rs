@@ -235,6 +235,7 @@ impl Aaa {
             return Verdict::Reject { conversation, eap: None };
         };
         let attributes = [name].into_iter().filter(|name| !name.value().is_empty()).collect();
+        self.conversations.get_mut(&conversation).into_iter().for_each(|held| held.server.admit());
         self.granted = Some(identity);
         Verdict::Accept { conversation, eap: Some(packet), msk: keys.msk, attributes }
     }

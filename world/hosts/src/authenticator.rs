@@ -27,6 +27,9 @@ pub struct AaaAccess {
     /// Whether it requests the EAP identity; otherwise it passes on the identity that the carrier knows, which saves a round
     /// trip (RFC 7296 §2.16).
     pub asks_identity: bool,
+    /// Whether it tells the AAA server the address of a peer that has one of IP (RFC 2865 §5.31), as it always does for one of a LAN. An AAA
+    /// server that limits the attempts for a user recognises the user's own devices by it.
+    pub names_addresses: bool,
     /// Whether it reports the start and stop of sessions (RFC 2866).
     pub accounts: bool,
 }
@@ -50,6 +53,7 @@ struct Session {
 pub struct Authenticator<C> {
     carrier: Carrier,
     asks_identity: bool,
+    names_addresses: bool,
     /// In ascending order.
     ports: Vec<u16>,
     /// What every request says of the place where peers knock.
@@ -76,6 +80,7 @@ impl<C: Conversation> Authenticator<C> {
         Self {
             carrier,
             asks_identity: access.asks_identity,
+            names_addresses: access.names_addresses,
             ports,
             place: Attributes::new(),
             radius: Client::new(access.radius, seed.stream(&format!("{name}/radius"))),
@@ -153,7 +158,7 @@ impl<C: Conversation> Authenticator<C> {
             user_name: session.user_name.clone(),
             credential: Credential::Eap(eap),
             state: session.state.take(),
-            attributes: with_calling_station(self.place.clone(), session.peer),
+            attributes: with_calling_station(self.place.clone(), session.peer, self.names_addresses),
         };
         self.radius.handle(Input::Command(Command::Authenticate(request)), cx);
     }
@@ -272,13 +277,17 @@ impl<C: Conversation> Authenticator<C> {
     }
 }
 
-// RFC 3580 §3.21: the address of a station in hexadecimal digits, with hyphens.
-/// Says who knocks, if that has an address of a LAN.
-fn with_calling_station(mut place: Attributes, peer: Host) -> Attributes {
-    if let Host::Mac(station) = peer {
-        let station = keytoll_net::hyphenated(station);
-        place.extend(Attribute::new(AttributeType::CALLING_STATION_ID, station.as_bytes()));
-    }
+/// Adds the address of the peer.
+fn with_calling_station(mut place: Attributes, peer: Host, names_addresses: bool) -> Attributes {
+    let station = match peer {
+        // RFC 3580 §3.21: the address of a station in hexadecimal digits, with hyphens.
+        Host::Mac(station) => Some(keytoll_net::hyphenated(station)),
+        // Without the port, which a NAT changes.
+        Host::Ip(address) => names_addresses.then(|| address.to_string()),
+    };
+    let attribute =
+        station.as_ref().map(|station| Attribute::new(AttributeType::CALLING_STATION_ID, station.as_bytes()));
+    place.extend(attribute.into_iter().flatten());
     place
 }
 
@@ -338,7 +347,7 @@ mod tests {
             nas_identifier: "ap.lab".to_owned(),
             retransmission: client::Retransmission::default(),
         };
-        let access = AaaAccess { radius, asks_identity: true, accounts: false };
+        let access = AaaAccess { radius, asks_identity: true, names_addresses: false, accounts: false };
         Authenticator::new(access, Carrier { is_reliable, proves_server: false }, &Seed::from(1), "ap")
     }
 
@@ -360,20 +369,30 @@ mod tests {
         (told, ap.outstanding())
     }
 
-    /// RFC 3580 §3: the server hears where somebody knocks, and who.
-    #[test]
-    fn a_request_says_where_the_peer_knocks_and_who_it_is() {
+    /// The attributes of the first request about this peer.
+    fn said_of(peer: Host, names_addresses: bool) -> Attributes {
         let place = [Attribute::fixed(AttributeType::NAS_PORT_TYPE, &[0, 0, 0, 19])].into_iter().collect();
-        let mut ap = authenticator(false).at(place);
+        let mut ap = Authenticator { names_addresses, ..authenticator(false).at(place) };
         let mut cx = Ctx { now: Time::ZERO, crypto: &mut Null, trace: &mut NoTrace };
-        assert!(ap.begin(Port(3), &[], Host::Mac([2, 0, 0, 0, 0, 0xab]), &mut cx).is_some());
+        assert!(ap.begin(Port(3), &[], peer, &mut cx).is_some());
         let identity = packet::response(0, MethodType::IDENTITY, b"ue");
         assert!(ap.answered(Port(3), identity, &mut cx).is_none());
         let Some(Wanted::Pass(Output::Datagram(request))) = ap.poll(&mut cx) else { panic!("a request") };
-        let read = keytoll_radius::wire::Packet::read(&request.bytes).unwrap();
-        let said: Attributes = read.attributes.iter().collect();
-        assert_eq!(said.get(AttributeType::CALLING_STATION_ID), Some(&b"02-00-00-00-00-AB"[..]));
-        assert_eq!(said.get_u32(AttributeType::NAS_PORT_TYPE), Some(19));
+        keytoll_radius::wire::Packet::read(&request.bytes).unwrap().attributes.iter().collect()
+    }
+
+    /// RFC 3580 §3: the server learns the place and the address of the peer.
+    #[test]
+    fn a_request_contains_the_place_and_the_address_of_the_peer() {
+        let station = |peer, names_addresses| {
+            let said = said_of(peer, names_addresses);
+            assert_eq!(said.get_u32(AttributeType::NAS_PORT_TYPE), Some(19));
+            said.get(AttributeType::CALLING_STATION_ID).map(<[u8]>::to_vec)
+        };
+        let (mac, ip) = (Host::Mac([2, 0, 0, 0, 0, 0xab]), Host::Ip([192, 0, 2, 7].into()));
+        assert_eq!(station(mac, false), Some(b"02-00-00-00-00-AB".to_vec()));
+        assert_eq!(station(ip, false), None);
+        assert_eq!(station(ip, true), Some(b"192.0.2.7".to_vec()));
     }
 
     #[test]

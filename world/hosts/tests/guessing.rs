@@ -182,6 +182,11 @@ impl Bench {
     /// A device of its own tries a password, until an answer ends it or waits.
     fn attempt(&mut self, offer: Arc<dyn PeerOffer>) -> Option<Code> {
         self.stations += 1;
+        self.attempt_again(offer)
+    }
+
+    /// The device of the attempt before tries a password.
+    fn attempt_again(&mut self, offer: Arc<dyn PeerOffer>) -> Option<Code> {
         let identity = b"anonymous@lab".to_vec();
         let config = PeerConfig { methods: vec![offer], ..PeerConfig::default() };
         let mut peer = Peer::new(Arc::new(config), identity.clone());
@@ -255,6 +260,68 @@ fn names_outside_tunnels_keep_nobody_out() {
     bench.outside = b"anonymous@lab".to_vec();
     let hers = bench.attempt((method.peer)("alice", "opensesame"));
     assert_eq!(hers, Some(Code::ACCESS_ACCEPT));
+}
+
+/// A device with which `alice` was let in before has places of its own, which nobody uses up who does not have its Calling-Station-Id.
+#[test]
+fn a_guesser_does_not_keep_out_a_device_that_was_let_in_before() {
+    for method in methods() {
+        let mut bench = Bench::new(&method.server, PER_USER_MAX);
+        assert_eq!(bench.attempt((method.peer)("alice", "opensesame")), Some(Code::ACCESS_ACCEPT));
+        let hers = bench.stations;
+        for guess in 0..PER_USER_MAX {
+            bench.attempt((method.peer)("alice", &format!("guess {guess}")));
+        }
+        assert_eq!(bench.attempt((method.peer)("alice", "opensesame")), None, "{}", method.name);
+        let others = std::mem::replace(&mut bench.stations, hers);
+        let again = bench.attempt_again((method.peer)("alice", "opensesame"));
+        assert_eq!(again, Some(Code::ACCESS_ACCEPT), "{}", method.name);
+        // The same holds for the name outside.
+        bench.outside = b"alice".to_vec();
+        let again = bench.attempt_again((method.peer)("alice", "opensesame"));
+        assert_eq!(again, Some(Code::ACCESS_ACCEPT), "{}", method.name);
+        bench.stations = others;
+        let foreign = bench.attempt((method.peer)("alice", "opensesame"));
+        assert_eq!(foreign, None, "{}", method.name);
+    }
+}
+
+/// `bob` is let in under the User-Name `alice`: that makes his device familiar to him, not to her.
+#[test]
+fn a_claimed_name_makes_no_device_familiar() {
+    let method = &methods()[0];
+    let mut bench = Bench::new(&method.server, PER_USER_MAX);
+    bench.outside = b"alice".to_vec();
+    assert_eq!(bench.attempt((method.peer)("bob", "opensesame")), Some(Code::ACCESS_ACCEPT));
+    for guess in 0..3 * PER_USER_MAX {
+        bench.outside = format!("anonymous@{guess}").into_bytes();
+        bench.attempt_again((method.peer)("alice", &format!("guess {guess}")));
+    }
+    let judged = bench.rejected.iter().filter(|why| **why == Reason::WRONG_PASSWORD.0).count();
+    assert_eq!(judged, PER_USER_MAX, "{:?}", bench.rejected);
+}
+
+/// Otherwise a peer that keeps its TLS session would learn from the next handshake that its password was right.
+#[test]
+fn a_session_that_the_limit_refuses_is_not_resumed() {
+    let pki = Pki::new(KeyKind::EcdsaP256, 2);
+    for (guesses, is_kept) in [(0, true), (PER_USER_MAX, false)] {
+        let method = ttls("TTLS with PAP", pki.resuming(false, Version::Tls12), TtlsInside::Pap);
+        let others = ttls("TTLS with PAP", pki.server_only(Version::Tls12), TtlsInside::Pap);
+        let mut bench = Bench::new(&method.server, PER_USER_MAX);
+        for guess in 0..guesses {
+            bench.attempt((others.peer)("alice", &format!("guess {guess}")));
+        }
+        let requests = [0, 0].map(|_| {
+            let before = bench.requests;
+            let answer = bench.attempt((method.peer)("alice", "opensesame"));
+            bench.wait(bench.now + Duration::from_secs(3));
+            (answer.is_some(), bench.requests - before)
+        });
+        let [(first_is_in, first), (second_is_in, second)] = requests;
+        assert!(second_is_in && first_is_in == is_kept);
+        assert_eq!(second < first, is_kept, "{second} requests after {first}");
+    }
 }
 
 /// While the places of `alice` are taken, her own password is refused like a wrong one, and `bob` is let in.

@@ -170,7 +170,7 @@ fn gateway(ike_at: [SocketAddr; 2], aaa: Socket, credential: Credential, seed: &
         ike: ike("gw.lab", None, prove, Believe::Eap, ike_at.map(|at| at.port())),
         address: GATEWAY,
         inner: vec![],
-        aaa: Some(AaaAccess { radius, asks_identity: true, accounts: false }),
+        aaa: Some(AaaAccess { radius, asks_identity: true, names_addresses: false, accounts: false }),
     };
     Driver::new(Box::new(Gateway::new(config, seed, "gw")), Real::default(), sockets)
 }

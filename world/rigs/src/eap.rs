@@ -389,6 +389,7 @@ fn access_of(nas_identifier: &str, (row, sites): (&RowPlan, &Sites), seed: &Seed
             retransmission: client::Retransmission::default(),
         },
         asks_identity: row.options.eap.asks_identity,
+        names_addresses: false,
         accounts: row.options.eap.accounting,
     }
 }

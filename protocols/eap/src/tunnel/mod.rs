@@ -196,12 +196,14 @@ impl<I: Inner> Conversation<I> {
     /// Processes a message; returns the records to send, and what follows when they are sent.
     pub(crate) fn take(&mut self, message: &[u8], turn: &mut Turn<'_, '_>) -> (Vec<u8>, Then) {
         let then = self.react(message, turn).unwrap_or_else(Then::Failed);
-        // RFC 5216 §2.1.2: only successful sessions are resumed later, so that the inner authentication cannot be skipped.
-        if let Then::Done(_) = then {
-            let identity = self.identity().unwrap_or(turn.identity).to_vec();
-            self.tunnel.vouch(&identity);
-        }
         (self.tunnel.take_output(), then)
+    }
+
+    /// Both sides are authenticated, and the peer is let in; `outside` is its name if it has none inside.
+    // RFC 5216 §2.1.2: only successful sessions are resumed later, so that the inner authentication cannot be skipped.
+    pub(crate) fn vouch(&mut self, outside: &[u8]) {
+        let identity = self.identity().unwrap_or(outside).to_vec();
+        self.tunnel.vouch(&identity);
     }
 
     fn react(&mut self, message: &[u8], turn: &mut Turn<'_, '_>) -> Result<Then, Reason> {

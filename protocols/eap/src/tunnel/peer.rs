@@ -58,6 +58,9 @@ impl<I: Inner> PeerSide<I> {
             State::Running { mut conversation, satisfied, .. } => {
                 // RFC 5216 §2.1.3: an alert is answered, if only with an empty packet, so that the server can send Failure.
                 let (output, then) = conversation.take(message, turn);
+                if let Then::Done(_) = then {
+                    conversation.vouch(turn.identity);
+                }
                 self.send(output, conversation, then, satisfied)
             }
             other => {

@@ -1,12 +1,13 @@
 //! A method in a TLS tunnel, on the server: RFC 5216 §2.1.
 //!
 //! ```text
-//!   Idle --begin--> Running --message--> Running … --acknowledged--> Done or Failed
+//!   Idle --begin--> Running --message--> Running … --acknowledged--> Done --admit--> Over
+//!                                                          '-------> Failed
 //! ```
 
 use std::sync::Arc;
 
-use crate::method::{Reason, ServerMethod, ServerStep, Turn};
+use crate::method::{Keys, Reason, ServerMethod, ServerStep, Turn};
 use crate::packet::Message;
 use crate::tunnel::{Carrier, Conversation, Framing, Inner, Received, Then, Tunnels};
 
@@ -25,6 +26,8 @@ enum State<I> {
     Idle { tunnels: Arc<dyn Tunnels>, inner: I },
     /// Waits for a message or an acknowledgement; `then` follows when the last fragment is acknowledged.
     Running { conversation: Conversation<I>, then: Then },
+    /// The peer is authenticated; nobody has let it in yet.
+    Done { conversation: Conversation<I> },
     /// Has ended.
     Over,
 }
@@ -39,20 +42,29 @@ impl<I: Inner> ServerSide<I> {
         match std::mem::replace(&mut self.state, State::Over) {
             // RFC 5216 §2.1.3: the answer to an alert is ignored.
             State::Running { then: Then::Failed(reason), .. } => ServerStep::Failed(reason),
-            State::Running { then: Then::Done(keys), .. } if message.is_empty() => ServerStep::Done(keys),
+            State::Running { conversation, then: Then::Done(keys) } if message.is_empty() => {
+                self.done(conversation, keys)
+            }
             State::Running { mut conversation, .. } => {
                 let (output, then) = conversation.take(message, turn);
                 self.identity = conversation.identity().map(<[u8]>::to_vec);
                 self.claimed = conversation.claimed().map(<[u8]>::to_vec);
                 self.proceed(output, conversation, then)
             }
-            State::Idle { .. } | State::Over => ServerStep::Ignore("EAP-TLS response to nothing"),
+            State::Idle { .. } | State::Done { .. } | State::Over => {
+                ServerStep::Ignore("EAP-TLS response to nothing")
+            }
         }
+    }
+
+    fn done(&mut self, conversation: Conversation<I>, keys: Keys) -> ServerStep {
+        self.state = State::Done { conversation };
+        ServerStep::Done(keys)
     }
 
     fn proceed(&mut self, output: Vec<u8>, conversation: Conversation<I>, then: Then) -> ServerStep {
         match then {
-            Then::Done(keys) if output.is_empty() => ServerStep::Done(keys),
+            Then::Done(keys) if output.is_empty() => self.done(conversation, keys),
             Then::Failed(reason) if output.is_empty() => ServerStep::Failed(reason),
             then => {
                 self.state = State::Running { conversation, then };
@@ -101,5 +113,11 @@ impl<I: Inner> ServerMethod for ServerSide<I> {
 
     fn claimed_inside(&self) -> Option<&[u8]> {
         self.claimed.as_deref()
+    }
+
+    fn admit(&mut self, identity: &[u8]) {
+        if let State::Done { conversation } = &mut self.state {
+            conversation.vouch(identity);
+        }
     }
 }

@@ -10,6 +10,7 @@ use keytoll_engine::Time;
 use super::config::Config;
 use super::duplicates::{Fingerprint, Key};
 use super::event::ConversationId;
+use super::familiar::{Familiar, is_of_ip, steady};
 use super::request::ReplyTo;
 use crate::wire::State;
 
@@ -83,19 +84,33 @@ pub(super) enum Guest {
     Inside(Vec<u8>),
     /// A device by its Calling-Station-Id.
     Station(Vec<u8>),
+    /// A user with a device that it was let in with before. It is counted separately, so that others who claim the name, or use the
+    /// device, do not use up the places.
+    Familiar(Vec<u8>, Vec<u8>),
 }
 
 impl Guest {
-    /// The parties of a request. Anonymous names are not counted, because many users share them.
+    /// The parties of a request. Anonymous names are not counted, because many users share them, nor are addresses of IP.
     // RFC 7542 §2.4: a device that hides its name sends the realm alone, or `anonymous` before it.
-    pub(super) fn of(user_name: &[u8], station: Option<&[u8]>) -> Vec<Self> {
-        let user = known(user_name).map(Self::User);
-        user.into_iter().chain(station.map(|station| Self::Station(station.to_vec()))).collect()
+    fn of(user_name: &[u8], station: Option<&[u8]>, familiar: &Familiar) -> Vec<Self> {
+        let user = known(user_name);
+        if let Some(guest) = Self::familiar(user.as_deref(), station, familiar) {
+            return vec![guest];
+        }
+        let station = station.filter(|station| !is_of_ip(station));
+        let station = station.map(|station| Self::Station(station.to_vec()));
+        user.map(Self::User).into_iter().chain(station).collect()
     }
 
     /// The user of a name inside a tunnel, unless it is an anonymous one.
-    pub(super) fn inside(user_name: &[u8]) -> Option<Self> {
-        known(user_name).map(Self::Inside)
+    fn inside(user_name: &[u8], station: Option<&[u8]>, familiar: &Familiar) -> Option<Self> {
+        let user = known(user_name)?;
+        Some(Self::familiar(Some(&user), station, familiar).unwrap_or(Self::Inside(user)))
+    }
+
+    fn familiar(user: Option<&[u8]>, station: Option<&[u8]>, familiar: &Familiar) -> Option<Self> {
+        let (user, station) = (user?, steady(station?));
+        familiar.knows(user, station).then(|| Self::Familiar(user.to_vec(), station.to_vec()))
     }
 }
 
@@ -113,6 +128,8 @@ fn known(user_name: &[u8]) -> Option<Vec<u8>> {
 #[derive(Debug)]
 pub(super) struct Came {
     client: IpAddr,
+    /// Its Calling-Station-Id.
+    station: Option<Vec<u8>>,
     guests: Vec<Guest>,
     at: Time,
     /// Whether it has not continued since.
@@ -144,6 +161,7 @@ pub(super) struct Conversations {
     deadlines: BTreeSet<(Time, ConversationId)>,
     of_client: BTreeMap<IpAddr, OfClient>,
     of_guest: BTreeMap<Guest, BTreeSet<ConversationId>>,
+    familiar: Familiar,
     next: u64,
     count_max: usize,
     per_guest_max: usize,
@@ -177,13 +195,14 @@ impl Full {
 }
 
 impl Conversations {
-    pub(super) const fn new(config: &Config) -> Self {
+    pub(super) fn new(config: &Config) -> Self {
         Self {
             table: BTreeMap::new(),
             by_state: BTreeMap::new(),
             deadlines: BTreeSet::new(),
             of_client: BTreeMap::new(),
             of_guest: BTreeMap::new(),
+            familiar: Familiar::default(),
             next: 0,
             count_max: config.conversations_max,
             per_guest_max: config.conversations_per_user_max,
@@ -199,6 +218,16 @@ impl Conversations {
 
     pub(super) fn is_full(&self) -> bool {
         self.len() >= self.count_max
+    }
+
+    /// Whether conversations of a user are limited at all.
+    const fn counts_guests(&self) -> bool {
+        self.per_guest_max < usize::MAX
+    }
+
+    /// The parties of the conversation that a request begins, if there is a limit for them.
+    pub(super) fn guests(&self, user_name: &[u8], station: Option<&[u8]>) -> Vec<Guest> {
+        if self.counts_guests() { Guest::of(user_name, station, &self.familiar) } else { Vec::new() }
     }
 
     /// Checks that the table has room for a new conversation of this client and these guests; drops an old one if it is full.
@@ -223,16 +252,14 @@ impl Conversations {
         of_guest.filter(|its| its.len() >= self.per_guest_max).max_by_key(|its| its.len())
     }
 
-    /// Counts a conversation for one more guest; drops an old one of a guest that has as many as it may have.
+    /// Counts a conversation for the user with this name inside its tunnel; drops an old one of a user that has as many as it may have.
     pub(super) fn count_for(
         &mut self,
         id: ConversationId,
-        guest: Guest,
+        user_name: &[u8],
         now: Time,
     ) -> Result<Option<GivenUp>, Full> {
-        if self.table.get(&id).is_none_or(|held| held.came.guests.contains(&guest)) {
-            return Ok(None);
-        }
+        let Some(guest) = self.uncounted(id, user_name) else { return Ok(None) };
         let goes = match self.of_full_guest(std::slice::from_ref(&guest)) {
             Some(its) => Some(self.silent(its, now).ok_or(Full::OfGuest)?),
             None => None,
@@ -243,6 +270,22 @@ impl Conversations {
             held.came.guests.push(guest);
         }
         Ok(given_up)
+    }
+
+    /// The user inside the tunnel of a conversation, unless it is counted for that one already.
+    fn uncounted(&self, id: ConversationId, user_name: &[u8]) -> Option<Guest> {
+        let Came { guests, station, .. } = &self.table.get(&id)?.came;
+        let guest = Guest::inside(user_name, station.as_deref(), &self.familiar);
+        guest.filter(|guest| self.counts_guests() && !guests.contains(guest))
+    }
+
+    /// The authenticated user of this conversation is let in.
+    pub(super) fn let_in(&mut self, came: &Came, user_name: &[u8]) {
+        if let Some((user, station)) = known(user_name).zip(came.station.as_deref())
+            && self.counts_guests()
+        {
+            self.familiar.remember(user, steady(station));
+        }
     }
 
     /// The oldest of these that has waited for its client for a while.
@@ -270,10 +313,17 @@ impl Conversations {
     }
 
     /// Starts one with its first request.
-    pub(super) fn begin(&mut self, request: AwaitingAnswer, guests: Vec<Guest>, now: Time) -> ConversationId {
+    pub(super) fn begin(
+        &mut self,
+        request: AwaitingAnswer,
+        station: Option<&[u8]>,
+        now: Time,
+    ) -> ConversationId {
         let id = ConversationId(self.next);
         self.next += 1;
-        let came = Came { client: request.reply_to.from.ip, guests, at: now, is_new: true };
+        let guests = self.guests(&request.reply_to.user_name, station);
+        let station = station.map(<[u8]>::to_vec);
+        let came = Came { client: request.reply_to.from.ip, station, guests, at: now, is_new: true };
         self.insert(id, came, Wait::Answer(request), now);
         id
     }
@@ -415,7 +465,7 @@ mod tests {
     /// One that has continued after its first challenge.
     fn gone_on(all: &mut Conversations, client: [u8; 4]) -> ConversationId {
         let mut rng = Seed::from(1).stream("test");
-        let id = all.begin(awaiting(client), Vec::new(), Time::ZERO);
+        let id = all.begin(awaiting(client), None, Time::ZERO);
         let (_, came) = all.answer(id).unwrap();
         all.challenge(id, came, Time::ZERO, &mut rng);
         all.resume(id, awaiting(client), Time::ZERO)
@@ -439,7 +489,7 @@ mod tests {
         let own = gone_on(&mut all, OTHER);
         assert_eq!(room(&mut all, OTHER), Err(Full::OfAll), "it has its half already");
         all.forget(own);
-        let newborn = all.begin(awaiting(ONE), Vec::new(), Time::ZERO);
+        let newborn = all.begin(awaiting(ONE), None, Time::ZERO);
         assert_eq!(room(&mut all, OTHER), Ok(Some(newborn)), "it has cost least");
         assert_eq!((all.len(), all.of_client.len()), (3, 2));
         while all.due(Time::MAX).is_some() {}

@@ -10,7 +10,7 @@ use keytoll_engine::{Ctx, Datagram, Deadline, Engine, Input, Output};
 use keytoll_net::{Addr, Socket};
 
 use super::config::{Client, Config};
-use super::conversation::{AwaitingAnswer, AwaitingRefusal, Conversations, Due, Full, GivenUp, Guest};
+use super::conversation::{AwaitingAnswer, AwaitingRefusal, Conversations, Due, Full, GivenUp};
 use super::duplicates::{Duplicates, Fingerprint, Key, Seen};
 use super::event::{Command, ConversationId, Credential, Event, Request};
 use super::request::{AccessRequest, ReplyTo, read_accounting};
@@ -227,7 +227,7 @@ impl Server {
         if let Some(state) = state {
             return Ok(self.conversations.named(state, client).map_or(Place::Nowhere, Place::Begun));
         }
-        let guests = guests(reply_to, attributes, self.config.conversations_per_user_max);
+        let guests = self.conversations.guests(&reply_to.user_name, station(attributes));
         if let Some(given_up) = self.conversations.make_room(client, &guests, cx.now).map_err(Full::why)? {
             self.give_way(&given_up, cx);
         }
@@ -246,11 +246,7 @@ impl Server {
         let (client, user_name) = (awaiting.reply_to.from, awaiting.reply_to.user_name.clone());
         let conversation = match begun {
             Some(conversation) => self.conversations.resume(conversation, awaiting, cx.now),
-            None => {
-                let per_user_max = self.config.conversations_per_user_max;
-                let guests = guests(&awaiting.reply_to, &attributes, per_user_max);
-                self.conversations.begin(awaiting, guests, cx.now)
-            }
+            None => self.conversations.begin(awaiting, station(&attributes), cx.now),
         };
         let first = begun.is_none();
         self.emit(Event::Request(Request { conversation, first, client, user_name, credential, attributes }));
@@ -267,11 +263,7 @@ impl Server {
         user: &[u8],
         cx: &mut Ctx<'_>,
     ) -> Result<(), &'static str> {
-        if self.config.conversations_per_user_max == usize::MAX {
-            return Ok(());
-        }
-        let Some(guest) = Guest::inside(user) else { return Ok(()) };
-        let given_up = self.conversations.count_for(conversation, guest, cx.now).map_err(Full::why)?;
+        let given_up = self.conversations.count_for(conversation, user, cx.now).map_err(Full::why)?;
         given_up.iter().for_each(|given_up| self.give_way(given_up, cx));
         Ok(())
     }
@@ -313,12 +305,9 @@ impl Server {
     }
 }
 
-/// The parties of the conversation that a request begins, if there is a limit for them.
-fn guests(reply_to: &ReplyTo, attributes: &Attributes, per_user_max: usize) -> Vec<Guest> {
-    if per_user_max == usize::MAX {
-        return Vec::new();
-    }
-    Guest::of(&reply_to.user_name, attributes.get(AttributeType::CALLING_STATION_ID))
+/// The device that a request is about.
+fn station(attributes: &Attributes) -> Option<&[u8]> {
+    attributes.get(AttributeType::CALLING_STATION_ID)
 }
 
 /// Why a request is refused without asking the owner.
@@ -401,6 +390,9 @@ impl Server {
                 return self.give_up(conversation, &request, SHORT_MSK, cx);
             }
             Command::Accept { eap, msk, attributes, .. } => {
+                // Not the name that the request claims: whoever is authenticated could otherwise make a device familiar to another user.
+                let user = attributes.get(AttributeType::USER_NAME);
+                user.iter().for_each(|user| self.conversations.let_in(&came, user));
                 self.respond_accept(&request, eap.as_deref(), msk.as_ref(), attributes, cx)
             }
             Command::Reject { eap, .. } if self.config.reject_delay > Duration::ZERO => {

@@ -16,6 +16,7 @@ mod conversation;
 mod duplicates;
 mod endpoint;
 mod event;
+mod familiar;
 mod request;
 
 pub use config::{Client, Config};

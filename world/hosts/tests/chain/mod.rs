@@ -422,7 +422,7 @@ fn gateway(asks_identity: bool, seed: &Seed) -> Gateway {
         ike: endpoint(name, Prove::Psk(secret()), Believe::Eap),
         address: GATEWAY,
         inner: vec![],
-        aaa: Some(AaaAccess { radius, asks_identity, accounts: false }),
+        aaa: Some(AaaAccess { radius, asks_identity, names_addresses: false, accounts: false }),
     };
     Gateway::new(config, seed, "gw")
 }

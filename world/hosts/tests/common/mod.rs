@@ -141,6 +141,7 @@ pub(crate) fn converse(
         let (packet, verdict) = match output {
             ServerOutput::Send(packet) => (packet, None),
             ServerOutput::Success(accepted) => {
+                server.admit();
                 (accepted.packet, Some((Ok(accepted.keys), accepted.identity)))
             }
             ServerOutput::Failure { packet, reason } => (packet, Some((Err(reason), vec![]))),
@@ -192,7 +193,10 @@ pub(crate) fn converse_with_a_change(
     loop {
         let (request, server_keys) = match output {
             ServerOutput::Send(packet) => (packet, None),
-            ServerOutput::Success(accepted) => (accepted.packet, Some(accepted.keys)),
+            ServerOutput::Success(accepted) => {
+                server.admit();
+                (accepted.packet, Some(accepted.keys))
+            }
             ServerOutput::Failure { packet, .. } => (packet, None),
             ServerOutput::Ask(_) | ServerOutput::Ignored => return [None, None],
         };

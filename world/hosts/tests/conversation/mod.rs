@@ -414,6 +414,7 @@ impl Table {
                 assert_eq!(Packet::read(&accepted.packet), Ok(Packet::Success(self.server.identifier())));
                 assert!(self.server.is_over(), "who has succeeded is over");
                 self.succeeded[1] = true;
+                self.server.admit();
                 Some(accepted.packet)
             }
             ServerOutput::Failure { packet, .. } => {

@@ -113,7 +113,7 @@ fn gateway(
     };
     let mut ike = endpoint("gw.lab", None, Prove::Certificate(credential), Believe::Eap);
     more(&mut ike.connections[0]);
-    let mut aaa = AaaAccess { radius, asks_identity: false, accounts: false };
+    let mut aaa = AaaAccess { radius, asks_identity: false, names_addresses: false, accounts: false };
     access(&mut aaa);
     let config = GatewayConfig { ike, address: GATEWAY, inner: vec![], aaa: Some(aaa) };
     Gateway::new(config, seed, "gw")

@@ -86,5 +86,6 @@ fn access(plan: RadiusPlan, locals: &[Socket]) -> AaaAccess {
         nas_identifier: plan.identifier,
         retransmission: Retransmission::default(),
     };
-    AaaAccess { radius, asks_identity: plan.asks_identity, accounts: plan.accounting }
+    let RadiusPlan { asks_identity, accounting, .. } = plan;
+    AaaAccess { radius, asks_identity, names_addresses: true, accounts: accounting }
 }

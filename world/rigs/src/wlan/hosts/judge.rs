@@ -6,7 +6,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use keytoll_crypto_api::{Rng, Seed};
-use keytoll_eap::{Server, ServerConfig, ServerOutput, packet};
+use keytoll_eap::{Accepted, Server, ServerConfig, ServerOutput, packet};
 use keytoll_engine::trace::Fact;
 use keytoll_engine::{Addr, Ctx, Deadline, Input};
 use keytoll_hosts::{AaaAccess, Authenticator, Carrier, Conversation, Eap, Wanted};
@@ -193,11 +193,11 @@ impl Inside {
             ServerOutput::Send(packet) => return Some(Wanted::Tell(port, Eap::Packet(packet))),
             // RFC 3748 §4.2: who forges a packet must not end a conversation.
             ServerOutput::Ignored => return None,
-            ServerOutput::Success(accepted) => Eap::Success {
-                packet: accepted.packet,
-                msk: accepted.keys.msk,
-                identity: Some(accepted.identity),
-            },
+            ServerOutput::Success(accepted) => {
+                self.servers.get_mut(&port).into_iter().for_each(Server::admit);
+                let Accepted { packet, keys, identity, .. } = accepted;
+                Eap::Success { packet, msk: keys.msk, identity: Some(identity) }
+            }
             ServerOutput::Failure { packet, reason } => {
                 cx.trace.record(Fact::Failed { why: reason.0.into() });
                 Eap::Failure { packet }
