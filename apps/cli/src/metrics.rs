@@ -107,13 +107,19 @@ fn answer(mut stream: std::net::TcpStream, text: &str) -> std::io::Result<()> {
     stream.set_read_timeout(Some(PATIENCE))?;
     stream.set_write_timeout(Some(PATIENCE))?;
     let request = take_request(&mut stream)?;
-    let request = String::from_utf8_lossy(&request);
+    stream.write_all(response(&String::from_utf8_lossy(&request), text).as_bytes())
+}
+
+/// The response to a request for the page with this text.
+fn response(request: &str, text: &str) -> String {
     let refused = |status: &str, more: &str| {
         format!("HTTP/1.0 {status}\r\n{more}Content-Length: 0\r\nConnection: close\r\n\r\n")
     };
-    let answer = match request.split(' ').next() {
+    match request.split(' ').next() {
+        // The rest may have a name of a host.
+        _ if !is_whole(request.as_bytes()) => refused("408 Request Timeout", ""),
         // A page of another site has a name of its own for this address, by which its scripts would read the answer (DNS rebinding).
-        _ if !is_for_us(&request) => refused("421 Misdirected Request", ""),
+        _ if !is_for_us(request) => refused("421 Misdirected Request", ""),
         Some(method @ ("GET" | "HEAD")) => {
             // RFC 9110 §9.3.2: HEAD gets the header without the page.
             let body = if method == "HEAD" { "" } else { text };
@@ -123,8 +129,7 @@ fn answer(mut stream: std::net::TcpStream, text: &str) -> std::io::Result<()> {
             )
         }
         _ => refused("405 Method Not Allowed", "Allow: GET, HEAD\r\n"),
-    };
-    stream.write_all(answer.as_bytes())
+    }
 }
 
 /// Whether all names of a host in a request are this machine's: an address of loopback, `localhost`, or none.
@@ -228,6 +233,8 @@ mod tests {
             let told = told(&[&format!("GET / HTTP/1.1\r\nhost: {foreign}\r\n\r\n")]);
             assert!(told.starts_with("HTTP/1.0 421 ") && !told.contains("up 1"), "{foreign}: {told}");
         }
+        let of = |request| response(request, "up 1\n").lines().next().map(ToOwned::to_owned);
+        assert_eq!(of("GET / HTTP/1.1\r\nAccept: a\r\n"), Some("HTTP/1.0 408 Request Timeout".to_owned()));
         let posted = told(&["POST / HTTP/1.1\r\nHost: localhost\r\n\r\n"]);
         assert!(posted.starts_with("HTTP/1.0 405 ") && posted.contains("Allow: GET, HEAD"), "{posted}");
     }

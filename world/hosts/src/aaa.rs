@@ -142,7 +142,7 @@ impl Aaa {
     fn refused(&mut self, conversation: ConversationId, why: &'static str, cx: &mut Ctx<'_>) {
         let held = self.conversations.remove(&conversation);
         let client = held.as_ref().map(|held| held.client);
-        let name = self.granted.take().or_else(|| held.map(|held| held.server.identity().to_vec()));
+        let name = self.granted.take().or_else(|| held.map(|held| held.name()));
         cx.trace.record(Fact::Failed { why: why.into() });
         self.rejected(&name.unwrap_or_default(), client, why);
     }
@@ -204,7 +204,7 @@ impl Aaa {
             }
             ServerOutput::Success(accepted) => self.grant(conversation, accepted, cx),
             ServerOutput::Failure { packet, reason } => {
-                let (name, client) = (held.server.identity().to_vec(), held.client);
+                let (name, client) = (held.name(), held.client);
                 cx.trace.record(Fact::Failed { why: reason.0.into() });
                 self.rejected(&name, Some(client), reason.0);
                 Verdict::Reject { conversation, eap: Some(packet) }
@@ -213,7 +213,7 @@ impl Aaa {
                 Verdict::Ignored { conversation, eap: held.request.clone() }
             }
             ServerOutput::Ignored => {
-                let (name, client) = (held.server.identity().to_vec(), held.client);
+                let (name, client) = (held.name(), held.client);
                 let failure = packet::failure(held.server.identifier());
                 cx.trace.record(Fact::Failed { why: USELESS.into() });
                 self.rejected(&name, Some(client), USELESS);
@@ -269,6 +269,11 @@ const LONG_NAME: &str = "RADIUS User-Name too long";
 impl Conversation {
     const fn new(client: IpAddr, server: Server) -> Self {
         Self { client, server, request: Vec::new(), ignored: 0 }
+    }
+
+    /// The name that the device claims: inside the tunnel, if it has said one there.
+    fn name(&self) -> Vec<u8> {
+        self.server.claimed_inside().unwrap_or_else(|| self.server.identity()).to_vec()
     }
 
     // RFC 3579 §2.2: an unusable packet is no fatal error while a request is outstanding, because somebody else may have sent

