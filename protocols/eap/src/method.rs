@@ -133,6 +133,10 @@ pub struct Keys {
     pub session_id: Vec<u8>,
 }
 
+/// Maximum length of the name of a peer, outside and inside a tunnel.
+// RFC 7542 §2.3: 253 octets is the longest that RADIUS can carry.
+pub(crate) const NAME_BYTES_MAX: usize = 253;
+
 /// Why a conversation failed, by the name that analysis groups by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Reason(pub &'static str);
@@ -144,6 +148,8 @@ impl Reason {
     pub const ACCOUNT_RESTRICTED: Self = Self("EAP account restricted");
     /// The server has no such user.
     pub const UNKNOWN_USER: Self = Self("EAP unknown user");
+    /// The name is longer than 253 bytes.
+    pub const LONG_NAME: Self = Self("EAP identity too long");
     /// The name inside the method differs from the identity.
     pub const WRONG_IDENTITY: Self = Self("EAP unexpected identity");
     /// The two sides have no method in common.

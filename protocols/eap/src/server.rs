@@ -20,7 +20,7 @@ use keytoll_crypto_api::Rng;
 use keytoll_engine::Ctx;
 
 use crate::discard;
-use crate::method::{Keys, Limits, Reason, ServerMethod, ServerOffer, ServerStep, Turn};
+use crate::method::{Keys, Limits, NAME_BYTES_MAX, Reason, ServerMethod, ServerOffer, ServerStep, Turn};
 use crate::packet::{self, Message, MethodType, Packet};
 use crate::question::{Answer, Question};
 
@@ -234,6 +234,9 @@ impl Server {
     }
 
     fn propose_to(&mut self, identity: &[u8], rng: &mut Rng, cx: &mut Ctx<'_>) -> ServerOutput {
+        if identity.len() > NAME_BYTES_MAX {
+            return self.fail(Reason::LONG_NAME);
+        }
         self.identity = identity.to_vec();
         let first = self.config.methods.iter().position(|offer| offer.suits(identity));
         self.propose(first, rng, cx)

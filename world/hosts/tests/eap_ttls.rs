@@ -85,9 +85,11 @@ fn a_wrong_password_or_user_is_refused() {
             assert!(outcome.peer.is_err());
         }
         for (name, inside) in insides("opensesame") {
-            let outcome = run(pki.server_only(version), b"eve", inside, real());
+            let outcome = run(pki.server_only(version), b"eve", inside.clone(), real());
             assert_eq!(outcome.server, Err(Reason::UNKNOWN_USER), "{name} {version:?}");
             assert!(outcome.peer.is_err());
+            let outcome = run(pki.server_only(version), &[b'e'; 254], inside, real());
+            assert_eq!(outcome.server, Err(Reason::LONG_NAME), "{name} {version:?}");
         }
     }
 }

@@ -21,7 +21,7 @@ use std::sync::Arc;
 use keytoll_crypto_api::Secret;
 
 use super::{Lacks, MakePeer, Method, PeerParts, ServerParts, TlsParts, inside, md5, mschapv2};
-use crate::method::{PeerMethod, PeerOffer, Reason, ServerMethod, ServerOffer, Turn};
+use crate::method::{NAME_BYTES_MAX, PeerMethod, PeerOffer, Reason, ServerMethod, ServerOffer, Turn};
 use crate::mschap::message::read_proof_text;
 use crate::mschap::{CHALLENGE_LEN, Exchange, PasswordHash, RESPONSE_LEN};
 use crate::packet::MethodType;
@@ -416,6 +416,9 @@ impl ServerInside {
             return self.on_eap(&packet, tunnel, turn);
         }
         let user = attributes.get(AvpCode::USER_NAME).ok_or(UNEXPECTED)?;
+        if user.len() > NAME_BYTES_MAX {
+            return Err(Reason::LONG_NAME);
+        }
         self.user = Some(user.to_vec());
         let send = match attributes.get(AvpCode::USER_PASSWORD) {
             Some(shown) => self.pap(user, shown).map(|()| vec![])?,

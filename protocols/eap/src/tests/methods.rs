@@ -63,6 +63,18 @@ fn an_unknown_user_is_reported_at_the_server_only() {
     }
 }
 
+/// RFC 7542 §2.3: RADIUS carries 253 bytes.
+#[test]
+fn a_name_of_a_user_has_253_bytes_at_most() {
+    for (bytes, expected) in [(253, Reason::UNKNOWN_USER), (254, Reason::LONG_NAME)] {
+        for pair in pairs("pässword") {
+            let ended = run(&mut World::real(), pair, &"m".repeat(bytes));
+            let ServerOutput::Failure { reason, .. } = ended.server else { panic!("{bytes}") };
+            assert_eq!(reason, expected, "{bytes}");
+        }
+    }
+}
+
 #[test]
 fn conversations_are_those_of_the_standards() {
     let [md5, _, mschapv2] = pairs("pässword");
