@@ -125,17 +125,19 @@ fn an_hss_that_others_can_reach_says_who_may_ask() {
 
 #[test]
 fn the_pool_is_what_a_network_has_for_hosts() {
+    let head = "role = \"gateway\"\n[connection]\nidentity = \"gw\"\nauth = { psk = \"k\" }\npool = ";
     let pool = |network: &str| {
-        let head = "role = \"gateway\"\n[connection]\nidentity = \"gw\"\nauth = { psk = \"k\" }\npool = ";
         let file = read(&format!("{head}{network:?}\n"));
         let NodePlan::Gateway(plan) = file.plan else { panic!("{file:?}") };
         plan.connections[0].pool.map(|pool| (pool.first.to_string(), pool.size)).unwrap()
     };
     assert_eq!(pool("10.98.3.0/24"), ("10.98.3.1".to_owned(), 254));
-    assert_eq!(pool("10.98.3.7"), ("10.98.3.7".to_owned(), 1));
+    assert_eq!(pool("10.98.3.7/32"), ("10.98.3.7".to_owned(), 1));
     assert_eq!(pool("10.98.3.6/31"), ("10.98.3.6".to_owned(), 2));
     assert_eq!(pool("2001:db8::/64"), ("2001:db8::1".to_owned(), u32::MAX));
     assert_eq!(pool("0.0.0.0/0"), ("0.0.0.1".to_owned(), u32::MAX - 1));
+    let error = Source::text("node.toml", &format!("{head}\"10.98.3.0\"\n")).node().unwrap_err();
+    assert_eq!(error.to_string(), "`10.98.3.0` is one address");
 }
 
 /// The error message for a device's connection with these additional lines.

@@ -29,7 +29,7 @@ const NO_PROPOSAL_CHOSEN: &str = "NO_PROPOSAL_CHOSEN";
 const ECHO_PATIENCE: Duration = Duration::from_secs(5);
 /// Echo requests are sent so often, as by ping: one packet may be lost.
 const ECHO_INTERVAL: Duration = Duration::from_secs(1);
-/// After so long without any answer, check whether the gateway's port is closed.
+/// After so long without success, check whether the gateway's port is closed.
 const SILENCE: Duration = Duration::from_secs(1);
 
 /// Connects, shows how long it took, and disconnects.
@@ -165,17 +165,16 @@ impl Caller {
         }
     }
 
-    /// Checks once, after some silence, whether the gateway's port is closed.
+    /// Checks once, after a while, whether the port of the gateway from which an answer is missing is closed.
     fn probe(&mut self, silent_until: Time) {
         if self.has_probed || self.node.now() < silent_until {
             return;
         }
         self.has_probed = true;
-        if !self.steps.has_answer() {
-            let (ip, port) = self.call.gateway;
-            // The check blocks, and packets must be handled meanwhile.
-            port.map(|port| thread::spawn(move || tell_if_closed(SocketAddr::new(ip, port))));
-        }
+        let (ip, first_port) = self.call.gateway;
+        let port = if self.steps.has_answer() { self.call.later_port } else { first_port };
+        // The check blocks, and packets must be handled meanwhile.
+        port.map(|port| thread::spawn(move || tell_if_closed(SocketAddr::new(ip, port))));
     }
 
     fn is_over(&self, attempt: &mut Attempt, end: Time) -> bool {

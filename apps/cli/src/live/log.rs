@@ -57,6 +57,7 @@ pub(crate) struct Facts {
     clock: Clock,
     role: Role,
     discards: Discards,
+    silences: Silences,
     pub(crate) milestones: Milestones,
     pub(crate) failure: Option<Failure>,
     /// How many packets of a user could not be sent, and where the last was to go and why it could not: `to 192.0.2.1: …`.
@@ -74,6 +75,7 @@ impl Facts {
             clock,
             role,
             discards,
+            silences: Silences::default(),
             milestones: Milestones::default(),
             failure: None,
             unsent: Default::default(),
@@ -99,6 +101,7 @@ impl Facts {
         } else {
             debug!(target: FACT, why = &*why, "{what}");
         }
+        self.silences.note(self.clock.now(), &why, self.discards.server.as_deref());
         self.failure = Some(Failure { why, refused });
     }
 }
@@ -163,6 +166,39 @@ fn sent(message: &Message) {
         "sent {}",
         message.name
     );
+}
+
+/// A failure for want of an answer of the RADIUS server.
+// RFC 2865 §3: a server silently discards the requests of a client without a secret, or with a wrong one.
+const SILENT: &str = "RADIUS timeout";
+const MINUTE: std::time::Duration = std::time::Duration::from_secs(60);
+
+/// Authentications that failed because the RADIUS server did not answer. The device learns only that it is refused.
+#[derive(Debug, Default)]
+struct Silences {
+    /// The end of the minute in which no further one is logged.
+    until: Time,
+    /// Those that are not logged.
+    more: u64,
+}
+
+impl Silences {
+    /// Logs it, and the number of those in the minute before; returns whether it did.
+    fn note(&mut self, now: Time, why: &str, server: Option<&str>) -> bool {
+        let Some(server) = server.filter(|_| why == SILENT) else { return false };
+        if now < self.until {
+            self.more += 1;
+            return false;
+        }
+        let more = Some(std::mem::take(&mut self.more)).filter(|more| *more > 0);
+        self.until = now + MINUTE;
+        warn!(
+            target: FACT, server, more,
+            likely = "it is down, has another address, or has another secret for this gateway in `clients`",
+            "the RADIUS server does not answer, so devices are refused"
+        );
+        true
+    }
 }
 
 /// Logged discards per reason and second; further ones are counted.
@@ -247,5 +283,16 @@ mod tests {
         assert_eq!(discards.counts.values().sum::<u64>(), 100_000);
         discards.flush(Time::from_nanos(2_000_000_000));
         assert!(discards.counts.is_empty());
+    }
+
+    #[test]
+    fn a_silent_server_is_logged_once_a_minute() {
+        let mut silences = Silences::default();
+        let mut note =
+            |seconds: u64, why, server| silences.note(Time::from_nanos(seconds * 1_000_000_000), why, server);
+        assert!(!note(0, "EAP wrong password", Some("192.0.2.1:1812")) && !note(0, SILENT, None));
+        let logged = [1, 2, 60, 61, 62].map(|at| note(at, SILENT, Some("192.0.2.1:1812")));
+        assert_eq!(logged, [true, false, false, true, false]);
+        assert_eq!(silences.more, 1);
     }
 }

@@ -316,3 +316,19 @@ fn a_closed_port_of_the_gateway_is_told_once() {
     let warning = format!("nobody listens on UDP port {port} of 127.0.0.1; still trying");
     assert_eq!((told.matches(&warning).count(), output.status.code()), (1, Some(1)), "{told}");
 }
+
+/// The gateway answers, and all that follows goes to a port where nobody listens.
+#[test]
+fn a_closed_nat_port_of_the_gateway_is_told() {
+    let dir = Dir::new();
+    let node = Node::start(&dir, &["gateway", &dir.write("gw.toml", &gateway())]);
+    let port = UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let right = device(&node, PSK);
+    let wrong = right.replace(&node.port(1).to_string(), &port.to_string());
+    let told = |name: &str, file: &str| {
+        text(&keytoll(&["connect", &dir.write(name, file), "--within", "4s"]).stderr).to_owned()
+    };
+    let warning = format!("nobody listens on UDP port {port} of 127.0.0.1; still trying");
+    assert!(told("wrong.toml", &wrong).contains(&warning));
+    assert!(!told("right.toml", &right).contains("nobody listens"));
+}

@@ -45,6 +45,7 @@ impl DevicePlan {
         let connection = &self.connection;
         Call {
             gateway: (self.gateway.ip(), Some(self.gateway.port())),
+            later_port: Some(self.gateway_nat_port),
             // Without a child SA there is no echo.
             pings: self.ping.is_some() && !connection.childless,
             auth: self.auth(),

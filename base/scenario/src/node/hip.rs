@@ -87,6 +87,7 @@ impl HipPlan {
         let HipSide::Device { gateway, peer, pings, .. } = &self.side else { return None };
         Some(Call {
             gateway: (gateway.ip(), Some(gateway.port()).filter(|port| *port != 0)),
+            later_port: None,
             pings: *pings,
             auth: match self.terms.exchange {
                 Exchange::Base | Exchange::Diet => "Host Identity".to_owned(),

@@ -135,6 +135,8 @@ impl NodePlan {
 pub struct Call {
     /// The gateway, and the port that it is asked at, if there are any.
     pub gateway: (IpAddr, Option<u16>),
+    /// The port of the gateway for all that follows its first answer, if that is another one (RFC 7296 §2.23).
+    pub later_port: Option<u16>,
     /// Whether an echo request goes to whom is behind it.
     pub pings: bool,
     /// How we prove ourselves.

@@ -142,6 +142,11 @@ pub(crate) fn networks(item: &Item) -> Result<Vec<IpNetwork>, ScenarioError> {
 
 /// The hosts of a network, without the first and last address of an IPv4 network.
 pub(crate) fn pool(item: &Item) -> Result<PoolPlan, ScenarioError> {
+    let text = item.text("a network")?;
+    if !text.contains('/') {
+        let error = item.spot.error(format!("`{text}` is one address"), "no length of a network");
+        return Err(error.hint("a network like `10.98.3.0/24`, or `/32` after the address"));
+    }
     let IpNetwork { address, length } = network(item)?;
     let longest = if address.is_ipv4() { 32 } else { 128 };
     let hosts = host_mask(longest, length);
