@@ -52,7 +52,9 @@ fn cpu(profile: &CpuProfile) -> String {
     let hz = |hz: f64| quantity::print(Kind::Frequency, hz as u64);
     let frequency = profile.hz.map_or_else(|| HOST.to_owned(), hz);
     let name = string(&profile.name);
-    format!("{{ name = {name}, frequency = \"{frequency}\", cores = {} }}", profile.cores)
+    let costs =
+        profile.costs.as_ref().map_or_else(String::new, |costs| format!(", costs = {}", string(costs)));
+    format!("{{ name = {name}, frequency = \"{frequency}\", cores = {}{costs} }}", profile.cores)
 }
 
 fn write_row(out: &mut String, row: &RowPlan) -> fmt::Result {

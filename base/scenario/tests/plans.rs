@@ -596,8 +596,9 @@ fn row_plans() -> impl Strategy<Value = RowPlan> {
 }
 
 fn cpus() -> impl Strategy<Value = CpuProfile> {
-    ("[^\\p{Cc}]{0,40}", option::of(1_000..=1_000_000_000_000_u64), 1..=1024_u16)
-        .prop_map(|(name, hz, cores)| CpuProfile { name, hz: hz.map(|hz| hz as f64), cores })
+    let costs = option::of("[^\\p{Cc}\\s][^\\p{Cc}]{0,40}");
+    ("[^\\p{Cc}]{0,40}", option::of(1_000..=1_000_000_000_000_u64), 1..=1024_u16, costs)
+        .prop_map(|(name, hz, cores, costs)| CpuProfile { name, hz: hz.map(|hz| hz as f64), cores, costs })
 }
 
 fn has_modp(row: &RowPlan) -> bool {
@@ -627,6 +628,9 @@ fn plans() -> impl Strategy<Value = Plan> {
             let asks = |node: &Node| rows.iter().any(|row| row.method.nodes.contains(node));
             let cpus = [(Node::Ue, ue), (Node::Gw, gw), (Node::Aaa, aaa), (Node::Hss, hss), (Node::Ap, ap)];
             let cpus = cpus.map(|(node, cpu)| (node, if asks(&node) { cpu } else { CpuProfile::default() }));
+            let is_table = crypto == CryptoMode::Table;
+            let costs_of = |cpu: &CpuProfile| cpu.costs.clone().filter(|_| is_table);
+            let cpus = cpus.map(|(node, cpu)| (node, CpuProfile { costs: costs_of(&cpu), ..cpu }));
             let exponents = if rows.iter().any(has_modp) { exponents } else { Exponents::Short };
             Plan {
                 title,

@@ -1,5 +1,7 @@
-//! What every crypto operation costs on one machine: the file that `keytoll crypto --calibrate` writes and
-//! `keytoll run --crypto table` reads.
+//! What every crypto operation costs on one machine, or what authentications cost a daemon: the file that `keytoll crypto --calibrate` and
+//! `keytoll calibrate` write and `keytoll run --crypto table` reads.
+
+mod daemon;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Read, Write};
@@ -9,6 +11,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::manifest::Machine;
 use crate::utc;
+
+pub use daemon::{AuthenticationLoad, AuthenticationPrice, DaemonCosts};
 
 /// The format written and the only one read.
 pub const FORMAT: u32 = 1;
@@ -32,11 +36,14 @@ pub struct CostTable {
     pub measured: String,
     /// The machine.
     pub machine: Machine,
-    /// The crypto library that computed.
+    /// The crypto library that computed; empty if nobody knows.
     pub library: String,
     /// What a message costs besides cryptography; tables without it charge cryptography alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<MessagePrice>,
+    /// What authentications cost a daemon, in a table that is not of single operations.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub daemon: Option<DaemonCosts>,
     /// One for each operation and algorithm.
     pub costs: Vec<OperationPrice>,
 }
@@ -155,6 +162,9 @@ pub enum CostTableError {
     /// Prices of messages by load or pause that are not in order, or a load without any.
     #[error("has costs of messages at loads whose utilisations or pauses do not grow, or are none")]
     Loads,
+    /// No prices of a daemon, prices that are not in order, or numbers that cannot be.
+    #[error("has costs of a daemon that are none, not in order, or impossible")]
+    Daemon,
     /// Private exponents of a length that no group has: the price would never apply.
     #[error(
         "has a cost of {operation} {algorithm} with the exponents `{exponents}`, which are `short` or `full`"
@@ -220,6 +230,7 @@ impl CostTable {
             machine,
             library: library.to_owned(),
             message: None,
+            daemon: None,
             costs: Vec::new(),
         }
     }
@@ -276,6 +287,7 @@ impl CostTable {
         if self.message.as_ref().is_some_and(|message| !message.is_ordered()) {
             return Err(CostTableError::Loads);
         }
+        self.daemon.iter().try_for_each(DaemonCosts::sound)?;
         let core_hz = self.machine.core_hz;
         if !CORE_HZ.contains(&core_hz) {
             return Err(CostTableError::Machine { core_hz });

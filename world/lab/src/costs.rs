@@ -1,18 +1,22 @@
-//! The cost table of a plan with `crypto = "table"`: parsed, and converted into the prices of the meters.
+//! The cost tables of a plan with `crypto = "table"`: parsed, and converted into the prices of the meters.
 
-use std::io::Read;
+mod daemon;
+
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use keytoll_crypto::Prices;
 use keytoll_crypto::prices::UnknownOperation;
-use keytoll_engine::trace::Fact;
-use keytoll_scenario::plan::{CryptoMode, Plan};
+use keytoll_engine::trace::{Fact, Node, Protocol};
+use keytoll_scenario::plan::{CryptoMode, Plan, RowPlan};
 use keytoll_sim::{Before, Stimulus};
 use keytoll_trace::cost_table::{self, CostTable, CostTableError, LoadPrice, MessagePrice, PausePrice};
 use keytoll_trace::manifest::CRYPTOGRAPHY_ONLY;
 use keytoll_trace::regular;
+
+use daemon::Daemon;
 
 /// The name of the cost table that comes with keytoll.
 const REFERENCE: &str = "reference";
@@ -29,6 +33,16 @@ pub(crate) struct Costs {
     pub(crate) core_hz: f64,
     /// For readers of a row: the machine and the library, and whether messages have no price.
     notes: Vec<String>,
+    /// The nodes that stand for a daemon.
+    daemons: BTreeMap<Node, Daemon>,
+}
+
+/// What a node is charged.
+pub(crate) struct NodeCosts {
+    pub(crate) prices: Arc<Prices>,
+    pub(crate) message: MessageCost,
+    /// The frequency of the cores to which the costs belong.
+    pub(crate) core_hz: f64,
 }
 
 /// What a node is charged for each datagram that it takes and each message that it sends, besides cryptography.
@@ -42,6 +56,8 @@ pub(crate) struct MessageCost {
     loads: Arc<[LoadCost]>,
     /// From when an input reaches a node that sleeps until the node computes.
     waking: Duration,
+    /// Only messages of this protocol cost something; `None`: all do.
+    protocol: Option<Arc<str>>,
 }
 
 /// What messages cost at a load.
@@ -65,10 +81,12 @@ struct StepCost {
 }
 
 /// The messages of one step, and what it costs.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct StepMessages {
     received: u64,
     cost: StepCost,
+    /// As of [`MessageCost`].
+    protocol: Option<Arc<str>>,
 }
 
 impl MessageCost {
@@ -78,15 +96,20 @@ impl MessageCost {
             queued_ps: ps(price.queued_ns.unwrap_or(price.ns)),
             loads: price.loads.iter().map(LoadCost::of).collect(),
             waking: price.wake_us.map_or(Duration::ZERO, micros),
+            protocol: None,
         }
     }
 
     /// A step begins.
     pub(crate) fn begin(&self, stimulus: &Stimulus<'_>, before: Before) -> StepMessages {
         let is_packet = matches!(stimulus, Stimulus::Packet(_));
+        let is_priced = match stimulus {
+            Stimulus::Packet(datagram) => is_priced(self.protocol.as_deref(), datagram.protocol),
+            _ => false,
+        };
         let by_load = if is_packet { self.at(before) } else { None };
         let cost = by_load.unwrap_or_else(|| self.anyhow(before.idle));
-        StepMessages { received: u64::from(is_packet), cost }
+        StepMessages { received: u64::from(is_priced), cost, protocol: self.protocol.clone() }
     }
 
     /// Whatever the load. Whoever begins by itself pays no more for a pause, but sleeps until its time has come.
@@ -147,6 +170,11 @@ impl StepCost {
     }
 }
 
+/// Whether a message costs something, if only those of one protocol do.
+fn is_priced(only: Option<&str>, protocol: Protocol) -> bool {
+    only.is_none_or(|only| protocol.name() == only)
+}
+
 /// Picoseconds.
 const fn ps(ns: f64) -> u64 {
     (ns * 1000.0) as u64
@@ -162,13 +190,18 @@ fn nanos(time: Duration) -> u64 {
 
 impl StepMessages {
     /// How long the node wakes up before it computes.
-    pub(crate) const fn waking(self) -> Duration {
+    pub(crate) const fn waking(&self) -> Duration {
         self.cost.waking
     }
 
     /// What the input and the messages that the step noted as sent cost, in picoseconds.
-    pub(crate) fn ps(self, noted: &[Fact]) -> u64 {
-        let is_message = |fact: &&Fact| matches!(fact, Fact::Sent(message) if !message.protocol.is_traffic());
+    pub(crate) fn ps(&self, noted: &[Fact]) -> u64 {
+        let is_message = |fact: &&Fact| match fact {
+            Fact::Sent(message) => {
+                !message.protocol.is_traffic() && is_priced(self.protocol.as_deref(), message.protocol)
+            }
+            _ => false,
+        };
         if self.cost.each_ps == 0 {
             return 0;
         }
@@ -176,7 +209,7 @@ impl StepMessages {
     }
 
     /// The part of a step's picoseconds that comes after its answers: what it did not cost in all cannot come after.
-    pub(crate) fn after_answer_ps(self, step_ps: u64) -> u64 {
+    pub(crate) fn after_answer_ps(&self, step_ps: u64) -> u64 {
         self.cost.after_answer_ps.min(step_ps)
     }
 }
@@ -203,19 +236,86 @@ pub enum CostsError {
         /// The operation.
         source: UnknownOperation,
     },
+    /// It has the costs of a daemon, which are those of one node.
+    #[error(
+        "`{0}` has the costs of a daemon; name it for a node, like `[cpus] gw = {{ costs = … }}`, and `costs = \"reference\"` for all"
+    )]
+    OfDaemon(PathBuf),
+    /// It has the costs of operations, and not those of a daemon.
+    #[error(
+        "`{0}` has no costs of a daemon; `keytoll calibrate` writes such a file, and `costs` of the whole scenario takes this one"
+    )]
+    NoDaemon(PathBuf),
+    /// It has not been calibrated for a method.
+    #[error(
+        "`{path}` has no costs of {method} for {node}, only of {known}; calibrate it with this method, too"
+    )]
+    NoMethod {
+        /// The file.
+        path: PathBuf,
+        /// The node.
+        node: &'static str,
+        /// The method.
+        method: &'static str,
+        /// The methods that it has.
+        known: String,
+    },
+    /// A daemon has a price for each method, and messages of a mix do not tell theirs.
+    #[error(
+        "`{path}` has a price for each method, and a population of several methods would mix them; run each method alone"
+    )]
+    Mixed {
+        /// The file.
+        path: PathBuf,
+    },
+}
+
+/// The table in a file.
+fn table_of(path: &Path) -> Result<CostTable, CostsError> {
+    let unusable = |source| CostsError::Unusable { path: path.to_owned(), source };
+    let text = regular::read_named_text(path, cost_table::BYTES_MAX).map_err(|error| match error.kind() {
+        std::io::ErrorKind::NotFound => CostsError::Missing(path.to_owned()),
+        _ => unusable(error.into()),
+    })?;
+    CostTable::read(text.as_bytes()).map_err(unusable)
 }
 
 impl Costs {
     /// The table of a plan; `None` unless the plan has one.
     pub(crate) fn of(plan: &Plan) -> Result<Option<Self>, CostsError> {
-        match (plan.crypto, &plan.costs) {
+        let exponents = plan.exponents.name();
+        let costs = match (plan.crypto, &plan.costs) {
             (CryptoMode::Table, Some(name)) if name == REFERENCE => {
-                Self::of_table(Path::new(name), crate::rehearsal::REFERENCE.as_bytes(), plan.exponents.name())
-                    .map(Some)
+                let reference = CostTable::read(crate::rehearsal::REFERENCE.as_bytes());
+                Self::of_table(Path::new(name), reference.expect("a test reads it"), exponents)?
             }
-            (CryptoMode::Table, Some(path)) => Self::read(Path::new(path), plan.exponents.name()).map(Some),
-            _ => Ok(None),
+            (CryptoMode::Table, Some(path)) => {
+                let path = Path::new(path);
+                Self::of_table(path, table_of(path)?, exponents)?
+            }
+            _ => return Ok(None),
+        };
+        costs.with_daemons(plan).map(Some)
+    }
+
+    fn with_daemons(mut self, plan: &Plan) -> Result<Self, CostsError> {
+        for node in plan.cpus.keys() {
+            if let Some(daemon) = Daemon::of(plan, *node)? {
+                self.notes.push(daemon.note().to_owned());
+                self.daemons.insert(*node, daemon);
+            }
         }
+        Ok(self)
+    }
+
+    /// What a node is charged in a row.
+    pub(crate) fn at(&self, node: Node, row: &RowPlan) -> NodeCosts {
+        let Some(daemon) = self.daemons.get(&node) else {
+            let (prices, message) = (Arc::clone(&self.prices), self.message.clone());
+            return NodeCosts { prices, message, core_hz: self.core_hz };
+        };
+        let (prices, message) = daemon.charge(row, node);
+        NodeCosts { prices, message, core_hz: daemon.core_hz }
     }
 
     /// The notes of every row of a plan; none where it has no table, or one that is refused when it runs.
@@ -223,19 +323,10 @@ impl Costs {
         Self::of(plan).ok().flatten().map_or_else(Vec::new, |costs| costs.notes)
     }
 
-    fn read(path: &Path, exponents: &str) -> Result<Self, CostsError> {
-        let unusable = |source| CostsError::Unusable { path: path.to_owned(), source };
-        let text =
-            regular::read_named_text(path, cost_table::BYTES_MAX).map_err(|error| match error.kind() {
-                std::io::ErrorKind::NotFound => CostsError::Missing(path.to_owned()),
-                _ => unusable(error.into()),
-            })?;
-        Self::of_table(path, text.as_bytes(), exponents)
-    }
-
-    fn of_table(path: &Path, file: impl Read, exponents: &str) -> Result<Self, CostsError> {
-        let unusable = |source| CostsError::Unusable { path: path.to_owned(), source };
-        let table = CostTable::read(file).map_err(unusable)?;
+    fn of_table(path: &Path, table: CostTable, exponents: &str) -> Result<Self, CostsError> {
+        if table.daemon.is_some() {
+            return Err(CostsError::OfDaemon(path.to_owned()));
+        }
         let prices = prices(&table, exponents)
             .map_err(|source| CostsError::Unknown { path: path.to_owned(), source })?;
         let message = table.message.as_ref().map_or_else(MessageCost::default, MessageCost::of);
@@ -249,6 +340,7 @@ impl Costs {
             price: table.message,
             core_hz: table.machine.core_hz,
             notes: std::iter::once(origin).chain(is_cryptography_only).collect(),
+            daemons: BTreeMap::new(),
         })
     }
 }
@@ -311,8 +403,7 @@ mod tests {
         assert!(Costs::of(&of_reference).unwrap().unwrap().message.ps > 0);
         let mut table = CostTable::read(crate::rehearsal::REFERENCE.as_bytes()).unwrap();
         table.message = None;
-        let text = serde_json::to_vec(&table).unwrap();
-        let costs = Costs::of_table(Path::new("without.json"), &text[..], "short").unwrap();
+        let costs = Costs::of_table(Path::new("without.json"), table, "short").unwrap();
         assert_eq!(costs.notes[1..], [CRYPTOGRAPHY_ONLY]);
         assert_eq!(Costs::notes(&plan(&[])), [""; 0]);
     }
@@ -324,14 +415,14 @@ mod tests {
         cost.begin(&Stimulus::Packet(&datagram), before)
     }
 
-    fn told(step: StepMessages) -> (u64, u64, u128) {
+    fn told(step: &StepMessages) -> (u64, u64, u128) {
         (step.ps(&[]), step.after_answer_ps(u64::MAX), step.waking().as_micros())
     }
 
     #[test]
     fn a_packet_costs_by_how_long_its_node_was_idle() {
         let cost = cost();
-        let at = |idle_us| told(begin(&cost, 0.1, idle_us));
+        let at = |idle_us| told(&begin(&cost, 0.1, idle_us));
         assert_eq!(at(None), (4000, 0, 0), "it has waited");
         assert_eq!([0, 9, 10, 839].map(Some).map(at), [(8000, 6000, 40); 4]);
         assert_eq!(at(Some(840)), (10_000, 8000, 60), "a pause lasts until it is awake");
@@ -341,11 +432,11 @@ mod tests {
     #[test]
     fn a_packet_costs_by_how_busy_its_node_was() {
         let cost = cost();
-        let at = |utilisation| told(begin(&cost, utilisation, Some(100)));
+        let at = |utilisation| told(&begin(&cost, utilisation, Some(100)));
         assert_eq!([0.0, 0.1].map(at), [(8000, 6000, 40); 2]);
         assert_eq!(at(0.3), (6000, 4000, 30));
         assert_eq!([0.5, 1.0].map(at), [(4000, 2000, 20); 2]);
-        assert_eq!(told(begin(&cost, 0.2, None)), (3500, 0, 0));
+        assert_eq!(told(&begin(&cost, 0.2, None)), (3500, 0, 0));
     }
 
     #[test]
@@ -357,6 +448,6 @@ mod tests {
         };
         let begun = begin(Stimulus::Command, 1_000_000);
         assert_eq!((begun.cost.each_ps, begun.received), (3000, 0));
-        assert_eq!([0, 1, 900].map(|idle_us| told(begin(Stimulus::Tick, idle_us)).2), [0, 30, 30]);
+        assert_eq!([0, 1, 900].map(|idle_us| told(&begin(Stimulus::Tick, idle_us)).2), [0, 30, 30]);
     }
 }

@@ -60,10 +60,14 @@ impl Ruler {
 }
 
 /// The computation of one node.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 struct Account {
+    /// Of the table: for each message received or sent.
+    message: MessageCost,
     /// Virtual nanoseconds per host nanosecond.
     scale: f64,
+    /// Whether the processor has a frequency of its own.
+    is_scaled: bool,
     /// Whether computation takes virtual time.
     charged: bool,
     spent: Step,
@@ -79,7 +83,7 @@ struct Step {
 }
 
 /// A step in progress.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 struct Begun {
     messages: StepMessages,
     ticks: u64,
@@ -154,8 +158,6 @@ pub(crate) struct Gauge {
     away_ns: u64,
     steps: Steps,
     ruler: Ruler,
-    /// Of the table: for each message received or sent.
-    message: MessageCost,
     /// How much of the last step came after its outputs.
     after: Duration,
     /// A device has announced a new address that is not verified yet.
@@ -203,7 +205,6 @@ impl Gauge {
             away_ns: 0,
             steps: Steps::default(),
             ruler: Ruler::Counter,
-            message: MessageCost::default(),
             after: Duration::ZERO,
             is_moving: false,
             store: None,
@@ -240,9 +241,11 @@ impl Gauge {
         self.ruler = Ruler::Table;
     }
 
-    /// Charges each message besides, with such a table.
-    pub(crate) fn charge_messages(&mut self, message: MessageCost) {
-        self.message = message;
+    /// Charges each message of a node besides, with such a table, whose machine's frequency is so many times that of the others.
+    pub(crate) fn charge_messages(&mut self, node: NodeIndex, message: MessageCost, faster: f64) {
+        let account = &mut self.accounts[node.number() as usize];
+        account.message = message;
+        account.scale *= if account.is_scaled { faster } else { 1.0 };
     }
 
     /// The unit of the meters' ticks.
@@ -255,9 +258,10 @@ impl Gauge {
         &mut self.steps
     }
 
-    /// Adds a node; `scale` is host frequency ÷ profile frequency.
-    pub(crate) fn add_node(&mut self, scale: f64, charged: bool) {
-        self.accounts.push(Account { scale, charged, spent: Step::default(), moved: None });
+    /// Adds a node; `scale` is host frequency ÷ profile frequency, if it has one.
+    pub(crate) fn add_node(&mut self, scale: Option<f64>, charged: bool) {
+        let (is_scaled, scale) = (scale.is_some(), scale.unwrap_or(1.0));
+        self.accounts.push(Account { scale, is_scaled, charged, ..Account::default() });
     }
 
     /// A sample begins.
@@ -339,13 +343,14 @@ impl<C> Meter<Metered<C>> for Gauge {
         self.role = Some(heap::enter(role(node)));
         let (crypto_ticks, work) = (crypto.crypto_ticks_total(), crypto.work_total());
         let cpu_ns = if self.is_judged(node) { clock::thread_cpu_ns() } else { 0 };
-        let messages = self.message.begin(&stimulus, before);
+        let messages = self.accounts[node.number() as usize].message.begin(&stimulus, before);
+        let waking = messages.waking();
         self.begun = Begun { messages, ticks: clock::ticks(), crypto_ticks, work, cpu_ns };
-        if self.accounts[node.number() as usize].charged { messages.waking() } else { Duration::ZERO }
+        if self.accounts[node.number() as usize].charged { waking } else { Duration::ZERO }
     }
 
     fn end(&mut self, node: NodeIndex, crypto: &mut Metered<C>, noted: &[Fact]) -> Duration {
-        let Begun { messages, ticks, crypto_ticks, work, cpu_ns } = self.begun;
+        let Begun { messages, ticks, crypto_ticks, work, cpu_ns } = std::mem::take(&mut self.begun);
         let ticks = clock::ticks().saturating_sub(ticks).saturating_sub(self.empty_ticks);
         let cpu_ns = if self.is_judged(node) { clock::thread_cpu_ns() - cpu_ns } else { 0 };
         self.role = None;

@@ -120,7 +120,7 @@ pub(crate) fn priced(plan: &Plan, costs: &Costs) -> Result<(), RunError> {
         }
         known.push(row);
         let mut built = rehearsal.row(row);
-        built.charge(&costs.prices);
+        built.charge_costs(costs, row);
         built.run(&mut Discard, &|| (), &Stop::new(false));
         all_priced(costs, row, &built)?;
     }

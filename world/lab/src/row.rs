@@ -1,5 +1,6 @@
 //! One row: one method over one network, authentication after authentication.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -17,7 +18,7 @@ use keytoll_trace::{
     BlockCost, Cost, MoveCost, Node, OperationCost, Part, SampleCost, StackCost, StepCost, TrafficCost,
 };
 
-use crate::costs::MessageCost;
+use crate::costs::{Costs, NodeCosts};
 use crate::gauge::{Gauge, Ruler};
 use crate::keeper::{Discard, Keeper};
 use crate::node_heap::NodeHeap;
@@ -89,6 +90,8 @@ pub struct Row {
     under_way: bool,
     setup: Box<dyn Setup>,
     core_hz: f64,
+    /// Of nodes whose costs belong to other cores.
+    core_hz_of: BTreeMap<Node, f64>,
     /// User traffic after the SAs are established.
     traffic: Option<Traffic>,
     /// Receives every event of every host.
@@ -202,6 +205,7 @@ impl Row {
             under_way: false,
             setup,
             core_hz,
+            core_hz_of: BTreeMap::new(),
             traffic: Traffic::of(row, layout.users),
             watcher: None,
             world: builder.world,
@@ -315,9 +319,20 @@ impl Row {
         }
     }
 
-    /// Charges each message besides.
-    pub(crate) fn charge_messages(&mut self, message: MessageCost) {
-        self.world.meter_mut().charge_messages(message);
+    /// Charges each node of this row what its table says, messages and all.
+    pub(crate) fn charge_costs(&mut self, costs: &Costs, row: &RowPlan) {
+        self.world.meter_mut().charge_table();
+        for &(node, name, _) in &self.nodes {
+            let NodeCosts { prices, message, core_hz } = costs.at(name, row);
+            self.world.crypto_mut(node).charge(prices);
+            self.world.meter_mut().charge_messages(node, message, core_hz / self.core_hz);
+            self.core_hz_of.insert(name, core_hz);
+        }
+    }
+
+    /// The frequency of the cores to which a node's costs belong.
+    fn core_hz_of(&self, name: Node) -> f64 {
+        self.core_hz_of.get(&name).copied().unwrap_or(self.core_hz)
     }
 
     /// Operation and algorithm of the first one without a price.
@@ -579,7 +594,7 @@ impl Row {
     pub(crate) fn clock(&mut self) -> Cost {
         Cost::Clock {
             ticks_hz: self.world.meter_mut().ruler().hz(),
-            profile_hz: self.nodes.iter().map(|(_, name, _)| (*name, self.core_hz)).collect(),
+            profile_hz: self.nodes.iter().map(|(_, name, _)| (*name, self.core_hz_of(*name))).collect(),
         }
     }
 
@@ -660,7 +675,7 @@ impl Builder<'_> {
             crypto.keep_step();
         }
         let profile = self.plan.cpus.get(&name);
-        let scale = profile.and_then(|profile| profile.hz).map_or(1.0, |hz| self.core_hz / hz);
+        let scale = profile.and_then(|profile| profile.hz).map(|hz| self.core_hz / hz);
         self.world.meter_mut().add_node(scale, self.charged);
         let cores = profile.map_or(1, |profile: &CpuProfile| profile.cores);
         let config = NodeConfig { cores: u32::from(cores), ..NodeConfig::new(name) };

@@ -293,8 +293,7 @@ impl<K: Keepers> Work<'_, K> {
         let mut keeper = self.keepers.begin(index, row)?;
         let mut built = Row::new(self.plan, row, &self.credentials, self.core_hz);
         if let Some(costs) = &self.costs {
-            built.charge(&costs.prices);
-            built.charge_messages(costs.message.clone());
+            built.charge_costs(costs, row);
         }
         let end = built.run(&mut keeper, &|| self.has_progressed(), &self.halt);
         self.costs.as_ref().map_or(Ok(()), |costs| priced(costs, row, &built))?;

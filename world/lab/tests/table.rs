@@ -10,9 +10,11 @@ use keytoll_lab::{Directory, Program, RunError, Stop, machine, manifest, run};
 use keytoll_scenario::plan::Plan;
 use keytoll_scenario::population::Spread;
 use keytoll_scenario::{Overrides, Source};
-use keytoll_trace::cost_table::{CostTable, OperationPrice};
+use keytoll_trace::cost_table::{
+    AuthenticationLoad, AuthenticationPrice, CostTable, DaemonCosts, OperationPrice,
+};
 use keytoll_trace::file::Reader;
-use keytoll_trace::{Cost, Fact, Record};
+use keytoll_trace::{Cost, Fact, Node, Record};
 
 /// A directory that is removed in the end.
 struct Place(PathBuf);
@@ -194,6 +196,95 @@ fn the_books_are_the_tables() {
         }
     }
     assert_eq!(checked, 2 + 2 * 4);
+}
+
+/// A daemon whose authentications cost 600 us, 100 for each of six messages of IKE, at 1 GHz.
+fn write_daemon(path: &Path, method: &str) {
+    let load = AuthenticationLoad {
+        utilisation: 0.1,
+        rate_per_s: 100.0,
+        cpu_us: 600.0,
+        cpu_us_ci95: None,
+        kernel_share: 0.25,
+        delay_ms_p50: 2.0,
+        delay_ms_p99: 3.0,
+        n: 100,
+        rounds: 1,
+    };
+    let price = AuthenticationPrice {
+        method: method.into(),
+        role: "gw".into(),
+        protocol: "ike".into(),
+        messages: 6.0,
+        loads: vec![load],
+    };
+    let machine = keytoll_trace::manifest::Machine { core_hz: 1e9, cpu: "a cpu".into(), ..machine() };
+    let mut table = CostTable::new("0.1.0", 0, machine, "");
+    table.daemon = Some(DaemonCosts {
+        name: "strongswan".into(),
+        version: "5.9.8".into(),
+        configuration: "log off".into(),
+        cores: 1,
+        authentications: vec![price],
+    });
+    table.write(std::fs::File::create(path).unwrap()).unwrap();
+}
+
+/// CPU and cryptography of a node for each authentication, in nanoseconds.
+fn cpu_of(out: &Path, node: Node) -> Vec<(u64, u64)> {
+    let file = std::io::BufReader::new(std::fs::File::open(out.join("costs/000.costs")).unwrap());
+    let costs = Reader::<Cost, _>::new(file).unwrap().map(Result::unwrap);
+    let of = |cost| match cost {
+        Cost::Sample(sample) if sample.node == node => Some((sample.cpu_ns, sample.crypto_ns)),
+        _ => None,
+    };
+    costs.filter_map(of).collect()
+}
+
+#[test]
+fn a_node_with_the_costs_of_a_daemon_pays_for_its_messages_and_not_for_cryptography() {
+    let place = Place::new("daemon");
+    let (costs, daemon) = (place.file("costs.json"), place.file("daemon.json"));
+    write(&costs, &[&PRICES[..], &TRAFFIC].concat());
+    write_daemon(&daemon, "ikev2-psk");
+    let of = |name: &str, more: &str| {
+        let out = place.file(name);
+        let cpus = format!("[cpus]\ngw = {{ costs = '{}'{more} }}", daemon.display());
+        go(&plan(&costs, if name == "own" { "" } else { &cpus }), 1, &out).unwrap();
+        out
+    };
+    let (own, foreign, slow) = (of("own", ""), of("foreign", ""), of("slow", ", frequency = '500 MHz'"));
+    assert_eq!(cpu_of(&own, Node::Ue), cpu_of(&foreign, Node::Ue), "it has its own costs");
+    assert!(cpu_of(&own, Node::Gw).iter().all(|(cpu, crypto)| cpu == crypto && *cpu > 3_000_000));
+    // Four messages until the SA is usable; the two that close it come after.
+    assert_eq!(cpu_of(&foreign, Node::Gw), [(400_000, 0); 4]);
+    assert_eq!(cpu_of(&slow, Node::Gw), [(400_000, 0); 4], "host CPU time is that of the table's machine");
+    let extra = |out: &Path| delays(out).iter().zip(delays(&foreign)).map(|(a, b)| a - b).collect::<Vec<_>>();
+    assert_eq!(extra(&slow), [400_000; 4], "and takes twice as long at half the frequency");
+    let manifest = std::fs::read_to_string(foreign.join("manifest.json")).unwrap();
+    assert!(manifest.contains("cpu of gw is that of strongswan 5.9.8 (log off) on a cpu"), "{manifest}");
+}
+
+#[test]
+fn costs_of_a_daemon_are_refused_where_they_do_not_belong() {
+    let place = Place::new("misplaced");
+    let (costs, daemon) = (place.file("costs.json"), place.file("daemon.json"));
+    write(&costs, &[&PRICES[..], &TRAFFIC].concat());
+    write_daemon(&daemon, "ikev2-rsa2048");
+    let refused = |costs: &Path, more: &str| {
+        let error = keytoll_lab::refuse(&plan(costs, more)).unwrap_err().to_string();
+        error.replace(&*place.0.to_string_lossy(), "DIR")
+    };
+    let gw = |path: &Path| format!("[cpus]\ngw = {{ costs = '{}' }}", path.display());
+    assert_eq!(
+        refused(&costs, &gw(&daemon)),
+        "`DIR/daemon.json` has no costs of ikev2-psk for gw, only of ikev2-rsa2048; calibrate it with this method, too"
+    );
+    assert!(
+        refused(&daemon, "").starts_with("`DIR/daemon.json` has the costs of a daemon; name it for a node")
+    );
+    assert!(refused(&costs, &gw(&costs)).starts_with("`DIR/costs.json` has no costs of a daemon;"));
+    assert_eq!(refused(&costs, &gw(&place.file("no.json"))), "the cost table `DIR/no.json` does not exist");
 }
 
 #[test]

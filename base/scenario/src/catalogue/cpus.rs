@@ -63,13 +63,13 @@ impl CpuProfile {
     /// A processor of the catalogue with one core.
     pub fn named(name: &str) -> Option<Self> {
         let cpu = ALL.iter().find(|cpu| cpu.name == name)?;
-        Some(Self { name: name.to_owned(), hz: cpu.hz.map(|hz| hz as f64), cores: 1 })
+        Some(Self { name: name.to_owned(), hz: cpu.hz.map(|hz| hz as f64), cores: 1, costs: None })
     }
 }
 
 impl Default for CpuProfile {
     /// The host, one core.
     fn default() -> Self {
-        Self { name: "host".to_owned(), hz: None, cores: 1 }
+        Self { name: "host".to_owned(), hz: None, cores: 1, costs: None }
     }
 }

@@ -53,10 +53,15 @@ fn names() -> Vec<&'static str> {
     cpus::ALL.iter().map(|cpu| cpu.name).collect()
 }
 
-/// A name alone is looked up in the catalogue; a name with a frequency defines a processor.
+/// A name alone is looked up in the catalogue; a name with a frequency defines a processor. With `costs` the processor is that on which
+/// they were measured, unless it has a frequency.
 fn custom(table: &Table) -> Result<CpuProfile, ScenarioError> {
-    table.only("a cpu", &["name", "frequency", "cores"])?;
+    table.only("a cpu", &["name", "frequency", "cores", "costs"])?;
+    let costs = table.or("costs", None, |item| super::label(item, 4096).map(Some))?;
     let Some(name_item) = table.get("name") else {
+        if costs.is_some() {
+            return Ok(CpuProfile { costs, ..plain(table)? });
+        }
         return Err(table.spot.error("a cpu without `name`", "`name` is missing"));
     };
     let name = super::label(name_item, 40)?;
@@ -64,8 +69,14 @@ fn custom(table: &Table) -> Result<CpuProfile, ScenarioError> {
         Some(item) => frequency(item)?,
         None => preset(name_item, &name).map_err(|error| needs_frequency(&name, error))?.hz,
     };
+    Ok(CpuProfile { name, hz, costs, ..plain(table)? })
+}
+
+/// This machine, or one with another frequency, with so many cores.
+fn plain(table: &Table) -> Result<CpuProfile, ScenarioError> {
     let cores = table.or("cores", 1, |item| item.integer(1..=1024))? as u16;
-    Ok(CpuProfile { name, hz, cores })
+    let hz = table.or("frequency", None, frequency)?;
+    Ok(CpuProfile { hz, cores, ..CpuProfile::default() })
 }
 
 fn needs_frequency(name: &str, error: ScenarioError) -> ScenarioError {

@@ -98,8 +98,18 @@ fn check_costs(document: &Table, plan: &Plan) -> Result<(), ScenarioError> {
             let message = format!("`costs` are charged by table crypto, and this is {}", mode.name());
             Err(item.spot.error(message, "not used").hint("`crypto = \"table\"`, or leave `costs` out"))
         }
-        _ => Ok(()),
+        _ => check_costs_of_nodes(document, plan),
     }
+}
+
+/// The costs of a daemon belong to those of a table for all other nodes.
+fn check_costs_of_nodes(document: &Table, plan: &Plan) -> Result<(), ScenarioError> {
+    let has_costs = plan.cpus.values().any(|cpu| cpu.costs.is_some());
+    let (Some(item), true) = (document.get("cpus"), has_costs && plan.crypto != CryptoMode::Table) else {
+        return Ok(());
+    };
+    let message = format!("`costs` of a cpu are charged by table crypto, and this is {}", plan.crypto.name());
+    Err(item.spot.error(message, "not used").hint("`crypto = \"table\"` and `costs = \"reference\"`"))
 }
 
 /// The title; by default the name of the file.

@@ -1,7 +1,5 @@
 //! Building the world of a population: its serving nodes, what they are charged, and the links between them.
 
-use std::sync::Arc;
-
 use keytoll_crypto::{Metered, Provider};
 use keytoll_crypto_api::Seed;
 use keytoll_engine::trace::{Link, Node};
@@ -16,7 +14,7 @@ use keytoll_sim::{LinkConfig, NodeConfig, NodeIndex, ProviderIndex, World};
 use super::facts::Facts;
 use super::till::Till;
 use super::{Serving, gateways, heaps};
-use crate::costs::Costs;
+use crate::costs::{Costs, NodeCosts};
 use crate::provider::metered;
 
 /// How long each server waits for its store: as the population has it, or the options of its rows.
@@ -28,6 +26,8 @@ pub(super) fn stores(population: &Population, rows: &[&RowPlan]) -> [(Node, Opti
 /// What building a world needs.
 pub(super) struct Builder<'a> {
     plan: &'a Plan,
+    /// The first row, whose method prices of a daemon are for.
+    row: &'a RowPlan,
     costs: Option<&'a Costs>,
     core_hz: f64,
     pub(super) world: World<Box<dyn Host>, Metered<Provider>, Till>,
@@ -37,14 +37,15 @@ pub(super) struct Builder<'a> {
 
 impl<'a> Builder<'a> {
     pub(super) fn new(
-        plan: &'a Plan,
+        (plan, row): (&'a Plan, &'a RowPlan),
         stores: [(Node, Option<Spread>); 2],
         (costs, core_hz): (Option<&'a Costs>, f64),
         seed: &Seed,
     ) -> Self {
-        let scale = |node| scale(plan, node, core_hz);
-        let message = costs.map(|costs| costs.message.clone()).unwrap_or_default();
-        let till = Till::new(plan.crypto, message, scale(Node::Ue), stores, seed);
+        let of_devices = costs.map(|costs| costs.at(Node::Ue, row));
+        let devices_hz = of_devices.as_ref().map_or(core_hz, |costs| costs.core_hz);
+        let message = of_devices.map(|costs| costs.message).unwrap_or_default();
+        let till = Till::new(plan.crypto, message, scale(plan, Node::Ue, devices_hz), stores, seed);
         let mut world = World::new(seed.clone(), till);
         // A device has nothing to do for minutes when it has done something.
         world.set_limits(keytoll_sim::Limits {
@@ -53,18 +54,23 @@ impl<'a> Builder<'a> {
             // More are awake only while they carry something.
             links_awake_max: 64,
         });
-        Self { plan, costs, core_hz, world, serving: Vec::new(), facts: Facts::default() }
+        Self { plan, row, costs, core_hz, world, serving: Vec::new(), facts: Facts::default() }
     }
 
-    fn crypto(&self) -> Metered<Provider> {
+    /// What a node is charged, if there is a table.
+    fn costs(&self, node: Node) -> Option<NodeCosts> {
+        self.costs.map(|costs| costs.at(node, self.row))
+    }
+
+    fn crypto(&self, node: Node) -> Metered<Provider> {
         let mut crypto = metered(self.plan);
-        self.costs.into_iter().for_each(|costs| crypto.charge(Arc::clone(&costs.prices)));
+        self.costs(node).into_iter().for_each(|costs| crypto.charge(costs.prices));
         crypto
     }
 
     /// The crypto provider of all devices.
     pub(super) fn purse(&mut self) -> ProviderIndex {
-        let crypto = self.crypto();
+        let crypto = self.crypto(Node::Ue);
         self.world.add_provider(crypto)
     }
 
@@ -111,10 +117,12 @@ impl<'a> Builder<'a> {
         let Called { node, name, gateway, is_one } = called;
         let cores = self.cores(node);
         let config = NodeConfig { cores, ..NodeConfig::new(node) };
-        let crypto = self.crypto();
+        let crypto = self.crypto(node);
         let index = self.world.add_node(config, host, crypto);
-        let scale = scale(self.plan, node, self.core_hz);
-        self.world.meter_mut().add_serving(index, node, scale);
+        let costs = self.costs(node);
+        let core_hz = costs.as_ref().map_or(self.core_hz, |costs| costs.core_hz);
+        let message = costs.map(|costs| costs.message).unwrap_or_default();
+        self.world.meter_mut().add_serving(index, node, scale(self.plan, node, core_hz), message);
         self.facts.add_serving(&name, cores, is_one);
         let (addresses, neighbours) = (Vec::new(), Vec::new());
         self.serving.push(Serving { node, name, gateway, index, addresses, neighbours });

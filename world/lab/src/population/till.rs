@@ -32,6 +32,7 @@ struct Account {
     node: Node,
     scale: f64,
     store: Option<Spreads>,
+    message: MessageCost,
 }
 
 /// The meter of a population.
@@ -45,6 +46,7 @@ pub(super) struct Till {
     device_scale: f64,
     stores: [(Node, Option<Spreads>); 2],
     begun: u64,
+    /// Of devices.
     message: MessageCost,
     messages: StepMessages,
     /// How much of the last step came after its outputs.
@@ -86,10 +88,10 @@ impl Till {
     }
 
     /// Charges a serving node; they are added in the order of their numbers, before any device.
-    pub(super) fn add_serving(&mut self, index: NodeIndex, node: Node, scale: f64) {
+    pub(super) fn add_serving(&mut self, index: NodeIndex, node: Node, scale: f64, message: MessageCost) {
         assert_eq!(index.number() as usize, self.serving.len(), "serving nodes come first");
         let store = self.stores.iter_mut().find(|(of, _)| *of == node).and_then(|(_, store)| store.take());
-        self.serving.push(Some(Account { node, scale, store }));
+        self.serving.push(Some(Account { node, scale, store, message }));
     }
 
     /// A serving node is lost, and a device may have its number.
@@ -118,8 +120,10 @@ impl Meter<Metered<Provider>> for Till {
         stimulus: Stimulus<'_>,
         before: Before,
     ) -> Duration {
-        self.role = self.account(index).is_some().then(|| heap::enter(role(index.number())));
-        self.messages = self.message.begin(&stimulus, before);
+        let account = self.serving.get(index.number() as usize).and_then(Option::as_ref);
+        self.role = account.map(|_| heap::enter(role(index.number())));
+        let message = account.map_or(&self.message, |account| &account.message);
+        self.messages = message.begin(&stimulus, before);
         self.begun = self.ticks(crypto);
         self.messages.waking()
     }
