@@ -35,7 +35,7 @@ pub use packet::{Message, MethodType, Packet};
 pub use passwords::Passwords;
 pub use peer::{Peer, PeerConfig, PeerOutput};
 pub use question::{Answer, Question};
-pub use server::{Accepted, Server, ServerConfig, ServerOutput};
+pub use server::{Accepted, Server, ServerConfig, ServerOutput, Tried};
 
 use keytoll_engine::Ctx;
 use keytoll_engine::trace::{Fact, Protocol};

@@ -69,8 +69,8 @@ pub trait ServerMethod: Send {
         None
     }
 
-    /// The name that the peer claims inside a tunnel, authenticated or not; `None` before it is known.
-    fn claimed_inside(&self) -> Option<&[u8]> {
+    /// The user whose password the peer has tried inside a tunnel, rightly or not; `None` before that.
+    fn tried_inside(&self) -> Option<&[u8]> {
         None
     }
 
@@ -116,6 +116,11 @@ pub trait ServerOffer: Send + Sync {
     /// Whether this identity may use it; EAP-SIM and EAP-AKA distinguish their subscribers by the first digit.
     fn suits(&self, _identity: &[u8]) -> bool {
         true
+    }
+
+    /// Whether a response tries the password of the identity.
+    fn tries_password(&self) -> bool {
+        false
     }
 
     /// A fresh conversation.

@@ -37,12 +37,20 @@ pub struct ServerConfig {
 pub struct Server {
     config: Arc<ServerConfig>,
     identity: Vec<u8>,
-    /// Inside a tunnel.
-    claimed_inside: Option<Vec<u8>>,
+    tried: Option<Tried>,
     /// Of the request that is out.
     identifier: u8,
     state: State,
     rounds: u16,
+}
+
+/// A password that a peer has tried, rightly or not.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tried {
+    /// Whose.
+    pub user: Vec<u8>,
+    /// Whether inside a tunnel.
+    pub is_inside: bool,
 }
 
 /// The result of a packet.
@@ -114,14 +122,7 @@ type Taken = Result<ServerOutput, Cow<'static, str>>;
 impl Server {
     /// A conversation that has not started.
     pub fn new(config: Arc<ServerConfig>) -> Self {
-        Self {
-            config,
-            identity: Vec::new(),
-            claimed_inside: None,
-            identifier: 0,
-            state: State::Fresh,
-            rounds: 0,
-        }
+        Self { config, identity: Vec::new(), tried: None, identifier: 0, state: State::Fresh, rounds: 0 }
     }
 
     /// Starts with an Identity request, or with a method if the lower layer knows the identity (IKE's IDi). A started
@@ -173,9 +174,9 @@ impl Server {
         &self.identity
     }
 
-    /// The name that the peer claims inside a tunnel, authenticated or not; `None` without a tunnel, or before it is known.
-    pub fn claimed_inside(&self) -> Option<&[u8]> {
-        self.claimed_inside.as_deref()
+    /// The password that the peer has tried; `None` before that, and for methods without passwords, of which there is nothing to guess.
+    pub const fn tried(&self) -> Option<&Tried> {
+        self.tried.as_ref()
     }
 
     /// Of the request that is out.
@@ -300,7 +301,7 @@ impl Server {
 
     /// Puts the method back and performs its step.
     fn go_on(&mut self, mut running: Running, step: ServerStep) -> Taken {
-        self.claimed_inside = running.method.claimed_inside().map(<[u8]>::to_vec);
+        self.tried = self.tried_by(&running);
         match step {
             ServerStep::Request(data) => {
                 let kind = self.config.methods[running.offer].method();
@@ -319,6 +320,15 @@ impl Server {
             ServerStep::Done(keys) => Ok(self.accept(running, keys)),
             ServerStep::Failed(reason) => Ok(self.fail(reason)),
         }
+    }
+
+    fn tried_by(&self, running: &Running) -> Option<Tried> {
+        if let Some(user) = running.method.tried_inside() {
+            return Some(Tried { user: user.to_vec(), is_inside: true });
+        }
+        let has_answered = running.stage == Stage::Accepted;
+        let tries = has_answered && self.config.methods[running.offer].tries_password();
+        tries.then(|| Tried { user: self.identity.clone(), is_inside: false })
     }
 
     fn turn<'a, 'c>(&'a self, rng: &'a mut Rng, cx: &'a mut Ctx<'c>) -> Turn<'a, 'c> {

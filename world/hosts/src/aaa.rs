@@ -7,7 +7,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use keytoll_crypto_api::{Rng, Seed};
-use keytoll_eap::{Accepted, Answer, Server, ServerConfig, ServerOutput, packet};
+use keytoll_eap::{Accepted, Answer, Server, ServerConfig, ServerOutput, Tried, packet};
 use keytoll_engine::trace::Fact;
 use keytoll_engine::{Ctx, Deadline, Engine, Input, Output};
 use keytoll_radius::RADIUS;
@@ -168,17 +168,16 @@ impl Aaa {
         } else {
             held.server.step(&packet, &mut self.rng, cx)
         };
-        let inside = held.server.claimed_inside().map(<[u8]>::to_vec);
-        match inside.map(|name| (self.radius.count_for(conversation, &name, cx), name)) {
-            Some((Err(why), name)) => {
-                // RFC 3748 §4.2: a Failure carries the identifier of the response. Whether the password was right stays unsaid.
-                let eap = packet.get(1).map(|identifier| packet::failure(*identifier));
-                cx.trace.record(Fact::Failed { why: why.into() });
-                self.rejected(&name, Some(client), why);
-                self.verdict(Verdict::Reject { conversation, eap }, cx);
-            }
-            Some((Ok(()), _)) | None => self.settle(conversation, output, cx),
+        let tried = held.server.tried().cloned();
+        if let Some(Err(why)) = tried.as_ref().map(|tried| self.radius.count_for(conversation, of(tried), cx))
+        {
+            // RFC 3748 §4.2: a Failure carries the identifier of the response. Whether the password was right stays unsaid.
+            let eap = packet.get(1).map(|identifier| packet::failure(*identifier));
+            cx.trace.record(Fact::Failed { why: why.into() });
+            self.rejected(&tried.map(|tried| tried.user).unwrap_or_default(), Some(client), why);
+            return self.verdict(Verdict::Reject { conversation, eap }, cx);
         }
+        self.settle(conversation, output, cx);
     }
 
     /// Vectors have arrived; the conversation may have ended meanwhile.
@@ -261,6 +260,11 @@ impl Aaa {
     }
 }
 
+/// For the RADIUS server.
+fn of(tried: &Tried) -> server::Tried<'_> {
+    server::Tried { user: &tried.user, is_inside: tried.is_inside }
+}
+
 /// Why a conversation with too many unusable packets ended.
 const USELESS: &str = "EAP packets that cannot be used";
 /// An identity that no attribute has room for.
@@ -271,9 +275,9 @@ impl Conversation {
         Self { client, server, request: Vec::new(), ignored: 0 }
     }
 
-    /// The name that the device claims: inside the tunnel, if it has said one there.
+    /// The name that the device claims: inside the tunnel, if it has tried a password there.
     fn name(&self) -> Vec<u8> {
-        self.server.claimed_inside().unwrap_or_else(|| self.server.identity()).to_vec()
+        self.server.tried().map_or_else(|| self.server.identity(), |tried| &tried.user).to_vec()
     }
 
     // RFC 3579 §2.2: an unusable packet is no fatal error while a request is outstanding, because somebody else may have sent

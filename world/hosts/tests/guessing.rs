@@ -11,11 +11,14 @@ use std::time::Duration;
 use keytoll_crypto::{Provider, Real};
 use keytoll_crypto_api::algorithm::KeyKind;
 use keytoll_crypto_api::{Rng, Secret, Seed};
+use keytoll_eap::methods::md5::Md5Server;
 use keytoll_eap::methods::mschapv2::{MschapV2Peer, MschapV2Server};
 use keytoll_eap::methods::peap::{Binding, PeapPeer, PeapServer};
 use keytoll_eap::methods::ttls::{TtlsInside, TtlsPeer, TtlsServer};
+use keytoll_eap::mschap::{Exchange, PasswordHash};
 use keytoll_eap::packet::{self, MethodType};
-use keytoll_eap::tunnel::{Framing, Tunnels};
+use keytoll_eap::tunnel::avp::{Avp, AvpCode, write_avps};
+use keytoll_eap::tunnel::{Framing, Tunnel, Tunnels};
 use keytoll_eap::{
     Limits, Passwords, Peer, PeerConfig, PeerOffer, PeerOutput, Reason, ServerConfig, ServerOffer,
 };
@@ -247,19 +250,110 @@ fn few_passwords_of_a_user_are_tried_inside_tunnels() {
     }
 }
 
-/// Requests without a tunnel cost nothing, and use up no places of users inside tunnels.
+/// Names cost nothing outside tunnels, and use up no places: neither of the user that they name nor of one with another name inside.
 #[test]
 fn names_outside_tunnels_keep_nobody_out() {
-    let method = &methods()[0];
-    let mut bench = Bench::new(&method.server, PER_USER_MAX);
-    for _ in 0..2 * PER_USER_MAX {
-        bench.outside = b"alice".to_vec();
-        bench.stations += 1;
-        bench.ask(&packet::response(0, MethodType::IDENTITY, b"alice"), &[]);
+    for method in methods() {
+        let mut bench = Bench::new(&method.server, PER_USER_MAX);
+        for name in ["alice", "alice@lab"] {
+            for _ in 0..2 * PER_USER_MAX {
+                bench.outside = name.into();
+                bench.stations += 1;
+                let eap = packet::response(0, MethodType::IDENTITY, name.as_bytes());
+                assert!(bench.ask(&eap, &[]).is_some(), "{}", method.name);
+            }
+            let hers = bench.attempt((method.peer)("alice", "opensesame"));
+            assert_eq!(hers, Some(Code::ACCESS_ACCEPT), "{} {name}", method.name);
+        }
     }
-    bench.outside = b"anonymous@lab".to_vec();
-    let hers = bench.attempt((method.peer)("alice", "opensesame"));
-    assert_eq!(hers, Some(Code::ACCESS_ACCEPT));
+}
+
+/// RFC 3579 §2.1: a NAS may begin with an EAP-Start, whose User-Name need not be the identity that follows.
+#[test]
+fn a_password_is_counted_for_the_identity_of_eap() {
+    let server: Arc<dyn ServerOffer> =
+        Arc::new(Md5Server { passwords: passwords(), name: b"server".to_vec() });
+    for (per_user_max, judged) in [(usize::MAX, GUESSES as usize), (PER_USER_MAX, PER_USER_MAX)] {
+        let mut bench = Bench::new(&server, per_user_max);
+        for _ in 0..GUESSES {
+            bench.stations += 1;
+            let (_, asked, state) = bench.ask(&[], &[]).unwrap();
+            let identity = packet::response(asked[1], MethodType::IDENTITY, b"alice");
+            let (_, challenge, state) = bench.ask(&identity, &state).unwrap();
+            let value = [&[16][..], &[7; 16]].concat();
+            bench.ask(&packet::response(challenge[1], MethodType::MD5, &value), &state);
+        }
+        let wrong = bench.rejected.iter().filter(|why| **why == Reason::WRONG_PASSWORD.0).count();
+        assert_eq!(wrong, judged);
+    }
+}
+
+/// What a peer of MS-CHAP-V2 in TTLS shows as `bob`.
+fn bobs_proof(tunnel: &mut dyn Tunnel, cx: &mut Ctx<'_>) -> Vec<u8> {
+    let drawn = tunnel.export("ttls challenge", None, 17, cx).unwrap();
+    let challenge: [u8; 16] = drawn[..16].try_into().unwrap();
+    let exchange = Exchange { authenticator_challenge: &challenge, peer_challenge: &[3; 16], user: b"bob" };
+    let response = PasswordHash::new(&word("opensesame"), cx.crypto).nt_response(&exchange, cx.crypto);
+    let proof = [&[drawn[16], 0][..], &[3; 16], &[0; 8], &response].concat();
+    write_avps(&[
+        Avp::new(AvpCode::USER_NAME, b"bob"),
+        Avp::new(AvpCode::MS_CHAP_CHALLENGE, &challenge),
+        Avp::new(AvpCode::MS_CHAP2_RESPONSE, &proof),
+    ])
+}
+
+/// `bob` proves himself, and then begins EAP as `alice` in the same tunnel: her password would be counted for him.
+#[test]
+fn who_is_authenticated_inside_a_tunnel_is_nobody_else_there() {
+    let pki = Pki::new(KeyKind::EcdsaP256, 2);
+    let (client, server) = pki.server_only(Version::Tls12);
+    let method = ttls("TTLS", (Arc::clone(&client), server), TtlsInside::Pap);
+    let mut bench = Bench::new(&method.server, PER_USER_MAX);
+    let (mut crypto, mut rng) = (Provider::Real(Real::default()), Rng::named(1, "bob"));
+    let mut cx = Ctx { now: Time::ZERO, crypto: &mut crypto, trace: &mut NoTrace };
+    let mut tunnel = client.begin(&mut cx, &mut rng).unwrap();
+    let identity = packet::response(0, MethodType::IDENTITY, b"anonymous@lab");
+    let (_, mut request, mut state) = bench.ask(&identity, &[]).unwrap();
+    let mut flight = Vec::new();
+    let inside = [0, 1].map(|_| {
+        loop {
+            // RFC 5281 §9.1: flags L, M and S; with L a length comes before the data.
+            let (flags, data) = (request[5], &request[if request[5] & 0x80 == 0 { 6 } else { 10 }..]);
+            flight.extend_from_slice(if flags & 0x20 == 0 { data } else { &[] });
+            if flags & 0x40 == 0 {
+                let got = std::mem::take(&mut flight);
+                if !got.is_empty() {
+                    tunnel.feed(&got, &mut cx, &mut rng).unwrap();
+                }
+                let received = tunnel.take_received();
+                if tunnel.is_established() {
+                    let is_proved = received.windows(2).any(|two| two == b"S=");
+                    let alice = packet::response(0, MethodType::IDENTITY, b"alice");
+                    let avps = match is_proved {
+                        false => bobs_proof(&mut *tunnel, &mut cx),
+                        true => write_avps(&[Avp::new(AvpCode::EAP_MESSAGE, &alice)]),
+                    };
+                    tunnel.send(&avps, &mut cx, &mut rng).unwrap();
+                }
+            }
+            let was_established = tunnel.is_established();
+            let response = [&[0][..], &tunnel.take_output()].concat();
+            match bench.ask(&packet::response(request[1], MethodType::TTLS, &response), &state) {
+                Some((code, next, next_state)) => {
+                    (request, state) = {
+                        assert_eq!(code, Code::ACCESS_CHALLENGE);
+                        (next, next_state)
+                    }
+                }
+                None => break false,
+            }
+            if was_established {
+                break true;
+            }
+        }
+    });
+    assert_eq!(inside, [true, false], "{:?}", bench.rejected);
+    assert_eq!(bench.rejected, ["EAP-TTLS unexpected AVP"]);
 }
 
 /// A device with which `alice` was let in before has places of its own, which nobody uses up who does not have its Calling-Station-Id.

@@ -194,7 +194,7 @@ impl Silences {
         self.until = now + MINUTE;
         warn!(
             target: FACT, server, more,
-            likely = "it is down, has another address, or has another secret for this gateway in `clients`",
+            likely = "it is down, has another address, has another secret for this gateway in `clients`, or limits a device",
             "the RADIUS server does not answer, so devices are refused"
         );
         true

@@ -73,6 +73,10 @@ impl ServerOffer for GtcServer {
         MethodType::GTC
     }
 
+    fn tries_password(&self) -> bool {
+        true
+    }
+
     fn begin(&self) -> Box<dyn ServerMethod> {
         Box::new(self.clone())
     }

@@ -115,6 +115,10 @@ impl ServerOffer for Md5Server {
         MethodType::MD5
     }
 
+    fn tries_password(&self) -> bool {
+        true
+    }
+
     fn begin(&self) -> Box<dyn ServerMethod> {
         Box::new(Conversation { offer: self.clone(), challenge: [0; 16] })
     }

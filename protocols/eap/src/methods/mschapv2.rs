@@ -174,6 +174,10 @@ impl ServerOffer for MschapV2Server {
         MethodType::MSCHAPV2
     }
 
+    fn tries_password(&self) -> bool {
+        true
+    }
+
     fn begin(&self) -> Box<dyn ServerMethod> {
         Box::new(ServerSide {
             offer: self.clone(),

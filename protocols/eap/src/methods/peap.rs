@@ -540,7 +540,7 @@ impl Inner for ServerInside {
         self.identity.as_deref()
     }
 
-    fn claimed(&self) -> Option<&[u8]> {
-        Some(self.eap.identity()).filter(|name| !name.is_empty())
+    fn tried(&self) -> Option<&[u8]> {
+        self.eap.tried().map(|tried| &*tried.user)
     }
 }

@@ -412,6 +412,10 @@ impl ServerInside {
         tunnel: &mut dyn Tunnel,
         turn: &mut Turn<'_, '_>,
     ) -> Result<Act, Reason> {
+        // Whoever is authenticated tries nothing more in this tunnel: its attempts are counted for one user.
+        if self.identity.is_some() {
+            return Err(UNEXPECTED);
+        }
         if let Some(packet) = attributes.eap() {
             return self.on_eap(&packet, tunnel, turn);
         }
@@ -450,8 +454,7 @@ impl Inner for ServerInside {
         self.identity.as_deref()
     }
 
-    fn claimed(&self) -> Option<&[u8]> {
-        let in_eap = Some(self.eap.identity()).filter(|name| !name.is_empty());
-        self.user.as_deref().or(in_eap)
+    fn tried(&self) -> Option<&[u8]> {
+        self.user.as_deref().or_else(|| self.eap.tried().map(|tried| &*tried.user))
     }
 }

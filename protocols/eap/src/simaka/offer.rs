@@ -143,12 +143,19 @@ impl ServerConversation {
             server::Turn::Ignore => ServerStep::Ignore("EAP message that is not expected now"),
             server::Turn::Failed(why) => ServerStep::Failed(Reason(why)),
             server::Turn::Done(success) => {
-                let realm = String::from_utf8_lossy(split(outer).1);
-                self.identity = Some(permanent(self.flavour, success.imsi, &realm).into_bytes());
+                self.identity = Some(permanent(self.flavour, success.imsi, realm(outer)).into_bytes());
                 ServerStep::Done(keys(success.session, success.session_id))
             }
         }
     }
+}
+
+// RFC 7542 §2.2: labels of letters, digits and hyphens. Others read what comes before `\` or `@` as something else.
+/// The realm of an identity, which the peer chooses and nothing proves; empty for one that is no realm.
+fn realm(outer: &[u8]) -> &str {
+    let is_of_label = |byte: &u8| byte.is_ascii_alphanumeric() || b"-._".contains(byte) || !byte.is_ascii();
+    let realm = split(outer).1;
+    std::str::from_utf8(realm).ok().filter(|_| realm.iter().all(is_of_label)).unwrap_or_default()
 }
 
 /// A random stream for this conversation.
@@ -229,5 +236,18 @@ impl From<Answer> for Result<Vectors, NoVectors> {
             Answer::WrongAuts => Err(NoVectors::Resynchronisation),
             Answer::Unavailable => Err(NoVectors::Unavailable),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_realm_of_a_peer_looks_like_nothing_else() {
+        let realms = ["0001@lab", "0001", "0001@mnc001.mcc001.3gppnetwork.org", "0001@münchen.example"];
+        let of = |identity: &'static str| realm(identity.as_bytes());
+        assert_eq!(realms.map(of), ["lab", "", "mnc001.mcc001.3gppnetwork.org", "münchen.example"]);
+        assert_eq!(["0001@x\\alice@lab", "0001@a@b", "0001@a b", "0001@a\n"].map(of), [""; 4]);
     }
 }

@@ -115,8 +115,8 @@ pub(crate) trait Inner: Send {
         None
     }
 
-    /// The name that the peer claims inside, authenticated or not.
-    fn claimed(&self) -> Option<&[u8]> {
+    /// The user whose password the peer has tried, rightly or not.
+    fn tried(&self) -> Option<&[u8]> {
         None
     }
 }
@@ -240,9 +240,9 @@ impl<I: Inner> Conversation<I> {
         self.inner.identity().or_else(|| self.tunnel.vouched())
     }
 
-    /// The name that the peer claims inside, authenticated or not.
-    pub(crate) fn claimed(&self) -> Option<&[u8]> {
-        self.inner.claimed()
+    /// The user whose password the peer has tried inside, rightly or not.
+    pub(crate) fn tried(&self) -> Option<&[u8]> {
+        self.inner.tried()
     }
 
     /// The peer's reason for failure if a Success arrives too early.

@@ -17,8 +17,8 @@ pub(crate) struct ServerSide<I> {
     state: State<I>,
     /// The identity authenticated inside the tunnel.
     identity: Option<Vec<u8>>,
-    /// The name claimed inside the tunnel.
-    claimed: Option<Vec<u8>>,
+    /// The user whose password was tried inside the tunnel.
+    tried: Option<Vec<u8>>,
 }
 
 enum State<I> {
@@ -35,7 +35,7 @@ enum State<I> {
 impl<I: Inner> ServerSide<I> {
     pub(crate) fn new(version: Option<u8>, framing: Framing, tunnels: Arc<dyn Tunnels>, inner: I) -> Self {
         let state = State::Idle { tunnels, inner };
-        Self { carrier: Carrier::new(version, framing), state, identity: None, claimed: None }
+        Self { carrier: Carrier::new(version, framing), state, identity: None, tried: None }
     }
 
     fn message(&mut self, message: &[u8], turn: &mut Turn<'_, '_>) -> ServerStep {
@@ -48,7 +48,7 @@ impl<I: Inner> ServerSide<I> {
             State::Running { mut conversation, .. } => {
                 let (output, then) = conversation.take(message, turn);
                 self.identity = conversation.identity().map(<[u8]>::to_vec);
-                self.claimed = conversation.claimed().map(<[u8]>::to_vec);
+                self.tried = conversation.tried().map(<[u8]>::to_vec);
                 self.proceed(output, conversation, then)
             }
             State::Idle { .. } | State::Done { .. } | State::Over => {
@@ -111,8 +111,8 @@ impl<I: Inner> ServerMethod for ServerSide<I> {
         self.identity.as_deref()
     }
 
-    fn claimed_inside(&self) -> Option<&[u8]> {
-        self.claimed.as_deref()
+    fn tried_inside(&self) -> Option<&[u8]> {
+        self.tried.as_deref()
     }
 
     fn admit(&mut self, identity: &[u8]) {

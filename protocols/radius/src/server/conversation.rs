@@ -9,7 +9,7 @@ use keytoll_engine::Time;
 
 use super::config::Config;
 use super::duplicates::{Fingerprint, Key};
-use super::event::ConversationId;
+use super::event::{ConversationId, Tried};
 use super::familiar::{Familiar, is_of_ip, steady};
 use super::request::ReplyTo;
 use crate::wire::State;
@@ -78,50 +78,61 @@ enum Wait {
 /// The party that conversations are counted for.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Guest {
-    /// A user by the name in User-Name, which costs a sender nothing.
+    /// A user whose password was tried.
     User(Vec<u8>),
-    /// A user by the name inside a tunnel. It is counted separately, so that requests without a tunnel do not use up the places.
+    /// The same inside a tunnel. It is counted separately, so that cheap attempts without a tunnel do not use up the places.
     Inside(Vec<u8>),
     /// A device by its Calling-Station-Id.
     Station(Vec<u8>),
-    /// A user with a device that it was let in with before. It is counted separately, so that others who claim the name, or use the
-    /// device, do not use up the places.
+    /// A user with a device that it was let in with before. It is counted separately, so that others who try the password do not use up
+    /// the places.
     Familiar(Vec<u8>, Vec<u8>),
 }
 
+/// Maximum number of conversations of a user with one familiar device, which may be that of a stranger who claims to have it.
+const FAMILIAR_MAX: usize = 2;
+
 impl Guest {
-    /// The parties of a request. Anonymous names are not counted, because many users share them, nor are addresses of IP.
-    // RFC 7542 §2.4: a device that hides its name sends the realm alone, or `anonymous` before it.
-    fn of(user_name: &[u8], station: Option<&[u8]>, familiar: &Familiar) -> Vec<Self> {
-        let user = known(user_name);
-        if let Some(guest) = Self::familiar(user.as_deref(), station, familiar) {
-            return vec![guest];
+    /// The device of a request. Addresses of IP are not counted, because many devices share them.
+    pub(super) fn of_station(station: &[u8]) -> Option<Self> {
+        (!is_of_ip(station)).then(|| Self::Station(station.to_vec()))
+    }
+
+    /// The user whose password was tried.
+    fn tried(tried: &Tried<'_>, station: Option<&[u8]>, familiar: &Familiar) -> Self {
+        let account = account(tried.user);
+        let station = station.map(steady);
+        let known = |user: &&[u8]| station.is_some_and(|station| familiar.knows(user, station));
+        match [tried.user, account].into_iter().find(known).zip(station) {
+            Some((user, station)) => Self::Familiar(user.to_vec(), station.to_vec()),
+            None if tried.is_inside => Self::Inside(account.to_vec()),
+            None => Self::User(account.to_vec()),
         }
-        let station = station.filter(|station| !is_of_ip(station));
-        let station = station.map(|station| Self::Station(station.to_vec()));
-        user.map(Self::User).into_iter().chain(station).collect()
     }
 
-    /// The user of a name inside a tunnel, unless it is an anonymous one.
-    fn inside(user_name: &[u8], station: Option<&[u8]>, familiar: &Familiar) -> Option<Self> {
-        let user = known(user_name)?;
-        Some(Self::familiar(Some(&user), station, familiar).unwrap_or(Self::Inside(user)))
+    /// Whether it is this user.
+    fn is_user(&self, user: &[u8]) -> bool {
+        match self {
+            Self::User(name) | Self::Inside(name) => name == account(user),
+            Self::Familiar(name, _) => name == user || name == account(user),
+            Self::Station(_) => false,
+        }
     }
 
-    fn familiar(user: Option<&[u8]>, station: Option<&[u8]>, familiar: &Familiar) -> Option<Self> {
-        let (user, station) = (user?, steady(station?));
-        familiar.knows(user, station).then(|| Self::Familiar(user.to_vec(), station.to_vec()))
+    /// Maximum number of conversations.
+    fn count_max(&self, per_guest_max: usize) -> usize {
+        match self {
+            Self::Familiar(..) => per_guest_max.min(FAMILIAR_MAX),
+            Self::User(_) | Self::Inside(_) | Self::Station(_) => per_guest_max,
+        }
     }
 }
 
-/// The name under which a password is found; `None` for an anonymous name.
+/// The name that a password may be found under.
 // RFC 2759 §4: the domain before a name does not count, so that alice has one password in all domains.
-fn known(user_name: &[u8]) -> Option<Vec<u8>> {
+fn account(user_name: &[u8]) -> &[u8] {
     let domain_bytes = user_name.iter().position(|byte| *byte == b'\\').map_or(0, |place| place + 1);
-    let name = &user_name[domain_bytes..];
-    let user = name.split(|byte| *byte == b'@').next().unwrap_or_default();
-    let is_hidden = user.is_empty() || user.eq_ignore_ascii_case(b"anonymous");
-    (!is_hidden).then(|| name.to_vec())
+    &user_name[domain_bytes..]
 }
 
 /// The origin of a conversation.
@@ -225,19 +236,23 @@ impl Conversations {
         self.per_guest_max < usize::MAX
     }
 
-    /// The parties of the conversation that a request begins, if there is a limit for them.
-    pub(super) fn guests(&self, user_name: &[u8], station: Option<&[u8]>) -> Vec<Guest> {
-        if self.counts_guests() { Guest::of(user_name, station, &self.familiar) } else { Vec::new() }
+    /// The device that a conversation is counted for, if devices have a limit.
+    fn guest_of(&self, station: Option<&[u8]>) -> Option<Guest> {
+        station.filter(|_| self.counts_guests()).and_then(Guest::of_station)
     }
 
-    /// Checks that the table has room for a new conversation of this client and these guests; drops an old one if it is full.
+    /// Checks that the table has room for a new conversation of this client with this user and device; drops an old one if it is full.
     pub(super) fn make_room(
         &mut self,
         client: IpAddr,
-        guests: &[Guest],
+        (user, station): (&[u8], Option<&[u8]>),
         now: Time,
     ) -> Result<Option<GivenUp>, Full> {
-        let (goes, full) = match self.of_full_guest(guests) {
+        if self.may_not_try(user, station, now) {
+            return Err(Full::OfGuest);
+        }
+        let guest = self.guest_of(station);
+        let (goes, full) = match guest.and_then(|guest| self.of_full(&guest)) {
             Some(its) => (self.silent(its, now), Full::OfGuest),
             None if self.is_full() => (self.dispensable(client, now), Full::OfAll),
             None => return Ok(None),
@@ -246,21 +261,28 @@ impl Conversations {
         Ok(self.give_up(goes))
     }
 
-    /// The conversations of the guest that has as many as it may have.
-    fn of_full_guest(&self, guests: &[Guest]) -> Option<&BTreeSet<ConversationId>> {
-        let of_guest = guests.iter().filter_map(|guest| self.of_guest.get(guest));
-        of_guest.filter(|its| its.len() >= self.per_guest_max).max_by_key(|its| its.len())
+    /// Whether the password of the user that a device claims to have may not be tried now. A conversation is counted only when it was.
+    fn may_not_try(&self, user: &[u8], station: Option<&[u8]>, now: Time) -> bool {
+        let guest = Guest::tried(&Tried { user, is_inside: false }, station, &self.familiar);
+        let full = self.of_full(&guest).filter(|_| self.counts_guests());
+        full.is_some_and(|its| self.silent(its, now).is_none())
     }
 
-    /// Counts a conversation for the user with this name inside its tunnel; drops an old one of a user that has as many as it may have.
+    /// The conversations of a guest that has as many as it may have.
+    fn of_full(&self, guest: &Guest) -> Option<&BTreeSet<ConversationId>> {
+        let its = self.of_guest.get(guest);
+        its.filter(|its| its.len() >= guest.count_max(self.per_guest_max))
+    }
+
+    /// Counts a conversation for the user whose password was tried in it; drops an old one of a user that has as many as it may have.
     pub(super) fn count_for(
         &mut self,
         id: ConversationId,
-        user_name: &[u8],
+        tried: &Tried<'_>,
         now: Time,
     ) -> Result<Option<GivenUp>, Full> {
-        let Some(guest) = self.uncounted(id, user_name) else { return Ok(None) };
-        let goes = match self.of_full_guest(std::slice::from_ref(&guest)) {
+        let Some(guest) = self.uncounted(id, tried) else { return Ok(None) };
+        let goes = match self.of_full(&guest) {
             Some(its) => Some(self.silent(its, now).ok_or(Full::OfGuest)?),
             None => None,
         };
@@ -272,19 +294,20 @@ impl Conversations {
         Ok(given_up)
     }
 
-    /// The user inside the tunnel of a conversation, unless it is counted for that one already.
-    fn uncounted(&self, id: ConversationId, user_name: &[u8]) -> Option<Guest> {
-        let Came { guests, station, .. } = &self.table.get(&id)?.came;
-        let guest = Guest::inside(user_name, station.as_deref(), &self.familiar);
-        guest.filter(|guest| self.counts_guests() && !guests.contains(guest))
+    /// The user whose password was tried in a conversation, unless that is counted for the user already.
+    fn uncounted(&self, id: ConversationId, tried: &Tried<'_>) -> Option<Guest> {
+        let Came { guests, station, .. } = &self.table.get(&id).filter(|_| self.counts_guests())?.came;
+        let is_counted = guests.iter().any(|guest| guest.is_user(tried.user));
+        (!is_counted).then(|| Guest::tried(tried, station.as_deref(), &self.familiar))
     }
 
-    /// The authenticated user of this conversation is let in.
+    /// The authenticated user of this conversation is let in: its device is familiar if the user's own password was tried. Neither a name
+    /// that is only claimed nor one that needs no password takes the place of a device.
     pub(super) fn let_in(&mut self, came: &Came, user_name: &[u8]) {
-        if let Some((user, station)) = known(user_name).zip(came.station.as_deref())
-            && self.counts_guests()
+        if let Some(station) = &came.station
+            && came.guests.iter().any(|guest| guest.is_user(user_name))
         {
-            self.familiar.remember(user, steady(station));
+            self.familiar.remember(user_name.to_vec(), steady(station));
         }
     }
 
@@ -321,7 +344,7 @@ impl Conversations {
     ) -> ConversationId {
         let id = ConversationId(self.next);
         self.next += 1;
-        let guests = self.guests(&request.reply_to.user_name, station);
+        let guests = self.guest_of(station).into_iter().collect();
         let station = station.map(<[u8]>::to_vec);
         let came = Came { client: request.reply_to.from.ip, station, guests, at: now, is_new: true };
         self.insert(id, came, Wait::Answer(request), now);
@@ -471,6 +494,44 @@ mod tests {
         all.resume(id, awaiting(client), Time::ZERO)
     }
 
+    /// A conversation of a user's device, counted for whoever's password is tried.
+    fn tried(all: &mut Conversations, station: &[u8], tried: Option<&[u8]>) -> (ConversationId, bool) {
+        let id = all.begin(awaiting(ONE), Some(station), Time::ZERO);
+        let counted = tried.map(|user| all.count_for(id, &Tried { user, is_inside: false }, Time::ZERO));
+        (id, counted.is_none_or(|counted| counted.is_ok()))
+    }
+
+    fn let_in(all: &mut Conversations, station: &[u8], of: Option<&[u8]>, authenticated: &[u8]) {
+        let (id, _) = tried(all, station, of);
+        let (_, came) = all.answer(id).unwrap();
+        all.let_in(&came, authenticated);
+    }
+
+    /// An EAP-AKA peer chooses its realm, and a user with a password may authenticate as somebody else in a tunnel.
+    #[test]
+    fn a_device_is_familiar_to_the_user_whose_password_it_has_tried() {
+        let config = Config { conversations_per_user_max: 3, ..Config::new(BTreeMap::new()) };
+        let mut all = Conversations::new(&config);
+        let_in(&mut all, b"card", None, b"0001@x\\alice");
+        let_in(&mut all, b"tunnel", Some(b"bob"), b"alice");
+        let_in(&mut all, b"domain", Some(b"LAB\\alice"), b"LAB\\alice");
+        let_in(&mut all, b"192.0.2.1[4500]", Some(b"D1\\alice"), b"alice");
+        (0..3).for_each(|_| assert!(tried(&mut all, b"192.0.2.9", Some(b"alice")).1));
+        for station in [&b"card"[..], b"tunnel", b"domain", b"192.0.2.2"] {
+            assert!(!tried(&mut all, station, Some(b"alice")).1);
+        }
+        let hers = [b"alice".as_slice(), b"D1\\alice", b"alice"];
+        let told = hers.map(|user| tried(&mut all, b"192.0.2.1[4501]", Some(user)).1);
+        assert_eq!(told, [true, true, false], "a familiar device has two places");
+        let (id, _) = tried(&mut all, b"192.0.2.1", None);
+        for _ in 0..2 {
+            let again = all.count_for(id, &Tried { user: b"carol", is_inside: true }, Time::ZERO);
+            assert!(matches!(again, Ok(None)), "it is counted once");
+        }
+        while all.due(Time::MAX).is_some() {}
+        assert!(all.of_guest.is_empty());
+    }
+
     #[test]
     fn nobody_keeps_others_out_with_conversations_that_have_gone_on() {
         let config = Config { conversations_max: 4, ..Config::new(BTreeMap::new()) };
@@ -480,7 +541,7 @@ mod tests {
             gone_on(&mut all, ONE);
         }
         let room = |all: &mut Conversations, client: [u8; 4]| {
-            all.make_room(client.into(), &[], Time::ZERO).map(|given_up| given_up.map(|it| it.id))
+            all.make_room(client.into(), (b"", None), Time::ZERO).map(|given_up| given_up.map(|it| it.id))
         };
         assert_eq!(room(&mut all, ONE), Err(Full::OfAll), "it has all of them");
         assert_eq!(room(&mut all, OTHER), Ok(Some(first)));

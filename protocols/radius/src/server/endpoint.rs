@@ -12,7 +12,7 @@ use keytoll_net::{Addr, Socket};
 use super::config::{Client, Config};
 use super::conversation::{AwaitingAnswer, AwaitingRefusal, Conversations, Due, Full, GivenUp};
 use super::duplicates::{Duplicates, Fingerprint, Key, Seen};
-use super::event::{Command, ConversationId, Credential, Event, Request};
+use super::event::{Command, ConversationId, Credential, Event, Request, Tried};
 use super::request::{AccessRequest, ReplyTo, read_accounting};
 use crate::names::RADIUS;
 use crate::number::{AttributeType, Code};
@@ -227,8 +227,9 @@ impl Server {
         if let Some(state) = state {
             return Ok(self.conversations.named(state, client).map_or(Place::Nowhere, Place::Begun));
         }
-        let guests = self.conversations.guests(&reply_to.user_name, station(attributes));
-        if let Some(given_up) = self.conversations.make_room(client, &guests, cx.now).map_err(Full::why)? {
+        let guest = (&*reply_to.user_name, station(attributes));
+        let made = self.conversations.make_room(client, guest, cx.now);
+        if let Some(given_up) = made.map_err(Full::why)? {
             self.give_way(&given_up, cx);
         }
         Ok(Place::New)
@@ -252,18 +253,18 @@ impl Server {
         self.emit(Event::Request(Request { conversation, first, client, user_name, credential, attributes }));
     }
 
-    /// Counts a conversation for the user that it names inside a tunnel, too. Otherwise a stranger could guess that user's password as
-    /// often as names and addresses can be made up.
+    /// Counts a conversation for the user whose password was tried in it, before its owner tells the verdict. Names that are only claimed
+    /// are not counted: whoever claims one would keep its user out.
     ///
     /// # Errors
-    /// The user has as many conversations as one may have.
+    /// The user has as many conversations as one may have: refuse it, whatever the verdict.
     pub fn count_for(
         &mut self,
         conversation: ConversationId,
-        user: &[u8],
+        tried: Tried<'_>,
         cx: &mut Ctx<'_>,
     ) -> Result<(), &'static str> {
-        let given_up = self.conversations.count_for(conversation, user, cx.now).map_err(Full::why)?;
+        let given_up = self.conversations.count_for(conversation, &tried, cx.now).map_err(Full::why)?;
         given_up.iter().for_each(|given_up| self.give_way(given_up, cx));
         Ok(())
     }

@@ -69,6 +69,15 @@ pub struct Accounting {
     pub attributes: Attributes,
 }
 
+/// A password that was tried in a conversation, rightly or not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Tried<'a> {
+    /// Whose.
+    pub user: &'a [u8],
+    /// Whether inside a tunnel.
+    pub is_inside: bool,
+}
+
 /// The answer to a [`Request`]. Ignored if the conversation has expired or waits for the client, which the owner could not
 /// know yet.
 #[derive(Debug, Clone, PartialEq, Eq)]

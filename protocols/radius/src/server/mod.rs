@@ -21,4 +21,4 @@ mod request;
 
 pub use config::{Client, Config};
 pub use endpoint::Server;
-pub use event::{Accounting, Command, ConversationId, Credential, Event, Request};
+pub use event::{Accounting, Command, ConversationId, Credential, Event, Request, Tried};

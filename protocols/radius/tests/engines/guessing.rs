@@ -73,11 +73,33 @@ fn few_passwords_of_a_user_are_tried_in_a_second() {
         bench.wait_until(Time::ZERO + Duration::from_millis(20 * (guess + 1)));
     }
     let seconds = bench.now.as_nanos() as f64 / 1e9;
-    let answers =
-        bench.datagrams.iter().filter(|datagram| datagram.from == Addr::Udp(authentication())).count();
-    assert!(seconds > 7.0 && answers > 20, "{answers} in {seconds} s");
+    // A challenge answers no password: the device has not tried one yet.
+    let answers = rejects(&bench);
+    assert!(seconds > 7.0 && answers > 20 && bench.judged > 20, "{answers}, {} in {seconds} s", bench.judged);
     assert!(answers as f64 / seconds <= 10.0, "{answers} in {seconds} s");
+    assert!(bench.judged as f64 / seconds <= 3.5, "{} in {seconds} s", bench.judged);
     assert!(bench.discards().contains(&"too many conversations of this user"));
+}
+
+/// Opens a conversation of a device, and answers its challenge.
+fn attempt(bench: &mut Bench, number: u64, user_name: &str, number_of_station: u8) {
+    let station = format!("02-00-00-00-00-{number_of_station:02X}");
+    let named = |authenticate: keytoll_radius::client::Authenticate| {
+        let mut authenticate =
+            keytoll_radius::client::Authenticate { user_name: user_name.into(), ..authenticate };
+        authenticate
+            .attributes
+            .push(Attribute::new(AttributeType::CALLING_STATION_ID, station.as_bytes()).unwrap());
+        authenticate
+    };
+    bench.authenticate(named(identity(number)));
+    bench.round_trip();
+    if let Some(Event::Challenge { conversation, state, .. }) = bench.told.last()
+        && conversation.0 == number
+    {
+        bench.authenticate(named(answer(number, state.clone())));
+        bench.round_trip();
+    }
 }
 
 /// RFC 2759 §4: the password of a user is found without the domain before the name, so that all domains have one limit.
@@ -85,14 +107,39 @@ fn few_passwords_of_a_user_are_tried_in_a_second() {
 fn domains_before_a_name_do_not_multiply_its_passwords() {
     let mut bench = careful();
     for guess in 0..20 {
-        let user_name = [format!("D{guess}\\odysseus"), "@\\odysseus".into(), "anonymous@x\\odysseus".into()]
-            [guess as usize % 3]
-            .clone()
-            .into_bytes();
-        bench.authenticate(keytoll_radius::client::Authenticate { user_name, ..identity(guess) });
+        let names = [format!("D{guess}\\odysseus"), "@\\odysseus".into(), "anonymous@x\\odysseus".into()];
+        attempt(&mut bench, guess, &names[guess as usize % 3], guess as u8);
     }
+    assert_eq!((bench.judged, bench.server.conversations()), (3, 3));
+}
+
+/// A name costs a stranger nothing, so that it takes no place until a password is tried.
+#[test]
+fn conversations_that_only_claim_a_name_keep_its_user_out_of_nothing() {
+    let mut bench = careful();
+    (0..20).for_each(|conversation| bench.authenticate(identity(conversation)));
     bench.round_trip();
-    assert_eq!(bench.server.conversations(), 3);
+    assert_eq!(bench.server.conversations(), 20);
+    bench.owner = challenge_then_accept;
+    attempt(&mut bench, 30, "odysseus", 0);
+    assert!(matches!(bench.told.last(), Some(Event::Accept(_))), "{:?}", bench.told.last());
+}
+
+/// All have begun before the first password is tried.
+#[test]
+fn conversations_that_were_prepared_try_no_more_passwords() {
+    let mut bench = careful();
+    let prepared = (0..20).map(|number| {
+        bench.authenticate(identity(number));
+        bench.round_trip();
+        answer(number, bench.state())
+    });
+    let prepared: Vec<_> = prepared.collect();
+    prepared.into_iter().for_each(|answer| bench.authenticate(answer));
+    bench.round_trip();
+    assert_eq!((bench.judged, bench.server.conversations(), rejects(&bench)), (3, 20, 0));
+    bench.wait_until(bench.now + Duration::from_millis(1100));
+    assert_eq!(rejects(&bench), 20, "which of them were judged stays unsaid");
 }
 
 /// RFC 3579 §2.6.2: a request of EAP from a peer ends its conversation, after the delay of a refusal.
@@ -114,8 +161,7 @@ fn a_useless_packet_gives_no_place_away() {
 #[test]
 fn another_user_and_one_without_a_name_are_served_meanwhile() {
     let mut bench = careful();
-    (0..20).for_each(|guess| bench.authenticate(identity(guess)));
-    bench.round_trip();
+    (0..20).for_each(|guess| attempt(&mut bench, guess, "nemo", guess as u8));
     assert_eq!(bench.server.conversations(), 3);
     bench.owner = challenge_then_accept;
     for (conversation, name) in [(30, "odysseus"), (31, "anonymous@example.org"), (32, "@example.org")] {
@@ -132,7 +178,7 @@ fn another_user_and_one_without_a_name_are_served_meanwhile() {
         bench.authenticate(keytoll_radius::client::Authenticate { user_name, ..identity(conversation) });
     });
     bench.round_trip();
-    assert_eq!(bench.server.conversations(), 23, "a name that many have in common is not counted");
+    assert_eq!(bench.server.conversations(), 23, "a name alone is not counted");
 }
 
 /// A device that has no name but an address of its own.
@@ -153,9 +199,10 @@ fn a_station_has_as_few_conversations_as_a_user() {
 #[test]
 fn a_silent_conversation_of_a_user_makes_room_for_a_new_one() {
     let mut bench = careful();
+    bench.owner =
+        |request| Some(Command::Challenge { conversation: request.conversation, eap: CHALLENGE.to_vec() });
+    (0..3).for_each(|number| attempt(&mut bench, number, "nemo", number as u8));
     bench.owner = challenge_then_accept;
-    (0..3).for_each(|conversation| bench.authenticate(identity(conversation)));
-    bench.round_trip();
     bench.wait_until(bench.now + Duration::from_millis(1100));
     bench.authenticate(identity(3));
     bench.round_trip();

@@ -112,6 +112,8 @@ pub(crate) struct Bench {
     pub(crate) datagrams: Vec<Datagram>,
     /// Streams that the client has closed: its end of each.
     pub(crate) closed: Vec<Addr>,
+    /// How many passwords were tried and judged.
+    pub(crate) judged: usize,
     is_of_streams: bool,
     wire: VecDeque<(Time, Datagram)>,
 }
@@ -132,6 +134,7 @@ impl Bench {
             lines: Vec::new(),
             datagrams: Vec::new(),
             closed: Vec::new(),
+            judged: 0,
             is_of_streams: false,
             wire: VecDeque::new(),
         }
@@ -204,11 +207,24 @@ impl Bench {
         if let server::Event::Stranger(from, why) = event {
             return self.strangers.push((from, why));
         }
-        let command = if let server::Event::Request(request) = &event { (self.owner)(request) } else { None };
+        let command = if let server::Event::Request(request) = &event { self.command(request) } else { None };
         self.asked.push(event);
         if let Some(command) = command {
             self.server_input(Input::Command(command));
         }
+    }
+
+    /// What the owner wants: each response to a challenge tries the password of the user that the request names.
+    fn command(&mut self, request: &server::Request) -> Option<server::Command> {
+        let command = (self.owner)(request);
+        let (conversation, user) = (request.conversation, &*request.user_name);
+        let tried = server::Tried { user, is_inside: false };
+        let mut facts = Vec::new();
+        let mut cx = Ctx { now: self.now, crypto: &mut *self.crypto, trace: &mut facts };
+        let may_try = request.first || self.server.count_for(conversation, tried, &mut cx).is_ok();
+        self.note("s", &facts);
+        self.judged += usize::from(may_try && !request.first);
+        if may_try { command } else { Some(server::Command::Reject { conversation, eap: None }) }
     }
 
     fn note(&mut self, side: &str, facts: &[Fact]) {
