@@ -169,13 +169,13 @@ impl Aaa {
             held.server.step(&packet, &mut self.rng, cx)
         };
         let tried = held.server.tried().cloned();
-        if let Some(Err(why)) = tried.as_ref().map(|tried| self.radius.count_for(conversation, of(tried), cx))
+        if let Some(Err(why)) =
+            tried.as_ref().map(|tried| self.radius.try_password(conversation, of(tried), cx))
         {
-            // RFC 3748 §4.2: a Failure carries the identifier of the response. Whether the password was right stays unsaid.
-            let eap = packet.get(1).map(|identifier| packet::failure(*identifier));
+            // Whether the password was right stays unsaid.
             cx.trace.record(Fact::Failed { why: why.into() });
-            self.rejected(&tried.map(|tried| tried.user).unwrap_or_default(), Some(client), why);
-            return self.verdict(Verdict::Reject { conversation, eap }, cx);
+            self.conversations.remove(&conversation);
+            return self.rejected(&tried.map(|tried| tried.user).unwrap_or_default(), Some(client), why);
         }
         self.settle(conversation, output, cx);
     }

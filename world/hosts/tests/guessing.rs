@@ -302,58 +302,89 @@ fn bobs_proof(tunnel: &mut dyn Tunnel, cx: &mut Ctx<'_>) -> Vec<u8> {
     ])
 }
 
-/// `bob` proves himself, and then begins EAP as `alice` in the same tunnel: her password would be counted for him.
-#[test]
-fn who_is_authenticated_inside_a_tunnel_is_nobody_else_there() {
-    let pki = Pki::new(KeyKind::EcdsaP256, 2);
-    let (client, server) = pki.server_only(Version::Tls12);
-    let method = ttls("TTLS", (Arc::clone(&client), server), TtlsInside::Pap);
-    let mut bench = Bench::new(&method.server, PER_USER_MAX);
+/// What somebody says inside a TTLS tunnel, by what was said there before.
+type Script = fn(&mut dyn Tunnel, &[u8], &mut Ctx<'_>) -> Vec<u8>;
+
+/// Follows a script in a TTLS tunnel until the server does not challenge any more; returns how often something was said.
+fn in_tunnel(bench: &mut Bench, client: &Arc<dyn Tunnels>, script: Script) -> usize {
     let (mut crypto, mut rng) = (Provider::Real(Real::default()), Rng::named(1, "bob"));
     let mut cx = Ctx { now: Time::ZERO, crypto: &mut crypto, trace: &mut NoTrace };
     let mut tunnel = client.begin(&mut cx, &mut rng).unwrap();
     let identity = packet::response(0, MethodType::IDENTITY, b"anonymous@lab");
-    let (_, mut request, mut state) = bench.ask(&identity, &[]).unwrap();
-    let mut flight = Vec::new();
-    let inside = [0, 1].map(|_| {
-        loop {
-            // RFC 5281 §9.1: flags L, M and S; with L a length comes before the data.
-            let (flags, data) = (request[5], &request[if request[5] & 0x80 == 0 { 6 } else { 10 }..]);
-            flight.extend_from_slice(if flags & 0x20 == 0 { data } else { &[] });
-            if flags & 0x40 == 0 {
-                let got = std::mem::take(&mut flight);
-                if !got.is_empty() {
-                    tunnel.feed(&got, &mut cx, &mut rng).unwrap();
-                }
+    let mut answer = bench.ask(&identity, &[]);
+    let (mut flight, mut said) = (Vec::new(), 0);
+    while let Some((Code::ACCESS_CHALLENGE, request, state)) = answer {
+        // RFC 5281 §9.1: flags L, M and S; with L a length comes before the data.
+        let (flags, data) = (request[5], &request[if request[5] & 0x80 == 0 { 6 } else { 10 }..]);
+        flight.extend_from_slice(if flags & 0x20 == 0 { data } else { &[] });
+        if flags & 0x40 == 0 {
+            let got = std::mem::take(&mut flight);
+            if !got.is_empty() {
+                tunnel.feed(&got, &mut cx, &mut rng).unwrap();
+            }
+            if tunnel.is_established() {
                 let received = tunnel.take_received();
-                if tunnel.is_established() {
-                    let is_proved = received.windows(2).any(|two| two == b"S=");
-                    let alice = packet::response(0, MethodType::IDENTITY, b"alice");
-                    let avps = match is_proved {
-                        false => bobs_proof(&mut *tunnel, &mut cx),
-                        true => write_avps(&[Avp::new(AvpCode::EAP_MESSAGE, &alice)]),
-                    };
-                    tunnel.send(&avps, &mut cx, &mut rng).unwrap();
-                }
-            }
-            let was_established = tunnel.is_established();
-            let response = [&[0][..], &tunnel.take_output()].concat();
-            match bench.ask(&packet::response(request[1], MethodType::TTLS, &response), &state) {
-                Some((code, next, next_state)) => {
-                    (request, state) = {
-                        assert_eq!(code, Code::ACCESS_CHALLENGE);
-                        (next, next_state)
-                    }
-                }
-                None => break false,
-            }
-            if was_established {
-                break true;
+                let avps = script(&mut *tunnel, &received, &mut cx);
+                tunnel.send(&avps, &mut cx, &mut rng).unwrap();
+                said += 1;
             }
         }
-    });
-    assert_eq!(inside, [true, false], "{:?}", bench.rejected);
-    assert_eq!(bench.rejected, ["EAP-TTLS unexpected AVP"]);
+        let response = [&[0][..], &tunnel.take_output()].concat();
+        answer = bench.ask(&packet::response(request[1], MethodType::TTLS, &response), &state);
+    }
+    assert!(answer.is_none(), "nobody is let in");
+    said
+}
+
+fn avps_of_eap(packet: &[u8]) -> Vec<u8> {
+    write_avps(&[Avp::new(AvpCode::EAP_MESSAGE, packet)])
+}
+
+/// `bob` proves himself, and then begins EAP as `alice` in the same tunnel: her password would be counted for him.
+fn bob_then_alice(tunnel: &mut dyn Tunnel, received: &[u8], cx: &mut Ctx<'_>) -> Vec<u8> {
+    if received.is_empty() {
+        return bobs_proof(tunnel, cx);
+    }
+    avps_of_eap(&packet::response(0, MethodType::IDENTITY, b"alice"))
+}
+
+/// `alice` begins EAP, whose verdict would come before the end, and `bob` ends the conversation well.
+fn alice_then_bob(_: &mut dyn Tunnel, received: &[u8], _: &mut Ctx<'_>) -> Vec<u8> {
+    if received.is_empty() {
+        return avps_of_eap(&packet::response(0, MethodType::IDENTITY, b"alice"));
+    }
+    write_avps(&[Avp::new(AvpCode::USER_NAME, b"bob"), Avp::new(AvpCode::USER_PASSWORD, b"opensesame")])
+}
+
+#[test]
+fn one_user_tries_a_password_in_a_tunnel() {
+    for script in [bob_then_alice, alice_then_bob] as [Script; 2] {
+        let pki = Pki::new(KeyKind::EcdsaP256, 2);
+        let (client, server) = pki.server_only(Version::Tls12);
+        let method = ttls("TTLS", (Arc::clone(&client), server), TtlsInside::Pap);
+        let mut bench = Bench::new(&method.server, PER_USER_MAX);
+        let said = in_tunnel(&mut bench, &client, script);
+        assert_eq!((said, &bench.rejected[..]), (2, &["EAP-TTLS unexpected AVP"][..]));
+    }
+}
+
+/// The verdict of EAP-MSCHAPv2 comes before the end of its conversation, which may end at once or be kept for long.
+#[test]
+fn a_try_counts_whatever_becomes_of_its_conversation() {
+    let pki = Pki::new(KeyKind::EcdsaP256, 2);
+    let inside =
+        |password| TtlsInside::Eap(Arc::new(MschapV2Peer { password, name: None }) as Arc<dyn PeerOffer>);
+    let method = ttls("TTLS with EAP-MSCHAPv2", pki.server_only(Version::Tls12), inside);
+    let mut bench = Bench::new(&method.server, PER_USER_MAX);
+    bench.guess(&method);
+    let seconds = INTERVAL.as_secs_f64() * GUESSES as f64;
+    let full = bench.rejected.iter().filter(|why| **why == FULL).count();
+    assert!(full > 0 && GUESSES as usize - full <= (seconds + 1.0) as usize * PER_USER_MAX, "{full}");
+    // A second later nothing of that counts, although conversations may be open.
+    let later = bench.now + Duration::from_secs(1);
+    bench.wait(later);
+    let hers = bench.attempt((method.peer)("alice", "opensesame"));
+    assert_eq!(hers, Some(Code::ACCESS_ACCEPT));
 }
 
 /// A device with which `alice` was let in before has places of its own, which nobody uses up who does not have its Calling-Station-Id.

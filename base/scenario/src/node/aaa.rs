@@ -31,7 +31,8 @@ pub struct AaaPlan {
     pub clients: Vec<(IpAddr, Secret)>,
     /// How long it keeps an Access-Reject back.
     pub reject_delay: Duration,
-    /// How many unfinished authentications a user, or a device by its Calling-Station-Id, may have.
+    /// How often the password of a user may be tried in a second, and how many unfinished authentications a device by its
+    /// Calling-Station-Id may have.
     pub at_once_per_user: u16,
     /// The EAP methods it proposes, in this order.
     pub methods: Vec<&'static EapMethod>,

@@ -419,6 +419,10 @@ impl ServerInside {
         if let Some(packet) = attributes.eap() {
             return self.on_eap(&packet, tunnel, turn);
         }
+        // Nor does whoever has begun EAP: a verdict of it must not be followed by a password of another user.
+        if !self.eap.identity().is_empty() {
+            return Err(UNEXPECTED);
+        }
         let user = attributes.get(AvpCode::USER_NAME).ok_or(UNEXPECTED)?;
         if user.len() > NAME_BYTES_MAX {
             return Err(Reason::LONG_NAME);

@@ -12,6 +12,7 @@ use super::duplicates::{Fingerprint, Key};
 use super::event::{ConversationId, Tried};
 use super::familiar::{Familiar, is_of_ip, steady};
 use super::request::ReplyTo;
+use super::tries::{Trier, Tries};
 use crate::wire::State;
 
 /// Waits for the owner, whose command will be the response to this request.
@@ -75,73 +76,16 @@ enum Wait {
     Refusal(AwaitingRefusal),
 }
 
-/// The party that conversations are counted for.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Guest {
-    /// A user whose password was tried.
-    User(Vec<u8>),
-    /// The same inside a tunnel. It is counted separately, so that cheap attempts without a tunnel do not use up the places.
-    Inside(Vec<u8>),
-    /// A device by its Calling-Station-Id.
-    Station(Vec<u8>),
-    /// A user with a device that it was let in with before. It is counted separately, so that others who try the password do not use up
-    /// the places.
-    Familiar(Vec<u8>, Vec<u8>),
-}
-
-/// Maximum number of conversations of a user with one familiar device, which may be that of a stranger who claims to have it.
-const FAMILIAR_MAX: usize = 2;
-
-impl Guest {
-    /// The device of a request. Addresses of IP are not counted, because many devices share them.
-    pub(super) fn of_station(station: &[u8]) -> Option<Self> {
-        (!is_of_ip(station)).then(|| Self::Station(station.to_vec()))
-    }
-
-    /// The user whose password was tried.
-    fn tried(tried: &Tried<'_>, station: Option<&[u8]>, familiar: &Familiar) -> Self {
-        let account = account(tried.user);
-        let station = station.map(steady);
-        let known = |user: &&[u8]| station.is_some_and(|station| familiar.knows(user, station));
-        match [tried.user, account].into_iter().find(known).zip(station) {
-            Some((user, station)) => Self::Familiar(user.to_vec(), station.to_vec()),
-            None if tried.is_inside => Self::Inside(account.to_vec()),
-            None => Self::User(account.to_vec()),
-        }
-    }
-
-    /// Whether it is this user.
-    fn is_user(&self, user: &[u8]) -> bool {
-        match self {
-            Self::User(name) | Self::Inside(name) => name == account(user),
-            Self::Familiar(name, _) => name == user || name == account(user),
-            Self::Station(_) => false,
-        }
-    }
-
-    /// Maximum number of conversations.
-    fn count_max(&self, per_guest_max: usize) -> usize {
-        match self {
-            Self::Familiar(..) => per_guest_max.min(FAMILIAR_MAX),
-            Self::User(_) | Self::Inside(_) | Self::Station(_) => per_guest_max,
-        }
-    }
-}
-
-/// The name that a password may be found under.
-// RFC 2759 §4: the domain before a name does not count, so that alice has one password in all domains.
-fn account(user_name: &[u8]) -> &[u8] {
-    let domain_bytes = user_name.iter().position(|byte| *byte == b'\\').map_or(0, |place| place + 1);
-    &user_name[domain_bytes..]
-}
-
 /// The origin of a conversation.
 #[derive(Debug)]
 pub(super) struct Came {
     client: IpAddr,
     /// Its Calling-Station-Id.
     station: Option<Vec<u8>>,
-    guests: Vec<Guest>,
+    /// Whether it has a place of this device.
+    has_place: bool,
+    /// Whose passwords were tried in it.
+    tried: Vec<Trier>,
     at: Time,
     /// Whether it has not continued since.
     is_new: bool,
@@ -171,11 +115,13 @@ pub(super) struct Conversations {
     by_state: BTreeMap<State, ConversationId>,
     deadlines: BTreeSet<(Time, ConversationId)>,
     of_client: BTreeMap<IpAddr, OfClient>,
-    of_guest: BTreeMap<Guest, BTreeSet<ConversationId>>,
+    /// By Calling-Station-Id.
+    of_station: BTreeMap<Vec<u8>, BTreeSet<ConversationId>>,
+    tries: Tries,
     familiar: Familiar,
     next: u64,
     count_max: usize,
-    per_guest_max: usize,
+    per_station_max: usize,
     reject_delay: Duration,
     idle_max: Duration,
     age_max: Duration,
@@ -212,11 +158,12 @@ impl Conversations {
             by_state: BTreeMap::new(),
             deadlines: BTreeSet::new(),
             of_client: BTreeMap::new(),
-            of_guest: BTreeMap::new(),
+            of_station: BTreeMap::new(),
+            tries: Tries::new(config.conversations_per_user_max, config.reject_delay.max(SILENCE)),
             familiar: Familiar::default(),
             next: 0,
             count_max: config.conversations_max,
-            per_guest_max: config.conversations_per_user_max,
+            per_station_max: config.conversations_per_user_max,
             reject_delay: config.reject_delay,
             idle_max: config.conversation_idle_max,
             age_max: config.conversation_age_max,
@@ -231,28 +178,20 @@ impl Conversations {
         self.len() >= self.count_max
     }
 
-    /// Whether conversations of a user are limited at all.
-    const fn counts_guests(&self) -> bool {
-        self.per_guest_max < usize::MAX
+    /// Whether the conversations of a device have a limit. Addresses of IP have none, because many devices share them.
+    fn is_limited(&self, station: &[u8]) -> bool {
+        self.per_station_max < usize::MAX && !is_of_ip(station)
     }
 
-    /// The device that a conversation is counted for, if devices have a limit.
-    fn guest_of(&self, station: Option<&[u8]>) -> Option<Guest> {
-        station.filter(|_| self.counts_guests()).and_then(Guest::of_station)
-    }
-
-    /// Checks that the table has room for a new conversation of this client with this user and device; drops an old one if it is full.
+    /// Checks that the table has room for a new conversation of this client and this device; drops an old one if it is full.
     pub(super) fn make_room(
         &mut self,
         client: IpAddr,
-        (user, station): (&[u8], Option<&[u8]>),
+        station: Option<&[u8]>,
         now: Time,
     ) -> Result<Option<GivenUp>, Full> {
-        if self.may_not_try(user, station, now) {
-            return Err(Full::OfGuest);
-        }
-        let guest = self.guest_of(station);
-        let (goes, full) = match guest.and_then(|guest| self.of_full(&guest)) {
+        let its = station.and_then(|station| self.of_station.get(station));
+        let (goes, full) = match its.filter(|its| its.len() >= self.per_station_max) {
             Some(its) => (self.silent(its, now), Full::OfGuest),
             None if self.is_full() => (self.dispensable(client, now), Full::OfAll),
             None => return Ok(None),
@@ -261,51 +200,33 @@ impl Conversations {
         Ok(self.give_up(goes))
     }
 
-    /// Whether the password of the user that a device claims to have may not be tried now. A conversation is counted only when it was.
-    fn may_not_try(&self, user: &[u8], station: Option<&[u8]>, now: Time) -> bool {
-        let guest = Guest::tried(&Tried { user, is_inside: false }, station, &self.familiar);
-        let full = self.of_full(&guest).filter(|_| self.counts_guests());
-        full.is_some_and(|its| self.silent(its, now).is_none())
-    }
-
-    /// The conversations of a guest that has as many as it may have.
-    fn of_full(&self, guest: &Guest) -> Option<&BTreeSet<ConversationId>> {
-        let its = self.of_guest.get(guest);
-        its.filter(|its| its.len() >= guest.count_max(self.per_guest_max))
-    }
-
-    /// Counts a conversation for the user whose password was tried in it; drops an old one of a user that has as many as it may have.
-    pub(super) fn count_for(
+    /// Counts a try of a user's password in a conversation, once for each user.
+    ///
+    /// # Errors
+    /// As many were tried lately as may be.
+    pub(super) fn try_password(
         &mut self,
         id: ConversationId,
         tried: &Tried<'_>,
         now: Time,
-    ) -> Result<Option<GivenUp>, Full> {
-        let Some(guest) = self.uncounted(id, tried) else { return Ok(None) };
-        let goes = match self.of_full(&guest) {
-            Some(its) => Some(self.silent(its, now).ok_or(Full::OfGuest)?),
-            None => None,
-        };
-        let given_up = goes.and_then(|goes| self.give_up(goes));
-        self.of_guest.entry(guest.clone()).or_default().insert(id);
-        if let Some(held) = self.table.get_mut(&id) {
-            held.came.guests.push(guest);
+    ) -> Result<(), Full> {
+        let Some(held) = self.table.get_mut(&id) else { return Ok(()) };
+        if held.came.tried.iter().any(|trier| trier.is_user(tried.user)) {
+            return Ok(());
         }
-        Ok(given_up)
+        let trier = Trier::of(tried, held.came.station.as_deref(), &self.familiar);
+        let may_try = self.tries.admits(&trier, id, now);
+        held.came.tried.push(trier);
+        if may_try { Ok(()) } else { Err(Full::OfGuest) }
     }
 
-    /// The user whose password was tried in a conversation, unless that is counted for the user already.
-    fn uncounted(&self, id: ConversationId, tried: &Tried<'_>) -> Option<Guest> {
-        let Came { guests, station, .. } = &self.table.get(&id).filter(|_| self.counts_guests())?.came;
-        let is_counted = guests.iter().any(|guest| guest.is_user(tried.user));
-        (!is_counted).then(|| Guest::tried(tried, station.as_deref(), &self.familiar))
-    }
-
-    /// The authenticated user of this conversation is let in: its device is familiar if the user's own password was tried. Neither a name
-    /// that is only claimed nor one that needs no password takes the place of a device.
-    pub(super) fn let_in(&mut self, came: &Came, user_name: &[u8]) {
-        if let Some(station) = &came.station
-            && came.guests.iter().any(|guest| guest.is_user(user_name))
+    /// The authenticated user of this conversation is let in, so that the try was none of a guesser. Its device is familiar if the user's own
+    /// password was tried: neither a name that is only claimed nor one that needs no password takes the place of a device.
+    pub(super) fn let_in(&mut self, id: ConversationId, came: &Came, user_name: &[u8]) {
+        let own: Vec<_> = came.tried.iter().filter(|trier| trier.is_user(user_name)).collect();
+        own.iter().for_each(|trier| self.tries.forget(trier, id));
+        if let Some(station) = came.station.as_ref().filter(|_| !own.is_empty())
+            && self.tries.are_limited()
         {
             self.familiar.remember(user_name.to_vec(), steady(station));
         }
@@ -325,7 +246,9 @@ impl Conversations {
     /// a client that has less than its share, so that no client keeps others out.
     fn dispensable(&self, client: IpAddr, now: Time) -> Option<ConversationId> {
         let busiest = self.of_client.values().max_by_key(|its| its.all.len())?;
-        let oldest = || busiest.all.first().filter(|_| self.has_less_than_its_share(client)).copied();
+        let is_refused = |id: &&ConversationId| matches!(self.table[id].wait, Wait::Refusal(_));
+        let mut unrefused = busiest.all.iter().filter(|id| !is_refused(id));
+        let oldest = || unrefused.next().filter(|_| self.has_less_than_its_share(client)).copied();
         busiest.newborn.first().copied().or_else(|| self.silent(&busiest.all, now)).or_else(oldest)
     }
 
@@ -344,9 +267,9 @@ impl Conversations {
     ) -> ConversationId {
         let id = ConversationId(self.next);
         self.next += 1;
-        let guests = self.guest_of(station).into_iter().collect();
-        let station = station.map(<[u8]>::to_vec);
-        let came = Came { client: request.reply_to.from.ip, station, guests, at: now, is_new: true };
+        let has_place = station.is_some_and(|station| self.is_limited(station));
+        let (client, station) = (request.reply_to.from.ip, station.map(<[u8]>::to_vec));
+        let came = Came { client, station, has_place, tried: Vec::new(), at: now, is_new: true };
         self.insert(id, came, Wait::Answer(request), now);
         id
     }
@@ -390,8 +313,9 @@ impl Conversations {
         state
     }
 
-    /// Keeps a refusal until it may leave.
-    pub(super) fn refuse(&mut self, id: ConversationId, came: Came, refusal: AwaitingRefusal, now: Time) {
+    /// Keeps a refusal until it may leave. Of a conversation in which nothing was tried it does not keep the device's place.
+    pub(super) fn refuse(&mut self, id: ConversationId, mut came: Came, refusal: AwaitingRefusal, now: Time) {
+        came.has_place &= !came.tried.is_empty();
         self.insert(id, came, Wait::Refusal(refusal), now);
     }
 
@@ -428,8 +352,8 @@ impl Conversations {
         if came.is_new {
             its.newborn.insert(id);
         }
-        for guest in &came.guests {
-            self.of_guest.entry(guest.clone()).or_default().insert(id);
+        if let Some(station) = came.station.as_ref().filter(|_| came.has_place) {
+            self.of_station.entry(station.clone()).or_default().insert(id);
         }
         if let Wait::Request(AwaitingRequest { state }) = &wait {
             self.by_state.insert(state.clone(), id);
@@ -441,7 +365,7 @@ impl Conversations {
         let conversation = self.table.remove(&id)?;
         self.deadlines.remove(&(conversation.deadline, id));
         self.forget_of_client(conversation.came.client, id);
-        conversation.came.guests.iter().for_each(|guest| self.forget_of_guest(guest, id));
+        conversation.came.station.iter().for_each(|station| self.forget_of_station(station, id));
         if let Wait::Request(AwaitingRequest { state }) = &conversation.wait {
             self.by_state.remove(state);
         }
@@ -458,11 +382,11 @@ impl Conversations {
         }
     }
 
-    fn forget_of_guest(&mut self, guest: &Guest, id: ConversationId) {
-        if let Some(its) = self.of_guest.get_mut(guest) {
+    fn forget_of_station(&mut self, station: &[u8], id: ConversationId) {
+        if let Some(its) = self.of_station.get_mut(station) {
             its.remove(&id);
             if its.is_empty() {
-                self.of_guest.remove(guest);
+                self.of_station.remove(station);
             }
         }
     }
@@ -494,17 +418,18 @@ mod tests {
         all.resume(id, awaiting(client), Time::ZERO)
     }
 
-    /// A conversation of a user's device, counted for whoever's password is tried.
-    fn tried(all: &mut Conversations, station: &[u8], tried: Option<&[u8]>) -> (ConversationId, bool) {
+    /// A conversation of a device, in which perhaps somebody's password is tried; whether it may be judged.
+    fn tried(all: &mut Conversations, station: &[u8], user: Option<&[u8]>) -> (ConversationId, bool) {
         let id = all.begin(awaiting(ONE), Some(station), Time::ZERO);
-        let counted = tried.map(|user| all.count_for(id, &Tried { user, is_inside: false }, Time::ZERO));
+        let is_inside = false;
+        let counted = user.map(|user| all.try_password(id, &Tried { user, is_inside }, Time::ZERO));
         (id, counted.is_none_or(|counted| counted.is_ok()))
     }
 
     fn let_in(all: &mut Conversations, station: &[u8], of: Option<&[u8]>, authenticated: &[u8]) {
         let (id, _) = tried(all, station, of);
         let (_, came) = all.answer(id).unwrap();
-        all.let_in(&came, authenticated);
+        all.let_in(id, &came, authenticated);
     }
 
     /// An EAP-AKA peer chooses its realm, and a user with a password may authenticate as somebody else in a tunnel.
@@ -516,20 +441,23 @@ mod tests {
         let_in(&mut all, b"tunnel", Some(b"bob"), b"alice");
         let_in(&mut all, b"domain", Some(b"LAB\\alice"), b"LAB\\alice");
         let_in(&mut all, b"192.0.2.1[4500]", Some(b"D1\\alice"), b"alice");
-        (0..3).for_each(|_| assert!(tried(&mut all, b"192.0.2.9", Some(b"alice")).1));
+        (0..3).for_each(|_| {
+            assert!(tried(&mut all, b"192.0.2.9", Some(b"alice")).1, "none of these is counted");
+        });
         for station in [&b"card"[..], b"tunnel", b"domain", b"192.0.2.2"] {
             assert!(!tried(&mut all, station, Some(b"alice")).1);
         }
         let hers = [b"alice".as_slice(), b"D1\\alice", b"alice"];
         let told = hers.map(|user| tried(&mut all, b"192.0.2.1[4501]", Some(user)).1);
-        assert_eq!(told, [true, true, false], "a familiar device has two places");
+        assert_eq!(told, [true, true, false], "a familiar device has two tries");
         let (id, _) = tried(&mut all, b"192.0.2.1", None);
-        for _ in 0..2 {
-            let again = all.count_for(id, &Tried { user: b"carol", is_inside: true }, Time::ZERO);
-            assert!(matches!(again, Ok(None)), "it is counted once");
+        for _ in 0..4 {
+            let again = all.try_password(id, &Tried { user: b"carol", is_inside: true }, Time::ZERO);
+            assert_eq!(again, Ok(()), "it is counted once");
         }
         while all.due(Time::MAX).is_some() {}
-        assert!(all.of_guest.is_empty());
+        assert!(all.of_station.is_empty() && all.of_client.is_empty());
+        assert!(!tried(&mut all, b"192.0.2.9", Some(b"alice")).1, "tries outlive their conversations");
     }
 
     #[test]
@@ -541,7 +469,7 @@ mod tests {
             gone_on(&mut all, ONE);
         }
         let room = |all: &mut Conversations, client: [u8; 4]| {
-            all.make_room(client.into(), (b"", None), Time::ZERO).map(|given_up| given_up.map(|it| it.id))
+            all.make_room(client.into(), None, Time::ZERO).map(|given_up| given_up.map(|it| it.id))
         };
         assert_eq!(room(&mut all, ONE), Err(Full::OfAll), "it has all of them");
         assert_eq!(room(&mut all, OTHER), Ok(Some(first)));

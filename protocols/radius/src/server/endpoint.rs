@@ -227,8 +227,7 @@ impl Server {
         if let Some(state) = state {
             return Ok(self.conversations.named(state, client).map_or(Place::Nowhere, Place::Begun));
         }
-        let guest = (&*reply_to.user_name, station(attributes));
-        let made = self.conversations.make_room(client, guest, cx.now);
+        let made = self.conversations.make_room(client, station(attributes), cx.now);
         if let Some(given_up) = made.map_err(Full::why)? {
             self.give_way(&given_up, cx);
         }
@@ -253,20 +252,24 @@ impl Server {
         self.emit(Event::Request(Request { conversation, first, client, user_name, credential, attributes }));
     }
 
-    /// Counts a conversation for the user whose password was tried in it, before its owner tells the verdict. Names that are only claimed
-    /// are not counted: whoever claims one would keep its user out.
+    /// Counts the try of a user's password, before the owner of a conversation tells the verdict. Names that are only claimed are not counted:
+    /// whoever claims one would keep its user out.
     ///
     /// # Errors
-    /// The user has as many conversations as one may have: refuse it, whatever the verdict.
-    pub fn count_for(
+    /// As many were tried lately as may be: the conversation is over, and gets no answer, whatever the verdict.
+    pub fn try_password(
         &mut self,
         conversation: ConversationId,
         tried: Tried<'_>,
         cx: &mut Ctx<'_>,
     ) -> Result<(), &'static str> {
-        let given_up = self.conversations.count_for(conversation, &tried, cx.now).map_err(Full::why)?;
-        given_up.iter().for_each(|given_up| self.give_way(given_up, cx));
-        Ok(())
+        let counted = self.conversations.try_password(conversation, &tried, cx.now);
+        counted.map_err(|full| {
+            // Its request stays among the unanswered ones, so that it is not read again.
+            self.conversations.forget(conversation);
+            cx.discard(RADIUS, full.why());
+            full.why()
+        })
     }
 
     fn give_way(&mut self, given_up: &GivenUp, cx: &mut Ctx<'_>) {
@@ -306,9 +309,9 @@ impl Server {
     }
 }
 
-/// The device that a request is about.
+/// The device that a request is about, if it has a name.
 fn station(attributes: &Attributes) -> Option<&[u8]> {
-    attributes.get(AttributeType::CALLING_STATION_ID)
+    attributes.get(AttributeType::CALLING_STATION_ID).filter(|station| !station.is_empty())
 }
 
 /// Why a request is refused without asking the owner.
@@ -393,7 +396,7 @@ impl Server {
             Command::Accept { eap, msk, attributes, .. } => {
                 // Not the name that the request claims: whoever is authenticated could otherwise make a device familiar to another user.
                 let user = attributes.get(AttributeType::USER_NAME);
-                user.iter().for_each(|user| self.conversations.let_in(&came, user));
+                user.iter().for_each(|user| self.conversations.let_in(conversation, &came, user));
                 self.respond_accept(&request, eap.as_deref(), msk.as_ref(), attributes, cx)
             }
             Command::Reject { eap, .. } if self.config.reject_delay > Duration::ZERO => {

@@ -18,6 +18,7 @@ mod endpoint;
 mod event;
 mod familiar;
 mod request;
+mod tries;
 
 pub use config::{Client, Config};
 pub use endpoint::Server;

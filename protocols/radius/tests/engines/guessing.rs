@@ -137,9 +137,9 @@ fn conversations_that_were_prepared_try_no_more_passwords() {
     let prepared: Vec<_> = prepared.collect();
     prepared.into_iter().for_each(|answer| bench.authenticate(answer));
     bench.round_trip();
-    assert_eq!((bench.judged, bench.server.conversations(), rejects(&bench)), (3, 20, 0));
+    assert_eq!((bench.judged, bench.server.conversations(), rejects(&bench)), (3, 3, 0));
     bench.wait_until(bench.now + Duration::from_millis(1100));
-    assert_eq!(rejects(&bench), 20, "which of them were judged stays unsaid");
+    assert_eq!((rejects(&bench), bench.server.conversations()), (3, 0), "the others get no answer");
 }
 
 /// RFC 3579 §2.6.2: a request of EAP from a peer ends its conversation, after the delay of a refusal.
@@ -195,9 +195,9 @@ fn a_station_has_as_few_conversations_as_a_user() {
     assert_eq!(bench.server.conversations(), 3);
 }
 
-/// A telephone that went away three times in the midst: its fourth attempt takes the place of the first.
+/// A telephone that went away three times in the midst is let in after a second.
 #[test]
-fn a_silent_conversation_of_a_user_makes_room_for_a_new_one() {
+fn a_try_counts_for_a_second() {
     let mut bench = careful();
     bench.owner =
         |request| Some(Command::Challenge { conversation: request.conversation, eap: CHALLENGE.to_vec() });
@@ -209,7 +209,7 @@ fn a_silent_conversation_of_a_user_makes_room_for_a_new_one() {
     bench.authenticate(answer(3, bench.state()));
     bench.round_trip();
     assert!(matches!(bench.told.last(), Some(Event::Accept(_))), "{:?}", bench.told.last());
-    assert_eq!(bench.discards(), ["conversation given up for a newer one"]);
+    assert_eq!(bench.discards(), [""; 0]);
 }
 
 /// One client holds all places with conversations that have gone on and are silent now: its next user waits a second, not 30.

@@ -221,10 +221,10 @@ impl Bench {
         let tried = server::Tried { user, is_inside: false };
         let mut facts = Vec::new();
         let mut cx = Ctx { now: self.now, crypto: &mut *self.crypto, trace: &mut facts };
-        let may_try = request.first || self.server.count_for(conversation, tried, &mut cx).is_ok();
+        let may_try = request.first || self.server.try_password(conversation, tried, &mut cx).is_ok();
         self.note("s", &facts);
         self.judged += usize::from(may_try && !request.first);
-        if may_try { command } else { Some(server::Command::Reject { conversation, eap: None }) }
+        command.filter(|_| may_try)
     }
 
     fn note(&mut self, side: &str, facts: &[Fact]) {
