@@ -1,5 +1,6 @@
 //! Every test with foreign programs as one program, so that it is linked once.
 
+mod calibrate;
 mod charon_pair;
 mod daemon;
 mod diameter_tls;

@@ -25,9 +25,9 @@ use crate::schema::SCHEMAS;
 use crate::screen::{self, Usage};
 use crate::version;
 use help::{
-    AAA_HELP, CHECK_HELP, COMPARE_HELP, COMPLETIONS_HELP, CONNECT_HELP, CRYPTO_HELP, DECODE_HELP,
-    EXPORT_HELP, GATEWAY_HELP, HSS_HELP, KEYTOLL_HELP, LIST_HELP, LOAD_HELP, MAN_HELP, MEASURE_HELP,
-    PROFILE_HELP, RANK_HELP, REPORT_HELP, RUN_HELP, SCHEMA_HELP, SIZE_HELP, STUDY_HELP,
+    AAA_HELP, CALIBRATE_HELP, CHECK_HELP, COMPARE_HELP, COMPLETIONS_HELP, CONNECT_HELP, CRYPTO_HELP,
+    DECODE_HELP, EXPORT_HELP, GATEWAY_HELP, HSS_HELP, KEYTOLL_HELP, LIST_HELP, LOAD_HELP, MAN_HELP,
+    MEASURE_HELP, PROFILE_HELP, RANK_HELP, REPORT_HELP, RUN_HELP, SCHEMA_HELP, SIZE_HELP, STUDY_HELP,
 };
 pub(crate) use live::{ConnectArgs, Listen, LoadArgs, MetricsArgs, NodeArgs, ServeArgs};
 use number::whole;
@@ -117,6 +117,9 @@ pub(crate) enum Verb {
     /// Measure single crypto operations.
     #[command(after_help = CRYPTO_HELP)]
     Crypto(CryptoArgs),
+    /// Measure what authentications cost a daemon of others, and write a cost table.
+    #[command(after_help = CALIBRATE_HELP)]
+    Calibrate(CalibrateArgs),
     /// Print completions for a shell.
     #[command(after_help = COMPLETIONS_HELP)]
     Completions(CompletionsArgs),
@@ -539,6 +542,46 @@ pub(crate) struct CryptoArgs {
     /// Print JSON instead of tables.
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// Arguments of `calibrate`.
+#[derive(Debug, Args)]
+pub(crate) struct CalibrateArgs {
+    /// The daemon: it is started, in a network namespace, with a configuration of its own.
+    #[arg(value_name = "DAEMON", value_parser = crate::calibrate::names())]
+    pub(crate) target: String,
+    /// The cost table to write.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: PathBuf,
+    /// A method of `keytoll list methods`; can be repeated [default: all that keytoll can load the daemon with].
+    #[arg(long = "method", value_name = "METHOD")]
+    pub(crate) methods: Vec<String>,
+    /// How much of a core the daemon is to be busy, in percent; can be repeated [default: 5, 20, 40, 60 and 80].
+    #[arg(long = "busy", value_name = "PERCENT", value_parser = whole::<u32>(1, 400))]
+    busy_percent: Vec<u32>,
+    /// Loads of each rate, for the interval.
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = whole::<u32>(1, 100))]
+    pub(crate) rounds: u32,
+    /// How long each load takes, in seconds.
+    #[arg(long, value_name = "SECONDS", default_value_t = 10.0, value_parser = seconds)]
+    pub(crate) seconds: f64,
+    /// Print the cost table as JSON instead of a table for people.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// From a second to an hour.
+fn seconds(text: &str) -> Result<f64, String> {
+    let seconds = text.parse().ok().filter(|seconds| (1.0..=3600.0).contains(seconds));
+    seconds.ok_or_else(|| "a number of seconds from 1 to 3600".to_owned())
+}
+
+impl CalibrateArgs {
+    /// How much of a core the daemon is to be busy, in percent.
+    pub(crate) fn busy(&self) -> Vec<f64> {
+        let chosen = if self.busy_percent.is_empty() { &[5, 20, 40, 60, 80] } else { &self.busy_percent[..] };
+        chosen.iter().copied().map(f64::from).collect()
+    }
 }
 
 /// The table of paper 002.

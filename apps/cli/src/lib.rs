@@ -6,6 +6,7 @@
 //! unreadable or not of its kind; 3 a file is damaged, or the environment prevents it; 130 Ctrl-C; 143 SIGTERM.
 
 mod args;
+mod calibrate;
 mod capture;
 mod check;
 mod compare;
@@ -76,6 +77,7 @@ pub fn main() -> ExitCode {
         Verb::Decode(args) => decode::decode(&args),
         Verb::Measure(args) => measure::measure(&args),
         Verb::Crypto(args) => crypto::crypto(&args),
+        Verb::Calibrate(args) => calibrate::calibrate(&args),
         Verb::Completions(args) => completions::completions(&args),
         Verb::Man(args) => man::man(&args),
     };

@@ -82,6 +82,15 @@ fn simulated_devices(question: &Question) -> Result<u32, Report> {
 
 /// The cost table of a simulation. A path out of somebody's manifest.json is not opened.
 fn costs(args: &SizeArgs, plan: &Plan) -> Result<String, Report> {
+    if let Some((node, named)) = plan.cpus.iter().find_map(|(node, cpu)| Some((node, cpu.costs.as_ref()?))) {
+        let message =
+            format!("manifest.json names the costs `{named}` of {}, which are not opened", node.name());
+        return Err(Usage::hint(
+            message,
+            "size it without `--simulate`; `keytoll run` simulates a population",
+        )
+        .into());
+    }
     let named = plan.costs.as_deref().filter(|name| plan.crypto == CryptoMode::Table && *name != REFERENCE);
     match (&args.costs, named) {
         (Some(given), _) => Ok(given.clone()),

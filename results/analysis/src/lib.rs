@@ -23,6 +23,7 @@ pub mod beside;
 pub mod comparable;
 pub mod compare;
 pub mod composition;
+pub mod daemon;
 pub mod directory;
 pub mod handling;
 mod named;

@@ -31,6 +31,10 @@ pub struct Usage {
     pub resident_bytes: u64,
     /// Its greatest resident memory.
     pub resident_max_bytes: u64,
+    /// The part of its CPU time in the kernel, as far as that is sampled: in ticks of a hundredth of a second.
+    pub kernel_ticks: u64,
+    /// The rest, in the same ticks.
+    pub user_ticks: u64,
 }
 
 impl Add for Usage {
@@ -42,6 +46,8 @@ impl Add for Usage {
             cpu_ns: self.cpu_ns + other.cpu_ns,
             resident_bytes: self.resident_bytes + other.resident_bytes,
             resident_max_bytes: self.resident_max_bytes + other.resident_max_bytes,
+            kernel_ticks: self.kernel_ticks + other.kernel_ticks,
+            user_ticks: self.user_ticks + other.user_ticks,
         }
     }
 }
@@ -132,7 +138,11 @@ pub(crate) fn end_of(text: &str) -> String {
 pub fn usage(id: u32) -> Option<Usage> {
     let folder = PathBuf::from(format!("/proc/{id}"));
     let status = fs::read_to_string(folder.join("status")).ok()?;
+    // proc_pid_stat(5): utime and stime are the 14th and 15th field.
+    let ticks = |nth| stat_field(id, nth).and_then(|text| text.parse().ok()).unwrap_or(0);
     Some(Usage {
+        user_ticks: ticks(14),
+        kernel_ticks: ticks(15),
         cpu_ns: cpu_ns(&folder)?,
         resident_bytes: bytes(&status, "VmRSS:"),
         resident_max_bytes: bytes(&status, "VmHWM:"),
@@ -157,9 +167,13 @@ fn bytes(status: &str, key: &str) -> u64 {
 
 /// The start time of a process, in ticks since boot; `None` if there is no such process.
 pub(crate) fn start_time(id: u32) -> Option<u64> {
+    stat_field(id, 22)?.parse().ok()
+}
+
+/// A field of a process's `stat`, from the third on. The second is the program's name in parentheses and may contain anything.
+fn stat_field(id: u32, nth: usize) -> Option<String> {
     let stat = fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
-    // The second field is the program's name in parentheses and may contain anything; the start time is the 22nd.
-    stat.rsplit_once(')')?.1.split_whitespace().nth(19)?.parse().ok()
+    stat.rsplit_once(')')?.1.split_whitespace().nth(nth.checked_sub(3)?).map(str::to_owned)
 }
 
 #[cfg(test)]

@@ -51,6 +51,13 @@ pub const IP: Program = Program { path: "/usr/sbin/ip", package: "iproute2" };
 const SUBSCRIBERS: &str = "hlr_auc_gw";
 
 impl Program {
+    /// The version of its Debian package; `None` if it is of no package.
+    pub fn version(self) -> Option<String> {
+        let query = ["-W", "-f=${Version}", self.package];
+        let told = crate::run::finish(std::process::Command::new("dpkg-query").args(query)).ok()?;
+        Some(told.trim().to_owned()).filter(|version| !version.is_empty())
+    }
+
     /// Checks that it is installed.
     ///
     /// # Errors

@@ -151,7 +151,8 @@ impl<K: Keepers> Launcher<'_, K> {
                 continue;
             }
             let (place, dir) = (self.testbed.place(node), &self.testbed.folder(node)?);
-            let order = Order { row, seed: &seed, placement: &self.testbed.placement, node, place, dir };
+            let placement = &self.testbed.placement;
+            let order = Order { row, seed: &seed, placement, node, place, dir, has_many_devices: false };
             daemons.push((node, self.foreign.start(&order)?));
         }
         let begins = daemons.iter().find(|(node, _)| *node == layout.initiator);

@@ -25,8 +25,11 @@ mod merge;
 mod message;
 mod node;
 mod process;
+mod standing;
 mod testbed;
 
+pub use keytoll_daemons::Usage;
 pub use launcher::{refuse, run};
 pub use node::serve;
+pub use standing::{Standing, version_of};
 pub use testbed::LiveError;

@@ -281,8 +281,13 @@ fn table_of(path: &Path) -> Result<CostTable, CostsError> {
 }
 
 impl Costs {
-    /// The table of a plan; `None` unless the plan has one.
+    /// The tables of a plan; `None` unless the plan has one.
     pub(crate) fn of(plan: &Plan) -> Result<Option<Self>, CostsError> {
+        Self::of_all(plan)?.map(|costs| costs.with_daemons(plan)).transpose()
+    }
+
+    /// That of all nodes that stand for themselves.
+    fn of_all(plan: &Plan) -> Result<Option<Self>, CostsError> {
         let exponents = plan.exponents.name();
         let costs = match (plan.crypto, &plan.costs) {
             (CryptoMode::Table, Some(name)) if name == REFERENCE => {
@@ -295,7 +300,7 @@ impl Costs {
             }
             _ => return Ok(None),
         };
-        costs.with_daemons(plan).map(Some)
+        Ok(Some(costs))
     }
 
     fn with_daemons(mut self, plan: &Plan) -> Result<Self, CostsError> {
@@ -345,9 +350,11 @@ impl Costs {
     }
 }
 
-/// The price of messages in the cost table of a plan; `None` without a table, or if it cannot be read.
+/// The price of messages in the cost table of a plan; `None` without a table, if it cannot be read, or if nodes stand for daemons, whose
+/// messages have other prices.
 pub fn message_price(plan: &Plan) -> Option<MessagePrice> {
-    Costs::of(plan).ok().flatten()?.price
+    let has_daemons = plan.cpus.values().any(|cpu| cpu.costs.is_some());
+    Costs::of_all(plan).ok().flatten().filter(|_| !has_daemons)?.price
 }
 
 /// The prices of a table, with private exponents of one length.

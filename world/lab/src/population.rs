@@ -260,8 +260,7 @@ impl Built {
         let seed = plan.seed_of(rows[0]);
         let empty = Heaps::now(heaps::SERVING_MAX);
         let mut crowd = credentials.populate(rows, population, &seed);
-        let mut builder =
-            Builder::new((plan, rows[0]), builder::stores(population, rows), (costs, core_hz), &seed);
+        let mut builder = Builder::new(plan, (population, rows), (costs, core_hz), &seed);
         let mut access: Vec<Access> = Vec::new();
         for gateway in 0..population.gateways {
             let layouts: Vec<_> = (0..rows.len()).map(|share| crowd.layout(share, gateway)).collect();

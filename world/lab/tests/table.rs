@@ -209,13 +209,13 @@ fn write_daemon(path: &Path, method: &str) {
         delay_ms_p50: 2.0,
         delay_ms_p99: 3.0,
         n: 100,
-        rounds: 1,
+        rounds_count: 1,
     };
     let price = AuthenticationPrice {
         method: method.into(),
         role: "gw".into(),
         protocol: "ike".into(),
-        messages: 6.0,
+        messages_count: 6.0,
         loads: vec![load],
     };
     let machine = keytoll_trace::manifest::Machine { core_hz: 1e9, cpu: "a cpu".into(), ..machine() };
@@ -224,7 +224,6 @@ fn write_daemon(path: &Path, method: &str) {
         name: "strongswan".into(),
         version: "5.9.8".into(),
         configuration: "log off".into(),
-        cores: 1,
         authentications: vec![price],
     });
     table.write(std::fs::File::create(path).unwrap()).unwrap();

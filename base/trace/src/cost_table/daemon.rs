@@ -15,8 +15,6 @@ pub struct DaemonCosts {
     pub version: String,
     /// What matters of its configuration, in words.
     pub configuration: String,
-    /// How many cores it could use at the same time.
-    pub cores: u16,
     /// One for each method and role; at least one.
     pub authentications: Vec<AuthenticationPrice>,
 }
@@ -32,7 +30,7 @@ pub struct AuthenticationPrice {
     /// The protocol whose messages carry the price, in the words of traces: `ike` of a gateway, `radius` of an AAA server.
     pub protocol: String,
     /// Messages of this protocol that the node receives and sends, for each authentication, those that close its session included.
-    pub messages: f64,
+    pub messages_count: f64,
     /// By how busy the daemon was, the idlest first; at least one. Between two loads the costs are interpolated.
     pub loads: Vec<AuthenticationLoad>,
 }
@@ -41,7 +39,7 @@ pub struct AuthenticationPrice {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AuthenticationLoad {
-    /// The share of the time of all its cores in which the daemon computed.
+    /// CPU time in each second of the load: the share of the time of one core in which the daemon computed.
     pub utilisation: f64,
     /// Authentications a second.
     pub rate_per_s: f64,
@@ -59,7 +57,7 @@ pub struct AuthenticationLoad {
     /// The authentications behind it.
     pub n: u64,
     /// How many loads of this rate there were.
-    pub rounds: u32,
+    pub rounds_count: u32,
 }
 
 impl DaemonCosts {
@@ -77,7 +75,7 @@ impl DaemonCosts {
         let is_twice = |(place, price): (usize, &AuthenticationPrice)| {
             self.authentications[..place].iter().any(|other| other.is_of(price))
         };
-        if self.authentications.is_empty() || self.cores == 0 {
+        if self.authentications.is_empty() {
             return Err(CostTableError::Daemon);
         }
         if let Some((_, price)) = self.authentications.iter().enumerate().find(|it| is_twice(*it)) {
@@ -96,7 +94,7 @@ impl AuthenticationPrice {
 
     fn is_possible(&self) -> bool {
         let is_ordered = self.loads.is_sorted_by(|a, b| a.utilisation < b.utilisation);
-        let is_countable = (1.0..=1e6).contains(&self.messages);
+        let is_countable = (1.0..=1e6).contains(&self.messages_count);
         is_ordered
             && is_countable
             && !self.loads.is_empty()
@@ -125,7 +123,7 @@ mod tests {
             delay_ms_p50: 2.0,
             delay_ms_p99: 4.0,
             n: 1000,
-            rounds: 3,
+            rounds_count: 3,
         }
     }
 
@@ -134,14 +132,13 @@ mod tests {
             method: method.to_owned(),
             role: "gw".to_owned(),
             protocol: "ike".to_owned(),
-            messages: 6.0,
+            messages_count: 6.0,
             loads: vec![load(0.1), load(0.5)],
         };
         DaemonCosts {
             name: "strongswan".to_owned(),
             version: "5.9.8".to_owned(),
             configuration: "log off".to_owned(),
-            cores: 2,
             authentications: ["ikev2-psk", "ikev2-rsa2048"].map(price).to_vec(),
         }
     }
@@ -150,19 +147,18 @@ mod tests {
     fn a_price_is_found_by_method_and_role() {
         let daemon = daemon();
         assert!(daemon.sound().is_ok());
-        assert_eq!(daemon.price("ikev2-psk", "gw").map(|price| price.messages), Some(6.0));
+        assert_eq!(daemon.price("ikev2-psk", "gw").map(|price| price.messages_count), Some(6.0));
         assert!(daemon.price("ikev2-psk", "aaa").is_none());
         assert_eq!(daemon.methods("gw").collect::<Vec<_>>(), ["ikev2-psk", "ikev2-rsa2048"]);
     }
 
     #[test]
     fn what_cannot_be_is_refused() {
-        let changes: [fn(&mut DaemonCosts); 8] = [
+        let changes: [fn(&mut DaemonCosts); 7] = [
             |daemon| daemon.authentications.clear(),
-            |daemon| daemon.cores = 0,
             |daemon| daemon.authentications[0].loads.clear(),
             |daemon| daemon.authentications[0].loads.reverse(),
-            |daemon| daemon.authentications[0].messages = 0.0,
+            |daemon| daemon.authentications[0].messages_count = 0.0,
             |daemon| daemon.authentications[1].loads[0].utilisation = 1.5,
             |daemon| daemon.authentications[1].loads[1].cpu_us = -1.0,
             |daemon| daemon.authentications[1].loads[1].kernel_share = f64::NAN,

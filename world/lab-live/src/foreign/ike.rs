@@ -69,9 +69,9 @@ impl foreign::StandIns for IkeDaemons {
 
 impl foreign::Prepared for Credentials {
     fn start(&self, order: &Order<'_>) -> Result<Box<dyn Daemon>, LiveError> {
-        let &Order { row, seed, placement, node, place, dir } = order;
+        let &Order { row, seed, placement, node, place, dir, has_many_devices } = order;
         let sites = Sites::of(row, placement);
-        let configured = Configured { row, seed, sites: &sites, credentials: self };
+        let configured = Configured { row, seed, sites: &sites, credentials: self, has_many_devices };
         let program = match row.options.makers.of(node) {
             Maker::FreeRadius => {
                 Program::FreeRadius(FreeRadius::start(place, dir, &configured.freeradius(dir)?)?)
@@ -82,6 +82,12 @@ impl foreign::Prepared for Credentials {
             }
         };
         Ok(Box::new(program))
+    }
+
+    fn load(&self, order: &Order<'_>) -> Result<String, LiveError> {
+        let &Order { row, seed, placement, dir, has_many_devices, .. } = order;
+        let sites = Sites::of(row, placement);
+        Configured { row, seed, sites: &sites, credentials: self, has_many_devices }.load(dir)
     }
 }
 
@@ -162,9 +168,41 @@ struct Configured<'a> {
     seed: &'a Seed,
     sites: &'a Sites,
     credentials: &'a Credentials,
+    has_many_devices: bool,
 }
 
 impl Configured<'_> {
+    /// The devices of a load call the gateway, and prove themselves as the device of the row does.
+    fn load(&self, dir: &Path) -> Result<String, LiveError> {
+        let sites = self.sites;
+        let auth = match (auth(self.row.method), self.credentials.of(self.row)) {
+            (Auth::SharedKey, _) => {
+                format!("auth = {{ psk = {{ hex = \"{}\" }} }}", hex(&row_secret(self.seed)))
+            }
+            (Auth::Signature, Some(set)) if !self.row.options.ike.raw_keys => {
+                let [certificate, key, root] = ["ue.crt", "ue.key", "root.crt"].map(|name| dir.join(name));
+                let written = pem::write_certificates(&certificate, &set.ue.chain)
+                    .and_then(|()| pem::write_private_key(&key, &private_key(&set.ue)))
+                    .and_then(|()| pem::write_certificates(&root, std::slice::from_ref(&set.gw_anchor)));
+                written.map_err(|why| LiveError::Notes(why.to_string()))?;
+                format!(
+                    "auth = {{ certificate = {certificate:?}, key = {key:?} }}\npeer_auth = {{ roots = {root:?} }}"
+                )
+            }
+            _ => {
+                let why = format!("no load is made of {} yet", self.row.method.name());
+                return Err(LiveError::Node { node: Node::Ue.name(), why });
+            }
+        };
+        let [suites, esp_suites] = [proposals(&self.row.suites), proposals(&esp_suites(self.row))];
+        let target = if sites.gw.is_ipv6() { format!("[{}]", sites.gw) } else { sites.gw.to_string() };
+        Ok(format!(
+            "role = \"load\"\ntarget = \"{target}:500\"\nfragmentation = \"1280 B\"\n[connection]\npeer = {GW_ID:?}\n{auth}\n\
+             suites = {suites:?}\nesp_suites = {esp_suites:?}\nvirtual_address = {}\n[identities]\npattern = {UE_ID:?}\n",
+            self.row.options.ike.virtual_address
+        ))
+    }
+
     fn charon(&self, node: Node) -> charon::Config {
         let (is_device, sites, options) = (node == Node::Ue, self.sites, &self.row.options);
         charon::Config {
@@ -188,10 +226,19 @@ impl Configured<'_> {
             radius: (!is_device && self.row.method.eap().is_some()).then(|| self.radius()),
             signatures: "",
             is_tls_1_3: options.tls.version == TlsVersion::Tls13,
-            more: if options.ike.fragment_bytes.is_some() { "" } else { "fragmentation = no" }.to_owned(),
+            more: self.more(),
             daemon: self.timers(),
             logs: false,
         }
+    }
+
+    /// More lines of the connection.
+    fn more(&self) -> String {
+        let fragmentation =
+            if self.row.options.ike.fragment_bytes.is_some() { "" } else { "fragmentation = no\n" };
+        // One device of a name is not to replace the others.
+        let unique = if self.has_many_devices { "unique = never" } else { "" };
+        format!("{fragmentation}{unique}")
     }
 
     fn device_proves(&self) -> Own {
@@ -309,10 +356,12 @@ impl Configured<'_> {
             options.ike.fragment_bytes.map_or_else(String::new, |bytes| format!("fragment_size = {bytes}"));
         format!(
             // Each authentication begins anew, also after one whose child was refused.
-            "reuse_ikesa = no\n  retransmit_timeout = {}\n  retransmit_base = {}\n  retransmit_tries = {}\n  {fragment}",
+            "reuse_ikesa = no\n  retransmit_timeout = {}\n  retransmit_base = {}\n  retransmit_tries = {}\n  {fragment}\n  {many}",
             retransmission.first.as_secs_f64(),
             retransmission.base,
             retransmission.tries,
+            // More than a few half-open SAs of one address are refused otherwise.
+            many = if self.has_many_devices { "dos_protection = no" } else { "" },
         )
     }
 
@@ -474,6 +523,14 @@ fn pool(sites: &Sites) -> String {
 
 fn text(secret: &[u8]) -> String {
     String::from_utf8_lossy(secret).into_owned()
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes
+        .iter()
+        .flat_map(|byte| [byte >> 4, byte & 15])
+        .filter_map(|digit| char::from_digit(digit.into(), 16))
+        .collect()
 }
 
 fn subscriber(flavour: Flavour) -> String {

@@ -32,6 +32,10 @@ pub(super) trait StandIns {
 pub(super) trait Prepared {
     /// Starts the daemon that stands in for a node.
     fn start(&self, order: &Order<'_>) -> Result<Box<dyn Daemon>, LiveError>;
+
+    /// The beginning of a load file for the devices of a row: what they call, and how they prove themselves. Certificates are written into
+    /// the directory of the order.
+    fn load(&self, order: &Order<'_>) -> Result<String, LiveError>;
 }
 
 /// Which node of which row is to be started, and where.
@@ -44,6 +48,8 @@ pub(super) struct Order<'a> {
     pub(super) place: &'a Place,
     /// A private directory.
     pub(super) dir: &'a Path,
+    /// Whether it serves many devices at the same time, all of one name and address.
+    pub(super) has_many_devices: bool,
 }
 
 /// A foreign daemon that runs.
@@ -106,12 +112,21 @@ impl Foreign {
 
     /// Starts the daemon that stands in for a node.
     pub(super) fn start(&self, order: &Order<'_>) -> Result<Box<dyn Daemon>, LiveError> {
+        self.prepared(order)?.start(order)
+    }
+
+    /// The beginning of a load file for the devices of a row.
+    pub(super) fn load(&self, order: &Order<'_>) -> Result<String, LiveError> {
+        self.prepared(order)?.load(order)
+    }
+
+    fn prepared(&self, order: &Order<'_>) -> Result<&dyn Prepared, LiveError> {
         let (row, node) = (order.row, order.node);
         let prepared = self.0.iter().find(|(daemons, _)| daemons.run(row.method));
         let nobody = || LiveError::Node {
             node: node.name(),
             why: format!("no foreign daemon can stand in for it in {}", row.method.name()),
         };
-        prepared.ok_or_else(nobody)?.1.start(order)
+        Ok(&*prepared.ok_or_else(nobody)?.1)
     }
 }

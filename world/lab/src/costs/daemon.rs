@@ -80,7 +80,7 @@ fn note(table: &CostTable, node: Node) -> String {
 impl MessageCost {
     /// Each message of the protocol pays its part of the authentication.
     fn of_daemon(price: &AuthenticationPrice) -> Self {
-        let each_ps = |load: &AuthenticationLoad| ps(1000.0 * load.cpu_us / price.messages);
+        let each_ps = |load: &AuthenticationLoad| ps(1000.0 * load.cpu_us / price.messages_count);
         let load = |load: &AuthenticationLoad| {
             let cost = StepCost { each_ps: each_ps(load), ..StepCost::default() };
             LoadCost {

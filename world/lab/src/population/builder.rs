@@ -18,7 +18,7 @@ use crate::costs::{Costs, NodeCosts};
 use crate::provider::metered;
 
 /// How long each server waits for its store: as the population has it, or the options of its rows.
-pub(super) fn stores(population: &Population, rows: &[&RowPlan]) -> [(Node, Option<Spread>); 2] {
+fn stores(population: &Population, rows: &[&RowPlan]) -> [(Node, Option<Spread>); 2] {
     let of_rows = rows.iter().find_map(|row| row.options.hss_store);
     [(Node::Aaa, population.aaa_store), (Node::Hss, population.hss_store.or(of_rows))]
 }
@@ -37,11 +37,12 @@ pub(super) struct Builder<'a> {
 
 impl<'a> Builder<'a> {
     pub(super) fn new(
-        (plan, row): (&'a Plan, &'a RowPlan),
-        stores: [(Node, Option<Spread>); 2],
+        plan: &'a Plan,
+        (population, rows): (&Population, &[&'a RowPlan]),
         (costs, core_hz): (Option<&'a Costs>, f64),
         seed: &Seed,
     ) -> Self {
+        let (row, stores) = (rows[0], stores(population, rows));
         let of_devices = costs.map(|costs| costs.at(Node::Ue, row));
         let devices_hz = of_devices.as_ref().map_or(core_hz, |costs| costs.core_hz);
         let message = of_devices.map(|costs| costs.message).unwrap_or_default();
