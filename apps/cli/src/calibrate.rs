@@ -27,11 +27,11 @@ use load::Bench;
 /// A daemon that can be calibrated.
 struct Daemon {
     name: &'static str,
-    /// The scenario in which it stands for the node.
+    /// The scenario with the daemon as this node.
     scenario: &'static str,
     /// Its methods of which keytoll makes loads.
     methods: &'static [&'static str],
-    /// The node that it stands for.
+    /// Its node.
     role: Node,
     /// The protocol of its messages.
     protocol: &'static str,
@@ -104,14 +104,14 @@ fn methods(daemon: &Daemon, chosen: &[String]) -> Result<Vec<&'static str>, Repo
     Ok(methods)
 }
 
-/// The row of a method in which the daemon stands for its node.
+/// The row of a method with the daemon as its node.
 fn plan(daemon: &Daemon, method: &str) -> Result<Plan, Report> {
     let sets = [format!("methods={method}"), format!("sweep.{}=[\"{}\"]", daemon.role.name(), daemon.name)];
     let source = Source::builtin(daemon.scenario).map_err(|error| miette!("{error}"))?;
     Ok(source.plan(&Overrides::parse(&sets)?)?)
 }
 
-/// What an authentication by the method of a plan costs; `None` if it was interrupted.
+/// The costs of an authentication by the method of a plan; `None` if it was interrupted.
 fn price(
     daemon: &Daemon,
     plan: &Plan,
@@ -178,7 +178,7 @@ fn row(price: &AuthenticationPrice, load: &AuthenticationLoad) -> Vec<String> {
     ]
 }
 
-/// What a reader can forward.
+/// A sentence to forward.
 fn sentence(table: &CostTable, DaemonCosts { name, version, authentications, .. }: &DaemonCosts) -> String {
     let dearest =
         |price: &AuthenticationPrice| price.loads.iter().map(|load| load.cpu_us).fold(0.0, f64::max);

@@ -7,9 +7,10 @@ use std::time::Duration;
 use keytoll_report::counted;
 use keytoll_scenario::Plan;
 use keytoll_scenario::catalogue::networks;
-use keytoll_scenario::plan::{Network, RowPlan, WorldKind};
+use keytoll_scenario::plan::{CpuProfile, Network, RowPlan, WorldKind};
 use keytoll_scenario::population::Population;
 use keytoll_scenario::quantity::duration;
+use keytoll_trace::Node;
 use miette::Report;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -141,11 +142,12 @@ fn networks(plan: &Plan) -> String {
 }
 
 fn cpus(plan: &Plan) -> String {
-    let lines = plan
-        .cpus
-        .iter()
-        .map(|(node, cpu)| vec![node.name().to_owned(), cpu.name.clone(), counted(cpu.cores.into(), "core")]);
-    screen::table(&lines.collect::<Vec<_>>())
+    let line = |(node, cpu): (&Node, &CpuProfile)| {
+        let costs = cpu.costs.as_ref().map(|costs| format!("costs of {costs}"));
+        let own = [node.name().to_owned(), cpu.name.clone(), counted(cpu.cores.into(), "core")];
+        own.into_iter().chain(costs).collect::<Vec<_>>()
+    };
+    screen::table(&plan.cpus.iter().map(line).collect::<Vec<_>>())
 }
 
 /// What a scenario would run. Fields are only ever added.

@@ -203,7 +203,7 @@ pub struct CpuProfile {
     pub hz: Option<f64>,
     /// How many inputs the node can handle at the same time.
     pub cores: u16,
-    /// The file with the costs of the daemon that the node is to stand for; `None`: what the node itself takes is charged.
+    /// The cost table of a daemon, charged instead of the node's own computation.
     pub costs: Option<String>,
 }
 

@@ -36,7 +36,7 @@ pub struct CostTable {
     pub measured: String,
     /// The machine.
     pub machine: Machine,
-    /// The crypto library that computed; empty if nobody knows.
+    /// The crypto library; empty if unknown.
     pub library: String,
     /// What a message costs besides cryptography; tables without it charge cryptography alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]

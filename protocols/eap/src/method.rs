@@ -69,7 +69,7 @@ pub trait ServerMethod: Send {
         None
     }
 
-    /// The user whose password the peer has tried inside a tunnel, rightly or not; `None` before that.
+    /// The user name of the peer's password attempt inside a tunnel, right or wrong; `None` before it.
     fn tried_inside(&self) -> Option<&[u8]> {
         None
     }
@@ -118,7 +118,7 @@ pub trait ServerOffer: Send + Sync {
         true
     }
 
-    /// Whether a response tries the password of the identity.
+    /// Whether a response is a password attempt for the identity.
     fn tries_password(&self) -> bool {
         false
     }

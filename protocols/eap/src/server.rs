@@ -44,10 +44,10 @@ pub struct Server {
     rounds: u16,
 }
 
-/// A password that a peer has tried, rightly or not.
+/// A password attempt of a peer, right or wrong.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tried {
-    /// Whose.
+    /// The user name.
     pub user: Vec<u8>,
     /// Whether inside a tunnel.
     pub is_inside: bool,
@@ -174,7 +174,7 @@ impl Server {
         &self.identity
     }
 
-    /// The password that the peer has tried; `None` before that, and for methods without passwords, of which there is nothing to guess.
+    /// The password attempt of the peer; `None` before it, and for methods without passwords.
     pub const fn tried(&self) -> Option<&Tried> {
         self.tried.as_ref()
     }

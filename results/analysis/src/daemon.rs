@@ -1,4 +1,4 @@
-//! Loads of a daemon as the prices of a cost table: what an authentication costs it, by how busy it is.
+//! From loads of a daemon to the prices of a cost table: CPU time of an authentication by utilisation.
 
 use keytoll_metrics::stats::{Welford, interval95};
 use keytoll_trace::cost_table::{AuthenticationLoad, AuthenticationPrice};

@@ -103,7 +103,7 @@ fn fit(text: &str) -> String {
 
 /// A text as a cell of a file that spreadsheets open: nothing in it is unfit, and none takes it for a formula (OWASP, CSV Injection).
 pub(crate) fn in_cell(text: &str) -> Cow<'_, str> {
-    // A spreadsheet skips spaces, and whatever became one.
+    // A spreadsheet skips spaces, and characters that became spaces.
     let begin = text.trim_start_matches(|letter: char| letter.is_whitespace() || is_unfit(letter));
     let is_formula = begin.starts_with(['=', '+', '-', '@']) && text.parse::<f64>().is_err();
     match is_formula {

@@ -27,7 +27,7 @@ pub struct AaaAccess {
     /// Whether it requests the EAP identity; otherwise it passes on the identity that the carrier knows, which saves a round
     /// trip (RFC 7296 §2.16).
     pub asks_identity: bool,
-    /// Whether it tells the AAA server the address of a peer that has one of IP (RFC 2865 §5.31), as it always does for one of a LAN. An AAA
+    /// Whether its requests contain the IP address of the peer (RFC 2865 §5.31), as they always do with an address of a LAN. An AAA
     /// server that limits the attempts for a user recognises the user's own devices by it.
     pub names_addresses: bool,
     /// Whether it reports the start and stop of sessions (RFC 2866).

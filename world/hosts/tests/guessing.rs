@@ -268,7 +268,7 @@ fn names_outside_tunnels_keep_nobody_out() {
     }
 }
 
-/// RFC 3579 §2.1: a NAS may begin with an EAP-Start, whose User-Name need not be the identity that follows.
+/// RFC 3579 §2.1: a NAS may begin with an EAP-Start, and with another User-Name than the later identity.
 #[test]
 fn a_password_is_counted_for_the_identity_of_eap() {
     let server: Arc<dyn ServerOffer> =
@@ -288,7 +288,7 @@ fn a_password_is_counted_for_the_identity_of_eap() {
     }
 }
 
-/// What a peer of MS-CHAP-V2 in TTLS shows as `bob`.
+/// The AVPs of MS-CHAP-V2 in TTLS for `bob`.
 fn bobs_proof(tunnel: &mut dyn Tunnel, cx: &mut Ctx<'_>) -> Vec<u8> {
     let drawn = tunnel.export("ttls challenge", None, 17, cx).unwrap();
     let challenge: [u8; 16] = drawn[..16].try_into().unwrap();
@@ -302,10 +302,10 @@ fn bobs_proof(tunnel: &mut dyn Tunnel, cx: &mut Ctx<'_>) -> Vec<u8> {
     ])
 }
 
-/// What somebody says inside a TTLS tunnel, by what was said there before.
+/// The next AVPs of an attacker inside a TTLS tunnel, from the AVPs of the server.
 type Script = fn(&mut dyn Tunnel, &[u8], &mut Ctx<'_>) -> Vec<u8>;
 
-/// Follows a script in a TTLS tunnel until the server does not challenge any more; returns how often something was said.
+/// Follows a script in a TTLS tunnel until the server sends no more challenge; returns the number of messages of the attacker.
 fn in_tunnel(bench: &mut Bench, client: &Arc<dyn Tunnels>, script: Script) -> usize {
     let (mut crypto, mut rng) = (Provider::Real(Real::default()), Rng::named(1, "bob"));
     let mut cx = Ctx { now: Time::ZERO, crypto: &mut crypto, trace: &mut NoTrace };
@@ -332,7 +332,7 @@ fn in_tunnel(bench: &mut Bench, client: &Arc<dyn Tunnels>, script: Script) -> us
         let response = [&[0][..], &tunnel.take_output()].concat();
         answer = bench.ask(&packet::response(request[1], MethodType::TTLS, &response), &state);
     }
-    assert!(answer.is_none(), "nobody is let in");
+    assert!(answer.is_none(), "the server admits no user");
     said
 }
 
@@ -348,7 +348,7 @@ fn bob_then_alice(tunnel: &mut dyn Tunnel, received: &[u8], cx: &mut Ctx<'_>) ->
     avps_of_eap(&packet::response(0, MethodType::IDENTITY, b"alice"))
 }
 
-/// `alice` begins EAP, whose verdict would come before the end, and `bob` ends the conversation well.
+/// EAP for `alice` would have its verdict before the end; `bob` ends the conversation with success.
 fn alice_then_bob(_: &mut dyn Tunnel, received: &[u8], _: &mut Ctx<'_>) -> Vec<u8> {
     if received.is_empty() {
         return avps_of_eap(&packet::response(0, MethodType::IDENTITY, b"alice"));
@@ -387,7 +387,7 @@ fn a_try_counts_whatever_becomes_of_its_conversation() {
     assert_eq!(hers, Some(Code::ACCESS_ACCEPT));
 }
 
-/// A device with which `alice` was let in before has places of its own, which nobody uses up who does not have its Calling-Station-Id.
+/// A known device of `alice` has attempts of its own, for its Calling-Station-Id.
 #[test]
 fn a_guesser_does_not_keep_out_a_device_that_was_let_in_before() {
     for method in methods() {

@@ -59,7 +59,7 @@ impl Standing {
         }
     }
 
-    /// What the daemon of a node has used so far; `None` if it has ended, or the node is none.
+    /// The usage of a node's daemon until now; `None` if it has ended, or the node has no daemon.
     pub fn usage(&self, node: Node) -> Option<Usage> {
         self.daemons.iter().find(|(of, _)| *of == node).and_then(|(_, daemon)| daemon.usage())
     }

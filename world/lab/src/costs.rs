@@ -33,11 +33,11 @@ pub(crate) struct Costs {
     pub(crate) core_hz: f64,
     /// For readers of a row: the machine and the library, and whether messages have no price.
     notes: Vec<String>,
-    /// The nodes that stand for a daemon.
+    /// The nodes with the costs of a daemon.
     daemons: BTreeMap<Node, Daemon>,
 }
 
-/// What a node is charged.
+/// The charges of a node.
 pub(crate) struct NodeCosts {
     pub(crate) prices: Arc<Prices>,
     pub(crate) message: MessageCost,
@@ -260,7 +260,7 @@ pub enum CostsError {
         /// The methods that it has.
         known: String,
     },
-    /// A daemon has a price for each method, and messages of a mix do not tell theirs.
+    /// A daemon has a price for each method, and messages of a mix have no method.
     #[error(
         "`{path}` has a price for each method, and a population of several methods would mix them; run each method alone"
     )]
@@ -286,7 +286,7 @@ impl Costs {
         Self::of_all(plan)?.map(|costs| costs.with_daemons(plan)).transpose()
     }
 
-    /// That of all nodes that stand for themselves.
+    /// The table of the nodes without the costs of a daemon.
     fn of_all(plan: &Plan) -> Result<Option<Self>, CostsError> {
         let exponents = plan.exponents.name();
         let costs = match (plan.crypto, &plan.costs) {
@@ -313,7 +313,7 @@ impl Costs {
         Ok(self)
     }
 
-    /// What a node is charged in a row.
+    /// The charges of a node in a row.
     pub(crate) fn at(&self, node: Node, row: &RowPlan) -> NodeCosts {
         let Some(daemon) = self.daemons.get(&node) else {
             let (prices, message) = (Arc::clone(&self.prices), self.message.clone());
@@ -350,8 +350,7 @@ impl Costs {
     }
 }
 
-/// The price of messages in the cost table of a plan; `None` without a table, if it cannot be read, or if nodes stand for daemons, whose
-/// messages have other prices.
+/// The price of messages in the cost table of a plan; `None` without a table, if it cannot be read, or if a node has the costs of a daemon.
 pub fn message_price(plan: &Plan) -> Option<MessagePrice> {
     let has_daemons = plan.cpus.values().any(|cpu| cpu.costs.is_some());
     Costs::of_all(plan).ok().flatten().filter(|_| !has_daemons)?.price

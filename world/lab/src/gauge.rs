@@ -241,7 +241,7 @@ impl Gauge {
         self.ruler = Ruler::Table;
     }
 
-    /// Charges each message of a node besides, with such a table, whose machine's frequency is so many times that of the others.
+    /// Charges each message of a node, too. `faster` is the frequency of the table's machine ÷ that of the other tables.
     pub(crate) fn charge_messages(&mut self, node: NodeIndex, message: MessageCost, faster: f64) {
         let account = &mut self.accounts[node.number() as usize];
         account.message = message;

@@ -90,7 +90,7 @@ pub struct Row {
     under_way: bool,
     setup: Box<dyn Setup>,
     core_hz: f64,
-    /// Of nodes whose costs belong to other cores.
+    /// For nodes with costs of other cores.
     core_hz_of: BTreeMap<Node, f64>,
     /// User traffic after the SAs are established.
     traffic: Option<Traffic>,

@@ -198,7 +198,7 @@ fn the_books_are_the_tables() {
     assert_eq!(checked, 2 + 2 * 4);
 }
 
-/// A daemon whose authentications cost 600 us, 100 for each of six messages of IKE, at 1 GHz.
+/// The table of a daemon at 1 GHz: an authentication costs 600 us, 100 us for each of six messages of IKE.
 fn write_daemon(path: &Path, method: &str) {
     let load = AuthenticationLoad {
         utilisation: 0.1,

@@ -269,9 +269,9 @@ Examples:
   keytoll calibrate strongswan --method ikev2-psk --busy 30 --rounds 1 --seconds 2 --out strongswan.json
 
 Starts the daemon, lets devices of `keytoll load` authenticate at several rates, and reads its CPU time from /proc around each load: \
-all threads, and the kernel's work for them. A rate is chosen so that the daemon is so busy, by what an authentication costs it when it \
-is idle. Daemon and devices share this machine: other programs should be idle. A load of which more than 1 % fails, or that began too \
-late, is refused. In a scenario `[cpus] gw = { costs = \"strongswan.json\" }` with `crypto = \"table\"` and `costs = \"reference\"` \
+all threads, and the kernel's work for them. A rate is chosen so that the daemon is so busy, from the cost of an authentication when it \
+is idle. Daemon and devices share this machine: other programs should be idle. The verb refuses a load with more than 1 % failures, or \
+with late starts. In a scenario `[cpus] gw = { costs = \"strongswan.json\" }` with `crypto = \"table\"` and `costs = \"reference\"` \
 charges the gateway with it. Needs root and the daemon's Debian package. An earlier FILE is replaced only by a complete one.
 Exit code: 0 done, 2 the command line is wrong, 3 the environment prevents it, 130 Ctrl-C, 143 SIGTERM.";
 

@@ -59,7 +59,7 @@ impl<'a> Bench<'a> {
         }
         self.check(rate_per_s, &loaded)?;
         let sample = sample(&loaded, seconds, (before, after));
-        sample.map(Some).ok_or_else(|| miette!("a load of {} tells nothing", self.method))
+        sample.map(Some).ok_or_else(|| miette!("a load of {} has no result", self.method))
     }
 
     /// Lets devices arrive, in a process of its own.
@@ -106,7 +106,7 @@ impl<'a> Bench<'a> {
         Ok(())
     }
 
-    /// What the daemon has used once it does nothing any more.
+    /// The usage of the daemon, once it is idle.
     fn at_rest(&self) -> Result<Usage, Report> {
         let mut seen = self.usage()?;
         for _ in 0..LOOKS_MAX {

@@ -58,7 +58,7 @@ pub(crate) fn connect(args: &ConnectArgs) -> Result<ExitCode, Report> {
 fn tell_if_closed(gateway: SocketAddr) {
     if keytoll_live::is_closed(gateway).unwrap_or(false) {
         screen::note(&format!(
-            "warning: nobody listens on UDP port {} of {}; still trying\n",
+            "warning: UDP port {} of {} is closed; still trying\n",
             gateway.port(),
             gateway.ip()
         ));

@@ -178,7 +178,7 @@ const MINUTE: std::time::Duration = std::time::Duration::from_secs(60);
 struct Silences {
     /// The end of the minute in which no further one is logged.
     until: Time,
-    /// Those that are not logged.
+    /// The number of failures without a line.
     more: u64,
 }
 

@@ -101,7 +101,7 @@ pub(crate) const KEYS: &[Key] = &[
     },
     Key {
         name: "cpus",
-        about: "the processor of each node, or the costs of a daemon that it is to stand for",
+        about: "the processor of each node, or the cost table of a daemon",
         values: &["TABLE OF CPUS"],
         default: "this machine's",
     },

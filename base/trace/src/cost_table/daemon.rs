@@ -1,25 +1,25 @@
-//! What authentications cost a daemon, all in all: measured from outside, as of programs that do not tell their cryptography.
+//! CPU time of a daemon for each authentication, measured from outside.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{CostTableError, is_time};
 
-/// What a daemon of a node costs, cryptography included.
+/// CPU time of a daemon, cryptography included.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DaemonCosts {
     /// The program: `strongswan`, `freeradius`.
     pub name: String,
-    /// Its version, as it tells it.
+    /// The version of its package.
     pub version: String,
-    /// What matters of its configuration, in words.
+    /// The relevant configuration, in words.
     pub configuration: String,
     /// One for each method and role; at least one.
     pub authentications: Vec<AuthenticationPrice>,
 }
 
-/// What an authentication by one method costs in one role.
+/// The cost of an authentication by one method in one role.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AuthenticationPrice {
@@ -27,7 +27,7 @@ pub struct AuthenticationPrice {
     pub method: String,
     /// The node: `gw` or `aaa`.
     pub role: String,
-    /// The protocol whose messages carry the price, in the words of traces: `ike` of a gateway, `radius` of an AAA server.
+    /// The protocol of the messages that pay the price, as in traces: `ike` of a gateway, `radius` of an AAA server.
     pub protocol: String,
     /// Messages of this protocol that the node receives and sends, for each authentication, those that close its session included.
     pub messages_count: f64,
@@ -35,7 +35,7 @@ pub struct AuthenticationPrice {
     pub loads: Vec<AuthenticationLoad>,
 }
 
-/// What an authentication costs at a load.
+/// The cost of an authentication at a load.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AuthenticationLoad {
@@ -61,7 +61,7 @@ pub struct AuthenticationLoad {
 }
 
 impl DaemonCosts {
-    /// What an authentication by a method costs in a role.
+    /// The cost of an authentication by a method in a role.
     pub fn price(&self, method: &str, role: &str) -> Option<&AuthenticationPrice> {
         self.authentications.iter().find(|price| price.method == method && price.role == role)
     }

@@ -412,14 +412,14 @@ impl ServerInside {
         tunnel: &mut dyn Tunnel,
         turn: &mut Turn<'_, '_>,
     ) -> Result<Act, Reason> {
-        // Whoever is authenticated tries nothing more in this tunnel: its attempts are counted for one user.
+        // After a successful authentication this tunnel allows no other: its attempts count for one user.
         if self.identity.is_some() {
             return Err(UNEXPECTED);
         }
         if let Some(packet) = attributes.eap() {
             return self.on_eap(&packet, tunnel, turn);
         }
-        // Nor does whoever has begun EAP: a verdict of it must not be followed by a password of another user.
+        // After EAP has begun, the password of another user could hide its verdict.
         if !self.eap.identity().is_empty() {
             return Err(UNEXPECTED);
         }

@@ -115,7 +115,7 @@ pub(crate) trait Inner: Send {
         None
     }
 
-    /// The user whose password the peer has tried, rightly or not.
+    /// The user name of the peer's password attempt, right or wrong.
     fn tried(&self) -> Option<&[u8]> {
         None
     }
@@ -240,7 +240,7 @@ impl<I: Inner> Conversation<I> {
         self.inner.identity().or_else(|| self.tunnel.vouched())
     }
 
-    /// The user whose password the peer has tried inside, rightly or not.
+    /// The user name of the peer's password attempt inside, right or wrong.
     pub(crate) fn tried(&self) -> Option<&[u8]> {
         self.inner.tried()
     }

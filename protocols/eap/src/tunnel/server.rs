@@ -17,7 +17,7 @@ pub(crate) struct ServerSide<I> {
     state: State<I>,
     /// The identity authenticated inside the tunnel.
     identity: Option<Vec<u8>>,
-    /// The user whose password was tried inside the tunnel.
+    /// The user name of the password attempt inside the tunnel.
     tried: Option<Vec<u8>>,
 }
 
@@ -26,7 +26,7 @@ enum State<I> {
     Idle { tunnels: Arc<dyn Tunnels>, inner: I },
     /// Waits for a message or an acknowledgement; `then` follows when the last fragment is acknowledged.
     Running { conversation: Conversation<I>, then: Then },
-    /// The peer is authenticated; nobody has let it in yet.
+    /// The peer is authenticated, and waits for admission.
     Done { conversation: Conversation<I> },
     /// Has ended.
     Over,

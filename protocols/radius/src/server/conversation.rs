@@ -84,7 +84,7 @@ pub(super) struct Came {
     station: Option<Vec<u8>>,
     /// Whether it has a place of this device.
     has_place: bool,
-    /// Whose passwords were tried in it.
+    /// Its password attempts.
     tried: Vec<Trier>,
     at: Time,
     /// Whether it has not continued since.
@@ -200,10 +200,10 @@ impl Conversations {
         Ok(self.give_up(goes))
     }
 
-    /// Counts a try of a user's password in a conversation, once for each user.
+    /// Counts a password attempt of a conversation, once for each user.
     ///
     /// # Errors
-    /// As many were tried lately as may be.
+    /// The user has reached the limit.
     pub(super) fn try_password(
         &mut self,
         id: ConversationId,
@@ -220,8 +220,8 @@ impl Conversations {
         if may_try { Ok(()) } else { Err(Full::OfGuest) }
     }
 
-    /// The authenticated user of this conversation is let in, so that the try was none of a guesser. Its device is familiar if the user's own
-    /// password was tried: neither a name that is only claimed nor one that needs no password takes the place of a device.
+    /// Admits the authenticated user: its attempt was right and does not count. The device becomes familiar if the attempt was for this user:
+    /// a claimed name, or a method without a password, must not replace a device.
     pub(super) fn let_in(&mut self, id: ConversationId, came: &Came, user_name: &[u8]) {
         let own: Vec<_> = came.tried.iter().filter(|trier| trier.is_user(user_name)).collect();
         own.iter().for_each(|trier| self.tries.forget(trier, id));
@@ -418,7 +418,7 @@ mod tests {
         all.resume(id, awaiting(client), Time::ZERO)
     }
 
-    /// A conversation of a device, in which perhaps somebody's password is tried; whether it may be judged.
+    /// A conversation of a device with a password attempt, if there is one; whether the limit allows it.
     fn tried(all: &mut Conversations, station: &[u8], user: Option<&[u8]>) -> (ConversationId, bool) {
         let id = all.begin(awaiting(ONE), Some(station), Time::ZERO);
         let is_inside = false;
@@ -432,7 +432,7 @@ mod tests {
         all.let_in(id, &came, authenticated);
     }
 
-    /// An EAP-AKA peer chooses its realm, and a user with a password may authenticate as somebody else in a tunnel.
+    /// An EAP-AKA peer chooses its realm, and a tunnel may contain another user name than the authenticated one.
     #[test]
     fn a_device_is_familiar_to_the_user_whose_password_it_has_tried() {
         let config = Config { conversations_per_user_max: 3, ..Config::new(BTreeMap::new()) };
@@ -442,7 +442,7 @@ mod tests {
         let_in(&mut all, b"domain", Some(b"LAB\\alice"), b"LAB\\alice");
         let_in(&mut all, b"192.0.2.1[4500]", Some(b"D1\\alice"), b"alice");
         (0..3).for_each(|_| {
-            assert!(tried(&mut all, b"192.0.2.9", Some(b"alice")).1, "none of these is counted");
+            assert!(tried(&mut all, b"192.0.2.9", Some(b"alice")).1, "a successful attempt does not count");
         });
         for station in [&b"card"[..], b"tunnel", b"domain", b"192.0.2.2"] {
             assert!(!tried(&mut all, station, Some(b"alice")).1);

@@ -252,11 +252,11 @@ impl Server {
         self.emit(Event::Request(Request { conversation, first, client, user_name, credential, attributes }));
     }
 
-    /// Counts the try of a user's password, before the owner of a conversation tells the verdict. Names that are only claimed are not counted:
-    /// whoever claims one would keep its user out.
+    /// Counts a password attempt, before the owner of the conversation sends its verdict. Claimed names are not counted, because an attacker
+    /// could lock out the user.
     ///
     /// # Errors
-    /// As many were tried lately as may be: the conversation is over, and gets no answer, whatever the verdict.
+    /// The user has reached the limit: the conversation ends without an answer, right or wrong.
     pub fn try_password(
         &mut self,
         conversation: ConversationId,
@@ -394,7 +394,7 @@ impl Server {
                 return self.give_up(conversation, &request, SHORT_MSK, cx);
             }
             Command::Accept { eap, msk, attributes, .. } => {
-                // Not the name that the request claims: whoever is authenticated could otherwise make a device familiar to another user.
+                // With the claimed name any authenticated user could make a device familiar to another user.
                 let user = attributes.get(AttributeType::USER_NAME);
                 user.iter().for_each(|user| self.conversations.let_in(conversation, &came, user));
                 self.respond_accept(&request, eap.as_deref(), msk.as_ref(), attributes, cx)

@@ -69,10 +69,10 @@ pub struct Accounting {
     pub attributes: Attributes,
 }
 
-/// A password that was tried in a conversation, rightly or not.
+/// A password attempt of a conversation, right or wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Tried<'a> {
-    /// Whose.
+    /// The user name.
     pub user: &'a [u8],
     /// Whether inside a tunnel.
     pub is_inside: bool,

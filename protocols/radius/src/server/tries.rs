@@ -1,5 +1,5 @@
-//! Passwords that were tried lately: how many of a user may be judged in a while. A try counts for so long, whatever becomes of its
-//! conversation: one may end early with the verdict, or be kept open for long after it.
+//! Recent password attempts: the limit for each user. An attempt counts for a fixed time, independent of its conversation, because an
+//! attacker can end a conversation right after the verdict, or keep it open for long.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
@@ -14,10 +14,10 @@ const COUNT_MAX: usize = 100_000;
 /// Maximum number of tries with a familiar device, which may be that of a stranger who claims to have it.
 const FAMILIAR_MAX: usize = 2;
 
-/// The party that tries are counted for.
+/// The counter of an attempt.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Trier {
-    /// Whoever tries the password of this user.
+    /// Any attempt for this user, without a tunnel.
     Outside(Vec<u8>),
     /// The same inside a tunnel. It is counted separately, so that cheap tries without a tunnel do not use up the others.
     Inside(Vec<u8>),

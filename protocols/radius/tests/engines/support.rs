@@ -214,7 +214,7 @@ impl Bench {
         }
     }
 
-    /// What the owner wants: each response to a challenge tries the password of the user that the request names.
+    /// The command of the owner. Each response to a challenge is a password attempt for the user of the request.
     fn command(&mut self, request: &server::Request) -> Option<server::Command> {
         let command = (self.owner)(request);
         let (conversation, user) = (request.conversation, &*request.user_name);

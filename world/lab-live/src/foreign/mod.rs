@@ -33,8 +33,8 @@ pub(super) trait Prepared {
     /// Starts the daemon that stands in for a node.
     fn start(&self, order: &Order<'_>) -> Result<Box<dyn Daemon>, LiveError>;
 
-    /// The beginning of a load file for the devices of a row: what they call, and how they prove themselves. Certificates are written into
-    /// the directory of the order.
+    /// The beginning of a load file for the devices of a row: target and credentials. Certificates are written into the directory of the
+    /// order.
     fn load(&self, order: &Order<'_>) -> Result<String, LiveError>;
 }
 

@@ -1,4 +1,4 @@
-//! What a node is charged that stands for a daemon: so much for each message of one protocol, cryptography included.
+//! The charge of a node with the costs of a daemon: a price for each message of one protocol, cryptography included.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -18,13 +18,13 @@ pub(super) struct Daemon {
     costs: DaemonCosts,
     /// The frequency of the cores on which it was measured.
     pub(super) core_hz: f64,
-    /// Of readers.
+    /// For the reader of a row.
     note: String,
     prices: Arc<Prices>,
 }
 
 impl Daemon {
-    /// The daemon that a node of a plan stands for, with a price for each row; `None` if the node stands for itself.
+    /// The daemon of a node, with a price for each row of the plan; `None` for a node with its own costs.
     pub(super) fn of(plan: &Plan, node: Node) -> Result<Option<Self>, CostsError> {
         let Some(path) = plan.cpus.get(&node).and_then(|cpu| cpu.costs.as_ref()) else { return Ok(None) };
         let daemon = Self::read(Path::new(path), node)?;
@@ -55,7 +55,7 @@ impl Daemon {
         })
     }
 
-    /// What the node is charged in a row: nothing for operations, because messages pay for them.
+    /// The charge in a row: operations are free, because the price of messages includes them.
     pub(super) fn charge(&self, row: &RowPlan, node: Node) -> (Arc<Prices>, MessageCost) {
         let price = self.price(row, node).ok();
         (Arc::clone(&self.prices), price.map_or_else(MessageCost::default, MessageCost::of_daemon))
@@ -66,7 +66,7 @@ impl Daemon {
     }
 }
 
-/// Which software and machine is behind the CPU time of a node.
+/// Names the software and machine behind the CPU time of a node.
 fn note(table: &CostTable, node: Node) -> String {
     let (node, cpu, measured) = (node.name(), &table.machine.cpu, &table.measured);
     table.daemon.as_ref().map_or_else(String::new, |DaemonCosts { name, version, configuration, .. }| {

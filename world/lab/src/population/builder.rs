@@ -26,7 +26,7 @@ fn stores(population: &Population, rows: &[&RowPlan]) -> [(Node, Option<Spread>)
 /// What building a world needs.
 pub(super) struct Builder<'a> {
     plan: &'a Plan,
-    /// The first row, whose method prices of a daemon are for.
+    /// The first row: prices of a daemon are for its method.
     row: &'a RowPlan,
     costs: Option<&'a Costs>,
     core_hz: f64,
@@ -58,7 +58,7 @@ impl<'a> Builder<'a> {
         Self { plan, row, costs, core_hz, world, serving: Vec::new(), facts: Facts::default() }
     }
 
-    /// What a node is charged, if there is a table.
+    /// The charges of a node, if there is a table.
     fn costs(&self, node: Node) -> Option<NodeCosts> {
         self.costs.map(|costs| costs.at(node, self.row))
     }
