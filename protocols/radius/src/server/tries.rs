@@ -27,15 +27,15 @@ pub(super) enum Trier {
 }
 
 impl Trier {
-    pub(super) fn of(tried: &Tried<'_>, station: Option<&[u8]>, familiar: &Familiar) -> Self {
+    /// The counters that an attempt may use, in this order.
+    pub(super) fn of(tried: &Tried<'_>, station: Option<&[u8]>, familiar: &Familiar) -> Vec<Self> {
         let account = account(tried.user);
         let station = station.map(steady);
         let known = |user: &&[u8]| station.is_some_and(|station| familiar.knows(user, station));
-        match [tried.user, account].into_iter().find(known).zip(station) {
-            Some((user, station)) => Self::Familiar(user.to_vec(), station.to_vec()),
-            None if tried.is_inside => Self::Inside(account.to_vec()),
-            None => Self::Outside(account.to_vec()),
-        }
+        let own = [tried.user, account].into_iter().find(known).zip(station);
+        let own = own.map(|(user, station)| Self::Familiar(user.to_vec(), station.to_vec()));
+        let of_all = if tried.is_inside { Self::Inside } else { Self::Outside };
+        own.into_iter().chain([of_all(account.to_vec())]).collect()
     }
 
     /// Whether the password is that of this user.
