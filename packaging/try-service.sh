@@ -23,8 +23,9 @@ fail() {
 debian() {
     local mirror
     [ ! -e "$base/etc/os-release" ] || return 0
-    mirror=$(sed -n 's/^URIs: *\([^ ]*\).*/\1/p; s/^deb \(\[[^]]*\] \)\{0,1\}\([^ ]*\) .*/\2/p' \
-        /etc/apt/sources.list.d/debian.sources /etc/apt/sources.list 2>/dev/null | grep --invert-match security | head -1)
+    # A machine has one of the two files.
+    mirror=$(cat /etc/apt/sources.list.d/debian.sources /etc/apt/sources.list 2>/dev/null |
+        sed -n 's/^URIs: *\([^ ]*\).*/\1/p; s/^deb \(\[[^]]*\] \)\{0,1\}\([^ ]*\) .*/\2/p' | grep --invert-match security | head -1) || true
     debootstrap --variant=minbase --include=systemd,systemd-sysv,iproute2 bookworm "$base.part" "${mirror:-http://deb.debian.org/debian}" >"$out/debian.log"
     mv "$base.part" "$base"
 }
