@@ -411,6 +411,21 @@ fn a_guesser_does_not_keep_out_a_device_that_was_let_in_before() {
     }
 }
 
+/// Attempts for other users, and bare identities, with the Calling-Station-Id of a device of `alice` leave it its attempts.
+#[test]
+fn strangers_with_the_address_of_a_device_do_not_keep_it_out() {
+    let method = &methods()[0];
+    let mut bench = Bench::new(&method.server, PER_USER_MAX);
+    for stranger in 0..2 * PER_USER_MAX {
+        bench.attempt_again((method.peer)(&format!("stranger {stranger}"), "?"));
+    }
+    for _ in 0..2 * PER_USER_MAX {
+        bench.ask(&packet::response(0, MethodType::IDENTITY, b"stranger"), &[]);
+    }
+    let hers = bench.attempt_again((method.peer)("alice", "opensesame"));
+    assert_eq!(hers, Some(Code::ACCESS_ACCEPT));
+}
+
 /// `bob` is let in under the User-Name `alice`: that makes his device familiar to him, not to her.
 #[test]
 fn a_claimed_name_makes_no_device_familiar() {

@@ -115,8 +115,8 @@ pub(super) struct Conversations {
     by_state: BTreeMap<State, ConversationId>,
     deadlines: BTreeSet<(Time, ConversationId)>,
     of_client: BTreeMap<IpAddr, OfClient>,
-    /// By Calling-Station-Id.
-    of_station: BTreeMap<Vec<u8>, BTreeSet<ConversationId>>,
+    /// By client and Calling-Station-Id: another client may let strangers choose theirs.
+    of_station: BTreeMap<(IpAddr, Vec<u8>), BTreeSet<ConversationId>>,
     tries: Tries,
     familiar: Familiar,
     next: u64,
@@ -190,9 +190,9 @@ impl Conversations {
         station: Option<&[u8]>,
         now: Time,
     ) -> Result<Option<GivenUp>, Full> {
-        let its = station.and_then(|station| self.of_station.get(station));
+        let its = station.and_then(|station| self.of_station.get(&(client, station.to_vec())));
         let (goes, full) = match its.filter(|its| its.len() >= self.per_station_max) {
-            Some(its) => (self.silent(its, now), Full::OfGuest),
+            Some(its) => (self.newborn(its).or_else(|| self.silent(its, now)), Full::OfGuest),
             None if self.is_full() => (self.dispensable(client, now), Full::OfAll),
             None => return Ok(None),
         };
@@ -230,6 +230,15 @@ impl Conversations {
         {
             self.familiar.remember(user_name.to_vec(), steady(station));
         }
+    }
+
+    /// The oldest of these that has not continued. It has cost its client one message.
+    fn newborn(&self, its: &BTreeSet<ConversationId>) -> Option<ConversationId> {
+        let is_newborn = |id: &&ConversationId| {
+            let Conversation { came, wait, .. } = &self.table[id];
+            came.is_new && matches!(wait, Wait::Request(_))
+        };
+        its.iter().take(LOOKED_AT_MAX).find(is_newborn).copied()
     }
 
     /// The oldest of these that has waited for its client for a while.
@@ -313,9 +322,9 @@ impl Conversations {
         state
     }
 
-    /// Keeps a refusal until it may leave. Of a conversation in which nothing was tried it does not keep the device's place.
+    /// Keeps a refusal until it may leave. It does not keep the place of the device: three refused strangers could take all of them.
     pub(super) fn refuse(&mut self, id: ConversationId, mut came: Came, refusal: AwaitingRefusal, now: Time) {
-        came.has_place &= !came.tried.is_empty();
+        came.has_place = false;
         self.insert(id, came, Wait::Refusal(refusal), now);
     }
 
@@ -353,7 +362,7 @@ impl Conversations {
             its.newborn.insert(id);
         }
         if let Some(station) = came.station.as_ref().filter(|_| came.has_place) {
-            self.of_station.entry(station.clone()).or_default().insert(id);
+            self.of_station.entry((came.client, station.clone())).or_default().insert(id);
         }
         if let Wait::Request(AwaitingRequest { state }) = &wait {
             self.by_state.insert(state.clone(), id);
@@ -365,7 +374,8 @@ impl Conversations {
         let conversation = self.table.remove(&id)?;
         self.deadlines.remove(&(conversation.deadline, id));
         self.forget_of_client(conversation.came.client, id);
-        conversation.came.station.iter().for_each(|station| self.forget_of_station(station, id));
+        let Came { client, station, .. } = &conversation.came;
+        station.iter().for_each(|station| self.forget_of_station(&(*client, station.clone()), id));
         if let Wait::Request(AwaitingRequest { state }) = &conversation.wait {
             self.by_state.remove(state);
         }
@@ -382,7 +392,7 @@ impl Conversations {
         }
     }
 
-    fn forget_of_station(&mut self, station: &[u8], id: ConversationId) {
+    fn forget_of_station(&mut self, station: &(IpAddr, Vec<u8>), id: ConversationId) {
         if let Some(its) = self.of_station.get_mut(station) {
             its.remove(&id);
             if its.is_empty() {
@@ -449,7 +459,7 @@ mod tests {
         }
         let hers = [b"alice".as_slice(), b"D1\\alice", b"alice"];
         let told = hers.map(|user| tried(&mut all, b"192.0.2.1[4501]", Some(user)).1);
-        assert_eq!(told, [true, true, false], "a familiar device has two attempts besides those of all");
+        assert_eq!(told, [true, true, false], "a known device has two more attempts");
         let (id, _) = tried(&mut all, b"192.0.2.1", None);
         for _ in 0..4 {
             let again = all.try_password(id, &Tried { user: b"carol", is_inside: true }, Time::ZERO);
