@@ -29,7 +29,8 @@ struct Daemon {
     name: &'static str,
     /// The scenario with the daemon as this node.
     scenario: &'static str,
-    /// Its methods of which keytoll makes loads.
+    /// The methods that can be calibrated: those without fragments of IKE, because a load counts a fragmented message once, and the simulator
+    /// charges each fragment.
     methods: &'static [&'static str],
     /// Its node.
     role: Node,
@@ -44,7 +45,7 @@ struct Daemon {
 const DAEMONS: [Daemon; 1] = [Daemon {
     name: "strongswan",
     scenario: "strongswan-gateway",
-    methods: &["ikev2-psk", "ikev2-rsa2048", "ikev2-ecdsa-p256"],
+    methods: &["ikev2-psk"],
     role: Node::Gw,
     protocol: "ike",
     configuration: "Debian's charon, no log, ESP in user space, no protection from floods",
@@ -87,7 +88,7 @@ fn methods(daemon: &Daemon, chosen: &[String]) -> Result<Vec<&'static str>, Repo
     let find = |method: &String| {
         let known = daemon.methods.iter().find(|known| *known == method);
         known.copied().ok_or_else(|| {
-            let message = format!("no load of `{method}` for {} is made yet", daemon.name);
+            let message = format!("`{method}` cannot be calibrated with {} yet", daemon.name);
             Usage::because(message, format!("choose among {}", daemon.methods.join(", ")))
         })
     };
