@@ -35,7 +35,7 @@ use crate::common::Pki;
 
 const NAS: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1));
 const AAA: IpAddr = IpAddr::V4(Ipv4Addr::new(198, 51, 100, 2));
-const FULL: &str = "too many conversations of this user";
+const FULL: &str = "too many password attempts for this user";
 /// Conversations of a user at a time.
 const PER_USER_MAX: usize = 3;
 const GUESSES: u64 = 60;

@@ -135,18 +135,21 @@ const LOOKED_AT_MAX: usize = 16;
 /// Why a new conversation finds no room.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Full {
-    /// The user or the device has as many as it may have.
-    OfGuest,
+    /// The user has reached the limit of password attempts.
+    User,
+    /// The device has as many conversations as it may have.
+    Device,
     /// There are as many as there may be.
-    OfAll,
+    All,
 }
 
 impl Full {
     /// The reason in traces and logs.
     pub(super) const fn why(self) -> &'static str {
         match self {
-            Self::OfGuest => "too many conversations of this user",
-            Self::OfAll => "too many conversations",
+            Self::User => "too many password attempts for this user",
+            Self::Device => "too many conversations of this device",
+            Self::All => "too many conversations",
         }
     }
 }
@@ -192,8 +195,8 @@ impl Conversations {
     ) -> Result<Option<GivenUp>, Full> {
         let its = station.and_then(|station| self.of_station.get(&(client, station.to_vec())));
         let (goes, full) = match its.filter(|its| its.len() >= self.per_station_max) {
-            Some(its) => (self.newborn(its).or_else(|| self.silent(its, now)), Full::OfGuest),
-            None if self.is_full() => (self.dispensable(client, now), Full::OfAll),
+            Some(its) => (self.newborn(its).or_else(|| self.silent(its, now)), Full::Device),
+            None if self.is_full() => (self.dispensable(client, now), Full::All),
             None => return Ok(None),
         };
         let goes = goes.ok_or(full)?;
@@ -216,7 +219,7 @@ impl Conversations {
         }
         let triers = Trier::of(tried, held.came.station.as_deref(), &self.familiar);
         let trier = triers.into_iter().find(|trier| self.tries.admits(trier, id, now));
-        held.came.tried.push(trier.ok_or(Full::OfGuest)?);
+        held.came.tried.push(trier.ok_or(Full::User)?);
         Ok(())
     }
 
@@ -481,12 +484,12 @@ mod tests {
         let room = |all: &mut Conversations, client: [u8; 4]| {
             all.make_room(client.into(), None, Time::ZERO).map(|given_up| given_up.map(|it| it.id))
         };
-        assert_eq!(room(&mut all, ONE), Err(Full::OfAll), "it has all of them");
+        assert_eq!(room(&mut all, ONE), Err(Full::All), "it has all of them");
         assert_eq!(room(&mut all, OTHER), Ok(Some(first)));
         gone_on(&mut all, OTHER);
         assert!(room(&mut all, OTHER).unwrap().is_some(), "it has one of four");
         let own = gone_on(&mut all, OTHER);
-        assert_eq!(room(&mut all, OTHER), Err(Full::OfAll), "it has its half already");
+        assert_eq!(room(&mut all, OTHER), Err(Full::All), "it has its half already");
         all.forget(own);
         let newborn = all.begin(awaiting(ONE), None, Time::ZERO);
         assert_eq!(room(&mut all, OTHER), Ok(Some(newborn)), "it has cost least");

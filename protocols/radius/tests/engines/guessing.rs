@@ -78,7 +78,7 @@ fn few_passwords_of_a_user_are_tried_in_a_second() {
     assert!(seconds > 7.0 && answers > 20 && bench.judged > 20, "{answers}, {} in {seconds} s", bench.judged);
     assert!(answers as f64 / seconds <= 10.0, "{answers} in {seconds} s");
     assert!(bench.judged as f64 / seconds <= 3.5, "{} in {seconds} s", bench.judged);
-    assert!(bench.discards().contains(&"too many conversations of this user"));
+    assert!(bench.discards().contains(&"too many password attempts for this user"));
 }
 
 /// Opens a conversation of a device, and answers its challenge.
