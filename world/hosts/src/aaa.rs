@@ -61,6 +61,8 @@ struct Conversation {
     request: Vec<u8>,
     /// Number of unusable responses to it.
     ignored: u8,
+    /// The result of a password attempt that may not be answered yet.
+    result: Option<ServerOutput>,
 }
 
 /// A conversation may contain so many unusable packets; the next one ends it.
@@ -130,6 +132,7 @@ impl Aaa {
             Asked::Expired(conversation) => {
                 self.conversations.remove(&conversation);
             }
+            Asked::Turn(conversation) => self.on_turn(conversation, cx),
             Asked::Refused(conversation, why) => self.refused(conversation, why, cx),
             Asked::Stranger(from, why) => {
                 self.out.push_back(Output::Event(Event::ClientRefused { client: from.ip, why }));
@@ -138,7 +141,7 @@ impl Aaa {
         }
     }
 
-    /// The answer to somebody could not be sent: an Access-Reject was.
+    /// The server has ended a conversation.
     fn refused(&mut self, conversation: ConversationId, why: &'static str, cx: &mut Ctx<'_>) {
         let held = self.conversations.remove(&conversation);
         let client = held.as_ref().map(|held| held.client);
@@ -168,16 +171,20 @@ impl Aaa {
         } else {
             held.server.step(&packet, &mut self.rng, cx)
         };
-        let tried = held.server.tried().cloned();
-        if let Some(Err(why)) =
-            tried.as_ref().map(|tried| self.radius.try_password(conversation, of(tried), cx))
-        {
-            // Whether the password was right stays unsaid.
-            cx.trace.record(Fact::Failed { why: why.into() });
-            self.conversations.remove(&conversation);
-            return self.rejected(&tried.map(|tried| tried.user).unwrap_or_default(), Some(client), why);
+        let tried = held.server.tried();
+        if tried.is_none_or(|tried| self.radius.may_answer(conversation, of(tried), cx)) {
+            return self.settle(conversation, output, cx);
         }
-        self.settle(conversation, output, cx);
+        held.result = Some(output);
+    }
+
+    /// The queued password attempt of a conversation may be answered now.
+    fn on_turn(&mut self, conversation: ConversationId, cx: &mut Ctx<'_>) {
+        self.current = Some(conversation);
+        let held = self.conversations.get_mut(&conversation);
+        if let Some(result) = held.and_then(|held| held.result.take()) {
+            self.settle(conversation, result, cx);
+        }
     }
 
     /// Vectors have arrived; the conversation may have ended meanwhile.
@@ -272,7 +279,7 @@ const LONG_NAME: &str = "RADIUS User-Name too long";
 
 impl Conversation {
     const fn new(client: IpAddr, server: Server) -> Self {
-        Self { client, server, request: Vec::new(), ignored: 0 }
+        Self { client, server, request: Vec::new(), ignored: 0, result: None }
     }
 
     /// The name that the device claims: inside the tunnel, if it has tried a password there.

@@ -35,12 +35,18 @@ use crate::common::Pki;
 
 const NAS: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1));
 const AAA: IpAddr = IpAddr::V4(Ipv4Addr::new(198, 51, 100, 2));
+/// Outside tunnels.
+const IDENTITY: &[u8] = b"anonymous@lab";
 const FULL: &str = "too many password attempts for this user";
 /// Conversations of a user at a time.
 const PER_USER_MAX: usize = 3;
 const GUESSES: u64 = 60;
 /// From guess to guess; all of them take six seconds.
 const INTERVAL: Duration = Duration::from_millis(100);
+/// Longer than an attempt is queued and a refusal is kept back.
+const ALL_QUEUED: Duration = Duration::from_secs(7);
+/// Number of queued attempts of a user.
+const QUEUED_MAX: usize = 64;
 
 fn word(text: &str) -> Secret {
     Secret::from(text.as_bytes())
@@ -120,6 +126,15 @@ struct Bench {
     outside: Vec<u8>,
     /// Why devices were rejected.
     rejected: Vec<&'static str>,
+    /// All answers, by the port and the identifier of the request.
+    answers: Vec<((u16, u8), Answer)>,
+    /// How many of them the devices have read.
+    read_count: usize,
+    /// The devices that wait for the answer to a request, by the number of their attempt.
+    waiting: BTreeMap<(u16, u8), (usize, Peer)>,
+    /// The last answer to each attempt.
+    ended: BTreeMap<usize, Code>,
+    attempts: usize,
 }
 
 /// The RADIUS answer: its code, the EAP packet and the State.
@@ -143,8 +158,13 @@ impl Bench {
             now: Time::ZERO,
             requests: 0,
             stations: 0,
-            outside: b"anonymous@lab".to_vec(),
+            outside: IDENTITY.to_vec(),
             rejected: Vec::new(),
+            answers: Vec::new(),
+            read_count: 0,
+            waiting: BTreeMap::new(),
+            ended: BTreeMap::new(),
+            attempts: 0,
         }
     }
 
@@ -155,18 +175,26 @@ impl Bench {
         while let Some(output) = self.aaa.poll() {
             match output {
                 Output::Event(Event::Rejected { why, .. }) => self.rejected.push(why),
-                Output::Datagram(datagram) => answer = Some(read(&datagram.bytes)),
+                Output::Datagram(datagram) => {
+                    let request = (datagram.to.port().unwrap(), datagram.bytes[1]);
+                    self.answers.push((request, read(&datagram.bytes)));
+                    answer = Some(read(&datagram.bytes));
+                }
                 _ => {}
             }
         }
         answer
     }
 
+    /// The port and the identifier of the last request: as many ports as a NAS needs, so that no identifier is in use twice.
+    fn last_request(&self) -> (u16, u8) {
+        let [.., identifier] = self.requests.to_be_bytes();
+        (u16::try_from(40_000 + self.requests / 256).unwrap(), identifier)
+    }
+
     fn ask(&mut self, eap: &[u8], state: &[u8]) -> Option<Answer> {
         self.requests += 1;
-        let [.., identifier] = self.requests.to_be_bytes();
-        // As many ports as a NAS needs, so that no identifier is in use twice.
-        let port = u16::try_from(40_000 + self.requests / 256).unwrap();
+        let (port, identifier) = self.last_request();
         let mut request = PacketBuilder::authentic(Code::ACCESS_REQUEST, identifier);
         let station = format!("02-00-{:08X}", self.stations);
         let user = Attribute::new(AttributeType::USER_NAME, &self.outside).unwrap();
@@ -182,7 +210,7 @@ impl Bench {
         self.handle(Input::Datagram { from, to, bytes: &sealed.bytes })
     }
 
-    /// A device of its own tries a password, until an answer ends it or waits.
+    /// A device of its own tries a password; its last answer, unless it has to wait for that.
     fn attempt(&mut self, offer: Arc<dyn PeerOffer>) -> Option<Code> {
         self.stations += 1;
         self.attempt_again(offer)
@@ -190,17 +218,30 @@ impl Bench {
 
     /// The device of the attempt before tries a password.
     fn attempt_again(&mut self, offer: Arc<dyn PeerOffer>) -> Option<Code> {
-        let identity = b"anonymous@lab".to_vec();
+        self.start(offer);
+        self.go_on();
+        self.ended.get(&self.attempts).copied()
+    }
+
+    fn start(&mut self, offer: Arc<dyn PeerOffer>) {
+        self.attempts += 1;
         let config = PeerConfig { methods: vec![offer], ..PeerConfig::default() };
-        let mut peer = Peer::new(Arc::new(config), identity.clone());
-        let mut response = packet::response(0, MethodType::IDENTITY, &identity);
-        let mut state = Vec::new();
-        loop {
-            let (code, eap, next) = self.ask(&response, &state)?;
+        let peer = Peer::new(Arc::new(config), IDENTITY.to_vec());
+        self.ask(&packet::response(0, MethodType::IDENTITY, IDENTITY), &[]);
+        self.waiting.insert(self.last_request(), (self.attempts, peer));
+    }
+
+    /// The devices read their answers, and go on.
+    fn go_on(&mut self) {
+        while let Some((request, (code, eap, state))) = self.answers.get(self.read_count).cloned() {
+            self.read_count += 1;
+            let Some((attempt, mut peer)) = self.waiting.remove(&request) else { continue };
             let mut cx = Ctx { now: self.now, crypto: &mut self.crypto, trace: &mut NoTrace };
-            match peer.step(&eap, &mut self.rng, &mut cx) {
-                PeerOutput::Send(answer) => (response, state) = (answer, next),
-                _ => return Some(code),
+            if let PeerOutput::Send(response) = peer.step(&eap, &mut self.rng, &mut cx) {
+                self.ask(&response, &state);
+                self.waiting.insert(self.last_request(), (attempt, peer));
+            } else {
+                self.ended.insert(attempt, code);
             }
         }
     }
@@ -209,11 +250,17 @@ impl Bench {
         while let Some(deadline) = self.aaa.deadline().filter(|deadline| deadline.at <= until) {
             self.now = self.now.max(deadline.at);
             self.handle(Input::Tick);
+            self.go_on();
         }
         self.now = until;
     }
 
-    /// Guesses the password of `alice`; returns how many were judged.
+    /// How many devices were refused for a wrong password.
+    fn judged(&self) -> usize {
+        self.rejected.iter().filter(|why| **why == Reason::WRONG_PASSWORD.0).count()
+    }
+
+    /// Guesses the password of `alice`, and waits until no guess is queued; returns how many were judged.
     fn guess(&mut self, method: &Method) -> usize {
         for guess in 0..GUESSES {
             // RFC 2759 §4: with MSCHAPv2 alice has her password in every domain.
@@ -222,7 +269,8 @@ impl Bench {
             self.attempt((method.peer)(&format!("{domain}alice"), &format!("guess {guess}")));
             self.wait(Time::ZERO + INTERVAL * u32::try_from(guess + 1).unwrap());
         }
-        self.rejected.iter().filter(|why| **why == Reason::WRONG_PASSWORD.0).count()
+        self.wait(self.now + ALL_QUEUED);
+        self.judged()
     }
 }
 
@@ -242,8 +290,8 @@ fn few_passwords_of_a_user_are_tried_inside_tunnels() {
         assert_eq!(open.guess(&method), GUESSES as usize, "{}: without a limit all are judged", method.name);
         let mut bench = Bench::new(&method.server, PER_USER_MAX);
         let judged = bench.guess(&method);
-        let seconds = INTERVAL.as_secs_f64() * GUESSES as f64;
-        assert!(judged as f64 <= (seconds + 1.0) * PER_USER_MAX as f64, "{}: {judged}", method.name);
+        let seconds = (bench.now.as_nanos() / 1_000_000_000) as usize;
+        assert!(judged <= seconds * PER_USER_MAX, "{}: {judged}", method.name);
         assert!(judged > PER_USER_MAX, "{}: {judged}", method.name);
         let refused = bench.rejected.iter().filter(|why| **why == FULL).count();
         assert_eq!(judged + refused, GUESSES as usize, "{}: {:?}", method.name, bench.rejected);
@@ -283,8 +331,7 @@ fn a_password_is_counted_for_the_identity_of_eap() {
             let value = [&[16][..], &[7; 16]].concat();
             bench.ask(&packet::response(challenge[1], MethodType::MD5, &value), &state);
         }
-        let wrong = bench.rejected.iter().filter(|why| **why == Reason::WRONG_PASSWORD.0).count();
-        assert_eq!(wrong, judged);
+        assert_eq!(bench.judged(), judged);
     }
 }
 
@@ -310,7 +357,7 @@ fn in_tunnel(bench: &mut Bench, client: &Arc<dyn Tunnels>, script: Script) -> us
     let (mut crypto, mut rng) = (Provider::Real(Real::default()), Rng::named(1, "bob"));
     let mut cx = Ctx { now: Time::ZERO, crypto: &mut crypto, trace: &mut NoTrace };
     let mut tunnel = client.begin(&mut cx, &mut rng).unwrap();
-    let identity = packet::response(0, MethodType::IDENTITY, b"anonymous@lab");
+    let identity = packet::response(0, MethodType::IDENTITY, IDENTITY);
     let mut answer = bench.ask(&identity, &[]);
     let (mut flight, mut said) = (Vec::new(), 0);
     while let Some((Code::ACCESS_CHALLENGE, request, state)) = answer {
@@ -377,12 +424,10 @@ fn a_try_counts_whatever_becomes_of_its_conversation() {
     let method = ttls("TTLS with EAP-MSCHAPv2", pki.server_only(Version::Tls12), inside);
     let mut bench = Bench::new(&method.server, PER_USER_MAX);
     bench.guess(&method);
-    let seconds = INTERVAL.as_secs_f64() * GUESSES as f64;
+    let seconds = (bench.now.as_nanos() / 1_000_000_000) as usize;
     let full = bench.rejected.iter().filter(|why| **why == FULL).count();
-    assert!(full > 0 && GUESSES as usize - full <= (seconds + 1.0) as usize * PER_USER_MAX, "{full}");
-    // A second later nothing of that counts, although conversations may be open.
-    let later = bench.now + Duration::from_secs(1);
-    bench.wait(later);
+    assert!(full > 0 && GUESSES as usize - full <= seconds * PER_USER_MAX, "{full} in {seconds} s");
+    // Nothing of that counts now, although conversations may be open.
     let hers = bench.attempt((method.peer)("alice", "opensesame"));
     assert_eq!(hers, Some(Code::ACCESS_ACCEPT));
 }
@@ -437,15 +482,14 @@ fn a_claimed_name_makes_no_device_familiar() {
         bench.outside = format!("anonymous@{guess}").into_bytes();
         bench.attempt_again((method.peer)("alice", &format!("guess {guess}")));
     }
-    let judged = bench.rejected.iter().filter(|why| **why == Reason::WRONG_PASSWORD.0).count();
-    assert_eq!(judged, PER_USER_MAX, "{:?}", bench.rejected);
+    assert_eq!(bench.judged(), PER_USER_MAX, "{:?}", bench.rejected);
 }
 
 /// Otherwise a peer that keeps its TLS session would learn from the next handshake that its password was right.
 #[test]
 fn a_session_that_the_limit_refuses_is_not_resumed() {
     let pki = Pki::new(KeyKind::EcdsaP256, 2);
-    for (guesses, is_kept) in [(0, true), (PER_USER_MAX, false)] {
+    for (guesses, is_kept) in [(0, true), (PER_USER_MAX + QUEUED_MAX, false)] {
         let method = ttls("TTLS with PAP", pki.resuming(false, Version::Tls12), TtlsInside::Pap);
         let others = ttls("TTLS with PAP", pki.server_only(Version::Tls12), TtlsInside::Pap);
         let mut bench = Bench::new(&method.server, PER_USER_MAX);
@@ -455,7 +499,7 @@ fn a_session_that_the_limit_refuses_is_not_resumed() {
         let requests = [0, 0].map(|_| {
             let before = bench.requests;
             let answer = bench.attempt((method.peer)("alice", "opensesame"));
-            bench.wait(bench.now + Duration::from_secs(3));
+            bench.wait(bench.now + ALL_QUEUED);
             (answer.is_some(), bench.requests - before)
         });
         let [(first_is_in, first), (second_is_in, second)] = requests;
@@ -464,7 +508,7 @@ fn a_session_that_the_limit_refuses_is_not_resumed() {
     }
 }
 
-/// While the places of `alice` are taken, her own password is refused like a wrong one, and `bob` is let in.
+/// While the attempts of `alice` are used up, her own password has to wait like a wrong one, and `bob` is let in.
 #[test]
 fn a_limit_inside_tunnels_concerns_one_user() {
     for method in methods() {
@@ -473,11 +517,52 @@ fn a_limit_inside_tunnels_concerns_one_user() {
             bench.attempt((method.peer)("alice", &format!("guess {guess}")));
         }
         assert_eq!(bench.attempt((method.peer)("alice", "opensesame")), None, "{}", method.name);
-        assert_eq!(bench.rejected.last(), Some(&FULL), "{}", method.name);
+        let hers = bench.last_request();
         let bobs = bench.attempt((method.peer)("bob", "opensesame"));
         assert_eq!(bobs, Some(Code::ACCESS_ACCEPT), "{}", method.name);
+        let of_hers = |bench: &Bench| bench.answers.iter().find(|(request, _)| *request == hers).cloned();
+        bench.wait(Time::ZERO + Duration::from_millis(990));
+        assert_eq!(of_hers(&bench), None, "{}", method.name);
+        bench.wait(Time::ZERO + Duration::from_millis(1010));
+        let (_, (code, ..)) = of_hers(&bench).unwrap();
+        assert_ne!(code, Code::ACCESS_REJECT, "{}", method.name);
         bench.wait(Time::ZERO + Duration::from_secs(3));
         let hers = bench.attempt((method.peer)("alice", "opensesame"));
         assert_eq!(hers, Some(Code::ACCESS_ACCEPT), "{}", method.name);
+    }
+}
+
+/// Devices with one name, as after a power failure: an attempt that succeeds makes room for the next one in the queue.
+#[test]
+fn devices_with_one_name_are_let_in_one_after_another() {
+    for method in methods() {
+        let mut bench = Bench::new(&method.server, PER_USER_MAX);
+        for _ in 0..PER_USER_MAX + QUEUED_MAX {
+            bench.stations += 1;
+            bench.start((method.peer)("alice", "opensesame"));
+        }
+        bench.go_on();
+        let let_in = bench.ended.values().filter(|code| **code == Code::ACCESS_ACCEPT).count();
+        assert_eq!(let_in, PER_USER_MAX + QUEUED_MAX, "{}: {:?}", method.name, bench.rejected);
+    }
+}
+
+/// All guesses have begun before the first password is tried: as many are queued as may be, and few of those have their turn in time.
+#[test]
+fn a_queue_of_attempts_is_bounded_in_length_and_time() {
+    for method in methods() {
+        let mut bench = Bench::new(&method.server, PER_USER_MAX);
+        for guess in 0..2 * QUEUED_MAX {
+            bench.stations += 1;
+            bench.start((method.peer)("alice", &format!("guess {guess}")));
+        }
+        bench.go_on();
+        let refused = |bench: &Bench| bench.rejected.iter().filter(|why| **why == FULL).count();
+        assert_eq!(refused(&bench), QUEUED_MAX - PER_USER_MAX, "{}", method.name);
+        bench.wait(Time::ZERO + ALL_QUEUED);
+        // At the beginning, and after each of the next five seconds.
+        assert_eq!(bench.judged(), 6 * PER_USER_MAX, "{}", method.name);
+        assert_eq!(refused(&bench) + bench.judged(), 2 * QUEUED_MAX, "{}", method.name);
+        assert_eq!(bench.aaa.conversation_count(), 0);
     }
 }

@@ -19,7 +19,7 @@ pub struct Config {
     /// has not continued after its first challenge, or the oldest at all for a client that has less than its share; else none is accepted.
     pub conversations_max: usize,
     /// Maximum number of tries of one user's password in a second, or in [`Self::reject_delay`] if that is longer, and of as many more inside
-    /// tunnels. And of unfinished conversations of one Calling-Station-Id: beyond it the oldest that is silent is dropped for a new one; else
+    /// tunnels; further ones are queued for five seconds at most. And of unfinished conversations of one Calling-Station-Id: beyond it the oldest that is silent is dropped for a new one; else
     /// none is accepted.
     pub conversations_per_user_max: usize,
     /// An Access-Reject leaves so long after the decision, so that few passwords can be tried in a second.

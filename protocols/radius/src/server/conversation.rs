@@ -12,7 +12,7 @@ use super::duplicates::{Fingerprint, Key};
 use super::event::{ConversationId, Tried};
 use super::familiar::{Familiar, is_of_ip, steady};
 use super::request::ReplyTo;
-use super::tries::{Trier, Tries};
+use super::tries::{Trier, Tries, Turn};
 use crate::wire::State;
 
 /// Waits for the owner, whose command will be the response to this request.
@@ -36,6 +36,14 @@ pub(super) struct AwaitingRefusal {
     pub(super) eap: Option<Vec<u8>>,
 }
 
+/// Waits until its password attempt may be answered.
+#[derive(Debug)]
+struct AwaitingTurn {
+    request: AwaitingAnswer,
+    /// The counter that it is queued at.
+    trier: Trier,
+}
+
 /// A conversation at its deadline.
 #[derive(Debug)]
 pub(super) enum Due {
@@ -43,6 +51,8 @@ pub(super) enum Due {
     GivenUp(GivenUp),
     /// Its Access-Reject leaves now.
     Refusal(AwaitingRefusal),
+    /// Its password attempt was queued for too long.
+    Late(ConversationId),
 }
 
 /// A conversation that ended without a result.
@@ -56,7 +66,9 @@ pub(super) struct GivenUp {
 impl GivenUp {
     fn of(id: ConversationId, wait: Wait) -> Self {
         let unanswered = match wait {
-            Wait::Answer(request) | Wait::Refusal(AwaitingRefusal { request, .. }) => Some(request),
+            Wait::Answer(request)
+            | Wait::Refusal(AwaitingRefusal { request, .. })
+            | Wait::Turn(AwaitingTurn { request, .. }) => Some(request),
             Wait::Request(_) => None,
         };
         Self { id, unanswered }
@@ -74,6 +86,7 @@ enum Wait {
     Answer(AwaitingAnswer),
     Request(AwaitingRequest),
     Refusal(AwaitingRefusal),
+    Turn(AwaitingTurn),
 }
 
 /// The origin of a conversation.
@@ -129,6 +142,8 @@ pub(super) struct Conversations {
 
 /// A conversation that has waited for its client for so long loses its place to a new one where there is no other.
 const SILENCE: Duration = Duration::from_secs(1);
+/// A password attempt is queued for so long at most. Its client may think meanwhile that the server is dead.
+const QUEUED_MAX: Duration = Duration::from_secs(5);
 /// So many of the oldest are looked at for a silent one.
 const LOOKED_AT_MAX: usize = 16;
 
@@ -203,31 +218,53 @@ impl Conversations {
         Ok(self.give_up(goes))
     }
 
-    /// Counts a password attempt of a conversation, once for each user.
+    /// Counts a password attempt of a conversation, once for each user, or queues it.
     ///
     /// # Errors
-    /// The user has reached the limit.
+    /// The user has reached the limit, and the queue is full.
     pub(super) fn try_password(
         &mut self,
         id: ConversationId,
         tried: &Tried<'_>,
         now: Time,
-    ) -> Result<(), Full> {
-        let Some(held) = self.table.get_mut(&id) else { return Ok(()) };
+    ) -> Result<Turn, Full> {
+        let Some(held) = self.table.get_mut(&id) else { return Ok(Turn::Now) };
         if held.came.tried.iter().any(|trier| trier.is_user(tried.user)) {
-            return Ok(());
+            return Ok(Turn::Now);
         }
         let triers = Trier::of(tried, held.came.station.as_deref(), &self.familiar);
-        let trier = triers.into_iter().find(|trier| self.tries.admits(trier, id, now));
-        held.came.tried.push(trier.ok_or(Full::User)?);
-        Ok(())
+        let (trier, turn) = self.tries.admit(triers, id, now).ok_or(Full::User)?;
+        held.came.tried.push(trier.clone());
+        if turn == Turn::Later {
+            self.queue(id, trier, now);
+        }
+        Ok(turn)
+    }
+
+    fn queue(&mut self, id: ConversationId, trier: Trier, now: Time) {
+        if let Some((request, came)) = self.answer(id) {
+            self.insert(id, came, Wait::Turn(AwaitingTurn { request, trier }), now);
+        }
+    }
+
+    /// The next one whose queued password attempt may be answered now.
+    pub(super) fn next_turn(&mut self, now: Time) -> Option<ConversationId> {
+        loop {
+            let id = self.tries.next_released(now)?;
+            if let Some(Conversation { came, wait: Wait::Turn(AwaitingTurn { request, .. }), .. }) =
+                self.remove(id)
+            {
+                self.insert(id, came, Wait::Answer(request), now);
+                return Some(id);
+            }
+        }
     }
 
     /// Admits the authenticated user: its attempt was right and does not count. The device becomes familiar if the attempt was for this user:
     /// a claimed name, or a method without a password, must not replace a device.
-    pub(super) fn let_in(&mut self, id: ConversationId, came: &Came, user_name: &[u8]) {
+    pub(super) fn let_in(&mut self, id: ConversationId, came: &Came, user_name: &[u8], now: Time) {
         let own: Vec<_> = came.tried.iter().filter(|trier| trier.is_user(user_name)).collect();
-        own.iter().for_each(|trier| self.tries.forget(trier, id));
+        own.iter().for_each(|trier| self.tries.forget(trier, id, now));
         if let Some(station) = came.station.as_ref().filter(|_| !own.is_empty())
             && self.tries.are_limited()
         {
@@ -313,7 +350,7 @@ impl Conversations {
         }
         match self.remove(id)? {
             Conversation { came, wait: Wait::Answer(request), .. } => Some((request, came)),
-            Conversation { wait: Wait::Request(_) | Wait::Refusal(_), .. } => None,
+            Conversation { .. } => None,
         }
     }
 
@@ -337,7 +374,8 @@ impl Conversations {
     }
 
     pub(super) fn deadline(&self) -> Option<Time> {
-        self.deadlines.first().map(|(at, _)| *at)
+        let first = self.deadlines.first().map(|(at, _)| *at);
+        first.into_iter().chain(self.tries.deadline()).min()
     }
 
     /// Drops the next conversation that has timed out, or returns the next refusal to send.
@@ -345,6 +383,7 @@ impl Conversations {
         let (_, id) = *self.deadlines.first().filter(|(at, _)| *at <= now)?;
         Some(match self.remove(id)?.wait {
             Wait::Refusal(refusal) => Due::Refusal(refusal),
+            Wait::Turn(_) => Due::Late(id),
             wait => Due::GivenUp(GivenUp::of(id, wait)),
         })
     }
@@ -356,6 +395,7 @@ impl Conversations {
     fn insert(&mut self, id: ConversationId, came: Came, wait: Wait, now: Time) {
         let deadline = match &wait {
             Wait::Refusal(_) => now + self.reject_delay,
+            Wait::Turn(_) => now + QUEUED_MAX,
             Wait::Answer(_) | Wait::Request(_) => (now + self.idle_max).min(came.at + self.age_max),
         };
         self.deadlines.insert((deadline, id));
@@ -379,8 +419,10 @@ impl Conversations {
         self.forget_of_client(conversation.came.client, id);
         let Came { client, station, .. } = &conversation.came;
         station.iter().for_each(|station| self.forget_of_station(&(*client, station.clone()), id));
-        if let Wait::Request(AwaitingRequest { state }) = &conversation.wait {
-            self.by_state.remove(state);
+        match &conversation.wait {
+            Wait::Request(AwaitingRequest { state }) => drop(self.by_state.remove(state)),
+            Wait::Turn(AwaitingTurn { trier, .. }) => self.tries.leave(trier, id),
+            Wait::Answer(_) | Wait::Refusal(_) => {}
         }
         Some(conversation)
     }
@@ -436,13 +478,13 @@ mod tests {
         let id = all.begin(awaiting(ONE), Some(station), Time::ZERO);
         let is_inside = false;
         let counted = user.map(|user| all.try_password(id, &Tried { user, is_inside }, Time::ZERO));
-        (id, counted.is_none_or(|counted| counted.is_ok()))
+        (id, counted.is_none_or(|counted| counted == Ok(Turn::Now)))
     }
 
     fn let_in(all: &mut Conversations, station: &[u8], of: Option<&[u8]>, authenticated: &[u8]) {
         let (id, _) = tried(all, station, of);
         let (_, came) = all.answer(id).unwrap();
-        all.let_in(id, &came, authenticated);
+        all.let_in(id, &came, authenticated, Time::ZERO);
     }
 
     /// An EAP-AKA peer chooses its realm, and a tunnel may contain another user name than the authenticated one.
@@ -466,7 +508,7 @@ mod tests {
         let (id, _) = tried(&mut all, b"192.0.2.1", None);
         for _ in 0..4 {
             let again = all.try_password(id, &Tried { user: b"carol", is_inside: true }, Time::ZERO);
-            assert_eq!(again, Ok(()), "it is counted once");
+            assert_eq!(again, Ok(Turn::Now), "it is counted once");
         }
         while all.due(Time::MAX).is_some() {}
         assert!(all.of_station.is_empty() && all.of_client.is_empty());

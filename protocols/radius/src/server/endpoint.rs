@@ -14,6 +14,7 @@ use super::conversation::{AwaitingAnswer, AwaitingRefusal, Conversations, Due, F
 use super::duplicates::{Duplicates, Fingerprint, Key, Seen};
 use super::event::{Command, ConversationId, Credential, Event, Request, Tried};
 use super::request::{AccessRequest, ReplyTo, read_accounting};
+use super::tries::Turn;
 use crate::names::RADIUS;
 use crate::number::{AttributeType, Code};
 use crate::protect::mppe::Under;
@@ -58,9 +59,11 @@ impl Server {
 
     fn on_tick(&mut self, cx: &mut Ctx<'_>) {
         self.duplicates.purge(cx.now);
+        self.release(cx);
         while let Some(due) = self.conversations.due(cx.now) {
             match due {
                 Due::GivenUp(given_up) => self.expire(&given_up),
+                Due::Late(conversation) => self.ignore_attempt(conversation, Full::User, cx),
                 Due::Refusal(AwaitingRefusal { request, eap }) => {
                     self.respond_reject(&request, eap.as_deref(), cx);
                 }
@@ -253,23 +256,32 @@ impl Server {
     }
 
     /// Counts a password attempt, before the owner of the conversation sends its verdict. Claimed names are not counted, because an attacker
-    /// could lock out the user.
-    ///
-    /// # Errors
-    /// The user has reached the limit: the conversation ends without an answer, right or wrong.
-    pub fn try_password(
-        &mut self,
-        conversation: ConversationId,
-        tried: Tried<'_>,
-        cx: &mut Ctx<'_>,
-    ) -> Result<(), &'static str> {
+    /// could lock out the user. Returns whether the owner may send its verdict now; otherwise [`Event::Turn`] says when, or
+    /// [`Event::Refused`] that it never may.
+    pub fn may_answer(&mut self, conversation: ConversationId, tried: Tried<'_>, cx: &mut Ctx<'_>) -> bool {
         let counted = self.conversations.try_password(conversation, &tried, cx.now);
-        counted.map_err(|full| {
-            // Its request stays among the unanswered ones, so that it is not read again.
-            self.conversations.forget(conversation);
-            cx.discard(RADIUS, full.why());
-            full.why()
-        })
+        self.release(cx);
+        match counted {
+            Ok(turn) => turn == Turn::Now,
+            Err(full) => {
+                self.ignore_attempt(conversation, full, cx);
+                false
+            }
+        }
+    }
+
+    /// Ends a conversation without an answer, right or wrong. Its request stays among the unanswered ones, so that it is not read again.
+    fn ignore_attempt(&mut self, conversation: ConversationId, full: Full, cx: &mut Ctx<'_>) {
+        self.conversations.forget(conversation);
+        cx.discard(RADIUS, full.why());
+        self.emit(Event::Refused(conversation, full.why()));
+    }
+
+    /// Reports the queued attempts that may be answered now.
+    fn release(&mut self, cx: &Ctx<'_>) {
+        while let Some(conversation) = self.conversations.next_turn(cx.now) {
+            self.emit(Event::Turn(conversation));
+        }
     }
 
     fn give_way(&mut self, given_up: &GivenUp, cx: &mut Ctx<'_>) {
@@ -396,7 +408,8 @@ impl Server {
             Command::Accept { eap, msk, attributes, .. } => {
                 // With the claimed name any authenticated user could make a device familiar to another user.
                 let user = attributes.get(AttributeType::USER_NAME);
-                user.iter().for_each(|user| self.conversations.let_in(conversation, &came, user));
+                user.iter().for_each(|user| self.conversations.let_in(conversation, &came, user, cx.now));
+                self.release(cx);
                 self.respond_accept(&request, eap.as_deref(), msk.as_ref(), attributes, cx)
             }
             Command::Reject { eap, .. } if self.config.reject_delay > Duration::ZERO => {

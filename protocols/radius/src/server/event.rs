@@ -18,7 +18,10 @@ pub enum Event {
     Request(Request),
     /// A conversation ended without a result: drop its state.
     Expired(ConversationId),
-    /// An answer could not be sent, for this reason, so the client was sent an Access-Reject.
+    /// The queued password attempt of this conversation may be answered now; requires a [`Command`].
+    Turn(ConversationId),
+    /// The server ended a conversation, for this reason: its answer was too long, so that the client was sent an Access-Reject, or it was one
+    /// of too many password attempts, and got no answer.
     Refused(ConversationId, &'static str),
     /// A request came from an address without a shared secret, or was not made with it; it got no answer.
     Stranger(Socket, &'static str),

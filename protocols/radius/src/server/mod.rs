@@ -8,6 +8,8 @@
 //!                           '----------------------------------------------------------------------------------'
 //! ```
 //!
+//! A password attempt beyond the limit for its user waits in a queue between request and command (`AwaitingTurn`).
+//!
 //! Conversations are bounded in number, time and rounds. The State of a conversation is 16 random bytes that are valid
 //! for one request of one client.
 

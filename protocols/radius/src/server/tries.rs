@@ -1,5 +1,5 @@
 //! Recent password attempts: the limit for each user. An attempt counts for a fixed time, independent of its conversation, because an
-//! attacker can end a conversation right after the verdict, or keep it open for long.
+//! attacker can end a conversation right after the verdict, or keep it open for long. Further attempts queue until others count no more.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
@@ -13,6 +13,16 @@ use super::familiar::{Familiar, steady};
 const COUNT_MAX: usize = 100_000;
 /// Maximum number of tries with a familiar device, which may be that of a stranger who claims to have it.
 const FAMILIAR_MAX: usize = 2;
+/// Maximum number of queued attempts of a counter: as many devices with one name at the same moment are let in one after another.
+const QUEUED_MAX: usize = 64;
+
+/// When an attempt may be answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Turn {
+    Now,
+    /// It is queued.
+    Later,
+}
 
 /// The counter of an attempt.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -54,19 +64,37 @@ fn account(user_name: &[u8]) -> &[u8] {
     &user_name[domain_bytes..]
 }
 
+/// The attempts of a counter.
+#[derive(Debug, Default)]
+struct Counter {
+    /// Those that count, each with its end.
+    counted: BTreeMap<ConversationId, Time>,
+    /// Those that wait until others count no more, the oldest first.
+    queued: VecDeque<ConversationId>,
+}
+
 /// The tries of the last while.
 #[derive(Debug)]
 pub(super) struct Tries {
-    of: BTreeMap<Trier, BTreeSet<ConversationId>>,
-    /// Until when each counts, the oldest first.
-    ends: VecDeque<(Time, Trier, ConversationId)>,
+    of: BTreeMap<Trier, Counter>,
+    ends: BTreeSet<(Time, ConversationId, Trier)>,
+    queued_count: usize,
+    /// Those that have left their queue.
+    released: VecDeque<ConversationId>,
     count_max: usize,
     counts_for: Duration,
 }
 
 impl Tries {
     pub(super) const fn new(count_max: usize, counts_for: Duration) -> Self {
-        Self { of: BTreeMap::new(), ends: VecDeque::new(), count_max, counts_for }
+        Self {
+            of: BTreeMap::new(),
+            ends: BTreeSet::new(),
+            queued_count: 0,
+            released: VecDeque::new(),
+            count_max,
+            counts_for,
+        }
     }
 
     /// Whether there is a limit at all.
@@ -74,40 +102,103 @@ impl Tries {
         self.count_max < usize::MAX
     }
 
-    /// Counts one more; false if there are as many as may be.
-    pub(super) fn admits(&mut self, trier: &Trier, id: ConversationId, now: Time) -> bool {
-        if !self.are_limited() {
-            return true;
-        }
+    /// Counts an attempt with the first of these counters that has room, or else queues it at the first one whose queue has room; returns
+    /// that counter, and when the attempt may be answered.
+    pub(super) fn admit(
+        &mut self,
+        triers: Vec<Trier>,
+        id: ConversationId,
+        now: Time,
+    ) -> Option<(Trier, Turn)> {
         self.purge(now);
+        if let Some(trier) = triers.iter().find(|trier| self.has_room(trier)) {
+            if self.are_limited() {
+                self.count(trier, id, now);
+            }
+            return Some((trier.clone(), Turn::Now));
+        }
+        let trier = triers.into_iter().find(|trier| self.queue_len(trier) < QUEUED_MAX)?;
+        self.of.entry(trier.clone()).or_default().queued.push_back(id);
+        self.queued_count += 1;
+        Some((trier, Turn::Later))
+    }
+
+    /// One counts no more: the user was let in. The next in the queue takes its place.
+    pub(super) fn forget(&mut self, trier: &Trier, id: ConversationId, now: Time) {
+        if let Some(until) = self.of.get_mut(trier).and_then(|counter| counter.counted.remove(&id)) {
+            self.ends.remove(&(until, id, trier.clone()));
+            self.release(trier, now);
+        }
+    }
+
+    /// One leaves the queue, because its conversation is over.
+    pub(super) fn leave(&mut self, trier: &Trier, id: ConversationId) {
+        let Some(counter) = self.of.get_mut(trier) else { return };
+        if let Some(place) = counter.queued.iter().position(|queued| *queued == id) {
+            counter.queued.remove(place);
+            self.queued_count -= 1;
+        }
+        self.tidy(trier);
+    }
+
+    /// The next one that has left its queue, because it may be answered now.
+    pub(super) fn next_released(&mut self, now: Time) -> Option<ConversationId> {
+        self.purge(now);
+        self.released.pop_front()
+    }
+
+    /// When the next one may leave its queue.
+    pub(super) fn deadline(&self) -> Option<Time> {
+        let (until, ..) = self.ends.first().filter(|_| self.queued_count > 0)?;
+        Some(*until)
+    }
+
+    /// Whether one more may be counted. There is no room while others are queued, because a place is taken from the queue at once.
+    fn has_room(&self, trier: &Trier) -> bool {
         let count_max = match trier {
             Trier::Familiar(..) => self.count_max.min(FAMILIAR_MAX),
             Trier::Outside(_) | Trier::Inside(_) => self.count_max,
         };
-        let count = self.of.get(trier).map_or(0, BTreeSet::len);
-        if count >= count_max || self.ends.len() >= COUNT_MAX {
-            return false;
-        }
-        self.of.entry(trier.clone()).or_default().insert(id);
-        self.ends.push_back((now + self.counts_for, trier.clone(), id));
-        true
+        let count = self.of.get(trier).map_or(0, |counter| counter.counted.len());
+        count < count_max && self.ends.len() < COUNT_MAX
     }
 
-    /// One counts no more: the user was let in.
-    pub(super) fn forget(&mut self, trier: &Trier, id: ConversationId) {
-        if let Some(its) = self.of.get_mut(trier) {
-            its.remove(&id);
-            if its.is_empty() {
-                self.of.remove(trier);
-            }
-        }
+    fn queue_len(&self, trier: &Trier) -> usize {
+        self.of.get(trier).map_or(0, |counter| counter.queued.len())
+    }
+
+    fn count(&mut self, trier: &Trier, id: ConversationId, now: Time) {
+        let until = now + self.counts_for;
+        self.of.entry(trier.clone()).or_default().counted.insert(id, until);
+        self.ends.insert((until, id, trier.clone()));
     }
 
     fn purge(&mut self, now: Time) {
-        while self.ends.front().is_some_and(|(until, ..)| *until <= now)
-            && let Some((_, trier, id)) = self.ends.pop_front()
+        while self.ends.first().is_some_and(|(until, ..)| *until <= now)
+            && let Some((_, id, trier)) = self.ends.pop_first()
         {
-            self.forget(&trier, id);
+            let counter = self.of.get_mut(&trier);
+            counter.and_then(|counter| counter.counted.remove(&id));
+            self.release(&trier, now);
+        }
+    }
+
+    /// Counts those of the queue that find room.
+    fn release(&mut self, trier: &Trier, now: Time) {
+        while self.has_room(trier)
+            && let Some(id) = self.of.get_mut(trier).and_then(|counter| counter.queued.pop_front())
+        {
+            self.queued_count -= 1;
+            self.count(trier, id, now);
+            self.released.push_back(id);
+        }
+        self.tidy(trier);
+    }
+
+    fn tidy(&mut self, trier: &Trier) {
+        let is_empty = |counter: &Counter| counter.counted.is_empty() && counter.queued.is_empty();
+        if self.of.get(trier).is_some_and(is_empty) {
+            self.of.remove(trier);
         }
     }
 }
@@ -116,21 +207,58 @@ impl Tries {
 mod tests {
     use super::*;
 
+    const fn at(seconds: u64) -> Time {
+        Time::from_nanos(seconds * 1_000_000_000)
+    }
+
+    fn admit(tries: &mut Tries, trier: &Trier, id: u64, second: u64) -> Option<Turn> {
+        let admitted = tries.admit(vec![trier.clone()], ConversationId(id), at(second));
+        admitted.map(|(_, turn)| turn)
+    }
+
+    fn released(tries: &mut Tries, second: u64) -> Vec<u64> {
+        std::iter::from_fn(|| tries.next_released(at(second))).map(|ConversationId(id)| id).collect()
+    }
+
     #[test]
     fn a_try_counts_for_a_while_and_not_if_its_user_was_let_in() {
         let mut tries = Tries::new(3, Duration::from_secs(2));
         let alice = Trier::Inside(b"alice".to_vec());
-        let at = |seconds: u64| Time::from_nanos(seconds * 1_000_000_000);
-        let told = [(0, 0), (1, 0), (2, 1), (3, 1)]
-            .map(|(id, second)| tries.admits(&alice, ConversationId(id), at(second)));
-        assert_eq!(told, [true, true, true, false]);
-        assert!(tries.admits(&Trier::Outside(b"alice".to_vec()), ConversationId(9), at(1)));
-        tries.forget(&alice, ConversationId(2));
-        let told: Vec<_> = (10..12).map(|id| tries.admits(&alice, ConversationId(id), at(1))).collect();
-        assert_eq!(told, [true, false]);
-        let told: Vec<_> = (20..23).map(|id| tries.admits(&alice, ConversationId(id), at(2))).collect();
-        assert_eq!(told, [true, true, false], "those of the beginning are over");
-        assert!(tries.admits(&alice, ConversationId(30), at(9)));
-        assert_eq!((tries.of.len(), tries.ends.len()), (1, 1));
+        let told = [(0, 0), (1, 0), (2, 1), (3, 1), (4, 1)]
+            .map(|(id, second)| admit(&mut tries, &alice, id, second));
+        let [now, later] = [Some(Turn::Now), Some(Turn::Later)];
+        assert_eq!(told, [now, now, now, later, later]);
+        assert_eq!(admit(&mut tries, &Trier::Outside(b"alice".to_vec()), 9, 1), now);
+        assert_eq!((released(&mut tries, 1), tries.deadline()), (vec![], Some(at(2))));
+        tries.forget(&alice, ConversationId(2), at(1));
+        assert_eq!(released(&mut tries, 1), [3]);
+        assert_eq!(admit(&mut tries, &alice, 5, 1), later);
+        assert_eq!(released(&mut tries, 2), [4, 5], "those of the beginning are over");
+        assert_eq!(
+            admit(&mut tries, &alice, 6, 2),
+            later,
+            "one of the first second and two of the second one count"
+        );
+        tries.leave(&alice, ConversationId(6));
+        assert_eq!((released(&mut tries, 9), tries.deadline()), (vec![], None));
+        assert!(tries.of.is_empty() && tries.ends.is_empty() && tries.queued_count == 0);
+    }
+
+    #[test]
+    fn a_queue_is_bounded_and_a_known_device_has_its_own() {
+        let mut tries = Tries::new(1, Duration::from_secs(1));
+        let alice = Trier::Outside(b"alice".to_vec());
+        let own = Trier::Familiar(b"alice".to_vec(), b"02-00".to_vec());
+        let last = u64::try_from(QUEUED_MAX).unwrap() + 1;
+        let told: Vec<_> = (0..=last).map(|id| admit(&mut tries, &alice, id, 0)).collect();
+        assert_eq!(
+            (told[0], told[1], told[QUEUED_MAX]),
+            (Some(Turn::Now), Some(Turn::Later), Some(Turn::Later))
+        );
+        assert_eq!(told[QUEUED_MAX + 1], None);
+        let hers =
+            (100..102).map(|id| tries.admit(vec![own.clone(), alice.clone()], ConversationId(id), at(0)));
+        let hers: Vec<_> = hers.collect();
+        assert_eq!(hers, [Some((own.clone(), Turn::Now)), Some((own, Turn::Later))]);
     }
 }

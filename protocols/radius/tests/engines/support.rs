@@ -112,8 +112,10 @@ pub(crate) struct Bench {
     pub(crate) datagrams: Vec<Datagram>,
     /// Streams that the client has closed: its end of each.
     pub(crate) closed: Vec<Addr>,
-    /// How many passwords were tried and judged.
+    /// How many password attempts might be answered.
     pub(crate) judged: usize,
+    /// The answers to queued password attempts.
+    queued: BTreeMap<server::ConversationId, server::Command>,
     is_of_streams: bool,
     wire: VecDeque<(Time, Datagram)>,
 }
@@ -135,6 +137,7 @@ impl Bench {
             datagrams: Vec::new(),
             closed: Vec::new(),
             judged: 0,
+            queued: BTreeMap::new(),
             is_of_streams: false,
             wire: VecDeque::new(),
         }
@@ -207,7 +210,14 @@ impl Bench {
         if let server::Event::Stranger(from, why) = event {
             return self.strangers.push((from, why));
         }
-        let command = if let server::Event::Request(request) = &event { self.command(request) } else { None };
+        let command = match &event {
+            server::Event::Request(request) => self.command(request),
+            server::Event::Turn(conversation) => {
+                self.judged += 1;
+                self.queued.remove(conversation)
+            }
+            _ => None,
+        };
         self.asked.push(event);
         if let Some(command) = command {
             self.server_input(Input::Command(command));
@@ -221,10 +231,14 @@ impl Bench {
         let tried = server::Tried { user, is_inside: false };
         let mut facts = Vec::new();
         let mut cx = Ctx { now: self.now, crypto: &mut *self.crypto, trace: &mut facts };
-        let may_try = request.first || self.server.try_password(conversation, tried, &mut cx).is_ok();
+        let may_answer = request.first || self.server.may_answer(conversation, tried, &mut cx);
         self.note("s", &facts);
-        self.judged += usize::from(may_try && !request.first);
-        command.filter(|_| may_try)
+        self.judged += usize::from(may_answer && !request.first);
+        if may_answer {
+            return command;
+        }
+        self.queued.extend(command.map(|command| (conversation, command)));
+        None
     }
 
     fn note(&mut self, side: &str, facts: &[Fact]) {
