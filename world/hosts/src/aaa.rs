@@ -46,11 +46,17 @@ pub struct Aaa {
     rng: Rng,
     /// The conversation being processed.
     current: Option<ConversationId>,
-    /// Who is being let in, until the answer is made.
-    granted: Option<Vec<u8>>,
+    /// Those who are being let in, until the answer is made.
+    granted: BTreeMap<ConversationId, Granted>,
     /// Whether new conversations are refused.
     draining: bool,
     out: VecDeque<Output<Event>>,
+}
+
+/// An authenticated identity, and the client where its device is.
+struct Granted {
+    identity: Vec<u8>,
+    client: Option<IpAddr>,
 }
 
 /// An EAP conversation behind RADIUS.
@@ -85,7 +91,7 @@ impl Aaa {
             eap: config.eap,
             conversations: BTreeMap::new(),
             current: None,
-            granted: None,
+            granted: BTreeMap::new(),
             draining: false,
             out: VecDeque::new(),
         }
@@ -115,9 +121,8 @@ impl Aaa {
                     Err(output) => self.out.push_back(output),
                 }
             }
-            if let Some(identity) = self.granted.take() {
-                self.out.push_back(Output::Event(Event::Accepted(identity)));
-            }
+            let granted = std::mem::take(&mut self.granted).into_values();
+            self.out.extend(granted.map(|granted| Output::Event(Event::Accepted(granted.identity))));
             match self.vectors.poll() {
                 Some(Ok(Answered { id, answer })) => self.on_answer(ConversationId(id), answer, cx),
                 Some(Err(output)) => self.out.push_back(output),
@@ -144,10 +149,11 @@ impl Aaa {
     /// The server has ended a conversation.
     fn refused(&mut self, conversation: ConversationId, why: &'static str, cx: &mut Ctx<'_>) {
         let held = self.conversations.remove(&conversation);
-        let client = held.as_ref().map(|held| held.client);
-        let name = self.granted.take().or_else(|| held.map(|held| held.name()));
+        let held = held.map(|held| Granted { identity: held.name(), client: Some(held.client) });
         cx.trace.record(Fact::Failed { why: why.into() });
-        self.rejected(&name.unwrap_or_default(), client, why);
+        if let Some(Granted { identity, client }) = self.granted.remove(&conversation).or(held) {
+            self.rejected(&identity, client, why);
+        }
     }
 
     fn on_request(&mut self, request: Request, cx: &mut Ctx<'_>) {
@@ -241,13 +247,18 @@ impl Aaa {
             return Verdict::Reject { conversation, eap: None };
         };
         let attributes = [name].into_iter().filter(|name| !name.value().is_empty()).collect();
-        self.conversations.get_mut(&conversation).into_iter().for_each(|held| held.server.admit());
-        self.granted = Some(identity);
+        let held = self.conversations.get_mut(&conversation);
+        let client = held.map(|held| {
+            held.server.admit();
+            held.client
+        });
+        self.granted.insert(conversation, Granted { identity, client });
         Verdict::Accept { conversation, eap: Some(packet), msk: keys.msk, attributes }
     }
 
     /// The state of a conversation that a panic interrupted is not trusted: it is dropped.
     fn recover(&mut self, cx: &mut Ctx<'_>) {
+        self.granted.clear();
         if let Some(conversation) = self.current.take() {
             let client = self.conversations.get(&conversation).map(|held| held.client);
             self.rejected(&[], client, "internal error");

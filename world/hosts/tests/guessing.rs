@@ -40,6 +40,9 @@ const IDENTITY: &[u8] = b"anonymous@lab";
 const FULL: &str = "too many password attempts for this user";
 /// Conversations of a user at a time.
 const PER_USER_MAX: usize = 3;
+/// Conversations of a device, and of all devices.
+const PER_STATION_MAX: usize = 64;
+const CONVERSATIONS_MAX: usize = 400;
 const GUESSES: u64 = 60;
 /// From guess to guess; all of them take six seconds.
 const INTERVAL: Duration = Duration::from_millis(100);
@@ -124,8 +127,9 @@ struct Bench {
     stations: u32,
     /// User-Name.
     outside: Vec<u8>,
-    /// Why devices were rejected.
+    /// Why devices were rejected, and who was accepted.
     rejected: Vec<&'static str>,
+    accepted: Vec<Vec<u8>>,
     /// All answers, by the port and the identifier of the request.
     answers: Vec<((u16, u8), Answer)>,
     /// How many of them the devices have read.
@@ -146,6 +150,8 @@ impl Bench {
         let reject_delay = Duration::from_secs(1);
         let radius = server::Config {
             conversations_per_user_max: per_user_max,
+            conversations_per_station_max: PER_STATION_MAX,
+            conversations_max: CONVERSATIONS_MAX,
             reject_delay,
             ..server::Config::new(clients)
         };
@@ -160,6 +166,7 @@ impl Bench {
             stations: 0,
             outside: IDENTITY.to_vec(),
             rejected: Vec::new(),
+            accepted: Vec::new(),
             answers: Vec::new(),
             read_count: 0,
             waiting: BTreeMap::new(),
@@ -175,6 +182,7 @@ impl Bench {
         while let Some(output) = self.aaa.poll() {
             match output {
                 Output::Event(Event::Rejected { why, .. }) => self.rejected.push(why),
+                Output::Event(Event::Accepted(identity)) => self.accepted.push(identity),
                 Output::Datagram(datagram) => {
                     let request = (datagram.to.port().unwrap(), datagram.bytes[1]);
                     self.answers.push((request, read(&datagram.bytes)));
@@ -547,6 +555,55 @@ fn devices_with_one_name_are_let_in_one_after_another() {
     }
 }
 
+/// Three wrong attempts, and others in the queue: each that is let in is reported, under its own name.
+#[test]
+fn each_accept_is_reported() {
+    for method in methods() {
+        let mut bench = Bench::new(&method.server, PER_USER_MAX);
+        for user in ["alice", "bob"] {
+            for guess in 0..PER_USER_MAX {
+                bench.attempt((method.peer)(user, &format!("guess {guess}")));
+            }
+        }
+        for device in 0..20 {
+            bench.stations += 1;
+            bench.start((method.peer)(["alice", "bob"][device % 2], "opensesame"));
+        }
+        bench.go_on();
+        assert_eq!(bench.accepted.len(), 0, "{}", method.name);
+        bench.wait(Time::ZERO + ALL_QUEUED);
+        let accepts = bench.answers.iter().filter(|(_, (code, ..))| *code == Code::ACCESS_ACCEPT).count();
+        assert_eq!((accepts, bench.accepted.len()), (20, 20), "{}: {:?}", method.name, bench.rejected);
+        assert_eq!(bench.accepted.iter().filter(|name| *name == b"bob").count(), 10, "{}", method.name);
+        assert_eq!(bench.judged(), 2 * PER_USER_MAX, "{}: {:?}", method.name, bench.rejected);
+    }
+}
+
+/// Attempts for an invented user with the address of a device of `alice` wait in their queue, and leave it its places.
+#[test]
+fn queued_attempts_with_the_address_of_a_device_do_not_keep_it_out() {
+    let method = &methods()[0];
+    let mut bench = Bench::new(&method.server, PER_USER_MAX);
+    for guess in 0..PER_STATION_MAX + PER_USER_MAX {
+        bench.attempt_again((method.peer)("nobody", &format!("guess {guess}")));
+    }
+    let hers = bench.attempt_again((method.peer)("alice", "opensesame"));
+    assert_eq!(hers, Some(Code::ACCESS_ACCEPT));
+}
+
+/// The queues of many invented users keep a quarter of all conversations at most.
+#[test]
+fn queues_of_many_users_keep_nobody_out() {
+    let method = &methods()[0];
+    let mut bench = Bench::new(&method.server, PER_USER_MAX);
+    for guess in 0..2 * CONVERSATIONS_MAX {
+        bench.attempt((method.peer)(&format!("stranger {}", guess % 8), "?"));
+    }
+    assert!(bench.rejected.contains(&FULL));
+    let hers = bench.attempt((method.peer)("alice", "opensesame"));
+    assert_eq!(hers, Some(Code::ACCESS_ACCEPT));
+}
+
 /// All guesses have begun before the first password is tried: as many are queued as may be, and few of those have their turn in time.
 #[test]
 fn a_queue_of_attempts_is_bounded_in_length_and_time() {
@@ -560,8 +617,8 @@ fn a_queue_of_attempts_is_bounded_in_length_and_time() {
         let refused = |bench: &Bench| bench.rejected.iter().filter(|why| **why == FULL).count();
         assert_eq!(refused(&bench), QUEUED_MAX - PER_USER_MAX, "{}", method.name);
         bench.wait(Time::ZERO + ALL_QUEUED);
-        // At the beginning, and after each of the next five seconds.
-        assert_eq!(bench.judged(), 6 * PER_USER_MAX, "{}", method.name);
+        // At the beginning, and after each of the next four seconds: at the fifth they are too old.
+        assert_eq!(bench.judged(), 5 * PER_USER_MAX, "{}", method.name);
         assert_eq!(refused(&bench) + bench.judged(), 2 * QUEUED_MAX, "{}", method.name);
         assert_eq!(bench.aaa.conversation_count(), 0);
     }

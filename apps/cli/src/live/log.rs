@@ -88,9 +88,14 @@ impl Facts {
         (self.milestones, self.failure, self.unsent) = Default::default();
     }
 
-    /// Logs the number of suppressed discards, once a second.
+    /// Logs the number of suppressed discards, at the end of a minute.
     pub(crate) fn flush(&mut self) {
         self.discards.flush(self.clock.now());
+    }
+
+    /// The same at the end of the program.
+    pub(crate) fn rest(&mut self) {
+        self.discards.rest();
     }
 
     fn failed(&mut self, why: Cow<'static, str>, refused: bool) {
@@ -201,16 +206,13 @@ impl Silences {
     }
 }
 
-/// Logged discards per reason and second; further ones are counted.
-const LINES_PER_SECOND: u64 = 5;
-/// Distinct reasons per second.
-const REASONS_MAX: usize = 64;
-const SECOND: std::time::Duration = std::time::Duration::from_secs(1);
+/// Distinct reasons per minute. Of each one discard is logged, and the number of further ones: less than 100 lines.
+const REASONS_MAX: usize = 40;
 
 /// Discarded messages, and how many of them are not logged.
 #[derive(Debug, Default)]
 struct Discards {
-    /// The end of the current second.
+    /// The end of the current minute.
     until: Time,
     counts: BTreeMap<(Protocol, Cow<'static, str>), u64>,
     /// Whether an event reports discarded requests of RADIUS clients.
@@ -223,14 +225,14 @@ impl Discards {
     fn note(&mut self, now: Time, protocol: Protocol, why: Cow<'static, str>) {
         self.flush(now);
         if self.counts.is_empty() {
-            self.until = now + SECOND;
+            self.until = now + MINUTE;
         }
         let is_new = self.counts.len() >= REASONS_MAX && !self.counts.contains_key(&(protocol, why.clone()));
         let why = if is_new { "further reasons".into() } else { why };
         let count = self.counts.entry((protocol, why.clone())).or_default();
         *count += 1;
         match likely(protocol, &why).filter(|_| !self.has_clients) {
-            _ if *count > LINES_PER_SECOND => {}
+            _ if *count > 1 => {}
             Some(likely) => {
                 let server = self.server.as_deref();
                 warn!(target: FACT, protocol = protocol.name(), why = &*why, likely, server, "discarded");
@@ -240,12 +242,16 @@ impl Discards {
     }
 
     fn flush(&mut self, now: Time) {
-        if self.counts.is_empty() || now < self.until {
-            return;
+        if now >= self.until {
+            self.rest();
         }
+    }
+
+    /// Logs the number of those without a line.
+    fn rest(&mut self) {
         for ((protocol, why), count) in std::mem::take(&mut self.counts) {
-            if let Some(more @ 1..) = count.checked_sub(LINES_PER_SECOND) {
-                warn!(target: FACT, protocol = protocol.name(), why = &*why, more, "discarded more within a second");
+            if let Some(more @ 1..) = count.checked_sub(1) {
+                warn!(target: FACT, protocol = protocol.name(), why = &*why, more, "discarded more within a minute");
             }
         }
     }
@@ -274,14 +280,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_flood_costs_no_memory_and_is_forgotten_after_a_second() {
+    fn a_flood_costs_no_memory_and_is_forgotten_after_a_minute() {
         let mut discards = Discards::default();
         for n in 0..100_000_u64 {
             discards.note(Time::from_nanos(n), IKE, format!("reason {n}").into());
         }
         assert_eq!(discards.counts.len(), REASONS_MAX + 1);
         assert_eq!(discards.counts.values().sum::<u64>(), 100_000);
-        discards.flush(Time::from_nanos(2_000_000_000));
+        discards.flush(Time::ZERO + 2 * MINUTE);
         assert!(discards.counts.is_empty());
     }
 

@@ -259,7 +259,7 @@ impl Node {
         self.tell(&Happening::new("draining").with("open", Value::from(open)));
         self.ask(Order::Drain);
         self.close_all();
-        self.facts.flush();
+        self.facts.rest();
         self.refusals.rest().iter().for_each(|happening| self.tell(happening));
         self.complaints.rest().iter().for_each(Happening::log);
         self.show_final_metrics();

@@ -19,9 +19,11 @@ pub struct Config {
     /// has not continued after its first challenge, or the oldest at all for a client that has less than its share; else none is accepted.
     pub conversations_max: usize,
     /// Maximum number of tries of one user's password in a second, or in [`Self::reject_delay`] if that is longer, and of as many more inside
-    /// tunnels; further ones are queued for five seconds at most. And of unfinished conversations of one Calling-Station-Id: beyond it the oldest that is silent is dropped for a new one; else
-    /// none is accepted.
+    /// tunnels; further ones are queued.
     pub conversations_per_user_max: usize,
+    /// Maximum number of unfinished conversations of one Calling-Station-Id that is no IP address, for each client: beyond it one with a
+    /// single message, or one that is silent, is dropped for a new one; else none is accepted.
+    pub conversations_per_station_max: usize,
     /// An Access-Reject leaves so long after the decision, so that few passwords can be tried in a second.
     pub reject_delay: Duration,
     /// A conversation is dropped after so long without a message.
@@ -44,6 +46,7 @@ impl Config {
             clients,
             conversations_max: 10_000,
             conversations_per_user_max: usize::MAX,
+            conversations_per_station_max: usize::MAX,
             reject_delay: Duration::ZERO,
             conversation_idle_max: Duration::from_secs(30),
             conversation_age_max: Duration::from_secs(120),

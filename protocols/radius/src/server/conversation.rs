@@ -12,7 +12,7 @@ use super::duplicates::{Fingerprint, Key};
 use super::event::{ConversationId, Tried};
 use super::familiar::{Familiar, is_of_ip, steady};
 use super::request::ReplyTo;
-use super::tries::{Trier, Tries, Turn};
+use super::tries::{Limits, Trier, Tries, Turn};
 use crate::wire::State;
 
 /// Waits for the owner, whose command will be the response to this request.
@@ -135,6 +135,7 @@ pub(super) struct Conversations {
     next: u64,
     count_max: usize,
     per_station_max: usize,
+    queued_for: Duration,
     reject_delay: Duration,
     idle_max: Duration,
     age_max: Duration,
@@ -142,8 +143,10 @@ pub(super) struct Conversations {
 
 /// A conversation that has waited for its client for so long loses its place to a new one where there is no other.
 const SILENCE: Duration = Duration::from_secs(1);
-/// A password attempt is queued for so long at most. Its client may think meanwhile that the server is dead.
-const QUEUED_MAX: Duration = Duration::from_secs(5);
+/// A password attempt is queued for so long, or for as long as another one counts. Its client may think meanwhile that the server is dead.
+const QUEUED_FOR: Duration = Duration::from_secs(5);
+/// This part of the conversations may have queued password attempts.
+const QUEUED_PART: usize = 4;
 /// So many of the oldest are looked at for a silent one.
 const LOOKED_AT_MAX: usize = 16;
 
@@ -171,17 +174,21 @@ impl Full {
 
 impl Conversations {
     pub(super) fn new(config: &Config) -> Self {
+        let counts_for = config.reject_delay.max(SILENCE);
+        let queued_max = config.conversations_max.div_ceil(QUEUED_PART);
+        let limits = Limits { count_max: config.conversations_per_user_max, counts_for, queued_max };
         Self {
             table: BTreeMap::new(),
             by_state: BTreeMap::new(),
             deadlines: BTreeSet::new(),
             of_client: BTreeMap::new(),
             of_station: BTreeMap::new(),
-            tries: Tries::new(config.conversations_per_user_max, config.reject_delay.max(SILENCE)),
+            tries: Tries::new(limits),
             familiar: Familiar::default(),
             next: 0,
             count_max: config.conversations_max,
-            per_station_max: config.conversations_per_user_max,
+            per_station_max: config.conversations_per_station_max,
+            queued_for: QUEUED_FOR.max(counts_for),
             reject_delay: config.reject_delay,
             idle_max: config.conversation_idle_max,
             age_max: config.conversation_age_max,
@@ -241,20 +248,28 @@ impl Conversations {
         Ok(turn)
     }
 
+    /// Keeps a request until its password attempt may be answered. It does not keep the place of the device: attempts for others could take
+    /// all of them.
     fn queue(&mut self, id: ConversationId, trier: Trier, now: Time) {
-        if let Some((request, came)) = self.answer(id) {
+        if let Some((request, mut came)) = self.answer(id) {
+            came.has_place = false;
             self.insert(id, came, Wait::Turn(AwaitingTurn { request, trier }), now);
         }
     }
 
-    /// The next one whose queued password attempt may be answered now.
-    pub(super) fn next_turn(&mut self, now: Time) -> Option<ConversationId> {
+    /// The next one whose queued password attempt may be answered now. One at its deadline gives its turn to another.
+    pub(super) fn next_turn(&mut self, now: Time, rng: &mut Rng) -> Option<ConversationId> {
         loop {
-            let id = self.tries.next_released(now)?;
-            if let Some(Conversation { came, wait: Wait::Turn(AwaitingTurn { request, .. }), .. }) =
-                self.remove(id)
-            {
-                self.insert(id, came, Wait::Answer(request), now);
+            let id = self.tries.next_released(now, rng)?;
+            let Some(Conversation { deadline, wait: Wait::Turn(turn), .. }) = self.table.get(&id) else {
+                continue;
+            };
+            if *deadline <= now {
+                self.tries.forget(&turn.trier, id);
+                continue;
+            }
+            if let Some(Conversation { came, wait: Wait::Turn(turn), .. }) = self.remove(id) {
+                self.insert(id, came, Wait::Answer(turn.request), now);
                 return Some(id);
             }
         }
@@ -262,9 +277,9 @@ impl Conversations {
 
     /// Admits the authenticated user: its attempt was right and does not count. The device becomes familiar if the attempt was for this user:
     /// a claimed name, or a method without a password, must not replace a device.
-    pub(super) fn let_in(&mut self, id: ConversationId, came: &Came, user_name: &[u8], now: Time) {
+    pub(super) fn let_in(&mut self, id: ConversationId, came: &Came, user_name: &[u8]) {
         let own: Vec<_> = came.tried.iter().filter(|trier| trier.is_user(user_name)).collect();
-        own.iter().for_each(|trier| self.tries.forget(trier, id, now));
+        own.iter().for_each(|trier| self.tries.forget(trier, id));
         if let Some(station) = came.station.as_ref().filter(|_| !own.is_empty())
             && self.tries.are_limited()
         {
@@ -395,7 +410,7 @@ impl Conversations {
     fn insert(&mut self, id: ConversationId, came: Came, wait: Wait, now: Time) {
         let deadline = match &wait {
             Wait::Refusal(_) => now + self.reject_delay,
-            Wait::Turn(_) => now + QUEUED_MAX,
+            Wait::Turn(_) => (now + self.queued_for).min(came.at + self.age_max),
             Wait::Answer(_) | Wait::Request(_) => (now + self.idle_max).min(came.at + self.age_max),
         };
         self.deadlines.insert((deadline, id));
@@ -484,7 +499,7 @@ mod tests {
     fn let_in(all: &mut Conversations, station: &[u8], of: Option<&[u8]>, authenticated: &[u8]) {
         let (id, _) = tried(all, station, of);
         let (_, came) = all.answer(id).unwrap();
-        all.let_in(id, &came, authenticated, Time::ZERO);
+        all.let_in(id, &came, authenticated);
     }
 
     /// An EAP-AKA peer chooses its realm, and a tunnel may contain another user name than the authenticated one.
@@ -513,6 +528,25 @@ mod tests {
         while all.due(Time::MAX).is_some() {}
         assert!(all.of_station.is_empty() && all.of_client.is_empty());
         assert!(!tried(&mut all, b"192.0.2.9", Some(b"alice")).1, "tries outlive their conversations");
+    }
+
+    /// Otherwise its owner would let in a device that gets no answer.
+    #[test]
+    fn the_turn_of_a_conversation_at_its_age_limit_goes_to_another() {
+        let config = Config { conversations_per_user_max: 1, ..Config::new(BTreeMap::new()) };
+        let (mut all, mut rng) = (Conversations::new(&config), Seed::from(1).stream("test"));
+        let at = |ms| Time::ZERO + Duration::from_millis(ms);
+        let alice = Tried { user: b"alice", is_inside: true };
+        let mut begin = |ms| all.begin(awaiting(ONE), None, at(ms));
+        let [old, counted, young] = [0, 119_200, 119_600].map(&mut begin);
+        let tried = [(counted, 119_200), (old, 119_500), (young, 119_600)];
+        let told = tried.map(|(id, ms)| all.try_password(id, &alice, at(ms)));
+        assert_eq!(told, [Ok(Turn::Now), Ok(Turn::Later), Ok(Turn::Later)]);
+        assert_eq!(all.deadline(), Some(at(120_000)));
+        assert_eq!(all.next_turn(at(120_100), &mut rng), None);
+        assert_eq!(all.next_turn(at(120_200), &mut rng), Some(young), "both would have had their turn");
+        assert!(matches!(all.due(at(120_200)), Some(Due::Late(id)) if id == old));
+        assert_eq!(all.next_turn(at(121_300), &mut rng), None);
     }
 
     #[test]

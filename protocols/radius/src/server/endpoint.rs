@@ -279,7 +279,7 @@ impl Server {
 
     /// Reports the queued attempts that may be answered now.
     fn release(&mut self, cx: &Ctx<'_>) {
-        while let Some(conversation) = self.conversations.next_turn(cx.now) {
+        while let Some(conversation) = self.conversations.next_turn(cx.now, &mut self.rng) {
             self.emit(Event::Turn(conversation));
         }
     }
@@ -408,7 +408,7 @@ impl Server {
             Command::Accept { eap, msk, attributes, .. } => {
                 // With the claimed name any authenticated user could make a device familiar to another user.
                 let user = attributes.get(AttributeType::USER_NAME);
-                user.iter().for_each(|user| self.conversations.let_in(conversation, &came, user, cx.now));
+                user.iter().for_each(|user| self.conversations.let_in(conversation, &came, user));
                 self.release(cx);
                 self.respond_accept(&request, eap.as_deref(), msk.as_ref(), attributes, cx)
             }

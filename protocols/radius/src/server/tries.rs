@@ -1,9 +1,10 @@
 //! Recent password attempts: the limit for each user. An attempt counts for a fixed time, independent of its conversation, because an
 //! attacker can end a conversation right after the verdict, or keep it open for long. Further attempts queue until others count no more.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use keytoll_crypto_api::Rng;
 use keytoll_engine::Time;
 
 use super::event::{ConversationId, Tried};
@@ -69,8 +70,8 @@ fn account(user_name: &[u8]) -> &[u8] {
 struct Counter {
     /// Those that count, each with its end.
     counted: BTreeMap<ConversationId, Time>,
-    /// Those that wait until others count no more, the oldest first.
-    queued: VecDeque<ConversationId>,
+    /// Those that wait until others count no more.
+    queued: Vec<ConversationId>,
 }
 
 /// The tries of the last while.
@@ -79,27 +80,30 @@ pub(super) struct Tries {
     of: BTreeMap<Trier, Counter>,
     ends: BTreeSet<(Time, ConversationId, Trier)>,
     queued_count: usize,
-    /// Those that have left their queue.
-    released: VecDeque<ConversationId>,
-    count_max: usize,
-    counts_for: Duration,
+    /// Counters that may have room for a queued attempt.
+    freed: BTreeSet<Trier>,
+    limits: Limits,
+}
+
+/// The limits of attempts.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Limits {
+    /// Of a counter at a time.
+    pub(super) count_max: usize,
+    /// How long one counts.
+    pub(super) counts_for: Duration,
+    /// Queued ones of all counters: each keeps a conversation.
+    pub(super) queued_max: usize,
 }
 
 impl Tries {
-    pub(super) const fn new(count_max: usize, counts_for: Duration) -> Self {
-        Self {
-            of: BTreeMap::new(),
-            ends: BTreeSet::new(),
-            queued_count: 0,
-            released: VecDeque::new(),
-            count_max,
-            counts_for,
-        }
+    pub(super) const fn new(limits: Limits) -> Self {
+        Self { of: BTreeMap::new(), ends: BTreeSet::new(), queued_count: 0, freed: BTreeSet::new(), limits }
     }
 
     /// Whether there is a limit at all.
     pub(super) const fn are_limited(&self) -> bool {
-        self.count_max < usize::MAX
+        self.limits.count_max < usize::MAX
     }
 
     /// Counts an attempt with the first of these counters that has room, or else queues it at the first one whose queue has room; returns
@@ -111,23 +115,26 @@ impl Tries {
         now: Time,
     ) -> Option<(Trier, Turn)> {
         self.purge(now);
-        if let Some(trier) = triers.iter().find(|trier| self.has_room(trier)) {
+        // Queued ones go first.
+        let is_free = |trier: &&Trier| self.has_room(trier) && self.queue_len(trier) == 0;
+        if let Some(trier) = triers.iter().find(is_free) {
             if self.are_limited() {
                 self.count(trier, id, now);
             }
             return Some((trier.clone(), Turn::Now));
         }
-        let trier = triers.into_iter().find(|trier| self.queue_len(trier) < QUEUED_MAX)?;
-        self.of.entry(trier.clone()).or_default().queued.push_back(id);
+        let is_full = self.queued_count >= self.limits.queued_max || self.ends.len() >= COUNT_MAX;
+        let trier = triers.into_iter().find(|trier| !is_full && self.queue_len(trier) < QUEUED_MAX)?;
+        self.of.entry(trier.clone()).or_default().queued.push(id);
         self.queued_count += 1;
         Some((trier, Turn::Later))
     }
 
-    /// One counts no more: the user was let in. The next in the queue takes its place.
-    pub(super) fn forget(&mut self, trier: &Trier, id: ConversationId, now: Time) {
+    /// One counts no more: the user was let in. Another one of the queue takes its place.
+    pub(super) fn forget(&mut self, trier: &Trier, id: ConversationId) {
         if let Some(until) = self.of.get_mut(trier).and_then(|counter| counter.counted.remove(&id)) {
             self.ends.remove(&(until, id, trier.clone()));
-            self.release(trier, now);
+            self.tidy(trier);
         }
     }
 
@@ -135,16 +142,29 @@ impl Tries {
     pub(super) fn leave(&mut self, trier: &Trier, id: ConversationId) {
         let Some(counter) = self.of.get_mut(trier) else { return };
         if let Some(place) = counter.queued.iter().position(|queued| *queued == id) {
-            counter.queued.remove(place);
+            counter.queued.swap_remove(place);
             self.queued_count -= 1;
         }
         self.tidy(trier);
     }
 
-    /// The next one that has left its queue, because it may be answered now.
-    pub(super) fn next_released(&mut self, now: Time) -> Option<ConversationId> {
+    /// Counts the next queued one that may be answered now. It is drawn: an attacker could time attempts so that the oldest or the newest one
+    /// in the queue is always his.
+    pub(super) fn next_released(&mut self, now: Time, rng: &mut Rng) -> Option<ConversationId> {
         self.purge(now);
-        self.released.pop_front()
+        while let Some(trier) = self.freed.first().cloned() {
+            let has_room = self.has_room(&trier);
+            let queued = self.of.get_mut(&trier).map(|counter| &mut counter.queued);
+            if let Some(queued) = queued.filter(|queued| has_room && !queued.is_empty()) {
+                let place = rng.below(queued.len() as u64) as usize;
+                let id = queued.swap_remove(place);
+                self.queued_count -= 1;
+                self.count(&trier, id, now);
+                return Some(id);
+            }
+            self.freed.remove(&trier);
+        }
+        None
     }
 
     /// When the next one may leave its queue.
@@ -153,11 +173,10 @@ impl Tries {
         Some(*until)
     }
 
-    /// Whether one more may be counted. There is no room while others are queued, because a place is taken from the queue at once.
     fn has_room(&self, trier: &Trier) -> bool {
         let count_max = match trier {
-            Trier::Familiar(..) => self.count_max.min(FAMILIAR_MAX),
-            Trier::Outside(_) | Trier::Inside(_) => self.count_max,
+            Trier::Familiar(..) => self.limits.count_max.min(FAMILIAR_MAX),
+            Trier::Outside(_) | Trier::Inside(_) => self.limits.count_max,
         };
         let count = self.of.get(trier).map_or(0, |counter| counter.counted.len());
         count < count_max && self.ends.len() < COUNT_MAX
@@ -168,7 +187,7 @@ impl Tries {
     }
 
     fn count(&mut self, trier: &Trier, id: ConversationId, now: Time) {
-        let until = now + self.counts_for;
+        let until = now + self.limits.counts_for;
         self.of.entry(trier.clone()).or_default().counted.insert(id, until);
         self.ends.insert((until, id, trier.clone()));
     }
@@ -179,26 +198,17 @@ impl Tries {
         {
             let counter = self.of.get_mut(&trier);
             counter.and_then(|counter| counter.counted.remove(&id));
-            self.release(&trier, now);
+            self.tidy(&trier);
         }
     }
 
-    /// Counts those of the queue that find room.
-    fn release(&mut self, trier: &Trier, now: Time) {
-        while self.has_room(trier)
-            && let Some(id) = self.of.get_mut(trier).and_then(|counter| counter.queued.pop_front())
-        {
-            self.queued_count -= 1;
-            self.count(trier, id, now);
-            self.released.push_back(id);
-        }
-        self.tidy(trier);
-    }
-
+    /// A counter has changed: it has room for a queued attempt, or it is empty.
     fn tidy(&mut self, trier: &Trier) {
-        let is_empty = |counter: &Counter| counter.counted.is_empty() && counter.queued.is_empty();
-        if self.of.get(trier).is_some_and(is_empty) {
-            self.of.remove(trier);
+        let Some(counter) = self.of.get(trier) else { return };
+        match (counter.counted.is_empty(), counter.queued.is_empty()) {
+            (true, true) => drop(self.of.remove(trier)),
+            (_, false) => drop(self.freed.insert(trier.clone())),
+            (false, true) => {}
         }
     }
 }
@@ -217,12 +227,19 @@ mod tests {
     }
 
     fn released(tries: &mut Tries, second: u64) -> Vec<u64> {
-        std::iter::from_fn(|| tries.next_released(at(second))).map(|ConversationId(id)| id).collect()
+        let mut rng = Rng::named(1, "queue");
+        let mut all: Vec<_> = std::iter::from_fn(|| tries.next_released(at(second), &mut rng)).collect();
+        all.sort_unstable();
+        all.into_iter().map(|ConversationId(id)| id).collect()
+    }
+
+    fn limits(count_max: usize, seconds: u64, queued_max: usize) -> Limits {
+        Limits { count_max, counts_for: Duration::from_secs(seconds), queued_max }
     }
 
     #[test]
     fn a_try_counts_for_a_while_and_not_if_its_user_was_let_in() {
-        let mut tries = Tries::new(3, Duration::from_secs(2));
+        let mut tries = Tries::new(limits(3, 2, 100));
         let alice = Trier::Inside(b"alice".to_vec());
         let told = [(0, 0), (1, 0), (2, 1), (3, 1), (4, 1)]
             .map(|(id, second)| admit(&mut tries, &alice, id, second));
@@ -230,7 +247,7 @@ mod tests {
         assert_eq!(told, [now, now, now, later, later]);
         assert_eq!(admit(&mut tries, &Trier::Outside(b"alice".to_vec()), 9, 1), now);
         assert_eq!((released(&mut tries, 1), tries.deadline()), (vec![], Some(at(2))));
-        tries.forget(&alice, ConversationId(2), at(1));
+        tries.forget(&alice, ConversationId(2));
         assert_eq!(released(&mut tries, 1), [3]);
         assert_eq!(admit(&mut tries, &alice, 5, 1), later);
         assert_eq!(released(&mut tries, 2), [4, 5], "those of the beginning are over");
@@ -246,7 +263,7 @@ mod tests {
 
     #[test]
     fn a_queue_is_bounded_and_a_known_device_has_its_own() {
-        let mut tries = Tries::new(1, Duration::from_secs(1));
+        let mut tries = Tries::new(limits(1, 1, QUEUED_MAX + 1));
         let alice = Trier::Outside(b"alice".to_vec());
         let own = Trier::Familiar(b"alice".to_vec(), b"02-00".to_vec());
         let last = u64::try_from(QUEUED_MAX).unwrap() + 1;
@@ -260,5 +277,28 @@ mod tests {
             (100..102).map(|id| tries.admit(vec![own.clone(), alice.clone()], ConversationId(id), at(0)));
         let hers: Vec<_> = hers.collect();
         assert_eq!(hers, [Some((own.clone(), Turn::Now)), Some((own, Turn::Later))]);
+        assert_eq!(admit(&mut tries, &Trier::Outside(b"bob".to_vec()), 200, 0), Some(Turn::Now));
+        assert_eq!(
+            admit(&mut tries, &Trier::Outside(b"bob".to_vec()), 201, 0),
+            None,
+            "so many are queued in all"
+        );
+    }
+
+    /// Attempts that come just before one counts no more do not take its place each time.
+    #[test]
+    fn the_next_one_of_a_queue_is_drawn() {
+        let alice = Trier::Outside(b"alice".to_vec());
+        let mut rng = Rng::named(1, "queue");
+        let mut first = || {
+            let mut tries = Tries::new(limits(1, 1, 100));
+            for id in 0..4 {
+                admit(&mut tries, &alice, id, 0).unwrap();
+            }
+            let ConversationId(id) = tries.next_released(at(1), &mut rng).unwrap();
+            id
+        };
+        let drawn: BTreeSet<u64> = (0..50).map(|_| first()).collect();
+        assert_eq!(drawn, BTreeSet::from([1, 2, 3]));
     }
 }

@@ -71,6 +71,7 @@ impl Role for Blueprint {
             accounting_port: locals[1].port,
             reject_delay: plan.reject_delay,
             conversations_per_user_max: plan.at_once_per_user.into(),
+            conversations_per_station_max: PLACES_OF_STATION,
             ..server::Config::new(clients.collect::<BTreeMap<_, _>>())
         };
         Box::new(Aaa::new(
@@ -80,6 +81,10 @@ impl Role for Blueprint {
         ))
     }
 }
+
+/// Unfinished conversations of one Calling-Station-Id at one client. It keeps the table for others. Passwords have a limit of their own, and
+/// so many places cannot be kept by a stranger with a few packets a second.
+const PLACES_OF_STATION: usize = 64;
 
 /// The socket that calls an HSS.
 pub(super) fn calling(hss: &HssAccessPlan) -> Wanted {
