@@ -4,6 +4,7 @@ mod simulate;
 mod words;
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -12,11 +13,13 @@ use keytoll_analysis::comparable::CRYPTOGRAPHY_ONLY;
 use keytoll_analysis::simulation::Simulation;
 use keytoll_analysis::study::LoadWant;
 use keytoll_dimensioning::outcome::Verdict;
-use keytoll_dimensioning::{Arrivals, Cookies, Planned, Processor, Question, Run, Sizing, SizingError};
+use keytoll_dimensioning::{
+    Arrivals, Cookies, DaemonAt, Planned, Processor, Question, Run, Sizing, SizingError,
+};
 use keytoll_scenario::families::CookiesFrom;
 use keytoll_scenario::plan::{CpuProfile, CryptoMode, Direction, Plan, RowPlan, WorldKind};
 use keytoll_trace::Node;
-use miette::Report;
+use miette::{Report, miette};
 
 use crate::args::{Present, SizeArgs};
 use crate::interrupt;
@@ -44,13 +47,16 @@ pub(crate) fn size(args: &SizeArgs) -> Result<ExitCode, Report> {
     let summary = read(&args.dir)?;
     let manifest = keytoll_analysis::directory::manifest(&args.dir).map_err(unmeasured)?;
     let plan = plan_of(&manifest)?;
-    let run = Run { summary: &summary, planned: planned(&plan) };
+    let run = Run { summary: &summary, planned: Planned { daemons: daemons(args)?, ..planned(&plan) } };
     let mut sizing = keytoll_dimensioning::size(&run, &question).map_err(|error| told(&error))?;
     refuse_idle(args, &sizing)?;
     if args.simulate {
         let stop = interrupt::watch(|| {})?;
         let devices = args.devices.map_or_else(|| simulated_devices(&question), Ok)?;
         sizing.left_out.extend(simulate::left_out(&plan, &sizing, devices));
+        if !args.daemons.is_empty() {
+            sizing.left_out.push("simulation: rows with the costs of a daemon are not simulated".to_owned());
+        }
         let plan = Plan { crypto: CryptoMode::Table, costs: Some(costs(args, &plan)?), ..plan };
         if keytoll_lab::message_price(&plan).is_none() {
             sizing.left_out.push(format!("simulation: {CRYPTOGRAPHY_ONLY}"));
@@ -146,6 +152,17 @@ fn question(args: &SizeArgs) -> Result<Question, Report> {
     })
 }
 
+/// The daemons of `--daemon`.
+fn daemons(args: &SizeArgs) -> Result<Vec<DaemonAt>, Report> {
+    let named: Vec<(String, ())> = args.daemons.iter().map(|(node, _)| (node.clone(), ())).collect();
+    once("--daemon", &named)?;
+    let read = |(node, file): &(String, PathBuf)| {
+        let (costs, machine) = keytoll_lab::daemon_costs(file).map_err(|error| miette!("{error}"))?;
+        Ok(DaemonAt { node: node.clone(), costs, core_hz: machine.core_hz, cpu: machine.cpu })
+    };
+    args.daemons.iter().map(read).collect()
+}
+
 /// Servers look devices up; other nodes have nothing to look into.
 fn stores_s(args: &SizeArgs) -> Result<BTreeMap<String, f64>, Report> {
     let has_store = |name: &str| [Node::Aaa, Node::Hss].iter().any(|node| node.name() == name);
@@ -237,6 +254,7 @@ pub(crate) fn planned(plan: &Plan) -> Planned {
         clocks_hz: clocks_hz(plan),
         cookies: plan.rows.iter().filter_map(of_row).collect(),
         message: if is_reference { keytoll_lab::message_price(plan) } else { None },
+        daemons: Vec::new(),
     }
 }
 

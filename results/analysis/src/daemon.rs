@@ -8,12 +8,12 @@ use keytoll_trace::cost_table::{AuthenticationLoad, AuthenticationPrice};
 pub struct DaemonSample {
     /// CPU time of the daemon for each authentication, in microseconds.
     pub cpu_us: f64,
-    /// CPU time of the daemon in each second of the load: the share of the time of one core.
+    /// The share of the time of the cores that it can use in which the daemon computed.
     pub utilisation: f64,
     /// The share of the CPU time in the kernel.
     pub kernel_share: f64,
-    /// Messages of each authentication, both directions.
-    pub messages_count: f64,
+    /// Responses of the daemon to each authentication.
+    pub responses_count: f64,
     /// The 50th percentile of the delay, in milliseconds.
     pub delay_ms_p50: f64,
     /// The 99th percentile of the delay, in milliseconds.
@@ -34,7 +34,7 @@ pub fn price(
         method: method.to_owned(),
         role: role.to_owned(),
         protocol: protocol.to_owned(),
-        messages_count: mean(&all, |sample| sample.messages_count),
+        responses_count: mean(&all, |sample| sample.responses_count),
         loads,
     }
 }
@@ -68,13 +68,13 @@ mod tests {
     use super::*;
 
     fn sample(cpu_us: f64, utilisation: f64) -> DaemonSample {
-        let (kernel_share, messages_count, established) = (0.4, 6.0, 100);
+        let (kernel_share, responses_count, established) = (0.4, 3.0, 100);
         let (delay_ms_p50, delay_ms_p99) = (1.0, 2.0);
         DaemonSample {
             cpu_us,
             utilisation,
             kernel_share,
-            messages_count,
+            responses_count,
             delay_ms_p50,
             delay_ms_p99,
             established,
@@ -92,6 +92,6 @@ mod tests {
         let [low, high] = busy.cpu_us_ci95.unwrap();
         let half = 4.303 * 20.0 / 3.0_f64.sqrt();
         assert!((low - (520.0 - half)).abs() < 0.01 && (high - (520.0 + half)).abs() < 0.01, "{low} {high}");
-        assert_eq!(price.messages_count, 6.0);
+        assert_eq!(price.responses_count, 3.0);
     }
 }

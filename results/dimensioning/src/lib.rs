@@ -11,11 +11,12 @@
 //! * [`work`] is what an authentication takes of each node, on a processor of choice.
 //! * [`station`] is a node as a queue, [`delay`] the delay of an authentication at several of them, [`storm`] a queue that grows.
 //! * [`sized`] finds the cores; [`whatif`] asks the same again with something changed.
-//! * `priced` is a node with messages that cost less under load.
+//! * `priced` is a node with messages that cost less under load, `daemon` one with the costs of a daemon.
 //! * [`cookies`] is the additional round trip of a gateway with many half-open SAs.
 //! * [`doubt`] is where numbers say less than they seem to, and [`outcome`] what it says.
 
 pub mod cookies;
+mod daemon;
 pub mod delay;
 pub mod doubt;
 mod error;
@@ -31,6 +32,7 @@ pub mod whatif;
 pub mod work;
 
 pub use cookies::Cookies;
+pub use daemon::DaemonAt;
 pub use error::SizingError;
 pub use outcome::Sizing;
 pub use question::{Arrivals, Planned, Processor, Question, Run};

@@ -42,6 +42,9 @@ pub struct Sizing {
     pub left_out: Vec<String>,
     /// What changes if devices use the cheapest method instead of another one.
     pub replacements: Vec<Replacement>,
+    /// The work of daemons over the work of the run's own nodes; absent without daemons.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub daemons: Vec<DaemonShare>,
     /// What is assumed.
     pub assumptions: Vec<String>,
     /// What the simulator says to the formulas; absent if it was not asked.
@@ -74,7 +77,7 @@ pub enum Verdict {
 pub struct SizedRow {
     /// The method's name in the catalogue.
     pub method: String,
-    /// The options that differ from the method's default.
+    /// The options that differ from the method's default, and the daemons that the row is sized with.
     pub variant: String,
     /// The network's name.
     pub network: String,
@@ -175,6 +178,31 @@ pub struct SizedNode {
     /// Heap for the node and its idle sessions; absent if it was not measured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory_bytes: Option<f64>,
+}
+
+/// A node with the costs of a daemon, compared with the same node of the run.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct DaemonShare {
+    /// The method's name in the catalogue.
+    pub method: String,
+    /// The network's name.
+    pub network: String,
+    /// The topology's name.
+    pub topology: String,
+    /// The node.
+    pub node: String,
+    /// The daemon and its version.
+    pub software: String,
+    /// The processor on which it was measured.
+    pub cpu: String,
+    /// The daemon's busy cores at the busiest time.
+    pub busy_cores: f64,
+    /// Those of the node as the run measured it.
+    pub own_busy_cores: f64,
+    /// The daemon's over those.
+    pub ratio: f64,
+    /// The share of the daemon's CPU time in the kernel, at its busiest measured load.
+    pub kernel_share: f64,
 }
 
 /// How often a gateway asks for a cookie.

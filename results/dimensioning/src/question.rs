@@ -7,6 +7,7 @@ use keytoll_analysis::summary::SummaryRow;
 use keytoll_analysis::trace::cost_table::MessagePrice;
 
 use crate::cookies::Cookies;
+use crate::daemon::DaemonAt;
 
 /// A question of sizing.
 #[derive(Debug, Clone, PartialEq)]
@@ -87,6 +88,8 @@ pub struct Planned {
     pub cookies: BTreeMap<[String; 4], Cookies>,
     /// The cost of a message by the load of its node, where the run was charged such prices.
     pub message: Option<MessagePrice>,
+    /// Daemons that rows are sized with, too; one for each node at most.
+    pub daemons: Vec<DaemonAt>,
 }
 
 /// The name of a row: its method, variant, network and topology.

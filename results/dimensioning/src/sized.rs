@@ -6,6 +6,7 @@ use keytoll_analysis::trace::provenance::Provenance;
 
 use crate::SizingError;
 use crate::cookies::Cookies;
+use crate::daemon::{check_daemons, shares};
 use crate::delay::{Unloaded, Waits};
 use crate::doubt;
 use crate::loaded::Loaded;
@@ -57,6 +58,7 @@ pub fn size(run: &Run<'_>, question: &Question) -> Result<Sizing, SizingError> {
         p99_max_ms: question.p99_s * 1e3,
         processor: processor(&question.processor).to_owned(),
         replacements: whatif::replacements(&rows, question),
+        daemons: shares(&rows, run),
         assumptions: assumptions(run, question),
         rows: sized,
         left_out,
@@ -111,9 +113,13 @@ fn rows<'a>(run: &Run<'a>, question: &'a Question) -> Result<(Vec<Row<'a>>, Vec<
                 left_out.push(format!("{label}: it has no CPU time of a serving node"));
             }
             None => left_out.push(format!("{label}: nobody was authenticated")),
-            Some(_) => rows.push(Row::new(row, run, question)?),
+            Some(_) => {
+                rows.push(Row::new(row, run, question)?);
+                rows.extend(Row::of_daemons(row, run, question)?);
+            }
         }
     }
+    check_daemons(&rows, run)?;
     if rows.is_empty() { Err(nothing(run)) } else { Ok((rows, left_out)) }
 }
 
@@ -199,6 +205,8 @@ pub(crate) struct Row<'a> {
     pub(crate) row: &'a SummaryRow,
     pub(crate) works: Vec<Work>,
     pub(crate) question: &'a Question,
+    /// The daemons that its nodes have the costs of, like `gw=strongswan`; empty without any.
+    pub(crate) daemons: String,
     unloaded: Unloaded,
     /// The mean of the delay without load.
     unloaded_mean_s: f64,
@@ -207,12 +215,17 @@ pub(crate) struct Row<'a> {
 
 impl<'a> Row<'a> {
     fn new(row: &'a SummaryRow, run: &Run<'_>, question: &'a Question) -> Result<Self, SizingError> {
-        let works = work::of_row(row, run, question)?;
+        Ok(Self::with(row, work::of_row(row, run, question)?, run, question))
+    }
+
+    /// A row with this work at its nodes.
+    pub(crate) fn with(row: &'a SummaryRow, works: Vec<Work>, run: &Run<'_>, question: &'a Question) -> Self {
         let slower_s = works.iter().map(|work| work.slower_s).sum();
         let delay = row.delay_ms.as_ref().expect(HAS_DELAY);
         let cookies = run.planned.cookies.get(&row_name(row)).copied();
         let unloaded = Unloaded::of(row, slower_s).expect(HAS_DELAY);
-        Ok(Self { row, works, question, unloaded, unloaded_mean_s: delay.mean / 1e3 + slower_s, cookies })
+        let (unloaded_mean_s, daemons) = (delay.mean / 1e3 + slower_s, String::new());
+        Self { row, works, question, daemons, unloaded, unloaded_mean_s, cookies }
     }
 
     /// The cookies that the gateway asks for at so many times the load, if devices wait so long on average.
@@ -412,7 +425,7 @@ impl<'a> Row<'a> {
     }
 
     /// The cores it needs, or has if they were given.
-    fn cores(&self) -> Vec<u32> {
+    pub(crate) fn cores(&self) -> Vec<u32> {
         self.enough(1.0, |node| self.question.cores.get(node).copied())
     }
 
@@ -441,11 +454,11 @@ impl<'a> Row<'a> {
         let cores = self.cores();
         let loaded = self.loaded(&cores, 1.0);
         let verdict = self.verdict(&cores, loaded.as_ref());
-        let SummaryRow { method, variant, n, .. } = self.row;
+        let SummaryRow { method, n, .. } = self.row;
         let nodes = self.nodes(&cores, verdict);
         Needed {
             method: method.clone(),
-            variant: variant.clone(),
+            variant: self.variant(),
             n: *n,
             verdict,
             is_certain: self.is_certain(verdict, loaded.as_ref()),
@@ -458,10 +471,10 @@ impl<'a> Row<'a> {
         let loaded = self.loaded(&cores, 1.0);
         let verdict = self.verdict(&cores, loaded.as_ref());
         let is_certain = self.is_certain(verdict, loaded.as_ref());
-        let SummaryRow { method, variant, network, topology, n, .. } = self.row;
+        let SummaryRow { method, network, topology, n, .. } = self.row;
         SizedRow {
             method: method.clone(),
-            variant: variant.clone(),
+            variant: self.variant(),
             network: network.clone(),
             topology: topology.clone(),
             n: *n,
@@ -660,6 +673,10 @@ pub fn assumptions(run: &Run<'_>, question: &Question) -> Vec<String> {
         }),
         run.planned.message.as_ref().filter(|_| table).map(|_| {
             "The price of a message depends on how busy its node is, on whether the message has waited, and on the pause before it, as the cost table says.".to_owned()
+        }),
+        (!run.planned.daemons.is_empty()).then(|| {
+            "A daemon's work is the CPU time of all its threads and of the kernel for it, in equal parts for its responses, by how busy it is. Its ratio to the run's node \
+              includes its other work (threads, sockets, the kernel) and the difference of the machines; its memory is not known.".to_owned()
         }),
         matches!(question.processor, Processor::Clock { .. }).then(|| {
             "Other processors are scaled by their clock only, and old ones come out too fast.".to_owned()

@@ -67,11 +67,13 @@ fn longest(row: &Row<'_>, times_s: &[f64]) -> (String, f64) {
 /// What devices save with the cheapest method of the same network and topology.
 pub(crate) fn replacements(rows: &[Row<'_>], question: &Question) -> Vec<Replacement> {
     let place = |row: &Row<'_>| (row.row.network.clone(), row.row.topology.clone());
+    // A daemon is no method.
+    let rows: Vec<&Row<'_>> = rows.iter().filter(|row| row.daemons.is_empty()).collect();
     let cheapest = |of: &Row<'_>| {
-        let alike = rows.iter().filter(|row| place(row) == place(of));
+        let alike = rows.iter().copied().filter(|row| place(row) == place(of));
         alike.min_by(|one, other| total_s(one).total_cmp(&total_s(other)))
     };
-    let others = rows.iter().filter_map(|row| Some((row, cheapest(row)?)));
+    let others = rows.iter().copied().filter_map(|row| Some((row, cheapest(row)?)));
     others
         .filter(|(row, cheapest)| total_s(row) > total_s(cheapest))
         .map(|(row, cheapest)| replacement(row, cheapest, question))

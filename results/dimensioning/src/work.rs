@@ -85,6 +85,18 @@ fn facing(row: &SummaryRow) -> Option<&str> {
         .or_else(|| serving(row).map(|(node, _)| node).next())
 }
 
+/// How many responses a node sends until the session can be used: it answers each message from the side of the device.
+pub(crate) fn responses(row: &SummaryRow, node: &str) -> f64 {
+    let before = serving(row).map(|(name, _)| name).take_while(|name| *name != node).last();
+    let of_links = row.links.iter().find(|(link, _)| {
+        link.split_once('-').is_some_and(|(near, far)| {
+            let ends = [near, far];
+            ends.contains(&node) && ends.contains(&before.unwrap_or(DEVICE))
+        })
+    });
+    of_links.map_or(1.0, |(_, means)| (means.messages / 2.0).max(1.0))
+}
+
 /// Times on the processor that is asked for, over those measured.
 struct Scale {
     /// Over CPU time of the machine.
@@ -183,7 +195,7 @@ impl Work {
     }
 
     /// One of the steps, any of them, looks somebody up.
-    fn with_store(self, store_s: f64) -> Self {
+    pub(crate) fn with_store(self, store_s: f64) -> Self {
         let more = (2.0 * self.step_s * store_s + store_s.powi(2)) / self.visits;
         Self {
             busy_s: self.busy_s + store_s,

@@ -7,9 +7,12 @@ use std::collections::BTreeMap;
 use keytoll_analysis::summary::{
     Cpu, Delay, FORMAT, LinkMeans, Memory, OperationMean, StepsSummary, SummaryRow,
 };
+use keytoll_analysis::trace::cost_table::{AuthenticationLoad, AuthenticationPrice, DaemonCosts};
 use keytoll_analysis::{Named, Summary};
 use keytoll_dimensioning::outcome::{SizedNode, SizedRow, Sizing, Verdict};
-use keytoll_dimensioning::{Arrivals, Cookies, Planned, Processor, Question, Run, SizingError, needed, size};
+use keytoll_dimensioning::{
+    Arrivals, Cookies, DaemonAt, Planned, Processor, Question, Run, SizingError, needed, size,
+};
 use proptest::prelude::*;
 
 /// A machine of 2 GHz.
@@ -119,6 +122,81 @@ fn sized(row: SummaryRow, question: &Question) -> SizedRow {
 
 fn gw(row: &SizedRow) -> &SizedNode {
     row.nodes.get("gw").unwrap()
+}
+
+/// A daemon of the gateway on a machine of 2 GHz, with three responses to an authentication by `a`; its CPU time by utilisation.
+fn daemon(loads: &[(f64, f64)]) -> DaemonAt {
+    let load = |&(utilisation, cpu_us): &(f64, f64)| AuthenticationLoad {
+        utilisation,
+        rate_per_s: 1e6 * utilisation / cpu_us,
+        cpu_us,
+        cpu_us_ci95: None,
+        kernel_share: 0.3,
+        delay_ms_p50: 2.0,
+        delay_ms_p99: 3.0,
+        n: 100,
+        rounds_count: 1,
+    };
+    let price = AuthenticationPrice {
+        method: "a".into(),
+        role: "gw".into(),
+        protocol: "ike".into(),
+        responses_count: 3.0,
+        loads: loads.iter().map(load).collect(),
+    };
+    let costs = DaemonCosts {
+        name: "charon".into(),
+        version: "6".into(),
+        configuration: "log off".into(),
+        cores_count: 1,
+        authentications: vec![price],
+    };
+    DaemonAt { node: "gw".into(), costs, core_hz: 2e9, cpu: "a cpu".into() }
+}
+
+fn ask_daemon(daemon: DaemonAt, question: &Question) -> Result<Sizing, SizingError> {
+    let planned = Planned { daemons: vec![daemon], ..Planned::default() };
+    size(&Run { summary: &summary(vec![row("a", 1.6e6), row("b", 1e6)]), planned }, question)
+}
+
+/// 2 ms for each of a thousand authentications a second, compared with the 1.6 ms of the run. There are two responses until the session can be used.
+#[test]
+fn a_daemon_is_sized_beside_the_run() {
+    let sizing = ask_daemon(daemon(&[(0.1, 2000.0), (0.9, 2000.0)]), &question()).unwrap();
+    let names: Vec<_> = sizing.rows.iter().map(|row| (&*row.method, &*row.variant)).collect();
+    assert_eq!(names, [("a", ""), ("a", "gw=charon"), ("b", "")]);
+    let node = gw(&sizing.rows[1]);
+    assert!((node.busy_cores - 2.0).abs() < 1e-6 && node.cores == 3, "{node:?}");
+    assert_eq!((node.work_per_authentication_us.round(), node.steps_per_authentication), (2000.0, 2.0));
+    assert!((sizing.rows[1].unloaded_ms.p50 - (20.0 - 1.6 + 2.0 * 2.0 / 3.0)).abs() < 1e-6);
+    let [share] = &sizing.daemons[..] else { panic!("{:?}", sizing.daemons) };
+    assert!((share.ratio - 1.25).abs() < 1e-6 && share.software == "charon 6", "{share:?}");
+    assert!(sizing.replacements.iter().all(|it| it.from == "a" && it.to == "b"), "a daemon is no method");
+    let twice = Processor::Clock { name: "1 GHz".into(), hz: 1e9 };
+    let slow = ask_daemon(daemon(&[(0.1, 2000.0)]), &Question { processor: twice, ..question() }).unwrap();
+    assert!((gw(&slow.rows[1]).busy_cores - 4.0).abs() < 1e-6);
+}
+
+#[test]
+fn a_busier_daemon_costs_less_of_each_authentication() {
+    let sizing = ask_daemon(daemon(&[(0.1, 4000.0), (0.6, 2000.0)]), &question()).unwrap();
+    let node = gw(&sizing.rows[1]);
+    assert!((1.9..3.0).contains(&node.busy_cores), "{node:?}");
+    let cores = f64::from(node.cores);
+    let cpu_us = 4000.0 - 2000.0 * ((node.utilisation - 0.1) / 0.5).min(1.0);
+    assert!((node.busy_cores / (cpu_us / 1000.0) - 1.0).abs() < 0.02, "{node:?} {cpu_us} {cores}");
+}
+
+#[test]
+fn a_daemon_without_the_method_is_refused() {
+    let of_gw = daemon(&[(0.1, 2000.0)]);
+    let error = ask_daemon(DaemonAt { node: "aaa".into(), ..of_gw.clone() }, &question()).unwrap_err();
+    assert_eq!(error.to_string(), "charon 6 has costs of no method of the run that is sized at `aaa`");
+    let b = Question { methods: vec!["b".into()], ..question() };
+    assert!(ask_daemon(of_gw.clone(), &b).unwrap_err().to_string().contains("costs of no method"));
+    let rekey = Question { rekey_s: Some(900.0), ..question() };
+    let error = ask_daemon(of_gw, &rekey).unwrap_err().to_string();
+    assert_eq!(error, "a daemon's table has no price of a change of keys");
 }
 
 /// A thousand a second of 1.6 ms are 1.6 busy cores: two, which are 80 % busy.

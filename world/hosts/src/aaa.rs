@@ -46,7 +46,7 @@ pub struct Aaa {
     rng: Rng,
     /// The conversation being processed.
     current: Option<ConversationId>,
-    /// Those who are being let in, until the answer is made.
+    /// Authenticated devices, until their answer is made.
     granted: BTreeMap<ConversationId, Granted>,
     /// Whether new conversations are refused.
     draining: bool,

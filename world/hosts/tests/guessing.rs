@@ -127,7 +127,7 @@ struct Bench {
     stations: u32,
     /// User-Name.
     outside: Vec<u8>,
-    /// Why devices were rejected, and who was accepted.
+    /// The reasons of rejections, and the accepted identities.
     rejected: Vec<&'static str>,
     accepted: Vec<Vec<u8>>,
     /// All answers, by the port and the identifier of the request.
@@ -540,7 +540,7 @@ fn a_limit_inside_tunnels_concerns_one_user() {
     }
 }
 
-/// Devices with one name, as after a power failure: an attempt that succeeds makes room for the next one in the queue.
+/// A power failure ends, and devices with one name start together. The server lets in the next one of the queue after each success.
 #[test]
 fn devices_with_one_name_are_let_in_one_after_another() {
     for method in methods() {

@@ -77,13 +77,14 @@ impl Standing {
         self.testbed.folder(node)
     }
 
-    /// The beginning of a load file for the devices of the row; its population is missing.
+    /// The beginning of a load file of the row for the place of a node: of devices in that of the device, else of access servers. Its
+    /// population is missing.
     ///
     /// # Errors
     /// When there is no load of this method, or a file cannot be written.
-    pub fn load_file(&self) -> Result<String, LiveError> {
-        let dir = self.folder(Node::Ue)?;
-        self.foreign.load(&self.order(Node::Ue, &dir))
+    pub fn load_file(&self, node: Node) -> Result<String, LiveError> {
+        let dir = self.folder(node)?;
+        self.foreign.load(&self.order(node, &dir))
     }
 }
 

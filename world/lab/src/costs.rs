@@ -9,11 +9,13 @@ use std::time::Duration;
 
 use keytoll_crypto::Prices;
 use keytoll_crypto::prices::UnknownOperation;
-use keytoll_engine::trace::{Fact, Node, Protocol};
+use keytoll_engine::trace::{Fact, Message, Node};
 use keytoll_scenario::plan::{CryptoMode, Plan, RowPlan};
 use keytoll_sim::{Before, Stimulus};
-use keytoll_trace::cost_table::{self, CostTable, CostTableError, LoadPrice, MessagePrice, PausePrice};
-use keytoll_trace::manifest::CRYPTOGRAPHY_ONLY;
+use keytoll_trace::cost_table::{
+    self, CostTable, CostTableError, DaemonCosts, LoadPrice, MessagePrice, PausePrice,
+};
+use keytoll_trace::manifest::{CRYPTOGRAPHY_ONLY, Machine};
 use keytoll_trace::regular;
 
 use daemon::Daemon;
@@ -45,7 +47,7 @@ pub(crate) struct NodeCosts {
     pub(crate) core_hz: f64,
 }
 
-/// What a node is charged for each datagram that it takes and each message that it sends, besides cryptography.
+/// The charges of a node for messages, without cryptography.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct MessageCost {
     /// In a step whose input wakes the node, in picoseconds.
@@ -56,8 +58,34 @@ pub(crate) struct MessageCost {
     loads: Arc<[LoadCost]>,
     /// From when an input reaches a node that sleeps until the node computes.
     waking: Duration,
-    /// Only messages of this protocol cost something; `None`: all do.
-    protocol: Option<Arc<str>>,
+    charged: Charged,
+}
+
+/// The messages that a node is charged for.
+#[derive(Debug, Clone, Default)]
+enum Charged {
+    /// Each datagram that it takes and each message that it sends.
+    #[default]
+    All,
+    /// Each response of this protocol to an authentication: once, however many fragments it has, and how often it is sent.
+    Responses(Arc<str>),
+}
+
+impl Charged {
+    const fn has_input(&self) -> bool {
+        matches!(self, Self::All)
+    }
+
+    fn has(&self, message: &Message) -> bool {
+        match self {
+            Self::All => !message.protocol.is_traffic(),
+            Self::Responses(protocol) => {
+                let is_repeated = message.fragment > 0 || message.retransmission;
+                let is_answer = message.response && !message.accounting && !is_repeated;
+                is_answer && message.protocol.name() == &**protocol
+            }
+        }
+    }
 }
 
 /// What messages cost at a load.
@@ -85,8 +113,7 @@ struct StepCost {
 pub(crate) struct StepMessages {
     received: u64,
     cost: StepCost,
-    /// As of [`MessageCost`].
-    protocol: Option<Arc<str>>,
+    charged: Charged,
 }
 
 impl MessageCost {
@@ -96,20 +123,17 @@ impl MessageCost {
             queued_ps: ps(price.queued_ns.unwrap_or(price.ns)),
             loads: price.loads.iter().map(LoadCost::of).collect(),
             waking: price.wake_us.map_or(Duration::ZERO, micros),
-            protocol: None,
+            charged: Charged::All,
         }
     }
 
     /// A step begins.
     pub(crate) fn begin(&self, stimulus: &Stimulus<'_>, before: Before) -> StepMessages {
         let is_packet = matches!(stimulus, Stimulus::Packet(_));
-        let is_priced = match stimulus {
-            Stimulus::Packet(datagram) => is_priced(self.protocol.as_deref(), datagram.protocol),
-            _ => false,
-        };
         let by_load = if is_packet { self.at(before) } else { None };
         let cost = by_load.unwrap_or_else(|| self.anyhow(before.idle));
-        StepMessages { received: u64::from(is_priced), cost, protocol: self.protocol.clone() }
+        let received = u64::from(is_packet && self.charged.has_input());
+        StepMessages { received, cost, charged: self.charged.clone() }
     }
 
     /// Whatever the load. Whoever begins by itself pays no more for a pause, but sleeps until its time has come.
@@ -170,11 +194,6 @@ impl StepCost {
     }
 }
 
-/// Whether a message costs something, if only those of one protocol do.
-fn is_priced(only: Option<&str>, protocol: Protocol) -> bool {
-    only.is_none_or(|only| protocol.name() == only)
-}
-
 /// Picoseconds.
 const fn ps(ns: f64) -> u64 {
     (ns * 1000.0) as u64
@@ -196,12 +215,7 @@ impl StepMessages {
 
     /// What the input and the messages that the step noted as sent cost, in picoseconds.
     pub(crate) fn ps(&self, noted: &[Fact]) -> u64 {
-        let is_message = |fact: &&Fact| match fact {
-            Fact::Sent(message) => {
-                !message.protocol.is_traffic() && is_priced(self.protocol.as_deref(), message.protocol)
-            }
-            _ => false,
-        };
+        let is_message = |fact: &&Fact| matches!(fact, Fact::Sent(message) if self.charged.has(message));
         if self.cost.each_ps == 0 {
             return 0;
         }
@@ -356,6 +370,16 @@ pub fn message_price(plan: &Plan) -> Option<MessagePrice> {
     Costs::of_all(plan).ok().flatten().filter(|_| !has_daemons)?.price
 }
 
+/// The costs of a daemon in a cost table, and the machine on which it was measured.
+///
+/// # Errors
+/// The file is no cost table, or has no costs of a daemon.
+pub fn daemon_costs(path: &Path) -> Result<(DaemonCosts, Machine), CostsError> {
+    let table = table_of(path)?;
+    let costs = table.daemon.ok_or_else(|| CostsError::NoDaemon(path.to_owned()))?;
+    Ok((costs, table.machine))
+}
+
 /// The prices of a table, with private exponents of one length.
 ///
 /// # Errors
@@ -368,7 +392,7 @@ pub fn prices(table: &CostTable, exponents: &str) -> Result<Prices, UnknownOpera
 
 #[cfg(test)]
 mod tests {
-    use keytoll_engine::trace::Protocol;
+    use keytoll_engine::trace::{Name, Protocol};
     use keytoll_engine::{Addr, Datagram};
 
     use super::*;
@@ -443,6 +467,27 @@ mod tests {
         assert_eq!(at(0.3), (6000, 4000, 30));
         assert_eq!([0.5, 1.0].map(at), [(4000, 2000, 20); 2]);
         assert_eq!(told(&begin(&cost, 0.2, None)), (3500, 0, 0));
+    }
+
+    #[test]
+    fn a_daemon_pays_once_for_each_response() {
+        let response =
+            Message { response: true, ..Message::new(Protocol::new(&"ike"), Name::new(&"answer")) };
+        let others = [
+            Message { fragment: 1, ..response.clone() },
+            Message { retransmission: true, ..response.clone() },
+            Message { accounting: true, ..response.clone() },
+            Message { response: false, ..response.clone() },
+            Message { protocol: Protocol::new(&"radius"), ..response.clone() },
+        ];
+        let daemon = MessageCost { charged: Charged::Responses("ike".into()), ..cost() };
+        let step = begin(&daemon, 0.1, None);
+        assert_eq!(
+            step.ps(&[Fact::Sent(response.clone()), Fact::Sent(response)]),
+            8000,
+            "and nothing for the input"
+        );
+        assert_eq!(step.ps(&others.map(Fact::Sent)), 0);
     }
 
     #[test]

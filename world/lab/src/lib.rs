@@ -32,7 +32,7 @@ mod turns;
 
 pub use capture::{Captures, Seized, Taken};
 pub use cell::{CellPlan, CellRun, Counted, Frames, cell};
-pub use costs::{CostsError, message_price, prices};
+pub use costs::{CostsError, daemon_costs, message_price, prices};
 pub use directory::{Directory, PlaceError, Published, manifest};
 pub use keeper::{Discard, Keeper, Memory};
 pub use keytoll_rigs::Credentials;

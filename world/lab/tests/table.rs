@@ -198,7 +198,7 @@ fn the_books_are_the_tables() {
     assert_eq!(checked, 2 + 2 * 4);
 }
 
-/// The table of a daemon at 1 GHz: an authentication costs 600 us, 100 us for each of six messages of IKE.
+/// The table of a daemon at 1 GHz: an authentication costs 600 us, 200 us for each of three responses of IKE.
 fn write_daemon(path: &Path, method: &str) {
     let load = AuthenticationLoad {
         utilisation: 0.1,
@@ -215,7 +215,7 @@ fn write_daemon(path: &Path, method: &str) {
         method: method.into(),
         role: "gw".into(),
         protocol: "ike".into(),
-        messages_count: 6.0,
+        responses_count: 3.0,
         loads: vec![load],
     };
     let machine = keytoll_trace::manifest::Machine { core_hz: 1e9, cpu: "a cpu".into(), ..machine() };
@@ -224,6 +224,7 @@ fn write_daemon(path: &Path, method: &str) {
         name: "strongswan".into(),
         version: "5.9.8".into(),
         configuration: "log off".into(),
+        cores_count: 1,
         authentications: vec![price],
     });
     table.write(std::fs::File::create(path).unwrap()).unwrap();
@@ -241,7 +242,7 @@ fn cpu_of(out: &Path, node: Node) -> Vec<(u64, u64)> {
 }
 
 #[test]
-fn a_node_with_the_costs_of_a_daemon_pays_for_its_messages_and_not_for_cryptography() {
+fn a_node_with_the_costs_of_a_daemon_pays_for_its_responses_and_not_for_cryptography() {
     let place = Place::new("daemon");
     let (costs, daemon) = (place.file("costs.json"), place.file("daemon.json"));
     write(&costs, &[&PRICES[..], &TRAFFIC].concat());
@@ -255,7 +256,7 @@ fn a_node_with_the_costs_of_a_daemon_pays_for_its_messages_and_not_for_cryptogra
     let (own, foreign, slow) = (of("own", ""), of("foreign", ""), of("slow", ", frequency = '500 MHz'"));
     assert_eq!(cpu_of(&own, Node::Ue), cpu_of(&foreign, Node::Ue), "it has its own costs");
     assert!(cpu_of(&own, Node::Gw).iter().all(|(cpu, crypto)| cpu == crypto && *cpu > 3_000_000));
-    // Four messages until the SA is usable; the two that close it come after.
+    // Two responses until the SA is usable; the one that closes it comes after.
     assert_eq!(cpu_of(&foreign, Node::Gw), [(400_000, 0); 4]);
     assert_eq!(cpu_of(&slow, Node::Gw), [(400_000, 0); 4], "host CPU time is that of the table's machine");
     let extra = |out: &Path| delays(out).iter().zip(delays(&foreign)).map(|(a, b)| a - b).collect::<Vec<_>>();

@@ -201,7 +201,8 @@ Prints for each method the cores and memory of every serving node, how busy they
 wait, by which factor the load may grow; what one of several sites must carry if another is lost, when the last \
 device is in after an outage, what devices save with the cheapest method; and what is assumed. --simulate runs \
 every method (IKE, HIP, WLAN) in the simulator at the utilisation that was found and prints both answers. A cost table \
-named in manifest.json is ignored unless --costs names it.
+named in manifest.json is ignored unless --costs names it. With --daemon, methods of which a table of `keytoll calibrate` has the price \
+are sized with the daemon, too, and the ratio is explained.
 Exit code: 0 done, even if no core count meets --p99; 1 the simulation misses --p99 with a method that should meet it, \
 or more than 1 % fail; 2 it is no run directory, it has no CPU \
 times, or the given cores cannot keep up; 3 a file is damaged, or the environment prevents it.";
@@ -266,13 +267,15 @@ SIGTERM.";
 pub(super) const CALIBRATE_HELP: &str = "\
 Examples:
   keytoll calibrate strongswan --out strongswan.json
+  keytoll calibrate freeradius --method ikev2-eap-tls --out freeradius.json
   keytoll calibrate strongswan --method ikev2-psk --busy 30 --rounds 1 --seconds 2 --out strongswan.json
 
 Starts the daemon, lets devices of `keytoll load` authenticate at several rates, and reads its CPU time from /proc around each load: \
-all threads, and the kernel's work for them. A rate is chosen so that the daemon is so busy, from the cost of an authentication when it \
-is idle. Daemon and devices share this machine: other programs should be idle. The verb refuses a load with more than 1 % failures, or \
-with late starts. In a scenario `[cpus] gw = { costs = \"strongswan.json\" }` with `crypto = \"table\"` and `costs = \"reference\"` \
-charges the gateway with it. Needs root and the daemon's Debian package. An earlier FILE is replaced only by a complete one.
+all threads, and the kernel's work for them. A rate is chosen so that the daemon is so busy, from the cost of an authentication in the \
+load before. Daemon and devices share this machine: other programs should be idle. A load with more than 1 % failures, or \
+with late starts, is left out with a note. In a scenario `[cpus] gw = { costs = \"strongswan.json\" }` with `crypto = \"table\"` and `costs = \"reference\"` \
+charges the gateway with it, and `keytoll size RUN --daemon gw=strongswan.json` sizes it. `strongswan` is the gateway, and asks FreeRADIUS \
+where the method is of EAP; `freeradius` and `hostapd` are AAA servers. Needs root and the daemon's Debian package. An earlier FILE is replaced only by a complete one.
 Exit code: 0 done, 2 the command line is wrong, 3 the environment prevents it, 130 Ctrl-C, 143 SIGTERM.";
 
 pub(super) const COMPLETIONS_HELP: &str = "\

@@ -43,6 +43,9 @@ pub(crate) struct SizeArgs {
     /// How long a server's store takes to look somebody up, like `aaa=2ms`; several with commas.
     #[arg(long = "store", value_name = "NODE=TIME", value_delimiter = ',', value_parser = store)]
     pub(crate) stores: Vec<(String, Duration)>,
+    /// Size a node with the costs of a daemon, too: a table of `keytoll calibrate`, like `gw=strongswan.json`; several with commas.
+    #[arg(long = "daemon", value_name = "NODE=FILE", value_delimiter = ',', value_parser = daemon)]
+    pub(crate) daemons: Vec<(String, PathBuf)>,
     /// Sites that share the load, of which one may be lost.
     #[arg(long, value_name = "N", default_value = "2", allow_negative_numbers = true, value_parser = whole::<u32>(2, 1000))]
     pub(crate) sites: u32,
@@ -88,6 +91,13 @@ fn devices(text: &str) -> Result<u64, String> {
     number
         .map(|number| number as u64)
         .ok_or_else(|| "expected a whole number of devices, like 2e6 or 2M".to_owned())
+}
+
+fn daemon(text: &str) -> Result<(String, PathBuf), String> {
+    let parts = text.split_once('=').filter(|(node, file)| !node.is_empty() && !file.is_empty());
+    let (node, file) =
+        parts.ok_or_else(|| "expected a node and a file, like `gw=strongswan.json`".to_owned())?;
+    Ok((node.to_owned(), PathBuf::from(file)))
 }
 
 fn present(text: &str) -> Result<Present, String> {

@@ -3,7 +3,8 @@
 use keytoll_analysis::simulation::{Agreement, LASTS_DELAYS_MIN};
 use keytoll_dimensioning::doubt::SAMPLES_MIN;
 use keytoll_dimensioning::outcome::{
-    Contradiction, Drained, Percentiles, Replacement, Side, Simulation, SizedNode, SizedRow, Sizing, Verdict,
+    Contradiction, DaemonShare, Drained, Percentiles, Replacement, Side, Simulation, SizedNode, SizedRow,
+    Sizing, Verdict,
 };
 
 use crate::screen;
@@ -17,6 +18,7 @@ pub(crate) fn text(sizing: &Sizing) -> String {
         notes(sizing),
         simulated(sizing),
         what_if(sizing),
+        section("daemons", &paragraphs(sizing.daemons.iter().map(daemon))),
         section("another method", &paragraphs(sizing.replacements.iter().filter_map(replacement))),
         section("assumed", &paragraphs(sizing.assumptions.iter().cloned())),
     ];
@@ -113,6 +115,19 @@ fn answer(sizing: &Sizing, kept: &[&SizedRow]) -> String {
         _ => format!("No method keeps 99 % within {within}: see below why."),
     };
     format!("{hedge}{told}")
+}
+
+/// The work of a daemon, and of the node of the run.
+fn daemon(of: &DaemonShare) -> String {
+    let DaemonShare { method, network, topology, node, software, cpu, busy_cores, own_busy_cores, .. } = of;
+    format!(
+        "{method} over {network}, {topology}: {software} keeps {} cores of {node} busy, the node of the run {}: ×{}. {:.0} % of the \
+         daemon's CPU time is in the kernel; it was measured on {cpu}, all threads and the kernel's work included.",
+        plain(*busy_cores),
+        plain(*own_busy_cores),
+        plain(of.ratio),
+        100.0 * of.kernel_share
+    )
 }
 
 /// Rows of which the formulas say nothing, because the gateway drops half-open SAs.

@@ -15,6 +15,8 @@ pub struct DaemonCosts {
     pub version: String,
     /// The relevant configuration, in words.
     pub configuration: String,
+    /// How many cores of the machine it can use at the same time.
+    pub cores_count: u32,
     /// One for each method and role; at least one.
     pub authentications: Vec<AuthenticationPrice>,
 }
@@ -27,10 +29,11 @@ pub struct AuthenticationPrice {
     pub method: String,
     /// The node: `gw` or `aaa`.
     pub role: String,
-    /// The protocol of the messages that pay the price, as in traces: `ike` of a gateway, `radius` of an AAA server.
+    /// The protocol of the responses that pay the price, as in traces: `ike` of a gateway, `radius` of an AAA server.
     pub protocol: String,
-    /// Messages of this protocol that the node receives and sends, for each authentication, those that close its session included.
-    pub messages_count: f64,
+    /// Messages of this protocol that the node sends for each authentication, without retransmissions, and those that close its session
+    /// included. Each of them pays its part of the price.
+    pub responses_count: f64,
     /// By how busy the daemon was, the idlest first; at least one. Between two loads the costs are interpolated.
     pub loads: Vec<AuthenticationLoad>,
 }
@@ -39,7 +42,7 @@ pub struct AuthenticationPrice {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AuthenticationLoad {
-    /// CPU time in each second of the load: the share of the time of one core in which the daemon computed.
+    /// The share of the time of the cores that it can use in which it computed.
     pub utilisation: f64,
     /// Authentications a second.
     pub rate_per_s: f64,
@@ -75,7 +78,7 @@ impl DaemonCosts {
         let is_twice = |(place, price): (usize, &AuthenticationPrice)| {
             self.authentications[..place].iter().any(|other| other.is_of(price))
         };
-        if self.authentications.is_empty() {
+        if self.authentications.is_empty() || self.cores_count == 0 {
             return Err(CostTableError::Daemon);
         }
         if let Some((_, price)) = self.authentications.iter().enumerate().find(|it| is_twice(*it)) {
@@ -94,7 +97,7 @@ impl AuthenticationPrice {
 
     fn is_possible(&self) -> bool {
         let is_ordered = self.loads.is_sorted_by(|a, b| a.utilisation < b.utilisation);
-        let is_countable = (1.0..=1e6).contains(&self.messages_count);
+        let is_countable = (1.0..=1e6).contains(&self.responses_count);
         is_ordered
             && is_countable
             && !self.loads.is_empty()
@@ -132,13 +135,14 @@ mod tests {
             method: method.to_owned(),
             role: "gw".to_owned(),
             protocol: "ike".to_owned(),
-            messages_count: 6.0,
+            responses_count: 3.0,
             loads: vec![load(0.1), load(0.5)],
         };
         DaemonCosts {
             name: "strongswan".to_owned(),
             version: "5.9.8".to_owned(),
             configuration: "log off".to_owned(),
+            cores_count: 2,
             authentications: ["ikev2-psk", "ikev2-rsa2048"].map(price).to_vec(),
         }
     }
@@ -147,18 +151,19 @@ mod tests {
     fn a_price_is_found_by_method_and_role() {
         let daemon = daemon();
         assert!(daemon.sound().is_ok());
-        assert_eq!(daemon.price("ikev2-psk", "gw").map(|price| price.messages_count), Some(6.0));
+        assert_eq!(daemon.price("ikev2-psk", "gw").map(|price| price.responses_count), Some(3.0));
         assert!(daemon.price("ikev2-psk", "aaa").is_none());
         assert_eq!(daemon.methods("gw").collect::<Vec<_>>(), ["ikev2-psk", "ikev2-rsa2048"]);
     }
 
     #[test]
     fn what_cannot_be_is_refused() {
-        let changes: [fn(&mut DaemonCosts); 7] = [
+        let changes: [fn(&mut DaemonCosts); 8] = [
+            |daemon| daemon.cores_count = 0,
             |daemon| daemon.authentications.clear(),
             |daemon| daemon.authentications[0].loads.clear(),
             |daemon| daemon.authentications[0].loads.reverse(),
-            |daemon| daemon.authentications[0].messages_count = 0.0,
+            |daemon| daemon.authentications[0].responses_count = 0.0,
             |daemon| daemon.authentications[1].loads[0].utilisation = 1.5,
             |daemon| daemon.authentications[1].loads[1].cpu_us = -1.0,
             |daemon| daemon.authentications[1].loads[1].kernel_share = f64::NAN,

@@ -257,7 +257,7 @@ impl Conversations {
         }
     }
 
-    /// The next one whose queued password attempt may be answered now. One at its deadline gives its turn to another.
+    /// The next conversation with a queued password attempt that may be answered now. At its deadline it gives its turn to another.
     pub(super) fn next_turn(&mut self, now: Time, rng: &mut Rng) -> Option<ConversationId> {
         loop {
             let id = self.tries.next_released(now, rng)?;

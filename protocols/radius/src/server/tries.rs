@@ -106,7 +106,7 @@ impl Tries {
         self.limits.count_max < usize::MAX
     }
 
-    /// Counts an attempt with the first of these counters that has room, or else queues it at the first one whose queue has room; returns
+    /// Counts an attempt with the first of these counters that has room, or else queues it at the first one with a queue that has room; returns
     /// that counter, and when the attempt may be answered.
     pub(super) fn admit(
         &mut self,

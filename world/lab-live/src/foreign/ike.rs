@@ -1,6 +1,6 @@
 //! Foreign daemons in the rig of IKE: what it has, in the configuration of charon, FreeRADIUS and hostapd.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
 use keytoll_crypto::{Real, keys};
@@ -85,9 +85,10 @@ impl foreign::Prepared for Credentials {
     }
 
     fn load(&self, order: &Order<'_>) -> Result<String, LiveError> {
-        let &Order { row, seed, placement, dir, has_many_devices, .. } = order;
+        let &Order { row, seed, placement, node, dir, has_many_devices, .. } = order;
         let sites = Sites::of(row, placement);
-        Configured { row, seed, sites: &sites, credentials: self, has_many_devices }.load(dir)
+        let configured = Configured { row, seed, sites: &sites, credentials: self, has_many_devices };
+        if node == Node::Ue { configured.load(dir) } else { configured.load_of_radius(dir) }
     }
 }
 
@@ -174,33 +175,86 @@ struct Configured<'a> {
 impl Configured<'_> {
     /// The devices of a load call the gateway, and prove themselves as the device of the row does.
     fn load(&self, dir: &Path) -> Result<String, LiveError> {
-        let sites = self.sites;
-        let auth = match (auth(self.row.method), self.credentials.of(self.row)) {
-            (Auth::SharedKey, _) => {
-                format!("auth = {{ psk = {{ hex = \"{}\" }} }}", hex(&row_secret(self.seed)))
-            }
-            (Auth::Signature, Some(set)) if !self.row.options.ike.raw_keys => {
-                let [certificate, key, root] = ["ue.crt", "ue.key", "root.crt"].map(|name| dir.join(name));
-                let written = pem::write_certificates(&certificate, &set.ue.chain)
-                    .and_then(|()| pem::write_private_key(&key, &private_key(&set.ue)))
-                    .and_then(|()| pem::write_certificates(&root, std::slice::from_ref(&set.gw_anchor)));
+        let (sites, options) = (self.sites, &self.row.options);
+        let eap = self.row.method.eap();
+        let psk = format!("{{ psk = {{ hex = \"{}\" }} }}", hex(&row_secret(self.seed)));
+        let peer_auth = match self.credentials.of(self.row) {
+            Some(set) if !options.ike.raw_keys => {
+                let root = dir.join("gw-root.crt");
+                let written = pem::write_certificates(&root, std::slice::from_ref(&set.gw_anchor));
                 written.map_err(|why| LiveError::Notes(why.to_string()))?;
-                format!(
-                    "auth = {{ certificate = {certificate:?}, key = {key:?} }}\npeer_auth = {{ roots = {root:?} }}"
-                )
+                format!("{{ roots = {root:?} }}")
             }
-            _ => {
+            _ => psk.clone(),
+        };
+        let auth = match (auth(self.row.method), self.credentials.of(self.row)) {
+            (Auth::SharedKey, _) => psk,
+            (Auth::Eap, _) => "\"eap\"".to_owned(),
+            (Auth::Signature, Some(set)) if !options.ike.raw_keys => {
+                let [certificate, key] = ["ue.crt", "ue.key"].map(|name| dir.join(name));
+                let written = pem::write_certificates(&certificate, &set.ue.chain)
+                    .and_then(|()| pem::write_private_key(&key, &private_key(&set.ue)));
+                written.map_err(|why| LiveError::Notes(why.to_string()))?;
+                format!("{{ certificate = {certificate:?}, key = {key:?} }}")
+            }
+            (Auth::Signature, _) => {
                 let why = format!("no load is made of {} yet", self.row.method.name());
                 return Err(LiveError::Node { node: Node::Ue.name(), why });
             }
         };
         let [suites, esp_suites] = [proposals(&self.row.suites), proposals(&esp_suites(self.row))];
-        let target = if sites.gw.is_ipv6() { format!("[{}]", sites.gw) } else { sites.gw.to_string() };
+        let method = eap.map_or_else(String::new, |eap| format!("method = {:?}\n", eap.name));
+        let fragments = options.ike.fragment_bytes;
+        let fragments =
+            fragments.map_or_else(String::new, |bytes| format!("fragmentation = \"{bytes} B\"\n"));
         Ok(format!(
-            "role = \"load\"\ntarget = \"{target}:500\"\nfragmentation = \"1280 B\"\n[connection]\npeer = {GW_ID:?}\n{auth}\n\
-             suites = {suites:?}\nesp_suites = {esp_suites:?}\nvirtual_address = {}\n[identities]\npattern = {UE_ID:?}\n",
-            self.row.options.ike.virtual_address
+            "role = \"load\"\ntarget = \"{}\"\n{method}{fragments}[connection]\npeer = {GW_ID:?}\nauth = {auth}\n\
+             peer_auth = {peer_auth}\nsuites = {suites:?}\nesp_suites = {esp_suites:?}\nvirtual_address = {}\n{}",
+            SocketAddr::from((sites.gw, 500)),
+            options.ike.virtual_address,
+            self.identities(dir)?
         ))
+    }
+
+    /// The access servers of a load call the AAA server, in the place of the gateway.
+    fn load_of_radius(&self, dir: &Path) -> Result<String, LiveError> {
+        let (sites, eap) = (&self.sites.back_end, self.eap()?);
+        Ok(format!(
+            "role = \"load\"\ntarget = \"{}\"\nlocal = \"{}\"\nsecret = {{ hex = \"{}\" }}\nmethod = {:?}\n{}",
+            SocketAddr::from((sites.aaa, sites.ports.radius)),
+            sites.core,
+            hex(&self.secrets().radius),
+            eap.name,
+            self.identities(dir)?
+        ))
+    }
+
+    /// The credentials of EAP, and the name of all devices: the last table, which lacks the number of names.
+    fn identities(&self, dir: &Path) -> Result<String, LiveError> {
+        let eap = self.row.method.eap();
+        let mut text = String::new();
+        if let Some(set) = self.credentials.tls(self.row) {
+            let (root, tls) = (dir.join("aaa-root.crt"), &self.row.options.tls);
+            let written = pem::write_certificates(&root, std::slice::from_ref(&set.gw_anchor));
+            written.map_err(|why| LiveError::Notes(why.to_string()))?;
+            text = format!(
+                "[tls]\nroots = {root:?}\nserver_name = {AAA_ID:?}\nversions = [\"{}\"]\nfragment = \"{} B\"\nresumption = false\n",
+                tls.version.name(),
+                tls.fragment_bytes
+            );
+            if eap.is_some_and(|eap| eap.proof == Proof::Certificate) {
+                let [certificate, key] = ["eap.crt", "eap.key"].map(|name| dir.join(name));
+                let written = pem::write_certificates(&certificate, &set.ue.chain)
+                    .and_then(|()| pem::write_private_key(&key, &private_key(&set.ue)));
+                written.map_err(|why| LiveError::Notes(why.to_string()))?;
+                text += &format!("certificate = {certificate:?}\nkey = {key:?}\n");
+            }
+        }
+        text += &format!("[identities]\npattern = {UE_ID:?}\n");
+        if eap.is_some_and(EapMethod::has_password) {
+            text += &format!("password = {{ hex = \"{}\" }}\n", hex(&self.secrets().password));
+        }
+        Ok(text)
     }
 
     fn charon(&self, node: Node) -> charon::Config {

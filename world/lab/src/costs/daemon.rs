@@ -1,4 +1,4 @@
-//! The charge of a node with the costs of a daemon: a price for each message of one protocol, cryptography included.
+//! The charge of a node with the costs of a daemon: a price for each response of one protocol, cryptography included.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use keytoll_engine::trace::Node;
 use keytoll_scenario::plan::{Plan, RowPlan};
 use keytoll_trace::cost_table::{AuthenticationLoad, AuthenticationPrice, CostTable, DaemonCosts};
 
-use super::{CostsError, LoadCost, MessageCost, StepCost, ps, table_of};
+use super::{Charged, CostsError, LoadCost, MessageCost, StepCost, ps, table_of};
 
 /// The costs of a daemon, for a node.
 #[derive(Debug, Clone)]
@@ -72,15 +72,15 @@ fn note(table: &CostTable, node: Node) -> String {
     table.daemon.as_ref().map_or_else(String::new, |DaemonCosts { name, version, configuration, .. }| {
         format!(
             "cpu of {node} is that of {name} {version} ({configuration}) on {cpu}, measured {measured}, spread over its \
-             messages; its delays and messages are those of keytoll"
+             responses; its delays and messages are those of keytoll"
         )
     })
 }
 
 impl MessageCost {
-    /// Each message of the protocol pays its part of the authentication.
+    /// Each response of the protocol pays its part of the authentication.
     fn of_daemon(price: &AuthenticationPrice) -> Self {
-        let each_ps = |load: &AuthenticationLoad| ps(1000.0 * load.cpu_us / price.messages_count);
+        let each_ps = |load: &AuthenticationLoad| ps(1000.0 * load.cpu_us / price.responses_count);
         let load = |load: &AuthenticationLoad| {
             let cost = StepCost { each_ps: each_ps(load), ..StepCost::default() };
             LoadCost {
@@ -95,7 +95,7 @@ impl MessageCost {
             queued_ps: ends[1],
             loads: price.loads.iter().map(load).collect(),
             waking: Duration::ZERO,
-            protocol: Some(price.protocol.as_str().into()),
+            charged: Charged::Responses(price.protocol.as_str().into()),
         }
     }
 }
