@@ -1,5 +1,5 @@
-//! A node with the costs of a daemon instead of those that the run measured: each response pays its part of an authentication, whose price
-//! depends on how busy the node is.
+//! A node with the costs of a daemon in the place of the measured ones: each response pays its part of an authentication. The price depends on
+//! the utilisation of the node.
 
 use keytoll_analysis::comparable::listed;
 use keytoll_analysis::summary::SummaryRow;
@@ -19,7 +19,7 @@ use crate::work::{self, Work};
 pub struct DaemonAt {
     /// The node.
     pub node: String,
-    /// What it takes.
+    /// Its costs.
     pub costs: DaemonCosts,
     /// The clock of the machine on which it was measured.
     pub core_hz: f64,
@@ -28,7 +28,7 @@ pub struct DaemonAt {
 }
 
 impl DaemonAt {
-    /// What it takes of an authentication by this method.
+    /// Its price of an authentication by this method.
     pub(crate) fn price(&self, method: &str) -> Option<&AuthenticationPrice> {
         self.costs.price(method, &self.node)
     }
